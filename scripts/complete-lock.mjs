@@ -1,0 +1,57 @@
+// npm leaves a platform package out of the lock when the registry at hand does not serve it, and `npm ci`
+// then refuses the whole lock, on every platform. Parents pin such packages exactly and their names say what
+// they run on, so the entry can be written without fetching them. It has no checksum: npm takes the
+// registry's own when that platform installs.
+//
+//   node scripts/complete-lock.mjs     after any `npm install` that changed package-lock.json
+
+import { readFileSync, writeFileSync } from 'node:fs'
+
+const systems = {
+  linux: 'linux',
+  darwin: 'darwin',
+  mac: 'darwin',
+  win: 'win32',
+  win32: 'win32',
+  windows: 'win32',
+  android: 'android',
+}
+const processors = ['x64', 'arm64', 'arm', 'ia32', 'riscv64', 'ppc64', 's390x', 'loong64']
+
+function find(packages, from, name) {
+  for (let at = from; ; at = at.slice(0, Math.max(at.lastIndexOf('/node_modules/'), 0))) {
+    const path = `${at ? `${at}/` : ''}node_modules/${name}`
+    if (packages[path]) return path
+    if (!at) return undefined
+  }
+}
+
+function entry(name, version, parent) {
+  const words = name.split('/').at(-1).split('-')
+  const os = words.map((word) => systems[word]).find(Boolean)
+  const cpu = words.find((word) => processors.includes(word))
+  if (!os || !cpu || !/^\d/.test(version)) throw new Error(`cannot tell the platform of ${name}@${version}`)
+  return {
+    version,
+    cpu: [cpu],
+    ...(parent.dev ? { dev: true } : {}),
+    ...(os === 'linux' ? { libc: [words.includes('musl') ? 'musl' : 'glibc'] } : {}),
+    ...(parent.license ? { license: parent.license } : {}),
+    optional: true,
+    os: [os],
+  }
+}
+
+const file = new URL('../package-lock.json', import.meta.url)
+const lock = JSON.parse(readFileSync(file, 'utf8'))
+const added = {}
+for (const [path, parent] of Object.entries(lock.packages)) {
+  for (const [name, version] of Object.entries(parent.optionalDependencies ?? {})) {
+    if (!find(lock.packages, path, name)) added[`node_modules/${name}`] = entry(name, version, parent)
+  }
+}
+const order = (a, b) => a.localeCompare(b, 'en')
+const sorted = Object.entries({ ...lock.packages, ...added }).sort(([a], [b]) => order(a, b))
+lock.packages = Object.fromEntries(sorted)
+writeFileSync(file, `${JSON.stringify(lock, null, 2)}\n`)
+for (const path of Object.keys(added)) console.log(`added ${path.slice('node_modules/'.length)}`)

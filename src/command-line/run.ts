@@ -1,0 +1,75 @@
+import { ConfigError, readConfig } from '../config.ts'
+import { Refusal } from '../domain/refusals.ts'
+import { StorageRefusal } from '../storage/failures.ts'
+import { version } from '../version.ts'
+import { databaseCommands } from './database.ts'
+import { CommandFailure, exitCodes } from './exit-codes.ts'
+import { type Command, helpOf, helpOfAll } from './help.ts'
+import { keyCommands } from './keys.ts'
+import { serveCommand } from './serve.ts'
+import { userCommands } from './users.ts'
+
+const commands: Record<string, Command> = {
+  serve: serveCommand,
+  ...userCommands,
+  ...keyCommands,
+  ...databaseCommands,
+}
+
+/** Runs one command and answers how it ended. Without a name it serves. */
+export async function run(args: readonly string[]): Promise<number> {
+  try {
+    const wantsHelp = args.includes('--help') || args.includes('-h')
+    const words = args.filter((word) => word !== '--help' && word !== '-h')
+    if (words[0] === '--version') return say(version)
+    if (wantsHelp && words.length === 0) return say(helpOfAll(commands))
+    const found = find(words)
+    if (found === undefined) {
+      const group = helpOfAll(commands, words[0])
+      if (wantsHelp && group !== '') return say(group)
+      throw new CommandFailure(
+        `There is no command ${words.slice(0, 2).join(' ')}. \`heddle --help\` lists them.`,
+        exitCodes.usage,
+      )
+    }
+    if (wantsHelp) return say(helpOf(found.name, found.command))
+    await found.command.run(found.rest, readConfig(process.env))
+    return exitCodes.done
+  } catch (error) {
+    return explain(error)
+  }
+}
+
+function find(words: readonly string[]) {
+  if (words.length === 0 || words[0]?.startsWith('-'))
+    return { name: 'serve', command: serveCommand, rest: words }
+  for (const length of [2, 1]) {
+    const name = words.slice(0, length).join(' ')
+    const command = commands[name]
+    if (command) return { name, command, rest: words.slice(length) }
+  }
+  return undefined
+}
+
+function say(text: string): number {
+  process.stdout.write(`${text}\n`)
+  return exitCodes.done
+}
+
+function explain(error: unknown): number {
+  if (error instanceof CommandFailure) return complain(error.message, error.exitCode)
+  if (error instanceof ConfigError) return complain(error.message, exitCodes.usage)
+  if (error instanceof StorageRefusal) return complain(error.message, exitCodes.record)
+  if (error instanceof Refusal && error.code.startsWith('storage_')) {
+    return complain(`${error.message} (${String(error.cause)})`, exitCodes.record)
+  }
+  if (error instanceof TypeError && 'code' in error && String(error.code).startsWith('ERR_PARSE_ARGS')) {
+    return complain(error.message, exitCodes.usage)
+  }
+  return complain(error instanceof Error ? (error.stack ?? error.message) : String(error), exitCodes.failed)
+}
+
+function complain(text: string, exitCode: number): number {
+  process.stderr.write(`${text}\n`)
+  return exitCode
+}

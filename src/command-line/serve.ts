@@ -1,0 +1,44 @@
+import closeWithGrace from 'close-with-grace'
+import type { Config } from '../config.ts'
+import { newId } from '../domain/ids.ts'
+import { hashKey, newKey } from '../domain/keys.ts'
+import { now } from '../domain/time.ts'
+import { startServer } from '../server.ts'
+import type { Database } from '../storage/database.ts'
+import { openRecord } from '../storage/open.ts'
+import { listUsers } from '../storage/users.ts'
+import { CommandFailure, exitCodes } from './exit-codes.ts'
+import type { Command } from './help.ts'
+import { logger } from './logger.ts'
+import { placeOf } from './record.ts'
+
+/** What flushing and closing may take after the running requests had their time. */
+const closingMs = 30_000
+
+export const serveCommand: Command = {
+  usage: '',
+  summary: 'Serve; this is what happens without a command',
+  more: 'SIGINT and SIGTERM stop it: running requests finish, everything is flushed. A second signal ends it at once.',
+  async run(args, config) {
+    if (args.length > 0)
+      throw new CommandFailure(`serve takes no arguments, given ${args.join(' ')}.`, exitCodes.usage)
+    const database = await openRecord(placeOf(config))
+    await makeFirstUser(config, database)
+    const server = await startServer(config, database, logger(config))
+    await new Promise<void>((resolve, reject) => {
+      closeWithGrace({ delay: config.grace + closingMs }, async ({ err }) => {
+        if (err) process.stderr.write(`${err.stack ?? err.message}\n`)
+        await server.stop().then(resolve, reject)
+      })
+    })
+  },
+}
+
+/** Someone must be able to come in. The key is shown here and never again. */
+async function makeFirstUser(config: Config, database: Database): Promise<void> {
+  if (config.users.length > 0 || (await listUsers(database)).length > 0) return
+  const key = newKey()
+  const user = { name: 'admin', role: 'admin' as const, entities: ['*'], created_at: now() }
+  const made = await database.write('addFirstUser', { user, key: { id: newId(), hash: hashKey(key) } })
+  if (made) process.stderr.write(`\nMade the first user, "admin". Its key, shown this once:\n\n  ${key}\n\n`)
+}

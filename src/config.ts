@@ -1,0 +1,168 @@
+import { z } from 'zod'
+
+export interface ConfiguredUser {
+  name: string
+  key: string
+  /** `*` is all of them. */
+  entities: string[]
+}
+
+const wholeNumber = (least: number, most: number) =>
+  z
+    .string()
+    .regex(/^\d+$/, 'expected a whole number')
+    .transform(Number)
+    .refine((number) => number >= least && number <= most, `expected ${least} to ${most}`)
+
+const users = z.string().transform((text, context): ConfiguredUser[] => {
+  const found: ConfiguredUser[] = []
+  for (const entry of text.split(',').map((part) => part.trim())) {
+    if (entry === '') continue
+    const [name = '', key = '', entities = '*', ...rest] = entry.split(':')
+    if (
+      !/^[\w.@-]{1,64}$/.test(name) ||
+      name === 'api' ||
+      key.length < 8 ||
+      entities === '' ||
+      rest.length > 0
+    ) {
+      // The key stays out of the message: it ends up in logs.
+      context.issues.push({
+        code: 'custom',
+        input: '',
+        message: `entry ${found.length + 1}: expected name:key or name:key:entity+entity, the name not "api", the key of at least 8 characters`,
+      })
+      return z.NEVER
+    }
+    found.push({ name, key, entities: entities.split('+') })
+  }
+  return found
+})
+
+const setting = <Schema extends z.ZodType<unknown, string>>(
+  schema: Schema,
+  initial: string,
+  meaning: string,
+  shown?: string,
+) => ({
+  schema,
+  initial,
+  meaning,
+  shown: shown ?? initial,
+})
+
+/** Every setting: its type, what it is when nobody sets it, and a sentence. `docs/configuration.md` is made of this. */
+export const settings = {
+  host: setting(z.string().min(1), '127.0.0.1', 'The address to listen on.'),
+  port: setting(
+    wholeNumber(0, 65535),
+    '8080',
+    'The port to listen on; 0 picks a free one. The log line `listening` carries the address.',
+  ),
+  data: setting(z.string().min(1), './data', 'The folder of the database and the files.'),
+  database_url: setting(
+    z.string().regex(/^$|^postgres(ql)?:\/\//, 'expected postgres://…'),
+    '',
+    'Keeps the record in PostgreSQL: postgres://user:password@host/database.',
+    'SQLite in HEDDLE_DATA',
+  ),
+  users: setting(
+    users,
+    '',
+    'Users that exist from the start, comma-separated: `name:key` reaches every entity and is an admin, `name:key:entity+entity` reaches only those.',
+    'none',
+  ),
+  log_level: setting(
+    z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']),
+    'info',
+    'How much the log says: trace, debug, info, warn, error, fatal or silent.',
+  ),
+  body_limit: setting(wholeNumber(1024, 1 << 30), String(32 * 1024 * 1024), 'The largest body in bytes.'),
+  body_budget: setting(
+    wholeNumber(1024, 2 ** 34),
+    String(256 * 1024 * 1024),
+    'Bytes of bodies that may be in work at once; beyond that a request is told to come back.',
+  ),
+  connection_timeout: setting(
+    wholeNumber(0, 3_600_000),
+    '0',
+    'Milliseconds without traffic after which a connection is closed; 0 is never, because an answer may take long to come.',
+  ),
+  request_timeout: setting(
+    wholeNumber(0, 3_600_000),
+    '120000',
+    'Milliseconds that a client may take to send its request; 0 is no limit.',
+  ),
+  headers_timeout: setting(
+    wholeNumber(1000, 3_600_000),
+    '30000',
+    'Milliseconds that a client may take to send its headers.',
+  ),
+  keep_alive_timeout: setting(
+    wholeNumber(0, 3_600_000),
+    '72000',
+    'Milliseconds that an idle connection is kept. Longer than the 60 s of common load balancers, so that they close first.',
+  ),
+  query_timeout: setting(
+    wholeNumber(1, 3_600_000),
+    '60000',
+    'Milliseconds that a long query may take before it is stopped.',
+  ),
+  max_loop_delay: setting(
+    wholeNumber(0, 60_000),
+    '1000',
+    'Milliseconds that the event loop may be late before requests get 503; 0 never sheds.',
+  ),
+  grace: setting(
+    wholeNumber(0, 600_000),
+    '10000',
+    'Milliseconds that running requests get to finish when the server stops.',
+  ),
+  retention_days: setting(
+    wholeNumber(0, 36_500),
+    '0',
+    'Days after its start when a call expires, unless it says so itself with expire_at; 0 keeps calls for ever.',
+  ),
+  docs: setting(
+    z.enum(['on', 'off']).transform((value) => value === 'on'),
+    'on',
+    'Serves the reference page at /docs and the OpenAPI document at /openapi.json: on or off.',
+  ),
+} as const
+
+export type Config = { readonly [Name in keyof typeof settings]: z.output<(typeof settings)[Name]['schema']> }
+
+export class ConfigError extends Error {
+  override readonly name = 'ConfigError'
+}
+
+/** PORT and HOST are what platforms set; the names with the prefix win. */
+const unprefixed: Record<string, string> = { host: 'HOST', port: 'PORT' }
+
+export function variableOf(name: string): string {
+  return `HEDDLE_${name.toUpperCase()}`
+}
+
+export function readConfig(environment: Record<string, string | undefined>): Config {
+  const config: Record<string, unknown> = {}
+  const wrong: string[] = []
+  for (const [name, { schema, initial }] of Object.entries(settings)) {
+    const variable = variableOf(name)
+    const other = unprefixed[name]
+    const given = environment[variable] || (other && environment[other]) || initial
+    const result = schema.safeParse(given)
+    if (result.success) config[name] = result.data
+    else
+      wrong.push(
+        `${variable}: ${result.error.issues[0]?.message}${name === 'users' ? '' : `, given ${JSON.stringify(given)}`}`,
+      )
+  }
+  const known = new Set(Object.keys(settings).map(variableOf))
+  for (const variable of Object.keys(environment)) {
+    if (variable.startsWith('HEDDLE_') && !known.has(variable)) {
+      wrong.push(`${variable}: there is no such setting; docs/configuration.md lists them`)
+    }
+  }
+  if (wrong.length > 0) throw new ConfigError(wrong.join('\n'))
+  return config as Config
+}

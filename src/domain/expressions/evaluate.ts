@@ -1,0 +1,192 @@
+import { formatTime } from '../time.ts'
+import type { Comparator, ConversionTarget, Expression, Literal } from './expression.ts'
+import { isPresent, textOfJson, valueAt } from './json-value.ts'
+import { type ComparisonKind, comparisonKind, standingOf, timeOfLiteral } from './kinds.ts'
+import { compareNumbers, decimalText, type Exact, exact, parseNumber, parseWhole } from './numbers.ts'
+import { compareText, foldCase } from './text.ts'
+
+/** A field of one row. Times are microseconds, `json` is the stored text of the column. */
+export type FieldValue =
+  | { kind: 'text'; value: string | null }
+  | { kind: 'number'; value: Exact | null }
+  | { kind: 'time'; value: number | null }
+  | { kind: 'json'; json: string | null; path: readonly string[] }
+
+export type FieldReader = (field: string) => FieldValue
+
+type Value =
+  | FieldValue
+  | { kind: 'literal'; literal: Literal; value: Literal['value'] }
+  | { kind: 'boolean'; value: boolean | null }
+
+/** Three-valued, as in SQL; a row is kept when it is true. What storage/expressions.ts says in SQL, said once more. */
+export function evaluate(expression: Expression, read: FieldReader): boolean | null {
+  return booleanOf(resolve(expression, read))
+}
+
+function resolve(expression: Expression, read: FieldReader): Value {
+  switch (expression.op) {
+    case 'literal':
+      return { kind: 'literal', literal: expression.literal, value: expression.literal.value }
+    case 'field':
+      return read(expression.field)
+    case 'convert':
+      return convert(resolve(expression.input, read), expression.to)
+    default:
+      return { kind: 'boolean', value: holds(expression, read) }
+  }
+}
+
+type Operation = Exclude<Expression, { op: 'literal' | 'field' | 'convert' }>
+
+function holds(operation: Operation, read: FieldReader): boolean | null {
+  switch (operation.op) {
+    case 'not': {
+      const value = evaluate(operation.operand, read)
+      return value === null ? null : !value
+    }
+    case 'and':
+      return all(operation.operands.map((operand) => evaluate(operand, read)))
+    case 'or':
+      return some(operation.operands.map((operand) => evaluate(operand, read)))
+    case 'compare':
+      return compare(operation, read)
+    case 'in': {
+      const { operand, list, place } = operation
+      return some(list.map((right) => compare({ by: 'eq', left: operand, right, place }, read)))
+    }
+    case 'contains': {
+      const input = textOf(resolve(operation.input, read))
+      const part = textOf(resolve(operation.part, read))
+      if (input === null || part === null) return null
+      return operation.ignoreCase ? foldCase(input).includes(foldCase(part)) : input.includes(part)
+    }
+  }
+}
+
+function all(values: readonly (boolean | null)[]): boolean | null {
+  if (values.includes(false)) return false
+  return values.includes(null) ? null : true
+}
+
+function some(values: readonly (boolean | null)[]): boolean | null {
+  if (values.includes(true)) return true
+  return values.includes(null) ? null : false
+}
+
+interface Comparison {
+  by: Comparator
+  left: Expression
+  right: Expression
+  place: string
+}
+
+function compare({ by, left, right, place }: Comparison, read: FieldReader): boolean | null {
+  const kindOfField = (field: string) => read(field).kind
+  const kind = comparisonKind(standingOf(left, kindOfField), standingOf(right, kindOfField))
+  const a = resolve(left, read)
+  const b = resolve(right, read)
+  if (kind === 'null') return by === 'eq' ? isNull(a) && isNull(b) : null
+  const order = orderOf(kind, a, b, place)
+  if (order === null) return null
+  switch (by) {
+    case 'eq':
+      return order === 0
+    case 'gt':
+      return order > 0
+    case 'gte':
+      return order >= 0
+    case 'lt':
+      return order < 0
+    case 'lte':
+      return order <= 0
+  }
+}
+
+function orderOf(kind: Exclude<ComparisonKind, 'null'>, a: Value, b: Value, place: string): number | null {
+  switch (kind) {
+    case 'text':
+      return both(textOf(a), textOf(b), compareText)
+    case 'number':
+      return both(numberOf(a), numberOf(b), compareNumbers)
+    case 'boolean':
+      return both(booleanOf(a), booleanOf(b), (x, y) => Number(x) - Number(y))
+    case 'time':
+      return both(timeOf(a, place), timeOf(b, place), (x, y) => x - y)
+  }
+}
+
+function both<T>(a: T | null, b: T | null, order: (a: T, b: T) => number): number | null {
+  return a === null || b === null ? null : order(a, b)
+}
+
+function isNull(value: Value): boolean {
+  // Weave never matches here, because what is missing reads as the empty text; people who ask for null mean missing.
+  return value.kind === 'json' ? !isPresent(jsonOf(value)) : value.value === null
+}
+
+function jsonOf({ json, path }: Extract<FieldValue, { kind: 'json' }>): string | undefined {
+  return json === null ? undefined : valueAt(json, path)
+}
+
+function textOf(value: Value): string | null {
+  if (value.kind === 'json') return textOfJson(jsonOf(value))
+  if (value.value === null) return null
+  switch (value.kind) {
+    case 'literal':
+      return value.literal.text
+    case 'text':
+      return value.value
+    case 'number':
+      return decimalText(value.value)
+    case 'boolean':
+      return String(value.value)
+    case 'time':
+      return formatTime(value.value)
+  }
+}
+
+function numberOf(value: Value): Exact | null {
+  if (value.kind === 'number') return value.value === null ? null : exact(value.value)
+  if (value.kind === 'time') return value.value === null ? null : exact(value.value / 1_000_000)
+  const text = textOf(value)
+  return text === null ? null : parseNumber(text)
+}
+
+const booleans = new Map([
+  ['true', true],
+  ['1', true],
+  ['false', false],
+  ['0', false],
+])
+
+function booleanOf(value: Value): boolean | null {
+  if (value.kind === 'boolean') return value.value
+  return booleans.get(textOf(value) ?? '') ?? null
+}
+
+function timeOf(value: Value, place: string): number | null {
+  if (value.kind === 'time') return value.value
+  if (value.kind === 'literal') return timeOfLiteral(value.literal, place)
+  throw new TypeError(`a ${value.kind} is never compared as a time`)
+}
+
+function convert(value: Value, to: ConversionTarget): Value {
+  switch (to) {
+    case 'exists':
+      return { kind: 'boolean', value: !isNull(value) }
+    case 'bool':
+      return { kind: 'boolean', value: booleanOf(value) }
+    case 'string':
+      return { kind: 'text', value: textOf(value) }
+    case 'double':
+      return { kind: 'number', value: numberOf(value) }
+    case 'int': {
+      // Whole seconds of a time, whole numbers of what is written with digits alone.
+      const number = numberOf(value)
+      const isWhole =
+        value.kind === 'time' ? typeof number === 'bigint' : parseWhole(textOf(value) ?? '') !== null
+      return { kind: 'number', value: isWhole ? number : null }
+    }
+  }
+}

@@ -1,0 +1,56 @@
+import type { Exact } from './numbers.ts'
+
+export type Comparator = 'eq' | 'gt' | 'gte' | 'lt' | 'lte'
+
+export type ConversionTarget = 'double' | 'string' | 'int' | 'bool' | 'exists'
+
+/** A constant. `text` is what a JSON value written the same way would read as. */
+export type Literal = { text: string } & (
+  | { kind: 'text'; value: string }
+  | { kind: 'number'; value: Exact }
+  | { kind: 'boolean'; value: boolean }
+  | { kind: 'null'; value: null }
+)
+
+/** A checked query expression. `place` names where it stood in the request, for what only the fields can tell. */
+export type Expression =
+  | { op: 'and' | 'or'; operands: Expression[] }
+  | { op: 'not'; operand: Expression }
+  | { op: 'compare'; by: Comparator; left: Expression; right: Expression; place: string }
+  | { op: 'in'; operand: Expression; list: Expression[]; place: string }
+  | { op: 'contains'; input: Expression; part: Expression; ignoreCase: boolean }
+  | { op: 'convert'; input: Expression; to: ConversionTarget }
+  | { op: 'field'; field: string }
+  | { op: 'literal'; literal: Literal }
+
+function childrenOf(expression: Expression): Expression[] {
+  switch (expression.op) {
+    case 'and':
+    case 'or':
+      return expression.operands
+    case 'not':
+      return [expression.operand]
+    case 'compare':
+      return [expression.left, expression.right]
+    case 'in':
+      return [expression.operand, ...expression.list]
+    case 'contains':
+      return [expression.input, expression.part]
+    case 'convert':
+      return [expression.input]
+    case 'field':
+    case 'literal':
+      return []
+  }
+}
+
+/** Every field that the expression reads, once each, in order of appearance. */
+export function fieldsOf(expression: Expression): string[] {
+  const fields = new Set<string>()
+  const visit = (node: Expression) => {
+    if (node.op === 'field') fields.add(node.field)
+    for (const child of childrenOf(node)) visit(child)
+  }
+  visit(expression)
+  return [...fields]
+}

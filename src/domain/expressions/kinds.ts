@@ -1,0 +1,71 @@
+import { refuse } from '../refusals.ts'
+import { parseTime } from '../time.ts'
+import type { Expression, Literal } from './expression.ts'
+
+/** What a field holds: a plain column, or a value inside a JSON column. */
+export type FieldKind = 'text' | 'number' | 'time' | 'json'
+
+/** What an operand is, and whether that is up to the other side: a field adapts, a computed value does not. */
+export type Standing =
+  | { role: 'field'; kind: FieldKind }
+  | { role: 'literal'; kind: Literal['kind'] }
+  | { role: 'computed'; kind: 'text' | 'number' | 'boolean' }
+
+export type ComparisonKind = 'text' | 'number' | 'boolean' | 'time' | 'null'
+
+export function standingOf(expression: Expression, kindOfField: (field: string) => FieldKind): Standing {
+  switch (expression.op) {
+    case 'field':
+      return { role: 'field', kind: kindOfField(expression.field) }
+    case 'literal':
+      return { role: 'literal', kind: expression.literal.kind }
+    case 'convert':
+      return { role: 'computed', kind: conversionKinds[expression.to] }
+    default:
+      return { role: 'computed', kind: 'boolean' }
+  }
+}
+
+const conversionKinds = {
+  double: 'number',
+  int: 'number',
+  string: 'text',
+  bool: 'boolean',
+  exists: 'boolean',
+} as const
+
+/** As what two operands are compared: what was converted decides, then a literal, then the columns. */
+export function comparisonKind(left: Standing, right: Standing): ComparisonKind {
+  if (left.kind === 'null' || right.kind === 'null') return 'null'
+  const sides = [left, right]
+  const kinds = (role: Standing['role']) =>
+    sides.filter((side) => side.role === role).map((side) => side.kind)
+  const computed = kinds('computed')
+  if (computed.length > 0) return strongest(computed)
+  if (sides.some((side) => side.role === 'literal')) {
+    return kinds('field').includes('time') ? 'time' : strongest(kinds('literal'))
+  }
+  if (left.kind === 'time' && right.kind === 'time') return 'time'
+  return left.kind === 'number' || right.kind === 'number' ? 'number' : 'text'
+}
+
+function strongest(kinds: readonly Standing['kind'][]): 'boolean' | 'number' | 'text' {
+  if (kinds.includes('boolean')) return 'boolean'
+  return kinds.includes('number') ? 'number' : 'text'
+}
+
+/** A literal next to a time column: Unix seconds or ISO 8601, as microseconds. */
+export function timeOfLiteral({ kind, value }: Literal, place: string): number {
+  if (kind === 'number') {
+    const micros = Math.round(Number(value) * 1_000_000)
+    // No stored time is beyond these, so they compare the same.
+    return Math.min(Math.max(micros, Number.MIN_SAFE_INTEGER), Number.MAX_SAFE_INTEGER)
+  }
+  const micros = kind === 'text' ? parseTime(value) : undefined
+  if (micros !== undefined) return micros
+  throw refuse('invalid_expression', {
+    field: place,
+    why: `compares a time with ${JSON.stringify(value).slice(0, 60)}`,
+    accepted: 'Unix seconds, or ISO 8601 such as "2026-01-31T12:00:00Z"',
+  })
+}

@@ -1,0 +1,238 @@
+import { JsonNumber, parseLossless } from '../lossless-json.ts'
+import { refuse } from '../refusals.ts'
+import type { Comparator, ConversionTarget, Expression, Literal } from './expression.ts'
+import { textOfNumber } from './json-value.ts'
+import { parseNumber } from './numbers.ts'
+import { isListIndex, splitPath } from './path.ts'
+import { storableText } from './text.ts'
+
+/** Bounds that keep the statement and everything that walks the tree small. */
+const deepest = 100
+const mostNodes = 1_000
+const longestList = 1_000
+/** Each may mean a list or an object, and the statement looks for both. */
+const mostIndexes = 3
+
+const conversions: readonly ConversionTarget[] = ['double', 'string', 'int', 'bool', 'exists']
+
+type Read = (input: unknown, place: string, depth: number) => Expression
+
+/** Reads `{"$expr": …}` from the JSON text of a query, whose numbers keep their digits; `place` is how refusals name it. */
+export function parseExpressionText(text: string, place = 'query'): Expression {
+  return parseExpression(parseLossless(text), place)
+}
+
+/** The same for a value that was parsed already. */
+export function parseExpression(value: unknown, place = 'query'): Expression {
+  const operation = onlyMember(value, place, ['$expr'])
+  let nodes = 0
+
+  const operators: Record<string, Read> = {
+    $and: several('and'),
+    $or: several('or'),
+    $not: (input, at, depth) => ({
+      op: 'not',
+      operand: operand(items(input, at, 1)[0], `${at}[0]`, depth),
+    }),
+    $eq: comparison('eq'),
+    $gt: comparison('gt'),
+    $gte: comparison('gte'),
+    $lt: comparison('lt'),
+    $lte: comparison('lte'),
+    $in: membership,
+    $contains: containment,
+  }
+  const operands: Record<string, Read> = {
+    $literal: (input, at) => ({ op: 'literal', literal: literalOf(input, at) }),
+    $getField: (input, at) => ({ op: 'field', field: fieldOf(input, at) }),
+    $convert: conversion,
+    ...operators,
+  }
+
+  function operand(input: unknown, at: string, depth: number, accepted = operands): Expression {
+    if (depth > deepest) {
+      throw refuse('invalid_expression', {
+        field: place,
+        why: `is nested deeper than ${deepest} operators`,
+        accepted: `at most ${deepest}`,
+      })
+    }
+    if (++nodes > mostNodes) {
+      throw refuse('invalid_expression', {
+        field: place,
+        why: `has more than ${mostNodes} operators and operands`,
+        accepted: `at most ${mostNodes}; many values fit into one $in`,
+      })
+    }
+    const [name, content] = Object.entries(onlyMember(input, at, Object.keys(accepted)))[0] as [
+      string,
+      unknown,
+    ]
+    return (accepted[name] as Read)(content, `${at}.${name}`, depth + 1)
+  }
+
+  function several(op: 'and' | 'or'): Read {
+    return (input, at, depth) => {
+      const list = items(input, at)
+      if (list.length === 0) throw refused(at, 'is empty', 'a list of at least one operand')
+      const read = list.map((item, index) => operand(item, `${at}[${index}]`, depth))
+      return read.length === 1 ? (read[0] as Expression) : { op, operands: read }
+    }
+  }
+
+  function comparison(by: Comparator): Read {
+    return (input, at, depth) => {
+      const [left, right] = items(input, at, 2)
+      return {
+        op: 'compare',
+        by,
+        left: operand(left, `${at}[0]`, depth),
+        right: operand(right, `${at}[1]`, depth),
+        place: at,
+      }
+    }
+  }
+
+  function membership(input: unknown, at: string, depth: number): Expression {
+    const [sought, among] = items(input, at, 2)
+    const list = items(among, `${at}[1]`)
+    if (list.length > longestList) {
+      throw refused(`${at}[1]`, `has ${list.length} values`, `at most ${longestList} values`)
+    }
+    return {
+      op: 'in',
+      operand: operand(sought, `${at}[0]`, depth),
+      list: list.map((item, index) => listed(item, `${at}[1][${index}]`, depth)),
+      place: at,
+    }
+  }
+
+  /** A literal in a list costs one parameter and no more, so it does not count as a node. */
+  function listed(item: unknown, at: string, depth: number): Expression {
+    const read = operand(item, at, depth)
+    if (read.op === 'literal') nodes--
+    return read
+  }
+
+  function containment(input: unknown, at: string, depth: number): Expression {
+    const {
+      input: text,
+      substr,
+      case_insensitive: ignoreCase = false,
+    } = members(input, at, {
+      required: ['input', 'substr'],
+      optional: ['case_insensitive'],
+    })
+    if (typeof ignoreCase !== 'boolean') {
+      throw refused(`${at}.case_insensitive`, `is ${described(ignoreCase)}`, 'true or false')
+    }
+    const part = operand(substr, `${at}.substr`, depth)
+    if (part.op === 'literal' && part.literal.kind !== 'text') {
+      throw refused(`${at}.substr.$literal`, `is ${part.literal.text || 'null'}`, 'a string')
+    }
+    return { op: 'contains', input: operand(text, `${at}.input`, depth), part, ignoreCase }
+  }
+
+  function conversion(input: unknown, at: string, depth: number): Expression {
+    const { input: value, to } = members(input, at, { required: ['input', 'to'], optional: [] })
+    const target = conversions.find((known) => known === to)
+    if (target === undefined) {
+      throw refused(`${at}.to`, `is ${described(to)}`, conversions.map((name) => `"${name}"`).join(', '))
+    }
+    return { op: 'convert', input: operand(value, `${at}.input`, depth), to: target }
+  }
+
+  return operand(operation.$expr, `${place}.$expr`, 1, operators)
+}
+
+function refused(field: string, why: string, accepted: string) {
+  return refuse('invalid_expression', { field, why, accepted })
+}
+
+function described(value: unknown): string {
+  if (value === undefined) return 'missing'
+  if (value === null) return 'null'
+  if (Array.isArray(value)) return `a list of ${value.length}`
+  if (value instanceof JsonNumber) return short(value.token)
+  if (typeof value === 'object') return 'an object'
+  return short(JSON.stringify(value) ?? typeof value)
+}
+
+function short(text: string): string {
+  return text.length > 60 ? `${text.slice(0, 60)}…` : text
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return (
+    typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof JsonNumber)
+  )
+}
+
+/** The value itself, once it is an object with one key that is known. */
+function onlyMember(value: unknown, at: string, known: readonly string[]): Record<string, unknown> {
+  const accepted = known.length === 1 ? `{"${known[0]}": …}` : `an object with one of ${known.join(', ')}`
+  if (!isObject(value)) throw refused(at, `is ${described(value)}`, accepted)
+  const keys = Object.keys(value)
+  if (keys.length === 0) throw refused(at, 'is an empty object', accepted)
+  for (const key of keys) {
+    if (!known.includes(key))
+      throw refused(at, `has the unknown operator ${short(JSON.stringify(key))}`, accepted)
+  }
+  if (keys.length > 1) throw refused(at, `has ${keys.length} operators: ${keys.join(', ')}`, accepted)
+  return value
+}
+
+function members(
+  value: unknown,
+  at: string,
+  { required, optional }: { required: readonly string[]; optional: readonly string[] },
+): Record<string, unknown> {
+  const known = [...required, ...optional]
+  if (!isObject(value)) throw refused(at, `is ${described(value)}`, `an object with ${known.join(', ')}`)
+  for (const key of Object.keys(value)) {
+    if (!known.includes(key))
+      throw refused(at, `has the unknown member ${short(JSON.stringify(key))}`, known.join(', '))
+  }
+  for (const key of required) {
+    if (!Object.hasOwn(value, key))
+      throw refused(`${at}.${key}`, 'is missing', `an object with ${required.join(', ')}`)
+  }
+  return value
+}
+
+function items(value: unknown, at: string, count?: number): unknown[] {
+  const accepted = count === undefined ? 'a list of operands' : `a list of exactly ${count}`
+  if (!Array.isArray(value)) throw refused(at, `is ${described(value)}`, accepted)
+  if (count !== undefined && value.length !== count)
+    throw refused(at, `has ${value.length} operands`, accepted)
+  return value
+}
+
+function literalOf(given: unknown, at: string): Literal {
+  if (given === null) return { kind: 'null', value: null, text: '' }
+  if (typeof given === 'boolean') return { kind: 'boolean', value: given, text: String(given) }
+  if (typeof given === 'string') {
+    const text = storableText(given)
+    return { kind: 'text', value: text, text }
+  }
+  if (typeof given === 'number' || given instanceof JsonNumber) {
+    const text = textOfNumber(given instanceof JsonNumber ? given.token : String(given))
+    const value = parseNumber(text)
+    if (value === null) throw refused(at, `is ${short(text)}`, 'a number in the range of a double')
+    return { kind: 'number', value, text }
+  }
+  throw refused(at, `is ${described(given)}`, 'a string, a number, a boolean or null')
+}
+
+function fieldOf(value: unknown, at: string): string {
+  if (typeof value !== 'string' || value === '')
+    throw refused(at, `is ${described(value)}`, 'a path such as "inputs.name"')
+  // Such keys have no text that both engines could compare.
+  if (value !== storableText(value)) {
+    throw refused(at, 'holds U+0000 or half of a surrogate pair', 'a path without them')
+  }
+  if (splitPath(value).filter(isListIndex).length > mostIndexes) {
+    throw refused(at, `has more than ${mostIndexes} whole-number segments`, `at most ${mostIndexes}`)
+  }
+  return value
+}

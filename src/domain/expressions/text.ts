@@ -1,0 +1,17 @@
+/**
+ * Text as both engines can hold it: PostgreSQL has no U+0000 and no halves of surrogate pairs, so they read as U+FFFD
+ * everywhere, in values and in what they are compared with.
+ */
+export function storableText(text: string): string {
+  return text.toWellFormed().replaceAll('\0', '\ufffd')
+}
+
+/** Lower case, and without the special shape of a sigma that ends a word, which would hide a part of a longer word. */
+export function foldCase(text: string): string {
+  return text.toLowerCase().replaceAll('ς', 'σ')
+}
+
+/** By code point, which is the order of UTF-8 bytes and not that of JavaScript's strings. */
+export function compareText(left: string, right: string): number {
+  return Buffer.compare(Buffer.from(left), Buffer.from(right))
+}

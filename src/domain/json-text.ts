@@ -1,0 +1,222 @@
+/**
+ * A JSON value that is kept as text, because a double would change its digits (P9): the tokens as they were sent, in
+ * their order, without the space between them. `value` is the same value as JavaScript reads it, for looking only.
+ */
+export class JsonText {
+  readonly text: string
+  readonly value: unknown
+
+  constructor(text: string, value?: unknown) {
+    this.text = text
+    this.value = value
+  }
+}
+
+/** Where in a body the values stand that are kept as text. */
+export type KeepPlan = 'keep' | KeepBranch
+export interface KeepBranch {
+  fields?: ReadonlyMap<string, KeepPlan>
+  items?: KeepPlan
+}
+
+export class TooDeep extends Error {}
+
+const quote = 0x22
+const backslash = 0x5c
+const openBrace = 0x7b
+const closeBrace = 0x7d
+const openBracket = 0x5b
+const closeBracket = 0x5d
+const comma = 0x2c
+
+function isSpace(code: number): boolean {
+  return code === 0x20 || code === 0x0a || code === 0x0d || code === 0x09
+}
+
+/** Parses a body and puts the text itself in the places that the plan names. Throws SyntaxError or TooDeep. */
+export function parseKeeping(text: string, plan: KeepPlan, deepest: number): unknown {
+  const value: unknown = JSON.parse(text)
+  const holder = { value }
+  const scan = new Scan(text, deepest)
+  scan.lift(scan.space(0), plan, holder, 'value', 1)
+  return holder.value
+}
+
+/** Walks text that is known to be JSON, so it looks only at what tells where values begin and end. */
+class Scan {
+  readonly #text: string
+  readonly #deepest: number
+  #spaced = false
+
+  constructor(text: string, deepest: number) {
+    this.#text = text
+    this.#deepest = deepest
+  }
+
+  space(at: number): number {
+    const text = this.#text
+    if (!isSpace(text.charCodeAt(at))) return at
+    this.#spaced = true
+    let i = at + 1
+    while (isSpace(text.charCodeAt(i))) i++
+    return i
+  }
+
+  /** Answers where the value ends that begins at `at`. */
+  lift(at: number, plan: KeepPlan | undefined, holder: object, key: string | number, depth: number): number {
+    const first = this.#text.charCodeAt(at)
+    if (plan === 'keep') return this.#keep(at, first, holder, key, depth)
+    if (plan !== undefined && first === openBrace && plan.fields) {
+      return this.#object(at, plan.fields, inside(holder, key), depth)
+    }
+    if (plan !== undefined && first === openBracket && plan.items) {
+      return this.#list(at, plan.items, inside(holder, key), depth)
+    }
+    return this.#skip(at, depth)
+  }
+
+  #keep(at: number, first: number, holder: object, key: string | number, depth: number): number {
+    this.#spaced = false
+    const end = this.#skip(at, depth)
+    // null says "not given" in every contract, so it stays what it is.
+    if (first !== 0x6e && Object.hasOwn(holder, key)) {
+      const slice = this.#text.slice(at, end)
+      const target = holder as Record<string | number, unknown>
+      target[key] = new JsonText(this.#spaced ? compactJson(slice) : slice, target[key])
+    }
+    return end
+  }
+
+  #object(at: number, fields: ReadonlyMap<string, KeepPlan>, target: object, depth: number): number {
+    this.#bound(depth)
+    return this.#members(at, (name, from) => this.lift(from, fields.get(name), target, name, depth + 1))
+  }
+
+  members(visit: (name: string, from: number, to: number) => void): void {
+    this.#members(this.space(0), (name, from) => {
+      const to = this.#skip(from, 1)
+      visit(name, from, to)
+      return to
+    })
+  }
+
+  /** `member` is told where a value begins and answers where it ends. */
+  #members(at: number, member: (name: string, from: number) => number): number {
+    const text = this.#text
+    let i = this.space(at + 1)
+    if (text.charCodeAt(i) === closeBrace) return i + 1
+    for (;;) {
+      const keyEnd = this.#string(i)
+      const raw = text.slice(i + 1, keyEnd - 1)
+      const name = raw.includes('\\') ? (JSON.parse(text.slice(i, keyEnd)) as string) : raw
+      i = this.space(this.space(keyEnd) + 1)
+      i = this.space(member(name, i))
+      if (text.charCodeAt(i) !== comma) return i + 1
+      i = this.space(i + 1)
+    }
+  }
+
+  #list(at: number, items: KeepPlan, target: object, depth: number): number {
+    this.#bound(depth)
+    const text = this.#text
+    let i = this.space(at + 1)
+    if (text.charCodeAt(i) === closeBracket) return i + 1
+    for (let index = 0; ; index++) {
+      i = this.space(this.lift(i, items, target, index, depth + 1))
+      if (text.charCodeAt(i) !== comma) return i + 1
+      i = this.space(i + 1)
+    }
+  }
+
+  #skip(at: number, depth: number): number {
+    const text = this.#text
+    const first = text.charCodeAt(at)
+    if (first === quote) return this.#string(at)
+    let i = at
+    if (first !== openBrace && first !== openBracket) {
+      for (; i < text.length; i++) {
+        const code = text.charCodeAt(i)
+        if (code === comma || code === closeBrace || code === closeBracket || isSpace(code)) break
+      }
+      return i
+    }
+    let open = 0
+    for (;;) {
+      const code = text.charCodeAt(i)
+      if (code === quote) {
+        i = this.#string(i)
+        continue
+      }
+      i++
+      if (code === openBrace || code === openBracket) this.#bound(depth + open++)
+      else if (code === closeBrace || code === closeBracket) {
+        if (--open === 0) return i
+      } else if (isSpace(code)) this.#spaced = true
+    }
+  }
+
+  #string(at: number): number {
+    const text = this.#text
+    for (let end = text.indexOf('"', at + 1); ; end = text.indexOf('"', end + 1)) {
+      let slashes = 0
+      while (text.charCodeAt(end - 1 - slashes) === backslash) slashes++
+      if (slashes % 2 === 0) return end + 1
+    }
+  }
+
+  #bound(depth: number): void {
+    if (depth > this.#deepest) throw new TooDeep()
+  }
+}
+
+function inside(holder: object, key: string | number): object {
+  const value = (holder as Record<string | number, unknown>)[key]
+  // A key given twice: the text walked here is not the value that won.
+  return typeof value === 'object' && value !== null ? value : {}
+}
+
+/** The members of an object's text, each as its text; the last of a repeated key counts. */
+export function membersOf(text: string): Map<string, string> {
+  const members = new Map<string, string>()
+  new Scan(text, Number.POSITIVE_INFINITY).members((name, from, to) =>
+    members.set(name, text.slice(from, to)),
+  )
+  return members
+}
+
+/** The same tokens without the space between them. */
+export function compactJson(text: string): string {
+  let compact = ''
+  let from = 0
+  for (let i = 0; i < text.length; i++) {
+    const code = text.charCodeAt(i)
+    if (code === quote) {
+      for (i++; text.charCodeAt(i) !== quote; i++) if (text.charCodeAt(i) === backslash) i++
+    } else if (isSpace(code)) {
+      compact += text.slice(from, i)
+      while (isSpace(text.charCodeAt(i + 1))) i++
+      from = i + 1
+    }
+  }
+  return compact + text.slice(from)
+}
+
+/** JSON.stringify that writes a JsonText as the text that it is. */
+export function writeJson(value: unknown): string {
+  if (value instanceof JsonText) return value.text
+  if (Array.isArray(value)) {
+    let text = '['
+    for (let i = 0; i < value.length; i++) text += (i > 0 ? ',' : '') + writeJson(value[i])
+    return `${text}]`
+  }
+  if (typeof value === 'object' && value !== null) {
+    let text = '{'
+    for (const key in value) {
+      const member = (value as Record<string, unknown>)[key]
+      if (member === undefined) continue
+      text += `${text.length > 1 ? ',' : ''}${JSON.stringify(key)}:${writeJson(member)}`
+    }
+    return `${text}}`
+  }
+  return JSON.stringify(value) ?? 'null'
+}

@@ -1,0 +1,193 @@
+/**
+ * Every way in which a request is refused: code, status, message. `docs/errors.md` is generated from this list.
+ * A message names the field, what was given and what would be accepted. `{…}` is filled in by `refuse`.
+ */
+export const refusals = {
+  not_authenticated: {
+    status: 401,
+    message:
+      'This server needs credentials: Basic with user name "api" and a key as password, or Bearer with a key.',
+    help: 'No Authorization header, or one of another scheme.',
+  },
+  wrong_credentials: {
+    status: 401,
+    message:
+      'These credentials are not accepted: the user name and the key do not belong together, or the key is unknown or revoked.',
+    help: 'The answer is the same, and takes the same time, whether the user exists or not.',
+  },
+  malformed_credentials: {
+    status: 401,
+    message: 'The Authorization header cannot be read: {why}.',
+    help: 'Basic needs base64 of name:key (RFC 7617), Bearer a token (RFC 6750).',
+  },
+  entity_forbidden: {
+    status: 403,
+    message: 'Your key does not reach the entity of {field}: {given}.',
+    help: 'The text is the same whether the project exists or not. `heddle user add` and HEDDLE_USERS say which entities a user reaches.',
+  },
+  role_forbidden: {
+    status: 403,
+    message: 'This needs the role {role}; your role is {given}.',
+    help: 'Server-wide routes such as GET /metrics are for the role admin.',
+  },
+  route_not_found: {
+    status: 404,
+    message: 'There is no route {method} {path}. GET /openapi.json lists them.',
+    help: 'A wrong path, or a route of a newer version.',
+  },
+  call_not_found: {
+    status: 404,
+    message: 'id: there is no call {id} in project {project}.',
+    help: 'Unknown, deleted, expired, never started, or in another project: the answer is the same.',
+  },
+  method_not_allowed: {
+    status: 405,
+    message: '{method} is not offered at {path}; accepted: {allowed}.',
+    help: 'The Allow header lists the methods.',
+  },
+  body_too_large: {
+    status: 413,
+    message: 'The body is larger than {limit} bytes. Send a batch in smaller parts.',
+    help: 'HEDDLE_BODY_LIMIT raises the limit.',
+  },
+  body_too_deep: {
+    status: 413,
+    message: 'The body is nested deeper than {limit} levels.',
+    help: 'The bound protects everything that walks a value.',
+  },
+  record_too_large: {
+    status: 413,
+    message:
+      '{field}: the record takes {size} bytes and may take {limit}, even with its largest values replaced.',
+    help: 'One call may store 3.5 MiB; values beyond that are replaced by a marker, the rest must fit.',
+  },
+  too_many_ids: {
+    status: 413,
+    message: '{field}: {given} entries; at most {limit} are accepted in one request.',
+    help: 'Send several requests.',
+  },
+  unsupported_media_type: {
+    status: 415,
+    message: 'Content-Type {given} is not accepted here; accepted: application/json.',
+    help: 'Bodies are JSON.',
+  },
+  malformed_json: {
+    status: 400,
+    message: 'The body is not JSON: {why}.',
+    help: 'Empty, cut off, or not UTF-8 counts too.',
+  },
+  invalid_request: {
+    status: 422,
+    message: 'The body does not fit the schema: {what}.',
+    help: 'Wrong type, missing field, value out of range. `detail` lists every place. Under /v1 the status is 400.',
+  },
+  invalid_value: {
+    status: 400,
+    message: '{field}: {given}; accepted: {accepted}.',
+    help: 'Each value is well-formed, but not one that this operation takes.',
+  },
+  invalid_expression: {
+    status: 422,
+    message: '{field}: {why}; accepted: {accepted}.',
+    help: 'The query expression has an unknown operator, or an operator with the wrong operands.',
+  },
+  unknown_field: {
+    status: 422,
+    message: '{field}: there is no field {given}; accepted: {accepted}.',
+    help: 'A field of a query, a sort or a column list that does not exist.',
+  },
+  too_busy: {
+    status: 503,
+    message: 'The server is overloaded; try again shortly.',
+    help: 'The event loop is late. Retry-After says when to come back.',
+  },
+  queue_full: {
+    status: 429,
+    message: 'Too many requests of this kind are waiting; try again shortly.',
+    help: 'Every queue has a bound. Retry-After says when to come back.',
+  },
+  stopping: {
+    status: 503,
+    message: 'The server is stopping.',
+    help: 'Sent to requests that arrive while the server finishes the running ones.',
+  },
+  query_too_slow: {
+    status: 504,
+    message: 'The query took longer than {limit} ms and was stopped. Narrow it with a filter or a limit.',
+    help: 'HEDDLE_QUERY_TIMEOUT raises the limit.',
+  },
+  storage_full: {
+    status: 503,
+    message: 'The disk of the record is full: nothing of this request was stored.',
+    help: 'Free space, then send it again. Reading goes on.',
+  },
+  storage_busy: {
+    status: 503,
+    message: 'The record is locked by another process: nothing of this request was stored.',
+    help: 'Another program holds the database file.',
+  },
+  storage_read_only: {
+    status: 503,
+    message: 'The record cannot be written: nothing of this request was stored.',
+    help: 'The file or the folder is read-only.',
+  },
+  storage_corrupt: {
+    status: 503,
+    message: 'The record is damaged; `heddle db check` says where.',
+    help: 'SQLite found a page that it cannot trust. Restore a backup.',
+  },
+  storage_failed: {
+    status: 503,
+    message: 'The record cannot be reached: nothing of this request was stored.',
+    help: 'An I/O error, or the database server does not answer. The log has the reason.',
+  },
+  internal_error: {
+    status: 500,
+    message: 'Internal error. The log has the reason under the request id {request}.',
+    help: 'A fault of the server, never of the request.',
+  },
+} as const satisfies Record<string, { status: number; message: string; help: string }>
+
+export type RefusalCode = keyof typeof refusals
+
+export type RefusalValues = Record<string, string | number>
+
+export interface SchemaIssue {
+  loc: (string | number)[]
+  msg: string
+  type: string
+}
+
+/** A request that is refused, in the words of the domain. The front door gives it its envelope. */
+export class Refusal extends Error {
+  override readonly name = 'Refusal'
+  readonly code: RefusalCode
+  readonly values: RefusalValues
+  /** Every place that does not fit, for schema errors. */
+  readonly detail: readonly SchemaIssue[] | undefined
+
+  constructor(code: RefusalCode, values: RefusalValues, detail?: readonly SchemaIssue[]) {
+    super(refusals[code].message.replace(/\{(\w+)\}/g, (_, name: string) => String(values[name])))
+    this.code = code
+    this.values = values
+    this.detail = detail
+  }
+
+  get status(): number {
+    return refusals[this.code].status
+  }
+
+  /** The field that the message names, if it names one. */
+  get field(): string | null {
+    const { field } = this.values
+    return typeof field === 'string' ? field : null
+  }
+}
+
+export function refuse(
+  code: RefusalCode,
+  values: RefusalValues = {},
+  detail?: readonly SchemaIssue[],
+): Refusal {
+  return new Refusal(code, values, detail)
+}

@@ -1,0 +1,53 @@
+/** Times are integer microseconds since 1970, as far as a double counts them: the years 1684 to 2255. */
+
+const iso =
+  /^(\d{4})-(\d{2})-(\d{2})(?:[Tt ](\d{2}):(\d{2})(?::(\d{2})(?:[.,](\d{1,6})0*)?)?(?: ?([Zz]|[+-]\d{2}(?::?\d{2})?))?)?$/
+
+/**
+ * Reads ISO 8601 with any offset, down to microseconds. Without an offset it is UTC, without a time of day midnight.
+ * Digits below a microsecond are not read, because they could not be given back.
+ */
+export function parseTime(text: string): number | undefined {
+  const match = iso.exec(text)
+  if (match === null) return undefined
+  const [, year, month, day, hour = '0', minute = '0', second = '0', fraction = '', offset = 'Z'] = match
+  const wall = new Date(
+    Date.UTC(Number(year), Number(month) - 1, Number(day), Number(hour), Number(minute), Number(second)),
+  )
+  // Date.UTC carries over what does not exist, such as 30 February or 24:00.
+  const given = [Number(month) - 1, Number(day), Number(hour), Number(minute), Number(second)]
+  const carried = [
+    wall.getUTCMonth(),
+    wall.getUTCDate(),
+    wall.getUTCHours(),
+    wall.getUTCMinutes(),
+    wall.getUTCSeconds(),
+  ]
+  if (given.some((part, index) => part !== carried[index])) return undefined
+  const shift = offsetMinutes(offset)
+  if (shift === undefined) return undefined
+  const micros = (wall.getTime() - shift * 60_000) * 1000 + Number(fraction.padEnd(6, '0'))
+  return Number.isSafeInteger(micros) ? micros : undefined
+}
+
+function offsetMinutes(offset: string): number | undefined {
+  if (offset === 'Z' || offset === 'z') return 0
+  const hours = Number(offset.slice(1, 3))
+  const minutes = Number(offset.slice(3).replace(':', '') || '0')
+  if (hours > 23 || minutes > 59) return undefined
+  return (offset.startsWith('-') ? -1 : 1) * (hours * 60 + minutes)
+}
+
+/** `2026-01-02T03:04:05.123456Z`: no fraction when there is none, else three to six digits. */
+export function formatTime(micros: number): string {
+  const seconds = Math.floor(micros / 1_000_000)
+  const fraction = micros - seconds * 1_000_000
+  const wall = new Date(seconds * 1000).toISOString().slice(0, 19)
+  if (fraction === 0) return `${wall}Z`
+  const digits = String(fraction).padStart(6, '0')
+  return `${wall}.${digits.slice(0, 3)}${digits.slice(3).replace(/0+$/, '')}Z`
+}
+
+export function now(): number {
+  return Date.now() * 1000
+}

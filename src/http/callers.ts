@@ -1,0 +1,88 @@
+import basicAuth from '@fastify/basic-auth'
+import bearerAuth from '@fastify/bearer-auth'
+import type { FastifyInstance } from 'fastify'
+import type { ConfiguredUser } from '../config.ts'
+import type { Caller } from '../domain/callers.ts'
+import { hashKey, sameSecret } from '../domain/keys.ts'
+import { refuse } from '../domain/refusals.ts'
+import type { Reader } from '../storage/database.ts'
+import { userOfKey } from '../storage/users.ts'
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Who is calling. Set on every route that is not public. */
+    caller: Caller
+  }
+  interface FastifyContextConfig {
+    /** Answers without credentials. A test holds the list of such routes against a short one. */
+    public?: boolean
+    /** The role that the route needs. */
+    role?: 'admin'
+  }
+}
+
+/** What the clients of Weave send as user name, with the key as password. */
+const anyUser = 'api'
+
+/** Each request says who it is from, by Basic or Bearer, before anything of it is read. */
+export async function knowCallers(
+  app: FastifyInstance,
+  db: Reader,
+  configured: readonly ConfiguredUser[],
+): Promise<void> {
+  const fixed = new Map<string, Caller>()
+  for (const { name, key, entities } of configured) {
+    fixed.set(hashKey(key), {
+      name,
+      role: entities.includes('*') ? 'admin' : 'member',
+      entities: new Set(entities),
+    })
+  }
+
+  // A key is found by its hash, so the time that this takes says nothing about a key that is nearly right. It is looked
+  // up each time: a key that is revoked is dead at once.
+  async function callerOf(key: string): Promise<Caller | undefined> {
+    const hash = hashKey(key)
+    const user = await userOfKey(db, hash)
+    return fixed.get(hash) ?? (user && { name: user.name, role: user.role, entities: new Set(user.entities) })
+  }
+
+  await app.register(basicAuth, {
+    async validate(name, key, request) {
+      const caller = await callerOf(key)
+      const nameFits = sameSecret(name, caller?.name ?? '') || name === anyUser
+      if (!caller || !nameFits) throw refuse('wrong_credentials')
+      request.caller = caller
+    },
+  })
+  await app.register(bearerAuth, {
+    addHook: false,
+    keys: [],
+    // The name of a scheme is read without regard to case (RFC 9110, section 11.1).
+    specCompliance: 'rfc6749',
+    verifyErrorLogLevel: 'debug',
+    async auth(key, request) {
+      const caller = await callerOf(key)
+      if (caller) request.caller = caller
+      return caller !== undefined
+    },
+  })
+  app.decorateRequest('caller')
+  app.addHook('onRequest', (request, reply, done) => {
+    const { config } = request.routeOptions
+    if (config.public) return done()
+    const settled = (error?: Error) => {
+      if (error) return done(error)
+      const { role } = request.caller
+      done(
+        config.role && config.role !== role
+          ? refuse('role_forbidden', { role: config.role, given: role })
+          : undefined,
+      )
+    }
+    const scheme = request.headers.authorization?.split(' ', 1)[0]?.toLowerCase()
+    if (scheme === 'basic') app.basicAuth(request, reply, settled)
+    else if (scheme === 'bearer') app.verifyBearerAuth?.(request, reply, settled)
+    else done(refuse('not_authenticated'))
+  })
+}

@@ -1,0 +1,60 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { FastifyBaseLogger, FastifyInstance, FastifyTypeProvider, RawServerDefault } from 'fastify'
+import { z } from 'zod'
+import { writeJson } from '../domain/json-text.ts'
+import { type RefusalCode, refusals } from '../domain/refusals.ts'
+
+/** Handlers get what the contract makes of a body; answers are checked against their contract in tests. */
+export interface ContractTypes extends FastifyTypeProvider {
+  validator: this['schema'] extends z.ZodType ? z.output<this['schema']> : unknown
+  serializer: unknown
+}
+
+export type App = FastifyInstance<
+  RawServerDefault,
+  IncomingMessage,
+  ServerResponse,
+  FastifyBaseLogger,
+  ContractTypes
+>
+
+export const RefusalBody = z.object({
+  reason: z
+    .string()
+    .meta({ description: 'What is wrong: the field, what was given, what would be accepted.' }),
+  code: z.string().meta({ description: 'Stable; docs/errors.md lists the codes.' }),
+  detail: z
+    .array(z.object({ loc: z.array(z.union([z.string(), z.number()])), msg: z.string(), type: z.string() }))
+    .optional(),
+})
+
+/** The answers by status that a route of the record may give beside its own, for the contract. */
+export function refusing(...codes: RefusalCode[]): Record<number, z.ZodType> {
+  const always: RefusalCode[] = ['not_authenticated', 'too_busy', 'internal_error']
+  return Object.fromEntries([...always, ...codes].map((code) => [refusals[code].status, RefusalBody]))
+}
+
+/** What every route with a project and a body may refuse. */
+export const recordRefusals = refusing(
+  'malformed_json',
+  'entity_forbidden',
+  'body_too_large',
+  'unsupported_media_type',
+  'invalid_request',
+  'queue_full',
+)
+
+/** `check` is for tests: an answer that breaks its contract is a fault there, and costs nothing in production. */
+export function writeAnswers(app: FastifyInstance, check: boolean): void {
+  app.setSerializerCompiler(({ schema, method, url, httpStatus }) => (answer) => {
+    const text = writeJson(answer)
+    if (check) {
+      const result = (schema as z.ZodType).safeParse(JSON.parse(text))
+      if (!result.success)
+        throw new Error(
+          `${method} ${url} ${httpStatus} breaks its contract: ${z.prettifyError(result.error)}`,
+        )
+    }
+    return text
+  })
+}

@@ -1,0 +1,88 @@
+import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { Refusal, refuse } from '../domain/refusals.ts'
+
+/** Both schemes, so that a browser asks and a client knows (RFC 9110, section 11.6.1). */
+const challenges = ['Basic realm="heddle", charset="UTF-8"', 'Bearer realm="heddle"']
+
+const openAiTypes: Record<number, string> = {
+  401: 'authentication_error',
+  403: 'permission_error',
+  404: 'not_found_error',
+  429: 'rate_limit_error',
+  503: 'overloaded_error',
+}
+
+export function isOpenAiPath(url: string): boolean {
+  return /^\/v1(?:[/?]|$)/.test(url)
+}
+
+/** The one place that decides what a refusal looks like: OpenAI's envelope under /v1, ours elsewhere. */
+export function sendRefusal(request: FastifyRequest, reply: FastifyReply, refusal: Refusal): FastifyReply {
+  const openAi = isOpenAiPath(request.url)
+  const status = openAi && refusal.code === 'invalid_request' ? 400 : refusal.status
+  reply.code(status).type('application/json; charset=utf-8')
+  if (status === 401) reply.header('www-authenticate', challenges)
+  if (status === 429 || status === 503) reply.header('retry-after', '1')
+  if (refusal.code === 'method_not_allowed') reply.header('allow', String(refusal.values.allowed))
+  const { message, code, detail, field } = refusal
+  if (openAi) {
+    const type = openAiTypes[status] ?? (status < 500 ? 'invalid_request_error' : 'api_error')
+    const param = field ?? detail?.[0]?.loc.slice(1).join('.') ?? null
+    return reply.send(JSON.stringify({ error: { message, type, param, code } }))
+  }
+  return reply.send(JSON.stringify({ reason: message, code, detail }))
+}
+
+/** What Fastify and its plugins refuse, in the words of our catalogue. */
+export function asRefusal(error: unknown, request: FastifyRequest): Refusal {
+  if (error instanceof Refusal) return error
+  const code = (error as Partial<FastifyError>)?.code ?? ''
+  switch (code) {
+    case 'FST_ERR_CTP_BODY_TOO_LARGE':
+      return refuse('body_too_large', { limit: request.routeOptions.bodyLimit ?? 0 })
+    case 'FST_ERR_CTP_INVALID_MEDIA_TYPE':
+    case 'FST_ERR_CTP_EMPTY_TYPE':
+      return refuse('unsupported_media_type', { given: mediaType(request) })
+    case 'FST_ERR_CTP_INVALID_CONTENT_LENGTH':
+      return refuse('malformed_json', { why: 'its length is not the Content-Length' })
+    case 'FST_BASIC_AUTH_MISSING_OR_BAD_AUTHORIZATION_HEADER':
+      return refuse('malformed_credentials', { why: 'after Basic comes the base64 of name:key' })
+    case 'FST_BEARER_AUTH_INVALID_AUTHORIZATION_HEADER':
+    case 'FST_BEARER_AUTH_MISSING_AUTHORIZATION_HEADER':
+      return refuse('wrong_credentials')
+    case 'FST_ERR_BAD_URL':
+    case 'FST_ERR_ASYNC_CONSTRAINT':
+      return refuse('route_not_found', { method: request.method, path: pathOf(request) })
+    case 'FST_ERR_MAX_PARAM_LENGTH':
+      return refuse('route_not_found', { method: request.method, path: pathOf(request) })
+    default: {
+      const refusal = refuse('internal_error', { request: request.id })
+      refusal.cause = error
+      return refusal
+    }
+  }
+}
+
+function mediaType(request: FastifyRequest): string {
+  return JSON.stringify(request.headers['content-type'] ?? 'none')
+}
+
+export function pathOf(request: FastifyRequest): string {
+  return (request.url.split('?', 1)[0] as string).slice(0, 200)
+}
+
+export function handleErrors(app: FastifyInstance): void {
+  app.setErrorHandler((error, request, reply) => {
+    const refusal = asRefusal(error, request)
+    // The caller's mistakes are no news for the operator; ours and the disk's are.
+    if (refusal.status >= 500 && refusal.code !== 'too_busy') {
+      request.log.error({ err: refusal.cause ?? refusal, code: refusal.code }, refusal.message)
+    } else {
+      request.log.debug({ code: refusal.code }, refusal.message)
+    }
+    return sendRefusal(request, reply, refusal)
+  })
+  app.setNotFoundHandler((request) => {
+    throw refuse('route_not_found', { method: request.method, path: pathOf(request) })
+  })
+}

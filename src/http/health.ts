@@ -1,0 +1,61 @@
+import { z } from 'zod'
+import type { Database } from '../storage/database.ts'
+import { type App, refusing } from './contracts.ts'
+import type { Metrics } from './metrics.ts'
+
+/** A store that was well a moment ago is not asked again: the route is public. */
+const freshMs = 1_000
+
+/** Two questions: is the process alive, and can it do its work (so that a load balancer may send requests). */
+export function answerHealth(app: App, database: Database, metrics: Metrics): void {
+  app.get(
+    '/health',
+    {
+      config: { public: true },
+      schema: {
+        summary: 'The process is alive',
+        tags: ['service'],
+        security: [],
+        response: { 200: z.object({ status: z.literal('ok') }) },
+      },
+    },
+    async () => ({ status: 'ok' }),
+  )
+
+  let asked: { at: number; probe: Promise<void> } | undefined
+  app.get(
+    '/ready',
+    {
+      config: { public: true },
+      schema: {
+        summary: 'The record can be read and written',
+        tags: ['service'],
+        security: [],
+        response: { 200: z.object({ status: z.literal('ready') }), ...refusing('storage_failed') },
+      },
+    },
+    async () => {
+      const now = performance.now()
+      if (asked === undefined || now - asked.at > freshMs) asked = { at: now, probe: database.probe() }
+      await asked.probe
+      return { status: 'ready' }
+    },
+  )
+
+  app.get(
+    '/metrics',
+    {
+      config: { role: 'admin' },
+      schema: {
+        summary: 'Figures for Prometheus',
+        tags: ['service'],
+        response: {
+          200: { description: 'Prometheus text', content: { 'text/plain': { schema: z.string() } } },
+          ...refusing('role_forbidden'),
+        },
+      },
+    },
+    async (_request, reply) =>
+      reply.type(metrics.registry.contentType).send(Buffer.from(await metrics.registry.metrics())),
+  )
+}

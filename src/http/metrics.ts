@@ -1,0 +1,40 @@
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from '@prometheus-io/client'
+import type { App } from './contracts.ts'
+
+export interface Metrics {
+  registry: Registry
+}
+
+/** Every label has few values: routes as they are declared, never as they are called. */
+export function measure(app: App): Metrics {
+  const registry = new Registry()
+  collectDefaultMetrics({ register: registry })
+  const labelNames = ['method', 'route', 'status'] as const
+  const requests = new Counter({
+    name: 'heddle_http_requests_total',
+    help: 'Requests answered.',
+    labelNames,
+    registers: [registry],
+  })
+  const seconds = new Histogram({
+    name: 'heddle_http_request_seconds',
+    help: 'Time from the request to the end of its answer.',
+    labelNames: ['route'] as const,
+    buckets: [0.001, 0.005, 0.025, 0.1, 0.5, 2.5, 10, 60],
+    registers: [registry],
+  })
+  const running = new Gauge({
+    name: 'heddle_http_requests_running',
+    help: 'Requests in work.',
+    registers: [registry],
+  })
+
+  app.addHook('onRequest', async () => running.inc())
+  app.addHook('onResponse', async (request, reply) => {
+    running.dec()
+    const route = request.routeOptions.url ?? 'none'
+    requests.inc({ method: request.method, route, status: String(reply.statusCode) })
+    seconds.observe({ route }, reply.elapsedTime / 1000)
+  })
+  return { registry }
+}

@@ -1,0 +1,214 @@
+import { z } from 'zod'
+import {
+  callId,
+  dateTime,
+  jsonObject,
+  jsonValue,
+  plainText,
+  projectId,
+  setByServer,
+  traceId,
+  withAliases,
+} from '../../domain/fields.ts'
+
+const wireNames = {
+  wb_run_id: 'svc_run_id',
+  wb_run_step: 'svc_run_step',
+  wb_run_step_end: 'svc_run_step_end',
+  wb_user_id: 'svc_user_id',
+}
+
+const opName = z
+  .string()
+  .min(1)
+  .max(2048)
+  .refine(
+    (name) => name.length <= 128 || name.includes(':///'),
+    'expected at most 128 characters, or a reference',
+  )
+  .refine((name) => !name.includes('\0') && name.isWellFormed(), 'expected text without U+0000')
+  .meta({ description: 'A name of at most 128 characters, or an op reference.' })
+
+const step = z.int().min(0).nullish()
+const label = plainText(512).nullish()
+const displayName = plainText(1024).nullish()
+
+const startFields = {
+  id: callId.nullish().meta({ description: 'Made by the server when absent.' }),
+  trace_id: traceId.nullish().meta({ description: 'The id of the call itself when absent.' }),
+  parent_id: callId.nullish(),
+  op_name: opName,
+  display_name: displayName,
+  started_at: dateTime,
+  attributes: jsonObject(),
+  inputs: jsonObject(),
+  thread_id: label,
+  turn_id: label,
+  svc_run_id: label,
+  svc_run_step: step,
+  svc_user_id: setByServer,
+  otel_dump: jsonObject()
+    .nullish()
+    .meta({ description: 'A span as OpenTelemetry sent it; read back as attributes.otel_span.' }),
+  expire_at: dateTime.nullish().meta({ description: 'From then on the call is gone.' }),
+}
+
+const endFields = {
+  ended_at: dateTime,
+  output: jsonValue().nullish(),
+  summary: jsonObject(),
+  exception: plainText(1 << 20).nullish(),
+  svc_run_step_end: step,
+}
+
+export const StartedCall = withAliases(wireNames, z.object({ project_id: projectId, ...startFields }))
+export type StartedCall = z.output<typeof StartedCall>
+
+export const EndedCall = withAliases(
+  wireNames,
+  z.object({
+    project_id: projectId,
+    id: callId,
+    ...endFields,
+    display_name: displayName.meta({ description: 'Replaces the name given at the start.' }),
+    trace_id: traceId.nullish(),
+    started_at: dateTime.nullish().meta({ description: 'Accepted and not needed: the start tells it.' }),
+  }),
+)
+export type EndedCall = z.output<typeof EndedCall>
+
+export const CompleteCall = withAliases(
+  wireNames,
+  z.object({ project_id: projectId, ...startFields, ...endFields, id: callId, trace_id: traceId }),
+)
+export type CompleteCall = z.output<typeof CompleteCall>
+
+export const StartBody = z.object({ start: StartedCall })
+export const EndBody = z.object({ end: EndedCall })
+
+export const BatchItem = z.discriminatedUnion('mode', [
+  z.object({ mode: z.literal('start'), req: StartBody }),
+  z.object({ mode: z.literal('end'), req: EndBody }),
+])
+export const UpsertBatchBody = z.object({ batch: z.array(BatchItem) })
+export type UpsertBatchBody = z.output<typeof UpsertBatchBody>
+
+export const CompleteBody = z.object({ batch: z.array(CompleteCall) })
+export type CompleteBody = z.output<typeof CompleteBody>
+
+export const StartAnswer = z.object({ id: z.string(), trace_id: z.string() })
+export const EmptyAnswer = z.object({})
+export const UpsertBatchAnswer = z.object({ res: z.array(z.union([StartAnswer, EmptyAnswer])) })
+
+const flag = z.boolean().nullish()
+
+export const ReadBody = z.object({
+  project_id: projectId,
+  id: z.string().min(1).max(128),
+  include_costs: flag.meta({ description: 'Adds summary.weave.costs.' }),
+  include_storage_size: flag.meta({ description: 'Fills storage_size_bytes.' }),
+  include_total_storage_size: flag.meta({ description: 'Fills total_storage_size_bytes of a root call.' }),
+})
+export type ReadBody = z.output<typeof ReadBody>
+
+const time = z.iso.datetime()
+
+export const CallRecord = z.object({
+  id: z.string(),
+  project_id: z.string(),
+  op_name: z.string(),
+  display_name: z.string().nullable(),
+  trace_id: z.string(),
+  parent_id: z.string().nullable(),
+  thread_id: z.string().nullable(),
+  turn_id: z.string().nullable(),
+  started_at: time,
+  ended_at: time.nullable(),
+  exception: z.string().nullable(),
+  attributes: z.record(z.string(), z.unknown()),
+  inputs: z.record(z.string(), z.unknown()),
+  output: z.unknown(),
+  summary: z.record(z.string(), z.unknown()),
+  svc_user_id: z.string().nullable(),
+  svc_username: z.string().optional().meta({ description: 'Absent unless asked for.' }),
+  svc_run_id: z.string().nullable(),
+  svc_run_step: z.number().int().nullable(),
+  svc_run_step_end: z.number().int().nullable(),
+  expire_at: time.nullable(),
+  deleted_at: time.nullable(),
+  storage_size_bytes: z.number().int().nullable(),
+  total_storage_size_bytes: z.number().int().nullable(),
+})
+
+export const ReadAnswer = z.object({ call: CallRecord })
+
+export const UpdateBody = z.object({
+  project_id: projectId,
+  call_id: callId,
+  display_name: plainText(1024).meta({ description: 'The empty text takes the name away.' }),
+})
+export type UpdateBody = z.output<typeof UpdateBody>
+
+/** More ids than this in one list is a 413 or 400 of its own, so the schema leaves room above it. */
+const idList = z.array(z.string().max(2048))
+
+export const DeleteBody = z.object({ project_id: projectId, call_ids: idList })
+export type DeleteBody = z.output<typeof DeleteBody>
+export const DeleteAnswer = z.object({ num_deleted: z.number().int() })
+
+export const CallsFilter = withAliases(
+  { wb_user_ids: 'svc_user_ids', wb_run_ids: 'svc_run_ids' },
+  z.object({
+    op_names: idList.nullish().meta({ description: 'Exact, or ending in :* for every version of an op.' }),
+    input_refs: idList.nullish(),
+    output_refs: idList.nullish(),
+    parent_ids: idList.nullish(),
+    trace_ids: idList.nullish(),
+    call_ids: idList.nullish(),
+    thread_ids: idList.nullish().meta({ description: 'An empty list matches nothing.' }),
+    turn_ids: idList.nullish().meta({ description: 'An empty list matches nothing.' }),
+    trace_roots_only: flag,
+    svc_user_ids: idList.nullish(),
+    svc_run_ids: idList.nullish(),
+  }),
+)
+export type CallsFilter = z.output<typeof CallsFilter>
+
+const query = jsonObject()
+  .nullish()
+  .meta({ description: 'An expression: {"$expr": …}, see docs/queries.md.' })
+
+export const SortBy = z.object({ field: z.string().min(1).max(1024), direction: z.enum(['asc', 'desc']) })
+
+export const StreamQueryBody = z.object({
+  project_id: projectId,
+  filter: CallsFilter.nullish(),
+  query,
+  sort_by: z.array(SortBy).max(16).nullish(),
+  limit: z.int().min(0).nullish().meta({ description: '0 and null mean all.' }),
+  offset: z.int().min(0).nullish(),
+  columns: z.array(z.string().max(1024)).max(200).nullish(),
+  include_costs: flag,
+  include_feedback: flag,
+  include_storage_size: flag,
+  include_total_storage_size: flag,
+  include_usernames: flag,
+  expand_columns: z.array(z.string().max(1024)).max(200).nullish(),
+  return_expanded_column_values: flag,
+})
+export type StreamQueryBody = z.output<typeof StreamQueryBody>
+
+export const QueryStatsBody = z.object({
+  project_id: projectId,
+  filter: CallsFilter.nullish(),
+  query,
+  limit: z.int().min(1).nullish(),
+  include_total_storage_size: flag,
+  expand_columns: z.array(z.string().max(1024)).max(200).nullish(),
+})
+export type QueryStatsBody = z.output<typeof QueryStatsBody>
+export const QueryStatsAnswer = z.object({
+  count: z.number().int(),
+  has_more: z.boolean(),
+  total_storage_size_bytes: z.number().int().nullable(),
+})

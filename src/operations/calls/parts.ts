@@ -1,0 +1,88 @@
+import { newId } from '../../domain/ids.ts'
+import { JsonText } from '../../domain/json-text.ts'
+import type { CallEnd, CallPart, CallStart } from '../../storage/calls.ts'
+import type { CompleteCall, EndedCall, StartedCall } from './contract.ts'
+
+const dayInMicroseconds = 86_400_000_000
+
+export interface Intake {
+  user: string
+  /** Days after its start when a call expires that does not say so itself; 0 is never. */
+  retentionDays: number
+}
+
+export function startPart(
+  given: StartedCall | CompleteCall,
+  { user, retentionDays }: Intake,
+): CallPart & { start: CallStart } {
+  const id = given.id ?? newId()
+  const attributes = given.otel_dump
+    ? withMember(given.attributes, 'otel_span', given.otel_dump)
+    : given.attributes
+  const expires =
+    given.expire_at ?? (retentionDays > 0 ? given.started_at + retentionDays * dayInMicroseconds : null)
+  return {
+    project_id: given.project_id,
+    id,
+    display_name: given.display_name ?? null,
+    start: {
+      // A call that names no trace is the root of its own, also when it is sent again.
+      trace_id: given.trace_id ?? id,
+      parent_id: given.parent_id ?? null,
+      thread_id: given.thread_id ?? null,
+      turn_id: given.turn_id ?? null,
+      op_name: given.op_name,
+      started_at: given.started_at,
+      user_id: user,
+      run_id: given.svc_run_id ?? null,
+      run_step: given.svc_run_step ?? null,
+      expire_at: expires,
+      start_bytes: Buffer.byteLength(attributes.text) + Buffer.byteLength(given.inputs.text),
+      attributes: attributes.text,
+      inputs: given.inputs.text,
+    },
+  }
+}
+
+export function endPart(given: EndedCall | CompleteCall): CallPart & { end: CallEnd } {
+  const output = given.output?.text ?? null
+  return {
+    project_id: given.project_id,
+    id: given.id,
+    display_name: given.display_name ?? null,
+    end: {
+      trace_id: given.trace_id ?? null,
+      ended_at: given.ended_at,
+      exception: given.exception ?? null,
+      run_step_end: given.svc_run_step_end ?? null,
+      end_bytes: Buffer.byteLength(given.summary.text) + (output === null ? 0 : Buffer.byteLength(output)),
+      output,
+      summary: given.summary.text,
+    },
+  }
+}
+
+/** One part for each call, in the order in which the calls first appear: what comes later in a batch replaces. */
+export function mergeParts(parts: Iterable<CallPart>): CallPart[] {
+  const byCall = new Map<string, CallPart>()
+  for (const part of parts) {
+    const key = `${part.project_id}/${part.id}`
+    const known = byCall.get(key)
+    if (known === undefined) {
+      byCall.set(key, part)
+      continue
+    }
+    if (part.start) known.start = part.start
+    if (part.end) known.end = part.end
+    // The name of an end replaces the one of its start, whichever arrives first.
+    known.display_name = part.end
+      ? (part.display_name ?? known.display_name)
+      : (known.display_name ?? part.display_name)
+  }
+  return [...byCall.values()]
+}
+
+function withMember(object: JsonText, name: string, member: JsonText): JsonText {
+  const inner = object.text.slice(1, -1)
+  return new JsonText(`{${inner}${inner === '' ? '' : ','}${JSON.stringify(name)}:${member.text}}`)
+}

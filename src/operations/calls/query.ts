@@ -1,0 +1,143 @@
+import { type Caller, reach } from '../../domain/callers.ts'
+import { parseExpression } from '../../domain/expressions/parse.ts'
+import { splitPath } from '../../domain/expressions/path.ts'
+import { writeJson } from '../../domain/json-text.ts'
+import { refuse } from '../../domain/refusals.ts'
+import { now } from '../../domain/time.ts'
+import {
+  type CallRow,
+  type CallStats,
+  countCalls,
+  type LargeColumn,
+  largeColumns,
+  selectCalls,
+} from '../../storage/calls.ts'
+import type { Database, Reader } from '../../storage/database.ts'
+import { compileCondition, compileOrder } from '../../storage/expressions.ts'
+import { type Sql, trusted } from '../../storage/sql.ts'
+import type { QueryStatsBody, StreamQueryBody } from './contract.ts'
+import { callFields } from './fields.ts'
+import { filterConditions } from './filter.ts'
+import { pricesOf } from './read.ts'
+import { callRecord } from './record.ts'
+
+/** One JSON text for each call. The query is checked before the first of them is asked for. */
+export async function streamCalls(
+  db: Database,
+  caller: Caller,
+  body: StreamQueryBody,
+  signal: AbortSignal,
+): Promise<AsyncIterable<string>> {
+  reach(caller, body.project_id)
+  refuseUnbuilt(body)
+  const large = largeGiven(body.columns)
+  const time = now()
+  const statement = selectCalls(
+    db,
+    {
+      projectId: body.project_id,
+      conditions: conditionsOf(db, body),
+      order: orderOf(db, body.sort_by ?? []),
+      limit: body.limit || null,
+      offset: body.offset ?? 0,
+    },
+    { large, totalStorageSize: body.include_total_storage_size === true },
+    time,
+  )
+  const prices = body.include_costs ? await pricesOf(db, body.project_id) : undefined
+  const shown = { storageSize: body.include_storage_size, username: body.include_usernames, prices }
+  return (async function* () {
+    for await (const rows of db.stream<CallRow>(statement, { signal })) {
+      for (const row of rows) yield writeJson(callRecord(row, shown))
+    }
+  })()
+}
+
+export async function countSomeCalls(
+  db: Database,
+  caller: Caller,
+  body: QueryStatsBody,
+  signal: AbortSignal,
+) {
+  reach(caller, body.project_id)
+  refuseUnbuilt(body)
+  const limit = body.limit ?? null
+  const statement = countCalls(
+    db,
+    { projectId: body.project_id, conditions: conditionsOf(db, body), order: [], limit, offset: 0 },
+    now(),
+  )
+  for await (const [stats] of db.stream<CallStats>(statement, { signal })) {
+    const { count = 0, bytes = 0 } = stats ?? {}
+    return {
+      count,
+      has_more: limit !== null && count >= limit,
+      total_storage_size_bytes: body.include_total_storage_size ? (bytes ?? 0) : null,
+    }
+  }
+  throw new Error('a count answers one row')
+}
+
+function conditionsOf(db: Reader, { filter, query }: Pick<QueryStatsBody, 'filter' | 'query'>): Sql[] {
+  const conditions = filter ? filterConditions(filter, db.dialect) : []
+  if (query)
+    conditions.push(
+      compileCondition(parseExpression(query.text), callFields(db.dialect, splitPath), db.dialect),
+    )
+  return conditions
+}
+
+/** Oldest first unless asked otherwise; the id decides between equals, so that pages fit together. */
+function orderOf(db: Reader, sortBy: NonNullable<StreamQueryBody['sort_by']>): Sql[] {
+  const fields = callFields(db.dialect, splitPath)
+  const order = sortBy.flatMap(({ field, direction }) => compileOrder(fields(field), direction, db.dialect))
+  if (sortBy.length === 0) order.push(trusted('started_at ASC'))
+  const last = sortBy.at(-1)
+  const direction =
+    last === undefined || (last.field === 'started_at' && last.direction === 'asc') ? 'ASC' : 'DESC'
+  order.push(trusted(`id ${direction}`))
+  return order
+}
+
+/** The large columns that are read. Small ones always come: they cost nothing. */
+function largeGiven(columns: StreamQueryBody['columns']): ReadonlySet<LargeColumn> {
+  if (!columns?.length) return new Set(largeColumns)
+  const names = new Set(columns.map((column) => column.split('.', 1)[0] as string))
+  for (const name of names) {
+    if (!wireColumns.has(name)) {
+      throw refuse('unknown_field', {
+        field: 'columns',
+        given: JSON.stringify(name),
+        accepted: [...wireColumns].join(', '),
+      })
+    }
+  }
+  return new Set(largeColumns.filter((name) => names.has(name)))
+}
+
+const wireColumns = new Set(
+  `id project_id op_name display_name trace_id parent_id thread_id turn_id started_at ended_at exception attributes inputs output
+   summary svc_user_id wb_user_id svc_run_id wb_run_id svc_run_step wb_run_step svc_run_step_end wb_run_step_end expire_at deleted_at
+   storage_size_bytes total_storage_size_bytes`.split(/\s+/),
+)
+
+/** Said by name, because an answer without them would look complete. */
+function refuseUnbuilt(body: {
+  include_feedback?: unknown
+  expand_columns?: unknown[] | null | undefined
+}): void {
+  if (body.include_feedback) {
+    throw refuse('invalid_value', {
+      field: 'include_feedback',
+      given: 'true',
+      accepted: 'false: this version keeps no feedback',
+    })
+  }
+  if (body.expand_columns?.length) {
+    throw refuse('invalid_value', {
+      field: 'expand_columns',
+      given: `${body.expand_columns.length} columns`,
+      accepted: 'none: this version keeps no objects',
+    })
+  }
+}

@@ -1,0 +1,87 @@
+import { JsonText, membersOf, writeJson } from '../../domain/json-text.ts'
+import { opNameOf } from '../../domain/op-names.ts'
+import { formatTime } from '../../domain/time.ts'
+import type { CallRow } from '../../storage/calls.ts'
+import type { Price } from '../../storage/prices.ts'
+import { costsOf } from './costs.ts'
+
+export interface Shown {
+  storageSize?: boolean | null | undefined
+  username?: boolean | null | undefined
+  /** The prices of the project, when costs are asked for. */
+  prices?: readonly Price[] | undefined
+}
+
+const emptyObject = new JsonText('{}')
+
+/** The call record of the wire. Null is present as null; only `svc_username` may be absent. */
+export function callRecord(row: CallRow, { storageSize, username, prices }: Shown): Record<string, unknown> {
+  return {
+    id: row.id,
+    project_id: row.project_id,
+    op_name: row.op_name,
+    display_name: row.display_name || null,
+    trace_id: row.trace_id,
+    parent_id: row.parent_id,
+    thread_id: row.thread_id,
+    turn_id: row.turn_id,
+    started_at: formatTime(row.started_at),
+    ended_at: timeOrNull(row.ended_at),
+    exception: row.exception,
+    attributes: row.attributes === null ? emptyObject : new JsonText(row.attributes),
+    inputs: row.inputs === null ? emptyObject : new JsonText(row.inputs),
+    output: row.output === null ? null : new JsonText(row.output),
+    summary: summaryOf(row, prices),
+    svc_user_id: row.user_id,
+    svc_username: username ? (row.user_id ?? undefined) : undefined,
+    svc_run_id: row.run_id,
+    svc_run_step: row.run_step,
+    svc_run_step_end: row.run_step_end,
+    expire_at: timeOrNull(row.expire_at),
+    deleted_at: null,
+    storage_size_bytes: storageSize ? row.storage_size : null,
+    total_storage_size_bytes: row.total_storage_size,
+  }
+}
+
+function timeOrNull(time: number | null): string | null {
+  return time === null ? null : formatTime(time)
+}
+
+/** What the client stored, and under `weave` what follows from the call itself. */
+function summaryOf(row: CallRow, prices: readonly Price[] | undefined): JsonText {
+  const text = row.summary ?? '{}'
+  const members = membersOf(text)
+  const stored = members.get('weave')
+  const derived = new Map(stored?.startsWith('{') ? membersOf(stored) : [])
+  derived.set('status', JSON.stringify(statusOf(row, members)))
+  if (row.ended_at === null) derived.delete('latency_ms')
+  else derived.set('latency_ms', String(Math.trunc((row.ended_at - row.started_at) / 1000)))
+  if (row.display_name) {
+    derived.set('display_name', JSON.stringify(row.display_name))
+    derived.delete('trace_name')
+  } else {
+    derived.set('trace_name', JSON.stringify(opNameOf(row.op_name)))
+    derived.delete('display_name')
+  }
+  derived.delete('costs')
+  const usage = prices && members.get('usage')
+  const costs = usage && costsOf(JSON.parse(usage), row.started_at, prices)
+  if (costs) derived.set('costs', writeJson(costs))
+  members.set('weave', objectOf(derived))
+  return new JsonText(objectOf(members))
+}
+
+function statusOf(row: CallRow, summary: ReadonlyMap<string, string>): string {
+  if (row.exception) return 'error'
+  if (row.ended_at === null) return 'running'
+  const counts = summary.get('status_counts')
+  const errors = counts?.startsWith('{') ? Number(membersOf(counts).get('error')) : 0
+  return errors > 0 ? 'descendant_error' : 'success'
+}
+
+function objectOf(members: ReadonlyMap<string, string>): string {
+  let text = '{'
+  for (const [name, value] of members) text += `${text.length > 1 ? ',' : ''}${JSON.stringify(name)}:${value}`
+  return `${text}}`
+}

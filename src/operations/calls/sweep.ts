@@ -1,0 +1,55 @@
+import { now } from '../../domain/time.ts'
+import type { Database } from '../../storage/database.ts'
+
+const rowsAtOnce = 200
+const idleMs = 5_000
+const busyMs = 50
+
+/** How long a deleted call is remembered without its content, so that a late part cannot bring it back. */
+const remembered = 7 * 86_400_000_000
+
+export interface Sweep {
+  stop(): Promise<void>
+}
+
+/** Frees the space of deleted and expired calls in the background, in steps so small that nobody waits for them. */
+export function startSweep(db: Database, failed: (error: unknown) => void): Sweep {
+  let timer: NodeJS.Timeout | undefined
+  let running: Promise<void> = Promise.resolve()
+  let stopped = false
+
+  async function step(): Promise<void> {
+    let pause = idleMs
+    try {
+      const time = now()
+      const touched = await db.write('sweepCalls', {
+        now: time,
+        forgetBefore: time - remembered,
+        limit: rowsAtOnce,
+      })
+      if (touched > 0) {
+        await db.reclaim()
+        pause = busyMs
+      }
+    } catch (error) {
+      failed(error)
+    }
+    if (!stopped) plan(pause)
+  }
+
+  function plan(pause: number): void {
+    timer = setTimeout(() => {
+      running = step()
+    }, pause)
+    timer.unref()
+  }
+
+  plan(idleMs)
+  return {
+    async stop() {
+      stopped = true
+      clearTimeout(timer)
+      await running
+    },
+  }
+}

@@ -1,0 +1,56 @@
+import { z } from 'zod'
+import { dateTime, jsonObject, plainText, projectId } from '../../domain/fields.ts'
+
+const unitPrice = z.number().min(0).meta({ description: 'For one token.' })
+const name = plainText(256).min(1)
+
+export const PriceGiven = z.object({
+  prompt_token_cost: unitPrice,
+  completion_token_cost: unitPrice,
+  cache_read_input_token_cost: unitPrice.nullish(),
+  cache_creation_input_token_cost: unitPrice.nullish(),
+  prompt_token_cost_unit: name.nullish().meta({ default: 'USD' }),
+  completion_token_cost_unit: name.nullish().meta({ default: 'USD' }),
+  effective_date: dateTime.nullish().meta({ description: 'From when on it holds; now when absent.' }),
+  provider_id: name.nullish().meta({ default: 'default' }),
+})
+
+export const CreateBody = z.object({
+  project_id: projectId,
+  costs: z
+    .record(name, PriceGiven)
+    .refine(
+      (costs) => Object.keys(costs).length > 0 && Object.keys(costs).length <= 1000,
+      'expected 1 to 1000 models',
+    ),
+})
+export type CreateBody = z.output<typeof CreateBody>
+export const CreateAnswer = z.object({
+  ids: z
+    .array(z.tuple([z.string(), z.string()]))
+    .meta({ description: 'The id of the price, then the model.' }),
+})
+
+export const QueryBody = z.object({
+  project_id: projectId,
+  fields: z.array(z.string().max(256)).max(100).nullish(),
+  query: jsonObject().nullish().meta({ description: 'An expression: {"$expr": …}, see docs/queries.md.' }),
+  sort_by: z
+    .array(z.object({ field: z.string().min(1).max(256), direction: z.enum(['asc', 'desc']) }))
+    .max(16)
+    .nullish(),
+  limit: z.int().min(0).nullish(),
+  offset: z.int().min(0).nullish(),
+})
+export type QueryBody = z.output<typeof QueryBody>
+
+export const QueryAnswer = z.object({ results: z.array(z.record(z.string(), z.unknown())) })
+
+export const PurgeBody = z.object({
+  project_id: projectId,
+  query: jsonObject().meta({
+    description: 'One $eq of id with a text, $in of id with texts, or an $or of such $eq.',
+  }),
+})
+export type PurgeBody = z.output<typeof PurgeBody>
+export const PurgeAnswer = z.object({})

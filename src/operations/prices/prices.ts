@@ -1,0 +1,140 @@
+import { type Caller, reach } from '../../domain/callers.ts'
+import type { Expression } from '../../domain/expressions/expression.ts'
+import { parseExpression } from '../../domain/expressions/parse.ts'
+import { newId } from '../../domain/ids.ts'
+import { refuse } from '../../domain/refusals.ts'
+import { formatTime, now } from '../../domain/time.ts'
+import type { Database } from '../../storage/database.ts'
+import { compileCondition, compileOrder, type FieldResolver } from '../../storage/expressions.ts'
+import { findPrices, type Price } from '../../storage/prices.ts'
+import { trusted } from '../../storage/sql.ts'
+import type { CreateBody, PurgeBody, QueryBody } from './contract.ts'
+
+export async function createPrices(db: Database, caller: Caller, { project_id, costs }: CreateBody) {
+  reach(caller, project_id)
+  const time = now()
+  const prices = Object.entries(costs).map(
+    ([model, given]): Price => ({
+      project_id,
+      id: newId(),
+      llm_id: model,
+      provider_id: given.provider_id ?? 'default',
+      effective_date: given.effective_date ?? time,
+      prompt_token_cost: given.prompt_token_cost,
+      completion_token_cost: given.completion_token_cost,
+      cache_read_input_token_cost: given.cache_read_input_token_cost ?? 0,
+      cache_creation_input_token_cost: given.cache_creation_input_token_cost ?? 0,
+      prompt_token_cost_unit: given.prompt_token_cost_unit ?? 'USD',
+      completion_token_cost_unit: given.completion_token_cost_unit ?? 'USD',
+      created_at: time,
+      created_by: caller.name,
+    }),
+  )
+  await db.write('addPrices', prices)
+  return { ids: prices.map((price) => [price.id, price.llm_id]) }
+}
+
+export async function queryPrices(db: Database, caller: Caller, body: QueryBody) {
+  reach(caller, body.project_id)
+  const names = fieldsGiven(body.fields)
+  const conditions = body.query
+    ? [compileCondition(parseExpression(body.query.text), priceField, db.dialect)]
+    : []
+  const order = (body.sort_by ?? []).flatMap(({ field, direction }) =>
+    compileOrder(priceField(field), direction, db.dialect),
+  )
+  const prices = await findPrices(db, {
+    projectId: body.project_id,
+    conditions,
+    order,
+    limit: body.limit ?? mostPrices,
+    offset: body.offset ?? 0,
+  })
+  return { results: prices.map((price) => shown(price, names)) }
+}
+
+/** Prices are few; this is a bound for a client that asks for all of them. */
+const mostPrices = 10_000
+
+export async function purgePrices(
+  db: Database,
+  caller: Caller,
+  { project_id, query }: PurgeBody,
+): Promise<void> {
+  reach(caller, project_id)
+  await db.write('removePrices', { project_id, ids: idsNamed(parseExpression(query.text)) })
+}
+
+/** Removing is narrow on purpose: ids by name, nothing that could match more than was meant. */
+function idsNamed(expression: Expression): string[] {
+  const accepted =
+    '{"$eq": [{"$getField": "id"}, {"$literal": "…"}]}, an $or of such, or $in with such an id and texts'
+  const isId = (operand: Expression) => operand.kind === 'field' && operand.field === 'id'
+  const text = (operand: Expression): string => {
+    if (operand.kind === 'literal' && typeof operand.value === 'string') return operand.value
+    throw refuse('invalid_expression', { field: 'query', why: 'only ids as text can be named', accepted })
+  }
+  switch (expression.kind) {
+    case 'or':
+      return expression.operands.flatMap(idsNamed)
+    case 'compare':
+      if (expression.operator === '$eq' && isId(expression.left)) return [text(expression.right)]
+      break
+    case 'in':
+      if (isId(expression.input)) return expression.options.map(text)
+      break
+  }
+  throw refuse('invalid_expression', { field: 'query', why: 'this removes by id only', accepted })
+}
+
+const texts = [
+  'id',
+  'project_id',
+  'llm_id',
+  'provider_id',
+  'prompt_token_cost_unit',
+  'completion_token_cost_unit',
+  'created_by',
+]
+const numbers = [
+  'prompt_token_cost',
+  'completion_token_cost',
+  'cache_read_input_token_cost',
+  'cache_creation_input_token_cost',
+]
+const times = ['effective_date', 'created_at']
+/** Constant on the wire, so not stored. */
+const constant: Record<string, (price: Price) => string> = {
+  pricing_level: () => 'project',
+  pricing_level_id: (price) => price.project_id,
+}
+const accepted = [...texts, ...numbers, ...times].join(', ')
+
+const priceField: FieldResolver = (field) => {
+  if (texts.includes(field)) return { kind: 'text', sql: trusted(field) }
+  if (numbers.includes(field)) return { kind: 'number', sql: trusted(field) }
+  if (times.includes(field)) return { kind: 'time', sql: trusted(field) }
+  throw refuse('unknown_field', { field: 'query', given: JSON.stringify(field), accepted })
+}
+
+function fieldsGiven(fields: QueryBody['fields']): string[] {
+  const all = [...texts, ...numbers, ...times, ...Object.keys(constant)]
+  for (const field of fields ?? []) {
+    if (!all.includes(field))
+      throw refuse('unknown_field', {
+        field: 'fields',
+        given: JSON.stringify(field),
+        accepted: all.join(', '),
+      })
+  }
+  return fields?.length ? fields : all
+}
+
+function shown(price: Price, names: readonly string[]): Record<string, unknown> {
+  return Object.fromEntries(
+    names.map((name) => {
+      const value = constant[name]?.(price) ?? price[name as keyof Price]
+      return [name, times.includes(name) ? formatTime(value as number) : value]
+    }),
+  )
+}

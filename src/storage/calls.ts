@@ -1,0 +1,274 @@
+import type { Command, Reader } from './database.ts'
+import { type Page, pageOf } from './page.ts'
+import { allOf, join, listOf, type Sql, sql, trusted } from './sql.ts'
+
+/** What a start tells. Times are microseconds; JSON is text. */
+export interface CallStart {
+  trace_id: string
+  parent_id: string | null
+  thread_id: string | null
+  turn_id: string | null
+  op_name: string
+  started_at: number
+  user_id: string
+  run_id: string | null
+  run_step: number | null
+  expire_at: number | null
+  start_bytes: number
+  attributes: string
+  inputs: string
+}
+
+/** What an end tells. */
+export interface CallEnd {
+  trace_id: string | null
+  ended_at: number
+  exception: string | null
+  run_step_end: number | null
+  end_bytes: number
+  output: string | null
+  summary: string
+}
+
+/** A part of a call, or the whole of it: starts, ends and names arrive in any order. */
+export interface CallPart {
+  project_id: string
+  id: string
+  display_name: string | null
+  start?: CallStart
+  end?: CallEnd
+}
+
+export interface CallRow {
+  id: string
+  project_id: string
+  trace_id: string
+  parent_id: string | null
+  thread_id: string | null
+  turn_id: string | null
+  op_name: string
+  display_name: string | null
+  started_at: number
+  ended_at: number | null
+  exception: string | null
+  user_id: string | null
+  run_id: string | null
+  run_step: number | null
+  run_step_end: number | null
+  expire_at: number | null
+  storage_size: number
+  total_storage_size: number | null
+  attributes: string | null
+  inputs: string | null
+  output: string | null
+  summary: string | null
+}
+
+/**
+ * A re-sent start or end is the same start or end: it replaces its own part and touches nothing of the other. A name is
+ * different, because it can be changed at any time: the first start or end to arrive brings its own, a re-sent one does not.
+ */
+const startColumns =
+  'trace_id, parent_id, thread_id, turn_id, op_name, started_at, user_id, run_id, run_step, expire_at, start_bytes, attributes, inputs'
+const startMerge = `trace_id = excluded.trace_id, parent_id = excluded.parent_id, thread_id = excluded.thread_id,
+  turn_id = excluded.turn_id, op_name = excluded.op_name, started_at = excluded.started_at,
+  user_id = coalesce(calls.user_id, excluded.user_id), run_id = excluded.run_id, run_step = excluded.run_step,
+  expire_at = excluded.expire_at, start_bytes = excluded.start_bytes, attributes = excluded.attributes,
+  inputs = excluded.inputs`
+const endColumns = 'ended_at, exception, run_step_end, end_bytes, output, summary'
+const endMerge = `ended_at = excluded.ended_at, exception = excluded.exception, run_step_end = excluded.run_step_end,
+  end_bytes = excluded.end_bytes, output = excluded.output, summary = excluded.summary`
+const startName = 'display_name = coalesce(calls.display_name, excluded.display_name)'
+const endName = `display_name = CASE WHEN calls.ended_at IS NULL
+  THEN coalesce(excluded.display_name, calls.display_name)
+  ELSE coalesce(calls.display_name, excluded.display_name) END`
+
+interface Shape {
+  head: Sql
+  tail: Sql
+  row(part: CallPart): Sql
+}
+
+// A row that was swept may be written again by a late part: it stays deleted, and is swept once more.
+const shapes: Record<'start' | 'end' | 'whole' | 'name', Shape> = {
+  start: {
+    head: trusted(`INSERT INTO calls (project_id, id, display_name, ${startColumns}) VALUES `),
+    tail: trusted(` ON CONFLICT (project_id, id) DO UPDATE SET ${startName}, ${startMerge}, swept_at = NULL`),
+    row: (part) =>
+      sql`(${part.project_id}, ${part.id}, ${part.display_name}, ${startValues(part.start as CallStart)})`,
+  },
+  end: {
+    head: trusted(`INSERT INTO calls (project_id, id, display_name, trace_id, ${endColumns}) VALUES `),
+    tail: trusted(
+      ` ON CONFLICT (project_id, id) DO UPDATE SET ${endName}, trace_id = coalesce(calls.trace_id, excluded.trace_id), ${endMerge}, swept_at = NULL`,
+    ),
+    row: (part) =>
+      sql`(${part.project_id}, ${part.id}, ${part.display_name}, ${part.end?.trace_id ?? null}, ${endValues(part.end as CallEnd)})`,
+  },
+  whole: {
+    head: trusted(`INSERT INTO calls (project_id, id, display_name, ${startColumns}, ${endColumns}) VALUES `),
+    tail: trusted(
+      ` ON CONFLICT (project_id, id) DO UPDATE SET ${endName}, ${startMerge}, ${endMerge}, swept_at = NULL`,
+    ),
+    row: (part) =>
+      sql`(${part.project_id}, ${part.id}, ${part.display_name}, ${startValues(part.start as CallStart)}, ${endValues(part.end as CallEnd)})`,
+  },
+  name: {
+    head: trusted('INSERT INTO calls (project_id, id, display_name) VALUES '),
+    tail: trusted(' ON CONFLICT (project_id, id) DO UPDATE SET display_name = excluded.display_name'),
+    row: (part) => sql`(${part.project_id}, ${part.id}, ${part.display_name})`,
+  },
+}
+
+function startValues(start: CallStart): Sql {
+  return sql`${start.trace_id}, ${start.parent_id}, ${start.thread_id}, ${start.turn_id}, ${start.op_name}, ${start.started_at}, ${start.user_id}, ${start.run_id}, ${start.run_step}, ${start.expire_at}, ${start.start_bytes}, ${start.attributes}, ${start.inputs}`
+}
+
+function endValues(end: CallEnd): Sql {
+  return sql`${end.ended_at}, ${end.exception}, ${end.run_step_end}, ${end.end_bytes}, ${end.output}, ${end.summary}`
+}
+
+/** Rows of one statement: few sizes, so that few statements are prepared. */
+const rowsAtOnce = 16
+
+/** Writes parts of calls; each call appears once in the list. */
+export const upsertCalls: Command<readonly CallPart[], void> = async (tx, parts) => {
+  const kinds: Record<keyof typeof shapes, CallPart[]> = { start: [], end: [], whole: [], name: [] }
+  for (const part of parts) {
+    const kind = part.start ? (part.end ? 'whole' : 'start') : part.end ? 'end' : 'name'
+    kinds[kind].push(part)
+  }
+  for (const [kind, list] of Object.entries(kinds) as [keyof typeof shapes, CallPart[]][]) {
+    const { head, tail, row } = shapes[kind]
+    let i = 0
+    for (; i + rowsAtOnce <= list.length; i += rowsAtOnce) {
+      await tx.run(sql`${head}${join(list.slice(i, i + rowsAtOnce).map(row), ', ')}${tail}`)
+    }
+    for (; i < list.length; i++) await tx.run(sql`${head}${row(list[i] as CallPart)}${tail}`)
+  }
+}
+
+/** There is a call to see: it was started, was not deleted and has not expired. */
+export function isLive(now: number, table = trusted('calls')): Sql {
+  return sql`${table}.started_at IS NOT NULL AND ${table}.deleted_at IS NULL AND (${table}.expire_at IS NULL OR ${table}.expire_at > ${now})`
+}
+
+/** The small columns, always read; the large ones are named by the caller. */
+const smallColumns = trusted(
+  'id, project_id, trace_id, parent_id, thread_id, turn_id, op_name, display_name, started_at, ended_at, exception, user_id, run_id, run_step, run_step_end, expire_at, start_bytes + end_bytes AS storage_size',
+)
+
+export const largeColumns = ['attributes', 'inputs', 'output', 'summary'] as const
+export type LargeColumn = (typeof largeColumns)[number]
+
+export interface CallColumns {
+  large: ReadonlySet<LargeColumn>
+  totalStorageSize: boolean
+}
+
+function selected({ large, totalStorageSize }: CallColumns, now: number): Sql {
+  const columns = largeColumns.map((name) => trusted(large.has(name) ? `calls.${name}` : `NULL AS ${name}`))
+  // Only a root speaks for its trace.
+  const total = totalStorageSize
+    ? sql`CASE WHEN parent_id IS NULL THEN (SELECT sum(member.start_bytes + member.end_bytes) FROM calls AS member
+          WHERE member.project_id = calls.project_id AND member.trace_id = calls.trace_id AND ${isLive(now, trusted('member'))}) END`
+    : trusted('NULL')
+  return sql`${smallColumns}, ${join(columns, ', ')}, ${total} AS total_storage_size`
+}
+
+export function readCall(
+  db: Reader,
+  projectId: string,
+  id: string,
+  totalStorageSize: boolean,
+  now: number,
+): Promise<CallRow | undefined> {
+  return db.get<CallRow>(
+    sql`SELECT ${selected({ large: new Set(largeColumns), totalStorageSize }, now)} FROM calls
+        WHERE project_id = ${projectId} AND id = ${id} AND ${isLive(now)}`,
+  )
+}
+
+export interface CallsQuery extends Page {
+  projectId: string
+  conditions: readonly Sql[]
+  order: readonly Sql[]
+}
+
+/** The pieces that follow FROM. `going` stops the query when its reader has left. */
+function matching(db: Reader, query: CallsQuery, now: number): Sql {
+  return sql`FROM calls WHERE ${allOf([sql`project_id = ${query.projectId}`, isLive(now), ...query.conditions, db.dialect.going])}`
+}
+
+export function selectCalls(db: Reader, query: CallsQuery, columns: CallColumns, now: number): Sql {
+  return sql`SELECT ${selected(columns, now)} ${matching(db, query, now)}
+    ORDER BY ${join(query.order, ', ')}${pageOf(db.dialect, query)}`
+}
+
+export interface CallStats {
+  count: number
+  bytes: number | null
+}
+
+export function countCalls(db: Reader, query: CallsQuery, now: number): Sql {
+  const found = sql`SELECT start_bytes + end_bytes AS size ${matching(db, query, now)}${pageOf(db.dialect, query)}`
+  return sql`SELECT count(*) AS count, sum(size) AS bytes FROM (${found}) AS found`
+}
+
+/** A deleted call takes its descendants of the same trace with it. Answers how many went that were not named. */
+export const deleteCalls: Command<
+  { project_id: string; ids: readonly string[]; now: number },
+  { descendants: number }
+> = async (tx, { project_id, ids, now }) => {
+  let descendants = 0
+  const named = new Set(ids)
+  for (let from = 0; from < ids.length; from += 100) {
+    const roots = ids.slice(from, from + 100)
+    const family = await tx.all<{ id: string }>(
+      sql`WITH RECURSIVE family (id, trace_id) AS (
+            SELECT id, trace_id FROM calls WHERE project_id = ${project_id} AND deleted_at IS NULL AND id IN (${listOf(roots)})
+            UNION
+            SELECT calls.id, calls.trace_id FROM calls JOIN family ON calls.parent_id = family.id
+            WHERE calls.project_id = ${project_id} AND calls.trace_id = family.trace_id AND calls.deleted_at IS NULL
+          ) SELECT id FROM family`,
+    )
+    for (let i = 0; i < family.length; i += 100) {
+      const some = family.slice(i, i + 100).map(({ id }) => id)
+      await tx.run(
+        sql`UPDATE calls SET deleted_at = ${now} WHERE project_id = ${project_id} AND id IN (${listOf(some)})`,
+      )
+    }
+    for (const { id } of family) {
+      if (!named.has(id)) {
+        named.add(id)
+        descendants++
+      }
+    }
+  }
+  return { descendants }
+}
+
+export interface SweepStep {
+  now: number
+  /** Deleted calls that were emptied before this are forgotten. */
+  forgetBefore: number
+  limit: number
+}
+
+/**
+ * Frees the space of what is deleted or expired, a few rows at a time. The empty row stays for a while, so that a late
+ * part of a deleted call cannot bring it back. Answers how many rows it touched.
+ */
+export const sweepCalls: Command<SweepStep, number> = async (tx, { now, forgetBefore, limit }) => {
+  const some = (condition: Sql) =>
+    sql`(project_id, id) IN (SELECT project_id, id FROM calls WHERE ${condition} LIMIT ${limit})`
+  const expired = await tx.run(
+    sql`UPDATE calls SET deleted_at = expire_at WHERE ${some(sql`expire_at <= ${now} AND deleted_at IS NULL`)}`,
+  )
+  const emptied = await tx.run(
+    sql`UPDATE calls SET attributes = NULL, inputs = NULL, output = NULL, summary = NULL, exception = NULL,
+        start_bytes = 0, end_bytes = 0, swept_at = ${now} WHERE ${some(trusted('deleted_at IS NOT NULL AND swept_at IS NULL'))}`,
+  )
+  const forgotten = await tx.run(sql`DELETE FROM calls WHERE ${some(sql`swept_at < ${forgetBefore}`)}`)
+  return expired + emptied + forgotten
+}

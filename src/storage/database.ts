@@ -1,0 +1,46 @@
+import type { Commands } from './commands.ts'
+import type { Dialect } from './dialect.ts'
+import type { Sql } from './sql.ts'
+
+export interface Reader {
+  readonly dialect: Dialect
+  all<T>(query: Sql): Promise<T[]>
+  get<T>(query: Sql): Promise<T | undefined>
+}
+
+/** Reads and writes that become true together. A command awaits its transaction and nothing else. */
+export interface Transaction extends Reader {
+  /** Answers how many rows it changed. */
+  run(query: Sql): Promise<number>
+  /** Commands that look first and write then take turns by this key; an engine with one writer has no work here. */
+  turn(key: string): Promise<void>
+}
+
+export type Command<Input, Output> = (tx: Transaction, input: Input) => Promise<Output>
+
+export interface StreamOptions {
+  /** When it aborts, the query is stopped in the middle. */
+  signal: AbortSignal
+  /** Rows that are fetched at a time; no more than this waits for a slow reader. */
+  rows?: number
+}
+
+/**
+ * The record. Short reads (`get`, `all`) answer at once; long ones go through `stream`, which never blocks the loop.
+ * Writes are named commands with plain data in and out, because the writer may live in another thread.
+ */
+export interface Database extends Reader {
+  /** Resolves when the write is on disk. */
+  write<Name extends keyof Commands>(
+    name: Name,
+    input: Parameters<Commands[Name]>[1],
+  ): Promise<Awaited<ReturnType<Commands[Name]>>>
+  /** Chunks of rows. Ending the loop early gives everything back. */
+  stream<T>(query: Sql, options: StreamOptions): AsyncIterable<T[]>
+  /** Gives a little of the space that was freed back to the disk. */
+  reclaim(): Promise<void>
+  /** Fails with a refusal when the store cannot read or cannot write. */
+  probe(): Promise<void>
+  /** Waits for running writes, flushes and closes. */
+  close(): Promise<void>
+}

@@ -1,0 +1,19 @@
+import { type Refusal, type RefusalCode, refuse } from '../domain/refusals.ts'
+
+/** Why a store cannot be opened or used, in one line that an operator can act on. */
+export class StorageRefusal extends Error {
+  override readonly name = 'StorageRefusal'
+  readonly kind: 'newer' | 'foreign' | 'corrupt' | 'locked' | 'read-only' | 'full' | 'unreachable'
+
+  constructor(kind: StorageRefusal['kind'], message: string, options?: ErrorOptions) {
+    super(message, options)
+    this.kind = kind
+  }
+}
+
+/** A failure of the engine under a request, as the refusal that the caller gets. The cause stays for the log. */
+export function storageFailure(code: RefusalCode, cause: unknown): Refusal {
+  const refusal = refuse(code)
+  refusal.cause = cause
+  return refusal
+}

@@ -1,0 +1,22 @@
+import { join } from 'node:path'
+import type { Database } from './database.ts'
+import { openSqlite } from './sqlite/open.ts'
+
+export interface RecordPlace {
+  /** postgres://… or empty. */
+  databaseUrl: string
+  /** The folder of the SQLite file. */
+  folder: string
+  queryTimeoutMs: number
+}
+
+export function sqliteFile(folder: string): string {
+  return join(folder, 'heddle.db')
+}
+
+/** Opens the record where the settings say, brought to the schema of this version. */
+export async function openRecord({ databaseUrl, folder, queryTimeoutMs }: RecordPlace): Promise<Database> {
+  if (databaseUrl === '') return openSqlite({ file: sqliteFile(folder), queryTimeoutMs })
+  const { openPostgres } = await import('./postgres/open.ts')
+  return openPostgres(databaseUrl, { queryTimeoutMs })
+}

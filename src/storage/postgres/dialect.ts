@@ -1,0 +1,59 @@
+import { isListIndex } from '../../domain/expressions/path.ts'
+import type { Dialect } from '../dialect.ts'
+import { join, type Sql, sql, trusted } from '../sql.ts'
+
+const text = (value: string) => sql`CAST(${value} AS TEXT)`
+
+/** By code point, whatever the database's own order is. */
+const ordered = (value: Sql) => sql`(${value} COLLATE "C")`
+
+/** What `#>` would take for a list index, in the words of C's strtol: also `-1`, `01` and ` 1`. */
+const looksLikeIndex = /^\s*[+-]?\d+$/
+
+/** The JSON at the path. `#>` reads a number as a list index or a key, depending on the value; `->` text is a key alone. */
+function valueAt(column: Sql, path: readonly string[]): Sql {
+  const steps: Sql[] = []
+  let run: Sql[] = []
+  const endRun = () => {
+    if (run.length > 0) steps.push(sql` #> ARRAY[${join(run, ', ')}]`)
+    run = []
+  }
+  for (const segment of path) {
+    if (isListIndex(segment) || !looksLikeIndex.test(segment)) run.push(text(segment))
+    else {
+      endRun()
+      steps.push(sql` -> ${text(segment)}`)
+    }
+  }
+  endRun()
+  return sql`(heddle_json(${column})${join(steps, '')})`
+}
+
+export const postgresDialect: Dialect = {
+  engine: 'postgres',
+  going: trusted('TRUE'),
+  noLimit: trusted('ALL'),
+  json(column, path) {
+    const value = valueAt(column, path)
+    const asText = sql`heddle_text(${value})`
+    return {
+      text: ordered(asText),
+      number: sql`heddle_number(${asText})`,
+      exists: sql`coalesce(json_typeof(${value}) <> 'null', FALSE)`,
+    }
+  },
+  text: (value) => ordered(text(value)),
+  // A whole number column keeps its index next to a BIGINT; NUMERIC holds what else there is, exactly.
+  number: (value) =>
+    Number.isSafeInteger(Number(value)) ? sql`CAST(${value} AS BIGINT)` : sql`CAST(${value} AS NUMERIC)`,
+  textNumber: (value) => sql`heddle_number(${value})`,
+  textWhole: (value) => sql`heddle_whole(${value})`,
+  columnNumber: (column) => sql`heddle_number(CAST(${column} AS TEXT))`,
+  numberText: (number) => ordered(sql`heddle_decimal(CAST(${number} AS TEXT))`),
+  timeText: (time) => ordered(sql`heddle_time(${time})`),
+  timeNumber: (time) => sql`heddle_number(CAST(${time} * 0.000001 AS TEXT))`,
+  ordered,
+  lower: (value) => ordered(sql`heddle_lower(${value})`),
+  position: (value, part) => sql`strpos(${value}, ${part})`,
+  bytes: (value) => sql`octet_length(${value})`,
+}

@@ -1,0 +1,9 @@
+import type { Command } from './database.ts'
+import { sql } from './sql.ts'
+
+/** Proof that the store takes writes. */
+export const probe: Command<{ at: number }, void> = async (tx, { at }) => {
+  await tx.run(
+    sql`INSERT INTO heddle_probe (id, at) VALUES (1, ${at}) ON CONFLICT (id) DO UPDATE SET at = excluded.at`,
+  )
+}

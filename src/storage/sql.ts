@@ -1,0 +1,72 @@
+/** A value that both engines bind. Booleans are 0 and 1, times are integer microseconds. */
+export type SqlValue = string | number | bigint | Uint8Array | null
+
+/**
+ * A statement or a piece of one. Its text depends on the shape of the query alone, never on the values, so that the
+ * drivers can prepare it once and find it again by its text.
+ */
+export class Sql {
+  readonly text: string
+  readonly values: readonly SqlValue[]
+
+  constructor(text: string, values: readonly SqlValue[]) {
+    this.text = text
+    this.values = values
+  }
+}
+
+/** Values become parameters; nested pieces become part of the text. `?` stands for a parameter in the text. */
+export function sql(strings: TemplateStringsArray, ...parts: (SqlValue | Sql)[]): Sql {
+  let text = strings[0] as string
+  const values: SqlValue[] = []
+  for (let i = 0; i < parts.length; i++) {
+    const part = parts[i] as SqlValue | Sql
+    if (part instanceof Sql) {
+      text += part.text
+      for (const value of part.values) values.push(value)
+    } else {
+      text += '?'
+      values.push(part)
+    }
+    text += strings[i + 1]
+  }
+  return new Sql(text, values)
+}
+
+export const nothing = new Sql('', [])
+
+/** Text that becomes part of the statement as it stands: names and operators of our own, never input. */
+export function trusted(text: string): Sql {
+  return new Sql(text, [])
+}
+
+export function join(parts: readonly (SqlValue | Sql)[], separator: string): Sql {
+  let text = ''
+  const values: SqlValue[] = []
+  for (let i = 0; i < parts.length; i++) {
+    const part = parts[i] as SqlValue | Sql
+    if (i > 0) text += separator
+    if (part instanceof Sql) {
+      text += part.text
+      for (const value of part.values) values.push(value)
+    } else {
+      text += '?'
+      values.push(part)
+    }
+  }
+  return new Sql(text, values)
+}
+
+/** All of them hold; true when there is none. */
+export function allOf(conditions: readonly Sql[]): Sql {
+  return conditions.length === 0 ? trusted('1 = 1') : join(conditions, ' AND ')
+}
+
+/** The values of an IN list. Its length is rounded up by repeating the last one, so that few texts are prepared. */
+export function listOf(values: readonly (string | number)[]): Sql {
+  const padded: (string | number)[] = [...values]
+  const last = values.at(-1)
+  if (last === undefined) return trusted('NULL')
+  for (let size = 1; size < values.length * 2; size *= 2) while (padded.length < size) padded.push(last)
+  return join(padded, ', ')
+}

@@ -1,0 +1,25 @@
+import type { Database } from 'better-sqlite3'
+import { textOfJson } from '../../domain/expressions/json-value.ts'
+import { decimalText, type Exact, parseNumber } from '../../domain/expressions/numbers.ts'
+import { foldCase } from '../../domain/expressions/text.ts'
+import { formatTime } from '../../domain/time.ts'
+
+/** What SQLite cannot say itself. The dialect calls these for the rare rows that need them, never for every row. */
+export function registerFunctions(db: Database): void {
+  const pure = { deterministic: true, directOnly: true }
+  const ofText = (call: (text: string) => string | Exact | null) => (text: unknown) =>
+    typeof text === 'string' ? call(text) : null
+
+  db.function('heddle_json_text', pure, ofText(textOfJson))
+  db.function(
+    'heddle_json_number',
+    pure,
+    ofText((json) => parseNumber(textOfJson(json))),
+  )
+  db.function('heddle_number', pure, ofText(parseNumber))
+  db.function('heddle_lower', pure, ofText(foldCase))
+  db.function('heddle_decimal', pure, (value: unknown) =>
+    typeof value === 'number' ? decimalText(value) : null,
+  )
+  db.function('heddle_time', pure, (time: unknown) => (typeof time === 'number' ? formatTime(time) : null))
+}

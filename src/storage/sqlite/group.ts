@@ -1,0 +1,91 @@
+import { Refusal, type RefusalCode, type RefusalValues, refuse } from '../../domain/refusals.ts'
+import { commands } from '../commands.ts'
+import type { Command, Transaction } from '../database.ts'
+import { storageFailure } from '../failures.ts'
+import type { Connection } from './connection.ts'
+import { sqliteDialect } from './dialect.ts'
+import { endsTransaction, sqliteFailure } from './failures.ts'
+
+export interface Job {
+  id: number
+  name: string
+  input: unknown
+}
+
+/** A failure in words that cross a thread. */
+export type JobFailure =
+  | { kind: 'refusal'; code: RefusalCode; values: RefusalValues; cause: string | undefined }
+  | { kind: 'fault'; message: string; stack: string | undefined }
+
+export type JobResult = { id: number; value: unknown } | { id: number; failure: JobFailure }
+
+const registry: Record<string, Command<never, unknown>> = commands
+
+/**
+ * Group commit: all jobs share one transaction and so one fsync, and are answered after it. Each has a savepoint, so a
+ * job that is refused takes nothing of its neighbours with it.
+ */
+export async function commitGroup(connection: Connection, jobs: readonly Job[]): Promise<JobResult[]> {
+  const { handle } = connection
+  const tx = transactionOn(connection)
+  const results: JobResult[] = []
+  try {
+    handle.exec('BEGIN IMMEDIATE')
+    for (const job of jobs) {
+      if (jobs.length > 1) handle.exec('SAVEPOINT job')
+      try {
+        const command = registry[job.name]
+        if (command === undefined) throw new Error(`no command ${job.name}`)
+        results.push({ id: job.id, value: await command(tx, job.input as never) })
+        if (jobs.length > 1) handle.exec('RELEASE job')
+      } catch (error) {
+        const failure = sqliteFailure(error)
+        // A full disk or a failing one may have rolled everything back already: nobody in this group was stored.
+        if (endsTransaction(failure) || !handle.inTransaction) throw failure
+        if (jobs.length > 1) {
+          handle.exec('ROLLBACK TO job')
+          handle.exec('RELEASE job')
+        } else {
+          handle.exec('ROLLBACK')
+        }
+        results.push({ id: job.id, failure: describeFailure(failure) })
+      }
+    }
+    if (handle.inTransaction) handle.exec('COMMIT')
+    return results
+  } catch (error) {
+    if (handle.inTransaction) handle.exec('ROLLBACK')
+    const failure = describeFailure(sqliteFailure(error))
+    return jobs.map((job) => ({ id: job.id, failure }))
+  }
+}
+
+function transactionOn(connection: Connection): Transaction {
+  return {
+    dialect: sqliteDialect,
+    all: async (query) => connection.all(query),
+    get: async (query) => connection.get(query),
+    run: async (query) => connection.run(query),
+    turn: async () => {},
+  }
+}
+
+export function describeFailure(error: unknown): JobFailure {
+  if (error instanceof Refusal) {
+    const cause = error.cause instanceof Error ? error.cause.message : undefined
+    return { kind: 'refusal', code: error.code, values: error.values, cause }
+  }
+  const fault = error instanceof Error ? error : new Error(String(error))
+  return { kind: 'fault', message: fault.message, stack: fault.stack }
+}
+
+export function failureError(failure: JobFailure): Error {
+  if (failure.kind === 'refusal') {
+    return failure.cause === undefined
+      ? refuse(failure.code, failure.values)
+      : storageFailure(failure.code, new Error(failure.cause))
+  }
+  const fault = new Error(failure.message)
+  if (failure.stack !== undefined) fault.stack = failure.stack
+  return fault
+}

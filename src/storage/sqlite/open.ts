@@ -1,0 +1,199 @@
+import { mkdirSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { refuse } from '../../domain/refusals.ts'
+import type { Commands } from '../commands.ts'
+import type { Database } from '../database.ts'
+import { StorageRefusal } from '../failures.ts'
+import { loadMigrations, type Migration } from '../migrations.ts'
+import { sql } from '../sql.ts'
+import { type Connection, connect } from './connection.ts'
+import { sqliteDialect } from './dialect.ts'
+import { failureError, type Job, type JobResult } from './group.ts'
+import { migrateSqlite } from './migrate.ts'
+import { createLongReader } from './reader.ts'
+import { startThread } from './thread.ts'
+import { createWriter, defaultGroupLimit } from './writer.ts'
+import type { WriterMessage } from './writer-thread.ts'
+
+export interface SqliteOptions {
+  /** `:memory:` lives on one connection without threads: for tests. */
+  file: string
+  queryTimeoutMs?: number
+  groupLimit?: number
+  migrations?: readonly Migration[]
+}
+
+/** Writes that may wait for the disk; beyond that a request is told to come back. */
+const waitingLimit = 10_000
+
+const freedPagesAtOnce = 256
+
+interface WritePath {
+  submit(jobs: Job[]): void
+  reclaim(): void
+  close(): Promise<void>
+}
+
+export async function openSqlite(options: SqliteOptions): Promise<Database> {
+  const { file, queryTimeoutMs = 60_000, groupLimit = defaultGroupLimit } = options
+  const memory = file === ':memory:'
+  if (!memory) makeFolder(dirname(file))
+  const first = connect(file, 'write')
+  try {
+    migrateSqlite(first, file, options.migrations ?? loadMigrations('sqlite'), Date.now() * 1000)
+  } catch (error) {
+    first.close()
+    throw error
+  }
+  if (!memory) first.close()
+  const reads = memory ? first : connect(file, 'read')
+
+  const pending = new Map<number, { resolve(value: unknown): void; reject(error: Error): void }>()
+  const deliver = (results: readonly JobResult[]): void => {
+    for (const result of results) {
+      const one = pending.get(result.id)
+      pending.delete(result.id)
+      if ('failure' in result) one?.reject(failureError(result.failure))
+      else one?.resolve(result.value)
+    }
+  }
+  const writes = memory
+    ? writeHere(first, groupLimit, deliver)
+    : writeInThread(file, groupLimit, deliver, pending)
+  const longReads = memory ? undefined : createLongReader(file, queryTimeoutMs)
+
+  let lastId = 0
+  let gathered: Job[] = []
+  let closing: Promise<void> | undefined
+  const idle: (() => void)[] = []
+
+  function flush(): void {
+    const jobs = gathered
+    gathered = []
+    if (jobs.length > 0) writes.submit(jobs)
+  }
+
+  const database: Database = {
+    dialect: sqliteDialect,
+    all: async (query) => reads.all(query),
+    get: async (query) => reads.get(query),
+    write<Name extends keyof Commands>(name: Name, input: Parameters<Commands[Name]>[1]) {
+      type Output = Awaited<ReturnType<Commands[Name]>>
+      if (closing) return Promise.reject(refuse('stopping'))
+      if (pending.size >= waitingLimit) return Promise.reject(refuse('queue_full'))
+      return new Promise<Output>((resolve, reject) => {
+        const id = ++lastId
+        const settle =
+          <T>(pass: (value: T) => void) =>
+          (value: T) => {
+            pass(value)
+            if (pending.size === 0) for (const wake of idle.splice(0)) wake()
+          }
+        pending.set(id, { resolve: settle(resolve as (value: unknown) => void), reject: settle(reject) })
+        // Everything that arrives in this turn of the loop crosses to the writer in one message.
+        if (gathered.length === 0) setImmediate(flush)
+        gathered.push({ id, name, input })
+      })
+    },
+    stream: longReads ? longReads.stream : streamHere(reads),
+    async probe() {
+      reads.get(sql`SELECT id FROM heddle_probe`)
+      await database.write('probe', { at: Date.now() * 1000 })
+    },
+    async reclaim() {
+      writes.reclaim()
+    },
+    close() {
+      closing ??= (async () => {
+        flush()
+        if (pending.size > 0) await new Promise<void>((resolve) => idle.push(resolve))
+        await longReads?.close()
+        if (!memory) reads.close()
+        await writes.close()
+      })()
+      return closing
+    },
+  }
+  return database
+}
+
+function makeFolder(folder: string): void {
+  try {
+    mkdirSync(folder, { recursive: true })
+  } catch (error) {
+    throw new StorageRefusal(
+      'read-only',
+      `The folder ${folder} cannot be made (${(error as Error).message}). Set HEDDLE_DATA to a folder that can be written.`,
+      {
+        cause: error,
+      },
+    )
+  }
+}
+
+function writeHere(
+  connection: Connection,
+  groupLimit: number,
+  deliver: (results: readonly JobResult[]) => void,
+): WritePath {
+  const writer = createWriter(connection, deliver, { groupLimit })
+  return {
+    submit: (jobs) => writer.submit(jobs),
+    reclaim: () => {
+      connection.handle.pragma(`incremental_vacuum(${freedPagesAtOnce})`)
+    },
+    async close() {
+      await writer.idle()
+      connection.close()
+    },
+  }
+}
+
+function writeInThread(
+  file: string,
+  groupLimit: number,
+  deliver: (results: readonly JobResult[]) => void,
+  pending: Map<number, { reject(error: Error): void }>,
+): WritePath {
+  const thread = startThread('writer-thread', { file, groupLimit }, 512)
+  // A write that is under way keeps the process alive; a thread that waits does not.
+  thread.unref()
+  thread.on('message', (results: readonly JobResult[]) => {
+    deliver(results)
+    if (pending.size === 0) thread.unref()
+  })
+  const ended = new Promise<void>((resolve) => thread.once('exit', () => resolve()))
+  let failure: Error | undefined
+  // Whether the running group reached the disk is not known, so its callers are told that it failed; a retry is safe.
+  const fail = (error: unknown): void => {
+    failure = error instanceof Error ? error : new Error(String(error))
+    for (const one of pending.values()) one.reject(failure)
+    pending.clear()
+  }
+  thread.on('error', fail)
+  thread.on('exit', () => fail(refuse('storage_failed')))
+  return {
+    submit(jobs) {
+      if (failure) return fail(failure)
+      thread.ref()
+      thread.postMessage({ jobs } satisfies WriterMessage)
+    },
+    reclaim: () => thread.postMessage({ reclaim: freedPagesAtOnce } satisfies WriterMessage),
+    async close() {
+      thread.ref()
+      thread.postMessage('close' satisfies WriterMessage)
+      await ended
+    },
+  }
+}
+
+function streamHere(connection: Connection): Database['stream'] {
+  return async function* <T>(...[query, { signal, rows = 200 }]: Parameters<Database['stream']>) {
+    signal.throwIfAborted()
+    const all = connection.all<T>(query)
+    for (let from = 0; from < all.length; from += rows) {
+      signal.throwIfAborted()
+      yield all.slice(from, from + rows)
+    }
+  }
+}

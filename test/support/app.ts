@@ -1,0 +1,75 @@
+import type { TestContext } from 'node:test'
+import { buildApp, type Parts } from '../../src/app.ts'
+import { type Config, readConfig } from '../../src/config.ts'
+import type { App } from '../../src/http/contracts.ts'
+import type { Database } from '../../src/storage/database.ts'
+import { openSqlite } from '../../src/storage/sqlite/open.ts'
+
+/** Two tenants and someone who reaches everything. */
+export const keys = { alice: 'alice-secret-key', bob: 'bob-secret-key', root: 'root-secret-key' }
+
+export const users = `alice:${keys.alice}:acme,bob:${keys.bob}:globex,root:${keys.root}`
+
+export function basic(key: string, name = 'api'): string {
+  return `Basic ${Buffer.from(`${name}:${key}`).toString('base64')}`
+}
+
+export function testConfig(settings: Record<string, string> = {}): Config {
+  return readConfig({ HEDDLE_USERS: users, HEDDLE_PORT: '0', ...settings })
+}
+
+export interface Answer {
+  status: number
+  headers: Record<string, unknown>
+  text: string
+  // The tests read answers as a client would: whatever is there.
+  json: Answered
+}
+// biome-ignore lint/suspicious/noExplicitAny: an answer is compared, never trusted
+type Answered = any
+
+export interface TestApp {
+  app: App
+  database: Database
+  /** A POST as alice, unless told otherwise. A string is sent as it stands. */
+  post(url: string, body: unknown, as?: string): Promise<Answer>
+  get(url: string, as?: string): Promise<Answer>
+}
+
+export async function openApp(
+  t: Pick<TestContext, 'after'>,
+  { settings, ...parts }: { settings?: Record<string, string> } & Partial<Parts> = {},
+): Promise<TestApp> {
+  const database = parts.database ?? (await openSqlite({ file: ':memory:' }))
+  const app = await buildApp(testConfig(settings), { sweep: false, checkAnswers: true, ...parts, database })
+  t.after(async () => {
+    await app.close()
+    await database.close()
+  })
+  return { app, database, ...clientOf(app) }
+}
+
+function clientOf(app: App): Pick<TestApp, 'post' | 'get'> {
+  const ask = async (method: 'GET' | 'POST', url: string, key: string, body?: unknown): Promise<Answer> => {
+    const response = await app.inject({
+      method,
+      url,
+      headers: {
+        authorization: basic(key),
+        ...(body !== undefined && { 'content-type': 'application/json' }),
+      },
+      ...(body !== undefined && { payload: typeof body === 'string' ? body : JSON.stringify(body) }),
+    })
+    const isJson = String(response.headers['content-type']).startsWith('application/json')
+    return {
+      status: response.statusCode,
+      headers: response.headers,
+      text: response.body,
+      json: isJson ? response.json() : undefined,
+    }
+  }
+  return {
+    post: (url, body, key = keys.alice) => ask('POST', url, key, body),
+    get: (url, key = keys.alice) => ask('GET', url, key),
+  }
+}

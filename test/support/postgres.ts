@@ -1,0 +1,104 @@
+import { fork } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
+import pg from 'pg'
+
+/** What the guardian is asked to do. */
+export type GuardianOrder = 'halt' | 'crash' | 'resume' | 'leave'
+
+export type GuardianReport = { port: number } | { done: GuardianOrder } | { failed: string }
+
+export interface TestPostgres {
+  /** The administrator's database. Tests use one of their own from `createDatabase`. */
+  url: string
+  /** The address of a fresh empty database, owned by a user who may do nothing else on the server. */
+  createDatabase(): Promise<string>
+  /** Stops the server as its administrator would; `resume` starts it again with the same data on the same port. */
+  halt(): Promise<void>
+  /** Ends every process of the server at once, without a word to its clients. */
+  crash(): Promise<void>
+  resume(): Promise<void>
+  stop(): Promise<void>
+}
+
+/** A real PostgreSQL on 127.0.0.1, gone with its data when it is stopped or this process ends, however it ends. */
+export async function startPostgres(): Promise<TestPostgres> {
+  const password = randomBytes(12).toString('hex')
+  const guardian = fork(new URL('./postgres-guardian.ts', import.meta.url), {
+    // Not in the terminal's group: the guardian ends by its channel, in order.
+    detached: true,
+    execArgv: [],
+    env: { ...process.env, HEDDLE_TEST_POSTGRES_PASSWORD: password },
+    stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+  })
+
+  async function next<Kind extends 'port' | 'done'>(
+    kind: Kind,
+  ): Promise<Extract<GuardianReport, Record<Kind, unknown>>> {
+    const heard = new AbortController()
+    guardian.channel?.ref()
+    try {
+      const [report] = (await Promise.race([
+        once(guardian, 'message', { signal: heard.signal }),
+        once(guardian, 'exit', { signal: heard.signal }).then(() => [{ failed: 'its guardian ended' }]),
+      ])) as [GuardianReport]
+      if (kind in report) return report as Extract<GuardianReport, Record<Kind, unknown>>
+      throw new Error(`PostgreSQL: ${'failed' in report ? report.failed : JSON.stringify(report)}`)
+    } finally {
+      heard.abort()
+      guardian.channel?.unref()
+    }
+  }
+
+  function order(what: GuardianOrder): Promise<unknown> {
+    const done = next('done')
+    guardian.send(what)
+    return done
+  }
+
+  const { port } = await next('port')
+  // A test file that forgets to stop the server still ends.
+  guardian.unref()
+
+  const address = (user: string, database: string) =>
+    `postgres://${user}:${password}@127.0.0.1:${port}/${database}`
+  const url = address('postgres', 'postgres')
+  let databases = 0
+
+  async function administer(...statements: string[]): Promise<void> {
+    const client = new pg.Client({ connectionString: url })
+    await client.connect()
+    try {
+      for (const statement of statements) await client.query(statement)
+    } finally {
+      await client.end()
+    }
+  }
+
+  await administer(`CREATE ROLE heddle LOGIN PASSWORD '${password}'`)
+
+  return {
+    url,
+    async createDatabase() {
+      const name = `heddle_${++databases}`
+      await administer(`CREATE DATABASE ${name} OWNER heddle`)
+      return address('heddle', name)
+    },
+    async halt() {
+      await order('halt')
+    },
+    async crash() {
+      await order('crash')
+    },
+    async resume() {
+      await order('resume')
+    },
+    async stop() {
+      if (!guardian.connected) return
+      guardian.ref()
+      const gone = once(guardian, 'exit')
+      guardian.send('leave')
+      await gone
+    },
+  }
+}

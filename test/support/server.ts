@@ -1,0 +1,93 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import type { TestContext } from 'node:test'
+import { basic, keys, users } from './app.ts'
+
+export interface RunningServer {
+  address: string
+  process: ChildProcess
+  /** What it logged so far, a line each. */
+  log: string[]
+  complaints: string[]
+  post(url: string, body: unknown, init?: RequestInit & { key?: string }): Promise<Response>
+  get(url: string, key?: string): Promise<Response>
+  /** Sends the signal and answers the exit code, or the signal that ended it. */
+  end(signal: NodeJS.Signals): Promise<number | NodeJS.Signals>
+}
+
+export async function newFolder(t: Pick<TestContext, 'after'>): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'heddle-test-'))
+  t.after(() => rm(folder, { recursive: true, force: true }))
+  return folder
+}
+
+/** The command as a user runs it, on a free port of 127.0.0.1. It ends with the test. */
+export function heddle(
+  args: readonly string[],
+  settings: Record<string, string>,
+  before: readonly string[] = [],
+): ChildProcess {
+  const [command = process.execPath, ...rest] = [...before, process.execPath, 'src/main.ts', ...args]
+  const clean = Object.entries(process.env).filter(([name]) => !/^(HEDDLE_|NODE_TEST|PORT$|HOST$)/.test(name))
+  return spawn(command, rest, {
+    cwd: new URL('../..', import.meta.url),
+    env: { ...Object.fromEntries(clean), HEDDLE_PORT: '0', ...settings },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+}
+
+/** Runs a command to its end. */
+export async function runHeddle(args: readonly string[], settings: Record<string, string>) {
+  const child = heddle(args, settings)
+  let out = ''
+  let err = ''
+  child.stdout?.on('data', (data) => (out += data))
+  child.stderr?.on('data', (data) => (err += data))
+  const [code] = (await once(child, 'close')) as [number | null]
+  return { code, out, err }
+}
+
+export async function startServer(
+  t: Pick<TestContext, 'after'>,
+  settings: Record<string, string>,
+  before: readonly string[] = [],
+): Promise<RunningServer> {
+  const child = heddle(['serve'], { HEDDLE_USERS: users, ...settings }, before)
+  t.after(() => child.kill('SIGKILL'))
+  const log: string[] = []
+  const complaints: string[] = []
+  createInterface({ input: child.stderr as NodeJS.ReadableStream }).on('line', (line) =>
+    complaints.push(line),
+  )
+  const exited = once(child, 'exit').then(([code, signal]) => (code ?? signal) as number | NodeJS.Signals)
+  const address = await new Promise<string>((resolve, reject) => {
+    createInterface({ input: child.stdout as NodeJS.ReadableStream }).on('line', (line) => {
+      log.push(line)
+      const entry = JSON.parse(line) as { msg?: string; address?: string }
+      if (entry.msg === 'listening' && entry.address) resolve(entry.address)
+    })
+    void exited.then((code) => reject(new Error(`the server ended with ${code}: ${complaints.join('\n')}`)))
+  })
+  return {
+    address,
+    process: child,
+    log,
+    complaints,
+    post: (url, body, { key = keys.alice, ...init } = {}) =>
+      fetch(`${address}${url}`, {
+        method: 'POST',
+        headers: { authorization: basic(key), 'content-type': 'application/json' },
+        body: typeof body === 'string' ? body : JSON.stringify(body),
+        ...init,
+      }),
+    get: (url, key = keys.alice) => fetch(`${address}${url}`, { headers: { authorization: basic(key) } }),
+    end(signal) {
+      child.kill(signal)
+      return exited
+    },
+  }
+}
