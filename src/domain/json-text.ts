@@ -1,3 +1,5 @@
+import type { Breathe } from './breathing.ts'
+
 /**
  * A JSON value that is kept as text, because a double would change its digits (P9): the tokens as they were sent, in
  * their order, without the space between them. `value` is the same value as JavaScript reads it, for looking only.
@@ -42,7 +44,64 @@ export function parseKeeping(text: string, plan: KeepPlan, deepest: number): unk
   return holder.value
 }
 
-/** Walks text that is known to be JSON, so it looks only at what tells where values begin and end. */
+/**
+ * The same for a body whose bulk is one long list: item by item, so that other requests go on meanwhile. Every piece is
+ * parsed on its own; what is left with the list taken out is parsed as well, so nothing that is not JSON passes.
+ */
+export async function parseKeepingInSteps(
+  text: string,
+  plan: KeepPlan,
+  deepest: number,
+  breathe: Breathe,
+): Promise<unknown> {
+  const [name, items] = longListOf(plan)
+  const scan = new Scan(text, deepest)
+  const root = scan.space(0)
+  if (name === undefined || text.charCodeAt(root) !== openBrace) return parseKeeping(text, plan, deepest)
+  let from = -1
+  let to = -1
+  scan.members((member, start, end) => {
+    if (member === name) [from, to] = [start, end]
+  })
+  if (text.charCodeAt(from) !== openBracket || text.charCodeAt(to - 1) !== closeBracket) {
+    return parseKeeping(text, plan, deepest)
+  }
+
+  const list: unknown[] = []
+  let at = scan.space(from + 1)
+  while (at < to - 1) {
+    const end = scan.skip(at, 3)
+    list.push(parseKeeping(text.slice(at, end), items, deepest - 2))
+    at = scan.space(end)
+    if (at < to - 1) {
+      if (text.charCodeAt(at) !== comma) throw new SyntaxError(`Expected ',' or ']' at position ${at}`)
+      at = scan.space(at + 1)
+      if (at >= to - 1) throw new SyntaxError(`Unexpected ']' at position ${at}`)
+    }
+    const pause = breathe()
+    if (pause) await pause
+  }
+  const body = parseKeeping(`${text.slice(0, from)}0${text.slice(to)}`, plan, deepest) as Record<
+    string,
+    unknown
+  >
+  body[name] = list
+  return body
+}
+
+function longListOf(plan: KeepPlan): [string, KeepPlan] | [undefined, KeepPlan] {
+  if (plan !== 'keep') {
+    for (const [name, member] of plan.fields ?? []) {
+      if (member !== 'keep' && member.items) return [name, member.items]
+    }
+  }
+  return [undefined, plan]
+}
+
+/**
+ * Walks JSON by what tells where values begin and end, and leaves it to JSON.parse to say whether each piece is sound. It
+ * ends on any text.
+ */
 class Scan {
   readonly #text: string
   readonly #deepest: number
@@ -72,12 +131,12 @@ class Scan {
     if (plan !== undefined && first === openBracket && plan.items) {
       return this.#list(at, plan.items, inside(holder, key), depth)
     }
-    return this.#skip(at, depth)
+    return this.skip(at, depth)
   }
 
   #keep(at: number, first: number, holder: object, key: string | number, depth: number): number {
     this.#spaced = false
-    const end = this.#skip(at, depth)
+    const end = this.skip(at, depth)
     // null says "not given" in every contract, so it stays what it is.
     if (first !== 0x6e && Object.hasOwn(holder, key)) {
       const slice = this.#text.slice(at, end)
@@ -94,7 +153,7 @@ class Scan {
 
   members(visit: (name: string, from: number, to: number) => void): void {
     this.#members(this.space(0), (name, from) => {
-      const to = this.#skip(from, 1)
+      const to = this.skip(from, 1)
       visit(name, from, to)
       return to
     })
@@ -106,6 +165,7 @@ class Scan {
     let i = this.space(at + 1)
     if (text.charCodeAt(i) === closeBrace) return i + 1
     for (;;) {
+      if (text.charCodeAt(i) !== quote) throw new SyntaxError(`Expected '"' at position ${i}`)
       const keyEnd = this.#string(i)
       const raw = text.slice(i + 1, keyEnd - 1)
       const name = raw.includes('\\') ? (JSON.parse(text.slice(i, keyEnd)) as string) : raw
@@ -128,7 +188,7 @@ class Scan {
     }
   }
 
-  #skip(at: number, depth: number): number {
+  skip(at: number, depth: number): number {
     const text = this.#text
     const first = text.charCodeAt(at)
     if (first === quote) return this.#string(at)
@@ -142,6 +202,7 @@ class Scan {
     }
     let open = 0
     for (;;) {
+      if (i >= text.length) throw new SyntaxError('Unexpected end of JSON input')
       const code = text.charCodeAt(i)
       if (code === quote) {
         i = this.#string(i)
@@ -158,6 +219,7 @@ class Scan {
   #string(at: number): number {
     const text = this.#text
     for (let end = text.indexOf('"', at + 1); ; end = text.indexOf('"', end + 1)) {
+      if (end === -1) throw new SyntaxError('Unterminated string in JSON')
       let slashes = 0
       while (text.charCodeAt(end - 1 - slashes) === backslash) slashes++
       if (slashes % 2 === 0) return end + 1

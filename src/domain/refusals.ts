@@ -141,6 +141,11 @@ export const refusals = {
     message: 'The record cannot be reached: nothing of this request was stored.',
     help: 'An I/O error, or the database server does not answer. The log has the reason.',
   },
+  write_unconfirmed: {
+    status: 503,
+    message: 'The record did not confirm the write: it may or may not be stored.',
+    help: 'The connection to the record broke while it committed. Writes with an id are safe to send again.',
+  },
   internal_error: {
     status: 500,
     message: 'Internal error. The log has the reason under the request id {request}.',

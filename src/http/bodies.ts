@@ -1,60 +1,48 @@
 import { isUtf8 } from 'node:buffer'
-import type { FastifyInstance, FastifyRequest } from 'fastify'
-import type { z } from 'zod'
+import type { FastifyInstance, FastifyRequest, FastifySchemaCompiler } from 'fastify'
+import { z } from 'zod'
+import { createBreathing } from '../domain/breathing.ts'
 import { described } from '../domain/fields.ts'
-import { type KeepPlan, parseKeeping, TooDeep } from '../domain/json-text.ts'
+import { type KeepPlan, parseKeeping, parseKeepingInSteps, TooDeep } from '../domain/json-text.ts'
 import { refuse, type SchemaIssue } from '../domain/refusals.ts'
 import { keepPlanOf } from './keep-plan.ts'
 
 /** Deep enough for any record, shallow enough that nothing that walks it runs out of stack. */
 const deepestBody = 200
 
-declare module 'fastify' {
-  interface FastifyRequest {
-    /** Bytes of the shared budget that this request holds. */
-    heldBytes: number
-  }
-}
-
 /** JSON in: bounded in size, depth and number at once; the places that a contract keeps as text arrive as text. */
 export function acceptJson(app: FastifyInstance, budget: number): void {
   app.removeAllContentTypeParsers()
-  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body: Buffer, done) => {
-    try {
-      done(null, parseBody(request, body))
-    } catch (error) {
-      done(error as Error)
-    }
-  })
+  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, parseBody)
 
   let held = 0
-  app.decorateRequest('heldBytes', 0)
-  app.addHook('preParsing', async (request, _reply, payload) => {
-    if (
-      request.raw.headers['content-length'] === undefined &&
-      request.raw.headers['transfer-encoding'] === undefined
-    )
-      return payload
+  app.addHook('preParsing', async (request, reply, payload) => {
+    const { 'content-length': length, 'transfer-encoding': encoding } = request.headers
+    if (length === undefined && encoding === undefined) return payload
     // A body that does not say its length may become as long as the limit.
-    const bytes = Number(request.headers['content-length'] ?? request.routeOptions.bodyLimit)
+    const bytes = Number(length ?? request.routeOptions.bodyLimit)
     if (held + bytes > budget && held > 0) throw refuse('queue_full')
     held += bytes
-    request.heldBytes = bytes
+    // Unlike the hook onResponse, this comes also when the client leaves in the middle.
+    reply.raw.once('close', () => {
+      held -= bytes
+    })
     return payload
-  })
-  app.addHook('onResponse', async (request) => {
-    held -= request.heldBytes
-    request.heldBytes = 0
   })
 }
 
-function parseBody(request: FastifyRequest, body: Buffer): unknown {
+/** From here on a body is worked through in steps. */
+const largeBody = 128 * 1024
+
+async function parseBody(request: FastifyRequest, body: Buffer): Promise<unknown> {
   if (body.length === 0) throw refuse('malformed_json', { why: 'it is empty' })
   if (!isUtf8(body)) throw refuse('malformed_json', { why: 'it is not UTF-8' })
   const schema = request.routeOptions.schema?.body as z.ZodType | undefined
   const plan: KeepPlan = schema ? keepPlanOf(schema) : {}
+  const text = body.toString('utf8')
   try {
-    return parseKeeping(body.toString('utf8'), plan, deepestBody)
+    if (body.length < largeBody) return parseKeeping(text, plan, deepestBody)
+    return await parseKeepingInSteps(text, plan, deepestBody, createBreathing())
   } catch (error) {
     if (error instanceof TooDeep) throw refuse('body_too_deep', { limit: deepestBody })
     if (error instanceof SyntaxError) throw refuse('malformed_json', { why: error.message })
@@ -66,20 +54,62 @@ function parseBody(request: FastifyRequest, body: Buffer): unknown {
 export function checkAgainstContracts(app: FastifyInstance): void {
   app.setValidatorCompiler(({ schema, httpPart }) => {
     const contract = schema as z.ZodType
-    return (data: unknown) => {
+    const part = httpPart === 'params' ? 'path' : (httpPart ?? 'body')
+    const check = (data: unknown) => {
       const result = contract.safeParse(data, { reportInput: true })
-      if (result.success) return { value: result.data }
-      return {
-        error: schemaRefusal(result.error.issues, httpPart === 'params' ? 'path' : (httpPart ?? 'body')),
-      }
+      return result.success ? { value: result.data } : { error: schemaRefusal(result.error.issues, [part]) }
     }
+    const items = batchItemOf(contract)
+    if (items === undefined) return check
+    return (data: unknown) => (isLongBatch(data) ? (allItemsFit(data, items) as Verdict) : check(data))
   })
 }
 
-function schemaRefusal(issues: readonly z.core.$ZodIssue[], part: string) {
-  const detail = issues.flatMap((issue) => placesOf(issue, [part])).slice(0, 100)
+type Verdict = ReturnType<ReturnType<FastifySchemaCompiler<unknown>>>
+
+/** Beyond this many items a batch is checked in steps. */
+const longBatch = 100
+
+interface Batch {
+  batch: unknown[]
+}
+
+function isLongBatch(data: unknown): data is Batch {
+  return (
+    typeof data === 'object' &&
+    data !== null &&
+    'batch' in data &&
+    Array.isArray(data.batch) &&
+    data.batch.length > longBatch
+  )
+}
+
+/** What the items of a contract are that is nothing but `{batch: [item]}`. */
+function batchItemOf(contract: z.ZodType): z.ZodType | undefined {
+  if (!(contract instanceof z.ZodObject)) return undefined
+  const { batch, ...others } = contract.shape as Record<string, z.ZodType>
+  return batch instanceof z.ZodArray && Object.keys(others).length === 0
+    ? (batch.element as z.ZodType)
+    : undefined
+}
+
+/** Fastify takes a promise as yes or no, so the items are replaced where they stand. */
+async function allItemsFit(data: Batch, items: z.ZodType): Promise<boolean> {
+  const breathe = createBreathing()
+  for (const [index, item] of data.batch.entries()) {
+    const result = items.safeParse(item, { reportInput: true })
+    if (!result.success) throw schemaRefusal(result.error.issues, ['body', 'batch', index])
+    data.batch[index] = result.data
+    const pause = breathe()
+    if (pause) await pause
+  }
+  return true
+}
+
+function schemaRefusal(issues: readonly z.core.$ZodIssue[], base: (string | number)[]) {
+  const detail = issues.flatMap((issue) => placesOf(issue, base)).slice(0, 100)
   const first = detail[0] as SchemaIssue
-  const place = first.loc.slice(part === 'body' ? 1 : 0).join('.') || 'the body'
+  const place = first.loc.slice(base[0] === 'body' ? 1 : 0).join('.') || 'the body'
   return refuse('invalid_request', { what: `${place}: ${first.msg}`, field: place }, detail)
 }
 

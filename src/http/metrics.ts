@@ -29,12 +29,16 @@ export function measure(app: App): Metrics {
     registers: [registry],
   })
 
-  app.addHook('onRequest', async () => running.inc())
-  app.addHook('onResponse', async (request, reply) => {
-    running.dec()
-    const route = request.routeOptions.url ?? 'none'
-    requests.inc({ method: request.method, route, status: String(reply.statusCode) })
-    seconds.observe({ route }, reply.elapsedTime / 1000)
+  app.addHook('onRequest', async (request, reply) => {
+    running.inc()
+    // Unlike the hook onResponse, this comes also when the client leaves in the middle.
+    reply.raw.once('close', () => {
+      running.dec()
+      const route = request.routeOptions.url ?? 'none'
+      const status = reply.raw.writableEnded ? String(reply.statusCode) : 'left'
+      requests.inc({ method: request.method, route, status })
+      seconds.observe({ route }, reply.elapsedTime / 1000)
+    })
   })
   return { registry }
 }

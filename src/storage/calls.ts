@@ -1,6 +1,6 @@
 import type { Command, Reader } from './database.ts'
 import { type Page, pageOf } from './page.ts'
-import { allOf, join, listOf, type Sql, sql, trusted } from './sql.ts'
+import { allOf, join, listOf, Sql, type SqlValue, sql, trusted } from './sql.ts'
 
 /** What a start tells. Times are microseconds; JSON is text. */
 export interface CallStart {
@@ -64,87 +64,116 @@ export interface CallRow {
   summary: string | null
 }
 
-/**
- * A re-sent start or end is the same start or end: it replaces its own part and touches nothing of the other. A name is
- * different, because it can be changed at any time: the first start or end to arrive brings its own, a re-sent one does not.
- */
-const startColumns =
-  'trace_id, parent_id, thread_id, turn_id, op_name, started_at, user_id, run_id, run_step, expire_at, start_bytes, attributes, inputs'
-const startMerge = `trace_id = excluded.trace_id, parent_id = excluded.parent_id, thread_id = excluded.thread_id,
-  turn_id = excluded.turn_id, op_name = excluded.op_name, started_at = excluded.started_at,
-  user_id = coalesce(calls.user_id, excluded.user_id), run_id = excluded.run_id, run_step = excluded.run_step,
-  expire_at = excluded.expire_at, start_bytes = excluded.start_bytes, attributes = excluded.attributes,
-  inputs = excluded.inputs`
-const endColumns = 'ended_at, exception, run_step_end, end_bytes, output, summary'
-const endMerge = `ended_at = excluded.ended_at, exception = excluded.exception, run_step_end = excluded.run_step_end,
-  end_bytes = excluded.end_bytes, output = excluded.output, summary = excluded.summary`
-const startName = 'display_name = coalesce(calls.display_name, excluded.display_name)'
+const startColumns = [
+  'trace_id',
+  'parent_id',
+  'thread_id',
+  'turn_id',
+  'op_name',
+  'started_at',
+  'user_id',
+  'run_id',
+  'run_step',
+  'expire_at',
+  'start_bytes',
+  'attributes',
+  'inputs',
+] as const satisfies readonly (keyof CallStart)[]
+
+const endColumns = [
+  'trace_id',
+  'ended_at',
+  'exception',
+  'run_step_end',
+  'end_bytes',
+  'output',
+  'summary',
+] as const satisfies readonly (keyof CallEnd)[]
+
+/** The start names the trace; an end that comes first may. */
+const endOnlyColumns = endColumns.slice(1)
+
+const replaced = (columns: readonly string[]) =>
+  columns.map((column) => (column === 'user_id' ? firstOf(column) : `${column} = excluded.${column}`))
+const firstOf = (column: string) => `${column} = coalesce(calls.${column}, excluded.${column})`
+
 const endName = `display_name = CASE WHEN calls.ended_at IS NULL
   THEN coalesce(excluded.display_name, calls.display_name)
   ELSE coalesce(calls.display_name, excluded.display_name) END`
 
-interface Shape {
-  head: Sql
-  tail: Sql
-  row(part: CallPart): Sql
-}
-
 // A row that was swept may be written again by a late part: it stays deleted, and is swept once more.
-const shapes: Record<'start' | 'end' | 'whole' | 'name', Shape> = {
+const sweptAgain = 'swept_at = NULL'
+
+/**
+ * A re-sent start or end is the same start or end: it replaces its own part and touches nothing of the other. A name is
+ * different, because it can be changed at any time: the first start or end to arrive brings its own, a re-sent one does
+ * not.
+ */
+const kinds = {
   start: {
-    head: trusted(`INSERT INTO calls (project_id, id, display_name, ${startColumns}) VALUES `),
-    tail: trusted(` ON CONFLICT (project_id, id) DO UPDATE SET ${startName}, ${startMerge}, swept_at = NULL`),
-    row: (part) =>
-      sql`(${part.project_id}, ${part.id}, ${part.display_name}, ${startValues(part.start as CallStart)})`,
+    columns: startColumns,
+    merge: [firstOf('display_name'), ...replaced(startColumns), sweptAgain],
   },
   end: {
-    head: trusted(`INSERT INTO calls (project_id, id, display_name, trace_id, ${endColumns}) VALUES `),
-    tail: trusted(
-      ` ON CONFLICT (project_id, id) DO UPDATE SET ${endName}, trace_id = coalesce(calls.trace_id, excluded.trace_id), ${endMerge}, swept_at = NULL`,
-    ),
-    row: (part) =>
-      sql`(${part.project_id}, ${part.id}, ${part.display_name}, ${part.end?.trace_id ?? null}, ${endValues(part.end as CallEnd)})`,
+    columns: endColumns,
+    merge: [endName, firstOf('trace_id'), ...replaced(endOnlyColumns), sweptAgain],
   },
   whole: {
-    head: trusted(`INSERT INTO calls (project_id, id, display_name, ${startColumns}, ${endColumns}) VALUES `),
-    tail: trusted(
-      ` ON CONFLICT (project_id, id) DO UPDATE SET ${endName}, ${startMerge}, ${endMerge}, swept_at = NULL`,
-    ),
-    row: (part) =>
-      sql`(${part.project_id}, ${part.id}, ${part.display_name}, ${startValues(part.start as CallStart)}, ${endValues(part.end as CallEnd)})`,
+    columns: [...startColumns, ...endOnlyColumns],
+    merge: [endName, ...replaced(startColumns), ...replaced(endOnlyColumns), sweptAgain],
   },
-  name: {
-    head: trusted('INSERT INTO calls (project_id, id, display_name) VALUES '),
-    tail: trusted(' ON CONFLICT (project_id, id) DO UPDATE SET display_name = excluded.display_name'),
-    row: (part) => sql`(${part.project_id}, ${part.id}, ${part.display_name})`,
-  },
-}
+  name: { columns: [], merge: ['display_name = excluded.display_name'] },
+} as const satisfies Record<string, { columns: readonly string[]; merge: readonly string[] }>
 
-function startValues(start: CallStart): Sql {
-  return sql`${start.trace_id}, ${start.parent_id}, ${start.thread_id}, ${start.turn_id}, ${start.op_name}, ${start.started_at}, ${start.user_id}, ${start.run_id}, ${start.run_step}, ${start.expire_at}, ${start.start_bytes}, ${start.attributes}, ${start.inputs}`
-}
+type Kind = keyof typeof kinds
 
-function endValues(end: CallEnd): Sql {
-  return sql`${end.ended_at}, ${end.exception}, ${end.run_step_end}, ${end.end_bytes}, ${end.output}, ${end.summary}`
+function kindOf(part: CallPart): Kind {
+  if (part.start) return part.end ? 'whole' : 'start'
+  return part.end ? 'end' : 'name'
 }
 
 /** Rows of one statement: few sizes, so that few statements are prepared. */
 const rowsAtOnce = 16
 
+const texts = new Map<string, string>()
+
+function upsertText(kind: Kind, rows: number): string {
+  const key = `${kind} ${rows}`
+  let text = texts.get(key)
+  if (text === undefined) {
+    const { columns, merge } = kinds[kind]
+    const all = ['project_id', 'id', 'display_name', ...columns]
+    const row = `(${all.map(() => '?').join(', ')})`
+    text = `INSERT INTO calls (${all.join(', ')}) VALUES ${Array(rows).fill(row).join(', ')}
+      ON CONFLICT (project_id, id) DO UPDATE SET ${merge.join(', ')}`
+    texts.set(key, text)
+  }
+  return text
+}
+
+function upsert(kind: Kind, parts: readonly CallPart[]): Sql {
+  const values: SqlValue[] = []
+  for (const { project_id, id, display_name, start, end } of parts) {
+    values.push(project_id, id, display_name)
+    if (start) for (const column of startColumns) values.push(start[column])
+    if (end) for (const column of start ? endOnlyColumns : endColumns) values.push(end[column])
+  }
+  return new Sql(upsertText(kind, parts.length), values)
+}
+
 /** Writes parts of calls; each call appears once in the list. */
 export const upsertCalls: Command<readonly CallPart[], void> = async (tx, parts) => {
-  const kinds: Record<keyof typeof shapes, CallPart[]> = { start: [], end: [], whole: [], name: [] }
+  const byKind = new Map<Kind, CallPart[]>()
   for (const part of parts) {
-    const kind = part.start ? (part.end ? 'whole' : 'start') : part.end ? 'end' : 'name'
-    kinds[kind].push(part)
+    const kind = kindOf(part)
+    const list = byKind.get(kind)
+    if (list) list.push(part)
+    else byKind.set(kind, [part])
   }
-  for (const [kind, list] of Object.entries(kinds) as [keyof typeof shapes, CallPart[]][]) {
-    const { head, tail, row } = shapes[kind]
-    let i = 0
-    for (; i + rowsAtOnce <= list.length; i += rowsAtOnce) {
-      await tx.run(sql`${head}${join(list.slice(i, i + rowsAtOnce).map(row), ', ')}${tail}`)
-    }
-    for (; i < list.length; i++) await tx.run(sql`${head}${row(list[i] as CallPart)}${tail}`)
+  for (const [kind, list] of byKind) {
+    const whole = list.length - (list.length % rowsAtOnce)
+    for (let i = 0; i < whole; i += rowsAtOnce) await tx.run(upsert(kind, list.slice(i, i + rowsAtOnce)))
+    for (const part of list.slice(whole)) await tx.run(upsert(kind, [part]))
   }
 }
 

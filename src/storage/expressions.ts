@@ -23,7 +23,13 @@ export type FieldResolver = (field: string) => FieldReading
 
 /** A condition for WHERE, in parentheses. Means what domain/expressions/evaluate.ts means. */
 export function compileCondition(expression: Expression, resolve: FieldResolver, dialect: Dialect): Sql {
-  return new Compiler(resolve, dialect).boolean(expression)
+  const condition = new Compiler(resolve, dialect).boolean(expression)
+  if (condition.values.length <= mostValues) return condition
+  throw refuse('invalid_expression', {
+    field: 'query',
+    why: `needs ${condition.values.length} parameters for its values and paths`,
+    accepted: `at most ${mostValues}`,
+  })
 }
 
 /** Terms of ORDER BY: values that exist, numbers before text, and what is missing last in both directions. */
@@ -48,13 +54,13 @@ const unknownBoolean = trusted('CAST(NULL AS BOOLEAN)')
 
 /** SQLite takes 32,766 parameters in a statement, of which the rest of it needs a few. */
 const mostValues = 30_000
-/** A statement that is longer costs more to plan than to run. */
-const longestText = 1_000_000
+const mostSteps = 2_000
 
 class Compiler {
   readonly #resolve: FieldResolver
   readonly #dialect: Dialect
   readonly #readings = new Map<string, FieldReading>()
+  #steps = 0
 
   constructor(resolve: FieldResolver, dialect: Dialect) {
     this.#resolve = resolve
@@ -64,12 +70,12 @@ class Compiler {
   boolean(expression: Expression): Sql {
     switch (expression.op) {
       case 'and':
-        return this.#joined(
+        return joined(
           expression.operands.map((operand) => this.boolean(operand)),
           ' AND ',
         )
       case 'or':
-        return this.#joined(
+        return joined(
           expression.operands.map((operand) => this.boolean(operand)),
           ' OR ',
         )
@@ -134,7 +140,8 @@ class Compiler {
         if (expression.to === 'int') return this.#whole(expression.input)
         if (expression.to === 'string') return dialect.textNumber(this.#text(expression.input))
     }
-    // A truth value is no number, whatever it is.
+    // A truth value is no number, whatever it is; what is wrong inside it is refused all the same.
+    this.boolean(expression)
     return unknownNumber
   }
 
@@ -166,13 +173,13 @@ class Compiler {
   }
 
   #comparison({ by, left, right, place }: Extract<Expression, { op: 'compare' }>): Sql {
+    this.#countStep(place)
     const kind = this.#comparedAs(left, right)
     if (kind === 'null') {
-      if (by !== 'eq') return unknownBoolean
-      return this.#isNull(isNullLiteral(left) ? right : left)
+      const other = this.#isNull(isNullLiteral(left) ? right : left)
+      return by === 'eq' ? other : unknownBoolean
     }
-    const [a, b] = this.#sides(kind, left, right, place)
-    return this.#bounded(sql`(${a} ${operators[by]} ${b})`, place)
+    return sql`(${this.#side(kind, left, right, place)} ${operators[by]} ${this.#side(kind, right, left, place)})`
   }
 
   #isNull(expression: Expression): Sql {
@@ -183,21 +190,21 @@ class Compiler {
     return comparisonKind(standingOf(left, this.#kindOfField), standingOf(right, this.#kindOfField))
   }
 
-  #sides(
+  #side(
     kind: Exclude<ComparisonKind, 'null'>,
-    left: Expression,
-    right: Expression,
+    expression: Expression,
+    other: Expression,
     place: string,
-  ): [Sql, Sql] {
+  ): Sql {
     switch (kind) {
       case 'text':
-        return [this.#textBeside(left, right), this.#textBeside(right, left)]
+        return this.#textBeside(expression, other)
       case 'number':
-        return [this.#numberBeside(left, right), this.#numberBeside(right, left)]
+        return this.#numberBeside(expression, other)
       case 'boolean':
-        return [this.boolean(left), this.boolean(right)]
+        return this.boolean(expression)
       case 'time':
-        return [this.#time(left, place), this.#time(right, place)]
+        return this.#time(expression, place)
     }
   }
 
@@ -217,24 +224,31 @@ class Compiler {
     return this.#number(expression)
   }
 
-  /** The options are grouped by what the input is compared as, so that a list of constants is one IN. */
+  /** Constants are grouped by what the operand is compared as, so that a list of them is one IN. */
   #membership({ operand, list, place }: Extract<Expression, { op: 'in' }>): Sql {
     const conditions: Sql[] = []
-    const constants = new Map<Exclude<ComparisonKind, 'null'>, Expression[]>()
-    for (const option of list) {
-      const kind = this.#comparedAs(operand, option)
-      if (option.op === 'literal' && kind !== 'null') {
-        constants.set(kind, [...(constants.get(kind) ?? []), option])
-      } else {
-        conditions.push(this.#comparison({ op: 'compare', by: 'eq', left: operand, right: option, place }))
-      }
+    const constants = Map.groupBy(list, (option) =>
+      option.op === 'literal' && !isNullLiteral(operand) ? this.#comparedAs(operand, option) : 'one by one',
+    )
+    for (const option of constants.get('one by one') ?? []) {
+      conditions.push(this.#comparison({ op: 'compare', by: 'eq', left: operand, right: option, place }))
     }
-    for (const [kind, literals] of constants) {
-      const [sought] = this.#sides(kind, operand, literals[0] as Expression, place)
-      const values = literals.map((literal) => this.#sides(kind, operand, literal, place)[1])
-      conditions.push(sql`(${sought} IN (${join(padded(values), ', ')}))`)
+    for (const kind of ['text', 'number', 'boolean', 'time'] as const) {
+      const options = constants.get(kind)
+      if (options?.[0] === undefined) continue
+      this.#countStep(place)
+      const values = options.map((option) => this.#side(kind, option, operand, place))
+      conditions.push(
+        sql`(${this.#side(kind, operand, options[0], place)} IN (${join(padded(values), ', ')}))`,
+      )
     }
-    return conditions.length === 0 ? trusted('(1 = 0)') : this.#joined(conditions, ' OR ', place)
+    if (constants.has('null')) {
+      this.#countStep(place)
+      conditions.push(this.#isNull(operand))
+    }
+    if (conditions.length > 0) return joined(conditions, ' OR ')
+    this.#exists(operand)
+    return trusted('(1 = 0)')
   }
 
   #containment({ input, part, ignoreCase }: Extract<Expression, { op: 'contains' }>): Sql {
@@ -243,22 +257,13 @@ class Compiler {
     return sql`(${ignoreCase ? position(lower(text), lower(sought)) : position(text, sought)} > 0)`
   }
 
-  /** Halves of halves, because SQLite bounds how deep an expression is and a chain is as deep as it is long. */
-  #joined(conditions: readonly Sql[], operator: ' AND ' | ' OR ', place = 'query'): Sql {
-    const [first, ...rest] = conditions
-    if (first === undefined || rest.length === 0) return first ?? unknownBoolean
-    const middle = Math.ceil(conditions.length / 2)
-    const halves = [conditions.slice(0, middle), conditions.slice(middle)]
-    const sides = halves.map((half) => this.#joined(half, operator, place))
-    return this.#bounded(sql`(${join(sides, operator)})`, place)
-  }
-
-  #bounded(statement: Sql, place: string): Sql {
-    if (statement.text.length <= longestText && statement.values.length <= mostValues) return statement
+  /** An operand of $in may stand in the statement several times, each with another $in inside it. */
+  #countStep(place: string): void {
+    if (++this.#steps <= mostSteps) return
     throw refuse('invalid_expression', {
       field: place,
-      why: 'is too large together with its paths and lists',
-      accepted: 'fewer operators, shorter lists',
+      why: 'needs too many comparisons, with $in inside of $in',
+      accepted: `at most ${mostSteps} comparisons`,
     })
   }
 
@@ -277,6 +282,18 @@ class Compiler {
     this.#readings.set(field, reading)
     return reading
   }
+}
+
+/** Halves of halves, because SQLite bounds how deep an expression is and a chain is as deep as it is long. */
+function joined(conditions: readonly Sql[], operator: ' AND ' | ' OR '): Sql {
+  const [only] = conditions
+  if (only !== undefined && conditions.length === 1) return only
+  const middle = Math.ceil(conditions.length / 2)
+  const halves = [conditions.slice(0, middle), conditions.slice(middle)]
+  return sql`(${join(
+    halves.map((half) => joined(half, operator)),
+    operator,
+  )})`
 }
 
 function isNullLiteral(expression: Expression): boolean {

@@ -14,6 +14,7 @@ import {
   postgresDefaults,
 } from '../../src/storage/postgres/database.ts'
 import { migratePostgres } from '../../src/storage/postgres/migrate.ts'
+import { openPostgres } from '../../src/storage/postgres/open.ts'
 import { sql } from '../../src/storage/sql.ts'
 import { startPostgres, type TestPostgres } from '../support/postgres.ts'
 import { startTcpProxy } from '../support/tcp-proxy.ts'
@@ -394,7 +395,7 @@ describe('writes', () => {
   })
 
   test('who finds the line full is told to come back', async () => {
-    await withStore({ connections: 1, line: 1, streams: 0 }, async (store) => {
+    await withStore({ connections: 1, line: 1 }, async (store) => {
       const gate = Promise.withResolvers<void>()
       const first = store.write('act', () => gate.promise)
       const second = store.all(sql`SELECT 1 AS one`)
@@ -406,7 +407,7 @@ describe('writes', () => {
   })
 
   test('who stands in line too long is told to come back', async () => {
-    await withStore({ connections: 1, queryTimeoutMs: 50 }, async (store) => {
+    await withStore({ connections: 1, queryTimeoutMs: 500 }, async (store) => {
       const gate = Promise.withResolvers<void>()
       const first = store.write('act', () => gate.promise)
       await assert.rejects(store.all(sql`SELECT 1 AS one`), refusedWith('queue_full'))
@@ -634,7 +635,7 @@ describe('streams', () => {
   })
 
   test('a reader that stops reading loses its transaction, not the store', async () => {
-    await withStore({ connections: 2, streams: 1, idleTimeoutMs: 50 }, async (store) => {
+    await withStore({ connections: 2, streams: 1, idleTimeoutMs: 500 }, async (store) => {
       const slow = store.stream(oneTo(1_000), { signal: never })[Symbol.asyncIterator]()
       await slow.next()
       // Its seat is free again although it has not come back.
@@ -788,7 +789,7 @@ describe('limits and failures', () => {
   test('a server that has gone silent is given up, and found again', async () => {
     await withStore({}, async (_, url) => {
       const proxy = await startTcpProxy(url)
-      const limits = { queryTimeoutMs: 300, graceMs: 100, connectTimeoutMs: 300, probeTimeoutMs: 300 }
+      const limits = { queryTimeoutMs: 500, graceMs: 100, connectTimeoutMs: 500, probeTimeoutMs: 500 }
       const store = open(proxy.url, { ...limits, connections: 3, streams: 2 })
       try {
         const rows = store.stream(oneTo(1_000), { signal: never })[Symbol.asyncIterator]()
@@ -803,14 +804,37 @@ describe('limits and failures', () => {
         leaving.abort(new Error('the client left'))
         await assert.rejects(left)
         proxy.heal()
-        await store.write('put', { id: 'b', n: 1 })
-        assert.deepEqual(await store.all(sql`SELECT id FROM things`), [{ id: 'b' }])
+        await until(() =>
+          store.probe().then(
+            () => true,
+            () => false,
+          ),
+        )
+        await until(() =>
+          store.write('put', { id: 'b', n: 1 }).then(
+            () => true,
+            () => false,
+          ),
+        )
+        assert.deepEqual(await ask(url, 'SELECT id FROM things'), [{ id: 'b' }])
       } finally {
         proxy.silence()
         await store.close()
         await proxy.close()
       }
     })
+  })
+})
+
+describe('the record of this program', () => {
+  test('opens, writes, reads and closes', async () => {
+    const url = await server.createDatabase()
+    for (const at of [1_700_000_000_000_000, 1_800_000_000_000_000]) {
+      const record = await openPostgres(url)
+      await record.write('probe', { at })
+      assert.deepEqual(await record.all(sql`SELECT id, at FROM heddle_probe`), [{ id: 1, at }])
+      await record.close()
+    }
   })
 })
 

@@ -50,10 +50,11 @@ function holds(operation: Operation, read: FieldReader): boolean | null {
     case 'or':
       return some(operation.operands.map((operand) => evaluate(operand, read)))
     case 'compare':
-      return compare(operation, read)
+      return compare(operation, resolve(operation.left, read), read)
     case 'in': {
       const { operand, list, place } = operation
-      return some(list.map((right) => compare({ by: 'eq', left: operand, right, place }, read)))
+      const sought = resolve(operand, read)
+      return some(list.map((right) => compare({ by: 'eq', left: operand, right, place }, sought, read)))
     }
     case 'contains': {
       const input = textOf(resolve(operation.input, read))
@@ -81,10 +82,9 @@ interface Comparison {
   place: string
 }
 
-function compare({ by, left, right, place }: Comparison, read: FieldReader): boolean | null {
+function compare({ by, left, right, place }: Comparison, a: Value, read: FieldReader): boolean | null {
   const kindOfField = (field: string) => read(field).kind
   const kind = comparisonKind(standingOf(left, kindOfField), standingOf(right, kindOfField))
-  const a = resolve(left, read)
   const b = resolve(right, read)
   if (kind === 'null') return by === 'eq' ? isNull(a) && isNull(b) : null
   const order = orderOf(kind, a, b, place)

@@ -1,3 +1,4 @@
+import { createBreathing } from '../../domain/breathing.ts'
 import { type Caller, reach } from '../../domain/callers.ts'
 import { refuse } from '../../domain/refusals.ts'
 import type { CallPart } from '../../storage/calls.ts'
@@ -32,7 +33,10 @@ export async function endCall({ db }: Ingest, caller: Caller, end: EndedCall): P
 export async function upsertBatch({ db, retentionDays }: Ingest, caller: Caller, { batch }: UpsertBatchBody) {
   const res: (Started | Record<string, never>)[] = []
   const parts: CallPart[] = []
+  const breathe = createBreathing()
   for (const [index, item] of batch.entries()) {
+    const pause = breathe()
+    if (pause) await pause
     if (item.mode === 'start') {
       const { start } = item.req
       reach(caller, start.project_id, `batch.${index}.req.start.project_id`)
@@ -59,7 +63,10 @@ export async function writeComplete(
 ): Promise<void> {
   reach(caller, project, 'path')
   const parts: CallPart[] = []
+  const breathe = createBreathing()
   for (const [index, call] of batch.entries()) {
+    const pause = breathe()
+    if (pause) await pause
     if (call.project_id !== project) {
       const given = JSON.stringify(call.project_id)
       throw refuse('invalid_value', {

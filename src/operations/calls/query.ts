@@ -1,5 +1,5 @@
 import { type Caller, reach } from '../../domain/callers.ts'
-import { parseExpression } from '../../domain/expressions/parse.ts'
+import { parseExpressionText } from '../../domain/expressions/parse.ts'
 import { splitPath } from '../../domain/expressions/path.ts'
 import { writeJson } from '../../domain/json-text.ts'
 import { refuse } from '../../domain/refusals.ts'
@@ -82,7 +82,7 @@ function conditionsOf(db: Reader, { filter, query }: Pick<QueryStatsBody, 'filte
   const conditions = filter ? filterConditions(filter, db.dialect) : []
   if (query)
     conditions.push(
-      compileCondition(parseExpression(query.text), callFields(db.dialect, splitPath), db.dialect),
+      compileCondition(parseExpressionText(query.text), callFields(db.dialect, splitPath), db.dialect),
     )
   return conditions
 }

@@ -1,6 +1,6 @@
 import { type Caller, reach } from '../../domain/callers.ts'
 import type { Expression } from '../../domain/expressions/expression.ts'
-import { parseExpression } from '../../domain/expressions/parse.ts'
+import { parseExpressionText } from '../../domain/expressions/parse.ts'
 import { newId } from '../../domain/ids.ts'
 import { refuse } from '../../domain/refusals.ts'
 import { formatTime, now } from '../../domain/time.ts'
@@ -38,7 +38,7 @@ export async function queryPrices(db: Database, caller: Caller, body: QueryBody)
   reach(caller, body.project_id)
   const names = fieldsGiven(body.fields)
   const conditions = body.query
-    ? [compileCondition(parseExpression(body.query.text), priceField, db.dialect)]
+    ? [compileCondition(parseExpressionText(body.query.text), priceField, db.dialect)]
     : []
   const order = (body.sort_by ?? []).flatMap(({ field, direction }) =>
     compileOrder(priceField(field), direction, db.dialect),
@@ -62,26 +62,26 @@ export async function purgePrices(
   { project_id, query }: PurgeBody,
 ): Promise<void> {
   reach(caller, project_id)
-  await db.write('removePrices', { project_id, ids: idsNamed(parseExpression(query.text)) })
+  await db.write('removePrices', { project_id, ids: idsNamed(parseExpressionText(query.text)) })
 }
 
 /** Removing is narrow on purpose: ids by name, nothing that could match more than was meant. */
 function idsNamed(expression: Expression): string[] {
   const accepted =
     '{"$eq": [{"$getField": "id"}, {"$literal": "…"}]}, an $or of such, or $in with such an id and texts'
-  const isId = (operand: Expression) => operand.kind === 'field' && operand.field === 'id'
+  const isId = (operand: Expression) => operand.op === 'field' && operand.field === 'id'
   const text = (operand: Expression): string => {
-    if (operand.kind === 'literal' && typeof operand.value === 'string') return operand.value
+    if (operand.op === 'literal' && operand.literal.kind === 'text') return operand.literal.value
     throw refuse('invalid_expression', { field: 'query', why: 'only ids as text can be named', accepted })
   }
-  switch (expression.kind) {
+  switch (expression.op) {
     case 'or':
       return expression.operands.flatMap(idsNamed)
     case 'compare':
-      if (expression.operator === '$eq' && isId(expression.left)) return [text(expression.right)]
+      if (expression.by === 'eq' && isId(expression.left)) return [text(expression.right)]
       break
     case 'in':
-      if (isId(expression.input)) return expression.options.map(text)
+      if (isId(expression.operand)) return expression.list.map(text)
       break
   }
   throw refuse('invalid_expression', { field: 'query', why: 'this removes by id only', accepted })

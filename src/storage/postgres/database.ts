@@ -62,7 +62,10 @@ export function createPostgresDatabase<R extends Registry>(
     graceMs: Math.min(options.graceMs, 1_000),
   })
   // One connection at least is left for those who do not stream: a stream's reader may ask something else meanwhile.
-  const seats = createTurns(Math.min(options.streams, options.connections - 1), options.streamLine)
+  const seats = createTurns(
+    Math.max(1, Math.min(options.streams, options.connections - 1)),
+    options.streamLine,
+  )
   const leaving = new AbortController()
   let working = 0
   let closing: Promise<void> | undefined

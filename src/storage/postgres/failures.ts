@@ -47,6 +47,8 @@ const codes: [prefix: string, code: RefusalCode][] = [
 /** A failure of the store becomes a refusal that says so; a fault of ours (a wrong statement) stays what it is. */
 export function postgresFailure(error: unknown, limits: Limits): unknown {
   if (error instanceof Refusal) return error
+  if (error instanceof ConnectionLost && error.stage === 'unconfirmed')
+    return storageFailure('write_unconfirmed', error)
   const told = error instanceof ConnectionLost ? error.cause : error
   const code = told instanceof DatabaseError ? told.code : undefined
   if (code === '57014') return tooSlow(limits.queryTimeoutMs, error)

@@ -1,7 +1,7 @@
 import pg from 'pg'
 import { StorageRefusal } from '../failures.ts'
 import { type AppliedMigration, type Migration, migrationTable, pendingMigrations } from '../migrations.ts'
-import { openFailure } from './failures.ts'
+import { ConnectionLost, openFailure } from './failures.ts'
 
 export interface MigrateOptions {
   connectTimeoutMs: number
@@ -27,7 +27,7 @@ export async function migratePostgres(
   client.on('error', () => undefined)
   const where = `PostgreSQL at ${client.host}:${client.port}/${client.database ?? ''}`
   try {
-    await client.connect()
+    await reach(client)
     await refuseForeign(client, where)
     // A migration takes the time that it takes.
     await client.query(`SET statement_timeout = 0; SET idle_in_transaction_session_timeout = 0;
@@ -44,6 +44,14 @@ export async function migratePostgres(
     throw openFailure(where, error)
   } finally {
     await leave(client)
+  }
+}
+
+async function reach(client: pg.Client): Promise<void> {
+  try {
+    await client.connect()
+  } catch (error) {
+    throw new ConnectionLost('unreachable', error)
   }
 }
 

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { bytesOfRow, chunkBytes } from '../chunks.ts'
 import type { Turns } from '../turns.ts'
 import { type Connections, takeInTime } from './connections.ts'
 import type { Answer, Session } from './session.ts'
@@ -13,6 +14,8 @@ export interface StreamParts {
   cancel(pid: number): Promise<void>
 }
 
+const firstRows = 20
+
 /** Between two requests to cancel the same statement. */
 const cancelAgainMs = 100
 
@@ -25,10 +28,13 @@ export async function* streamRows<T>(
 ): AsyncGenerator<T[], void, undefined> {
   const reading = await openReading(parts, statement, signal)
   try {
-    for (;;) {
-      const chunk = (await reading.ask(`FETCH FORWARD ${rows} FROM heddle_stream`)).rows as T[]
+    // How large rows are is known only when some are there.
+    for (let asked = Math.min(rows, firstRows); ; ) {
+      const chunk = (await reading.ask(`FETCH FORWARD ${asked} FROM heddle_stream`)).rows as T[]
       if (chunk.length > 0) yield chunk
-      if (chunk.length < rows) return
+      if (chunk.length < asked) return
+      const bytes = chunk.reduce((sum, row) => sum + bytesOfRow(row), 1)
+      asked = Math.max(1, Math.min(rows, Math.floor((chunkBytes * chunk.length) / bytes)))
     }
   } finally {
     await reading.end()

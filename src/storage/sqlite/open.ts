@@ -3,7 +3,7 @@ import { dirname } from 'node:path'
 import { refuse } from '../../domain/refusals.ts'
 import type { Commands } from '../commands.ts'
 import type { Database } from '../database.ts'
-import { StorageRefusal } from '../failures.ts'
+import { StorageRefusal, storageFailure } from '../failures.ts'
 import { loadMigrations, type Migration } from '../migrations.ts'
 import { sql } from '../sql.ts'
 import { type Connection, connect } from './connection.ts'
@@ -164,14 +164,14 @@ function writeInThread(
   })
   const ended = new Promise<void>((resolve) => thread.once('exit', () => resolve()))
   let failure: Error | undefined
-  // Whether the running group reached the disk is not known, so its callers are told that it failed; a retry is safe.
-  const fail = (error: unknown): void => {
-    failure = error instanceof Error ? error : new Error(String(error))
+  // Whether the running group reached the disk is not known.
+  const fail = (cause: unknown): void => {
+    failure = storageFailure('write_unconfirmed', cause)
     for (const one of pending.values()) one.reject(failure)
     pending.clear()
   }
   thread.on('error', fail)
-  thread.on('exit', () => fail(refuse('storage_failed')))
+  thread.on('exit', () => fail(new Error('the writer thread has ended')))
   return {
     submit(jobs) {
       if (failure) return fail(failure)

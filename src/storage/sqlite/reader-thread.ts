@@ -1,5 +1,6 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import { refuse } from '../../domain/refusals.ts'
+import { bytesOfRow, chunkBytes } from '../chunks.ts'
 import { Sql, type SqlValue } from '../sql.ts'
 import { type Connection, connect } from './connection.ts'
 import { sqliteFailure } from './failures.ts'
@@ -30,9 +31,6 @@ interface Query {
   limitMs: number
 }
 
-/** A chunk also ends when it holds about this much, so that large rows do not gather. */
-const chunkBytes = 1 << 20
-
 const port = parentPort
 if (port === null) throw new Error('the reader runs in a thread of its own')
 
@@ -57,13 +55,6 @@ function connectionOf(slot: number): Connection {
   return connection
 }
 
-function sizeOf(row: unknown): number {
-  let size = 0
-  for (const value of Object.values(row as Record<string, unknown>))
-    size += typeof value === 'string' ? value.length : 8
-  return size
-}
-
 function next(slot: number, query: Query): ReaderAnswer {
   const rows: unknown[] = []
   let bytes = 0
@@ -71,7 +62,7 @@ function next(slot: number, query: Query): ReaderAnswer {
     const step = query.rows.next()
     if (step.done) return { slot, kind: 'rows', rows, done: true }
     rows.push(step.value)
-    bytes += sizeOf(step.value)
+    bytes += bytesOfRow(step.value)
   }
   return { slot, kind: 'rows', rows, done: false }
 }

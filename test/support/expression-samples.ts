@@ -1,0 +1,209 @@
+import fc from 'fast-check'
+import type { FieldReader } from '../../src/domain/expressions/evaluate.ts'
+import { isPresent, textOfJson, valueAt } from '../../src/domain/expressions/json-value.ts'
+import { compareNumbers, parseNumber } from '../../src/domain/expressions/numbers.ts'
+import { splitPath } from '../../src/domain/expressions/path.ts'
+import { compareText, storableText } from '../../src/domain/expressions/text.ts'
+import { JsonNumber } from '../../src/domain/lossless-json.ts'
+import { Refusal, refuse } from '../../src/domain/refusals.ts'
+import type { FieldResolver } from '../../src/storage/expressions.ts'
+import { trusted } from '../../src/storage/sql.ts'
+
+/** A table with a column of every kind, and random rows, fields and expressions for it. */
+export interface Row {
+  name: string | null
+  amount: number | null
+  count: bigint | null
+  at: number | null
+  data: string | null
+}
+
+export const fieldOf: FieldResolver = (field) => {
+  const [column = '', ...path] = splitPath(field)
+  if (column === 'data') return { kind: 'json', column: trusted('data'), path }
+  if (field === 'name') return { kind: 'text', sql: trusted('name') }
+  if (field === 'amount' || field === 'count') return { kind: 'number', sql: trusted(field) }
+  if (field === 'at') return { kind: 'time', sql: trusted('at') }
+  throw refuse('unknown_field', { field: 'query', given: field, accepted: 'name, amount, count, at, data' })
+}
+
+export function readerOf(row: Row): FieldReader {
+  return (field) => {
+    const reading = fieldOf(field)
+    if (reading.kind === 'json') return { kind: 'json', json: row.data, path: reading.path }
+    if (reading.kind === 'text') return { kind: 'text', value: row.name }
+    if (reading.kind === 'time') return { kind: 'time', value: row.at }
+    return { kind: 'number', value: field === 'count' ? row.count : row.amount }
+  }
+}
+
+/** The sentence of a refusal is a result like any other. */
+export function outcome<T>(work: () => T): T | string {
+  try {
+    return work()
+  } catch (error) {
+    if (error instanceof Refusal) return error.message
+    throw error
+  }
+}
+
+/** The order that `compileOrder` promises, with the position in the table between equals. */
+export function sortedBy(rows: readonly Row[], field: string, direction: 'asc' | 'desc'): number[] {
+  const way = direction === 'asc' ? 1 : -1
+  const path = splitPath(field).slice(1)
+  const keys = rows.map(({ data }) => {
+    const json = data === null ? undefined : valueAt(data, path)
+    return { exists: isPresent(json), number: parseNumber(textOfJson(json)), text: textOfJson(json) }
+  })
+  return keys
+    .map((key, id) => ({ ...key, id }))
+    .sort((a, b) => {
+      if (a.exists !== b.exists) return a.exists ? -1 : 1
+      if ((a.number === null) !== (b.number === null)) return a.number === null ? 1 : -1
+      const numbers = a.number === null || b.number === null ? 0 : compareNumbers(a.number, b.number)
+      return way * numbers || way * compareText(a.text, b.text) || a.id - b.id
+    })
+    .map(({ id }) => id)
+}
+
+const keys = ['a', 'b', 'a.b', '"', '\\', '', '0', '1', '2', '10', '-1', '01', ' 1', 'é', '😀', "it's", '$', '[0]', '?', '\n']
+const key = fc.constantFrom(...keys, '__proto__', 'x?', '$1', '#', 'a"b', '99999999999')
+
+const words = [
+  ...['', 'a', 'A', 'abc', 'ABC', 'äÖ', 'ÄÖ', 'ΟΔΟΣ', 'οδος', 'ß', 'İ', '😀', '\u{10ffff}', '\uffff', '\ufffd'],
+  ...['5', '5.0', '+5', '-5', '.5', '5.', '1e3', '1E-3', '1e9999', '1e999', '-', '+', 'e', '1-2', '0x10', ' 5', '٣'],
+  ...['9007199254740993', '9223372036854775808', '-9223372036854775808', '00', '0', '1', 'true', 'false', 'null'],
+  ...["it's", '"', '\\', '\\u0000', '\0', 'a\0b', '\ud800', '\udc00x', '\ud83d', '%', '_', '?', '$1', '[1]', '{}'],
+  ...['2026-01-02', '2026-01-02T03:04:05.123456Z'],
+]
+const word = fc.oneof(fc.constantFrom(...words), fc.string({ maxLength: 4 }), fc.string({ unit: 'binary', maxLength: 3 }))
+
+const tokens = [
+  ...['0', '-0', '1', '1.0', '1.00', '5', '5.0', '5.50', '0.1', '0.30000000000000004', '-1.5e3', '1E5', '1.0e+3', '2.50e-2'],
+  ...['9007199254740992', '9007199254740993', '9007199254740993.0', '-9223372036854775808', '9223372036854775807'],
+  ...['9223372036854775808', '1152921504606847000', '1152921504606846976', '1.152921504606847e18', '1e15', '1e300'],
+  ...['-9.223372036854775808e18', '1.7976931348623157e308', '5e-324', '2e-324', '1e-999', '1e22', '100000000000000000000000'],
+]
+const token = fc.oneof(
+  fc.constantFrom(...tokens),
+  fc.integer({ min: -20, max: 20 }).map(String),
+  fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n }).map(String),
+  fc.double({ noNaN: true, noDefaultInfinity: true }).map((number) => JSON.stringify(number)),
+  fc.double({ min: -10, max: 10, noNaN: true }).map((number) => JSON.stringify(number)),
+)
+/** Beyond a double, so only stored JSON may hold them. */
+const storedToken = fc.oneof({ arbitrary: token, weight: 20 }, {
+  arbitrary: fc.constantFrom('1e999', '-1e400', '1e1000', `1${'0'.repeat(400)}`, `0.${'0'.repeat(400)}1`),
+  weight: 1,
+})
+
+/** JSON has several ways to write the same text. */
+function written(text: string, escaped: boolean): string {
+  if (!escaped) return JSON.stringify(text)
+  const units = Array.from({ length: text.length }, (_, at) => text.charCodeAt(at).toString(16).padStart(4, '0'))
+  return `"${units.map((unit) => `\\u${unit}`).join('')}"`
+}
+const sometimes = fc.integer({ min: 0, max: 7 }).map((number) => number === 0)
+const jsonString = fc.tuple(word, sometimes).map(([text, escaped]) => written(text, escaped))
+
+const { json } = fc.letrec<{ json: string; list: string; object: string }>((tie) => ({
+  json: fc.oneof(
+    { maxDepth: 4, depthSize: 'small' },
+    { arbitrary: fc.oneof(jsonString, storedToken, fc.constantFrom('null', 'true', 'false')), weight: 3 },
+    { arbitrary: tie('list'), weight: 2 },
+    { arbitrary: tie('object'), weight: 4 },
+  ),
+  list: fc.array(tie('json'), { maxLength: 4 }).map((values) => `[${values.join(',')}]`),
+  object: fc
+    .uniqueArray(fc.tuple(key, sometimes, tie('json')), { maxLength: 6, selector: ([name]) => name })
+    .map((members) => `{${members.map(([name, escaped, value]) => `${written(name, escaped)}:${value}`).join(',')}}`),
+}))
+
+const instants = [0, 1, -1, 1_767_323_045_123_456, 1_767_323_045_000_000, 1_767_323_045_120_000, -1_500_000]
+const instant = fc.oneof(fc.constantFrom(...instants), fc.integer({ min: -9e15, max: 9e15 }))
+
+const row: fc.Arbitrary<Row> = fc.record({
+  name: fc.option(word.map(storableText)),
+  amount: fc.option(fc.oneof(fc.double({ noNaN: true, noDefaultInfinity: true }), fc.constantFrom(0, 1, 5, 0.1, 1e21, 1e-7))),
+  count: fc.option(fc.oneof(fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n }), fc.constantFrom(0n, 1n, 5n))),
+  at: fc.option(instant),
+  data: fc.option(json, { freq: 15 }),
+})
+
+export const rows = fc.array(row, { minLength: 4, maxLength: 12 })
+
+/** Paths that are there in most tables: short, and from the same few keys. */
+export const path = fc
+  .array(fc.oneof({ arbitrary: fc.constantFrom('a', 'b', '0', '1', 'a.b', ''), weight: 3 }, { arbitrary: key, weight: 1 }), {
+    maxLength: 3,
+  })
+/** A field that reads this path. */
+export function fieldAt(segments: readonly string[]): string {
+  return ['data', ...segments].map((one) => one.replaceAll('.', '\\.')).join('.')
+}
+
+const field = fc.oneof(
+  { arbitrary: fc.constantFrom('name', 'amount', 'count', 'at'), weight: 1 },
+  {
+    arbitrary: path.map(fieldAt),
+    weight: 3,
+  },
+)
+
+const literal = fc.oneof(
+  { arbitrary: word, weight: 4 },
+  { arbitrary: token.map((one) => new JsonNumber(one)), weight: 4 },
+  { arbitrary: fc.boolean(), weight: 1 },
+  { arbitrary: fc.constant(null), weight: 1 },
+  // Around the times of the rows.
+  { arbitrary: fc.constantFrom(1_767_323_045.123456, 1_767_323_045, '2026-01-02T04:04:05.12+01:00', '1970-01-01'), weight: 1 },
+)
+
+const { operation } = fc.letrec<{ operation: object; operand: object }>((tie) => {
+  const pair = fc.tuple(tie('operand'), tie('operand'))
+  const list = fc.array(
+    fc.oneof(
+      { arbitrary: literal.map((value) => ({ $literal: value })), weight: 9 },
+      { arbitrary: tie('operand'), weight: 1 },
+    ),
+    { maxLength: 6 },
+  )
+  return {
+    operation: fc.oneof(
+      { maxDepth: 4, depthSize: 'small' },
+      { arbitrary: fc.tuple(fc.constantFrom('$eq', '$gt', '$gte', '$lt', '$lte'), pair).map(([name, both]) => ({ [name]: both })), weight: 8 },
+      { arbitrary: fc.tuple(tie('operand'), list).map((both) => ({ $in: both })), weight: 3 },
+      {
+        arbitrary: fc
+          .record(
+            {
+              input: tie('operand'),
+              substr: fc.oneof(word.map((text) => ({ $literal: text })), field.map((name) => ({ $getField: name }))),
+              case_insensitive: fc.boolean(),
+            },
+            { requiredKeys: ['input', 'substr'] },
+          )
+          .map((members) => ({ $contains: members })),
+        weight: 3,
+      },
+      { arbitrary: fc.array(tie('operand'), { minLength: 1, maxLength: 3 }).map((all) => ({ $and: all })), weight: 2 },
+      { arbitrary: fc.array(tie('operand'), { minLength: 1, maxLength: 3 }).map((all) => ({ $or: all })), weight: 2 },
+      { arbitrary: tie('operation').map((one) => ({ $not: [one] })), weight: 2 },
+    ),
+    operand: fc.oneof(
+      { maxDepth: 4, depthSize: 'small' },
+      { arbitrary: field.map((name) => ({ $getField: name })), weight: 6 },
+      { arbitrary: literal.map((value) => ({ $literal: value })), weight: 4 },
+      {
+        arbitrary: fc
+          .record({ input: tie('operand'), to: fc.constantFrom('double', 'string', 'int', 'bool', 'exists') })
+          .map((members) => ({ $convert: members })),
+        weight: 2,
+      },
+      { arbitrary: tie('operation'), weight: 2 },
+    ),
+  }
+})
+
+/** The JSON text of a query. */
+export const query = operation.map((one) => JSON.stringify({ $expr: one }))

@@ -1,0 +1,53 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import Sqlite from 'better-sqlite3'
+import fc from 'fast-check'
+import { evaluate } from '../../src/domain/expressions/evaluate.ts'
+import { parseExpressionText } from '../../src/domain/expressions/parse.ts'
+import { compileCondition, compileOrder } from '../../src/storage/expressions.ts'
+import { join } from '../../src/storage/sql.ts'
+import { sqliteDialect } from '../../src/storage/sqlite/dialect.ts'
+import { registerFunctions } from '../../src/storage/sqlite/functions.ts'
+import { fieldAt, fieldOf, outcome, path, query, type Row, readerOf, rows, sortedBy } from '../support/expression-samples.ts'
+
+const db = new Sqlite(':memory:')
+registerFunctions(db)
+db.exec('CREATE TABLE sample (id INTEGER PRIMARY KEY, name TEXT, amount REAL, count INTEGER, at INTEGER, data TEXT)')
+const insert = db.prepare('INSERT INTO sample VALUES (?, ?, ?, ?, ?, ?)')
+
+const fill = db.transaction((table: readonly Row[]) => {
+  db.exec('DELETE FROM sample')
+  for (const [id, { name, amount, count, at, data }] of table.entries()) insert.run(id, name, amount, count, at, data)
+})
+
+test('every row is judged in SQLite as in memory', () => {
+  fc.assert(
+    fc.property(rows, fc.array(query, { minLength: 8, maxLength: 8 }), (table, queries) => {
+      fill(table)
+      for (const text of queries) {
+        const expression = parseExpressionText(text)
+        const expected = outcome(() => table.map((row) => evaluate(expression, readerOf(row))))
+        const actual = outcome(() => {
+          const condition = compileCondition(expression, fieldOf, sqliteDialect)
+          const found = db.prepare(`SELECT ${condition.text} FROM sample ORDER BY id`).pluck().all(condition.values)
+          return found.map((value) => (value === null ? null : value !== 0))
+        })
+        assert.deepEqual(actual, expected, text)
+      }
+    }),
+    { seed: 20260131, numRuns: 400 },
+  )
+})
+
+test('rows are sorted in SQLite as in memory', () => {
+  fc.assert(
+    fc.property(rows, path, fc.constantFrom('asc', 'desc'), (table, segments, direction) => {
+      fill(table)
+      const field = fieldAt(segments)
+      const order = join(compileOrder(fieldOf(field), direction, sqliteDialect), ', ')
+      const found = db.prepare(`SELECT id FROM sample ORDER BY ${order.text}, id`).pluck().all(order.values)
+      assert.deepEqual(found, sortedBy(table, field, direction))
+    }),
+    { seed: 20260131, numRuns: 400 },
+  )
+})
