@@ -1,5 +1,5 @@
 import underPressure from '@fastify/under-pressure'
-import Fastify, { type FastifyServerOptions } from 'fastify'
+import Fastify, { type FastifyBaseLogger } from 'fastify'
 import type { Config } from './config.ts'
 import { refuse } from './domain/refusals.ts'
 import { acceptJson, checkAgainstContracts } from './http/bodies.ts'
@@ -20,7 +20,7 @@ import { version } from './version.ts'
 /** What the app is made of beside its settings. It owns none of it: who opened the record closes it. */
 export interface Parts {
   database: Database
-  logger?: FastifyServerOptions['logger']
+  logger?: FastifyBaseLogger
   /** Fails on an answer that breaks its contract: for tests. */
   checkAnswers?: boolean
   /** Off in tests that look at what the sweep would take away. */
@@ -31,7 +31,7 @@ export interface Parts {
 export async function buildApp(config: Config, parts: Parts): Promise<App> {
   const { database } = parts
   const app: App = Fastify({
-    logger: parts.logger ?? false,
+    ...(parts.logger && { loggerInstance: parts.logger }),
     ...requestIds,
     bodyLimit: config.body_limit,
     connectionTimeout: config.connection_timeout,
@@ -43,6 +43,8 @@ export async function buildApp(config: Config, parts: Parts): Promise<App> {
     return503OnClosing: false,
     forceCloseConnections: 'idle',
     frameworkErrors: (error, request, reply) => {
+      // Such a request reaches no hook.
+      reply.header('x-request-id', request.id)
       sendRefusal(request, reply, asRefusal(error, request))
     },
   }).withTypeProvider<ContractTypes>()
@@ -66,8 +68,8 @@ export async function buildApp(config: Config, parts: Parts): Promise<App> {
   if (config.docs) await describeRoutes(app, version)
 
   answerHealth(app, database, metrics)
-  callRoutes(app, database, config.retention_days)
-  priceRoutes(app, database)
+  const options = { db: database, retentionDays: config.retention_days }
+  for (const route of [...callRoutes, ...priceRoutes]) await app.register(route, options)
   methods.refuseOthers()
   if (config.docs) await serveReference(app)
 

@@ -1,4 +1,4 @@
-import type { FastifyServerOptions } from 'fastify'
+import type { FastifyBaseLogger } from 'fastify'
 import { buildApp } from './app.ts'
 import type { Config } from './config.ts'
 import type { Database } from './storage/database.ts'
@@ -14,7 +14,7 @@ export interface Server {
 export async function startServer(
   config: Config,
   database: Database,
-  logger: FastifyServerOptions['logger'],
+  logger: FastifyBaseLogger,
 ): Promise<Server> {
   try {
     const app = await buildApp(config, { database, logger })

@@ -1,9 +1,9 @@
-import type { FastifyServerOptions } from 'fastify'
+import { type Logger, pino } from 'pino'
 import type { Config } from '../config.ts'
 
 /** JSON lines on stdout. Bodies are never logged; what could be a secret is taken out. */
-export function logger(config: Config): FastifyServerOptions['logger'] {
-  return {
+export function createLogger(config: Config): Logger {
+  return pino({
     level: config.log_level,
     redact: {
       paths: [
@@ -16,5 +16,5 @@ export function logger(config: Config): FastifyServerOptions['logger'] {
       ],
       censor: '[redacted]',
     },
-  }
+  })
 }

@@ -9,7 +9,7 @@ import { openRecord } from '../storage/open.ts'
 import { listUsers } from '../storage/users.ts'
 import { CommandFailure, exitCodes } from './exit-codes.ts'
 import type { Command } from './help.ts'
-import { logger } from './logger.ts'
+import { createLogger } from './logger.ts'
 import { placeOf } from './record.ts'
 
 /** What flushing and closing may take after the running requests had their time. */
@@ -24,7 +24,7 @@ export const serveCommand: Command = {
       throw new CommandFailure(`serve takes no arguments, given ${args.join(' ')}.`, exitCodes.usage)
     const database = await openRecord(placeOf(config))
     await makeFirstUser(config, database)
-    const server = await startServer(config, database, logger(config))
+    const server = await startServer(config, database, createLogger(config))
     await new Promise<void>((resolve, reject) => {
       closeWithGrace({ delay: config.grace + closingMs }, async ({ err }) => {
         if (err) process.stderr.write(`${err.stack ?? err.message}\n`)

@@ -1,5 +1,12 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { FastifyBaseLogger, FastifyInstance, FastifyTypeProvider, RawServerDefault } from 'fastify'
+import type {
+  FastifyBaseLogger,
+  FastifyInstance,
+  FastifyPluginAsync,
+  FastifyPluginOptions,
+  FastifyTypeProvider,
+  RawServerDefault,
+} from 'fastify'
 import { z } from 'zod'
 import { writeJson } from '../domain/json-text.ts'
 import { type RefusalCode, refusals } from '../domain/refusals.ts'
@@ -15,6 +22,13 @@ export type App = FastifyInstance<
   IncomingMessage,
   ServerResponse,
   FastifyBaseLogger,
+  ContractTypes
+>
+
+/** A plugin that declares the route of one operation. */
+export type Routes<Options extends FastifyPluginOptions> = FastifyPluginAsync<
+  Options,
+  RawServerDefault,
   ContractTypes
 >
 

@@ -216,10 +216,11 @@ class Compiler {
       : this.#text(expression)
   }
 
+  /** A column as it is, so that its index is used, unless the constant is a number that a column of doubles would round. */
   #numberBeside(expression: Expression, other: Expression): Sql {
     if (expression.op === 'field' && other.op === 'literal') {
       const reading = this.#reading(expression.field)
-      if (reading.kind === 'number') return reading.sql
+      if (reading.kind === 'number' && !isBeyondDoubles(other)) return reading.sql
     }
     return this.#number(expression)
   }
@@ -237,10 +238,9 @@ class Compiler {
       const options = constants.get(kind)
       if (options?.[0] === undefined) continue
       this.#countStep(place)
+      const sought = this.#side(kind, operand, options.find(isBeyondDoubles) ?? options[0], place)
       const values = options.map((option) => this.#side(kind, option, operand, place))
-      conditions.push(
-        sql`(${this.#side(kind, operand, options[0], place)} IN (${join(padded(values), ', ')}))`,
-      )
+      conditions.push(sql`(${sought} IN (${join(padded(values), ', ')}))`)
     }
     if (constants.has('null')) {
       this.#countStep(place)
@@ -294,6 +294,11 @@ function joined(conditions: readonly Sql[], operator: ' AND ' | ' OR '): Sql {
     halves.map((half) => joined(half, operator)),
     operator,
   )})`
+}
+
+function isBeyondDoubles(expression: Expression): boolean {
+  const number = expression.op === 'literal' ? parseNumber(expression.literal.text) : null
+  return typeof number === 'bigint' && !Number.isSafeInteger(Number(number))
 }
 
 function isNullLiteral(expression: Expression): boolean {

@@ -66,57 +66,200 @@ export function sortedBy(rows: readonly Row[], field: string, direction: 'asc' |
     .map(({ id }) => id)
 }
 
-const keys = ['a', 'b', 'a.b', '"', '\\', '', '0', '1', '2', '10', '-1', '01', ' 1', 'é', '😀', "it's", '$', '[0]', '?', '\n']
+const keys = [
+  'a',
+  'b',
+  'a.b',
+  '"',
+  '\\',
+  '',
+  '0',
+  '1',
+  '2',
+  '10',
+  '-1',
+  '01',
+  ' 1',
+  'é',
+  '😀',
+  "it's",
+  '$',
+  '[0]',
+  '?',
+  '\n',
+]
 const key = fc.constantFrom(...keys, '__proto__', 'x?', '$1', '#', 'a"b', '99999999999')
+const commonKey = fc.oneof(
+  { arbitrary: fc.constantFrom('a', 'b', '0'), weight: 4 },
+  { arbitrary: fc.constantFrom('1', 'a.b', ''), weight: 1 },
+  { arbitrary: key, weight: 1 },
+)
 
-const words = [
-  ...['', 'a', 'A', 'abc', 'ABC', 'äÖ', 'ÄÖ', 'ΟΔΟΣ', 'οδος', 'ß', 'İ', '😀', '\u{10ffff}', '\uffff', '\ufffd'],
-  ...['5', '5.0', '+5', '-5', '.5', '5.', '1e3', '1E-3', '1e9999', '1e999', '-', '+', 'e', '1-2', '0x10', ' 5', '٣'],
-  ...['9007199254740993', '9223372036854775808', '-9223372036854775808', '00', '0', '1', 'true', 'false', 'null'],
-  ...["it's", '"', '\\', '\\u0000', '\0', 'a\0b', '\ud800', '\udc00x', '\ud83d', '%', '_', '?', '$1', '[1]', '{}'],
+export const words = [
+  ...[
+    '',
+    'a',
+    'A',
+    'abc',
+    'ABC',
+    'äÖ',
+    'ÄÖ',
+    'ΟΔΟΣ',
+    'οδος',
+    'ß',
+    'İ',
+    '😀',
+    '\u{10ffff}',
+    '\uffff',
+    '\ufffd',
+  ],
+  ...[
+    '5',
+    '5.0',
+    '+5',
+    '-5',
+    '.5',
+    '5.',
+    '1e3',
+    '1E-3',
+    '1e9999',
+    '1e999',
+    '-',
+    '+',
+    'e',
+    '1-2',
+    '0x10',
+    ' 5',
+    '٣',
+  ],
+  ...[
+    '9007199254740993',
+    '9223372036854775808',
+    '-9223372036854775808',
+    '00',
+    '0',
+    '1',
+    'true',
+    'false',
+    'null',
+  ],
+  ...[
+    "it's",
+    '"',
+    '\\',
+    '\\u0000',
+    '\0',
+    'a\0b',
+    '\ud800',
+    '\udc00x',
+    '\ud83d',
+    '%',
+    '_',
+    '?',
+    '$1',
+    '[1]',
+    '{}',
+  ],
   ...['2026-01-02', '2026-01-02T03:04:05.123456Z'],
 ]
-const word = fc.oneof(fc.constantFrom(...words), fc.string({ maxLength: 4 }), fc.string({ unit: 'binary', maxLength: 3 }))
+const word = fc.oneof(
+  { arbitrary: fc.constantFrom(...words), weight: 8 },
+  { arbitrary: fc.string({ maxLength: 4 }), weight: 1 },
+  { arbitrary: fc.string({ unit: 'binary', maxLength: 3 }), weight: 1 },
+)
 
-const tokens = [
-  ...['0', '-0', '1', '1.0', '1.00', '5', '5.0', '5.50', '0.1', '0.30000000000000004', '-1.5e3', '1E5', '1.0e+3', '2.50e-2'],
-  ...['9007199254740992', '9007199254740993', '9007199254740993.0', '-9223372036854775808', '9223372036854775807'],
-  ...['9223372036854775808', '1152921504606847000', '1152921504606846976', '1.152921504606847e18', '1e15', '1e300'],
-  ...['-9.223372036854775808e18', '1.7976931348623157e308', '5e-324', '2e-324', '1e-999', '1e22', '100000000000000000000000'],
+export const tokens = [
+  ...[
+    '0',
+    '-0',
+    '1',
+    '1.0',
+    '1.00',
+    '5',
+    '5.0',
+    '5.50',
+    '0.1',
+    '0.30000000000000004',
+    '-1.5e3',
+    '1E5',
+    '1.0e+3',
+    '2.50e-2',
+  ],
+  ...[
+    '9007199254740992',
+    '9007199254740993',
+    '9007199254740993.0',
+    '-9223372036854775808',
+    '9223372036854775807',
+  ],
+  ...[
+    '9223372036854775808',
+    '1152921504606847000',
+    '1152921504606846976',
+    '1.152921504606847e18',
+    '1e15',
+    '1e300',
+  ],
+  ...[
+    '-9.223372036854775808e18',
+    '1.7976931348623157e308',
+    '5e-324',
+    '2e-324',
+    '1e-999',
+    '1e22',
+    '100000000000000000000000',
+  ],
 ]
 const token = fc.oneof(
-  fc.constantFrom(...tokens),
-  fc.integer({ min: -20, max: 20 }).map(String),
-  fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n }).map(String),
-  fc.double({ noNaN: true, noDefaultInfinity: true }).map((number) => JSON.stringify(number)),
-  fc.double({ min: -10, max: 10, noNaN: true }).map((number) => JSON.stringify(number)),
+  { arbitrary: fc.constantFrom(...tokens), weight: 6 },
+  { arbitrary: fc.integer({ min: -20, max: 20 }).map(String), weight: 2 },
+  { arbitrary: fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n }).map(String), weight: 1 },
+  {
+    arbitrary: fc.double({ noNaN: true, noDefaultInfinity: true }).map((number) => JSON.stringify(number)),
+    weight: 1,
+  },
+  {
+    arbitrary: fc.double({ min: -10, max: 10, noNaN: true }).map((number) => JSON.stringify(number)),
+    weight: 1,
+  },
 )
 /** Beyond a double, so only stored JSON may hold them. */
-const storedToken = fc.oneof({ arbitrary: token, weight: 20 }, {
-  arbitrary: fc.constantFrom('1e999', '-1e400', '1e1000', `1${'0'.repeat(400)}`, `0.${'0'.repeat(400)}1`),
-  weight: 1,
-})
+export const endless = ['1e999', '-1e400', '1e1000', `1${'0'.repeat(400)}`, `0.${'0'.repeat(400)}1`]
+const storedToken = fc.oneof(
+  { arbitrary: token, weight: 20 },
+  { arbitrary: fc.constantFrom(...endless), weight: 1 },
+)
 
 /** JSON has several ways to write the same text. */
-function written(text: string, escaped: boolean): string {
+export function written(text: string, escaped: boolean): string {
   if (!escaped) return JSON.stringify(text)
-  const units = Array.from({ length: text.length }, (_, at) => text.charCodeAt(at).toString(16).padStart(4, '0'))
+  const units = Array.from({ length: text.length }, (_, at) =>
+    text.charCodeAt(at).toString(16).padStart(4, '0'),
+  )
   return `"${units.map((unit) => `\\u${unit}`).join('')}"`
 }
 const sometimes = fc.integer({ min: 0, max: 7 }).map((number) => number === 0)
 const jsonString = fc.tuple(word, sometimes).map(([text, escaped]) => written(text, escaped))
 
-const { json } = fc.letrec<{ json: string; list: string; object: string }>((tie) => ({
+const { document } = fc.letrec<{ json: string; list: string; object: string; document: string }>((tie) => ({
+  document: fc.oneof({ arbitrary: tie('object'), weight: 6 }, { arbitrary: tie('json'), weight: 1 }),
   json: fc.oneof(
-    { maxDepth: 4, depthSize: 'small' },
-    { arbitrary: fc.oneof(jsonString, storedToken, fc.constantFrom('null', 'true', 'false')), weight: 3 },
+    { maxDepth: 3, depthSize: 'small' },
+    { arbitrary: fc.oneof(jsonString, storedToken, fc.constantFrom('null', 'true', 'false')), weight: 4 },
     { arbitrary: tie('list'), weight: 2 },
-    { arbitrary: tie('object'), weight: 4 },
+    { arbitrary: tie('object'), weight: 2 },
   ),
   list: fc.array(tie('json'), { maxLength: 4 }).map((values) => `[${values.join(',')}]`),
   object: fc
-    .uniqueArray(fc.tuple(key, sometimes, tie('json')), { maxLength: 6, selector: ([name]) => name })
-    .map((members) => `{${members.map(([name, escaped, value]) => `${written(name, escaped)}:${value}`).join(',')}}`),
+    .uniqueArray(fc.tuple(commonKey, sometimes, tie('json')), {
+      minLength: 1,
+      maxLength: 6,
+      selector: ([name]) => name,
+    })
+    .map(
+      (members) =>
+        `{${members.map(([name, escaped, value]) => `${written(name, escaped)}:${value}`).join(',')}}`,
+    ),
 }))
 
 const instants = [0, 1, -1, 1_767_323_045_123_456, 1_767_323_045_000_000, 1_767_323_045_120_000, -1_500_000]
@@ -124,19 +267,24 @@ const instant = fc.oneof(fc.constantFrom(...instants), fc.integer({ min: -9e15, 
 
 const row: fc.Arbitrary<Row> = fc.record({
   name: fc.option(word.map(storableText)),
-  amount: fc.option(fc.oneof(fc.double({ noNaN: true, noDefaultInfinity: true }), fc.constantFrom(0, 1, 5, 0.1, 1e21, 1e-7))),
-  count: fc.option(fc.oneof(fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n }), fc.constantFrom(0n, 1n, 5n))),
+  amount: fc.option(
+    fc.oneof(fc.double({ noNaN: true, noDefaultInfinity: true }), fc.constantFrom(0, 1, 5, 0.1, 1e21, 1e-7)),
+  ),
+  count: fc.option(
+    fc.oneof(fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n }), fc.constantFrom(0n, 1n, 5n)),
+  ),
   at: fc.option(instant),
-  data: fc.option(json, { freq: 15 }),
+  data: fc.option(document, { freq: 15 }),
 })
 
 export const rows = fc.array(row, { minLength: 4, maxLength: 12 })
 
 /** Paths that are there in most tables: short, and from the same few keys. */
-export const path = fc
-  .array(fc.oneof({ arbitrary: fc.constantFrom('a', 'b', '0', '1', 'a.b', ''), weight: 3 }, { arbitrary: key, weight: 1 }), {
-    maxLength: 3,
-  })
+export const path = fc.oneof(
+  { arbitrary: fc.array(commonKey, { minLength: 1, maxLength: 1 }), weight: 5 },
+  { arbitrary: fc.array(commonKey, { maxLength: 3 }), weight: 2 },
+)
+
 /** A field that reads this path. */
 export function fieldAt(segments: readonly string[]): string {
   return ['data', ...segments].map((one) => one.replaceAll('.', '\\.')).join('.')
@@ -156,29 +304,48 @@ const literal = fc.oneof(
   { arbitrary: fc.boolean(), weight: 1 },
   { arbitrary: fc.constant(null), weight: 1 },
   // Around the times of the rows.
-  { arbitrary: fc.constantFrom(1_767_323_045.123456, 1_767_323_045, '2026-01-02T04:04:05.12+01:00', '1970-01-01'), weight: 1 },
+  {
+    arbitrary: fc.constantFrom(
+      1_767_323_045.123456,
+      1_767_323_045,
+      '2026-01-02T04:04:05.12+01:00',
+      '1970-01-01',
+    ),
+    weight: 1,
+  },
 )
 
 const { operation } = fc.letrec<{ operation: object; operand: object }>((tie) => {
-  const pair = fc.tuple(tie('operand'), tie('operand'))
+  const read = field.map((name) => ({ $getField: name }))
+  const constant = literal.map((value) => ({ $literal: value }))
+  const pair = fc.oneof(
+    { arbitrary: fc.tuple(read, constant), weight: 4 },
+    { arbitrary: fc.tuple(constant, read), weight: 1 },
+    { arbitrary: fc.tuple(tie('operand'), tie('operand')), weight: 4 },
+  )
   const list = fc.array(
-    fc.oneof(
-      { arbitrary: literal.map((value) => ({ $literal: value })), weight: 9 },
-      { arbitrary: tie('operand'), weight: 1 },
-    ),
+    fc.oneof({ arbitrary: constant, weight: 9 }, { arbitrary: tie('operand'), weight: 1 }),
     { maxLength: 6 },
   )
   return {
     operation: fc.oneof(
       { maxDepth: 4, depthSize: 'small' },
-      { arbitrary: fc.tuple(fc.constantFrom('$eq', '$gt', '$gte', '$lt', '$lte'), pair).map(([name, both]) => ({ [name]: both })), weight: 8 },
+      {
+        arbitrary: fc
+          .tuple(fc.constantFrom('$eq', '$gt', '$gte', '$lt', '$lte'), pair)
+          .map(([name, both]) => ({ [name]: both })),
+        weight: 8,
+      },
       { arbitrary: fc.tuple(tie('operand'), list).map((both) => ({ $in: both })), weight: 3 },
       {
         arbitrary: fc
           .record(
             {
               input: tie('operand'),
-              substr: fc.oneof(word.map((text) => ({ $literal: text })), field.map((name) => ({ $getField: name }))),
+              substr: fc.oneof(
+                word.map((text) => ({ $literal: text })),
+                read,
+              ),
               case_insensitive: fc.boolean(),
             },
             { requiredKeys: ['input', 'substr'] },
@@ -186,14 +353,20 @@ const { operation } = fc.letrec<{ operation: object; operand: object }>((tie) =>
           .map((members) => ({ $contains: members })),
         weight: 3,
       },
-      { arbitrary: fc.array(tie('operand'), { minLength: 1, maxLength: 3 }).map((all) => ({ $and: all })), weight: 2 },
-      { arbitrary: fc.array(tie('operand'), { minLength: 1, maxLength: 3 }).map((all) => ({ $or: all })), weight: 2 },
+      {
+        arbitrary: fc.array(tie('operand'), { minLength: 1, maxLength: 3 }).map((all) => ({ $and: all })),
+        weight: 2,
+      },
+      {
+        arbitrary: fc.array(tie('operand'), { minLength: 1, maxLength: 3 }).map((all) => ({ $or: all })),
+        weight: 2,
+      },
       { arbitrary: tie('operation').map((one) => ({ $not: [one] })), weight: 2 },
     ),
     operand: fc.oneof(
       { maxDepth: 4, depthSize: 'small' },
-      { arbitrary: field.map((name) => ({ $getField: name })), weight: 6 },
-      { arbitrary: literal.map((value) => ({ $literal: value })), weight: 4 },
+      { arbitrary: read, weight: 8 },
+      { arbitrary: constant, weight: 2 },
       {
         arbitrary: fc
           .record({ input: tie('operand'), to: fc.constantFrom('double', 'string', 'int', 'bool', 'exists') })
@@ -207,3 +380,71 @@ const { operation } = fc.letrec<{ operation: object; operand: object }>((tie) =>
 
 /** The JSON text of a query. */
 export const query = operation.map((one) => JSON.stringify({ $expr: one }))
+
+const scalars = [...words.map((text) => JSON.stringify(text)), ...tokens, ...endless, 'null', 'true', 'false']
+const compound = [
+  '{}',
+  '[]',
+  '{"a":1,"0":"é"}',
+  '[1.0,"\\u0000\\ud83d\\ude00\\\\ud83d\\ude00\\/"]',
+  '["\\ud83d\\ude00\\ud83d"]',
+]
+
+function rowOf(data: string | null, rest: Partial<Row> = {}): Row {
+  return { name: null, amount: null, count: null, at: null, data, ...rest }
+}
+
+/** Every kind of value that a JSON column may hold, and one row where it holds none. */
+export const everyValue: readonly Row[] = [null, ...scalars, ...compound].map((json) => rowOf(json))
+
+/** All of them next to each other in one row. */
+export const everyPair: readonly Row[] = scalars.flatMap((a, index) =>
+  // A third is enough to meet every neighbour, and keeps the table small.
+  scalars.filter((_, other) => (index + other) % 3 === 0).map((b) => rowOf(`{"a":${a},"b":${b}}`)),
+)
+
+export const everyColumn: readonly Row[] = [
+  ...words.map((text) => rowOf(null, { name: storableText(text) })),
+  ...[0, -0, 1, 5, 0.1, -2.5, 1e-7, 1.5e-9, 1e21, 1.25e300, 2 ** 60, 2 ** 63, 5e-324].map((amount) =>
+    rowOf(null, { amount }),
+  ),
+  ...[0n, 1n, -5n, 2n ** 53n + 1n, 2n ** 63n - 1n, -(2n ** 63n)].map((count) => rowOf(null, { count })),
+  ...instants.map((at) => rowOf(null, { at })),
+]
+
+const everyOperator = ['$eq', '$gt', '$gte', '$lt', '$lte']
+
+function comparisons(left: string, right: string): string[] {
+  return [
+    ...everyOperator.map((operator) => `{"$expr":{"${operator}":[${left},${right}]}}`),
+    `{"$expr":{"$in":[${left},[${right},{"$literal":"z"}]]}}`,
+  ]
+}
+
+/** For each constant the queries that compare a field with it, as it is and converted. */
+export function constantQueries(field: string): string[][] {
+  const read = `{"$getField":${JSON.stringify(field)}}`
+  const conversions = ['double', 'string', 'int', 'bool', 'exists'].map(
+    (to) => `{"$convert":{"input":${read},"to":"${to}"}}`,
+  )
+  const constants = [...words.map((text) => JSON.stringify(text)), ...tokens, 'null', 'true', 'false']
+  return constants.map((constant) => {
+    const literal = `{"$literal":${constant}}`
+    const contains = [false, true].map(
+      (fold) => `{"$expr":{"$contains":{"input":${read},"substr":${literal},"case_insensitive":${fold}}}}`,
+    )
+    return [
+      ...comparisons(read, literal),
+      ...conversions.flatMap((converted) => comparisons(converted, literal).slice(0, 2)),
+      ...(constant.startsWith('"') ? contains : []),
+    ]
+  })
+}
+
+export function fieldQueries(left: string, right: string): string[] {
+  const [a, b] = [left, right].map((field) => `{"$getField":${JSON.stringify(field)}}`) as [string, string]
+  return [
+    ...comparisons(a, b),
+    `{"$expr":{"$contains":{"input":${a},"substr":${b},"case_insensitive":true}}}`,
+  ]
+}

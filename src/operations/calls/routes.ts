@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { type App, recordRefusals, refusing } from '../../http/contracts.ts'
+import { type Routes, recordRefusals, refusing } from '../../http/contracts.ts'
 import { departureOf } from '../../http/departure.ts'
 import { sendJsonLines } from '../../http/json-lines.ts'
 import type { Database } from '../../storage/database.ts'
@@ -29,145 +29,121 @@ import { readOneCall } from './read.ts'
 const tags = ['calls']
 const Project = z.object({ entity: z.string().min(1).max(128), project: z.string().min(1).max(128) })
 
-export function callRoutes(app: App, db: Database, retentionDays: number): void {
-  const ingest = { db, retentionDays }
+export interface CallRoutes {
+  db: Database
+  retentionDays: number
+}
 
-  app.post(
-    '/call/start',
-    {
-      schema: {
-        summary: 'Start a call',
-        tags,
-        body: StartBody,
-        response: { 200: StartAnswer, ...recordRefusals },
-      },
-    },
-    (request) => startCall(ingest, request.caller, request.body.start),
-  )
+type RoutePlugin = Routes<CallRoutes>
 
-  app.post(
-    '/call/end',
-    {
-      schema: {
-        summary: 'End a call',
-        tags,
-        body: EndBody,
-        response: { 200: EmptyAnswer, ...recordRefusals },
-      },
-    },
-    async (request) => {
-      await endCall(ingest, request.caller, request.body.end)
-      return {}
-    },
-  )
+const start: RoutePlugin = async (app, options) => {
+  const schema = {
+    summary: 'Start a call',
+    tags,
+    body: StartBody,
+    response: { 200: StartAnswer, ...recordRefusals },
+  }
+  app.post('/call/start', { schema }, (request) => startCall(options, request.caller, request.body.start))
+}
 
-  app.post(
-    '/call/upsert_batch',
-    {
-      schema: {
-        summary: 'Start and end many calls, in any order; safe to re-send',
-        tags,
-        body: UpsertBatchBody,
-        response: { 200: UpsertBatchAnswer, ...recordRefusals },
-      },
-    },
-    (request) => upsertBatch(ingest, request.caller, request.body),
-  )
+const end: RoutePlugin = async (app, options) => {
+  const schema = {
+    summary: 'End a call',
+    tags,
+    body: EndBody,
+    response: { 200: EmptyAnswer, ...recordRefusals },
+  }
+  app.post('/call/end', { schema }, async (request) => {
+    await endCall(options, request.caller, request.body.end)
+    return {}
+  })
+}
 
-  app.post(
-    '/v2/:entity/:project/calls/complete',
-    {
-      schema: {
-        summary: 'Write calls that have ended',
-        tags,
-        params: Project,
-        body: CompleteBody,
-        response: { 200: EmptyAnswer, ...recordRefusals, ...refusing('invalid_value') },
-      },
-    },
-    async (request) => {
-      const { entity, project } = request.params
-      await writeComplete(ingest, request.caller, `${entity}/${project}`, request.body)
-      return {}
-    },
-  )
+const batch: RoutePlugin = async (app, options) => {
+  const schema = {
+    summary: 'Start and end many calls, in any order; safe to re-send',
+    tags,
+    body: UpsertBatchBody,
+    response: { 200: UpsertBatchAnswer, ...recordRefusals },
+  }
+  app.post('/call/upsert_batch', { schema }, (request) => upsertBatch(options, request.caller, request.body))
+}
 
-  app.post(
-    '/call/read',
-    {
-      schema: {
-        summary: 'Read a call',
-        tags,
-        body: ReadBody,
-        response: { 200: ReadAnswer, ...recordRefusals, ...refusing('call_not_found') },
-      },
-    },
-    (request) => readOneCall(db, request.caller, request.body),
-  )
+const complete: RoutePlugin = async (app, options) => {
+  const schema = {
+    summary: 'Write calls that have ended',
+    tags,
+    params: Project,
+    body: CompleteBody,
+    response: { 200: EmptyAnswer, ...recordRefusals, ...refusing('invalid_value') },
+  }
+  app.post('/v2/:entity/:project/calls/complete', { schema }, async (request) => {
+    const { entity, project } = request.params
+    await writeComplete(options, request.caller, `${entity}/${project}`, request.body)
+    return {}
+  })
+}
 
-  app.post(
-    '/call/update',
-    {
-      schema: {
-        summary: 'Rename a call',
-        tags,
-        body: UpdateBody,
-        response: { 200: EmptyAnswer, ...recordRefusals },
-      },
-    },
-    async (request) => {
-      await renameCall(ingest, request.caller, request.body)
-      return {}
-    },
-  )
+const read: RoutePlugin = async (app, { db }) => {
+  const schema = {
+    summary: 'Read a call',
+    tags,
+    body: ReadBody,
+    response: { 200: ReadAnswer, ...recordRefusals, ...refusing('call_not_found') },
+  }
+  app.post('/call/read', { schema }, (request) => readOneCall(db, request.caller, request.body))
+}
 
-  app.post(
-    '/calls/delete',
-    {
-      schema: {
-        summary: 'Delete calls and what they called',
-        tags,
-        body: DeleteBody,
-        response: { 200: DeleteAnswer, ...recordRefusals, ...refusing('too_many_ids') },
-      },
-    },
-    (request) => deleteSomeCalls(db, request.caller, request.body),
-  )
+const update: RoutePlugin = async (app, options) => {
+  const schema = {
+    summary: 'Rename a call',
+    tags,
+    body: UpdateBody,
+    response: { 200: EmptyAnswer, ...recordRefusals },
+  }
+  app.post('/call/update', { schema }, async (request) => {
+    await renameCall(options, request.caller, request.body)
+    return {}
+  })
+}
 
-  app.post(
-    '/calls/stream_query',
-    {
-      schema: {
-        summary: 'Find calls, one JSON text a line',
-        tags,
-        body: StreamQueryBody,
-        response: {
-          200: { description: 'JSON Lines', content: { 'application/jsonl': { schema: CallRecord } } },
-          ...recordRefusals,
-          ...refusing('invalid_value', 'query_too_slow'),
-        },
-      },
-    },
-    async (request, reply) => {
-      const lines = await streamCalls(db, request.caller, request.body, departureOf(reply))
-      return sendJsonLines(reply, lines)
-    },
-  )
+const remove: RoutePlugin = async (app, { db }) => {
+  const schema = {
+    summary: 'Delete calls and what they called',
+    tags,
+    body: DeleteBody,
+    response: { 200: DeleteAnswer, ...recordRefusals, ...refusing('too_many_ids') },
+  }
+  app.post('/calls/delete', { schema }, (request) => deleteSomeCalls(db, request.caller, request.body))
+}
 
-  app.post(
-    '/calls/query_stats',
-    {
-      schema: {
-        summary: 'Count calls',
-        tags,
-        body: QueryStatsBody,
-        response: {
-          200: QueryStatsAnswer,
-          ...recordRefusals,
-          ...refusing('invalid_value', 'query_too_slow'),
-        },
-      },
+const streamQuery: RoutePlugin = async (app, { db }) => {
+  const schema = {
+    summary: 'Find calls, one JSON text a line',
+    tags,
+    body: StreamQueryBody,
+    response: {
+      200: { description: 'JSON Lines', content: { 'application/jsonl': { schema: CallRecord } } },
+      ...recordRefusals,
+      ...refusing('invalid_value', 'query_too_slow'),
     },
-    (request, reply) => countSomeCalls(db, request.caller, request.body, departureOf(reply)),
+  }
+  app.post('/calls/stream_query', { schema }, async (request, reply) => {
+    const lines = await streamCalls(db, request.caller, request.body, departureOf(reply))
+    return sendJsonLines(reply, lines)
+  })
+}
+
+const queryStats: RoutePlugin = async (app, { db }) => {
+  const schema = {
+    summary: 'Count calls',
+    tags,
+    body: QueryStatsBody,
+    response: { 200: QueryStatsAnswer, ...recordRefusals, ...refusing('invalid_value', 'query_too_slow') },
+  }
+  app.post('/calls/query_stats', { schema }, (request, reply) =>
+    countSomeCalls(db, request.caller, request.body, departureOf(reply)),
   )
 }
+
+export const callRoutes = [start, end, batch, complete, read, update, remove, streamQuery, queryStats]

@@ -43,9 +43,11 @@ export const postgresDialect: Dialect = {
     }
   },
   text: (value) => ordered(text(value)),
-  // A whole number column keeps its index next to a BIGINT; NUMERIC holds what else there is, exactly.
+  // A column of whole numbers keeps its index next to a BIGINT. Other numbers take the way of those that are stored.
   number: (value) =>
-    Number.isSafeInteger(Number(value)) ? sql`CAST(${value} AS BIGINT)` : sql`CAST(${value} AS NUMERIC)`,
+    Number.isSafeInteger(Number(value))
+      ? sql`CAST(${value} AS BIGINT)`
+      : sql`heddle_number(${text(String(value))})`,
   textNumber: (value) => sql`heddle_number(${value})`,
   textWhole: (value) => sql`heddle_whole(${value})`,
   columnNumber: (column) => sql`heddle_number(CAST(${column} AS TEXT))`,

@@ -1,0 +1,38 @@
+/** The part of autocannon that is used here: it comes without types. */
+declare module 'autocannon' {
+  import type { EventEmitter } from 'node:events'
+
+  export interface Client {
+    /** Requests after which the client is done, and how many it has made. Not documented: see load.ts. */
+    responseMax: number
+    reqsMade: number
+  }
+
+  export interface Options {
+    url: string
+    method: 'POST'
+    headers: Record<string, string>
+    requests: { path: string; body: string }[]
+    connections: number
+    duration: number
+    maxConnectionRequests: number
+    sampleInt: number
+    setupClient(client: Client): void
+  }
+
+  export interface Result {
+    non2xx: number
+    errors: number
+    timeouts: number
+    '2xx': number
+  }
+
+  export interface Run extends EventEmitter, Promise<Result> {
+    on(
+      event: 'response',
+      seen: (client: Client, status: number, bytes: number, milliseconds: number) => void,
+    ): this
+  }
+
+  export default function autocannon(options: Options): Run
+}

@@ -1,0 +1,12 @@
+// Heddle itself with groups of one: every write has a transaction and an fsync of its own.
+
+import { createLogger } from '../../src/command-line/logger.ts'
+import { readConfig } from '../../src/config.ts'
+import { startServer } from '../../src/server.ts'
+import { sqliteFile } from '../../src/storage/open.ts'
+import { openSqlite } from '../../src/storage/sqlite/open.ts'
+
+const config = readConfig(process.env)
+const database = await openSqlite({ file: sqliteFile(config.data), groupLimit: 1 })
+const server = await startServer(config, database, createLogger(config))
+process.once('SIGTERM', () => void server.stop())

@@ -1,0 +1,151 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { whole } from '../../support/answers.ts'
+import { openApp } from '../../support/app.ts'
+import { endedRecord, endOf, project, runningRecord, startOf } from '../../support/calls.ts'
+import { assertCommonRefusals } from '../../support/common-refusals.ts'
+
+test('call/end: refusals in order', async (t) => {
+  await assertCommonRefusals(t, '/call/end', { end: endOf(startOf().id) })
+  const { post } = await openApp(t)
+  const { id } = startOf()
+  const { summary: _, ...incomplete } = endOf(id)
+  assert.deepEqual(whole(await post('/call/end', { end: incomplete })), {
+    status: 422,
+    body: {
+      reason: 'The body does not fit the schema: end.summary: expected an object, received nothing.',
+      code: 'invalid_request',
+      detail: [
+        { loc: ['body', 'end', 'summary'], msg: 'expected an object, received nothing', type: 'custom' },
+      ],
+    },
+  })
+  assert.deepEqual(whole(await post('/call/end', { end: endOf(id, { project_id: 'globex/qa' }) })), {
+    status: 403,
+    body: {
+      reason: 'Your key does not reach the entity of end.project_id: "globex/qa".',
+      code: 'entity_forbidden',
+    },
+  })
+})
+
+test('call/end: an ended call is readable at once', async (t) => {
+  const { post } = await openApp(t)
+  const { id } = startOf()
+  await post('/call/start', { start: startOf({ id }) })
+  assert.deepEqual(whole(await post('/call/end', { end: endOf(id) })), { status: 200, body: {} })
+  const read = await post('/call/read', { project_id: project, id })
+  assert.deepEqual(read.json.call, endedRecord(id))
+})
+
+test('call/end: an end may come before its start, and shows nothing until then', async (t) => {
+  const { post } = await openApp(t)
+  const { id } = startOf()
+  assert.deepEqual(whole(await post('/call/end', { end: endOf(id) })), { status: 200, body: {} })
+  assert.deepEqual(whole(await post('/call/read', { project_id: project, id })), {
+    status: 404,
+    body: { reason: `id: there is no call "${id}" in project "acme/qa".`, code: 'call_not_found' },
+  })
+  await post('/call/start', { start: startOf({ id }) })
+  const read = await post('/call/read', { project_id: project, id })
+  assert.deepEqual(read.json.call, endedRecord(id))
+})
+
+test('call/end: the start says the trace and the time, whichever comes first', async (t) => {
+  const { post } = await openApp(t)
+  const end = { trace_id: '0'.repeat(32), started_at: '2020-01-01T00:00:00Z' }
+  for (const order of ['start first', 'end first']) {
+    const { id } = startOf()
+    const steps = [
+      () => post('/call/start', { start: startOf({ id }) }),
+      () => post('/call/end', { end: endOf(id, end) }),
+    ]
+    for (const step of order === 'start first' ? steps : steps.reverse()) await step()
+    const read = await post('/call/read', { project_id: project, id })
+    assert.deepEqual(read.json.call, endedRecord(id), order)
+  }
+})
+
+for (const output of [null, 'text', '', 0, 1.5, true, false, [], [1, [2]], {}, { a: { b: null } }]) {
+  test(`call/end: the output ${JSON.stringify(output)} is read back`, async (t) => {
+    const { post } = await openApp(t)
+    const { id } = startOf()
+    await post('/call/start', { start: startOf({ id }) })
+    await post('/call/end', { end: endOf(id, { output }) })
+    const read = await post('/call/read', { project_id: project, id })
+    assert.deepEqual(read.json.call, endedRecord(id, { output }))
+  })
+}
+
+test('call/end: an end without output has none', async (t) => {
+  const { post } = await openApp(t)
+  const { id } = startOf()
+  await post('/call/start', { start: startOf({ id }) })
+  await post('/call/end', { end: endOf(id, { output: undefined }) })
+  const read = await post('/call/read', { project_id: project, id })
+  assert.deepEqual(read.json.call, endedRecord(id, { output: null }))
+})
+
+test('call/end: every field is read back, by its own name or the one of Weave', async (t) => {
+  const { post } = await openApp(t)
+  for (const step of [{ svc_run_step_end: 7 }, { wb_run_step_end: 7 }]) {
+    const { id } = startOf()
+    await post('/call/start', { start: startOf({ id }) })
+    const end = endOf(id, { ...step, exception: 'Error: late', display_name: 'asked', summary: { a: 1 } })
+    assert.deepEqual(whole(await post('/call/end', { end: { ...end, colour: 'red' } })), {
+      status: 200,
+      body: {},
+    })
+    const read = await post('/call/read', { project_id: project, id })
+    const expected = endedRecord(id, {
+      display_name: 'asked',
+      exception: 'Error: late',
+      svc_run_step_end: 7,
+      summary: { a: 1, weave: { status: 'error', latency_ms: 1376, display_name: 'asked' } },
+    })
+    assert.deepEqual(read.json.call, expected)
+  }
+})
+
+test('call/end: an end that is sent again replaces its own part and leaves the start', async (t) => {
+  const { post } = await openApp(t)
+  const { id } = startOf()
+  const fields = { thread_id: 'a', inputs: { n: 1 } }
+  await post('/call/start', { start: startOf({ id, ...fields }) })
+  await post('/call/end', { end: endOf(id, { exception: 'Error', svc_run_step_end: 1, output: 'old' }) })
+  await post('/call/end', { end: endOf(id) })
+  const read = await post('/call/read', { project_id: project, id })
+  assert.deepEqual(read.json.call, endedRecord(id, fields))
+})
+
+test('call/end: the name of an end replaces the one of the start, whichever comes first', async (t) => {
+  const { post } = await openApp(t)
+  for (const order of ['start first', 'end first']) {
+    const { id } = startOf()
+    const steps = [
+      () => post('/call/start', { start: startOf({ id, display_name: 'early' }) }),
+      () => post('/call/end', { end: endOf(id, { display_name: 'late' }) }),
+    ]
+    for (const step of order === 'start first' ? steps : steps.reverse()) await step()
+    const read = await post('/call/read', { project_id: project, id })
+    assert.equal(read.json.call.display_name, 'late', order)
+  }
+})
+
+test('call/end: an end in another project ends nothing here', async (t) => {
+  const { post } = await openApp(t)
+  const { id } = startOf()
+  await post('/call/start', { start: startOf({ id }) })
+  await post('/call/end', { end: endOf(id, { project_id: 'acme/other' }) })
+  const read = await post('/call/read', { project_id: project, id })
+  assert.deepEqual(read.json.call, runningRecord(id))
+})
+
+test('call/end: a call that ends before it began has a negative latency', async (t) => {
+  const { post } = await openApp(t)
+  const { id } = startOf()
+  await post('/call/start', { start: startOf({ id, started_at: '2026-01-02T00:00:01.9999Z' }) })
+  await post('/call/end', { end: endOf(id, { ended_at: '2026-01-02T00:00:00Z' }) })
+  const read = await post('/call/read', { project_id: project, id })
+  assert.equal(read.json.call.summary.weave.latency_ms, -1999)
+})

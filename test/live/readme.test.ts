@@ -1,0 +1,51 @@
+import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { test } from 'node:test'
+import { newFolder, startServer } from '../support/server.ts'
+
+const readme = readFileSync(new URL('../../README.md', import.meta.url), 'utf8')
+
+interface Step {
+  command: string
+  printed: string
+}
+
+/** `$ ` begins a command; the lines until its quotes are closed belong to it, those after that are what it prints. */
+function stepsOf(text: string): Step[] {
+  const steps: Step[] = []
+  for (const [, block = ''] of text.matchAll(/```console\n(.*?)```/gs)) {
+    let open = false
+    for (const line of block.trimEnd().split('\n')) {
+      const last = steps.at(-1)
+      if (line.startsWith('$ ')) steps.push({ command: line.slice(2), printed: '' })
+      else if (last && open) last.command += `\n${line}`
+      else if (last) last.printed += `${line}\n`
+      const command = steps.at(-1)?.command ?? ''
+      open = (command.match(/'/g)?.length ?? 0) % 2 === 1
+    }
+  }
+  return steps
+}
+
+test('the console session of the README answers as printed', async (t) => {
+  const key = 'the-key-of-the-first-user'
+  const server = await startServer(t, {
+    HEDDLE_DATA: await newFolder(t),
+    HEDDLE_USERS: `admin:${key}`,
+  })
+  const steps = stepsOf(readme)
+  assert.ok(steps.length >= 8)
+  let script = 'set -eu\n'
+  for (const { command } of steps) {
+    const real = command
+      .replace(/^export KEY=\S+/, `export KEY=${key}`)
+      .replaceAll('localhost:8080', server.address.replace('http://', ''))
+    script += `${real}\nprintf '\\n%s\\n' '--- next ---'\n`
+  }
+  const { stdout, stderr, status } = spawnSync('bash', ['-c', script], { encoding: 'utf8' })
+  assert.equal(stderr, '')
+  assert.equal(status, 0)
+  const answers = stdout.split('--- next ---\n').map((answer) => answer.trim())
+  for (const [index, { printed }] of steps.entries()) assert.equal(answers[index], printed.trim())
+})

@@ -1,0 +1,20 @@
+import type { Answer } from './app.ts'
+
+/** The whole answer as a test compares it. */
+export function whole({ status, json, text }: Answer): { status: number; body: unknown } {
+  return { status, body: json ?? text }
+}
+
+/** The texts of an answer in JSON Lines; each line ends, also the last. */
+export function linesOf({ text }: Answer): string[] {
+  if (text !== '' && !text.endsWith('\n')) throw new Error('the last line does not end')
+  return text.split('\n').slice(0, -1)
+}
+
+export function recordsOf(answer: Answer): Record<string, unknown>[] {
+  return linesOf(answer).map((line) => JSON.parse(line) as Record<string, unknown>)
+}
+
+export function idsOf(answer: Answer): unknown[] {
+  return recordsOf(answer).map(({ id }) => id)
+}

@@ -1,0 +1,125 @@
+import { randomUUID } from 'node:crypto'
+import { type CallEnd, type CallPart, type CallRow, type CallStart, selectCalls } from '../../src/storage/calls.ts'
+import type { Database } from '../../src/storage/database.ts'
+import { sql, trusted } from '../../src/storage/sql.ts'
+
+/** Parts of calls as the store takes them; what matters to a test is overridden. */
+
+export const secondMicros = 1_000_000
+
+/** 2026-01-02T03:04:05Z */
+export const startedAt = 1_767_323_045 * secondMicros
+
+export function newProject(): string {
+  return `acme/${randomUUID()}`
+}
+
+export function startFields(id: string, fields: Partial<CallStart> = {}): CallStart {
+  return {
+    trace_id: id,
+    parent_id: null,
+    thread_id: null,
+    turn_id: null,
+    op_name: 'answer',
+    started_at: startedAt,
+    user_id: 'alice',
+    run_id: null,
+    run_step: null,
+    expire_at: null,
+    start_bytes: 4,
+    attributes: '{}',
+    inputs: '{}',
+    ...fields,
+  }
+}
+
+export function endFields(fields: Partial<CallEnd> = {}): CallEnd {
+  return {
+    trace_id: null,
+    ended_at: startedAt + secondMicros,
+    exception: null,
+    run_step_end: null,
+    end_bytes: 4,
+    output: '{}',
+    summary: '{}',
+    ...fields,
+  }
+}
+
+export function startPart(
+  project: string,
+  id: string,
+  fields: Partial<CallStart> & { display_name?: string | null } = {},
+): CallPart & { start: CallStart } {
+  const { display_name = null, ...rest } = fields
+  return { project_id: project, id, display_name, start: startFields(id, rest) }
+}
+
+export function endPart(
+  project: string,
+  id: string,
+  fields: Partial<CallEnd> & { display_name?: string | null } = {},
+): CallPart & { end: CallEnd } {
+  const { display_name = null, ...rest } = fields
+  return { project_id: project, id, display_name, end: endFields(rest) }
+}
+
+export function wholePart(
+  project: string,
+  id: string,
+  start: Partial<CallStart> & { display_name?: string | null } = {},
+  end: Partial<CallEnd> = {},
+): CallPart & { start: CallStart; end: CallEnd } {
+  return { ...startPart(project, id, start), end: endFields(end) }
+}
+
+export function namePart(project: string, id: string, display_name: string): CallPart {
+  return { project_id: project, id, display_name }
+}
+
+/** The rows of a project as they are stored, also those that nobody may see. */
+export function storedRows(db: Database, project: string): Promise<Record<string, unknown>[]> {
+  return db.all(sql`SELECT * FROM calls WHERE project_id = ${project} ORDER BY id`)
+}
+
+export interface Question {
+  limit?: number | null
+  offset?: number
+  rows?: number
+  signal?: AbortSignal
+  now?: number
+  totalStorageSize?: boolean
+}
+
+/** Oldest first, as the stream gives them. */
+export async function visibleCalls(
+  db: Database,
+  project: string,
+  question: Question = {},
+): Promise<CallRow[]> {
+  const found: CallRow[] = []
+  for await (const chunk of streamOfCalls(db, project, question)) found.push(...chunk)
+  return found
+}
+
+export function streamOfCalls(
+  db: Database,
+  project: string,
+  { limit = null, offset = 0, rows, signal = new AbortController().signal, now, totalStorageSize }: Question = {},
+): AsyncIterable<CallRow[]> {
+  const query = {
+    projectId: project,
+    conditions: [],
+    order: [trusted('started_at'), trusted('id')],
+    limit,
+    offset,
+  }
+  const columns = {
+    large: new Set(['inputs', 'output'] as const),
+    totalStorageSize: totalStorageSize ?? false,
+  }
+  return db.stream<CallRow>(selectCalls(db, query, columns, now ?? Date.now() * 1000), {
+    signal,
+    ...(rows !== undefined && { rows }),
+  })
+}

@@ -1,0 +1,14 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+
+/** Something must become true. The bound is far beyond what it takes, so that it says "never", not "too slow". */
+export async function until(
+  what: string,
+  holds: () => Promise<boolean> | boolean,
+  boundMs = 60_000,
+): Promise<void> {
+  const last = performance.now() + boundMs
+  while (!(await holds())) {
+    if (performance.now() > last) throw new Error(`never happened: ${what}`)
+    await sleep(20)
+  }
+}
