@@ -106,7 +106,7 @@ export const settings = {
   query_timeout: setting(
     wholeNumber(1, 3_600_000),
     '60000',
-    'Milliseconds that a long query may take before it is stopped.',
+    'Milliseconds that a long query may look for its next rows, and may wait for its reader to take them.',
   ),
   max_loop_delay: setting(
     wholeNumber(0, 60_000),

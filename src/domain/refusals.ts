@@ -113,7 +113,8 @@ export const refusals = {
   },
   query_too_slow: {
     status: 504,
-    message: 'The query took longer than {limit} ms and was stopped. Narrow it with a filter or a limit.',
+    message:
+      'The query was stopped after {limit} ms without rows, or without a reader for them. Narrow it with a filter or a limit.',
     help: 'HEDDLE_QUERY_TIMEOUT raises the limit.',
   },
   storage_full: {

@@ -6,8 +6,9 @@ import {
   timeOfLiteral,
 } from '../domain/expressions/kinds.ts'
 import { parseNumber } from '../domain/expressions/numbers.ts'
+import { parseBoolean } from '../domain/expressions/text.ts'
 import { refuse } from '../domain/refusals.ts'
-import type { Dialect } from './dialect.ts'
+import type { Dialect, JsonReading } from './dialect.ts'
 import { join, type Sql, sql, trusted } from './sql.ts'
 
 /**
@@ -23,7 +24,7 @@ export type FieldResolver = (field: string) => FieldReading
 
 /** A condition for WHERE, in parentheses. Means what domain/expressions/evaluate.ts means. */
 export function compileCondition(expression: Expression, resolve: FieldResolver, dialect: Dialect): Sql {
-  const condition = new Compiler(resolve, dialect).boolean(expression)
+  const condition = createCompiler(resolve, dialect)(expression)
   if (condition.values.length <= mostValues) return condition
   throw refuse('invalid_expression', {
     field: 'query',
@@ -56,141 +57,137 @@ const unknownBoolean = trusted('CAST(NULL AS BOOLEAN)')
 const mostValues = 30_000
 const mostSteps = 2_000
 
-class Compiler {
-  readonly #resolve: FieldResolver
-  readonly #dialect: Dialect
-  readonly #readings = new Map<string, FieldReading>()
-  #steps = 0
+/** Answers what reads an expression as a condition. */
+function createCompiler(resolve: FieldResolver, dialect: Dialect): (expression: Expression) => Sql {
+  const readings = new Map<string, FieldReading>()
+  let steps = 0
+  const kindOfField = (field: string) => readingOf(field).kind
 
-  constructor(resolve: FieldResolver, dialect: Dialect) {
-    this.#resolve = resolve
-    this.#dialect = dialect
-  }
-
-  boolean(expression: Expression): Sql {
+  function asBoolean(expression: Expression): Sql {
     switch (expression.op) {
       case 'and':
-        return joined(
-          expression.operands.map((operand) => this.boolean(operand)),
-          ' AND ',
-        )
+        return joined(expression.operands.map(asBoolean), ' AND ')
       case 'or':
-        return joined(
-          expression.operands.map((operand) => this.boolean(operand)),
-          ' OR ',
-        )
+        return joined(expression.operands.map(asBoolean), ' OR ')
       case 'not':
-        return sql`(NOT ${this.boolean(expression.operand)})`
+        return sql`(NOT ${asBoolean(expression.operand)})`
       case 'compare':
-        return this.#comparison(expression)
+        return comparison(expression)
       case 'in':
-        return this.#membership(expression)
+        return membership(expression)
       case 'contains':
-        return this.#containment(expression)
+        return containment(expression)
       case 'literal':
         return booleanLiteral(expression.literal.text)
       case 'convert':
-        if (expression.to === 'exists') return this.#exists(expression.input)
-        if (expression.to === 'bool') return this.boolean(expression.input)
-        if (expression.to === 'string') return booleanOfText(this.#text(expression))
-        return booleanOfNumber(this.#number(expression))
+        if (expression.to === 'exists') return exists(expression.input)
+        if (expression.to === 'bool') return asBoolean(expression.input)
+        if (expression.to === 'string') return booleanOfText(asText(expression))
+        return booleanOfNumber(asNumber(expression))
       case 'field': {
-        const reading = this.#reading(expression.field)
+        const reading = readingOf(expression.field)
         if (reading.kind === 'number') return booleanOfNumber(reading.sql)
-        return reading.kind === 'time' ? unknownBoolean : booleanOfText(this.#text(expression))
+        return reading.kind === 'time' ? unknownBoolean : booleanOfText(asText(expression))
       }
     }
   }
 
-  #text(expression: Expression): Sql {
-    const dialect = this.#dialect
+  function asText(expression: Expression): Sql {
     switch (expression.op) {
       case 'literal':
         return expression.literal.kind === 'null' ? unknownText : dialect.text(expression.literal.text)
       case 'field': {
-        const reading = this.#reading(expression.field)
+        const reading = readingOf(expression.field)
         if (reading.kind === 'json') return dialect.json(reading.column, reading.path).text
         if (reading.kind === 'text') return reading.sql
         return reading.kind === 'number' ? dialect.numberText(reading.sql) : dialect.timeText(reading.sql)
       }
       case 'convert':
-        if (expression.to === 'string') return this.#text(expression.input)
+        if (expression.to === 'string') return asText(expression.input)
         if (expression.to === 'double' || expression.to === 'int')
-          return dialect.numberText(this.#number(expression))
+          return dialect.numberText(asNumber(expression))
     }
-    const value = this.boolean(expression)
+    const value = asBoolean(expression)
     return dialect.ordered(sql`CASE ${value} WHEN TRUE THEN 'true' WHEN FALSE THEN 'false' END`)
   }
 
-  #number(expression: Expression): Sql {
-    const dialect = this.#dialect
+  function asNumber(expression: Expression): Sql {
     switch (expression.op) {
       case 'literal': {
         const number = parseNumber(expression.literal.text)
         return number === null ? unknownNumber : dialect.number(number)
       }
       case 'field': {
-        const reading = this.#reading(expression.field)
+        const reading = readingOf(expression.field)
         if (reading.kind === 'json') return dialect.json(reading.column, reading.path).number
         if (reading.kind === 'number') return dialect.columnNumber(reading.sql)
         return reading.kind === 'time' ? dialect.timeNumber(reading.sql) : dialect.textNumber(reading.sql)
       }
       case 'convert':
-        if (expression.to === 'double') return this.#number(expression.input)
-        if (expression.to === 'int') return this.#whole(expression.input)
-        if (expression.to === 'string') return dialect.textNumber(this.#text(expression.input))
+        if (expression.to === 'double') return asNumber(expression.input)
+        if (expression.to === 'int') return asWhole(expression.input)
+        if (expression.to === 'string') return dialect.textNumber(asText(expression.input))
     }
     // A truth value is no number, whatever it is; what is wrong inside it is refused all the same.
-    this.boolean(expression)
+    asBoolean(expression)
     return unknownNumber
   }
 
-  #whole(input: Expression): Sql {
-    const time = this.#timeColumn(input)
-    if (time === undefined) return this.#dialect.textWhole(this.#text(input))
+  function asWhole(input: Expression): Sql {
+    const time = timeColumn(input)
+    if (time === undefined) return dialect.textWhole(asText(input))
     return sql`CASE WHEN ${time} % 1000000 = 0 THEN ${time} / 1000000 END`
   }
 
-  #time(expression: Expression, place: string): Sql {
+  function asTime(expression: Expression, place: string): Sql {
     if (expression.op === 'literal') return sql`${timeOfLiteral(expression.literal, place)}`
-    const time = this.#timeColumn(expression)
+    const time = timeColumn(expression)
     if (time === undefined) throw new TypeError(`${expression.op} is never compared as a time`)
     return time
   }
 
-  #exists(expression: Expression): Sql {
-    if (expression.op === 'literal') return trusted(expression.literal.kind === 'null' ? 'FALSE' : 'TRUE')
-    const reading = expression.op === 'field' ? this.#reading(expression.field) : undefined
-    if (reading?.kind === 'json') return this.#dialect.json(reading.column, reading.path).exists
-    return sql`(${reading?.sql ?? this.#native(expression)} IS NOT NULL)`
+  function exists(expression: Expression): Sql {
+    const document = documentOf(expression)
+    return document?.exists ?? sql`(${asItself(expression)} IS NOT NULL)`
   }
 
-  /** A computed value as what it is. */
-  #native(expression: Expression): Sql {
-    const { kind } = standingOf(expression, this.#kindOfField)
-    if (kind === 'number') return this.#number(expression)
-    return kind === 'text' ? this.#text(expression) : this.boolean(expression)
+  function isNull(expression: Expression): Sql {
+    const document = documentOf(expression)
+    return document ? sql`(NOT ${document.exists})` : sql`(${asItself(expression)} IS NULL)`
   }
 
-  #comparison({ by, left, right, place }: Extract<Expression, { op: 'compare' }>): Sql {
-    this.#countStep(place)
-    const kind = this.#comparedAs(left, right)
+  function documentOf(expression: Expression): JsonReading | undefined {
+    if (expression.op !== 'field') return undefined
+    const reading = readingOf(expression.field)
+    return reading.kind === 'json' ? dialect.json(reading.column, reading.path) : undefined
+  }
+
+  /** A value as what it is, without reading it as anything else. */
+  function asItself(expression: Expression): Sql {
+    if (expression.op === 'field') {
+      const reading = readingOf(expression.field)
+      if (reading.kind !== 'json') return reading.sql
+    }
+    const { kind } = standingOf(expression, kindOfField)
+    if (kind === 'number') return asNumber(expression)
+    return kind === 'boolean' ? asBoolean(expression) : asText(expression)
+  }
+
+  function comparison({ by, left, right, place }: Extract<Expression, { op: 'compare' }>): Sql {
+    countStep(place)
+    const kind = comparedAs(left, right)
     if (kind === 'null') {
-      const other = this.#isNull(isNullLiteral(left) ? right : left)
+      const other = isNull(isNullLiteral(left) ? right : left)
       return by === 'eq' ? other : unknownBoolean
     }
-    return sql`(${this.#side(kind, left, right, place)} ${operators[by]} ${this.#side(kind, right, left, place)})`
+    return sql`(${side(kind, left, right, place)} ${operators[by]} ${side(kind, right, left, place)})`
   }
 
-  #isNull(expression: Expression): Sql {
-    return sql`(NOT ${this.#exists(expression)})`
+  function comparedAs(left: Expression, right: Expression): ComparisonKind {
+    return comparisonKind(standingOf(left, kindOfField), standingOf(right, kindOfField))
   }
 
-  #comparedAs(left: Expression, right: Expression): ComparisonKind {
-    return comparisonKind(standingOf(left, this.#kindOfField), standingOf(right, this.#kindOfField))
-  }
-
-  #side(
+  function side(
     kind: Exclude<ComparisonKind, 'null'>,
     expression: Expression,
     other: Expression,
@@ -198,68 +195,65 @@ class Compiler {
   ): Sql {
     switch (kind) {
       case 'text':
-        return this.#textBeside(expression, other)
+        return textBeside(expression, other)
       case 'number':
-        return this.#numberBeside(expression, other)
+        return numberBeside(expression, other)
       case 'boolean':
-        return this.boolean(expression)
+        return asBoolean(expression)
       case 'time':
-        return this.#time(expression, place)
+        return asTime(expression, place)
     }
   }
 
   /** Next to a column a bare parameter takes the column's type and collation, so that its index is used. */
-  #textBeside(expression: Expression, other: Expression): Sql {
-    if (expression.op !== 'literal' || other.op !== 'field') return this.#text(expression)
-    return this.#reading(other.field).kind === 'text'
-      ? sql`${expression.literal.text}`
-      : this.#text(expression)
+  function textBeside(expression: Expression, other: Expression): Sql {
+    if (expression.op !== 'literal' || other.op !== 'field') return asText(expression)
+    return readingOf(other.field).kind === 'text' ? sql`${expression.literal.text}` : asText(expression)
   }
 
   /** A column as it is, so that its index is used, unless the constant is a number that a column of doubles would round. */
-  #numberBeside(expression: Expression, other: Expression): Sql {
+  function numberBeside(expression: Expression, other: Expression): Sql {
     if (expression.op === 'field' && other.op === 'literal') {
-      const reading = this.#reading(expression.field)
+      const reading = readingOf(expression.field)
       if (reading.kind === 'number' && !isBeyondDoubles(other)) return reading.sql
     }
-    return this.#number(expression)
+    return asNumber(expression)
   }
 
   /** Constants are grouped by what the operand is compared as, so that a list of them is one IN. */
-  #membership({ operand, list, place }: Extract<Expression, { op: 'in' }>): Sql {
+  function membership({ operand, list, place }: Extract<Expression, { op: 'in' }>): Sql {
     const conditions: Sql[] = []
     const constants = Map.groupBy(list, (option) =>
-      option.op === 'literal' && !isNullLiteral(operand) ? this.#comparedAs(operand, option) : 'one by one',
+      option.op === 'literal' && !isNullLiteral(operand) ? comparedAs(operand, option) : 'one by one',
     )
     for (const option of constants.get('one by one') ?? []) {
-      conditions.push(this.#comparison({ op: 'compare', by: 'eq', left: operand, right: option, place }))
+      conditions.push(comparison({ op: 'compare', by: 'eq', left: operand, right: option, place }))
     }
     for (const kind of ['text', 'number', 'boolean', 'time'] as const) {
       const options = constants.get(kind)
       if (options?.[0] === undefined) continue
-      this.#countStep(place)
-      const sought = this.#side(kind, operand, options.find(isBeyondDoubles) ?? options[0], place)
-      const values = options.map((option) => this.#side(kind, option, operand, place))
+      countStep(place)
+      const sought = side(kind, operand, options.find(isBeyondDoubles) ?? options[0], place)
+      const values = options.map((option) => side(kind, option, operand, place))
       conditions.push(sql`(${sought} IN (${join(padded(values), ', ')}))`)
     }
     if (constants.has('null')) {
-      this.#countStep(place)
-      conditions.push(this.#isNull(operand))
+      countStep(place)
+      conditions.push(isNull(operand))
     }
     if (conditions.length > 0) return joined(conditions, ' OR ')
-    this.#exists(operand)
+    exists(operand)
     return trusted('(1 = 0)')
   }
 
-  #containment({ input, part, ignoreCase }: Extract<Expression, { op: 'contains' }>): Sql {
-    const { lower, position } = this.#dialect
-    const [text, sought] = [this.#text(input), this.#text(part)]
-    return sql`(${ignoreCase ? position(lower(text), lower(sought)) : position(text, sought)} > 0)`
+  function containment({ input, part, ignoreCase }: Extract<Expression, { op: 'contains' }>): Sql {
+    const folded = (text: Sql) => (ignoreCase ? dialect.lower(text) : text)
+    return sql`(${dialect.position(folded(asText(input)), folded(asText(part)))} > 0)`
   }
 
   /** An operand of $in may stand in the statement several times, each with another $in inside it. */
-  #countStep(place: string): void {
-    if (++this.#steps <= mostSteps) return
+  function countStep(place: string): void {
+    if (++steps <= mostSteps) return
     throw refuse('invalid_expression', {
       field: place,
       why: 'needs too many comparisons, with $in inside of $in',
@@ -267,21 +261,21 @@ class Compiler {
     })
   }
 
-  #timeColumn(expression: Expression): Sql | undefined {
+  function timeColumn(expression: Expression): Sql | undefined {
     if (expression.op !== 'field') return undefined
-    const reading = this.#reading(expression.field)
+    const reading = readingOf(expression.field)
     return reading.kind === 'time' ? reading.sql : undefined
   }
 
-  readonly #kindOfField = (field: string) => this.#reading(field).kind
-
-  #reading(field: string): FieldReading {
-    const known = this.#readings.get(field)
+  function readingOf(field: string): FieldReading {
+    const known = readings.get(field)
     if (known !== undefined) return known
-    const reading = this.#resolve(field)
-    this.#readings.set(field, reading)
+    const reading = resolve(field)
+    readings.set(field, reading)
     return reading
   }
+
+  return asBoolean
 }
 
 /** Halves of halves, because SQLite bounds how deep an expression is and a chain is as deep as it is long. */
@@ -314,8 +308,8 @@ function booleanOfNumber(number: Sql): Sql {
 }
 
 function booleanLiteral(text: string): Sql {
-  const value = { true: 1, '1': 1, false: 0, '0': 0 }[text]
-  return value === undefined ? unknownBoolean : sql`(${value} <> 0)`
+  const value = parseBoolean(text)
+  return value === null ? unknownBoolean : sql`(${Number(value)} <> 0)`
 }
 
 /** The length is rounded up by repeating the last value, so that few statements are prepared. */

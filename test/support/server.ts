@@ -21,7 +21,7 @@ export interface RunningServer {
 
 export async function newFolder(t: Pick<TestContext, 'after'>): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'heddle-test-'))
-  t.after(() => rm(folder, { recursive: true, force: true }))
+  t.after(() => rm(folder, { recursive: true, force: true, maxRetries: 5 }))
   return folder
 }
 
@@ -31,7 +31,7 @@ export function heddle(
   settings: Record<string, string>,
   before: readonly string[] = [],
 ): ChildProcess {
-  const [command = process.execPath, ...rest] = [...before, process.execPath, 'src/main.ts', ...args]
+  const [command = process.execPath, ...rest] = [...before, process.execPath, 'bin/heddle.js', ...args]
   const clean = Object.entries(process.env).filter(([name]) => !/^(HEDDLE_|NODE_TEST|PORT$|HOST$)/.test(name))
   return spawn(command, rest, {
     cwd: new URL('../..', import.meta.url),

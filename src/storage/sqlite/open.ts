@@ -13,7 +13,7 @@ import { migrateSqlite } from './migrate.ts'
 import { createLongReader } from './reader.ts'
 import { startThread } from './thread.ts'
 import { createWriter, defaultGroupLimit } from './writer.ts'
-import type { WriterMessage } from './writer-thread.ts'
+import { type WriterMessage, type WriterThreadData, writerThread } from './writer-thread.ts'
 
 export interface SqliteOptions {
   /** `:memory:` lives on one connection without threads: for tests. */
@@ -155,7 +155,7 @@ function writeInThread(
   deliver: (results: readonly JobResult[]) => void,
   pending: Map<number, { reject(error: Error): void }>,
 ): WritePath {
-  const thread = startThread('writer-thread', { file, groupLimit }, 512)
+  const thread = startThread(writerThread, { file, groupLimit } satisfies WriterThreadData, 512)
   // A write that is under way keeps the process alive; a thread that waits does not.
   thread.unref()
   thread.on('message', (results: readonly JobResult[]) => {

@@ -1,9 +1,15 @@
 import type { Worker } from 'node:worker_threads'
+import { refuse } from '../../domain/refusals.ts'
 import type { StreamOptions } from '../database.ts'
 import type { Sql } from '../sql.ts'
 import { createTurns } from '../turns.ts'
 import { failureError } from './group.ts'
-import type { ReaderAnswer, ReaderMessage } from './reader-thread.ts'
+import {
+  type ReaderAnswer,
+  type ReaderMessage,
+  type ReaderThreadData,
+  readerThread,
+} from './reader-thread.ts'
 import { startThread } from './thread.ts'
 
 const seats = 4
@@ -31,7 +37,7 @@ export function createLongReader(file: string, limitMs: number): LongReader {
 
   function running(): Worker {
     if (thread !== undefined) return thread
-    const started = startThread('reader-thread', { file, left }, 256)
+    const started = startThread(readerThread, { file, left } satisfies ReaderThreadData, 256)
     started.on('message', (answer: ReaderAnswer) => {
       const one = expecting.get(answer.slot)
       expecting.delete(answer.slot)
@@ -62,22 +68,36 @@ export function createLongReader(file: string, limitMs: number): LongReader {
     const leave = () => Atomics.store(leftCells, slot, 1)
     signal.addEventListener('abort', leave, { once: true })
     let open = true
+    let idle: NodeJS.Timeout | undefined
+    let released: Promise<void> | undefined
+    const release = () => {
+      released ??= (async () => {
+        signal.removeEventListener('abort', leave)
+        if (open && thread !== undefined) await ask({ kind: 'close', slot })
+        turns.give(slot)
+      })()
+      return released
+    }
     try {
       let answer = await ask({ kind: 'open', slot, text: query.text, values: query.values, rows, limitMs })
       for (;;) {
         signal.throwIfAborted()
-        if (answer.kind !== 'rows') open = false
+        if (answer.kind !== 'rows' || answer.done) open = false
         if (answer.kind === 'failed') throw failureError(answer.failure)
         if (answer.kind === 'closed') return
-        if (answer.done) open = false
-        if (answer.rows.length > 0) yield answer.rows as T[]
+        if (answer.rows.length > 0) {
+          // An open query holds a snapshot, and with it the log of the database: who does not read on loses it.
+          idle = setTimeout(release, limitMs).unref()
+          yield answer.rows as T[]
+          clearTimeout(idle)
+        }
         if (!open) return
+        if (released) throw refuse('query_too_slow', { limit: limitMs })
         answer = await ask({ kind: 'next', slot })
       }
     } finally {
-      signal.removeEventListener('abort', leave)
-      if (open && thread !== undefined) await ask({ kind: 'close', slot })
-      turns.give(slot)
+      clearTimeout(idle)
+      await release()
     }
   }
 

@@ -1,6 +1,7 @@
-import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads'
+import { receiveMessageOnPort, workerData } from 'node:worker_threads'
 import { connect } from './connection.ts'
 import type { Job } from './group.ts'
+import { ownPort } from './thread.ts'
 import { createWriter } from './writer.ts'
 
 export interface WriterThreadData {
@@ -10,50 +11,43 @@ export interface WriterThreadData {
 
 export type WriterMessage = { jobs: Job[] } | { reclaim: number } | 'close'
 
-const port = parentPort
-if (port === null) throw new Error('the writer runs in a thread of its own')
+/** Where `startThread` finds this file, before and after the build. */
+export const writerThread = import.meta.url
 
-const { file, groupLimit } = workerData as WriterThreadData
-const connection = connect(file, 'write')
+/** What the thread does. */
+export function serve(): void {
+  const port = ownPort()
+  const { file, groupLimit } = workerData as WriterThreadData
+  const connection = connect(file, 'write')
+  let state: 'open' | 'closing' | 'closed' = 'open'
 
-// What else has arrived while the last group was on its way to the disk joins the next one.
-let closing = false
-function arrived(): Job[] {
-  const jobs: Job[] = []
-  for (
-    let next = receiveMessageOnPort(port as NonNullable<typeof port>);
-    next;
-    next = receiveMessageOnPort(port as NonNullable<typeof port>)
-  ) {
-    jobs.push(...receive(next.message as WriterMessage))
-  }
-  return jobs
-}
-
-function receive(message: WriterMessage): Job[] {
-  if (message === 'close') {
-    closing = true
+  function receive(message: WriterMessage): Job[] {
+    if (message === 'close') state = 'closing'
+    else if ('jobs' in message) return message.jobs
+    else connection.handle.pragma(`incremental_vacuum(${message.reclaim})`)
     return []
   }
-  if ('reclaim' in message) {
-    connection.handle.pragma(`incremental_vacuum(${message.reclaim})`)
-    return []
+
+  // What else has arrived while the last group was on its way to the disk joins the next one.
+  function gather(): Job[] {
+    const jobs: Job[] = []
+    for (let next = receiveMessageOnPort(port); next; next = receiveMessageOnPort(port)) {
+      jobs.push(...receive(next.message as WriterMessage))
+    }
+    return jobs
   }
-  return message.jobs
+
+  const writer = createWriter(connection, (results) => port.postMessage(results), { groupLimit, gather })
+
+  port.on('message', async (message: WriterMessage) => {
+    const jobs = receive(message)
+    if (jobs.length > 0) writer.submit(jobs)
+    await writer.idle()
+    if (state !== 'closing') return
+    state = 'closed'
+    // The log is emptied into the file, so that a copy of the file alone is the whole record.
+    connection.handle.pragma('wal_checkpoint(TRUNCATE)')
+    connection.close()
+    port.close()
+  })
 }
-
-const writer = createWriter(connection, (results) => port.postMessage(results), {
-  groupLimit,
-  gather: arrived,
-})
-
-port.on('message', async (message: WriterMessage) => {
-  const jobs = receive(message)
-  if (jobs.length > 0) writer.submit(jobs)
-  if (!closing) return
-  await writer.idle()
-  // The log is emptied into the file, so that a copy of the file alone is the whole record.
-  connection.handle.pragma('wal_checkpoint(TRUNCATE)')
-  connection.close()
-  port.close()
-})
