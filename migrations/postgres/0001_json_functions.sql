@@ -54,6 +54,10 @@ BEGIN
   IF nearest = trunc(nearest) AND nearest >= -9223372036854775808 AND nearest < 9223372036854775808 THEN
     RETURN nearest::BIGINT;
   END IF;
+  -- Written as text, 1e23 would be 9.999999999999999e+22: the same double, but not what it is known as elsewhere.
+  IF abs(nearest) < 1e30 AND abs(nearest) > 1e18 AND nearest::NUMERIC::DOUBLE PRECISION = nearest THEN
+    RETURN nearest::NUMERIC;
+  END IF;
   RETURN nearest::TEXT::NUMERIC;
 END $$;
 

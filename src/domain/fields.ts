@@ -52,6 +52,7 @@ export const projectId = z
   .string()
   .max(256)
   .regex(/^[^/\s\0]+\/[^/\s\0]+$/, 'expected the form <entity>/<project>')
+  .refine((id) => id.isWellFormed(), 'expected text without lone surrogates')
   .meta({ description: 'The project, as <entity>/<project>. The first write makes it.', example: 'acme/qa' })
 
 export const callId = z

@@ -137,10 +137,13 @@ class Scan {
   #keep(at: number, first: number, holder: object, key: string | number, depth: number): number {
     this.#spaced = false
     const end = this.skip(at, depth)
-    // null says "not given" in every contract, so it stays what it is.
-    if (first !== 0x6e && Object.hasOwn(holder, key)) {
+    if (!Object.hasOwn(holder, key)) return end
+    const target = holder as Record<string | number, unknown>
+    if (first === 0x6e) {
+      // null says "not given" in every contract, so it stays null, also behind a value of a key that is given twice.
+      target[key] = null
+    } else {
       const slice = this.#text.slice(at, end)
-      const target = holder as Record<string | number, unknown>
       target[key] = new JsonText(this.#spaced ? compactJson(slice) : slice, target[key])
     }
     return end

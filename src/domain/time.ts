@@ -14,9 +14,10 @@ export function parseTime(text: string): number | undefined {
   const wall = new Date(
     Date.UTC(Number(year), Number(month) - 1, Number(day), Number(hour), Number(minute), Number(second)),
   )
-  // Date.UTC carries over what does not exist, such as 30 February or 24:00.
-  const given = [Number(month) - 1, Number(day), Number(hour), Number(minute), Number(second)]
+  // Date.UTC carries over what does not exist, such as 30 February or 24:00, and takes the year 26 for 1926.
+  const given = [Number(year), Number(month) - 1, Number(day), Number(hour), Number(minute), Number(second)]
   const carried = [
+    wall.getUTCFullYear(),
     wall.getUTCMonth(),
     wall.getUTCDate(),
     wall.getUTCHours(),

@@ -124,5 +124,12 @@ function messageOf(issue: z.core.$ZodIssue): string {
   const message = issue.message
     .replace(/^Invalid input: /, '')
     .replace(/^(Too big|Too small|Invalid option): /, '')
-  return message.includes('received') ? message : `${message}, received ${described(issue.input)}`
+    .replace(/^Invalid discriminator value\. Expected/, 'expected')
+  return message.includes('received') ? message : `${message}, received ${described(givenOf(issue))}`
+}
+
+/** The input of a union is its whole object, also when the place is the member that decides. */
+function givenOf(issue: z.core.$ZodIssue): unknown {
+  if (issue.code !== 'invalid_union' || issue.discriminator === undefined) return issue.input
+  return (issue.input as Record<string, unknown>)[issue.discriminator]
 }

@@ -12,6 +12,7 @@ import { join, type Sql, sql, trusted } from '../../src/storage/sql.ts'
 import {
   constantQueries,
   everyColumn,
+  everyContainer,
   everyPair,
   everyValue,
   fieldAt,
@@ -19,6 +20,7 @@ import {
   fieldQueries,
   outcome,
   path,
+  pathQueries,
   query,
   type Row,
   readerOf,
@@ -95,6 +97,8 @@ async function judge(table: readonly Row[], texts: readonly string[]): Promise<v
 test('every value is judged by every comparison in PostgreSQL as in memory', async () => {
   await fill(everyValue)
   for (const texts of constantQueries('data')) await judge(everyValue, texts)
+  await fill(everyContainer)
+  await judge(everyContainer, pathQueries())
   await fill(everyPair)
   await judge(everyPair, fieldQueries('data.a', 'data.b'))
   await fill(everyColumn)

@@ -60,7 +60,7 @@ function clientOf(app: App): Pick<TestApp, 'post' | 'get'> {
       },
       ...(body !== undefined && { payload: typeof body === 'string' ? body : JSON.stringify(body) }),
     })
-    const isJson = String(response.headers['content-type']).startsWith('application/json')
+    const isJson = /^application\/json(;|$)/.test(String(response.headers['content-type']))
     return {
       status: response.statusCode,
       headers: response.headers,

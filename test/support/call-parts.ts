@@ -1,5 +1,11 @@
 import { randomUUID } from 'node:crypto'
-import { type CallEnd, type CallPart, type CallRow, type CallStart, selectCalls } from '../../src/storage/calls.ts'
+import {
+  type CallEnd,
+  type CallPart,
+  type CallRow,
+  type CallStart,
+  selectCalls,
+} from '../../src/storage/calls.ts'
 import type { Database } from '../../src/storage/database.ts'
 import { sql, trusted } from '../../src/storage/sql.ts'
 
@@ -105,7 +111,14 @@ export async function visibleCalls(
 export function streamOfCalls(
   db: Database,
   project: string,
-  { limit = null, offset = 0, rows, signal = new AbortController().signal, now, totalStorageSize }: Question = {},
+  {
+    limit = null,
+    offset = 0,
+    rows,
+    signal = new AbortController().signal,
+    now,
+    totalStorageSize,
+  }: Question = {},
 ): AsyncIterable<CallRow[]> {
   const query = {
     projectId: project,

@@ -37,12 +37,12 @@ export function readerOf(row: Row): FieldReader {
   }
 }
 
-/** The sentence of a refusal is a result like any other. */
+/** A refusal is a result like any other; which of several mistakes it names is open. */
 export function outcome<T>(work: () => T): T | string {
   try {
     return work()
   } catch (error) {
-    if (error instanceof Refusal) return error.message
+    if (error instanceof Refusal) return error.code
     throw error
   }
 }
@@ -160,7 +160,7 @@ export const words = [
     '[1]',
     '{}',
   ],
-  ...['2026-01-02', '2026-01-02T03:04:05.123456Z'],
+  ...['2026-01-02', '2026-01-02T03:04:05.123456Z', 'constructor', '__proto__', '\\ud83d\udc00'],
 ]
 const word = fc.oneof(
   { arbitrary: fc.constantFrom(...words), weight: 8 },
@@ -396,6 +396,44 @@ function rowOf(data: string | null, rest: Partial<Row> = {}): Row {
 
 /** Every kind of value that a JSON column may hold, and one row where it holds none. */
 export const everyValue: readonly Row[] = [null, ...scalars, ...compound].map((json) => rowOf(json))
+
+/** Containers, and with `pathQueries` the segments that may or may not address something in them. */
+export const everyContainer: readonly Row[] = [
+  ...[
+    '[]',
+    '["zero","one",[2.0]]',
+    '{"0":"zero","1":{"0":"x"}}',
+    '[{"0":"x","-1":"y"},["z"]]',
+    '"text"',
+    '5',
+    'null',
+  ],
+  `{${[...keys, 'x?'].map((name) => `${written(name, false)}:${written(name, true)}`).join(',')}}`,
+  `{${keys.map((name) => `${written(name, true)}:${written(name, false)}`).join(',')}}`,
+  '["\\\\ud83d\\ude00",["\\\\ud83d\\\\ude00"],"\\\\\\ud83d\\ude00"]',
+  '{"\\ud83d\\ude00":"\\ud83d","a":"\\u0000","😀x":1}',
+].map((json) => rowOf(json))
+
+const segments = [...keys, '+1', '-0', '00', '1 ', '0x0', '1.0', '4294967296', '18446744073709551616']
+
+export function pathQueries(): string[] {
+  const paths = segments.flatMap((first) => [[first], [first, '0'], ['1', first], ['2', first]])
+  return paths.flatMap((path) => {
+    const read = `{"$getField":${JSON.stringify(fieldAt(path))}}`
+    const constants = [
+      '"zero"',
+      '"x"',
+      '"y"',
+      '"z"',
+      '2',
+      '"2"',
+      written(path[0] as string, false),
+      'null',
+      '"5"',
+    ]
+    return constants.map((constant) => `{"$expr":{"$eq":[${read},{"$literal":${constant}}]}}`)
+  })
+}
 
 /** All of them next to each other in one row. */
 export const everyPair: readonly Row[] = scalars.flatMap((a, index) =>

@@ -11,6 +11,7 @@ import { registerFunctions } from '../../src/storage/sqlite/functions.ts'
 import {
   constantQueries,
   everyColumn,
+  everyContainer,
   everyPair,
   everyValue,
   fieldAt,
@@ -18,6 +19,7 @@ import {
   fieldQueries,
   outcome,
   path,
+  pathQueries,
   query,
   type Row,
   readerOf,
@@ -54,6 +56,8 @@ function judge(table: readonly Row[], text: string): void {
 test('every value is judged by every comparison in SQLite as in memory', () => {
   fill(everyValue)
   for (const text of constantQueries('data').flat()) judge(everyValue, text)
+  fill(everyContainer)
+  for (const text of pathQueries()) judge(everyContainer, text)
   fill(everyPair)
   for (const text of fieldQueries('data.a', 'data.b')) judge(everyPair, text)
   fill(everyColumn)

@@ -3,7 +3,7 @@ import type { Comparator, ConversionTarget, Expression, Literal } from './expres
 import { isPresent, textOfJson, valueAt } from './json-value.ts'
 import { type ComparisonKind, comparisonKind, standingOf, timeOfLiteral } from './kinds.ts'
 import { compareNumbers, decimalText, type Exact, exact, parseNumber, parseWhole } from './numbers.ts'
-import { compareText, foldCase } from './text.ts'
+import { compareText, foldCase, parseBoolean } from './text.ts'
 
 /** A field of one row. Times are microseconds, `json` is the stored text of the column. */
 export type FieldValue =
@@ -153,16 +153,9 @@ function numberOf(value: Value): Exact | null {
   return text === null ? null : parseNumber(text)
 }
 
-const booleans = new Map([
-  ['true', true],
-  ['1', true],
-  ['false', false],
-  ['0', false],
-])
-
 function booleanOf(value: Value): boolean | null {
   if (value.kind === 'boolean') return value.value
-  return booleans.get(textOf(value) ?? '') ?? null
+  return parseBoolean(textOf(value) ?? '')
 }
 
 function timeOf(value: Value, place: string): number | null {

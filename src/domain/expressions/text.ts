@@ -15,3 +15,14 @@ export function foldCase(text: string): string {
 export function compareText(left: string, right: string): number {
   return Buffer.compare(Buffer.from(left), Buffer.from(right))
 }
+
+const booleans = new Map([
+  ['true', true],
+  ['1', true],
+  ['false', false],
+  ['0', false],
+])
+
+export function parseBoolean(text: string): boolean | null {
+  return booleans.get(text) ?? null
+}

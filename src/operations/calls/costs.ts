@@ -13,12 +13,12 @@ export function costsOf(
   prices: readonly Price[],
 ): Record<string, unknown> | undefined {
   if (typeof usage !== 'object' || usage === null) return undefined
-  const costs: Record<string, unknown> = {}
+  const costs: [model: string, cost: unknown][] = []
   for (const [model, used] of Object.entries(usage)) {
     const price = priceOf(prices, model, startedAt)
-    if (price && typeof used === 'object' && used !== null) costs[model] = costOf(used as Usage, price)
+    if (price && typeof used === 'object' && used !== null) costs.push([model, costOf(used as Usage, price)])
   }
-  return Object.keys(costs).length > 0 ? costs : undefined
+  return costs.length > 0 ? Object.fromEntries(costs) : undefined
 }
 
 export function priceOf(prices: readonly Price[], model: string, startedAt: number): Price | undefined {

@@ -1,46 +1,50 @@
+import { splitPath } from '../../domain/expressions/path.ts'
 import { refuse } from '../../domain/refusals.ts'
 import type { Dialect } from '../../storage/dialect.ts'
 import type { FieldReading, FieldResolver } from '../../storage/expressions.ts'
 import { type Sql, sql, trusted } from '../../storage/sql.ts'
 
-const texts: Record<string, string> = {
-  id: 'id',
-  project_id: 'project_id',
-  trace_id: 'trace_id',
-  parent_id: 'parent_id',
-  thread_id: 'thread_id',
-  turn_id: 'turn_id',
-  op_name: 'op_name',
-  exception: 'exception',
-  svc_user_id: 'user_id',
-  wb_user_id: 'user_id',
-  svc_run_id: 'run_id',
-  wb_run_id: 'run_id',
-}
-const times: Record<string, string> = {
-  started_at: 'started_at',
-  ended_at: 'ended_at',
-  expire_at: 'expire_at',
-}
-const numbers: Record<string, string> = {
-  svc_run_step: 'run_step',
-  wb_run_step: 'run_step',
-  svc_run_step_end: 'run_step_end',
-  wb_run_step_end: 'run_step_end',
-  storage_size_bytes: '(start_bytes + end_bytes)',
-}
+const text = (column: string): FieldReading => ({ kind: 'text', sql: trusted(column) })
+const time = (column: string): FieldReading => ({ kind: 'time', sql: trusted(column) })
+const number = (column: string): FieldReading => ({ kind: 'number', sql: trusted(column) })
+
+const columns = new Map([
+  ['id', text('id')],
+  ['project_id', text('project_id')],
+  ['trace_id', text('trace_id')],
+  ['parent_id', text('parent_id')],
+  ['thread_id', text('thread_id')],
+  ['turn_id', text('turn_id')],
+  ['op_name', text('op_name')],
+  ['display_name', text("nullif(display_name, '')")],
+  ['exception', text('exception')],
+  ['svc_user_id', text('user_id')],
+  ['wb_user_id', text('user_id')],
+  ['svc_run_id', text('run_id')],
+  ['wb_run_id', text('run_id')],
+  ['started_at', time('started_at')],
+  ['ended_at', time('ended_at')],
+  ['expire_at', time('expire_at')],
+  ['svc_run_step', number('run_step')],
+  ['wb_run_step', number('run_step')],
+  ['svc_run_step_end', number('run_step_end')],
+  ['wb_run_step_end', number('run_step_end')],
+  ['storage_size_bytes', number('(start_bytes + end_bytes)')],
+])
+
 const documents = ['inputs', 'output', 'attributes', 'summary']
 
-export const accepted =
+const accepted =
   'id, trace_id, parent_id, thread_id, turn_id, op_name, display_name, started_at, ended_at, expire_at, exception, svc_user_id, svc_run_id, svc_run_step, svc_run_step_end, storage_size_bytes, inputs.…, output.…, attributes.…, summary.…, summary.weave.status, summary.weave.latency_ms, summary.weave.trace_name'
 
-/** What the fields of a calls query read: columns, values inside the JSON, and what follows from a call itself. */
-export function callFields(dialect: Dialect, splitPath: (field: string) => string[]): FieldResolver {
+/**
+ * What the fields of a calls query read: columns, values inside the JSON, and what follows from a call itself. `place` is
+ * how a refusal names where the field was given.
+ */
+export function callFields(dialect: Dialect, place: 'query' | 'sort_by'): FieldResolver {
   return (field) => {
-    if (texts[field]) return { kind: 'text', sql: trusted(texts[field]) }
-    if (times[field]) return { kind: 'time', sql: trusted(times[field]) }
-    if (numbers[field]) return { kind: 'number', sql: trusted(numbers[field]) }
-    if (field === 'display_name') return { kind: 'text', sql: trusted("nullif(display_name, '')") }
+    const column = columns.get(field)
+    if (column) return column
     const [document = '', ...path] = splitPath(field)
     if (document === 'summary' && path[0] === 'weave') {
       const derived = derivedReading(path.slice(1).join('.'), dialect)
@@ -48,7 +52,7 @@ export function callFields(dialect: Dialect, splitPath: (field: string) => strin
     } else if (documents.includes(document)) {
       return { kind: 'json', column: trusted(document), path }
     }
-    throw refuse('unknown_field', { field: 'query', given: JSON.stringify(field), accepted })
+    throw refuse('unknown_field', { field: place, given: JSON.stringify(field), accepted })
   }
 }
 
@@ -62,8 +66,8 @@ function derivedReading(name: string, dialect: Dialect): FieldReading | undefine
 /** The same rule as the record shows, in SQL. */
 function status(dialect: Dialect): Sql {
   const errors = dialect.json(trusted('summary'), ['status_counts', 'error']).number
-  return sql`(CASE WHEN exception <> '' THEN 'error' WHEN ended_at IS NULL THEN 'running'
-    WHEN ${errors} > 0 THEN 'descendant_error' ELSE 'success' END)`
+  return dialect.ordered(sql`(CASE WHEN exception <> '' THEN 'error' WHEN ended_at IS NULL THEN 'running'
+    WHEN ${errors} > 0 THEN 'descendant_error' ELSE 'success' END)`)
 }
 
 function traceName(dialect: Dialect): Sql {

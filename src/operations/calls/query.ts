@@ -1,6 +1,5 @@
 import { type Caller, reach } from '../../domain/callers.ts'
 import { parseExpressionText } from '../../domain/expressions/parse.ts'
-import { splitPath } from '../../domain/expressions/path.ts'
 import { writeJson } from '../../domain/json-text.ts'
 import { refuse } from '../../domain/refusals.ts'
 import { now } from '../../domain/time.ts'
@@ -82,14 +81,14 @@ function conditionsOf(db: Reader, { filter, query }: Pick<QueryStatsBody, 'filte
   const conditions = filter ? filterConditions(filter, db.dialect) : []
   if (query)
     conditions.push(
-      compileCondition(parseExpressionText(query.text), callFields(db.dialect, splitPath), db.dialect),
+      compileCondition(parseExpressionText(query.text), callFields(db.dialect, 'query'), db.dialect),
     )
   return conditions
 }
 
 /** Oldest first unless asked otherwise; the id decides between equals, so that pages fit together. */
 function orderOf(db: Reader, sortBy: NonNullable<StreamQueryBody['sort_by']>): Sql[] {
-  const fields = callFields(db.dialect, splitPath)
+  const fields = callFields(db.dialect, 'sort_by')
   const order = sortBy.flatMap(({ field, direction }) => compileOrder(fields(field), direction, db.dialect))
   if (sortBy.length === 0) order.push(trusted('started_at ASC'))
   const last = sortBy.at(-1)

@@ -38,10 +38,11 @@ export async function queryPrices(db: Database, caller: Caller, body: QueryBody)
   reach(caller, body.project_id)
   const names = fieldsGiven(body.fields)
   const conditions = body.query
-    ? [compileCondition(parseExpressionText(body.query.text), priceField, db.dialect)]
+    ? [compileCondition(parseExpressionText(body.query.text), priceFields('query'), db.dialect)]
     : []
+  const sortField = priceFields('sort_by')
   const order = (body.sort_by ?? []).flatMap(({ field, direction }) =>
-    compileOrder(priceField(field), direction, db.dialect),
+    compileOrder(sortField(field), direction, db.dialect),
   )
   const prices = await findPrices(db, {
     projectId: body.project_id,
@@ -110,11 +111,14 @@ const constant: Record<string, (price: Price) => string> = {
 }
 const accepted = [...texts, ...numbers, ...times].join(', ')
 
-const priceField: FieldResolver = (field) => {
-  if (texts.includes(field)) return { kind: 'text', sql: trusted(field) }
-  if (numbers.includes(field)) return { kind: 'number', sql: trusted(field) }
-  if (times.includes(field)) return { kind: 'time', sql: trusted(field) }
-  throw refuse('unknown_field', { field: 'query', given: JSON.stringify(field), accepted })
+/** `place` is how a refusal names where the field was given. */
+function priceFields(place: string): FieldResolver {
+  return (field) => {
+    if (texts.includes(field)) return { kind: 'text', sql: trusted(field) }
+    if (numbers.includes(field)) return { kind: 'number', sql: trusted(field) }
+    if (times.includes(field)) return { kind: 'time', sql: trusted(field) }
+    throw refuse('unknown_field', { field: place, given: JSON.stringify(field), accepted })
+  }
 }
 
 function fieldsGiven(fields: QueryBody['fields']): string[] {

@@ -73,10 +73,17 @@ export async function openSqlite(options: SqliteOptions): Promise<Database> {
     if (jobs.length > 0) writes.submit(jobs)
   }
 
+  function stillOpen(): Connection {
+    if (closing) throw refuse('stopping')
+    return reads
+  }
+
+  const longRead = longReads ? longReads.stream : streamHere(reads)
+
   const database: Database = {
     dialect: sqliteDialect,
-    all: async (query) => reads.all(query),
-    get: async (query) => reads.get(query),
+    all: async (query) => stillOpen().all(query),
+    get: async (query) => stillOpen().get(query),
     write<Name extends keyof Commands>(name: Name, input: Parameters<Commands[Name]>[1]) {
       type Output = Awaited<ReturnType<Commands[Name]>>
       if (closing) return Promise.reject(refuse('stopping'))
@@ -95,9 +102,12 @@ export async function openSqlite(options: SqliteOptions): Promise<Database> {
         gathered.push({ id, name, input })
       })
     },
-    stream: longReads ? longReads.stream : streamHere(reads),
+    async *stream<T>(...[query, options]: Parameters<Database['stream']>) {
+      stillOpen()
+      yield* longRead<T>(query, options)
+    },
     async probe() {
-      reads.get(sql`SELECT id FROM heddle_probe`)
+      stillOpen().get(sql`SELECT id FROM heddle_probe`)
       await database.write('probe', { at: Date.now() * 1000 })
     },
     async reclaim() {
@@ -167,8 +177,9 @@ function writeInThread(
   // Whether the running group reached the disk is not known.
   const fail = (cause: unknown): void => {
     failure = storageFailure('write_unconfirmed', cause)
-    for (const one of pending.values()) one.reject(failure)
+    const failed = [...pending.values()]
     pending.clear()
+    for (const one of failed) one.reject(failure)
   }
   thread.on('error', fail)
   thread.on('exit', () => fail(new Error('the writer thread has ended')))

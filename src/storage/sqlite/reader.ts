@@ -28,6 +28,7 @@ export function createLongReader(file: string, limitMs: number): LongReader {
   const turns = createTurns(seats, line)
   const expecting = new Map<number, { resolve(answer: ReaderAnswer): void; reject(error: Error): void }>()
   let thread: Worker | undefined
+  let closed = false
 
   function fail(error: Error): void {
     thread = undefined
@@ -53,6 +54,7 @@ export function createLongReader(file: string, limitMs: number): LongReader {
   }
 
   function ask(message: ReaderMessage & { slot: number }): Promise<ReaderAnswer> {
+    if (closed) return Promise.reject(refuse('stopping'))
     return new Promise((resolve, reject) => {
       expecting.set(message.slot, { resolve, reject })
       const reader = running()
@@ -104,6 +106,7 @@ export function createLongReader(file: string, limitMs: number): LongReader {
   return {
     stream,
     async close() {
+      closed = true
       const ending = thread
       if (ending === undefined) return
       thread = undefined
@@ -112,7 +115,7 @@ export function createLongReader(file: string, limitMs: number): LongReader {
       ending.ref()
       ending.postMessage({ kind: 'end' } satisfies ReaderMessage)
       await ended
-      for (const one of expecting.values()) one.reject(new Error('the record is closed'))
+      for (const one of expecting.values()) one.reject(refuse('stopping'))
       expecting.clear()
     },
   }

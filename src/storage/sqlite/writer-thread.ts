@@ -24,8 +24,16 @@ export function serve(): void {
   function receive(message: WriterMessage): Job[] {
     if (message === 'close') state = 'closing'
     else if ('jobs' in message) return message.jobs
-    else connection.handle.pragma(`incremental_vacuum(${message.reclaim})`)
+    else reclaim(message.reclaim)
     return []
+  }
+
+  function reclaim(pages: number): void {
+    try {
+      connection.handle.pragma(`incremental_vacuum(${pages})`)
+    } catch {
+      // Locked or full: nobody waits for this, and the next sweep tries again.
+    }
   }
 
   // What else has arrived while the last group was on its way to the disk joins the next one.

@@ -18,12 +18,12 @@ test('call/upsert_batch: refusals in order', async (t) => {
     status: 422,
     body: {
       reason:
-        'The body does not fit the schema: batch.1.mode: Invalid discriminator value. Expected \'start\' | \'end\', received "stop".',
+        'The body does not fit the schema: batch.1.mode: expected \'start\' | \'end\', received "stop".',
       code: 'invalid_request',
       detail: [
         {
           loc: ['body', 'batch', 1, 'mode'],
-          msg: 'Invalid discriminator value. Expected \'start\' | \'end\', received "stop"',
+          msg: 'expected \'start\' | \'end\', received "stop"',
           type: 'invalid_union',
         },
       ],

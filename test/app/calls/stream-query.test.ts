@@ -1,0 +1,235 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { linesOf, recordsOf, whole } from '../../support/answers.ts'
+import { keys, openApp } from '../../support/app.ts'
+import { completeOf, endedRecord, project, startOf } from '../../support/calls.ts'
+import { assertCommonRefusals } from '../../support/common-refusals.ts'
+import { storeCalls } from '../../support/stored-calls.ts'
+
+const fields =
+  'id, trace_id, parent_id, thread_id, turn_id, op_name, display_name, started_at, ended_at, expire_at, exception, svc_user_id, svc_run_id, svc_run_step, svc_run_step_end, storage_size_bytes, inputs.…, output.…, attributes.…, summary.…, summary.weave.status, summary.weave.latency_ms, summary.weave.trace_name'
+const columns =
+  'id, project_id, op_name, display_name, trace_id, parent_id, thread_id, turn_id, started_at, ended_at, exception, attributes, inputs, output, summary, svc_user_id, wb_user_id, svc_run_id, wb_run_id, svc_run_step, wb_run_step, svc_run_step_end, wb_run_step_end, expire_at, deleted_at, storage_size_bytes, total_storage_size_bytes'
+
+test('calls/stream_query: refusals in order', async (t) => {
+  await assertCommonRefusals(t, '/calls/stream_query', { project_id: project })
+  const { post } = await openApp(t)
+  for (const [body, status, answer] of [
+    [
+      { limit: -1 },
+      422,
+      {
+        reason: 'The body does not fit the schema: limit: expected number to be >=0, received -1.',
+        code: 'invalid_request',
+        detail: [
+          { loc: ['body', 'limit'], msg: 'expected number to be >=0, received -1', type: 'too_small' },
+        ],
+      },
+    ],
+    [
+      { project_id: 'globex/qa' },
+      403,
+      {
+        reason: 'Your key does not reach the entity of project_id: "globex/qa".',
+        code: 'entity_forbidden',
+      },
+    ],
+    [
+      { include_feedback: true },
+      400,
+      {
+        reason: 'include_feedback: true; accepted: false: this version keeps no feedback.',
+        code: 'invalid_value',
+      },
+    ],
+    [
+      { expand_columns: ['inputs.a', 'output'] },
+      400,
+      {
+        reason: 'expand_columns: 2 columns; accepted: none: this version keeps no objects.',
+        code: 'invalid_value',
+      },
+    ],
+    [
+      { filter: { call_ids: Array(1001).fill('a') } },
+      400,
+      { reason: 'filter.call_ids: 1001 entries; accepted: at most 1000.', code: 'invalid_value' },
+    ],
+    [
+      { columns: ['id', 'colour'] },
+      422,
+      {
+        reason: `columns: there is no field "colour"; accepted: ${columns}.`,
+        code: 'unknown_field',
+      },
+    ],
+    [
+      { sort_by: [{ field: 'colour', direction: 'asc' }] },
+      422,
+      { reason: `sort_by: there is no field "colour"; accepted: ${fields}.`, code: 'unknown_field' },
+    ],
+    [
+      { query: { $expr: { $eq: [{ $getField: 'summary.weave.costs' }, { $literal: 1 }] } } },
+      422,
+      {
+        reason: `query: there is no field "summary.weave.costs"; accepted: ${fields}.`,
+        code: 'unknown_field',
+      },
+    ],
+    [
+      { query: {} },
+      422,
+      { reason: 'query: is an empty object; accepted: {"$expr": …}.', code: 'invalid_expression' },
+    ],
+  ] as [object, number, object][]) {
+    assert.deepEqual(whole(await post('/calls/stream_query', { project_id: project, ...body })), {
+      status,
+      body: answer,
+    })
+  }
+})
+
+test('calls/stream_query: each call is one line of JSON', async (t) => {
+  const { post } = await openApp(t)
+  const calls = await storeCalls(post, {
+    one: { inputs: { text: 'two\nlines\u2028 \u2029' } },
+    two: { running: true },
+  })
+  const answer = await calls.query()
+  assert.equal(answer.status, 200)
+  assert.equal(answer.headers['content-type'], 'application/jsonl')
+  assert.equal(linesOf(answer).length, 2)
+  for (const [index, name] of ['one', 'two'].entries()) {
+    const read = await post('/call/read', { project_id: project, id: calls.id(name) })
+    assert.deepEqual(recordsOf(answer)[index], read.json.call)
+  }
+})
+
+test('calls/stream_query: nothing found is an empty answer', async (t) => {
+  const { post } = await openApp(t)
+  for (const project_id of [project, 'acme/never-written']) {
+    const answer = await post('/calls/stream_query', { project_id })
+    assert.deepEqual(whole(answer), { status: 200, body: '' })
+    assert.equal(answer.headers['content-type'], 'application/jsonl')
+  }
+})
+
+test('calls/stream_query: only what can be seen is found', async (t) => {
+  const { post } = await openApp(t)
+  const calls = await storeCalls(post, {
+    seen: {},
+    deleted: {},
+    expired: { expire_at: '2026-01-03T00:00:00Z' },
+  })
+  await post('/calls/delete', { project_id: project, call_ids: [calls.id('deleted')] })
+  await post('/call/end', {
+    end: { project_id: project, id: startOf().id, ended_at: '2026-01-02', summary: {} },
+  })
+  await post('/call/start', { start: startOf({ project_id: 'acme/other' }) })
+  await post('/call/start', { start: startOf({ project_id: 'globex/qa' }) }, keys.bob)
+  assert.deepEqual(await calls.found(), ['seen'])
+})
+
+test('calls/stream_query: pages fit together', async (t) => {
+  const { post } = await openApp(t)
+  const names = ['a', 'b', 'c', 'd', 'e']
+  const calls = await storeCalls(post, Object.fromEntries(names.map((name) => [name, {}])))
+  for (const [page, expected] of [
+    [{}, names],
+    [{ limit: null, offset: null }, names],
+    [{ limit: 0 }, names],
+    [{ limit: 2 }, ['a', 'b']],
+    [{ limit: 2, offset: 2 }, ['c', 'd']],
+    [{ limit: 2, offset: 4 }, ['e']],
+    [{ limit: 2, offset: 5 }, []],
+    [{ limit: 0, offset: 3 }, ['d', 'e']],
+    [{ offset: 3 }, ['d', 'e']],
+    [{ limit: 9007199254740991 }, names],
+    [{ offset: 9007199254740991 }, []],
+  ] as const) {
+    assert.deepEqual(await calls.found(page), expected, JSON.stringify(page))
+  }
+})
+
+test('calls/stream_query: more calls than one fetch from the record', async (t) => {
+  const { post } = await openApp(t)
+  const batch = Array.from({ length: 450 }, (_, n) => completeOf({ inputs: { n } }))
+  await post('/v2/acme/qa/calls/complete', { batch })
+  const sort_by = [{ field: 'inputs.n', direction: 'desc' }]
+  assert.deepEqual(
+    recordsOf(await post('/calls/stream_query', { project_id: project, sort_by })),
+    batch.map(({ id }, n) => endedRecord(id, { inputs: { n } })).reverse(),
+  )
+})
+
+test('calls/stream_query: columns leave the large fields out that are not named', async (t) => {
+  const { post } = await openApp(t)
+  const large = { attributes: { a: 1 }, inputs: { b: 2 }, output: [3], summary: { c: 4 } }
+  const calls = await storeCalls(post, { one: { ...large, thread_id: 'thread' } })
+  const weave = { status: 'success', latency_ms: 1000, trace_name: 'answer' }
+  const record = endedRecord(calls.id('one'), {
+    thread_id: 'thread',
+    started_at: '2026-01-02T03:00:00Z',
+    ended_at: '2026-01-02T03:00:01Z',
+  })
+  const none = { attributes: {}, inputs: {}, output: null, summary: { weave } }
+  const all = { ...large, summary: { c: 4, weave } }
+  for (const [columns, shown] of [
+    [null, all],
+    [[], all],
+    [['id'], none],
+    [['inputs'], { ...none, inputs: { b: 2 } }],
+    [['inputs.b', 'thread_id'], { ...none, inputs: { b: 2 } }],
+    [['output', 'summary.c', 'attributes.a.x', 'wb_run_id'], { ...all, inputs: {} }],
+  ] as [string[] | null, object][]) {
+    assert.deepEqual(recordsOf(await calls.query({ columns })), [{ ...record, ...shown }])
+  }
+})
+
+test('calls/stream_query: include flags add what they name', async (t) => {
+  const { post } = await openApp(t)
+  const prices = { m: { prompt_token_cost: 0.5, completion_token_cost: 1, effective_date: '2026-01-01' } }
+  await post('/cost/create', { project_id: project, costs: prices })
+  const calls = await storeCalls(post, { root: { summary: { usage: { m: { prompt_tokens: 4 } } } } })
+  const root = calls.id('root')
+  await post('/call/start', { start: startOf({ trace_id: root, parent_id: root }) })
+  const shown = async (flags: object) =>
+    recordsOf(await calls.query({ filter: { call_ids: [root] }, ...flags }))[0] as ReturnType<
+      typeof endedRecord
+    > & { svc_username?: string }
+
+  const plain = await shown({})
+  for (const flag of [false, null]) {
+    const flags = Object.fromEntries(
+      'costs feedback storage_size total_storage_size usernames'
+        .split(' ')
+        .map((name) => [`include_${name}`, flag]),
+    )
+    assert.deepEqual(await shown(flags), plain)
+  }
+  const size = (await shown({ include_storage_size: true })).storage_size_bytes as unknown as number
+  assert.ok(size > 0)
+  assert.deepEqual(await shown({ include_storage_size: true }), { ...plain, storage_size_bytes: size })
+  const childSize = Buffer.byteLength('{}{"question":"capital of Chad"}')
+  assert.deepEqual(await shown({ include_total_storage_size: true }), {
+    ...plain,
+    total_storage_size_bytes: size + childSize,
+  })
+  assert.deepEqual(await shown({ include_usernames: true }), { ...plain, svc_username: 'alice' })
+  const { costs } = (await shown({ include_costs: true })).summary.weave as unknown as {
+    costs: Record<string, Record<string, unknown>>
+  }
+  assert.deepEqual(Object.keys(costs), ['m'])
+  assert.equal(costs.m?.prompt_tokens_total_cost, 2)
+})
+
+test('calls/stream_query: without the summary column there are no costs to show', async (t) => {
+  const { post } = await openApp(t)
+  const prices = { m: { prompt_token_cost: 0.5, completion_token_cost: 1 } }
+  await post('/cost/create', { project_id: project, costs: prices })
+  const calls = await storeCalls(post, { root: { summary: { usage: { m: { prompt_tokens: 4 } } } } })
+  const [record] = recordsOf(await calls.query({ columns: ['id'], include_costs: true }))
+  assert.deepEqual(record?.summary, {
+    weave: { status: 'success', latency_ms: 1000, trace_name: 'answer' },
+  })
+})

@@ -1,0 +1,269 @@
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import { hashKey } from '../../src/domain/keys.ts'
+import { whole } from '../support/answers.ts'
+import { basic, keys, openApp } from '../support/app.ts'
+import { completeOf, project } from '../support/calls.ts'
+import { addressOf, openAppWithRoutes, type Route } from '../support/routes.ts'
+import { sampleBodyOf } from '../support/sample-bodies.ts'
+
+const challenges = ['Basic realm="heddle", charset="UTF-8"', 'Bearer realm="heddle"']
+
+const refusals = {
+  not_authenticated:
+    'This server needs credentials: Basic with user name "api" and a key as password, or Bearer with a key.',
+  wrong_credentials:
+    'These credentials are not accepted: the user name and the key do not belong together, or the key is unknown or revoked.',
+  malformed_credentials:
+    'The Authorization header cannot be read: after Basic comes the base64 of name:key.',
+}
+
+const revoked = 'revoked-secret-key'
+const base64 = (text: string) => Buffer.from(text).toString('base64')
+
+const refused: [authorization: string | undefined, code: keyof typeof refusals][] = [
+  [undefined, 'not_authenticated'],
+  ['', 'not_authenticated'],
+  [keys.alice, 'not_authenticated'],
+  [base64(`api:${keys.alice}`), 'not_authenticated'],
+  [`Digest username="alice", response="${keys.alice}"`, 'not_authenticated'],
+  [`Bearer\t${keys.alice}`, 'not_authenticated'],
+  ['Basic', 'malformed_credentials'],
+  ['Basic ', 'malformed_credentials'],
+  ['Basic !!!', 'malformed_credentials'],
+  [`Basic api:${keys.alice}`, 'malformed_credentials'],
+  [`Basic ${base64('no colon')}`, 'malformed_credentials'],
+  [`Basic ${base64(`api:${keys.alice}`)} x`, 'malformed_credentials'],
+  [basic(`${keys.alice}\n`), 'malformed_credentials'],
+  [basic(''), 'wrong_credentials'],
+  [basic('wrong-secret-key'), 'wrong_credentials'],
+  [basic(`${keys.alice} `), 'wrong_credentials'],
+  [basic(keys.alice, ''), 'wrong_credentials'],
+  [basic(keys.alice, 'bob'), 'wrong_credentials'],
+  [basic(keys.alice, 'Alice'), 'wrong_credentials'],
+  [basic(keys.alice, 'API'), 'wrong_credentials'],
+  [basic(hashKey(keys.alice)), 'wrong_credentials'],
+  [basic(revoked), 'wrong_credentials'],
+  [basic(revoked, 'carol'), 'wrong_credentials'],
+  ['Bearer', 'wrong_credentials'],
+  ['Bearer ', 'wrong_credentials'],
+  ['Bearer wrong-secret-key', 'wrong_credentials'],
+  [`Bearer ${keys.alice} x`, 'wrong_credentials'],
+  [`Bearer api:${keys.alice}`, 'wrong_credentials'],
+  [`Bearer ${base64(`api:${keys.alice}`)}`, 'wrong_credentials'],
+  [`Bearer ${hashKey(keys.alice)}`, 'wrong_credentials'],
+  [`Bearer ${revoked}`, 'wrong_credentials'],
+]
+
+const accepted = [
+  basic(keys.alice),
+  basic(keys.alice, 'alice'),
+  basic(keys.alice).replace('Basic', 'basic'),
+  `Bearer ${keys.alice}`,
+  `bearer ${keys.alice}`,
+]
+
+/** The app with a user in the record whose first key is revoked. */
+async function openWithRevokedKey(t: Pick<TestContext, 'after'>) {
+  const opened = await openAppWithRoutes(t)
+  const user = { name: 'carol', role: 'admin' as const, entities: ['*'], created_at: 1 }
+  await opened.database.write('addUser', { user, key: { id: 'k1', hash: hashKey(revoked) } })
+  await opened.database.write('revokeKey', { id: 'k1', now: 2 })
+  return opened
+}
+
+/** What no route is declared for has to be asked for, too. */
+const nowhere: Route[] = [
+  ['GET', '/'],
+  ['GET', '/nothing'],
+  ['POST', '/call/start/'],
+  ['OPTIONS', '/call/start'],
+  ['GET', '/docs/static/nothing.js'],
+  ['GET', '/health/x'],
+  ['GET', '//health'],
+  ['GET', '/HEALTH'],
+].map(([method = '', url = '']) => ({ method, url, isPublic: false, takesBody: false, isHidden: true }))
+
+const methodOf = ({ method }: Route) => method as 'GET'
+
+test('P5: the routes that answer without credentials are GET and HEAD of /health and /ready', async (t) => {
+  const { app, routes } = await openAppWithRoutes(t)
+  const open = []
+  for (const route of routes) {
+    const { statusCode } = await app.inject({ method: methodOf(route), url: addressOf(route) })
+    if (statusCode !== 401) open.push(`${route.method} ${route.url} ${statusCode}`)
+  }
+  assert.deepEqual(open, ['GET /health 200', 'HEAD /health 200', 'GET /ready 200', 'HEAD /ready 200'])
+  assert.deepEqual(
+    routes.filter(({ isPublic }) => isPublic).map(({ method, url }) => `${method} ${url} 200`),
+    open,
+  )
+})
+
+test('P5: the walk sees every route', async (t) => {
+  const { app, routes } = await openAppWithRoutes(t)
+  const declared = new Set(routes.map(({ url }) => url))
+  for (const url of ['/health', '/metrics', '/call/start', '/openapi.json', '/docs', '/docs/static/*']) {
+    assert.ok(declared.has(url), url)
+  }
+  for (const { method, url } of routes) assert.ok(app.hasRoute({ method: method as 'GET', url }))
+  for (const method of ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE']) {
+    assert.ok(
+      routes.some((route) => route.method === method && route.url === '/call/start'),
+      method,
+    )
+  }
+})
+
+for (const [authorization, code] of refused) {
+  test(`P5: ${JSON.stringify(authorization) ?? 'no Authorization'} opens no route`, async (t) => {
+    const { app, routes } = await openWithRevokedKey(t)
+    for (const route of [...routes, ...nowhere]) {
+      if (route.isPublic) continue
+      const answer = await app.inject({
+        method: methodOf(route),
+        url: addressOf(route),
+        headers: authorization === undefined ? {} : { authorization },
+      })
+      const place = `${route.method} ${route.url}`
+      assert.equal(answer.statusCode, 401, place)
+      assert.deepEqual(answer.headers['www-authenticate'], challenges, place)
+      assert.match(String(answer.headers['x-request-id']), /^[\w-]{36}$/, place)
+      if (route.method === 'HEAD') assert.equal(answer.body, '', place)
+      else assert.deepEqual(answer.json(), { reason: refusals[code], code }, place)
+    }
+  })
+}
+
+for (const authorization of accepted) {
+  test(`P5: ${authorization.split(' ', 1)} with a key is known everywhere`, async (t) => {
+    const { app, routes } = await openAppWithRoutes(t)
+    for (const route of [...routes, ...nowhere]) {
+      const { statusCode } = await app.inject({
+        method: methodOf(route),
+        url: addressOf(route),
+        headers: { authorization },
+      })
+      assert.notEqual(statusCode, 401, `${route.method} ${route.url}`)
+      assert.ok(statusCode < 500, `${route.method} ${route.url} ${statusCode}`)
+    }
+  })
+}
+
+test('P5: a body without credentials is not looked at', async (t) => {
+  const { app } = await openApp(t, { settings: { HEDDLE_BODY_LIMIT: '1024' } })
+  for (const payload of ['not JSON', 'x'.repeat(5000)]) {
+    const answer = await app.inject({
+      method: 'POST',
+      url: '/call/start',
+      headers: { 'content-type': 'application/json' },
+      payload,
+    })
+    assert.equal(answer.statusCode, 401)
+  }
+})
+
+test('P5: a key works from when it is added until it is revoked', async (t) => {
+  const { get, database } = await openApp(t)
+  const [first, second] = ['first-secret-key', 'second-secret-key']
+  const statuses = async () => [
+    (await get('/openapi.json', first)).status,
+    (await get('/openapi.json', second)).status,
+  ]
+  assert.deepEqual(await statuses(), [401, 401])
+  const user = { name: 'dave', role: 'member' as const, entities: ['acme'], created_at: 1 }
+  await database.write('addUser', { user, key: { id: 'k1', hash: hashKey(first) } })
+  assert.deepEqual(await statuses(), [200, 401])
+  await database.write('addKey', { id: 'k2', hash: hashKey(second), user: 'dave', now: 1 })
+  assert.deepEqual(await statuses(), [200, 200])
+  await database.write('revokeKey', { id: 'k1', now: 1 })
+  assert.deepEqual(await statuses(), [401, 200])
+  await database.write('removeUser', { name: 'dave' })
+  assert.deepEqual(await statuses(), [401, 401])
+})
+
+test('P5: metrics are for admins', async (t) => {
+  const { get } = await openApp(t)
+  assert.deepEqual(whole(await get('/metrics')), {
+    status: 403,
+    body: { reason: 'This needs the role admin; your role is member.', code: 'role_forbidden' },
+  })
+  assert.equal((await get('/metrics', keys.root)).status, 200)
+})
+
+test('P6: another tenant gets the same 403 whether the project exists or not', async (t) => {
+  const { post, routes } = await openAppWithRoutes(t)
+  const ask = async (name: string) => {
+    const answers = new Map<string, unknown>()
+    for (const { url, takesBody } of routes) {
+      if (!takesBody) continue
+      const answer = await post(addressOf({ url }, ['globex', name]), sampleBodyOf(url, `globex/${name}`))
+      const { 'x-request-id': _, date: __, ...headers } = answer.headers
+      answers.set(url, { status: answer.status, headers, text: answer.text })
+    }
+    return answers
+  }
+  const before = await ask('secret')
+  assert.ok(before.size > 0)
+  for (const [url, answer] of before) {
+    const { status, text } = answer as { status: number; text: string }
+    assert.equal(status, 403, `${url} ${text}`)
+    assert.match(
+      text,
+      /^\{"reason":"Your key does not reach the entity of [\w.]+: \\"globex\/secret\\"\.","code":"entity_forbidden"\}$/,
+    )
+  }
+  const call = completeOf({ project_id: 'globex/secret' })
+  const written = await post('/v2/globex/secret/calls/complete', { batch: [call] }, keys.bob)
+  assert.equal(written.status, 200)
+  assert.deepEqual(await ask('secret'), before)
+})
+
+test('P6: a call of another tenant is not found in a project of one’s own', async (t) => {
+  const { post } = await openApp(t)
+  const call = completeOf({ project_id: 'globex/qa' })
+  await post('/v2/globex/qa/calls/complete', { batch: [call] }, keys.bob)
+  const unknown = completeOf()
+  const answers = []
+  for (const { id } of [call, unknown]) {
+    const read = await post('/call/read', { project_id: project, id })
+    assert.equal(read.status, 404)
+    answers.push(read.text.replaceAll(id, 'ID'))
+    const filter = { call_ids: [id], trace_ids: [id] }
+    assert.equal((await post('/calls/stream_query', { project_id: project, filter })).text, '')
+    assert.equal((await post('/calls/query_stats', { project_id: project, filter })).json.count, 0)
+    answers.push((await post('/calls/delete', { project_id: project, call_ids: [id] })).text)
+  }
+  assert.deepEqual(answers.slice(2), answers.slice(0, 2))
+})
+
+test('P6: an entity is reached whole or not at all', async (t) => {
+  const { post } = await openApp(t)
+  for (const [project_id, status] of [
+    ['acme/anything', 404],
+    ['acm/qa', 403],
+    ['acmee/qa', 403],
+    ['ACME/qa', 403],
+    ['*/qa', 403],
+    ['globex/acme', 403],
+  ] as const) {
+    const { id } = completeOf()
+    assert.equal((await post('/call/read', { project_id, id })).status, status, project_id)
+    assert.equal((await post('/call/read', { project_id, id }, keys.root)).status, 404)
+  }
+})
+
+test('P6: a caller reaches every entity that was granted and no other', async (t) => {
+  const HEDDLE_USERS = 'eve:eve-secret-key:acme+globex,frank:frank-secret-key:globex'
+  const { post } = await openApp(t, { settings: { HEDDLE_USERS } })
+  const statuses = async (key: string) => {
+    const found = []
+    for (const entity of ['acme', 'globex', 'other']) {
+      const body = { project_id: `${entity}/qa`, id: completeOf().id }
+      found.push((await post('/call/read', body, key)).status)
+    }
+    return found
+  }
+  assert.deepEqual(await statuses('eve-secret-key'), [404, 404, 403])
+  assert.deepEqual(await statuses('frank-secret-key'), [403, 404, 403])
+})

@@ -1,0 +1,131 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { refuse } from '../../src/domain/refusals.ts'
+import { openSqlite } from '../../src/storage/sqlite/open.ts'
+import { whole } from '../support/answers.ts'
+import { basic, keys, openApp } from '../support/app.ts'
+import { endOf, startOf } from '../support/calls.ts'
+
+test('GET /health: the process is alive, whatever its record does', async (t) => {
+  const database = await openSqlite({ file: ':memory:' })
+  const failing = { ...database, probe: () => Promise.reject(refuse('storage_failed')) }
+  for (const parts of [{}, { database: failing }]) {
+    const { app } = await openApp(t, parts)
+    const answer = await app.inject('/health')
+    assert.deepEqual([answer.statusCode, answer.json()], [200, { status: 'ok' }])
+    const head = await app.inject({ method: 'HEAD', url: '/health' })
+    assert.deepEqual([head.statusCode, head.body], [200, ''])
+  }
+})
+
+test('GET /ready: the record can be read and written', async (t) => {
+  const { app } = await openApp(t)
+  const answer = await app.inject('/ready')
+  assert.deepEqual([answer.statusCode, answer.json()], [200, { status: 'ready' }])
+  const head = await app.inject({ method: 'HEAD', url: '/ready' })
+  assert.deepEqual([head.statusCode, head.body], [200, ''])
+})
+
+for (const [code, reason] of [
+  ['storage_failed', 'The record cannot be reached: nothing of this request was stored.'],
+  ['storage_full', 'The disk of the record is full: nothing of this request was stored.'],
+  ['storage_read_only', 'The record cannot be written: nothing of this request was stored.'],
+] as const) {
+  test(`GET /ready: 503 while the record answers ${code}`, async (t) => {
+    let time = performance.now()
+    t.mock.method(performance, 'now', () => time)
+    const database = await openSqlite({ file: ':memory:' })
+    let asked = 0
+    let failing = true
+    const probe = () => {
+      asked++
+      return failing ? Promise.reject(refuse(code)) : database.probe()
+    }
+    const { app } = await openApp(t, { database: { ...database, probe } })
+    const ready = async () => {
+      const answer = await app.inject('/ready')
+      return { status: answer.statusCode, after: answer.headers['retry-after'], body: answer.json() }
+    }
+    const refused = { status: 503, after: '1', body: { reason, code } }
+    assert.deepEqual(await Promise.all([ready(), ready(), ready()]), [refused, refused, refused])
+    assert.equal(asked, 1)
+    failing = false
+    time += 1001
+    assert.deepEqual(await ready(), { status: 200, after: undefined, body: { status: 'ready' } })
+    assert.equal(asked, 2)
+  })
+}
+
+const sample = /^([a-zA-Z_:][\w:]*)(\{[a-zA-Z_]\w*="(?:[^"\\\n]|\\.)*"(?:,[a-zA-Z_]\w*="(?:[^"\\\n]|\\.)*")*\})? (\S+)$/
+
+/** Prometheus text, version 0.0.4: each sample by its name and labels. */
+function parseMetrics(text: string): Map<string, number> {
+  const samples = new Map<string, number>()
+  const types = new Set<string>()
+  for (const line of text.split('\n')) {
+    const type = /^# TYPE (\S+) (counter|gauge|histogram|summary|untyped)$/.exec(line)
+    if (type) types.add(type[1] as string)
+    if (line === '' || line.startsWith('#')) continue
+    const match = sample.exec(line)
+    assert.ok(match, `this is no sample: ${line}`)
+    const [, name = '', labels = '', value] = match
+    assert.ok(types.has(name) || types.has(name.replace(/_(bucket|sum|count)$/, '')), `${name} has no type`)
+    assert.ok(!samples.has(name + labels), `${name}${labels} is given twice`)
+    // Prometheus reads NaN and the infinities in any case.
+    assert.ok(/^(nan|[+-]?inf)$/i.test(value as string) || Number.isFinite(Number(value)), line)
+    samples.set(name + labels, Number(value))
+  }
+  return samples
+}
+
+test('GET /metrics: text that Prometheus reads, for admins', async (t) => {
+  const { get } = await openApp(t)
+  assert.equal((await get('/metrics')).status, 403)
+  const answer = await get('/metrics', keys.root)
+  assert.equal(answer.status, 200)
+  assert.equal(answer.headers['content-type'], 'text/plain; version=0.0.4; charset=utf-8')
+  const samples = parseMetrics(answer.text)
+  assert.equal(samples.get('heddle_http_requests_total{method="GET",route="/metrics",status="403"}'), 1)
+  assert.equal(samples.get('heddle_http_requests_running'), 1)
+  assert.ok((samples.get('process_resident_memory_bytes') ?? 0) > 0)
+})
+
+test('GET /metrics: requests are counted by their route and status', async (t) => {
+  const { get, post } = await openApp(t)
+  for (let n = 0; n < 3; n++) await post('/call/end', { end: endOf(startOf().id) })
+  await post('/call/end', {})
+  await post('/v2/acme/one/calls/complete', { batch: [] })
+  await post('/v2/acme/two/calls/complete', { batch: [] })
+  const samples = parseMetrics((await get('/metrics', keys.root)).text)
+  const total = (route: string, status: number) =>
+    samples.get(`heddle_http_requests_total{method="POST",route="${route}",status="${status}"}`)
+  assert.equal(total('/call/end', 200), 3)
+  assert.equal(total('/call/end', 422), 1)
+  assert.equal(total('/v2/:entity/:project/calls/complete', 200), 2)
+  assert.equal(samples.get('heddle_http_request_seconds_count{route="/call/end"}'), 4)
+})
+
+test('GET /metrics: what is not there makes no series of its own', async (t) => {
+  const { app, get } = await openApp(t)
+  const series = async () => {
+    const { text } = await get('/metrics', keys.root)
+    return [...parseMetrics(text).keys()].filter((name) => name.startsWith('heddle_'))
+  }
+  const ask = async (method: 'GET' | 'PUT', url: string, key: string) => {
+    await app.inject({ method, url, headers: { authorization: basic(key) } })
+  }
+  const strangers = async (n: number) => {
+    await ask('GET', `/nothing/${n}?q=${n}`, keys.alice)
+    await ask('GET', `/nothing/${n}`, `unknown-key-${n}`)
+    await ask('PUT', `/v2/acme/${n}/calls/complete`, keys.alice)
+    await ask('GET', `/%z${n}`, keys.alice)
+    await ask('GET', `/docs/static/${n}.js`, keys.alice)
+  }
+  await series()
+  await strangers(0)
+  const before = await series()
+  for (let n = 1; n < 20; n++) await strangers(n)
+  assert.deepEqual(await series(), before)
+  assert.ok(before.includes('heddle_http_requests_total{method="GET",route="none",status="404"}'))
+  assert.ok(before.every((name) => !/\/nothing|unknown-key|acme/.test(name)))
+})

@@ -1,0 +1,148 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import fc from 'fast-check'
+import type { CallPart } from '../../../src/storage/calls.ts'
+import type { Database } from '../../../src/storage/database.ts'
+import { endPart, newProject, startedAt, startPart, storedRows, wholePart } from '../../support/call-parts.ts'
+import type { Driver } from '../../support/drivers.ts'
+
+/** A row as the rules say it, without a database: parts are applied one after the other. */
+type Row = Record<string, unknown>
+
+function applied(rows: Map<string, Row>, part: CallPart): void {
+  const known = rows.get(part.id)
+  const row: Row = known ?? { project_id: part.project_id, id: part.id, ...emptyColumns }
+  rows.set(part.id, row)
+  const { start, end } = part
+  if (!start && !end) row.display_name = part.display_name
+  else {
+    const bringsName = row.display_name === null || (end !== undefined && row.ended_at === null)
+    if (bringsName) row.display_name = part.display_name ?? row.display_name
+  }
+  if (start) Object.assign(row, start, { user_id: row.user_id ?? start.user_id })
+  if (end) Object.assign(row, end, { trace_id: start ? start.trace_id : (row.trace_id ?? end.trace_id) })
+}
+
+const emptyColumns = {
+  ...{ trace_id: null, parent_id: null, thread_id: null, turn_id: null, op_name: null, display_name: null },
+  ...{ started_at: null, ended_at: null, exception: null, user_id: null, run_id: null, run_step: null },
+  ...{ run_step_end: null, expire_at: null, deleted_at: null, swept_at: null, start_bytes: 0, end_bytes: 0 },
+  ...{ attributes: null, inputs: null, output: null, summary: null },
+}
+
+const ids = ['a', 'b', 'c']
+const id = fc.constantFrom(...ids)
+const name = fc.constantFrom(null, '', 'n1', 'n2')
+const label = fc.constantFrom(null, 'x', 'y')
+const number = fc.nat({ max: 9 })
+const json = fc.json({ maxDepth: 2 }).map((text) => text.replaceAll('\\u0000', ''))
+
+const start = fc.record({
+  trace_id: fc.constantFrom('t1', 't2'),
+  parent_id: label,
+  op_name: fc.constantFrom('ask', 'answer'),
+  started_at: number.map((n) => startedAt + n),
+  user_id: fc.constantFrom('alice', 'bob'),
+  run_id: label,
+  run_step: fc.option(number),
+  start_bytes: number,
+  inputs: json,
+})
+const end = fc.record({
+  trace_id: fc.constantFrom(null, 't1', 't3'),
+  ended_at: number.map((n) => startedAt + 10 + n),
+  exception: label,
+  run_step_end: fc.option(number),
+  end_bytes: number,
+  output: fc.option(json),
+})
+
+/** A part of some call; the project is filled in when it is sent. */
+const part: fc.Arbitrary<(project: string) => CallPart> = fc.oneof(
+  fc.tuple(id, name, start).map(
+    ([call, display_name, fields]) =>
+      (project: string) =>
+        startPart(project, call, { ...fields, display_name }),
+  ),
+  fc.tuple(id, name, end).map(
+    ([call, display_name, fields]) =>
+      (project: string) =>
+        endPart(project, call, { ...fields, display_name }),
+  ),
+  fc.tuple(id, name, start, end).map(
+    ([call, display_name, first, last]) =>
+      (project: string) =>
+        wholePart(project, call, { ...first, display_name }, last),
+  ),
+  fc.tuple(id, fc.constantFrom('', 'n3', 'n4')).map(([call, display_name]) => (project: string) => ({
+    project_id: project,
+    id: call,
+    display_name,
+  })),
+)
+
+const message = fc.array(part, { minLength: 1, maxLength: 4 })
+
+/** Each call once, as the store wants it. */
+function onePartOfEach(parts: readonly CallPart[]): CallPart[] {
+  return [...new Map(parts.map((one) => [one.id, one])).values()]
+}
+
+async function sameAs(db: Database, project: string, rows: ReadonlyMap<string, Row>): Promise<void> {
+  const expected = [...rows.values()].sort((a, b) => (String(a.id) < String(b.id) ? -1 : 1))
+  assert.deepEqual(
+    (await storedRows(db, project)).map((row) => ({ ...row })),
+    expected,
+  )
+}
+
+export function mergingProperties(open: Driver['open']): void {
+  describe('parts of calls at random', () => {
+    test('one after the other, they end as a merge in memory says', async (t) => {
+      const db = await open(t)
+      await fc.assert(
+        fc.asyncProperty(fc.array(message, { minLength: 1, maxLength: 8 }), async (messages) => {
+          const project = newProject()
+          const rows = new Map<string, Row>()
+          for (const make of messages) {
+            const parts = onePartOfEach(make.map((one) => one(project)))
+            for (const one of parts) applied(rows, one)
+            await db.write('upsertCalls', parts)
+          }
+          await sameAs(db, project, rows)
+        }),
+        { numRuns: 60 },
+      )
+    })
+
+    test('all at once, one start and one end of each call end the same in any order', async (t) => {
+      const db = await open(t)
+      const both = fc.record({ start, startName: name, end, endName: name })
+      await fc.assert(
+        fc.asyncProperty(
+          fc.tuple(both, both, both),
+          fc.shuffledSubarray([0, 1, 2, 3, 4, 5], { minLength: 6 }),
+          fc.nat({ max: 2 }),
+          async (calls, order, again) => {
+            const project = newProject()
+            const rows = new Map<string, Row>()
+            const parts = calls.flatMap((given, i) => {
+              const call = ids[i] as string
+              const made = [
+                startPart(project, call, { ...given.start, display_name: given.startName }),
+                endPart(project, call, { ...given.end, display_name: given.endName }),
+              ]
+              for (const one of made) applied(rows, one)
+              return made
+            })
+            const sent = order.map((at) => parts[at] as CallPart)
+            await Promise.all(sent.map((one) => db.write('upsertCalls', [one])))
+            await Promise.all(sent.slice(0, again).map((one) => db.write('upsertCalls', [one])))
+            await sameAs(db, project, rows)
+          },
+        ),
+        { numRuns: 40 },
+      )
+    })
+  })
+}

@@ -1,0 +1,82 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import type { Database } from '../../../src/storage/database.ts'
+import { listKeys, listUsers, type User, userOfKey } from '../../../src/storage/users.ts'
+import { startedAt } from '../../support/call-parts.ts'
+import type { Driver } from '../../support/drivers.ts'
+
+const alice: User = { name: 'alice', role: 'member', entities: ['acme', 'größe'], created_at: startedAt }
+const bob: User = { name: 'bob', role: 'admin', entities: ['*'], created_at: startedAt }
+
+const add = (db: Database, user: User, key = user.name) =>
+  db.write('addUser', { user, key: { id: `${key}-1`, hash: `hash of ${key}` } })
+
+export function people(open: Driver['open']): void {
+  describe('users and keys', () => {
+    test('a user comes with a key that leads to it', async (t) => {
+      const db = await open(t)
+      assert.equal(await add(db, bob), true)
+      assert.equal(await add(db, alice), true)
+      assert.deepEqual(await listUsers(db), [alice, bob])
+      assert.deepEqual(await userOfKey(db, 'hash of alice'), alice)
+      assert.equal(await userOfKey(db, 'hash of nobody'), undefined)
+    })
+
+    test('a name is given once', async (t) => {
+      const db = await open(t)
+      await add(db, alice)
+      assert.equal(await add(db, { ...bob, name: 'alice' }, 'other'), false)
+      assert.deepEqual(await listUsers(db), [alice])
+      assert.equal(await userOfKey(db, 'hash of other'), undefined)
+    })
+
+    test('only one of many first users is made', async (t) => {
+      const db = await open(t)
+      const made = await Promise.all(
+        ['a', 'b', 'c', 'd', 'e', 'f'].map((name) =>
+          db.write('addFirstUser', { user: { ...bob, name }, key: { id: name, hash: name } }),
+        ),
+      )
+      assert.equal(made.filter(Boolean).length, 1)
+      assert.equal((await listUsers(db)).length, 1)
+    })
+
+    test('keys are added, listed, and dead when they are revoked', async (t) => {
+      const db = await open(t)
+      await add(db, alice)
+      const second = { id: 'second', hash: 'hash 2', user: 'alice', now: startedAt + 1 }
+      assert.equal(await db.write('addKey', second), true)
+      assert.equal(await db.write('addKey', { ...second, id: 'x', hash: 'x', user: 'nobody' }), false)
+      const first = { id: 'alice-1', user_name: 'alice', created_at: startedAt, revoked_at: null }
+      const added = { id: 'second', user_name: 'alice', created_at: startedAt + 1, revoked_at: null }
+      const listed = async () => (await listKeys(db, 'alice')).map((key) => ({ ...key }))
+      assert.deepEqual(await listed(), [first, added])
+
+      assert.equal(await db.write('revokeKey', { id: 'second', now: startedAt + 2 }), true)
+      assert.equal(await userOfKey(db, 'hash 2'), undefined)
+      assert.deepEqual(await userOfKey(db, 'hash of alice'), alice)
+      assert.equal(await db.write('revokeKey', { id: 'second', now: startedAt + 3 }), false)
+      assert.equal(await db.write('revokeKey', { id: 'nobody', now: startedAt + 3 }), false)
+      assert.deepEqual(await listed(), [first, { ...added, revoked_at: startedAt + 2 }])
+    })
+
+    test('two keys are never the same', async (t) => {
+      const db = await open(t)
+      await add(db, alice)
+      const twin = { id: 'twin', hash: 'hash of alice', user: 'alice', now: startedAt }
+      await assert.rejects(db.write('addKey', twin))
+      assert.equal((await listKeys(db, 'alice')).length, 1)
+    })
+
+    test('the keys of a user go with it', async (t) => {
+      const db = await open(t)
+      await add(db, alice)
+      await add(db, bob)
+      assert.equal(await db.write('removeUser', { name: 'alice' }), true)
+      assert.equal(await db.write('removeUser', { name: 'alice' }), false)
+      assert.equal(await userOfKey(db, 'hash of alice'), undefined)
+      assert.deepEqual(await listKeys(db, 'alice'), [])
+      assert.deepEqual(await listUsers(db), [bob])
+    })
+  })
+}

@@ -1,0 +1,88 @@
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import { describe, test } from 'node:test'
+import type { Database } from '../../../src/storage/database.ts'
+import { findPrices, type Price } from '../../../src/storage/prices.ts'
+import { sql, trusted } from '../../../src/storage/sql.ts'
+import { newProject, startedAt } from '../../support/call-parts.ts'
+import type { Driver } from '../../support/drivers.ts'
+
+export function priceOf(project: string, fields: Partial<Price> = {}): Price {
+  return {
+    project_id: project,
+    id: randomUUID(),
+    llm_id: 'small',
+    provider_id: 'default',
+    effective_date: startedAt,
+    prompt_token_cost: 0.000_000_1,
+    completion_token_cost: 1 / 3,
+    cache_read_input_token_cost: 0,
+    cache_creation_input_token_cost: 2,
+    prompt_token_cost_unit: 'USD',
+    completion_token_cost_unit: 'EUR',
+    created_at: startedAt,
+    created_by: 'alice',
+    ...fields,
+  }
+}
+
+async function idsOf(db: Database, project: string, page: { limit?: number; offset?: number } = {}) {
+  const { limit = null, offset = 0 } = page
+  const found = await findPrices(db, { projectId: project, conditions: [], order: [], limit, offset })
+  return found.map((price) => price.id)
+}
+
+export function prices(open: Driver['open']): void {
+  describe('prices', () => {
+    test('come back as they were given, with every digit of their costs', async (t) => {
+      const db = await open(t)
+      const project = newProject()
+      const price = priceOf(project)
+      await db.write('addPrices', [price])
+      const query = { projectId: project, conditions: [], order: [], limit: null, offset: 0 }
+      assert.deepEqual(
+        (await findPrices(db, query)).map((row) => ({ ...row })),
+        [price],
+      )
+    })
+
+    test('are found by conditions, in order, by pages', async (t) => {
+      const db = await open(t)
+      const project = newProject()
+      const ids = ['a', 'b', 'c', 'd', 'e']
+      await db.write(
+        'addPrices',
+        ids.map((id, i) =>
+          priceOf(project, { id, llm_id: i < 3 ? 'small' : 'large', effective_date: startedAt - i }),
+        ),
+      )
+      assert.deepEqual(await idsOf(db, project), ids)
+      assert.deepEqual(await idsOf(db, project, { limit: 2, offset: 1 }), ['b', 'c'])
+      assert.deepEqual(await idsOf(db, project, { offset: 3 }), ['d', 'e'])
+      const small = await findPrices(db, {
+        projectId: project,
+        conditions: [sql`llm_id = ${'small'}`],
+        order: [trusted('effective_date')],
+        limit: null,
+        offset: 0,
+      })
+      assert.deepEqual(
+        small.map((price) => price.id),
+        ['c', 'b', 'a'],
+      )
+    })
+
+    test('are removed by id and by project', async (t) => {
+      const db = await open(t)
+      const [one, other] = [newProject(), newProject()]
+      await db.write('addPrices', [
+        priceOf(one, { id: 'a' }),
+        priceOf(one, { id: 'b' }),
+        priceOf(other, { id: 'a' }),
+      ])
+      await db.write('removePrices', { project_id: one, ids: ['a', 'nobody'] })
+      assert.deepEqual(await idsOf(db, one), ['b'])
+      assert.deepEqual(await idsOf(db, other), ['a'])
+    })
+  })
+}

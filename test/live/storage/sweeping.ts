@@ -1,0 +1,131 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { readCall } from '../../../src/storage/calls.ts'
+import type { Database } from '../../../src/storage/database.ts'
+import {
+  endPart,
+  newProject,
+  secondMicros,
+  startedAt,
+  startPart,
+  storedRows,
+  visibleCalls,
+  wholePart,
+} from '../../support/call-parts.ts'
+import type { Driver } from '../../support/drivers.ts'
+
+const later = startedAt + 100 * secondMicros
+
+async function visibleIds(db: Database, project: string, now = later): Promise<string[]> {
+  return (await visibleCalls(db, project, { now })).map((call) => call.id)
+}
+
+/** Parents by call; all in one trace unless told otherwise. */
+async function writeTree(
+  db: Database,
+  project: string,
+  parents: Record<string, string | null>,
+  traces: Record<string, string> = {},
+): Promise<void> {
+  const calls = Object.entries(parents).map(([id, parent_id]) =>
+    startPart(project, id, { parent_id, trace_id: traces[id] ?? 'trace' }),
+  )
+  await db.write('upsertCalls', calls)
+}
+
+export function sweeping(open: Driver['open']): void {
+  describe('the sweep', () => {
+    const sweep = (db: Database, now: number, { forgetBefore = 0, limit = 200 } = {}) =>
+      db.write('sweepCalls', { now, forgetBefore, limit })
+
+    test('a call is gone at the moment it expires, before any sweep', async (t) => {
+      const db = await open(t)
+      const project = newProject()
+      await db.write('upsertCalls', [
+        startPart(project, 'brief', { expire_at: later }),
+        startPart(project, 'kept'),
+      ])
+      assert.deepEqual(await visibleIds(db, project, later - 1), ['brief', 'kept'])
+      assert.deepEqual(await visibleIds(db, project, later), ['kept'])
+      assert.ok(await readCall(db, project, 'brief', false, later - 1))
+      assert.equal(await readCall(db, project, 'brief', false, later), undefined)
+    })
+
+    test('empties what expired, then forgets it, and leaves the rest', async (t) => {
+      const db = await open(t)
+      const project = newProject()
+      await db.write('upsertCalls', [
+        wholePart(project, 'brief', { expire_at: later }, { exception: 'oh' }),
+        wholePart(project, 'kept'),
+        wholePart(project, 'long', { expire_at: later + 1 }),
+      ])
+      assert.equal(await sweep(db, later - 1), 0)
+      assert.ok((await sweep(db, later)) > 0)
+      const [brief, kept] = await storedRows(db, project)
+      for (const column of ['attributes', 'inputs', 'output', 'summary', 'exception'])
+        assert.equal(brief?.[column], null, column)
+      assert.equal(Number(brief?.start_bytes) + Number(brief?.end_bytes), 0)
+      assert.equal(brief?.deleted_at, later)
+      assert.equal(kept?.inputs, '{}')
+      assert.equal(await sweep(db, later), 0, 'there is no more to do')
+      assert.equal(await sweep(db, later, { forgetBefore: later }), 0, 'it is still remembered')
+      assert.equal(await sweep(db, later, { forgetBefore: later + 1 }), 1)
+      assert.deepEqual(
+        (await storedRows(db, project)).map((row) => row.id),
+        ['kept', 'long'],
+      )
+    })
+
+    test('a late part of an emptied call stays hidden and is emptied again', async (t) => {
+      const db = await open(t)
+      const project = newProject()
+      await db.write('upsertCalls', [startPart(project, 'gone')])
+      await remove(db, project, ['gone'])
+      assert.equal(await sweep(db, later), 1)
+      await db.write('upsertCalls', [endPart(project, 'gone', { output: '"late"' })])
+      assert.deepEqual(await visibleIds(db, project), [])
+      assert.equal(
+        await sweep(db, later + 1, { forgetBefore: later + 1 }),
+        1,
+        'not forgotten yet: it came late',
+      )
+      const [row] = await storedRows(db, project)
+      assert.equal(row?.output, null)
+      assert.equal(row?.swept_at, later + 1)
+      assert.equal(await sweep(db, later + 2, { forgetBefore: later + 2 }), 1)
+      assert.deepEqual(await storedRows(db, project), [])
+    })
+
+    test('takes a few at a time', async (t) => {
+      const db = await open(t)
+      const project = newProject()
+      const ids = Array.from({ length: 25 }, (_, i) => `call-${i}`)
+      await db.write(
+        'upsertCalls',
+        ids.map((id) => wholePart(project, id, { expire_at: later })),
+      )
+      const emptied = async () =>
+        (await storedRows(db, project)).filter((row) => row.swept_at !== null).length
+      await sweep(db, later, { limit: 10 })
+      assert.equal(await emptied(), 10)
+      while ((await sweep(db, later, { limit: 10 })) > 0);
+      assert.equal(await emptied(), 25)
+    })
+
+    test('gives space back without being in the way', async (t) => {
+      const db = await open(t)
+      const project = newProject()
+      const inputs = `{"text":"${'x'.repeat(20_000)}"}`
+      const ids = Array.from({ length: 100 }, (_, i) => `call-${i}`)
+      await db.write(
+        'upsertCalls',
+        ids.map((id) => startPart(project, id, { inputs })),
+      )
+      await remove(db, project, ids)
+      await sweep(db, later)
+      await db.reclaim()
+      await db.write('upsertCalls', [startPart(project, 'next')])
+      assert.deepEqual(await visibleIds(db, project), ['next'])
+    })
+  })
+}

@@ -1,0 +1,128 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Refusal } from '../../../src/domain/refusals.ts'
+import { readCall } from '../../../src/storage/calls.ts'
+import { findPrices } from '../../../src/storage/prices.ts'
+import { sql } from '../../../src/storage/sql.ts'
+import {
+  newProject,
+  startedAt,
+  startPart,
+  storedRows,
+  streamOfCalls,
+  visibleCalls,
+} from '../../support/call-parts.ts'
+import type { Driver } from '../../support/drivers.ts'
+import { refusedWith } from '../../support/refusals.ts'
+import { priceOf } from './prices.ts'
+
+/** What a client does that is told to come back. */
+async function insisting<T>(write: () => Promise<T>): Promise<T> {
+  for (;;) {
+    try {
+      return await write()
+    } catch (error) {
+      if (!(error instanceof Refusal) || error.code !== 'queue_full') throw error
+      await sleep(10)
+    }
+  }
+}
+
+export function writing(open: Driver['open']): void {
+  describe('writes', () => {
+    test('2,000 at once are each readable when they are answered', async (t) => {
+      const db = await open(t)
+      const project = newProject()
+      const ids = Array.from({ length: 2_000 }, (_, i) => `call-${String(i).padStart(5, '0')}`)
+      const missing: string[] = []
+      await Promise.all(
+        ids.map(async (id) => {
+          await insisting(() => db.write('upsertCalls', [startPart(project, id)]))
+          const row = await insisting(() => readCall(db, project, id, false, startedAt))
+          if (row?.id !== id) missing.push(id)
+        }),
+      )
+      assert.deepEqual(missing, [])
+      assert.equal((await visibleCalls(db, project)).length, 2_000)
+    })
+
+    test('beyond what may wait they are refused, and only what was taken is stored', async (t) => {
+      const db = await open(t)
+      const project = newProject()
+      const ids = Array.from({ length: 12_000 }, (_, i) => `call-${String(i).padStart(5, '0')}`)
+      const results = await Promise.allSettled(
+        ids.map((id) => db.write('upsertCalls', [startPart(project, id)])),
+      )
+      const taken = ids.filter((_, i) => results[i]?.status === 'fulfilled')
+      const refused = results.filter((result) => result.status === 'rejected')
+      assert.ok(refused.length > 0 && taken.length > 0)
+      for (const { reason } of refused) refusedWith('queue_full')(reason)
+      const stored = await storedRows(db, project)
+      assert.deepEqual(
+        stored.map((row) => row.id),
+        taken,
+      )
+    })
+
+    test('one that fails leaves nothing of itself and nothing of its neighbours out', async (t) => {
+      const db = await open(t)
+      const project = newProject()
+      const taken = priceOf(project, { id: 'taken' })
+      await db.write('addPrices', [taken])
+      // In one turn of the loop, so that they share a transaction where the driver shares them.
+      const results = await Promise.allSettled([
+        db.write('upsertCalls', [startPart(project, 'before')]),
+        db.write('addPrices', [priceOf(project, { id: 'fresh' }), taken]),
+        db.write('upsertCalls', [startPart(project, 'between')]),
+        db.write('addKey', { id: 'k', hash: 'h', user: 'nobody', now: startedAt }),
+        db.write('addPrices', [taken]),
+        db.write('upsertCalls', [startPart(project, 'behind')]),
+      ])
+      assert.deepEqual(
+        results.map((result) => result.status),
+        ['fulfilled', 'rejected', 'fulfilled', 'fulfilled', 'rejected', 'fulfilled'],
+      )
+      assert.deepEqual(
+        (await storedRows(db, project)).map((row) => row.id),
+        ['before', 'behind', 'between'],
+      )
+      const query = { projectId: project, conditions: [], order: [], limit: null, offset: 0 }
+      assert.deepEqual(
+        (await findPrices(db, query)).map((price) => price.id),
+        ['taken'],
+      )
+    })
+
+    test('one that fails alone leaves the next one alone', async (t) => {
+      const db = await open(t)
+      const project = newProject()
+      const price = priceOf(project)
+      await db.write('addPrices', [price])
+      await assert.rejects(db.write('addPrices', [priceOf(project), price]))
+      await db.write('upsertCalls', [startPart(project, 'next')])
+      assert.equal((await storedRows(db, project)).length, 1)
+    })
+
+    test('one without a name is a fault of ours and harms nobody', async (t) => {
+      const db = await open(t)
+      const project = newProject()
+      const wrong = db.write('nothing' as 'probe', { at: 1 })
+      const right = db.write('upsertCalls', [startPart(project, 'call')])
+      await assert.rejects(wrong, (error) => !(error instanceof Refusal) && /nothing/.test(String(error)))
+      await right
+      assert.equal((await storedRows(db, project)).length, 1)
+    })
+  })
+
+  describe('the probe', () => {
+    test('writes and reads', async (t) => {
+      const db = await open(t)
+      await db.probe()
+      await db.probe()
+      const rows = await db.all<{ id: number; at: number }>(sql`SELECT id, at FROM heddle_probe`)
+      assert.equal(rows.length, 1)
+      assert.ok(Math.abs((rows[0]?.at ?? 0) / 1000 - Date.now()) < 600_000)
+    })
+  })
+}

@@ -1,0 +1,50 @@
+import { subscribe, unsubscribe } from 'node:diagnostics_channel'
+import type { TestContext } from 'node:test'
+import type { FastifyInstance } from 'fastify'
+import { openApp, type TestApp } from './app.ts'
+
+export interface Route {
+  method: string
+  /** As it is declared, with `:name` for what varies. */
+  url: string
+  isPublic: boolean
+  takesBody: boolean
+  /** Not in the OpenAPI document. */
+  isHidden: boolean
+}
+
+/** The app together with every route that it registers, its plugins' and HEAD included. */
+export async function openAppWithRoutes(
+  t: Pick<TestContext, 'after'>,
+  options: Parameters<typeof openApp>[1] = {},
+): Promise<TestApp & { routes: Route[] }> {
+  const routes: Route[] = []
+  const collect = (message: unknown) => {
+    const { fastify } = message as { fastify: FastifyInstance }
+    fastify.addHook('onRoute', ({ method, url, config, schema }) => {
+      for (const one of [method].flat()) {
+        routes.push({
+          method: one,
+          url,
+          isPublic: config?.public === true,
+          takesBody: schema?.body !== undefined,
+          isHidden: schema?.hide === true,
+        })
+      }
+    })
+  }
+  subscribe('fastify.initialization', collect)
+  try {
+    return { ...(await openApp(t, options)), routes }
+  } finally {
+    unsubscribe('fastify.initialization', collect)
+  }
+}
+
+/** An address of the route that could exist. */
+export function addressOf({ url }: Pick<Route, 'url'>, [entity, project] = ['acme', 'qa']): string {
+  return url
+    .replace(':entity', entity as string)
+    .replace(':project', project as string)
+    .replace('*', 'swagger-ui.css')
+}
