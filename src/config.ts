@@ -123,6 +123,11 @@ export const settings = {
     '0',
     'Days after its start when a call expires, unless it says so itself with expire_at; 0 keeps calls for ever.',
   ),
+  ref_scheme: setting(
+    z.string().regex(/^[a-z][a-z0-9+.-]*$/, 'expected the name of a scheme, in lower case'),
+    'weave',
+    'The scheme of the references that the server makes; it reads any.',
+  ),
   docs: setting(
     z.enum(['on', 'off']).transform((value) => value === 'on'),
     'on',

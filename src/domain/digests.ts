@@ -1,0 +1,19 @@
+import { createHash } from 'node:crypto'
+import { canonicalJson } from './canonical-json.ts'
+
+/** The digest of content, 43 letters and digits: SHA-256 in base64url whose two other characters are letters too. */
+export function digestOf(content: string | Uint8Array): string {
+  return createHash('sha256').update(content).digest('base64url').replaceAll('-', 'X').replaceAll('_', 'Y')
+}
+
+/** Of a JSON text: the same for every way to write the same value. */
+export function digestOfJson(text: string): string {
+  return digestOf(canonicalJson(text))
+}
+
+/** Of a table, by the digests of its rows in their order. */
+export function digestOfTable(rows: readonly string[]): string {
+  const hash = createHash('sha256')
+  for (const row of rows) hash.update(row)
+  return hash.digest('hex')
+}
