@@ -25,6 +25,7 @@ declare module 'autocannon' {
     errors: number
     timeouts: number
     '2xx': number
+    statusCodeStats: Record<string, { count: number }>
   }
 
   export interface Run extends EventEmitter, Promise<Result> {

@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { Agent, request } from 'node:http'
-import autocannon, { type Client } from 'autocannon'
+import autocannon, { type Client, type Result } from 'autocannon'
 import type { Contestant } from './contestants.ts'
 import { quantile, sorted } from './figures.ts'
 import { type Work, workOf } from './machine.ts'
@@ -10,6 +10,8 @@ export interface Round {
   acknowledged: number
   /** Other answers, broken connections, timeouts. */
   failed: number
+  /** What went wrong, in words. */
+  failures: string
   perSecond: number
   p50: number
   p99: number
@@ -69,12 +71,18 @@ export async function drive(contestant: Contestant, load: Load): Promise<Round> 
   return {
     acknowledged: result['2xx'],
     failed: result.non2xx + result.errors + result.timeouts,
+    failures: failuresOf(result),
     perSecond: (times.length / elapsed) * 1000,
     p50: quantile(ascending, 0.5),
     p99: quantile(ascending, 0.99),
     work: used && { main: used.main / times.length, all: used.all / times.length },
     busy: used && used.main / 1000 / elapsed,
   }
+}
+
+function failuresOf({ statusCodeStats, errors, timeouts }: Result): string {
+  const answers = Object.entries(statusCodeStats).map(([status, { count }]) => `${count} times ${status}`)
+  return [...answers, `${errors} broken connections`, `${timeouts} timeouts`].join(', ')
 }
 
 export interface BulkRound {

@@ -1,6 +1,7 @@
 // Where the server's time goes: the functions with the most time of their own, by thread. See docs/benchmarks.md.
 
-import { mkdir, mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
+import { rmSync } from 'node:fs'
+import { mkdir, mkdtemp, readdir, readFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
@@ -39,11 +40,8 @@ const wanted = positionals.length > 0 ? positionals : Object.keys(phases)
 setTimeout(() => process.exit(1), 5 * 60_000).unref()
 
 const folder = await mkdtemp(join(tmpdir(), 'heddle-profile-'))
-try {
-  for (const name of wanted) await profile(name as keyof typeof phases)
-} finally {
-  await rm(folder, { recursive: true, force: true })
-}
+process.once('exit', () => rmSync(folder, { recursive: true, force: true }))
+for (const name of wanted) await profile(name as keyof typeof phases)
 
 async function profile(name: keyof typeof phases): Promise<void> {
   const phase = phases[name]

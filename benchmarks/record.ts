@@ -1,6 +1,7 @@
 // What the record costs: single reads and writes, batches, and how far that is from doing less. See docs/benchmarks.md.
 
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { rmSync } from 'node:fs'
+import { mkdir, mkdtemp, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
@@ -29,11 +30,8 @@ setTimeout(() => {
 }, longest).unref()
 
 const folder = await mkdtemp(join(options.folder, 'heddle-benchmark-'))
-try {
-  await measure()
-} finally {
-  await rm(folder, { recursive: true, force: true })
-}
+process.once('exit', () => rmSync(folder, { recursive: true, force: true }))
+await measure()
 
 async function newFolder(name: string): Promise<string> {
   const path = join(folder, name)
@@ -74,10 +72,17 @@ async function measure(): Promise<void> {
       ]),
     ),
   )
+  const byWork = {
+    reads: spreadOf(workRatios(reads, 64, 'bare', 'heddle')),
+    writes: spreadOf(workRatios(writes, 64, 'one by one', 'heddle')),
+  }
+  say(
+    `\nBy processor time of the main thread, 64 connections: reads ${shownSpread(byWork.reads)} of bare, writes ${shownSpread(byWork.writes)} of one by one.`,
+  )
   if (options.json)
     await writeFile(
       options.json,
-      `${JSON.stringify({ machine, plan, reads, writes, bulk, checks, aims }, null, 2)}\n`,
+      `${JSON.stringify({ machine, plan, reads, writes, bulk, checks, aims, byWork }, null, 2)}\n`,
     )
 }
 
@@ -101,6 +106,14 @@ function ratios(all: Rounds, connections: number, name: Name, other: Name): numb
   const others = roundsOf(all, connections, other)
   return roundsOf(all, connections, name).map(
     ({ perSecond }, i) => perSecond / (others[i]?.perSecond ?? Number.NaN),
+  )
+}
+
+/** What a request of one costs, as a share of what it costs the other. */
+function workRatios(all: Rounds, connections: number, name: Name, other: Name): number[] {
+  const others = roundsOf(all, connections, other)
+  return roundsOf(all, connections, name).map(
+    ({ work }, i) => (work?.main ?? Number.NaN) / (others[i]?.work?.main ?? Number.NaN),
   )
 }
 
@@ -158,8 +171,7 @@ async function alternate(
 ): Promise<Rounds> {
   const one = async (contestant: Contestant, connections: number, seconds: number) => {
     const round = await drive(contestant, { path, bodies, connections, seconds })
-    if (round.failed > 0)
-      throw new Error(`${contestant.name}: ${round.failed} requests of ${path} were not answered with 200`)
+    if (round.failed > 0) throw new Error(`${contestant.name}, ${path}: ${round.failures}`)
     acknowledged?.set(contestant, (acknowledged.get(contestant) ?? 0) + round.acknowledged)
     return round
   }

@@ -14,6 +14,7 @@ import { requestIds } from './http/request-ids.ts'
 import { callRoutes } from './operations/calls/routes.ts'
 import { startSweep } from './operations/calls/sweep.ts'
 import { priceRoutes } from './operations/prices/routes.ts'
+import { queueRoutes } from './operations/queues/routes.ts'
 import type { Database } from './storage/database.ts'
 import { version } from './version.ts'
 
@@ -69,7 +70,7 @@ export async function buildApp(config: Config, parts: Parts): Promise<App> {
 
   answerHealth(app, database, metrics)
   const options = { db: database, retentionDays: config.retention_days }
-  for (const route of [...callRoutes, ...priceRoutes]) await app.register(route, options)
+  for (const route of [...callRoutes, ...priceRoutes, ...queueRoutes]) await app.register(route, options)
   methods.refuseOthers()
   if (config.docs) await serveReference(app)
 

@@ -28,10 +28,13 @@ export async function startServer(
       address,
       async stop() {
         const cut = setTimeout(() => app.server.closeAllConnections(), config.grace)
+        // A kept connection whose request was under way is idle after its answer, and nobody else would close it.
+        const leave = setInterval(() => app.server.closeIdleConnections(), 50)
         try {
           await app.close()
         } finally {
           clearTimeout(cut)
+          clearInterval(leave)
           await database.close()
         }
       },

@@ -162,6 +162,14 @@ class Scan {
     })
   }
 
+  items(visit: (from: number, to: number) => void): void {
+    this.#items(this.space(0), (from) => {
+      const to = this.skip(from, 1)
+      visit(from, to)
+      return to
+    })
+  }
+
   /** `member` is told where a value begins and answers where it ends. */
   #members(at: number, member: (name: string, from: number) => number): number {
     const text = this.#text
@@ -181,11 +189,16 @@ class Scan {
 
   #list(at: number, items: KeepPlan, target: object, depth: number): number {
     this.#bound(depth)
+    return this.#items(at, (from, index) => this.lift(from, items, target, index, depth + 1))
+  }
+
+  /** `item` is told where a value begins and answers where it ends. */
+  #items(at: number, item: (from: number, index: number) => number): number {
     const text = this.#text
     let i = this.space(at + 1)
     if (text.charCodeAt(i) === closeBracket) return i + 1
     for (let index = 0; ; index++) {
-      i = this.space(this.lift(i, items, target, index, depth + 1))
+      i = this.space(item(i, index))
       if (text.charCodeAt(i) !== comma) return i + 1
       i = this.space(i + 1)
     }
@@ -247,6 +260,13 @@ export function membersOf(text: string): Map<string, string> {
     members.set(name, text.slice(from, to)),
   )
   return members
+}
+
+/** The items of a list's text, each as its text. */
+export function itemsOf(text: string): string[] {
+  const items: string[] = []
+  new Scan(text, Number.POSITIVE_INFINITY).items((from, to) => items.push(text.slice(from, to)))
+  return items
 }
 
 /** The same tokens without the space between them. */

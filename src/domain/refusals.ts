@@ -40,6 +40,62 @@ export const refusals = {
     message: 'id: there is no call {id} in project {project}.',
     help: 'Unknown, deleted, expired, never started, or in another project: the answer is the same.',
   },
+  object_not_found: {
+    status: 404,
+    message: '{field}: there is no object {name} with version {version} in project {project}.',
+    help: 'Unknown, or in another project: the answer is the same. A version is a digest, `latest`, `v` and a number, or an alias.',
+  },
+  object_deleted: {
+    status: 404,
+    message: '{field}: the version {version} of object {name} in project {project} was deleted.',
+    help: '`deleted_at` in the body says when. Creating the same value again brings it back.',
+  },
+  row_not_found: {
+    status: 404,
+    message: '{field}: there is no table row {digest} in project {project}.',
+    help: 'No table of the project has a row with this digest.',
+  },
+  table_not_found: {
+    status: 404,
+    message: '{field}: there is no table {digest} in project {project}.',
+    help: 'Unknown, or in another project: the answer is the same.',
+  },
+  file_not_found: {
+    status: 404,
+    message: 'digest: there is no file {digest} in project {project}.',
+    help: 'A project reads the files that were stored in it.',
+  },
+  digest_differs: {
+    status: 409,
+    message: '{field}: {given} was expected, but the digest is {digest}. Nothing was stored.',
+    help: 'The client and the server compute another digest of the value, so it was changed on the way.',
+  },
+  class_conflict: {
+    status: 400,
+    message:
+      '{field}: {given} holds objects of class {held}; accepted: objects of that class, not of {class}.',
+    help: 'A name keeps the base class of its first version. Use another name, or delete its versions.',
+  },
+  answer_too_large: {
+    status: 413,
+    message: '{field}: the answer would take more than {limit} bytes. Ask for fewer at once.',
+    help: 'Send several requests.',
+  },
+  annotation_queue_not_found: {
+    status: 404,
+    message: '{field}: there is no annotation queue {queue} in project {project}.',
+    help: 'Unknown, deleted, or in another project: the answer is the same.',
+  },
+  queue_item_not_found: {
+    status: 404,
+    message: '{field}: there is no item {item} in annotation queue {queue}.',
+    help: 'Unknown, or in another queue. `POST /annotation_queues/{queue_id}/items/query` lists the items.',
+  },
+  annotation_state_conflict: {
+    status: 409,
+    message: '{field}: {given} cannot follow your state {state}; accepted after it: {accepted}.',
+    help: 'What an annotator completed or skipped stays so. Each annotator has a state of its own; docs/queues.md has the table.',
+  },
   method_not_allowed: {
     status: 405,
     message: '{method} is not offered at {path}; accepted: {allowed}.',

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { Database } from '../storage/database.ts'
-import { type App, refusing } from './contracts.ts'
+import { type App, RefusalBody, refusing } from './contracts.ts'
 import type { Metrics } from './metrics.ts'
 
 /** A store that was well a moment ago is not asked again: the route is public. */
@@ -31,7 +31,7 @@ export function answerHealth(app: App, database: Database, metrics: Metrics): vo
         summary: 'The record can be read and written',
         tags: ['service'],
         security: [],
-        response: { 200: z.object({ status: z.literal('ready') }), ...refusing('storage_failed') },
+        response: { 200: z.object({ status: z.literal('ready') }), 500: RefusalBody, 503: RefusalBody },
       },
     },
     async () => {

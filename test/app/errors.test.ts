@@ -291,10 +291,7 @@ test('an id of the request that is sane is kept, any other is replaced', async (
     for (const url of ['/health', '/call/start', '/nothing', '/%zz']) assert.equal(await idFor(id, url), id)
   }
   for (const id of [undefined, '', 'a b', 'a\tb', 'x'.repeat(129), 'é', '{"a":1}', 'a,b', '<script>']) {
-    assert.match(
-      await idFor(id),
-      /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/,
-    )
+    assert.match(await idFor(id), /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/)
   }
   assert.notEqual(await idFor(undefined), await idFor(undefined))
 })

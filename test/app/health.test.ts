@@ -2,7 +2,6 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { refuse } from '../../src/domain/refusals.ts'
 import { openSqlite } from '../../src/storage/sqlite/open.ts'
-import { whole } from '../support/answers.ts'
 import { basic, keys, openApp } from '../support/app.ts'
 import { endOf, startOf } from '../support/calls.ts'
 
@@ -56,7 +55,8 @@ for (const [code, reason] of [
   })
 }
 
-const sample = /^([a-zA-Z_:][\w:]*)(\{[a-zA-Z_]\w*="(?:[^"\\\n]|\\.)*"(?:,[a-zA-Z_]\w*="(?:[^"\\\n]|\\.)*")*\})? (\S+)$/
+const sample =
+  /^([a-zA-Z_:][\w:]*)(\{[a-zA-Z_]\w*="(?:[^"\\\n]|\\.)*"(?:,[a-zA-Z_]\w*="(?:[^"\\\n]|\\.)*")*\})? (\S+)$/
 
 /** Prometheus text, version 0.0.4: each sample by its name and labels. */
 function parseMetrics(text: string): Map<string, number> {

@@ -41,8 +41,12 @@ export function heddle(
 }
 
 /** Runs a command to its end. */
-export async function runHeddle(args: readonly string[], settings: Record<string, string>) {
-  const child = heddle(args, settings)
+export async function runHeddle(
+  args: readonly string[],
+  settings: Record<string, string>,
+  before: readonly string[] = [],
+) {
+  const child = heddle(args, settings, before)
   let out = ''
   let err = ''
   child.stdout?.on('data', (data) => (out += data))

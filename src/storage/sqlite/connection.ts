@@ -27,8 +27,9 @@ export function connect(file: string, access: 'write' | 'read', going: () => voi
     handle = new Sqlite(file, { timeout: busyTimeoutMs })
     handle.pragma('busy_timeout = 5000')
     if (access === 'write') {
-      // Must come before the first table; it lets freed pages go back to the disk in small steps.
-      handle.pragma('auto_vacuum = INCREMENTAL')
+      // Must come before the first table; it lets freed pages go back to the disk in small steps. On a file that has it
+      // already SQLite would write it again.
+      if (handle.pragma('page_count', { simple: true }) === 0) handle.pragma('auto_vacuum = INCREMENTAL')
       handle.pragma('journal_mode = WAL')
       handle.pragma('foreign_keys = ON')
       // Without FULL a power cut loses the last commits of a WAL, https://www.sqlite.org/pragma.html#pragma_synchronous

@@ -3,7 +3,7 @@ import { StorageRefusal } from '../failures.ts'
 import type { Migration } from '../migrations.ts'
 import { type AppliedMigration, migrationTable, pendingMigrations } from '../migrations.ts'
 import { sql } from '../sql.ts'
-import type { Connection } from './connection.ts'
+import { type Connection, connect } from './connection.ts'
 import { openFailure } from './failures.ts'
 
 /** "hedl", so that `file` and we can tell our files from others, https://www.sqlite.org/pragma.html#pragma_application_id */
@@ -50,14 +50,36 @@ export function migrateSqlite(
   }
 }
 
+/** Looks at the file before a connection that writes could change so much as its header. */
+export function refuseUnsuitable(file: string, known: readonly Migration[]): void {
+  if (!existsSync(file)) return
+  const connection = connect(file, 'read')
+  try {
+    refuseForeign(connection, file)
+    if (hasMigrations(connection)) pendingMigrations(known, history(connection))
+  } catch (error) {
+    throw openFailure(file, error)
+  } finally {
+    connection.close()
+  }
+}
+
 function applied(connection: Connection): AppliedMigration[] {
   connection.handle.exec(migrationTable)
+  return history(connection)
+}
+
+function hasMigrations(connection: Connection): boolean {
+  return connection.get(sql`SELECT name FROM sqlite_schema WHERE name = 'heddle_migrations'`) !== undefined
+}
+
+function history(connection: Connection): AppliedMigration[] {
   return connection.all<AppliedMigration>(
     sql`SELECT version, name, checksum FROM heddle_migrations ORDER BY version`,
   )
 }
 
-function refuseForeign({ handle }: Connection, file: string): void {
+export function refuseForeign({ handle }: Connection, file: string): void {
   const id = handle.pragma('application_id', { simple: true })
   if (id === applicationId) return
   const tables = handle

@@ -9,7 +9,7 @@ import { sql } from '../sql.ts'
 import { type Connection, connect } from './connection.ts'
 import { sqliteDialect } from './dialect.ts'
 import { failureError, type Job, type JobResult } from './group.ts'
-import { migrateSqlite } from './migrate.ts'
+import { migrateSqlite, refuseUnsuitable } from './migrate.ts'
 import { createLongReader } from './reader.ts'
 import { startThread } from './thread.ts'
 import { createWriter, defaultGroupLimit } from './writer.ts'
@@ -36,11 +36,15 @@ interface WritePath {
 
 export async function openSqlite(options: SqliteOptions): Promise<Database> {
   const { file, queryTimeoutMs = 60_000, groupLimit = defaultGroupLimit } = options
+  const known = options.migrations ?? loadMigrations('sqlite')
   const memory = file === ':memory:'
-  if (!memory) makeFolder(dirname(file))
+  if (!memory) {
+    makeFolder(dirname(file))
+    refuseUnsuitable(file, known)
+  }
   const first = connect(file, 'write')
   try {
-    migrateSqlite(first, file, options.migrations ?? loadMigrations('sqlite'), Date.now() * 1000)
+    migrateSqlite(first, file, known, Date.now() * 1000)
   } catch (error) {
     first.close()
     throw error
@@ -173,19 +177,22 @@ function writeInThread(
     if (pending.size === 0) thread.unref()
   })
   const ended = new Promise<void>((resolve) => thread.once('exit', () => resolve()))
-  let failure: Error | undefined
+  let ending: unknown
+  const refuseAll = (code: 'write_unconfirmed' | 'storage_failed'): void => {
+    const refused = [...pending.values()]
+    pending.clear()
+    for (const one of refused) one.reject(storageFailure(code, ending))
+  }
   // Whether the running group reached the disk is not known.
   const fail = (cause: unknown): void => {
-    failure = storageFailure('write_unconfirmed', cause)
-    const failed = [...pending.values()]
-    pending.clear()
-    for (const one of failed) one.reject(failure)
+    ending ??= cause
+    refuseAll('write_unconfirmed')
   }
   thread.on('error', fail)
   thread.on('exit', () => fail(new Error('the writer thread has ended')))
   return {
     submit(jobs) {
-      if (failure) return fail(failure)
+      if (ending !== undefined) return refuseAll('storage_failed')
       thread.ref()
       thread.postMessage({ jobs } satisfies WriterMessage)
     },

@@ -12,7 +12,9 @@ test('calls/complete: refusals in order', async (t) => {
   const { post } = await openApp(t)
   for (const field of ['id', 'trace_id']) {
     for (const value of [undefined, null]) {
-      const { status, json } = await post(url, { batch: [completeOf({ trace_id: '0'.repeat(32), [field]: value })] })
+      const { status, json } = await post(url, {
+        batch: [completeOf({ trace_id: '0'.repeat(32), [field]: value })],
+      })
       assert.equal(status, 422)
       const received = value === undefined ? 'undefined' : 'null'
       assert.deepEqual(json, {

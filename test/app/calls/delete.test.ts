@@ -86,7 +86,9 @@ test('calls/delete: descendants of the same trace go too, everything else stays'
   await write(post, root, child, grandchild, sibling, otherTrace, unrelated)
   await post('/call/start', { start: running })
   await post('/v2/acme/other/calls/complete', {
-    batch: [completeOf({ id: grandchild.id, project_id: 'acme/other', trace_id: root.id, parent_id: child.id })],
+    batch: [
+      completeOf({ id: grandchild.id, project_id: 'acme/other', trace_id: root.id, parent_id: child.id }),
+    ],
   })
   assert.deepEqual(whole(await remove(post, child.id)), { status: 200, body: { num_deleted: 3 } })
   assert.deepEqual(await left(post), new Set([root.id, sibling.id, otherTrace.id, unrelated.id]))

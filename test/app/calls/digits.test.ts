@@ -30,7 +30,10 @@ const samples: [sent: string, kept?: string][] = [
   ['{"deep":{"\\u0061":1}}'],
   ['{ "a" : [ 1.0 , 2 ] , "b" : { } , "c" : [ ] }', '{"a":[1.0,2],"b":{},"c":[]}'],
   ['{\r\n\t"a": "two  spaces, [ { : ",\n "b"\n:\ttrue\n}', '{"a":"two  spaces, [ { : ","b":true}'],
-  ['{"ends with a backslash \\\\" : "\\\\\\"" , "x" : 1.0 }', '{"ends with a backslash \\\\":"\\\\\\"","x":1.0}'],
+  [
+    '{"ends with a backslash \\\\" : "\\\\\\"" , "x" : 1.0 }',
+    '{"ends with a backslash \\\\":"\\\\\\"","x":1.0}',
+  ],
 ]
 
 for (const [sent, kept = sent] of samples) {
@@ -81,7 +84,16 @@ for (const [sent, kept = sent] of samples) {
 
 test('P9: an output of any kind comes back with its digits', async (t) => {
   const { post } = await openApp(t)
-  for (const output of ['1.0', '-0', '9007199254740993', '1e400', '"\\u00e9"', '[1.0,2.50]', 'true', 'null']) {
+  for (const output of [
+    '1.0',
+    '-0',
+    '9007199254740993',
+    '1e400',
+    '"\\u00e9"',
+    '[1.0,2.50]',
+    'true',
+    'null',
+  ]) {
     const { id } = startOf()
     const body = `{"batch":[{"project_id":"${project}","id":"${id}","trace_id":"${id}","op_name":"answer","attributes":{},"inputs":{},
       "started_at":"2026-01-02","ended_at":"2026-01-02","summary":{},"output":${output}}]}`

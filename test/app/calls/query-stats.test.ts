@@ -16,9 +16,7 @@ test('calls/query_stats: refusals in order', async (t) => {
       {
         reason: 'The body does not fit the schema: limit: expected number to be >=1, received 0.',
         code: 'invalid_request',
-        detail: [
-          { loc: ['body', 'limit'], msg: 'expected number to be >=1, received 0', type: 'too_small' },
-        ],
+        detail: [{ loc: ['body', 'limit'], msg: 'expected number to be >=1, received 0', type: 'too_small' }],
       },
     ],
     [

@@ -98,10 +98,7 @@ test('call/read: what follows from a call stands under summary.weave', async (t)
     ],
     [{ op_name: 'weave:///acme/qa/op/ask' }, { status: 'success', ...timed, trace_name: 'ask' }],
     [{ op_name: 'a/op/b:c' }, { status: 'success', ...timed, trace_name: 'a/op/b:c' }],
-    [
-      { ended_at: '2026-01-02T03:04:05.124455Z' },
-      { status: 'success', latency_ms: 0, trace_name: 'answer' },
-    ],
+    [{ ended_at: '2026-01-02T03:04:05.124455Z' }, { status: 'success', latency_ms: 0, trace_name: 'answer' }],
     [
       { ended_at: '2026-01-03T03:04:05.124456Z' },
       { status: 'success', latency_ms: 86_400_001, trace_name: 'answer' },
@@ -176,10 +173,7 @@ test('call/read: sizes come when asked for, the one of the trace on its root alo
   assert.deepEqual(await sizes(root.id, both), [rootBytes, rootBytes + childBytes])
   assert.deepEqual(await sizes(child.id, both), [childBytes, null])
   assert.deepEqual(await sizes(root.id, { include_storage_size: true }), [rootBytes, null])
-  assert.deepEqual(await sizes(root.id, { include_total_storage_size: true }), [
-    null,
-    rootBytes + childBytes,
-  ])
+  assert.deepEqual(await sizes(root.id, { include_total_storage_size: true }), [null, rootBytes + childBytes])
   await post('/calls/delete', { project_id: project, call_ids: [child.id] })
   assert.deepEqual(await sizes(root.id, both), [rootBytes, rootBytes])
 })
@@ -189,6 +183,8 @@ test('call/read: the space between tokens takes no part in the size', async (t) 
   const call = completeOf()
   await post('/v2/acme/qa/calls/complete', JSON.stringify({ batch: [call] }, null, 8))
   const read = await post('/call/read', { project_id: project, id: call.id, include_storage_size: true })
-  const texts = [call.attributes, call.inputs, call.output, call.summary].map((value) => JSON.stringify(value))
+  const texts = [call.attributes, call.inputs, call.output, call.summary].map((value) =>
+    JSON.stringify(value),
+  )
   assert.equal(read.json.call.storage_size_bytes, texts.join('').length)
 })

@@ -168,8 +168,16 @@ for (const [field, accepted, refused] of [
   ['turn_id', ['', 'x'.repeat(512)], ['x'.repeat(513), 'a\0b', 5]],
   ['svc_run_id', ['run', 'acme/qa/run'], ['x'.repeat(513), 5]],
   ['svc_run_step', [0, 9007199254740991], [-1, 1.5, '1', 9007199254740992]],
-  ['project_id', ['acme/other'], ['acme', 'acme/', '/qa', 'acme/qa/x', 'acme/q a', 'acme/\ud800', `acme/${'x'.repeat(256)}`]],
-  ['started_at', ['2026-01-02'], ['', 'yesterday', '2026-02-30T00:00:00Z', '2026-01-02T24:00:00Z', 1767323045]],
+  [
+    'project_id',
+    ['acme/other'],
+    ['acme', 'acme/', '/qa', 'acme/qa/x', 'acme/q a', 'acme/\ud800', `acme/${'x'.repeat(256)}`],
+  ],
+  [
+    'started_at',
+    ['2026-01-02'],
+    ['', 'yesterday', '2026-02-30T00:00:00Z', '2026-01-02T24:00:00Z', 1767323045],
+  ],
   ['expire_at', ['2200-01-02'], ['', 'never', 1767323045]],
 ] as const) {
   test(`call/start: what ${field} takes`, async (t) => {
@@ -182,7 +190,10 @@ for (const [field, accepted, refused] of [
       const { status, json } = await post('/call/start', { start: startOf({ [field]: value }) })
       assert.equal(status, 422, `${JSON.stringify(value)} was taken`)
       assert.deepEqual(json.detail[0].loc, ['body', 'start', field])
-      assert.ok(json.reason.startsWith(`The body does not fit the schema: start.${field}: expected `), json.reason)
+      assert.ok(
+        json.reason.startsWith(`The body does not fit the schema: start.${field}: expected `),
+        json.reason,
+      )
     }
   })
 }

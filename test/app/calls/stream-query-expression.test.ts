@@ -51,10 +51,7 @@ for (const [expression, expected] of [
   [eq('inputs.text', null), ['c', 'd']],
   [{ $contains: { input: field('inputs.text'), substr: literal('ta') } }, ['b']],
   [{ $contains: { input: field('inputs.text'), substr: literal('al') } }, []],
-  [
-    { $contains: { input: field('inputs.text'), substr: literal('AL'), case_insensitive: true } },
-    ['a'],
-  ],
+  [{ $contains: { input: field('inputs.text'), substr: literal('AL'), case_insensitive: true } }, ['a']],
   [{ $contains: { input: field('op_name'), substr: literal('/op/ask') } }, ['c']],
   [{ $in: [field('inputs.n'), [literal(1), literal(10), literal(77)]] }, ['a', 'b']],
   [{ $in: [field('display_name'), []] }, []],
@@ -86,7 +83,10 @@ test('calls/stream_query: numbers in a query keep their digits', async (t) => {
   const { post } = await openApp(t)
   const numbers = ['9007199254740992', '9007199254740993', '9223372036854775807']
   const batch = numbers.map((n, i) =>
-    JSON.stringify(completeOf({ started_at: `2026-01-0${i + 1}`, inputs: { n: 0 } })).replace('"n":0', `"n":${n}`),
+    JSON.stringify(completeOf({ started_at: `2026-01-0${i + 1}`, inputs: { n: 0 } })).replace(
+      '"n":0',
+      `"n":${n}`,
+    ),
   )
   await post('/v2/acme/qa/calls/complete', `{"batch":[${batch.join()}]}`)
   for (const [index, n] of numbers.entries()) {

@@ -31,6 +31,7 @@ for (const [filter, expected] of [
   [{ op_names: [op('ask', '*')] }, ['first', 'second']],
   [{ op_names: [op('ask', '*'), 'answer'] }, ['plain', 'first', 'second', 'fourth']],
   [{ op_names: [op('%', '*'), op('_sk', '*')] }, []],
+  [{ op_names: ['op/ask:*', ':*'] }, []],
   [{ input_refs: [object('set', 'aa')] }, ['plain']],
   [{ input_refs: [object('set', '*')] }, ['plain']],
   [{ input_refs: [object('set', 'zz')] }, []],

@@ -27,6 +27,17 @@ test('calls/stream_query: refusals in order', async (t) => {
       },
     ],
     [
+      { offset: -1 },
+      422,
+      {
+        reason: 'The body does not fit the schema: offset: expected number to be >=0, received -1.',
+        code: 'invalid_request',
+        detail: [
+          { loc: ['body', 'offset'], msg: 'expected number to be >=0, received -1', type: 'too_small' },
+        ],
+      },
+    ],
+    [
       { project_id: 'globex/qa' },
       403,
       {

@@ -18,11 +18,7 @@ test('call/update: refusals in order', async (t) => {
   for (const [display_name, msg, type] of [
     [undefined, 'expected string, received undefined', 'invalid_type'],
     [null, 'expected string, received null', 'invalid_type'],
-    [
-      'x'.repeat(1025),
-      `expected string to have <=1024 characters, received "${'x'.repeat(79)}…`,
-      'too_big',
-    ],
+    ['x'.repeat(1025), `expected string to have <=1024 characters, received "${'x'.repeat(79)}…`, 'too_big'],
   ]) {
     assert.deepEqual(whole(await post('/call/update', { ...body, display_name })), {
       status: 422,

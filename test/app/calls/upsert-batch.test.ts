@@ -17,13 +17,12 @@ test('call/upsert_batch: refusals in order', async (t) => {
   assert.deepEqual(whole(await post('/call/upsert_batch', { batch: [start(), { mode: 'stop', req: {} }] })), {
     status: 422,
     body: {
-      reason:
-        'The body does not fit the schema: batch.1.mode: expected \'start\' | \'end\', received "stop".',
+      reason: "The body does not fit the schema: batch.1.mode: expected 'start' | 'end', received \"stop\".",
       code: 'invalid_request',
       detail: [
         {
           loc: ['body', 'batch', 1, 'mode'],
-          msg: 'expected \'start\' | \'end\', received "stop"',
+          msg: "expected 'start' | 'end', received \"stop\"",
           type: 'invalid_union',
         },
       ],
@@ -37,16 +36,13 @@ test('call/upsert_batch: refusals in order', async (t) => {
       code: 'entity_forbidden',
     },
   })
-  assert.deepEqual(
-    whole(await post('/call/upsert_batch', { batch: [start({ project_id: 'globex/qa' })] })),
-    {
-      status: 403,
-      body: {
-        reason: 'Your key does not reach the entity of batch.0.req.start.project_id: "globex/qa".',
-        code: 'entity_forbidden',
-      },
+  assert.deepEqual(whole(await post('/call/upsert_batch', { batch: [start({ project_id: 'globex/qa' })] })), {
+    status: 403,
+    body: {
+      reason: 'Your key does not reach the entity of batch.0.req.start.project_id: "globex/qa".',
+      code: 'entity_forbidden',
     },
-  )
+  })
 })
 
 test('call/upsert_batch: each item has its answer, in order', async (t) => {
@@ -203,7 +199,10 @@ test('call/upsert_batch: a long batch is stored whole, and a fault in it is foun
     body: { res: ids.flatMap((id) => [{ id, trace_id: id }, {}]) },
   })
   const stored = recordsOf(
-    await post('/calls/stream_query', { project_id: project, sort_by: [{ field: 'inputs.n', direction: 'asc' }] }),
+    await post('/calls/stream_query', {
+      project_id: project,
+      sort_by: [{ field: 'inputs.n', direction: 'asc' }],
+    }),
   )
   assert.deepEqual(
     stored,

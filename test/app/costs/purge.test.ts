@@ -46,7 +46,10 @@ test('cost/purge: refusals in order', async (t) => {
     [isId(5), 'only ids as text can be named'],
     [isId(null), 'only ids as text can be named'],
     [{ $eq: [{ $getField: 'id' }, { $getField: 'id' }] }, 'only ids as text can be named'],
-    [{ $in: [{ $getField: 'id' }, [{ $literal: 'a' }, { $literal: true }]] }, 'only ids as text can be named'],
+    [
+      { $in: [{ $getField: 'id' }, [{ $literal: 'a' }, { $literal: true }]] },
+      'only ids as text can be named',
+    ],
   ] as const) {
     assert.deepEqual(whole(await purge(post, expression)), {
       status: 422,

@@ -8,9 +8,7 @@ import {
   secondMicros,
   startedAt,
   startPart,
-  storedRows,
   visibleCalls,
-  wholePart,
 } from '../../support/call-parts.ts'
 import type { Driver } from '../../support/drivers.ts'
 

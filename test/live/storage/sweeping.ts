@@ -20,20 +20,10 @@ async function visibleIds(db: Database, project: string, now = later): Promise<s
   return (await visibleCalls(db, project, { now })).map((call) => call.id)
 }
 
-/** Parents by call; all in one trace unless told otherwise. */
-async function writeTree(
-  db: Database,
-  project: string,
-  parents: Record<string, string | null>,
-  traces: Record<string, string> = {},
-): Promise<void> {
-  const calls = Object.entries(parents).map(([id, parent_id]) =>
-    startPart(project, id, { parent_id, trace_id: traces[id] ?? 'trace' }),
-  )
-  await db.write('upsertCalls', calls)
-}
-
 export function sweeping(open: Driver['open']): void {
+  const remove = (db: Database, project_id: string, ids: string[]) =>
+    db.write('deleteCalls', { project_id, ids, now: later })
+
   describe('the sweep', () => {
     const sweep = (db: Database, now: number, { forgetBefore = 0, limit = 200 } = {}) =>
       db.write('sweepCalls', { now, forgetBefore, limit })

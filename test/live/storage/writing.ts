@@ -5,14 +5,7 @@ import { Refusal } from '../../../src/domain/refusals.ts'
 import { readCall } from '../../../src/storage/calls.ts'
 import { findPrices } from '../../../src/storage/prices.ts'
 import { sql } from '../../../src/storage/sql.ts'
-import {
-  newProject,
-  startedAt,
-  startPart,
-  storedRows,
-  streamOfCalls,
-  visibleCalls,
-} from '../../support/call-parts.ts'
+import { newProject, startedAt, startPart, storedRows, visibleCalls } from '../../support/call-parts.ts'
 import type { Driver } from '../../support/drivers.ts'
 import { refusedWith } from '../../support/refusals.ts'
 import { priceOf } from './prices.ts'

@@ -1,0 +1,50 @@
+import { Ajv, type Options, type ValidateFunction } from 'ajv'
+import { Ajv2020 } from 'ajv/dist/2020.js'
+
+/** Unknown keywords and formats only describe, as the standard says; nothing is fetched and nothing is changed. */
+const options: Options = { strict: false, validateFormats: false, logger: false }
+
+/** They know only the rules of a schema, and are made with the first schema of their draft. */
+const judges = new Map<typeof Ajv | typeof Ajv2020, Ajv | Ajv2020>()
+
+/** What is wrong with a JSON Schema; undefined when nothing is. */
+export function flawOfSchema(schema: unknown): string | undefined {
+  const made = compileSchema(schema)
+  return 'flaw' in made ? made.flaw : undefined
+}
+
+/**
+ * Draft 2020-12 unless `$schema` names draft-07 or draft-06. Each schema has a compiler of its own, so that an `$id` of one
+ * is unknown to the next and nothing gathers.
+ */
+export function compileSchema(schema: unknown): { validate: ValidateFunction } | { flaw: string } {
+  if (
+    typeof schema !== 'boolean' &&
+    (typeof schema !== 'object' || schema === null || Array.isArray(schema))
+  ) {
+    return { flaw: 'it is neither an object nor a boolean' }
+  }
+  const draft = isDraft7(schema) ? Ajv : Ajv2020
+  const judge = judges.get(draft) ?? new draft(options)
+  judges.set(draft, judge)
+  try {
+    if (typeof schema === 'object' && judge.validateSchema(withoutDraft(schema)) === false) {
+      return { flaw: judge.errorsText(judge.errors, { dataVar: 'schema' }) }
+    }
+    const compiler = new draft({ ...options, meta: false, validateSchema: false })
+    return { validate: compiler.compile(schema) }
+  } catch (error) {
+    return { flaw: error instanceof Error ? error.message : String(error) }
+  }
+}
+
+function isDraft7(schema: boolean | object): boolean {
+  const named = typeof schema === 'object' && '$schema' in schema ? schema.$schema : undefined
+  return typeof named === 'string' && /draft-0[67]/.test(named)
+}
+
+/** A draft that is neither is read as the one that we know: what is in it decides. */
+function withoutDraft(schema: object): object {
+  const { $schema: _, ...rest } = schema as Record<string, unknown>
+  return rest
+}

@@ -1,0 +1,83 @@
+import { type Caller, reach } from '../../domain/callers.ts'
+import { digestOfJson } from '../../domain/digests.ts'
+import { JsonText } from '../../domain/json-text.ts'
+import { refuse } from '../../domain/refusals.ts'
+import { now } from '../../domain/time.ts'
+import type { Database } from '../../storage/database.ts'
+import { type ObjectKind, readVersion } from '../../storage/objects.ts'
+import { annotationSpecOf } from './annotation-spec.ts'
+import { classesOf } from './classes.ts'
+
+export interface ObjectGiven {
+  project_id: string
+  object_id: string
+  /** Null is the value null. */
+  val: JsonText | null
+  builtin_object_class?: string | null | undefined
+  expected_digest?: string | null | undefined
+}
+
+export interface CreatedObject {
+  digest: string
+  object_id: string
+  version_index: number
+  kind: ObjectKind
+}
+
+/**
+ * Stores a value under a name. The same value again is the same version, which becomes the latest once more. `place` is
+ * how a refusal names where the object was given.
+ */
+export async function createObject(
+  db: Database,
+  caller: Caller,
+  given: ObjectGiven,
+  place: readonly string[] = ['obj'],
+): Promise<CreatedObject> {
+  const { project_id, object_id, expected_digest } = given
+  const at = (field: string) => [...place, field].join('.')
+  reach(caller, project_id, at('project_id'))
+  const val = valueGiven(given, place)
+  const { kind, base, leaf } = classesOf(val.value)
+  const digest = digestOfJson(val.text)
+  if (expected_digest != null && expected_digest !== digest) {
+    throw refuse('digest_differs', { field: at('expected_digest'), given: expected_digest, digest })
+  }
+  const known = await readVersion(db, project_id, { name: object_id, digest })
+  // Clients create their ops again and again; nothing changes, so nothing is written.
+  if (known?.digest === digest && known.is_latest === 1) {
+    return { digest, object_id, version_index: known.version_index, kind }
+  }
+  const kept = await db.write('keepObject', {
+    project_id,
+    object_id,
+    digest,
+    kind,
+    base_object_class: base,
+    leaf_object_class: leaf,
+    val: val.text,
+    size: Buffer.byteLength(val.text),
+    user_id: caller.name,
+    now: now(),
+  })
+  if ('conflict' in kept) {
+    throw refuse('class_conflict', {
+      field: at('object_id'),
+      given: JSON.stringify(object_id),
+      held: kept.conflict,
+      class: base ?? '',
+    })
+  }
+  return { digest, object_id, version_index: kept.version_index, kind }
+}
+
+function valueGiven({ val, builtin_object_class: builtin }: ObjectGiven, place: readonly string[]): JsonText {
+  const value = val ?? new JsonText('null', null)
+  if (builtin == null) return value
+  if (builtin === 'AnnotationSpec') return annotationSpecOf(value, [...place, 'val'])
+  throw refuse('invalid_value', {
+    field: [...place, 'builtin_object_class'].join('.'),
+    given: JSON.stringify(builtin),
+    accepted: 'AnnotationSpec',
+  })
+}

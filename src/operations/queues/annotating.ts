@@ -1,0 +1,38 @@
+import { type Caller, reach } from '../../domain/callers.ts'
+import { now } from '../../domain/time.ts'
+import type { Database } from '../../storage/database.ts'
+import { type NextBody, type ProgressBody, usualLeaseSeconds } from './contract.ts'
+import { itemRecord } from './record.ts'
+
+const microsPerSecond = 1_000_000
+
+/** The caller says how far it is with an item. */
+export async function updateProgress(
+  db: Database,
+  caller: Caller,
+  { queue_id, item_id }: { queue_id: string; item_id: string },
+  { project_id, annotation_state: state }: ProgressBody,
+) {
+  reach(caller, project_id)
+  const time = now()
+  const lease = usualLeaseSeconds * microsPerSecond
+  const key = { project_id, queue_id, item_id }
+  const item = await db.write('setProgress', { ...key, annotator: caller.name, state, now: time, lease })
+  return { item: itemRecord(item, time, true) }
+}
+
+/** Hands the caller an open item that nobody else is on. */
+export async function nextItem(db: Database, caller: Caller, queue_id: string, body: NextBody) {
+  const { project_id } = body
+  reach(caller, project_id)
+  const time = now()
+  const { item, leased } = await db.write('takeNextItem', {
+    project_id,
+    queue_id,
+    annotator: caller.name,
+    annotators: body.annotators ?? 1,
+    now: time,
+    lease: (body.lease_seconds ?? usualLeaseSeconds) * microsPerSecond,
+  })
+  return { item: item && itemRecord(item, time, true), leased_items: leased }
+}

@@ -1,0 +1,194 @@
+import { z } from 'zod'
+import { annotationStates, itemStates } from '../../domain/annotation-states.ts'
+import { plainText, projectId, setByServer, withAliases } from '../../domain/fields.ts'
+
+const queueId = plainText(128).min(1)
+const name = plainText(1024).min(1)
+const description = plainText(64 * 1024)
+const scorerRefs = z.array(plainText(2048)).max(1000).meta({ description: 'References of any kind.' })
+const limit = z.int().min(0).nullish().meta({ description: 'Null is all.' })
+const offset = z.int().min(0).nullish()
+const sortBy = z
+  .array(z.object({ field: z.string().min(1).max(1024), direction: z.enum(['asc', 'desc']) }))
+  .max(16)
+  .nullish()
+
+export const QueuePath = z.object({ queue_id: queueId })
+export const ItemPath = z.object({ queue_id: queueId, item_id: plainText(128).min(1) })
+export const InProject = z.object({ project_id: projectId })
+
+export const CreateBody = z.object({
+  project_id: projectId,
+  name,
+  description: description.nullish().meta({ default: '' }),
+  scorer_refs: scorerRefs,
+})
+export type CreateBody = z.output<typeof CreateBody>
+export const CreateAnswer = z.object({ id: z.string() })
+
+const time = z.iso.datetime()
+
+export const QueueRecord = z.object({
+  id: z.string(),
+  project_id: z.string(),
+  name: z.string(),
+  description: z.string(),
+  scorer_refs: z.array(z.string()),
+  created_at: time,
+  created_by: z.string(),
+  updated_at: time,
+  deleted_at: time.nullable(),
+})
+export const QueueAnswer = z.object({ queue: QueueRecord })
+
+export const UpdateBody = z.object({
+  project_id: projectId,
+  name: name.nullish().meta({ description: 'Null leaves it as it is; so for every field.' }),
+  description: description.nullish(),
+  scorer_refs: scorerRefs.nullish(),
+})
+export type UpdateBody = z.output<typeof UpdateBody>
+
+export const QueryBody = z.object({
+  project_id: projectId,
+  name: plainText(1024).nullish().meta({ description: 'A part of the name, in upper or lower case.' }),
+  sort_by: sortBy.meta({ description: 'By id, name, created_at or updated_at; newest first when absent.' }),
+  limit,
+  offset,
+})
+export type QueryBody = z.output<typeof QueryBody>
+
+/** More ids than are taken are a 413 of their own, so the schema leaves room above it. */
+const ids = z.array(plainText(2048))
+
+export const AddItemsBody = z.object({
+  project_id: projectId,
+  call_ids: ids,
+  display_fields: z
+    .array(plainText(1024))
+    .max(1000)
+    .nullish()
+    .meta({ description: 'Paths into the call that a reviewer is shown, such as inputs.question.' }),
+})
+export type AddItemsBody = z.output<typeof AddItemsBody>
+export const AddItemsAnswer = z.object({
+  added_count: z.number().int(),
+  duplicates: z
+    .number()
+    .int()
+    .meta({ description: 'In the queue already, or named before in this request.' }),
+  unknown: z.number().int().meta({ description: 'There is no such call, or it was deleted or expired.' }),
+  unknown_call_ids: z.array(z.string()),
+})
+
+const itemState = z.enum(itemStates)
+const nameFilter = plainText(2048).nullish()
+
+export const ItemsFilter = z.object({
+  id: nameFilter,
+  call_id: nameFilter,
+  call_op_name: nameFilter,
+  call_trace_id: nameFilter,
+  added_by: nameFilter,
+  annotation_states: z.array(itemState).max(16).nullish().meta({
+    description: 'One of these is annotation_state. An empty list is no condition.',
+  }),
+  own_annotation_states: z.array(itemState).max(16).nullish().meta({
+    description: 'One of these is own_annotation_state. An empty list is no condition.',
+  }),
+})
+export type ItemsFilter = z.output<typeof ItemsFilter>
+
+export const QueryItemsBody = z.object({
+  project_id: projectId,
+  filter: ItemsFilter.nullish(),
+  sort_by: sortBy.meta({
+    description:
+      'By call_started_at, call_op_name, created_at, updated_at or position_in_queue; the order of the queue when absent.',
+  }),
+  limit,
+  offset,
+  include_position: z.boolean().nullish().meta({ description: 'Fills position_in_queue.' }),
+})
+export type QueryItemsBody = z.output<typeof QueryItemsBody>
+
+export const ItemRecord = z.object({
+  id: z.string(),
+  queue_id: z.string(),
+  project_id: z.string(),
+  call_id: z.string(),
+  call_op_name: z.string(),
+  call_started_at: time,
+  call_ended_at: time.nullable(),
+  call_trace_id: z.string(),
+  created_at: time,
+  created_by: z.string(),
+  updated_at: time,
+  deleted_at: time.nullable(),
+  added_by: z.string().nullable(),
+  annotation_state: itemState.meta({ description: 'What was said last of the item, by any annotator.' }),
+  annotator_user_id: z.string().nullable().meta({ description: 'Who said it.' }),
+  own_annotation_state: itemState.meta({ description: 'What the caller said last.' }),
+  display_fields: z.array(z.string()),
+  position_in_queue: z.number().int().nullable(),
+  lease: z
+    .object({ user: z.string(), expires_at: time })
+    .nullable()
+    .meta({ description: 'Who is on the item now, and until when.' }),
+})
+export const ItemsAnswer = z.object({ items: z.array(ItemRecord) })
+export const ItemAnswer = z.object({ item: ItemRecord })
+
+export const ProgressBody = withAliases(
+  { wb_user_id: 'svc_user_id' },
+  z.object({
+    project_id: projectId,
+    annotation_state: z.enum(annotationStates),
+    annotator_user_id: setByServer,
+    svc_user_id: setByServer,
+  }),
+)
+export type ProgressBody = z.output<typeof ProgressBody>
+
+/** Long enough to read and judge one item, short enough that a closed tab does not hold it for the day. */
+export const usualLeaseSeconds = 15 * 60
+
+export const NextBody = z.object({
+  project_id: projectId,
+  lease_seconds: z
+    .int()
+    .min(1)
+    .max(24 * 60 * 60)
+    .nullish()
+    .meta({ default: usualLeaseSeconds, description: 'How long the item is kept from others.' }),
+  annotators: z
+    .int()
+    .min(1)
+    .max(100)
+    .nullish()
+    .meta({ default: 1, description: 'An item is open until so many have completed or skipped it.' }),
+})
+export type NextBody = z.output<typeof NextBody>
+export const NextAnswer = z.object({
+  item: ItemRecord.nullable().meta({ description: 'Null when none is open to the caller.' }),
+  leased_items: z.number().int().meta({
+    description: 'Items that would be open to the caller but for the lease of another.',
+  }),
+})
+
+export const StatsBody = z.object({ project_id: projectId, queue_ids: ids })
+export type StatsBody = z.output<typeof StatsBody>
+
+const count = z.number().int()
+const ownCounts = z.object({ in_progress: count, completed: count, skipped: count })
+
+export const QueueStats = z.object({
+  queue_id: z.string(),
+  total_items: count,
+  completed_items: count.meta({ description: 'Items that anybody has completed or skipped.' }),
+  by_state: ownCounts.extend({ unstarted: count }).meta({ description: 'Items by annotation_state.' }),
+  by_user: z
+    .array(ownCounts.extend({ user: z.string() }))
+    .meta({ description: "Items by each annotator's own state." }),
+})
+export const StatsAnswer = z.object({ stats: z.array(QueueStats) })

@@ -1,0 +1,82 @@
+import { type Caller, reach } from '../../domain/callers.ts'
+import { newId } from '../../domain/ids.ts'
+import { writeJson } from '../../domain/json-text.ts'
+import { now } from '../../domain/time.ts'
+import type { Database, Reader } from '../../storage/database.ts'
+import { type Queue, type QueueKey, requireQueue, selectQueues } from '../../storage/queues.ts'
+import { type Sql, sql, trusted } from '../../storage/sql.ts'
+import type { CreateBody, QueryBody, UpdateBody } from './contract.ts'
+import { orderOf } from './order.ts'
+import { queueRecord } from './record.ts'
+
+export async function createQueue(db: Database, caller: Caller, body: CreateBody) {
+  reach(caller, body.project_id)
+  const time = now()
+  const id = newId()
+  await db.write('addQueue', {
+    project_id: body.project_id,
+    id,
+    name: body.name,
+    description: body.description ?? '',
+    scorer_refs: JSON.stringify(body.scorer_refs),
+    created_at: time,
+    created_by: caller.name,
+    updated_at: time,
+    deleted_at: null,
+  })
+  return { id }
+}
+
+export async function readQueue(db: Reader, caller: Caller, key: QueueKey) {
+  reach(caller, key.project_id)
+  return { queue: queueRecord(await requireQueue(db, key)) }
+}
+
+export async function updateQueue(db: Database, caller: Caller, queue_id: string, body: UpdateBody) {
+  const { project_id, name, description, scorer_refs } = body
+  reach(caller, project_id)
+  const queue = await db.write('changeQueue', {
+    project_id,
+    queue_id,
+    name: name ?? null,
+    description: description ?? null,
+    scorer_refs: scorer_refs ? JSON.stringify(scorer_refs) : null,
+    now: now(),
+  })
+  return { queue: queueRecord(queue) }
+}
+
+export async function deleteOneQueue(db: Database, caller: Caller, key: QueueKey) {
+  reach(caller, key.project_id)
+  const queue = await db.write('deleteQueue', { ...key, now: now() })
+  return { queue: queueRecord(queue) }
+}
+
+/** One JSON text for each queue. */
+export async function streamQueues(
+  db: Database,
+  caller: Caller,
+  body: QueryBody,
+  signal: AbortSignal,
+): Promise<AsyncIterable<string>> {
+  reach(caller, body.project_id)
+  const statement = selectQueues(db, {
+    projectId: body.project_id,
+    conditions: body.name ? [nameContains(db, body.name)] : [],
+    order: orderOf(body.sort_by, columns, { term: 'created_at DESC', last: 'id DESC' }),
+    limit: body.limit ?? null,
+    offset: body.offset ?? 0,
+  })
+  return (async function* () {
+    for await (const queues of db.stream<Queue>(statement, { signal })) {
+      for (const queue of queues) yield writeJson(queueRecord(queue))
+    }
+  })()
+}
+
+const columns = new Map(['id', 'name', 'created_at', 'updated_at'].map((name) => [name, name]))
+
+function nameContains({ dialect }: Reader, part: string): Sql {
+  const position = dialect.position(dialect.lower(trusted('name')), dialect.lower(dialect.text(part)))
+  return sql`${position} > 0`
+}

@@ -1,0 +1,53 @@
+import { JsonText } from '../../domain/json-text.ts'
+import { formatTime } from '../../domain/time.ts'
+import type { SeenItem } from '../../storage/queue-items.ts'
+import type { Queue } from '../../storage/queues.ts'
+
+export function queueRecord(queue: Queue): Record<string, unknown> {
+  return {
+    id: queue.id,
+    project_id: queue.project_id,
+    name: queue.name,
+    description: queue.description,
+    scorer_refs: new JsonText(queue.scorer_refs),
+    created_at: formatTime(queue.created_at),
+    created_by: queue.created_by,
+    updated_at: formatTime(queue.updated_at),
+    deleted_at: timeOrNull(queue.deleted_at),
+  }
+}
+
+/** As the caller sees it at this time. An item is written once: what is said of it does not change `updated_at`. */
+export function itemRecord(item: SeenItem, time: number, withPosition: boolean): Record<string, unknown> {
+  const added = formatTime(item.added_at)
+  return {
+    id: item.id,
+    queue_id: item.queue_id,
+    project_id: item.project_id,
+    call_id: item.call_id,
+    call_op_name: item.call_op_name,
+    call_started_at: formatTime(item.call_started_at),
+    call_ended_at: timeOrNull(item.call_ended_at),
+    call_trace_id: item.call_trace_id,
+    created_at: added,
+    created_by: item.added_by,
+    updated_at: added,
+    deleted_at: null,
+    added_by: item.added_by,
+    annotation_state: item.state,
+    annotator_user_id: item.annotator,
+    own_annotation_state: item.own_state ?? 'unstarted',
+    display_fields: new JsonText(item.display_fields),
+    position_in_queue: withPosition ? item.position : null,
+    lease: leaseOf(item, time),
+  }
+}
+
+function leaseOf({ leased_by, leased_until }: SeenItem, time: number) {
+  if (leased_until === null || leased_until <= time) return null
+  return { user: leased_by, expires_at: formatTime(leased_until) }
+}
+
+function timeOrNull(time: number | null): string | null {
+  return time === null ? null : formatTime(time)
+}

@@ -1,0 +1,56 @@
+import { annotationStates, itemStates } from '../../domain/annotation-states.ts'
+import { type Caller, reach } from '../../domain/callers.ts'
+import { refuse } from '../../domain/refusals.ts'
+import type { Database } from '../../storage/database.ts'
+import { type QueueCount, selectQueueCounts } from '../../storage/queue-stats.ts'
+import type { StatsBody } from './contract.ts'
+
+const mostQueues = 1000
+
+/** An entry for each queue that was named, once, in that order; zeros for one that is not there. */
+export async function queueStats(db: Database, caller: Caller, body: StatsBody, signal: AbortSignal) {
+  const { project_id, queue_ids } = body
+  reach(caller, project_id)
+  if (queue_ids.length > mostQueues)
+    throw refuse('too_many_ids', { field: 'queue_ids', given: queue_ids.length, limit: mostQueues })
+  const stats = new Map(queue_ids.map((id) => [id, noStats(id)]))
+  const statement = selectQueueCounts(db, project_id, [...stats.keys()])
+  for await (const counts of db.stream<QueueCount>(statement, { signal })) {
+    for (const count of counts) add(stats.get(count.queue_id) as QueueStats, count)
+  }
+  return { stats: [...stats.values()].map(shown) }
+}
+
+type Counts<State extends string> = Record<State, number>
+
+interface QueueStats {
+  queue_id: string
+  total_items: number
+  completed_items: number
+  by_state: Counts<(typeof itemStates)[number]>
+  by_user: Map<string, Counts<(typeof annotationStates)[number]>>
+}
+
+const zeros = <State extends string>(states: readonly State[]) =>
+  Object.fromEntries(states.map((state) => [state, 0])) as Counts<State>
+
+function noStats(queue_id: string): QueueStats {
+  return { queue_id, total_items: 0, completed_items: 0, by_state: zeros(itemStates), by_user: new Map() }
+}
+
+function add(stats: QueueStats, row: QueueCount): void {
+  if (row.annotator === null) {
+    stats.total_items += row.count
+    stats.completed_items += row.finished
+    stats.by_state[row.state] = row.count
+  } else {
+    const counts = stats.by_user.get(row.annotator) ?? zeros(annotationStates)
+    counts[row.state] = row.count
+    stats.by_user.set(row.annotator, counts)
+  }
+}
+
+function shown({ by_user, ...stats }: QueueStats) {
+  const users = [...by_user].sort(([one], [other]) => (one < other ? -1 : 1))
+  return { ...stats, by_user: users.map(([user, counts]) => ({ user, ...counts })) }
+}

@@ -1,0 +1,226 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Answer } from '../support/app.ts'
+import { openApp } from '../support/app.ts'
+import { project } from '../support/calls.ts'
+import { documentedPath, documentOf, type Schema, withoutNull } from '../support/openapi.ts'
+import { addressOf, openAppWithRoutes } from '../support/routes.ts'
+import { sampleBodies, sampleBodyOf } from '../support/sample-bodies.ts'
+
+type Path = (string | number)[]
+
+type Field = { path: Path; required: boolean } & ReturnType<typeof withoutNull>
+
+/** Every field of a contract, found beside the values of its sample. */
+function* fieldsOf(schema: Schema, sample: unknown, path: Path = []): Generator<Field> {
+  const place = path.join('.') || 'the body'
+  if (Array.isArray(sample)) {
+    for (const [index, item] of sample.entries()) {
+      if (index > 0 && schema.items?.oneOf === undefined) break
+      yield* fieldsOf(schema.items as Schema, item, [...path, index])
+    }
+    return
+  }
+  if (typeof sample !== 'object' || sample === null) return
+  const values = sample as Record<string, unknown>
+  const { properties, required = [] } = alternativeOf(schema, values)
+  if (properties === undefined) {
+    if (typeof schema.additionalProperties !== 'object') return
+    for (const [name, value] of Object.entries(values)) {
+      yield* fieldsOf(schema.additionalProperties, value, [...path, name])
+    }
+    return
+  }
+  for (const [name, property] of Object.entries(properties)) {
+    assert.ok(name in values, `the sample has no ${name} in ${place}`)
+    const inner = withoutNull(property)
+    yield { path: [...path, name], required: required.includes(name), ...inner }
+    yield* fieldsOf(inner.schema, values[name], [...path, name])
+  }
+}
+
+/** Of the alternatives the one that the sample is of. */
+function alternativeOf(schema: Schema, sample: Record<string, unknown>): Schema {
+  if (schema.oneOf === undefined) return schema
+  const found = schema.oneOf.find(({ properties }) => properties?.mode?.enum?.includes(sample.mode))
+  assert.ok(found, 'the sample is of no alternative')
+  return found
+}
+
+const samplesOfTypes: Record<string, unknown> = {
+  string: 'x',
+  number: 5.5,
+  boolean: true,
+  array: ['x'],
+  object: { x: 1 },
+}
+
+/** Values that a field must not take, by what its contract says. */
+function badValues({ schema, nullable, path }: Field): unknown[] {
+  const { type, minimum, maximum, minLength, maxLength, maxItems, pattern, format } = schema
+  if (type === undefined && schema.enum === undefined) return []
+  const likeType = type === 'integer' ? 'number' : type
+  const bad = Object.entries(samplesOfTypes)
+    .filter(([name]) => name !== likeType)
+    .map(([, value]) => value)
+  if (!nullable) bad.push(null)
+  if (type === 'integer') bad.push(1.5)
+  if (minimum !== undefined) bad.push(minimum - 1)
+  if (maximum !== undefined) bad.push(maximum * 2, 1e300)
+  if (minLength !== undefined) bad.push('')
+  if (maxLength !== undefined) bad.push('x'.repeat(maxLength + 1), 'x'.repeat(1_000_000 + maxLength))
+  if (maxItems !== undefined) bad.push(Array(maxItems + 1).fill('x'))
+  if (pattern !== undefined || format !== undefined) bad.push('', 'x', ' ', 'x'.repeat(100_000))
+  if (schema.enum !== undefined) bad.push('', 'another')
+  if (path.at(-1) === 'project_id') bad.push('acme', 'acme/', '/qa', 'acme/q/a', ' acme/qa', 'acme/q\0a')
+  return bad
+}
+
+const missing = Symbol('missing')
+
+function changed(body: Record<string, unknown>, path: Path, value: unknown): Record<string, unknown> {
+  const copy = structuredClone(body)
+  let holder = copy as Record<string | number, unknown>
+  for (const step of path.slice(0, -1)) holder = holder[step] as Record<string | number, unknown>
+  const last = path.at(-1) as string | number
+  if (value === missing) delete holder[last]
+  else holder[last] = value
+  return copy
+}
+
+function shortly(value: unknown): string {
+  return value === missing ? 'missing' : (JSON.stringify(value)?.slice(0, 60) ?? 'undefined')
+}
+
+function assertNamed(answer: Answer, path: Path, given: string): void {
+  const place = path.join('.')
+  assert.ok(answer.status >= 400 && answer.status < 500, `${place} ${given}: ${answer.status} ${answer.text}`)
+  const {
+    reason,
+    code,
+    detail = [],
+  } = answer.json as {
+    reason: string
+    code: string
+    detail?: { loc: Path; msg: string }[]
+  }
+  assert.equal(typeof code, 'string')
+  const named =
+    reason.includes(place) || detail.some(({ loc }) => loc.slice(1, path.length + 1).join('.') === place)
+  assert.ok(named, `${place} ${given} is not named: ${answer.text.slice(0, 300)}`)
+}
+
+test('every route with a body has a sample, and no sample is left over', async (t) => {
+  const { routes } = await openAppWithRoutes(t)
+  const urls = routes.filter(({ takesBody }) => takesBody).map(({ url }) => url)
+  assert.deepEqual(new Set(Object.keys(sampleBodies)), new Set(urls))
+})
+
+for (const url of Object.keys(sampleBodies)) {
+  const address = addressOf({ url })
+  const sample = () => sampleBodyOf(url, project)
+
+  test(`${url}: a field that is wrong is named`, async (t) => {
+    const opened = await openApp(t)
+    const { requestBody, responses } = (await documentOf(opened)).paths[documentedPath(url)]?.post ?? {}
+    assert.ok(requestBody && responses)
+    const asTaken = await opened.post(address, sample())
+    assert.ok(asTaken.status === 200 || asTaken.status === 404, asTaken.text)
+    const fields = [...fieldsOf(requestBody.content['application/json'].schema, sample())]
+    assert.ok(fields.length > 1)
+    for (const field of fields) {
+      const bad = badValues(field)
+      if (field.required) bad.push(missing)
+      for (const value of bad) {
+        const answer = await opened.post(address, changed(sample(), field.path, value))
+        assertNamed(answer, field.path, shortly(value))
+        assert.ok(String(answer.status) in responses, `${answer.status} is not documented`)
+      }
+    }
+  })
+
+  test(`${url}: a field that need not be there may be missing, or null`, async (t) => {
+    const opened = await openApp(t)
+    const { requestBody } = (await documentOf(opened)).paths[documentedPath(url)]?.post ?? {}
+    assert.ok(requestBody)
+    for (const { path, required, nullable } of fieldsOf(
+      requestBody.content['application/json'].schema,
+      sample(),
+    )) {
+      for (const value of [...(nullable ? [null] : []), ...(required ? [] : [missing])]) {
+        const { status, text } = await opened.post(address, changed(sample(), path, value))
+        assert.ok(status === 200 || status === 404, `${path.join('.')} ${shortly(value)}: ${text}`)
+      }
+    }
+  })
+
+  test(`${url}: a body of another kind is refused`, async (t) => {
+    const { post } = await openApp(t)
+    for (const body of ['null', 'true', '5', '"x"', '[]', '{}', '{"x":1}', '[{}]', '{"__proto__":{}}']) {
+      const { status, json } = await post(address, body)
+      assert.deepEqual([status, json.code], [422, 'invalid_request'], body)
+    }
+  })
+
+  test(`${url}: of a field that is given twice the last one counts`, async (t) => {
+    const { post } = await openApp(t)
+    const text = JSON.stringify(sample())
+    const { status } = await post(address, text)
+    for (const name of Object.keys(sample())) {
+      for (const bad of ['5', '"x"', '[[]]', 'null', '{"x":[1.0]}']) {
+        const first = await post(address, text.replace('{', `{"${name}":${bad},`))
+        assert.equal(first.status, status, first.text)
+      }
+      const last = await post(address, text.replace(/\}$/, `,"${name}":{"x":1.5e3}}`))
+      const isObject = ['query', 'filter', 'costs'].includes(name)
+      if (isObject) assert.ok(last.status < 500, last.text)
+      else assertNamed(last, [name], 'twice')
+    }
+  })
+
+  test(`${url}: a body that is too deep is refused wherever it is deep`, async (t) => {
+    const { post } = await openApp(t)
+    const deep = `${'['.repeat(250)}1.0${']'.repeat(250)}`
+    const nested = `${'{"a":'.repeat(250)}1${'}'.repeat(250)}`
+    for (const value of [deep, nested]) {
+      for (const name of [...Object.keys(sample()), 'unknown']) {
+        const body = JSON.stringify({ ...sample(), [name]: '@' }).replace('"@"', value)
+        const { status, json } = await post(address, body)
+        assert.deepEqual([status, json.code], [413, 'body_too_deep'], name)
+      }
+    }
+  })
+
+  test(`${url}: keys that JavaScript knows change nothing`, async (t) => {
+    const { post } = await openApp(t)
+    const text = JSON.stringify(sample())
+    const plain = await post(address, text)
+    for (const key of ['__proto__', 'constructor', 'toString', 'hasOwnProperty', '']) {
+      const members = `"${key}":{"project_id":"globex/qa","id":1,"batch":5}`
+      const answer = await post(address, text.replace('{', `{${members},`))
+      assert.equal(answer.status, plain.status, answer.text)
+    }
+  })
+
+  test(`${url}: a body that is cut off anywhere is not JSON`, async (t) => {
+    const { post } = await openApp(t)
+    const text = JSON.stringify(sample())
+    const step = Math.ceil(text.length / 50)
+    for (let length = 1; length < text.length; length += step) {
+      const { status, json } = await post(address, text.slice(0, length))
+      assert.deepEqual([status, json.code], [400, 'malformed_json'], text.slice(0, length))
+    }
+  })
+}
+
+test('a project in a path that is wrong is named', async (t) => {
+  const { post } = await openApp(t)
+  for (const [path, field] of [
+    [`${'x'.repeat(129)}/qa`, 'path.entity'],
+    [`acme/${'x'.repeat(129)}`, 'path.project'],
+  ] as const) {
+    const answer = await post(`/v2/${path}/calls/complete`, { batch: [] })
+    assert.equal(answer.status, 422)
+    assert.ok(answer.json.reason.startsWith(`The body does not fit the schema: ${field}: expected `))
+  }
+})

@@ -1,0 +1,139 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { Validator } from '@seriousme/openapi-schema-validator'
+import { openApp } from '../support/app.ts'
+import { documentedPath, documentOf, type Operation, type Schema, withoutNull } from '../support/openapi.ts'
+import { openAppWithRoutes } from '../support/routes.ts'
+
+test('the document is valid OpenAPI 3.1', async (t) => {
+  const document = await documentOf(await openApp(t))
+  assert.equal(document.openapi, '3.1.0')
+  const { valid, errors } = await new Validator().validate({ ...document })
+  assert.ok(valid, JSON.stringify(errors))
+})
+
+test('the document has every route that is not hidden, and no other', async (t) => {
+  const opened = await openAppWithRoutes(t)
+  const document = await documentOf(opened)
+  const documented = Object.entries(document.paths).flatMap(([path, operations]) =>
+    Object.keys(operations).map((method) => `${method.toUpperCase()} ${path}`),
+  )
+  const declared = opened.routes
+    .filter(({ method, isHidden }) => method !== 'HEAD' && !isHidden)
+    .map(({ method, url }) => `${method} ${documentedPath(url)}`)
+  assert.deepEqual(new Set(documented), new Set(declared))
+  assert.ok(declared.length >= 15)
+})
+
+test('only what has no contract is hidden', async (t) => {
+  const { routes } = await openAppWithRoutes(t)
+  const declared = new Set(routes.filter(({ isHidden }) => !isHidden).map(({ url }) => url))
+  for (const { url, isHidden } of routes) {
+    if (!isHidden || declared.has(url)) continue
+    assert.match(url, /^\/(openapi\.json|docs(\/.*)?)$/)
+  }
+})
+
+const always = [401, 500, 503]
+const withBody = [200, ...always, 400, 403, 413, 415, 422, 429]
+
+for (const [path, statuses] of Object.entries({
+  '/health': [200],
+  '/ready': [200, 500, 503],
+  '/metrics': [200, ...always, 403],
+  '/call/start': withBody,
+  '/call/end': withBody,
+  '/call/upsert_batch': withBody,
+  '/v2/{entity}/{project}/calls/complete': withBody,
+  '/call/read': [...withBody, 404],
+  '/call/update': withBody,
+  '/calls/delete': withBody,
+  '/calls/stream_query': [...withBody, 504],
+  '/calls/query_stats': [...withBody, 504],
+  '/cost/create': withBody,
+  '/cost/query': withBody,
+  '/cost/purge': withBody,
+})) {
+  test(`${path} documents its statuses`, async (t) => {
+    const { paths } = await documentOf(await openApp(t))
+    const [operation] = Object.values(paths[path] ?? {}) as [Operation]
+    assert.deepEqual(
+      Object.keys(operation.responses).map(Number),
+      statuses.toSorted((a, b) => a - b),
+    )
+    assert.ok(operation.summary)
+    assert.equal(operation.tags?.length, 1)
+    for (const [status, { content }] of Object.entries(operation.responses)) {
+      if (status === '200') continue
+      const schema = content?.['application/json']?.schema
+      assert.deepEqual(Object.keys(schema?.properties ?? {}), ['reason', 'code', 'detail'])
+    }
+  })
+}
+
+test('everything but the public routes asks for credentials', async (t) => {
+  const opened = await openAppWithRoutes(t)
+  const { paths, security } = await documentOf(opened)
+  assert.deepEqual(security, [{ basic: [] }, { bearer: [] }])
+  const isPublic = new Set(opened.routes.filter((route) => route.isPublic).map(({ url }) => url))
+  for (const [path, operations] of Object.entries(paths)) {
+    for (const operation of Object.values(operations)) {
+      assert.deepEqual(operation.security, isPublic.has(path) ? [] : undefined, path)
+      assert.equal('401' in operation.responses, !isPublic.has(path), path)
+    }
+  }
+})
+
+test('fields that are kept as text show as what they are', async (t) => {
+  const { paths } = await documentOf(await openApp(t))
+  const fieldOf = (path: string, ...steps: string[]) => {
+    let schema = paths[path]?.post?.requestBody?.content['application/json'].schema as Schema
+    for (const step of steps) {
+      schema = withoutNull(schema.properties?.[step] as Schema).schema
+      if (schema.items) schema = schema.items
+    }
+    return schema
+  }
+  const anyObject = { type: 'object', additionalProperties: true }
+  for (const [path, ...steps] of [
+    ['/call/start', 'start', 'inputs'],
+    ['/call/start', 'start', 'attributes'],
+    ['/call/start', 'start', 'otel_dump'],
+    ['/call/end', 'end', 'summary'],
+    ['/v2/{entity}/{project}/calls/complete', 'batch', 'inputs'],
+    ['/calls/stream_query', 'query'],
+    ['/calls/query_stats', 'query'],
+    ['/cost/query', 'query'],
+    ['/cost/purge', 'query'],
+  ] as [string, ...string[]][]) {
+    const { type, additionalProperties } = fieldOf(path, ...steps)
+    assert.deepEqual({ type, additionalProperties }, anyObject, steps.join('.'))
+  }
+  assert.deepEqual(fieldOf('/call/end', 'end', 'output'), {})
+  assert.ok(fieldOf('/call/start', 'start').properties?.svc_run_id)
+})
+
+test('GET /docs is a page for people, with credentials', async (t) => {
+  const { app, get } = await openApp(t)
+  assert.equal((await app.inject('/docs')).statusCode, 401)
+  for (const url of ['/docs', '/docs/']) {
+    const page = await get(url)
+    assert.equal(page.status, 200)
+    assert.equal(page.headers['content-type'], 'text/html; charset=utf-8')
+    assert.match(page.text, /<!DOCTYPE html>/)
+    assert.match(String(page.headers['content-security-policy']), /default-src 'self'/)
+    const files = [...page.text.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, file = '']) => file)
+    assert.ok(files.length > 0)
+    for (const file of files) {
+      assert.equal((await get(new URL(file, 'http://host/docs/').pathname)).status, 200, file)
+    }
+  }
+  assert.deepEqual((await get('/docs/json')).json, (await get('/openapi.json')).json)
+})
+
+test('HEDDLE_DOCS=off takes the page and the document away', async (t) => {
+  const { get } = await openApp(t, { settings: { HEDDLE_DOCS: 'off' } })
+  for (const url of ['/docs', '/docs/', '/docs/json', '/openapi.json']) {
+    assert.equal((await get(url)).status, 404, url)
+  }
+})

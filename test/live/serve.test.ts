@@ -1,0 +1,213 @@
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import { createServer } from 'node:net'
+import { describe, test } from 'node:test'
+import { basic, keys } from '../support/app.ts'
+import { endOf, project, startOf } from '../support/calls.ts'
+import { canMeasureMemory, memoryOf } from '../support/process-memory.ts'
+import { newFolder, type RunningServer, runHeddle, startServer } from '../support/server.ts'
+
+const keyShape = /hdl_[\w-]{43}/g
+
+function keysIn(lines: readonly string[]): string[] {
+  return lines.join('\n').match(keyShape) ?? []
+}
+
+async function statusWith(server: RunningServer, authorization: string): Promise<number> {
+  const answer = await fetch(`${server.address}/calls/query_stats`, {
+    method: 'POST',
+    headers: { authorization, 'content-type': 'application/json' },
+    body: JSON.stringify({ project_id: project }),
+  })
+  await answer.text()
+  return answer.status
+}
+
+describe('the first start in an empty folder', () => {
+  test('makes a user and shows its key, once', async (t) => {
+    const settings = { HEDDLE_DATA: await newFolder(t), HEDDLE_USERS: '' }
+    const server = await startServer(t, settings)
+    const shown = keysIn(server.complaints)
+    assert.equal(shown.length, 1)
+    const key = shown[0] as string
+    for (const authorization of [basic(key), basic(key, 'admin'), `Bearer ${key}`]) {
+      assert.equal(await statusWith(server, authorization), 200)
+    }
+    for (const authorization of [basic(key, 'someone'), `Bearer ${key}x`, basic('')]) {
+      assert.equal(await statusWith(server, authorization), 401)
+    }
+    assert.equal((await server.get('/metrics', key)).status, 200, 'the first user is an admin')
+    assert.equal(await server.end('SIGTERM'), 0)
+
+    const again = await startServer(t, settings)
+    assert.deepEqual(keysIn(again.complaints), [])
+    assert.equal(await statusWith(again, basic(key)), 200)
+    assert.deepEqual(keysIn([...server.log, ...again.log]), [], 'the log never shows it')
+    assert.equal(await again.end('SIGTERM'), 0)
+  })
+
+  test('makes nobody when the settings name users', async (t) => {
+    const folder = await newFolder(t)
+    const server = await startServer(t, { HEDDLE_DATA: folder })
+    assert.deepEqual(keysIn(server.complaints), [])
+    assert.equal(await server.end('SIGTERM'), 0)
+    const { out } = await runHeddle(['user', 'list'], { HEDDLE_DATA: folder })
+    assert.equal(out, '')
+  })
+
+  test('makes one user when two servers start together', async (t) => {
+    const settings = { HEDDLE_DATA: await newFolder(t), HEDDLE_USERS: '' }
+    const servers = await Promise.all([startServer(t, settings), startServer(t, settings)])
+    const shown = keysIn(servers.flatMap((server) => server.complaints))
+    assert.equal(shown.length, 1)
+    for (const server of servers) assert.equal(await statusWith(server, basic(shown[0] as string)), 200)
+    for (const server of servers) assert.equal(await server.end('SIGTERM'), 0)
+  })
+})
+
+test('two servers on one folder both write, and each reads what the other wrote', async (t) => {
+  const settings = { HEDDLE_DATA: await newFolder(t) }
+  const [one, other] = await Promise.all([startServer(t, settings), startServer(t, settings)])
+  const write = async (server: RunningServer, reader: RunningServer) => {
+    for (let i = 0; i < 25; i++) {
+      const id = randomUUID()
+      assert.equal((await server.post('/call/start', { start: startOf({ id }) })).status, 200)
+      assert.equal((await reader.post('/call/end', { end: endOf(id, { output: i }) })).status, 200)
+      const answer = await server.post('/call/read', { project_id: project, id })
+      const { call } = (await answer.json()) as { call: { output: unknown } }
+      assert.equal(call.output, i)
+    }
+  }
+  await Promise.all([0, 1, 2, 3].flatMap(() => [write(one, other), write(other, one)]))
+  for (const server of [one, other]) {
+    const stats = await server.post('/calls/query_stats', { project_id: project })
+    assert.equal(((await stats.json()) as { count: number }).count, 200)
+  }
+  assert.equal(await one.end('SIGTERM'), 0)
+  assert.equal((await other.post('/call/start', { start: startOf() })).status, 200)
+  assert.equal(await other.end('SIGTERM'), 0)
+})
+
+describe('settings', () => {
+  async function freePort(): Promise<number> {
+    const probe = createServer()
+    await new Promise<void>((resolve) => probe.listen(0, '127.0.0.1', resolve))
+    const address = probe.address()
+    await new Promise((resolve) => probe.close(resolve))
+    return typeof address === 'object' && address !== null ? address.port : 0
+  }
+
+  test('PORT and HOST work without the prefix, and the names with it win', async (t) => {
+    const [port, other] = [String(await freePort()), String(await freePort())]
+    const plain = { HEDDLE_DATA: await newFolder(t), HEDDLE_PORT: '', HOST: '127.0.0.1', PORT: port }
+    const server = await startServer(t, plain)
+    assert.equal(server.address, `http://127.0.0.1:${port}`)
+    assert.equal(await server.end('SIGTERM'), 0)
+
+    // An address of nobody (RFC 5737): it would not start there.
+    const prefixed = { HEDDLE_HOST: '127.0.0.1', HEDDLE_PORT: other, HOST: '203.0.113.1' }
+    const second = await startServer(t, { ...plain, ...prefixed })
+    assert.equal(second.address, `http://127.0.0.1:${other}`)
+    assert.equal(await second.end('SIGTERM'), 0)
+    const nowhere = await runHeddle([], { ...plain, HOST: '203.0.113.1' })
+    assert.equal(nowhere.code, 1)
+    assert.match(nowhere.err, /203\.0\.113\.1/)
+  })
+
+  test('a port that is taken ends the start with one line', async (t) => {
+    const server = await startServer(t, { HEDDLE_DATA: await newFolder(t) })
+    const settings = { HEDDLE_DATA: await newFolder(t), HEDDLE_PORT: new URL(server.address).port }
+    const { code, err } = await runHeddle(['serve'], { ...settings, HEDDLE_USERS: 'a:long-enough-key' })
+    assert.equal(code, 1)
+    assert.match(err, /^.*EADDRINUSE.*\n$/)
+    assert.equal(await server.end('SIGTERM'), 0)
+  })
+
+  const wrong: Record<string, [settings: Record<string, string>, says: RegExp]> = {
+    'one that does not exist': [{ HEDDLE_PROT: '8080' }, /^HEDDLE_PROT: there is no such setting.*\n$/],
+    'a port beyond the last': [{ HEDDLE_PORT: '65536' }, /^HEDDLE_PORT: expected 0 to 65535.*\n$/],
+    'a port that is no number': [
+      { HEDDLE_PORT: '', PORT: 'http' },
+      /^(HEDDLE_)?PORT: expected a whole number.*"http"\n$/,
+    ],
+    'a level that the log does not have': [{ HEDDLE_LOG_LEVEL: 'loud' }, /^HEDDLE_LOG_LEVEL: .*\n$/],
+    'two at once': [{ HEDDLE_GRACE: '-1', HEDDLE_DOCS: 'maybe' }, /^HEDDLE_GRACE: .*\nHEDDLE_DOCS: .*\n$/],
+    'users without keys': [{ HEDDLE_USERS: 'ann' }, /^HEDDLE_USERS: entry 1: expected name:key.*\n$/],
+    'users with a key too many': [
+      { HEDDLE_USERS: 'ann:secret-of-ann,bob:secret-of-bob:acme:secret-more' },
+      /^HEDDLE_USERS: entry 2: expected name:key.*\n$/,
+    ],
+    'a database of another kind': [
+      { HEDDLE_DATABASE_URL: 'mysql://heddle:secret-password@db/heddle' },
+      /^HEDDLE_DATABASE_URL: expected postgres:\/\/….*\n$/,
+    ],
+  }
+  for (const [what, [settings, says]] of Object.entries(wrong)) {
+    test(`${what}: the start ends with 2 and a line that names it`, async (t) => {
+      const { code, out, err } = await runHeddle(['serve'], { HEDDLE_DATA: await newFolder(t), ...settings })
+      assert.equal(code, 2)
+      assert.match(err, says)
+      assert.doesNotMatch(err, /secret/)
+      assert.equal(out, '')
+    })
+  }
+})
+
+test('no line of the log shows a credential, whatever is asked and however much is logged', async (t) => {
+  const folder = await newFolder(t)
+  const { out } = await runHeddle(['user', 'add', 'carol', '--entities', 'acme'], { HEDDLE_DATA: folder })
+  const made = out.trim()
+  const server = await startServer(t, { HEDDLE_DATA: folder, HEDDLE_LOG_LEVEL: 'trace' })
+  const wrong = 'wrong-but-still-secret'
+  for (const key of [keys.alice, made, wrong]) {
+    for (const authorization of [
+      basic(key),
+      basic(key, 'alice'),
+      `Bearer ${key}`,
+      `bearer ${key}`,
+      `Digest ${key}`,
+      key,
+    ]) {
+      const status = await statusWith(server, authorization)
+      assert.ok(status === 200 || status === 401, String(status))
+    }
+  }
+  // What fails is logged with its reason.
+  assert.equal((await server.post('/call/start', '{"cut', { key: made })).status, 400)
+  assert.equal((await server.post('/call/start', { start: {} }, { key: made })).status, 422)
+  assert.equal((await server.post('/nowhere', {}, { key: made })).status, 404)
+  assert.equal(await server.end('SIGTERM'), 0)
+  const log = [...server.log, ...server.complaints].join('\n')
+  assert.ok(server.log.length > 20, 'something was logged')
+  for (const key of [keys.alice, keys.bob, keys.root, made, wrong]) {
+    for (const form of [
+      key,
+      basic(key),
+      Buffer.from(`api:${key}`).toString('base64'),
+      Buffer.from(`alice:${key}`).toString('base64'),
+    ]) {
+      assert.ok(!log.includes(form), `the log shows ${form}`)
+    }
+  }
+})
+
+test('P8: an idle server without a model holds less than 150 MB', async (t) => {
+  if (!canMeasureMemory) return t.skip('there is no /proc to measure memory with')
+  const settings = { HEDDLE_DATA: await newFolder(t) }
+  // What is compiled at the first start of all is kept for the others.
+  assert.equal(await (await startServer(t, settings)).end('SIGTERM'), 0)
+  const server = await startServer(t, settings)
+  for (let i = 0; i < 50; i++) {
+    const start = startOf()
+    assert.equal((await server.post('/call/start', { start })).status, 200)
+    assert.equal((await server.post('/call/end', { end: endOf(start.id) })).status, 200)
+    assert.equal((await server.post('/call/read', { project_id: project, id: start.id })).status, 200)
+    const found = await server.post('/calls/stream_query', { project_id: project, limit: 10 })
+    assert.equal(found.status, 200)
+    await found.text()
+  }
+  const { now } = memoryOf(server.process.pid as number)
+  t.diagnostic(`${now.toFixed(0)} MB`)
+  assert.ok(now < 150, `${now.toFixed(0)} MB`)
+  assert.equal(await server.end('SIGTERM'), 0)
+})

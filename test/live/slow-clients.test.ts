@@ -1,0 +1,104 @@
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, before, describe, test } from 'node:test'
+import { project, startOf } from '../support/calls.ts'
+import { writeLargeRecord } from '../support/large-record.ts'
+import { canMeasureMemory, forgetMost, memoryOf } from '../support/process-memory.ts'
+import { rawPost } from '../support/raw-client.ts'
+import { type RunningServer, startServer } from '../support/server.ts'
+
+const megabytes = 300
+const everything = { project_id: project }
+const firstOnly = { project_id: project, limit: 1 }
+
+/** Long reads that run at once; the others wait. */
+const seats = 4
+
+describe('clients that read slowly', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'heddle-test-'))
+  before(() => writeLargeRecord(folder, megabytes))
+  after(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }))
+
+  /** Each of these is answered while someone else is slow. */
+  async function othersAreServed(server: RunningServer): Promise<void> {
+    const start = startOf({ project_id: 'acme/other' })
+    assert.equal((await server.post('/call/start', { start })).status, 200)
+    const read = { project_id: 'acme/other', id: start.id }
+    assert.equal((await server.post('/call/read', read)).status, 200)
+    assert.equal((await server.get('/health')).status, 200)
+  }
+
+  test('and leave in the middle make room for those who wait', async (t) => {
+    const server = await startServer(t, { HEDDLE_DATA: folder })
+    const query = '/calls/stream_query'
+    const readers = await Promise.all(
+      Array.from({ length: seats }, () => rawPost(server.address, query, everything)),
+    )
+    for (const reader of readers) await reader.begun()
+
+    let answered = false
+    const fifth = server.post(query, firstOnly).then(async (answer) => {
+      answered = true
+      return [answer.status, (await answer.text()).length > 1_000_000]
+    })
+    for (let i = 0; i < 20; i++) await othersAreServed(server)
+    assert.equal(answered, false, 'all seats are taken')
+    for (const { socket } of readers) socket.destroy()
+    assert.deepEqual(await fifth, [200, true])
+
+    // Again and again: no seat is lost.
+    for (let round = 0; round < 3 * seats; round++) {
+      const reader = await rawPost(server.address, query, everything)
+      await reader.begun()
+      reader.socket.destroy()
+    }
+    assert.equal((await server.post(query, firstOnly)).status, 200)
+    assert.equal(await server.end('SIGTERM'), 0)
+  })
+
+  test('and give up while they wait make room for others who wait', async (t) => {
+    const server = await startServer(t, { HEDDLE_DATA: folder })
+    const query = '/calls/stream_query'
+    const readers = await Promise.all(
+      Array.from({ length: seats + 8 }, () => rawPost(server.address, query, everything)),
+    )
+    const begun = readers.map((reader) => reader.begun().then(() => reader))
+    const first = new Set([await Promise.race(begun)])
+    for (const reader of readers) if (!first.has(reader)) reader.socket.destroy()
+    assert.equal((await server.post(query, firstOnly)).status, 200)
+    for (const { socket } of first) socket.destroy()
+    assert.equal(await server.end('SIGTERM'), 0)
+  })
+
+  test('do not make the server gather what they have not read, nor others wait', async (t) => {
+    if (!canMeasureMemory) return t.skip('there is no /proc to measure memory with')
+    const server = await startServer(t, { HEDDLE_DATA: folder })
+    const pid = server.process.pid as number
+    // The first stream starts the thread of the reader and fills the caches.
+    const warm = await server.post('/calls/stream_query', { ...everything, limit: 40 })
+    await warm.text()
+    await othersAreServed(server)
+    const before = memoryOf(pid).now
+    forgetMost(pid)
+
+    const reader = await rawPost(server.address, '/calls/stream_query', everything, { keep: false })
+    await reader.begun()
+    for (let i = 0; i < 50; i++) await othersAreServed(server)
+    let bytes = 0
+    let nextPause = 0
+    for await (const chunk of reader.socket as AsyncIterable<Buffer>) {
+      bytes += chunk.length
+      if (bytes >= nextPause) {
+        await othersAreServed(server)
+        nextPause += 20_000_000
+      }
+    }
+    assert.ok(bytes >= megabytes * 1_000_000, `everything arrived: ${bytes}`)
+    const grown = memoryOf(pid).most - before
+    assert.ok(grown < 150, `${grown.toFixed(0)} MB more than the ${before.toFixed(0)} MB before`)
+    t.diagnostic(`${grown.toFixed(0)} MB more than the ${before.toFixed(0)} MB before`)
+    assert.equal(await server.end('SIGTERM'), 0)
+  })
+})

@@ -1,0 +1,99 @@
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import { existsSync, statSync } from 'node:fs'
+import { describe, test } from 'node:test'
+import { sqliteFile } from '../../src/storage/open.ts'
+import { keys } from '../support/app.ts'
+import { project, startOf } from '../support/calls.ts'
+import { writeLargeRecord } from '../support/large-record.ts'
+import { rawPost, takesConnections } from '../support/raw-client.ts'
+import { newFolder, type RunningServer, startServer } from '../support/server.ts'
+import { until } from '../support/waiting.ts'
+
+/** So long that nothing in these tests ends because of it. */
+const endless = '600000'
+
+/** Requests in work, as the server counts them; the one that asks is one of them. */
+async function running(server: RunningServer): Promise<number> {
+  const figures = await (await server.get('/metrics', keys.root)).text()
+  return Number(/^heddle_http_requests_running (\d+)$/m.exec(figures)?.[1])
+}
+
+/** Starts of calls whose last bytes are held back, all of them known to the server. */
+async function halfSent(server: RunningServer, count: number) {
+  const ids = Array.from({ length: count }, () => randomUUID())
+  const requests = await Promise.all(
+    ids.map((id) => rawPost(server.address, '/call/start', { start: startOf({ id }) }, { heldBack: 5 })),
+  )
+  await until('all requests are in work', async () => (await running(server)) === count + 1)
+  return { ids, requests }
+}
+
+describe('a server that is told to stop', () => {
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+    test(`by ${signal} finishes what is under way, takes nothing new, and leaves one whole file`, async (t) => {
+      const folder = await newFolder(t)
+      const server = await startServer(t, { HEDDLE_DATA: folder, HEDDLE_GRACE: endless })
+      const { ids, requests } = await halfSent(server, 10)
+      const answers = requests.map((request) => request.answer())
+      const ended = server.end(signal)
+      await until('new connections are refused', async () => !(await takesConnections(server.address)))
+      for (const { sendRest } of requests) sendRest()
+      for (const answer of await Promise.all(answers)) assert.match(answer, /^HTTP\/1\.1 200 OK\r\n/)
+      assert.equal(await ended, 0)
+      const log = `${sqliteFile(folder)}-wal`
+      assert.ok(!existsSync(log) || statSync(log).size === 0, 'the log was emptied into the file')
+
+      const again = await startServer(t, { HEDDLE_DATA: folder })
+      for (const id of ids) {
+        assert.equal((await again.post('/call/read', { project_id: project, id })).status, 200)
+      }
+      assert.equal(await again.end('SIGTERM'), 0)
+    })
+  }
+
+  test('twice ends at once', async (t) => {
+    const folder = await newFolder(t)
+    const server = await startServer(t, { HEDDLE_DATA: folder, HEDDLE_GRACE: endless })
+    const { requests } = await halfSent(server, 1)
+    const ended = server.end('SIGTERM')
+    await until('new connections are refused', async () => !(await takesConnections(server.address)))
+    server.process.kill('SIGTERM')
+    assert.equal(await ended, 1)
+    for (const { socket } of requests) socket.destroy()
+  })
+
+  test('cuts off who has not finished when the grace is over', async (t) => {
+    const folder = await newFolder(t)
+    const server = await startServer(t, { HEDDLE_DATA: folder, HEDDLE_GRACE: '200' })
+    const { ids, requests } = await halfSent(server, 3)
+    assert.equal(await server.end('SIGTERM'), 0)
+    for (const request of requests) assert.equal(await request.answer(), '')
+    const again = await startServer(t, { HEDDLE_DATA: folder })
+    for (const id of ids) {
+      assert.equal((await again.post('/call/read', { project_id: project, id })).status, 404)
+    }
+    assert.equal(await again.end('SIGTERM'), 0)
+  })
+
+  test('cuts off a client that does not read its answer', async (t) => {
+    const folder = await newFolder(t)
+    await writeLargeRecord(folder, 60)
+    const server = await startServer(t, { HEDDLE_DATA: folder, HEDDLE_GRACE: '200' })
+    const request = await rawPost(server.address, '/calls/stream_query', { project_id: project })
+    await request.begun()
+    assert.equal(await server.end('SIGTERM'), 0)
+    const answer = await request.answer()
+    assert.match(answer, /^HTTP\/1\.1 200 OK\r\n/)
+    assert.ok(
+      answer.length < 60_000_000 && !answer.endsWith('0\r\n\r\n'),
+      'the answer shows that it is not whole',
+    )
+  })
+
+  test('while nobody is there ends with 0', async (t) => {
+    const folder = await newFolder(t)
+    const server = await startServer(t, { HEDDLE_DATA: folder })
+    assert.equal(await server.end('SIGTERM'), 0)
+  })
+})

@@ -1,0 +1,56 @@
+import assert from 'node:assert/strict'
+import type { TestApp } from './app.ts'
+
+/** As much of JSON Schema as the contracts use. */
+export interface Schema {
+  type?: string | string[]
+  properties?: Record<string, Schema>
+  required?: string[]
+  items?: Schema
+  additionalProperties?: Schema | boolean
+  anyOf?: Schema[]
+  oneOf?: Schema[]
+  enum?: unknown[]
+  minimum?: number
+  maximum?: number
+  minLength?: number
+  maxLength?: number
+  maxItems?: number
+  pattern?: string
+  format?: string
+}
+
+export interface Operation {
+  summary?: string
+  tags?: string[]
+  security?: object[]
+  requestBody?: { content: { 'application/json': { schema: Schema } } }
+  responses: Record<string, { content?: Record<string, { schema: Schema }> }>
+}
+
+export interface Document {
+  openapi: string
+  security: object[]
+  paths: Record<string, Record<string, Operation>>
+}
+
+export async function documentOf({ get }: Pick<TestApp, 'get'>): Promise<Document> {
+  const answer = await get('/openapi.json')
+  assert.equal(answer.status, 200)
+  return answer.json
+}
+
+/** `/v2/:entity` in the words of the document. */
+export function documentedPath(url: string): string {
+  return url.replace(/:(\w+)/g, '{$1}')
+}
+
+/** What a schema says when the value is not null. */
+export function withoutNull(given: Schema): { schema: Schema & { type?: string }; nullable: boolean } {
+  const { type, anyOf, ...rest } = given
+  const alternatives = anyOf ?? [type].flat().map((one) => ({ ...rest, ...(one && { type: one }) }))
+  const others = alternatives.filter((alternative) => alternative.type !== 'null')
+  assert.ok(others.length <= 1, 'a field has several alternatives beside null')
+  const [schema = { ...rest, type: 'null' }] = others
+  return { schema: schema as Schema & { type?: string }, nullable: others.length < alternatives.length }
+}

@@ -1,0 +1,36 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { Refusal, type RefusalCode, refusals, refuse } from '../../src/domain/refusals.ts'
+
+test('a refusal says what was filled in', () => {
+  const refusal = refuse('invalid_value', { field: 'limit', given: 5, accepted: '{given}' })
+  assert.ok(refusal instanceof Refusal)
+  assert.equal(refusal.message, 'limit: 5; accepted: {given}.')
+  assert.equal(refusal.status, 400)
+  assert.equal(refusal.code, 'invalid_value')
+  assert.equal(refusal.field, 'limit')
+  assert.equal(refusal.detail, undefined)
+})
+
+test('a refusal that is about no field names none', () => {
+  assert.equal(refuse('too_busy').field, null)
+  assert.equal(refuse('body_too_large', { limit: 5 }).field, null)
+})
+
+test('a refusal carries the places that do not fit', () => {
+  const detail = [{ loc: ['body', 'a', 0], msg: 'expected string', type: 'invalid_type' }]
+  assert.deepEqual(refuse('invalid_request', { what: 'a' }, detail).detail, detail)
+})
+
+for (const [code, { status, message, help }] of Object.entries(refusals)) {
+  test(`${code}: a status, a message and a help, in whole sentences`, () => {
+    assert.ok(status >= 400 && status <= 504)
+    assert.match(code, /^[a-z_]+$/)
+    assert.match(message, /^[A-Z{a-z].*\.$/)
+    assert.match(help, /^[A-Z`].*\.$/)
+    const names = [...message.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name)
+    const filled = refuse(code as RefusalCode, Object.fromEntries(names.map((name) => [name, `<${name}>`])))
+    for (const name of names) assert.ok(filled.message.includes(`<${name}>`))
+    assert.doesNotMatch(filled.message, /[{}]|undefined/)
+  })
+}
