@@ -1,15 +1,18 @@
 // Runs before `npm start` and `npm test`, so it must work on any Node from 20 and before anything is installed.
+//
+//   node scripts/ensure-installed.mjs [folder…]     the packages in these folders as well, each with a lock of its own
 
 import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { existsSync, lstatSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { delimiter, join, resolve } from 'node:path'
+import { delimiter, join, relative, resolve } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 
 const root = resolve(fileURLToPath(new URL('..', import.meta.url)))
 const modules = join(root, 'node_modules')
+const others = process.argv.slice(2).map((folder) => resolve(root, folder))
 const windows = process.platform === 'win32'
 
 function modified(path) {
@@ -21,13 +24,14 @@ function tooOld(version) {
   return major < 22 || (major === 22 && minor < 19)
 }
 
-function reasonToInstall() {
-  const installed = modified(join(modules, '.package-lock.json'))
-  if (installed === undefined) return 'node_modules is missing'
+function reasonToInstall(folder) {
+  const name = relative(root, join(folder, 'node_modules'))
+  const installed = modified(join(folder, 'node_modules', '.package-lock.json'))
+  if (installed === undefined) return `${name} is missing`
   // npm writes both files at about the same time, in no fixed order.
-  if (modified(join(root, 'package-lock.json')) > installed + 2000)
-    return 'node_modules is older than package-lock.json'
-  if (!existsSync(join(modules, 'node')) && tooOld(process.versions.node)) {
+  if (modified(join(folder, 'package-lock.json')) > installed + 2000)
+    return `${name} is older than its package-lock.json`
+  if (folder === root && !existsSync(join(modules, 'node')) && tooOld(process.versions.node)) {
     return `Node ${process.versions.node} is too old and the one of this project is missing`
   }
   return undefined
@@ -54,12 +58,12 @@ function packagesToRepair() {
 }
 
 // npm replaces node_modules while it runs: it must not itself run on the Node that lives in there.
-function npm(args) {
+function npm(args, folder = root) {
   const path = (process.env.PATH ?? '')
     .split(delimiter)
-    .filter((folder) => !resolve(folder).startsWith(modules))
+    .filter((entry) => !resolve(entry).startsWith(modules))
   const env = { ...process.env, PATH: path.join(delimiter) }
-  const options = { cwd: root, env, shell: windows, stdio: ['ignore', 'inherit', 'inherit'] }
+  const options = { cwd: folder, env, shell: windows, stdio: ['ignore', 'inherit', 'inherit'] }
   const { status, signal, error } = spawnSync('npm', [...args, '--loglevel=error'], options)
   if (status !== 0) {
     console.error(
@@ -101,17 +105,22 @@ async function alone(work) {
   work()
 }
 
-if (reasonToInstall() || packagesToRepair().length > 0) {
+function install(folder) {
+  const reason = reasonToInstall(folder)
+  if (reason) {
+    console.log(`heddle: ${reason}, installing (npm ci)`)
+    npm(['ci', '--include=dev'], folder)
+  }
+}
+
+if (packagesToRepair().length > 0 || [root, ...others].some(reasonToInstall)) {
   await alone(() => {
-    const reason = reasonToInstall()
-    if (reason) {
-      console.log(`heddle: ${reason}, installing (npm ci)`)
-      npm(['ci', '--include=dev'])
-    }
+    install(root)
     const packages = packagesToRepair()
     if (packages.length > 0) {
       console.log(`heddle: install scripts did not run, running those of ${packages.join(' and ')}`)
       npm(['rebuild', '--ignore-scripts=false', ...packages])
     }
+    for (const folder of others) install(folder)
   })
 }

@@ -13,8 +13,15 @@ import { describeRoutes, serveReference } from './http/openapi.ts'
 import { requestIds } from './http/request-ids.ts'
 import { callRoutes } from './operations/calls/routes.ts'
 import { startSweep } from './operations/calls/sweep.ts'
+import { definitionRoutes } from './operations/definitions/routes.ts'
+import { feedbackRoutes } from './operations/feedback/routes.ts'
+import { fileRoutes } from './operations/files/routes.ts'
+import { objectRoutes } from './operations/objects/routes.ts'
+import { otelRoutes } from './operations/otel/routes.ts'
 import { priceRoutes } from './operations/prices/routes.ts'
 import { queueRoutes } from './operations/queues/routes.ts'
+import { tableRoutes } from './operations/tables/routes.ts'
+import { createSchemaChecks } from './schemas/checks.ts'
 import type { Database } from './storage/database.ts'
 import { version } from './version.ts'
 
@@ -69,8 +76,19 @@ export async function buildApp(config: Config, parts: Parts): Promise<App> {
   if (config.docs) await describeRoutes(app, version)
 
   answerHealth(app, database, metrics)
+  const schemas = createSchemaChecks()
+  app.addHook('onClose', () => schemas.close())
   const options = { db: database, retentionDays: config.retention_days }
-  for (const route of [...callRoutes, ...priceRoutes, ...queueRoutes]) await app.register(route, options)
+  for (const route of [...callRoutes, ...otelRoutes, ...priceRoutes, ...queueRoutes])
+    await app.register(route, options)
+  for (const route of [...objectRoutes, ...tableRoutes]) await app.register(route, { db: database, schemas })
+  for (const route of fileRoutes) {
+    await app.register(route, { db: database, fileLimit: config.file_limit })
+  }
+  for (const route of definitionRoutes) {
+    await app.register(route, { db: database, refScheme: config.ref_scheme })
+  }
+  for (const route of feedbackRoutes) await app.register(route, { db: database, schemas })
   methods.refuseOthers()
   if (config.docs) await serveReference(app)
 

@@ -78,6 +78,7 @@ export const settings = {
     'How much the log says: trace, debug, info, warn, error, fatal or silent.',
   ),
   body_limit: setting(wholeNumber(1024, 1 << 30), String(32 * 1024 * 1024), 'The largest body in bytes.'),
+  file_limit: setting(wholeNumber(1024, 2 ** 34), String(256 * 1024 * 1024), 'The largest file in bytes.'),
   body_budget: setting(
     wholeNumber(1024, 2 ** 34),
     String(256 * 1024 * 1024),
@@ -144,6 +145,9 @@ export class ConfigError extends Error {
 /** PORT and HOST are what platforms set; the names with the prefix win. */
 const unprefixed: Record<string, string> = { host: 'HOST', port: 'PORT' }
 
+/** Their values hold keys and passwords, and messages end up in logs. */
+const secret = new Set(['users', 'database_url'])
+
 export function variableOf(name: string): string {
   return `HEDDLE_${name.toUpperCase()}`
 }
@@ -152,15 +156,14 @@ export function readConfig(environment: Record<string, string | undefined>): Con
   const config: Record<string, unknown> = {}
   const wrong: string[] = []
   for (const [name, { schema, initial }] of Object.entries(settings)) {
-    const variable = variableOf(name)
-    const other = unprefixed[name]
-    const given = environment[variable] || (other && environment[other]) || initial
+    const variable = [variableOf(name), unprefixed[name]].find((one) => one && environment[one])
+    const given = (variable && environment[variable]) || initial
     const result = schema.safeParse(given)
     if (result.success) config[name] = result.data
-    else
-      wrong.push(
-        `${variable}: ${result.error.issues[0]?.message}${name === 'users' ? '' : `, given ${JSON.stringify(given)}`}`,
-      )
+    else {
+      const shown = secret.has(name) ? '' : `, given ${JSON.stringify(given)}`
+      wrong.push(`${variable}: ${result.error.issues[0]?.message}${shown}`)
+    }
   }
   const known = new Set(Object.keys(settings).map(variableOf))
   for (const variable of Object.keys(environment)) {

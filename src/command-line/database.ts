@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import type { Config } from '../config.ts'
 import { sqliteFile } from '../storage/open.ts'
 import { backupSqlite, checkSqlite } from '../storage/sqlite/maintenance.ts'
@@ -22,7 +23,10 @@ export const databaseCommands: Record<string, Command> = {
       const [copy, ...rest] = args
       if (copy === undefined || rest.length > 0)
         throw new CommandFailure('Give the file to write.', exitCodes.usage)
-      backupSqlite(ownFile(config, 'pg_dump'), copy)
+      const file = ownFile(config, 'pg_dump')
+      if (existsSync(copy))
+        throw new CommandFailure(`${copy} exists already; a backup never replaces a file.`)
+      backupSqlite(file, copy)
       process.stdout.write(`${copy}\n`)
     },
   },

@@ -56,12 +56,18 @@ function say(text: string): number {
   return exitCodes.done
 }
 
+/** What the system does for a server that opens its port. */
+const listening = new Set(['listen', 'bind', 'getaddrinfo'])
+
 function explain(error: unknown): number {
   if (error instanceof CommandFailure) return complain(error.message, error.exitCode)
   if (error instanceof ConfigError) return complain(error.message, exitCodes.usage)
   if (error instanceof StorageRefusal) return complain(error.message, exitCodes.record)
   if (error instanceof Refusal && error.code.startsWith('storage_')) {
     return complain(`${error.message} (${String(error.cause)})`, exitCodes.record)
+  }
+  if (error instanceof Error && 'syscall' in error && listening.has(String(error.syscall))) {
+    return complain(error.message, exitCodes.failed)
   }
   if (error instanceof TypeError && 'code' in error && String(error.code).startsWith('ERR_PARSE_ARGS')) {
     return complain(error.message, exitCodes.usage)

@@ -1,9 +1,19 @@
-import { createHash } from 'node:crypto'
+import { createHash, type Hash } from 'node:crypto'
 import { canonicalJson } from './canonical-json.ts'
 
 /** The digest of content, 43 letters and digits: SHA-256 in base64url whose two other characters are letters too. */
 export function digestOf(content: string | Uint8Array): string {
-  return createHash('sha256').update(content).digest('base64url').replaceAll('-', 'X').replaceAll('_', 'Y')
+  return ended(createHash('sha256').update(content))
+}
+
+/** The same of content that comes in pieces. */
+export function openDigest(): { add(piece: Uint8Array): void; end(): string } {
+  const hash = createHash('sha256')
+  return { add: (piece) => hash.update(piece), end: () => ended(hash) }
+}
+
+function ended(hash: Hash): string {
+  return hash.digest('base64url').replaceAll('-', 'X').replaceAll('_', 'Y')
 }
 
 /** Of a JSON text: the same for every way to write the same value. */

@@ -38,6 +38,19 @@ export const jsonObject = () =>
 /** Any JSON value, kept digit by digit. */
 export const jsonValue = () => kept(() => true, 'a JSON value', {})
 
+const longDefinitions = new WeakSet<object>()
+
+/** A list that may be the bulk of a body. It is checked in steps, so what it may hold beside its items is up to the rules. */
+export function longList<Item extends z.ZodType>(item: Item): z.ZodArray<Item> {
+  const schema = z.array(item)
+  longDefinitions.add(schema.def)
+  return schema
+}
+
+export function isLong(schema: z.ZodType): boolean {
+  return longDefinitions.has(schema.def)
+}
+
 /** Text that every engine can hold: no U+0000, no half of a surrogate pair. */
 export const plainText = (longest: number) =>
   z
@@ -47,6 +60,17 @@ export const plainText = (longest: number) =>
       (text) => !text.includes('\0') && text.isWellFormed(),
       'expected text without U+0000 and without lone surrogates',
     )
+
+/**
+ * Text for people to read. What no engine can hold is shown as what it is, unreadable: an exception quotes whatever a
+ * program choked on, often cut in the middle of a surrogate pair, and its client would send a refused batch for ever.
+ */
+export const mendedText = (longest: number) =>
+  z
+    .string()
+    .max(longest)
+    .transform((text) => text.replaceAll('\0', '\ufffd').toWellFormed())
+    .meta({ description: 'U+0000 and halves of surrogate pairs are kept as U+FFFD.' })
 
 export const projectId = z
   .string()

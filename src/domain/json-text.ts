@@ -54,24 +54,37 @@ export async function parseKeepingInSteps(
   deepest: number,
   breathe: Breathe,
 ): Promise<unknown> {
-  const [name, items] = longListOf(plan)
+  const { path, items } = longListOf(plan)
   const scan = new Scan(text, deepest)
-  const root = scan.space(0)
-  if (name === undefined || text.charCodeAt(root) !== openBrace) return parseKeeping(text, plan, deepest)
-  let from = -1
-  let to = -1
-  scan.members((member, start, end) => {
-    if (member === name) [from, to] = [start, end]
-  })
-  if (text.charCodeAt(from) !== openBracket || text.charCodeAt(to - 1) !== closeBracket) {
+  let from = scan.space(0)
+  let to = text.length
+  for (const name of path) {
+    if (text.charCodeAt(from) !== openBrace) return parseKeeping(text, plan, deepest)
+    const object = from
+    from = -1
+    scan.members(object, (member, start, end) => {
+      if (member === name) [from, to] = [start, end]
+    })
+  }
+  if (
+    path.length === 0 ||
+    text.charCodeAt(from) !== openBracket ||
+    text.charCodeAt(to - 1) !== closeBracket
+  ) {
     return parseKeeping(text, plan, deepest)
   }
 
   const list: unknown[] = []
   let at = scan.space(from + 1)
   while (at < to - 1) {
-    const end = scan.skip(at, 3)
-    list.push(parseKeeping(text.slice(at, end), items, deepest - 2))
+    const end = scan.skip(at, path.length + 2)
+    const item = text.slice(at, end)
+    const within = deepest - path.length - 1
+    list.push(
+      item.length < largeItem
+        ? parseKeeping(item, items, within)
+        : await parseKeepingInSteps(item, items, within, breathe),
+    )
     at = scan.space(end)
     if (at < to - 1) {
       if (text.charCodeAt(at) !== comma) throw new SyntaxError(`Expected ',' or ']' at position ${at}`)
@@ -81,21 +94,26 @@ export async function parseKeepingInSteps(
     const pause = breathe()
     if (pause) await pause
   }
-  const body = parseKeeping(`${text.slice(0, from)}0${text.slice(to)}`, plan, deepest) as Record<
-    string,
-    unknown
-  >
-  body[name] = list
+  const body = parseKeeping(`${text.slice(0, from)}0${text.slice(to)}`, plan, deepest)
+  let holder = body as Record<string, unknown>
+  for (const name of path.slice(0, -1)) holder = holder[name] as Record<string, unknown>
+  holder[path.at(-1) as string] = list
   return body
 }
 
-function longListOf(plan: KeepPlan): [string, KeepPlan] | [undefined, KeepPlan] {
-  if (plan !== 'keep') {
-    for (const [name, member] of plan.fields ?? []) {
-      if (member !== 'keep' && member.items) return [name, member.items]
-    }
+/** An item of this length may have a long list of its own. */
+const largeItem = 64 * 1024
+
+/** The first list of a plan that has places inside its items, and the way to it; no way when there is none. */
+function longListOf(plan: KeepPlan): { path: string[]; items: KeepPlan } {
+  if (plan === 'keep') return { path: [], items: plan }
+  for (const [name, member] of plan.fields ?? []) {
+    if (member === 'keep') continue
+    if (member.items) return { path: [name], items: member.items }
+    const inner = longListOf(member)
+    if (inner.path.length > 0) return { path: [name, ...inner.path], items: inner.items }
   }
-  return [undefined, plan]
+  return { path: [], items: plan }
 }
 
 /**
@@ -154,16 +172,16 @@ class Scan {
     return this.#members(at, (name, from) => this.lift(from, fields.get(name), target, name, depth + 1))
   }
 
-  members(visit: (name: string, from: number, to: number) => void): void {
-    this.#members(this.space(0), (name, from) => {
+  members(at: number, visit: (name: string, from: number, to: number) => void): void {
+    this.#members(at, (name, from) => {
       const to = this.skip(from, 1)
       visit(name, from, to)
       return to
     })
   }
 
-  items(visit: (from: number, to: number) => void): void {
-    this.#items(this.space(0), (from) => {
+  items(at: number, visit: (from: number, to: number) => void): void {
+    this.#items(at, (from) => {
       const to = this.skip(from, 1)
       visit(from, to)
       return to
@@ -256,16 +274,16 @@ function inside(holder: object, key: string | number): object {
 /** The members of an object's text, each as its text; the last of a repeated key counts. */
 export function membersOf(text: string): Map<string, string> {
   const members = new Map<string, string>()
-  new Scan(text, Number.POSITIVE_INFINITY).members((name, from, to) =>
-    members.set(name, text.slice(from, to)),
-  )
+  const scan = new Scan(text, Number.POSITIVE_INFINITY)
+  scan.members(scan.space(0), (name, from, to) => members.set(name, text.slice(from, to)))
   return members
 }
 
 /** The items of a list's text, each as its text. */
 export function itemsOf(text: string): string[] {
   const items: string[] = []
-  new Scan(text, Number.POSITIVE_INFINITY).items((from, to) => items.push(text.slice(from, to)))
+  const scan = new Scan(text, Number.POSITIVE_INFINITY)
+  scan.items(scan.space(0), (from, to) => items.push(text.slice(from, to)))
   return items
 }
 

@@ -76,6 +76,36 @@ export const refusals = {
       '{field}: {given} holds objects of class {held}; accepted: objects of that class, not of {class}.',
     help: 'A name keeps the base class of its first version. Use another name, or delete its versions.',
   },
+  feedback_conflict: {
+    status: 409,
+    message: '{field}: there is a feedback {given} in project {project} already, and it says something else.',
+    help: 'The same content again under its id is the same record. Leave the id out, take another, or use /feedback/replace.',
+  },
+  invalid_payload: {
+    status: 400,
+    message: '{field}: {given}; feedback of type {type} takes {accepted}.',
+    help: 'Reactions, notes, annotations and runnables have a payload of their own; docs/feedback.md has the table.',
+  },
+  payload_too_large: {
+    status: 400,
+    message: '{field}: as JSON in ASCII it has more than {limit} characters.',
+    help: 'Characters outside ASCII count as their escapes. Store large things as a file or a call, and refer to them.',
+  },
+  invalid_annotation_spec: {
+    status: 400,
+    message: '{field}: {given} is no annotation spec: {why}.',
+    help: 'The object must be an annotation spec whose field_schema is a JSON Schema of draft 2020-12 or draft-07 that refers to nothing outside itself.',
+  },
+  annotation_mismatch: {
+    status: 400,
+    message: '{field}: {given}; the annotation spec {spec} says: {why}.',
+    help: 'The value of an annotation must fit the field_schema of its annotation spec.',
+  },
+  annotation_too_costly: {
+    status: 400,
+    message: '{field}: checking it against the annotation spec {spec} takes more than {limit}.',
+    help: 'A pattern with nested repetitions, or branches that double at each level. Simplify the field_schema.',
+  },
   answer_too_large: {
     status: 413,
     message: '{field}: the answer would take more than {limit} bytes. Ask for fewer at once.',
@@ -124,13 +154,43 @@ export const refusals = {
   },
   unsupported_media_type: {
     status: 415,
-    message: 'Content-Type {given} is not accepted here; accepted: application/json.',
-    help: 'Bodies are JSON.',
+    message: 'Content-Type {given} is not accepted here; accepted: {accepted}.',
+    help: 'Bodies are JSON; files are uploaded as forms.',
+  },
+  unsupported_encoding: {
+    status: 415,
+    message: 'Content-Encoding {given} is not accepted here; accepted: {accepted}.',
+    help: 'POST /otel/v1/traces takes gzip and deflate; other bodies come as they are.',
+  },
+  malformed_encoding: {
+    status: 400,
+    message: 'The body cannot be decompressed from {encoding}: {why}.',
+    help: 'Cut off, or compressed in another way than Content-Encoding says.',
+  },
+  malformed_protobuf: {
+    status: 400,
+    message: 'The body is not an ExportTraceServiceRequest in protobuf: {why}.',
+    help: 'Cut off, or something else than its Content-Type says.',
   },
   malformed_json: {
     status: 400,
     message: 'The body is not JSON: {why}.',
     help: 'Empty, cut off, or not UTF-8 counts too.',
+  },
+  malformed_form: {
+    status: 400,
+    message: 'The body is not multipart/form-data: {why}.',
+    help: 'Cut off, or without the boundary that its Content-Type names.',
+  },
+  file_too_large: {
+    status: 413,
+    message: 'file: it is larger than {limit} bytes.',
+    help: 'HEDDLE_FILE_LIMIT raises the limit.',
+  },
+  too_many_rows: {
+    status: 413,
+    message: '{field}: {given} rows; at most {limit} are accepted.',
+    help: 'Split the table.',
   },
   invalid_request: {
     status: 422,

@@ -2,9 +2,10 @@ import { isUtf8 } from 'node:buffer'
 import type { FastifyInstance, FastifyRequest, FastifySchemaCompiler } from 'fastify'
 import { z } from 'zod'
 import { createBreathing } from '../domain/breathing.ts'
-import { described } from '../domain/fields.ts'
+import { described, isLong } from '../domain/fields.ts'
 import { type KeepPlan, parseKeeping, parseKeepingInSteps, TooDeep } from '../domain/json-text.ts'
 import { refuse, type SchemaIssue } from '../domain/refusals.ts'
+import { encodingOf, uncompressed } from './compression.ts'
 import { keepPlanOf } from './keep-plan.ts'
 
 /** Deep enough for any record, shallow enough that nothing that walks it runs out of stack. */
@@ -19,8 +20,11 @@ export function acceptJson(app: FastifyInstance, budget: number): void {
   app.addHook('preParsing', async (request, reply, payload) => {
     const { 'content-length': length, 'transfer-encoding': encoding } = request.headers
     if (length === undefined && encoding === undefined) return payload
-    // A body that does not say its length may become as long as the limit.
-    const bytes = Number(length ?? request.routeOptions.bodyLimit)
+    const compressed = encodingOf(request) !== undefined
+    // A body that does not say its length may become as long as the limit. Of a form only a piece is held at a time.
+    const bytes = request.routeOptions.config.form
+      ? formBytes
+      : Number((compressed ? undefined : length) ?? request.routeOptions.bodyLimit)
     if (held + bytes > budget && held > 0) throw refuse('queue_full')
     held += bytes
     // Unlike the hook onResponse, this comes also when the client leaves in the middle.
@@ -31,10 +35,21 @@ export function acceptJson(app: FastifyInstance, budget: number): void {
   })
 }
 
+/** What a form holds while its file passes by. */
+const formBytes = 1024 * 1024
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** The parts of a body that is multipart/form-data and is read by its route, as it comes. */
+    form?: z.ZodType
+  }
+}
+
 /** From here on a body is worked through in steps. */
 const largeBody = 128 * 1024
 
-async function parseBody(request: FastifyRequest, body: Buffer): Promise<unknown> {
+async function parseBody(request: FastifyRequest, sent: Buffer): Promise<unknown> {
+  const body = await uncompressed(request, sent)
   if (body.length === 0) throw refuse('malformed_json', { why: 'it is empty' })
   if (!isUtf8(body)) throw refuse('malformed_json', { why: 'it is not UTF-8' })
   const schema = request.routeOptions.schema?.body as z.ZodType | undefined
@@ -56,54 +71,83 @@ export function checkAgainstContracts(app: FastifyInstance): void {
     const contract = schema as z.ZodType
     const part = httpPart === 'params' ? 'path' : (httpPart ?? 'body')
     const check = (data: unknown) => {
+      // A route that takes bytes looks into them itself.
+      if (data instanceof Uint8Array) return { value: data }
       const result = contract.safeParse(data, { reportInput: true })
       return result.success ? { value: result.data } : { error: schemaRefusal(result.error.issues, [part]) }
     }
-    const items = batchItemOf(contract)
-    if (items === undefined) return check
-    return (data: unknown) => (isLongBatch(data) ? (allItemsFit(data, items) as Verdict) : check(data))
+    const long = longListIn(contract)
+    if (long === undefined) return check
+    return (data: unknown) => {
+      const list = listAt(data, long.path)
+      if (list === undefined || list.length <= longList) return check(data)
+      return fitInSteps(contract, data as Members, list, long) as Verdict
+    }
   })
 }
 
 type Verdict = ReturnType<ReturnType<FastifySchemaCompiler<unknown>>>
+type Members = Record<string, unknown>
 
-/** Beyond this many items a batch is checked in steps. */
-const longBatch = 100
+/** Beyond this many items a list is checked in steps. */
+const longList = 100
 
-interface Batch {
-  batch: unknown[]
+interface LongList {
+  path: readonly string[]
+  items: z.ZodType
 }
 
-function isLongBatch(data: unknown): data is Batch {
-  return (
-    typeof data === 'object' &&
-    data !== null &&
-    'batch' in data &&
-    Array.isArray(data.batch) &&
-    data.batch.length > longBatch
-  )
-}
-
-/** What the items of a contract are that is nothing but `{batch: [item]}`. */
-function batchItemOf(contract: z.ZodType): z.ZodType | undefined {
+/** The list that makes up the bulk of a body: the one that the contract marks, or its `batch`. */
+function longListIn(contract: z.ZodType): LongList | undefined {
   if (!(contract instanceof z.ZodObject)) return undefined
-  const { batch, ...others } = contract.shape as Record<string, z.ZodType>
-  return batch instanceof z.ZodArray && Object.keys(others).length === 0
-    ? (batch.element as z.ZodType)
-    : undefined
+  for (const [name, member] of Object.entries(contract.shape as Record<string, z.ZodType>)) {
+    const mayBeLong = member instanceof z.ZodArray && (isLong(member) || name === 'batch')
+    // A list with a bound of its own is not long.
+    if (mayBeLong && !member.def.checks?.length) {
+      return { path: [name], items: member.element as z.ZodType }
+    }
+    const inner = longListIn(member)
+    if (inner !== undefined) return { path: [name, ...inner.path], items: inner.items }
+  }
+  return undefined
 }
 
-/** Fastify takes a promise as yes or no, so the items are replaced where they stand. */
-async function allItemsFit(data: Batch, items: z.ZodType): Promise<boolean> {
+function listAt(data: unknown, path: readonly string[]): unknown[] | undefined {
+  let value = data
+  for (const name of path) {
+    if (typeof value !== 'object' || value === null || !Object.hasOwn(value, name)) return undefined
+    value = (value as Members)[name]
+  }
+  return Array.isArray(value) ? value : undefined
+}
+
+/** Fastify takes a promise as yes or no, so what was checked is put where the body stands. */
+async function fitInSteps(
+  contract: z.ZodType,
+  data: Members,
+  list: unknown[],
+  { path, items }: LongList,
+): Promise<boolean> {
   const breathe = createBreathing()
-  for (const [index, item] of data.batch.entries()) {
+  for (const [index, item] of list.entries()) {
     const result = items.safeParse(item, { reportInput: true })
-    if (!result.success) throw schemaRefusal(result.error.issues, ['body', 'batch', index])
-    data.batch[index] = result.data
+    if (!result.success) throw schemaRefusal(result.error.issues, ['body', ...path, index])
+    list[index] = result.data
     const pause = breathe()
     if (pause) await pause
   }
+  put(data, path, [])
+  const rest = contract.safeParse(data, { reportInput: true })
+  if (!rest.success) throw schemaRefusal(rest.error.issues, ['body'])
+  Object.assign(data, rest.data)
+  put(data, path, list)
   return true
+}
+
+function put(data: Members, path: readonly string[], list: unknown[]): void {
+  let holder = data
+  for (const name of path.slice(0, -1)) holder = holder[name] as Members
+  holder[path.at(-1) as string] = list
 }
 
 function schemaRefusal(issues: readonly z.core.$ZodIssue[], base: (string | number)[]) {
@@ -117,7 +161,19 @@ function placesOf(issue: z.core.$ZodIssue, base: (string | number)[]): SchemaIss
   const loc = [...base, ...issue.path.map((key) => (typeof key === 'symbol' ? String(key) : key))]
   if (issue.code === 'unrecognized_keys')
     return issue.keys.map((key) => ({ loc: [...loc, key], msg: 'unknown field', type: issue.code }))
+  if (issue.code === 'invalid_union') {
+    const meant = alternativeMeant(issue.errors)
+    if (meant !== undefined) return meant.flatMap((inner) => placesOf(inner, loc))
+  }
   return [{ loc, msg: messageOf(issue), type: issue.code }]
+}
+
+/** Of several alternatives the one that fits the deepest, when one does. */
+function alternativeMeant(alternatives: readonly z.core.$ZodIssue[][]): z.core.$ZodIssue[] | undefined {
+  const depths = alternatives.map((issues) => Math.min(...issues.map(({ path }) => path.length)))
+  const deepest = Math.max(...depths)
+  const meant = alternatives.filter((_, index) => depths[index] === deepest)
+  return deepest > 1 && meant.length === 1 ? meant[0] : undefined
 }
 
 function messageOf(issue: z.core.$ZodIssue): string {

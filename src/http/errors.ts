@@ -30,7 +30,8 @@ export function sendRefusal(request: FastifyRequest, reply: FastifyReply, refusa
     const param = field ?? detail?.[0]?.loc.slice(1).join('.') ?? null
     return reply.send(JSON.stringify({ error: { message, type, param, code } }))
   }
-  return reply.send(JSON.stringify({ reason: message, code, detail }))
+  const { deleted_at } = refusal.values
+  return reply.send(JSON.stringify({ reason: message, code, detail, deleted_at }))
 }
 
 /** What Fastify and its plugins refuse, in the words of our catalogue. */
@@ -42,7 +43,7 @@ export function asRefusal(error: unknown, request: FastifyRequest): Refusal {
       return refuse('body_too_large', { limit: request.routeOptions.bodyLimit ?? 0 })
     case 'FST_ERR_CTP_INVALID_MEDIA_TYPE':
     case 'FST_ERR_CTP_EMPTY_TYPE':
-      return refuse('unsupported_media_type', { given: mediaType(request) })
+      return unsupported(request)
     case 'FST_ERR_CTP_INVALID_CONTENT_LENGTH':
       return refuse('malformed_json', { why: 'its length is not the Content-Length' })
     case 'FST_BASIC_AUTH_MISSING_OR_BAD_AUTHORIZATION_HEADER':
@@ -63,8 +64,16 @@ export function asRefusal(error: unknown, request: FastifyRequest): Refusal {
   }
 }
 
-function mediaType(request: FastifyRequest): string {
-  return JSON.stringify(request.headers['content-type'] ?? 'none')
+export function unsupported(request: FastifyRequest): Refusal {
+  return refuse('unsupported_media_type', {
+    given: JSON.stringify(request.headers['content-type'] ?? 'none'),
+    accepted: acceptedBy(request),
+  })
+}
+
+function acceptedBy({ routeOptions }: FastifyRequest): string {
+  if (routeOptions.config.form) return 'multipart/form-data'
+  return (routeOptions.schema?.consumes ?? ['application/json']).join(', ')
 }
 
 export function pathOf(request: FastifyRequest): string {

@@ -1,5 +1,5 @@
 import type { FastifyReply } from 'fastify'
-import { sendInPieces } from './pieces.ts'
+import { pieceLength, sendPieces } from './pieces.ts'
 
 /** Sends one JSON text a line (https://jsonlines.org). */
 export function sendJsonLines(
@@ -7,9 +7,17 @@ export function sendJsonLines(
   lines: AsyncIterable<string>,
   type = 'application/jsonl',
 ): Promise<FastifyReply> {
-  return sendInPieces(reply, type, ended(lines))
+  return sendPieces(reply, type, inPieces(lines))
 }
 
-async function* ended(lines: AsyncIterable<string>): AsyncGenerator<string> {
-  for await (const line of lines) yield `${line}\n`
+async function* inPieces(lines: AsyncIterable<string>): AsyncGenerator<string> {
+  let piece = ''
+  for await (const line of lines) {
+    piece += `${line}\n`
+    if (piece.length >= pieceLength) {
+      yield piece
+      piece = ''
+    }
+  }
+  if (piece !== '') yield piece
 }

@@ -1,20 +1,36 @@
 import type { FastifyReply } from 'fastify'
-import { sendInPieces } from './pieces.ts'
+import { pieceLength, sendPieces } from './pieces.ts'
 
-/** Sends `{"<name>": [...]}` of any length; each text is one JSON value. */
+/**
+ * Sends `{"<name>": [item, …]}` at the pace at which the client reads, so that a long list is never held as one text. The
+ * items are JSON texts. `others` are members behind the list.
+ */
 export function sendJsonList(
   reply: FastifyReply,
   name: string,
-  texts: AsyncIterable<string>,
+  items: AsyncIterable<string>,
+  others: Readonly<Record<string, unknown>> = {},
 ): Promise<FastifyReply> {
-  return sendInPieces(reply, 'application/json; charset=utf-8', listed(name, texts))
+  return sendPieces(reply, 'application/json; charset=utf-8', inPieces(name, items, others))
 }
 
-async function* listed(name: string, texts: AsyncIterable<string>): AsyncGenerator<string> {
-  let before = `{${JSON.stringify(name)}:[`
-  for await (const text of texts) {
-    yield before + text
-    before = ','
+async function* inPieces(
+  name: string,
+  items: AsyncIterable<string>,
+  others: Readonly<Record<string, unknown>>,
+): AsyncGenerator<string> {
+  let piece = `{${JSON.stringify(name)}:[`
+  let first = true
+  let behind = ''
+  for await (const item of items) {
+    piece += first ? item : `,${item}`
+    first = false
+    if (piece.length >= pieceLength) {
+      yield piece
+      piece = ''
+    }
   }
-  yield before === ',' ? ']}' : `${before}]}`
+  for (const [member, value] of Object.entries(others))
+    behind += `,${JSON.stringify(member)}:${JSON.stringify(value)}`
+  yield `${piece}]${behind}}`
 }

@@ -7,6 +7,8 @@ const about = `One process with a local model behind the OpenAI wire and the rec
 Every route takes HTTP Basic (user name \`api\`, a key as password) or Bearer (a key).
 docs/errors.md lists every code of a refusal.`
 
+const transform = createJsonSchemaTransform({ zodToJsonConfig: { unrepresentable: 'any' } })
+
 /** Collects the contracts of the routes that follow. */
 export async function describeRoutes(app: App, version: string): Promise<void> {
   await app.register(swagger, {
@@ -26,7 +28,14 @@ export async function describeRoutes(app: App, version: string): Promise<void> {
       },
       security: [{ basic: [] }, { bearer: [] }],
     },
-    transform: createJsonSchemaTransform({ zodToJsonConfig: { unrepresentable: 'any' } }),
+    transform: (given) => {
+      const { form } = given.route.config ?? {}
+      if (form === undefined) return transform(given)
+      return transform({
+        ...given,
+        schema: { ...given.schema, consumes: ['multipart/form-data'], body: form },
+      })
+    },
   })
 }
 

@@ -2,18 +2,18 @@ import { Readable } from 'node:stream'
 import type { FastifyReply } from 'fastify'
 
 /** Text gathered before it is handed to the socket. */
-const pieceLength = 64 * 1024
+export const pieceLength = 64 * 1024
 
 /**
- * Sends texts one after another, at the pace at which the client reads. The first piece is awaited before the head is
- * sent, so that a query that cannot run is a real refusal; a failure after that cuts the answer off.
+ * Sends pieces at the pace at which the client reads. The first is awaited before the head is sent, so that what cannot be
+ * answered is a real refusal; a failure after that cuts the answer off.
  */
-export async function sendInPieces(
+export async function sendPieces(
   reply: FastifyReply,
   type: string,
-  texts: AsyncIterable<string>,
+  given: AsyncIterable<string | Uint8Array>,
 ): Promise<FastifyReply> {
-  const pieces = inPieces(texts)[Symbol.asyncIterator]()
+  const pieces = given[Symbol.asyncIterator]()
   const first = await pieces.next()
   async function* all() {
     try {
@@ -27,16 +27,4 @@ export async function sendInPieces(
     }
   }
   return reply.type(type).send(Readable.from(all(), { objectMode: false, highWaterMark: pieceLength }))
-}
-
-async function* inPieces(texts: AsyncIterable<string>): AsyncGenerator<string> {
-  let piece = ''
-  for await (const text of texts) {
-    piece += text
-    if (piece.length >= pieceLength) {
-      yield piece
-      piece = ''
-    }
-  }
-  if (piece !== '') yield piece
 }

@@ -1,6 +1,7 @@
 import type { Command, Reader } from './database.ts'
+import { feedbackOfCall } from './feedback.ts'
 import { type Page, pageOf } from './page.ts'
-import { allOf, join, listOf, Sql, type SqlValue, sql, trusted } from './sql.ts'
+import { allOf, join, listOf, nothing, Sql, type SqlValue, sql, trusted } from './sql.ts'
 
 /** What a start tells. Times are microseconds; JSON is text. */
 export interface CallStart {
@@ -62,6 +63,9 @@ export interface CallRow {
   inputs: string | null
   output: string | null
   summary: string | null
+  /** The members of a JSON list, when they were asked for. */
+  feedback?: string | null
+  feedback_left_out?: number
 }
 
 const startColumns = [
@@ -97,7 +101,7 @@ const replaced = (columns: readonly string[]) =>
   columns.map((column) => (column === 'user_id' ? firstOf(column) : `${column} = excluded.${column}`))
 const firstOf = (column: string) => `${column} = coalesce(calls.${column}, excluded.${column})`
 
-const endName = `display_name = CASE WHEN calls.ended_at IS NULL
+const endName = `display_name = CASE WHEN calls.ended_at IS NULL AND calls.started_at IS NOT NULL
   THEN coalesce(excluded.display_name, calls.display_name)
   ELSE coalesce(calls.display_name, excluded.display_name) END`
 
@@ -107,7 +111,7 @@ const sweptAgain = 'swept_at = NULL'
 /**
  * A re-sent start or end is the same start or end: it replaces its own part and touches nothing of the other. A name is
  * different, because it can be changed at any time: the first start or end to arrive brings its own, a re-sent one does
- * not.
+ * not, nor does one that finds the call renamed before it was there.
  */
 const kinds = {
   start: {
@@ -193,6 +197,8 @@ export type LargeColumn = (typeof largeColumns)[number]
 export interface CallColumns {
   large: ReadonlySet<LargeColumn>
   totalStorageSize: boolean
+  /** What was said about the call, and how much of it is too much to show. */
+  feedback?: boolean
 }
 
 function selected({ large, totalStorageSize }: CallColumns, now: number): Sql {
@@ -205,6 +211,12 @@ function selected({ large, totalStorageSize }: CallColumns, now: number): Sql {
   return sql`${smallColumns}, ${join(columns, ', ')}, ${total} AS total_storage_size`
 }
 
+/** Made once: this is the read that everything waits for. Its values are times, the project and the id, in this order. */
+const readText = (totalStorageSize: boolean) =>
+  sql`SELECT ${selected({ large: new Set(largeColumns), totalStorageSize }, 0)} FROM calls
+      WHERE project_id = ${''} AND id = ${''} AND ${isLive(0)}`.text
+const readTexts = { plain: readText(false), withTotal: readText(true) }
+
 export function readCall(
   db: Reader,
   projectId: string,
@@ -213,8 +225,9 @@ export function readCall(
   now: number,
 ): Promise<CallRow | undefined> {
   return db.get<CallRow>(
-    sql`SELECT ${selected({ large: new Set(largeColumns), totalStorageSize }, now)} FROM calls
-        WHERE project_id = ${projectId} AND id = ${id} AND ${isLive(now)}`,
+    totalStorageSize
+      ? new Sql(readTexts.withTotal, [now, projectId, id, now])
+      : new Sql(readTexts.plain, [projectId, id, now]),
   )
 }
 
@@ -229,8 +242,13 @@ function matching(db: Reader, query: CallsQuery, now: number): Sql {
   return sql`FROM calls WHERE ${allOf([sql`project_id = ${query.projectId}`, isLive(now), ...query.conditions, db.dialect.going])}`
 }
 
+function said(db: Reader): Sql {
+  const { list, leftOut } = feedbackOfCall(db.dialect)
+  return sql`, ${list} AS feedback, ${leftOut} AS feedback_left_out`
+}
+
 export function selectCalls(db: Reader, query: CallsQuery, columns: CallColumns, now: number): Sql {
-  return sql`SELECT ${selected(columns, now)} ${matching(db, query, now)}
+  return sql`SELECT ${selected(columns, now)}${columns.feedback ? said(db) : nothing} ${matching(db, query, now)}
     ORDER BY ${join(query.order, ', ')}${pageOf(db.dialect, query)}`
 }
 

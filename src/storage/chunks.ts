@@ -3,6 +3,8 @@ export const chunkBytes = 1 << 20
 
 export function bytesOfRow(row: unknown): number {
   let bytes = 0
-  for (const value of Object.values(row as object)) bytes += typeof value === 'string' ? value.length : 8
+  for (const value of Object.values(row as object)) {
+    bytes += typeof value === 'string' || value instanceof Uint8Array ? value.length : 8
+  }
   return bytes
 }

@@ -1,11 +1,14 @@
 import { deleteCalls, sweepCalls, upsertCalls } from './calls.ts'
+import { addFeedback, removeFeedback, replaceFeedback } from './feedback.ts'
+import { dropPieces, finishFile, keepPiece, sweepUploads } from './files.ts'
+import { changeTags, removeAliases, setAliases } from './object-labels.ts'
 import { deleteObjects, keepObject } from './objects.ts'
 import { addPrices, removePrices } from './prices.ts'
 import { probe } from './probe.ts'
 import { addCallsToQueue } from './queue-items.ts'
 import { setProgress, takeNextItem } from './queue-progress.ts'
 import { addQueue, changeQueue, deleteQueue } from './queues.ts'
-import { keepTable } from './tables.ts'
+import { keepEntries, keepRows, keepTable } from './tables.ts'
 import { addFirstUser, addKey, addUser, removeUser, revokeKey } from './users.ts'
 
 /** Every write there is, by the name that crosses to the thread of the writer. */
@@ -15,9 +18,21 @@ export const commands = {
   sweepCalls,
   addPrices,
   removePrices,
+  addFeedback,
+  replaceFeedback,
+  removeFeedback,
   keepObject,
   deleteObjects,
+  changeTags,
+  setAliases,
+  removeAliases,
+  keepRows,
+  keepEntries,
   keepTable,
+  keepPiece,
+  finishFile,
+  dropPieces,
+  sweepUploads,
   addQueue,
   changeQueue,
   deleteQueue,

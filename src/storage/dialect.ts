@@ -43,6 +43,8 @@ export interface Dialect {
   lower(text: Sql): Sql
   /** Position of a substring, 1-based; 0 when it is not there. */
   position(text: Sql, part: Sql): Sql
+  /** A text column as a JSON string; NULL as null. */
+  quoted(text: Sql): Sql
   /** Length of a text in bytes. */
   bytes(text: Sql): Sql
 }

@@ -1,5 +1,6 @@
 import type { Command, Reader, Transaction } from './database.ts'
-import { listOf, type Sql, sql, trusted } from './sql.ts'
+import { type Page, pageOf } from './page.ts'
+import { allOf, join, listOf, type Sql, sql, trusted } from './sql.ts'
 
 export type ObjectKind = 'op' | 'object'
 
@@ -118,7 +119,7 @@ export type KeptObject = { version_index: number } | { conflict: string }
  */
 export const keepObject: Command<NewObject, KeptObject> = async (tx, given) => {
   const { project_id, object_id, digest, base_object_class } = given
-  await tx.turn(turnOf(project_id, object_id))
+  await tx.turn(objectTurn(project_id, object_id))
   const of = sql`project_id = ${project_id} AND object_id = ${object_id}`
   if (base_object_class !== null) {
     const other = await tx.get<{ base_object_class: string }>(
@@ -152,7 +153,7 @@ export const keepObject: Command<NewObject, KeptObject> = async (tx, given) => {
   return { version_index: version }
 }
 
-function turnOf(project: string, name: string): string {
+export function objectTurn(project: string, name: string): string {
   return `object ${project} ${name}`
 }
 
@@ -169,7 +170,7 @@ export type DeletedObjects = { deleted: number } | { missing: string }
 
 export const deleteObjects: Command<ObjectDeletion, DeletedObjects> = async (tx, given) => {
   const { project_id, object_id, versions, now } = given
-  await tx.turn(turnOf(project_id, object_id))
+  await tx.turn(objectTurn(project_id, object_id))
   const of = sql`project_id = ${project_id} AND object_id = ${object_id}`
   const digests = new Set<string>()
   if (versions === null) {
@@ -202,4 +203,23 @@ async function chooseLatest(tx: Transaction, of: Sql): Promise<void> {
     sql`UPDATE objects SET is_latest = 1 WHERE ${of} AND recency =
           (SELECT max(recency) FROM objects WHERE ${of} AND deleted_at IS NULL)`,
   )
+}
+
+export interface ObjectsQuery extends Page {
+  projectId: string
+  conditions: readonly Sql[]
+  order: readonly Sql[]
+  /** Without it every value is null. */
+  values: boolean
+}
+
+/** Versions that are not deleted. Long: read it with `stream`. */
+export function selectObjects(db: Reader, query: ObjectsQuery): Sql {
+  const val = trusted(query.values ? 'objects.val' : 'CAST(NULL AS TEXT) AS val')
+  return sql`SELECT ${versionColumns}, ${val} FROM objects WHERE ${allOf([
+    sql`objects.project_id = ${query.projectId}`,
+    trusted('objects.deleted_at IS NULL'),
+    ...query.conditions,
+    db.dialect.going,
+  ])} ORDER BY ${join(query.order, ', ')}${pageOf(db.dialect, query)}`
 }

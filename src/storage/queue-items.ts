@@ -87,6 +87,14 @@ export function findItem(
   )
 }
 
+/** Beside the row of a call: the id of the queue when the call is in it and the queue was not deleted, else NULL. */
+export function isQueued(queueId: string): Sql {
+  return sql`(SELECT queued.queue_id FROM annotation_queue_items AS queued
+    JOIN annotation_queues AS queue ON queue.project_id = queued.project_id AND queue.id = queued.queue_id
+    WHERE queued.project_id = calls.project_id AND queued.call_id = calls.id AND queued.queue_id = ${queueId}
+      AND queue.deleted_at IS NULL)`
+}
+
 export interface CallsToAdd extends QueueKey {
   /** Each call once, with the id that its item gets if it becomes one; the queue keeps this order. */
   calls: readonly { item_id: string; call_id: string }[]

@@ -27,57 +27,68 @@ export function readRowSizes(
   )
 }
 
-export interface NewTable {
-  project_id: string
-  digest: string
-  /** The order of the table, duplicates included. */
-  row_digests: readonly string[]
-  /** Rows that the project may not have yet, each once. */
-  rows: readonly TableRow[]
-  now: number
+/** Which of the digests the project has no row of. */
+export async function missingRows(
+  db: Reader,
+  project: string,
+  digests: readonly string[],
+): Promise<string[]> {
+  const found = await db.all<{ digest: string }>(
+    sql`SELECT digest FROM table_rows WHERE project_id = ${project} AND digest IN (${listOf(digests)})`,
+  )
+  const known = new Set(found.map(({ digest }) => digest))
+  return digests.filter((digest) => !known.has(digest))
 }
 
 /** Rows of one statement. */
 const rowsAtOnce = 16
 
-/** Stores a table. The same rows again are the same table. A digest without a row is answered as `missing`. */
-export const keepTable: Command<NewTable, { missing: string[] }> = async (tx, table) => {
-  const { project_id, digest, row_digests, now } = table
+/** Rows that the project may have already. Each once. */
+export const keepRows: Command<{ project_id: string; rows: readonly TableRow[] }, void> = async (
+  tx,
+  { project_id, rows },
+) => {
   // In one order for everyone: two writers of the same rows then wait for each other and never in a ring.
-  const rows = [...table.rows].sort((a, b) => (a.digest < b.digest ? -1 : 1))
-  for (let from = 0; from < rows.length; from += rowsAtOnce) {
-    const values = rows.slice(from, from + rowsAtOnce).map((row) => [project_id, row.digest, row.val])
+  const sorted = rows.toSorted((a, b) => (a.digest < b.digest ? -1 : 1))
+  for (let from = 0; from < sorted.length; from += rowsAtOnce) {
+    const values = sorted.slice(from, from + rowsAtOnce).map(({ digest, val }) => [project_id, digest, val])
     await tx.run(insert('table_rows', ['project_id', 'digest', 'val'], values))
   }
-  const given = new Set(rows.map((row) => row.digest))
-  const others = [...new Set(row_digests)].filter((one) => !given.has(one))
-  const missing: string[] = []
-  for (let from = 0; from < others.length; from += 128) {
-    const some = others.slice(from, from + 128)
-    const found = await tx.all<{ digest: string }>(
-      sql`SELECT digest FROM table_rows WHERE project_id = ${project_id} AND digest IN (${listOf(some)})`,
-    )
-    const known = new Set(found.map((row) => row.digest))
-    missing.push(...some.filter((one) => !known.has(one)))
-  }
-  if (missing.length > 0) return { missing: missing.slice(0, 10) }
-  const isNew = await tx.run(
-    sql`INSERT INTO row_tables (project_id, digest, row_count, created_at)
-        VALUES (${project_id}, ${digest}, ${row_digests.length}, ${now}) ON CONFLICT DO NOTHING`,
-  )
-  if (isNew === 0) return { missing }
+}
+
+export interface TableEntries {
+  project_id: string
+  table_digest: string
+  /** The position of the first. */
+  from: number
+  row_digests: readonly string[]
+}
+
+/** A part of the order of a table. Its digest says what stands where, so the same part again is the same. */
+export const keepEntries: Command<TableEntries, void> = async (tx, part) => {
+  const { project_id, table_digest, from, row_digests } = part
   const columns = ['project_id', 'table_digest', 'position', 'row_digest']
-  for (let from = 0; from < row_digests.length; from += rowsAtOnce) {
-    const some = row_digests.slice(from, from + rowsAtOnce)
-    await tx.run(
-      insert(
-        'table_entries',
-        columns,
-        some.map((row, i) => [project_id, digest, from + i, row]),
-      ),
-    )
+  for (let at = 0; at < row_digests.length; at += rowsAtOnce) {
+    const values = row_digests
+      .slice(at, at + rowsAtOnce)
+      .map((digest, i) => [project_id, table_digest, from + at + i, digest])
+    await tx.run(insert('table_entries', columns, values))
   }
-  return { missing }
+}
+
+export interface NewTable {
+  project_id: string
+  digest: string
+  row_count: number
+  now: number
+}
+
+/** Makes a table visible whose rows and entries are all there. */
+export const keepTable: Command<NewTable, void> = async (tx, { project_id, digest, row_count, now }) => {
+  await tx.run(
+    sql`INSERT INTO row_tables (project_id, digest, row_count, created_at)
+        VALUES (${project_id}, ${digest}, ${row_count}, ${now}) ON CONFLICT DO NOTHING`,
+  )
 }
 
 function insert(
@@ -109,11 +120,12 @@ export interface RowOfTable extends TableRow {
 export function selectRows(db: Reader, query: RowsQuery): Sql {
   const order = [...query.order, trusted('entry.position')]
   return sql`SELECT entry.position AS original_index, table_rows.digest AS digest, table_rows.val AS val
-    FROM table_entries AS entry
+    FROM row_tables
+    JOIN table_entries AS entry ON entry.project_id = row_tables.project_id AND entry.table_digest = row_tables.digest
     JOIN table_rows ON table_rows.project_id = entry.project_id AND table_rows.digest = entry.row_digest
     WHERE ${allOf([
-      sql`entry.project_id = ${query.projectId}`,
-      sql`entry.table_digest = ${query.digest}`,
+      sql`row_tables.project_id = ${query.projectId}`,
+      sql`row_tables.digest = ${query.digest}`,
       ...query.conditions,
       db.dialect.going,
     ])} ORDER BY ${join(order, ', ')}${pageOf(db.dialect, query)}`
@@ -131,4 +143,24 @@ export function readTable(
   digest: string,
 ): Promise<{ row_count: number } | undefined> {
   return db.get(sql`SELECT row_count FROM row_tables WHERE project_id = ${project} AND digest = ${digest}`)
+}
+
+export interface TableStats {
+  digest: string
+  count: number
+}
+
+/** Tables by their digests, in any order; what is not there is left out. */
+export function readTables(db: Reader, project: string, digests: readonly string[]): Promise<TableStats[]> {
+  return db.all<TableStats>(
+    sql`SELECT digest, row_count AS count FROM row_tables
+        WHERE project_id = ${project} AND digest IN (${listOf(digests)})`,
+  )
+}
+
+/** The bytes of a table's rows, each as often as it stands there. Long: read it with `stream`. */
+export function sumTable(db: Reader, project: string, digest: string): Sql {
+  return sql`SELECT sum(${db.dialect.bytes(trusted('table_rows.val'))}) AS bytes FROM table_entries AS entry
+    JOIN table_rows ON table_rows.project_id = entry.project_id AND table_rows.digest = entry.row_digest
+    WHERE entry.project_id = ${project} AND entry.table_digest = ${digest} AND ${db.dialect.going}`
 }

@@ -53,6 +53,15 @@ for (const [path, statuses] of Object.entries({
   '/cost/create': withBody,
   '/cost/query': withBody,
   '/cost/purge': withBody,
+  '/otel/v1/traces': withBody,
+  '/annotation_queues': withBody,
+  '/annotation_queues/query': [...withBody, 504],
+  '/annotation_queues/stats': [...withBody, 504],
+  '/annotation_queues/{queue_id}': [200, ...always, 403, 404, 422],
+  '/annotation_queues/{queue_id}/items': [...withBody, 404],
+  '/annotation_queues/{queue_id}/items/query': [...withBody, 404, 504],
+  '/annotation_queues/{queue_id}/items/{item_id}/progress': [...withBody, 404, 409],
+  '/annotation_queues/{queue_id}/next': [...withBody, 404],
 })) {
   test(`${path} documents its statuses`, async (t) => {
     const { paths } = await documentOf(await openApp(t))

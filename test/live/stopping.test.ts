@@ -8,10 +8,10 @@ import { project, startOf } from '../support/calls.ts'
 import { writeLargeRecord } from '../support/large-record.ts'
 import { rawPost, takesConnections } from '../support/raw-client.ts'
 import { newFolder, type RunningServer, startServer } from '../support/server.ts'
-import { until } from '../support/waiting.ts'
+import { inTime, until } from '../support/waiting.ts'
 
-/** So long that nothing in these tests ends because of it. */
-const endless = '600000'
+/** So long that nothing in these tests ends because of it: neither running requests nor kept connections. */
+const endless = { HEDDLE_GRACE: '600000', HEDDLE_KEEP_ALIVE_TIMEOUT: '600000' }
 
 /** Requests in work, as the server counts them; the one that asks is one of them. */
 async function running(server: RunningServer): Promise<number> {
@@ -33,14 +33,14 @@ describe('a server that is told to stop', () => {
   for (const signal of ['SIGTERM', 'SIGINT'] as const) {
     test(`by ${signal} finishes what is under way, takes nothing new, and leaves one whole file`, async (t) => {
       const folder = await newFolder(t)
-      const server = await startServer(t, { HEDDLE_DATA: folder, HEDDLE_GRACE: endless })
+      const server = await startServer(t, { HEDDLE_DATA: folder, ...endless })
       const { ids, requests } = await halfSent(server, 10)
       const answers = requests.map((request) => request.answer())
       const ended = server.end(signal)
       await until('new connections are refused', async () => !(await takesConnections(server.address)))
       for (const { sendRest } of requests) sendRest()
       for (const answer of await Promise.all(answers)) assert.match(answer, /^HTTP\/1\.1 200 OK\r\n/)
-      assert.equal(await ended, 0)
+      assert.equal(await inTime('the server ends', ended), 0)
       const log = `${sqliteFile(folder)}-wal`
       assert.ok(!existsSync(log) || statSync(log).size === 0, 'the log was emptied into the file')
 
@@ -54,12 +54,12 @@ describe('a server that is told to stop', () => {
 
   test('twice ends at once', async (t) => {
     const folder = await newFolder(t)
-    const server = await startServer(t, { HEDDLE_DATA: folder, HEDDLE_GRACE: endless })
+    const server = await startServer(t, { HEDDLE_DATA: folder, ...endless })
     const { requests } = await halfSent(server, 1)
     const ended = server.end('SIGTERM')
     await until('new connections are refused', async () => !(await takesConnections(server.address)))
     server.process.kill('SIGTERM')
-    assert.equal(await ended, 1)
+    assert.equal(await inTime('the server ends', ended), 1)
     for (const { socket } of requests) socket.destroy()
   })
 
@@ -67,7 +67,7 @@ describe('a server that is told to stop', () => {
     const folder = await newFolder(t)
     const server = await startServer(t, { HEDDLE_DATA: folder, HEDDLE_GRACE: '200' })
     const { ids, requests } = await halfSent(server, 3)
-    assert.equal(await server.end('SIGTERM'), 0)
+    assert.equal(await inTime('the server ends', server.end('SIGTERM')), 0)
     for (const request of requests) assert.equal(await request.answer(), '')
     const again = await startServer(t, { HEDDLE_DATA: folder })
     for (const id of ids) {
@@ -82,7 +82,7 @@ describe('a server that is told to stop', () => {
     const server = await startServer(t, { HEDDLE_DATA: folder, HEDDLE_GRACE: '200' })
     const request = await rawPost(server.address, '/calls/stream_query', { project_id: project })
     await request.begun()
-    assert.equal(await server.end('SIGTERM'), 0)
+    assert.equal(await inTime('the server ends', server.end('SIGTERM')), 0)
     const answer = await request.answer()
     assert.match(answer, /^HTTP\/1\.1 200 OK\r\n/)
     assert.ok(
@@ -94,6 +94,6 @@ describe('a server that is told to stop', () => {
   test('while nobody is there ends with 0', async (t) => {
     const folder = await newFolder(t)
     const server = await startServer(t, { HEDDLE_DATA: folder })
-    assert.equal(await server.end('SIGTERM'), 0)
+    assert.equal(await inTime('the server ends', server.end('SIGTERM')), 0)
   })
 })

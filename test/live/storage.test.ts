@@ -2,12 +2,17 @@ import { after, before, describe } from 'node:test'
 import { allDrivers } from '../support/drivers.ts'
 import { closing } from './storage/closing.ts'
 import { deleting } from './storage/deleting.ts'
+import { feedback } from './storage/feedback.ts'
+import { files } from './storage/files.ts'
 import { merging } from './storage/merging.ts'
 import { mergingProperties } from './storage/merging-properties.ts'
+import { objects } from './storage/objects.ts'
 import { people } from './storage/people.ts'
 import { prices } from './storage/prices.ts'
+import { queues } from './storage/queues.ts'
 import { reading } from './storage/reading.ts'
 import { sweeping } from './storage/sweeping.ts'
+import { tables } from './storage/tables.ts'
 import { writing } from './storage/writing.ts'
 
 // The record behaves the same wherever it is kept: each of these holds on every driver.
@@ -22,6 +27,11 @@ for (const driver of allDrivers()) {
     reading(driver.shared)
     people(driver.open)
     prices(driver.shared)
+    objects(driver.shared)
+    tables(driver.shared)
+    files(driver.shared)
+    feedback(driver.shared)
+    queues(driver.shared)
     writing(driver.shared)
     closing(driver.open)
   })

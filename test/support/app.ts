@@ -34,7 +34,11 @@ export interface TestApp {
   /** A POST as alice, unless told otherwise. A string is sent as it stands. */
   post(url: string, body: unknown, as?: string): Promise<Answer>
   get(url: string, as?: string): Promise<Answer>
+  /** Any other method, with or without a body. */
+  send(method: Method, url: string, body?: unknown, as?: string): Promise<Answer>
 }
+
+export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 
 export async function openApp(
   t: Pick<TestContext, 'after'>,
@@ -49,8 +53,8 @@ export async function openApp(
   return { app, database, ...clientOf(app) }
 }
 
-function clientOf(app: App): Pick<TestApp, 'post' | 'get'> {
-  const ask = async (method: 'GET' | 'POST', url: string, key: string, body?: unknown): Promise<Answer> => {
+function clientOf(app: App): Pick<TestApp, 'post' | 'get' | 'send'> {
+  const send = async (method: Method, url: string, body?: unknown, key = keys.alice): Promise<Answer> => {
     const response = await app.inject({
       method,
       url,
@@ -69,7 +73,8 @@ function clientOf(app: App): Pick<TestApp, 'post' | 'get'> {
     }
   }
   return {
-    post: (url, body, key = keys.alice) => ask('POST', url, key, body),
-    get: (url, key = keys.alice) => ask('GET', url, key),
+    post: (url, body, key = keys.alice) => send('POST', url, body, key),
+    get: (url, key = keys.alice) => send('GET', url, undefined, key),
+    send,
   }
 }

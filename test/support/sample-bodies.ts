@@ -1,4 +1,6 @@
+import type { Method } from './app.ts'
 import { completeOf, endOf, startOf } from './calls.ts'
+import { exportOf } from './otlp.ts'
 import { pricesOf } from './prices.ts'
 
 const ids = { id: '01234567-89ab-7def-8123-456789abcdef', trace_id: '0'.repeat(32) }
@@ -44,6 +46,28 @@ const filter = {
 
 const byId = { $expr: { $eq: [{ $getField: 'id' }, { $literal: 'x' }] } }
 
+const queue = {
+  name: 'Hard questions',
+  description: 'What the model got wrong',
+  scorer_refs: ['weave:///acme/qa/object/tone:abc'],
+}
+
+/** Free, because every kind forbids some reference; without any of them it may lose each field. */
+const feedback = (project_id: string) => ({
+  project_id,
+  svc_ref: 'weave:///acme/qa/call/0123456789abcdef',
+  feedback_type: 'thumbs',
+  payload: { up: true },
+  creator: 'Alice',
+  id: null,
+  annotation_ref: null,
+  runnable_ref: null,
+  call_ref: null,
+  trigger_ref: null,
+  queue_id: null,
+  svc_user_id: null,
+})
+
 /** For each route with a body one that it takes, with every field of its contract. */
 export const sampleBodies: Record<string, (project: string) => Record<string, unknown>> = {
   '/call/start': (project) => ({ start: start(project) }),
@@ -75,7 +99,7 @@ export const sampleBodies: Record<string, (project: string) => Record<string, un
     offset: 1,
     columns: ['id'],
     include_costs: true,
-    include_feedback: false,
+    include_feedback: true,
     include_storage_size: true,
     include_total_storage_size: true,
     include_usernames: true,
@@ -113,10 +137,158 @@ export const sampleBodies: Record<string, (project: string) => Record<string, un
     offset: 1,
   }),
   '/cost/purge': (project_id) => ({ project_id, query: byId }),
+  '/otel/v1/traces': (project) => {
+    const [entity = '', name = ''] = project.split('/')
+    const { resource } = exportOf([], { 'wandb.entity': entity, 'wandb.project': name }).resourceSpans[0]
+    const scopeSpans = [{ scope: { name: 'sdk' }, spans: [], schemaUrl: 'https://example.com' }]
+    return { resourceSpans: [{ resource, scopeSpans, schemaUrl: 'https://example.com' }] }
+  },
+  '/feedback/create': feedback,
+  '/feedback/batch/create': (project) => ({ batch: [feedback(project)] }),
+  '/feedback/query': (project_id) => ({
+    project_id,
+    fields: ['id', 'payload.up'],
+    query: byId,
+    sort_by: [{ field: 'created_at', direction: 'desc' }],
+    limit: 10,
+    offset: 1,
+  }),
+  '/feedback/purge': (project_id) => ({ project_id, query: byId }),
+  '/feedback/replace': (project) => ({ ...feedback(project), feedback_id: 'old' }),
+  '/annotation_queues': (project_id) => ({ project_id, ...queue }),
+  '/annotation_queues/:queue_id': (project_id) => ({ project_id, ...queue }),
+  '/annotation_queues/query': (project_id) => ({
+    project_id,
+    name: 'hard',
+    sort_by: [{ field: 'created_at', direction: 'desc' }],
+    limit: 10,
+    offset: 1,
+  }),
+  '/annotation_queues/:queue_id/items': (project_id) => ({
+    project_id,
+    call_ids: [ids.id],
+    display_fields: ['inputs.question'],
+  }),
+  '/annotation_queues/:queue_id/items/query': (project_id) => ({
+    project_id,
+    filter: {
+      id: 'item',
+      call_id: ids.id,
+      call_op_name: 'answer',
+      call_trace_id: ids.trace_id,
+      added_by: 'alice',
+      annotation_states: ['unstarted'],
+      own_annotation_states: ['unstarted'],
+    },
+    sort_by: [{ field: 'created_at', direction: 'desc' }],
+    limit: 10,
+    offset: 1,
+    include_position: true,
+  }),
+  '/annotation_queues/:queue_id/items/:item_id/progress': (project_id) => ({
+    project_id,
+    annotation_state: 'completed',
+    annotator_user_id: null,
+    svc_user_id: null,
+  }),
+  '/annotation_queues/:queue_id/next': (project_id) => ({ project_id, lease_seconds: 60, annotators: 2 }),
+  '/obj/create': (project_id) => ({
+    obj: { project_id, object_id: 'name', val: { a: 1 }, builtin_object_class: null, expected_digest: null },
+  }),
+  '/obj/read': (project_id) => ({
+    project_id,
+    object_id: 'name',
+    digest: 'latest',
+    metadata_only: true,
+    include_tags_and_aliases: true,
+  }),
+  '/objs/query': (project_id) => ({
+    project_id,
+    filter: {
+      object_ids: ['name'],
+      base_object_classes: ['Model'],
+      exclude_base_object_classes: ['Dataset'],
+      leaf_object_classes: ['Answerer'],
+      is_op: false,
+      latest_only: true,
+      tags: ['good'],
+      aliases: ['best'],
+    },
+    limit: 10,
+    offset: 1,
+    sort_by: [{ field: 'created_at', direction: 'desc' }],
+    metadata_only: true,
+    include_storage_size: true,
+    include_tags_and_aliases: true,
+  }),
+  '/obj/delete': (project_id) => ({ project_id, object_id: 'name', digests: ['latest'] }),
+  '/objs/:object_id/versions/:digest/tags': (project_id) => ({ project_id, tags: ['good'] }),
+  '/objs/:object_id/versions/:digest/tags/remove': (project_id) => ({ project_id, tags: ['good'] }),
+  '/objs/:object_id/aliases': (project_id) => ({ project_id, digest: 'v0', aliases: ['best'] }),
+  '/objs/:object_id/aliases/remove': (project_id) => ({ project_id, aliases: ['best'] }),
+  '/refs/read_batch': (project) => ({ refs: [`weave:///${project}/object/name:latest`] }),
+  '/table/create': (project_id) => ({ table: { project_id, rows: [{ x: 1 }], expected_digest: null } }),
+  '/table/update': (project_id) => ({
+    project_id,
+    base_digest: 'x',
+    updates: [{ append: { row: { x: 1 } } }, { pop: { index: 0 } }, { insert: { index: 0, row: { x: 1 } } }],
+  }),
+  '/table/create_from_digests': (project_id) => ({ project_id, row_digests: [], expected_digest: null }),
+  '/table/query': (project_id) => ({
+    project_id,
+    digest: 'x',
+    filter: { row_digests: ['x'] },
+    limit: 10,
+    offset: 1,
+    sort_by: [{ field: 'a.b', direction: 'desc' }],
+  }),
+  '/table/query_stats': (project_id) => ({ project_id, digest: 'x' }),
+  '/table/query_stats_batch': (project_id) => ({
+    project_id,
+    digests: ['x'],
+    include_storage_size: true,
+  }),
+  '/file/content': (project_id) => ({ project_id, digest: 'x' }),
+  '/files/content': (project_id) => ({ project_id, digest: 'x' }),
+  '/files/query_stats': (project_id) => ({ project_id }),
+  '/v2/:entity/:project/ops': () => ({ name: 'answer', source_code: 'def answer(): ...' }),
+  '/v2/:entity/:project/datasets': () => ({ name: 'capitals', description: 'few', rows: [{ x: 1 }] }),
+  '/v2/:entity/:project/scorers': () => ({
+    name: 'exact',
+    description: '=',
+    op_source_code: 'def score(): ...',
+  }),
+  '/v2/:entity/:project/evaluations': () => ({
+    name: 'first',
+    description: 'try',
+    dataset: 'weave:///acme/qa/object/capitals:v0',
+    scorers: ['weave:///acme/qa/object/exact:v0'],
+    trials: 1,
+    evaluation_name: 'run',
+    eval_attributes: { a: 1 },
+  }),
+  '/v2/:entity/:project/models': () => ({
+    name: 'small',
+    description: 'quick',
+    source_code: 'class Small: ...',
+    attributes: { a: 1 },
+  }),
+  '/annotation_queues/stats': (project_id) => ({ project_id, queue_ids: ['queue'] }),
 }
 
 export function sampleBodyOf(url: string, project: string): Record<string, unknown> {
   const sample = sampleBodies[url]
   if (sample === undefined) throw new Error(`there is no sample body for ${url}`)
   return sample(project)
+}
+
+/** The routes with a body that are no POST. */
+const otherMethods: Record<string, Method> = {
+  '/annotation_queues/:queue_id': 'PUT',
+  '/objs/:object_id/versions/:digest/tags': 'PUT',
+  '/objs/:object_id/aliases': 'PUT',
+}
+
+export function methodOf(url: string): Method {
+  return otherMethods[url] ?? 'POST'
 }

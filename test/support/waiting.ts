@@ -12,3 +12,17 @@ export async function until(
     await sleep(20)
   }
 }
+
+/** A promise that must settle; the same bound for the same reason. */
+export async function inTime<T>(what: string, promise: Promise<T>, boundMs = 60_000): Promise<T> {
+  const giveUp = new AbortController()
+  const never = sleep(boundMs, undefined, { signal: giveUp.signal }).then(() => {
+    throw new Error(`never happened: ${what}`)
+  })
+  try {
+    return await Promise.race([promise, never])
+  } finally {
+    giveUp.abort()
+    await never.catch(() => undefined)
+  }
+}

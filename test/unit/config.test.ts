@@ -36,10 +36,10 @@ test('HOST and PORT work too, the names with the prefix win', () => {
 for (const [environment, message] of [
   [{ HEDDLE_PORT: '65536' }, 'HEDDLE_PORT: expected 0 to 65535, given "65536"'],
   [{ HEDDLE_PORT: '-1' }, 'HEDDLE_PORT: expected a whole number, given "-1"'],
-  [{ PORT: 'http' }, 'HEDDLE_PORT: expected a whole number, given "http"'],
+  [{ PORT: 'http' }, 'PORT: expected a whole number, given "http"'],
   [{ HEDDLE_BODY_LIMIT: '1e6' }, 'HEDDLE_BODY_LIMIT: expected a whole number, given "1e6"'],
   [{ HEDDLE_BODY_LIMIT: '1023' }, 'HEDDLE_BODY_LIMIT: expected 1024 to 1073741824, given "1023"'],
-  [{ HEDDLE_DATABASE_URL: 'mysql://x' }, 'HEDDLE_DATABASE_URL: expected postgres://…, given "mysql://x"'],
+  [{ HEDDLE_DATABASE_URL: 'mysql://x' }, 'HEDDLE_DATABASE_URL: expected postgres://…'],
   [{ HEDDLE_COLOUR: 'red' }, 'HEDDLE_COLOUR: there is no such setting; docs/configuration.md lists them'],
   [
     { HEDDLE_PORT: 'x', HEDDLE_GRACE: 'y' },

@@ -4,6 +4,7 @@ import {
   dateTime,
   jsonObject,
   jsonValue,
+  mendedText,
   plainText,
   projectId,
   setByServer,
@@ -57,7 +58,7 @@ const endFields = {
   ended_at: dateTime,
   output: jsonValue().nullish(),
   summary: jsonObject(),
-  exception: plainText(1 << 20).nullish(),
+  exception: mendedText(1 << 20).nullish(),
   svc_run_step_end: step,
 }
 

@@ -2,6 +2,7 @@ import { splitPath } from '../../domain/expressions/path.ts'
 import { refuse } from '../../domain/refusals.ts'
 import type { Dialect } from '../../storage/dialect.ts'
 import type { FieldReading, FieldResolver } from '../../storage/expressions.ts'
+import { payloadOfCall } from '../../storage/feedback.ts'
 import { type Sql, sql, trusted } from '../../storage/sql.ts'
 
 const text = (column: string): FieldReading => ({ kind: 'text', sql: trusted(column) })
@@ -35,7 +36,7 @@ const columns = new Map([
 const documents = ['inputs', 'output', 'attributes', 'summary']
 
 const accepted =
-  'id, trace_id, parent_id, thread_id, turn_id, op_name, display_name, started_at, ended_at, expire_at, exception, svc_user_id, svc_run_id, svc_run_step, svc_run_step_end, storage_size_bytes, inputs.…, output.…, attributes.…, summary.…, summary.weave.status, summary.weave.latency_ms, summary.weave.trace_name'
+  'id, trace_id, parent_id, thread_id, turn_id, op_name, display_name, started_at, ended_at, expire_at, exception, svc_user_id, svc_run_id, svc_run_step, svc_run_step_end, storage_size_bytes, inputs.…, output.…, attributes.…, summary.…, summary.weave.status, summary.weave.latency_ms, summary.weave.trace_name, feedback.[<type>].payload.…'
 
 /**
  * What the fields of a calls query read: columns, values inside the JSON, and what follows from a call itself. `place` is
@@ -45,6 +46,8 @@ export function callFields(dialect: Dialect, place: 'query' | 'sort_by'): FieldR
   return (field) => {
     const column = columns.get(field)
     if (column) return column
+    const said = feedbackReading(field, dialect)
+    if (said) return said
     const [document = '', ...path] = splitPath(field)
     if (document === 'summary' && path[0] === 'weave') {
       const derived = derivedReading(path.slice(1).join('.'), dialect)
@@ -54,6 +57,16 @@ export function callFields(dialect: Dialect, place: 'query' | 'sort_by'): FieldR
     }
     throw refuse('unknown_field', { field: place, given: JSON.stringify(field), accepted })
   }
+}
+
+/** `feedback.[wandb.runnable.judge].payload.output.score`; a kind may have dots, and `*` is any. */
+const feedbackField = /^feedback\.\[(.+?)\]\.payload(?:\.(.+))?$/s
+
+function feedbackReading(field: string, dialect: Dialect): FieldReading | undefined {
+  const [match, type = '', rest] = feedbackField.exec(field) ?? []
+  if (match === undefined) return undefined
+  const path = rest === undefined ? [] : splitPath(rest)
+  return { kind: 'json', column: payloadOfCall(dialect, type === '*' ? null : type, path), path }
 }
 
 function derivedReading(name: string, dialect: Dialect): FieldReading | undefined {

@@ -17,6 +17,7 @@ import { type Sql, trusted } from '../../storage/sql.ts'
 import type { QueryStatsBody, StreamQueryBody } from './contract.ts'
 import { callFields } from './fields.ts'
 import { filterConditions } from './filter.ts'
+import { askingForQueues, withQueues } from './queue-membership.ts'
 import { pricesOf } from './read.ts'
 import { callRecord } from './record.ts'
 
@@ -40,7 +41,11 @@ export async function streamCalls(
       limit: body.limit || null,
       offset: body.offset ?? 0,
     },
-    { large, totalStorageSize: body.include_total_storage_size === true },
+    {
+      large,
+      totalStorageSize: body.include_total_storage_size === true,
+      feedback: body.include_feedback === true,
+    },
     time,
   )
   const prices = body.include_costs ? await pricesOf(db, body.project_id) : undefined
@@ -81,7 +86,11 @@ function conditionsOf(db: Reader, { filter, query }: Pick<QueryStatsBody, 'filte
   const conditions = filter ? filterConditions(filter, db.dialect) : []
   if (query)
     conditions.push(
-      compileCondition(parseExpressionText(query.text), callFields(db.dialect, 'query'), db.dialect),
+      compileCondition(
+        askingForQueues(parseExpressionText(query.text)),
+        withQueues(callFields(db.dialect, 'query')),
+        db.dialect,
+      ),
     )
   return conditions
 }
@@ -121,17 +130,7 @@ const wireColumns = new Set(
 )
 
 /** Said by name, because an answer without them would look complete. */
-function refuseUnbuilt(body: {
-  include_feedback?: unknown
-  expand_columns?: unknown[] | null | undefined
-}): void {
-  if (body.include_feedback) {
-    throw refuse('invalid_value', {
-      field: 'include_feedback',
-      given: 'true',
-      accepted: 'false: this version keeps no feedback',
-    })
-  }
+function refuseUnbuilt(body: { expand_columns?: unknown[] | null | undefined }): void {
   if (body.expand_columns?.length) {
     throw refuse('invalid_value', {
       field: 'expand_columns',

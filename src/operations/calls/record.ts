@@ -64,6 +64,11 @@ function summaryOf(row: CallRow, prices: readonly Price[] | undefined): JsonText
     derived.set('trace_name', JSON.stringify(opNameOf(row.op_name)))
     derived.delete('display_name')
   }
+  if (row.feedback !== undefined) {
+    derived.set('feedback', `[${row.feedback ?? ''}]`)
+    if (row.feedback_left_out) derived.set('feedback_left_out', String(row.feedback_left_out))
+    else derived.delete('feedback_left_out')
+  }
   derived.delete('costs')
   const usage = prices && members.get('usage')
   const costs = usage && costsOf(JSON.parse(usage), row.started_at, prices)

@@ -8,11 +8,17 @@ const busyMs = 50
 /** How long a deleted call is remembered without its content, so that a late part cannot bring it back. */
 const remembered = 7 * 86_400_000_000
 
+/** How long an upload may stand still before nobody will go on with it. */
+const uploadAbandoned = 86_400_000_000
+
 export interface Sweep {
   stop(): Promise<void>
 }
 
-/** Frees the space of deleted and expired calls in the background, in steps so small that nobody waits for them. */
+/**
+ * Frees the space of deleted and expired calls and of abandoned uploads in the background, in steps so small that nobody
+ * waits for them.
+ */
 export function startSweep(db: Database, failed: (error: unknown) => void): Sweep {
   let timer: NodeJS.Timeout | undefined
   let running: Promise<void> = Promise.resolve()
@@ -27,7 +33,8 @@ export function startSweep(db: Database, failed: (error: unknown) => void): Swee
         forgetBefore: time - remembered,
         limit: rowsAtOnce,
       })
-      if (touched > 0) {
+      const hasAbandoned = await db.write('sweepUploads', { before: time - uploadAbandoned })
+      if (touched > 0 || hasAbandoned) {
         await db.reclaim()
         pause = busyMs
       }

@@ -1,8 +1,8 @@
 import { z } from 'zod'
 import { plainText } from '../../domain/fields.ts'
-import { flawOfSchema } from '../../domain/json-schemas.ts'
 import { JsonText, membersOf } from '../../domain/json-text.ts'
-import { type Refusal, refuse } from '../../domain/refusals.ts'
+import { type Refusal, refuse, type SchemaIssue } from '../../domain/refusals.ts'
+import type { SchemaChecks } from '../../schemas/checks.ts'
 
 /** A schema is compiled whenever a value is checked against it. */
 const longestSchema = 64 * 1024
@@ -12,18 +12,8 @@ export const AnnotationSpec = z.object({
   name: plainText(1024).nullish(),
   description: plainText(64 * 1024).nullish(),
   field_schema: z
-    .unknown()
-    .optional()
-    .transform((schema, context) => {
-      const given = schema ?? {}
-      const flaw =
-        JSON.stringify(given).length > longestSchema
-          ? `it is longer than ${longestSchema} characters`
-          : flawOfSchema(given)
-      if (flaw === undefined) return given as Record<string, unknown> | boolean
-      context.issues.push({ code: 'custom', input: schema, message: `expected a JSON Schema, but ${flaw}` })
-      return z.NEVER
-    }),
+    .union([z.boolean(), z.record(z.string(), z.unknown())], { error: 'expected a JSON Schema' })
+    .optional(),
   unique_among_creators: z.boolean().optional(),
   op_scope: z.array(plainText(2048)).max(1000).nullish(),
 })
@@ -44,22 +34,44 @@ const marks = new Map([
 ])
 
 /** The value with its defaults and class marks; refuses what is no annotation spec. `place` is where it was given. */
-export function annotationSpecOf(given: JsonText, place: readonly string[]): JsonText {
-  const value: unknown = given.value ?? JSON.parse(given.text)
-  const result = AnnotationSpec.safeParse(value)
-  if (!result.success) throw wrong(result.error, place)
+export async function annotationSpecOf(
+  schemas: SchemaChecks,
+  project: string,
+  given: JsonText,
+  place: readonly string[],
+): Promise<JsonText> {
+  const result = AnnotationSpec.safeParse(given.value ?? JSON.parse(given.text))
+  if (!result.success) {
+    throw wrong(
+      result.error.issues.map(({ path, message, code }) => ({
+        loc: ['body', ...place, ...path.map((key) => (typeof key === 'symbol' ? String(key) : key))],
+        msg: message.replace(/^Invalid input: /, ''),
+        type: code,
+      })),
+    )
+  }
   const members = new Map([...defaults, ...membersOf(given.text), ...marks])
+  await checkSchema(schemas, project, members.get('field_schema') as string, [...place, 'field_schema'])
   const text = `{${[...members].map(([name, member]) => `${JSON.stringify(name)}:${member}`).join(',')}}`
   return new JsonText(text, JSON.parse(text))
 }
 
-function wrong(error: z.ZodError, place: readonly string[]): Refusal {
-  const detail = error.issues.map(({ path, message, code }) => ({
-    loc: ['body', ...place, ...path.map((key) => (typeof key === 'symbol' ? String(key) : key))],
-    msg: message.replace(/^Invalid input: /, ''),
-    type: code,
-  }))
+async function checkSchema(
+  schemas: SchemaChecks,
+  project: string,
+  schema: string,
+  place: readonly string[],
+): Promise<void> {
+  const flawed = (why: string) =>
+    wrong([{ loc: ['body', ...place], msg: `expected a JSON Schema, but ${why}`, type: 'custom' }])
+  if (schema.length > longestSchema) throw flawed(`it is longer than ${longestSchema} characters`)
+  const verdict = await schemas.check(project, schema)
+  if (verdict.kind === 'flawed') throw flawed(verdict.why)
+  if (verdict.kind === 'costly') throw flawed(`reading it takes more than ${verdict.limit}`)
+}
+
+function wrong(detail: readonly SchemaIssue[]): Refusal {
   const [first] = detail
-  const field = first?.loc.slice(1).join('.') ?? place.join('.')
+  const field = first?.loc.slice(1).join('.') ?? ''
   return refuse('invalid_request', { what: `${field}: ${first?.msg}`, field }, detail)
 }

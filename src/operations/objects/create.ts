@@ -3,17 +3,18 @@ import { digestOfJson } from '../../domain/digests.ts'
 import { JsonText } from '../../domain/json-text.ts'
 import { refuse } from '../../domain/refusals.ts'
 import { now } from '../../domain/time.ts'
+import type { SchemaChecks } from '../../schemas/checks.ts'
 import type { Database } from '../../storage/database.ts'
 import { type ObjectKind, readVersion } from '../../storage/objects.ts'
 import { annotationSpecOf } from './annotation-spec.ts'
 import { classesOf } from './classes.ts'
+import type { CreateBody } from './contract.ts'
 
 export interface ObjectGiven {
   project_id: string
   object_id: string
   /** Null is the value null. */
   val: JsonText | null
-  builtin_object_class?: string | null | undefined
   expected_digest?: string | null | undefined
 }
 
@@ -37,11 +38,15 @@ export async function createObject(
   const { project_id, object_id, expected_digest } = given
   const at = (field: string) => [...place, field].join('.')
   reach(caller, project_id, at('project_id'))
-  const val = valueGiven(given, place)
+  const val = given.val ?? nullValue
   const { kind, base, leaf } = classesOf(val.value)
   const digest = digestOfJson(val.text)
   if (expected_digest != null && expected_digest !== digest) {
-    throw refuse('digest_differs', { field: at('expected_digest'), given: expected_digest, digest })
+    throw refuse('digest_differs', {
+      field: at('expected_digest'),
+      given: JSON.stringify(expected_digest),
+      digest,
+    })
   }
   const known = await readVersion(db, project_id, { name: object_id, digest })
   // Clients create their ops again and again; nothing changes, so nothing is written.
@@ -71,13 +76,25 @@ export async function createObject(
   return { digest, object_id, version_index: kept.version_index, kind }
 }
 
-function valueGiven({ val, builtin_object_class: builtin }: ObjectGiven, place: readonly string[]): JsonText {
-  const value = val ?? new JsonText('null', null)
-  if (builtin == null) return value
-  if (builtin === 'AnnotationSpec') return annotationSpecOf(value, [...place, 'val'])
-  throw refuse('invalid_value', {
-    field: [...place, 'builtin_object_class'].join('.'),
-    given: JSON.stringify(builtin),
-    accepted: 'AnnotationSpec',
-  })
+const nullValue = new JsonText('null', null)
+
+/** The same for a value that names a class which the server knows: it is checked and gets the marks of the class. */
+export async function createGivenObject(
+  db: Database,
+  schemas: SchemaChecks,
+  caller: Caller,
+  obj: CreateBody['obj'],
+): Promise<CreatedObject> {
+  reach(caller, obj.project_id, 'obj.project_id')
+  const { builtin_object_class: builtin, ...given } = obj
+  if (builtin == null) return createObject(db, caller, given)
+  if (builtin !== 'AnnotationSpec') {
+    throw refuse('invalid_value', {
+      field: 'obj.builtin_object_class',
+      given: JSON.stringify(builtin),
+      accepted: 'AnnotationSpec',
+    })
+  }
+  const val = await annotationSpecOf(schemas, obj.project_id, given.val ?? nullValue, ['obj', 'val'])
+  return createObject(db, caller, { ...given, val })
 }

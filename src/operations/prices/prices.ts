@@ -1,5 +1,5 @@
 import { type Caller, reach } from '../../domain/callers.ts'
-import type { Expression } from '../../domain/expressions/expression.ts'
+import { idsNamed } from '../../domain/expressions/ids-named.ts'
 import { parseExpressionText } from '../../domain/expressions/parse.ts'
 import { newId } from '../../domain/ids.ts'
 import { refuse } from '../../domain/refusals.ts'
@@ -64,28 +64,6 @@ export async function purgePrices(
 ): Promise<void> {
   reach(caller, project_id)
   await db.write('removePrices', { project_id, ids: idsNamed(parseExpressionText(query.text)) })
-}
-
-/** Removing is narrow on purpose: ids by name, nothing that could match more than was meant. */
-function idsNamed(expression: Expression): string[] {
-  const accepted =
-    '{"$eq": [{"$getField": "id"}, {"$literal": "…"}]}, an $or of such, or $in with such an id and texts'
-  const isId = (operand: Expression) => operand.op === 'field' && operand.field === 'id'
-  const text = (operand: Expression): string => {
-    if (operand.op === 'literal' && operand.literal.kind === 'text') return operand.literal.value
-    throw refuse('invalid_expression', { field: 'query', why: 'only ids as text can be named', accepted })
-  }
-  switch (expression.op) {
-    case 'or':
-      return expression.operands.flatMap(idsNamed)
-    case 'compare':
-      if (expression.by === 'eq' && isId(expression.left)) return [text(expression.right)]
-      break
-    case 'in':
-      if (isId(expression.operand)) return expression.list.map(text)
-      break
-  }
-  throw refuse('invalid_expression', { field: 'query', why: 'this removes by id only', accepted })
 }
 
 const texts = [

@@ -57,5 +57,6 @@ export const postgresDialect: Dialect = {
   ordered,
   lower: (value) => ordered(sql`heddle_lower(${value})`),
   position: (value, part) => sql`strpos(${value}, ${part})`,
+  quoted: (value) => sql`coalesce(CAST(to_json(${value}) AS TEXT), 'null')`,
   bytes: (value) => sql`octet_length(${value})`,
 }

@@ -75,5 +75,6 @@ export const sqliteDialect: Dialect = {
   lower: (text) =>
     once(text, 't', 'CASE WHEN length(t) = octet_length(t) THEN lower(t) ELSE heddle_lower(t) END'),
   position: (text, part) => sql`instr(${text}, ${part})`,
+  quoted: (text) => sql`json_quote(${text})`,
   bytes: (text) => sql`octet_length(${text})`,
 }

@@ -7,15 +7,14 @@ import { refuseForeign } from './migrate.ts'
 
 /** Writes a copy that is whole and as of one moment, also while a server writes. */
 export function backupSqlite(file: string, copy: string): void {
-  if (existsSync(copy))
-    throw new StorageRefusal('read-only', `${copy} exists already; a backup never replaces a file.`)
+  const fresh = !existsSync(copy)
   onFile(file, (handle) => {
     // The copy is written too, and for that the connection has to be one that may write.
     handle.pragma('query_only = OFF')
     try {
       handle.prepare('VACUUM INTO ?').run(copy)
     } catch (error) {
-      rmSync(copy, { force: true })
+      if (fresh) rmSync(copy, { force: true })
       throw aboutCopy(error) ? openFailure(copy, error) : error
     }
   })

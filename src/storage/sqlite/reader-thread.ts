@@ -1,11 +1,11 @@
 import { workerData } from 'node:worker_threads'
 import { refuse } from '../../domain/refusals.ts'
+import { ownPort } from '../../threads/thread.ts'
 import { bytesOfRow, chunkBytes } from '../chunks.ts'
 import { Sql, type SqlValue } from '../sql.ts'
 import { type Connection, connect } from './connection.ts'
 import { sqliteFailure } from './failures.ts'
 import { describeFailure, type JobFailure } from './group.ts'
-import { ownPort } from './thread.ts'
 
 export interface ReaderThreadData {
   file: string

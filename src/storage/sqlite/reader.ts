@@ -1,5 +1,6 @@
 import type { Worker } from 'node:worker_threads'
 import { refuse } from '../../domain/refusals.ts'
+import { startThread } from '../../threads/thread.ts'
 import type { StreamOptions } from '../database.ts'
 import type { Sql } from '../sql.ts'
 import { createTurns } from '../turns.ts'
@@ -10,7 +11,6 @@ import {
   type ReaderThreadData,
   readerThread,
 } from './reader-thread.ts'
-import { startThread } from './thread.ts'
 
 const seats = 4
 const line = 256

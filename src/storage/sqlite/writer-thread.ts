@@ -1,7 +1,7 @@
 import { receiveMessageOnPort, workerData } from 'node:worker_threads'
+import { ownPort } from '../../threads/thread.ts'
 import { connect } from './connection.ts'
 import type { Job } from './group.ts'
-import { ownPort } from './thread.ts'
 import { createWriter } from './writer.ts'
 
 export interface WriterThreadData {

@@ -107,6 +107,16 @@ test('call/end: every field is read back, by its own name or the one of Weave', 
   }
 })
 
+test('call/end: what no database can hold of an exception is shown as unreadable', async (t) => {
+  const { post } = await openApp(t)
+  const { id } = startOf()
+  await post('/call/start', { start: startOf({ id }) })
+  const exception = `Unexpected token '\ud83d', "👋 \0" is not JSON`
+  assert.equal((await post('/call/end', { end: endOf(id, { exception }) })).status, 200)
+  const read = await post('/call/read', { project_id: project, id })
+  assert.equal(read.json.call.exception, `Unexpected token '\ufffd', "👋 \ufffd" is not JSON`)
+})
+
 test('call/end: an end that is sent again replaces its own part and leaves the start', async (t) => {
   const { post } = await openApp(t)
   const { id } = startOf()

@@ -7,7 +7,7 @@ import { assertCommonRefusals } from '../../support/common-refusals.ts'
 import { storeCalls } from '../../support/stored-calls.ts'
 
 const fields =
-  'id, trace_id, parent_id, thread_id, turn_id, op_name, display_name, started_at, ended_at, expire_at, exception, svc_user_id, svc_run_id, svc_run_step, svc_run_step_end, storage_size_bytes, inputs.…, output.…, attributes.…, summary.…, summary.weave.status, summary.weave.latency_ms, summary.weave.trace_name'
+  'id, trace_id, parent_id, thread_id, turn_id, op_name, display_name, started_at, ended_at, expire_at, exception, svc_user_id, svc_run_id, svc_run_step, svc_run_step_end, storage_size_bytes, inputs.…, output.…, attributes.…, summary.…, summary.weave.status, summary.weave.latency_ms, summary.weave.trace_name, feedback.[<type>].payload.…'
 const columns =
   'id, project_id, op_name, display_name, trace_id, parent_id, thread_id, turn_id, started_at, ended_at, exception, attributes, inputs, output, summary, svc_user_id, wb_user_id, svc_run_id, wb_run_id, svc_run_step, wb_run_step, svc_run_step_end, wb_run_step_end, expire_at, deleted_at, storage_size_bytes, total_storage_size_bytes'
 
@@ -43,14 +43,6 @@ test('calls/stream_query: refusals in order', async (t) => {
       {
         reason: 'Your key does not reach the entity of project_id: "globex/qa".',
         code: 'entity_forbidden',
-      },
-    ],
-    [
-      { include_feedback: true },
-      400,
-      {
-        reason: 'include_feedback: true; accepted: false: this version keeps no feedback.',
-        code: 'invalid_value',
       },
     ],
     [

@@ -69,6 +69,22 @@ test('call/update: a rename may come before the call', async (t) => {
   assert.deepEqual(ended.json.call, endedRecord(id, named('renamed')))
 })
 
+test('call/update: a rename that overtakes the batch of its call is not undone by the name in it', async (t) => {
+  const { post } = await openApp(t)
+  const { id } = startOf()
+  await post('/call/update', { project_id: project, call_id: id, display_name: 'renamed' })
+  const start = startOf({ id, display_name: 'sent' })
+  const end = endOf(id, { display_name: 'sent' })
+  await post('/call/upsert_batch', {
+    batch: [
+      { mode: 'start', req: { start } },
+      { mode: 'end', req: { end } },
+    ],
+  })
+  const read = await post('/call/read', { project_id: project, id })
+  assert.deepEqual(read.json.call, endedRecord(id, named('renamed')))
+})
+
 test('call/update: a start or an end that comes again does not undo a rename', async (t) => {
   const { post } = await openApp(t)
   const { id } = startOf()

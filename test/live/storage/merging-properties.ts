@@ -16,7 +16,8 @@ function applied(rows: Map<string, Row>, part: CallPart): void {
   const { start, end } = part
   if (!start && !end) row.display_name = part.display_name
   else {
-    const bringsName = row.display_name === null || (end !== undefined && row.ended_at === null)
+    const ends = end !== undefined && row.started_at !== null && row.ended_at === null
+    const bringsName = row.display_name === null || ends
     if (bringsName) row.display_name = part.display_name ?? row.display_name
   }
   if (start) Object.assign(row, start, { user_id: row.user_id ?? start.user_id })

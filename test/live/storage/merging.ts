@@ -184,6 +184,8 @@ export function merging(open: Driver['open']): void {
       'and over parts that are sent again': [[start('a'), end('b'), rename('c'), start('a'), end('b')], 'c'],
       'also over a whole call that is sent again': [[whole('a'), rename('c'), whole('a')], 'c'],
       'a rename may come before its call': [[rename('c'), start('a')], 'c'],
+      'also before the whole of it': [[rename('c'), whole('a')], 'c'],
+      'also before its end': [[rename('c'), end('b'), start('a')], 'c'],
       'the last rename wins': [[start('a'), rename('c'), rename('d')], 'd'],
       'the empty name takes it away': [[start('a'), rename('')], ''],
     } as const

@@ -1,0 +1,29 @@
+import { refuse } from '../refusals.ts'
+import type { Expression } from './expression.ts'
+
+const accepted =
+  '{"$eq": [{"$getField": "id"}, {"$literal": "…"}]}, an $or of such, or $in with such an id and texts'
+
+/** Removing is narrow on purpose: ids by name, nothing that could match more than was meant. */
+export function idsNamed(expression: Expression): string[] {
+  switch (expression.op) {
+    case 'or':
+      return expression.operands.flatMap(idsNamed)
+    case 'compare':
+      if (expression.by === 'eq' && isId(expression.left)) return [text(expression.right)]
+      break
+    case 'in':
+      if (isId(expression.operand)) return expression.list.map(text)
+      break
+  }
+  throw refuse('invalid_expression', { field: 'query', why: 'this removes by id only', accepted })
+}
+
+function isId(operand: Expression): boolean {
+  return operand.op === 'field' && operand.field === 'id'
+}
+
+function text(operand: Expression): string {
+  if (operand.op === 'literal' && operand.literal.kind === 'text') return operand.literal.value
+  throw refuse('invalid_expression', { field: 'query', why: 'only ids as text can be named', accepted })
+}

@@ -1,0 +1,65 @@
+import type { MultipartFile, MultipartValue } from '@fastify/multipart'
+import multipart from '@fastify/multipart'
+import type { FastifyRequest } from 'fastify'
+import { Refusal, refuse } from '../domain/refusals.ts'
+import type { App } from './contracts.ts'
+import { unsupported } from './errors.ts'
+
+export type Part = { name: string; text: string } | { name: string; content: AsyncIterable<Uint8Array> }
+
+/** The size of the file is bounded by who reads it. */
+const limits = {
+  fileSize: Number.POSITIVE_INFINITY,
+  fieldNameSize: 256,
+  fieldSize: 16 * 1024,
+  fields: 20,
+  files: 4,
+  parts: 24,
+  headerPairs: 32,
+}
+
+/** The routes of this app take forms and no JSON. */
+export async function acceptForms(app: App): Promise<void> {
+  app.removeAllContentTypeParsers()
+  await app.register(multipart, { limits, throwFileSizeLimit: false })
+}
+
+/** The parts of a form as they arrive. What is not read of a file is passed over. */
+export async function* readForm(request: FastifyRequest): AsyncGenerator<Part> {
+  if (!request.isMultipart()) throw unsupported(request)
+  const parts = request.parts()[Symbol.asyncIterator]()
+  for (;;) {
+    const next = await inOurWords(parts.next())
+    if (next.done) return
+    const part = next.value as MultipartFile | MultipartValue
+    if (part.type === 'field') {
+      yield { name: part.fieldname, text: String(part.value) }
+    } else {
+      yield { name: part.fieldname, content: contentOf(part.file) }
+      part.file.resume()
+    }
+  }
+}
+
+async function* contentOf(file: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  const bytes = file[Symbol.asyncIterator]()
+  try {
+    for (;;) {
+      const next = await inOurWords(bytes.next())
+      if (next.done) return
+      yield next.value
+    }
+  } finally {
+    await bytes.return?.()
+  }
+}
+
+/** Whatever fails while a form is read is a fault of the form, or its sender has left. */
+async function inOurWords<T>(reading: Promise<T>): Promise<T> {
+  try {
+    return await reading
+  } catch (error) {
+    if (error instanceof Refusal) throw error
+    throw refuse('malformed_form', { why: error instanceof Error ? error.message : String(error) })
+  }
+}

@@ -1,0 +1,85 @@
+import { z } from 'zod'
+import { jsonObject, longList, plainText } from '../../domain/fields.ts'
+
+const part = z
+  .string()
+  .min(1)
+  .max(127)
+  .regex(/^[^/\s\0]+$/, 'expected text without spaces and slashes')
+
+export const Project = z.object({ entity: part, project: part })
+export const Version = Project.extend({ object_id: plainText(512).min(1), digest: plainText(512).min(1) })
+export const Name = Project.extend({ object_id: plainText(512).min(1) })
+
+const count = z
+  .string()
+  .regex(/^\d{1,15}$/, 'expected a whole number')
+  .transform(Number)
+
+export const ListQuery = z.object({ limit: count.optional(), offset: count.optional() })
+export type ListQuery = z.output<typeof ListQuery>
+
+const text = plainText(512).min(1)
+
+export const DeleteQuery = z.object({
+  digests: z
+    .union([text, z.array(text)])
+    .optional()
+    .meta({ description: 'Given several times for several versions; without it all of them go.' }),
+})
+export type DeleteQuery = z.output<typeof DeleteQuery>
+
+const name = plainText(512)
+  .min(1)
+  .meta({ description: 'Its object id is the name in lower case, with "_" for spaces and slashes.' })
+const description = plainText(1 << 20).nullish()
+const code = z.string().refine((text) => text.isWellFormed(), 'expected text without lone surrogates')
+const ref = plainText(8192).min(1)
+
+export const OpBody = z.object({ name, source_code: code.nullish() })
+export const DatasetBody = z.object({ name: name.nullish(), description, rows: longList(jsonObject()) })
+export const ScorerBody = z.object({ name, description, op_source_code: code })
+export const EvaluationBody = z.object({
+  name,
+  description,
+  dataset: ref.meta({ description: 'A reference to the dataset.' }),
+  scorers: z.array(ref).max(1000).nullish().meta({ description: 'References to the scorers.' }),
+  trials: z.int().min(1).max(1_000_000).nullish().meta({ default: 1 }),
+  evaluation_name: plainText(1024).nullish(),
+  eval_attributes: jsonObject().nullish(),
+})
+export const ModelBody = z.object({
+  name,
+  description,
+  source_code: code,
+  attributes: jsonObject().nullish(),
+})
+
+export const Created = z.object({
+  digest: z.string(),
+  object_id: z.string(),
+  version_index: z.number().int(),
+})
+
+const version = {
+  object_id: z.string(),
+  digest: z.string(),
+  version_index: z.number().int(),
+  created_at: z.iso.datetime(),
+}
+const textOrNull = z.string().nullable()
+const named = { ...version, name: textOrNull, description: textOrNull }
+const sourceCode = textOrNull.meta({ description: 'Null when it was not stored, or is larger than 4 MiB.' })
+
+export const OpRecord = z.object({ ...version, code: sourceCode })
+export const DatasetRecord = z.object({ ...named, rows: z.unknown() })
+export const ScorerRecord = z.object({ ...named, score_op: textOrNull })
+export const EvaluationRecord = z.object({
+  ...named,
+  dataset: z.unknown(),
+  scorers: z.unknown(),
+  trials: z.unknown(),
+  evaluation_name: textOrNull,
+  eval_attributes: z.unknown(),
+})
+export const ModelRecord = z.object({ ...named, source_code: sourceCode, attributes: z.unknown() })

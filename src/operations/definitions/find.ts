@@ -1,0 +1,83 @@
+import type { z } from 'zod'
+import { type Caller, reach } from '../../domain/callers.ts'
+import { writeJson } from '../../domain/json-text.ts'
+import { type ObjectWithValue, selectObjects } from '../../storage/objects.ts'
+import { sql } from '../../storage/sql.ts'
+import type { ObjectsFilter } from '../objects/contract.ts'
+import { deleteObject } from '../objects/delete.ts'
+import { conditionsOf, orderOf } from '../objects/query.ts'
+import { liveObject } from '../objects/read.ts'
+import { objectNotFound } from '../objects/resolve.ts'
+import { Value } from '../objects/values.ts'
+import type { DeleteQuery, ListQuery } from './contract.ts'
+import type { DefinitionKind, Definitions } from './kind.ts'
+
+const rowsAtOnce = 50
+
+/** One JSON text for the latest version of each. */
+export async function* listDefinitions<Body extends z.ZodType>(
+  kind: DefinitionKind<Body>,
+  options: Definitions,
+  caller: Caller,
+  project: string,
+  { limit, offset }: ListQuery,
+  signal: AbortSignal,
+): AsyncGenerator<string> {
+  reach(caller, project, 'path')
+  const { db } = options
+  const statement = selectObjects(db, {
+    projectId: project,
+    conditions: conditionsOf(project, { ...kind.filter, latest_only: true }),
+    order: orderOf([]),
+    limit: limit ?? null,
+    offset: offset ?? 0,
+    values: true,
+  })
+  for await (const rows of db.stream<ObjectWithValue>(statement, { signal, rows: rowsAtOnce })) {
+    for (const row of rows) yield writeJson(await kind.describe(options, row, new Value(row.val ?? 'null')))
+  }
+}
+
+export async function readDefinition<Body extends z.ZodType>(
+  kind: DefinitionKind<Body>,
+  options: Definitions,
+  caller: Caller,
+  project: string,
+  name: string,
+  digest: string,
+): Promise<Record<string, unknown>> {
+  reach(caller, project, 'path')
+  const version = await liveObject(options.db, project, name, digest, 'path')
+  if (!isOf(kind.filter, version)) throw objectNotFound('path', project, { name, digest })
+  return kind.describe(options, version, new Value(version.val))
+}
+
+/** Another kind of thing under this name is not found. */
+export async function deleteDefinition<Body extends z.ZodType>(
+  kind: DefinitionKind<Body>,
+  { db }: Definitions,
+  caller: Caller,
+  project: string,
+  name: string,
+  { digests }: DeleteQuery,
+): Promise<{ num_deleted: number }> {
+  reach(caller, project, 'path')
+  const [one] = await db.all(
+    selectObjects(db, {
+      projectId: project,
+      conditions: [...conditionsOf(project, kind.filter), sql`objects.object_id = ${name}`],
+      order: orderOf([]),
+      limit: 1,
+      offset: 0,
+      values: false,
+    }),
+  )
+  if (one === undefined) throw objectNotFound('path', project, { name, digest: 'latest' })
+  const versions = digests === undefined ? null : [digests].flat()
+  return deleteObject(db, caller, { project_id: project, object_id: name, digests: versions })
+}
+
+function isOf(filter: ObjectsFilter, { kind, base_object_class }: ObjectWithValue): boolean {
+  if (filter.is_op) return kind === 'op'
+  return filter.base_object_classes?.includes(base_object_class ?? '') === true
+}

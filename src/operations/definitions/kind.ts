@@ -1,0 +1,95 @@
+import type { z } from 'zod'
+import type { Caller } from '../../domain/callers.ts'
+import { JsonText, writeJson } from '../../domain/json-text.ts'
+import { objectRef } from '../../domain/refs.ts'
+import { refuse } from '../../domain/refusals.ts'
+import { formatTime } from '../../domain/time.ts'
+import type { Database } from '../../storage/database.ts'
+import type { ObjectVersion, ObjectWithValue } from '../../storage/objects.ts'
+import { objectId } from '../objects/contract.ts'
+import { type CreatedObject, createObject } from '../objects/create.ts'
+import type { Value } from '../objects/values.ts'
+
+export interface Definitions {
+  db: Database
+  /** Of the references that are made here. */
+  refScheme: string
+}
+
+/** Where something is defined, and by whom. */
+export interface Place {
+  caller: Caller
+  project: string
+}
+
+/** A kind of thing that is an object of a certain shape: a thin way in and out of the objects. */
+export interface DefinitionKind<Body extends z.ZodType> {
+  path: 'ops' | 'datasets' | 'scorers' | 'evaluations' | 'models'
+  noun: string
+  /** Which objects are of this kind. */
+  filter: { is_op: true } | { base_object_classes: string[] }
+  body: Body
+  created: z.ZodType
+  record: z.ZodType
+  create(options: Definitions, place: Place, body: z.output<Body>): Promise<Record<string, unknown>>
+  describe(options: Definitions, version: ObjectWithValue, val: Value): Promise<Record<string, unknown>>
+}
+
+/** Only for its types: what `create` takes is what `body` makes. */
+export function definitionKind<Body extends z.ZodType>(kind: DefinitionKind<Body>): DefinitionKind<Body> {
+  return kind
+}
+
+/** Refuses a name that makes none, before anything is stored. */
+export function objectIdOf(name: string): string {
+  const id = name.toLowerCase().replace(/[ /]/g, '_').replace(/[<>]/g, '')
+  if (objectId.safeParse(id).success) return id
+  const msg = `expected a name of at most 128 letters, digits, "_", "." and "-", received ${JSON.stringify(name.slice(0, 80))}`
+  throw refuse('invalid_request', { what: `name: ${msg}`, field: 'name' }, [
+    { loc: ['body', 'name'], msg, type: 'custom' },
+  ])
+}
+
+/** Stores the object of a class, with the marks that clients look for. */
+export function createOfClass(
+  { db }: Definitions,
+  { caller, project }: Place,
+  name: string,
+  className: string,
+  members: Record<string, unknown>,
+): Promise<CreatedObject> {
+  const marks = { _type: className, _class_name: className, _bases: ['Object', 'BaseModel'] }
+  const text = writeJson({ ...marks, ...members })
+  const val = new JsonText(text, marks)
+  return createObject(db, caller, { project_id: project, object_id: objectIdOf(name), val }, [])
+}
+
+export function createdAnswer({ digest, object_id, version_index }: CreatedObject) {
+  return { digest, object_id, version_index }
+}
+
+export function refOf(
+  { refScheme }: Definitions,
+  { project }: Place,
+  { kind, object_id, digest }: CreatedObject,
+): string {
+  return objectRef(refScheme, project, kind, object_id, digest)
+}
+
+export function versionFields({ object_id, digest, version_index, created_at }: ObjectVersion) {
+  return { object_id, digest, version_index, created_at: formatTime(created_at) }
+}
+
+export function namedFields(version: ObjectVersion, val: Value) {
+  return {
+    ...versionFields(version),
+    name: val.member('name')?.string ?? null,
+    description: val.member('description')?.string ?? null,
+  }
+}
+
+/** A member of the value as it is stored, or null. */
+export function memberOf(val: Value, name: string): JsonText | null {
+  const member = val.member(name)
+  return member === undefined || member.text === 'null' ? null : new JsonText(member.text)
+}

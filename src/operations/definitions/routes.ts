@@ -1,0 +1,104 @@
+import type { z } from 'zod'
+import { reach } from '../../domain/callers.ts'
+import { type Routes, recordRefusals, refusing } from '../../http/contracts.ts'
+import { departureOf } from '../../http/departure.ts'
+import { sendJsonLines } from '../../http/json-lines.ts'
+import { DeleteAnswer } from '../objects/contract.ts'
+import { DeleteQuery, ListQuery, Name, Project, Version } from './contract.ts'
+import { datasets } from './datasets.ts'
+import { evaluations } from './evaluations.ts'
+import { deleteDefinition, listDefinitions, readDefinition } from './find.ts'
+import type { DefinitionKind, Definitions } from './kind.ts'
+import { models } from './models.ts'
+import { ops } from './ops.ts'
+import { scorers } from './scorers.ts'
+
+type RoutePlugin = Routes<Definitions>
+
+const asked = refusing('entity_forbidden', 'invalid_request')
+const projectOf = ({ entity, project }: z.output<typeof Project>) => `${entity}/${project}`
+
+function routesOf<Body extends z.ZodType>(kind: DefinitionKind<Body>): RoutePlugin[] {
+  const { path, noun } = kind
+  const tags = [path]
+  const all = `/v2/:entity/:project/${path}`
+
+  const create: RoutePlugin = async (app, options) => {
+    const schema = {
+      summary: `Store a version of a ${noun}`,
+      tags,
+      params: Project,
+      body: kind.body,
+      response: { 200: kind.created, ...recordRefusals, ...refusing('class_conflict', 'too_many_rows') },
+    }
+    app.post(all, { schema }, (request) => {
+      const project = projectOf(request.params as z.output<typeof Project>)
+      reach(request.caller, project, 'path')
+      return kind.create(options, { caller: request.caller, project }, request.body as z.output<Body>)
+    })
+  }
+
+  const list: RoutePlugin = async (app, options) => {
+    const schema = {
+      summary: `List the latest version of each ${noun}, one JSON text a line`,
+      tags,
+      params: Project,
+      querystring: ListQuery,
+      response: {
+        200: { description: 'JSON Lines', content: { 'application/jsonl': { schema: kind.record } } },
+        ...asked,
+        ...refusing('query_too_slow', 'queue_full'),
+      },
+    }
+    app.get(all, { schema }, (request, reply) => {
+      const project = projectOf(request.params)
+      const signal = departureOf(reply)
+      const lines = listDefinitions(kind, options, request.caller, project, request.query, signal)
+      return sendJsonLines(reply, lines)
+    })
+  }
+
+  const read: RoutePlugin = async (app, options) => {
+    const schema = {
+      summary: `Read a version of a ${noun}`,
+      tags,
+      params: Version,
+      response: { 200: kind.record, ...asked, ...refusing('object_not_found') },
+    }
+    app.get(`${all}/:object_id/versions/:digest`, { schema }, (request) => {
+      const { object_id, digest } = request.params
+      return readDefinition(kind, options, request.caller, projectOf(request.params), object_id, digest)
+    })
+  }
+
+  const remove: RoutePlugin = async (app, options) => {
+    const schema = {
+      summary: `Delete versions of a ${noun}, or all of them`,
+      tags,
+      params: Name,
+      querystring: DeleteQuery,
+      response: { 200: DeleteAnswer, ...asked, ...refusing('invalid_value', 'object_not_found') },
+    }
+    app.delete(`${all}/:object_id`, { schema }, (request) => {
+      const { object_id } = request.params
+      return deleteDefinition(
+        kind,
+        options,
+        request.caller,
+        projectOf(request.params),
+        object_id,
+        request.query,
+      )
+    })
+  }
+
+  return [create, list, read, remove]
+}
+
+export const definitionRoutes = [
+  ...routesOf(ops),
+  ...routesOf(datasets),
+  ...routesOf(scorers),
+  ...routesOf(evaluations),
+  ...routesOf(models),
+]

@@ -1,0 +1,39 @@
+import type { Database } from '../../storage/database.ts'
+import { pieceBytes, readFileEntry, readPiece } from '../../storage/files.ts'
+import { openUpload } from '../files/upload.ts'
+import type { Value } from '../objects/values.ts'
+
+/** Source code is read whole. */
+const mostBytes = 4 * 1024 * 1024
+
+/** Keeps source code as a file of the project and answers its digest. */
+export async function keepSource(db: Database, project: string, code: string): Promise<string> {
+  const upload = openUpload(db, project, Number.POSITIVE_INFINITY)
+  try {
+    await upload.add(Buffer.from(code))
+    return await upload.finish()
+  } catch (error) {
+    // What this fails to remove, the sweep removes.
+    await Promise.allSettled([upload.drop()])
+    throw error
+  }
+}
+
+/** The text of a value's file; null when there is none, or it is too long to be source code. */
+export async function readSource(
+  db: Database,
+  project: string,
+  val: Value,
+  file: string,
+): Promise<string | null> {
+  const digest = val.member('files')?.member(file)?.string
+  const entry = digest === undefined ? undefined : await readFileEntry(db, project, digest)
+  if (entry === undefined || entry.size > mostBytes) return null
+  const pieces: Uint8Array[] = []
+  for (let position = 0; position * pieceBytes < entry.size; position++) {
+    const bytes = await readPiece(db, project, entry.upload_id, position)
+    if (bytes === undefined) return null
+    pieces.push(bytes)
+  }
+  return Buffer.concat(pieces).toString('utf8')
+}

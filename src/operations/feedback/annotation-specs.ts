@@ -1,0 +1,92 @@
+import { membersOf } from '../../domain/json-text.ts'
+import { type Refusal, refuse } from '../../domain/refusals.ts'
+import type { SchemaChecks } from '../../schemas/checks.ts'
+import type { Reader } from '../../storage/database.ts'
+import { readValue, readVersion, type VersionName } from '../../storage/objects.ts'
+import { AnnotationSpec } from '../objects/annotation-spec.ts'
+import { objectNotFound } from '../objects/resolve.ts'
+
+/** More than any spec takes; a larger object is none and is not read. */
+const largestSpec = 512 * 1024
+const longestSchema = 64 * 1024
+
+const Description = AnnotationSpec.omit({ field_schema: true })
+
+/** What an annotation reference leads to. */
+export interface SpecGiven extends VersionName {
+  project: string
+  ref: string
+  field: string
+}
+
+export interface AnnotationSpecs {
+  /** The field schema of the spec, as JSON. */
+  schemaOf(given: SpecGiven): Promise<string>
+  /** Refuses a value that the spec does not take. */
+  check(given: SpecGiven, value: string, field: string): Promise<void>
+}
+
+/** Annotation specs as one request sees them: each is read once. */
+export function createAnnotationSpecs(db: Reader, schemas: SchemaChecks): AnnotationSpecs {
+  const read = new Map<string, Promise<string>>()
+
+  function schemaOf(given: SpecGiven): Promise<string> {
+    const key = `${given.project} ${given.ref}`
+    let schema = read.get(key)
+    if (schema === undefined) {
+      schema = readSchema(db, given)
+      read.set(key, schema)
+    }
+    return schema
+  }
+
+  return {
+    schemaOf,
+    async check(given, value, field) {
+      const schema = await schemaOf(given)
+      const tenant = given.project.slice(0, given.project.indexOf('/'))
+      const verdict = await schemas.check(tenant, schema, value)
+      const spec = JSON.stringify(given.ref)
+      switch (verdict.kind) {
+        case 'fits':
+          return
+        case 'differs': {
+          const place = [field, ...verdict.path].join('.')
+          throw refuse('annotation_mismatch', { field: place, given: verdict.given, spec, why: verdict.why })
+        }
+        case 'flawed':
+          throw invalidSpec(given, `field_schema is no JSON Schema that can be checked: ${verdict.why}`)
+        case 'costly':
+          throw refuse('annotation_too_costly', { field, spec, limit: verdict.limit })
+      }
+    },
+  }
+}
+
+async function readSchema(db: Reader, given: SpecGiven): Promise<string> {
+  const version = await readVersion(db, given.project, given)
+  if (version === undefined) throw objectNotFound(given.field, given.project, given)
+  const text =
+    version.size > largestSpec
+      ? undefined
+      : await readValue(db, given.project, { name: given.name, digest: version.digest })
+  if (version.deleted_at !== null || text === null) throw invalidSpec(given, 'it was deleted')
+  if (text === undefined) throw invalidSpec(given, `it is larger than ${largestSpec} bytes`)
+  const value: unknown = JSON.parse(text)
+  const result = Description.safeParse(value)
+  if (!result.success) {
+    const [issue] = result.error.issues
+    const place = issue?.path.join('.')
+    throw invalidSpec(given, `${place ? `${place}: ` : ''}${issue?.message.replace(/^Invalid input: /, '')}`)
+  }
+  const schema = membersOf(text).get('field_schema') ?? '{}'
+  if (!/^[{tf]/.test(schema)) throw invalidSpec(given, 'field_schema is no JSON Schema')
+  if (schema.length > longestSchema) {
+    throw invalidSpec(given, `field_schema is longer than ${longestSchema} characters`)
+  }
+  return schema
+}
+
+function invalidSpec({ field, ref }: SpecGiven, why: string): Refusal {
+  return refuse('invalid_annotation_spec', { field, given: JSON.stringify(ref), why })
+}

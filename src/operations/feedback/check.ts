@@ -1,0 +1,112 @@
+import { membersOf } from '../../domain/json-text.ts'
+import { refuse } from '../../domain/refusals.ts'
+import type { SchemaChecks } from '../../schemas/checks.ts'
+import type { Reader } from '../../storage/database.ts'
+import { findQueue } from '../../storage/queues.ts'
+import { createAnnotationSpecs, type SpecGiven } from './annotation-specs.ts'
+import type { FeedbackGiven } from './contract.ts'
+import { type Kind, kindOf } from './kinds.ts'
+import { isBeyondLimit, mostPayloadCharacters } from './payload-size.ts'
+import { checkMember, checkNote, checkReaction, namedReaction } from './payloads.ts'
+import type { At } from './places.ts'
+import {
+  checkCallRef,
+  checkNamed,
+  checkTarget,
+  checkTriggerRef,
+  objectRefOf,
+  refuseRef,
+  requireRef,
+} from './references.ts'
+
+/** Refuses what does not fit together; answers the payload as it is stored. */
+export type Check = (given: FeedbackGiven, at: At) => Promise<string>
+
+/** For one request, because a batch looks at the same specs and queues again and again. */
+export function createCheck(db: Reader, schemas: SchemaChecks): Check {
+  const specs = createAnnotationSpecs(db, schemas)
+  const queues = new Map<string, boolean>()
+
+  /** From the first rule to the last, as the clients know them: the first that is broken is the one that is named. */
+  return async (given, at) => {
+    const kind = kindOf(given.feedback_type)
+    checkTarget(given, at)
+    if (kind === 'reaction') checkReaction(given, at)
+    if (kind === 'note') checkNote(given, at)
+    checkFields(given, kind, at)
+    const isTooLarge = isBeyondLimit(given.payload.text)
+    // A value that is refused for its size in the end is not worth the reading.
+    if (kind === 'annotation') await checkAnnotation(given, at, isTooLarge)
+    checkOtherRefs(given, at)
+    if (given.queue_id != null) await checkQueue(given.project_id, given.queue_id, at)
+    const payload = kind === 'reaction' ? await namedReaction(given, at) : given.payload.text
+    if (isTooLarge || (kind === 'reaction' && isBeyondLimit(payload))) throw tooLarge(at)
+    return payload
+  }
+
+  async function checkAnnotation(given: FeedbackGiven, at: At, isTooLarge: boolean): Promise<void> {
+    const ref = objectRefOf(given, 'annotation_ref', at)
+    const field = at('annotation_ref')
+    const text = given.annotation_ref as string
+    const project = `${ref.entity}/${ref.project}`
+    if (project !== given.project_id) {
+      throw refuse('invalid_value', {
+        field,
+        given: JSON.stringify(text),
+        accepted: `a reference to an object of ${JSON.stringify(given.project_id)}`,
+      })
+    }
+    const spec: SpecGiven = { name: ref.name, digest: ref.digest, project, ref: text, field }
+    const value = membersOf(given.payload.text).get('value') as string
+    if (isTooLarge) await specs.schemaOf(spec)
+    else await specs.check(spec, value, at('payload.value'))
+  }
+
+  async function checkQueue(project: string, id: string, at: At): Promise<void> {
+    const key = `${project} ${id}`
+    const isThere = queues.get(key) ?? (await findQueue(db, project, id)) !== undefined
+    queues.set(key, isThere)
+    if (isThere) return
+    throw refuse('invalid_value', {
+      field: at('queue_id'),
+      given: JSON.stringify(id),
+      accepted: `the id of an annotation queue of ${JSON.stringify(project)} that is not deleted`,
+    })
+  }
+}
+
+/** Which references a kind has, and what its payload must hold. */
+function checkFields(given: FeedbackGiven, kind: Kind, at: At): void {
+  if (kind === 'annotation') {
+    checkNamed(given, 'annotation', at)
+    checkMember(given, 'value', at)
+    return
+  }
+  refuseRef(given, 'annotation_ref', 'annotation', at)
+  if (kind === 'runnable') {
+    const ref = checkNamed(given, 'runnable', at)
+    if (ref.kind === 'op') requireRef(given, 'call_ref', 'runnable_ref is an op', at)
+    checkMember(given, 'output', at)
+    return
+  }
+  if (kind === 'agent monitor') {
+    const why = `feedback_type is ${JSON.stringify(given.feedback_type)}`
+    for (const field of ['runnable_ref', 'call_ref', 'trigger_ref'] as const) {
+      requireRef(given, field, why, at)
+    }
+    return
+  }
+  for (const field of ['runnable_ref', 'call_ref', 'trigger_ref'] as const) {
+    refuseRef(given, field, 'runnable', at)
+  }
+}
+
+function checkOtherRefs(given: FeedbackGiven, at: At): void {
+  if (given.runnable_ref != null) objectRefOf(given, 'runnable_ref', at)
+  if (given.call_ref != null) checkCallRef(given, at)
+  if (given.trigger_ref != null) checkTriggerRef(given, at)
+}
+
+function tooLarge(at: At) {
+  return refuse('payload_too_large', { field: at('payload'), limit: mostPayloadCharacters })
+}

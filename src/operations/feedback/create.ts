@@ -1,0 +1,88 @@
+import { createBreathing } from '../../domain/breathing.ts'
+import { type Caller, reach } from '../../domain/callers.ts'
+import { newId } from '../../domain/ids.ts'
+import { JsonText } from '../../domain/json-text.ts'
+import { nextMoment } from '../../domain/moments.ts'
+import { formatTime } from '../../domain/time.ts'
+import type { SchemaChecks } from '../../schemas/checks.ts'
+import type { Database } from '../../storage/database.ts'
+import type { Feedback, KeptFeedback, NewFeedback } from '../../storage/feedback.ts'
+import { type Check, createCheck } from './check.ts'
+import type { BatchBody, FeedbackGiven, ReplaceBody } from './contract.ts'
+import { type At, atItem, atRoot } from './places.ts'
+import { callOf } from './references.ts'
+
+export interface FeedbackIntake {
+  db: Database
+  schemas: SchemaChecks
+}
+
+export async function createFeedback({ db, schemas }: FeedbackIntake, caller: Caller, given: FeedbackGiven) {
+  reach(caller, given.project_id)
+  const checked = await taken(createCheck(db, schemas), caller, given, atRoot)
+  const [kept] = await db.write('addFeedback', [checked])
+  return answerOf(kept as KeptFeedback, caller)
+}
+
+/** All or nothing: every item is checked before the first is stored. */
+export async function createFeedbackBatch(
+  { db, schemas }: FeedbackIntake,
+  caller: Caller,
+  { batch }: BatchBody,
+) {
+  for (const [index, { project_id }] of batch.entries())
+    reach(caller, project_id, atItem(index)('project_id'))
+  const check = createCheck(db, schemas)
+  const breathe = createBreathing()
+  const checked: NewFeedback[] = []
+  for (const [index, given] of batch.entries()) {
+    checked.push(await taken(check, caller, given, atItem(index)))
+    const pause = breathe()
+    if (pause) await pause
+  }
+  const kept = checked.length > 0 ? await db.write('addFeedback', checked) : []
+  return { res: kept.map((one) => answerOf(one, caller)) }
+}
+
+/** The new record is checked before the old one goes, and comes in the same moment. */
+export async function replaceOneFeedback(
+  { db, schemas }: FeedbackIntake,
+  caller: Caller,
+  given: ReplaceBody,
+) {
+  reach(caller, given.project_id)
+  const checked = await taken(createCheck(db, schemas), caller, given, atRoot)
+  const [kept] = await db.write('replaceFeedback', { ...checked, replaced: given.feedback_id })
+  return answerOf(kept as KeptFeedback, caller)
+}
+
+async function taken(check: Check, caller: Caller, given: FeedbackGiven, at: At): Promise<NewFeedback> {
+  const payload = await check(given, at)
+  const record: Feedback = {
+    project_id: given.project_id,
+    id: given.id ?? newId(),
+    feedback_type: given.feedback_type,
+    svc_ref: given.svc_ref,
+    call_id: callOf(given),
+    user_id: caller.name,
+    creator: given.creator ?? null,
+    created_at: nextMoment(),
+    payload,
+    annotation_ref: given.annotation_ref ?? null,
+    runnable_ref: given.runnable_ref ?? null,
+    call_ref: given.call_ref ?? null,
+    trigger_ref: given.trigger_ref ?? null,
+    queue_id: given.queue_id ?? null,
+  }
+  return { record, field: at('id') }
+}
+
+/** Whose content is the same is the same caller, so a record of an earlier request is the caller's own. */
+function answerOf({ id, created_at, payload }: KeptFeedback, caller: Caller) {
+  return {
+    id,
+    created_at: formatTime(created_at),
+    svc_user_id: caller.name,
+    payload: new JsonText(payload),
+  }
+}

@@ -1,0 +1,61 @@
+import { described } from '../../domain/fields.ts'
+import { type JsonText, membersOf } from '../../domain/json-text.ts'
+import { type Refusal, refuse } from '../../domain/refusals.ts'
+import type { FeedbackGiven } from './contract.ts'
+import { emojiOf, withoutTone } from './emoji.ts'
+import type { At } from './places.ts'
+
+const longestNote = 1024
+
+/** What the kinds say about their payload before anything else is looked at. */
+export function checkNote({ payload, feedback_type }: FeedbackGiven, at: At): void {
+  const note = memberOf(payload, 'note')
+  // Characters, not the halves of which JavaScript counts two for an emoji.
+  const length = typeof note === 'string' ? lengthUpTo(note, longestNote + 1) : 0
+  if (length >= 1 && length <= longestNote) return
+  const given = length > longestNote ? `more than ${longestNote} characters` : described(note)
+  throw invalidPayload(at('payload.note'), given, feedback_type, `a text of 1 to ${longestNote} characters`)
+}
+
+export function checkReaction({ payload, feedback_type }: FeedbackGiven, at: At): void {
+  const emoji = memberOf(payload, 'emoji')
+  if (typeof emoji === 'string') return
+  throw invalidPayload(at('payload.emoji'), described(emoji), feedback_type, 'a text of one emoji')
+}
+
+/** The member may hold any value, null too, but it must be there. */
+export function checkMember(given: FeedbackGiven, name: 'value' | 'output', at: At): void {
+  if (Object.hasOwn(given.payload.value as object, name)) return
+  const type = given.feedback_type
+  throw invalidPayload(at(`payload.${name}`), described(undefined), type, 'any value, null too')
+}
+
+/** The payload with the names of its emoji, with and without the tone of its skin. Other members keep every digit. */
+export async function namedReaction({ payload, feedback_type }: FeedbackGiven, at: At): Promise<string> {
+  const text = memberOf(payload, 'emoji') as string
+  const emoji = await emojiOf(text)
+  if (emoji === undefined) {
+    throw invalidPayload(at('payload.emoji'), described(text), feedback_type, 'exactly one emoji')
+  }
+  const plain = await withoutTone(emoji)
+  const members = membersOf(payload.text)
+  members.set('alias', JSON.stringify(`:${emoji.name}:`))
+  members.set('detoned', JSON.stringify(plain.emoji))
+  members.set('detoned_alias', JSON.stringify(`:${plain.name}:`))
+  return `{${[...members].map(([name, value]) => `${JSON.stringify(name)}:${value}`).join(',')}}`
+}
+
+function memberOf(payload: JsonText, name: string): unknown {
+  const object = payload.value as Record<string, unknown>
+  return Object.hasOwn(object, name) ? object[name] : undefined
+}
+
+function lengthUpTo(text: string, most: number): number {
+  let length = 0
+  for (const _ of text) if (++length >= most) break
+  return length
+}
+
+function invalidPayload(field: string, given: string, type: string, accepted: string): Refusal {
+  return refuse('invalid_payload', { field, given, type: JSON.stringify(type), accepted })
+}

@@ -1,0 +1,119 @@
+import { type Caller, reach } from '../../domain/callers.ts'
+import { idsNamed } from '../../domain/expressions/ids-named.ts'
+import { parseExpressionText } from '../../domain/expressions/parse.ts'
+import { JsonText, writeJson } from '../../domain/json-text.ts'
+import { refuse } from '../../domain/refusals.ts'
+import { formatTime } from '../../domain/time.ts'
+import type { Database } from '../../storage/database.ts'
+import type { Dialect } from '../../storage/dialect.ts'
+import { compileCondition, compileOrder } from '../../storage/expressions.ts'
+import { countFeedback, type FeedbackQuery, selectFeedback } from '../../storage/feedback.ts'
+import { type Sql, sql, trusted } from '../../storage/sql.ts'
+import type { PurgeBody, QueryBody } from './contract.ts'
+import { columnOf, feedbackFields, payloadPathOf, unknownField, wireColumns } from './fields.ts'
+
+const counted = 'count(*)'
+
+export interface FoundFeedback {
+  /** Each as JSON; the list may be long, and is read as it is sent. */
+  records: AsyncIterable<string>
+  total: number
+}
+
+export async function queryFeedback(
+  db: Database,
+  caller: Caller,
+  body: QueryBody,
+  signal: AbortSignal,
+): Promise<FoundFeedback> {
+  reach(caller, body.project_id)
+  const shown = shownOf(body.fields, db.dialect)
+  const query: FeedbackQuery = {
+    projectId: body.project_id,
+    conditions: body.query
+      ? [compileCondition(parseExpressionText(body.query.text), feedbackFields('query'), db.dialect)]
+      : [],
+    order: orderOf(body.sort_by ?? [], db.dialect),
+    limit: body.limit ?? null,
+    offset: body.offset ?? 0,
+  }
+  const total = await countOf(db, query, signal)
+  if (shown === counted) return { records: only(JSON.stringify({ [counted]: total })), total }
+  const statement = selectFeedback(
+    db,
+    query,
+    shown.map(({ column }) => column),
+  )
+  return { records: records(db, statement, shown, signal), total }
+}
+
+async function countOf(db: Database, query: FeedbackQuery, signal: AbortSignal): Promise<number> {
+  for await (const [row] of db.stream<{ count: number }>(countFeedback(db, query), { signal })) {
+    return row?.count ?? 0
+  }
+  throw new Error('a count answers one row')
+}
+
+async function* records(db: Database, statement: Sql, shown: readonly Shown[], signal: AbortSignal) {
+  for await (const rows of db.stream<Record<string, unknown>>(statement, { signal })) {
+    for (const row of rows) {
+      yield writeJson(Object.fromEntries(shown.map(({ name, read }, i) => [name, read(row[`c${i}`])])))
+    }
+  }
+}
+
+async function* only(text: string) {
+  yield text
+}
+
+/** A member of the records that come back: where it is read, and what the value becomes. */
+interface Shown {
+  name: string
+  column: Sql
+  read(value: unknown): unknown
+}
+
+function shownOf(fields: QueryBody['fields'], dialect: Dialect): Shown[] | typeof counted {
+  const names = fields?.length ? [...new Set(fields)] : Object.keys(wireColumns)
+  if (names.includes(counted)) {
+    if (names.length === 1) return counted
+    throw refuse('invalid_value', {
+      field: 'fields',
+      given: `count(*) beside ${names.length - 1} other fields`,
+      accepted: 'count(*) alone',
+    })
+  }
+  return names.map((name, index) => {
+    const { column, read } = memberOf(name, dialect)
+    return { name, column: sql`${column} AS ${trusted(`c${index}`)}`, read }
+  })
+}
+
+function memberOf(name: string, dialect: Dialect): Pick<Shown, 'column' | 'read'> {
+  const path = payloadPathOf(name)
+  if (path?.length) {
+    return { column: dialect.json(trusted('payload'), path).text, read: (value) => value }
+  }
+  const column = columnOf(name)
+  if (column === undefined) throw unknownField('fields', name, counted)
+  if (column === 'payload') return { column: trusted(column), read: (value) => new JsonText(value as string) }
+  if (column === 'created_at')
+    return { column: trusted(column), read: (value) => formatTime(value as number) }
+  return { column: trusted(column), read: (value) => value }
+}
+
+/** The id decides between equals, so that pages fit together. */
+function orderOf(sortBy: NonNullable<QueryBody['sort_by']>, dialect: Dialect): Sql[] {
+  const fields = feedbackFields('sort_by')
+  const order = sortBy.flatMap(({ field, direction }) => compileOrder(fields(field), direction, dialect))
+  return [...order, ...(order.length === 0 ? [trusted('created_at')] : []), trusted('id')]
+}
+
+export async function purgeFeedback(
+  db: Database,
+  caller: Caller,
+  { project_id, query }: PurgeBody,
+): Promise<void> {
+  reach(caller, project_id)
+  await db.write('removeFeedback', { project_id, ids: idsNamed(parseExpressionText(query.text)) })
+}

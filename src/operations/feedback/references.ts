@@ -1,0 +1,89 @@
+import { parseRef, type Ref } from '../../domain/refs.ts'
+import { type Refusal, refuse } from '../../domain/refusals.ts'
+import type { FeedbackGiven } from './contract.ts'
+import { prefixes } from './kinds.ts'
+import type { At } from './places.ts'
+
+type RefField = 'annotation_ref' | 'runnable_ref' | 'call_ref' | 'trigger_ref'
+
+type ObjectRef = Extract<Ref, { kind: 'object' | 'op' }>
+
+const objectForm = '<scheme>:///<entity>/<project>/object/<name>:<digest>'
+const callForm = '<scheme>:///<entity>/<project>/call/<id>'
+
+/** Anything may be spoken of; what looks like a reference must be long enough to be one. */
+export function checkTarget({ svc_ref }: FeedbackGiven, at: At): void {
+  const start = /^[a-z][a-z0-9+.-]*:\/\/\//.exec(svc_ref)
+  if (start === null) return
+  const [entity, project, ...tail] = svc_ref.slice(start[0].length).split('/')
+  if (entity && project && tail.some((part) => part !== '')) return
+  throw wrong(
+    at('svc_ref'),
+    svc_ref,
+    '<scheme>:///<entity>/<project>/<kind>/…, or a text that is no reference',
+  )
+}
+
+/** The call that the feedback is about, when it is one of the project: a foreign project is never touched. */
+export function callOf({ svc_ref, project_id }: FeedbackGiven): string | null {
+  const ref = parseRef(svc_ref)
+  const isOwn = ref?.kind === 'call' && `${ref.entity}/${ref.project}` === project_id
+  return isOwn && !ref.id.includes('/') ? ref.id : null
+}
+
+/**
+ * The type is the prefix and a name, and the reference is there, leads to an object or an op, and has the same name.
+ */
+export function checkNamed(given: FeedbackGiven, kind: 'annotation' | 'runnable', at: At): ObjectRef {
+  const prefix = `${prefixes[kind]}.`
+  const name = given.feedback_type.slice(prefix.length)
+  if (!given.feedback_type.startsWith(prefix) || name === '') {
+    throw refuse('invalid_value', {
+      field: at('feedback_type'),
+      given: JSON.stringify(given.feedback_type),
+      accepted: `${prefix}<name>`,
+    })
+  }
+  const field = `${kind}_ref` as const
+  const ref = objectRefOf(given, field, at)
+  if (ref.name === name) return ref
+  const accepted = `a reference whose name is ${JSON.stringify(name)}, as feedback_type says`
+  throw wrong(at(field), given[field], accepted)
+}
+
+export function objectRefOf(given: FeedbackGiven, field: RefField, at: At): ObjectRef {
+  const ref = parseRef(given[field] ?? '')
+  if (ref?.kind === 'object' || ref?.kind === 'op') return ref
+  const type = JSON.stringify(given.feedback_type)
+  throw wrong(at(field), given[field], `an object reference, ${objectForm}, because feedback_type is ${type}`)
+}
+
+export function checkCallRef(given: FeedbackGiven, at: At): void {
+  if (parseRef(given.call_ref ?? '')?.kind === 'call') return
+  throw wrong(at('call_ref'), given.call_ref, `a call reference, ${callForm}`)
+}
+
+export function checkTriggerRef(given: FeedbackGiven, at: At): void {
+  const ref = parseRef(given.trigger_ref ?? '')
+  if (ref?.kind === 'object' || ref?.kind === 'op') return
+  throw wrong(at('trigger_ref'), given.trigger_ref, `an object reference, ${objectForm}`)
+}
+
+export function requireRef(given: FeedbackGiven, field: RefField, why: string, at: At): void {
+  if (given[field] == null) throw wrong(at(field), null, `a reference, because ${why}`)
+}
+
+export function refuseRef(given: FeedbackGiven, field: RefField, kind: string, at: At): void {
+  if (given[field] == null) return
+  const type = JSON.stringify(given.feedback_type)
+  throw wrong(at(field), given[field], `null, because feedback of type ${type} is no ${kind}`)
+}
+
+function wrong(field: string, given: string | null | undefined, accepted: string): Refusal {
+  return refuse('invalid_value', { field, given: shown(given), accepted })
+}
+
+function shown(given: string | null | undefined): string {
+  const text = JSON.stringify(given ?? null)
+  return text.length > 120 ? `${text.slice(0, 120)}…` : text
+}

@@ -1,0 +1,43 @@
+import { type Caller, reach } from '../../domain/callers.ts'
+import { refuse } from '../../domain/refusals.ts'
+import type { Reader } from '../../storage/database.ts'
+import { pieceBytes, readFileEntry, readPiece, sumFiles } from '../../storage/files.ts'
+import type { ContentBody, StatsBody } from './contract.ts'
+
+export interface FileContent {
+  size: number
+  /** Read one after the other, at the pace at which they are taken. */
+  pieces: AsyncIterable<Uint8Array>
+}
+
+export async function readFile(
+  db: Reader,
+  caller: Caller,
+  { project_id, digest }: ContentBody,
+): Promise<FileContent> {
+  reach(caller, project_id)
+  const file = await readFileEntry(db, project_id, digest)
+  if (file === undefined) {
+    throw refuse('file_not_found', { digest: JSON.stringify(digest), project: JSON.stringify(project_id) })
+  }
+  return { size: file.size, pieces: piecesOf(db, project_id, file.upload_id, file.size) }
+}
+
+/** Short reads, so that a slow reader holds nothing of the record. A file never changes. */
+async function* piecesOf(
+  db: Reader,
+  projectId: string,
+  uploadId: string,
+  size: number,
+): AsyncGenerator<Uint8Array> {
+  for (let position = 0; position * pieceBytes < size; position++) {
+    const bytes = await readPiece(db, projectId, uploadId, position)
+    if (bytes === undefined) throw new Error(`a file of ${size} bytes has no piece ${position}`)
+    yield bytes
+  }
+}
+
+export async function sumOfFiles(db: Reader, caller: Caller, { project_id }: StatsBody) {
+  reach(caller, project_id)
+  return { total_size_bytes: await sumFiles(db, project_id) }
+}

@@ -1,0 +1,80 @@
+import { type Caller, reach } from '../../domain/callers.ts'
+import { projectId as ProjectId } from '../../domain/fields.ts'
+import { type Refusal, refuse } from '../../domain/refusals.ts'
+import type { Database } from '../../storage/database.ts'
+import { pieceBytes } from '../../storage/files.ts'
+import { openUpload, type Upload } from './upload.ts'
+
+/** The parts of a form in the order in which they come. Content that is not read is passed over. */
+export type FormPart = { name: string; text: string } | { name: string; content: AsyncIterable<Uint8Array> }
+
+/**
+ * Stores the file of a form. The project decides whether the file is read at all; a small file may come before it and waits
+ * in memory.
+ */
+export async function receiveFile(
+  db: Database,
+  caller: Caller,
+  form: AsyncIterable<FormPart>,
+  limit: number,
+): Promise<{ digest: string }> {
+  let project: string | undefined
+  let upload: Upload | undefined
+  let early: Uint8Array[] | undefined
+  try {
+    for await (const part of form) {
+      if ('text' in part) {
+        if (part.name !== 'project_id') continue
+        if (project !== undefined) throw wrongPart('project_id', 'expected once, received twice')
+        project = projectOf(part.text)
+        reach(caller, project)
+      } else if (part.name === 'file') {
+        if (upload !== undefined || early !== undefined)
+          throw wrongPart('file', 'expected once, received twice')
+        if (project === undefined) {
+          early = await gathered(part.content)
+        } else {
+          upload = openUpload(db, project, limit)
+          for await (const bytes of part.content) await upload.add(bytes)
+        }
+      }
+    }
+    if (project === undefined) throw wrongPart('project_id', 'expected text, received nothing')
+    if (early !== undefined) {
+      upload = openUpload(db, project, limit)
+      for (const bytes of early) await upload.add(bytes)
+    }
+    if (upload === undefined) throw wrongPart('file', 'expected a file, received nothing')
+    return { digest: await upload.finish() }
+  } catch (error) {
+    // What this fails to remove, the sweep removes.
+    await Promise.allSettled([upload?.drop()])
+    throw error
+  }
+}
+
+async function gathered(content: AsyncIterable<Uint8Array>): Promise<Uint8Array[]> {
+  const parts: Uint8Array[] = []
+  let size = 0
+  for await (const bytes of content) {
+    size += bytes.length
+    if (size > pieceBytes) {
+      throw wrongPart('project_id', `expected before a file of more than ${pieceBytes} bytes`)
+    }
+    parts.push(bytes)
+  }
+  return parts
+}
+
+function projectOf(text: string): string {
+  const result = ProjectId.safeParse(text)
+  if (result.success) return result.data
+  const [issue] = result.error.issues
+  throw wrongPart('project_id', `${issue?.message}, received ${JSON.stringify(text.slice(0, 80))}`)
+}
+
+function wrongPart(field: string, msg: string): Refusal {
+  return refuse('invalid_request', { what: `${field}: ${msg}`, field }, [
+    { loc: ['body', field], msg, type: 'custom' },
+  ])
+}

@@ -1,0 +1,67 @@
+import { z } from 'zod'
+import { type Routes, recordRefusals, refusing } from '../../http/contracts.ts'
+import { acceptForms, readForm } from '../../http/forms.ts'
+import { sendPieces } from '../../http/pieces.ts'
+import type { Database } from '../../storage/database.ts'
+import { readFile, sumOfFiles } from './content.ts'
+import { ContentBody, StatsAnswer, StatsBody, UploadAnswer, UploadForm } from './contract.ts'
+import { receiveFile } from './receive.ts'
+
+const tags = ['files']
+
+export interface FileRoutes {
+  db: Database
+  /** Of one file, in bytes. */
+  fileLimit: number
+}
+
+type RoutePlugin = Routes<FileRoutes>
+
+const create: RoutePlugin = async (app, { db, fileLimit }) => {
+  await acceptForms(app)
+  const schema = {
+    summary: 'Store a file',
+    tags,
+    response: { 200: UploadAnswer, ...recordRefusals, ...refusing('malformed_form', 'file_too_large') },
+  }
+  for (const url of ['/file/create', '/files/create']) {
+    app.post(url, { schema, config: { form: UploadForm } }, (request) =>
+      receiveFile(db, request.caller, readForm(request), fileLimit),
+    )
+  }
+}
+
+const content: RoutePlugin = async (app, { db }) => {
+  const schema = {
+    summary: 'Read a file',
+    tags,
+    body: ContentBody,
+    response: {
+      200: {
+        description: 'The bytes',
+        content: { 'application/octet-stream': { schema: z.string().meta({ format: 'binary' }) } },
+      },
+      ...recordRefusals,
+      ...refusing('file_not_found'),
+    },
+  }
+  for (const url of ['/file/content', '/files/content']) {
+    app.post(url, { schema }, async (request, reply) => {
+      const { size, pieces } = await readFile(db, request.caller, request.body)
+      reply.header('content-length', size)
+      return sendPieces(reply, 'application/octet-stream', pieces)
+    })
+  }
+}
+
+const stats: RoutePlugin = async (app, { db }) => {
+  const schema = {
+    summary: 'How much the files of a project take',
+    tags,
+    body: StatsBody,
+    response: { 200: StatsAnswer, ...recordRefusals },
+  }
+  app.post('/files/query_stats', { schema }, (request) => sumOfFiles(db, request.caller, request.body))
+}
+
+export const fileRoutes = [create, content, stats]

@@ -1,0 +1,71 @@
+import { openDigest } from '../../domain/digests.ts'
+import { newId } from '../../domain/ids.ts'
+import { refuse } from '../../domain/refusals.ts'
+import { now } from '../../domain/time.ts'
+import type { Database } from '../../storage/database.ts'
+import { pieceBytes, readFileEntry } from '../../storage/files.ts'
+
+/** A file on its way into the record. */
+export interface Upload {
+  add(bytes: Uint8Array): Promise<void>
+  /** Makes the file visible and answers its digest. */
+  finish(): Promise<string>
+  /** Leaves nothing of it. */
+  drop(): Promise<void>
+}
+
+/** Takes bytes as they come and holds no more than a piece. Pieces that are full go to the record at once. */
+export function openUpload(db: Database, projectId: string, limit: number): Upload {
+  const id = newId()
+  const digest = openDigest()
+  let piece = new Uint8Array(0)
+  let filled = 0
+  let size = 0
+  let position = 0
+
+  async function writePiece(): Promise<void> {
+    const bytes = piece.slice(0, filled)
+    filled = 0
+    await db.write('keepPiece', { project_id: projectId, upload_id: id, position, bytes, now: now() })
+    position++
+  }
+
+  async function dropWritten(): Promise<void> {
+    if (position === 0) return
+    while (await db.write('dropPieces', { project_id: projectId, upload_id: id }));
+  }
+
+  return {
+    async add(bytes) {
+      size += bytes.length
+      if (size > limit) throw refuse('file_too_large', { field: 'file', limit })
+      digest.add(bytes)
+      for (let rest = bytes; rest.length > 0; ) {
+        if (filled === pieceBytes) await writePiece()
+        if (filled + rest.length > piece.length) piece = grown(piece, filled, rest.length)
+        const part = rest.subarray(0, piece.length - filled)
+        piece.set(part, filled)
+        filled += part.length
+        rest = rest.subarray(part.length)
+      }
+    },
+    async finish() {
+      const name = digest.end()
+      if ((await readFileEntry(db, projectId, name)) === undefined) {
+        const last = filled > 0 ? { position, bytes: piece.slice(0, filled) } : null
+        const finished = { project_id: projectId, upload_id: id, digest: name, size, last, now: now() }
+        if (await db.write('finishFile', finished)) return name
+      }
+      await dropWritten()
+      return name
+    },
+    drop: dropWritten,
+  }
+}
+
+/** Most files are small, so room for a whole piece is made only when it is needed. */
+function grown(piece: Uint8Array, filled: number, more: number): Uint8Array<ArrayBuffer> {
+  const larger = new Uint8Array(Math.min(pieceBytes, Math.max(filled + more, piece.length * 2)))
+  larger.set(piece.subarray(0, filled))
+  return larger
+}

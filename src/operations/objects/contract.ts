@@ -1,0 +1,139 @@
+import { z } from 'zod'
+import { jsonValue, plainText, projectId } from '../../domain/fields.ts'
+
+export const objectId = z
+  .string()
+  .min(1)
+  .max(128)
+  .refine((name) => /^[\w.-]*$/.test(name), 'expected letters, digits, "_", "." and "-"')
+  .meta({ description: 'The name of the object: letters, digits, "_", "." and "-".' })
+
+/** Whatever was stored can be asked for, and nothing longer can have been stored. */
+const nameGiven = plainText(512).min(1)
+const versionGiven = plainText(512)
+  .min(1)
+  .meta({ description: 'The digest of a version, `latest`, `v` and its number, or an alias.' })
+const flag = z.boolean().nullish()
+const digest = plainText(256).nullish()
+
+export const ObjectToCreate = z.object({
+  project_id: projectId,
+  object_id: objectId,
+  val: jsonValue().nullable().meta({ description: 'Any JSON.' }),
+  builtin_object_class: plainText(256)
+    .nullish()
+    .meta({ description: '`AnnotationSpec`: the value is checked and gets its class marks.' }),
+  expected_digest: digest.meta({ description: '409 when the server computes another one.' }),
+})
+
+export const CreateBody = z.object({ obj: ObjectToCreate })
+export type CreateBody = z.output<typeof CreateBody>
+export const CreateAnswer = z.object({ digest: z.string(), object_id: z.string() })
+
+export const ReadBody = z.object({
+  project_id: projectId,
+  object_id: nameGiven,
+  digest: versionGiven,
+  metadata_only: flag.meta({ description: '`val` is {}.' }),
+  include_tags_and_aliases: flag.meta({ description: 'Fills `tags` and `aliases`.' }),
+})
+export type ReadBody = z.output<typeof ReadBody>
+
+export const ObjectRecord = z.object({
+  project_id: z.string(),
+  object_id: z.string(),
+  digest: z.string(),
+  version_index: z.number().int(),
+  is_latest: z.number().int().min(0).max(1),
+  kind: z.enum(['op', 'object']),
+  base_object_class: z.string().nullable(),
+  leaf_object_class: z.string().nullable(),
+  val: z.unknown(),
+  created_at: z.iso.datetime(),
+  deleted_at: z.null(),
+  svc_user_id: z.string(),
+  size_bytes: z.number().int().meta({ description: 'Of the value as JSON.' }),
+  tags: z.array(z.string()).nullable(),
+  aliases: z.array(z.string()).nullable(),
+})
+export const ReadAnswer = z.object({ obj: ObjectRecord })
+
+const names = z.array(plainText(512)).max(1000).nullish()
+
+export const ObjectsFilter = z.object({
+  object_ids: names,
+  base_object_classes: names,
+  exclude_base_object_classes: names,
+  leaf_object_classes: names,
+  is_op: flag,
+  latest_only: flag,
+  tags: names.meta({ description: 'Versions with one of these tags.' }),
+  aliases: names.meta({ description: 'Versions with one of these aliases; `latest` is one.' }),
+})
+export type ObjectsFilter = z.output<typeof ObjectsFilter>
+
+export const QueryBody = z.object({
+  project_id: projectId,
+  filter: ObjectsFilter.nullish(),
+  limit: z.int().min(0).nullish().meta({ description: 'Null means all.' }),
+  offset: z.int().min(0).nullish(),
+  sort_by: z
+    .array(z.object({ field: z.string().min(1).max(256), direction: z.enum(['asc', 'desc']) }))
+    .max(16)
+    .nullish()
+    .meta({ description: 'By `object_id` or `created_at`; the oldest first unless asked otherwise.' }),
+  metadata_only: flag,
+  include_storage_size: flag.meta({ description: 'Accepted; `size_bytes` is always there.' }),
+  include_tags_and_aliases: flag,
+})
+export type QueryBody = z.output<typeof QueryBody>
+export const QueryAnswer = z.object({ objs: z.array(ObjectRecord) })
+
+export const DeleteBody = z.object({
+  project_id: projectId,
+  object_id: nameGiven,
+  digests: z
+    .array(plainText(512).min(1))
+    .nullish()
+    .meta({ description: 'At most 100; digests, `latest`, `vN` or aliases. Null means every version.' }),
+})
+export type DeleteBody = z.output<typeof DeleteBody>
+export const DeleteAnswer = z.object({ num_deleted: z.number().int() })
+
+export const Version = z.object({ object_id: nameGiven, digest: versionGiven })
+export const Name = z.object({ object_id: nameGiven })
+
+export const TagsBody = z.object({
+  project_id: projectId,
+  tags: z.array(plainText(256).min(1)).min(1).max(100),
+})
+export type TagsBody = z.output<typeof TagsBody>
+
+const alias = z
+  .string()
+  .min(1)
+  .max(128)
+  .regex(/^[\w.-]+$/, 'expected letters, digits, "_", "." and "-"')
+
+export const AliasesBody = z.object({
+  project_id: projectId,
+  digest: versionGiven,
+  aliases: z.array(alias).min(1).max(100).meta({ description: 'Each then names this version alone.' }),
+})
+export type AliasesBody = z.output<typeof AliasesBody>
+
+export const AliasesToRemove = z.object({
+  project_id: projectId,
+  aliases: z.array(alias).min(1).max(100),
+})
+export type AliasesToRemove = z.output<typeof AliasesToRemove>
+
+export const EmptyAnswer = z.object({})
+
+export const RefsBody = z.object({
+  refs: z
+    .array(z.string().max(8192))
+    .meta({ description: 'At most 1000 references to objects or ops, with extra paths.' }),
+})
+export type RefsBody = z.output<typeof RefsBody>
+export const RefsAnswer = z.object({ vals: z.array(z.unknown()) })

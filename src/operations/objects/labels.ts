@@ -1,0 +1,61 @@
+import { type Caller, reach } from '../../domain/callers.ts'
+import { refuse } from '../../domain/refusals.ts'
+import type { Database } from '../../storage/database.ts'
+import { isReservedVersion, readVersion, type VersionName } from '../../storage/objects.ts'
+import type { AliasesBody, AliasesToRemove, TagsBody } from './contract.ts'
+import { objectNotFound } from './resolve.ts'
+
+export type TagChange = 'add' | 'remove'
+
+export async function changeTagsOf(
+  db: Database,
+  caller: Caller,
+  { name, digest }: VersionName,
+  { project_id, tags }: TagsBody,
+  change: TagChange,
+): Promise<void> {
+  reach(caller, project_id)
+  const isThere = await db.write('changeTags', {
+    project_id,
+    object_id: name,
+    version: digest,
+    add: change === 'add' ? tags : [],
+    remove: change === 'remove' ? tags : [],
+  })
+  if (!isThere) throw objectNotFound('path.digest', project_id, { name, digest })
+}
+
+export async function setAliasesOf(
+  db: Database,
+  caller: Caller,
+  name: string,
+  { project_id, digest, aliases }: AliasesBody,
+): Promise<void> {
+  reach(caller, project_id)
+  for (const [index, alias] of aliases.entries()) {
+    if (!isReserved(alias)) continue
+    throw refuse('invalid_value', {
+      field: `aliases.${index}`,
+      given: JSON.stringify(alias),
+      accepted: 'a name that is neither `latest`, nor `v` and a number, nor like a digest',
+    })
+  }
+  const isThere = await db.write('setAliases', { project_id, object_id: name, version: digest, aliases })
+  if (!isThere) throw objectNotFound('digest', project_id, { name, digest })
+}
+
+export async function removeAliasesOf(
+  db: Database,
+  caller: Caller,
+  name: string,
+  { project_id, aliases }: AliasesToRemove,
+): Promise<void> {
+  reach(caller, project_id)
+  const found = await readVersion(db, project_id, { name, digest: 'latest' })
+  if (found === undefined) throw objectNotFound('path.object_id', project_id, { name, digest: 'latest' })
+  await db.write('removeAliases', { project_id, object_id: name, aliases })
+}
+
+function isReserved(alias: string): boolean {
+  return isReservedVersion(alias) || /^[0-9A-Za-z]{43}$/.test(alias)
+}

@@ -1,0 +1,181 @@
+import { z } from 'zod'
+import { RefusalBody, type Routes, recordRefusals, refusing } from '../../http/contracts.ts'
+import { departureOf } from '../../http/departure.ts'
+import { sendJsonList } from '../../http/json-list.ts'
+import type { SchemaChecks } from '../../schemas/checks.ts'
+import type { Database } from '../../storage/database.ts'
+import {
+  AliasesBody,
+  AliasesToRemove,
+  CreateAnswer,
+  CreateBody,
+  DeleteAnswer,
+  DeleteBody,
+  EmptyAnswer,
+  Name,
+  QueryAnswer,
+  QueryBody,
+  ReadAnswer,
+  ReadBody,
+  RefsAnswer,
+  RefsBody,
+  TagsBody,
+  Version,
+} from './contract.ts'
+import { createGivenObject } from './create.ts'
+import { deleteObject } from './delete.ts'
+import { changeTagsOf, removeAliasesOf, setAliasesOf } from './labels.ts'
+import { queryObjects } from './query.ts'
+import { readOneObject } from './read.ts'
+import { readRefs } from './refs.ts'
+
+const tags = ['objects']
+const missing = refusing('object_not_found')
+const deleted = {
+  404: RefusalBody.extend({
+    deleted_at: z.iso.datetime().optional().meta({ description: 'When the version was deleted, if it was.' }),
+  }),
+}
+
+export interface ObjectRoutes {
+  db: Database
+  schemas: SchemaChecks
+}
+
+type RoutePlugin = Routes<ObjectRoutes>
+
+const create: RoutePlugin = async (app, { db, schemas }) => {
+  const schema = {
+    summary: 'Store a value under a name; the same value is the same version',
+    tags,
+    body: CreateBody,
+    response: {
+      200: CreateAnswer,
+      ...recordRefusals,
+      ...refusing('invalid_value', 'class_conflict', 'digest_differs'),
+    },
+  }
+  app.post('/obj/create', { schema }, async (request) => {
+    const { digest, object_id } = await createGivenObject(db, schemas, request.caller, request.body.obj)
+    return { digest, object_id }
+  })
+}
+
+const read: RoutePlugin = async (app, { db }) => {
+  const schema = {
+    summary: 'Read a version of an object',
+    tags,
+    body: ReadBody,
+    response: { 200: ReadAnswer, ...recordRefusals, ...deleted },
+  }
+  app.post('/obj/read', { schema }, (request) => readOneObject(db, request.caller, request.body))
+}
+
+const query: RoutePlugin = async (app, { db }) => {
+  const schema = {
+    summary: 'Find versions of objects',
+    tags,
+    body: QueryBody,
+    response: { 200: QueryAnswer, ...recordRefusals, ...refusing('query_too_slow') },
+  }
+  app.post('/objs/query', { schema }, (request, reply) =>
+    sendJsonList(reply, 'objs', queryObjects(db, request.caller, request.body, departureOf(reply))),
+  )
+}
+
+const remove: RoutePlugin = async (app, { db }) => {
+  const schema = {
+    summary: 'Delete versions of an object, or all of them',
+    tags,
+    body: DeleteBody,
+    response: { 200: DeleteAnswer, ...recordRefusals, ...refusing('invalid_value'), ...missing },
+  }
+  app.post('/obj/delete', { schema }, (request) => deleteObject(db, request.caller, request.body))
+}
+
+const addTags: RoutePlugin = async (app, { db }) => {
+  const schema = {
+    summary: 'Add tags to a version',
+    tags,
+    params: Version,
+    body: TagsBody,
+    response: { 200: EmptyAnswer, ...recordRefusals, ...missing },
+  }
+  app.put('/objs/:object_id/versions/:digest/tags', { schema }, async (request) => {
+    const { object_id: name, digest } = request.params
+    await changeTagsOf(db, request.caller, { name, digest }, request.body, 'add')
+    return {}
+  })
+}
+
+const removeTags: RoutePlugin = async (app, { db }) => {
+  const schema = {
+    summary: 'Take tags from a version',
+    tags,
+    params: Version,
+    body: TagsBody,
+    response: { 200: EmptyAnswer, ...recordRefusals, ...missing },
+  }
+  app.post('/objs/:object_id/versions/:digest/tags/remove', { schema }, async (request) => {
+    const { object_id: name, digest } = request.params
+    await changeTagsOf(db, request.caller, { name, digest }, request.body, 'remove')
+    return {}
+  })
+}
+
+const setAliases: RoutePlugin = async (app, { db }) => {
+  const schema = {
+    summary: 'Let aliases name a version',
+    tags,
+    params: Name,
+    body: AliasesBody,
+    response: { 200: EmptyAnswer, ...recordRefusals, ...refusing('invalid_value'), ...missing },
+  }
+  app.put('/objs/:object_id/aliases', { schema }, async (request) => {
+    await setAliasesOf(db, request.caller, request.params.object_id, request.body)
+    return {}
+  })
+}
+
+const removeAliases: RoutePlugin = async (app, { db }) => {
+  const schema = {
+    summary: 'Remove aliases of an object',
+    tags,
+    params: Name,
+    body: AliasesToRemove,
+    response: { 200: EmptyAnswer, ...recordRefusals, ...missing },
+  }
+  app.post('/objs/:object_id/aliases/remove', { schema }, async (request) => {
+    await removeAliasesOf(db, request.caller, request.params.object_id, request.body)
+    return {}
+  })
+}
+
+const refs: RoutePlugin = async (app, { db }) => {
+  const schema = {
+    summary: 'Read what references lead to, in their order',
+    tags,
+    body: RefsBody,
+    response: {
+      200: RefsAnswer,
+      ...recordRefusals,
+      ...refusing('invalid_value', 'answer_too_large'),
+      ...missing,
+    },
+  }
+  app.post('/refs/read_batch', { schema }, (request, reply) =>
+    sendJsonList(reply, 'vals', readRefs(db, request.caller, request.body)),
+  )
+}
+
+export const objectRoutes = [
+  create,
+  read,
+  query,
+  remove,
+  addTags,
+  removeTags,
+  setAliases,
+  removeAliases,
+  refs,
+]

@@ -1,0 +1,53 @@
+import { type Attributes, MalformedSpan, type Value } from './span.ts'
+
+type Node = { [key: string]: Value }
+
+const longestPath = 100
+
+/**
+ * Attributes as objects within objects: `a.b` becomes `b` within `a`. Where one name is both a value and the way to
+ * another there is no such object, and the span is malformed.
+ */
+export function nested(attributes: Attributes): Node {
+  const root: Node = Object.create(null)
+  const branches = new Set<Value>([root])
+  for (const [name, value] of attributes) {
+    const path = name.split('.', longestPath + 1)
+    if (path.length > longestPath) {
+      throw new MalformedSpan(`attribute ${shown(name)} has more than ${longestPath} steps`)
+    }
+    const last = path.pop() as string
+    let node = root
+    for (const [place, step] of path.entries()) {
+      let next = node[step]
+      if (next === undefined) {
+        next = Object.create(null) as Node
+        node[step] = next
+        branches.add(next)
+      }
+      if (!branches.has(next)) throw conflict(name, path.slice(0, place + 1).join('.'))
+      node = next as Node
+    }
+    if (node[last] !== undefined) throw conflict(name, `${name}.…`)
+    node[last] = value
+  }
+  return root
+}
+
+function conflict(name: string, other: string): MalformedSpan {
+  return new MalformedSpan(`attribute ${shown(name)} conflicts with attribute ${shown(other)}`)
+}
+
+function shown(name: string): string {
+  return JSON.stringify(name.length > 100 ? `${name.slice(0, 100)}…` : name)
+}
+
+/** `0`, `1`, … are the places of a list, as flattened messages have them. */
+export function withLists(value: Value): Value {
+  if (typeof value !== 'object' || value === null || Object.getPrototypeOf(value) !== null) return value
+  const node = value as Node
+  const keys = Object.keys(node)
+  for (const key of keys) node[key] = withLists(node[key] as Value)
+  const isList = keys.length > 0 && keys.every((key, place) => key === String(place))
+  return isList ? keys.map((key) => node[key] as Value) : node
+}

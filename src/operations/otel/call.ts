@@ -1,0 +1,123 @@
+import { JsonText, writeJson } from '../../domain/json-text.ts'
+import type { CompleteCall } from '../calls/contract.ts'
+import { nested } from './attributes.ts'
+import { inputOf, outputOf, type Payload, textOf, usageOf } from './conventions.ts'
+import { type Attributes, MalformedSpan, type Resource, type Scope, type Span, type Value } from './span.ts'
+import { microseconds, spanRecord } from './span-record.ts'
+
+const errorStatus = 2
+
+const longest = { op_name: 128, display_name: 1024, exception: 1 << 20, label: 512 }
+
+/** The call that a span is. Throws MalformedSpan when it cannot be one. */
+export function callOfSpan(span: Span, resource: Resource, scope: Scope, project: string): CompleteCall {
+  const { attributes } = span
+  const started = timeOf('startTimeUnixNano', span.startTimeUnixNano)
+  const ended = timeOf('endTimeUnixNano', span.endTimeUnixNano)
+  const input = inputOf(span)
+  const output = outputOf(span)
+  const usage = usageOf(span)
+  const displayName = textOf(attributes, 'wandb.display_name')
+  const thread = labelOf(attributes, 'wandb.thread_id', 'gen_ai.conversation.id', 'session.id')
+  const isTurn = ['true', true].includes(attributes.get('wandb.is_turn') as string | boolean)
+  return {
+    project_id: project,
+    id: idOf('spanId', span.spanId, 16),
+    trace_id: idOf('traceId', span.traceId, 32),
+    parent_id: isNone(span.parentSpanId) ? null : idOf('parentSpanId', span.parentSpanId, 16),
+    op_name: shortened(plain(span.name), longest.op_name) || 'unknown',
+    display_name: displayName === undefined ? null : shortened(plain(displayName), longest.display_name),
+    started_at: started,
+    ended_at: ended,
+    exception: exceptionOf(span),
+    attributes: attributesLeft(attributes, [...(input?.taken ?? []), ...(output?.taken ?? [])]),
+    inputs: inputsOf(input),
+    output: output ? new JsonText(writeJson(output.value)) : null,
+    summary: new JsonText(writeJson(usage ? { usage } : {})),
+    thread_id: thread ?? null,
+    turn_id: isTurn && thread !== undefined ? span.spanId : null,
+    svc_run_id: labelOf(attributes, 'wandb.wb_run_id') ?? null,
+    svc_run_step: stepOf(attributes, 'wandb.wb_run_step'),
+    svc_run_step_end: stepOf(attributes, 'wandb.wb_run_step_end'),
+    otel_dump: spanRecord(span, resource, scope),
+  }
+}
+
+function isNone(id: string): boolean {
+  return /^0*$/.test(id)
+}
+
+function idOf(field: string, id: string, length: number): string {
+  if (id.length !== length || isNone(id)) {
+    throw new MalformedSpan(
+      `${field}: expected ${length / 2} bytes that are not all zero, received "${id.slice(0, 64)}"`,
+    )
+  }
+  return id
+}
+
+function timeOf(field: string, nanoseconds: bigint): number {
+  const time = microseconds(nanoseconds)
+  if (nanoseconds > 0n && Number.isSafeInteger(time)) return time
+  throw new MalformedSpan(
+    `${field}: expected nanoseconds since 1970 before the year 2255, received ${nanoseconds}`,
+  )
+}
+
+/** What a text column of either database cannot hold is shown as what it is: unreadable. */
+function plain(text: string): string {
+  return text.replaceAll('\0', '\ufffd').toWellFormed()
+}
+
+/** The full text stays in attributes.otel_span. */
+function shortened(text: string, most: number): string {
+  if (text.length <= most) return text
+  const kept = text.slice(0, most - 1)
+  return `${kept.isWellFormed() ? kept : kept.slice(0, -1)}…`
+}
+
+/** A label groups calls, and one that was shortened could join two groups. */
+function labelOf(attributes: Attributes, ...names: string[]): string | undefined {
+  const label = textOf(attributes, ...names)
+  if (label === undefined) return undefined
+  if (label.length > longest.label) {
+    throw new MalformedSpan(`${names.join(' or ')}: expected at most ${longest.label} characters`)
+  }
+  return plain(label)
+}
+
+function stepOf(attributes: Attributes, name: string): number | null {
+  const text = textOf(attributes, name)
+  if (text === undefined) return null
+  const step = Number(text)
+  if (Number.isSafeInteger(step) && step >= 0) return step
+  throw new MalformedSpan(`${name}: expected a whole number of at least 0, received "${text.slice(0, 64)}"`)
+}
+
+function exceptionOf({ status, events }: Span): string | null {
+  if (status.code !== errorStatus) return null
+  const thrown = events.findLast(({ name }) => name === 'exception')?.attributes
+  const fromEvent = thrown && (textOf(thrown, 'exception.message') ?? textOf(thrown, 'exception.type'))
+  return shortened(plain(status.message || fromEvent || 'Error'), longest.exception)
+}
+
+/** All attributes, less those that became inputs or output. */
+function attributesLeft(attributes: Attributes, taken: readonly string[]): JsonText {
+  if (attributes.size === 0) return new JsonText('{}')
+  const all = nested(attributes)
+  if (all.otel_span !== undefined) {
+    throw new MalformedSpan('attribute "otel_span" conflicts with the place of the span itself')
+  }
+  if (taken.length === 0) return new JsonText(writeJson(all))
+  const left = new Map(attributes)
+  for (const name of taken) left.delete(name)
+  return new JsonText(writeJson(nested(left)))
+}
+
+function inputsOf(input: Payload | undefined): JsonText {
+  if (input === undefined) return new JsonText('{}')
+  const text = writeJson(input.value)
+  if (text.startsWith('{')) return new JsonText(text)
+  const named: { [name: string]: Value } = { [input.name]: new JsonText(text) }
+  return new JsonText(writeJson(named))
+}

@@ -1,0 +1,186 @@
+import { JsonText, parseKeeping, TooDeep } from '../../domain/json-text.ts'
+import { nested, withLists } from './attributes.ts'
+import type { Attributes, Span, Value } from './span.ts'
+
+/**
+ * The names under which instrumentations put what went in and out of a model, a tool or a step, the first that is there
+ * counts: the GenAI conventions of OpenTelemetry, OpenInference, the Vercel AI SDK, OpenLLMetry, MLflow. The second name is
+ * the one in `inputs`.
+ */
+const inputNames: readonly [attribute: string, name: string][] = [
+  ['gen_ai.input.messages', 'messages'],
+  ['gen_ai.prompt', 'prompt'],
+  ['gen_ai.tool.call.arguments', 'arguments'],
+  ['input.value', 'value'],
+  ['llm.input_messages', 'messages'],
+  ['ai.prompt.messages', 'messages'],
+  ['ai.prompt', 'prompt'],
+  ['ai.toolCall.args', 'arguments'],
+  ['traceloop.entity.input', 'value'],
+  ['mlflow.spanInputs', 'value'],
+]
+
+const outputNames: readonly [attribute: string, name: string][] = [
+  ['gen_ai.output.messages', 'messages'],
+  ['gen_ai.completion', 'completion'],
+  ['gen_ai.tool.call.result', 'result'],
+  ['output.value', 'value'],
+  ['llm.output_messages', 'messages'],
+  ['ai.response.text', 'text'],
+  ['ai.response.object', 'object'],
+  ['ai.response.toolCalls', 'tool_calls'],
+  ['ai.toolCall.result', 'result'],
+  ['traceloop.entity.output', 'value'],
+  ['mlflow.spanOutputs', 'value'],
+]
+
+const modelNames = [
+  'gen_ai.response.model',
+  'gen_ai.request.model',
+  'llm.model_name',
+  'ai.response.model',
+  'ai.model.id',
+]
+
+/** As the prices read them; see operations/calls/costs.ts. */
+const usageNames: readonly [name: string, attributes: readonly string[]][] = [
+  [
+    'input_tokens',
+    [
+      'gen_ai.usage.input_tokens',
+      'gen_ai.usage.prompt_tokens',
+      'llm.usage.prompt_tokens',
+      'llm.token_count.prompt',
+      'ai.usage.inputTokens',
+      'ai.usage.promptTokens',
+    ],
+  ],
+  [
+    'output_tokens',
+    [
+      'gen_ai.usage.output_tokens',
+      'gen_ai.usage.completion_tokens',
+      'llm.usage.completion_tokens',
+      'llm.token_count.completion',
+      'ai.usage.outputTokens',
+      'ai.usage.completionTokens',
+    ],
+  ],
+  [
+    'total_tokens',
+    ['gen_ai.usage.total_tokens', 'llm.usage.total_tokens', 'llm.token_count.total', 'ai.usage.totalTokens'],
+  ],
+  [
+    'cache_read_input_tokens',
+    [
+      'gen_ai.usage.cache_read.input_tokens',
+      'gen_ai.usage.cache_read_input_tokens',
+      'llm.token_count.prompt_details.cache_read',
+      'ai.usage.cachedInputTokens',
+    ],
+  ],
+  [
+    'cache_creation_input_tokens',
+    [
+      'gen_ai.usage.cache_creation.input_tokens',
+      'gen_ai.usage.cache_creation_input_tokens',
+      'llm.token_count.prompt_details.cache_write',
+    ],
+  ],
+]
+
+export interface Payload {
+  name: string
+  value: Value
+  /** The attributes of the span that it was made of. */
+  taken: readonly string[]
+}
+
+export function inputOf(span: Span): Payload | undefined {
+  return payloadOf(span, inputNames)
+}
+
+export function outputOf(span: Span): Payload | undefined {
+  return payloadOf(span, outputNames)
+}
+
+/** Some instrumentations put messages into events, so that they can be switched off on the way. */
+function payloadOf(span: Span, names: typeof inputNames): Payload | undefined {
+  const own = payloadIn(span.attributes, names)
+  if (own) return own
+  for (const { attributes } of span.events) {
+    const found = payloadIn(attributes, names)
+    if (found) return { ...found, taken: [] }
+  }
+  return undefined
+}
+
+function payloadIn(attributes: Attributes, names: typeof inputNames): Payload | undefined {
+  for (const [attribute, name] of names) {
+    const value = attributes.get(attribute)
+    if (value !== undefined) return { name, value: read(value), taken: [attribute] }
+    const items = itemsOf(attributes, attribute)
+    if (items) return { name, ...items }
+  }
+  return undefined
+}
+
+/** A list of messages that was flattened into `gen_ai.prompt.0.role` and so on. */
+function itemsOf(attributes: Attributes, attribute: string): Pick<Payload, 'value' | 'taken'> | undefined {
+  const below = new Map<string, Value>()
+  const taken: string[] = []
+  for (const [key, value] of attributes) {
+    if (!key.startsWith(attribute)) continue
+    const rest = key.slice(attribute.length)
+    if (!/^\.\d+(?:\.|$)/.test(rest)) continue
+    below.set(rest.slice(1), value)
+    taken.push(key)
+  }
+  return taken.length > 0 ? { value: withLists(nested(below)), taken } : undefined
+}
+
+/** Attributes have no room for objects in most SDKs, so they carry JSON as a text. */
+function read(value: Value): Value {
+  if (typeof value !== 'string' || !/^\s*[[{]/.test(value)) return value
+  try {
+    return parseKeeping(value, 'keep', 100) as JsonText
+  } catch (error) {
+    if (error instanceof SyntaxError || error instanceof TooDeep) return value
+    throw error
+  }
+}
+
+/** `summary.usage`, when the span counts tokens. */
+export function usageOf({ attributes }: Span): { [model: string]: Value } | undefined {
+  const usage: { [name: string]: Value } = {}
+  for (const [name, candidates] of usageNames) {
+    const tokens = firstOf(candidates, (candidate) => tokensOf(attributes.get(candidate)))
+    if (tokens) usage[name] = tokens
+  }
+  if (Object.keys(usage).length === 0) return undefined
+  const byModel: { [model: string]: Value } = Object.create(null)
+  byModel[textOf(attributes, ...modelNames) ?? 'unknown'] = usage
+  return byModel
+}
+
+function tokensOf(value: Value | undefined): JsonText | undefined {
+  const digits = value instanceof JsonText ? value.text.replace(/\.0+$/, '') : value
+  return typeof digits === 'string' && /^(?:0|[1-9]\d{0,14})$/.test(digits) ? new JsonText(digits) : undefined
+}
+
+/** The first of the attributes that holds a text or a number that is not empty. */
+export function textOf(attributes: Attributes, ...names: readonly string[]): string | undefined {
+  return firstOf(names, (name) => {
+    const value = attributes.get(name)
+    const text = value instanceof JsonText ? value.text : value
+    return typeof text === 'string' && text !== '' ? text : undefined
+  })
+}
+
+function firstOf<T>(names: readonly string[], find: (name: string) => T | undefined): T | undefined {
+  for (const name of names) {
+    const found = find(name)
+    if (found !== undefined) return found
+  }
+  return undefined
+}

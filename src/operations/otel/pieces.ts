@@ -1,0 +1,45 @@
+import { refuse } from '../../domain/refusals.ts'
+import type { Resource, Scope, Span } from './span.ts'
+
+/** What one program sends: its spans are opened one by one, so that others get their turn between them. */
+export interface ResourcePiece {
+  resource(): Resource
+  spans: SpanPiece[]
+}
+
+export interface SpanPiece {
+  scope: () => Scope
+  span: () => Span
+}
+
+/** Bounds what one request may make of many tiny parts; the size of the body bounds the rest. */
+const mostPieces = 50_000
+
+export function countPieces(): () => void {
+  let pieces = 0
+  return () => {
+    if (++pieces > mostPieces) {
+      throw refuse('too_many_ids', {
+        field: 'resourceSpans',
+        given: `more than ${mostPieces}`,
+        limit: mostPieces,
+      })
+    }
+  }
+}
+
+/** Opens something shared when it is first needed, and only once. */
+export function once<T>(open: () => T): () => T {
+  let result: { value: T } | { error: unknown } | undefined
+  return () => {
+    if (result === undefined) {
+      try {
+        result = { value: open() }
+      } catch (error) {
+        result = { error }
+      }
+    }
+    if ('error' in result) throw result.error
+    return result.value
+  }
+}

@@ -1,0 +1,213 @@
+import {
+  create,
+  type DescField,
+  type DescMessage,
+  fromBinary,
+  type MessageShape,
+  toBinary,
+} from '@bufbuild/protobuf'
+import { BinaryReader, WireType } from '@bufbuild/protobuf/wire'
+import { refuse } from '../../domain/refusals.ts'
+import {
+  ExportTraceServiceRequestSchema,
+  ExportTraceServiceResponseSchema,
+} from './definitions/opentelemetry/proto/collector/trace/v1/trace_service_pb.ts'
+import {
+  type AnyValue,
+  InstrumentationScopeSchema,
+  type KeyValue,
+} from './definitions/opentelemetry/proto/common/v1/common_pb.ts'
+import { ResourceSchema } from './definitions/opentelemetry/proto/resource/v1/resource_pb.ts'
+import {
+  ResourceSpansSchema,
+  ScopeSpansSchema,
+  SpanSchema,
+} from './definitions/opentelemetry/proto/trace/v1/trace_pb.ts'
+import type { PartialSuccess } from './partial-success.ts'
+import { countPieces, once, type ResourcePiece, type SpanPiece } from './pieces.ts'
+import {
+  type Attributes,
+  attributesOf,
+  boundEntries,
+  deeper,
+  doubleNumber,
+  MalformedSpan,
+  objectOf,
+  type Resource,
+  type Scope,
+  type Span,
+  type Value,
+  wholeNumber,
+} from './span.ts'
+
+/** Takes a request apart down to the bytes of each span, which stay unread. */
+export function piecesOfProtobuf(body: Uint8Array): ResourcePiece[] {
+  const count = countPieces()
+  try {
+    const { resourceSpans } = ExportTraceServiceRequestSchema.field
+    return submessages(body, resourceSpans.number, count).map((bytes) => resourcePieceOf(bytes, count))
+  } catch (error) {
+    if (error instanceof RangeError || isWireError(error)) throw malformed(error as Error)
+    throw error
+  }
+}
+
+/** The reader throws plain errors. */
+function isWireError(error: unknown): boolean {
+  return error instanceof Error && error.constructor === Error
+}
+
+function malformed(error: Error) {
+  return refuse('malformed_protobuf', { why: error.message })
+}
+
+function resourcePieceOf(bytes: Uint8Array, count: () => void): ResourcePiece {
+  const { resource, scopeSpans, schemaUrl } = ResourceSpansSchema.field
+  const spans: SpanPiece[] = []
+  for (const group of submessages(bytes, scopeSpans.number, count)) {
+    const scope = once(() => scopeOf(group))
+    for (const span of submessages(group, ScopeSpansSchema.field.spans.number, count)) {
+      spans.push({ scope, span: () => spanOf(span) })
+    }
+  }
+  return {
+    resource: () => resourceOf(merged(bytes, resource.number), textOf(bytes, schemaUrl.number)),
+    spans,
+  }
+}
+
+/** The bytes of a field of a message, as often as it stands there. */
+function submessages(bytes: Uint8Array, field: number, count?: () => void): Uint8Array[] {
+  const reader = new BinaryReader(bytes)
+  const found: Uint8Array[] = []
+  while (reader.pos < reader.len) {
+    const [no, type] = reader.tag()
+    if (no === field && type === WireType.LengthDelimited) {
+      count?.()
+      found.push(reader.bytes())
+    } else reader.skip(type, no)
+  }
+  return found
+}
+
+/** A message that is given in parts is the parts one after the other (protobuf.dev, "Last One Wins"). */
+function merged(bytes: Uint8Array, field: number): Uint8Array {
+  return Buffer.concat(submessages(bytes, field))
+}
+
+function textOf(bytes: Uint8Array, field: number): string {
+  return Buffer.from(submessages(bytes, field).at(-1) ?? []).toString('utf8')
+}
+
+/** `long` are the fields that could hold anyone up; they are counted before they are decoded. */
+function decoded<Schema extends DescMessage>(
+  schema: Schema,
+  bytes: Uint8Array,
+  long: readonly DescField[] = [],
+): MessageShape<Schema> {
+  try {
+    for (const { number, jsonName } of long) boundEntries(jsonName, submessages(bytes, number).length)
+    return fromBinary(schema, bytes, { readUnknownFields: false })
+  } catch (error) {
+    if (error instanceof MalformedSpan) throw error
+    throw new MalformedSpan(`cannot be read: ${(error as Error).message}`)
+  }
+}
+
+function resourceOf(bytes: Uint8Array, schemaUrl: string): Resource {
+  const { attributes, droppedAttributesCount } = decoded(ResourceSchema, bytes)
+  return { attributes: valuesOf('the resource', attributes), droppedAttributesCount, schemaUrl }
+}
+
+function scopeOf(group: Uint8Array): Scope {
+  const { scope, schemaUrl } = ScopeSpansSchema.field
+  const { name, version, attributes, droppedAttributesCount } = decoded(
+    InstrumentationScopeSchema,
+    merged(group, scope.number),
+  )
+  return {
+    name,
+    version,
+    attributes: valuesOf('the scope', attributes),
+    droppedAttributesCount,
+    schemaUrl: textOf(group, schemaUrl.number),
+  }
+}
+
+function spanOf(bytes: Uint8Array): Span {
+  const { attributes, events, links } = SpanSchema.field
+  const span = decoded(SpanSchema, bytes, [attributes, events, links])
+  return {
+    traceId: hex(span.traceId),
+    spanId: hex(span.spanId),
+    parentSpanId: hex(span.parentSpanId),
+    traceState: span.traceState,
+    flags: span.flags,
+    name: span.name,
+    kind: span.kind,
+    startTimeUnixNano: span.startTimeUnixNano,
+    endTimeUnixNano: span.endTimeUnixNano,
+    attributes: valuesOf('the span', span.attributes),
+    droppedAttributesCount: span.droppedAttributesCount,
+    events: span.events.map((event) => ({
+      timeUnixNano: event.timeUnixNano,
+      name: event.name,
+      attributes: valuesOf('an event', event.attributes),
+      droppedAttributesCount: event.droppedAttributesCount,
+    })),
+    droppedEventsCount: span.droppedEventsCount,
+    links: span.links.map((link) => ({
+      traceId: hex(link.traceId),
+      spanId: hex(link.spanId),
+      traceState: link.traceState,
+      flags: link.flags,
+      attributes: valuesOf('a link', link.attributes),
+      droppedAttributesCount: link.droppedAttributesCount,
+    })),
+    droppedLinksCount: span.droppedLinksCount,
+    status: { code: span.status?.code ?? 0, message: span.status?.message ?? '' },
+  }
+}
+
+function hex(bytes: Uint8Array): string {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('hex')
+}
+
+function valuesOf(place: string, pairs: readonly KeyValue[]): Attributes {
+  return attributesOf(
+    place,
+    pairs.map(({ key, value }) => [key, openedValue(value, 1)]),
+  )
+}
+
+function openedValue(given: AnyValue | undefined, depth: number): Value {
+  const content = given?.value
+  switch (content?.case) {
+    case 'stringValue':
+    case 'boolValue':
+      return content.value
+    case 'intValue':
+      return wholeNumber(content.value)
+    case 'doubleValue':
+      return doubleNumber(content.value)
+    case 'bytesValue':
+      return Buffer.from(content.value).toString('base64')
+    case 'arrayValue':
+      boundEntries('values', content.value.values.length)
+      return content.value.values.map((item) => openedValue(item, deeper(depth)))
+    case 'kvlistValue':
+      boundEntries('values', content.value.values.length)
+      return objectOf(content.value.values.map(({ key, value }) => [key, openedValue(value, deeper(depth))]))
+    default:
+      // Nothing at all, or an index into the table of another signal, which the definitions say to read as nothing.
+      return null
+  }
+}
+
+export function protobufAnswer({ rejectedSpans, errorMessage }: PartialSuccess): Uint8Array {
+  const partialSuccess = { rejectedSpans: BigInt(rejectedSpans), errorMessage }
+  return toBinary(
+    ExportTraceServiceResponseSchema,
+    create(ExportTraceServiceResponseSchema, rejectedSpans > 0 ? { partialSuccess } : {}),
+  )
+}

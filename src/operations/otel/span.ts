@@ -1,0 +1,105 @@
+import { JsonText } from '../../domain/json-text.ts'
+
+/** A span as both encodings tell it. Numbers that a double would change are kept as text. */
+export interface Span {
+  traceId: string
+  spanId: string
+  parentSpanId: string
+  traceState: string
+  flags: number
+  name: string
+  kind: number
+  startTimeUnixNano: bigint
+  endTimeUnixNano: bigint
+  attributes: Attributes
+  droppedAttributesCount: number
+  events: SpanEvent[]
+  droppedEventsCount: number
+  links: SpanLink[]
+  droppedLinksCount: number
+  status: { code: number; message: string }
+}
+
+export interface SpanEvent {
+  timeUnixNano: bigint
+  name: string
+  attributes: Attributes
+  droppedAttributesCount: number
+}
+
+export interface SpanLink {
+  traceId: string
+  spanId: string
+  traceState: string
+  flags: number
+  attributes: Attributes
+  droppedAttributesCount: number
+}
+
+/** Who made a span: the program, and in it the library. */
+export interface Resource {
+  attributes: Attributes
+  droppedAttributesCount: number
+  schemaUrl: string
+}
+
+export interface Scope {
+  name: string
+  version: string
+  attributes: Attributes
+  droppedAttributesCount: number
+  schemaUrl: string
+}
+
+/** What is left of an attribute's value when its envelope is taken off; `writeJson` writes it. */
+export type Value = string | boolean | null | JsonText | Value[] | { [key: string]: Value }
+
+export type Attributes = ReadonlyMap<string, Value>
+
+/** Why one span is left out, while the others of its request are taken. */
+export class MalformedSpan extends Error {}
+
+const longestDepth = 100
+
+/** Lists within lists: what is stored has to stay within what everything that walks JSON can take. */
+export function deeper(depth: number): number {
+  if (depth >= longestDepth) throw new MalformedSpan(`a value is nested deeper than ${longestDepth} levels`)
+  return depth + 1
+}
+
+export function wholeNumber(value: bigint): JsonText {
+  return new JsonText(String(value))
+}
+
+/** A double shows that it is one. JSON has no word for what is no number, so the text of protobuf stands for it. */
+export function doubleNumber(value: number): Value {
+  if (!Number.isFinite(value)) return String(value)
+  const text = Object.is(value, -0) ? '-0' : String(value)
+  return new JsonText(/[.e]/.test(text) ? text : `${text}.0`)
+}
+
+/** SDKs keep 128 attributes of a span unless told otherwise. */
+const mostEntries = 10_000
+
+/** Bounds what has to be gone through in one go. */
+export function boundEntries(field: string, entries: number): void {
+  if (entries > mostEntries)
+    throw new MalformedSpan(`${field}: ${entries} entries; at most ${mostEntries} are read`)
+}
+
+/** By name; a name that is given twice has no value that could be trusted. */
+export function attributesOf(place: string, pairs: Iterable<readonly [string, Value]>): Attributes {
+  const attributes = new Map<string, Value>()
+  for (const [key, value] of pairs) {
+    if (attributes.has(key)) throw new MalformedSpan(`${place} has ${JSON.stringify(key)} twice`)
+    attributes.set(key, value)
+  }
+  return attributes
+}
+
+/** An object whose keys are what was sent, `__proto__` included. */
+export function objectOf(pairs: Iterable<readonly [string, Value]>): { [key: string]: Value } {
+  const object: { [key: string]: Value } = Object.create(null)
+  for (const [key, value] of pairs) object[key] = value
+  return object
+}

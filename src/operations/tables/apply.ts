@@ -1,0 +1,45 @@
+import { createBreathing } from '../../domain/breathing.ts'
+import { refuse } from '../../domain/refusals.ts'
+
+/** A change of an order of rows, by their digests. */
+export type Change = { append: string } | { pop: number } | { insert: { index: number; digest: string } }
+
+/** Changes the order where it stands, and answers the digest that each change added or took. */
+export async function applyChanges(order: string[], changes: readonly Change[]): Promise<string[]> {
+  const breathe = createBreathing()
+  const touched: string[] = []
+  for (const [at, change] of changes.entries()) {
+    touched.push(applied(order, change, at))
+    const pause = breathe()
+    if (pause) await pause
+  }
+  return touched
+}
+
+function applied(order: string[], change: Change, at: number): string {
+  if ('append' in change) {
+    order.push(change.append)
+    return change.append
+  }
+  if ('pop' in change) {
+    const [taken] = isWithin(change.pop, order.length - 1) ? order.splice(change.pop, 1) : []
+    if (taken !== undefined) return taken
+    throw outOfRange(`updates.${at}.pop.index`, change.pop, order.length - 1)
+  }
+  const { index, digest } = change.insert
+  if (!isWithin(index, order.length)) throw outOfRange(`updates.${at}.insert.index`, index, order.length)
+  order.splice(index, 0, digest)
+  return digest
+}
+
+function isWithin(index: number, last: number): boolean {
+  return index >= 0 && index <= last
+}
+
+function outOfRange(field: string, given: number, last: number) {
+  return refuse('invalid_value', {
+    field,
+    given,
+    accepted: last < 0 ? 'none, because the table is empty then' : `0 to ${last}`,
+  })
+}

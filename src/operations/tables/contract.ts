@@ -1,0 +1,82 @@
+import { z } from 'zod'
+import { jsonObject, longList, plainText, projectId } from '../../domain/fields.ts'
+
+const digestGiven = plainText(256).min(1)
+const rowDigests = z.array(z.string())
+
+export const CreateBody = z.object({
+  table: z.object({
+    project_id: projectId,
+    rows: longList(jsonObject()).meta({ description: 'Their order and duplicates are kept.' }),
+    expected_digest: plainText(256).nullish(),
+  }),
+})
+export type CreateBody = z.output<typeof CreateBody>
+export const CreateAnswer = z.object({ digest: z.string(), row_digests: rowDigests })
+
+/** Which place is right depends on the table, so it is for the rules to say. */
+const place = z.int()
+
+export const TableUpdate = z.union(
+  [
+    z.object({ append: z.object({ row: jsonObject() }) }),
+    z.object({ pop: z.object({ index: place }) }),
+    z.object({ insert: z.object({ index: place, row: jsonObject() }) }),
+  ],
+  { error: 'expected an object with append, pop or insert' },
+)
+export type TableUpdate = z.output<typeof TableUpdate>
+
+export const UpdateBody = z.object({
+  project_id: projectId,
+  base_digest: digestGiven,
+  updates: longList(TableUpdate).meta({ description: 'Applied one after the other.' }),
+})
+export type UpdateBody = z.output<typeof UpdateBody>
+export const UpdateAnswer = z.object({ digest: z.string(), updated_row_digests: rowDigests })
+
+export const FromDigestsBody = z.object({
+  project_id: projectId,
+  row_digests: longList(digestGiven),
+  expected_digest: plainText(256).nullish(),
+})
+export type FromDigestsBody = z.output<typeof FromDigestsBody>
+export const FromDigestsAnswer = z.object({ digest: z.string() })
+
+export const QueryBody = z.object({
+  project_id: projectId,
+  digest: digestGiven,
+  filter: z.object({ row_digests: z.array(digestGiven).max(1000).nullish() }).nullish(),
+  limit: z.int().min(0).nullish().meta({ description: 'Null means all.' }),
+  offset: z.int().min(0).nullish(),
+  sort_by: z
+    .array(z.object({ field: z.string().min(1).max(1024), direction: z.enum(['asc', 'desc']) }))
+    .max(16)
+    .nullish()
+    .meta({ description: 'Paths into the rows; in the order of the table unless asked otherwise.' }),
+})
+export type QueryBody = z.output<typeof QueryBody>
+
+export const QueryAnswer = z.object({
+  rows: z.array(z.object({ digest: z.string(), val: z.unknown(), original_index: z.number().int() })),
+})
+
+export const StatsBody = z.object({ project_id: projectId, digest: digestGiven })
+export type StatsBody = z.output<typeof StatsBody>
+export const StatsAnswer = z.object({ count: z.number().int() })
+
+export const StatsBatchBody = z.object({
+  project_id: projectId,
+  digests: z.array(digestGiven).max(1000),
+  include_storage_size: z.boolean().nullish(),
+})
+export type StatsBatchBody = z.output<typeof StatsBatchBody>
+export const StatsBatchAnswer = z.object({
+  tables: z.array(
+    z.object({
+      digest: z.string(),
+      count: z.number().int(),
+      storage_size_bytes: z.number().int().nullable(),
+    }),
+  ),
+})

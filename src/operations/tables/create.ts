@@ -1,0 +1,64 @@
+import { type Caller, reach } from '../../domain/callers.ts'
+import { digestOfTable } from '../../domain/digests.ts'
+import type { JsonText } from '../../domain/json-text.ts'
+import { refuse } from '../../domain/refusals.ts'
+import type { Database } from '../../storage/database.ts'
+import { missingRows } from '../../storage/tables.ts'
+import type { CreateBody, FromDigestsBody } from './contract.ts'
+import { digestRows, keepAllRows, keepOrder } from './keep.ts'
+
+const mostRows = 1_000_000
+const digestsAtOnce = 512
+
+export async function createTable(db: Database, caller: Caller, { table }: CreateBody) {
+  reach(caller, table.project_id, 'table.project_id')
+  return storeTable(db, table.project_id, table.rows, ['table'], table.expected_digest)
+}
+
+/** The same rows in the same order are the same table. `place` is where they were given. */
+export async function storeTable(
+  db: Database,
+  projectId: string,
+  given: readonly JsonText[],
+  place: readonly string[],
+  expected?: string | null,
+): Promise<{ digest: string; row_digests: string[] }> {
+  refuseTooMany(given.length, [...place, 'rows'].join('.'))
+  const rows = await digestRows(given)
+  const rowDigests = rows.map((row) => row.digest)
+  const digest = digestOfTable(rowDigests)
+  refuseOther(digest, expected, [...place, 'expected_digest'].join('.'))
+  await keepAllRows(db, projectId, rows)
+  await keepOrder(db, projectId, digest, rowDigests)
+  return { digest, row_digests: rowDigests }
+}
+
+/** Of rows that the project has already. */
+export async function createFromDigests(db: Database, caller: Caller, body: FromDigestsBody) {
+  const { project_id, row_digests } = body
+  reach(caller, project_id)
+  refuseTooMany(row_digests.length, 'row_digests')
+  const digest = digestOfTable(row_digests)
+  refuseOther(digest, body.expected_digest, 'expected_digest')
+  const once = [...new Set(row_digests)]
+  for (let from = 0; from < once.length; from += digestsAtOnce) {
+    const [missing] = await missingRows(db, project_id, once.slice(from, from + digestsAtOnce))
+    if (missing !== undefined)
+      throw rowNotFound(`row_digests.${row_digests.indexOf(missing)}`, project_id, missing)
+  }
+  await keepOrder(db, project_id, digest, row_digests)
+  return { digest }
+}
+
+function rowNotFound(field: string, project: string, digest: string) {
+  return refuse('row_not_found', { field, digest: JSON.stringify(digest), project: JSON.stringify(project) })
+}
+
+export function refuseTooMany(count: number, field: string): void {
+  if (count > mostRows) throw refuse('too_many_rows', { field, given: count, limit: mostRows })
+}
+
+function refuseOther(digest: string, expected: string | null | undefined, field: string): void {
+  if (expected == null || expected === digest) return
+  throw refuse('digest_differs', { field, given: JSON.stringify(expected), digest })
+}

@@ -1,0 +1,80 @@
+import { createBreathing } from '../../domain/breathing.ts'
+import { digestOfJson } from '../../domain/digests.ts'
+import type { JsonText } from '../../domain/json-text.ts'
+import { now } from '../../domain/time.ts'
+import type { Database } from '../../storage/database.ts'
+import { readTable, type TableRow } from '../../storage/tables.ts'
+
+/** What one write carries: small enough that the writes of others go in between. */
+const bytesAtOnce = 1024 * 1024
+const rowsAtOnce = 256
+const entriesAtOnce = 2000
+/** Writes of one request that are under way, so that they share a commit. */
+const writesAtOnce = 4
+
+export async function digestRows(rows: readonly JsonText[]): Promise<TableRow[]> {
+  const breathe = createBreathing()
+  const digested: TableRow[] = []
+  for (const { text } of rows) {
+    digested.push({ digest: digestOfJson(text), val: text })
+    const pause = breathe()
+    if (pause) await pause
+  }
+  return digested
+}
+
+/** Stores rows that the project may have already. */
+export async function keepAllRows(db: Database, projectId: string, rows: readonly TableRow[]): Promise<void> {
+  const once = new Map(rows.map((row) => [row.digest, row]))
+  await writeAll(portionsOf(once.values()), (portion) =>
+    db.write('keepRows', { project_id: projectId, rows: portion }),
+  )
+}
+
+function* portionsOf(rows: Iterable<TableRow>): Generator<TableRow[]> {
+  let portion: TableRow[] = []
+  let bytes = 0
+  for (const row of rows) {
+    if (portion.length >= rowsAtOnce || (portion.length > 0 && bytes + row.val.length > bytesAtOnce)) {
+      yield portion
+      portion = []
+      bytes = 0
+    }
+    portion.push(row)
+    bytes += row.val.length
+  }
+  if (portion.length > 0) yield portion
+}
+
+/**
+ * Stores the order of a table whose rows are there, and lets it be seen when all of it is. What an interrupted write left is
+ * a part of the same table, which the next one completes.
+ */
+export async function keepOrder(
+  db: Database,
+  projectId: string,
+  digest: string,
+  rowDigests: readonly string[],
+): Promise<void> {
+  if ((await readTable(db, projectId, digest)) !== undefined) return
+  function* parts() {
+    for (let from = 0; from < rowDigests.length; from += entriesAtOnce) yield from
+  }
+  await writeAll(parts(), (from) =>
+    db.write('keepEntries', {
+      project_id: projectId,
+      table_digest: digest,
+      from,
+      row_digests: rowDigests.slice(from, from + entriesAtOnce),
+    }),
+  )
+  await db.write('keepTable', { project_id: projectId, digest, row_count: rowDigests.length, now: now() })
+}
+
+async function writeAll<Part>(parts: Iterable<Part>, write: (part: Part) => Promise<void>): Promise<void> {
+  const rest = parts[Symbol.iterator]()
+  const worker = async () => {
+    for (let next = rest.next(); !next.done; next = rest.next()) await write(next.value)
+  }
+  await Promise.all(Array.from({ length: writesAtOnce }, worker))
+}

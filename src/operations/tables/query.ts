@@ -1,0 +1,54 @@
+import { type Caller, reach } from '../../domain/callers.ts'
+import { splitPath } from '../../domain/expressions/path.ts'
+import { JsonText, writeJson } from '../../domain/json-text.ts'
+import { refuse } from '../../domain/refusals.ts'
+import type { Database } from '../../storage/database.ts'
+import { compileOrder } from '../../storage/expressions.ts'
+import { listOf, type Sql, sql, trusted } from '../../storage/sql.ts'
+import { type RowOfTable, selectRows } from '../../storage/tables.ts'
+import type { QueryBody } from './contract.ts'
+
+/** One JSON text for each row. A table that is not there has none. */
+export async function* queryTable(
+  db: Database,
+  caller: Caller,
+  body: QueryBody,
+  signal: AbortSignal,
+): AsyncGenerator<string> {
+  reach(caller, body.project_id)
+  const digests = body.filter?.row_digests
+  const statement = selectRows(db, {
+    projectId: body.project_id,
+    digest: body.digest,
+    conditions: digests ? [sql`entry.row_digest IN (${listOf(digests)})`] : [],
+    order: (body.sort_by ?? []).flatMap((sort, index) => orderBy(db, sort, index)),
+    limit: body.limit ?? null,
+    offset: body.offset ?? 0,
+  })
+  for await (const rows of db.stream<RowOfTable>(statement, { signal })) {
+    for (const { digest, val, original_index } of rows) {
+      yield writeJson({ digest, val: new JsonText(val), original_index })
+    }
+  }
+}
+
+/** The engines look at a list index and a key for each number in a path, which doubles the work each time. */
+const longestPath = 32
+const mostNumbers = 4
+
+function orderBy(
+  db: Database,
+  { field, direction }: NonNullable<QueryBody['sort_by']>[number],
+  index: number,
+): Sql[] {
+  const path = splitPath(field)
+  const numbers = path.filter((segment) => /^\d+$/.test(segment)).length
+  if (path.includes('') || path.length > longestPath || numbers > mostNumbers || field.includes('\0')) {
+    throw refuse('invalid_value', {
+      field: `sort_by.${index}.field`,
+      given: JSON.stringify(field).slice(0, 200),
+      accepted: `a path such as a.b: at most ${longestPath} names, ${mostNumbers} of them numbers, with single dots between them`,
+    })
+  }
+  return compileOrder({ kind: 'json', column: trusted('table_rows.val'), path }, direction, db.dialect)
+}

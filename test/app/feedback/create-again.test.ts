@@ -1,0 +1,92 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { whole } from '../../support/answers.ts'
+import { keys, openApp } from '../../support/app.ts'
+import { aboutCall, allFeedback, feedbackOf } from '../../support/feedback.ts'
+import { createQueue } from '../../support/queues.ts'
+
+const taken = {
+  status: 409,
+  body: {
+    reason: 'id: there is a feedback "mine" in project "acme/qa" already, and it says something else.',
+    code: 'feedback_conflict',
+  },
+}
+
+test('feedback/create: the same content again is the same record', async (t) => {
+  const { post } = await openApp(t)
+  const body = feedbackOf({ id: 'mine', creator: 'Alice', payload: { n: 1.5, list: [{ a: 1, b: 2 }] } })
+  const first = await post('/feedback/create', body)
+  assert.equal(first.status, 200)
+  const again = await post('/feedback/create', body)
+  assert.deepEqual([again.status, again.text], [200, first.text])
+  // The same value written otherwise is the same value, and stays as it was first written.
+  const text = JSON.stringify({ ...body, payload: '@' })
+  for (const payload of [
+    '{"list":[{"b":2,"a":1}],"n":1.5}',
+    '{ "n" : 1.50, "l\\u0069st" : [ { "a" : 1, "b" : 2 } ] }',
+  ]) {
+    const otherwise = await post('/feedback/create', text.replace('"@"', payload))
+    assert.deepEqual([otherwise.status, otherwise.text], [200, first.text])
+  }
+  assert.equal((await allFeedback(post)).length, 1)
+})
+
+test('feedback/create: a reaction again is the same reaction', async (t) => {
+  const { post } = await openApp(t)
+  const body = feedbackOf({ id: 'mine', feedback_type: 'wandb.reaction.1', payload: { emoji: '👍' } })
+  const first = await post('/feedback/create', body)
+  const again = await post('/feedback/create', { ...body, payload: first.json.payload })
+  assert.deepEqual([again.status, again.text], [200, first.text])
+})
+
+test('feedback/create: other content under an id that is taken', async (t) => {
+  const { post } = await openApp(t)
+  const queue_id = await createQueue(post)
+  const body = feedbackOf({ id: 'mine', payload: { n: 1.0 } })
+  await post('/feedback/create', body)
+  for (const other of [
+    { payload: { n: 2 } },
+    { payload: { n: 1, m: 1 } },
+    { payload: {} },
+    { creator: 'Alice' },
+    { svc_ref: `${aboutCall}0` },
+    { feedback_type: 'thumb' },
+    { queue_id },
+    { feedback_type: 'wandb.runnable.x', runnable_ref: 'a:///b/c/object/x:y', payload: { output: 1 } },
+  ]) {
+    assert.deepEqual(whole(await post('/feedback/create', { ...body, ...other })), taken)
+  }
+  // 1.0 and 1 are two numbers, and who says it is a part of what is said.
+  const text = JSON.stringify({ ...body, payload: '@' }).replace('"@"', '{"n":1.0}')
+  assert.deepEqual(whole(await post('/feedback/create', text)), taken)
+  assert.deepEqual(whole(await post('/feedback/create', body, keys.root)), taken)
+  const [stored, ...others] = await allFeedback(post)
+  assert.deepEqual([stored?.payload, stored?.svc_user_id, others], [{ n: 1 }, 'alice', []])
+})
+
+test('feedback/create: of two that want the same id at once one gets it', async (t) => {
+  const { post } = await openApp(t)
+  const answers = await Promise.all(
+    Array.from({ length: 20 }, (_, n) =>
+      post('/feedback/create', feedbackOf({ id: 'mine', payload: { n } })),
+    ),
+  )
+  const [winner, ...others] = answers.filter(({ status }) => status === 200)
+  assert.deepEqual(others, [])
+  for (const answer of answers) if (answer !== winner) assert.deepEqual(whole(answer), taken)
+  assert.deepEqual(
+    (await allFeedback(post)).map(({ payload }) => payload),
+    [winner?.json.payload],
+  )
+})
+
+test('feedback/create: of many that say the same at once each is answered the one record', async (t) => {
+  const { post } = await openApp(t)
+  const answers = await Promise.all(
+    Array.from({ length: 20 }, () => post('/feedback/create', feedbackOf({ id: 'mine' }))),
+  )
+  assert.deepEqual(new Set(answers.map(({ status, text }) => `${status} ${text}`)).size, 1)
+  assert.equal(answers[0]?.status, 200)
+  assert.equal((await allFeedback(post)).length, 1)
+})

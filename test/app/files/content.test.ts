@@ -1,0 +1,46 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { whole } from '../../support/answers.ts'
+import { basic, keys, openApp } from '../../support/app.ts'
+import { project } from '../../support/calls.ts'
+import { assertCommonRefusals } from '../../support/common-refusals.ts'
+import { fileForm, sendForm } from '../../support/forms.ts'
+
+const hello = 'LPJNulXwow4m6DsqxbninhsWHlwfp0JecwQzYpOLmCQ'
+
+test('file/content: refusals in order', async (t) => {
+  for (const url of ['/file/content', '/files/content']) {
+    await assertCommonRefusals(t, url, { project_id: project, digest: 'x' })
+  }
+  const { post } = await openApp(t)
+  assert.deepEqual(whole(await post('/file/content', { project_id: project, digest: hello })), {
+    status: 404,
+    body: { reason: `digest: there is no file "${hello}" in project "${project}".`, code: 'file_not_found' },
+  })
+  const theirs = { project_id: 'globex/qa', digest: hello }
+  assert.equal((await post('/file/content', theirs)).status, 403)
+  assert.equal((await post('/file/content', theirs, keys.bob)).status, 404)
+})
+
+test('file/content: the bytes, with their length', async (t) => {
+  const opened = await openApp(t)
+  await sendForm(opened, fileForm(project, 'hello'))
+  for (const url of ['/file/content', '/files/content']) {
+    const answer = await opened.post(url, { project_id: project, digest: hello })
+    assert.deepEqual(
+      [answer.status, answer.headers['content-type'], answer.headers['content-length'], answer.text],
+      [200, 'application/octet-stream', '5', 'hello'],
+    )
+  }
+})
+
+test('files/query_stats: what the files of a project take', async (t) => {
+  await assertCommonRefusals(t, '/files/query_stats', { project_id: project })
+  const opened = await openApp(t)
+  const stats = async (project_id = project) => whole(await opened.post('/files/query_stats', { project_id }))
+  assert.deepEqual(await stats(), { status: 200, body: { total_size_bytes: 0 } })
+  for (const text of ['hello', 'you', 'hello']) await sendForm(opened, fileForm(project, text))
+  await sendForm(opened, fileForm('globex/qa', 'theirs'), { authorization: basic(keys.bob) })
+  assert.deepEqual(await stats(), { status: 200, body: { total_size_bytes: 8 } })
+  assert.equal((await stats('globex/qa')).status, 403)
+})

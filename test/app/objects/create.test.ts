@@ -1,0 +1,168 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { whole } from '../../support/answers.ts'
+import { keys, openApp } from '../../support/app.ts'
+import { project } from '../../support/calls.ts'
+import { assertCommonRefusals } from '../../support/common-refusals.ts'
+import { classValue, create, objectOf, readObject } from '../../support/objects.ts'
+
+const digests = {
+  one: 'XdhgKMbg1k4iUYb5astpM4ssWXZN95FiEH9cS7NNExA',
+  float: 'dCYJsgfwkAqOLf866DrEeUGvXCm7brXylYTKfdY9g1Q',
+}
+
+test('obj/create: refusals in order', async (t) => {
+  await assertCommonRefusals(t, '/obj/create', objectOf('name', { a: 1 }))
+  const { post } = await openApp(t)
+  for (const [body, place, msg] of [
+    [{}, 'obj', 'expected object, received undefined'],
+    [objectOf('', 1), 'obj.object_id', 'expected string to have >=1 characters, received ""'],
+    [objectOf('a/b', 1), 'obj.object_id', 'expected letters, digits, "_", "." and "-", received "a/b"'],
+    [objectOf('a:b', 1), 'obj.object_id', 'expected letters, digits, "_", "." and "-", received "a:b"'],
+    [{ obj: { project_id: project, object_id: 'a' } }, 'obj.val', 'expected a JSON value, received nothing'],
+  ] as const) {
+    const answer = await post('/obj/create', body)
+    assert.equal(answer.status, 422)
+    assert.equal(answer.json.reason, `The body does not fit the schema: ${place}: ${msg}.`)
+    assert.equal(answer.json.code, 'invalid_request')
+  }
+  assert.equal((await post('/obj/create', objectOf('x'.repeat(129), 1))).status, 422)
+  assert.equal((await post('/obj/create', objectOf('x'.repeat(128), 1))).status, 200)
+  assert.deepEqual(whole(await post('/obj/create', objectOf('a', 1, { project_id: 'globex/qa' }))), {
+    status: 403,
+    body: {
+      reason: 'Your key does not reach the entity of obj.project_id: "globex/qa".',
+      code: 'entity_forbidden',
+    },
+  })
+  assert.deepEqual(
+    whole(await post('/obj/create', objectOf('a', 1, { builtin_object_class: 'Leaderboard' }))),
+    {
+      status: 400,
+      body: {
+        reason: 'obj.builtin_object_class: "Leaderboard"; accepted: AnnotationSpec.',
+        code: 'invalid_value',
+      },
+    },
+  )
+})
+
+test('obj/create: the same value is the same version, however it is written', async (t) => {
+  const { post } = await openApp(t)
+  const answers = []
+  for (const val of ['{"b":2,"a":1}', '{ "a" : 1 , "b" : 2 }']) {
+    const body = `{"obj":{"project_id":"${project}","object_id":"o","val":${val}}}`
+    answers.push(whole(await post('/obj/create', body)))
+  }
+  const answer = {
+    status: 200,
+    body: { digest: '2El9nYJ3CnBykmEJWqmPfvUVTXr0mfgDe2yiUClnhaY', object_id: 'o' },
+  }
+  assert.deepEqual(answers, [answer, answer])
+  const { objs } = (await post('/objs/query', { project_id: project })).json
+  assert.equal(objs.length, 1)
+})
+
+test('obj/create: a number keeps its digits and decides the digest', async (t) => {
+  const opened = await openApp(t)
+  const send = async (val: string) => {
+    const text = `{"obj":{"project_id":"${project}","object_id":"o","val":${val}}}`
+    return (await opened.post('/obj/create', text)).json.digest
+  }
+  assert.equal(await send('{"a":1}'), digests.one)
+  assert.equal(await send('{"a":1.0}'), digests.float)
+  assert.match((await readObject(opened, 'o')).text, /"val":\{"a":1\.0\}/)
+  await send('{"a":9007199254740993}')
+  assert.match((await readObject(opened, 'o')).text, /"val":\{"a":9007199254740993\}/)
+})
+
+test('obj/create: new values are new versions, an old one becomes the latest again', async (t) => {
+  const opened = await openApp(t)
+  for (const val of ['a', 'b', 'c', 'a']) await create(opened, 'o', val)
+  const { objs } = (await opened.post('/objs/query', { project_id: project })).json
+  const shown = (obj: { val: string; version_index: number; is_latest: number }) => [
+    obj.val,
+    obj.version_index,
+    obj.is_latest,
+  ]
+  assert.deepEqual(objs.map(shown), [
+    ['a', 0, 1],
+    ['b', 1, 0],
+    ['c', 2, 0],
+  ])
+})
+
+test('obj/create: any JSON is a value', async (t) => {
+  const opened = await openApp(t)
+  for (const [index, val] of [null, true, 0, '', [], {}, [null], 'text'].entries()) {
+    await create(opened, `o${index}`, val)
+    assert.deepEqual((await readObject(opened, `o${index}`)).json.obj.val, val)
+  }
+})
+
+test('obj/create: a digest that was expected and differs stores nothing', async (t) => {
+  const opened = await openApp(t)
+  const { post } = opened
+  const wrong = await post('/obj/create', objectOf('o', { a: 1 }, { expected_digest: 'other' }))
+  assert.deepEqual(whole(wrong), {
+    status: 409,
+    body: {
+      reason: `obj.expected_digest: "other" was expected, but the digest is ${digests.one}. Nothing was stored.`,
+      code: 'digest_differs',
+    },
+  })
+  assert.equal((await readObject(opened, 'o')).status, 404)
+  const right = await post('/obj/create', objectOf('o', { a: 1 }, { expected_digest: digests.one }))
+  assert.equal(right.status, 200)
+})
+
+test('obj/create: kinds and classes follow from the marks in the value', async (t) => {
+  const opened = await openApp(t)
+  const op = { _type: 'CustomWeaveType', weave_type: { type: 'Op' }, files: { 'obj.py': 'x' } }
+  for (const [val, kind, base, leaf] of [
+    [op, 'op', null, null],
+    [{ ...op, weave_type: { type: 'Image' } }, 'object', null, null],
+    [{ _class_name: 'X' }, 'object', null, null],
+    [{ _class_name: 'X', _bases: ['BaseModel'] }, 'object', null, null],
+    [{ _class_name: 'X', _bases: 'BaseModel' }, 'object', null, null],
+    [classValue('Dataset'), 'object', 'Dataset', 'Dataset'],
+    [classValue('Mine', {}, ['Model']), 'object', 'Model', 'Mine'],
+    [classValue('Mine', {}, ['Yours', 'Model']), 'object', 'Model', 'Mine'],
+    [{ _class_name: 'X', _bases: ['Scorer', 'BaseObject', 'BaseModel'] }, 'object', 'Scorer', 'X'],
+  ] as const) {
+    const digest = await create(opened, `o${JSON.stringify(val).length}`, val)
+    const { obj } = (await readObject(opened, `o${JSON.stringify(val).length}`, digest)).json
+    assert.deepEqual([obj.kind, obj.base_object_class, obj.leaf_object_class], [kind, base, leaf])
+  }
+})
+
+test('obj/create: a name keeps its class until its versions are deleted', async (t) => {
+  const opened = await openApp(t)
+  const { post } = opened
+  await create(opened, 'o', classValue('Dataset'))
+  await create(opened, 'o', classValue('Special', {}, ['Dataset']))
+  await create(opened, 'o', { plain: true })
+  assert.deepEqual(whole(await post('/obj/create', objectOf('o', classValue('Model')))), {
+    status: 400,
+    body: {
+      reason:
+        'obj.object_id: "o" holds objects of class Dataset; accepted: objects of that class, not of Model.',
+      code: 'class_conflict',
+    },
+  })
+  assert.equal((await readObject(opened, 'o', 'v3')).status, 404)
+  await post('/obj/delete', { project_id: project, object_id: 'o' })
+  assert.equal((await post('/obj/create', objectOf('o', classValue('Model')))).status, 200)
+  assert.equal((await readObject(opened, 'o')).json.obj.version_index, 3)
+})
+
+test('obj/create: a project has its own names', async (t) => {
+  const opened = await openApp(t)
+  await create(opened, 'o', 1)
+  const theirs = objectOf('o', 2, { project_id: 'globex/qa' })
+  assert.equal((await opened.post('/obj/create', theirs, keys.bob)).status, 200)
+  assert.equal((await readObject(opened, 'o')).json.obj.val, 1)
+  const read = { project_id: 'globex/qa', object_id: 'o', digest: 'latest' }
+  const { obj } = (await opened.post('/obj/read', read, keys.bob)).json
+  assert.deepEqual([obj.val, obj.version_index, obj.svc_user_id], [2, 0, 'bob'])
+})

@@ -1,0 +1,91 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { whole } from '../../support/answers.ts'
+import { keys, openApp, type TestApp } from '../../support/app.ts'
+import { project } from '../../support/calls.ts'
+import { assertCommonRefusals } from '../../support/common-refusals.ts'
+import { create, readObject } from '../../support/objects.ts'
+
+const tagging = (tags: unknown, project_id = project) => ({ project_id, tags })
+const naming = (aliases: unknown, digest = 'v0', project_id = project) => ({ project_id, digest, aliases })
+const done = { status: 200, body: {} }
+
+async function labelsOf(opened: TestApp, version: string) {
+  const { obj } = (await readObject(opened, 'o', version, { include_tags_and_aliases: true })).json
+  return { tags: obj.tags, aliases: obj.aliases }
+}
+
+test('tags are added to a version and taken from it', async (t) => {
+  const opened = await openApp(t)
+  const digest = await create(opened, 'o', 'a')
+  await create(opened, 'o', 'b')
+  const url = `/objs/o/versions/${digest}/tags`
+  assert.deepEqual(whole(await opened.send('PUT', url, tagging(['good', 'Ünïcode tag', 'good']))), done)
+  assert.deepEqual(whole(await opened.send('PUT', url, tagging(['good', 'new']))), done)
+  assert.deepEqual((await labelsOf(opened, 'v0')).tags, ['good', 'new', 'Ünïcode tag'])
+  assert.deepEqual((await labelsOf(opened, 'v1')).tags, [])
+  assert.deepEqual(whole(await opened.post(`${url}/remove`, tagging(['good', 'never']))), done)
+  assert.deepEqual((await labelsOf(opened, 'v0')).tags, ['new', 'Ünïcode tag'])
+})
+
+test('tags: refusals', async (t) => {
+  await assertCommonRefusals(t, '/objs/o/versions/v0/tags/remove', tagging(['x']))
+  const opened = await openApp(t)
+  for (const tags of [[], [''], ['x'.repeat(257)], [5], Array(101).fill('x')]) {
+    assert.equal((await opened.send('PUT', '/objs/o/versions/v0/tags', tagging(tags))).status, 422)
+  }
+  for (const [method, url] of [
+    ['PUT', '/objs/o/versions/v0/tags'],
+    ['POST', '/objs/o/versions/v0/tags/remove'],
+  ] as const) {
+    assert.deepEqual(whole(await opened.send(method, url, tagging(['x']))), {
+      status: 404,
+      body: {
+        reason: `path.digest: there is no object "o" with version "v0" in project "${project}".`,
+        code: 'object_not_found',
+      },
+    })
+    assert.equal((await opened.send(method, url, tagging(['x'], 'globex/qa'))).status, 403)
+  }
+})
+
+test('an alias names one version, and moves when it is set again', async (t) => {
+  const opened = await openApp(t)
+  for (const val of ['a', 'b']) await create(opened, 'o', val)
+  await create(opened, 'other', 'c')
+  const url = '/objs/o/aliases'
+  assert.deepEqual(whole(await opened.send('PUT', url, naming(['best', 'prod'], 'v0'))), done)
+  assert.deepEqual((await labelsOf(opened, 'v0')).aliases, ['best', 'prod'])
+  assert.deepEqual(whole(await opened.send('PUT', url, naming(['prod'], 'latest'))), done)
+  assert.deepEqual((await labelsOf(opened, 'best')).aliases, ['best'])
+  assert.equal((await readObject(opened, 'o', 'prod')).json.obj.val, 'b')
+  assert.equal((await readObject(opened, 'other', 'prod')).status, 404)
+  const gone = { project_id: project, aliases: ['prod', 'never'] }
+  assert.deepEqual(whole(await opened.post(`${url}/remove`, gone)), done)
+  assert.equal((await readObject(opened, 'o', 'prod')).status, 404)
+})
+
+test('aliases: refusals', async (t) => {
+  await assertCommonRefusals(t, '/objs/o/aliases/remove', { project_id: project, aliases: ['x'] })
+  const opened = await openApp(t)
+  const digest = await create(opened, 'o', 'a')
+  const set = (body: unknown, key = keys.alice) => opened.send('PUT', '/objs/o/aliases', body, key)
+  for (const alias of ['latest', 'v0', 'v12', 'v007', digest]) {
+    assert.deepEqual(whole(await set(naming(['fine', alias]))), {
+      status: 400,
+      body: {
+        reason: `aliases.1: "${alias}"; accepted: a name that is neither \`latest\`, nor \`v\` and a number, nor like a digest.`,
+        code: 'invalid_value',
+      },
+    })
+  }
+  assert.deepEqual((await labelsOf(opened, 'v0')).aliases, [], 'one that is refused sets none')
+  for (const aliases of [[], [''], ['a/b'], ['a:b'], ['x'.repeat(129)]]) {
+    assert.equal((await set(naming(aliases))).status, 422, JSON.stringify(aliases))
+  }
+  assert.equal((await set(naming(['x'], 'v1'))).status, 404)
+  assert.equal((await set(naming(['x'], 'v0', 'globex/qa'))).status, 403)
+  assert.equal((await set(naming(['x'], 'v0', 'globex/qa'), keys.bob)).status, 404)
+  const remove = { project_id: project, aliases: ['x'] }
+  assert.equal((await opened.post('/objs/nobody/aliases/remove', remove)).status, 404)
+})

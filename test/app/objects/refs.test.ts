@@ -1,0 +1,150 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { whole } from '../../support/answers.ts'
+import { keys, openApp } from '../../support/app.ts'
+import { project } from '../../support/calls.ts'
+import { assertCommonRefusals } from '../../support/common-refusals.ts'
+import { create, objectOf } from '../../support/objects.ts'
+
+const ref = (tail: string, of = project) => `weave:///${of}/object/${tail}`
+
+test('refs/read_batch: refusals in order', async (t) => {
+  await assertCommonRefusals(t, '/refs/read_batch', { refs: [] })
+  const { post } = await openApp(t)
+  assert.equal((await post('/refs/read_batch', { refs: 'x' })).status, 422)
+  assert.deepEqual(whole(await post('/refs/read_batch', { refs: Array(1001).fill(ref('o:v0')) })), {
+    status: 400,
+    body: { reason: 'refs: 1001 entries; accepted: at most 1000.', code: 'invalid_value' },
+  })
+  for (const bad of [
+    'text',
+    '',
+    `weave:///${project}/table/abc`,
+    `weave:///${project}/call/abc`,
+    `weave:///${project}/file/abc`,
+    ref('o:v0/attr'),
+    ref('o:v0/step/a'),
+    ref('o:v0/index/a'),
+  ]) {
+    assert.deepEqual(whole(await post('/refs/read_batch', { refs: [bad] })), {
+      status: 400,
+      body: {
+        reason: `refs.0: ${bad}; accepted: a reference to an object or an op: <scheme>:///<entity>/<project>/object/<name>:<digest>.`,
+        code: 'invalid_value',
+      },
+    })
+  }
+  assert.deepEqual(whole(await post('/refs/read_batch', { refs: [ref('o:v0', 'globex/qa')] })), {
+    status: 403,
+    body: {
+      reason: 'Your key does not reach the entity of refs.0: "globex/qa".',
+      code: 'entity_forbidden',
+    },
+  })
+})
+
+test('refs/read_batch: values in their order, digit by digit, of any scheme', async (t) => {
+  const opened = await openApp(t)
+  const text = `{"obj":{"project_id":"${project}","object_id":"n","val":{"a":1.0,"b":9007199254740993}}}`
+  const { digest } = (await opened.post('/obj/create', text)).json
+  await create(opened, 'o', ['x'])
+  const answer = await opened.post('/refs/read_batch', {
+    refs: [ref('o:latest'), ref(`n:${digest}`), `other:///${project}/op/o:v0`, ref('o'), ref('n:v0/key/b')],
+  })
+  assert.equal(answer.status, 200)
+  assert.equal(answer.text, '{"vals":[["x"],{"a":1.0,"b":9007199254740993},["x"],["x"],9007199254740993]}')
+  assert.deepEqual(whole(await opened.post('/refs/read_batch', { refs: [] })).body, { vals: [] })
+})
+
+test('refs/read_batch: one that is missing refuses all, a deleted one is null', async (t) => {
+  const opened = await openApp(t)
+  await create(opened, 'o', 'a')
+  const deleted = await create(opened, 'o', 'b')
+  await opened.post('/obj/delete', { project_id: project, object_id: 'o', digests: ['v1'] })
+  const both = [ref('o:latest'), ref(`o:${deleted}`), ref('o:v1/attr/x')]
+  assert.deepEqual((await opened.post('/refs/read_batch', { refs: both })).json, { vals: ['a', null, null] })
+  for (const tail of ['o:nothing', 'nobody:latest', 'o:v2/attr/x']) {
+    const [name = '', version = ''] = tail.split(/[:/]/)
+    assert.deepEqual(whole(await opened.post('/refs/read_batch', { refs: [ref('o:v0'), ref(tail)] })), {
+      status: 404,
+      body: {
+        reason: `refs.1: there is no object "${name}" with version "${version}" in project "${project}".`,
+        code: 'object_not_found',
+      },
+    })
+  }
+})
+
+test('refs/read_batch: a path leads into the value, and to null where there is nothing', async (t) => {
+  const opened = await openApp(t)
+  await create(opened, 'o', { 'a b/c': { list: [1, { deep: true }, null] }, é: 'x', __proto: 1 })
+  for (const [path, value] of [
+    ['attr/a%20b%2Fc/key/list/index/1/attr/deep', true],
+    ['key/a%20b%2Fc/attr/list/index/0', 1],
+    ['key/%C3%A9', 'x'],
+    ['key/a%20b%2Fc/attr/list/index/2', null],
+    ['key/a%20b%2Fc/attr/list/index/3', null],
+    ['key/a%20b%2Fc/attr/list/key/0', null],
+    ['key/a%20b%2Fc/index/0', null],
+    ['attr/nothing/attr/deeper', null],
+    ['attr/constructor', null],
+    ['attr/__proto__', null],
+    ['key/%C3%A9/index/0', null],
+  ] as const) {
+    const { json } = await opened.post('/refs/read_batch', { refs: [ref(`o:v0/${path}`)] })
+    assert.deepEqual(json, { vals: [value] }, path)
+  }
+})
+
+test('refs/read_batch: rows of tables, through datasets and what names them', async (t) => {
+  const opened = await openApp(t)
+  const rows = Array.from({ length: 300 }, (_, n) => ({ n }))
+  const table = (await opened.post('/table/create', { table: { project_id: project, rows } })).json
+  const data = await create(opened, 'data', { rows: `weave:///${project}/table/${table.digest}` })
+  await create(opened, 'evaluation', { dataset: ref(`data:${data}`) })
+  const refs = table.row_digests.map((digest: string) => ref(`data:${data}/attr/rows/id/${digest}`))
+  assert.deepEqual((await opened.post('/refs/read_batch', { refs })).json, { vals: rows })
+  const through = ref(`evaluation:v0/attr/dataset/attr/rows/id/${table.row_digests[7]}/key/n`)
+  assert.deepEqual((await opened.post('/refs/read_batch', { refs: [through] })).json, { vals: [7] })
+  assert.deepEqual(
+    whole(await opened.post('/refs/read_batch', { refs: [ref('data:v0/attr/rows/id/none')] })),
+    {
+      status: 404,
+      body: {
+        reason: `refs.0: there is no table row "none" in project "${project}".`,
+        code: 'row_not_found',
+      },
+    },
+  )
+  for (const path of ['id/x', 'attr/nothing/id/x']) {
+    const { status, json } = await opened.post('/refs/read_batch', { refs: [ref(`data:v0/${path}`)] })
+    assert.deepEqual([status, json.code], [400, 'invalid_value'])
+    assert.ok(json.reason.startsWith('refs.0: "id" is asked of '))
+  }
+})
+
+test('refs/read_batch: a reference in a value does not lead to another tenant', async (t) => {
+  const opened = await openApp(t)
+  await opened.post('/obj/create', objectOf('secret', { a: 1 }, { project_id: 'globex/qa' }), keys.bob)
+  await create(opened, 'o', {
+    object: ref('secret:v0', 'globex/qa'),
+    table: 'weave:///globex/qa/table/abc',
+  })
+  const vals = (await opened.post('/refs/read_batch', { refs: [ref('o:v0/attr/object')] })).json.vals
+  assert.deepEqual(vals, [ref('secret:v0', 'globex/qa')], 'the reference itself is a text like any other')
+  for (const path of ['attr/object/attr/a', 'attr/table/id/x']) {
+    const { status, json } = await opened.post('/refs/read_batch', { refs: [ref(`o:v0/${path}`)] })
+    assert.deepEqual([status, json.code], [403, 'entity_forbidden'])
+  }
+})
+
+test('refs/read_batch: references that lead to each other end', async (t) => {
+  const opened = await openApp(t)
+  await create(opened, 'ring', { next: ref('ring:latest') })
+  const { status, json } = await opened.post('/refs/read_batch', {
+    refs: [ref(`ring:v0${'/attr/next'.repeat(20)}`)],
+  })
+  assert.deepEqual([status, json.code], [400, 'invalid_value'])
+  const within = [ref(`ring:v0${'/attr/next'.repeat(9)}`)]
+  assert.deepEqual((await opened.post('/refs/read_batch', { refs: within })).json.vals, [ref('ring:latest')])
+})

@@ -1,0 +1,454 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { deflateSync, gzipSync } from 'node:zlib'
+import type { Database } from '../../../src/storage/database.ts'
+import { openSqlite } from '../../../src/storage/sqlite/open.ts'
+import { idsOf, recordsOf, whole } from '../../support/answers.ts'
+import { basic, keys, openApp, type TestApp } from '../../support/app.ts'
+import { endedRecord, project } from '../../support/calls.ts'
+import {
+  attributesOf,
+  exportOf,
+  otlpSpanId,
+  otlpTraceId,
+  protobufAnswerOf,
+  protobufOf,
+  spanOf,
+} from '../../support/otlp.ts'
+
+const url = '/otel/v1/traces'
+const authorization = basic(keys.alice)
+const json = { authorization, 'content-type': 'application/json' }
+const protobuf = { authorization, 'content-type': 'application/x-protobuf' }
+
+const encodings = [
+  ['JSON', json, (body: object) => Buffer.from(JSON.stringify(body))],
+  ['protobuf', protobuf, protobufOf],
+] as const
+
+async function send({ app }: TestApp, headers: Record<string, string>, payload: string | Buffer, to = url) {
+  const answer = await app.inject({ method: 'POST', url: to, headers, payload })
+  const type = String(answer.headers['content-type'])
+  const isProtobuf = type === 'application/x-protobuf'
+  return {
+    status: answer.statusCode,
+    type,
+    body: isProtobuf ? protobufAnswerOf(answer.rawPayload) : answer.json(),
+  }
+}
+
+function refusal(status: number, code: string, reason: string) {
+  return { status, type: 'application/json; charset=utf-8', body: { reason, code } }
+}
+
+async function storedIds({ post }: TestApp, project_id = project, key = keys.alice): Promise<unknown[]> {
+  return idsOf(await post('/calls/stream_query', { project_id }, key))
+}
+
+test('traces: who is asking', async (t) => {
+  const opened = await openApp(t)
+  const body = JSON.stringify(exportOf([]))
+  const type = { 'content-type': 'application/json' }
+  const missing = refusal(
+    401,
+    'not_authenticated',
+    'This server needs credentials: Basic with user name "api" and a key as password, or Bearer with a key.',
+  )
+  const wrong = refusal(
+    401,
+    'wrong_credentials',
+    'These credentials are not accepted: the user name and the key do not belong together, or the key is unknown or revoked.',
+  )
+  for (const [headers, expected] of [
+    [{}, missing],
+    [{ 'wandb-api-key': '' }, wrong],
+    [{ 'wandb-api-key': 'wrong-secret-key' }, wrong],
+    [{ 'wandb-api-key': keys.alice, authorization: basic('wrong-secret-key') }, wrong],
+  ] as const) {
+    assert.deepEqual(await send(opened, { ...type, ...headers }, body), expected)
+  }
+  for (const headers of [
+    { 'wandb-api-key': keys.alice },
+    { authorization: `Bearer ${keys.alice}` },
+    { authorization, 'wandb-api-key': 'wrong-secret-key' },
+    { authorization: 'Digest x', 'wandb-api-key': keys.alice },
+  ]) {
+    assert.equal((await send(opened, { ...type, ...headers }, body)).status, 200, JSON.stringify(headers))
+  }
+  const elsewhere = await send(
+    opened,
+    { ...type, 'wandb-api-key': keys.alice },
+    JSON.stringify({ project_id: project, id: otlpSpanId }),
+    '/call/read',
+  )
+  assert.deepEqual(elsewhere, missing)
+})
+
+test('traces: refusals in order', async (t) => {
+  const opened = await openApp(t, { settings: { HEDDLE_BODY_LIMIT: '4096' } })
+  const valid = exportOf([spanOf()])
+  const large = 'x'.repeat(4096)
+  assert.deepEqual(
+    await send(opened, { ...json, 'content-type': 'text/plain' }, JSON.stringify(valid)),
+    refusal(
+      415,
+      'unsupported_media_type',
+      'Content-Type "text/plain" is not accepted here; accepted: application/json, application/x-protobuf.',
+    ),
+  )
+  assert.deepEqual(
+    await send(opened, { ...json, 'content-encoding': 'br' }, JSON.stringify(valid)),
+    refusal(
+      415,
+      'unsupported_encoding',
+      'Content-Encoding "br" is not accepted here; accepted: gzip, deflate, identity.',
+    ),
+  )
+  for (const [, headers, encode] of encodings) {
+    const tooLarge = refusal(
+      413,
+      'body_too_large',
+      'The body is larger than 4096 bytes. Send a batch in smaller parts.',
+    )
+    const body = encode(exportOf([spanOf({ large })]))
+    assert.deepEqual(await send(opened, headers, body), tooLarge)
+    assert.ok(gzipSync(body).length < 1024)
+    for (const [encoding, compressed] of [
+      ['gzip', gzipSync(body)],
+      ['deflate', deflateSync(body)],
+    ] as const) {
+      assert.deepEqual(await send(opened, { ...headers, 'content-encoding': encoding }, compressed), tooLarge)
+    }
+    const whole = gzipSync(encode(valid))
+    for (const [broken, why] of [
+      [encode(valid), 'incorrect header check'],
+      [whole.subarray(0, -8), 'unexpected end of file'],
+    ] as const) {
+      assert.deepEqual(
+        await send(opened, { ...headers, 'content-encoding': 'gzip' }, broken),
+        refusal(400, 'malformed_encoding', `The body cannot be decompressed from gzip: ${why}.`),
+      )
+    }
+  }
+  assert.deepEqual(
+    await send(opened, protobuf, protobufOf(valid).subarray(0, -1)),
+    refusal(
+      400,
+      'malformed_protobuf',
+      'The body is not an ExportTraceServiceRequest in protobuf: premature EOF.',
+    ),
+  )
+  assert.deepEqual(
+    await send(opened, json, ''),
+    refusal(400, 'malformed_json', 'The body is not JSON: it is empty.'),
+  )
+  const { status, body } = await send(opened, json, '{"resourceSpans":[{"scopeSpans":[{"spans":[5]}]}]}')
+  assert.deepEqual(
+    [status, body.detail],
+    [
+      422,
+      [
+        {
+          loc: ['body', 'resourceSpans', 0, 'scopeSpans', 0, 'spans', 0],
+          msg: 'expected an object, received 5',
+          type: 'custom',
+        },
+      ],
+    ],
+  )
+  assert.deepEqual(await storedIds(opened), [])
+})
+
+for (const [name, headers, encode] of encodings) {
+  test(`traces: the project, in ${name}`, async (t) => {
+    const opened = await openApp(t)
+    const none =
+      'accepted: the resource attributes wandb.entity and wandb.project, or the header project_id: <entity>/<project>.'
+    for (const [resource, header, field, given] of [
+      [{}, undefined, 'resourceSpans.0.resource', 'it names no project'],
+      [{ 'wandb.entity': 'acme' }, undefined, 'resourceSpans.0.resource', '"acme" is half a project'],
+      [{ 'wandb.project': 'qa' }, 'acme/qa', 'resourceSpans.0.resource', '"qa" is half a project'],
+    ] as const) {
+      const given_ = header === undefined ? headers : { ...headers, project_id: header }
+      assert.deepEqual(
+        await send(opened, given_, encode(exportOf([spanOf()], resource))),
+        refusal(400, 'invalid_value', `${field}: ${given}; ${none}`),
+      )
+    }
+    for (const header of ['acme', 'acme/', 'a/b/c', 'acme/q a']) {
+      assert.deepEqual(
+        await send(opened, { ...headers, project_id: header }, encode(exportOf([spanOf()], {}))),
+        refusal(400, 'invalid_value', `project_id: "${header}"; accepted: <entity>/<project>.`),
+      )
+    }
+    assert.deepEqual(
+      await send(
+        opened,
+        headers,
+        encode(exportOf([spanOf()], { 'wandb.entity': 'a/b', 'wandb.project': 'c' })),
+      ),
+      refusal(400, 'invalid_value', 'resourceSpans.0.resource: "a/b/c"; accepted: <entity>/<project>.'),
+    )
+    const own = exportOf([spanOf()]).resourceSpans
+    const foreign = exportOf([spanOf()], { 'wandb.entity': 'globex', 'wandb.project': 'qa' }).resourceSpans
+    assert.deepEqual(
+      await send(opened, headers, encode({ resourceSpans: [...own, ...foreign] })),
+      refusal(
+        403,
+        'entity_forbidden',
+        'Your key does not reach the entity of resourceSpans.1.resource: "globex/qa".',
+      ),
+    )
+    assert.deepEqual(
+      await send(opened, { ...headers, project_id: 'globex/qa' }, encode(exportOf([spanOf()]))),
+      refusal(403, 'entity_forbidden', 'Your key does not reach the entity of project_id: "globex/qa".'),
+    )
+    assert.deepEqual(await storedIds(opened), [])
+
+    const nameless = exportOf([spanOf({}, { spanId: 'b7ad6b7169203332' })], {
+      'service.name': 'x',
+    }).resourceSpans
+    const answer = await send(
+      opened,
+      { ...headers, project_id: 'acme/other' },
+      encode({ resourceSpans: [...own, ...nameless] }),
+    )
+    assert.deepEqual(answer.body, {})
+    assert.deepEqual(await storedIds(opened), [otlpSpanId])
+    assert.deepEqual(await storedIds(opened, 'acme/other'), ['b7ad6b7169203332'])
+  })
+
+  test(`traces: a span is a call, at once and when it is sent again, in ${name}`, async (t) => {
+    const opened = await openApp(t)
+    const span = spanOf(
+      { 'input.value': '{"question":"capital of Chad"}', 'output.value': "N'Djamena", n: 9007199254740993n },
+      { parentSpanId: '00f067aa0ba902b7' },
+    )
+    for (let time = 0; time < 2; time++) {
+      const answer = await send(opened, headers, encode(exportOf([span])))
+      assert.equal(answer.status, 200)
+      assert.equal(
+        answer.type,
+        name === 'JSON' ? 'application/json; charset=utf-8' : 'application/x-protobuf',
+      )
+      assert.deepEqual(answer.body, {})
+      const found = await opened.post('/calls/stream_query', { project_id: project })
+      assert.match(found.text, /"n":9007199254740993/)
+      const [record, ...others] = recordsOf(found) as [{ attributes: Record<string, unknown> }]
+      assert.deepEqual(others, [])
+      const { otel_span, ...attributes } = record.attributes
+      assert.deepEqual(
+        { ...record, attributes },
+        endedRecord(otlpSpanId, {
+          op_name: 'chat',
+          trace_id: otlpTraceId,
+          parent_id: '00f067aa0ba902b7',
+          started_at: '2026-01-02T03:04:05.123456Z',
+          ended_at: '2026-01-02T03:04:06.500Z',
+          attributes: { n: Number('9007199254740993') },
+          summary: { weave: { status: 'success', latency_ms: 1376, trace_name: 'chat' } },
+        }),
+      )
+      assert.equal((otel_span as { name: string }).name, 'chat')
+    }
+  })
+
+  test(`traces: malformed spans are left out and reported, in ${name}`, async (t) => {
+    const opened = await openApp(t)
+    const bad = Array.from({ length: 25 }, (_, n) =>
+      spanOf({ a: 1, 'a.b': n }, { spanId: `${1000 + n}`.repeat(4) }),
+    )
+    const answer = await send(opened, headers, encode(exportOf([...bad, spanOf()])))
+    const messages = bad
+      .slice(0, 20)
+      .map(({ spanId }) => `span ${spanId}: attribute "a.b" conflicts with attribute "a"`)
+    assert.equal(answer.status, 200)
+    assert.deepEqual(answer.body, {
+      partialSuccess: { rejectedSpans: '25', errorMessage: messages.join('; ') },
+    })
+    assert.deepEqual(await storedIds(opened), [otlpSpanId])
+  })
+
+  test(`traces: a resource or a scope that cannot be read takes its spans with it, in ${name}`, async (t) => {
+    const opened = await openApp(t)
+    const twice = [...attributesOf({ k: 1 }), ...attributesOf({ k: 2 })]
+    const two = [spanOf(), spanOf({}, { spanId: 'b7ad6b7169203332' })]
+    const body = {
+      resourceSpans: [
+        { resource: { attributes: twice }, scopeSpans: [{ spans: two }] },
+        {
+          ...exportOf([]).resourceSpans[0],
+          scopeSpans: [
+            { scope: { name: 'x', attributes: twice }, spans: two },
+            { scope: { name: 'y' }, spans: [spanOf({}, { spanId: 'b7ad6b7169203333' })] },
+          ],
+        },
+      ],
+    }
+    const answer = await send(opened, headers, encode(body))
+    assert.deepEqual(answer.body, {
+      partialSuccess: {
+        rejectedSpans: '4',
+        errorMessage: [
+          'resourceSpans.0.resource: the resource has "k" twice',
+          'resourceSpans.0.resource: the resource has "k" twice',
+          'span b7ad6b7169203331: the scope has "k" twice',
+          'span b7ad6b7169203332: the scope has "k" twice',
+        ].join('; '),
+      },
+    })
+    assert.deepEqual(await storedIds(opened), ['b7ad6b7169203333'])
+  })
+
+  test(`traces: nothing is fine, in ${name}`, async (t) => {
+    const opened = await openApp(t)
+    for (const body of [
+      { resourceSpans: [] },
+      exportOf([]),
+      exportOf([], {}),
+      { resourceSpans: [{ scopeSpans: [{}] }, {}] },
+    ]) {
+      const answer = await send(opened, headers, encode(body))
+      assert.deepEqual([answer.status, answer.body], [200, {}])
+    }
+  })
+
+  test(`traces: gzip and deflate, in ${name}`, async (t) => {
+    const opened = await openApp(t)
+    for (const [index, [encoding, compress]] of (
+      [
+        ['gzip', gzipSync],
+        ['x-gzip', gzipSync],
+        ['deflate', deflateSync],
+        ['identity', (body: Buffer) => body],
+        [' GZIP ', gzipSync],
+      ] as const
+    ).entries()) {
+      const body = encode(
+        exportOf([spanOf({ text: 'x'.repeat(10_000) }, { spanId: `${index + 1}`.repeat(16) })]),
+      )
+      const answer = await send(opened, { ...headers, 'content-encoding': encoding }, compress(body))
+      assert.deepEqual([answer.status, answer.body], [200, {}], encoding)
+    }
+    assert.equal((await storedIds(opened)).length, 5)
+  })
+
+  test(`traces: an export of many spans is stored whole, in ${name}`, async (t) => {
+    const opened = await openApp(t)
+    const spans = Array.from({ length: 1500 }, (_, n) =>
+      spanOf({ n, text: 'x'.repeat(100) }, { spanId: (n + 1).toString(16).padStart(16, '0') }),
+    )
+    const answer = await send(opened, headers, encode(exportOf(spans)))
+    assert.deepEqual([answer.status, answer.body], [200, {}])
+    assert.deepEqual(
+      await storedIds(opened),
+      spans.map(({ spanId }) => spanId),
+    )
+  })
+
+  test(`traces: spans expire as calls do, in ${name}`, async (t) => {
+    const opened = await openApp(t, { settings: { HEDDLE_RETENTION_DAYS: '36500' } })
+    await send(opened, headers, encode(exportOf([spanOf()])))
+    const read = await opened.post('/call/read', { project_id: project, id: otlpSpanId })
+    assert.equal(read.json.call.expire_at, '2125-12-09T03:04:05.123456Z')
+  })
+}
+
+test('traces: usage is priced', async (t) => {
+  const { post } = await openApp(t)
+  const costs = { small: { prompt_token_cost: 0.5, completion_token_cost: 2 } }
+  assert.equal((await post('/cost/create', { project_id: project, costs })).status, 200)
+  const attributes = {
+    'gen_ai.request.model': 'small',
+    'gen_ai.usage.input_tokens': 4,
+    'gen_ai.usage.output_tokens': 3,
+  }
+  await post(url, exportOf([spanOf(attributes)]))
+  const { json } = await post('/call/read', { project_id: project, id: otlpSpanId, include_costs: true })
+  const { prompt_tokens_total_cost, completion_tokens_total_cost } = json.call.summary.weave.costs.small
+  assert.deepEqual([prompt_tokens_total_cost, completion_tokens_total_cost], [2, 6])
+})
+
+test('traces: an attribute is found by its path', async (t) => {
+  const { post } = await openApp(t)
+  await post(
+    url,
+    exportOf([spanOf({ 'http.response.status_code': 200 })], {
+      'wandb.entity': 'acme',
+      'wandb.project': 'qa',
+      'service.name': 'shop',
+    }),
+  )
+  for (const [field, value] of [
+    ['attributes.http.response.status_code', 200],
+    ['attributes.otel_span.kind', 'CLIENT'],
+    ['attributes.otel_span.resource.attributes.service\\.name', 'shop'],
+  ]) {
+    const query = { $expr: { $eq: [{ $getField: field }, { $literal: value }] } }
+    const { json } = await post('/calls/query_stats', { project_id: project, query })
+    assert.equal(json.count, 1, String(field))
+  }
+})
+
+test('traces: a compressed body counts for the budget as what it may become', async (t) => {
+  const database = await openSqlite({ file: ':memory:' })
+  const arrived = Promise.withResolvers<void>()
+  const released = Promise.withResolvers<void>()
+  const write: Database['write'] = (name, input) => {
+    arrived.resolve()
+    return released.promise.then(() => database.write(name, input))
+  }
+  const opened = await openApp(t, {
+    settings: { HEDDLE_BODY_LIMIT: '100000', HEDDLE_BODY_BUDGET: '150000' },
+    database: {
+      ...database,
+      write,
+    },
+  })
+  const body = gzipSync(protobufOf(exportOf([spanOf()])))
+  const headers = { ...protobuf, 'content-encoding': 'gzip' }
+  const first = send(opened, headers, body)
+  await arrived.promise
+  const refused = await send(opened, headers, body)
+  assert.deepEqual([refused.status, refused.body.code], [429, 'queue_full'])
+  const plain = send(opened, protobuf, protobufOf(exportOf([spanOf()])))
+  released.resolve()
+  for (const answer of [first, plain]) assert.equal((await answer).status, 200)
+})
+
+test('a compressed body on another route is refused by name', async (t) => {
+  const opened = await openApp(t)
+  const body = gzipSync(JSON.stringify({ project_id: project, id: otlpSpanId }))
+  for (const encoding of ['gzip', 'deflate', 'br', 'gzip, gzip']) {
+    assert.deepEqual(
+      await send(opened, { ...json, 'content-encoding': encoding }, body, '/call/read'),
+      refusal(
+        415,
+        'unsupported_encoding',
+        `Content-Encoding "${encoding}" is not accepted here; accepted: identity.`,
+      ),
+    )
+  }
+  for (const encoding of ['identity', '']) {
+    const plain = JSON.stringify({ project_id: project, id: otlpSpanId })
+    const answer = await send(opened, { ...json, 'content-encoding': encoding }, plain, '/call/read')
+    assert.equal(answer.status, 404)
+  }
+  const bytes = await send(opened, protobuf, protobufOf(exportOf([])), '/call/read')
+  assert.deepEqual([bytes.status, bytes.body.code], [415, 'unsupported_media_type'])
+})
+
+test('traces: other callers see nothing of it', async (t) => {
+  const opened = await openApp(t)
+  await send(opened, json, JSON.stringify(exportOf([spanOf()])))
+  assert.deepEqual(
+    whole(await opened.post('/call/read', { project_id: project, id: otlpSpanId }, keys.bob)),
+    {
+      status: 403,
+      body: {
+        reason: 'Your key does not reach the entity of project_id: "acme/qa".',
+        code: 'entity_forbidden',
+      },
+    },
+  )
+})

@@ -1,0 +1,167 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { whole } from '../../support/answers.ts'
+import { keys, openApp, type TestApp } from '../../support/app.ts'
+import { project } from '../../support/calls.ts'
+import { assertCommonRefusals } from '../../support/common-refusals.ts'
+import { createQueue, fillQueue, standing, tell } from '../../support/queues.ts'
+
+const minute = 60_000_000
+
+const next = (post: TestApp['post'], queueId: string, key?: string, fields: object = {}) =>
+  post(`/annotation_queues/${queueId}/next`, { project_id: project, ...fields }, key)
+
+/** The position of the item that was handed out, and how many others hold. */
+async function taken(post: TestApp['post'], queueId: string, key?: string, fields: object = {}) {
+  const answer = await next(post, queueId, key, fields)
+  assert.equal(answer.status, 200, answer.text)
+  return [answer.json.item?.position_in_queue ?? null, answer.json.leased_items]
+}
+
+test('next: refusals in order', async (t) => {
+  await assertCommonRefusals(t, '/annotation_queues/q/next', { project_id: project })
+  const { post } = await openApp(t)
+  for (const [field, value, accepted] of [
+    ['lease_seconds', 0, 'number to be >=1'],
+    ['lease_seconds', 86_401, 'number to be <=86400'],
+    ['lease_seconds', 1.5, 'int'],
+    ['annotators', 0, 'number to be >=1'],
+    ['annotators', 101, 'number to be <=100'],
+  ] as const) {
+    const { status, json } = await next(post, 'q', keys.alice, { [field]: value })
+    assert.equal(status, 422)
+    const start = `The body does not fit the schema: ${field}: expected ${accepted}, received `
+    assert.ok(json.reason.startsWith(start), json.reason)
+  }
+  assert.equal((await next(post, 'q', keys.alice, { project_id: 'globex/qa' })).status, 403)
+  assert.deepEqual(whole(await next(post, 'q')), {
+    status: 404,
+    body: {
+      reason: 'queue_id: there is no annotation queue "q" in project "acme/qa".',
+      code: 'annotation_queue_not_found',
+    },
+  })
+})
+
+test('next: hands out the first open item and shows the lease to everyone', async (t) => {
+  const { post } = await openApp(t)
+  const { queueId, itemIds } = await fillQueue(post, 2)
+  const before = Date.now()
+  const answer = await next(post, queueId)
+  assert.deepEqual([answer.status, answer.json.leased_items], [200, 0])
+  const { item } = answer.json
+  assert.deepEqual(
+    [item.id, item.annotation_state, item.own_annotation_state, item.annotator_user_id],
+    [itemIds[0], 'unstarted', 'unstarted', null],
+  )
+  assert.equal(item.lease.user, 'alice')
+  const expires = Date.parse(item.lease.expires_at)
+  assert.ok(expires >= before + 900_000 && expires <= Date.now() + 900_000)
+  const { json } = await post(
+    `/annotation_queues/${queueId}/items/query`,
+    { project_id: project, include_position: true },
+    keys.root,
+  )
+  assert.deepEqual(json.items[0], item)
+  assert.equal(json.items[1].lease, null)
+})
+
+test('next: lease_seconds says how long', async (t) => {
+  const { post } = await openApp(t)
+  const { queueId } = await fillQueue(post, 1)
+  const before = Date.now()
+  const { json } = await next(post, queueId, keys.alice, { lease_seconds: 86_400 })
+  const expires = Date.parse(json.item.lease.expires_at)
+  assert.ok(expires >= before + 86_400_000 && expires <= Date.now() + 86_400_000)
+})
+
+test('next: two reviewers go through a queue without meeting', async (t) => {
+  const { post } = await openApp(t)
+  const { queueId, itemIds } = await fillQueue(post, 3)
+  assert.deepEqual(await taken(post, queueId), [1, 0])
+  assert.deepEqual(await taken(post, queueId, keys.root), [2, 1])
+  // Asking again gives the same, so an answer that was lost costs nothing.
+  assert.deepEqual(await taken(post, queueId), [1, 1])
+  await tell(post, queueId, itemIds[0], 'completed')
+  assert.deepEqual(await taken(post, queueId), [3, 1])
+  await tell(post, queueId, itemIds[2], 'skipped')
+  // What root holds is not finished, so the queue says that it is not.
+  assert.deepEqual(await taken(post, queueId), [null, 1])
+  await tell(post, queueId, itemIds[1], 'completed', keys.root)
+  assert.deepEqual(whole(await next(post, queueId)), { status: 200, body: { item: null, leased_items: 0 } })
+  assert.deepEqual(await taken(post, queueId, keys.root), [null, 0])
+})
+
+test('next: an empty queue has none', async (t) => {
+  const { post } = await openApp(t)
+  assert.deepEqual(await taken(post, await createQueue(post)), [null, 0])
+})
+
+test('next: a lease that ran out is handed to another', async (t) => {
+  const { post, database } = await openApp(t)
+  const { queueId } = await fillQueue(post, 1)
+  const key = { project_id: project, queue_id: queueId, annotators: 1 }
+  const long = (Date.now() - 3_600_000) * 1000
+  await database.write('takeNextItem', { ...key, annotator: 'root', now: long, lease: 59 * minute })
+  const { json } = await post(`/annotation_queues/${queueId}/items/query`, { project_id: project })
+  assert.equal(json.items[0].lease, null)
+  assert.deepEqual(await taken(post, queueId), [1, 0])
+  assert.deepEqual(await taken(post, queueId, keys.root), [null, 1])
+})
+
+test('next: what one has begun comes first, also after its lease', async (t) => {
+  const { post, database } = await openApp(t)
+  const { queueId, itemIds } = await fillQueue(post, 3)
+  const key = { project_id: project, queue_id: queueId, item_id: itemIds[2] as string }
+  const long = (Date.now() - 3_600_000) * 1000
+  await database.write('setProgress', {
+    ...key,
+    annotator: 'alice',
+    state: 'in_progress',
+    now: long,
+    lease: 1,
+  })
+  assert.deepEqual(await taken(post, queueId, keys.root), [1, 0])
+  assert.deepEqual(await taken(post, queueId), [3, 1])
+})
+
+test('next: in_progress takes a lease, and keeps it alive', async (t) => {
+  const { post } = await openApp(t)
+  const { queueId, itemIds } = await fillQueue(post, 2)
+  const begun = await tell(post, queueId, itemIds[0], 'in_progress')
+  assert.deepEqual(standing(begun), ['in_progress', 'alice', 'in_progress', 'alice'])
+  assert.deepEqual(await taken(post, queueId, keys.root), [2, 1])
+  const short = await next(post, queueId, keys.alice, { lease_seconds: 1 })
+  const renewed = await tell(post, queueId, itemIds[0], 'in_progress')
+  assert.ok(renewed.json.item.lease.expires_at > short.json.item.lease.expires_at)
+  const long = await next(post, queueId, keys.alice, { lease_seconds: 86_400 })
+  const kept = await tell(post, queueId, itemIds[0], 'in_progress')
+  assert.deepEqual(kept.json.item.lease, long.json.item.lease)
+})
+
+test("next: another's lease keeps nobody from saying how far they are, and stays theirs", async (t) => {
+  const { post } = await openApp(t)
+  const { queueId, itemIds } = await fillQueue(post, 1)
+  await next(post, queueId, keys.root)
+  const said = async (state: string) => standing(await tell(post, queueId, itemIds[0], state))
+  assert.deepEqual(await said('in_progress'), ['in_progress', 'alice', 'in_progress', 'root'])
+  assert.deepEqual(await said('completed'), ['completed', 'alice', 'completed', 'root'])
+  const last = standing(await tell(post, queueId, itemIds[0], 'completed', keys.root))
+  assert.deepEqual(last, ['completed', 'root', 'completed', null])
+})
+
+test('next: with several annotators an item is open until so many have finished it', async (t) => {
+  const { post } = await openApp(t)
+  const { queueId, itemIds } = await fillQueue(post, 2)
+  const two = { annotators: 2 }
+  await tell(post, queueId, itemIds[0], 'completed')
+  // The item with fewer reviews comes first; what one has finished oneself never comes again.
+  assert.deepEqual(await taken(post, queueId, keys.root, two), [2, 0])
+  assert.deepEqual(await taken(post, queueId, keys.alice, two), [null, 1])
+  await tell(post, queueId, itemIds[1], 'completed', keys.root)
+  assert.deepEqual(await taken(post, queueId, keys.root), [null, 0])
+  assert.deepEqual(await taken(post, queueId, keys.root, two), [1, 0])
+  await tell(post, queueId, itemIds[0], 'skipped', keys.root)
+  assert.deepEqual(await taken(post, queueId, keys.root, two), [null, 0])
+  assert.deepEqual(await taken(post, queueId, keys.alice, two), [2, 0])
+})

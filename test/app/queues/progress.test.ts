@@ -1,0 +1,201 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { whole } from '../../support/answers.ts'
+import { keys, openApp } from '../../support/app.ts'
+import { completeOf, project } from '../../support/calls.ts'
+import { assertCommonRefusals } from '../../support/common-refusals.ts'
+import { createQueue, fillQueue, standing, tell } from '../../support/queues.ts'
+
+const nowhere = '/annotation_queues/q/items/i/progress'
+const valid = { project_id: project, annotation_state: 'completed' }
+
+test('progress: refusals in order', async (t) => {
+  await assertCommonRefusals(t, nowhere, valid)
+  const { post } = await openApp(t)
+  for (const [body, what, detail] of [
+    [
+      { project_id: project },
+      'annotation_state: expected one of "in_progress"|"completed"|"skipped", received nothing',
+      { loc: ['body', 'annotation_state'], type: 'invalid_value' },
+    ],
+    [
+      { ...valid, annotation_state: 'done' },
+      'annotation_state: expected one of "in_progress"|"completed"|"skipped", received "done"',
+      { loc: ['body', 'annotation_state'], type: 'invalid_value' },
+    ],
+    [
+      { ...valid, annotation_state: 'unstarted' },
+      'annotation_state: expected one of "in_progress"|"completed"|"skipped", received "unstarted"',
+      { loc: ['body', 'annotation_state'], type: 'invalid_value' },
+    ],
+    [
+      { ...valid, svc_user_id: 'bob' },
+      'svc_user_id: is set by the server from the credentials; leave it out or send null, received "bob"',
+      { loc: ['body', 'svc_user_id'], type: 'invalid_type' },
+    ],
+    [
+      { ...valid, wb_user_id: 'bob' },
+      'svc_user_id: is set by the server from the credentials; leave it out or send null, received "bob"',
+      { loc: ['body', 'svc_user_id'], type: 'invalid_type' },
+    ],
+    [
+      { ...valid, annotator_user_id: 'bob' },
+      'annotator_user_id: is set by the server from the credentials; leave it out or send null, received "bob"',
+      { loc: ['body', 'annotator_user_id'], type: 'invalid_type' },
+    ],
+  ] as const) {
+    const msg = what.slice(what.indexOf(': ') + 2)
+    assert.deepEqual(whole(await post(nowhere, body)), {
+      status: 422,
+      body: {
+        reason: `The body does not fit the schema: ${what}.`,
+        code: 'invalid_request',
+        detail: [{ loc: detail.loc, msg, type: detail.type }],
+      },
+    })
+  }
+  assert.deepEqual(whole(await post(nowhere, { ...valid, project_id: 'globex/qa' })), {
+    status: 403,
+    body: {
+      reason: 'Your key does not reach the entity of project_id: "globex/qa".',
+      code: 'entity_forbidden',
+    },
+  })
+  assert.deepEqual(whole(await post(nowhere, valid)), {
+    status: 404,
+    body: {
+      reason: 'queue_id: there is no annotation queue "q" in project "acme/qa".',
+      code: 'annotation_queue_not_found',
+    },
+  })
+  const { queueId, itemIds } = await fillQueue(post, 1)
+  assert.deepEqual(whole(await tell(post, queueId, 'i', 'completed')), {
+    status: 404,
+    body: {
+      reason: `item_id: there is no item "i" in annotation queue "${queueId}".`,
+      code: 'queue_item_not_found',
+    },
+  })
+  await tell(post, queueId, itemIds[0], 'completed')
+  assert.deepEqual(whole(await tell(post, queueId, itemIds[0], 'skipped')), {
+    status: 409,
+    body: {
+      reason: 'annotation_state: skipped cannot follow your state completed; accepted after it: completed.',
+      code: 'annotation_state_conflict',
+    },
+  })
+})
+
+test('progress: the answer is the whole item', async (t) => {
+  const { post } = await openApp(t)
+  const call = completeOf()
+  await post('/v2/acme/qa/calls/complete', { batch: [call] })
+  const queueId = await createQueue(post)
+  const path = `/annotation_queues/${queueId}/items`
+  await post(path, { project_id: project, call_ids: [call.id], display_fields: ['inputs.question'] })
+  const [before] = (await post(`${path}/query`, { project_id: project })).json.items
+  const answer = await tell(post, queueId, before.id, 'completed')
+  assert.deepEqual(whole(answer), {
+    status: 200,
+    body: {
+      item: {
+        id: before.id,
+        queue_id: queueId,
+        project_id: project,
+        call_id: call.id,
+        call_op_name: 'answer',
+        call_started_at: '2026-01-02T03:04:05.123456Z',
+        call_ended_at: '2026-01-02T03:04:06.500Z',
+        call_trace_id: call.id,
+        created_at: before.created_at,
+        created_by: 'alice',
+        updated_at: before.created_at,
+        deleted_at: null,
+        added_by: 'alice',
+        annotation_state: 'completed',
+        annotator_user_id: 'alice',
+        own_annotation_state: 'completed',
+        display_fields: ['inputs.question'],
+        position_in_queue: 1,
+        lease: null,
+      },
+    },
+  })
+})
+
+const conflicts = {
+  completed: 'completed',
+  skipped: 'skipped',
+}
+
+for (const from of ['unstarted', 'in_progress', 'completed', 'skipped'] as const) {
+  for (const to of ['in_progress', 'completed', 'skipped'] as const) {
+    test(`progress: from ${from} to ${to}`, async (t) => {
+      const { post } = await openApp(t)
+      const { queueId, itemIds } = await fillQueue(post, 1)
+      if (from !== 'unstarted') assert.equal((await tell(post, queueId, itemIds[0], from)).status, 200)
+      const answer = await tell(post, queueId, itemIds[0], to)
+      const only = conflicts[from as keyof typeof conflicts]
+      if (only !== undefined && only !== to) {
+        assert.deepEqual(whole(answer), {
+          status: 409,
+          body: {
+            reason: `annotation_state: ${to} cannot follow your state ${from}; accepted after it: ${only}.`,
+            code: 'annotation_state_conflict',
+          },
+        })
+      } else {
+        assert.equal(answer.status, 200, answer.text)
+        assert.deepEqual(standing(answer), [to, 'alice', to, to === 'in_progress' ? 'alice' : null])
+      }
+    })
+  }
+}
+
+test('progress: a second annotator begins at unstarted, and the item shows who spoke last', async (t) => {
+  const { post } = await openApp(t)
+  const { queueId, itemIds } = await fillQueue(post, 1)
+  const said = async (state: string, key?: string) =>
+    standing(await tell(post, queueId, itemIds[0], state, key))
+  assert.deepEqual(await said('completed'), ['completed', 'alice', 'completed', null])
+  assert.deepEqual(await said('in_progress', keys.root), ['in_progress', 'root', 'in_progress', 'root'])
+  // Saying the same again changes nothing, so the other's later word stands.
+  assert.deepEqual(await said('completed'), ['in_progress', 'root', 'completed', 'root'])
+  assert.deepEqual(await said('skipped', keys.root), ['skipped', 'root', 'skipped', null])
+  assert.equal((await tell(post, queueId, itemIds[0], 'in_progress')).status, 409)
+  assert.equal((await tell(post, queueId, itemIds[0], 'completed', keys.root)).status, 409)
+})
+
+test('progress: an item of another queue is not in this one', async (t) => {
+  const { post } = await openApp(t)
+  const [one, other] = [await fillQueue(post, 1), await fillQueue(post, 1)]
+  const answer = await tell(post, one.queueId, other.itemIds[0], 'completed')
+  assert.deepEqual([answer.status, answer.json.code], [404, 'queue_item_not_found'])
+})
+
+test('progress: the items of a deleted queue are gone with it', async (t) => {
+  const { send, post } = await openApp(t)
+  const { queueId, itemIds } = await fillQueue(post, 1)
+  await send('DELETE', `/annotation_queues/${queueId}?project_id=acme/qa`)
+  const answer = await tell(post, queueId, itemIds[0], 'completed')
+  assert.deepEqual([answer.status, answer.json.code], [404, 'annotation_queue_not_found'])
+})
+
+test("P6: progress: another tenant's queue and item do not exist", async (t) => {
+  const { post } = await openApp(t)
+  const theirs = await fillQueue(post, 1, { project_id: 'globex/qa', key: keys.bob })
+  const missing = await tell(post, 'nothing', 'nothing', 'completed')
+  const foreign = await tell(post, theirs.queueId, theirs.itemIds[0], 'completed')
+  assert.equal(foreign.status, 404)
+  assert.deepEqual(foreign.json, {
+    reason: missing.json.reason.replace('nothing', theirs.queueId),
+    code: missing.json.code,
+  })
+})
+
+test('progress: deleting the call keeps the item', async (t) => {
+  const { post } = await openApp(t)
+  const { queueId, callIds, itemIds } = await fillQueue(post, 1)
+  await post('/calls/delete', { project_id: project, call_ids: callIds })
+  assert.equal((await tell(post, queueId, itemIds[0], 'completed')).status, 200)
+})

@@ -1,0 +1,116 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { digestOfJson, digestOfTable } from '../../../src/domain/digests.ts'
+import { whole } from '../../support/answers.ts'
+import { keys, openApp } from '../../support/app.ts'
+import { project } from '../../support/calls.ts'
+import { assertCommonRefusals } from '../../support/common-refusals.ts'
+import { createTable, rowsOf } from '../../support/tables.ts'
+
+const row = (x: number) => ({ x })
+const digestOf = (x: number) => digestOfJson(JSON.stringify(row(x)))
+const update = (base_digest: string, updates: unknown[], fields: Record<string, unknown> = {}) => ({
+  project_id: project,
+  base_digest,
+  updates,
+  ...fields,
+})
+
+test('table/update: refusals in order', async (t) => {
+  await assertCommonRefusals(t, '/table/update', update('x', []))
+  const opened = await openApp(t)
+  const { post } = opened
+  for (const [updates, place, msg] of [
+    [[{}], 'updates.0', 'expected an object with append, pop or insert, received an object'],
+    [[5], 'updates.0', 'expected an object with append, pop or insert, received 5'],
+    [[{ append: {} }], 'updates.0.append.row', 'expected an object, received nothing'],
+    [
+      [{ pop: { index: 0 } }, { append: { row: 5 } }],
+      'updates.1.append.row',
+      'expected an object, received 5',
+    ],
+    [[{ insert: { index: 'x', row: {} } }], 'updates.0.insert.index', 'expected number, received "x"'],
+    [[{ pop: { index: 0.5 } }], 'updates.0.pop.index', 'expected int, received 0.5'],
+  ] as const) {
+    const answer = await post('/table/update', update('x', [...updates]))
+    assert.equal(answer.status, 422)
+    assert.equal(
+      answer.json.reason.split(' received ')[0],
+      `The body does not fit the schema: ${place}: ${msg.split(' received ')[0]}`,
+    )
+  }
+  assert.deepEqual(whole(await post('/table/update', update('none', []))), {
+    status: 404,
+    body: {
+      reason: `base_digest: there is no table "none" in project "${project}".`,
+      code: 'table_not_found',
+    },
+  })
+  const { digest } = await createTable(opened, [row(1)])
+  for (const [updates, reason] of [
+    [[{ pop: { index: 1 } }], 'updates.0.pop.index: 1; accepted: 0 to 0.'],
+    [[{ pop: { index: -1 } }], 'updates.0.pop.index: -1; accepted: 0 to 0.'],
+    [[{ insert: { index: 2, row: {} } }], 'updates.0.insert.index: 2; accepted: 0 to 1.'],
+    [
+      [{ pop: { index: 0 } }, { pop: { index: 0 } }],
+      'updates.1.pop.index: 0; accepted: none, because the table is empty then.',
+    ],
+  ] as const) {
+    assert.deepEqual(whole(await post('/table/update', update(digest, [...updates]))), {
+      status: 400,
+      body: { reason, code: 'invalid_value' },
+    })
+  }
+  const theirs = update(digest, [], { project_id: 'globex/qa' })
+  assert.equal((await post('/table/update', theirs)).status, 403)
+  assert.equal((await post('/table/update', theirs, keys.bob)).status, 404)
+})
+
+test('table/update: each change is applied to what the one before left', async (t) => {
+  const opened = await openApp(t)
+  const base = await createTable(opened, [row(1), row(2), row(3)])
+  const answer = await opened.post(
+    '/table/update',
+    update(base.digest, [
+      { pop: { index: 1 } },
+      { insert: { index: 0, row: row(9) } },
+      { append: { row: row(1) } },
+      { pop: { index: 1 } },
+    ]),
+  )
+  const order = [9, 3, 1]
+  assert.deepEqual(whole(answer), {
+    status: 200,
+    body: {
+      digest: digestOfTable(order.map(digestOf)),
+      updated_row_digests: [2, 9, 1, 1].map(digestOf),
+    },
+  })
+  assert.deepEqual(await rowsOf(opened, answer.json.digest), order.map(row))
+  assert.deepEqual(await rowsOf(opened, base.digest), [1, 2, 3].map(row), 'the base stays')
+})
+
+test('table/update: to nothing, to the same, and from nothing', async (t) => {
+  const opened = await openApp(t)
+  const base = await createTable(opened, [row(1)])
+  const emptied = (await opened.post('/table/update', update(base.digest, [{ pop: { index: 0 } }]))).json
+  assert.deepEqual(await rowsOf(opened, emptied.digest), [])
+  const back = (await opened.post('/table/update', update(emptied.digest, [{ append: { row: row(1) } }])))
+    .json
+  assert.equal(back.digest, base.digest)
+  const same = (await opened.post('/table/update', update(base.digest, []))).json
+  assert.deepEqual(same, { digest: base.digest, updated_row_digests: [] })
+})
+
+test('table/update: many changes of a long table', async (t) => {
+  const opened = await openApp(t)
+  const base = await createTable(
+    opened,
+    Array.from({ length: 5000 }, (_, n) => row(n)),
+  )
+  const updates = Array.from({ length: 1000 }, (_, n) => ({ append: { row: row(10_000 + n) } }))
+  const answer = (await opened.post('/table/update', update(base.digest, updates))).json
+  assert.equal(answer.updated_row_digests.length, 1000)
+  const rows = await rowsOf(opened, answer.digest)
+  assert.deepEqual([rows.length, rows[4999], rows[5999]], [6000, row(4999), row(10_999)])
+})

@@ -1,0 +1,311 @@
+import assert from 'node:assert/strict'
+import { type SpawnSyncReturns, spawnSync } from 'node:child_process'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, test } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { basic } from '../support/app.ts'
+import { endOf, project, startOf } from '../support/calls.ts'
+import { newFolder, runHeddle, startServer } from '../support/server.ts'
+
+const keyLine = /^hdl_[\w-]{43}\n$/
+
+/** Lines of JSON. */
+function entriesOf<Entry>(out: string): Entry[] {
+  return out
+    .split('\n')
+    .filter(Boolean)
+    .map((line) => JSON.parse(line) as Entry)
+}
+
+interface UserLine {
+  name: string
+  role: string
+  entities: string[]
+  created_at: string
+}
+
+interface KeyLine {
+  id: string
+  created_at: string
+  revoked_at: string | null
+}
+
+const time = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{3,6})?Z$/
+
+/** A folder, and commands on it that must end as they are expected to. */
+async function inFolder(t: Parameters<typeof newFolder>[0]) {
+  const folder = await newFolder(t)
+  const run = async (line: string, expected = 0) => {
+    const result = await runHeddle(line.split(' '), { HEDDLE_DATA: folder })
+    assert.equal(result.code, expected, `${line}: ${result.err}`)
+    if (expected !== 0) {
+      assert.equal(result.out, '', line)
+      assert.match(result.err, /^[^\n]+\n$/, `${line} says why in one line`)
+    }
+    return result
+  }
+  return { folder, run }
+}
+
+describe('users', () => {
+  test('are added with a key, listed and removed', async (t) => {
+    const { run } = await inFolder(t)
+    const added = await run('user add ann --entities acme,globex --role admin')
+    assert.match(added.out, keyLine)
+    assert.match((await run('user add bob')).out, keyLine)
+
+    const users = entriesOf<UserLine>((await run('user list')).out)
+    assert.deepEqual(
+      users.map(({ name, role, entities }) => ({ name, role, entities })),
+      [
+        { name: 'ann', role: 'admin', entities: ['acme', 'globex'] },
+        { name: 'bob', role: 'member', entities: ['*'] },
+      ],
+    )
+    for (const user of users) assert.match(user.created_at, time)
+
+    assert.equal((await run('user remove ann')).out, '')
+    const left = entriesOf<UserLine>((await run('user list')).out)
+    assert.deepEqual(
+      left.map((user) => user.name),
+      ['bob'],
+    )
+  })
+
+  test('that cannot be are refused', async (t) => {
+    const { run } = await inFolder(t)
+    await run('user add ann')
+    assert.match((await run('user add ann', 1)).err, /already a user ann/)
+    assert.match((await run('user remove nobody', 1)).err, /no user nobody/)
+    const wrong = [
+      'user add',
+      'user add ann bob',
+      'user add api',
+      'user add a/b',
+      'user add zoe --role owner',
+      'user add zoe --entities acme/qa',
+      'user add zoe --entities a,,b',
+      'user add zoe --colour red',
+      'user remove',
+      'user remove ann bob',
+    ]
+    await Promise.all(wrong.map((line) => run(line, 2)))
+    assert.equal(entriesOf((await run('user list')).out).length, 1)
+  })
+})
+
+describe('keys', () => {
+  test('work at once on a running server, and are dead at once when they are revoked', async (t) => {
+    const { folder, run } = await inFolder(t)
+    const first = (await run('user add ann --entities acme')).out.trim()
+    const server = await startServer(t, { HEDDLE_DATA: folder, HEDDLE_USERS: '' })
+    const statusOf = async (key: string, scheme: 'basic' | 'bearer') => {
+      const authorization = scheme === 'basic' ? basic(key, 'ann') : `Bearer ${key}`
+      const answer = await fetch(`${server.address}/call/start`, {
+        method: 'POST',
+        headers: { authorization, 'content-type': 'application/json' },
+        body: JSON.stringify({ start: startOf() }),
+      })
+      await answer.text()
+      return answer.status
+    }
+    const second = (await run('key add ann')).out
+    assert.match(second, keyLine)
+    assert.notEqual(second.trim(), first)
+    for (const key of [first, second.trim()]) {
+      assert.equal(await statusOf(key, 'basic'), 200)
+      assert.equal(await statusOf(key, 'bearer'), 200)
+    }
+
+    const [older, newer] = entriesOf<KeyLine>((await run('key list ann')).out) as [KeyLine, KeyLine]
+    assert.deepEqual([older.revoked_at, newer.revoked_at], [null, null])
+    assert.equal((await run(`key revoke ${older.id}`)).out, '')
+    assert.equal(await statusOf(first, 'basic'), 401)
+    assert.equal(await statusOf(first, 'bearer'), 401)
+    assert.equal(await statusOf(second.trim(), 'basic'), 200)
+    const [revoked] = entriesOf<KeyLine>((await run('key list ann')).out)
+    assert.match(revoked?.revoked_at ?? '', time)
+
+    await run('user remove ann')
+    assert.equal(await statusOf(second.trim(), 'bearer'), 401)
+    assert.equal((await run('key list ann')).out, '')
+    assert.equal(await server.end('SIGTERM'), 0)
+  })
+
+  test('that cannot be are refused', async (t) => {
+    const { run } = await inFolder(t)
+    assert.match((await run('key add nobody', 1)).err, /no user nobody/)
+    assert.match((await run('key revoke nothing', 1)).err, /no such key/)
+    await Promise.all(
+      ['key add', 'key add a b', 'key list', 'key revoke', 'key revoke a b'].map((line) => run(line, 2)),
+    )
+  })
+
+  test('are never shown by anything that lists them', async (t) => {
+    const { run } = await inFolder(t)
+    const key = (await run('user add ann')).out.trim()
+    const { out } = await run('key list ann')
+    assert.ok(!out.includes(key) && !(await run('user list')).out.includes(key))
+  })
+})
+
+describe('the database', () => {
+  test('is brought to the schema of this version, as often as one likes', async (t) => {
+    const { run } = await inFolder(t)
+    const first = await run('db migrate')
+    assert.match(first.out, /schema of this version/)
+    assert.equal((await run('db migrate')).out, first.out)
+    assert.match((await run('db check')).out, /sound/)
+  })
+
+  test('is copied whole while a server writes', async (t) => {
+    const { folder, run } = await inFolder(t)
+    const server = await startServer(t, { HEDDLE_DATA: folder })
+    const copyFolder = await newFolder(t)
+    const copy = join(copyFolder, 'heddle.db')
+    const acknowledged: string[] = []
+    let copied = false
+    const write = async () => {
+      while (!copied) {
+        const start = startOf()
+        assert.equal((await server.post('/call/start', { start })).status, 200)
+        assert.equal((await server.post('/call/end', { end: endOf(start.id) })).status, 200)
+        acknowledged.push(start.id)
+      }
+    }
+    const writers = [write(), write(), write()]
+    while (acknowledged.length < 50) await new Promise((resolve) => setTimeout(resolve, 5))
+    const before = acknowledged.slice()
+    assert.equal((await run(`db backup ${copy}`)).out, `${copy}\n`)
+    copied = true
+    await Promise.all(writers)
+    assert.equal(await server.end('SIGTERM'), 0)
+
+    assert.equal((await runHeddle(['db', 'check'], { HEDDLE_DATA: copyFolder })).code, 0)
+    const again = await startServer(t, { HEDDLE_DATA: copyFolder })
+    for (const id of before) {
+      const answer = await again.post('/call/read', { project_id: project, id })
+      assert.equal(answer.status, 200)
+      const { call } = (await answer.json()) as { call: { ended_at: string | null } }
+      assert.notEqual(call.ended_at, null)
+    }
+    assert.equal(await again.end('SIGTERM'), 0)
+  })
+
+  test('is never copied over a file, nor to a place that is not there', async (t) => {
+    const { folder, run } = await inFolder(t)
+    await run('db migrate')
+    const taken = join(folder, 'taken')
+    writeFileSync(taken, 'precious')
+    assert.match((await run(`db backup ${taken}`, 1)).err, /taken exists already/)
+    assert.equal(readFileSync(taken, 'utf8'), 'precious')
+    const nowhere = join(folder, 'no', 'where')
+    assert.ok((await run(`db backup ${nowhere}`, 3)).err.includes(nowhere))
+    await run('db backup', 2)
+    await run('db backup a b', 2)
+  })
+
+  test('that is not there is not made by looking', async (t) => {
+    const { run } = await inFolder(t)
+    assert.match((await run('db check', 3)).err, /no record at/)
+    assert.match((await run('db backup copy', 3)).err, /no record at/)
+    assert.match((await run('db check', 3)).err, /no record at/)
+  })
+
+  test('in PostgreSQL has tools of its own', async () => {
+    for (const [args, tool] of [
+      [['db', 'backup', 'copy'], /pg_dump/],
+      [['db', 'check'], /pg_amcheck/],
+    ] as const) {
+      const { code, err } = await runHeddle(args, {
+        HEDDLE_DATABASE_URL: 'postgres://heddle:secret@127.0.0.1:1/x',
+      })
+      assert.equal(code, 2)
+      assert.match(err, tool)
+      assert.doesNotMatch(err, /secret/)
+    }
+  })
+
+  test('in a PostgreSQL that is not there ends with 3 and a line without the password', async () => {
+    const settings = { HEDDLE_DATABASE_URL: 'postgres://heddle:secret@127.0.0.1:1/x' }
+    for (const args of [['serve'], ['user', 'list']]) {
+      const { code, err } = await runHeddle(args, settings)
+      assert.equal(code, 3)
+      assert.match(err, /^[^\n]*127\.0\.0\.1:1[^\n]*\n$/)
+      assert.doesNotMatch(err, /secret/)
+    }
+  })
+})
+
+const names = [
+  ...['serve', 'user add', 'user list', 'user remove', 'key add', 'key list', 'key revoke'],
+  ...['db migrate', 'db backup', 'db check'],
+]
+
+describe('help', () => {
+  test('names every command, and each explains itself', async (t) => {
+    const { run } = await inFolder(t)
+    const { out } = await run('--help')
+    assert.equal((await run('-h')).out, out)
+    const explained = names.map(async (name) => {
+      assert.match(out, new RegExp(`^  ${name}\\b`, 'm'))
+      const own = (await run(`${name} --help`)).out
+      assert.match(own, new RegExp(`^heddle ${name}`))
+      assert.ok(own.trim().split('\n').length >= 3)
+    })
+    await Promise.all(explained)
+    const listed = out.split('\n').filter((line) => line.startsWith('  '))
+    assert.equal(listed.length, names.length, 'a command that this test does not know')
+  })
+
+  test('of a group names its commands', async (t) => {
+    const { run } = await inFolder(t)
+    const { out } = await run('user --help')
+    assert.match(out, /user add/)
+    assert.doesNotMatch(out, /key add/)
+  })
+
+  test('does nothing else', async (t) => {
+    const { folder, run } = await inFolder(t)
+    await run('user add ann --help')
+    await run('serve --help')
+    assert.match((await runHeddle(['db', 'check'], { HEDDLE_DATA: folder })).err, /no record/)
+  })
+
+  test('the version is the one of the package', async (t) => {
+    const { run } = await inFolder(t)
+    const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'))
+    assert.equal((await run('--version')).out, `${version}\n`)
+  })
+})
+
+test('a command that there is not ends with 2 and says where to look', async (t) => {
+  const { run } = await inFolder(t)
+  await Promise.all(
+    ['weave', 'user', 'user rename ann', 'db', 'serve now', '--port 1'].map((line) => run(line, 2)),
+  )
+  assert.match((await run('weave', 2)).err, /There is no command weave.*--help/)
+})
+
+test('a Node that is too old says so in a line before anything is loaded', (t) => {
+  const old = (process.env.PATH ?? '')
+    .split(':')
+    .map((folder) => join(folder, 'node'))
+    .find((node) => isTooOld(node))
+  if (old === undefined) return t.skip('there is no Node older than 22.19 on the path')
+  const entry = fileURLToPath(new URL('../../bin/heddle.js', import.meta.url))
+  for (const args of [[], ['--help'], ['user', 'list']]) {
+    const ended: SpawnSyncReturns<string> = spawnSync(old, [entry, ...args], { encoding: 'utf8' })
+    assert.notEqual(ended.status, 0)
+    assert.match(ended.stderr, /^heddle needs Node 22\.19 or newer, and this is Node \d+\.\d+\.\d+\.\n$/i)
+    assert.equal(ended.stdout, '')
+  }
+})
+
+function isTooOld(node: string): boolean {
+  const asked = spawnSync(node, ['-p', 'process.versions.node'], { encoding: 'utf8' })
+  if (asked.status !== 0) return false
+  const [major = 0, minor = 0] = asked.stdout.split('.').map(Number)
+  return major < 22 || (major === 22 && minor < 19)
+}

@@ -1,0 +1,109 @@
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import { type ChecksOptions, createSchemaChecks, type SchemaChecks } from '../../src/schemas/checks.ts'
+import { refusedWith } from '../support/refusals.ts'
+import { inTime } from '../support/waiting.ts'
+
+function open(t: Pick<TestContext, 'after'>, options: Partial<ChecksOptions> = {}): SchemaChecks {
+  const checks = createSchemaChecks({ limitMs: 5_000, ...options })
+  t.after(() => checks.close())
+  return checks
+}
+
+const fits = { kind: 'fits' }
+const number = '{"type":"number"}'
+
+/** None of them ends within the life of the machine. */
+const endless: Record<string, [schema: string, value: string]> = {
+  'a pattern that backtracks': ['{"pattern":"^(a+)+$"}', `"${'a'.repeat(100)}!"`],
+  'branches that double': [
+    JSON.stringify({
+      $ref: '#/$defs/l0',
+      $defs: Object.fromEntries(
+        Array.from({ length: 101 }, (_, n) => {
+          const next = { $ref: `#/$defs/l${n + 1}` }
+          return [`l${n}`, n === 100 ? {} : { allOf: [next, next] }]
+        }),
+      ),
+    }),
+    '1',
+  ],
+}
+
+for (const [what, [schema, value]] of Object.entries(endless)) {
+  test(`${what}: the check is stopped, and the next one goes on`, async (t) => {
+    const checks = open(t, { limitMs: 300 })
+    const [stopped, ...others] = await Promise.all([
+      checks.check('a', schema, value),
+      checks.check('a', '{}', '1'),
+      checks.check('b', '{}', '1'),
+    ])
+    assert.deepEqual(stopped, { kind: 'costly', limit: '300 ms' })
+    assert.deepEqual(others, [fits, fits])
+  })
+}
+
+test('the loop is free while a check does not end', async (t) => {
+  const checks = open(t, { limitMs: 60_000 })
+  const [schema, value] = endless['a pattern that backtracks'] as [string, string]
+  const never = assert.rejects(checks.check('a', schema, value), refusedWith('stopping'))
+  for (let turn = 0; turn < 100; turn++) await new Promise((resolve) => setImmediate(resolve))
+  await checks.close()
+  await never
+})
+
+test('a check that takes too much memory is stopped, and the next one goes on', async (t) => {
+  const checks = open(t, { heapMb: 48, limitMs: 60_000 })
+  const value = `[${'{},'.repeat(3_000_000)}{}]`
+  assert.deepEqual(await checks.check('a', '{"type":"array"}', value), { kind: 'costly', limit: '48 MB' })
+  assert.deepEqual(await checks.check('a', number, '1'), fits)
+})
+
+test('tenants take turns', async (t) => {
+  const checks = open(t)
+  const order: string[] = []
+  const ask = async (tenant: string) => {
+    await checks.check(tenant, number, '1')
+    order.push(tenant)
+  }
+  // The first is under way before the others arrive.
+  await Promise.all(['a', 'a', 'a', 'a', 'b', 'b', 'c'].map(ask))
+  assert.equal(order.join(''), 'aabcaba')
+})
+
+test('a line is bounded, of one tenant and of all', async (t) => {
+  const checks = open(t, { line: 2, longestLine: 3 })
+  const ask = (tenant: string) => checks.check(tenant, number, '1')
+  const taken = [ask('a'), ask('a'), ask('a')]
+  await assert.rejects(ask('a'), refusedWith('queue_full'))
+  taken.push(ask('b'))
+  await assert.rejects(ask('c'), refusedWith('queue_full'))
+  assert.deepEqual(
+    await Promise.all(taken),
+    taken.map(() => fits),
+  )
+  assert.deepEqual(await ask('a'), fits)
+})
+
+test('the thread goes when nobody needs it, and comes back', async (t) => {
+  const checks = open(t, { idleMs: 0 })
+  for (let n = 0; n < 3; n++) {
+    assert.deepEqual(await checks.check('a', number, '1'), fits)
+    await new Promise((resolve) => setTimeout(resolve, 5))
+  }
+})
+
+test('closing refuses what waits and what comes', async (t) => {
+  const checks = open(t)
+  const waiting = ['a', 'b', 'a'].map((tenant) =>
+    assert.rejects(checks.check(tenant, number, '1'), refusedWith('stopping')),
+  )
+  await inTime('closing', checks.close())
+  await Promise.all(waiting)
+  await assert.rejects(checks.check('a', number, '1'), refusedWith('stopping'))
+  await checks.close()
+})
+
+test('one that was never used has nothing to close', async () => {
+  await createSchemaChecks().close()
+})

@@ -1,0 +1,317 @@
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import { describe, test } from 'node:test'
+import { formatTime } from '../../../src/domain/time.ts'
+import { callFields } from '../../../src/operations/calls/fields.ts'
+import { type CallRow, selectCalls } from '../../../src/storage/calls.ts'
+import type { Database } from '../../../src/storage/database.ts'
+import { compileCondition, compileOrder } from '../../../src/storage/expressions.ts'
+import { type Feedback, type NewFeedback, selectFeedback } from '../../../src/storage/feedback.ts'
+import { type Sql, trusted } from '../../../src/storage/sql.ts'
+import { newProject, startedAt, startPart } from '../../support/call-parts.ts'
+import type { Driver } from '../../support/drivers.ts'
+import { refusedWith } from '../../support/refusals.ts'
+
+function feedbackOf(project: string, fields: Partial<Feedback> = {}): NewFeedback {
+  const record: Feedback = {
+    project_id: project,
+    id: randomUUID(),
+    feedback_type: 'thumbs',
+    svc_ref: 'weave:///acme/qa/call/1',
+    call_id: null,
+    user_id: 'alice',
+    creator: null,
+    created_at: startedAt,
+    payload: '{"up":true}',
+    annotation_ref: null,
+    runnable_ref: null,
+    call_ref: null,
+    trigger_ref: null,
+    queue_id: null,
+    ...fields,
+  }
+  return { record, field: 'id' }
+}
+
+async function rowsOf<T>(db: Database, statement: Sql): Promise<T[]> {
+  const rows: T[] = []
+  const { signal } = new AbortController()
+  for await (const chunk of db.stream<T>(statement, { signal })) rows.push(...chunk)
+  return rows
+}
+
+function stored(db: Database, projectId: string): Promise<Feedback[]> {
+  const query = { projectId, conditions: [], order: [trusted('id')], limit: null, offset: 0 }
+  return rowsOf(db, selectFeedback(db, query, [trusted('*')]))
+}
+
+const idsOf = async (db: Database, project: string) => (await stored(db, project)).map(({ id }) => id)
+
+function callsOf(
+  db: Database,
+  projectId: string,
+  conditions: readonly Sql[] = [],
+  order: readonly Sql[] = [trusted('id')],
+): Promise<CallRow[]> {
+  const query = { projectId, conditions, order, limit: null, offset: 0 }
+  const columns = { large: new Set<never>(), totalStorageSize: false, feedback: true }
+  return rowsOf(db, selectCalls(db, query, columns, startedAt + 1))
+}
+
+export function feedback(open: Driver['open']): void {
+  describe('feedback', () => {
+    test('comes back as it was given', async (t) => {
+      const db = await open(t)
+      const project = newProject()
+      const full = feedbackOf(project, {
+        id: 'a',
+        creator: 'Ä "x" 👋',
+        call_id: '1',
+        payload: '{"n":9223372036854775807,"d":1.0,"s":"\\u0000\\ud800"}',
+        annotation_ref: 'a',
+        runnable_ref: 'b',
+        call_ref: 'c',
+        trigger_ref: 'd',
+        queue_id: 'e',
+      })
+      const plain = feedbackOf(project, { id: 'b' })
+      const { created_at } = full.record
+      assert.deepEqual(await db.write('addFeedback', [full, plain]), [
+        { id: 'a', created_at, payload: full.record.payload },
+        { id: 'b', created_at, payload: plain.record.payload },
+      ])
+      assert.deepEqual(
+        (await stored(db, project)).map((row) => ({ ...row })),
+        [full.record, plain.record],
+      )
+    })
+
+    test('the same content again is the record that is there', async (t) => {
+      const db = await open(t)
+      const project = newProject()
+      await db.write('addFeedback', [feedbackOf(project, { id: 'a', payload: '{"a":1,"b":[1.50]}' })])
+      const again = feedbackOf(project, { id: 'a', payload: '{"b":[1.5],"a":1}', created_at: startedAt + 5 })
+      const other = feedbackOf(project, { id: 'b' })
+      const [kept] = await db.write('addFeedback', [again, other])
+      assert.deepEqual(kept, { id: 'a', created_at: startedAt, payload: '{"a":1,"b":[1.50]}' })
+      assert.deepEqual(await idsOf(db, project), ['a', 'b'])
+    })
+
+    test('other content under its id is refused, and nothing beside it is stored', async (t) => {
+      const db = await open(t)
+      const project = newProject()
+      await db.write('addFeedback', [feedbackOf(project, { id: 'm' })])
+      for (const fields of [
+        { payload: '{"up":1}' },
+        { payload: '{"up":true,"n":1}' },
+        { user_id: 'bob' },
+        { creator: '' },
+        { queue_id: 'q' },
+      ]) {
+        const batch = [
+          feedbackOf(project, { id: 'a' }),
+          feedbackOf(project, { id: 'm', ...fields }),
+          feedbackOf(project, { id: 'z' }),
+        ]
+        await assert.rejects(db.write('addFeedback', batch), refusedWith('feedback_conflict'))
+      }
+      const twice = [feedbackOf(project, { id: 'x' }), feedbackOf(project, { id: 'x', creator: 'x' })]
+      await assert.rejects(db.write('addFeedback', twice), refusedWith('feedback_conflict'))
+      assert.deepEqual(await idsOf(db, project), ['m'])
+    })
+
+    test('of many at once with the same id and other content one is stored', async (t) => {
+      const db = await open(t)
+      for (let round = 0; round < 10; round++) {
+        const project = newProject()
+        const results = await Promise.allSettled(
+          Array.from({ length: 8 }, (_, n) =>
+            db.write('addFeedback', [feedbackOf(project, { id: 'a', payload: `{"n":${n}}` })]),
+          ),
+        )
+        const winners = results.flatMap((result) => (result.status === 'fulfilled' ? result.value : []))
+        assert.equal(winners.length, 1)
+        for (const result of results) {
+          if (result.status === 'rejected') refusedWith('feedback_conflict')(result.reason)
+        }
+        assert.deepEqual(
+          (await stored(db, project)).map(({ payload }) => payload),
+          winners.map(({ payload }) => payload),
+        )
+      }
+    })
+
+    test('batches that overlap in other orders wait for each other, and all end', async (t) => {
+      const db = await open(t)
+      const project = newProject()
+      const ids = Array.from({ length: 60 }, (_, n) => `f${n}`)
+      const orders = [ids, ids.toReversed(), [...ids.slice(30), ...ids.slice(0, 30)]]
+      const answers = await Promise.all(
+        orders.map((order) =>
+          db.write(
+            'addFeedback',
+            order.map((id) => feedbackOf(project, { id })),
+          ),
+        ),
+      )
+      assert.deepEqual(
+        answers.map((kept) => kept.map(({ id }) => id)),
+        orders,
+      )
+      assert.equal((await stored(db, project)).length, 60)
+    })
+
+    test('what is added while it is removed is there or not, and nobody fails', async (t) => {
+      const db = await open(t)
+      const project = newProject()
+      for (let round = 0; round < 10; round++) {
+        await db.write('addFeedback', [feedbackOf(project, { id: 'a' })])
+        const [kept] = await Promise.all([
+          db.write('addFeedback', [feedbackOf(project, { id: 'a' })]),
+          db.write('removeFeedback', { project_id: project, ids: ['a'] }),
+        ])
+        assert.equal(kept[0]?.id, 'a')
+      }
+      assert.ok((await stored(db, project)).length <= 1)
+    })
+
+    test('is removed by id and project, and replaced in one step', async (t) => {
+      const db = await open(t)
+      const [project, other] = [newProject(), newProject()]
+      for (const one of [project, other]) {
+        await db.write('addFeedback', [feedbackOf(one, { id: 'a' }), feedbackOf(one, { id: 'b' })])
+      }
+      await db.write('removeFeedback', { project_id: project, ids: ['a', 'nobody'] })
+      assert.deepEqual(await idsOf(db, project), ['b'])
+
+      const next = feedbackOf(project, { id: 'c', creator: 'x' })
+      await db.write('replaceFeedback', { ...next, replaced: 'b' })
+      assert.deepEqual(await idsOf(db, project), ['c'])
+      const same = feedbackOf(project, { id: 'c', creator: 'y' })
+      await db.write('replaceFeedback', { ...same, replaced: 'c' })
+      await db.write('addFeedback', [feedbackOf(project, { id: 'd' })])
+      const taken = feedbackOf(project, { id: 'd', creator: 'z' })
+      await assert.rejects(
+        db.write('replaceFeedback', { ...taken, replaced: 'c' }),
+        refusedWith('feedback_conflict'),
+      )
+      assert.deepEqual(
+        (await stored(db, project)).map(({ id, creator }) => [id, creator]),
+        [
+          ['c', 'y'],
+          ['d', null],
+        ],
+      )
+      assert.deepEqual(await idsOf(db, other), ['a', 'b'])
+    })
+
+    test('is shown with its call, oldest first, as JSON', async (t) => {
+      const db = await open(t)
+      const project = newProject()
+      await db.write('upsertCalls', [startPart(project, 'c1'), startPart(project, 'c2')])
+      const payload = '{"n":9223372036854775807,"d":1.0,"s":"\\u0000\\ud800é"}'
+      await db.write('addFeedback', [
+        feedbackOf(project, { id: 'b', call_id: 'c1', created_at: startedAt }),
+        feedbackOf(project, {
+          id: 'a',
+          call_id: 'c1',
+          created_at: startedAt + 1,
+          creator: 'Ä "x"\n👋',
+          payload,
+        }),
+        feedbackOf(project, { id: 'c', call_id: null }),
+        feedbackOf(newProject(), { id: 'd', call_id: 'c1' }),
+      ])
+      const [first, second] = await callsOf(db, project)
+      const common = {
+        feedback_type: 'thumbs',
+        svc_ref: 'weave:///acme/qa/call/1',
+        svc_user_id: 'alice',
+        annotation_ref: null,
+        runnable_ref: null,
+        call_ref: null,
+        trigger_ref: null,
+        queue_id: null,
+      }
+      assert.deepEqual(JSON.parse(`[${first?.feedback}]`), [
+        { ...common, id: 'b', creator: null, payload: { up: true }, created_at: formatTime(startedAt) },
+        {
+          ...common,
+          id: 'a',
+          creator: 'Ä "x"\n👋',
+          payload: JSON.parse(payload),
+          created_at: formatTime(startedAt + 1),
+        },
+      ])
+      assert.ok(first?.feedback?.includes(payload))
+      assert.deepEqual([first?.feedback_left_out, second?.feedback, second?.feedback_left_out], [0, null, 0])
+    })
+
+    test('of one call is shown as far as there is room, and what is left out is counted', async (t) => {
+      const db = await open(t)
+      const project = newProject()
+      await db.write('upsertCalls', [startPart(project, 'c1')])
+      const payload = `{"x":"${'x'.repeat(1_000_000)}"}`
+      for (let n = 0; n < 20; n++) {
+        const fields = {
+          id: `f${String(n).padStart(2, '0')}`,
+          call_id: 'c1',
+          created_at: startedAt + n,
+          payload,
+        }
+        await db.write('addFeedback', [feedbackOf(project, fields)])
+      }
+      const [call] = await callsOf(db, project)
+      const shown = JSON.parse(`[${call?.feedback}]`) as { id: string }[]
+      assert.deepEqual([shown.length, shown[0]?.id, call?.feedback_left_out], [16, 'f00', 4])
+    })
+
+    test('is what a query of calls asks for by its kind: the latest that has a value there', async (t) => {
+      const db = await open(t)
+      const project = newProject()
+      const ids = ['a', 'b', 'c', 'd']
+      await db.write(
+        'upsertCalls',
+        ids.map((id) => startPart(project, id)),
+      )
+      const say = (call_id: string, feedback_type: string, payload: string, after = 0) =>
+        feedbackOf(project, { call_id, feedback_type, payload, created_at: startedAt + after })
+      await db.write('addFeedback', [
+        say('a', 'judge.1', '{"score":0.9}'),
+        say('a', 'judge.1', '{"score":9007199254740993}', 1),
+        say('a', 'judge.1', '{"other":1}', 2),
+        say('b', 'judge.1', '{"score":"0.7"}'),
+        say('c', 'note', '{"score":5,"list":[{"a":1}]}'),
+        feedbackOf(newProject(), { call_id: 'd', feedback_type: 'judge.1', payload: '{"score":0.9}' }),
+      ])
+      const fields = callFields(db.dialect, 'query')
+      const compare = (field: string, by: 'eq' | 'gt', text: string) =>
+        compileCondition(
+          {
+            op: 'compare',
+            by,
+            left: { op: 'field', field },
+            right: { op: 'literal', literal: { kind: 'number', value: numberOf(text), text } },
+            place: 'query',
+          },
+          fields,
+          db.dialect,
+        )
+      const where = async (condition: Sql) => (await callsOf(db, project, [condition])).map(({ id }) => id)
+      assert.deepEqual(await where(compare('feedback.[judge.1].payload.score', 'gt', '0.5')), ['a', 'b'])
+      const exact = compare('feedback.[judge.1].payload.score', 'eq', '9007199254740993')
+      assert.deepEqual(await where(exact), ['a'])
+      assert.deepEqual(await where(compare('feedback.[*].payload.list.0.a', 'eq', '1')), ['c'])
+      assert.deepEqual(await where(compare('feedback.[judge.1].payload.list.0.a', 'eq', '1')), [])
+      const order = [...compileOrder(fields('feedback.[*].payload.score'), 'desc', db.dialect), trusted('id')]
+      assert.deepEqual(
+        (await callsOf(db, project, [], order)).map(({ id }) => id),
+        ['a', 'c', 'b', 'd'],
+      )
+    })
+  })
+}
+
+function numberOf(text: string): number | bigint {
+  return text.includes('.') ? Number(text) : BigInt(text)
+}

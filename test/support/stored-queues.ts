@@ -1,0 +1,92 @@
+import type { AnnotationState } from '../../src/domain/annotation-states.ts'
+import type { Database } from '../../src/storage/database.ts'
+import { type SeenItem, selectItems } from '../../src/storage/queue-items.ts'
+import type { HandedItem, NextItem } from '../../src/storage/queue-progress.ts'
+import { type QueueCount, selectQueueCounts } from '../../src/storage/queue-stats.ts'
+import type { Queue } from '../../src/storage/queues.ts'
+import { trusted } from '../../src/storage/sql.ts'
+import { newProject, secondMicros, startedAt, wholePart } from './call-parts.ts'
+
+const never = new AbortController().signal
+
+/** When the queues of these tests are worked on. */
+export const noon = startedAt + 1000 * secondMicros
+export const minute = 60 * secondMicros
+
+export function queueRow(project_id: string, fields: Partial<Queue> = {}): Queue {
+  return {
+    project_id,
+    id: 'queue',
+    name: 'Hard questions',
+    description: '',
+    scorer_refs: '["a"]',
+    created_at: startedAt,
+    created_by: 'alice',
+    updated_at: startedAt,
+    deleted_at: null,
+    ...fields,
+  }
+}
+
+/** A queue in a project of its own, as the commands see it. */
+export interface StoredQueue {
+  project: string
+  add(callIds: readonly string[], by?: string): ReturnType<typeof addCalls>
+  say(itemId: string, annotator: string, state: AnnotationState, now?: number): Promise<SeenItem>
+  next(annotator: string, fields?: Partial<NextItem>): Promise<HandedItem>
+  /** In the order of the queue, as one annotator sees them. */
+  items(annotator?: string): Promise<SeenItem[]>
+  counts(): Promise<QueueCount[]>
+}
+
+function addCalls(db: Database, project_id: string, callIds: readonly string[], added_by: string) {
+  return db.write('addCallsToQueue', {
+    project_id,
+    queue_id: 'queue',
+    calls: callIds.map((call_id) => ({ item_id: `${added_by} ${call_id}`, call_id })),
+    display_fields: '["inputs"]',
+    added_by,
+    now: noon,
+  })
+}
+
+/** A queue with the calls `call-000`, `call-001` … whose items are `alice call-000` … */
+export async function openQueue(db: Database, size: number): Promise<StoredQueue> {
+  const project = newProject()
+  const key = { project_id: project, queue_id: 'queue' }
+  const callIds = Array.from({ length: size }, (_, n) => `call-${String(n).padStart(3, '0')}`)
+  await db.write(
+    'upsertCalls',
+    callIds.map((id) => wholePart(project, id)),
+  )
+  await db.write('addQueue', queueRow(project))
+  const queue: StoredQueue = {
+    project,
+    add: (ids, by = 'alice') => addCalls(db, project, ids, by),
+    say: (item_id, annotator, state, now = noon) =>
+      db.write('setProgress', { ...key, item_id, annotator, state, now, lease: 15 * minute }),
+    next: (annotator, fields) =>
+      db.write('takeNextItem', { ...key, annotator, annotators: 1, now: noon, lease: minute, ...fields }),
+    async items(annotator = 'alice') {
+      const query = {
+        ...key,
+        annotator,
+        conditions: [],
+        order: [trusted('item.position')],
+        limit: null,
+        offset: 0,
+      }
+      return collected<SeenItem>(db.stream(selectItems(db, query), { signal: never }))
+    },
+    counts: () =>
+      collected<QueueCount>(db.stream(selectQueueCounts(db, project, ['queue']), { signal: never })),
+  }
+  await queue.add(callIds)
+  return queue
+}
+
+async function collected<Row>(chunks: AsyncIterable<Row[]>): Promise<Row[]> {
+  const rows: Row[] = []
+  for await (const chunk of chunks) rows.push(...chunk.map((row) => ({ ...row })))
+  return rows
+}
