@@ -3,10 +3,12 @@ import type { FastifyInstance, FastifyRequest, FastifySchemaCompiler } from 'fas
 import { z } from 'zod'
 import { createBreathing } from '../domain/breathing.ts'
 import { described, isLong } from '../domain/fields.ts'
-import { type KeepPlan, parseKeeping, parseKeepingInSteps, TooDeep } from '../domain/json-text.ts'
+import { type KeepPlan, parseKeeping, parseKeepingInSteps } from '../domain/json-keeping.ts'
+import { TooDeep } from '../domain/json-scan.ts'
 import { refuse, type SchemaIssue } from '../domain/refusals.ts'
 import { encodingOf, uncompressed } from './compression.ts'
 import { keepPlanOf } from './keep-plan.ts'
+import { type LargeBodies, takeTurnsWithLargeBodies } from './large-bodies.ts'
 
 /** Deep enough for any record, shallow enough that nothing that walks it runs out of stack. */
 const deepestBody = 200
@@ -14,7 +16,12 @@ const deepestBody = 200
 /** JSON in: bounded in size, depth and number at once; the places that a contract keeps as text arrive as text. */
 export function acceptJson(app: FastifyInstance, budget: number): void {
   app.removeAllContentTypeParsers()
-  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, parseBody)
+  const large = takeTurnsWithLargeBodies(app)
+  app.addContentTypeParser(
+    'application/json',
+    { parseAs: 'buffer' },
+    (request: FastifyRequest, body: Buffer) => parseBody(request, body, large),
+  )
 
   let held = 0
   app.addHook('preParsing', async (request, reply, payload) => {
@@ -30,6 +37,7 @@ export function acceptJson(app: FastifyInstance, budget: number): void {
     // Unlike the hook onResponse, this comes also when the client leaves in the middle.
     reply.raw.once('close', () => {
       held -= bytes
+      large.leave(request)
     })
     return payload
   })
@@ -48,16 +56,16 @@ declare module 'fastify' {
 /** From here on a body is worked through in steps. */
 const largeBody = 128 * 1024
 
-async function parseBody(request: FastifyRequest, sent: Buffer): Promise<unknown> {
+async function parseBody(request: FastifyRequest, sent: Buffer, large: LargeBodies): Promise<unknown> {
   const body = await uncompressed(request, sent)
   if (body.length === 0) throw refuse('malformed_json', { why: 'it is empty' })
   if (!isUtf8(body)) throw refuse('malformed_json', { why: 'it is not UTF-8' })
   const schema = request.routeOptions.schema?.body as z.ZodType | undefined
   const plan: KeepPlan = schema ? keepPlanOf(schema) : {}
-  const text = body.toString('utf8')
   try {
-    if (body.length < largeBody) return parseKeeping(text, plan, deepestBody)
-    return await parseKeepingInSteps(text, plan, deepestBody, createBreathing())
+    if (body.length < largeBody) return parseKeeping(body.toString('utf8'), plan, deepestBody)
+    await large.enter(request)
+    return await parseKeepingInSteps(body.toString('utf8'), plan, deepestBody, createBreathing())
   } catch (error) {
     if (error instanceof TooDeep) throw refuse('body_too_deep', { limit: deepestBody })
     if (error instanceof SyntaxError) throw refuse('malformed_json', { why: error.message })

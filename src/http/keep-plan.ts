@@ -1,6 +1,6 @@
 import type { z } from 'zod'
 import { isKept } from '../domain/fields.ts'
-import type { KeepPlan } from '../domain/json-text.ts'
+import type { KeepPlan } from '../domain/json-keeping.ts'
 
 const plans = new WeakMap<object, KeepPlan>()
 

@@ -1,5 +1,6 @@
+import { flushCompileCache } from 'node:module'
 import { ownPort } from '../threads/thread.ts'
-import { createJudge, type Judgement } from './judge.ts'
+import type { Judgement } from './judge.ts'
 
 export interface CheckQuestion {
   schema: string
@@ -12,7 +13,10 @@ export type CheckMessage = 'ready' | Judgement
 export const checksThread = import.meta.url
 
 /** What the thread does: one question at a time. */
-export function serve(): void {
+export async function serve(): Promise<void> {
+  // Here and not at the top, so that the thread that speaks HTTP does not hold a validator that it never runs.
+  const { createJudge } = await import('./judge.ts')
+  flushCompileCache()
   const port = ownPort()
   const judge = createJudge()
   const say = (message: CheckMessage) => port.postMessage(message)

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type KeepPlan, parseKeeping, parseKeepingInSteps, TooDeep } from '../../src/domain/json-text.ts'
+import { type KeepPlan, parseKeeping, parseKeepingInSteps } from '../../src/domain/json-keeping.ts'
+import { TooDeep } from '../../src/domain/json-scan.ts'
 
 /** A long list in an item of a long list, as exports of spans have it. */
 const plan: KeepPlan = {

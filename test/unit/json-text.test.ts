@@ -1,16 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import {
-  compactJson,
-  JsonText,
-  type KeepPlan,
-  membersOf,
-  parseKeeping,
-  parseKeepingInSteps,
-  TooDeep,
-  writeJson,
-} from '../../src/domain/json-text.ts'
+import { type KeepPlan, parseKeeping, parseKeepingInSteps } from '../../src/domain/json-keeping.ts'
+import { compactJson, membersOf, TooDeep } from '../../src/domain/json-scan.ts'
+import { JsonText, writeJson } from '../../src/domain/json-text.ts'
 
 const fields = (plan: Record<string, KeepPlan>): KeepPlan => ({ fields: new Map(Object.entries(plan)) })
 const batch = fields({ batch: { items: fields({ kept: 'keep', req: fields({ kept: 'keep' }) }) } })

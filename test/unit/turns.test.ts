@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createTurns } from '../../src/storage/turns.ts'
+import { createTurns } from '../../src/domain/turns.ts'
 
 const { signal } = new AbortController()
 

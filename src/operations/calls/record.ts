@@ -1,4 +1,5 @@
-import { JsonText, membersOf, writeJson } from '../../domain/json-text.ts'
+import { membersOf } from '../../domain/json-scan.ts'
+import { JsonText, writeJson } from '../../domain/json-text.ts'
 import { opNameOf } from '../../domain/op-names.ts'
 import { formatTime } from '../../domain/time.ts'
 import type { CallRow } from '../../storage/calls.ts'

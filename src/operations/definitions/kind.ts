@@ -60,7 +60,7 @@ export function createOfClass(
 ): Promise<CreatedObject> {
   const marks = { _type: className, _class_name: className, _bases: ['Object', 'BaseModel'] }
   const text = writeJson({ ...marks, ...members })
-  const val = new JsonText(text, marks)
+  const val = new JsonText(text)
   return createObject(db, caller, { project_id: project, object_id: objectIdOf(name), val }, [])
 }
 

@@ -23,7 +23,7 @@ export async function createOp(
   const object_id = objectIdOf(name)
   const marks = { _type: 'CustomWeaveType', weave_type: { type: 'Op' } }
   const text = writeJson({ ...marks, files: { [file]: await keepSource(db, project, code) } })
-  return createObject(db, caller, { project_id: project, object_id, val: new JsonText(text, marks) }, [])
+  return createObject(db, caller, { project_id: project, object_id, val: new JsonText(text) }, [])
 }
 
 export const ops = definitionKind({

@@ -1,4 +1,4 @@
-import { membersOf } from '../../domain/json-text.ts'
+import { membersOf } from '../../domain/json-scan.ts'
 import { type Refusal, refuse } from '../../domain/refusals.ts'
 import type { SchemaChecks } from '../../schemas/checks.ts'
 import type { Reader } from '../../storage/database.ts'

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { plainText } from '../../domain/fields.ts'
-import { JsonText, membersOf } from '../../domain/json-text.ts'
+import { membersOf } from '../../domain/json-scan.ts'
+import { JsonText } from '../../domain/json-text.ts'
 import { type Refusal, refuse, type SchemaIssue } from '../../domain/refusals.ts'
 import type { SchemaChecks } from '../../schemas/checks.ts'
 
@@ -53,7 +54,7 @@ export async function annotationSpecOf(
   const members = new Map([...defaults, ...membersOf(given.text), ...marks])
   await checkSchema(schemas, project, members.get('field_schema') as string, [...place, 'field_schema'])
   const text = `{${[...members].map(([name, member]) => `${JSON.stringify(name)}:${member}`).join(',')}}`
-  return new JsonText(text, JSON.parse(text))
+  return new JsonText(text)
 }
 
 async function checkSchema(

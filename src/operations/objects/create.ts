@@ -76,7 +76,7 @@ export async function createObject(
   return { digest, object_id, version_index: kept.version_index, kind }
 }
 
-const nullValue = new JsonText('null', null)
+const nullValue = new JsonText('null')
 
 /** The same for a value that names a class which the server knows: it is checked and gets the marks of the class. */
 export async function createGivenObject(

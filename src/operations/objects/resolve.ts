@@ -65,7 +65,7 @@ export async function resolveRefs(db: Reader, caller: Caller, refs: readonly str
   const resolved = await resolveEach(db, caller, namedRefs(caller, refs))
   return resolved.map((one, index) => {
     if ('found' in one) return one.found
-    if ('deleted' in one) return new JsonText('null', null)
+    if ('deleted' in one) return new JsonText('null')
     throw 'missingRow' in one
       ? refuse('row_not_found', {
           field: `refs.${index}`,

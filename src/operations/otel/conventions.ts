@@ -1,4 +1,6 @@
-import { JsonText, parseKeeping, TooDeep } from '../../domain/json-text.ts'
+import { parseKeeping } from '../../domain/json-keeping.ts'
+import { TooDeep } from '../../domain/json-scan.ts'
+import { JsonText } from '../../domain/json-text.ts'
 import { nested, withLists } from './attributes.ts'
 import type { Attributes, Span, Value } from './span.ts'
 

@@ -1,6 +1,6 @@
 import pg from 'pg'
 import { refuse } from '../../domain/refusals.ts'
-import { createTurns, type Turns } from '../turns.ts'
+import { createTurns, type Turns } from '../../domain/turns.ts'
 import { ConnectionLost } from './failures.ts'
 import { createSession, type Session } from './session.ts'
 import { columnTypes } from './values.ts'

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { Turns } from '../../domain/turns.ts'
 import { bytesOfRow, chunkBytes } from '../chunks.ts'
-import type { Turns } from '../turns.ts'
 import { type Connections, takeInTime } from './connections.ts'
 import type { Answer, Session } from './session.ts'
 import type { Statement } from './statements.ts'

@@ -1,9 +1,9 @@
 import type { Worker } from 'node:worker_threads'
 import { refuse } from '../../domain/refusals.ts'
+import { createTurns } from '../../domain/turns.ts'
 import { startThread } from '../../threads/thread.ts'
 import type { StreamOptions } from '../database.ts'
 import type { Sql } from '../sql.ts'
-import { createTurns } from '../turns.ts'
 import { failureError } from './group.ts'
 import {
   type ReaderAnswer,

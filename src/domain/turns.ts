@@ -1,4 +1,4 @@
-import { refuse } from '../domain/refusals.ts'
+import { refuse } from './refusals.ts'
 
 export interface Turns {
   /** Resolves with a seat number when it is free; refuses when too many wait; rejects when the signal aborts. */

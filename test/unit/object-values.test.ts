@@ -1,0 +1,53 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { classesOf } from '../../src/operations/objects/classes.ts'
+import { Value } from '../../src/operations/objects/values.ts'
+
+test('a value is walked by names and places, digit by digit', () => {
+  const value = new Value('{"a":[1.0,{"b\\u0041":9007199254740993}],"a b":"x\\n"}')
+  assert.equal(value.member('a')?.item(0)?.text, '1.0')
+  assert.equal(value.member('a')?.item(1)?.member('bA')?.text, '9007199254740993')
+  assert.equal(value.member('a b')?.string, 'x\n')
+  assert.equal(value.member('a')?.string, undefined)
+  for (const nothing of [
+    value.item(0),
+    value.member('c'),
+    value.member('toString'),
+    value.member('a')?.item(2),
+    value.member('a')?.item(-1),
+    value.member('a')?.member('0'),
+    value.member('a b')?.item(0),
+    value.member('a b')?.member('length'),
+  ]) {
+    assert.equal(nothing, undefined)
+  }
+})
+
+test('a class needs the marks of one', () => {
+  const none = { kind: 'object', base: null, leaf: null }
+  for (const value of [
+    null,
+    5,
+    'x',
+    [],
+    [{ _class_name: 'X' }],
+    {},
+    { _bases: ['BaseModel', 'Object'], _class_name: 'X' },
+    { _bases: ['Object'], _class_name: 'X' },
+    { _bases: { length: 2 }, _class_name: 'X' },
+    { weave_type: { type: 'Op' } },
+    { _type: 'CustomWeaveType', weave_type: null },
+    { _type: 'CustomWeaveType', weave_type: 'Op' },
+  ]) {
+    assert.deepEqual(classesOf(value), none, JSON.stringify(value))
+  }
+  const bases = ['Object', 'BaseModel']
+  assert.deepEqual(classesOf({ _bases: bases }), none)
+  assert.deepEqual(classesOf({ _bases: bases, _class_name: 5 }), none)
+  assert.deepEqual(classesOf({ _bases: ['A', 5, ...bases], _class_name: 'X' }), { ...none, leaf: 'X' })
+  assert.deepEqual(classesOf({ _bases: ['A', 'B', ...bases], _class_name: 'X' }), {
+    kind: 'object',
+    base: 'B',
+    leaf: 'X',
+  })
+})
