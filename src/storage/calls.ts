@@ -1,7 +1,7 @@
-import type { Command, Reader } from './database.ts'
 import { feedbackOfCall } from './feedback.ts'
 import { type Page, pageOf } from './page.ts'
 import { allOf, join, listOf, nothing, Sql, type SqlValue, sql, trusted } from './sql.ts'
+import type { Command, Reader } from './transaction.ts'
 
 /** What a start tells. Times are microseconds; JSON is text. */
 export interface CallStart {

@@ -1,22 +1,6 @@
 import type { Commands } from './commands.ts'
-import type { Dialect } from './dialect.ts'
 import type { Sql } from './sql.ts'
-
-export interface Reader {
-  readonly dialect: Dialect
-  all<T>(query: Sql): Promise<T[]>
-  get<T>(query: Sql): Promise<T | undefined>
-}
-
-/** Reads and writes that become true together. A command awaits its transaction and nothing else. */
-export interface Transaction extends Reader {
-  /** Answers how many rows it changed. */
-  run(query: Sql): Promise<number>
-  /** Commands that look first and write then take turns by this key; an engine with one writer has no work here. */
-  turn(key: string): Promise<void>
-}
-
-export type Command<Input, Output> = (tx: Transaction, input: Input) => Promise<Output>
+import type { Reader } from './transaction.ts'
 
 export interface StreamOptions {
   /** When it aborts, the query is stopped in the middle. */

@@ -1,9 +1,9 @@
 import { canonicalJson } from '../domain/canonical-json.ts'
 import { refuse } from '../domain/refusals.ts'
-import type { Command, Reader, Transaction } from './database.ts'
 import type { Dialect } from './dialect.ts'
 import { type Page, pageOf } from './page.ts'
 import { allOf, join, Sql, type SqlValue, sql, trusted } from './sql.ts'
+import type { Command, Reader, Transaction } from './transaction.ts'
 
 /** What someone says about a thing. Times are microseconds; `payload` is JSON. */
 export interface Feedback {

@@ -1,5 +1,5 @@
-import type { Command, Reader, Transaction } from './database.ts'
 import { sql } from './sql.ts'
+import type { Command, Reader, Transaction } from './transaction.ts'
 
 /** A file lies in pieces, so that neither a reader nor a writer ever holds the whole of it. */
 export const pieceBytes = 256 * 1024

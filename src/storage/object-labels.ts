@@ -1,6 +1,6 @@
-import type { Command, Reader } from './database.ts'
 import { objectTurn, readVersion } from './objects.ts'
 import { listOf, sql } from './sql.ts'
+import type { Command, Reader } from './transaction.ts'
 
 /** Which names a version carries beside its digest and its number. */
 export interface Labels {

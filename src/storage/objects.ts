@@ -1,6 +1,6 @@
-import type { Command, Reader, Transaction } from './database.ts'
 import { type Page, pageOf } from './page.ts'
 import { allOf, join, listOf, type Sql, sql, trusted } from './sql.ts'
+import type { Command, Reader, Transaction } from './transaction.ts'
 
 export type ObjectKind = 'op' | 'object'
 

@@ -1,6 +1,6 @@
-import type { Command, Reader } from './database.ts'
 import { type Page, pageOf } from './page.ts'
 import { allOf, join, type Sql, sql, trusted } from './sql.ts'
+import type { Command, Reader } from './transaction.ts'
 
 /** What a model costs from a day on. Times are microseconds. */
 export interface Price {

@@ -1,5 +1,5 @@
-import type { Command } from './database.ts'
 import { sql } from './sql.ts'
+import type { Command } from './transaction.ts'
 
 /** Proof that the store takes writes. */
 export const probe: Command<{ at: number }, void> = async (tx, { at }) => {

@@ -1,9 +1,9 @@
 import type { AnnotationState, ItemState } from '../domain/annotation-states.ts'
 import { isLive } from './calls.ts'
-import type { Command, Reader, Transaction } from './database.ts'
 import { type Page, pageOf } from './page.ts'
 import { type QueueKey, queueTurn, requireQueue } from './queues.ts'
 import { allOf, join, listOf, Sql, type SqlValue, sql } from './sql.ts'
+import type { Command, Reader, Transaction } from './transaction.ts'
 
 /** A call in a queue, as it was when it was added, and how far the annotators are. */
 export interface QueueItem {

@@ -1,9 +1,9 @@
 import { type AnnotationState, isFinished, statesAfter } from '../domain/annotation-states.ts'
 import { refuse } from '../domain/refusals.ts'
-import type { Command, Transaction } from './database.ts'
 import { findItem, firstItem, ofQueue, ownState, type SeenItem } from './queue-items.ts'
 import { type QueueKey, queueTurn, requireQueue } from './queues.ts'
 import { allOf, type Sql, sql, trusted } from './sql.ts'
+import type { Command, Transaction } from './transaction.ts'
 
 export interface Progress extends QueueKey {
   item_id: string

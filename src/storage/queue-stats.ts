@@ -1,6 +1,6 @@
 import type { AnnotationState, ItemState } from '../domain/annotation-states.ts'
-import type { Reader } from './database.ts'
 import { allOf, listOf, type Sql, sql } from './sql.ts'
+import type { Reader } from './transaction.ts'
 
 /** How many items of a queue are in a state; with an annotator, in a state of that annotator's own. */
 export type QueueCount = {

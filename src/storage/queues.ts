@@ -1,7 +1,7 @@
 import { refuse } from '../domain/refusals.ts'
-import type { Command, Reader } from './database.ts'
 import { type Page, pageOf } from './page.ts'
 import { allOf, join, type Sql, sql, trusted } from './sql.ts'
+import type { Command, Reader } from './transaction.ts'
 
 /** A queue of calls that people look at. Times are microseconds; `scorer_refs` is a JSON list. */
 export interface Queue {

@@ -1,6 +1,6 @@
-import type { Command, Reader } from './database.ts'
 import { type Page, pageOf } from './page.ts'
 import { allOf, join, listOf, Sql, type SqlValue, sql, trusted } from './sql.ts'
+import type { Command, Reader } from './transaction.ts'
 
 export interface TableRow {
   digest: string

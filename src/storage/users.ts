@@ -1,5 +1,5 @@
-import type { Command, Reader } from './database.ts'
 import { sql } from './sql.ts'
+import type { Command, Reader } from './transaction.ts'
 
 export type Role = 'member' | 'admin'
 

@@ -11,9 +11,10 @@ import {
   largeColumns,
   selectCalls,
 } from '../../storage/calls.ts'
-import type { Database, Reader } from '../../storage/database.ts'
+import type { Database } from '../../storage/database.ts'
 import { compileCondition, compileOrder } from '../../storage/expressions.ts'
 import { type Sql, trusted } from '../../storage/sql.ts'
+import type { Reader } from '../../storage/transaction.ts'
 import type { QueryStatsBody, StreamQueryBody } from './contract.ts'
 import { callFields } from './fields.ts'
 import { filterConditions } from './filter.ts'

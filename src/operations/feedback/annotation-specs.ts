@@ -1,8 +1,8 @@
 import { membersOf } from '../../domain/json-scan.ts'
 import { type Refusal, refuse } from '../../domain/refusals.ts'
 import type { SchemaChecks } from '../../schemas/checks.ts'
-import type { Reader } from '../../storage/database.ts'
 import { readValue, readVersion, type VersionName } from '../../storage/objects.ts'
+import type { Reader } from '../../storage/transaction.ts'
 import { AnnotationSpec } from '../objects/annotation-spec.ts'
 import { objectNotFound } from '../objects/resolve.ts'
 

@@ -1,7 +1,7 @@
 import { type Caller, reach } from '../../domain/callers.ts'
-import type { Reader } from '../../storage/database.ts'
 import { readLabels } from '../../storage/object-labels.ts'
 import { type ObjectWithValue, readObject } from '../../storage/objects.ts'
+import type { Reader } from '../../storage/transaction.ts'
 import type { ReadBody } from './contract.ts'
 import { objectRecord } from './record.ts'
 import { objectDeleted, objectNotFound } from './resolve.ts'

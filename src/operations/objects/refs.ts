@@ -1,6 +1,6 @@
 import type { Caller } from '../../domain/callers.ts'
 import { refuse } from '../../domain/refusals.ts'
-import type { Reader } from '../../storage/database.ts'
+import type { Reader } from '../../storage/transaction.ts'
 import type { RefsBody } from './contract.ts'
 import { resolveRefs } from './resolve.ts'
 

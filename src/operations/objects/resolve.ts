@@ -4,7 +4,6 @@ import { JsonText } from '../../domain/json-text.ts'
 import { parseRef, type Ref, type RefStep } from '../../domain/refs.ts'
 import { refuse } from '../../domain/refusals.ts'
 import { formatTime } from '../../domain/time.ts'
-import type { Reader } from '../../storage/database.ts'
 import {
   type ObjectVersion,
   readValue,
@@ -13,6 +12,7 @@ import {
   type VersionName,
 } from '../../storage/objects.ts'
 import { readRowSizes, readRows } from '../../storage/tables.ts'
+import type { Reader } from '../../storage/transaction.ts'
 import { Value } from './values.ts'
 
 /** What a reference leads to. A step to what the value does not have finds null. */

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Command, Transaction } from '../database.ts'
 import type { Dialect } from '../dialect.ts'
 import { type Sql, sql } from '../sql.ts'
+import type { Command, Transaction } from '../transaction.ts'
 import type { Connections } from './connections.ts'
 import { ConnectionLost, isCollision } from './failures.ts'
 import type { Answer, Session } from './session.ts'

@@ -1,7 +1,7 @@
 import { Refusal, type RefusalCode, type RefusalValues, refuse } from '../../domain/refusals.ts'
 import { commands } from '../commands.ts'
-import type { Command, Transaction } from '../database.ts'
 import { storageFailure } from '../failures.ts'
+import type { Command, Transaction } from '../transaction.ts'
 import type { Connection } from './connection.ts'
 import { sqliteDialect } from './dialect.ts'
 import { endsTransaction, sqliteFailure } from './failures.ts'
