@@ -31,7 +31,7 @@ export interface CallEnd {
   summary: string
 }
 
-/** A part of a call, or the whole of it: starts, ends and names arrive in any order. */
+/** A part of a call, or the whole of it: its start and its end arrive in any order. */
 export interface CallPart {
   project_id: string
   id: string
@@ -101,18 +101,13 @@ const replaced = (columns: readonly string[]) =>
   columns.map((column) => (column === 'user_id' ? firstOf(column) : `${column} = excluded.${column}`))
 const firstOf = (column: string) => `${column} = coalesce(calls.${column}, excluded.${column})`
 
-const endName = `display_name = CASE WHEN calls.ended_at IS NULL AND calls.started_at IS NOT NULL
-  THEN coalesce(excluded.display_name, calls.display_name)
-  ELSE coalesce(calls.display_name, excluded.display_name) END`
+/** An end brings the name that the call had at last, so it wins over the one of the start. */
+const endName = 'display_name = coalesce(excluded.display_name, calls.display_name)'
 
 // A row that was swept may be written again by a late part: it stays deleted, and is swept once more.
 const sweptAgain = 'swept_at = NULL'
 
-/**
- * A re-sent start or end is the same start or end: it replaces its own part and touches nothing of the other. A name is
- * different, because it can be changed at any time: the first start or end to arrive brings its own, a re-sent one does
- * not, nor does one that finds the call renamed before it was there.
- */
+/** A re-sent start or end is the same start or end: it replaces its own part and touches nothing of the other. */
 const kinds = {
   start: {
     columns: startColumns,
@@ -126,14 +121,13 @@ const kinds = {
     columns: [...startColumns, ...endOnlyColumns],
     merge: [endName, ...replaced(startColumns), ...replaced(endOnlyColumns), sweptAgain],
   },
-  name: { columns: [], merge: ['display_name = excluded.display_name'] },
 } as const satisfies Record<string, { columns: readonly string[]; merge: readonly string[] }>
 
 type Kind = keyof typeof kinds
 
-function kindOf(part: CallPart): Kind {
-  if (part.start) return part.end ? 'whole' : 'start'
-  return part.end ? 'end' : 'name'
+function kindOf({ start, end }: CallPart): Kind {
+  if (start) return end ? 'whole' : 'start'
+  return 'end'
 }
 
 /** Rows of one statement: few sizes, so that few statements are prepared. */
@@ -181,6 +175,21 @@ export const upsertCalls: Command<readonly CallPart[], void> = async (tx, parts)
   }
 }
 
+export interface CallName {
+  project_id: string
+  id: string
+  /** The empty text takes the name away. */
+  name: string
+}
+
+/** Apart from what the parts of a call bring, so that none of them, early, late or sent again, undoes it. */
+export const renameCall: Command<CallName, void> = async (tx, { project_id, id, name }) => {
+  await tx.run(
+    sql`INSERT INTO calls (project_id, id, renamed) VALUES (${project_id}, ${id}, ${name})
+        ON CONFLICT (project_id, id) DO UPDATE SET renamed = excluded.renamed`,
+  )
+}
+
 /** There is a call to see: it was started, was not deleted and has not expired. */
 export function isLive(now: number, table = trusted('calls')): Sql {
   return sql`${table}.started_at IS NOT NULL AND ${table}.deleted_at IS NULL AND (${table}.expire_at IS NULL OR ${table}.expire_at > ${now})`
@@ -188,7 +197,7 @@ export function isLive(now: number, table = trusted('calls')): Sql {
 
 /** The small columns, always read; the large ones are named by the caller. */
 const smallColumns = trusted(
-  'id, project_id, trace_id, parent_id, thread_id, turn_id, op_name, display_name, started_at, ended_at, exception, user_id, run_id, run_step, run_step_end, expire_at, start_bytes + end_bytes AS storage_size',
+  'id, project_id, trace_id, parent_id, thread_id, turn_id, op_name, coalesce(renamed, display_name) AS display_name, started_at, ended_at, exception, user_id, run_id, run_step, run_step_end, expire_at, start_bytes + end_bytes AS storage_size',
 )
 
 export const largeColumns = ['attributes', 'inputs', 'output', 'summary'] as const

@@ -1,4 +1,4 @@
-import { deleteCalls, sweepCalls, upsertCalls } from './calls.ts'
+import { deleteCalls, renameCall, sweepCalls, upsertCalls } from './calls.ts'
 import { addFeedback, removeFeedback, replaceFeedback } from './feedback.ts'
 import { dropPieces, finishFile, keepPiece, sweepUploads } from './files.ts'
 import { changeTags, removeAliases, setAliases } from './object-labels.ts'
@@ -14,6 +14,7 @@ import { addFirstUser, addKey, addUser, removeUser, revokeKey } from './users.ts
 /** Every write there is, by the name that crosses to the thread of the writer. */
 export const commands = {
   upsertCalls,
+  renameCall,
   deleteCalls,
   sweepCalls,
   addPrices,

@@ -79,10 +79,6 @@ export function wholePart(
   return { ...startPart(project, id, start), end: endFields(end) }
 }
 
-export function namePart(project: string, id: string, display_name: string): CallPart {
-  return { project_id: project, id, display_name }
-}
-
 /** The rows of a project as they are stored, also those that nobody may see. */
 export function storedRows(db: Database, project: string): Promise<Record<string, unknown>[]> {
   return db.all(sql`SELECT * FROM calls WHERE project_id = ${project} ORDER BY id`)

@@ -9,6 +9,9 @@ const text = (column: string): FieldReading => ({ kind: 'text', sql: trusted(col
 const time = (column: string): FieldReading => ({ kind: 'time', sql: trusted(column) })
 const number = (column: string): FieldReading => ({ kind: 'number', sql: trusted(column) })
 
+/** What a rename gave comes before what the start or the end brought. */
+const shownName = "nullif(coalesce(renamed, display_name), '')"
+
 const columns = new Map([
   ['id', text('id')],
   ['project_id', text('project_id')],
@@ -17,7 +20,7 @@ const columns = new Map([
   ['thread_id', text('thread_id')],
   ['turn_id', text('turn_id')],
   ['op_name', text('op_name')],
-  ['display_name', text("nullif(display_name, '')")],
+  ['display_name', text(shownName)],
   ['exception', text('exception')],
   ['svc_user_id', text('user_id')],
   ['wb_user_id', text('user_id')],
@@ -87,6 +90,6 @@ function traceName(dialect: Dialect): Sql {
   const at = (text: string, part: string) => dialect.position(trusted(text), trusted(`'${part}'`))
   const tail = `substr(op_name, ${at('op_name', '/op/').text} + 4)`
   const colon = at(tail, ':')
-  return sql`coalesce(nullif(display_name, ''), CASE WHEN ${at('op_name', ':///')} = 0 OR ${at('op_name', '/op/')} = 0 THEN op_name
+  return sql`coalesce(${trusted(shownName)}, CASE WHEN ${at('op_name', ':///')} = 0 OR ${at('op_name', '/op/')} = 0 THEN op_name
     WHEN ${colon} = 0 THEN ${trusted(tail)} ELSE substr(${trusted(tail)}, 1, ${colon} - 1) END)`
 }

@@ -83,7 +83,5 @@ export async function writeComplete(
 /** The name may arrive before the call: the SDK sends its batches later than its renames. */
 export async function renameCall({ db }: Ingest, caller: Caller, body: UpdateBody): Promise<void> {
   reach(caller, body.project_id)
-  await db.write('upsertCalls', [
-    { project_id: body.project_id, id: body.call_id, display_name: body.display_name },
-  ])
+  await db.write('renameCall', { project_id: body.project_id, id: body.call_id, name: body.display_name })
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
-import type { CallPart } from '../../../src/storage/calls.ts'
+import type { CallName, CallPart } from '../../../src/storage/calls.ts'
 import type { Database } from '../../../src/storage/database.ts'
 import { endPart, newProject, startedAt, startPart, storedRows, wholePart } from '../../support/call-parts.ts'
 import type { Driver } from '../../support/drivers.ts'
@@ -9,17 +9,16 @@ import type { Driver } from '../../support/drivers.ts'
 /** A row as the rules say it, without a database: parts are applied one after the other. */
 type Row = Record<string, unknown>
 
+function rowOf(rows: Map<string, Row>, { project_id, id }: { project_id: string; id: string }): Row {
+  const row: Row = rows.get(id) ?? { project_id, id, ...emptyColumns }
+  rows.set(id, row)
+  return row
+}
+
 function applied(rows: Map<string, Row>, part: CallPart): void {
-  const known = rows.get(part.id)
-  const row: Row = known ?? { project_id: part.project_id, id: part.id, ...emptyColumns }
-  rows.set(part.id, row)
-  const { start, end } = part
-  if (!start && !end) row.display_name = part.display_name
-  else {
-    const ends = end !== undefined && row.started_at !== null && row.ended_at === null
-    const bringsName = row.display_name === null || ends
-    if (bringsName) row.display_name = part.display_name ?? row.display_name
-  }
+  const row = rowOf(rows, part)
+  const { start, end, display_name } = part
+  row.display_name = end ? (display_name ?? row.display_name) : (row.display_name ?? display_name)
   if (start) Object.assign(row, start, { user_id: row.user_id ?? start.user_id })
   if (end) Object.assign(row, end, { trace_id: start ? start.trace_id : (row.trace_id ?? end.trace_id) })
 }
@@ -28,7 +27,7 @@ const emptyColumns = {
   ...{ trace_id: null, parent_id: null, thread_id: null, turn_id: null, op_name: null, display_name: null },
   ...{ started_at: null, ended_at: null, exception: null, user_id: null, run_id: null, run_step: null },
   ...{ run_step_end: null, expire_at: null, deleted_at: null, swept_at: null, start_bytes: 0, end_bytes: 0 },
-  ...{ attributes: null, inputs: null, output: null, summary: null },
+  ...{ attributes: null, inputs: null, output: null, summary: null, renamed: null },
 }
 
 const ids = ['a', 'b', 'c']
@@ -75,14 +74,17 @@ const part: fc.Arbitrary<(project: string) => CallPart> = fc.oneof(
       (project: string) =>
         wholePart(project, call, { ...first, display_name }, last),
   ),
-  fc.tuple(id, fc.constantFrom('', 'n3', 'n4')).map(([call, display_name]) => (project: string) => ({
-    project_id: project,
-    id: call,
-    display_name,
-  })),
 )
 
-const message = fc.array(part, { minLength: 1, maxLength: 4 })
+/** A rename of some call. */
+const rename: fc.Arbitrary<(project: string) => CallName> = fc
+  .tuple(id, fc.constantFrom('', 'n3', 'n4'))
+  .map(([call, name]) => (project: string) => ({ project_id: project, id: call, name }))
+
+const message = fc.record({
+  parts: fc.array(part, { minLength: 1, maxLength: 4 }),
+  renames: fc.array(rename, { maxLength: 1 }),
+})
 
 /** Each call once, as the store wants it. */
 function onePartOfEach(parts: readonly CallPart[]): CallPart[] {
@@ -106,9 +108,13 @@ export function mergingProperties(open: Driver['open']): void {
           const project = newProject()
           const rows = new Map<string, Row>()
           for (const make of messages) {
-            const parts = onePartOfEach(make.map((one) => one(project)))
+            const parts = onePartOfEach(make.parts.map((one) => one(project)))
             for (const one of parts) applied(rows, one)
             await db.write('upsertCalls', parts)
+            for (const given of make.renames.map((one) => one(project))) {
+              rowOf(rows, given).renamed = given.name
+              await db.write('renameCall', given)
+            }
           }
           await sameAs(db, project, rows)
         }),

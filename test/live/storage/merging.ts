@@ -5,7 +5,6 @@ import { type CallRow, readCall } from '../../../src/storage/calls.ts'
 import type { Database } from '../../../src/storage/database.ts'
 import {
   endPart,
-  namePart,
   newProject,
   secondMicros,
   startedAt,
@@ -103,7 +102,8 @@ export function merging(open: Driver['open']): void {
     test('a call that was only ended or only named is not there', async (t) => {
       const db = await open(t)
       const project = newProject()
-      await db.write('upsertCalls', [endPart(project, call), namePart(project, randomUUID(), 'early')])
+      await db.write('upsertCalls', [endPart(project, call)])
+      await db.write('renameCall', { project_id: project, id: randomUUID(), name: 'early' })
       assert.equal(await read(db, project), undefined)
       assert.deepEqual(await visibleCalls(db, project), [])
       assert.equal((await storedRows(db, project)).length, 2)
@@ -147,8 +147,8 @@ export function merging(open: Driver['open']): void {
         wholePart(project, 'a', { started_at: startedAt }),
         endPart(project, 'b', { output: '1' }),
         startPart(project, 'd', { started_at: startedAt + 3 }),
-        namePart(project, 'c', 'third'),
       ])
+      await db.write('renameCall', { project_id: project, id: 'c', name: 'third' })
       await db.write('upsertCalls', [startPart(project, 'c', { started_at: startedAt + 2 })])
       assert.deepEqual(
         (await visibleCalls(db, project)).map(({ id, ended_at, display_name }) => [
@@ -167,12 +167,24 @@ export function merging(open: Driver['open']): void {
   })
 
   describe('names', () => {
-    const start = (name: string | null) => (project: string) =>
-      startPart(project, call, { display_name: name })
-    const end = (name: string | null) => (project: string) => endPart(project, call, { display_name: name })
-    const whole = (name: string | null) => (project: string) =>
-      wholePart(project, call, { display_name: name })
-    const rename = (name: string) => (project: string) => namePart(project, call, name)
+    type Step = (db: Database, project: string) => Promise<void>
+    const named = (name: string | null) => ({ display_name: name })
+    const start =
+      (name: string | null): Step =>
+      (db, project) =>
+        db.write('upsertCalls', [startPart(project, call, named(name))])
+    const end =
+      (name: string | null): Step =>
+      (db, project) =>
+        db.write('upsertCalls', [endPart(project, call, named(name))])
+    const whole =
+      (name: string | null): Step =>
+      (db, project) =>
+        db.write('upsertCalls', [wholePart(project, call, named(name))])
+    const rename =
+      (name: string): Step =>
+      (db, project) =>
+        db.write('renameCall', { project_id: project, id: call, name })
 
     const cases = {
       'a start brings one': [[start('a')], 'a'],
@@ -188,12 +200,14 @@ export function merging(open: Driver['open']): void {
       'also before its end': [[rename('c'), end('b'), start('a')], 'c'],
       'the last rename wins': [[start('a'), rename('c'), rename('d')], 'd'],
       'the empty name takes it away': [[start('a'), rename('')], ''],
+      'a rename between its start and its end stays': [[start('a'), rename('c'), end('a')], 'c'],
+      'and over both parts sent again as one': [[start('a'), rename('c'), end('a'), whole('a')], 'c'],
     } as const
     for (const [what, [parts, expected]] of Object.entries(cases)) {
       test(what, async (t) => {
         const db = await open(t)
         const project = newProject()
-        for (const part of parts) await db.write('upsertCalls', [part(project)])
+        for (const step of parts) await step(db, project)
         assert.equal((await read(db, project))?.display_name, expected)
       })
     }
