@@ -10,7 +10,7 @@ export function startThread(url: string, workerData: unknown, heapMb: number): W
   return new Worker(`import(${JSON.stringify(url)}).then((module) => module.serve())`, {
     eval: true,
     workerData,
-    resourceLimits: { maxOldGenerationSizeMb: heapMb, maxYoungGenerationSizeMb: 16 },
+    resourceLimits: { maxOldGenerationSizeMb: heapMb, maxYoungGenerationSizeMb: 4 },
   })
 }
 

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import type { TestContext } from 'node:test'
+import manifest from '../../package.json' with { type: 'json' }
 import { basic, keys, users } from './app.ts'
 
 export interface RunningServer {
@@ -25,13 +26,16 @@ export async function newFolder(t: Pick<TestContext, 'after'>): Promise<string> 
   return folder
 }
 
+/** What `npm start` gives to node. */
+const started = manifest.scripts.start.split(' ').slice(1)
+
 /** The command as a user runs it, on a free port of 127.0.0.1. It ends with the test. */
 export function heddle(
   args: readonly string[],
   settings: Record<string, string>,
   before: readonly string[] = [],
 ): ChildProcess {
-  const [command = process.execPath, ...rest] = [...before, process.execPath, 'bin/heddle.js', ...args]
+  const [command = process.execPath, ...rest] = [...before, process.execPath, ...started, ...args]
   const clean = Object.entries(process.env).filter(([name]) => !/^(HEDDLE_|NODE_TEST|PORT$|HOST$)/.test(name))
   return spawn(command, rest, {
     cwd: new URL('../..', import.meta.url),
