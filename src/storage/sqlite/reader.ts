@@ -75,8 +75,11 @@ export function createLongReader(file: string, limitMs: number): LongReader {
     const release = () => {
       released ??= (async () => {
         signal.removeEventListener('abort', leave)
-        if (open && thread !== undefined) await ask({ kind: 'close', slot })
-        turns.give(slot)
+        try {
+          if (open && thread !== undefined) await ask({ kind: 'close', slot })
+        } finally {
+          turns.give(slot)
+        }
       })()
       return released
     }
@@ -89,7 +92,10 @@ export function createLongReader(file: string, limitMs: number): LongReader {
         if (answer.kind === 'closed') return
         if (answer.rows.length > 0) {
           // An open query holds a snapshot, and with it the log of the database: who does not read on loses it.
-          idle = setTimeout(release, limitMs).unref()
+          idle = setTimeout(() => {
+            // It fails when the thread has ended; the next question of the reader meets that too.
+            release().catch(() => undefined)
+          }, limitMs).unref()
           yield answer.rows as T[]
           clearTimeout(idle)
         }
