@@ -8,11 +8,18 @@ declare module 'autocannon' {
     reqsMade: number
   }
 
+  export interface Request {
+    path: string
+    body: string
+    /** Asked each time. The context is that of the connection, and new whenever the requests begin again. */
+    setupRequest?(request: Request, context: Record<string, unknown>): Request
+  }
+
   export interface Options {
     url: string
     method: 'POST'
     headers: Record<string, string>
-    requests: { path: string; body: string }[]
+    requests: Request[]
     connections: number
     duration: number
     maxConnectionRequests: number

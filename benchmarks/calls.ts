@@ -1,4 +1,4 @@
-import { uuidv7 } from 'uuidv7'
+import { stamper } from './stamps.ts'
 
 export const project = 'bench/record'
 
@@ -110,11 +110,7 @@ export function batchMaker(calls: number): () => Batch {
       ]),
     }),
   )
-  const places = new Map<string, number[]>()
-  for (let at = text.indexOf('"<'); at >= 0; at = text.indexOf('"<', at + markLength)) {
-    const name = text.toString('latin1', at + 1, at + 1 + markLength)
-    places.set(name, [...(places.get(name) ?? []), at + 1])
-  }
+  const stamp = stamper([text], (name) => name.startsWith('<'))
   const json = templates.map(({ start, end }) => {
     const texts = {
       attributes: JSON.stringify(start.attributes),
@@ -133,13 +129,10 @@ export function batchMaker(calls: number): () => Batch {
   })
 
   return () => {
-    const body = Buffer.from(text)
-    const ids = new Map<string, string>()
-    for (const [name, offsets] of places) {
-      const id = uuidv7()
-      ids.set(name, id)
-      for (const at of offsets) body.write(id, at, 'latin1')
-    }
+    const {
+      bodies: [body = text],
+      ids,
+    } = stamp()
     const rows = json.map((call, i): Row => {
       const root = i - (i % callsOfTrace)
       const idOf = (name: string) => ids.get(name) ?? null

@@ -1,11 +1,13 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
 import { createServer } from 'node:net'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 /** A server in a process of its own, on 127.0.0.1. */
 export interface Contestant {
-  name: string
+  name: Name
   address: string
   pid: number
   headers: Record<string, string>
@@ -18,13 +20,29 @@ const headers = {
   'content-type': 'application/json',
 }
 
+const root = fileURLToPath(new URL('..', import.meta.url))
+
+/** What `npm start` runs: Node's flags, and the file. */
+const { flags: startFlags, file: startFile } = startCommand()
+const server = (name: string) => fileURLToPath(new URL(`./servers/${name}.ts`, import.meta.url))
 const scripts = {
-  heddle: '../src/main.ts',
-  'one by one': './servers/one-by-one.ts',
-  inline: './servers/inline.ts',
-  bare: './servers/bare.ts',
+  heddle: startFile,
+  'one by one': server('one-by-one'),
+  inline: server('inline'),
+  bare: server('bare'),
 }
 export type Name = keyof typeof scripts
+
+function startCommand(): { flags: string[]; file: string } {
+  const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
+    scripts: { start: string }
+  }
+  const [node, ...words] = scripts.start.split(' ')
+  const file = words.pop()
+  if (node !== 'node' || file === undefined || words.some((word) => !word.startsWith('-')))
+    throw new Error(`package.json: "${scripts.start}" is not node, flags and a file`)
+  return { flags: words, file: join(root, file) }
+}
 
 const running = new Set<ChildProcess>()
 process.once('exit', () => {
@@ -32,7 +50,7 @@ process.once('exit', () => {
 })
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1))
 
-/** `settings` are added to the environment, `flags` are Node's. */
+/** `settings` are added to the environment, `flags` to those that `npm start` gives to Node: every server has these. */
 export async function start(
   name: Name,
   settings: Record<string, string>,
@@ -42,7 +60,7 @@ export async function start(
   const inherited = Object.entries(process.env).filter(
     ([variable]) => !/^(HEDDLE_|PORT$|HOST$|NODE_OPTIONS$)/.test(variable),
   )
-  const child = spawn(process.execPath, [...flags, fileURLToPath(new URL(scripts[name], import.meta.url))], {
+  const child = spawn(process.execPath, [...startFlags, ...flags, scripts[name]], {
     env: {
       ...Object.fromEntries(inherited),
       HEDDLE_HOST: '127.0.0.1',

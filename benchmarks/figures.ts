@@ -33,7 +33,7 @@ export function shown(value: number): string {
 }
 
 export function shownSpread({ median, least, most }: Spread): string {
-  return `${shown(median)} (${shown(least)}-${shown(most)})`
+  return least === most ? shown(median) : `${shown(median)} (${shown(least)}-${shown(most)})`
 }
 
 /** A table that reads on a screen and is Markdown as it stands. */

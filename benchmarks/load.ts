@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { Agent, request } from 'node:http'
-import autocannon, { type Client, type Result } from 'autocannon'
+import autocannon, { type Client, type Request, type Result } from 'autocannon'
 import type { Contestant } from './contestants.ts'
 import { quantile, sorted } from './figures.ts'
 import { type Work, workOf } from './machine.ts'
@@ -21,9 +21,11 @@ export interface Round {
   busy: number | undefined
 }
 
+/** Each connection sends them one after another, again and again. */
+export type Requests = readonly Request[]
+
 export interface Load {
-  path: string
-  bodies: readonly string[]
+  requests: Requests
   connections: number
   seconds: number
 }
@@ -38,7 +40,7 @@ export async function drive(contestant: Contestant, load: Load): Promise<Round> 
     url: contestant.address,
     method: 'POST',
     headers: contestant.headers,
-    requests: load.bodies.map((body) => ({ path: load.path, body })),
+    requests: [...load.requests],
     connections: load.connections,
     duration: load.seconds + 30,
     maxConnectionRequests: 1e9,

@@ -1,8 +1,7 @@
 import { execFileSync } from 'node:child_process'
-import { closeSync, fsyncSync, openSync, readdirSync, readFileSync, rmSync, writeSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { availableParallelism, cpus, loadavg, totalmem } from 'node:os'
-import { join } from 'node:path'
-import { quantile, sorted } from './figures.ts'
+import { fsyncLatency, type Latency } from './fsync.ts'
 
 export interface Machine {
   date: string
@@ -12,20 +11,27 @@ export interface Machine {
   load: number
   node: string
   commit: string
-  fsyncMs: { p50: number; p99: number }
+  system: string
+  fsyncMs: Latency
 }
 
 export function machineFacts(folder: string): Machine {
   return {
-    date: new Date().toISOString().slice(0, 16),
+    date: `${new Date().toISOString().slice(0, 16).replace('T', ' ')} UTC`,
+    system: `${process.platform} ${process.arch}`,
     cpu: cpus()[0]?.model.trim() ?? 'unknown',
     cores: availableParallelism(),
     memoryGb: Math.round(totalmem() / 2 ** 30),
-    load: loadavg()[0] ?? 0,
+    load: loadNow(),
     node: process.version,
     commit: commit(),
     fsyncMs: fsyncLatency(folder),
   }
+}
+
+/** How many threads wanted a processor, over the last minute. */
+export function loadNow(): number {
+  return loadavg()[0] ?? 0
 }
 
 function commit(): string {
@@ -37,24 +43,6 @@ function commit(): string {
   } catch {
     return 'unknown'
   }
-}
-
-/** What a commit cannot be faster than: an append of a page and the wait until it is on the disk. */
-function fsyncLatency(folder: string): { p50: number; p99: number } {
-  const path = join(folder, 'fsync')
-  const file = openSync(path, 'w')
-  const page = Buffer.alloc(4096, 1)
-  const times: number[] = []
-  for (let i = 0; i < 300; i++) {
-    writeSync(file, page)
-    const before = performance.now()
-    fsyncSync(file)
-    times.push(performance.now() - before)
-  }
-  closeSync(file)
-  rmSync(path)
-  const ascending = sorted(times)
-  return { p50: quantile(ascending, 0.5), p99: quantile(ascending, 0.99) }
 }
 
 export interface Work {

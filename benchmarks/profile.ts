@@ -12,11 +12,19 @@ import { drive, post, sendAll } from './load.ts'
 
 const phases = {
   read: async (server: Contestant, seconds: number, bodies: readonly string[]) => {
-    const round = await drive(server, { path: '/call/read', bodies, connections: 64, seconds })
+    const round = await drive(server, {
+      requests: bodies.map((body) => ({ path: '/call/read', body })),
+      connections: 64,
+      seconds,
+    })
     return `${Math.round(round.perSecond)} requests/s`
   },
   write: async (server: Contestant, seconds: number) => {
-    const round = await drive(server, { path: '/call/start', bodies: [startBody], connections: 64, seconds })
+    const round = await drive(server, {
+      requests: [{ path: '/call/start', body: startBody }],
+      connections: 64,
+      seconds,
+    })
     return `${Math.round(round.perSecond)} requests/s`
   },
   bulk: async (server: Contestant, seconds: number) => {

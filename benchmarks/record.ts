@@ -5,24 +5,46 @@ import { mkdir, mkdtemp, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { batchMaker, project, startBody } from './calls.ts'
-import { type Contestant, type Name, start } from './contestants.ts'
+import { aimOf, aimsTable } from './aims.ts'
+import { bulkTable, measureBulk } from './bulk.ts'
+import { type Contestant, start } from './contestants.ts'
 import { shown, shownSpread, spreadOf, table } from './figures.ts'
-import { type BulkRound, drive, post, type Round, sendAll } from './load.ts'
-import { machineFacts } from './machine.ts'
-import { openRows } from './rows.ts'
+import { loadNow, type Machine, machineFacts } from './machine.ts'
+import { Report, refuseWithoutPlace } from './report.ts'
+import { alternate, ratios, tableOf, workRatios } from './rounds.ts'
+import { measureSdk, sdkTable } from './sdk.ts'
+import { startSingles } from './singles.ts'
+import { slowDisk } from './slow-disk.ts'
+import { measureWrites, type Written, writeKinds } from './writes.ts'
 
 const { values: options } = parseArgs({
   options: {
     quick: { type: 'boolean', default: false },
+    'slow-fsync': { type: 'string', default: '2' },
     json: { type: 'string' },
+    markdown: { type: 'string' },
     folder: { type: 'string', default: tmpdir() },
   },
 })
+const connections = [1, 16, 64]
 const plan = options.quick
-  ? { rounds: 2, seconds: 0.6, warmUp: 0.6, bulkRounds: 2, bulkBytes: 20e6 }
-  : { rounds: 5, seconds: 1.2, warmUp: 1.5, bulkRounds: 4, bulkBytes: 40e6 }
-const connectionCounts = [1, 16, 64]
+  ? {
+      singles: { rounds: 2, seconds: 0.25, warmUp: 0.2, connections },
+      slow: { rounds: 1, seconds: 0.3, warmUp: 0.2, connections: [1, 64] },
+      bulk: { rounds: 1, bytes: 10e6, warmUpBytes: 10e6 },
+      sdk: { rounds: 2, seconds: 0.7, warmUp: 0.3 },
+    }
+  : {
+      singles: { rounds: 5, seconds: 0.65, warmUp: 0.9, connections },
+      slow: { rounds: 3, seconds: 0.6, warmUp: 0.6, connections },
+      bulk: { rounds: 4, bytes: 40e6, warmUpBytes: 10e6 },
+      sdk: { rounds: 3, seconds: 2, warmUp: 1 },
+    }
+const slowMs = Number(options['slow-fsync'])
+if (!(slowMs >= 0 && slowMs <= 1000))
+  throw new Error(`--slow-fsync ${options['slow-fsync']}: milliseconds from 0, which leaves it out, to 1000`)
+if (options.markdown) refuseWithoutPlace(options.markdown)
+
 const longest = 10 * 60_000
 setTimeout(() => {
   console.error('record: took too long, stopped')
@@ -33,302 +55,136 @@ const folder = await mkdtemp(join(options.folder, 'heddle-benchmark-'))
 process.once('exit', () => rmSync(folder, { recursive: true, force: true }))
 await measure()
 
-async function newFolder(name: string): Promise<string> {
-  const path = join(folder, name)
-  await mkdir(path)
-  return path
-}
-
 async function measure(): Promise<void> {
+  const report = new Report()
   const machine = machineFacts(folder)
-  say(
-    `${machine.cpu}, ${machine.cores} cores, ${machine.memoryGb} GB; Node ${machine.node}; commit ${machine.commit}; ${machine.date}`,
+  const began = performance.now()
+  report.say(
+    `${machine.date}, commit ${machine.commit}, Node ${machine.node} on ${machine.system}; ${machine.cpu}, ${machine.cores} cores, ${machine.memoryGb} GB; fsync of a page p50 ${shown(machine.fsyncMs.p50)} ms, p99 ${shown(machine.fsyncMs.p99)} ms; load before the run ${machine.load.toFixed(1)}${options.quick ? '; rounds as short as in `record:quick`' : ''}.`,
   )
-  say(
-    `fsync of a page p50 ${shown(machine.fsyncMs.p50)} ms, p99 ${shown(machine.fsyncMs.p99)} ms; load before the run ${shown(machine.load)}`,
+  const { reads, writes } = await measureSingles(report)
+  const slow = await measureSlow(report)
+  const bulk = await measureBulk(folder, plan.bulk)
+  report.say('### Bulk')
+  report.say('POST /call/upsert_batch, a start and an end for each call, beside the same rows inserted raw.')
+  report.say(bulkTable(bulk))
+  const sdk = await measureSdk(folder, plan.sdk)
+  report.say("### The weave SDK's own batches")
+  const { batches, calls, bytes } = sdk.perProgramRun
+  report.say(
+    `POST /call/upsert_batch as recorded: ${batches} batches with ${calls} calls, ${shown(bytes / batches / 1000)} kB each on average.`,
   )
-  const { reads, writes, checks } = await measureSingle()
-  const bulk = await measureBulk()
+  report.say(sdkTable(sdk))
+
   const aims = [
-    aimOf('reads of bare Fastify, 64 connections', 0.7, ratios(reads, 64, 'heddle', 'bare')),
-    aimOf('durable writes of one by one, 64 connections', 8, ratios(writes, 64, 'heddle', 'one by one')),
+    aimOf('call/read of bare, 64 connections', 0.7, ratios(reads, 64, 'heddle', 'bare')),
+    ...aimsOfWrites(writes, machine.fsyncMs.p50),
+    ...(slow === undefined ? [] : aimsOfWrites(slow.writes, slow.fsyncMs.p50)),
     ...bulk.cells.map((cell) =>
       aimOf(
         `bulk of the raw insert, ${cell.megabytes} MB, ${cell.connections} connections`,
         0.5,
         cell.rounds.map(({ raw, http }) => raw.seconds / http.seconds),
+        machine.fsyncMs.p50,
       ),
     ),
   ]
-  say('\nAims\n')
-  say(
+  report.say('### Aims')
+  report.say(aimsTable(aims))
+  const byWork = [
+    { name: 'call/read', beside: 'bare', ratio: spreadOf(workRatios(reads, 64, 'bare', 'heddle')) },
+    ...writes.map(({ kind, series }) => ({
+      name: kind,
+      beside: 'one by one',
+      ratio: spreadOf(workRatios(series, 64, 'one by one', 'heddle')),
+    })),
+  ]
+  report.say('By processor time of the main thread, 64 connections:')
+  report.say(
     table(
-      ['ratio', 'aim', 'figure', 'reached'],
-      aims.map(({ name, aim, figure, reached }) => [
-        name,
-        `>= ${aim}`,
-        shownSpread(figure),
-        reached ? 'yes' : 'no',
-      ]),
+      ['requests', 'beside', 'ratio'],
+      byWork.map(({ name, beside, ratio }) => [name, beside, shownSpread(ratio)]),
     ),
   )
-  const byWork = {
-    reads: spreadOf(workRatios(reads, 64, 'bare', 'heddle')),
-    writes: spreadOf(workRatios(writes, 64, 'one by one', 'heddle')),
-  }
-  say(
-    `\nBy processor time of the main thread, 64 connections: reads ${shownSpread(byWork.reads)} of bare, writes ${shownSpread(byWork.writes)} of one by one.`,
+  const all = [...writes, ...(slow?.writes ?? [])].flatMap(({ checks }) => checks)
+  const single = all.reduce((sum, { stored }) => sum + stored, 0)
+  const minutes = (performance.now() - began) / 60_000
+  report.say(
+    `Every answer was 2xx. ${count(single)} single writes and ${count(bulk.stored + sdk.stored)} calls in batches were acknowledged, and as many are stored. The run took ${minutes.toFixed(1)} minutes, and the load after it was ${loadNow().toFixed(1)}.`,
   )
+  if (options.markdown) report.write(options.markdown)
   if (options.json)
     await writeFile(
       options.json,
-      `${JSON.stringify({ machine, plan, reads, writes, bulk, checks, aims, byWork }, null, 2)}\n`,
+      `${JSON.stringify({ machine, plan, reads, writes, slow, bulk, sdk, aims, byWork }, null, 2)}\n`,
     )
 }
 
-function say(line: string): void {
-  console.log(line)
+function count(value: number): string {
+  return value.toLocaleString('en')
 }
 
-function aimOf(name: string, aim: number, perRound: readonly number[]) {
-  const figure = spreadOf(perRound)
-  return { name, aim, figure, reached: figure.median >= aim }
-}
-
-type Rounds = { name: Name; connections: number; rounds: Round[] }[]
-
-function roundsOf(all: Rounds, connections: number, name: Name): Round[] {
-  return all.find((one) => one.name === name && one.connections === connections)?.rounds ?? []
-}
-
-/** Round by round, because what ran at the same time ran on the same machine. */
-function ratios(all: Rounds, connections: number, name: Name, other: Name): number[] {
-  const others = roundsOf(all, connections, other)
-  return roundsOf(all, connections, name).map(
-    ({ perSecond }, i) => perSecond / (others[i]?.perSecond ?? Number.NaN),
+function aimsOfWrites(writes: readonly Written[], fsyncMs: number) {
+  return writes.map(({ kind, series }) =>
+    aimOf(`${kind} of one by one, 64 connections`, 8, ratios(series, 64, 'heddle', 'one by one'), fsyncMs),
   )
 }
 
-/** What a request of one costs, as a share of what it costs the other. */
-function workRatios(all: Rounds, connections: number, name: Name, other: Name): number[] {
-  const others = roundsOf(all, connections, other)
-  return roundsOf(all, connections, name).map(
-    ({ work }, i) => (work?.main ?? Number.NaN) / (others[i]?.work?.main ?? Number.NaN),
-  )
-}
-
-async function measureSingle() {
-  const heddle = await start('heddle', { HEDDLE_DATA: await newFolder('heddle') })
-  const { body, rows } = batchMaker(200)()
-  const seeded = await post(heddle, '/call/upsert_batch', body)
-  if (seeded.status !== 200) throw new Error(`upsert_batch answered ${seeded.status}: ${seeded.text}`)
-  const readBodies = rows.map((row) => JSON.stringify({ project_id: project, id: row[1] }))
-  const record = await post(heddle, '/call/read', readBodies[0] as string)
-  if (record.status !== 200) throw new Error(`read answered ${record.status}: ${record.text}`)
-
-  const bareFolder = await newFolder('bare')
-  await writeFile(join(bareFolder, 'record.json'), record.text)
-  const bare = await start('bare', { HEDDLE_DATA: bareFolder })
-  const oneByOne = await start('one by one', { HEDDLE_DATA: await newFolder('one-by-one') })
-  const inline = await start('inline', { HEDDLE_DATA: await newFolder('inline') })
-  const all = [heddle, bare, oneByOne, inline]
+async function measureSingles(report: Report) {
+  const singles = await startSingles(join(folder, 'singles'))
   try {
-    const acknowledged = new Map<Contestant, number>(all.map((one) => [one, 0]))
-    const reads = await alternate([heddle, bare], '/call/read', readBodies)
-    say(`\nReads: POST /call/read, ${readBodies[0]?.length} bytes in, ${record.text.length} bytes out\n`)
-    say(tableOf(reads, 'bare'))
-
-    const writes = await alternate([heddle, oneByOne, inline, bare], '/call/start', [startBody], acknowledged)
-    say(`\nDurable writes: POST /call/start, ${startBody.length} bytes in\n`)
-    say(tableOf(writes, 'one by one'))
-
-    const checks = [
-      {
-        name: heddle.name,
-        acknowledged: acknowledged.get(heddle),
-        stored: (await countOf(heddle)) - rows.length,
-      },
-      { name: oneByOne.name, acknowledged: acknowledged.get(oneByOne), stored: await countOf(oneByOne) },
-      { name: inline.name, acknowledged: acknowledged.get(inline), stored: await countInline(inline) },
-    ]
-    say('')
-    for (const { name, acknowledged, stored } of checks) {
-      if (acknowledged !== stored) throw new Error(`${name}: ${acknowledged} acknowledged, ${stored} stored`)
-      say(`${name}: ${stored} writes acknowledged, as many stored`)
-    }
-    return { reads, writes, checks }
+    const lanes = singles.servers
+      .filter(({ name }) => name === 'heddle' || name === 'bare')
+      .map((contestant) => ({ contestant, requests: singles.reads }))
+    const reads = await alternate(lanes, plan.singles)
+    report.say('### Reads')
+    report.say(`POST /call/read, ${singles.reads[0]?.body.length} bytes in, ${singles.readBytes} bytes out.`)
+    report.say(tableOf(reads, 'bare'))
+    report.say('### Durable writes')
+    return { reads, writes: await measureKinds(singles.servers, plan.singles, report) }
   } finally {
-    await Promise.all(all.map((one) => one.stop()))
+    await singles.stop()
   }
 }
 
-/** A B C, C B A, A B C: each round of one stands next to a round of the others. */
-async function alternate(
-  contestants: readonly Contestant[],
-  path: string,
-  bodies: readonly string[],
-  acknowledged?: Map<Contestant, number>,
-): Promise<Rounds> {
-  const one = async (contestant: Contestant, connections: number, seconds: number) => {
-    const round = await drive(contestant, { path, bodies, connections, seconds })
-    if (round.failed > 0) throw new Error(`${contestant.name}, ${path}: ${round.failures}`)
-    acknowledged?.set(contestant, (acknowledged.get(contestant) ?? 0) + round.acknowledged)
-    return round
+async function measureKinds(
+  servers: readonly Contestant[],
+  rounds: typeof plan.singles,
+  report: Report,
+): Promise<Written[]> {
+  const writes: Written[] = []
+  for (const kind of writeKinds) {
+    const written = await measureWrites(kind, servers, rounds)
+    writes.push(written)
+    report.say(`${written.route}; ${written.bytes} bytes in:`)
+    report.say(tableOf(written.series, 'one by one'))
   }
-  for (const contestant of contestants) await one(contestant, 16, plan.warmUp)
-  const all: Rounds = connectionCounts.flatMap((connections) =>
-    contestants.map(({ name }) => ({ name: name as Name, connections, rounds: [] })),
-  )
-  for (let i = 0; i < plan.rounds; i++) {
-    for (const connections of connectionCounts) {
-      for (const contestant of i % 2 === 0 ? contestants : contestants.toReversed()) {
-        roundsOf(all, connections, contestant.name as Name).push(
-          await one(contestant, connections, plan.seconds),
-        )
-      }
-    }
+  return writes
+}
+
+/** The durable writes once more, where each fsync takes so much longer. */
+async function measureSlow(
+  report: Report,
+): Promise<{ fsyncMs: Machine['fsyncMs']; writes: Written[] } | undefined> {
+  if (slowMs === 0) return undefined
+  report.say('### Durable writes on a slower disk')
+  const disk = await slowDisk(folder, slowMs)
+  if (disk.skipped !== undefined) {
+    report.say(`Skipped: ${disk.skipped}.`)
+    return undefined
   }
-  return all
-}
-
-function tableOf(all: Rounds, beside: Name): string {
-  const cells = all.map(({ name, connections, rounds }) => {
-    const spread = (pick: (round: Round) => number | undefined) =>
-      spreadOf(rounds.map((round) => pick(round) ?? Number.NaN))
-    return [
-      name,
-      String(connections),
-      shownSpread(spread((round) => round.perSecond)),
-      shown(spread((round) => round.p50).median),
-      shown(spread((round) => round.p99).median),
-      shown(spread((round) => round.work?.main).median),
-      shown(spread((round) => round.work?.all).median),
-      shown(spread((round) => (round.busy ?? Number.NaN) * 100).median),
-      name === beside ? '1' : shownSpread(spreadOf(ratios(all, connections, name, beside))),
-    ]
-  })
-  return table(
-    [
-      'server',
-      'conn.',
-      'requests/s',
-      'p50 ms',
-      'p99 ms',
-      'main us/req',
-      'all us/req',
-      'main busy %',
-      `of ${beside}`,
-    ],
-    cells,
-  )
-}
-
-async function countOf(server: Contestant): Promise<number> {
-  const { status, text } = await post(server, '/calls/query_stats', JSON.stringify({ project_id: project }))
-  if (status !== 200) throw new Error(`query_stats answered ${status}: ${text}`)
-  return (JSON.parse(text) as { count: number }).count
-}
-
-async function countInline(server: Contestant): Promise<number> {
-  const answer = await fetch(`${server.address}/count`, { headers: server.headers })
-  return ((await answer.json()) as { count: number }).count
-}
-
-interface BulkCell {
-  megabytes: number
-  connections: number
-  calls: number
-  rounds: { raw: { seconds: number }; http: BulkRound & { megabytes: number; longestDelayMs: number } }[]
-}
-
-/** The same calls to the server and straight into a table, turn by turn. */
-async function measureBulk() {
-  const heddle = await start('heddle', { HEDDLE_DATA: await newFolder('bulk') })
-  const raw = openRows(await newFolder('raw'))
-  const perMegabyte = Math.floor(1e6 / (batchMaker(1000)().body.length / 1000))
-  let sent = 0
+  const servers: Contestant[] = []
   try {
-    const cells: BulkCell[] = []
-    for (const megabytes of [1, 10]) {
-      for (const connections of [1, 4]) cells.push({ megabytes, connections, calls: 0, rounds: [] })
+    for (const name of ['heddle', 'one by one', 'inline'] as const) {
+      const data = join(folder, 'slow', name.replaceAll(' ', '-'))
+      await mkdir(data, { recursive: true })
+      servers.push(await start(name, { HEDDLE_DATA: data, ...disk.environment }))
     }
-    const makers = new Map([1, 10].map((megabytes) => [megabytes, batchMaker(perMegabyte * megabytes)]))
-    const turn = async (cell: BulkCell, bytes: number) => {
-      const make = makers.get(cell.megabytes)
-      if (make === undefined) throw new Error('no batches of this size')
-      const batches = Array.from({ length: Math.max(1, Math.round(bytes / (cell.megabytes * 1e6))) }, make)
-      const calls = batches.reduce((sum, { rows }) => sum + rows.length, 0)
-      const rawBefore = performance.now()
-      for (const { rows } of batches) raw.insert(rows)
-      const seconds = (performance.now() - rawBefore) / 1000
-      await longestDelay(heddle)
-      const http = await sendAll(
-        heddle,
-        '/call/upsert_batch',
-        batches.map(({ body }) => body),
-        cell.connections,
-      )
-      const longestDelayMs = await longestDelay(heddle)
-      if (http.failed > 0) throw new Error(`${http.failed} batches were not answered with 200`)
-      sent += calls
-      const size = batches.reduce((sum, { body }) => sum + body.length, 0) / 1e6
-      return { calls, raw: { seconds }, http: { ...http, megabytes: size, longestDelayMs } }
-    }
-    for (const cell of cells) await turn(cell, 10e6)
-    for (let i = 0; i < plan.bulkRounds; i++) {
-      for (const cell of i % 2 === 0 ? cells : cells.toReversed()) {
-        const { calls, ...round } = await turn(cell, plan.bulkBytes)
-        cell.calls = calls
-        cell.rounds.push(round)
-      }
-    }
-    const stored = await countOf(heddle)
-    if (stored !== sent || raw.count() !== sent)
-      throw new Error(`bulk: ${sent} calls sent, ${stored} stored, ${raw.count()} raw`)
-
-    say(
-      '\nBulk: POST /call/upsert_batch, a start and an end for each call, beside the same rows inserted raw\n',
+    report.say(
+      `The same with ${slowMs} ms added to every fsync: p50 ${shown(disk.fsyncMs.p50)} ms, p99 ${shown(disk.fsyncMs.p99)} ms.`,
     )
-    say(
-      table(
-        [
-          'batch',
-          'conn.',
-          'calls/s',
-          'MB/s',
-          'raw calls/s',
-          'of raw',
-          'main us/call',
-          'all us/call',
-          'longest delay ms',
-        ],
-        cells.map(({ megabytes, connections, calls, rounds }) => [
-          `${megabytes} MB`,
-          String(connections),
-          shownSpread(spreadOf(rounds.map(({ http }) => calls / http.seconds))),
-          shown(spreadOf(rounds.map(({ http }) => http.megabytes / http.seconds)).median),
-          shownSpread(spreadOf(rounds.map(({ raw }) => calls / raw.seconds))),
-          shownSpread(spreadOf(rounds.map(({ raw, http }) => raw.seconds / http.seconds))),
-          shown(spreadOf(rounds.map(({ http }) => (http.work?.main ?? Number.NaN) / calls)).median),
-          shown(spreadOf(rounds.map(({ http }) => (http.work?.all ?? Number.NaN) / calls)).median),
-          shownSpread(spreadOf(rounds.map(({ http }) => http.longestDelayMs))),
-        ]),
-      ),
-    )
-    say(`\nbulk: ${stored} calls acknowledged, as many stored`)
-    return { cells, acknowledged: sent, stored }
+    return { fsyncMs: disk.fsyncMs, writes: await measureKinds(servers, plan.slow, report) }
   } finally {
-    raw.close()
-    await heddle.stop()
+    await Promise.all(servers.map((server) => server.stop()))
   }
-}
-
-/** The longest time that the event loop was away since this was asked last. */
-async function longestDelay(server: Contestant): Promise<number> {
-  const answer = await fetch(`${server.address}/metrics`, {
-    headers: { authorization: server.headers.authorization ?? '' },
-  })
-  const text = await answer.text()
-  const seconds = /^nodejs_eventloop_lag_max_seconds (\S+)$/m.exec(text)?.[1]
-  return Number(seconds ?? Number.NaN) * 1000
 }

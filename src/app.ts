@@ -75,7 +75,7 @@ export async function buildApp(config: Config, parts: Parts): Promise<App> {
   const methods = noteMethods(app)
   if (config.docs) await describeRoutes(app, version)
 
-  answerHealth(app, database, metrics)
+  answerHealth(app, database, metrics, version)
   const schemas = createSchemaChecks()
   app.addHook('onClose', () => schemas.close())
   const options = { db: database, retentionDays: config.retention_days }

@@ -1,7 +1,7 @@
 import { newId } from '../domain/ids.ts'
 import { hashKey, newKey } from '../domain/keys.ts'
 import { formatTime, now } from '../domain/time.ts'
-import { listKeys } from '../storage/users.ts'
+import { hasUser, listKeys } from '../storage/users.ts'
 import { CommandFailure, exitCodes } from './exit-codes.ts'
 import type { Command } from './help.ts'
 import { withRecord } from './record.ts'
@@ -26,7 +26,11 @@ export const keyCommands: Record<string, Command> = {
     summary: 'List the keys of a user by their ids, one JSON text a line',
     async run(args, config) {
       const user = nameGiven(args)
-      for (const { id, created_at, revoked_at } of await withRecord(config, (db) => listKeys(db, user))) {
+      const keys = await withRecord(config, async (db) =>
+        (await hasUser(db, user)) ? listKeys(db, user) : undefined,
+      )
+      if (keys === undefined) throw new CommandFailure(`There is no user ${user}.`)
+      for (const { id, created_at, revoked_at } of keys) {
         const line = {
           id,
           created_at: formatTime(created_at),

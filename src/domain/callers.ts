@@ -11,7 +11,13 @@ export interface Caller {
  * The caller's grant reaches the project. Nothing is looked up, so the answer is the same whether the project exists or not.
  */
 export function reach(caller: Caller, project: string, field = 'project_id'): void {
-  const entity = project.slice(0, project.indexOf('/'))
-  if (caller.entities.has('*') || caller.entities.has(entity)) return
-  throw refuse('entity_forbidden', { field, given: JSON.stringify(project) })
+  if (!reaches(caller, project)) throw refuse('entity_forbidden', { field, given: JSON.stringify(project) })
+}
+
+export function reaches(caller: Caller, project: string): boolean {
+  return caller.entities.has('*') || caller.entities.has(entityOf(project))
+}
+
+export function entityOf(project: string): string {
+  return project.slice(0, project.indexOf('/'))
 }

@@ -139,6 +139,14 @@ export function membersOf(text: string): Map<string, string> {
   return members
 }
 
+/** The object of such members. */
+export function objectText(members: Iterable<readonly [name: string, text: string]>): string {
+  let object = '{'
+  for (const [name, text] of members)
+    object += `${object.length > 1 ? ',' : ''}${JSON.stringify(name)}:${text}`
+  return `${object}}`
+}
+
 /** The items of a list's text, each as its text. */
 export function itemsOf(text: string): string[] {
   const items: string[] = []

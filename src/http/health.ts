@@ -6,8 +6,11 @@ import type { Metrics } from './metrics.ts'
 /** A store that was well a moment ago is not asked again: the route is public. */
 const freshMs = 1_000
 
-/** Two questions: is the process alive, and can it do its work (so that a load balancer may send requests). */
-export function answerHealth(app: App, database: Database, metrics: Metrics): void {
+/**
+ * Two questions: is the process alive, and can it do its work (so that a load balancer may send requests). And for those
+ * with credentials: how is it doing, and which one is it.
+ */
+export function answerHealth(app: App, database: Database, metrics: Metrics, version: string): void {
   app.get(
     '/health',
     {
@@ -57,5 +60,25 @@ export function answerHealth(app: App, database: Database, metrics: Metrics): vo
     },
     async (_request, reply) =>
       reply.type(metrics.registry.contentType).send(Buffer.from(await metrics.registry.metrics())),
+  )
+
+  app.get(
+    '/server_info',
+    {
+      schema: {
+        summary: 'Versions, as the clients of Weave ask for them before anything else',
+        tags: ['service'],
+        response: {
+          200: z.object({
+            min_required_weave_python_version: z
+              .string()
+              .meta({ description: 'An older client would stop tracing; every client may try.' }),
+            trace_server_version: z.string(),
+          }),
+          ...refusing(),
+        },
+      },
+    },
+    async () => ({ min_required_weave_python_version: '0.0.0', trace_server_version: version }),
   )
 }

@@ -97,6 +97,20 @@ export async function readValue(
   return row?.val ?? null
 }
 
+/** The values of versions that are known by their digests, in any order; what is deleted is left out. */
+export function readValues(
+  db: Reader,
+  project: string,
+  versions: readonly Pick<ObjectVersion, 'object_id' | 'digest'>[],
+): Promise<{ object_id: string; digest: string; val: string }[]> {
+  const names = listOf([...new Set(versions.map(({ object_id }) => object_id))])
+  const digests = listOf([...new Set(versions.map(({ digest }) => digest))])
+  return db.all(
+    sql`SELECT object_id, digest, val FROM objects
+        WHERE project_id = ${project} AND object_id IN (${names}) AND digest IN (${digests}) AND val IS NOT NULL`,
+  )
+}
+
 export interface NewObject {
   project_id: string
   object_id: string

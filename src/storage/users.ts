@@ -44,6 +44,10 @@ export async function listUsers(db: Reader): Promise<User[]> {
   )
 }
 
+export async function hasUser(db: Reader, name: string): Promise<boolean> {
+  return (await db.get(sql`SELECT name FROM users WHERE name = ${name}`)) !== undefined
+}
+
 export function listKeys(db: Reader, user: string): Promise<ApiKey[]> {
   return db.all<ApiKey>(
     sql`SELECT id, user_name, created_at, revoked_at FROM api_keys WHERE user_name = ${user} ORDER BY created_at, id`,

@@ -2,6 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { refuse } from '../../src/domain/refusals.ts'
 import { openSqlite } from '../../src/storage/sqlite/open.ts'
+import { version } from '../../src/version.ts'
+import { whole } from '../support/answers.ts'
 import { basic, keys, openApp } from '../support/app.ts'
 import { endOf, startOf } from '../support/calls.ts'
 
@@ -54,6 +56,15 @@ for (const [code, reason] of [
     assert.equal(asked, 2)
   })
 }
+
+test('GET /server_info: versions, with credentials', async (t) => {
+  const { app, get } = await openApp(t)
+  assert.equal((await app.inject('/server_info')).statusCode, 401)
+  assert.deepEqual(whole(await get('/server_info')), {
+    status: 200,
+    body: { min_required_weave_python_version: '0.0.0', trace_server_version: version },
+  })
+})
 
 const sample =
   /^([a-zA-Z_:][\w:]*)(\{[a-zA-Z_]\w*="(?:[^"\\\n]|\\.)*"(?:,[a-zA-Z_]\w*="(?:[^"\\\n]|\\.)*")*\})? (\S+)$/

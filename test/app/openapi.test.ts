@@ -41,6 +41,7 @@ for (const [path, statuses] of Object.entries({
   '/health': [200],
   '/ready': [200, 500, 503],
   '/metrics': [200, ...always, 403],
+  '/server_info': [200, ...always],
   '/call/start': withBody,
   '/call/end': withBody,
   '/call/upsert_batch': withBody,

@@ -136,6 +136,8 @@ for (const [expire_at, retentionDays, expected] of [
 for (const [attributes, expected] of [
   ['{}', '{"otel_span":{"n":1.0}}'],
   ['{"a":1}', '{"a":1,"otel_span":{"n":1.0}}'],
+  ['{"a":1.0,"otel_span":{"n":2},"b":2.50}', '{"a":1.0,"otel_span":{"n":1.0},"b":2.50}'],
+  ['{"otel_span":1,"a":1,"otel\\u005fspan":2}', '{"otel_span":{"n":1.0},"a":1}'],
 ] as const) {
   test(`startPart: a span joins the attributes ${attributes}`, () => {
     const span = { attributes: new JsonText(attributes), otel_dump: new JsonText('{"n":1.0}') }

@@ -32,7 +32,7 @@ const opName = z
 
 const step = z.int().min(0).nullish()
 const label = plainText(512).nullish()
-const displayName = plainText(1024).nullish()
+const displayName = mendedText(1024).nullish()
 
 const startFields = {
   id: callId.nullish().meta({ description: 'Made by the server when absent.' }),
@@ -181,6 +181,8 @@ const query = jsonObject()
 
 export const SortBy = z.object({ field: z.string().min(1).max(1024), direction: z.enum(['asc', 'desc']) })
 
+const expandColumns = z.array(z.string().max(1024)).max(200).nullish()
+
 export const StreamQueryBody = z.object({
   project_id: projectId,
   filter: CallsFilter.nullish(),
@@ -194,8 +196,11 @@ export const StreamQueryBody = z.object({
   include_storage_size: flag,
   include_total_storage_size: flag,
   include_usernames: flag,
-  expand_columns: z.array(z.string().max(1024)).max(200).nullish(),
-  return_expanded_column_values: flag,
+  expand_columns: expandColumns.meta({
+    description:
+      'References to objects at these paths are replaced by the object, with its reference under _ref.',
+  }),
+  return_expanded_column_values: flag.meta({ description: 'False leaves the references as they are.' }),
 })
 export type StreamQueryBody = z.output<typeof StreamQueryBody>
 
@@ -205,7 +210,9 @@ export const QueryStatsBody = z.object({
   query,
   limit: z.int().min(1).nullish(),
   include_total_storage_size: flag,
-  expand_columns: z.array(z.string().max(1024)).max(200).nullish(),
+  expand_columns: expandColumns.meta({
+    description: 'Fields below these paths are refused in the query, as in /calls/stream_query.',
+  }),
 })
 export type QueryStatsBody = z.output<typeof QueryStatsBody>
 export const QueryStatsAnswer = z.object({

@@ -1,4 +1,5 @@
 import { newId } from '../../domain/ids.ts'
+import { membersOf, objectText } from '../../domain/json-scan.ts'
 import { JsonText } from '../../domain/json-text.ts'
 import type { CallEnd, CallPart, CallStart } from '../../storage/calls.ts'
 import type { CompleteCall, EndedCall, StartedCall } from './contract.ts'
@@ -83,6 +84,8 @@ export function mergeParts(parts: Iterable<CallPart>): CallPart[] {
 }
 
 function withMember(object: JsonText, name: string, member: JsonText): JsonText {
+  const members = membersOf(object.text)
+  if (members.has(name)) return new JsonText(objectText(members.set(name, member.text)))
   const inner = object.text.slice(1, -1)
   return new JsonText(`{${inner}${inner === '' ? '' : ','}${JSON.stringify(name)}:${member.text}}`)
 }

@@ -16,6 +16,8 @@ import { compileCondition, compileOrder } from '../../storage/expressions.ts'
 import { type Sql, trusted } from '../../storage/sql.ts'
 import type { Reader } from '../../storage/transaction.ts'
 import type { QueryStatsBody, StreamQueryBody } from './contract.ts'
+import { expandCalls } from './expand.ts'
+import { type ExpandedColumns, expandedColumns, outsideOf } from './expanded-columns.ts'
 import { callFields } from './fields.ts'
 import { filterConditions } from './filter.ts'
 import { askingForQueues, withQueues } from './queue-membership.ts'
@@ -30,15 +32,15 @@ export async function streamCalls(
   signal: AbortSignal,
 ): Promise<AsyncIterable<string>> {
   reach(caller, body.project_id)
-  refuseUnbuilt(body)
+  const expanded = expandedColumns(body.expand_columns ?? [])
   const large = largeGiven(body.columns)
   const time = now()
   const statement = selectCalls(
     db,
     {
       projectId: body.project_id,
-      conditions: conditionsOf(db, body),
-      order: orderOf(db, body.sort_by ?? []),
+      conditions: conditionsOf(db, body, expanded),
+      order: orderOf(db, body.sort_by ?? [], expanded),
       limit: body.limit || null,
       offset: body.offset ?? 0,
     },
@@ -51,9 +53,12 @@ export async function streamCalls(
   )
   const prices = body.include_costs ? await pricesOf(db, body.project_id) : undefined
   const shown = { storageSize: body.include_storage_size, username: body.include_usernames, prices }
+  const isExpanded = expanded.steps.size > 0 && body.return_expanded_column_values !== false
   return (async function* () {
     for await (const rows of db.stream<CallRow>(statement, { signal })) {
-      for (const row of rows) yield writeJson(callRecord(row, shown))
+      const records = Iterator.from(rows).map((row) => callRecord(row, shown))
+      if (!isExpanded) for (const record of records) yield writeJson(record)
+      else for await (const record of expandCalls(db, caller, expanded, records)) yield writeJson(record)
     }
   })()
 }
@@ -65,11 +70,11 @@ export async function countSomeCalls(
   signal: AbortSignal,
 ) {
   reach(caller, body.project_id)
-  refuseUnbuilt(body)
+  const conditions = conditionsOf(db, body, expandedColumns(body.expand_columns ?? []))
   const limit = body.limit ?? null
   const statement = countCalls(
     db,
-    { projectId: body.project_id, conditions: conditionsOf(db, body), order: [], limit, offset: 0 },
+    { projectId: body.project_id, conditions, order: [], limit, offset: 0 },
     now(),
   )
   for await (const [stats] of db.stream<CallStats>(statement, { signal })) {
@@ -83,22 +88,27 @@ export async function countSomeCalls(
   throw new Error('a count answers one row')
 }
 
-function conditionsOf(db: Reader, { filter, query }: Pick<QueryStatsBody, 'filter' | 'query'>): Sql[] {
+function conditionsOf(
+  db: Reader,
+  { filter, query }: Pick<QueryStatsBody, 'filter' | 'query'>,
+  expanded: ExpandedColumns,
+): Sql[] {
   const conditions = filter ? filterConditions(filter, db.dialect) : []
-  if (query)
-    conditions.push(
-      compileCondition(
-        askingForQueues(parseExpressionText(query.text)),
-        withQueues(callFields(db.dialect, 'query')),
-        db.dialect,
-      ),
-    )
+  if (query) {
+    const fields = outsideOf(expanded, 'query', withQueues(callFields(db.dialect, 'query')))
+    const expression = askingForQueues(parseExpressionText(query.text))
+    conditions.push(compileCondition(expression, fields, db.dialect))
+  }
   return conditions
 }
 
 /** Oldest first unless asked otherwise; the id decides between equals, so that pages fit together. */
-function orderOf(db: Reader, sortBy: NonNullable<StreamQueryBody['sort_by']>): Sql[] {
-  const fields = callFields(db.dialect, 'sort_by')
+function orderOf(
+  db: Reader,
+  sortBy: NonNullable<StreamQueryBody['sort_by']>,
+  expanded: ExpandedColumns,
+): Sql[] {
+  const fields = outsideOf(expanded, 'sort_by', callFields(db.dialect, 'sort_by'))
   const order = sortBy.flatMap(({ field, direction }) => compileOrder(fields(field), direction, db.dialect))
   if (sortBy.length === 0) order.push(trusted('started_at ASC'))
   const last = sortBy.at(-1)
@@ -129,14 +139,3 @@ const wireColumns = new Set(
    summary svc_user_id wb_user_id svc_run_id wb_run_id svc_run_step wb_run_step svc_run_step_end wb_run_step_end expire_at deleted_at
    storage_size_bytes total_storage_size_bytes`.split(/\s+/),
 )
-
-/** Said by name, because an answer without them would look complete. */
-function refuseUnbuilt(body: { expand_columns?: unknown[] | null | undefined }): void {
-  if (body.expand_columns?.length) {
-    throw refuse('invalid_value', {
-      field: 'expand_columns',
-      given: `${body.expand_columns.length} columns`,
-      accepted: 'none: this version keeps no objects',
-    })
-  }
-}

@@ -1,4 +1,6 @@
-import { membersOf } from '../../domain/json-scan.ts'
+import { textOfJson } from '../../domain/expressions/json-value.ts'
+import { parseNumber } from '../../domain/expressions/numbers.ts'
+import { membersOf, objectText } from '../../domain/json-scan.ts'
 import { JsonText, writeJson } from '../../domain/json-text.ts'
 import { opNameOf } from '../../domain/op-names.ts'
 import { formatTime } from '../../domain/time.ts'
@@ -74,20 +76,15 @@ function summaryOf(row: CallRow, prices: readonly Price[] | undefined): JsonText
   const usage = prices && members.get('usage')
   const costs = usage && costsOf(JSON.parse(usage), row.started_at, prices)
   if (costs) derived.set('costs', writeJson(costs))
-  members.set('weave', objectOf(derived))
-  return new JsonText(objectOf(members))
+  members.set('weave', objectText(derived))
+  return new JsonText(objectText(members))
 }
 
+/** The same rule as queries follow, in fields.ts. */
 function statusOf(row: CallRow, summary: ReadonlyMap<string, string>): string {
   if (row.exception) return 'error'
   if (row.ended_at === null) return 'running'
   const counts = summary.get('status_counts')
-  const errors = counts?.startsWith('{') ? Number(membersOf(counts).get('error')) : 0
-  return errors > 0 ? 'descendant_error' : 'success'
-}
-
-function objectOf(members: ReadonlyMap<string, string>): string {
-  let text = '{'
-  for (const [name, value] of members) text += `${text.length > 1 ? ',' : ''}${JSON.stringify(name)}:${value}`
-  return `${text}}`
+  const errors = counts?.startsWith('{') ? parseNumber(textOfJson(membersOf(counts).get('error'))) : null
+  return errors !== null && errors > 0 ? 'descendant_error' : 'success'
 }

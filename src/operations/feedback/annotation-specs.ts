@@ -1,3 +1,4 @@
+import { entityOf } from '../../domain/callers.ts'
 import { membersOf } from '../../domain/json-scan.ts'
 import { type Refusal, refuse } from '../../domain/refusals.ts'
 import type { SchemaChecks } from '../../schemas/checks.ts'
@@ -44,8 +45,7 @@ export function createAnnotationSpecs(db: Reader, schemas: SchemaChecks): Annota
     schemaOf,
     async check(given, value, field) {
       const schema = await schemaOf(given)
-      const tenant = given.project.slice(0, given.project.indexOf('/'))
-      const verdict = await schemas.check(tenant, schema, value)
+      const verdict = await schemas.check(entityOf(given.project), schema, value)
       const spec = JSON.stringify(given.ref)
       switch (verdict.kind) {
         case 'fits':

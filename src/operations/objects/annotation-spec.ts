@@ -1,6 +1,7 @@
 import { z } from 'zod'
+import { entityOf } from '../../domain/callers.ts'
 import { plainText } from '../../domain/fields.ts'
-import { membersOf } from '../../domain/json-scan.ts'
+import { membersOf, objectText } from '../../domain/json-scan.ts'
 import { JsonText } from '../../domain/json-text.ts'
 import { type Refusal, refuse, type SchemaIssue } from '../../domain/refusals.ts'
 import type { SchemaChecks } from '../../schemas/checks.ts'
@@ -53,8 +54,7 @@ export async function annotationSpecOf(
   }
   const members = new Map([...defaults, ...membersOf(given.text), ...marks])
   await checkSchema(schemas, project, members.get('field_schema') as string, [...place, 'field_schema'])
-  const text = `{${[...members].map(([name, member]) => `${JSON.stringify(name)}:${member}`).join(',')}}`
-  return new JsonText(text)
+  return new JsonText(objectText(members))
 }
 
 async function checkSchema(
@@ -66,7 +66,7 @@ async function checkSchema(
   const flawed = (why: string) =>
     wrong([{ loc: ['body', ...place], msg: `expected a JSON Schema, but ${why}`, type: 'custom' }])
   if (schema.length > longestSchema) throw flawed(`it is longer than ${longestSchema} characters`)
-  const verdict = await schemas.check(project, schema)
+  const verdict = await schemas.check(entityOf(project), schema)
   if (verdict.kind === 'flawed') throw flawed(verdict.why)
   if (verdict.kind === 'costly') throw flawed(`reading it takes more than ${verdict.limit}`)
 }

@@ -2,11 +2,11 @@ import { createBreathing } from '../../domain/breathing.ts'
 import { type Caller, reach } from '../../domain/callers.ts'
 import { JsonText } from '../../domain/json-text.ts'
 import { parseRef, type Ref, type RefStep } from '../../domain/refs.ts'
-import { refuse } from '../../domain/refusals.ts'
+import { Refusal, refuse } from '../../domain/refusals.ts'
 import { formatTime } from '../../domain/time.ts'
 import {
   type ObjectVersion,
-  readValue,
+  readValues,
   readVersion,
   readVersions,
   type VersionName,
@@ -40,7 +40,7 @@ interface Walk {
   hops: number
   want?: { project: string; version: VersionName } | { project: string; row: string }
   value?: Value
-  end?: Resolved
+  end?: Resolved | { refused: Refusal }
 }
 
 /** References as `/refs/read_batch` takes them: of objects, in projects that the caller reaches. */
@@ -102,27 +102,62 @@ export async function resolveEach(
   refs: readonly NamedRef[],
   field = 'refs',
 ): Promise<Resolved[]> {
-  const store = createStore(db)
+  const store = createStore(db, () => {
+    throw refuse('answer_too_large', { field, limit: mostBytes })
+  })
+  const walks = walksOf(refs, field)
+  await walkAll(store, walks, (walk) => advance(walk, caller))
+  return walks.map(({ end }) => end as Resolved)
+}
+
+/**
+ * Follows references that stand in values and that nobody asked for by name: undefined for what leads to nothing, to
+ * another tenant, or to more than one request may hold. What was read stays for those that are followed later.
+ */
+export function createFollower(
+  db: Reader,
+  caller: Caller,
+): (refs: readonly NamedRef[]) => Promise<(string | undefined)[]> {
+  const store = createStore(db, () => false)
+  function advanceOrEnd(walk: Walk): void {
+    try {
+      advance(walk, caller)
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error
+      walk.end = { refused: error }
+    }
+  }
+  return async (refs) => {
+    const walks = walksOf(refs, 'refs')
+    await walkAll(store, walks, advanceOrEnd)
+    return walks.map(({ end }) => {
+      const text = end !== undefined && 'found' in end ? end.found.text : 'null'
+      return text === 'null' ? undefined : text
+    })
+  }
+}
+
+function walksOf(refs: readonly NamedRef[], field: string): Walk[] {
+  return refs.map((ref, index) => ({
+    ref,
+    place: `${field}.${index}`,
+    steps: ref.path,
+    hops: 0,
+    want: wantOf(ref),
+  }))
+}
+
+async function walkAll(store: Store, walks: Walk[], advance: (walk: Walk) => void): Promise<void> {
   const breathe = createBreathing()
-  const walks = refs.map(
-    (ref, index): Walk => ({
-      ref,
-      place: `${field}.${index}`,
-      steps: ref.path,
-      hops: 0,
-      want: wantOf(ref),
-    }),
-  )
   for (let waiting = walks; waiting.length > 0; waiting = waiting.filter(({ end }) => end === undefined)) {
-    await store.read(waiting, field)
+    await store.read(waiting)
     for (const walk of waiting) {
       store.arrive(walk)
-      if (walk.end === undefined) advance(walk, caller)
+      if (walk.end === undefined) advance(walk)
       const pause = breathe()
       if (pause) await pause
     }
   }
-  return walks.map(({ end }) => end as Resolved)
 }
 
 function wantOf(ref: NamedRef): { project: string; version: VersionName } {
@@ -180,61 +215,79 @@ function shortly(text: string): string {
   return text.length > 80 ? `${text.slice(0, 80)}…` : text
 }
 
-/** What was read for one request: each thing once, and not more bytes than one request may hold. */
-function createStore(db: Reader) {
-  const objects = new Map<string, { version: ObjectVersion | undefined; value?: Value }>()
-  const rows = new Map<string, Value | undefined>()
+interface Store {
+  /** Reads what the walks want and what was not read before. */
+  read(walks: readonly Walk[]): Promise<void>
+  /** Gives a walk the value that it wanted, or its end. */
+  arrive(walk: Walk): void
+}
+
+type WantedObject = { project: string; version: VersionName }
+type WantedRow = { project: string; row: string }
+
+/**
+ * What was read for one request: each thing once, and not more bytes than one request may hold. What is beyond them is
+ * not there, unless `overfull` throws.
+ */
+function createStore(db: Reader, overfull: () => false): Store {
+  /** By what was asked for, which may be `latest` or an alias; undefined is known not to be there. */
+  const versions = new Map<string, ObjectVersion | undefined>()
+  /** By the digest. */
+  const values = new Map<string, Value | undefined>()
+  const rows = new Map<string, Value>()
   let bytes = 0
 
-  function count(size: number, field: string): void {
+  function fits(size: number): boolean {
+    if (bytes + size > mostBytes) return overfull()
     bytes += size
-    if (bytes > mostBytes) throw refuse('answer_too_large', { field, limit: mostBytes })
+    return true
   }
 
-  async function readObjects(
-    wanted: ReadonlyMap<string, { project: string; version: VersionName }>,
-    field: string,
-  ) {
-    const byProject = Map.groupBy(wanted.values(), ({ project }) => project)
-    for (const [project, all] of byProject) {
+  async function readObjects(wanted: ReadonlyMap<string, WantedObject>) {
+    for (const [project, all] of Map.groupBy(wanted.values(), (one) => one.project)) {
       for (let from = 0; from < all.length; from += atOnce) {
         const some = all.slice(from, from + atOnce).map(({ version }) => version)
         for (const version of await readVersions(db, project, some)) {
-          const key = objectKey(project, { name: version.object_id, digest: version.digest })
-          if (wanted.has(key)) objects.set(key, { version })
+          const key = objectKey(project, nameOf(version))
+          if (wanted.has(key)) versions.set(key, version)
         }
       }
-      for (const { version } of all) {
-        const key = objectKey(project, version)
+      const fitting = new Map<string, ObjectVersion>()
+      for (const { version: name } of all) {
+        const key = objectKey(project, name)
         // Not a digest, so `latest`, a number or an alias.
-        if (!objects.has(key)) objects.set(key, { version: await readVersion(db, project, version) })
+        if (!versions.has(key)) versions.set(key, await readVersion(db, project, name))
+        const version = versions.get(key)
+        if (version === undefined || version.deleted_at !== null) continue
+        const own = objectKey(project, nameOf(version))
+        if (values.has(own)) continue
+        values.set(own, undefined)
+        if (fits(version.size)) fitting.set(own, version)
+        else versions.set(key, undefined)
       }
+      await readTheValues(project, [...fitting.values()])
     }
-    for (const key of wanted.keys()) {
-      const { version } = objects.get(key) ?? {}
-      if (version !== undefined) count(version.size, field)
-    }
+  }
+
+  async function readTheValues(project: string, wanted: readonly ObjectVersion[]): Promise<void> {
     const breathe = createBreathing()
-    for (const [key, { project }] of wanted) {
-      const { version } = objects.get(key) ?? {}
-      if (version === undefined || version.deleted_at !== null) continue
-      const text = await readValue(db, project, { name: version.object_id, digest: version.digest })
-      if (text !== null) objects.set(key, { version, value: new Value(text) })
+    for (const some of inLoads(wanted)) {
+      for (const { object_id, digest, val } of await readValues(db, project, some)) {
+        values.set(objectKey(project, { name: object_id, digest }), new Value(val))
+      }
       const pause = breathe()
       if (pause) await pause
     }
   }
 
-  async function readTheRows(
-    wanted: ReadonlyMap<string, { project: string; row: string }>,
-    field: string,
-  ): Promise<void> {
+  async function readTheRows(wanted: ReadonlyMap<string, WantedRow>): Promise<void> {
     const breathe = createBreathing()
     for (const [project, all] of Map.groupBy(wanted.values(), (one) => one.project)) {
       for (let from = 0; from < all.length; from += atOnce) {
         const digests = all.slice(from, from + atOnce).map(({ row }) => row)
-        for (const { size } of await readRowSizes(db, project, digests)) count(size, field)
-        for (const { digest, val } of await readRows(db, project, digests)) {
+        const sizes = await readRowSizes(db, project, digests)
+        const fitting = sizes.filter(({ size }) => fits(size)).map(({ digest }) => digest)
+        for (const { digest, val } of await readRows(db, project, fitting)) {
           rows.set(rowKey(project, digest), new Value(val))
         }
         const pause = breathe()
@@ -244,25 +297,22 @@ function createStore(db: Reader) {
   }
 
   return {
-    /** Reads what the walks want and what was not read before. */
-    async read(walks: readonly Walk[], field: string): Promise<void> {
-      const someObjects = new Map<string, { project: string; version: VersionName }>()
-      const someRows = new Map<string, { project: string; row: string }>()
+    async read(walks) {
+      const someObjects = new Map<string, WantedObject>()
+      const someRows = new Map<string, WantedRow>()
       for (const { want } of walks) {
         if (want === undefined) continue
+        const key = 'row' in want ? rowKey(want.project, want.row) : objectKey(want.project, want.version)
+        // No engine holds such a name, and PostgreSQL refuses to look for it.
+        if (key.includes('\0')) continue
         if ('row' in want) {
-          const key = rowKey(want.project, want.row)
           if (!rows.has(key)) someRows.set(key, want)
-        } else {
-          const key = objectKey(want.project, want.version)
-          if (!objects.has(key)) someObjects.set(key, want)
-        }
+        } else if (!versions.has(key)) someObjects.set(key, want)
       }
-      await readObjects(someObjects, field)
-      await readTheRows(someRows, field)
+      await readObjects(someObjects)
+      await readTheRows(someRows)
     },
-    /** Gives a walk the value that it wanted, or its end. */
-    arrive(walk: Walk): void {
+    arrive(walk) {
       const { want } = walk
       if (want === undefined) return
       const { project } = want
@@ -272,13 +322,36 @@ function createStore(db: Reader) {
         else walk.value = value
         return
       }
-      const { version, value } = objects.get(objectKey(project, want.version)) ?? {}
+      const version = versions.get(objectKey(project, want.version))
+      const value = version && values.get(objectKey(project, nameOf(version)))
       if (version === undefined) walk.end = { missing: { ...want.version, project } }
       else if (value === undefined)
         walk.end = { deleted: { ...want.version, project, at: version.deleted_at ?? 0 } }
       else walk.value = value
     },
   }
+}
+
+/** Small values are read many at a time, and a large one by itself: a read holds the loop for as long as it takes. */
+const load = 256 * 1024
+
+function* inLoads(versions: readonly ObjectVersion[]): Generator<ObjectVersion[]> {
+  let some: ObjectVersion[] = []
+  let size = 0
+  for (const version of versions) {
+    if (some.length === atOnce || (some.length > 0 && size + version.size > load)) {
+      yield some
+      some = []
+      size = 0
+    }
+    some.push(version)
+    size += version.size
+  }
+  if (some.length > 0) yield some
+}
+
+function nameOf({ object_id, digest }: ObjectVersion): VersionName {
+  return { name: object_id, digest }
 }
 
 function objectKey(project: string, { name, digest }: VersionName): string {

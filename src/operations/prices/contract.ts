@@ -15,14 +15,29 @@ export const PriceGiven = z.object({
   provider_id: name.nullish().meta({ default: 'default' }),
 })
 
+const PricesGiven = z
+  .record(name, PriceGiven)
+  .refine(
+    (costs) => Object.keys(costs).length > 0 && Object.keys(costs).length <= 1000,
+    'expected 1 to 1000 models',
+  )
+
+/** A record of zod leaves this key out without a word. */
+const unnameable = '__proto__'
+
 export const CreateBody = z.object({
   project_id: projectId,
-  costs: z
-    .record(name, PriceGiven)
-    .refine(
-      (costs) => Object.keys(costs).length > 0 && Object.keys(costs).length <= 1000,
-      'expected 1 to 1000 models',
-    ),
+  costs: z.preprocess((given, context) => {
+    if (typeof given === 'object' && given !== null && Object.hasOwn(given, unnameable)) {
+      context.issues.push({
+        code: 'custom',
+        input: unnameable,
+        path: [unnameable],
+        message: 'expected another name of a model',
+      })
+    }
+    return given
+  }, PricesGiven),
 })
 export type CreateBody = z.output<typeof CreateBody>
 export const CreateAnswer = z.object({

@@ -117,6 +117,21 @@ test('call/end: what no database can hold of an exception is shown as unreadable
   assert.equal(read.json.call.exception, `Unexpected token '\ufffd', "👋 \ufffd" is not JSON`)
 })
 
+test('call/end: the same of a name, at the start and at the end', async (t) => {
+  const { post } = await openApp(t)
+  const { id } = startOf()
+  const shown = async () => (await post('/call/read', { project_id: project, id })).json.call.display_name
+  await post('/call/start', { start: startOf({ id, display_name: 'a\0b\ud83d' }) })
+  assert.equal(await shown(), 'a\ufffdb\ufffd')
+  await post('/call/end', { end: endOf(id, { display_name: '\udc4b👋' }) })
+  assert.equal(await shown(), '\ufffd👋')
+  const batch = [
+    { mode: 'start', req: { start: startOf({ display_name: '\ud83d' }) } },
+    { mode: 'end', req: { end: endOf(id, { display_name: '\0' }) } },
+  ]
+  assert.equal((await post('/call/upsert_batch', { batch })).status, 200)
+})
+
 test('call/end: an end that is sent again replaces its own part and leaves the start', async (t) => {
   const { post } = await openApp(t)
   const { id } = startOf()

@@ -28,10 +28,14 @@ test('calls/query_stats: refusals in order', async (t) => {
       },
     ],
     [
-      { expand_columns: ['inputs.a'] },
+      {
+        expand_columns: ['inputs.a'],
+        query: { $expr: { $gt: [{ $getField: 'inputs.a.n' }, { $literal: 1 }] } },
+      },
       400,
       {
-        reason: 'expand_columns: 1 columns; accepted: none: this version keeps no objects.',
+        reason:
+          'query: "inputs.a.n" lies below "inputs.a" of expand_columns; accepted: fields of the calls themselves; what a reference leads to is shown, and neither filtered nor sorted by.',
         code: 'invalid_value',
       },
     ],
@@ -77,6 +81,9 @@ test('calls/query_stats: counts what can be seen', async (t) => {
   assert.deepEqual((await stats({ query })).json, { ...none, count: 1 })
   assert.deepEqual((await stats({ filter: { thread_ids: ['x'] } })).json, { ...none, count: 1 })
   assert.deepEqual((await stats({ filter: { thread_ids: ['x'] }, query })).json, none)
+  const here = { $expr: { $eq: [{ $getField: 'inputs.question' }, { $literal: 'capital of Chad' }] } }
+  const expand_columns = ['inputs.question', 'output.model']
+  assert.deepEqual((await stats({ query: here, expand_columns })).json, { ...none, count: 3 })
 })
 
 test('calls/query_stats: there is more when the count reaches the limit', async (t) => {

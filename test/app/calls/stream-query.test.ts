@@ -46,10 +46,47 @@ test('calls/stream_query: refusals in order', async (t) => {
       },
     ],
     [
-      { expand_columns: ['inputs.a', 'output'] },
+      { expand_columns: ['inputs.a', 'op_name'] },
+      422,
+      {
+        reason:
+          'expand_columns: there is no field "op_name"; accepted: inputs.…, output, output.…, attributes.…, summary.….',
+        code: 'unknown_field',
+      },
+    ],
+    [
+      { expand_columns: Array.from('abcdefghi', (_, n) => `inputs${'.x'.repeat(n + 1)}`).reverse() },
       400,
       {
-        reason: 'expand_columns: 2 columns; accepted: none: this version keeps no objects.',
+        reason: `expand_columns: "inputs${'.x'.repeat(9)}" lies below 8 others; accepted: at most 8 below one another.`,
+        code: 'invalid_value',
+      },
+    ],
+    [
+      {
+        expand_columns: ['inputs.a', 'output'],
+        return_expanded_column_values: false,
+        sort_by: [
+          { field: 'inputs.a', direction: 'asc' },
+          { field: 'output.score', direction: 'asc' },
+        ],
+      },
+      400,
+      {
+        reason:
+          'sort_by: "output.score" lies below "output" of expand_columns; accepted: fields of the calls themselves; what a reference leads to is shown, and neither filtered nor sorted by.',
+        code: 'invalid_value',
+      },
+    ],
+    [
+      {
+        expand_columns: ['inputs.a'],
+        query: { $expr: { $not: [{ $in: [{ $getField: 'inputs.a.name' }, [{ $literal: 'x' }]] }] } },
+      },
+      400,
+      {
+        reason:
+          'query: "inputs.a.name" lies below "inputs.a" of expand_columns; accepted: fields of the calls themselves; what a reference leads to is shown, and neither filtered nor sorted by.',
         code: 'invalid_value',
       },
     ],

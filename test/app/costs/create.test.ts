@@ -35,6 +35,22 @@ test('cost/create: refusals in order', async (t) => {
       [[msg, type]],
     )
   }
+  const body = JSON.stringify(pricesOf({ m: {}, n: {} })).replace('"n"', '"__proto__"')
+  assert.deepEqual(whole(await post('/cost/create', body)), {
+    status: 422,
+    body: {
+      reason:
+        'The body does not fit the schema: costs.__proto__: expected another name of a model, received "__proto__".',
+      code: 'invalid_request',
+      detail: [
+        {
+          loc: ['body', 'costs', '__proto__'],
+          msg: 'expected another name of a model, received "__proto__"',
+          type: 'custom',
+        },
+      ],
+    },
+  })
   const tooMany = Object.fromEntries(Array.from({ length: 1001 }, (_, n) => [`m${n}`, {}]))
   assert.equal((await post('/cost/create', pricesOf(tooMany))).status, 422)
   assert.deepEqual(whole(await post('/cost/create', pricesOf({ m: {} }, 'globex/qa'))), {

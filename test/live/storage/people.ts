@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { Database } from '../../../src/storage/database.ts'
-import { listKeys, listUsers, type User, userOfKey } from '../../../src/storage/users.ts'
+import { hasUser, listKeys, listUsers, type User, userOfKey } from '../../../src/storage/users.ts'
 import { startedAt } from '../../support/call-parts.ts'
 import type { Driver } from '../../support/drivers.ts'
 
@@ -72,7 +72,9 @@ export function people(open: Driver['open']): void {
       const db = await open(t)
       await add(db, alice)
       await add(db, bob)
+      assert.deepEqual([await hasUser(db, 'alice'), await hasUser(db, 'Alice')], [true, false])
       assert.equal(await db.write('removeUser', { name: 'alice' }), true)
+      assert.equal(await hasUser(db, 'alice'), false)
       assert.equal(await db.write('removeUser', { name: 'alice' }), false)
       assert.equal(await userOfKey(db, 'hash of alice'), undefined)
       assert.deepEqual(await listKeys(db, 'alice'), [])

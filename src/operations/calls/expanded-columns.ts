@@ -1,0 +1,92 @@
+import { splitPath } from '../../domain/expressions/path.ts'
+import { refuse } from '../../domain/refusals.ts'
+import type { FieldResolver } from '../../storage/expressions.ts'
+
+/** Columns whose references are replaced by what they lead to, as a tree of the steps to them. */
+export interface ExpandedColumns {
+  /** The column as it was given, when one ends here. */
+  column?: string
+  steps: ReadonlyMap<string, ExpandedColumns>
+}
+
+const documents = ['inputs', 'output', 'attributes', 'summary']
+
+/** A column may lie in what another one leads to, so many times. */
+const deepest = 8
+
+export function expandedColumns(columns: readonly string[]): ExpandedColumns {
+  const root: Growing = { steps: new Map() }
+  for (const column of columns) {
+    const path = splitPath(column)
+    if (!documents.includes(path[0] as string)) {
+      throw refuse('unknown_field', {
+        field: 'expand_columns',
+        given: JSON.stringify(column),
+        accepted: 'inputs.…, output, output.…, attributes.…, summary.…',
+      })
+    }
+    plant(root, column, path)
+  }
+  refuseLongChains(root)
+  return root
+}
+
+interface Growing extends ExpandedColumns {
+  steps: Map<string, Growing>
+}
+
+function plant(root: Growing, column: string, path: readonly string[]): void {
+  let branch = root
+  for (const step of path) {
+    let next = branch.steps.get(step)
+    if (next === undefined) {
+      next = { steps: new Map() }
+      branch.steps.set(step, next)
+    }
+    branch = next
+  }
+  branch.column = column
+}
+
+function refuseLongChains(root: ExpandedColumns): void {
+  const waiting = [{ branch: root, above: 0 }]
+  for (const { branch, above } of waiting) {
+    const depth = above + (branch.column === undefined ? 0 : 1)
+    if (depth > deepest) {
+      throw refuse('invalid_value', {
+        field: 'expand_columns',
+        given: `${JSON.stringify(branch.column)} lies below ${above} others`,
+        accepted: `at most ${deepest} below one another`,
+      })
+    }
+    for (const next of branch.steps.values()) waiting.push({ branch: next, above: depth })
+  }
+}
+
+/** Resolves fields, and refuses what lies in what a reference leads to: the calls do not hold it. */
+export function outsideOf(
+  expanded: ExpandedColumns,
+  place: 'query' | 'sort_by',
+  resolve: FieldResolver,
+): FieldResolver {
+  return (field) => {
+    const column = columnAbove(expanded, splitPath(field))
+    if (column === undefined) return resolve(field)
+    throw refuse('invalid_value', {
+      field: place,
+      given: `${JSON.stringify(field)} lies below ${JSON.stringify(column)} of expand_columns`,
+      accepted:
+        'fields of the calls themselves; what a reference leads to is shown, and neither filtered nor sorted by',
+    })
+  }
+}
+
+function columnAbove(expanded: ExpandedColumns, path: readonly string[]): string | undefined {
+  let branch: ExpandedColumns | undefined = expanded
+  for (const step of path) {
+    if (branch.column !== undefined) return branch.column
+    branch = branch.steps.get(step)
+    if (branch === undefined) return undefined
+  }
+  return undefined
+}
