@@ -45,7 +45,8 @@ export async function buildApp(config: Config, parts: Parts): Promise<App> {
     connectionTimeout: config.connection_timeout,
     requestTimeout: config.request_timeout,
     keepAliveTimeout: config.keep_alive_timeout,
-    http: { headersTimeout: config.headers_timeout },
+    // Node looks every half minute for who is too slow, unless told otherwise.
+    http: { headersTimeout: config.headers_timeout, connectionsCheckingInterval: 1_000 },
     routerOptions: { ignoreTrailingSlash: false, maxParamLength: 512 },
     // A request that arrives on a kept connection while the server stops gets its answer, and Connection: close.
     return503OnClosing: false,

@@ -29,8 +29,10 @@ function written(value: unknown): string {
   return `{${members.join(', ')}}`
 }
 
+/** JSON writes an integer in one way alone, but for the zero. */
 function number(token: string): string {
-  return /^-?\d+$/.test(token) ? String(BigInt(token)) : float(Number(token))
+  if (token === '-0') return '0'
+  return /^-?\d+$/.test(token) ? token : float(Number(token))
 }
 
 /** As Python's repr: an exponent from 1e16 up and below 1e-4, of at least two digits. */

@@ -24,11 +24,22 @@ export function isKept(schema: z.ZodType): boolean {
 export function described(value: unknown): string {
   if (value === undefined) return 'nothing'
   if (value === null) return 'null'
-  if (value instanceof JsonText) return described(value.value)
+  if (value instanceof JsonText) return describedJson(value.text)
   if (Array.isArray(value)) return 'a list'
   if (typeof value === 'object') return 'an object'
-  const text = JSON.stringify(value)
-  return text.length > 80 ? `${text.slice(0, 80)}…` : text
+  // No more of a long text is written out than is shown.
+  return shortly(JSON.stringify(typeof value === 'string' ? value.slice(0, longestShown + 1) : value))
+}
+
+function describedJson(text: string): string {
+  if (text.startsWith('[')) return 'a list'
+  return text.startsWith('{') ? 'an object' : shortly(text)
+}
+
+const longestShown = 80
+
+function shortly(text: string): string {
+  return text.length > longestShown ? `${text.slice(0, longestShown)}…` : text
 }
 
 /** Any JSON object, kept digit by digit. */
@@ -37,6 +48,44 @@ export const jsonObject = () =>
 
 /** Any JSON value, kept digit by digit. */
 export const jsonValue = () => kept(() => true, 'a JSON value', {})
+
+/**
+ * A list of which the rules take `most` entries; a few more are theirs to refuse. Of one that is longer still no entry is
+ * looked at: there may be millions.
+ */
+export function shortList<Item extends z.ZodType>(item: Item, most: number): z.ZodArray<Item> {
+  return z.array(item).max(2 * most, `expected at most ${most} entries`)
+}
+
+const shortRecords = new WeakSet<object>()
+
+/** An object with `1` to `most` members of the client's own names. It is counted before it is looked into. */
+export function shortRecord<Key extends z.ZodString, Value extends z.ZodType>(
+  key: Key,
+  value: Value,
+  { most, things, name }: { most: number; things: string; name: string },
+) {
+  const schema = z.preprocess(
+    (given, context) => {
+      if (typeof given !== 'object' || given === null || Array.isArray(given)) return given
+      const refused = (input: unknown, path: string[], message: string) =>
+        context.issues.push({ code: 'custom', input, path, message })
+      const count = Object.keys(given).length
+      if (count === 0 || count > most) refused(given, [], `expected 1 to ${most} ${things}`)
+      // A record of zod leaves this key out without a word.
+      else if (Object.hasOwn(given, '__proto__'))
+        refused('__proto__', ['__proto__'], `expected another ${name}`)
+      return given
+    },
+    z.record(key, value),
+  )
+  shortRecords.add(schema.def)
+  return schema
+}
+
+export function isShortRecord(schema: z.ZodType): boolean {
+  return shortRecords.has(schema.def)
+}
 
 const longDefinitions = new WeakSet<object>()
 
@@ -79,6 +128,19 @@ export const projectId = z
   .refine((id) => id.isWellFormed(), 'expected text without lone surrogates')
   .meta({ description: 'The project, as <entity>/<project>. The first write makes it.', example: 'acme/qa' })
 
+const projectPart = z
+  .string()
+  .max(254)
+  .regex(/^[^/\s\0]+$/, 'expected text without spaces and slashes')
+
+/** The same project in two parts of a path. */
+export const projectPath = z
+  .object({ entity: projectPart, project: projectPart })
+  .refine(({ entity, project }) => projectId.safeParse(`${entity}/${project}`).success, {
+    error: 'expected at most 255 characters together with the entity',
+    path: ['project'],
+  })
+
 export const callId = z
   .string()
   .regex(callIdPattern, 'expected a UUID or 16 hexadecimal digits')
@@ -104,14 +166,17 @@ export const dateTime = z
   })
   .meta({ format: 'date-time' })
 
-/** The real clients use the names of Weave for some fields (design 6.1); the spec's name wins when both are there. */
+/**
+ * The real clients use the names of Weave for some fields (design 6.1). Such a name fills in where the spec's is absent or
+ * null; the spec's wins when both have a value.
+ */
 export function withAliases<Shape extends z.ZodType>(aliases: Record<string, string>, schema: Shape) {
   const pairs = Object.entries(aliases)
   return z.preprocess((value) => {
     if (typeof value !== 'object' || value === null || Array.isArray(value)) return value
     const given = value as Record<string, unknown>
     for (const [alias, name] of pairs) {
-      if (given[alias] !== undefined && given[name] === undefined) given[name] = given[alias]
+      if (given[alias] != null && given[name] == null) given[name] = given[alias]
     }
     return given
   }, schema)

@@ -5,6 +5,7 @@ import { createBreathing } from '../domain/breathing.ts'
 import { described, isLong } from '../domain/fields.ts'
 import { type KeepPlan, parseKeeping, parseKeepingInSteps } from '../domain/json-keeping.ts'
 import { TooDeep } from '../domain/json-scan.ts'
+import { JsonText } from '../domain/json-text.ts'
 import { refuse, type SchemaIssue } from '../domain/refusals.ts'
 import { encodingOf, uncompressed } from './compression.ts'
 import { keepPlanOf } from './keep-plan.ts'
@@ -81,7 +82,7 @@ export function checkAgainstContracts(app: FastifyInstance): void {
     const check = (data: unknown) => {
       // A route that takes bytes looks into them itself.
       if (data instanceof Uint8Array) return { value: data }
-      const result = contract.safeParse(data, { reportInput: true })
+      const result = contract.safeParse(data, howToCheck(data))
       return result.success ? { value: result.data } : { error: schemaRefusal(result.error.issues, [part]) }
     }
     const long = longListIn(contract)
@@ -92,6 +93,30 @@ export function checkAgainstContracts(app: FastifyInstance): void {
       return fitInSteps(contract, data as Members, list, long) as Verdict
     }
   })
+}
+
+/** Of a body with more values than this, only the first place that is wrong is named: all of them may be. */
+const mostValues = 2_000
+
+/**
+ * `abortEarly` is what zod itself sets where only yes or no is asked: the check ends with the first wrong item of a list, or
+ * member of an object.
+ */
+function howToCheck(data: unknown) {
+  return { reportInput: true, abortEarly: hasMoreValues(data, mostValues) }
+}
+
+function hasMoreValues(data: unknown, most: number): boolean {
+  const waiting = [data]
+  let left = most
+  for (let value = waiting.pop(); value !== undefined; value = waiting.pop()) {
+    if (typeof value !== 'object' || value === null || value instanceof JsonText) continue
+    const inner: unknown[] = Array.isArray(value) ? value : Object.values(value)
+    left -= inner.length
+    if (left < 0) return true
+    for (const one of inner) waiting.push(one)
+  }
+  return false
 }
 
 type Verdict = ReturnType<ReturnType<FastifySchemaCompiler<unknown>>>
@@ -105,13 +130,11 @@ interface LongList {
   items: z.ZodType
 }
 
-/** The list that makes up the bulk of a body: the one that the contract marks, or its `batch`. */
+/** The list that makes up the bulk of a body: the one that the contract marks. */
 function longListIn(contract: z.ZodType): LongList | undefined {
   if (!(contract instanceof z.ZodObject)) return undefined
   for (const [name, member] of Object.entries(contract.shape as Record<string, z.ZodType>)) {
-    const mayBeLong = member instanceof z.ZodArray && (isLong(member) || name === 'batch')
-    // A list with a bound of its own is not long.
-    if (mayBeLong && !member.def.checks?.length) {
+    if (member instanceof z.ZodArray && isLong(member)) {
       return { path: [name], items: member.element as z.ZodType }
     }
     const inner = longListIn(member)
@@ -138,14 +161,14 @@ async function fitInSteps(
 ): Promise<boolean> {
   const breathe = createBreathing()
   for (const [index, item] of list.entries()) {
-    const result = items.safeParse(item, { reportInput: true })
+    const result = items.safeParse(item, howToCheck(item))
     if (!result.success) throw schemaRefusal(result.error.issues, ['body', ...path, index])
     list[index] = result.data
     const pause = breathe()
     if (pause) await pause
   }
   put(data, path, [])
-  const rest = contract.safeParse(data, { reportInput: true })
+  const rest = contract.safeParse(data, howToCheck(data))
   if (!rest.success) throw schemaRefusal(rest.error.issues, ['body'])
   Object.assign(data, rest.data)
   put(data, path, list)

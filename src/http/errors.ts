@@ -1,5 +1,6 @@
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { Refusal, refuse } from '../domain/refusals.ts'
+import { Departure } from './departure.ts'
 
 /** Both schemes, so that a browser asks and a client knows (RFC 9110, section 11.6.1). */
 const challenges = ['Basic realm="heddle", charset="UTF-8"', 'Bearer realm="heddle"']
@@ -53,6 +54,7 @@ export function asRefusal(error: unknown, request: FastifyRequest): Refusal {
       return refuse('wrong_credentials')
     case 'FST_ERR_BAD_URL':
     case 'FST_ERR_ASYNC_CONSTRAINT':
+    case 'FST_STATIC_FORBIDDEN_PATH':
       return refuse('route_not_found', { method: request.method, path: pathOf(request) })
     case 'FST_ERR_MAX_PARAM_LENGTH':
       return refuse('route_not_found', { method: request.method, path: pathOf(request) })
@@ -84,7 +86,7 @@ export function handleErrors(app: FastifyInstance): void {
   app.setErrorHandler((error, request, reply) => {
     const refusal = asRefusal(error, request)
     // The caller's mistakes are no news for the operator; ours and the disk's are.
-    if (refusal.status >= 500 && refusal.code !== 'too_busy') {
+    if (refusal.status >= 500 && refusal.code !== 'too_busy' && !(error instanceof Departure)) {
       request.log.error({ err: refusal.cause ?? refusal, code: refusal.code }, refusal.message)
     } else {
       request.log.debug({ code: refusal.code }, refusal.message)

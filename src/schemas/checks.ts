@@ -28,11 +28,20 @@ export interface ChecksOptions {
   /** Checks that may wait: of one tenant, and of all. */
   line: number
   longestLine: number
+  /** The module of the thread, for tests. */
+  thread: string
   /** Unused for so long, the thread and its 25 MB go; the next check starts another. */
   idleMs: number
 }
 
-const defaults: ChecksOptions = { limitMs: 1_000, heapMb: 96, line: 128, longestLine: 1_024, idleMs: 60_000 }
+const defaults: ChecksOptions = {
+  limitMs: 1_000,
+  heapMb: 96,
+  line: 128,
+  longestLine: 1_024,
+  thread: checksThread,
+  idleMs: 60_000,
+}
 
 interface Job extends CheckQuestion {
   resolve(verdict: Verdict): void
@@ -46,6 +55,7 @@ export function createSchemaChecks(given: Partial<ChecksOptions> = {}): SchemaCh
   let running: Job | undefined
   let thread: Worker | undefined
   let ready = false
+  let answered = 0
   let alarm: NodeJS.Timeout | undefined
   let idle: NodeJS.Timeout | undefined
   let closed = false
@@ -97,25 +107,34 @@ export function createSchemaChecks(given: Partial<ChecksOptions> = {}): SchemaCh
     const old = thread
     thread = undefined
     ready = false
+    answered = 0
     if (old === undefined) return
     const ended: Promise<unknown> = old.terminate().finally(() => ending.delete(ended))
     ending.add(ended)
   }
 
   function start(): Worker {
-    const started = startThread(checksThread, undefined, options.heapMb)
+    const started = startThread(options.thread, undefined, options.heapMb)
     started.on('message', (message: CheckMessage) => {
       if (thread !== started) return
       if (message === 'ready') {
         ready = true
         ask()
       } else {
+        answered++
         settle((job) => job.resolve(message))
       }
     })
     const failed = (error: unknown) => {
       if (thread !== started) return
+      const mayBeOfAnother = answered > 0
       drop()
+      if (mayBeOfAnother && running !== undefined) {
+        // The thread may have died of what an earlier check left behind, so this one is asked again, as the first.
+        clearTimeout(alarm)
+        ask()
+        return
+      }
       const isMemory = (error as { code?: unknown } | undefined)?.code === 'ERR_WORKER_OUT_OF_MEMORY'
       settle((job) =>
         isMemory

@@ -279,7 +279,7 @@ function createCompiler(resolve: FieldResolver, dialect: Dialect): (expression: 
 }
 
 /** Halves of halves, because SQLite bounds how deep an expression is and a chain is as deep as it is long. */
-function joined(conditions: readonly Sql[], operator: ' AND ' | ' OR '): Sql {
+export function joined(conditions: readonly Sql[], operator: ' AND ' | ' OR '): Sql {
   const [only] = conditions
   if (only !== undefined && conditions.length === 1) return only
   const middle = Math.ceil(conditions.length / 2)

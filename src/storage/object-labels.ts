@@ -1,5 +1,5 @@
 import { objectTurn, readVersion } from './objects.ts'
-import { listOf, sql } from './sql.ts'
+import { pairsOf, sql } from './sql.ts'
 import type { Command, Reader } from './transaction.ts'
 
 /** Which names a version carries beside its digest and its number. */
@@ -22,9 +22,9 @@ export async function readLabels(
   const labels = new Map<string, Labels>()
   const keyOf = ({ object_id, digest }: LabelledVersion) => `${object_id}:${digest}`
   for (const version of versions) labels.set(keyOf(version), { tags: [], aliases: [] })
-  const names = listOf([...new Set(versions.map(({ object_id }) => object_id))])
-  const digests = listOf([...new Set(versions.map(({ digest }) => digest))])
-  const of = sql`project_id = ${project} AND object_id IN (${names}) AND digest IN (${digests})`
+  if (versions.length === 0) return []
+  const pairs = pairsOf(versions.map(({ object_id, digest }) => [object_id, digest]))
+  const of = sql`project_id = ${project} AND (object_id, digest) IN ${pairs}`
   const tags = await db.all<LabelledVersion & { tag: string }>(
     sql`SELECT object_id, digest, tag FROM object_tags WHERE ${of} ORDER BY tag`,
   )

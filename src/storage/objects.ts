@@ -1,5 +1,5 @@
 import { type Page, pageOf } from './page.ts'
-import { allOf, join, listOf, type Sql, sql, trusted } from './sql.ts'
+import { allOf, join, pairsOf, type Sql, sql, trusted } from './sql.ts'
 import type { Command, Reader, Transaction } from './transaction.ts'
 
 export type ObjectKind = 'op' | 'object'
@@ -77,11 +77,10 @@ export async function readVersions(
   project: string,
   wanted: readonly VersionName[],
 ): Promise<ObjectVersion[]> {
-  const names = listOf([...new Set(wanted.map(({ name }) => name))])
-  const digests = listOf([...new Set(wanted.map(({ digest }) => digest))])
+  if (wanted.length === 0) return []
+  const pairs = pairsOf(wanted.map(({ name, digest }) => [name, digest]))
   return db.all<ObjectVersion>(
-    sql`SELECT ${versionColumns} FROM objects
-        WHERE project_id = ${project} AND object_id IN (${names}) AND digest IN (${digests})`,
+    sql`SELECT ${versionColumns} FROM objects WHERE project_id = ${project} AND (object_id, digest) IN ${pairs}`,
   )
 }
 
@@ -98,16 +97,16 @@ export async function readValue(
 }
 
 /** The values of versions that are known by their digests, in any order; what is deleted is left out. */
-export function readValues(
+export async function readValues(
   db: Reader,
   project: string,
   versions: readonly Pick<ObjectVersion, 'object_id' | 'digest'>[],
 ): Promise<{ object_id: string; digest: string; val: string }[]> {
-  const names = listOf([...new Set(versions.map(({ object_id }) => object_id))])
-  const digests = listOf([...new Set(versions.map(({ digest }) => digest))])
+  if (versions.length === 0) return []
+  const pairs = pairsOf(versions.map(({ object_id, digest }) => [object_id, digest]))
   return db.all(
     sql`SELECT object_id, digest, val FROM objects
-        WHERE project_id = ${project} AND object_id IN (${names}) AND digest IN (${digests}) AND val IS NOT NULL`,
+        WHERE project_id = ${project} AND (object_id, digest) IN ${pairs} AND val IS NOT NULL`,
   )
 }
 
@@ -129,23 +128,27 @@ export type KeptObject = { version_index: number } | { conflict: string }
 
 /**
  * Stores a value under a name. The same value again is the same version, which becomes the latest once more; a deleted
- * one comes back with its number.
+ * one comes back with its number. Times follow the numbers, whoever's clock or turn was late. Whatever it looks at is found
+ * by an index, so that it costs the same however many versions the name has.
  */
 export const keepObject: Command<NewObject, KeptObject> = async (tx, given) => {
   const { project_id, object_id, digest, base_object_class } = given
   await tx.turn(objectTurn(project_id, object_id))
   const of = sql`project_id = ${project_id} AND object_id = ${object_id}`
   if (base_object_class !== null) {
+    // Any of them, because they all have the same.
     const other = await tx.get<{ base_object_class: string }>(
       sql`SELECT base_object_class FROM objects WHERE ${of} AND deleted_at IS NULL
-          AND base_object_class <> ${base_object_class} LIMIT 1`,
+          AND base_object_class IS NOT NULL LIMIT 1`,
     )
-    if (other !== undefined) return { conflict: other.base_object_class }
+    if (other !== undefined && other.base_object_class !== base_object_class) {
+      return { conflict: other.base_object_class }
+    }
   }
-  const last = await tx.get<{ version: number | null; recency: number | null }>(
-    sql`SELECT max(version_index) AS version, max(recency) AS recency FROM objects WHERE ${of}`,
+  const recent = await tx.get<{ recency: number | null }>(
+    sql`SELECT max(recency) AS recency FROM objects WHERE ${of} AND deleted_at IS NULL`,
   )
-  const recency = (last?.recency ?? 0) + 1
+  const recency = (recent?.recency ?? 0) + 1
   const known = await tx.get<{ version_index: number }>(
     sql`SELECT version_index FROM objects WHERE ${of} AND digest = ${digest}`,
   )
@@ -157,12 +160,16 @@ export const keepObject: Command<NewObject, KeptObject> = async (tx, given) => {
     )
     return known
   }
-  const version = (last?.version ?? -1) + 1
+  const last = await tx.get<{ version_index: number; created_at: number }>(
+    sql`SELECT version_index, created_at FROM objects WHERE ${of} ORDER BY version_index DESC LIMIT 1`,
+  )
+  const version = last === undefined ? 0 : last.version_index + 1
+  const created = last === undefined ? given.now : Math.max(given.now, last.created_at + 1)
   await tx.run(
     sql`INSERT INTO objects (project_id, object_id, digest, version_index, recency, is_latest, kind, base_object_class,
           leaf_object_class, val, size, user_id, created_at)
         VALUES (${project_id}, ${object_id}, ${digest}, ${version}, ${recency}, 1, ${given.kind}, ${base_object_class},
-          ${given.leaf_object_class}, ${given.val}, ${given.size}, ${given.user_id}, ${given.now})`,
+          ${given.leaf_object_class}, ${given.val}, ${given.size}, ${given.user_id}, ${created})`,
   )
   return { version_index: version }
 }
@@ -171,9 +178,22 @@ export function objectTurn(project: string, name: string): string {
   return `object ${project} ${name}`
 }
 
+/** Which versions are of a kind: ops, or objects of these base classes. */
+export type VersionsOf = { is_op: true } | { base_object_classes: readonly string[] }
+
+export function isOf(
+  only: VersionsOf,
+  { kind, base_object_class }: Pick<ObjectVersion, 'kind' | 'base_object_class'>,
+): boolean {
+  if ('is_op' in only) return kind === 'op'
+  return base_object_class !== null && only.base_object_classes.includes(base_object_class)
+}
+
 export interface ObjectDeletion {
   project_id: string
   object_id: string
+  /** What is not of this kind is not there; null is any kind. */
+  only: VersionsOf | null
   /** Digests, `latest`, numbers or aliases; null is every version. */
   versions: readonly string[] | null
   now: number
@@ -183,20 +203,21 @@ export interface ObjectDeletion {
 export type DeletedObjects = { deleted: number } | { missing: string }
 
 export const deleteObjects: Command<ObjectDeletion, DeletedObjects> = async (tx, given) => {
-  const { project_id, object_id, versions, now } = given
+  const { project_id, object_id, only, versions, now } = given
   await tx.turn(objectTurn(project_id, object_id))
   const of = sql`project_id = ${project_id} AND object_id = ${object_id}`
   const digests = new Set<string>()
   if (versions === null) {
-    const all = await tx.all<{ digest: string }>(
-      sql`SELECT digest FROM objects WHERE ${of} AND deleted_at IS NULL`,
+    const all = await tx.all<Pick<ObjectVersion, 'digest' | 'kind' | 'base_object_class'>>(
+      sql`SELECT digest, kind, base_object_class FROM objects WHERE ${of} AND deleted_at IS NULL`,
     )
-    for (const { digest } of all) digests.add(digest)
+    for (const version of all) if (only === null || isOf(only, version)) digests.add(version.digest)
     if (digests.size === 0) return { missing: object_id }
   }
   for (const version of versions ?? []) {
     const found = await readVersion(tx, project_id, { name: object_id, digest: version })
     if (found === undefined || found.deleted_at !== null) return { missing: version }
+    if (only !== null && !isOf(only, found)) return { missing: version }
     digests.add(found.digest)
   }
   for (const digest of digests) {
@@ -214,7 +235,7 @@ async function chooseLatest(tx: Transaction, of: Sql): Promise<void> {
   const latest = await tx.get(sql`SELECT digest FROM objects WHERE ${of} AND is_latest = 1`)
   if (latest !== undefined) return
   await tx.run(
-    sql`UPDATE objects SET is_latest = 1 WHERE ${of} AND recency =
+    sql`UPDATE objects SET is_latest = 1 WHERE ${of} AND deleted_at IS NULL AND recency =
           (SELECT max(recency) FROM objects WHERE ${of} AND deleted_at IS NULL)`,
   )
 }

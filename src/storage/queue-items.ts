@@ -191,7 +191,8 @@ async function liveAmong(
   return found
 }
 
-async function lastPosition(tx: Transaction, key: QueueKey): Promise<number> {
+/** How many items there are, because positions have no gaps. */
+export async function lastPosition(tx: Transaction, key: QueueKey): Promise<number> {
   const row = await tx.get<{ last: number | null }>(
     sql`SELECT max(item.position) AS last FROM annotation_queue_items AS item WHERE ${ofQueue(key)}`,
   )

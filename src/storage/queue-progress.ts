@@ -1,6 +1,6 @@
 import { type AnnotationState, isFinished, statesAfter } from '../domain/annotation-states.ts'
 import { refuse } from '../domain/refusals.ts'
-import { findItem, firstItem, ofQueue, ownState, type SeenItem } from './queue-items.ts'
+import { findItem, firstItem, lastPosition, ofQueue, ownState, type SeenItem } from './queue-items.ts'
 import { type QueueKey, queueTurn, requireQueue } from './queues.ts'
 import { allOf, type Sql, sql, trusted } from './sql.ts'
 import type { Command, Transaction } from './transaction.ts'
@@ -54,8 +54,27 @@ export const setProgress: Command<Progress, SeenItem> = async (tx, given) => {
           finished_by = finished_by + ${isFinished(given.state) ? 1 : 0}, leased_by = ${leased_by}, leased_until = ${leased_until}
           WHERE project_id = ${given.project_id} AND id = ${given.item_id}`,
     )
+    if (isFinished(given.state)) await countFinished(tx, given)
   }
   return (await findItem(tx, given, given.item_id, given.annotator)) as SeenItem
+}
+
+async function countFinished(tx: Transaction, { project_id, queue_id, annotator }: Progress): Promise<void> {
+  await tx.run(
+    sql`INSERT INTO annotation_finished (project_id, queue_id, annotator, items)
+        VALUES (${project_id}, ${queue_id}, ${annotator}, 1)
+        ON CONFLICT (project_id, queue_id, annotator) DO UPDATE SET items = annotation_finished.items + 1`,
+  )
+}
+
+/** What was finished stays so, and so does every item: the two numbers are enough. */
+async function hasFinishedAll(tx: Transaction, given: NextItem): Promise<boolean> {
+  const { project_id, queue_id, annotator } = given
+  const finished = await tx.get<{ items: number }>(
+    sql`SELECT items FROM annotation_finished
+        WHERE project_id = ${project_id} AND queue_id = ${queue_id} AND annotator = ${annotator}`,
+  )
+  return finished !== undefined && finished.items >= (await lastPosition(tx, given))
 }
 
 interface Lease {
@@ -103,6 +122,8 @@ export const takeNextItem: Command<NextItem, HandedItem> = async (tx, given) => 
   const { annotator, now } = given
   await tx.turn(queueTurn(given))
   await requireQueue(tx, given)
+  // Who is done asks again and again whether there is more, and every item would have to be looked at to say no.
+  if (await hasFinishedAll(tx, given)) return { item: null, leased: 0 }
   const here = ofQueue(given)
   const mine = sql`item.leased_by = ${annotator}`
   const live = sql`item.leased_until > ${now}`

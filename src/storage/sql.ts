@@ -62,11 +62,24 @@ export function allOf(conditions: readonly Sql[]): Sql {
   return conditions.length === 0 ? trusted('1 = 1') : join(conditions, ' AND ')
 }
 
-/** The values of an IN list. Its length is rounded up by repeating the last one, so that few texts are prepared. */
+/** The values of an IN list. */
 export function listOf(values: readonly (string | number)[]): Sql {
-  const padded: (string | number)[] = [...values]
-  const last = values.at(-1)
-  if (last === undefined) return trusted('NULL')
-  for (let size = 1; size < values.length * 2; size *= 2) while (padded.length < size) padded.push(last)
-  return join(padded, ', ')
+  return values.length === 0 ? trusted('NULL') : join(padded(values), ', ')
+}
+
+/**
+ * What a pair of columns is compared with by IN: each pair by itself, where two lists would stand for every pair of the one
+ * with the other. There has to be one.
+ */
+export function pairsOf(pairs: readonly (readonly [string, string])[]): Sql {
+  const rows = padded(pairs).map(([one, other]) => sql`(${one}, ${other})`)
+  return sql`(VALUES ${join(rows, ', ')})`
+}
+
+/** The length is rounded up by repeating the last one, so that few texts are prepared. */
+function padded<T>(values: readonly T[]): T[] {
+  const all = [...values]
+  const last = values.at(-1) as T
+  for (let size = 1; size < values.length * 2; size *= 2) while (all.length < size) all.push(last)
+  return all
 }

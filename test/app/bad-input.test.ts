@@ -222,8 +222,10 @@ for (const url of Object.keys(sampleBodies)) {
 test('a project in a path that is wrong is named', async (t) => {
   const { post } = await openApp(t)
   for (const [path, field] of [
-    [`${'x'.repeat(129)}/qa`, 'path.entity'],
-    [`acme/${'x'.repeat(129)}`, 'path.project'],
+    [`${'x'.repeat(255)}/qa`, 'path.entity'],
+    [`acme/${'x'.repeat(255)}`, 'path.project'],
+    [`${'x'.repeat(128)}/${'x'.repeat(128)}`, 'path.project'],
+    ['acme/q%20a', 'path.project'],
   ] as const) {
     const answer = await post(`/v2/${path}/calls/complete`, { batch: [] })
     assert.equal(answer.status, 422)

@@ -59,6 +59,17 @@ test('a check that takes too much memory is stopped, and the next one goes on', 
   assert.deepEqual(await checks.check('a', number, '1'), fits)
 })
 
+test('a check whose thread dies is asked again in a new one, unless it was the first there', async (t) => {
+  const checks = open(t, { thread: new URL('../support/dying-checks-thread.ts', import.meta.url).href })
+  const answers = await Promise.allSettled(
+    ['a', 'b', 'die', 'c'].map((value) => checks.check('one', '{}', JSON.stringify(value))),
+  )
+  assert.deepEqual(
+    answers.map((answer) => (answer.status === 'fulfilled' ? answer.value.kind : answer.reason.message)),
+    ['fits', 'fits', 'it died of "die"', 'fits'],
+  )
+})
+
 test('tenants take turns', async (t) => {
   const checks = open(t)
   const order: string[] = []

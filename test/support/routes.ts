@@ -9,6 +9,8 @@ export interface Route {
   url: string
   isPublic: boolean
   takesBody: boolean
+  /** The contract of the body. */
+  body?: unknown
   /** Not in the OpenAPI document. */
   isHidden: boolean
 }
@@ -28,6 +30,7 @@ export async function openAppWithRoutes(
           url,
           isPublic: config?.public === true,
           takesBody: schema?.body !== undefined,
+          ...(schema?.body !== undefined && { body: schema.body }),
           isHidden: schema?.hide === true,
         })
       }

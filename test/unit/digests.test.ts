@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
 import { test } from 'node:test'
 import { canonicalJson } from '../../src/domain/canonical-json.ts'
 import { digestOf, digestOfJson, digestOfTable } from '../../src/domain/digests.ts'
@@ -20,7 +21,7 @@ test('canonical JSON is the text that Python writes', () => {
   for (const [given, canonical] of cases) assert.equal(canonicalJson(given), canonical)
 })
 
-test('digests of values, of whole tables and of bytes', () => {
+test('digests of values, of whole tables and of bytes', async () => {
   const values: [json: string, digest: string][] = [
     ['{"a": 1}', 'XdhgKMbg1k4iUYb5astpM4ssWXZN95FiEH9cS7NNExA'],
     ['{"b": 2, "a": 1}', '2El9nYJ3CnBykmEJWqmPfvUVTXr0mfgDe2yiUClnhaY'],
@@ -33,13 +34,24 @@ test('digests of values, of whole tables and of bytes', () => {
   ]
   for (const [json, digest] of values) assert.equal(digestOfJson(json), digest)
   assert.equal(
-    digestOfTable([
+    await digestOfTable([
       'YTYlqmU0Pbsbmr5qusZ3P1yRvWDT8vX34urmnh24sic',
       'JPVyYA4VDTIwE4OFqgAGyhuZO0a7Qn90bMaQyY2TJBM',
     ]),
     'ed8bd1f8cb829eeb6b3fef95a7cd8401f7e5af825c4c9aa144a1ceb9f32c3654',
   )
-  assert.equal(digestOfTable([]), 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855')
+  assert.equal(await digestOfTable([]), 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855')
   assert.equal(digestOf(Buffer.from('hello')), 'LPJNulXwow4m6DsqxbninhsWHlwfp0JecwQzYpOLmCQ')
   assert.equal(digestOf('plain'), 'oRbJ7UbWIHc0pDMX0wYYj1KshjTDfZBLv05B2GX5BHU')
+})
+
+test('a long table has the digest of its rows one after the other, and others go on meanwhile', async () => {
+  const rows = Array.from({ length: 1000 }, (_, n) => `row ${n}`)
+  let breaths = 0
+  const digest = await digestOfTable(rows, () => {
+    breaths++
+    return undefined
+  })
+  assert.equal(digest, createHash('sha256').update(rows.join('')).digest('hex'))
+  assert.equal(breaths, 3)
 })

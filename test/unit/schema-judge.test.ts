@@ -21,6 +21,13 @@ for (const [schema, value] of [
   [{ $id: 'https://example.com/one', type: 'string' }, 'a'],
   [{ $id: 'https://example.com/one', type: 'number' }, 1],
   [{ pattern: '^\\p{L}+(?=!)' }, 'né!'],
+  [{ pattern: '^[\\w-.]+$' }, 'a-b.c'],
+  [{ nullable: true }, 5],
+  [{ type: ['string', 'null'], nullable: false }, null],
+  [{ id: 'old', type: 'string' }, 'a'],
+  [{ $schema: draft7, id: 5, items: [{ nullable: true }] }, [1]],
+  [{ const: { nullable: true, $async: true } }, { nullable: true, $async: true }],
+  [{ properties: { $async: { type: 'boolean' }, id: { type: 'string' } } }, { $async: true, id: 'x' }],
 ] as const) {
   test(`${JSON.stringify(value)} fits ${JSON.stringify(schema)}`, () => {
     assert.deepEqual(say(schema, value), { kind: 'fits' })
@@ -42,6 +49,10 @@ for (const [schema, value, path, given, why] of [
     '5',
     'must be string; must be null; must match a schema in anyOf',
   ],
+  [{ type: 'string', nullable: true }, null, [], 'null', 'must be string'],
+  [{ properties: { nullable: { type: 'string' } } }, { nullable: 1 }, ['nullable'], '1', 'must be string'],
+  [{ pattern: '^[\\w-.]+$' }, 'a b', [], '"a b"', 'must match pattern "^[\\w-.]+$"'],
+  [{ patternProperties: { '^[\\w-.]+$': { type: 'string' } } }, { a: 1 }, ['a'], '1', 'must be string'],
   [{ maxLength: 1 }, 'x'.repeat(200), [], `"${'x'.repeat(79)}…`, 'must NOT have more than 1 characters'],
 ] as const) {
   test(`${JSON.stringify(value).slice(0, 40)} differs from ${JSON.stringify(schema)}`, () => {
@@ -53,6 +64,11 @@ for (const [schema, why] of [
   [5, /neither an object nor a boolean/],
   [{ type: 'colour' }, /schema\/type/],
   [{ pattern: '(' }, /Invalid regular expression/],
+  [{ $async: true, type: 'string' }, /^"\$async" is not accepted$/],
+  [{ $schema: draft7, items: [{ $async: false }] }, /^"\$async" is not accepted$/],
+  [{ anyOf: [{ not: { $async: true } }] }, /^"\$async" is not accepted$/],
+  [{ $defs: { a: { $async: true } }, $ref: '#/$defs/a' }, /^"\$async" is not accepted$/],
+  [{ elsewhere: { $async: true, type: 'string' }, $ref: '#/elsewhere' }, /async schema/],
   [{ $ref: 'https://example.com/schema.json' }, /can't resolve reference https:\/\/example\.com/],
   [{ $ref: 'file:///etc/passwd' }, /can't resolve reference/],
   [{ $ref: '#' }, /refers to itself without end/],

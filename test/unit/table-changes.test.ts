@@ -1,8 +1,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
+import { createBreathing } from '../../src/domain/breathing.ts'
 import { applyChanges, type Change } from '../../src/operations/tables/apply.ts'
+import { RowOrder } from '../../src/operations/tables/row-order.ts'
 import { refusedWith } from '../support/refusals.ts'
+import { breatheAtEachStep } from '../support/stepping.ts'
+
+const never = () => undefined
 
 const digest = fc.string({ minLength: 1, maxLength: 3 })
 
@@ -47,9 +52,10 @@ test('changes of a table are those of a plain list', async () => {
             changes.push({ pop: index })
           }
         }
-        const order = [...base]
-        assert.deepEqual(await applyChanges(order, changes), touched)
-        assert.deepEqual(order, model)
+        const order = new RowOrder(base)
+        assert.deepEqual(await applyChanges(order, changes, never), touched)
+        assert.deepEqual([...order], model)
+        assert.equal(order.length, model.length)
       },
     ),
   )
@@ -62,6 +68,49 @@ test('a place outside of the list is refused', async () => {
     { insert: { index: 3, digest: 'x' } },
     { insert: { index: -1, digest: 'x' } },
   ] satisfies Change[]) {
-    await assert.rejects(applyChanges(['a', 'b'], [change]), refusedWith('invalid_value'))
+    const order = new RowOrder(['a', 'b'])
+    await assert.rejects(applyChanges(order, [change], never), refusedWith('invalid_value'))
   }
+})
+
+test('a long order is changed as a list is, and a change moves a block of it at the most', async () => {
+  const numbers = Array.from({ length: 20_000 }, (_, n) => String(n))
+  const model = [...numbers]
+  const order = new RowOrder(numbers)
+  const changes: Change[] = []
+  for (let n = 0; n < 5_000; n++) {
+    const index = (n * 7_919) % model.length
+    changes.push({ insert: { index: 0, digest: 'a' } }, { insert: { index, digest: 'b' } })
+    model.unshift('a')
+    model.splice(index, 0, 'b')
+  }
+  for (let n = 0; n < 15_000; n++) {
+    const index = (n * 104_729) % model.length
+    changes.push({ pop: index })
+    model.splice(index, 1)
+  }
+  const { splice } = Array.prototype
+  let longest = 0
+  Array.prototype.splice = function (this: unknown[], ...given: [number, number]) {
+    longest = Math.max(longest, this.length)
+    return splice.apply(this, given)
+  }
+  try {
+    await applyChanges(order, changes, never)
+  } finally {
+    Array.prototype.splice = splice
+  }
+  assert.deepEqual([...order], model)
+  assert.ok(longest <= 2048, `${longest}`)
+})
+
+test('the changes end when nobody waits for them any more', async (t) => {
+  breatheAtEachStep(t)
+  const leaving = new AbortController()
+  const order = new RowOrder()
+  const changes = Array.from({ length: 1000 }, (_, n): Change => ({ append: String(n) }))
+  const applying = applyChanges(order, changes, createBreathing(leaving.signal))
+  leaving.abort(new Error('gone'))
+  await assert.rejects(applying, /gone/)
+  assert.equal(order.length, 1)
 })

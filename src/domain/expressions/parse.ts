@@ -3,15 +3,13 @@ import { refuse } from '../refusals.ts'
 import type { Comparator, ConversionTarget, Expression, Literal } from './expression.ts'
 import { textOfNumber } from './json-value.ts'
 import { parseNumber } from './numbers.ts'
-import { isListIndex, splitPath } from './path.ts'
+import { flawOfPath } from './path.ts'
 import { storableText } from './text.ts'
 
 /** Bounds that keep the statement and everything that walks the tree small. */
 const deepest = 100
 const mostNodes = 1_000
 const longestList = 1_000
-/** Each may mean a list or an object, and the statement looks for both. */
-const mostIndexes = 3
 
 const conversions: readonly ConversionTarget[] = ['double', 'string', 'int', 'bool', 'exists']
 
@@ -227,12 +225,7 @@ function literalOf(given: unknown, at: string): Literal {
 function fieldOf(value: unknown, at: string): string {
   if (typeof value !== 'string' || value === '')
     throw refused(at, `is ${described(value)}`, 'a path such as "inputs.name"')
-  // Such keys have no text that both engines could compare.
-  if (value !== storableText(value)) {
-    throw refused(at, 'holds U+0000 or half of a surrogate pair', 'a path without them')
-  }
-  if (splitPath(value).filter(isListIndex).length > mostIndexes) {
-    throw refused(at, `has more than ${mostIndexes} whole-number segments`, `at most ${mostIndexes}`)
-  }
+  const flaw = flawOfPath(value)
+  if (flaw !== undefined) throw refused(at, flaw.why, flaw.accepted)
   return value
 }

@@ -1,3 +1,6 @@
+import { refuse } from '../refusals.ts'
+import { storableText } from './text.ts'
+
 /** Dots separate; `\.` is a dot inside a key; every other backslash stands for itself. */
 export function splitPath(field: string): string[] {
   const segments: string[] = ['']
@@ -11,4 +14,37 @@ export function splitPath(field: string): string[] {
 /** Such a segment addresses a list when the value is a list, else the key. Longer numbers address keys alone. */
 export function isListIndex(segment: string): boolean {
   return /^(?:0|[1-9]\d{0,8})$/.test(segment)
+}
+
+/** A path that is looked for in stored JSON: more than any value is deep, and each step is a parameter of the statement. */
+const longestField = 1024
+const mostSteps = 32
+/** Each may mean a list or an object, and the statement looks for both: one more is twice the work. */
+const mostIndexes = 3
+
+/** Why a path cannot be looked for, in the words of a refusal; undefined when it can. Every path of a client comes by here. */
+export function flawOfPath(field: string): { why: string; accepted: string } | undefined {
+  if (field.length > longestField) {
+    return { why: `has ${field.length} characters`, accepted: `at most ${longestField}` }
+  }
+  // Such keys have no text that both engines could compare.
+  if (field !== storableText(field)) {
+    return { why: 'holds U+0000 or half of a surrogate pair', accepted: 'a path without them' }
+  }
+  const steps = splitPath(field)
+  if (steps.length > mostSteps) {
+    return { why: `has ${steps.length} steps`, accepted: `at most ${mostSteps}` }
+  }
+  if (steps.filter(isListIndex).length > mostIndexes) {
+    return { why: `has more than ${mostIndexes} whole-number segments`, accepted: `at most ${mostIndexes}` }
+  }
+  return undefined
+}
+
+/** Refuses a path outside of expressions. `place` is where it was given, such as sort_by.0.field. */
+export function checkPath(field: string, place: string): void {
+  const flaw = flawOfPath(field)
+  if (flaw === undefined) return
+  const shown = JSON.stringify(field.length > 60 ? `${field.slice(0, 60)}…` : field)
+  throw refuse('invalid_value', { field: place, given: `${shown} ${flaw.why}`, accepted: flaw.accepted })
 }

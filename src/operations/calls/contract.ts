@@ -4,10 +4,12 @@ import {
   dateTime,
   jsonObject,
   jsonValue,
+  longList,
   mendedText,
   plainText,
   projectId,
   setByServer,
+  shortList,
   traceId,
   withAliases,
 } from '../../domain/fields.ts'
@@ -91,10 +93,10 @@ export const BatchItem = z.discriminatedUnion('mode', [
   z.object({ mode: z.literal('start'), req: StartBody }),
   z.object({ mode: z.literal('end'), req: EndBody }),
 ])
-export const UpsertBatchBody = z.object({ batch: z.array(BatchItem) })
+export const UpsertBatchBody = z.object({ batch: longList(BatchItem) })
 export type UpsertBatchBody = z.output<typeof UpsertBatchBody>
 
-export const CompleteBody = z.object({ batch: z.array(CompleteCall) })
+export const CompleteBody = z.object({ batch: longList(CompleteCall) })
 export type CompleteBody = z.output<typeof CompleteBody>
 
 export const StartAnswer = z.object({ id: z.string(), trace_id: z.string() })
@@ -151,7 +153,7 @@ export const UpdateBody = z.object({
 export type UpdateBody = z.output<typeof UpdateBody>
 
 /** More ids than this in one list is a 413 or 400 of its own, so the schema leaves room above it. */
-const idList = z.array(z.string().max(2048))
+const idList = shortList(z.string().max(2048), 1000)
 
 export const DeleteBody = z.object({ project_id: projectId, call_ids: idList })
 export type DeleteBody = z.output<typeof DeleteBody>

@@ -1,4 +1,4 @@
-import { splitPath } from '../../domain/expressions/path.ts'
+import { checkPath, splitPath } from '../../domain/expressions/path.ts'
 import { refuse } from '../../domain/refusals.ts'
 import type { FieldResolver } from '../../storage/expressions.ts'
 
@@ -16,7 +16,8 @@ const deepest = 8
 
 export function expandedColumns(columns: readonly string[]): ExpandedColumns {
   const root: Growing = { steps: new Map() }
-  for (const column of columns) {
+  for (const [index, column] of columns.entries()) {
+    checkPath(column, `expand_columns.${index}`)
     const path = splitPath(column)
     if (!documents.includes(path[0] as string)) {
       throw refuse('unknown_field', {

@@ -1,6 +1,7 @@
 import { refuse } from '../../domain/refusals.ts'
 import type { Dialect } from '../../storage/dialect.ts'
-import { join, listOf, type Sql, sql, trusted } from '../../storage/sql.ts'
+import { joined } from '../../storage/expressions.ts'
+import { listOf, type Sql, sql, trusted } from '../../storage/sql.ts'
 import type { CallsFilter } from './contract.ts'
 
 const longestList = 1000
@@ -52,7 +53,7 @@ function anyVersion(names: readonly string[], column: string, dialect: Dialect):
   const prefixes = names.filter((name) => name.endsWith(':*')).map((name) => name.slice(0, -1))
   const alternatives = prefixes.map((prefix) => sql`${dialect.position(trusted(column), sql`${prefix}`)} = 1`)
   if (exact.length > 0) alternatives.push(sql`${trusted(column)} IN (${listOf(exact)})`)
-  return sql`(${join(alternatives, ' OR ')})`
+  return joined(alternatives, ' OR ')
 }
 
 /** A reference stands in JSON as a string of its own. */
@@ -62,5 +63,5 @@ function mentions(refs: readonly string[], column: string, dialect: Dialect): Sq
     const part = ref.endsWith(':*') ? text.slice(0, -2) : text
     return sql`${dialect.position(trusted(column), sql`${part}`)} > 0`
   })
-  return sql`(${join(alternatives, ' OR ')})`
+  return joined(alternatives, ' OR ')
 }

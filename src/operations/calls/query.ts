@@ -1,5 +1,6 @@
 import { type Caller, reach } from '../../domain/callers.ts'
 import { parseExpressionText } from '../../domain/expressions/parse.ts'
+import { checkPath } from '../../domain/expressions/path.ts'
 import { writeJson } from '../../domain/json-text.ts'
 import { refuse } from '../../domain/refusals.ts'
 import { now } from '../../domain/time.ts'
@@ -109,7 +110,10 @@ function orderOf(
   expanded: ExpandedColumns,
 ): Sql[] {
   const fields = outsideOf(expanded, 'sort_by', callFields(db.dialect, 'sort_by'))
-  const order = sortBy.flatMap(({ field, direction }) => compileOrder(fields(field), direction, db.dialect))
+  const order = sortBy.flatMap(({ field, direction }, index) => {
+    checkPath(field, `sort_by.${index}.field`)
+    return compileOrder(fields(field), direction, db.dialect)
+  })
   if (sortBy.length === 0) order.push(trusted('started_at ASC'))
   const last = sortBy.at(-1)
   const direction =
@@ -121,6 +125,7 @@ function orderOf(
 /** The large columns that are read. Small ones always come: they cost nothing. */
 function largeGiven(columns: StreamQueryBody['columns']): ReadonlySet<LargeColumn> {
   if (!columns?.length) return new Set(largeColumns)
+  for (const [index, column] of columns.entries()) checkPath(column, `columns.${index}`)
   const names = new Set(columns.map((column) => column.split('.', 1)[0] as string))
   for (const name of names) {
     if (!wireColumns.has(name)) {

@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import { projectPath } from '../../domain/fields.ts'
 import { type Routes, recordRefusals, refusing } from '../../http/contracts.ts'
 import { departureOf } from '../../http/departure.ts'
 import { sendJsonLines } from '../../http/json-lines.ts'
@@ -27,7 +27,6 @@ import { countSomeCalls, streamCalls } from './query.ts'
 import { readOneCall } from './read.ts'
 
 const tags = ['calls']
-const Project = z.object({ entity: z.string().min(1).max(128), project: z.string().min(1).max(128) })
 
 export interface CallRoutes {
   db: Database
@@ -73,7 +72,7 @@ const complete: RoutePlugin = async (app, options) => {
   const schema = {
     summary: 'Write calls that have ended',
     tags,
-    params: Project,
+    params: projectPath,
     body: CompleteBody,
     response: { 200: EmptyAnswer, ...recordRefusals, ...refusing('invalid_value') },
   }

@@ -1,15 +1,10 @@
 import { z } from 'zod'
-import { jsonObject, longList, plainText } from '../../domain/fields.ts'
+import { jsonObject, longList, plainText, projectPath, shortList } from '../../domain/fields.ts'
 
-const part = z
-  .string()
-  .min(1)
-  .max(127)
-  .regex(/^[^/\s\0]+$/, 'expected text without spaces and slashes')
+const nameGiven = plainText(512).min(1)
 
-export const Project = z.object({ entity: part, project: part })
-export const Version = Project.extend({ object_id: plainText(512).min(1), digest: plainText(512).min(1) })
-export const Name = Project.extend({ object_id: plainText(512).min(1) })
+export const Version = projectPath.safeExtend({ object_id: nameGiven, digest: nameGiven })
+export const Name = projectPath.safeExtend({ object_id: nameGiven })
 
 const count = z
   .string()
@@ -23,7 +18,7 @@ const text = plainText(512).min(1)
 
 export const DeleteQuery = z.object({
   digests: z
-    .union([text, z.array(text)])
+    .union([text, shortList(text, 100)])
     .optional()
     .meta({ description: 'Given several times for several versions; without it all of them go.' }),
 })

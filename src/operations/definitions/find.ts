@@ -1,9 +1,7 @@
 import type { z } from 'zod'
 import { type Caller, reach } from '../../domain/callers.ts'
 import { writeJson } from '../../domain/json-text.ts'
-import { type ObjectWithValue, selectObjects } from '../../storage/objects.ts'
-import { sql } from '../../storage/sql.ts'
-import type { ObjectsFilter } from '../objects/contract.ts'
+import { isOf, type ObjectWithValue, selectObjects } from '../../storage/objects.ts'
 import { deleteObject } from '../objects/delete.ts'
 import { conditionsOf, orderOf } from '../objects/query.ts'
 import { liveObject } from '../objects/read.ts'
@@ -47,12 +45,12 @@ export async function readDefinition<Body extends z.ZodType>(
   digest: string,
 ): Promise<Record<string, unknown>> {
   reach(caller, project, 'path')
-  const version = await liveObject(options.db, project, name, digest, 'path')
+  const version = await liveObject(options.db, project, { name, digest }, 'path')
   if (!isOf(kind.filter, version)) throw objectNotFound('path', project, { name, digest })
   return kind.describe(options, version, new Value(version.val))
 }
 
-/** Another kind of thing under this name is not found. */
+/** Another kind of thing under this name is not found, and stays. */
 export async function deleteDefinition<Body extends z.ZodType>(
   kind: DefinitionKind<Body>,
   { db }: Definitions,
@@ -62,22 +60,7 @@ export async function deleteDefinition<Body extends z.ZodType>(
   { digests }: DeleteQuery,
 ): Promise<{ num_deleted: number }> {
   reach(caller, project, 'path')
-  const [one] = await db.all(
-    selectObjects(db, {
-      projectId: project,
-      conditions: [...conditionsOf(project, kind.filter), sql`objects.object_id = ${name}`],
-      order: orderOf([]),
-      limit: 1,
-      offset: 0,
-      values: false,
-    }),
-  )
-  if (one === undefined) throw objectNotFound('path', project, { name, digest: 'latest' })
   const versions = digests === undefined ? null : [digests].flat()
-  return deleteObject(db, caller, { project_id: project, object_id: name, digests: versions })
-}
-
-function isOf(filter: ObjectsFilter, { kind, base_object_class }: ObjectWithValue): boolean {
-  if (filter.is_op) return kind === 'op'
-  return filter.base_object_classes?.includes(base_object_class ?? '') === true
+  const asked = { only: kind.filter, object: 'path', versions: 'digests' }
+  return deleteObject(db, caller, { project_id: project, object_id: name, digests: versions }, asked)
 }

@@ -1,10 +1,11 @@
 import type { z } from 'zod'
 import { reach } from '../../domain/callers.ts'
+import { projectPath } from '../../domain/fields.ts'
 import { type Routes, recordRefusals, refusing } from '../../http/contracts.ts'
 import { departureOf } from '../../http/departure.ts'
 import { sendJsonLines } from '../../http/json-lines.ts'
 import { DeleteAnswer } from '../objects/contract.ts'
-import { DeleteQuery, ListQuery, Name, Project, Version } from './contract.ts'
+import { DeleteQuery, ListQuery, Name, Version } from './contract.ts'
 import { datasets } from './datasets.ts'
 import { evaluations } from './evaluations.ts'
 import { deleteDefinition, listDefinitions, readDefinition } from './find.ts'
@@ -16,7 +17,7 @@ import { scorers } from './scorers.ts'
 type RoutePlugin = Routes<Definitions>
 
 const asked = refusing('entity_forbidden', 'invalid_request')
-const projectOf = ({ entity, project }: z.output<typeof Project>) => `${entity}/${project}`
+const projectOf = ({ entity, project }: z.output<typeof projectPath>) => `${entity}/${project}`
 
 function routesOf<Body extends z.ZodType>(kind: DefinitionKind<Body>): RoutePlugin[] {
   const { path, noun } = kind
@@ -27,12 +28,12 @@ function routesOf<Body extends z.ZodType>(kind: DefinitionKind<Body>): RoutePlug
     const schema = {
       summary: `Store a version of a ${noun}`,
       tags,
-      params: Project,
+      params: projectPath,
       body: kind.body,
       response: { 200: kind.created, ...recordRefusals, ...refusing('class_conflict', 'too_many_rows') },
     }
     app.post(all, { schema }, (request) => {
-      const project = projectOf(request.params as z.output<typeof Project>)
+      const project = projectOf(request.params as z.output<typeof projectPath>)
       reach(request.caller, project, 'path')
       return kind.create(options, { caller: request.caller, project }, request.body as z.output<Body>)
     })
@@ -42,7 +43,7 @@ function routesOf<Body extends z.ZodType>(kind: DefinitionKind<Body>): RoutePlug
     const schema = {
       summary: `List the latest version of each ${noun}, one JSON text a line`,
       tags,
-      params: Project,
+      params: projectPath,
       querystring: ListQuery,
       response: {
         200: { description: 'JSON Lines', content: { 'application/jsonl': { schema: kind.record } } },

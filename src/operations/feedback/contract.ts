@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { jsonObject, plainText, projectId, setByServer, withAliases } from '../../domain/fields.ts'
+import { jsonObject, longList, plainText, projectId, setByServer, withAliases } from '../../domain/fields.ts'
 
 const wireNames = { weave_ref: 'svc_ref', wb_user_id: 'svc_user_id' }
 
@@ -47,7 +47,7 @@ export const FeedbackAnswer = z.object({
     .meta({ description: 'As it was sent; a reaction gains alias, detoned and detoned_alias.' }),
 })
 
-export const BatchBody = z.object({ batch: z.array(FeedbackGiven) })
+export const BatchBody = z.object({ batch: longList(FeedbackGiven) })
 export type BatchBody = z.output<typeof BatchBody>
 export const BatchAnswer = z.object({ res: z.array(FeedbackAnswer) })
 

@@ -1,6 +1,7 @@
 import { type Caller, reach } from '../../domain/callers.ts'
 import { idsNamed } from '../../domain/expressions/ids-named.ts'
 import { parseExpressionText } from '../../domain/expressions/parse.ts'
+import { checkPath } from '../../domain/expressions/path.ts'
 import { JsonText, writeJson } from '../../domain/json-text.ts'
 import { refuse } from '../../domain/refusals.ts'
 import { formatTime } from '../../domain/time.ts'
@@ -84,6 +85,7 @@ function shownOf(fields: QueryBody['fields'], dialect: Dialect): Shown[] | typeo
     })
   }
   return names.map((name, index) => {
+    checkPath(name, `fields.${fields?.indexOf(name)}`)
     const { column, read } = memberOf(name, dialect)
     return { name, column: sql`${column} AS ${trusted(`c${index}`)}`, read }
   })
@@ -105,7 +107,10 @@ function memberOf(name: string, dialect: Dialect): Pick<Shown, 'column' | 'read'
 /** The id decides between equals, so that pages fit together. */
 function orderOf(sortBy: NonNullable<QueryBody['sort_by']>, dialect: Dialect): Sql[] {
   const fields = feedbackFields('sort_by')
-  const order = sortBy.flatMap(({ field, direction }) => compileOrder(fields(field), direction, dialect))
+  const order = sortBy.flatMap(({ field, direction }, index) => {
+    checkPath(field, `sort_by.${index}.field`)
+    return compileOrder(fields(field), direction, dialect)
+  })
   return [...order, ...(order.length === 0 ? [trusted('created_at')] : []), trusted('id')]
 }
 

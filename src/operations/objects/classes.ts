@@ -1,3 +1,4 @@
+import { storableText } from '../../domain/expressions/text.ts'
 import type { ObjectKind } from '../../storage/objects.ts'
 
 export interface ObjectClasses {
@@ -29,5 +30,6 @@ export function classesOf(value: unknown): ObjectClasses {
 }
 
 function textOrNull(value: unknown): string | null {
-  return typeof value === 'string' && value !== '' && value.length <= 256 ? value : null
+  if (typeof value !== 'string' || value === '' || value.length > 256) return null
+  return value === storableText(value) ? value : null
 }

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { jsonValue, plainText, projectId } from '../../domain/fields.ts'
+import { jsonValue, plainText, projectId, shortList } from '../../domain/fields.ts'
 
 export const objectId = z
   .string()
@@ -92,8 +92,7 @@ export const QueryAnswer = z.object({ objs: z.array(ObjectRecord) })
 export const DeleteBody = z.object({
   project_id: projectId,
   object_id: nameGiven,
-  digests: z
-    .array(plainText(512).min(1))
+  digests: shortList(plainText(512).min(1), 100)
     .nullish()
     .meta({ description: 'At most 100; digests, `latest`, `vN` or aliases. Null means every version.' }),
 })
@@ -131,9 +130,9 @@ export type AliasesToRemove = z.output<typeof AliasesToRemove>
 export const EmptyAnswer = z.object({})
 
 export const RefsBody = z.object({
-  refs: z
-    .array(z.string().max(8192))
-    .meta({ description: 'At most 1000 references to objects or ops, with extra paths.' }),
+  refs: shortList(z.string().max(8192), 1000).meta({
+    description: 'At most 1000 references to objects or ops, with extra paths.',
+  }),
 })
 export type RefsBody = z.output<typeof RefsBody>
 export const RefsAnswer = z.object({ vals: z.array(z.unknown()) })

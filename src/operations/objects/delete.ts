@@ -2,18 +2,31 @@ import { type Caller, reach } from '../../domain/callers.ts'
 import { refuse } from '../../domain/refusals.ts'
 import { now } from '../../domain/time.ts'
 import type { Database } from '../../storage/database.ts'
+import type { VersionsOf } from '../../storage/objects.ts'
 import type { DeleteBody } from './contract.ts'
 import { objectNotFound } from './resolve.ts'
 
 const mostVersions = 100
 
+/** Which kind of versions may go, and how a refusal names the places where the object and its versions were given. */
+interface Asked {
+  only: VersionsOf | null
+  object: string
+  versions: string
+}
+
 /** All of the named versions, or none when one of them is not there. */
-export async function deleteObject(db: Database, caller: Caller, body: DeleteBody) {
+export async function deleteObject(
+  db: Database,
+  caller: Caller,
+  body: DeleteBody,
+  asked: Asked = { only: null, object: 'object_id', versions: 'digests' },
+) {
   const { project_id, object_id, digests } = body
   reach(caller, project_id)
   if (digests && digests.length > mostVersions) {
     throw refuse('invalid_value', {
-      field: 'digests',
+      field: asked.versions,
       given: `${digests.length} entries`,
       accepted: `at most ${mostVersions}`,
     })
@@ -21,11 +34,12 @@ export async function deleteObject(db: Database, caller: Caller, body: DeleteBod
   const answer = await db.write('deleteObjects', {
     project_id,
     object_id,
+    only: asked.only,
     versions: digests ?? null,
     now: now(),
   })
   if ('deleted' in answer) return { num_deleted: answer.deleted }
   throw digests
-    ? objectNotFound('digests', project_id, { name: object_id, digest: answer.missing })
-    : objectNotFound('object_id', project_id, { name: object_id, digest: 'latest' })
+    ? objectNotFound(asked.versions, project_id, { name: object_id, digest: answer.missing })
+    : objectNotFound(asked.object, project_id, { name: object_id, digest: 'latest' })
 }

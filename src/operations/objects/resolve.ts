@@ -24,11 +24,14 @@ export type Resolved =
 
 export type NamedRef = Extract<Ref, { kind: 'object' | 'op' }>
 
-/** Values that are read for one request, in bytes. */
+/** Values that are read for one request, and values that it is answered with, in bytes. */
 const mostBytes = 64 * 1024 * 1024
 const atOnce = 100
 /** A reference may lead to a value that holds the next reference, this many times. */
 const mostHops = 8
+
+/** A longer text is no reference, and is not read as one again and again. */
+const longestRef = 16 * 1024
 
 const nothing = new Value('null')
 
@@ -107,7 +110,11 @@ export async function resolveEach(
   })
   const walks = walksOf(refs, field)
   await walkAll(store, walks, (walk) => advance(walk, caller))
-  return walks.map(({ end }) => end as Resolved)
+  const resolved = walks.map(({ end }) => end as Resolved)
+  // What was read once may be asked for a thousand times.
+  const answered = resolved.reduce((size, one) => size + ('found' in one ? one.found.text.length : 0), 0)
+  if (answered > mostBytes) throw refuse('answer_too_large', { field, limit: mostBytes })
+  return resolved
 }
 
 /**
@@ -170,7 +177,7 @@ function advance(walk: Walk, caller: Caller): void {
   delete walk.want
   while (walk.steps.length > 0) {
     const step = walk.steps[0] as RefStep
-    const inner = value.string
+    const inner = value.text.length > longestRef ? undefined : value.string
     const next = inner === undefined ? undefined : parseRef(inner)
     if (step.edge === 'id') {
       if (next?.kind !== 'table') throw notATable(walk, value)
@@ -244,6 +251,7 @@ function createStore(db: Reader, overfull: () => false): Store {
   }
 
   async function readObjects(wanted: ReadonlyMap<string, WantedObject>) {
+    const breathe = createBreathing()
     for (const [project, all] of Map.groupBy(wanted.values(), (one) => one.project)) {
       for (let from = 0; from < all.length; from += atOnce) {
         const some = all.slice(from, from + atOnce).map(({ version }) => version)
@@ -251,9 +259,13 @@ function createStore(db: Reader, overfull: () => false): Store {
           const key = objectKey(project, nameOf(version))
           if (wanted.has(key)) versions.set(key, version)
         }
+        const pause = breathe()
+        if (pause) await pause
       }
       const fitting = new Map<string, ObjectVersion>()
       for (const { version: name } of all) {
+        const pause = breathe()
+        if (pause) await pause
         const key = objectKey(project, name)
         // Not a digest, so `latest`, a number or an alias.
         if (!versions.has(key)) versions.set(key, await readVersion(db, project, name))

@@ -1,21 +1,28 @@
 import { z } from 'zod'
-import { jsonObject } from '../../domain/fields.ts'
+import { jsonObject, shortList } from '../../domain/fields.ts'
+import { mostPieces } from './pieces.ts'
 
 const schemaUrl = z.string().nullish()
 
+const ScopeSpans = z.object({
+  scope: jsonObject().nullish(),
+  spans: shortList(jsonObject(), mostPieces).nullish(),
+  schemaUrl,
+})
+
+const ResourceSpans = z.object({
+  resource: jsonObject()
+    .nullish()
+    .meta({ description: 'Its attributes wandb.entity and wandb.project name the project.' }),
+  scopeSpans: shortList(ScopeSpans, mostPieces).nullish(),
+  schemaUrl,
+})
+
 /** A request in OTLP/JSON. Spans are kept as text and read one by one. */
 export const TracesBody = z.object({
-  resourceSpans: z.array(
-    z.object({
-      resource: jsonObject()
-        .nullish()
-        .meta({ description: 'Its attributes wandb.entity and wandb.project name the project.' }),
-      scopeSpans: z
-        .array(z.object({ scope: jsonObject().nullish(), spans: z.array(jsonObject()).nullish(), schemaUrl }))
-        .nullish(),
-      schemaUrl,
-    }),
-  ),
+  resourceSpans: shortList(ResourceSpans, mostPieces)
+    .nullish()
+    .meta({ description: 'A request without any is taken, as in protobuf.' }),
 })
 export type TracesBody = z.output<typeof TracesBody>
 

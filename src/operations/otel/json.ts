@@ -27,7 +27,7 @@ import {
  */
 export function piecesOfJson({ resourceSpans }: TracesBody): ResourcePiece[] {
   const count = countPieces()
-  return resourceSpans.map(({ resource, scopeSpans, schemaUrl }) => {
+  return (resourceSpans ?? []).map(({ resource, scopeSpans, schemaUrl }) => {
     count()
     const spans: SpanPiece[] = []
     for (const group of scopeSpans ?? []) {

@@ -13,7 +13,7 @@ export interface SpanPiece {
 }
 
 /** Bounds what one request may make of many tiny parts; the size of the body bounds the rest. */
-const mostPieces = 50_000
+export const mostPieces = 50_000
 
 export function countPieces(): () => void {
   let pieces = 0

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { dateTime, jsonObject, plainText, projectId } from '../../domain/fields.ts'
+import { dateTime, jsonObject, plainText, projectId, shortRecord } from '../../domain/fields.ts'
 
 const unitPrice = z.number().min(0).meta({ description: 'For one token.' })
 const name = plainText(256).min(1)
@@ -15,29 +15,9 @@ export const PriceGiven = z.object({
   provider_id: name.nullish().meta({ default: 'default' }),
 })
 
-const PricesGiven = z
-  .record(name, PriceGiven)
-  .refine(
-    (costs) => Object.keys(costs).length > 0 && Object.keys(costs).length <= 1000,
-    'expected 1 to 1000 models',
-  )
-
-/** A record of zod leaves this key out without a word. */
-const unnameable = '__proto__'
-
 export const CreateBody = z.object({
   project_id: projectId,
-  costs: z.preprocess((given, context) => {
-    if (typeof given === 'object' && given !== null && Object.hasOwn(given, unnameable)) {
-      context.issues.push({
-        code: 'custom',
-        input: unnameable,
-        path: [unnameable],
-        message: 'expected another name of a model',
-      })
-    }
-    return given
-  }, PricesGiven),
+  costs: shortRecord(name, PriceGiven, { most: 1000, things: 'models', name: 'name of a model' }),
 })
 export type CreateBody = z.output<typeof CreateBody>
 export const CreateAnswer = z.object({

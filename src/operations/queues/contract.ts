@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { annotationStates, itemStates } from '../../domain/annotation-states.ts'
-import { plainText, projectId, setByServer, withAliases } from '../../domain/fields.ts'
+import { plainText, projectId, setByServer, shortList, withAliases } from '../../domain/fields.ts'
 
 const queueId = plainText(128).min(1)
 const name = plainText(1024).min(1)
@@ -59,7 +59,7 @@ export const QueryBody = z.object({
 export type QueryBody = z.output<typeof QueryBody>
 
 /** More ids than are taken are a 413 of their own, so the schema leaves room above it. */
-const ids = z.array(plainText(2048))
+const ids = shortList(plainText(2048), 1000)
 
 export const AddItemsBody = z.object({
   project_id: projectId,

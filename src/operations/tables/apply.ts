@@ -1,12 +1,16 @@
-import { createBreathing } from '../../domain/breathing.ts'
+import type { Breathe } from '../../domain/breathing.ts'
 import { refuse } from '../../domain/refusals.ts'
+import type { RowOrder } from './row-order.ts'
 
 /** A change of an order of rows, by their digests. */
 export type Change = { append: string } | { pop: number } | { insert: { index: number; digest: string } }
 
 /** Changes the order where it stands, and answers the digest that each change added or took. */
-export async function applyChanges(order: string[], changes: readonly Change[]): Promise<string[]> {
-  const breathe = createBreathing()
+export async function applyChanges(
+  order: RowOrder,
+  changes: readonly Change[],
+  breathe: Breathe,
+): Promise<string[]> {
   const touched: string[] = []
   for (const [at, change] of changes.entries()) {
     touched.push(applied(order, change, at))
@@ -16,19 +20,18 @@ export async function applyChanges(order: string[], changes: readonly Change[]):
   return touched
 }
 
-function applied(order: string[], change: Change, at: number): string {
+function applied(order: RowOrder, change: Change, at: number): string {
   if ('append' in change) {
     order.push(change.append)
     return change.append
   }
   if ('pop' in change) {
-    const [taken] = isWithin(change.pop, order.length - 1) ? order.splice(change.pop, 1) : []
-    if (taken !== undefined) return taken
+    if (isWithin(change.pop, order.length - 1)) return order.remove(change.pop)
     throw outOfRange(`updates.${at}.pop.index`, change.pop, order.length - 1)
   }
   const { index, digest } = change.insert
   if (!isWithin(index, order.length)) throw outOfRange(`updates.${at}.insert.index`, index, order.length)
-  order.splice(index, 0, digest)
+  order.insert(index, digest)
   return digest
 }
 

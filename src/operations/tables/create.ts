@@ -1,3 +1,4 @@
+import { createBreathing } from '../../domain/breathing.ts'
 import { type Caller, reach } from '../../domain/callers.ts'
 import { digestOfTable } from '../../domain/digests.ts'
 import type { JsonText } from '../../domain/json-text.ts'
@@ -5,7 +6,7 @@ import { refuse } from '../../domain/refusals.ts'
 import type { Database } from '../../storage/database.ts'
 import { missingRows } from '../../storage/tables.ts'
 import type { CreateBody, FromDigestsBody } from './contract.ts'
-import { digestRows, keepAllRows, keepOrder } from './keep.ts'
+import { digestRows, eachOnce, keepAllRows, keepOrder } from './keep.ts'
 
 const mostRows = 1_000_000
 const digestsAtOnce = 512
@@ -24,9 +25,10 @@ export async function storeTable(
   expected?: string | null,
 ): Promise<{ digest: string; row_digests: string[] }> {
   refuseTooMany(given.length, [...place, 'rows'].join('.'))
-  const rows = await digestRows(given)
+  const breathe = createBreathing()
+  const rows = await digestRows(given, breathe)
   const rowDigests = rows.map((row) => row.digest)
-  const digest = digestOfTable(rowDigests)
+  const digest = await digestOfTable(rowDigests, breathe)
   refuseOther(digest, expected, [...place, 'expected_digest'].join('.'))
   await keepAllRows(db, projectId, rows)
   await keepOrder(db, projectId, digest, rowDigests)
@@ -34,17 +36,25 @@ export async function storeTable(
 }
 
 /** Of rows that the project has already. */
-export async function createFromDigests(db: Database, caller: Caller, body: FromDigestsBody) {
+export async function createFromDigests(
+  db: Database,
+  caller: Caller,
+  body: FromDigestsBody,
+  signal: AbortSignal,
+) {
   const { project_id, row_digests } = body
   reach(caller, project_id)
   refuseTooMany(row_digests.length, 'row_digests')
-  const digest = digestOfTable(row_digests)
+  const breathe = createBreathing(signal)
+  const digest = await digestOfTable(row_digests, breathe)
   refuseOther(digest, body.expected_digest, 'expected_digest')
-  const once = [...new Set(row_digests)]
+  const once = await eachOnce(row_digests, breathe)
   for (let from = 0; from < once.length; from += digestsAtOnce) {
     const [missing] = await missingRows(db, project_id, once.slice(from, from + digestsAtOnce))
     if (missing !== undefined)
       throw rowNotFound(`row_digests.${row_digests.indexOf(missing)}`, project_id, missing)
+    const pause = breathe()
+    if (pause) await pause
   }
   await keepOrder(db, project_id, digest, row_digests)
   return { digest }

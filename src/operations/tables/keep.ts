@@ -1,4 +1,4 @@
-import { createBreathing } from '../../domain/breathing.ts'
+import { type Breathe, createBreathing } from '../../domain/breathing.ts'
 import { digestOfJson } from '../../domain/digests.ts'
 import type { JsonText } from '../../domain/json-text.ts'
 import { now } from '../../domain/time.ts'
@@ -12,8 +12,7 @@ const entriesAtOnce = 2000
 /** Writes of one request that are under way, so that they share a commit. */
 const writesAtOnce = 4
 
-export async function digestRows(rows: readonly JsonText[]): Promise<TableRow[]> {
-  const breathe = createBreathing()
+export async function digestRows(rows: Iterable<JsonText>, breathe: Breathe): Promise<TableRow[]> {
   const digested: TableRow[] = []
   for (const { text } of rows) {
     digested.push({ digest: digestOfJson(text), val: text })
@@ -23,9 +22,26 @@ export async function digestRows(rows: readonly JsonText[]): Promise<TableRow[]>
   return digested
 }
 
+/** The digests, each once. */
+export async function eachOnce(digests: readonly string[], breathe: Breathe): Promise<string[]> {
+  const once = new Set<string>()
+  for (const digest of digests) {
+    once.add(digest)
+    const pause = breathe()
+    if (pause) await pause
+  }
+  return [...once]
+}
+
 /** Stores rows that the project may have already. */
 export async function keepAllRows(db: Database, projectId: string, rows: readonly TableRow[]): Promise<void> {
-  const once = new Map(rows.map((row) => [row.digest, row]))
+  const once = new Map<string, TableRow>()
+  const breathe = createBreathing()
+  for (const row of rows) {
+    once.set(row.digest, row)
+    const pause = breathe()
+    if (pause) await pause
+  }
   await writeAll(portionsOf(once.values()), (portion) =>
     db.write('keepRows', { project_id: projectId, rows: portion }),
   )
@@ -54,21 +70,27 @@ export async function keepOrder(
   db: Database,
   projectId: string,
   digest: string,
-  rowDigests: readonly string[],
+  rowDigests: Iterable<string> & { readonly length: number },
 ): Promise<void> {
   if ((await readTable(db, projectId, digest)) !== undefined) return
-  function* parts() {
-    for (let from = 0; from < rowDigests.length; from += entriesAtOnce) yield from
-  }
-  await writeAll(parts(), (from) =>
-    db.write('keepEntries', {
-      project_id: projectId,
-      table_digest: digest,
-      from,
-      row_digests: rowDigests.slice(from, from + entriesAtOnce),
-    }),
+  await writeAll(partsOf(rowDigests), (part) =>
+    db.write('keepEntries', { project_id: projectId, table_digest: digest, ...part }),
   )
   await db.write('keepTable', { project_id: projectId, digest, row_count: rowDigests.length, now: now() })
+}
+
+/** Of an order, each with the position of its first. */
+function* partsOf(rowDigests: Iterable<string>): Generator<{ from: number; row_digests: string[] }> {
+  let from = 0
+  let part: string[] = []
+  for (const digest of rowDigests) {
+    part.push(digest)
+    if (part.length < entriesAtOnce) continue
+    yield { from, row_digests: part }
+    from += part.length
+    part = []
+  }
+  if (part.length > 0) yield { from, row_digests: part }
 }
 
 async function writeAll<Part>(parts: Iterable<Part>, write: (part: Part) => Promise<void>): Promise<void> {

@@ -1,5 +1,5 @@
 import { type Caller, reach } from '../../domain/callers.ts'
-import { splitPath } from '../../domain/expressions/path.ts'
+import { checkPath, splitPath } from '../../domain/expressions/path.ts'
 import { JsonText, writeJson } from '../../domain/json-text.ts'
 import { refuse } from '../../domain/refusals.ts'
 import type { Database } from '../../storage/database.ts'
@@ -32,23 +32,17 @@ export async function* queryTable(
   }
 }
 
-/** The engines look at a list index and a key for each number in a path, which doubles the work each time. */
-const longestPath = 32
-const mostNumbers = 4
-
 function orderBy(
   db: Database,
   { field, direction }: NonNullable<QueryBody['sort_by']>[number],
   index: number,
 ): Sql[] {
+  const place = `sort_by.${index}.field`
+  checkPath(field, place)
   const path = splitPath(field)
-  const numbers = path.filter((segment) => /^\d+$/.test(segment)).length
-  if (path.includes('') || path.length > longestPath || numbers > mostNumbers || field.includes('\0')) {
-    throw refuse('invalid_value', {
-      field: `sort_by.${index}.field`,
-      given: JSON.stringify(field).slice(0, 200),
-      accepted: `a path such as a.b: at most ${longestPath} names, ${mostNumbers} of them numbers, with single dots between them`,
-    })
+  if (path.includes('')) {
+    const given = `${JSON.stringify(field)} has an empty step`
+    throw refuse('invalid_value', { field: place, given, accepted: 'a path such as a.b' })
   }
   return compileOrder({ kind: 'json', column: trusted('table_rows.val'), path }, direction, db.dialect)
 }

@@ -62,8 +62,8 @@ const fromDigests: RoutePlugin = async (app, { db }) => {
       ...refusing('too_many_rows', 'digest_differs', 'row_not_found'),
     },
   }
-  app.post('/table/create_from_digests', { schema }, (request) =>
-    createFromDigests(db, request.caller, request.body),
+  app.post('/table/create_from_digests', { schema }, (request, reply) =>
+    createFromDigests(db, request.caller, request.body, departureOf(reply)),
   )
 }
 

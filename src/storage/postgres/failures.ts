@@ -63,6 +63,16 @@ export function postgresFailure(error: unknown, limits: Limits): unknown {
     refusal.cause = error
     return refusal
   }
+  // What an index holds fits on a third of a page; SQLite has no such bound.
+  if (code === '54000') {
+    const refusal = refuse('invalid_value', {
+      field: 'body',
+      given: 'a text that is too long to be found again',
+      accepted: 'names, ids and references of at most 1000 bytes',
+    })
+    refusal.cause = error
+    return refusal
+  }
   const found = code === undefined ? undefined : codes.find(([prefix]) => code.startsWith(prefix))
   if (found !== undefined) return storageFailure(found[1], error)
   return error instanceof ConnectionLost ? storageFailure('storage_failed', error) : error

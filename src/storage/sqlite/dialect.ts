@@ -6,8 +6,8 @@ import { join, type Sql, sql, trusted } from '../sql.ts'
  * Names a value that is looked at several times, so that it is computed once and stands in the statement once. SQLite
  * runs such a subquery as a coroutine, which costs next to nothing.
  */
-function once(value: Sql, name: string, result: string): Sql {
-  return sql`(SELECT ${trusted(result)} FROM (SELECT ${value} AS ${trusted(name)}))`
+function once(value: Sql, name: string, result: string | Sql): Sql {
+  return sql`(SELECT ${typeof result === 'string' ? trusted(result) : result} FROM (SELECT ${value} AS ${trusted(name)}))`
 }
 
 /** Text with \u escapes may hold what text cannot hold; a tail of zeros is cut off only behind a whole number. */
@@ -26,7 +26,7 @@ const numberOfToken = `CASE
   WHEN length(j) > 17 OR j GLOB '*[eE]*' THEN heddle_json_number(j)
   ELSE CAST(j AS NUMERIC) END`
 
-/** Both readings of every whole-number segment: at most one of them is there. The parser bounds how many there are. */
+/** Both readings of every whole-number segment: at most one of them is there. `flawOfPath` bounds how many there are. */
 function pathsOf(path: readonly string[]): string[] {
   let paths = ['$']
   for (const segment of path) {
@@ -39,8 +39,11 @@ function pathsOf(path: readonly string[]): string[] {
 
 /** The JSON token at the path as it is stored. `->>` would lose the digits of numbers. */
 function tokenAt(column: Sql, path: readonly string[]): Sql {
-  const tokens = pathsOf(path).map((one) => sql`${column} -> ${one}`)
-  return tokens.length === 1 ? sql`(${join(tokens, '')})` : sql`coalesce(${join(tokens, ', ')})`
+  const [first = '$', ...others] = pathsOf(path)
+  if (others.length === 0) return sql`(${column} -> ${first})`
+  // A column that is itself looked up would be looked up for each of them.
+  const tokens = [first, ...others].map((one) => sql`d -> ${one}`)
+  return once(column, 'd', sql`coalesce(${join(tokens, ', ')})`)
 }
 
 export const sqliteDialect: Dialect = {

@@ -144,6 +144,39 @@ for (const [path, kind] of Object.entries(kinds)) {
   })
 }
 
+test('v2: of several kinds under one name only those of the route are deleted', async (t) => {
+  const opened = await openApp(t)
+  const { post, send } = opened
+  const op = (await post(`${root}/ops`, { name: 'both', source_code: 'x' })).json.digest
+  const plain = await create(opened, 'both', { plain: true })
+  const missing = (version: string, field: string) => ({
+    status: 404,
+    body: {
+      reason: `${field}: there is no object "both" with version "${version}" in project "${project}".`,
+      code: 'object_not_found',
+    },
+  })
+  const url = `${root}/ops/both`
+  assert.deepEqual(whole(await send('DELETE', `${url}?digests=${plain}`)), missing(plain, 'digests'))
+  assert.deepEqual(whole(await send('DELETE', `${url}?digests=${op}&digests=v1`)), missing('v1', 'digests'))
+  assert.deepEqual(whole(await send('DELETE', `${root}/models/both`)), missing('latest', 'path'))
+  assert.deepEqual(whole(await send('DELETE', url)), { status: 200, body: { num_deleted: 1 } })
+  assert.deepEqual(whole(await send('DELETE', url)), missing('latest', 'path'))
+  assert.equal((await readObject(opened, 'both', op)).status, 404)
+  assert.equal((await readObject(opened, 'both', plain)).status, 200)
+})
+
+test('v2: entity and project are as long as they are anywhere', async (t) => {
+  const { get } = await openApp(t)
+  const longest = `${'e'.repeat(128)}/${'p'.repeat(127)}`
+  assert.deepEqual(linesOf(await get(`/v2/${longest}/models`, keys.root)), [])
+  const { status, json } = await get(`/v2/${longest}p/models`, keys.root)
+  assert.deepEqual([status, json.code], [422, 'invalid_request'])
+  for (const path of ['a%20b/c', 'a/b%20c', 'a%00/c', 'a/%ED%A0%80']) {
+    assert.ok([400, 404, 422].includes((await get(`/v2/${path}/models`, keys.root)).status), path)
+  }
+})
+
 test('v2: versions of one name; the list has the latest, several are deleted at once', async (t) => {
   const { post, get, send } = await openApp(t)
   const url = `${root}/models`

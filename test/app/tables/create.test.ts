@@ -1,9 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { createFromDigests } from '../../../src/operations/tables/create.ts'
 import { whole } from '../../support/answers.ts'
 import { keys, openApp } from '../../support/app.ts'
 import { project } from '../../support/calls.ts'
 import { assertCommonRefusals } from '../../support/common-refusals.ts'
+import { refusedWith } from '../../support/refusals.ts'
+import { breatheAtEachStep, turnsOf } from '../../support/stepping.ts'
 import { createTable, rowsOf } from '../../support/tables.ts'
 
 const one = 'YTYlqmU0Pbsbmr5qusZ3P1yRvWDT8vX34urmnh24sic'
@@ -139,4 +142,20 @@ test('table/create_from_digests: of rows that the project has', async (t) => {
   const theirs = { project_id: 'globex/qa', row_digests: [one] }
   assert.equal((await post('/table/create_from_digests', theirs)).status, 403)
   assert.equal((await post('/table/create_from_digests', theirs, keys.bob)).status, 404)
+})
+
+test('table/create_from_digests: others go on while many digests are looked at, and who leaves ends it', async (t) => {
+  const { database } = await openApp(t)
+  const caller = { name: 'alice', role: 'member', entities: new Set(['acme']) } as const
+  const row_digests = Array.from({ length: 1000 }, (_, n) => `digest ${n}`)
+  const leaving = new AbortController()
+  const making = () =>
+    createFromDigests(database, caller, { project_id: project, row_digests }, leaving.signal)
+  breatheAtEachStep(t)
+  const refused = making()
+  const turns = turnsOf(refused)
+  await assert.rejects(refused, refusedWith('row_not_found'))
+  assert.ok((await turns) >= row_digests.length)
+  leaving.abort(new Error('gone'))
+  await assert.rejects(making(), /gone/)
 })

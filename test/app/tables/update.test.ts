@@ -1,10 +1,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { digestOfJson, digestOfTable } from '../../../src/domain/digests.ts'
+import { JsonText } from '../../../src/domain/json-text.ts'
+import { updateTable } from '../../../src/operations/tables/update.ts'
+import type { Database } from '../../../src/storage/database.ts'
 import { whole } from '../../support/answers.ts'
 import { keys, openApp } from '../../support/app.ts'
 import { project } from '../../support/calls.ts'
 import { assertCommonRefusals } from '../../support/common-refusals.ts'
+import { breatheAtEachStep } from '../../support/stepping.ts'
 import { createTable, rowsOf } from '../../support/tables.ts'
 
 const row = (x: number) => ({ x })
@@ -82,7 +86,7 @@ test('table/update: each change is applied to what the one before left', async (
   assert.deepEqual(whole(answer), {
     status: 200,
     body: {
-      digest: digestOfTable(order.map(digestOf)),
+      digest: await digestOfTable(order.map(digestOf)),
       updated_row_digests: [2, 9, 1, 1].map(digestOf),
     },
   })
@@ -113,4 +117,32 @@ test('table/update: many changes of a long table', async (t) => {
   assert.equal(answer.updated_row_digests.length, 1000)
   const rows = await rowsOf(opened, answer.digest)
   assert.deepEqual([rows.length, rows[4999], rows[5999]], [6000, row(4999), row(10_999)])
+})
+
+test('table/update: who leaves before the table is written ends it', async (t) => {
+  const opened = await openApp(t)
+  const base = await createTable(opened, [row(1)])
+  const { database } = opened
+  const leaving = new AbortController()
+  const written: string[] = []
+  const watched: Database = {
+    ...database,
+    write(name, input) {
+      written.push(name)
+      return database.write(name, input)
+    },
+    async *stream(statement, options) {
+      yield* database.stream(statement, options)
+      leaving.abort(new Error('gone'))
+    },
+  }
+  breatheAtEachStep(t)
+  const body = {
+    project_id: project,
+    base_digest: base.digest,
+    updates: [{ insert: { index: 0, row: new JsonText('{"x":2}') } }],
+  }
+  const caller = { name: 'alice', role: 'member', entities: new Set(['acme']) } as const
+  await assert.rejects(updateTable(watched, caller, body, leaving.signal), /gone/)
+  assert.deepEqual(written, [])
 })

@@ -6,8 +6,10 @@ import {
   type NewObject,
   type ObjectWithValue,
   readObject,
+  readValues,
   readVersions,
   selectObjects,
+  type VersionsOf,
 } from '../../../src/storage/objects.ts'
 import { sql, trusted } from '../../../src/storage/sql.ts'
 import { newProject, startedAt } from '../../support/call-parts.ts'
@@ -54,8 +56,12 @@ async function shown(db: Database, project: string): Promise<string[]> {
 }
 
 export function objects(open: Driver['open']): void {
-  const remove = (db: Database, project_id: string, versions: string[] | null) =>
-    db.write('deleteObjects', { project_id, object_id: 'o', versions, now: startedAt + 1 })
+  const remove = (
+    db: Database,
+    project_id: string,
+    versions: string[] | null,
+    only: VersionsOf | null = null,
+  ) => db.write('deleteObjects', { project_id, object_id: 'o', only, versions, now: startedAt + 1 })
 
   describe('objects', () => {
     test('a version comes back as it was given', async (t) => {
@@ -135,6 +141,37 @@ export function objects(open: Driver['open']): void {
       assert.deepEqual(await shown(db, project), ['d 3 0', 'e 4 1'])
     })
 
+    test('of several kinds under one name only those of the kind that is asked for are deleted', async (t) => {
+      const db = await open(t)
+      const project = newProject()
+      await keep(db, project, 'op', { kind: 'op' })
+      await keep(db, project, 'plain')
+      await keep(db, project, 'model', { base_object_class: 'Model' })
+      await keep(db, project, 'plain')
+      const models = { base_object_classes: ['Model', 'Scorer'] }
+      assert.deepEqual(await remove(db, project, null, { base_object_classes: ['Scorer'] }), { missing: 'o' })
+      assert.deepEqual(await remove(db, project, ['op', 'latest'], { is_op: true }), { missing: 'latest' })
+      assert.deepEqual(await remove(db, project, ['plain'], models), { missing: 'plain' })
+      assert.deepEqual(await shown(db, project), ['op 0 0', 'plain 1 1', 'model 2 0'])
+      assert.deepEqual(await remove(db, project, null, { is_op: true }), { deleted: 1 })
+      assert.deepEqual(await remove(db, project, ['v2'], models), { deleted: 1 })
+      assert.deepEqual(await shown(db, project), ['plain 1 1'])
+    })
+
+    test('times follow the numbers of the versions, whatever the clock said', async (t) => {
+      const db = await open(t)
+      const project = newProject()
+      for (const [n, digest] of ['a', 'b', 'c', 'd'].entries()) {
+        await keep(db, project, digest, { now: startedAt + ([5, 5, 2, 100][n] as number) })
+      }
+      await remove(db, project, ['a'])
+      await keep(db, project, 'a', { now: startedAt + 200 })
+      assert.deepEqual(
+        (await allOf(db, project)).map((row) => row.created_at - startedAt),
+        [5, 6, 7, 100],
+      )
+    })
+
     test('many are read by their digests', async (t) => {
       const db = await open(t)
       const project = newProject()
@@ -146,6 +183,34 @@ export function objects(open: Driver['open']): void {
         { name: 'z', digest: 'a' },
       ])
       assert.deepEqual(found.map((row) => `${row.object_id}:${row.digest}`).toSorted(), ['x:a', 'y:a'])
+      const pairs = [
+        { object_id: 'x', digest: 'b' },
+        { object_id: 'y', digest: 'a' },
+        { object_id: 'z', digest: 'b' },
+      ]
+      const values = await readValues(db, project, pairs)
+      assert.deepEqual(values.map((row) => `${row.object_id}:${row.digest}`).toSorted(), ['x:b', 'y:a'])
+      await db.write('changeTags', {
+        project_id: project,
+        object_id: 'x',
+        version: 'b',
+        add: ['t'],
+        remove: [],
+      })
+      await db.write('changeTags', {
+        project_id: project,
+        object_id: 'x',
+        version: 'a',
+        add: ['s'],
+        remove: [],
+      })
+      assert.deepEqual(
+        (await readLabels(db, project, pairs)).map(({ tags }) => tags),
+        [['t'], [], []],
+      )
+      assert.deepEqual(await readVersions(db, project, []), [])
+      assert.deepEqual(await readValues(db, project, []), [])
+      assert.deepEqual(await readLabels(db, project, []), [])
     })
 
     test('tags stay with a version, an alias moves', async (t) => {

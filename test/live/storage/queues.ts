@@ -200,6 +200,29 @@ export function queues(open: Driver['open']): void {
   })
 
   describe('annotation queues under races', () => {
+    test('who has finished everything is done until there is more', async (t) => {
+      const db = await open(t)
+      const queue = await openQueue(db, 3)
+      const asked = async (annotator: string) => {
+        const { item, leased } = await queue.next(annotator, { annotators: 2 })
+        return [item?.position ?? null, leased]
+      }
+      await queue.say('alice call-000', 'alice', 'completed')
+      await queue.say('alice call-000', 'alice', 'completed')
+      await queue.say('alice call-001', 'alice', 'in_progress')
+      await queue.say('alice call-001', 'alice', 'skipped')
+      assert.deepEqual(await asked('bob'), [3, 0])
+      assert.deepEqual(await asked('alice'), [null, 1])
+      await queue.say('alice call-002', 'alice', 'completed')
+      assert.deepEqual(await asked('alice'), [null, 0])
+      assert.deepEqual(await asked('bob'), [3, 0])
+      await db.write('upsertCalls', [wholePart(queue.project, 'more')])
+      await queue.add(['more'])
+      assert.deepEqual(await asked('alice'), [4, 0])
+      await queue.say('alice more', 'alice', 'skipped')
+      assert.deepEqual(await asked('alice'), [null, 0])
+    })
+
     test('one annotator against itself: one of the two ends wins, and stays', async (t) => {
       const db = await open(t)
       const queue = await openQueue(db, 10)

@@ -1,0 +1,3 @@
+import { textsAreTexts } from '../../support/hostile-requests.ts'
+
+textsAreTexts(async () => undefined)

@@ -1,0 +1,15 @@
+import type { CheckMessage, CheckQuestion } from '../../src/schemas/checks-thread.ts'
+import { ownPort } from '../../src/threads/thread.ts'
+
+/** Answers one question, and dies of the next; of a question to die at once. */
+export async function serve(): Promise<void> {
+  const port = ownPort()
+  const say = (message: CheckMessage) => port.postMessage(message)
+  let answered = 0
+  port.on('message', ({ value }: CheckQuestion) => {
+    if (answered > 0 || value === '"die"') throw new Error(`it died of ${value}`)
+    answered++
+    say({ kind: 'fits' })
+  })
+  say('ready')
+}

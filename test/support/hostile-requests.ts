@@ -1,0 +1,195 @@
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import type { Database } from '../../src/storage/database.ts'
+import { type Answer, keys, openApp, type TestApp } from './app.ts'
+import { completeOf, project } from './calls.ts'
+import { hostileTexts, textsIn, withText } from './hostile-texts.ts'
+import { secret, storeOneOfEach, type Things } from './one-of-each.ts'
+import { dumpOf } from './record-dump.ts'
+import { addressOf } from './routes.ts'
+import { methodOf, sampleBodies } from './sample-bodies.ts'
+
+/** Alice's too, and not the one that is attacked. */
+const quiet = 'acme/quiet'
+
+const compared = (left: unknown) => ({ $expr: { $eq: [left, { $literal: 'x' }] } })
+
+/** Beside the samples of the routes: every place of an expression, and what the samples leave empty. */
+const queries: [url: string, body: Record<string, unknown>][] = [
+  '/calls/stream_query',
+  '/calls/query_stats',
+].flatMap((url): [string, Record<string, unknown>][] => [
+  [url, { query: compared({ $getField: 'inputs.a.b' }) }],
+  [url, { query: compared({ $getField: 'feedback.[thumbs].payload.up' }) }],
+  [url, { query: compared({ $getField: 'annotation_queue_items.queue_id' }) }],
+  [url, { query: { $expr: { $in: [{ $getField: 'op_name' }, [{ $literal: 'x' }]] } } }],
+  [
+    url,
+    {
+      query: {
+        $expr: {
+          $contains: {
+            input: { $convert: { input: { $getField: 'output' }, to: 'string' } },
+            substr: { $literal: 'x' },
+            case_insensitive: true,
+          },
+        },
+      },
+    },
+  ],
+  [url, { expand_columns: ['inputs.model'] }],
+])
+queries.push(
+  ['/calls/stream_query', { sort_by: [{ field: 'inputs.a', direction: 'asc' }], columns: ['inputs.a'] }],
+  ['/calls/stream_query', { sort_by: [{ field: 'feedback.[a].payload.b', direction: 'asc' }] }],
+  ['/feedback/query', { query: compared({ $getField: 'payload.a' }), fields: ['payload.a'] }],
+  ['/feedback/query', { sort_by: [{ field: 'payload.a', direction: 'asc' }] }],
+  ['/feedback/purge', { query: { $expr: { $in: [{ $getField: 'id' }, [{ $literal: 'x' }]] } } }],
+  ['/cost/query', { query: compared({ $getField: 'llm_id' }) }],
+  ['/refs/read_batch', { refs: ['weave:///acme/qa/object/a:v0/attr/b/key/c'] }],
+)
+
+interface Attack {
+  method: ReturnType<typeof methodOf>
+  url: string
+  body?: unknown
+}
+
+/** Each text, in turn, in each place where a route takes text: bodies, paths and queries. */
+function* attacks(routes: readonly string[]): Generator<Attack> {
+  for (const [url, sampleOf] of Object.entries(sampleBodies)) {
+    const sample = sampleOf(project)
+    for (const path of textsIn(sample)) {
+      for (const text of hostileTexts) {
+        yield { method: methodOf(url), url: addressOf({ url }), body: withText(sample, path, text) }
+      }
+    }
+  }
+  for (const [url, fields] of queries) {
+    const body = { project_id: project, ...fields }
+    for (const path of textsIn(body)) {
+      for (const text of hostileTexts) yield { method: 'POST', url, body: withText(body, path, text) }
+    }
+  }
+  for (const route of routes) {
+    const [method, url] = route.split(' ') as [Attack['method'], string]
+    for (const parameter of url.match(/:\w+|=/g) ?? []) {
+      for (const text of hostileTexts) {
+        const value = encodeURIComponent(text.toWellFormed())
+        const put = parameter === '=' ? url.replace(/=[^&]*/, `=${value}`) : url.replace(parameter, value)
+        const address = addressOf({ url: put })
+        const sample = sampleBodies[url]
+        yield { method, url: address, ...(sample && { body: sample(project) }) }
+      }
+    }
+  }
+}
+
+/** Routes without a body that take text in their path or their query. */
+const bodiless = [
+  'GET /annotation_queues/:queue_id?project_id=acme%2Fqa',
+  'DELETE /annotation_queues/:queue_id?project_id=acme%2Fqa',
+  ...['ops', 'datasets', 'scorers', 'evaluations', 'models'].flatMap((kind) => [
+    `GET /v2/:entity/:project/${kind}?limit=1`,
+    `GET /v2/:entity/:project/${kind}/:object_id/versions/:digest`,
+    `DELETE /v2/:entity/:project/${kind}/:object_id?digests=v0`,
+  ]),
+]
+
+/** How many requests are under way at once. */
+const atOnce = 16
+
+export interface Attacked extends TestApp {
+  /** Of another tenant, and of another project of the same one. */
+  theirs: Things
+  quiet: Things
+  /** Sends what is expected to change nothing but the project that is attacked. */
+  unharmed(work: () => Promise<void>): Promise<void>
+}
+
+export async function openAttacked(t: TestContext, database?: Database): Promise<Attacked> {
+  const opened = await openApp(t, { ...(database && { database }) })
+  const theirs = await storeOneOfEach(opened, 'globex/qa', keys.bob)
+  const still = await storeOneOfEach(opened, quiet, keys.alice)
+  const isAttacked = (name: string) => name.startsWith('acme/') && name !== quiet
+  return {
+    ...opened,
+    theirs,
+    quiet: still,
+    async unharmed(work) {
+      const before = await dumpOf(opened.database, isAttacked)
+      assert.ok(Object.values(before).flat().join().includes(secret))
+      await work()
+      assert.deepEqual(await dumpOf(opened.database, isAttacked), before)
+    },
+  }
+}
+
+/** Whatever stands in a text, it is a text: no request fails, and nobody else's rows change. */
+export function textsAreTexts(open: (t: TestContext) => Promise<Database | undefined>): void {
+  test('SQL, patterns and paths in every text of every route are texts', async (t) => {
+    const attacked = await openAttacked(t, await open(t))
+    const routes = Object.keys(sampleBodies).map((url) => `${methodOf(url)} ${url}`)
+    await attacked.unharmed(async () => {
+      const all = attacks([...routes, ...bodiless])
+      const worker = async () => {
+        for (let next = all.next(); !next.done; next = all.next()) {
+          const { method, url, body } = next.value
+          const answer = await attacked.send(method, url, body)
+          assertHarmless(answer, `${method} ${url} ${JSON.stringify(body)}`)
+        }
+      }
+      await Promise.all(Array.from({ length: atOnce }, worker))
+    })
+  })
+
+  test('a text is stored as it is, and a query for it finds it alone', async (t) => {
+    const { post, unharmed } = await openAttacked(t, await open(t))
+    const texts = hostileTexts.filter((text) => !text.includes('\0') && text.isWellFormed())
+    const calls = texts.map((text) =>
+      completeOf({ op_name: text, display_name: text, thread_id: text, inputs: { [text]: text, text } }),
+    )
+    await unharmed(async () => {
+      assert.equal((await post('/v2/acme/qa/calls/complete', { batch: calls })).status, 200)
+      for (const [index, text] of texts.entries()) {
+        const id = calls[index]?.id as string
+        const { call } = (await post('/call/read', { project_id: project, id })).json
+        assert.deepEqual(
+          [call.op_name, call.display_name, call.thread_id, call.inputs],
+          [text, text, text, { [text]: text, text }],
+        )
+        const literal = { $literal: text }
+        // A dot separates the steps of a path.
+        const inside = `inputs.${text.replaceAll('.', '\\.')}`
+        for (const body of [
+          { filter: { op_names: [text] } },
+          { filter: { thread_ids: [text] } },
+          { query: { $expr: { $eq: [{ $getField: 'display_name' }, literal] } } },
+          { query: { $expr: { $eq: [{ $getField: 'inputs.text' }, literal] } } },
+          { query: { $expr: { $in: [{ $getField: 'op_name' }, [literal]] } } },
+          { query: { $expr: { $eq: [{ $getField: inside }, literal] } } },
+        ]) {
+          const found = await post('/calls/stream_query', { project_id: project, columns: ['id'], ...body })
+          assert.equal(found.status, 200, found.text)
+          const ids = found.text.split('\n').slice(0, -1)
+          assert.deepEqual(
+            ids.map((line) => JSON.parse(line).id),
+            [id],
+            JSON.stringify(body),
+          )
+        }
+        const part = { input: { $getField: 'display_name' }, substr: literal }
+        const containing = await post('/calls/query_stats', {
+          project_id: project,
+          query: { $expr: { $contains: part } },
+        })
+        assert.equal(containing.json.count, texts.filter((other) => other.includes(text)).length, text)
+      }
+    })
+  })
+}
+
+function assertHarmless({ status, text }: Answer, request: string): void {
+  assert.ok(status < 500, `${request}: ${status} ${text}`)
+  assert.ok(!text.includes(secret), `${request}: ${text}`)
+}

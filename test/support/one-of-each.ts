@@ -1,0 +1,87 @@
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import type { TestApp } from './app.ts'
+import { basic } from './app.ts'
+import { completeOf } from './calls.ts'
+import { fileForm, sendForm } from './forms.ts'
+
+/** The names of one thing of each kind. */
+export interface Things {
+  project: string
+  call: string
+  trace: string
+  object: string
+  digest: string
+  alias: string
+  tag: string
+  spec: string
+  table: string
+  row: string
+  file: string
+  feedback: string
+  queue: string
+  item: string
+  price: string
+}
+
+/** Stands in every value, so that whoever sees a value sees it. */
+export const secret = 'nobody else may read this'
+
+/** Stores one thing of each kind that the record keeps. */
+export async function storeOneOfEach(opened: TestApp, project: string, key: string): Promise<Things> {
+  const ask = async (method: 'POST' | 'PUT', url: string, body: Record<string, unknown>) => {
+    const answer = await opened.send(method, url, body, key)
+    assert.equal(answer.status, 200, `${url}: ${answer.text}`)
+    return answer.json
+  }
+  const post = (url: string, body: Record<string, unknown>) => ask('POST', url, body)
+  const call = completeOf({ project_id: project, trace_id: randomUUID(), inputs: { secret }, output: secret })
+  await post(`/v2/${project}/calls/complete`, { batch: [call] })
+  const [object, alias, tag, spec] = ['private', 'favourite', 'checked', 'rating']
+  const { digest } = await post('/obj/create', {
+    obj: { project_id: project, object_id: object, val: { secret, of: 'object' } },
+  })
+  await ask('PUT', `/objs/${object}/aliases`, { project_id: project, digest, aliases: [alias] })
+  await ask('PUT', `/objs/${object}/versions/${digest}/tags`, { project_id: project, tags: [tag] })
+  await post('/obj/create', {
+    obj: {
+      project_id: project,
+      object_id: spec,
+      val: { name: spec, field_schema: { type: 'number' } },
+      builtin_object_class: 'AnnotationSpec',
+    },
+  })
+  const table = await post('/table/create', { table: { project_id: project, rows: [{ secret }] } })
+  const file = await sendForm(opened, fileForm(project, secret), { authorization: basic(key) })
+  assert.equal(file.status, 200, file.text)
+  const feedback = await post('/feedback/create', {
+    project_id: project,
+    svc_ref: `weave:///${project}/call/${call.id}`,
+    feedback_type: 'thumbs',
+    payload: { secret },
+  })
+  const queue = await post('/annotation_queues', { project_id: project, name: secret, scorer_refs: [] })
+  await post(`/annotation_queues/${queue.id}/items`, { project_id: project, call_ids: [call.id] })
+  const { items } = await post(`/annotation_queues/${queue.id}/items/query`, { project_id: project })
+  const price = await post('/cost/create', {
+    project_id: project,
+    costs: { [secret]: { prompt_token_cost: 1, completion_token_cost: 1 } },
+  })
+  return {
+    project,
+    call: call.id,
+    trace: call.trace_id,
+    object,
+    digest,
+    alias,
+    tag,
+    spec,
+    table: table.digest,
+    row: table.row_digests[0],
+    file: file.json.digest,
+    feedback: feedback.id,
+    queue: queue.id,
+    item: items[0].id,
+    price: price.ids[0][0],
+  }
+}

@@ -1,0 +1,45 @@
+import { loadMigrations } from '../../src/storage/migrations.ts'
+import { type Sql, sql } from '../../src/storage/sql.ts'
+import { connect } from '../../src/storage/sqlite/connection.ts'
+import { sqliteDialect } from '../../src/storage/sqlite/dialect.ts'
+import { migrateSqlite } from '../../src/storage/sqlite/migrate.ts'
+import type { Transaction } from '../../src/storage/transaction.ts'
+
+export interface PlannedRecord {
+  tx: Transaction
+  /** How SQLite goes about each statement since this was last asked: what it searches, scans and sorts. */
+  plans(): string[][]
+  planOf(query: Sql): string[]
+}
+
+/** An empty record on which commands can be run, and that says by which indexes they find what they look for. */
+export function openPlanned(t: { after(close: () => void): void }): PlannedRecord {
+  const connection = connect(':memory:', 'write')
+  t.after(() => connection.close())
+  migrateSqlite(connection, ':memory:', loadMigrations('sqlite'), 0)
+  const planOf = (query: Sql) =>
+    connection
+      .all<{ detail: string }>(sql`EXPLAIN QUERY PLAN ${query}`)
+      .map(({ detail }) => detail)
+      .filter((detail) => !/VALUES|SUBQUERY/.test(detail))
+  let seen: string[][] = []
+  const noted = (query: Sql) => {
+    seen.push(planOf(query))
+    return query
+  }
+  return {
+    tx: {
+      dialect: sqliteDialect,
+      all: async (query) => connection.all(noted(query)),
+      get: async (query) => connection.get(noted(query)),
+      run: async (query) => connection.run(noted(query)),
+      turn: async () => {},
+    },
+    plans() {
+      const all = seen
+      seen = []
+      return all
+    },
+    planOf,
+  }
+}
