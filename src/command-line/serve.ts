@@ -22,13 +22,22 @@ export const serveCommand: Command = {
   async run(args, config) {
     if (args.length > 0)
       throw new CommandFailure(`serve takes no arguments, given ${args.join(' ')}.`, exitCodes.usage)
-    const database = await openRecord(placeOf(config))
+    const logger = createLogger(config)
+    const report = (error: Error) =>
+      logger.warn({ err: error }, 'an idle connection to the database was lost')
+    const database = await openRecord({ ...placeOf(config), report })
     await makeFirstUser(config, database)
-    const server = await startServer(config, database, createLogger(config))
+    const server = await startServer(config, database, logger)
     await new Promise<void>((resolve, reject) => {
       closeWithGrace({ delay: config.grace + closingMs }, async ({ err }) => {
         if (err) process.stderr.write(`${err.stack ?? err.message}\n`)
-        await server.stop().then(resolve, reject)
+        try {
+          await server.stop()
+          resolve()
+        } catch (error) {
+          reject(error as Error)
+          throw error
+        }
       })
     })
   },

@@ -1,6 +1,8 @@
 import { createHash, type Hash } from 'node:crypto'
 import { type Breathe, createBreathing } from './breathing.ts'
 import { canonicalJson } from './canonical-json.ts'
+import { canonicalPieces } from './canonical-pieces.ts'
+import { onePiece } from './json-steps.ts'
 
 /** The digest of content, 43 letters and digits: SHA-256 in base64url whose two other characters are letters too. */
 export function digestOf(content: string | Uint8Array): string {
@@ -20,6 +22,18 @@ function ended(hash: Hash): string {
 /** Of a JSON text: the same for every way to write the same value. */
 export function digestOfJson(text: string): string {
   return digestOf(canonicalJson(text))
+}
+
+/** The same of a text that may be large: others get their turn meanwhile. */
+export async function digestOfAnyJson(text: string, breathe: Breathe): Promise<string> {
+  if (text.length <= onePiece) return digestOfJson(text)
+  const hash = createHash('sha256')
+  for (const piece of await canonicalPieces(text, breathe)) {
+    hash.update(piece)
+    const pause = breathe()
+    if (pause) await pause
+  }
+  return ended(hash)
 }
 
 /** Rows that are hashed in one go: few enough that nobody waits, and more than one, which would take ten times as long. */

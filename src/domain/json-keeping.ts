@@ -1,5 +1,6 @@
 import type { Breathe } from './breathing.ts'
 import { compactJson, Scan } from './json-scan.ts'
+import { onePiece, type PieceReader, readInPieces } from './json-steps.ts'
 import { JsonText } from './json-text.ts'
 
 /** Where in a body the values stand that are kept as text. */
@@ -33,7 +34,7 @@ export function parseKeeping(text: string, plan: KeepPlan, deepest: number): unk
   }
 }
 
-/** The same for a body whose bulk is one long list: item by item, so that other requests go on meanwhile. */
+/** The same for a body whose bulk is one long list or one large value: piece by piece, so that other requests go on meanwhile. */
 export async function parseKeepingInSteps(
   text: string,
   plan: KeepPlan,
@@ -65,10 +66,12 @@ async function parseInSteps(
   breathe: Breathe,
 ): Promise<Parsed> {
   const long = longListOf(plan)
-  if (long === undefined) return parseAt(scan, at, plan, depth)
   const cuts: Cut[] = []
-  const end = await cutLongList(scan, at, plan, depth, cuts, long, breathe)
-  return { value: parseRest(scan.text, at, end, plan, cuts, long.list), end }
+  const end =
+    long === undefined
+      ? await cutInSteps(scan, at, plan, depth, cuts, breathe)
+      : await cutLongList(scan, at, plan, depth, cuts, long, breathe)
+  return { value: parseRest(scan.text, at, end, plan, cuts, long?.list), end }
 }
 
 /** Collects the pieces to keep of the value that begins here, and answers where it ends. */
@@ -104,8 +107,70 @@ function kept(scan: Scan, from: number, to: number): JsonText {
   return new JsonText(scan.spaced ? compactJson(slice) : slice)
 }
 
-/** An item of this length may have a long list of its own. */
-const largeItem = 64 * 1024
+/** The same as `cutAt`, with large pieces to keep read in smaller ones. */
+async function cutInSteps(
+  scan: Scan,
+  at: number,
+  plan: KeepPlan | undefined,
+  depth: number,
+  cuts: Cut[],
+  breathe: Breathe,
+): Promise<number> {
+  if (plan === 'keep' && scan.text[at] !== 'n') {
+    scan.spaced = false
+    const pieces = createKeptPieces(scan)
+    const to = await readInPieces(scan, at, depth, pieces.reader, breathe)
+    cuts.push({ from: at, to, value: new JsonText(pieces.text(at, to)) })
+    return to
+  }
+  if (plan === undefined || plan === 'keep' || plan.fields === undefined || !scan.isObject(at)) {
+    return cutAt(scan, at, plan, depth, cuts)
+  }
+  let end = 0
+  for (let i = scan.enter(at, depth); i !== -1; i = scan.after(end)) {
+    const from = scan.key(i)
+    end = await cutInSteps(scan, from, plan.fields.get(scan.name), depth + 1, cuts, breathe)
+  }
+  return scan.end
+}
+
+/** Checks the pieces, and puts them together without the space between tokens. */
+function createKeptPieces(scan: Scan): { reader: PieceReader; text(from: number, to: number): string } {
+  const pieces: string[] = []
+  const holders: { isObject: boolean; isEmpty: boolean }[] = []
+  const add = (text: string) => pieces.push(scan.spaced ? compactJson(text) : text)
+  const separate = () => {
+    const holder = holders.at(-1)
+    if (holder === undefined) return
+    if (!holder.isEmpty) pieces.push(',')
+    holder.isEmpty = false
+  }
+  return {
+    reader: {
+      value(text) {
+        JSON.parse(text)
+        add(text)
+      },
+      open(isObject) {
+        holders.push({ isObject, isEmpty: true })
+        pieces.push(isObject ? '{' : '[')
+      },
+      run(text) {
+        JSON.parse(holders.at(-1)?.isObject ? `{${text}}` : `[${text}]`)
+        separate()
+        add(text)
+      },
+      large(_name, before) {
+        separate()
+        add(before)
+      },
+      close() {
+        pieces.push(holders.pop()?.isObject ? '}' : ']')
+      },
+    },
+    text: (from, to) => (scan.spaced ? pieces.join('') : scan.text.slice(from, to)),
+  }
+}
 
 interface LongList {
   path: readonly string[]
@@ -142,7 +207,7 @@ async function cutLongList(
     return end
   }
   if (plan === undefined || plan === 'keep' || plan.fields === undefined || !scan.isObject(at)) {
-    return cutAt(scan, at, plan, depth, cuts)
+    return cutInSteps(scan, at, plan, depth, cuts, breathe)
   }
   let end = 0
   for (let i = scan.enter(at, depth); i !== -1; i = scan.after(end)) {
@@ -151,7 +216,7 @@ async function cutLongList(
     end =
       scan.name === name
         ? await cutLongList(scan, from, inner, depth + 1, cuts, { ...long, path }, breathe)
-        : cutAt(scan, from, inner, depth + 1, cuts)
+        : await cutInSteps(scan, from, inner, depth + 1, cuts, breathe)
   }
   return scan.end
 }
@@ -167,14 +232,13 @@ async function parseItems(
     const end = scan.skip(at, depth)
     return { value: JSON.parse(scan.text.slice(at, end)), end }
   }
-  const mayBeLong = longListOf(items) !== undefined
   const value: unknown[] = []
   let end = 0
   for (let i = scan.enter(at, depth); i !== -1; i = scan.after(end)) {
-    const inSteps = mayBeLong && scan.skip(i, depth + 1) - i >= largeItem
-    const item = inSteps
-      ? await parseInSteps(scan, i, items, depth + 1, breathe)
-      : parseAt(scan, i, items, depth + 1)
+    const item =
+      scan.skip(i, depth + 1, onePiece) === -1
+        ? await parseInSteps(scan, i, items, depth + 1, breathe)
+        : parseAt(scan, i, items, depth + 1)
     value.push(item.value)
     end = item.end
     const pause = breathe()

@@ -82,11 +82,14 @@ export class Scan {
     return this.space(this.space(end) + 1)
   }
 
-  /** Answers where the value ends that begins here. */
-  skip(at: number, depth: number): number {
+  /** Answers where the value ends that begins here, or -1 when it is longer than `most`; of a number that is never asked. */
+  skip(at: number, depth: number, most = Number.POSITIVE_INFINITY): number {
     const { text } = this
     const first = text.charCodeAt(at)
-    if (first === quote) return this.#string(at)
+    if (first === quote) {
+      const end = this.#string(at)
+      return end - at > most ? -1 : end
+    }
     let i = at
     if (first !== openBrace && first !== openBracket) {
       for (; i < text.length; i++) {
@@ -98,6 +101,7 @@ export class Scan {
     let open = 0
     for (;;) {
       if (i >= text.length) throw new SyntaxError('Unexpected end of JSON input')
+      if (i - at > most) return -1
       const code = text.charCodeAt(i)
       if (code === quote) {
         i = this.#string(i)
@@ -112,18 +116,32 @@ export class Scan {
   }
 
   #string(at: number): number {
-    const { text } = this
-    for (let end = text.indexOf('"', at + 1); ; end = text.indexOf('"', end + 1)) {
-      if (end === -1) throw new SyntaxError('Unterminated string in JSON')
-      let slashes = 0
-      while (text.charCodeAt(end - 1 - slashes) === backslash) slashes++
-      if (slashes % 2 === 0) return end + 1
-    }
+    return stringEnd(this.text, at)
   }
 
   bound(depth: number): void {
     if (depth > this.#deepest) throw new TooDeep()
   }
+}
+
+function stringEnd(text: string, at: number): number {
+  for (let end = text.indexOf('"', at + 1); ; end = text.indexOf('"', end + 1)) {
+    if (end === -1) throw new SyntaxError('Unterminated string in JSON')
+    let slashes = 0
+    while (text.charCodeAt(end - 1 - slashes) === backslash) slashes++
+    if (slashes % 2 === 0) return end + 1
+  }
+}
+
+/** Whether there is more to read than so many members and items: looks no further than that, and into no string. */
+export function hasMoreMarks(text: string, most: number): boolean {
+  let marks = 0
+  for (let at = 0; at < text.length; ) {
+    const code = text.charCodeAt(at)
+    at = code === quote ? stringEnd(text, at) : at + 1
+    if ((code === comma || code === openBrace || code === openBracket) && ++marks > most) return true
+  }
+  return false
 }
 
 /** The members of an object's text, each as its text; the last of a repeated key counts. */

@@ -141,12 +141,6 @@ export const refusals = {
     message: 'The body is nested deeper than {limit} levels.',
     help: 'The bound protects everything that walks a value.',
   },
-  record_too_large: {
-    status: 413,
-    message:
-      '{field}: the record takes {size} bytes and may take {limit}, even with its largest values replaced.',
-    help: 'One call may store 3.5 MiB; values beyond that are replaced by a marker, the rest must fit.',
-  },
   too_many_ids: {
     status: 413,
     message: '{field}: {given} entries; at most {limit} are accepted in one request.',

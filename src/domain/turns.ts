@@ -40,3 +40,16 @@ export function createTurns(seats: number, line: number): Turns {
     },
   }
 }
+
+/** Waits for a seat, but not for ever: who waits longer than work may take is not served in time any more. */
+export async function takeInTime(turns: Turns, limitMs: number, signal?: AbortSignal): Promise<number> {
+  const patience = new AbortController()
+  const alarm = setTimeout(() => patience.abort(refuse('queue_full')), limitMs)
+  try {
+    return await turns.take(
+      signal === undefined ? patience.signal : AbortSignal.any([signal, patience.signal]),
+    )
+  } finally {
+    clearTimeout(alarm)
+  }
+}

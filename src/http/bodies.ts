@@ -7,7 +7,8 @@ import { type KeepPlan, parseKeeping, parseKeepingInSteps } from '../domain/json
 import { TooDeep } from '../domain/json-scan.ts'
 import { JsonText } from '../domain/json-text.ts'
 import { refuse, type SchemaIssue } from '../domain/refusals.ts'
-import { encodingOf, uncompressed } from './compression.ts'
+import { limitBodies } from './body-budget.ts'
+import { uncompressed } from './compression.ts'
 import { keepPlanOf } from './keep-plan.ts'
 import { type LargeBodies, takeTurnsWithLargeBodies } from './large-bodies.ts'
 
@@ -18,47 +19,19 @@ const deepestBody = 200
 export function acceptJson(app: FastifyInstance, budget: number): void {
   app.removeAllContentTypeParsers()
   const large = takeTurnsWithLargeBodies(app)
+  limitBodies(app, budget, large.leave)
   app.addContentTypeParser(
     'application/json',
     { parseAs: 'buffer' },
-    (request: FastifyRequest, body: Buffer) => parseBody(request, body, large),
+    async (request: FastifyRequest, sent: Buffer) =>
+      parseBody(request, await uncompressed(request, sent), large),
   )
-
-  let held = 0
-  app.addHook('preParsing', async (request, reply, payload) => {
-    const { 'content-length': length, 'transfer-encoding': encoding } = request.headers
-    if (length === undefined && encoding === undefined) return payload
-    const compressed = encodingOf(request) !== undefined
-    // A body that does not say its length may become as long as the limit. Of a form only a piece is held at a time.
-    const bytes = request.routeOptions.config.form
-      ? formBytes
-      : Number((compressed ? undefined : length) ?? request.routeOptions.bodyLimit)
-    if (held + bytes > budget && held > 0) throw refuse('queue_full')
-    held += bytes
-    // Unlike the hook onResponse, this comes also when the client leaves in the middle.
-    reply.raw.once('close', () => {
-      held -= bytes
-      large.leave(request)
-    })
-    return payload
-  })
-}
-
-/** What a form holds while its file passes by. */
-const formBytes = 1024 * 1024
-
-declare module 'fastify' {
-  interface FastifyContextConfig {
-    /** The parts of a body that is multipart/form-data and is read by its route, as it comes. */
-    form?: z.ZodType
-  }
 }
 
 /** From here on a body is worked through in steps. */
 const largeBody = 128 * 1024
 
-async function parseBody(request: FastifyRequest, sent: Buffer, large: LargeBodies): Promise<unknown> {
-  const body = await uncompressed(request, sent)
+async function parseBody(request: FastifyRequest, body: Buffer, large: LargeBodies): Promise<unknown> {
   if (body.length === 0) throw refuse('malformed_json', { why: 'it is empty' })
   if (!isUtf8(body)) throw refuse('malformed_json', { why: 'it is not UTF-8' })
   const schema = request.routeOptions.schema?.body as z.ZodType | undefined

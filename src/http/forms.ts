@@ -5,7 +5,8 @@ import { Refusal, refuse } from '../domain/refusals.ts'
 import type { App } from './contracts.ts'
 import { unsupported } from './errors.ts'
 
-export type Part = { name: string; text: string } | { name: string; content: AsyncIterable<Uint8Array> }
+/** In the order in which the parts come. Content that is not read is passed over. */
+export type FormPart = { name: string; text: string } | { name: string; content: AsyncIterable<Uint8Array> }
 
 /** The size of the file is bounded by who reads it. */
 const limits = {
@@ -25,7 +26,7 @@ export async function acceptForms(app: App): Promise<void> {
 }
 
 /** The parts of a form as they arrive. What is not read of a file is passed over. */
-export async function* readForm(request: FastifyRequest): AsyncGenerator<Part> {
+export async function* readForm(request: FastifyRequest): AsyncGenerator<FormPart> {
   if (!request.isMultipart()) throw unsupported(request)
   const parts = request.parts()[Symbol.asyncIterator]()
   for (;;) {

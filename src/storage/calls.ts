@@ -271,7 +271,10 @@ export function countCalls(db: Reader, query: CallsQuery, now: number): Sql {
   return sql`SELECT count(*) AS count, sum(size) AS bytes FROM (${found}) AS found`
 }
 
-/** A deleted call takes its descendants of the same trace with it. Answers how many went that were not named. */
+/**
+ * A deleted call takes its descendants of the same trace with it. Answers how many went that were not named. SQLite joins
+ * in the order of a CROSS JOIN; left to itself it reads every call of the project in each round.
+ */
 export const deleteCalls: Command<
   { project_id: string; ids: readonly string[]; now: number },
   { descendants: number }
@@ -284,8 +287,8 @@ export const deleteCalls: Command<
       sql`WITH RECURSIVE family (id, trace_id) AS (
             SELECT id, trace_id FROM calls WHERE project_id = ${project_id} AND deleted_at IS NULL AND id IN (${listOf(roots)})
             UNION
-            SELECT calls.id, calls.trace_id FROM calls JOIN family ON calls.parent_id = family.id
-            WHERE calls.project_id = ${project_id} AND calls.trace_id = family.trace_id AND calls.deleted_at IS NULL
+            SELECT calls.id, calls.trace_id FROM family CROSS JOIN calls
+            WHERE calls.parent_id = family.id AND calls.project_id = ${project_id} AND calls.trace_id = family.trace_id AND calls.deleted_at IS NULL
           ) SELECT id FROM family`,
     )
     for (let i = 0; i < family.length; i += 100) {
@@ -308,22 +311,32 @@ export interface SweepStep {
   now: number
   /** Deleted calls that were emptied before this are forgotten. */
   forgetBefore: number
+  /** Of rows. */
   limit: number
+  /** What is freed at a time: a step ends at the row that reaches it. */
+  bytes: number
 }
 
 /**
  * Frees the space of what is deleted or expired, a few rows at a time. The empty row stays for a while, so that a late
  * part of a deleted call cannot bring it back. Answers how many rows it touched.
  */
-export const sweepCalls: Command<SweepStep, number> = async (tx, { now, forgetBefore, limit }) => {
+export const sweepCalls: Command<SweepStep, number> = async (tx, { now, forgetBefore, limit, bytes }) => {
   const some = (condition: Sql) =>
     sql`(project_id, id) IN (SELECT project_id, id FROM calls WHERE ${condition} LIMIT ${limit})`
+  // To empty a row is to free its pages one by one, and to mark it is to write it again.
+  const light = (condition: Sql) =>
+    sql`(project_id, id) IN (
+      SELECT project_id, id FROM (
+        SELECT project_id, id, sum(size) OVER (ORDER BY project_id, id ROWS UNBOUNDED PRECEDING) - size AS before
+        FROM (SELECT project_id, id, start_bytes + end_bytes AS size FROM calls WHERE ${condition} LIMIT ${limit}) AS chosen
+      ) AS summed WHERE before < ${bytes})`
   const expired = await tx.run(
-    sql`UPDATE calls SET deleted_at = expire_at WHERE ${some(sql`expire_at <= ${now} AND deleted_at IS NULL`)}`,
+    sql`UPDATE calls SET deleted_at = expire_at WHERE ${light(sql`expire_at <= ${now} AND deleted_at IS NULL`)}`,
   )
   const emptied = await tx.run(
     sql`UPDATE calls SET attributes = NULL, inputs = NULL, output = NULL, summary = NULL, exception = NULL,
-        start_bytes = 0, end_bytes = 0, swept_at = ${now} WHERE ${some(trusted('deleted_at IS NOT NULL AND swept_at IS NULL'))}`,
+        start_bytes = 0, end_bytes = 0, swept_at = ${now} WHERE ${light(trusted('deleted_at IS NOT NULL AND swept_at IS NULL'))}`,
   )
   const forgotten = await tx.run(sql`DELETE FROM calls WHERE ${some(sql`swept_at < ${forgetBefore}`)}`)
   return expired + emptied + forgotten

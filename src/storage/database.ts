@@ -21,8 +21,8 @@ export interface Database extends Reader {
   ): Promise<Awaited<ReturnType<Commands[Name]>>>
   /** Chunks of rows. Ending the loop early gives everything back. */
   stream<T>(query: Sql, options: StreamOptions): AsyncIterable<T[]>
-  /** Gives a little of the space that was freed back to the disk. */
-  reclaim(): Promise<void>
+  /** Gives a little of the space that was freed back to the disk. Answers whether there is more to give. */
+  reclaim(): Promise<boolean>
   /** Fails with a refusal when the store cannot read or cannot write. */
   probe(): Promise<void>
   /** Waits for running writes, flushes and closes. */

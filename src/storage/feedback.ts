@@ -1,4 +1,4 @@
-import { canonicalJson } from '../domain/canonical-json.ts'
+import { exactJson } from '../domain/canonical-json.ts'
 import { refuse } from '../domain/refusals.ts'
 import type { Dialect } from './dialect.ts'
 import { type Page, pageOf } from './page.ts'
@@ -145,7 +145,7 @@ function keyOf({ project_id, id }: Pick<Feedback, 'project_id' | 'id'>): string 
 
 function isSame(one: Feedback, other: Feedback): boolean {
   if (contentColumns.some((column) => one[column] !== other[column])) return false
-  return one.payload === other.payload || canonicalJson(one.payload) === canonicalJson(other.payload)
+  return one.payload === other.payload || exactJson(one.payload) === exactJson(other.payload)
 }
 
 function conflict({ id, project_id }: Feedback, field: string) {

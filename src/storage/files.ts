@@ -1,4 +1,4 @@
-import { sql } from './sql.ts'
+import { type Sql, sql } from './sql.ts'
 import type { Command, Reader, Transaction } from './transaction.ts'
 
 /** A file lies in pieces, so that neither a reader nor a writer ever holds the whole of it. */
@@ -28,11 +28,9 @@ export async function readPiece(
   return row?.bytes
 }
 
-export async function sumFiles(db: Reader, project: string): Promise<number> {
-  const row = await db.get<{ bytes: number | null }>(
-    sql`SELECT sum(size) AS bytes FROM files WHERE project_id = ${project}`,
-  )
-  return row?.bytes ?? 0
+/** The bytes of all files of a project; NULL when it has none. Long: read it with `stream`. */
+export function sumFiles(db: Reader, project: string): Sql {
+  return sql`SELECT sum(size) AS bytes FROM files WHERE project_id = ${project} AND ${db.dialect.going}`
 }
 
 export interface Piece {

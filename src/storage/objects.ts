@@ -136,10 +136,10 @@ export const keepObject: Command<NewObject, KeptObject> = async (tx, given) => {
   await tx.turn(objectTurn(project_id, object_id))
   const of = sql`project_id = ${project_id} AND object_id = ${object_id}`
   if (base_object_class !== null) {
-    // Any of them, because they all have the same.
+    // Any of them, because they all have the same; the order has PostgreSQL take the index.
     const other = await tx.get<{ base_object_class: string }>(
       sql`SELECT base_object_class FROM objects WHERE ${of} AND deleted_at IS NULL
-          AND base_object_class IS NOT NULL LIMIT 1`,
+          AND base_object_class IS NOT NULL ORDER BY base_object_class LIMIT 1`,
     )
     if (other !== undefined && other.base_object_class !== base_object_class) {
       return { conflict: other.base_object_class }
@@ -149,16 +149,20 @@ export const keepObject: Command<NewObject, KeptObject> = async (tx, given) => {
     sql`SELECT max(recency) AS recency FROM objects WHERE ${of} AND deleted_at IS NULL`,
   )
   const recency = (recent?.recency ?? 0) + 1
-  const known = await tx.get<{ version_index: number }>(
-    sql`SELECT version_index FROM objects WHERE ${of} AND digest = ${digest}`,
+  const known = await tx.get<Pick<ObjectVersion, 'version_index' | 'deleted_at'>>(
+    sql`SELECT version_index, deleted_at FROM objects WHERE ${of} AND digest = ${digest}`,
   )
   await tx.run(sql`UPDATE objects SET is_latest = 0 WHERE ${of} AND is_latest = 1`)
   if (known !== undefined) {
+    // A value that is there stays as it was first written (decision 0007).
+    const value =
+      known.deleted_at === null
+        ? trusted('')
+        : sql`, deleted_at = NULL, val = ${given.val}, size = ${given.size}`
     await tx.run(
-      sql`UPDATE objects SET is_latest = 1, recency = ${recency}, deleted_at = NULL, val = ${given.val}, size = ${given.size}
-          WHERE ${of} AND digest = ${digest}`,
+      sql`UPDATE objects SET is_latest = 1, recency = ${recency}${value} WHERE ${of} AND digest = ${digest}`,
     )
-    return known
+    return { version_index: known.version_index }
   }
   const last = await tx.get<{ version_index: number; created_at: number }>(
     sql`SELECT version_index, created_at FROM objects WHERE ${of} ORDER BY version_index DESC LIMIT 1`,

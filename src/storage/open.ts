@@ -8,6 +8,8 @@ export interface RecordPlace {
   /** The folder of the SQLite file. */
   folder: string
   queryTimeoutMs: number
+  /** Hears of connections to the server that end while nobody uses them. */
+  report?: (error: Error) => void
 }
 
 export function sqliteFile(folder: string): string {
@@ -15,8 +17,18 @@ export function sqliteFile(folder: string): string {
 }
 
 /** Opens the record where the settings say, brought to the schema of this version. */
-export async function openRecord({ databaseUrl, folder, queryTimeoutMs }: RecordPlace): Promise<Database> {
+export async function openRecord({
+  databaseUrl,
+  folder,
+  queryTimeoutMs,
+  report,
+}: RecordPlace): Promise<Database> {
   if (databaseUrl === '') return openSqlite({ file: sqliteFile(folder), queryTimeoutMs })
   const { openPostgres } = await import('./postgres/open.ts')
-  return openPostgres(databaseUrl, { queryTimeoutMs })
+  return openPostgres(databaseUrl, {
+    queryTimeoutMs,
+    // A reader may take its rows as slowly here as on SQLite.
+    idleTimeoutMs: queryTimeoutMs,
+    ...(report && { report }),
+  })
 }

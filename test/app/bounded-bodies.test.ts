@@ -29,15 +29,9 @@ function* unboundedIn(schema: z.ZodType, path = 'body'): Generator<string> {
 }
 
 function isScalar(schema: z.ZodType): boolean {
-  return [
-    z.ZodString,
-    z.ZodNumber,
-    z.ZodBoolean,
-    z.ZodNull,
-    z.ZodEnum,
-    z.ZodLiteral,
-    z.ZodTransform,
-  ].some((kind) => schema instanceof kind)
+  return [z.ZodString, z.ZodNumber, z.ZodBoolean, z.ZodNull, z.ZodEnum, z.ZodLiteral, z.ZodTransform].some(
+    (kind) => schema instanceof kind,
+  )
 }
 
 test('no list and no record in a body is without a bound', async (t) => {
@@ -71,7 +65,11 @@ const bodies: [url: string, body: string, named: string][] = [
   ['/annotation_queues/:queue_id/items', `"call_ids":[${wrong}1]`, 'call_ids: expected at most 1000 entries'],
   ['/annotation_queues/stats', `"queue_ids":[${wrong}1]`, 'queue_ids: expected at most 1000 entries'],
   ['/calls/delete', `"call_ids":[${wrong}1]`, 'call_ids: expected at most 1000 entries'],
-  ['/calls/stream_query', `"filter":{"call_ids":[${wrong}1]}`, 'filter.call_ids: expected at most 1000 entries'],
+  [
+    '/calls/stream_query',
+    `"filter":{"call_ids":[${wrong}1]}`,
+    'filter.call_ids: expected at most 1000 entries',
+  ],
   ['/obj/delete', `"object_id":"x","digests":[${wrong}1]`, 'digests: expected at most 100 entries'],
   ['/refs/read_batch', `"refs":[${wrong}1]`, 'refs: expected at most 1000 entries'],
   ['/otel/v1/traces', `"resourceSpans":[${wrong}1]`, 'resourceSpans: expected at most 50000 entries'],
@@ -90,7 +88,11 @@ const bodies: [url: string, body: string, named: string][] = [
     `"costs":{${Array.from({ length: many }, (_, n) => `"m${n}":1`).join()}}`,
     'costs: expected 1 to 1000 models',
   ],
-  ['/table/create', `"table":{"project_id":"${project}","rows":[${wrong}1]}`, 'table.rows.0: expected an object, received 1'],
+  [
+    '/table/create',
+    `"table":{"project_id":"${project}","rows":[${wrong}1]}`,
+    'table.rows.0: expected an object, received 1',
+  ],
   ['/call/upsert_batch', `"batch":[${wrong}1]`, 'batch.0: expected object, received number'],
   ['/v2/:entity/:project/calls/complete', `"batch":[${wrong}1]`, 'batch.0: expected object, received number'],
   ['/feedback/batch/create', `"batch":[${wrong}1]`, 'batch.0: expected object, received number'],

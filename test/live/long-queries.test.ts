@@ -3,8 +3,10 @@ import { describe, test } from 'node:test'
 import { sqliteFile } from '../../src/storage/open.ts'
 import { sql } from '../../src/storage/sql.ts'
 import { openSqlite } from '../../src/storage/sqlite/open.ts'
+import { createReaderSeat } from '../../src/storage/sqlite/reader-seat.ts'
 import { refusedWith } from '../support/refusals.ts'
 import { newFolder } from '../support/server.ts'
+import { inTime, until } from '../support/waiting.ts'
 
 /** Looks at numbers for ever and never finds one. */
 const endless = sql`WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n)
@@ -23,8 +25,9 @@ const rounds = 6
 
 // PostgreSQL has the same in its own file: there the server stops a statement, here a thread has to.
 describe('a long query on SQLite', () => {
-  async function opened(t: Parameters<typeof newFolder>[0], queryTimeoutMs: number) {
-    const db = await openSqlite({ file: sqliteFile(await newFolder(t)), queryTimeoutMs })
+  async function opened(t: Parameters<typeof newFolder>[0], queryTimeoutMs: number, waitMs?: number) {
+    const file = sqliteFile(await newFolder(t))
+    const db = await openSqlite({ file, queryTimeoutMs, ...(waitMs !== undefined && { waitMs }) })
     const all = async (signal: AbortSignal) => {
       for await (const rows of db.stream(endless, { signal })) assert.equal(rows.length, 0)
     }
@@ -72,6 +75,46 @@ describe('a long query on SQLite', () => {
     }
     for (const reader of readers) await reader.return?.()
     await db.close()
+  })
+
+  test('that is expensive is in nobody else’s way', async (t) => {
+    const { db, all, few } = await opened(t, 600_000)
+    const leaving = new AbortController()
+    const expensive = Array.from({ length: places - 1 }, () => all(leaving.signal))
+    for (let round = 0; round < rounds; round++) {
+      assert.deepEqual(await inTime('a short answer beside long ones', few()), [1, 2, 3])
+    }
+    leaving.abort(new Error('left'))
+    await Promise.all(expensive.map((one) => assert.rejects(one, /left/)))
+    await db.close()
+  })
+
+  test('is refused when it waits for a place for too long', async (t) => {
+    const { db, all, few } = await opened(t, 600_000, 50)
+    const leaving = new AbortController()
+    const expensive = Array.from({ length: places }, () => all(leaving.signal))
+    await assert.rejects(inTime('a refusal', few()), refusedWith('queue_full'))
+    leaving.abort(new Error('left'))
+    await Promise.all(expensive.map((one) => assert.rejects(one, /left/)))
+    assert.deepEqual(await few(), [1, 2, 3])
+    await db.close()
+  })
+
+  test('has a thread that ends when nobody has needed it for a while', async (t) => {
+    const file = sqliteFile(await newFolder(t))
+    await (await openSqlite({ file })).close()
+    const seat = createReaderSeat(file, 10)
+    const ask = () =>
+      seat.ask({ kind: 'open', text: 'SELECT 1 AS one', values: [], rows: 10, limitMs: 600_000 })
+    for (let round = 0; round < 2; round++) {
+      seat.take()
+      assert.deepEqual(await ask(), { kind: 'rows', rows: [{ one: 1 }], done: true })
+      assert.equal(seat.running, true)
+      seat.rest()
+      await until('the thread ends', () => !seat.running)
+    }
+    await seat.close()
+    await assert.rejects(ask(), refusedWith('stopping'))
   })
 
   test('does not keep the record from closing', async (t) => {

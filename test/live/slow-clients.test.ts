@@ -3,11 +3,15 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
+import { buildApp } from '../../src/app.ts'
+import { openRecord } from '../../src/storage/open.ts'
+import { testConfig } from '../support/app.ts'
 import { project, startOf } from '../support/calls.ts'
 import { writeLargeRecord } from '../support/large-record.ts'
 import { canMeasureMemory, forgetMost, memoryOf } from '../support/process-memory.ts'
 import { rawPost } from '../support/raw-client.ts'
 import { type RunningServer, startServer } from '../support/server.ts'
+import { inTime } from '../support/waiting.ts'
 
 const megabytes = 300
 const everything = { project_id: project }
@@ -70,6 +74,21 @@ describe('clients that read slowly', () => {
     assert.equal((await server.post(query, firstOnly)).status, 200)
     for (const { socket } of first) socket.destroy()
     assert.equal(await server.end('SIGTERM'), 0)
+  })
+
+  test('and stop reading altogether are cut off when their query is given up', async (t) => {
+    const database = await openRecord({ databaseUrl: '', folder, queryTimeoutMs: 200 })
+    t.after(() => database.close())
+    const app = await buildApp(testConfig(), { database, sweep: false })
+    t.after(() => app.close())
+    const ended = new Promise<boolean>((resolve) => {
+      app.server.once('request', (_, answer) => answer.once('close', () => resolve(answer.writableFinished)))
+    })
+    const address = await app.listen({ host: '127.0.0.1', port: 0 })
+    const reader = await rawPost(address, '/calls/stream_query', everything)
+    t.after(() => reader.socket.destroy())
+    await reader.begun()
+    assert.equal(await inTime('the answer ends while nobody reads it', ended), false)
   })
 
   test('do not make the server gather what they have not read, nor others wait', async (t) => {

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { cpSync, readdirSync, readFileSync } from 'node:fs'
+import { cpSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { after, before, describe, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import pg from 'pg'
@@ -8,10 +8,15 @@ import { readConfig } from '../../src/config.ts'
 import { parseLossless } from '../../src/domain/lossless-json.ts'
 import type { App } from '../../src/http/contracts.ts'
 import type { Database } from '../../src/storage/database.ts'
-import { loadMigrations } from '../../src/storage/migrations.ts'
+import type { Engine } from '../../src/storage/dialect.ts'
+import { loadMigrations, type Migration } from '../../src/storage/migrations.ts'
 import { openRecord, sqliteFile } from '../../src/storage/open.ts'
 import { migratePostgres } from '../../src/storage/postgres/migrate.ts'
+import { sql } from '../../src/storage/sql.ts'
+import { connect } from '../../src/storage/sqlite/connection.ts'
 import { checkSqlite } from '../../src/storage/sqlite/maintenance.ts'
+import { migrateSqlite } from '../../src/storage/sqlite/migrate.ts'
+import { openSqlite } from '../../src/storage/sqlite/open.ts'
 import { listUsers } from '../../src/storage/users.ts'
 import { startPostgres, type TestPostgres } from '../support/postgres.ts'
 import { newFolder } from '../support/server.ts'
@@ -99,6 +104,34 @@ async function saysTheSame(app: App, db: Database, expected: Expected): Promise<
   assert.equal(read.json().call.ended_at, end.ended_at)
 }
 
+/** How far annotators are, as it was kept before there was a count of it. */
+const progressBefore = ['completed', 'skipped', 'in_progress', 'completed'].map(
+  (state, n) =>
+    `INSERT INTO annotation_progress VALUES ('acme/qa', 'item ${n}', '${n < 3 ? 'ann' : 'bob'}', 'queue', '${state}', 1, 1)`,
+)
+
+function beforeTheCount(engine: Engine): Migration[] {
+  const all = loadMigrations(engine)
+  return all.slice(
+    0,
+    all.findIndex(({ text }) => text.includes('CREATE TABLE annotation_finished')),
+  )
+}
+
+async function countsWhatWasFinished(db: Database): Promise<void> {
+  const counts = await db.all(
+    sql`SELECT annotator, items FROM annotation_finished WHERE project_id = ${'acme/qa'} ORDER BY annotator`,
+  )
+  await db.close()
+  assert.deepEqual(
+    counts.map((row) => ({ ...(row as object) })),
+    [
+      { annotator: 'ann', items: 2 },
+      { annotator: 'bob', items: 1 },
+    ],
+  )
+}
+
 describe('P10: a record of a released version opens in this one', () => {
   let server: TestPostgres
   before(async () => {
@@ -108,6 +141,52 @@ describe('P10: a record of a released version opens in this one', () => {
 
   test('there are some', () => {
     assert.ok(names.includes('record-0001'))
+  })
+
+  test('what annotators had finished is counted, in SQLite', async (t) => {
+    const folder = await newFolder(t)
+    const file = sqliteFile(folder)
+    await (await openSqlite({ file, migrations: beforeTheCount('sqlite') })).close()
+    const { handle, close } = connect(file, 'write')
+    for (const insertion of progressBefore) handle.exec(insertion)
+    close()
+    await countsWhatWasFinished(await openRecord({ databaseUrl: '', folder, queryTimeoutMs: 60_000 }))
+  })
+
+  test('what annotators had finished is counted, in PostgreSQL', async () => {
+    const databaseUrl = await server.createDatabase()
+    const patience = { connectTimeoutMs: 5_000, lockTimeoutMs: 60_000 }
+    await migratePostgres(databaseUrl, beforeTheCount('postgres'), patience)
+    const client = new pg.Client({ connectionString: databaseUrl })
+    await client.connect()
+    for (const insertion of progressBefore) await client.query(insertion)
+    await client.end()
+    await countsWhatWasFinished(await openRecord({ databaseUrl, folder: '', queryTimeoutMs: 60_000 }))
+  })
+
+  test('a copy that was cut short is not taken for the one set aside', async (t) => {
+    const folder = await newFolder(t)
+    const file = sqliteFile(folder)
+    const known = loadMigrations('sqlite')
+    const first = connect(file, 'write')
+    migrateSqlite(first, file, known.slice(0, 1), 1)
+    const prepare = first.handle.prepare.bind(first.handle)
+    const cutShort = t.mock.method(first.handle, 'prepare', (text: string) => {
+      if (!text.startsWith('VACUUM INTO')) return prepare(text)
+      return {
+        run(copy: string) {
+          writeFileSync(copy, 'the beginning')
+          throw new Error('cut short')
+        },
+      }
+    })
+    assert.throws(() => migrateSqlite(first, file, known, 2), /cut short/)
+    assert.equal(cutShort.mock.callCount() > 0, true)
+    first.close()
+    await (await openSqlite({ file })).close()
+    const aside = readdirSync(folder).filter((other) => other.includes('.before-'))
+    assert.equal(aside.length, 1)
+    assert.deepEqual(checkSqlite(`${folder}/${aside[0]}`), [])
   })
 
   for (const name of names) {

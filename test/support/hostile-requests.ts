@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import type { Database } from '../../src/storage/database.ts'
-import { type Answer, keys, openApp, type TestApp } from './app.ts'
+import { type Answer, keys, type TestApp } from './app.ts'
 import { completeOf, project } from './calls.ts'
 import { hostileTexts, textsIn, withText } from './hostile-texts.ts'
 import { secret, storeOneOfEach, type Things } from './one-of-each.ts'
+import { openPatientApp } from './patient-app.ts'
 import { dumpOf } from './record-dump.ts'
 import { addressOf } from './routes.ts'
 import { methodOf, sampleBodies } from './sample-bodies.ts'
@@ -108,7 +109,7 @@ export interface Attacked extends TestApp {
 }
 
 export async function openAttacked(t: TestContext, database?: Database): Promise<Attacked> {
-  const opened = await openApp(t, { ...(database && { database }) })
+  const opened = await openPatientApp(t, { ...(database && { database }) })
   const theirs = await storeOneOfEach(opened, 'globex/qa', keys.bob)
   const still = await storeOneOfEach(opened, quiet, keys.alice)
   const isAttacked = (name: string) => name.startsWith('acme/') && name !== quiet

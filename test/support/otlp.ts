@@ -2,7 +2,7 @@ import { fromBinary, fromJson, type JsonValue, toBinary, toJson } from '@bufbuil
 import {
   ExportTraceServiceRequestSchema,
   ExportTraceServiceResponseSchema,
-} from '../../src/operations/otel/definitions/opentelemetry/proto/collector/trace/v1/trace_service_pb.ts'
+} from '../../src/operations/otel/generated/opentelemetry/proto/collector/trace/v1/trace_service_pb.ts'
 
 /** Exports as OTLP/JSON has them; what matters to a test is overridden. */
 

@@ -39,7 +39,7 @@ export function heddle(
   const clean = Object.entries(process.env).filter(([name]) => !/^(HEDDLE_|NODE_TEST|PORT$|HOST$)/.test(name))
   return spawn(command, rest, {
     cwd: new URL('../..', import.meta.url),
-    env: { ...Object.fromEntries(clean), HEDDLE_PORT: '0', ...settings },
+    env: { ...Object.fromEntries(clean), HEDDLE_PORT: '0', HEDDLE_MAX_LOOP_DELAY: '0', ...settings },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
 }

@@ -3,10 +3,11 @@ import { test } from 'node:test'
 import { JsonText } from '../../src/domain/json-text.ts'
 import type { CompleteCall } from '../../src/operations/calls/contract.ts'
 import { callOfSpan } from '../../src/operations/otel/call.ts'
+import { inputOf } from '../../src/operations/otel/conventions.ts'
 import { piecesOfJson } from '../../src/operations/otel/json.ts'
 import type { ResourcePiece } from '../../src/operations/otel/pieces.ts'
 import { piecesOfProtobuf } from '../../src/operations/otel/protobuf.ts'
-import { MalformedSpan } from '../../src/operations/otel/span.ts'
+import { MalformedSpan, type Span } from '../../src/operations/otel/span.ts'
 import { attributesOf, exportOf, otlpSpanId, otlpTraceId, protobufOf, spanOf } from '../support/otlp.ts'
 
 const json = (value: unknown) => new JsonText(JSON.stringify(value))
@@ -34,6 +35,13 @@ function callOf(span: object, read: (body: ReturnType<typeof exportOf>) => Resou
 }
 
 const user = '[{"role":"user","content":"hi"}]'
+
+const manyPairs = attributesOf(Object.fromEntries(Array.from({ length: 5000 }, (_, n) => [`k${n}`, n])))
+
+function eventsWith(events: number, attributes: number) {
+  const values = Object.fromEntries(Array.from({ length: attributes }, (_, n) => [`a${n}`, n]))
+  return Array(events).fill({ attributes: attributesOf(values) })
+}
 
 for (const [name, attributes, expected] of [
   ['nothing', {}, { attributes: '{}', inputs: '{}', output: undefined, summary: '{}' }],
@@ -362,15 +370,28 @@ for (const [encoding, read] of Object.entries(encodings)) {
       {},
       'wandb.wb_run_step: expected a whole number of at least 0, received "-1"',
     ],
-    [
-      { a: { arrayValue: { values: Array(10_001).fill({}) } } },
-      {},
-      'values: 10001 entries; at most 10000 are read',
-    ],
+    [{ a: { arrayValue: { values: Array(10_001).fill({}) } } }, {}, 'values: more than 10000 entries in all'],
     [
       Object.fromEntries(Array.from({ length: 10_001 }, (_, n) => [`a${n}`, n])),
       {},
-      'attributes: 10001 entries; at most 10000 are read',
+      'attributes: more than 10000 entries in all',
+    ],
+    [{}, { events: eventsWith(100, 100) }, 'attributes: more than 10000 entries in all'],
+    [{ a: 1 }, { events: Array(10_000).fill({}) }, 'events: more than 10000 entries in all'],
+    [
+      { a: { arrayValue: { values: Array(5000).fill({}) } }, b: { kvlistValue: { values: manyPairs } } },
+      {},
+      'values: more than 10000 entries in all',
+    ],
+    [
+      {},
+      {
+        links: [
+          ...Array(6000).fill({}),
+          { attributes: [{ key: 'a', value: { kvlistValue: { values: manyPairs } } }] },
+        ],
+      },
+      'values: more than 10000 entries in all',
     ],
   ] as [Record<string, unknown>, object, string][]) {
     test(`a span is malformed: ${why.slice(0, 60)}, in ${encoding}`, () => {
@@ -385,6 +406,45 @@ for (const [encoding, read] of Object.entries(encodings)) {
     })
   }
 }
+
+test('a span of far too many entries is not read at all', () => {
+  const text = JSON.stringify(spanOf({}, { events: eventsWith(900, 25) }))
+  const [piece] = piecesOfJson({
+    resourceSpans: [{ scopeSpans: [{ spans: [new JsonText(`${text} and this is no JSON`)] }] }],
+  })
+  assert.throws(() => piece?.spans[0]?.span(), new MalformedSpan('more than 10000 entries in all'))
+  const strings = json(spanOf({ a: '{,'.repeat(100_000), b: '\\\\\\",[' }))
+  const [other] = piecesOfJson({ resourceSpans: [{ scopeSpans: [{ spans: [strings] }] }] })
+  assert.equal(other?.spans[0]?.span().attributes.size, 2)
+})
+
+for (const [encoding, read] of Object.entries(encodings)) {
+  test(`a span has as many entries as it may have, in ${encoding}`, () => {
+    const { otel_dump } = callOf(spanOf({ a: 1 }, { events: eventsWith(99, 100) }), read)
+    assert.equal(JSON.parse(otel_dump?.text ?? '{}').events.length, 99)
+  })
+}
+
+test('attributes are gone through once for all names that they could have', () => {
+  let walks = 0
+  class WalkedMap extends Map<string, string> {
+    override keys() {
+      walks++
+      return super.keys()
+    }
+    override [Symbol.iterator]() {
+      walks++
+      return super[Symbol.iterator]()
+    }
+  }
+  const event = { attributes: new WalkedMap([['http.route', '/x']]) }
+  const span = { attributes: new Map(), events: [event] } as unknown as Span
+  assert.equal(inputOf(span), undefined)
+  assert.equal(walks, 1)
+  event.attributes.set('gen_ai.prompt.0.role', 'user')
+  const found = '{"name":"prompt","value":[{"role":"user"}],"taken":[]}'
+  assert.equal(JSON.stringify(inputOf(span)), found)
+})
 
 test('a parent of zeros is none', () => {
   assert.equal(callOf(spanOf({}, { parentSpanId: '0000000000000000' }), readJson).parent_id, null)

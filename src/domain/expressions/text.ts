@@ -13,7 +13,15 @@ export function foldCase(text: string): string {
 
 /** By code point, which is the order of UTF-8 bytes and not that of JavaScript's strings. */
 export function compareText(left: string, right: string): number {
-  return Buffer.compare(Buffer.from(left), Buffer.from(right))
+  let at = 0
+  while (at < left.length && left.charCodeAt(at) === right.charCodeAt(at)) at++
+  // What differs in its second half differs as a whole.
+  const start = at > 0 && /[\ud800-\udbff]/.test(left[at - 1] as string) ? at - 1 : at
+  return pointAt(left, start) - pointAt(right, start) || pointAt(left, at) - pointAt(right, at)
+}
+
+function pointAt(text: string, at: number): number {
+  return text.codePointAt(at) ?? -1
 }
 
 const booleans = new Map([

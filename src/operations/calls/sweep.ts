@@ -2,6 +2,7 @@ import { now } from '../../domain/time.ts'
 import type { Database } from '../../storage/database.ts'
 
 const rowsAtOnce = 200
+const bytesAtOnce = 4 << 20
 const idleMs = 5_000
 const busyMs = 50
 
@@ -32,12 +33,11 @@ export function startSweep(db: Database, failed: (error: unknown) => void): Swee
         now: time,
         forgetBefore: time - remembered,
         limit: rowsAtOnce,
+        bytes: bytesAtOnce,
       })
       const hasAbandoned = await db.write('sweepUploads', { before: time - uploadAbandoned })
-      if (touched > 0 || hasAbandoned) {
-        await db.reclaim()
-        pause = busyMs
-      }
+      const hasMoreSpace = await db.reclaim()
+      if (touched > 0 || hasAbandoned || hasMoreSpace) pause = busyMs
     } catch (error) {
       failed(error)
     }

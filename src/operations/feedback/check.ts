@@ -3,7 +3,7 @@ import { refuse } from '../../domain/refusals.ts'
 import type { SchemaChecks } from '../../schemas/checks.ts'
 import { findQueue } from '../../storage/queues.ts'
 import type { Reader } from '../../storage/transaction.ts'
-import { createAnnotationSpecs, type SpecGiven } from './annotation-specs.ts'
+import { createAnnotationChecks, type SpecGiven } from './annotation-checks.ts'
 import type { FeedbackGiven } from './contract.ts'
 import { type Kind, kindOf } from './kinds.ts'
 import { isBeyondLimit, mostPayloadCharacters } from './payload-size.ts'
@@ -24,7 +24,7 @@ export type Check = (given: FeedbackGiven, at: At) => Promise<string>
 
 /** For one request, because a batch looks at the same specs and queues again and again. */
 export function createCheck(db: Reader, schemas: SchemaChecks): Check {
-  const specs = createAnnotationSpecs(db, schemas)
+  const annotations = createAnnotationChecks(db, schemas)
   const queues = new Map<string, boolean>()
 
   /** From the first rule to the last, as the clients know them: the first that is broken is the one that is named. */
@@ -58,8 +58,8 @@ export function createCheck(db: Reader, schemas: SchemaChecks): Check {
     }
     const spec: SpecGiven = { name: ref.name, digest: ref.digest, project, ref: text, field }
     const value = membersOf(given.payload.text).get('value') as string
-    if (isTooLarge) await specs.schemaOf(spec)
-    else await specs.check(spec, value, at('payload.value'))
+    if (isTooLarge) await annotations.schemaOf(spec)
+    else await annotations.check(spec, value, at('payload.value'))
   }
 
   async function checkQueue(project: string, id: string, at: At): Promise<void> {

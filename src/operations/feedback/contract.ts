@@ -47,7 +47,12 @@ export const FeedbackAnswer = z.object({
     .meta({ description: 'As it was sent; a reaction gains alias, detoned and detoned_alias.' }),
 })
 
-export const BatchBody = z.object({ batch: longList(FeedbackGiven) })
+/** All of them are written in one go, and what others write waits for that. */
+export const mostInBatch = 10_000
+
+export const BatchBody = z.object({
+  batch: longList(FeedbackGiven).meta({ description: `At most ${mostInBatch}; all are stored, or none.` }),
+})
 export type BatchBody = z.output<typeof BatchBody>
 export const BatchAnswer = z.object({ res: z.array(FeedbackAnswer) })
 

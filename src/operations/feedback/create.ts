@@ -3,12 +3,13 @@ import { type Caller, reach } from '../../domain/callers.ts'
 import { newId } from '../../domain/ids.ts'
 import { JsonText } from '../../domain/json-text.ts'
 import { nextMoment } from '../../domain/moments.ts'
+import { refuse } from '../../domain/refusals.ts'
 import { formatTime } from '../../domain/time.ts'
 import type { SchemaChecks } from '../../schemas/checks.ts'
 import type { Database } from '../../storage/database.ts'
 import type { Feedback, KeptFeedback, NewFeedback } from '../../storage/feedback.ts'
 import { type Check, createCheck } from './check.ts'
-import type { BatchBody, FeedbackGiven, ReplaceBody } from './contract.ts'
+import { type BatchBody, type FeedbackGiven, mostInBatch, type ReplaceBody } from './contract.ts'
 import { type At, atItem, atRoot } from './places.ts'
 import { callOf } from './references.ts'
 
@@ -30,6 +31,9 @@ export async function createFeedbackBatch(
   caller: Caller,
   { batch }: BatchBody,
 ) {
+  if (batch.length > mostInBatch) {
+    throw refuse('too_many_ids', { field: 'batch', given: batch.length, limit: mostInBatch })
+  }
   for (const [index, { project_id }] of batch.entries())
     reach(caller, project_id, atItem(index)('project_id'))
   const check = createCheck(db, schemas)

@@ -38,7 +38,7 @@ const batch: RoutePlugin = async (app, intake) => {
     summary: 'Create many feedbacks, or none',
     tags,
     body: BatchBody,
-    response: { 200: BatchAnswer, ...refused },
+    response: { 200: BatchAnswer, ...refused, ...refusing('too_many_ids') },
   }
   app.post('/feedback/batch/create', { schema }, (request) =>
     createFeedbackBatch(intake, request.caller, request.body),

@@ -1,5 +1,6 @@
 import { type Caller, reach } from '../../domain/callers.ts'
 import { refuse } from '../../domain/refusals.ts'
+import type { Database } from '../../storage/database.ts'
 import { pieceBytes, readFileEntry, readPiece, sumFiles } from '../../storage/files.ts'
 import type { Reader } from '../../storage/transaction.ts'
 import type { ContentBody, StatsBody } from './contract.ts'
@@ -37,7 +38,15 @@ async function* piecesOf(
   }
 }
 
-export async function sumOfFiles(db: Reader, caller: Caller, { project_id }: StatsBody) {
+export async function sumOfFiles(
+  db: Database,
+  caller: Caller,
+  { project_id }: StatsBody,
+  signal: AbortSignal,
+) {
   reach(caller, project_id)
-  return { total_size_bytes: await sumFiles(db, project_id) }
+  for await (const [row] of db.stream<{ bytes: number | null }>(sumFiles(db, project_id), { signal })) {
+    return { total_size_bytes: row?.bytes ?? 0 }
+  }
+  throw new Error('a sum answers one row')
 }

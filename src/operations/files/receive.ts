@@ -1,12 +1,10 @@
 import { type Caller, reach } from '../../domain/callers.ts'
 import { projectId as ProjectId } from '../../domain/fields.ts'
 import { type Refusal, refuse } from '../../domain/refusals.ts'
+import type { FormPart } from '../../http/forms.ts'
 import type { Database } from '../../storage/database.ts'
 import { pieceBytes } from '../../storage/files.ts'
 import { openUpload, type Upload } from './upload.ts'
-
-/** The parts of a form in the order in which they come. Content that is not read is passed over. */
-export type FormPart = { name: string; text: string } | { name: string; content: AsyncIterable<Uint8Array> }
 
 /**
  * Stores the file of a form. The project decides whether the file is read at all; a small file may come before it and waits

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { type Routes, recordRefusals, refusing } from '../../http/contracts.ts'
+import { departureOf } from '../../http/departure.ts'
 import { acceptForms, readForm } from '../../http/forms.ts'
 import { sendPieces } from '../../http/pieces.ts'
 import type { Database } from '../../storage/database.ts'
@@ -59,9 +60,11 @@ const stats: RoutePlugin = async (app, { db }) => {
     summary: 'How much the files of a project take',
     tags,
     body: StatsBody,
-    response: { 200: StatsAnswer, ...recordRefusals },
+    response: { 200: StatsAnswer, ...recordRefusals, ...refusing('query_too_slow') },
   }
-  app.post('/files/query_stats', { schema }, (request) => sumOfFiles(db, request.caller, request.body))
+  app.post('/files/query_stats', { schema }, (request, reply) =>
+    sumOfFiles(db, request.caller, request.body, departureOf(reply)),
+  )
 }
 
 export const fileRoutes = [create, content, stats]

@@ -6,8 +6,11 @@ import { JsonText } from '../../domain/json-text.ts'
 import { type Refusal, refuse, type SchemaIssue } from '../../domain/refusals.ts'
 import type { SchemaChecks } from '../../schemas/checks.ts'
 
-/** A schema is compiled whenever a value is checked against it. */
-const longestSchema = 64 * 1024
+/** In characters: a compiled schema takes many times its text, and those that are used are kept (schemas/compiled.ts). */
+export const longestSchema = 64 * 1024
+
+/** In bytes. A larger one is not looked into. */
+export const largestSpec = 512 * 1024
 
 /** What annotations of one name look like. `unique_among_creators` and `op_scope` are kept and not enforced. */
 export const AnnotationSpec = z.object({
@@ -42,7 +45,8 @@ export async function annotationSpecOf(
   given: JsonText,
   place: readonly string[],
 ): Promise<JsonText> {
-  const result = AnnotationSpec.safeParse(given.value ?? JSON.parse(given.text))
+  requireFitting(given.text, place)
+  const result = AnnotationSpec.safeParse(given.value)
   if (!result.success) {
     throw wrong(
       result.error.issues.map(({ path, message, code }) => ({
@@ -54,7 +58,20 @@ export async function annotationSpecOf(
   }
   const members = new Map([...defaults, ...membersOf(given.text), ...marks])
   await checkSchema(schemas, project, members.get('field_schema') as string, [...place, 'field_schema'])
-  return new JsonText(objectText(members))
+  const spec = objectText(members)
+  requireFitting(spec, place)
+  return new JsonText(spec)
+}
+
+function requireFitting(spec: string, place: readonly string[]): void {
+  if (Buffer.byteLength(spec) <= largestSpec) return
+  throw wrong([
+    {
+      loc: ['body', ...place],
+      msg: `expected an annotation spec of at most ${largestSpec} bytes`,
+      type: 'custom',
+    },
+  ])
 }
 
 async function checkSchema(

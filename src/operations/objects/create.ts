@@ -1,5 +1,6 @@
+import { createBreathing } from '../../domain/breathing.ts'
 import { type Caller, reach } from '../../domain/callers.ts'
-import { digestOfJson } from '../../domain/digests.ts'
+import { digestOfAnyJson } from '../../domain/digests.ts'
 import { JsonText } from '../../domain/json-text.ts'
 import { refuse } from '../../domain/refusals.ts'
 import { now } from '../../domain/time.ts'
@@ -39,8 +40,9 @@ export async function createObject(
   const at = (field: string) => [...place, field].join('.')
   reach(caller, project_id, at('project_id'))
   const val = given.val ?? nullValue
-  const { kind, base, leaf } = classesOf(val.value)
-  const digest = digestOfJson(val.text)
+  const breathe = createBreathing()
+  const { kind, base, leaf } = await classesOf(val.text, breathe)
+  const digest = await digestOfAnyJson(val.text, breathe)
   if (expected_digest != null && expected_digest !== digest) {
     throw refuse('digest_differs', {
       field: at('expected_digest'),

@@ -1,4 +1,4 @@
-import { type Attributes, MalformedSpan, type Value } from './span.ts'
+import { type Attributes, MalformedSpan, shown, type Value } from './span.ts'
 
 type Node = { [key: string]: Value }
 
@@ -36,10 +36,6 @@ export function nested(attributes: Attributes): Node {
 
 function conflict(name: string, other: string): MalformedSpan {
   return new MalformedSpan(`attribute ${shown(name)} conflicts with attribute ${shown(other)}`)
-}
-
-function shown(name: string): string {
-  return JSON.stringify(name.length > 100 ? `${name.slice(0, 100)}…` : name)
 }
 
 /** `0`, `1`, … are the places of a list, as flattened messages have them. */

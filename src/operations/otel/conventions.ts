@@ -118,7 +118,9 @@ function payloadOf(span: Span, names: typeof inputNames): Payload | undefined {
 }
 
 function payloadIn(attributes: Attributes, names: typeof inputNames): Payload | undefined {
+  const there = namesIn(attributes)
   for (const [attribute, name] of names) {
+    if (!there.has(attribute)) continue
     const value = attributes.get(attribute)
     if (value !== undefined) return { name, value: read(value), taken: [attribute] }
     const items = itemsOf(attributes, attribute)
@@ -126,6 +128,21 @@ function payloadIn(attributes: Attributes, names: typeof inputNames): Payload | 
   }
   return undefined
 }
+
+const known = new Set([...inputNames, ...outputNames].map(([attribute]) => attribute))
+
+/** Which of the names are there, as they are or flattened: few events have any, and there may be many events. */
+function namesIn(attributes: Attributes): Set<string> {
+  const there = new Set<string>()
+  for (const key of attributes.keys()) {
+    const name = known.has(key) ? key : key.replace(flattened, '')
+    if (known.has(name)) there.add(name)
+  }
+  return there
+}
+
+/** From the first step that is a number. */
+const flattened = /\.\d+(?:\..*)?$/s
 
 /** A list of messages that was flattened into `gen_ai.prompt.0.role` and so on. */
 function itemsOf(attributes: Attributes, attribute: string): Pick<Payload, 'value' | 'taken'> | undefined {

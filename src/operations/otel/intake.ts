@@ -7,7 +7,7 @@ import { callOfSpan } from './call.ts'
 import { type PartialSuccess, Rejections } from './partial-success.ts'
 import type { ResourcePiece, SpanPiece } from './pieces.ts'
 import { noProject, projectOfHeader, projectOfResource } from './project.ts'
-import { MalformedSpan, type Resource } from './span.ts'
+import { cut, MalformedSpan, type Resource } from './span.ts'
 
 /**
  * Every span that can be a call becomes one; the others are reported. Nothing is written when one of the projects is out
@@ -60,7 +60,7 @@ function partOf(piece: SpanPiece, resource: Resource, project: string, intake: I
   let name = 'a span'
   try {
     const span = piece.span()
-    name = `span ${span.spanId}`
+    name = `span ${cut(span.spanId)}`
     const call = callOfSpan(span, resource, piece.scope(), project)
     return { ...startPart(call, intake), end: endPart(call).end }
   } catch (error) {

@@ -1,4 +1,5 @@
 import { described } from '../../domain/fields.ts'
+import { hasMoreMarks } from '../../domain/json-scan.ts'
 import { JsonText } from '../../domain/json-text.ts'
 import { JsonNumber, parseLossless } from '../../domain/lossless-json.ts'
 import type { TracesBody } from './contract.ts'
@@ -7,16 +8,20 @@ import { countPieces, once, type ResourcePiece, type SpanPiece } from './pieces.
 import {
   type Attributes,
   attributesOf,
-  boundEntries,
+  type CountEntries,
+  countEntries,
+  cut,
   deeper,
   doubleNumber,
   MalformedSpan,
+  mostEntries,
   objectOf,
   type Resource,
   type Scope,
   type Span,
   type SpanEvent,
   type SpanLink,
+  tooMany,
   type Value,
   wholeNumber,
 } from './span.ts'
@@ -44,13 +49,17 @@ export function piecesOfJson({ resourceSpans }: TracesBody): ResourcePiece[] {
 
 type Fields = Record<string, unknown>
 
+/** In JSON an entry takes up to eight commas, braces and brackets. */
+const mostMarks = 8 * mostEntries
+
 function fieldsOf(text: JsonText | null | undefined): Fields {
+  if (text && hasMoreMarks(text.text, mostMarks)) throw new MalformedSpan(tooMany)
   return text ? (parseLossless(text.text) as Fields) : {}
 }
 
 function resourceOf(fields: Fields, schemaUrl: string): Resource {
   return {
-    attributes: valuesOf('the resource', fields),
+    attributes: valuesOf('the resource', fields, countEntries()),
     droppedAttributesCount: count(fields, 'droppedAttributesCount'),
     schemaUrl,
   }
@@ -60,7 +69,7 @@ function scopeOf(fields: Fields, schemaUrl: string): Scope {
   return {
     name: text(fields, 'name'),
     version: text(fields, 'version'),
-    attributes: valuesOf('the scope', fields),
+    attributes: valuesOf('the scope', fields, countEntries()),
     droppedAttributesCount: count(fields, 'droppedAttributesCount'),
     schemaUrl,
   }
@@ -68,6 +77,7 @@ function scopeOf(fields: Fields, schemaUrl: string): Scope {
 
 function spanOf(span: Fields): Span {
   const status = object(span.status ?? {}, 'status')
+  const counter = countEntries()
   return {
     traceId: hex(span, 'traceId'),
     spanId: hex(span, 'spanId'),
@@ -78,44 +88,47 @@ function spanOf(span: Fields): Span {
     kind: enumeration(span, 'kind'),
     startTimeUnixNano: nanoseconds(span, 'startTimeUnixNano'),
     endTimeUnixNano: nanoseconds(span, 'endTimeUnixNano'),
-    attributes: valuesOf('the span', span),
+    attributes: valuesOf('the span', span, counter),
     droppedAttributesCount: count(span, 'droppedAttributesCount'),
-    events: list(span, 'events').map(eventOf),
+    events: list(span, 'events', counter).map((event) => eventOf(event, counter)),
     droppedEventsCount: count(span, 'droppedEventsCount'),
-    links: list(span, 'links').map(linkOf),
+    links: list(span, 'links', counter).map((link) => linkOf(link, counter)),
     droppedLinksCount: count(span, 'droppedLinksCount'),
     status: { code: enumeration(status, 'code'), message: text(status, 'message') },
   }
 }
 
-function eventOf(event: Fields): SpanEvent {
+function eventOf(event: Fields, counter: CountEntries): SpanEvent {
   return {
     timeUnixNano: nanoseconds(event, 'timeUnixNano'),
     name: text(event, 'name'),
-    attributes: valuesOf('an event', event),
+    attributes: valuesOf('an event', event, counter),
     droppedAttributesCount: count(event, 'droppedAttributesCount'),
   }
 }
 
-function linkOf(link: Fields): SpanLink {
+function linkOf(link: Fields, counter: CountEntries): SpanLink {
   return {
     traceId: hex(link, 'traceId'),
     spanId: hex(link, 'spanId'),
     traceState: text(link, 'traceState'),
     flags: count(link, 'flags'),
-    attributes: valuesOf('a link', link),
+    attributes: valuesOf('a link', link, counter),
     droppedAttributesCount: count(link, 'droppedAttributesCount'),
   }
 }
 
-function valuesOf(place: string, fields: Fields): Attributes {
+function valuesOf(place: string, fields: Fields, counter: CountEntries): Attributes {
   return attributesOf(
     place,
-    list(fields, 'attributes').map((pair) => [text(pair, 'key'), openedValue(pair.value, 1)]),
+    list(fields, 'attributes', counter).map((pair) => [
+      text(pair, 'key'),
+      openedValue(pair.value, 1, counter),
+    ]),
   )
 }
 
-function openedValue(given: unknown, depth: number): Value {
+function openedValue(given: unknown, depth: number, counter: CountEntries): Value {
   for (const [kind, value] of Object.entries(object(given ?? {}, 'value'))) {
     if (value === null) continue
     switch (kind) {
@@ -131,12 +144,14 @@ function openedValue(given: unknown, depth: number): Value {
       case 'doubleValue':
         return double(value)
       case 'arrayValue':
-        return list(object(value, kind), 'values').map((item) => openedValue(item, deeper(depth)))
+        return list(object(value, kind), 'values', counter).map((item) =>
+          openedValue(item, deeper(depth), counter),
+        )
       case 'kvlistValue':
         return objectOf(
-          list(object(value, kind), 'values').map((pair) => [
+          list(object(value, kind), 'values', counter).map((pair) => [
             text(pair, 'key'),
-            openedValue(pair.value, deeper(depth)),
+            openedValue(pair.value, deeper(depth), counter),
           ]),
         )
     }
@@ -145,7 +160,7 @@ function openedValue(given: unknown, depth: number): Value {
 }
 
 function wrong(field: string, expected: string, given: unknown): MalformedSpan {
-  const shown = given instanceof JsonNumber ? given.token : described(given)
+  const shown = given instanceof JsonNumber ? cut(given.token) : described(given)
   return new MalformedSpan(`${field}: expected ${expected}, received ${shown}`)
 }
 
@@ -155,10 +170,10 @@ function object(given: unknown, field: string): Fields {
   return given as Fields
 }
 
-function list(fields: Fields, field: string): Fields[] {
+function list(fields: Fields, field: string, counter: CountEntries): Fields[] {
   const given = fields[field] ?? []
   if (!Array.isArray(given)) throw wrong(field, 'a list', given)
-  boundEntries(field, given.length)
+  counter(field, given.length)
   return given.map((item) => object(item, field))
 }
 
@@ -174,13 +189,15 @@ function hex(fields: Fields, field: string): string {
   return given.toLowerCase()
 }
 
-/** Unsigned, of 32 bits. */
+/** Unsigned, of 32 bits; as a number, also written 1.0 or 1e0, or as its digits in a text. */
 function count(fields: Fields, field: string): number {
   const given = fields[field] ?? 0
-  if (typeof given !== 'number' || !Number.isInteger(given) || given < 0 || given > 0xffff_ffff) {
+  const token = digits(given)
+  const value = /^\d[\d.eE+-]{0,31}$/.test(token) ? Number(token) : Number.NaN
+  if (!Number.isInteger(value) || value < 0 || value > 0xffff_ffff) {
     throw wrong(field, 'a whole number of 32 bits', given)
   }
-  return given
+  return value
 }
 
 function enumeration(fields: Fields, field: string): number {

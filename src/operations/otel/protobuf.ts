@@ -1,34 +1,28 @@
-import {
-  create,
-  type DescField,
-  type DescMessage,
-  fromBinary,
-  type MessageShape,
-  toBinary,
-} from '@bufbuild/protobuf'
+import { create, type DescMessage, fromBinary, type MessageShape, toBinary } from '@bufbuild/protobuf'
 import { BinaryReader, WireType } from '@bufbuild/protobuf/wire'
 import { refuse } from '../../domain/refusals.ts'
 import {
   ExportTraceServiceRequestSchema,
   ExportTraceServiceResponseSchema,
-} from './definitions/opentelemetry/proto/collector/trace/v1/trace_service_pb.ts'
+} from './generated/opentelemetry/proto/collector/trace/v1/trace_service_pb.ts'
 import {
   type AnyValue,
   InstrumentationScopeSchema,
   type KeyValue,
-} from './definitions/opentelemetry/proto/common/v1/common_pb.ts'
-import { ResourceSchema } from './definitions/opentelemetry/proto/resource/v1/resource_pb.ts'
+} from './generated/opentelemetry/proto/common/v1/common_pb.ts'
+import { ResourceSchema } from './generated/opentelemetry/proto/resource/v1/resource_pb.ts'
 import {
   ResourceSpansSchema,
   ScopeSpansSchema,
   SpanSchema,
-} from './definitions/opentelemetry/proto/trace/v1/trace_pb.ts'
+} from './generated/opentelemetry/proto/trace/v1/trace_pb.ts'
 import type { PartialSuccess } from './partial-success.ts'
 import { countPieces, once, type ResourcePiece, type SpanPiece } from './pieces.ts'
 import {
   type Attributes,
   attributesOf,
-  boundEntries,
+  type CountEntries,
+  countEntries,
   deeper,
   doubleNumber,
   MalformedSpan,
@@ -99,19 +93,56 @@ function textOf(bytes: Uint8Array, field: number): string {
   return Buffer.from(submessages(bytes, field).at(-1) ?? []).toString('utf8')
 }
 
-/** `long` are the fields that could hold anyone up; they are counted before they are decoded. */
-function decoded<Schema extends DescMessage>(
-  schema: Schema,
-  bytes: Uint8Array,
-  long: readonly DescField[] = [],
-): MessageShape<Schema> {
+/** What could hold anyone up is counted before it is decoded. */
+function decoded<Schema extends DescMessage>(schema: Schema, bytes: Uint8Array): MessageShape<Schema> {
   try {
-    for (const { number, jsonName } of long) boundEntries(jsonName, submessages(bytes, number).length)
+    countMessages(schema, bytes, countEntries(), deepest)
     return fromBinary(schema, bytes, { readUnknownFields: false })
   } catch (error) {
     if (error instanceof MalformedSpan) throw error
     throw new MalformedSpan(`cannot be read: ${(error as Error).message}`)
   }
+}
+
+/** As deep as messages are decoded. */
+const deepest = 100
+
+/** Counts the messages of all lists, on any level that is decoded. */
+function countMessages(schema: DescMessage, bytes: Uint8Array, count: CountEntries, levels: number): void {
+  if (levels === 0) return
+  const inner = messagesIn(schema)
+  const reader = new BinaryReader(bytes)
+  while (reader.pos < reader.len) {
+    const [no, type] = reader.tag()
+    const field = type === WireType.LengthDelimited ? inner.get(no) : undefined
+    if (field === undefined) {
+      reader.skip(type, no)
+      continue
+    }
+    if (field.isList) count(field.name, 1)
+    countMessages(field.message, reader.bytes(), count, levels - 1)
+  }
+}
+
+interface MessageField {
+  name: string
+  message: DescMessage
+  isList: boolean
+}
+
+const messageFields = new WeakMap<DescMessage, ReadonlyMap<number, MessageField>>()
+
+function messagesIn(schema: DescMessage): ReadonlyMap<number, MessageField> {
+  let fields = messageFields.get(schema)
+  if (fields === undefined) {
+    fields = new Map(
+      schema.fields.flatMap(({ number, jsonName: name, message, fieldKind }) =>
+        message ? [[number, { name, message, isList: fieldKind === 'list' }] as const] : [],
+      ),
+    )
+    messageFields.set(schema, fields)
+  }
+  return fields
 }
 
 function resourceOf(bytes: Uint8Array, schemaUrl: string): Resource {
@@ -135,8 +166,7 @@ function scopeOf(group: Uint8Array): Scope {
 }
 
 function spanOf(bytes: Uint8Array): Span {
-  const { attributes, events, links } = SpanSchema.field
-  const span = decoded(SpanSchema, bytes, [attributes, events, links])
+  const span = decoded(SpanSchema, bytes)
   return {
     traceId: hex(span.traceId),
     spanId: hex(span.spanId),
@@ -193,10 +223,8 @@ function openedValue(given: AnyValue | undefined, depth: number): Value {
     case 'bytesValue':
       return Buffer.from(content.value).toString('base64')
     case 'arrayValue':
-      boundEntries('values', content.value.values.length)
       return content.value.values.map((item) => openedValue(item, deeper(depth)))
     case 'kvlistValue':
-      boundEntries('values', content.value.values.length)
       return objectOf(content.value.values.map(({ key, value }) => [key, openedValue(value, deeper(depth))]))
     default:
       // Nothing at all, or an index into the table of another signal, which the definitions say to read as nothing.

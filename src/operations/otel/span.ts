@@ -59,6 +59,17 @@ export type Attributes = ReadonlyMap<string, Value>
 /** Why one span is left out, while the others of its request are taken. */
 export class MalformedSpan extends Error {}
 
+/** A message shows no more than this of what a client named. */
+const longestShown = 100
+
+export function cut(text: string): string {
+  return text.length > longestShown ? `${text.slice(0, longestShown)}…` : text
+}
+
+export function shown(name: string): string {
+  return JSON.stringify(cut(name))
+}
+
 const longestDepth = 100
 
 /** Lists within lists: what is stored has to stay within what everything that walks JSON can take. */
@@ -78,20 +89,27 @@ export function doubleNumber(value: number): Value {
   return new JsonText(/[.e]/.test(text) ? text : `${text}.0`)
 }
 
-/** SDKs keep 128 attributes of a span unless told otherwise. */
-const mostEntries = 10_000
+/** SDKs keep 128 attributes, events and links of a span unless told otherwise. */
+export const mostEntries = 10_000
 
-/** Bounds what has to be gone through in one go. */
-export function boundEntries(field: string, entries: number): void {
-  if (entries > mostEntries)
-    throw new MalformedSpan(`${field}: ${entries} entries; at most ${mostEntries} are read`)
+export const tooMany = `more than ${mostEntries} entries in all`
+
+export type CountEntries = (field: string, entries: number) => void
+
+/** Counts what has to be gone through in one go: all attributes, events, links and items of values of one span. */
+export function countEntries(): CountEntries {
+  let counted = 0
+  return (field, entries) => {
+    counted += entries
+    if (counted > mostEntries) throw new MalformedSpan(`${field}: ${tooMany}`)
+  }
 }
 
 /** By name; a name that is given twice has no value that could be trusted. */
 export function attributesOf(place: string, pairs: Iterable<readonly [string, Value]>): Attributes {
   const attributes = new Map<string, Value>()
   for (const [key, value] of pairs) {
-    if (attributes.has(key)) throw new MalformedSpan(`${place} has ${JSON.stringify(key)} twice`)
+    if (attributes.has(key)) throw new MalformedSpan(`${place} has ${shown(key)} twice`)
     attributes.set(key, value)
   }
   return attributes

@@ -17,13 +17,27 @@ export const CreateAnswer = z.object({ digest: z.string(), row_digests: rowDiges
 /** Which place is right depends on the table, so it is for the rules to say. */
 const place = z.int()
 
-export const TableUpdate = z.union(
-  [
-    z.object({ append: z.object({ row: jsonObject() }) }),
-    z.object({ pop: z.object({ index: place }) }),
-    z.object({ insert: z.object({ index: place, row: jsonObject() }) }),
-  ],
-  { error: 'expected an object with append, pop or insert' },
+const changes = ['append', 'pop', 'insert']
+
+/** One change; which of two would come first, nobody said. */
+export const TableUpdate = z.preprocess(
+  (given, context) => {
+    if (typeof given !== 'object' || given === null) return given
+    const named = changes.filter((name) => (given as Record<string, unknown>)[name] != null)
+    if (named.length > 1) {
+      const message = `expected one of append, pop and insert, received ${named.join(' and ')}`
+      context.issues.push({ code: 'custom', input: given, message })
+    }
+    return given
+  },
+  z.union(
+    [
+      z.object({ append: z.object({ row: jsonObject() }) }),
+      z.object({ pop: z.object({ index: place }) }),
+      z.object({ insert: z.object({ index: place, row: jsonObject() }) }),
+    ],
+    { error: 'expected an object with append, pop or insert' },
+  ),
 )
 export type TableUpdate = z.output<typeof TableUpdate>
 

@@ -1,5 +1,5 @@
 import { type Breathe, createBreathing } from '../../domain/breathing.ts'
-import { digestOfJson } from '../../domain/digests.ts'
+import { digestOfAnyJson } from '../../domain/digests.ts'
 import type { JsonText } from '../../domain/json-text.ts'
 import { now } from '../../domain/time.ts'
 import type { Database } from '../../storage/database.ts'
@@ -15,7 +15,7 @@ const writesAtOnce = 4
 export async function digestRows(rows: Iterable<JsonText>, breathe: Breathe): Promise<TableRow[]> {
   const digested: TableRow[] = []
   for (const { text } of rows) {
-    digested.push({ digest: digestOfJson(text), val: text })
+    digested.push({ digest: await digestOfAnyJson(text, breathe), val: text })
     const pause = breathe()
     if (pause) await pause
   }
@@ -38,7 +38,8 @@ export async function keepAllRows(db: Database, projectId: string, rows: readonl
   const once = new Map<string, TableRow>()
   const breathe = createBreathing()
   for (const row of rows) {
-    once.set(row.digest, row)
+    // The first spelling of a value is the one that stays (decision 0007).
+    if (!once.has(row.digest)) once.set(row.digest, row)
     const pause = breathe()
     if (pause) await pause
   }

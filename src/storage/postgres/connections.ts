@@ -1,6 +1,5 @@
 import pg from 'pg'
-import { refuse } from '../../domain/refusals.ts'
-import { createTurns, type Turns } from '../../domain/turns.ts'
+import { createTurns, takeInTime } from '../../domain/turns.ts'
 import { ConnectionLost } from './failures.ts'
 import { createSession, type Session } from './session.ts'
 import { columnTypes } from './values.ts'
@@ -79,19 +78,6 @@ export function createConnections(url: string, options: ConnectionOptions): Conn
       }
     },
     close: () => pool.end(),
-  }
-}
-
-/** Waits for a seat, but not for ever: who waits longer than a query may take is not served in time any more. */
-export async function takeInTime(turns: Turns, limitMs: number, signal?: AbortSignal): Promise<number> {
-  const patience = new AbortController()
-  const alarm = setTimeout(() => patience.abort(refuse('queue_full')), limitMs)
-  try {
-    return await turns.take(
-      signal === undefined ? patience.signal : AbortSignal.any([signal, patience.signal]),
-    )
-  } finally {
-    clearTimeout(alarm)
   }
 }
 

@@ -1,3 +1,4 @@
+import { giveUp } from '../../domain/given-up.ts'
 import { refuse } from '../../domain/refusals.ts'
 import { createTurns } from '../../domain/turns.ts'
 import type { Database, StreamOptions } from '../database.ts'
@@ -120,7 +121,8 @@ export function createPostgresDatabase<R extends Registry>(
     },
     async *stream<T>(query: Sql, { signal, rows = defaultRows }: StreamOptions) {
       if (closing !== undefined) throw refuse('stopping')
-      const parts = { connections, seats, waitMs: options.queryTimeoutMs, cancel }
+      const givenUp = (reason: Error) => giveUp(signal, reason)
+      const parts = { connections, seats, waitMs: options.queryTimeoutMs, cancel, givenUp }
       const either = AbortSignal.any([signal, leaving.signal])
       try {
         yield* streamRows<T>(parts, statements(query), rows, either)
@@ -135,7 +137,7 @@ export function createPostgresDatabase<R extends Registry>(
       return probing
     },
     // The server's autovacuum does it.
-    reclaim: async () => undefined,
+    reclaim: async () => false,
     close() {
       closing ??= (async () => {
         leaving.abort(refuse('stopping'))

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Turns } from '../../domain/turns.ts'
+import { type Turns, takeInTime } from '../../domain/turns.ts'
 import { bytesOfRow, chunkBytes } from '../chunks.ts'
-import { type Connections, takeInTime } from './connections.ts'
+import type { Connections } from './connections.ts'
 import type { Answer, Session } from './session.ts'
 import type { Statement } from './statements.ts'
 import { lostOnce, rollBack } from './transaction.ts'
@@ -12,6 +12,8 @@ export interface StreamParts {
   seats: Turns
   waitMs: number
   cancel(pid: number): Promise<void>
+  /** Hears that the connection has ended while nobody asked for rows: the server waits for a reader only so long. */
+  givenUp(reason: Error): void
 }
 
 const firstRows = 20
@@ -111,7 +113,9 @@ async function startReading(parts: StreamParts, signal: AbortSignal): Promise<Re
 
   signal.addEventListener('abort', leave, { once: true })
   session.onLost(() => {
-    if (running === undefined) void end()
+    if (running !== undefined) return
+    void end()
+    parts.givenUp(session.lost ?? new Error('the connection has ended'))
   })
   if (signal.aborted) leave()
 

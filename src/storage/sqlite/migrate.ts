@@ -1,4 +1,5 @@
-import { existsSync } from 'node:fs'
+import { closeSync, existsSync, fsyncSync, openSync, renameSync, rmSync } from 'node:fs'
+import { dirname } from 'node:path'
 import { StorageRefusal } from '../failures.ts'
 import type { Migration } from '../migrations.ts'
 import { type AppliedMigration, migrationTable, pendingMigrations } from '../migrations.ts'
@@ -98,5 +99,27 @@ function setAside({ handle }: Connection, file: string, pending: readonly Migrat
   const first = pending[0] as Migration
   if (first.version === 1 || file === ':memory:') return
   const copy = `${file}.before-${first.name.replace(/\.sql$/, '')}`
-  if (!existsSync(copy)) handle.prepare('VACUUM INTO ?').run(copy)
+  if (existsSync(copy)) return
+  // Only a copy that is whole has the name: one that was cut short must not be taken for it at the next start.
+  const unfinished = `${copy}.${process.pid}.unfinished`
+  rmSync(unfinished, { force: true })
+  try {
+    handle.prepare('VACUUM INTO ?').run(unfinished)
+    flush(unfinished, 'r+')
+    renameSync(unfinished, copy)
+  } catch (error) {
+    rmSync(unfinished, { force: true })
+    throw error
+  }
+  // The folder keeps the name; Windows opens no folders, and needs none of this.
+  if (process.platform !== 'win32') flush(dirname(copy), 'r')
+}
+
+function flush(path: string, flags: string): void {
+  const descriptor = openSync(path, flags)
+  try {
+    fsyncSync(descriptor)
+  } finally {
+    closeSync(descriptor)
+  }
 }

@@ -12,6 +12,7 @@ import { sqliteDialect } from './dialect.ts'
 import { failureError, type Job, type JobResult } from './group.ts'
 import { migrateSqlite, refuseUnsuitable } from './migrate.ts'
 import { createLongReader } from './reader.ts'
+import { reclaimPages } from './reclaim.ts'
 import { createWriter, defaultGroupLimit } from './writer.ts'
 import { type WriterMessage, type WriterThreadData, writerThread } from './writer-thread.ts'
 
@@ -19,6 +20,8 @@ export interface SqliteOptions {
   /** `:memory:` lives on one connection without threads: for tests. */
   file: string
   queryTimeoutMs?: number
+  /** For a long read to begin, while others are under way. */
+  waitMs?: number
   groupLimit?: number
   migrations?: readonly Migration[]
 }
@@ -26,16 +29,21 @@ export interface SqliteOptions {
 /** Writes that may wait for the disk; beyond that a request is told to come back. */
 const waitingLimit = 10_000
 
+const leavingMs = 5_000
+
 const freedPagesAtOnce = 256
 
 interface WritePath {
   submit(jobs: Job[]): void
-  reclaim(): void
+  /** Answers by `deliver`, as a write does: whether there is more. */
+  reclaim(id: number): void
   close(): Promise<void>
 }
 
 export async function openSqlite(options: SqliteOptions): Promise<Database> {
   const { file, queryTimeoutMs = 60_000, groupLimit = defaultGroupLimit } = options
+  // Whoever sits there may have that long, and some more to leave.
+  const waitMs = options.waitMs ?? queryTimeoutMs + leavingMs
   const known = options.migrations ?? loadMigrations('sqlite')
   const memory = file === ':memory:'
   if (!memory) {
@@ -64,7 +72,7 @@ export async function openSqlite(options: SqliteOptions): Promise<Database> {
   const writes = memory
     ? writeHere(first, groupLimit, deliver)
     : writeInThread(file, groupLimit, deliver, pending)
-  const longReads = memory ? undefined : createLongReader(file, queryTimeoutMs)
+  const longReads = memory ? undefined : createLongReader(file, { limitMs: queryTimeoutMs, waitMs })
 
   let lastId = 0
   let gathered: Job[] = []
@@ -75,6 +83,22 @@ export async function openSqlite(options: SqliteOptions): Promise<Database> {
     const jobs = gathered
     gathered = []
     if (jobs.length > 0) writes.submit(jobs)
+  }
+
+  function answered<T>(ask: (id: number) => void): Promise<T> {
+    if (closing) return Promise.reject(refuse('stopping'))
+    if (pending.size >= waitingLimit) return Promise.reject(refuse('queue_full'))
+    return new Promise<T>((resolve, reject) => {
+      const id = ++lastId
+      const settle =
+        <V>(pass: (value: V) => void) =>
+        (value: V) => {
+          pass(value)
+          if (pending.size === 0) for (const wake of idle.splice(0)) wake()
+        }
+      pending.set(id, { resolve: settle(resolve as (value: unknown) => void), reject: settle(reject) })
+      ask(id)
+    })
   }
 
   function stillOpen(): Connection {
@@ -90,17 +114,7 @@ export async function openSqlite(options: SqliteOptions): Promise<Database> {
     get: async (query) => stillOpen().get(query),
     write<Name extends keyof Commands>(name: Name, input: Parameters<Commands[Name]>[1]) {
       type Output = Awaited<ReturnType<Commands[Name]>>
-      if (closing) return Promise.reject(refuse('stopping'))
-      if (pending.size >= waitingLimit) return Promise.reject(refuse('queue_full'))
-      return new Promise<Output>((resolve, reject) => {
-        const id = ++lastId
-        const settle =
-          <T>(pass: (value: T) => void) =>
-          (value: T) => {
-            pass(value)
-            if (pending.size === 0) for (const wake of idle.splice(0)) wake()
-          }
-        pending.set(id, { resolve: settle(resolve as (value: unknown) => void), reject: settle(reject) })
+      return answered<Output>((id) => {
         // Everything that arrives in this turn of the loop crosses to the writer in one message.
         if (gathered.length === 0) setImmediate(flush)
         gathered.push({ id, name, input })
@@ -114,9 +128,7 @@ export async function openSqlite(options: SqliteOptions): Promise<Database> {
       stillOpen().get(sql`SELECT id FROM heddle_probe`)
       await database.write('probe', { at: Date.now() * 1000 })
     },
-    async reclaim() {
-      writes.reclaim()
-    },
+    reclaim: () => answered<boolean>((id) => writes.reclaim(id)),
     close() {
       closing ??= (async () => {
         flush()
@@ -153,9 +165,7 @@ function writeHere(
   const writer = createWriter(connection, deliver, { groupLimit })
   return {
     submit: (jobs) => writer.submit(jobs),
-    reclaim: () => {
-      connection.handle.pragma(`incremental_vacuum(${freedPagesAtOnce})`)
-    },
+    reclaim: (id) => deliver([{ id, value: reclaimPages(connection, freedPagesAtOnce) }]),
     async close() {
       await writer.idle()
       connection.close()
@@ -188,15 +198,19 @@ function writeInThread(
     ending ??= cause
     refuseAll('write_unconfirmed')
   }
+  const ask = (message: WriterMessage): void => {
+    if (ending !== undefined) {
+      refuseAll('storage_failed')
+      return
+    }
+    thread.ref()
+    thread.postMessage(message)
+  }
   thread.on('error', fail)
   thread.on('exit', () => fail(new Error('the writer thread has ended')))
   return {
-    submit(jobs) {
-      if (ending !== undefined) return refuseAll('storage_failed')
-      thread.ref()
-      thread.postMessage({ jobs } satisfies WriterMessage)
-    },
-    reclaim: () => thread.postMessage({ reclaim: freedPagesAtOnce } satisfies WriterMessage),
+    submit: (jobs) => ask({ jobs }),
+    reclaim: (id) => ask({ id, reclaim: freedPagesAtOnce }),
     async close() {
       thread.ref()
       thread.postMessage('close' satisfies WriterMessage)

@@ -1,90 +1,59 @@
-import type { Worker } from 'node:worker_threads'
+import { giveUp } from '../../domain/given-up.ts'
 import { refuse } from '../../domain/refusals.ts'
-import { createTurns } from '../../domain/turns.ts'
-import { startThread } from '../../threads/thread.ts'
+import { createTurns, takeInTime } from '../../domain/turns.ts'
 import type { StreamOptions } from '../database.ts'
 import type { Sql } from '../sql.ts'
 import { failureError } from './group.ts'
-import {
-  type ReaderAnswer,
-  type ReaderMessage,
-  type ReaderThreadData,
-  readerThread,
-} from './reader-thread.ts'
+import { createReaderSeat, type ReaderSeat } from './reader-seat.ts'
 
-const seats = 4
+const seatCount = 4
 const line = 256
 const defaultRows = 200
+
+/** What an unused thread costs is memory; what a new one costs is some 50 ms. */
+const restMs = 60_000
 
 export interface LongReader {
   stream<T>(query: Sql, options: StreamOptions): AsyncIterable<T[]>
   close(): Promise<void>
 }
 
-/** Long reads, in a thread that starts with the first of them. */
-export function createLongReader(file: string, limitMs: number): LongReader {
-  const left = new SharedArrayBuffer(seats * Int32Array.BYTES_PER_ELEMENT)
-  const leftCells = new Int32Array(left)
-  const turns = createTurns(seats, line)
-  const expecting = new Map<number, { resolve(answer: ReaderAnswer): void; reject(error: Error): void }>()
-  let thread: Worker | undefined
-  let closed = false
+export interface LongReaderOptions {
+  /** For the next rows to be found, and for the reader to take them. */
+  limitMs: number
+  /** For a seat. */
+  waitMs: number
+}
 
-  function fail(error: Error): void {
-    thread = undefined
-    for (const one of expecting.values()) one.reject(error)
-    expecting.clear()
-  }
-
-  function running(): Worker {
-    if (thread !== undefined) return thread
-    const started = startThread(readerThread, { file, left } satisfies ReaderThreadData, 256)
-    started.on('message', (answer: ReaderAnswer) => {
-      const one = expecting.get(answer.slot)
-      expecting.delete(answer.slot)
-      if (expecting.size === 0) started.unref()
-      one?.resolve(answer)
-    })
-    started.on('error', (error) => fail(error instanceof Error ? error : new Error(String(error))))
-    started.on('exit', () => {
-      if (thread === started) fail(new Error('the reader thread has ended'))
-    })
-    thread = started
-    return started
-  }
-
-  function ask(message: ReaderMessage & { slot: number }): Promise<ReaderAnswer> {
-    if (closed) return Promise.reject(refuse('stopping'))
-    return new Promise((resolve, reject) => {
-      expecting.set(message.slot, { resolve, reject })
-      const reader = running()
-      // A query that is under way keeps the process alive; a thread that waits does not.
-      reader.ref()
-      reader.postMessage(message)
-    })
-  }
+/** Long reads, each in a thread of its own. The seat that was left last is taken first, so a quiet server has one thread. */
+export function createLongReader(file: string, { limitMs, waitMs }: LongReaderOptions): LongReader {
+  const turns = createTurns(seatCount, line)
+  const seats = Array.from({ length: seatCount }, () => createReaderSeat(file, restMs))
 
   async function* stream<T>(query: Sql, { signal, rows = defaultRows }: StreamOptions): AsyncIterable<T[]> {
-    const slot = await turns.take(signal)
-    Atomics.store(leftCells, slot, 0)
-    const leave = () => Atomics.store(leftCells, slot, 1)
-    signal.addEventListener('abort', leave, { once: true })
+    const number = await takeInTime(turns, waitMs, signal)
+    const seat = seats[number] as ReaderSeat
+    seat.take()
+    const stop = () => seat.stop()
+    signal.addEventListener('abort', stop, { once: true })
     let open = true
     let idle: NodeJS.Timeout | undefined
     let released: Promise<void> | undefined
     const release = () => {
       released ??= (async () => {
-        signal.removeEventListener('abort', leave)
+        signal.removeEventListener('abort', stop)
         try {
-          if (open && thread !== undefined) await ask({ kind: 'close', slot })
+          if (open && seat.running) await seat.ask({ kind: 'close' })
         } finally {
-          turns.give(slot)
+          seat.rest()
+          turns.give(number)
         }
       })()
       return released
     }
+    const tooSlow = () => refuse('query_too_slow', { limit: limitMs })
     try {
-      let answer = await ask({ kind: 'open', slot, text: query.text, values: query.values, rows, limitMs })
+      let answer = await seat.ask({ kind: 'open', text: query.text, values: query.values, rows, limitMs })
       for (;;) {
         signal.throwIfAborted()
         if (answer.kind !== 'rows' || answer.done) open = false
@@ -95,13 +64,14 @@ export function createLongReader(file: string, limitMs: number): LongReader {
           idle = setTimeout(() => {
             // It fails when the thread has ended; the next question of the reader meets that too.
             release().catch(() => undefined)
+            giveUp(signal, tooSlow())
           }, limitMs).unref()
           yield answer.rows as T[]
           clearTimeout(idle)
         }
         if (!open) return
-        if (released) throw refuse('query_too_slow', { limit: limitMs })
-        answer = await ask({ kind: 'next', slot })
+        if (released) throw tooSlow()
+        answer = await seat.ask({ kind: 'next' })
       }
     } finally {
       clearTimeout(idle)
@@ -112,17 +82,7 @@ export function createLongReader(file: string, limitMs: number): LongReader {
   return {
     stream,
     async close() {
-      closed = true
-      const ending = thread
-      if (ending === undefined) return
-      thread = undefined
-      for (let slot = 0; slot < seats; slot++) Atomics.store(leftCells, slot, 1)
-      const ended = new Promise((resolve) => ending.once('exit', resolve))
-      ending.ref()
-      ending.postMessage({ kind: 'end' } satisfies ReaderMessage)
-      await ended
-      for (const one of expecting.values()) one.reject(refuse('stopping'))
-      expecting.clear()
+      await Promise.all(seats.map((seat) => seat.close()))
     },
   }
 }

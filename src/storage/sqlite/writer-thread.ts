@@ -2,6 +2,7 @@ import { receiveMessageOnPort, workerData } from 'node:worker_threads'
 import { ownPort } from '../../threads/thread.ts'
 import { connect } from './connection.ts'
 import type { Job } from './group.ts'
+import { reclaimPages } from './reclaim.ts'
 import { createWriter } from './writer.ts'
 
 export interface WriterThreadData {
@@ -9,7 +10,7 @@ export interface WriterThreadData {
   groupLimit: number
 }
 
-export type WriterMessage = { jobs: Job[] } | { reclaim: number } | 'close'
+export type WriterMessage = { jobs: Job[] } | { id: number; reclaim: number } | 'close'
 
 /** Where `startThread` finds this file, before and after the build. */
 export const writerThread = import.meta.url
@@ -24,16 +25,8 @@ export function serve(): void {
   function receive(message: WriterMessage): Job[] {
     if (message === 'close') state = 'closing'
     else if ('jobs' in message) return message.jobs
-    else reclaim(message.reclaim)
+    else port.postMessage([{ id: message.id, value: reclaimPages(connection, message.reclaim) }])
     return []
-  }
-
-  function reclaim(pages: number): void {
-    try {
-      connection.handle.pragma(`incremental_vacuum(${pages})`)
-    } catch {
-      // Locked or full: nobody waits for this, and the next sweep tries again.
-    }
   }
 
   // What else has arrived while the last group was on its way to the disk joins the next one.

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { openApp } from '../../support/app.ts'
 import { completeOf, endOf, project, startOf } from '../../support/calls.ts'
 import { parseWithDigits } from '../../support/digits.ts'
 import { feedbackOf } from '../../support/feedback.ts'
+import { openPatientApp } from '../../support/patient-app.ts'
 import { addressOf } from '../../support/routes.ts'
 import { methodOf, sampleBodies } from '../../support/sample-bodies.ts'
 
@@ -16,11 +16,11 @@ function withField(body: unknown, json: string): string {
 }
 
 const megabyte = 1024 * 1024
-const manyKeys = `{${Array.from({ length: 50_000 }, (_, n) => `"key${n}":${n}`).join(',')}}`
+const manyKeys = `{${Array.from({ length: 20_000 }, (_, n) => `"key${n}":${n}`).join(',')}}`
 
 for (const [url, sampleOf] of Object.entries(sampleBodies)) {
   test(`${url}: a body may be large, odd and 200 levels deep, and no deeper`, async (t) => {
-    const opened = await openApp(t)
+    const opened = await openPatientApp(t)
     const send = (body: string) => opened.send(methodOf(url), addressOf({ url }), body)
     const sample = sampleOf(project)
     const { status } = await send(JSON.stringify(sample))
@@ -28,7 +28,7 @@ for (const [url, sampleOf] of Object.entries(sampleBodies)) {
       ['199 lists', nested(199)],
       ['199 objects', nestedObjects(199)],
       ['many keys', manyKeys],
-      ['one key many times', `{${'"a":1,'.repeat(50_000)}"a":1}`],
+      ['one key many times', `{${'"a":1,'.repeat(20_000)}"a":1}`],
       ['a number without end', `1e${'9'.repeat(1_000)}`],
       ['digits without end', '1'.repeat(100_000)],
       ['a fraction without end', `0.${'0'.repeat(100_000)}1`],
@@ -54,7 +54,7 @@ for (const [url, sampleOf] of Object.entries(sampleBodies)) {
 }
 
 test('numbers beyond every bound are refused where a number counts', async (t) => {
-  const { send } = await openApp(t)
+  const { send } = await openPatientApp(t)
   const huge = ['1e999999', '-1e999999', '9'.repeat(100_000), `-${'9'.repeat(400)}`, '1e400']
   for (const [url, sampleOf] of Object.entries(sampleBodies)) {
     const text = JSON.stringify(sampleOf(project))
@@ -72,7 +72,7 @@ test('numbers beyond every bound are refused where a number counts', async (t) =
 })
 
 test('numbers beyond every bound come back from a record as they went in', async (t) => {
-  const { post } = await openApp(t)
+  const { post } = await openPatientApp(t)
   const numbers = `[1e999999,-1e-999999,${'9'.repeat(100_000)},0.${'1'.repeat(100_000)},-0,-0.0]`
   const expected = parseWithDigits(numbers)
   const { id, ...call } = completeOf()
@@ -106,7 +106,7 @@ test('numbers beyond every bound come back from a record as they went in', async
 })
 
 test('a number beyond every bound in a query is refused by its place', async (t) => {
-  const { post } = await openApp(t)
+  const { post } = await openPatientApp(t)
   for (const literal of ['1e999999', '9'.repeat(100_000), `0.${'1'.repeat(100_000)}`, '1e400']) {
     for (const url of ['/calls/stream_query', '/calls/query_stats', '/feedback/query', '/cost/query']) {
       const query = `{"$expr":{"$eq":[{"$getField":"id"},{"$literal":${literal}}]}}`
@@ -119,7 +119,7 @@ test('a number beyond every bound in a query is refused by its place', async (t)
 })
 
 test('of what is given twice the last counts, also where one is deep and one is not', async (t) => {
-  const { post } = await openApp(t)
+  const { post } = await openPatientApp(t)
   const start = JSON.stringify(startOf())
   const twice = (fields: string) => post('/call/start', `{"start":${start.replace('{', `{${fields}`)}}`)
   assert.equal((await twice('"inputs":{},'.repeat(50_000))).status, 200)
@@ -138,7 +138,7 @@ test('of what is given twice the last counts, also where one is deep and one is 
 })
 
 test('a body of 32 MiB is taken, and one byte more is not', async (t) => {
-  const { post } = await openApp(t)
+  const { post } = await openPatientApp(t)
   const limit = 32 * megabyte
   const text = JSON.stringify({ end: endOf(startOf().id) })
   assert.equal((await post('/call/end', text.padEnd(limit))).status, 200)
@@ -146,35 +146,38 @@ test('a body of 32 MiB is taken, and one byte more is not', async (t) => {
   assert.deepEqual([status, json.code], [413, 'body_too_large'])
 })
 
-test('lists that fill a body are refused by their length', async (t) => {
-  const { post } = await openApp(t)
-  const texts = (count: number, item = '"x"') => `[${`${item},`.repeat(count - 1)}${item}]`
-  const million = 1_000_000
-  for (const [url, fields, codes] of [
-    ['/refs/read_batch', `"refs":${texts(million)}`, ['invalid_value']],
-    ['/calls/delete', `"call_ids":${texts(million)}`, ['too_many_ids']],
-    ['/obj/delete', `"object_id":"o","digests":${texts(million)}`, ['invalid_value']],
-    ['/calls/stream_query', `"filter":{"call_ids":${texts(million)}}`, ['invalid_value']],
-    ['/calls/stream_query', `"columns":${texts(million)}`, ['invalid_request']],
-    ['/annotation_queues/q/items', `"call_ids":${texts(million)}`, ['too_many_ids']],
-    ['/annotation_queues/stats', `"queue_ids":${texts(million)}`, ['too_many_ids']],
-    ['/annotation_queues', `"name":"q","scorer_refs":${texts(million)}`, ['invalid_request']],
-    ['/feedback/query', `"fields":${texts(million)}`, ['invalid_request']],
-    ['/call/upsert_batch', `"batch":${texts(million, '{}')}`, ['invalid_request']],
-    ['/feedback/batch/create', `"batch":${texts(million, '{}')}`, ['invalid_request']],
-    ['/objs/query', `"filter":{"object_ids":${texts(million)}}`, ['invalid_request']],
-    ['/table/query_stats_batch', `"digests":${texts(million)}`, ['invalid_request']],
-    ['/table/create_from_digests', `"row_digests":${texts(million + 1)}`, ['too_many_rows']],
+test('a list that fills a body is refused by its name', async (t) => {
+  const { post } = await openPatientApp(t)
+  const list = (count: number, item = '"x"') => `[${`${item},`.repeat(count - 1)}${item}]`
+  const many = list(100_000)
+  const empty = list(100_000, '{}')
+  for (const [url, field, fields] of [
+    ['/refs/read_batch', 'refs', `"refs":${many}`],
+    ['/calls/delete', 'call_ids', `"call_ids":${many}`],
+    ['/obj/delete', 'digests', `"object_id":"o","digests":${many}`],
+    ['/calls/stream_query', 'filter.call_ids', `"filter":{"call_ids":${many}}`],
+    ['/calls/stream_query', 'columns', `"columns":${many}`],
+    ['/calls/stream_query', 'expand_columns', `"expand_columns":${many}`],
+    ['/annotation_queues/q/items', 'call_ids', `"call_ids":${many}`],
+    ['/annotation_queues/stats', 'queue_ids', `"queue_ids":${many}`],
+    ['/annotation_queues', 'scorer_refs', `"name":"q","scorer_refs":${many}`],
+    ['/feedback/query', 'fields', `"fields":${many}`],
+    ['/feedback/batch/create', 'batch.0', `"batch":${empty}`],
+    ['/call/upsert_batch', 'batch.0', `"batch":${empty}`],
+    ['/objs/query', 'filter.object_ids', `"filter":{"object_ids":${many}}`],
+    ['/table/query_stats_batch', 'digests', `"digests":${many}`],
+    ['/table/create', 'table', `"table":{"project_id":"acme/qa","rows":${list(1_000_001, '{}')}}`],
+    ['/table/create_from_digests', 'row_digests', `"row_digests":${list(1_000_001)}`],
   ] as const) {
     const { status, json, text } = await post(url, `{"project_id":"acme/qa",${fields}}`)
-    assert.ok(status >= 400 && status < 500, `${url}: ${status}`)
-    assert.ok((codes as readonly string[]).includes(json.code), `${url}: ${text.slice(0, 200)}`)
+    assert.ok([400, 413, 422].includes(status), `${url}: ${status}`)
+    assert.ok(json.reason.includes(field), `${url}: ${json.reason.slice(0, 200)}`)
     assert.ok(text.length < 50_000, `${url}: ${text.length} characters`)
   }
 })
 
 test('a payload of feedback is measured before anything is made of it', async (t) => {
-  const { post } = await openApp(t)
+  const { post } = await openPatientApp(t)
   const large = 'x'.repeat(2 * megabyte)
   for (const [feedback_type, payload] of [
     ['thumbs', { large }],

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { basic, keys, type Method, openApp, type TestApp } from '../../support/app.ts'
+import { basic, keys, type Method, type TestApp } from '../../support/app.ts'
 import { fileForm, sendForm } from '../../support/forms.ts'
 import { secret, storeOneOfEach, type Things } from '../../support/one-of-each.ts'
+import { openPatientApp } from '../../support/patient-app.ts'
 import { dumpOf } from '../../support/record-dump.ts'
 
 /** Ways out of a folder and around a comparison of names. */
@@ -37,7 +38,7 @@ const tricks = [
 ]
 
 async function openBoth(t: TestContext): Promise<TestApp & { ours: Things; theirs: Things }> {
-  const opened = await openApp(t)
+  const opened = await openPatientApp(t)
   const ours = await storeOneOfEach(opened, 'acme/qa', keys.alice)
   const theirs = await storeOneOfEach(opened, 'globex/qa', keys.bob)
   return { ...opened, ours, theirs }
@@ -156,7 +157,7 @@ test('a project that is a path is no project, and never that of another tenant',
 })
 
 test('two ways to write the same letters are two names', async (t) => {
-  const { post } = await openApp(t)
+  const { post } = await openPatientApp(t)
   const [composed, decomposed] = ['acme/caf\u00e9', 'acme/cafe\u0301']
   const val = { secret }
   const { digest } = (await post('/obj/create', { obj: { project_id: composed, object_id: 'o', val } })).json
@@ -166,7 +167,7 @@ test('two ways to write the same letters are two names', async (t) => {
 })
 
 test('an object has no name that is a path', async (t) => {
-  const { post, send } = await openApp(t)
+  const { post, send } = await openPatientApp(t)
   for (const trick of tricks) {
     if (/^[\w.-]{1,128}$/.test(trick)) continue
     const made = await post('/obj/create', { obj: { project_id: 'acme/qa', object_id: trick, val: 1 } })
@@ -182,7 +183,7 @@ test('an object has no name that is a path', async (t) => {
 })
 
 test('the reference page gives out no file but its own', async (t) => {
-  const { app } = await openApp(t)
+  const { app } = await openPatientApp(t)
   const headers = { authorization: basic(keys.alice) }
   assert.equal((await app.inject({ url: '/docs/static/swagger-ui.css', headers })).statusCode, 200)
   for (const path of [

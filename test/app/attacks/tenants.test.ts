@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { type TestContext, test } from 'node:test'
-import { type Answer, keys, type Method, openApp, type TestApp } from '../../support/app.ts'
+import { type Answer, keys, type Method, type TestApp } from '../../support/app.ts'
 import { completeOf } from '../../support/calls.ts'
 import { secret, storeOneOfEach, type Things } from '../../support/one-of-each.ts'
+import { openPatientApp } from '../../support/patient-app.ts'
 import { dumpOf } from '../../support/record-dump.ts'
 
 /** Things as they could be named, of which there is none. */
@@ -144,7 +145,7 @@ function withoutNames({ status, text }: Answer, things: Things): { status: numbe
 }
 
 async function openTenants(t: TestContext): Promise<TestApp & { theirs: Things }> {
-  const opened = await openApp(t)
+  const opened = await openPatientApp(t)
   const theirs = await storeOneOfEach(opened, 'acme/qa', keys.alice)
   return { ...opened, theirs }
 }

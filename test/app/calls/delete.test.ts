@@ -131,7 +131,8 @@ for (const swept of [false, true]) {
     const endedOnly = startOf()
     await post('/call/end', { end: endOf(endedOnly.id) })
     await remove(post, call.id, endedOnly.id)
-    if (swept) await database.write('sweepCalls', { now: Date.now() * 1000, forgetBefore: 0, limit: 100 })
+    if (swept)
+      await database.write('sweepCalls', { now: Date.now() * 1000, forgetBefore: 0, limit: 100, bytes: 1e9 })
     for (const id of [call.id, child.id, endedOnly.id]) {
       for (const [url, body] of [
         ['/call/start', { start: startOf({ id }) }],

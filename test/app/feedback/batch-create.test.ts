@@ -148,3 +148,18 @@ test('feedback/batch/create: of two batches that overlap at once one is stored',
     winner[1],
   )
 })
+
+test('feedback/batch/create: a batch has a bound', async (t) => {
+  const { post } = await openApp(t)
+  const batch = Array(10_001).fill(feedbackOf())
+  assert.deepEqual(whole(await post(url, { batch })), {
+    status: 413,
+    body: {
+      reason: 'batch: 10001 entries; at most 10000 are accepted in one request.',
+      code: 'too_many_ids',
+    },
+  })
+  assert.deepEqual(await allFeedback(post), [])
+  const taken = await post(url, { batch: batch.slice(1) })
+  assert.equal(taken.json.res.length, 10_000)
+})

@@ -65,6 +65,27 @@ test('feedback/create: other content under an id that is taken', async (t) => {
   assert.deepEqual([stored?.payload, stored?.svc_user_id, others], [{ n: 1 }, 'alice', []])
 })
 
+test('feedback/create: numbers that a double cannot tell apart are other content', async (t) => {
+  const { post } = await openApp(t)
+  const given = (id: string, number: string) =>
+    JSON.stringify(feedbackOf({ id, payload: '@' })).replace('"@"', `{"n":${number}}`)
+  for (const [n, [first, other, same]] of [
+    ['1e400', '1e500', '10.0E+399'],
+    ['-1e400', '1e400', '-0.1e401'],
+    ['0.1', '0.10000000000000000001', '0.100'],
+    ['9007199254740993.0', '9007199254740992.0', '9007199254740993.00'],
+    ['1e-400', '0.0', '0.01e-398'],
+    ['1e99999999999999999999', '1e99999999999999999998', '1e99999999999999999999'],
+  ].entries()) {
+    const id = `n${n}`
+    const answer = await post('/feedback/create', given(id, first as string))
+    assert.equal(answer.status, 200)
+    assert.equal((await post('/feedback/create', given(id, other as string))).status, 409, other)
+    const again = await post('/feedback/create', given(id, same as string))
+    assert.deepEqual([again.status, again.text], [200, answer.text], same)
+  }
+})
+
 test('feedback/create: of two that want the same id at once one gets it', async (t) => {
   const { post } = await openApp(t)
   const answers = await Promise.all(

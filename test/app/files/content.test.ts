@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { sumOfFiles } from '../../../src/operations/files/content.ts'
 import { whole } from '../../support/answers.ts'
 import { basic, keys, openApp } from '../../support/app.ts'
 import { project } from '../../support/calls.ts'
@@ -43,4 +44,14 @@ test('files/query_stats: what the files of a project take', async (t) => {
   await sendForm(opened, fileForm('globex/qa', 'theirs'), { authorization: basic(keys.bob) })
   assert.deepEqual(await stats(), { status: 200, body: { total_size_bytes: 8 } })
   assert.equal((await stats('globex/qa')).status, 403)
+})
+
+test('files/query_stats: many files are summed where long reads are, until the client leaves', async (t) => {
+  const { database } = await openApp(t)
+  const caller = { name: 'alice', role: 'member', entities: new Set(['acme']) } as const
+  const leaving = new AbortController()
+  const asked = { project_id: project }
+  assert.deepEqual(await sumOfFiles(database, caller, asked, leaving.signal), { total_size_bytes: 0 })
+  leaving.abort(new Error('gone'))
+  await assert.rejects(sumOfFiles(database, caller, asked, leaving.signal), /gone/)
 })

@@ -1,5 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { readOneObject } from '../../../src/operations/objects/read.ts'
+import type { Sql } from '../../../src/storage/sql.ts'
+import type { Reader } from '../../../src/storage/transaction.ts'
 import { whole } from '../../support/answers.ts'
 import { openApp } from '../../support/app.ts'
 import { project } from '../../support/calls.ts'
@@ -97,4 +100,27 @@ test('obj/read: a deleted version says when', async (t) => {
   const { paths } = await documentOf(opened)
   const schema = paths['/obj/read']?.post?.responses[404]?.content?.['application/json']?.schema
   assert.deepEqual(Object.keys(schema?.properties ?? {}), ['reason', 'code', 'detail', 'deleted_at'])
+})
+
+test('obj/read: the value is not read when only the rest is asked for', async (t) => {
+  const opened = await openApp(t)
+  await create(opened, 'o', { large: true })
+  const { database } = opened
+  const rows: object[] = []
+  const watched: Reader = {
+    dialect: database.dialect,
+    all: (query) => database.all(query),
+    async get<T>(query: Sql) {
+      const row = await database.get<T>(query)
+      rows.push(row as object)
+      return row
+    },
+  }
+  const caller = { name: 'alice', role: 'member', entities: new Set(['acme']) } as const
+  const asked = { project_id: project, object_id: 'o', digest: 'latest' }
+  for (const metadata_only of [true, false]) await readOneObject(watched, caller, { ...asked, metadata_only })
+  assert.deepEqual(
+    rows.map((row) => 'val' in row),
+    [false, true],
+  )
 })

@@ -1,10 +1,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { resolveRefs } from '../../../src/operations/objects/resolve.ts'
 import { whole } from '../../support/answers.ts'
 import { keys, openApp } from '../../support/app.ts'
 import { project } from '../../support/calls.ts'
 import { assertCommonRefusals } from '../../support/common-refusals.ts'
 import { create, objectOf } from '../../support/objects.ts'
+import { refusedWith } from '../../support/refusals.ts'
+import { breatheAtEachStep, turnsOf } from '../../support/stepping.ts'
 
 const ref = (tail: string, of = project) => `weave:///${of}/object/${tail}`
 
@@ -147,4 +150,17 @@ test('refs/read_batch: references that lead to each other end', async (t) => {
   assert.deepEqual([status, json.code], [400, 'invalid_value'])
   const within = [ref(`ring:v0${'/attr/next'.repeat(9)}`)]
   assert.deepEqual((await opened.post('/refs/read_batch', { refs: within })).json.vals, [ref('ring:latest')])
+})
+
+test('refs/read_batch: others go on while many references are looked up', async (t) => {
+  const opened = await openApp(t)
+  const caller = { name: 'alice', role: 'member', entities: new Set(['acme']) } as const
+  await create(opened, 'o', 5)
+  const refs = Array.from({ length: 200 }, (_, n) => ref(`o${n}:latest`))
+  breatheAtEachStep(t)
+  const resolving = resolveRefs(opened.database, caller, refs)
+  const turns = turnsOf(resolving)
+  await assert.rejects(resolving, refusedWith('object_not_found'))
+  // One for each that is looked up, and one for each that is answered.
+  assert.ok((await turns) >= 2 * refs.length)
 })

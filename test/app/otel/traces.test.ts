@@ -159,6 +159,36 @@ test('traces: refusals in order', async (t) => {
   assert.deepEqual(await storedIds(opened), [])
 })
 
+test('traces: in JSON a request may be empty, as in protobuf', async (t) => {
+  const opened = await openApp(t)
+  for (const body of ['{}', '{"resourceSpans":null}', '{"resourceSpans":[]}']) {
+    const answer = await send(opened, json, body)
+    assert.deepEqual([answer.status, answer.body], [200, {}], body)
+  }
+  assert.deepEqual(await send(opened, protobuf, ''), {
+    status: 200,
+    type: 'application/x-protobuf',
+    body: {},
+  })
+})
+
+test('traces: in JSON a number of 32 bits may be a text of digits', async (t) => {
+  const opened = await openApp(t)
+  const write = (flags: string, spanId: string) =>
+    JSON.stringify(exportOf([spanOf({}, { spanId, flags: '@' })])).replace('"@"', flags)
+  const taken = ['1', '"1"', '1.0', '1e0', '"4294967295"', 'null', '0']
+  for (const [n, flags] of taken.entries()) {
+    const { status, body } = await send(opened, json, write(flags, String(n).padStart(16, 'a')))
+    assert.deepEqual([status, body], [200, {}], flags)
+  }
+  for (const flags of ['"4294967296"', '-1', '"-1"', '1.5', '""', '"x"', '" 1"', '[]', '"0x1"', '1e400']) {
+    const { status, body } = await send(opened, json, write(flags, 'b'.repeat(16)))
+    assert.deepEqual([status, body.partialSuccess?.rejectedSpans], [200, '1'], flags)
+    assert.match(body.partialSuccess.errorMessage, /flags: expected a whole number of 32 bits, received /)
+  }
+  assert.equal((await storedIds(opened)).length, taken.length)
+})
+
 for (const [name, headers, encode] of encodings) {
   test(`traces: the project, in ${name}`, async (t) => {
     const opened = await openApp(t)
@@ -267,6 +297,24 @@ for (const [name, headers, encode] of encodings) {
       partialSuccess: { rejectedSpans: '25', errorMessage: messages.join('; ') },
     })
     assert.deepEqual(await storedIds(opened), [otlpSpanId])
+  })
+
+  test(`traces: messages stay short, whatever a client named, in ${name}`, async (t) => {
+    const opened = await openApp(t)
+    const long = 'ab'.repeat(100_000)
+    const twice = [...attributesOf({ [long]: 1 }), ...attributesOf({ [long]: 2 })]
+    const bad = [
+      spanOf({}, { spanId: long }),
+      spanOf({}, { attributes: twice }),
+      spanOf({ [long]: 1, [`${long}.a`]: 2 }),
+      spanOf({}, { spanId: long, attributes: twice }),
+      spanOf({ 'wandb.wb_run_step': long }),
+    ]
+    const { status, body } = await send(opened, headers, encode(exportOf(bad)))
+    const { rejectedSpans, errorMessage } = body.partialSuccess
+    assert.deepEqual([status, rejectedSpans], [200, '5'])
+    assert.ok(errorMessage.length < 5 * 400, `${errorMessage.length} characters`)
+    assert.ok(errorMessage.includes(`the span has "${long.slice(0, 100)}…" twice`))
   })
 
   test(`traces: a resource or a scope that cannot be read takes its spans with it, in ${name}`, async (t) => {

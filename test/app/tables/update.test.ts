@@ -35,6 +35,16 @@ test('table/update: refusals in order', async (t) => {
     ],
     [[{ insert: { index: 'x', row: {} } }], 'updates.0.insert.index', 'expected number, received "x"'],
     [[{ pop: { index: 0.5 } }], 'updates.0.pop.index', 'expected int, received 0.5'],
+    [
+      [{ pop: { index: 0 }, append: { row: row(1) } }],
+      'updates.0',
+      'expected one of append, pop and insert, received append and pop.',
+    ],
+    [
+      [{ append: { row: row(1) } }, { insert: 5, append: { row: row(1) }, pop: null }],
+      'updates.1',
+      'expected one of append, pop and insert, received append and insert.',
+    ],
   ] as const) {
     const answer = await post('/table/update', update('x', [...updates]))
     assert.equal(answer.status, 422)
@@ -68,6 +78,18 @@ test('table/update: refusals in order', async (t) => {
   const theirs = update(digest, [], { project_id: 'globex/qa' })
   assert.equal((await post('/table/update', theirs)).status, 403)
   assert.equal((await post('/table/update', theirs, keys.bob)).status, 404)
+})
+
+test('table/update: a change may say that it is none of the others', async (t) => {
+  const opened = await openApp(t)
+  const { digest } = await createTable(opened, [row(1)])
+  const changes = [
+    { append: { row: row(2) }, pop: null, insert: null },
+    { pop: { index: 0 }, append: null },
+  ]
+  const { status, json } = await opened.post('/table/update', update(digest, changes))
+  assert.equal(status, 200)
+  assert.deepEqual(await rowsOf(opened, json.digest), [row(2)])
 })
 
 test('table/update: each change is applied to what the one before left', async (t) => {

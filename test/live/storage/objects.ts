@@ -99,6 +99,22 @@ export function objects(open: Driver['open']): void {
       assert.deepEqual(await shown(db, project), ['a 0 0', 'a 0 1', 'b 1 1', 'c 2 0'])
     })
 
+    test('a value stays as it was first written, until it is deleted', async (t) => {
+      const db = await open(t)
+      const project = newProject()
+      const give = (val: string) => keep(db, project, 'a', { val, size: val.length })
+      const values = async () => (await allOf(db, project)).map(({ val, size }) => `${val} ${size}`)
+      await give('[1e400]')
+      await keep(db, project, 'b')
+      await give('[1e5000]')
+      assert.deepEqual(await shown(db, project), ['a 0 1', 'b 1 0'])
+      assert.deepEqual(await values(), ['[1e400] 7', '{"digest":"b"} 14'])
+      await remove(db, project, ['a'])
+      await give('[1e5000]')
+      assert.deepEqual(await shown(db, project), ['a 0 1', 'b 1 0'])
+      assert.deepEqual(await values(), ['[1e5000] 8', '{"digest":"b"} 14'])
+    })
+
     test('many at once have one number each and one latest', async (t) => {
       const db = await open(t)
       const project = newProject()

@@ -4,12 +4,8 @@ import { type Refusal, refuse } from '../../domain/refusals.ts'
 import type { SchemaChecks } from '../../schemas/checks.ts'
 import { readValue, readVersion, type VersionName } from '../../storage/objects.ts'
 import type { Reader } from '../../storage/transaction.ts'
-import { AnnotationSpec } from '../objects/annotation-spec.ts'
+import { AnnotationSpec, largestSpec, longestSchema } from '../objects/annotation-spec.ts'
 import { objectNotFound } from '../objects/resolve.ts'
-
-/** More than any spec takes; a larger object is none and is not read. */
-const largestSpec = 512 * 1024
-const longestSchema = 64 * 1024
 
 const Description = AnnotationSpec.omit({ field_schema: true })
 
@@ -20,15 +16,15 @@ export interface SpecGiven extends VersionName {
   field: string
 }
 
-export interface AnnotationSpecs {
+export interface AnnotationChecks {
   /** The field schema of the spec, as JSON. */
   schemaOf(given: SpecGiven): Promise<string>
   /** Refuses a value that the spec does not take. */
   check(given: SpecGiven, value: string, field: string): Promise<void>
 }
 
-/** Annotation specs as one request sees them: each is read once. */
-export function createAnnotationSpecs(db: Reader, schemas: SchemaChecks): AnnotationSpecs {
+/** Checks what a request says against the specs that it names, each of which is read once. */
+export function createAnnotationChecks(db: Reader, schemas: SchemaChecks): AnnotationChecks {
   const read = new Map<string, Promise<string>>()
 
   function schemaOf(given: SpecGiven): Promise<string> {
