@@ -189,7 +189,7 @@ export const refusals = {
   invalid_request: {
     status: 422,
     message: 'The body does not fit the schema: {what}.',
-    help: 'Wrong type, missing field, value out of range. `detail` lists every place. Under /v1 the status is 400.',
+    help: 'Wrong type, missing field, value out of range. `detail` lists the places: all of them, up to 100, or the first one of a body with more than 2,000 values. Under /v1 the status is 400.',
   },
   invalid_value: {
     status: 400,

@@ -1,4 +1,3 @@
-import { Transform } from 'node:stream'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { z } from 'zod'
 import { refuse } from '../domain/refusals.ts'
@@ -14,12 +13,12 @@ declare module 'fastify' {
 /** What a form holds while its file passes by. */
 const formBytes = 1024 * 1024
 
-/** A body that says that it is no longer than this is not counted: connections bound how many there are. */
-const smallBody = 256 * 1024
+/** A body that says that it is no longer than this is not counted: connections bound how many there are. Shorter than a large one. */
+const smallBody = 64 * 1024
 
 /**
- * Bodies that are in work at once take no more than this many bytes. Bytes count as they arrive, so that a claim alone
- * keeps nobody out. One body always passes, however large its route lets it be.
+ * Bodies that are in work at once take no more than this many bytes, by what they say that they will be. One body always
+ * passes, however large its route lets it be. `over` hears of each that was counted.
  */
 export function limitBodies(
   app: FastifyInstance,
@@ -27,62 +26,26 @@ export function limitBodies(
   over: (request: FastifyRequest) => void,
 ): void {
   const small = Math.min(smallBody, Math.floor(budget / 8))
-  const held = new Map<FastifyRequest, number>()
-  let total = 0
-
-  /** Counts bytes that a request holds until its answer is over; refuses when that is too much at once. */
-  function charge(request: FastifyRequest, bytes: number): void {
-    const own = held.get(request)
-    // Not counted, or its answer is over already.
-    if (own === undefined) return
-    if (total + bytes > budget && total > own) throw refuse('queue_full')
-    held.set(request, own + bytes)
-    total += bytes
-  }
-
-  app.addHook('preParsing', (request, reply, payload, done) => {
+  let held = 0
+  app.addHook('preParsing', async (request, reply, payload) => {
     const { 'content-length': length, 'transfer-encoding': encoding } = request.headers
+    if (length === undefined && encoding === undefined) return payload
+    const compressed = encodingOf(request) !== undefined
     const { form } = request.routeOptions.config
-    if (length === undefined && encoding === undefined) return done(null, payload)
-    try {
-      const compressed = encodingOf(request) !== undefined
-      if (!form && !compressed && length !== undefined && Number(length) <= small) return done(null, payload)
-      held.set(request, 0)
-      const settle = () => {
-        total -= held.get(request) ?? 0
-        held.delete(request)
-        over(request)
-      }
-      // Unlike the hook onResponse, this comes also when the client leaves in the middle; and it may have left before.
-      if (reply.raw.closed) settle()
-      else reply.raw.once('close', settle)
-      if (!form && !compressed) {
-        const count = counted(payload, (bytes) => charge(request, bytes))
-        return done(null, count)
-      }
-      // What is compressed counts as what it may become.
-      charge(request, form ? formBytes : request.routeOptions.bodyLimit)
-      done(null, payload)
-    } catch (error) {
-      done(error as Error)
+    if (!form && !compressed && length !== undefined && Number(length) <= small) return payload
+    // A body that does not say its length, or is compressed, may become as long as the limit.
+    const bytes = form
+      ? formBytes
+      : Number((compressed ? undefined : length) ?? request.routeOptions.bodyLimit)
+    if (held + bytes > budget && held > 0) throw refuse('queue_full')
+    held += bytes
+    const settle = () => {
+      held -= bytes
+      over(request)
     }
+    // Unlike the hook onResponse, this comes also when the client leaves in the middle; and it may have left before.
+    if (reply.raw.closed) settle()
+    else reply.raw.once('close', settle)
+    return payload
   })
-}
-
-function counted(payload: NodeJS.ReadableStream, charge: (bytes: number) => void): Transform {
-  const counter = new Transform({
-    transform(chunk: Buffer, _encoding, next) {
-      try {
-        charge(chunk.length)
-        next(null, chunk)
-      } catch (error) {
-        // What is still to come is let run out, so that the client reads its refusal.
-        payload.unpipe(counter)
-        payload.resume()
-        next(error as Error)
-      }
-    },
-  })
-  payload.once('error', (error) => counter.destroy(error))
-  return payload.pipe(counter)
 }

@@ -161,9 +161,16 @@ for (const url of Object.keys(sampleBodies)) {
   })
 
   test(`${url}: a body of another kind is refused`, async (t) => {
-    const { send } = await openApp(t)
-    for (const body of ['null', 'true', '5', '"x"', '[]', '{}', '{"x":1}', '[{}]', '{"__proto__":{}}']) {
-      const { status, json } = await send(method, address, body)
+    const opened = await openApp(t)
+    const { requestBody } = await operationOf(opened, url)
+    const { required = [] } = requestBody?.content['application/json'].schema ?? {}
+    const withoutFields = ['{}', '{"x":1}', '{"__proto__":{}}']
+    for (const body of ['null', 'true', '5', '"x"', '[]', '[{}]', ...withoutFields]) {
+      const { status, json } = await opened.send(method, address, body)
+      if (required.length === 0 && withoutFields.includes(body)) {
+        assert.equal(status, 200, body)
+        continue
+      }
       assert.deepEqual([status, json.code], [422, 'invalid_request'], body)
     }
   })

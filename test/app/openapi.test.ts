@@ -71,7 +71,7 @@ for (const [path, statuses] of Object.entries({
   '/table/query_stats_batch': [...withBody, 504],
   '/file/create': withBody,
   '/file/content': [...withBody, 404],
-  '/files/query_stats': withBody,
+  '/files/query_stats': [...withBody, 504],
   '/v2/{entity}/{project}/models': withBody,
   '/v2/{entity}/{project}/models/{object_id}/versions/{digest}': [200, ...always, 403, 404, 422],
   '/v2/{entity}/{project}/models/{object_id}': [200, ...always, 400, 403, 404, 422],

@@ -887,10 +887,9 @@ describe('closing', () => {
     const store = open(url)
     const idle = store.stream(oneTo(1_000), { signal: never })[Symbol.asyncIterator]()
     await idle.next()
-    const stuck = store
-      .stream(stuckAfterFirstChunk, { signal: never, rows: 300 })
-      [Symbol.asyncIterator]()
-      .next()
+    const sleeper = store.stream(stuckAfterFirstChunk, { signal: never, rows: 300 })[Symbol.asyncIterator]()
+    await sleeper.next()
+    const stuck = sleeper.next()
     await until(async () => (await countOf(url, sleeping)) === 1)
     const gate = Promise.withResolvers<void>()
     const started = Promise.withResolvers<void>()

@@ -52,6 +52,8 @@ test('obj/create: the schemas of draft-07 and 2020-12 are known', async (t) => {
     { $schema: 'https://json-schema.org/draft/2020-12/schema', prefixItems: [{ type: 'string' }] },
     { $defs: { a: { type: 'integer' } }, $ref: '#/$defs/a' },
     { type: 'string', format: 'made-up', 'x-order': 1 },
+    { nullable: true },
+    { id: 'quality', type: 'string', pattern: '^[\\w-.]+$' },
   ]) {
     const { status, text } = await post('/obj/create', specOf({ field_schema }))
     assert.equal(status, 200, text)
@@ -71,6 +73,8 @@ test('obj/create: what is no annotation spec is refused at its place', async (t)
     [{ field_schema: { minimum: 'x' } }, 'obj.val.field_schema'],
     [{ field_schema: { $ref: 'https://example.com/schema' } }, 'obj.val.field_schema'],
     [{ field_schema: { pattern: '(' } }, 'obj.val.field_schema'],
+    [{ field_schema: { $async: true, type: 'string' } }, 'obj.val.field_schema'],
+    [{ op_scope: Array(600).fill('x'.repeat(1000)) }, 'obj.val'],
     [{ field_schema: { description: 'x'.repeat(70_000) } }, 'obj.val.field_schema'],
     [{ unique_among_creators: 'yes' }, 'obj.val.unique_among_creators'],
     [{ op_scope: ['a', 5] }, 'obj.val.op_scope.1'],
@@ -81,6 +85,22 @@ test('obj/create: what is no annotation spec is refused at its place', async (t)
     assert.ok(json.reason.startsWith(`The body does not fit the schema: ${place}: expected `), json.reason)
   }
   assert.equal((await readObject(opened, 'spec')).status, 404)
+})
+
+test('obj/create: a schema that would answer later takes no check of another with it', async (t) => {
+  const { post } = await openApp(t)
+  const given = [{ $async: true, type: 'string' }, { type: 'number' }, { $async: true }, { type: 'string' }]
+  const answers = await Promise.all(
+    given.map((field_schema) => post('/obj/create', specOf({ field_schema }))),
+  )
+  assert.deepEqual(
+    answers.map(({ status }) => status),
+    [422, 200, 422, 200],
+  )
+  assert.match(
+    answers[0]?.json.reason,
+    /obj\.val\.field_schema: expected a JSON Schema, but "\$async" is not accepted/,
+  )
 })
 
 test('obj/create: a value that only looks like a spec is stored as it is', async (t) => {

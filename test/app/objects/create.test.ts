@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { digestOfJson } from '../../../src/domain/digests.ts'
 import { whole } from '../../support/answers.ts'
 import { keys, openApp } from '../../support/app.ts'
 import { project } from '../../support/calls.ts'
@@ -74,6 +75,38 @@ test('obj/create: a number keeps its digits and decides the digest', async (t) =
   assert.match((await readObject(opened, 'o')).text, /"val":\{"a":1\.0\}/)
   await send('{"a":9007199254740993}')
   assert.match((await readObject(opened, 'o')).text, /"val":\{"a":9007199254740993\}/)
+})
+
+test('obj/create: of texts with one digest the first stays', async (t) => {
+  const opened = await openApp(t)
+  const send = async (val: string) => {
+    const text = `{"obj":{"project_id":"${project}","object_id":"o","val":${val}}}`
+    return (await opened.post('/obj/create', text)).json.digest
+  }
+  const digest = await send('{"a":1e400}')
+  await send('{"a":1}')
+  for (const again of ['{"a":1e500}', '{ "a" : 2, "a" : 1E400 }']) assert.equal(await send(again), digest)
+  const { text, json } = await readObject(opened, 'o')
+  assert.match(text, /"val":\{"a":1e400\}/)
+  assert.deepEqual([json.obj.digest, json.obj.size_bytes], [digest, '{"a":1e400}'.length])
+})
+
+test('obj/create: a large value is digested, classed and kept like a small one', async (t) => {
+  const opened = await openApp(t)
+  const rows = Array.from({ length: 20_000 }, (_, n) => ({ n, x: n / 7, name: `né ${n}` }))
+  const value = classValue('Big', { rows, text: 'é'.repeat(100_000), 'key 😀': 1, 'key \uffff': 2 }, ['Base'])
+  const text = JSON.stringify(value)
+  const digest = await create(opened, 'o', value)
+  assert.equal(digest, digestOfJson(text))
+  const spaced = JSON.stringify(objectOf('p', value), null, 1)
+  assert.equal((await opened.post('/obj/create', spaced)).json.digest, digest)
+  const { obj } = (await readObject(opened, 'p')).json
+  assert.deepEqual(
+    [obj.val, obj.kind, obj.base_object_class, obj.leaf_object_class, obj.size_bytes],
+    [value, 'object', 'Base', 'Big', Buffer.byteLength(text)],
+  )
+  const broken = spaced.replace('"n": 19999', '"n": 01')
+  assert.deepEqual((await opened.post('/obj/create', broken)).status, 400)
 })
 
 test('obj/create: new values are new versions, an old one becomes the latest again', async (t) => {

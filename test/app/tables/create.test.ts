@@ -82,6 +82,18 @@ test('table/create: digits are kept', async (t) => {
   )
 })
 
+test('table/create: of rows with one digest the first stays', async (t) => {
+  const opened = await openApp(t)
+  const rowsAs = async (rows: string) => {
+    const body = `{"table":{"project_id":"${project}","rows":[${rows}]}}`
+    const { digest } = (await opened.post('/table/create', body)).json
+    return (await opened.post('/table/query', { project_id: project, digest })).text.match(/"val":\{[^}]*\}/g)
+  }
+  const first = '"val":{"n":1e400}'
+  assert.deepEqual(await rowsAs('{"n":1e400},{"n":1e500},{"n":1}'), [first, first, '"val":{"n":1}'])
+  assert.deepEqual(await rowsAs('{"n":1e600}'), [first])
+})
+
 test('table/create: a long table, many of its rows the same', async (t) => {
   const opened = await openApp(t)
   const rows = Array.from({ length: 10_000 }, (_, n) => ({ n: n % 7000, text: `row ${n % 7000}` }))

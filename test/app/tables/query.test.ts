@@ -17,9 +17,9 @@ test('table/query: refusals in order', async (t) => {
   for (const field of ['.a', 'a.', 'a..b', '.', '1.2.3.4.5', Array(33).fill('a').join('.')]) {
     const { status, json } = await post('/table/query', sorted(field))
     assert.deepEqual([status, json.code], [400, 'invalid_value'], field)
-    assert.ok(
-      json.reason.startsWith(`sort_by.0.field: ${JSON.stringify(field)}; accepted: a path such as a.b`),
-    )
+    const given = JSON.stringify(field).slice(0, 40)
+    assert.ok(json.reason.startsWith(`sort_by.0.field: ${given}`), json.reason)
+    assert.match(json.reason, / has .*; accepted: (a path such as a\.b|at most \d+)\.$/)
   }
   assert.equal((await post('/table/query', sorted(''))).status, 422)
   const theirs = { project_id: 'globex/qa', digest: 'x' }
