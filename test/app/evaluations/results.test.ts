@@ -20,11 +20,16 @@ function root(id: string, model: string, fields: Record<string, unknown> = {}) {
   })
 }
 
+let made = 0
+
 function trial(parent_id: string, example: unknown, output: unknown, fields: Record<string, unknown> = {}) {
   return completeOf({
     parent_id,
     trace_id: parent_id,
     op_name: 'weave:///acme/qa/op/Evaluation.predict_and_score:abc',
+    // In the order in which they are made.
+    started_at: `2026-01-02T03:05:00.${String(made++).padStart(3, '0')}Z`,
+    ended_at: '2026-01-02T03:06:00Z',
     inputs: { self: evaluationRef, model: 'M1', example },
     output,
     ...fields,
@@ -476,6 +481,5 @@ test('eval_results: a deep expression is refused by name', async (t) => {
     evaluation_call_ids: [e1],
     filters: [{ query: { $expr: expression } }],
   })
-  assert.deepEqual(
-assert.deepEqual([answer.status, answer.json.code], [422, 'invalid_expression'])
+  assert.deepEqual([answer.status, answer.json.code], [422, 'invalid_expression'])
 })
