@@ -44,14 +44,19 @@ export async function rawRowsOf(
     }
   }
   if (!resolve || refs.size === 0) return found
-  const digests = [...refs.keys()]
+  // In the order of the rows, which the warnings keep.
+  const digests = firsts.map(({ row_digest }) => row_digest).filter((digest) => refs.has(digest))
   for (let from = 0; from < digests.length; from += rowsAtOnce) {
     for (const { digest, val } of await readRows(db, project, digests.slice(from, from + rowsAtOnce))) {
       found.set(digest, new JsonText(val))
       refs.delete(digest)
     }
   }
-  const [named, others] = parted([...refs])
+  const left = digests.flatMap((digest): [string, string][] => {
+    const text = refs.get(digest)
+    return text === undefined ? [] : [[digest, text]]
+  })
+  const [named, others] = parted(left)
   for (const { text } of others) warn(unresolved(text, 'the project has no such table row'))
   const values = await resolvedOrWhy(db, caller, named)
   for (const [index, { digest, text }] of named.entries()) {

@@ -481,5 +481,5 @@ test('eval_results: a deep expression is refused by name', async (t) => {
     evaluation_call_ids: [e1],
     filters: [{ query: { $expr: expression } }],
   })
-  assert.deepEqual([answer.status, answer.json.code], [422, 'invalid_expression'])
+  assert.deepEqual([answer.status, answer.json.code], [413, 'body_too_deep'])
 })
