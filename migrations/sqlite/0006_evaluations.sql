@@ -21,6 +21,7 @@ CREATE TABLE eval_trials (
 );
 
 CREATE INDEX eval_trials_in_order ON eval_trials (project_id, evaluation_id, row_digest, started_at, trial_id);
+CREATE INDEX eval_trials_stale_of_project ON eval_trials (project_id, stale_at) WHERE stale_at IS NOT NULL;
 CREATE INDEX eval_trials_stale ON eval_trials (stale_at) WHERE stale_at IS NOT NULL;
 
 -- Which trial a call belongs to, so that a part of it that says nothing of its parent finds the trial.

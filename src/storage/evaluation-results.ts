@@ -1,4 +1,4 @@
-import { allOf, join, listOf, nothing, type Sql, sql, trusted } from './sql.ts'
+import { allOf, join, listOf, nothing, type Sql, sql, trusted, wantedOf } from './sql.ts'
 import type { Reader } from './transaction.ts'
 
 /** Trials whose rows, evaluations and calls a statement reads. Names that conditions may use: `trial`, `call`. */
@@ -167,16 +167,17 @@ export interface TrialRow {
 
 /** The trials of some rows, the oldest first. */
 export function selectTrials(db: Reader, view: ResultsView, digests: readonly string[]): Sql {
-  return sql`SELECT trial.trial_id, trial.evaluation_id, trial.row_digest, trial.row_kind, trial.output_key,
+  return sql`${wantedOf(digests)} SELECT trial.trial_id, trial.evaluation_id, trial.row_digest, trial.row_kind, trial.output_key,
       trial.predict_call_id, trial.latency, trial.tokens, trial.own_latency, trial.own_tokens,
       trial.scorer_call_ids, trial.scores, call.output
-    FROM ${trialTable} ${ofCall}
-    WHERE ${inScope(view, null)} AND trial.row_digest IN (${listOf(digests)}) AND ${db.dialect.going}
+    FROM wanted CROSS JOIN ${trialTable} ${ofCall}
+    WHERE ${inScope(view, null)} AND trial.row_digest = wanted.id AND ${db.dialect.going}
     ORDER BY trial.started_at, trial.trial_id`
 }
 
 export function selectInputs(project: string, ids: readonly string[]): Sql {
-  return sql`SELECT id, inputs FROM calls WHERE project_id = ${project} AND id IN (${listOf(ids)})`
+  return sql`${wantedOf(ids)} SELECT calls.id, inputs FROM wanted CROSS JOIN calls
+    WHERE project_id = ${project} AND calls.id = wanted.id`
 }
 
 export interface EvaluationCounts {

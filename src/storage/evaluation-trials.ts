@@ -2,7 +2,7 @@ import { leavesOf, type ScoreLeaf } from '../domain/evaluations/leaves.ts'
 import { type EvaluationCall, type Trial, trialOf } from '../domain/evaluations/trial.ts'
 import { isTrialOp } from '../domain/evaluations/trial-ops.ts'
 import type { CallPart } from './calls.ts'
-import { listOf, Sql, type SqlValue, sql, trusted } from './sql.ts'
+import { listOf, Sql, type SqlValue, sql, trusted, wantedOf } from './sql.ts'
 import type { Transaction } from './transaction.ts'
 
 /** Ids of one statement. */
@@ -73,16 +73,16 @@ async function trialsTouched(
   const touched = new Set<string>()
   const calls = [...new Set([...ids, ...parents])]
   for (let from = 0; from < calls.length; from += idsAtOnce) {
-    const some = listOf(calls.slice(from, from + idsAtOnce))
     const found = await tx.all<{ trial_id: string }>(
-      sql`SELECT trial_id FROM eval_trials WHERE project_id = ${project} AND trial_id IN (${some})`,
+      sql`${wantedOf(calls.slice(from, from + idsAtOnce))} SELECT trial_id FROM wanted CROSS JOIN eval_trials
+          WHERE project_id = ${project} AND trial_id = wanted.id`,
     )
     for (const { trial_id } of found) touched.add(trial_id)
   }
   for (let from = 0; from < ids.length; from += idsAtOnce) {
-    const some = listOf(ids.slice(from, from + idsAtOnce))
     const found = await tx.all<{ trial_id: string }>(
-      sql`SELECT trial_id FROM eval_children WHERE project_id = ${project} AND call_id IN (${some})`,
+      sql`${wantedOf(ids.slice(from, from + idsAtOnce))} SELECT trial_id FROM wanted CROSS JOIN eval_children
+          WHERE project_id = ${project} AND call_id = wanted.id`,
     )
     for (const { trial_id } of found) touched.add(trial_id)
   }
@@ -142,8 +142,8 @@ async function deriveSome(tx: Transaction, project: string, ids: string[], now: 
   const stored = new Map(
     (
       await tx.all<StoredTrial>(
-        sql`SELECT ${trusted(trialColumns.join(', '))} FROM eval_trials
-            WHERE project_id = ${project} AND trial_id IN (${listOf(ids)})`,
+        sql`${wantedOf(ids)} SELECT ${trusted(trialColumns.join(', '))} FROM wanted CROSS JOIN eval_trials
+            WHERE project_id = ${project} AND trial_id = wanted.id`,
       )
     ).map((row) => [row.trial_id as string, row]),
   )
@@ -227,7 +227,7 @@ async function removeLeaves(tx: Transaction, { scores, ...trial }: StoredTrial):
 }
 
 const callColumns = trusted(
-  'id, parent_id, op_name, started_at, ended_at, exception, expire_at, attributes, inputs, output, summary',
+  'calls.id, parent_id, op_name, started_at, ended_at, exception, expire_at, attributes, inputs, output, summary',
 )
 
 interface ReadTrials {
@@ -245,18 +245,20 @@ export async function readTrials(
 ): Promise<ReadTrials> {
   const live = sql`started_at IS NOT NULL AND deleted_at IS NULL AND (expire_at IS NULL OR expire_at > ${now})`
   const calls = await tx.all<EvaluationCall>(
-    sql`SELECT ${callColumns} FROM calls WHERE project_id = ${project} AND id IN (${listOf(ids)})
-        AND parent_id IS NOT NULL AND ${live}`,
+    sql`${wantedOf(ids)} SELECT ${callColumns} FROM wanted CROSS JOIN calls
+        WHERE project_id = ${project} AND calls.id = wanted.id AND parent_id IS NOT NULL AND ${live}`,
   )
   const trialCalls = calls.filter(({ op_name }) => isTrialOp(op_name))
   const trials = new Map<string, Trial>()
   const members = new Map<string, string>()
   if (trialCalls.length === 0) return { trials, members }
   const children = await tx.all<EvaluationCall>(
-    sql`SELECT ${callColumns} FROM calls WHERE project_id = ${project}
-        AND parent_id IN (${listOf(trialCalls.map(({ id }) => id))}) AND ${live}
-        ORDER BY started_at, id LIMIT ${mostChildren * trialCalls.length}`,
+    sql`${wantedOf(trialCalls.map(({ id }) => id))} SELECT ${callColumns} FROM wanted CROSS JOIN calls
+        WHERE project_id = ${project} AND parent_id = wanted.id AND ${live}
+        LIMIT ${mostChildren * trialCalls.length}`,
   )
+  // Not in SQL, which would then look for them in the order of all calls of the project.
+  children.sort((a, b) => a.started_at - b.started_at || (a.id < b.id ? -1 : 1))
   const byParent = Map.groupBy(children, ({ parent_id }) => parent_id as string)
   for (const call of trialCalls) {
     const below = byParent.get(call.id) ?? []
@@ -273,7 +275,8 @@ async function keepMembers(
   members: ReadonlyMap<string, string>,
 ): Promise<void> {
   const known = await tx.all<{ call_id: string; trial_id: string }>(
-    sql`SELECT call_id, trial_id FROM eval_children WHERE project_id = ${project} AND trial_id IN (${listOf(trialIds)})`,
+    sql`${wantedOf(trialIds)} SELECT call_id, trial_id FROM wanted CROSS JOIN eval_children
+        WHERE project_id = ${project} AND trial_id = wanted.id`,
   )
   const same = new Set<string>()
   const left: string[] = []
