@@ -85,19 +85,24 @@ function paged(db: Reader, { limit, offset }: RowPage): Sql {
 /** The digests of a page of rows. */
 export function selectRowPage(db: Reader, view: ResultsView, order: readonly RowOrder[], page: RowPage): Sql {
   if (order.length > 0) return sql`${sortedRows(db, view, order)}${paged(db, page)}`
-  if (view.filters.length > 0 || view.evaluations.length > mostMerged) {
-    return sql`${rowsOf(db, view)} ORDER BY trial.row_digest${paged(db, page)}`
-  }
-  // Each in the order of its index, so that only what the page needs is read.
-  const arms = view.evaluations.map(
+  const rows = mergedRows(view) ?? sql`${rowsOf(db, view)}`
+  return sql`${rows} ORDER BY row_digest${paged(db, page)}`
+}
+
+/**
+ * The rows of each evaluation in the order of its index, side by side, so that only what a page needs is read. Undefined
+ * when that is not the whole of the question.
+ */
+function mergedRows(view: ResultsView): Sql | undefined {
+  const { project, evaluations, filters } = view
+  const [only, another] = evaluations
+  if (only === undefined || filters.length > 0 || evaluations.length > mostMerged) return undefined
+  const distinct = trusted(another === undefined ? 'DISTINCT ' : '')
+  const arms = evaluations.map(
     (evaluation) =>
-      sql`SELECT row_digest FROM eval_trials WHERE project_id = ${view.project} AND evaluation_id = ${evaluation}`,
+      sql`SELECT ${distinct}row_digest FROM eval_trials WHERE project_id = ${project} AND evaluation_id = ${evaluation}`,
   )
-  if (arms.length === 1) {
-    return sql`SELECT DISTINCT row_digest FROM eval_trials WHERE project_id = ${view.project}
-      AND evaluation_id = ${view.evaluations[0] ?? ''} ORDER BY row_digest${paged(db, page)}`
-  }
-  return sql`${join(arms, view.intersect ? ' INTERSECT ' : ' UNION ')} ORDER BY row_digest${paged(db, page)}`
+  return join(arms, view.intersect ? ' INTERSECT ' : ' UNION ')
 }
 
 function sortedRows(db: Reader, view: ResultsView, order: readonly RowOrder[]): Sql {
@@ -146,7 +151,10 @@ function orderTerms(view: ResultsView, key: RowOrder, i: number): Sql[] {
 }
 
 export function countRows(db: Reader, view: ResultsView): Sql {
-  return sql`SELECT count(*) AS count FROM (${rowsOf(db, view)}) AS rows_found`
+  // The order makes SQLite merge the indexes instead of gathering the rows.
+  const merged = mergedRows(view)
+  const rows = merged ? sql`${merged} ORDER BY row_digest` : rowsOf(db, view)
+  return sql`SELECT count(*) AS count FROM (${rows}) AS rows_found`
 }
 
 export interface TrialRow {
