@@ -1,3 +1,11 @@
+import { now as clock } from '../domain/time.ts'
+import {
+  announceDeletion,
+  announceParts,
+  followDeletion,
+  followParts,
+  refreshStale,
+} from './evaluation-trials.ts'
 import { feedbackOfCall } from './feedback.ts'
 import { type Page, pageOf } from './page.ts'
 import { allOf, join, listOf, nothing, Sql, type SqlValue, sql, trusted } from './sql.ts'
@@ -161,6 +169,7 @@ function upsert(kind: Kind, parts: readonly CallPart[]): Sql {
 
 /** Writes parts of calls; each call appears once in the list. */
 export const upsertCalls: Command<readonly CallPart[], void> = async (tx, parts) => {
+  await announceParts(tx, parts)
   const byKind = new Map<Kind, CallPart[]>()
   for (const part of parts) {
     const kind = kindOf(part)
@@ -173,6 +182,7 @@ export const upsertCalls: Command<readonly CallPart[], void> = async (tx, parts)
     for (let i = 0; i < whole; i += rowsAtOnce) await tx.run(upsert(kind, list.slice(i, i + rowsAtOnce)))
     for (const part of list.slice(whole)) await tx.run(upsert(kind, [part]))
   }
+  await followParts(tx, parts, clock())
 }
 
 export interface CallName {
@@ -281,6 +291,7 @@ export const deleteCalls: Command<
 > = async (tx, { project_id, ids, now }) => {
   let descendants = 0
   const named = new Set(ids)
+  await announceDeletion(tx, project_id)
   for (let from = 0; from < ids.length; from += 100) {
     const roots = ids.slice(from, from + 100)
     const family = await tx.all<{ id: string }>(
@@ -297,6 +308,12 @@ export const deleteCalls: Command<
         sql`UPDATE calls SET deleted_at = ${now} WHERE project_id = ${project_id} AND id IN (${listOf(some)})`,
       )
     }
+    await followDeletion(
+      tx,
+      project_id,
+      family.map(({ id }) => id),
+      now,
+    )
     for (const { id } of family) {
       if (!named.has(id)) {
         named.add(id)
@@ -339,5 +356,6 @@ export const sweepCalls: Command<SweepStep, number> = async (tx, { now, forgetBe
         start_bytes = 0, end_bytes = 0, swept_at = ${now} WHERE ${light(trusted('deleted_at IS NOT NULL AND swept_at IS NULL'))}`,
   )
   const forgotten = await tx.run(sql`DELETE FROM calls WHERE ${some(sql`swept_at < ${forgetBefore}`)}`)
-  return expired + emptied + forgotten
+  const results = await refreshStale(tx, { now, project_id: null, limit })
+  return expired + emptied + forgotten + results
 }

@@ -1,4 +1,5 @@
 import { deleteCalls, renameCall, sweepCalls, upsertCalls } from './calls.ts'
+import { refreshStale } from './evaluation-trials.ts'
 import { addFeedback, removeFeedback, replaceFeedback } from './feedback.ts'
 import { dropPieces, finishFile, keepPiece, sweepUploads } from './files.ts'
 import { changeTags, removeAliases, setAliases } from './object-labels.ts'
@@ -17,6 +18,7 @@ export const commands = {
   renameCall,
   deleteCalls,
   sweepCalls,
+  refreshStale,
   addPrices,
   removePrices,
   addFeedback,

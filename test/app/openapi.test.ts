@@ -75,6 +75,7 @@ for (const [path, statuses] of Object.entries({
   '/v2/{entity}/{project}/models': withBody,
   '/v2/{entity}/{project}/models/{object_id}/versions/{digest}': [200, ...always, 403, 404, 422],
   '/v2/{entity}/{project}/models/{object_id}': [200, ...always, 400, 403, 404, 422],
+  '/v2/{entity}/{project}/eval_results/query': [...withBody, 504],
   '/annotation_queues': withBody,
   '/annotation_queues/query': [...withBody, 504],
   '/annotation_queues/stats': [...withBody, 504],

@@ -46,6 +46,8 @@ const filter = {
 
 const byId = { $expr: { $eq: [{ $getField: 'id' }, { $literal: 'x' }] } }
 
+const byRow = { $expr: { $eq: [{ $getField: 'row_digest' }, { $literal: 'x' }] } }
+
 const queue = {
   name: 'Hard questions',
   description: 'What the model got wrong',
@@ -272,6 +274,21 @@ export const sampleBodies: Record<string, (project: string) => Record<string, un
     description: 'quick',
     source_code: 'class Small: ...',
     attributes: { a: 1 },
+  }),
+  '/v2/:entity/:project/eval_results/query': () => ({
+    evaluation_call_ids: [ids.id],
+    evaluation_run_ids: [ids.id],
+    filters: [{ query: byRow, evaluation_call_id: ids.id }],
+    include_predict_and_score_children: true,
+    include_raw_data_rows: true,
+    include_rows: true,
+    include_summary: true,
+    limit: 10,
+    offset: 1,
+    require_intersection: true,
+    resolve_row_refs: true,
+    sort_by: [{ field: 'scores.x', direction: 'desc', evaluation_call_id: ids.id, mode: 'value' }],
+    summary_require_intersection: false,
   }),
   '/annotation_queues/stats': (project_id) => ({ project_id, queue_ids: ['queue'] }),
 }

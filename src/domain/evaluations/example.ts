@@ -1,0 +1,38 @@
+import { digestOf, digestOfJson } from '../digests.ts'
+import { isPresent } from '../expressions/json-value.ts'
+import { storableText } from '../expressions/text.ts'
+
+export const exampleKinds = { none: 0, inline: 1, ref: 2, scalar: 3 } as const
+export type ExampleKind = (typeof exampleKinds)[keyof typeof exampleKinds]
+
+/** The row that a trial is about. */
+export interface Example {
+  /** Of the content alone: the same row inline, in a table or in another dataset is one row. */
+  digest: string
+  kind: ExampleKind
+}
+
+/** Something before the marker, and a tail without a slash behind it. */
+const rowRef = /^.+\/attr\/rows\/id\/([^/]+)$/s
+
+/** Longer tails are no digest of ours, and would not fit into an index. */
+const longestTail = 200
+
+/** The digest at the end of a reference to a dataset row; undefined when the text is none. */
+export function rowDigestOfRef(text: string): string | undefined {
+  const tail = rowRef.exec(text)?.[1]
+  return tail !== undefined && tail.length <= longestTail ? storableText(tail) : undefined
+}
+
+/** `json` is the stored text of `inputs.example`, if there is one. */
+export function exampleOf(json: string | undefined): Example {
+  if (!isPresent(json)) return { digest: digestOf('null'), kind: exampleKinds.none }
+  if (json[0] === '"') {
+    const text = JSON.parse(json) as string
+    const tail = rowDigestOfRef(text)
+    if (tail !== undefined) return { digest: tail, kind: exampleKinds.ref }
+    return { digest: digestOf(text.toWellFormed()), kind: exampleKinds.scalar }
+  }
+  const kind = json[0] === '{' || json[0] === '[' ? exampleKinds.inline : exampleKinds.scalar
+  return { digest: digestOfJson(json), kind }
+}

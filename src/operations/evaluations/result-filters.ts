@@ -1,0 +1,27 @@
+import { fieldsOf } from '../../domain/expressions/expression.ts'
+import { parseExpressionText } from '../../domain/expressions/parse.ts'
+import type { Dialect } from '../../storage/dialect.ts'
+import type { RowFilter } from '../../storage/evaluation-results.ts'
+import { compileCondition, type FieldReading } from '../../storage/expressions.ts'
+import { trusted } from '../../storage/sql.ts'
+import { acceptedFields, fieldRefused, readingOf, resultField } from './result-fields.ts'
+import type { ResultsBody } from './results-contract.ts'
+
+/** Each filter as a condition on a trial. */
+export function rowFiltersOf(filters: ResultsBody['filters'], dialect: Dialect): RowFilter[] {
+  return (filters ?? []).map(({ query, evaluation_call_id }, index) => {
+    const place = `filters.${index}.query`
+    const expression = parseExpressionText(query.text, place)
+    const resolve = (field: string): FieldReading => {
+      if (field === 'row_digest') return { kind: 'text', sql: trusted('trial.row_digest') }
+      const known = resultField(field)
+      if (known === undefined) throw fieldRefused(place, field, `${acceptedFields}, row_digest`)
+      return readingOf(known, dialect)
+    }
+    return {
+      condition: compileCondition(expression, resolve, dialect),
+      needsCall: fieldsOf(expression).some((field) => resultField(field)?.needsCall),
+      evaluation: evaluation_call_id ?? null,
+    }
+  })
+}
