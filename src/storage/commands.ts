@@ -1,4 +1,14 @@
 import { deleteCalls, renameCall, sweepCalls, upsertCalls } from './calls.ts'
+import {
+  addEvaluationRun,
+  addPrediction,
+  addScore,
+  deleteEvaluationRuns,
+  deletePredictions,
+  deleteScores,
+  finishEvaluationRun,
+  finishPrediction,
+} from './evaluation-runs.ts'
 import { addFeedback, removeFeedback, replaceFeedback } from './feedback.ts'
 import { dropPieces, finishFile, keepPiece, sweepUploads } from './files.ts'
 import { changeTags, removeAliases, setAliases } from './object-labels.ts'
@@ -40,6 +50,14 @@ export const commands = {
   addCallsToQueue,
   setProgress,
   takeNextItem,
+  addEvaluationRun,
+  finishEvaluationRun,
+  deleteEvaluationRuns,
+  addPrediction,
+  finishPrediction,
+  deletePredictions,
+  addScore,
+  deleteScores,
   addUser,
   addFirstUser,
   removeUser,
