@@ -188,6 +188,39 @@ export function evaluationRuns(open: Driver['open']): void {
       assert.equal(await findMarked(db, 'run', newProject(), 'run', now), undefined)
     })
 
+    test('a run that many end at once ends once', async (t) => {
+      const db = await open(t)
+      for (let round = 0; round < 5; round++) {
+        const { project } = await beginTrial(db)
+        const summaries = ['{"a":1}', '{"a":2}', '{"a":1}', '{"a":2}']
+        const settled = await Promise.allSettled(
+          summaries.map((summary) => db.write('finishEvaluationRun', endOf(project, summary))),
+        )
+        const run = await findMarked(db, 'run', project, 'run', now)
+        assert.deepEqual(
+          settled.map(({ status }) => status === 'fulfilled'),
+          summaries.map((summary) => summary === run?.summary),
+        )
+        const rows = await storedRows(db, project)
+        assert.deepEqual(
+          rows.map(({ id }) => id),
+          ['prediction', 'run', `summarize ${run?.summary}`, 'trial'],
+        )
+      }
+    })
+
+    test('a run that is deleted while it ends leaves nothing', async (t) => {
+      const db = await open(t)
+      for (let round = 0; round < 10; round++) {
+        const { project } = await beginTrial(db)
+        const remove = () => db.write('deleteEvaluationRuns', { project_id: project, ids: ['run'], now })
+        const end = () => db.write('finishEvaluationRun', endOf(project))
+        const [first, second] = round % 2 ? [remove, end] : [end, remove]
+        await Promise.allSettled([first(), second()])
+        assert.deepEqual(await visibleCalls(db, project, { now }), [])
+      }
+    })
+
     test('deleting takes only what is of the kind', async (t) => {
       const db = await open(t)
       const { project, score } = await beginTrial(db)
