@@ -14,6 +14,7 @@ import { requestIds } from './http/request-ids.ts'
 import { callRoutes } from './operations/calls/routes.ts'
 import { startSweep } from './operations/calls/sweep.ts'
 import { definitionRoutes } from './operations/definitions/routes.ts'
+import { evaluationRunRoutes } from './operations/evaluation-runs/routes.ts'
 import { evaluationResultRoutes } from './operations/evaluations/results-routes.ts'
 import { feedbackRoutes } from './operations/feedback/routes.ts'
 import { fileRoutes } from './operations/files/routes.ts'
@@ -95,6 +96,9 @@ export async function buildApp(config: Config, parts: Parts): Promise<App> {
   }
   for (const route of definitionRoutes) {
     await app.register(route, { db: database, refScheme: config.ref_scheme })
+  }
+  for (const route of evaluationRunRoutes) {
+    await app.register(route, { ...options, schemas, refScheme: config.ref_scheme })
   }
   for (const route of feedbackRoutes) await app.register(route, { db: database, schemas })
   methods.refuseOthers()

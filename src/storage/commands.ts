@@ -1,4 +1,14 @@
 import { deleteCalls, renameCall, sweepCalls, upsertCalls } from './calls.ts'
+import {
+  addEvaluationRun,
+  addPrediction,
+  addScore,
+  deleteEvaluationRuns,
+  deletePredictions,
+  deleteScores,
+  finishEvaluationRun,
+  finishPrediction,
+} from './evaluation-runs.ts'
 import { refreshStale } from './evaluation-trials.ts'
 import { addFeedback, removeFeedback, replaceFeedback } from './feedback.ts'
 import { dropPieces, finishFile, keepPiece, sweepUploads } from './files.ts'
@@ -42,6 +52,14 @@ export const commands = {
   addCallsToQueue,
   setProgress,
   takeNextItem,
+  addEvaluationRun,
+  finishEvaluationRun,
+  deleteEvaluationRuns,
+  addPrediction,
+  finishPrediction,
+  deletePredictions,
+  addScore,
+  deleteScores,
   addUser,
   addFirstUser,
   removeUser,

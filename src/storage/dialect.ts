@@ -22,6 +22,8 @@ export interface Dialect {
   readonly noLimit: Sql
   /** A value inside a JSON text column. Whole-number segments address lists and keys alike. */
   json(column: Sql, path: readonly string[]): JsonReading
+  /** The JSON at the same place as it is stored; NULL when nothing is there. */
+  token(column: Sql, path: readonly string[]): Sql
   /** A parameter where nothing else tells the engine its type. */
   text(value: string): Sql
   number(value: Exact): Sql

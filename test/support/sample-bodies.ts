@@ -290,6 +290,27 @@ export const sampleBodies: Record<string, (project: string) => Record<string, un
     sort_by: [{ field: 'scores.x', direction: 'desc', evaluation_call_id: ids.id, mode: 'value' }],
     summary_require_intersection: false,
   }),
+  '/v2/:entity/:project/evaluation_runs': () => ({
+    evaluation: 'weave:///acme/qa/object/first:v0',
+    model: 'weave:///acme/qa/object/small:v0',
+    id: null,
+  }),
+  '/v2/:entity/:project/evaluation_runs/:evaluation_run_id/finish': () => ({ summary: { note: 'x' } }),
+  '/v2/:entity/:project/predictions': () => ({
+    model: 'weave:///acme/qa/object/small:v0',
+    inputs: { question: 'capital of Chad' },
+    output: "N'Djamena",
+    evaluation_run_id: 'nowhere',
+    id: null,
+  }),
+  '/v2/:entity/:project/scores': () => ({
+    prediction_id: 'nowhere',
+    scorer: 'weave:///acme/qa/object/exact:v0',
+    value: 0.5,
+    evaluation_run_id: 'nowhere',
+    id: null,
+  }),
+  '/evaluations/status': (project_id) => ({ project_id, call_id: ids.id }),
   '/annotation_queues/stats': (project_id) => ({ project_id, queue_ids: ['queue'] }),
 }
 

@@ -1,10 +1,10 @@
 import { z } from 'zod'
-import { jsonObject } from '../../domain/fields.ts'
+import { jsonObject, shortList } from '../../domain/fields.ts'
 
-export const Project = z.object({ entity: z.string().min(1).max(128), project: z.string().min(1).max(128) })
+/** Of one comparison. */
+export const mostEvaluations = 100
 
-/** More evaluations than these in one request are a 413 of their own, so the schema leaves room above it. */
-const ids = z.array(z.string().min(1).max(128)).nullish()
+const ids = shortList(z.string().min(1).max(128), mostEvaluations).nullish()
 
 const flag = z.boolean().nullish()
 

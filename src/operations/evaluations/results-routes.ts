@@ -1,15 +1,16 @@
+import { projectPath } from '../../domain/fields.ts'
 import { type Routes, recordRefusals, refusing } from '../../http/contracts.ts'
 import { departureOf } from '../../http/departure.ts'
 import { sendJsonList } from '../../http/json-list.ts'
 import type { Database } from '../../storage/database.ts'
 import { queryResults } from './results.ts'
-import { Project, ResultsAnswer, ResultsBody } from './results-contract.ts'
+import { ResultsAnswer, ResultsBody } from './results-contract.ts'
 
 const query: Routes<{ db: Database }> = async (app, { db }) => {
   const schema = {
     summary: 'Compare evaluations: rows, trials, scores and what they add up to',
     tags: ['evaluations'],
-    params: Project,
+    params: projectPath,
     body: ResultsBody,
     response: {
       200: ResultsAnswer,

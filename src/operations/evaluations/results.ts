@@ -18,10 +18,9 @@ import {
 import { bringsRow, rawRowsOf } from './raw-rows.ts'
 import { rowFiltersOf } from './result-filters.ts'
 import { rowOrderOf } from './result-order.ts'
-import type { ResultsBody, Summary } from './results-contract.ts'
+import { mostEvaluations, type ResultsBody, type Summary } from './results-contract.ts'
 import { summaries } from './summary.ts'
 
-const mostEvaluations = 100
 const mostWarnings = 1000
 const refreshedAtOnce = 200
 /** Rows whose trials are in memory at a time. */

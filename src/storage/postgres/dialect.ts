@@ -42,6 +42,7 @@ export const postgresDialect: Dialect = {
       exists: sql`coalesce(json_typeof(${value}) <> 'null', FALSE)`,
     }
   },
+  token: (column, path) => sql`CAST(${valueAt(column, path)} AS TEXT)`,
   text: (value) => ordered(text(value)),
   // A column of whole numbers keeps its index next to a BIGINT. Other numbers take the way of those that are stored.
   number: (value) =>

@@ -58,6 +58,7 @@ export const sqliteDialect: Dialect = {
       exists: sql`coalesce(${token} <> 'null', FALSE)`,
     }
   },
+  token: tokenAt,
   text: (value) => sql`${value}`,
   // A plain number also binds where a bigint would only be slower.
   number: (value) => sql`${Number.isSafeInteger(Number(value)) ? Number(value) : value}`,

@@ -424,20 +424,14 @@ test('eval_results: unknown evaluations and those of others look the same', asyn
   assert.deepEqual([forbidden.status, forbidden.json.code], [403, 'entity_forbidden'])
 })
 
+const manyIds = (count: number) => Array.from({ length: count }, (_, n) => `e${n}`)
+
 for (const [body, status, code, named] of [
   [{ evaluation_call_ids: [] }, 422, 'invalid_request', 'evaluation_call_ids'],
   [{ evaluation_call_ids: null, evaluation_run_ids: [] }, 422, 'invalid_request', 'evaluation_call_ids'],
-  [
-    {
-      evaluation_call_ids: Array(10_000)
-        .fill(0)
-        .map(String)
-        .map((s, i) => s + i),
-    },
-    413,
-    'too_many_ids',
-    'evaluation_call_ids',
-  ],
+  [{ evaluation_call_ids: manyIds(101) }, 413, 'too_many_ids', 'evaluation_call_ids'],
+  [{ evaluation_run_ids: manyIds(100) }, 413, 'too_many_ids', 'evaluation_run_ids'],
+  [{ evaluation_call_ids: manyIds(10_000) }, 422, 'invalid_request', 'expected at most 100 entries'],
   [{ limit: -1 }, 422, 'invalid_request', 'limit'],
   [{ limit: 10_001 }, 422, 'invalid_request', 'limit'],
   [{ limit: 1e300 }, 422, 'invalid_request', 'limit'],
