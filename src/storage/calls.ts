@@ -9,7 +9,7 @@ import {
 import { feedbackOfCall } from './feedback.ts'
 import { type Page, pageOf } from './page.ts'
 import { allOf, join, listOf, nothing, Sql, type SqlValue, sql, trusted } from './sql.ts'
-import type { Command, Reader } from './transaction.ts'
+import type { Command, Reader, Transaction } from './transaction.ts'
 
 /** What a start tells. Times are microseconds; JSON is text. */
 export interface CallStart {
@@ -115,11 +115,16 @@ const endName = 'display_name = coalesce(excluded.display_name, calls.display_na
 // A row that was swept may be written again by a late part: it stays deleted, and is swept once more.
 const sweptAgain = 'swept_at = NULL'
 
+/** Where a call was before it became another call or another's child; what is derived from calls follows it. */
+const movedFrom = `moved_from = CASE WHEN calls.started_at IS NOT NULL
+  AND (calls.parent_id IS DISTINCT FROM excluded.parent_id OR calls.op_name IS DISTINCT FROM excluded.op_name)
+  THEN coalesce(calls.parent_id, '') ELSE calls.moved_from END`
+
 /** A re-sent start or end is the same start or end: it replaces its own part and touches nothing of the other. */
 const kinds = {
   start: {
     columns: startColumns,
-    merge: [firstOf('display_name'), ...replaced(startColumns), sweptAgain],
+    merge: [firstOf('display_name'), ...replaced(startColumns), movedFrom, sweptAgain],
   },
   end: {
     columns: endColumns,
@@ -127,7 +132,7 @@ const kinds = {
   },
   whole: {
     columns: [...startColumns, ...endOnlyColumns],
-    merge: [endName, ...replaced(startColumns), ...replaced(endOnlyColumns), sweptAgain],
+    merge: [endName, ...replaced(startColumns), ...replaced(endOnlyColumns), movedFrom, sweptAgain],
   },
 } as const satisfies Record<string, { columns: readonly string[]; merge: readonly string[] }>
 
@@ -151,7 +156,8 @@ function upsertText(kind: Kind, rows: number): string {
     const all = ['project_id', 'id', 'display_name', ...columns]
     const row = `(${all.map(() => '?').join(', ')})`
     text = `INSERT INTO calls (${all.join(', ')}) VALUES ${Array(rows).fill(row).join(', ')}
-      ON CONFLICT (project_id, id) DO UPDATE SET ${merge.join(', ')}`
+      ON CONFLICT (project_id, id) DO UPDATE SET ${merge.join(', ')}
+      RETURNING id, parent_id, moved_from, deleted_at`
     texts.set(key, text)
   }
   return text
@@ -170,19 +176,36 @@ function upsert(kind: Kind, parts: readonly CallPart[]): Sql {
 /** Writes parts of calls; each call appears once in the list. */
 export const upsertCalls: Command<readonly CallPart[], void> = async (tx, parts) => {
   await announceParts(tx, parts)
-  const byKind = new Map<Kind, CallPart[]>()
-  for (const part of parts) {
-    const kind = kindOf(part)
-    const list = byKind.get(kind)
-    if (list) list.push(part)
-    else byKind.set(kind, [part])
+  const time = clock()
+  const byProject = Map.groupBy(parts, ({ project_id }) => project_id)
+  for (const project of [...byProject.keys()].sort()) {
+    const own = byProject.get(project) as CallPart[]
+    await followParts(tx, project, own, await upsertParts(tx, own), time)
   }
-  for (const [kind, list] of byKind) {
-    const whole = list.length - (list.length % rowsAtOnce)
-    for (let i = 0; i < whole; i += rowsAtOnce) await tx.run(upsert(kind, list.slice(i, i + rowsAtOnce)))
-    for (const part of list.slice(whole)) await tx.run(upsert(kind, [part]))
+}
+
+/** What a call became by a part of it. */
+export interface WrittenCall {
+  id: string
+  parent_id: string | null
+  /** Null, unless the call was another one before, or had another parent: that one, or the empty text. */
+  moved_from: string | null
+  deleted_at: number | null
+}
+
+/** Of one project. */
+async function upsertParts(tx: Transaction, parts: readonly CallPart[]): Promise<WrittenCall[]> {
+  const written: WrittenCall[] = []
+  for (const [kind, list] of Map.groupBy(parts, kindOf)) {
+    for (let from = 0; from < list.length; ) {
+      const size = list.length - from >= rowsAtOnce ? rowsAtOnce : 1
+      for (const call of await tx.all<WrittenCall>(upsert(kind, list.slice(from, from + size)))) {
+        written.push(call)
+      }
+      from += size
+    }
   }
-  await followParts(tx, parts, clock())
+  return written
 }
 
 export interface CallName {
@@ -294,13 +317,13 @@ export const deleteCalls: Command<
   await announceDeletion(tx, project_id)
   for (let from = 0; from < ids.length; from += 100) {
     const roots = ids.slice(from, from + 100)
-    const family = await tx.all<{ id: string }>(
-      sql`WITH RECURSIVE family (id, trace_id) AS (
-            SELECT id, trace_id FROM calls WHERE project_id = ${project_id} AND deleted_at IS NULL AND id IN (${listOf(roots)})
+    const family = await tx.all<{ id: string; parent_id: string | null }>(
+      sql`WITH RECURSIVE family (id, trace_id, parent_id) AS (
+            SELECT id, trace_id, parent_id FROM calls WHERE project_id = ${project_id} AND deleted_at IS NULL AND id IN (${listOf(roots)})
             UNION
-            SELECT calls.id, calls.trace_id FROM family CROSS JOIN calls
+            SELECT calls.id, calls.trace_id, calls.parent_id FROM family CROSS JOIN calls
             WHERE calls.parent_id = family.id AND calls.project_id = ${project_id} AND calls.trace_id = family.trace_id AND calls.deleted_at IS NULL
-          ) SELECT id FROM family`,
+          ) SELECT id, parent_id FROM family`,
     )
     for (let i = 0; i < family.length; i += 100) {
       const some = family.slice(i, i + 100).map(({ id }) => id)
@@ -308,12 +331,7 @@ export const deleteCalls: Command<
         sql`UPDATE calls SET deleted_at = ${now} WHERE project_id = ${project_id} AND id IN (${listOf(some)})`,
       )
     }
-    await followDeletion(
-      tx,
-      project_id,
-      family.map(({ id }) => id),
-      now,
-    )
+    await followDeletion(tx, project_id, family, now)
     for (const { id } of family) {
       if (!named.has(id)) {
         named.add(id)

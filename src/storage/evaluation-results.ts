@@ -1,3 +1,6 @@
+import { exampleKinds } from '../domain/evaluations/example.ts'
+import { slotCount } from '../domain/evaluations/shape.ts'
+import { noShape } from './evaluation-shapes.ts'
 import { allOf, join, listOf, nothing, type Sql, sql, trusted, wantedOf } from './sql.ts'
 import type { Reader } from './transaction.ts'
 
@@ -16,8 +19,10 @@ export interface ResultsView {
 }
 
 export interface RowFilter {
+  /** On `trial`, and on `call` when one is needed. */
   condition: Sql
-  needsCall: boolean
+  /** What it is about: the trial alone, its call too, or the row alone, which is the same for all trials of it. */
+  about: 'trial' | 'call' | 'row'
   /** Only trials of this one can satisfy it; null is any. */
   evaluation: string | null
 }
@@ -34,12 +39,25 @@ function inScope({ project, evaluations }: ResultsView, evaluation: string | nul
   return evaluation === null ? base : sql`${base} AND trial.evaluation_id = ${evaluation}`
 }
 
-function filterConditions(db: Reader, view: ResultsView): Sql[] {
-  return view.filters.map(
-    ({ condition, needsCall, evaluation }) =>
-      sql`trial.row_digest IN (SELECT trial.row_digest FROM ${trialTable} ${needsCall ? ofCall : nothing}
-          WHERE ${inScope(view, evaluation)} AND ${condition} AND ${db.dialect.going})`,
-  )
+/** One trial of each row that can say what the row is: one that holds it, or else one that refers to it. */
+function trialOfRow(db: Reader, view: ResultsView, evaluation: string | null): Sql {
+  const least = (kind: number) => trusted(`min(CASE WHEN trial.row_kind = ${kind} THEN trial.trial_id END)`)
+  return sql`(SELECT trial.project_id AS project_id, trial.row_digest AS row_digest,
+      coalesce(${least(exampleKinds.inline)}, ${least(exampleKinds.ref)}, min(trial.trial_id)) AS trial_id,
+      min(CASE trial.row_kind WHEN ${trusted(String(exampleKinds.none))} THEN ${trusted(String(exampleKinds.scalar))}
+        ELSE trial.row_kind END) AS row_kind
+    FROM ${trialTable} WHERE ${inScope(view, evaluation)} AND ${db.dialect.going}
+    GROUP BY trial.project_id, trial.row_digest) AS trial`
+}
+
+/** The rows that satisfy a filter. */
+function filtered(db: Reader, view: ResultsView, { condition, about, evaluation }: RowFilter): Sql {
+  if (about === 'row') {
+    return sql`SELECT trial.row_digest AS row_digest FROM ${trialOfRow(db, view, evaluation)} ${ofCall}
+      WHERE ${condition}`
+  }
+  return sql`SELECT DISTINCT trial.row_digest AS row_digest FROM ${trialTable} ${about === 'call' ? ofCall : nothing}
+    WHERE ${inScope(view, evaluation)} AND ${condition} AND ${db.dialect.going}`
 }
 
 function intersects(view: ResultsView): boolean {
@@ -51,26 +69,55 @@ function isWhole(view: ResultsView): boolean {
   return view.filters.length === 0 && !intersects(view)
 }
 
-/** The rows of the view, one digest each, without an order. */
+/**
+ * The rows of the view, one digest each. In their order, they are read side by side from the index, so that only what a
+ * page needs is read.
+ */
 function rowsOf(db: Reader, view: ResultsView): Sql {
-  const having = intersects(view)
-    ? sql` HAVING count(DISTINCT trial.evaluation_id) = ${view.evaluations.length}`
-    : nothing
-  return sql`SELECT trial.row_digest AS row_digest FROM ${trialTable}
-    WHERE ${allOf([inScope(view, null), ...filterConditions(db, view), db.dialect.going])}
-    GROUP BY trial.row_digest${having}`
+  const { project, evaluations } = view
+  const arms = view.filters.map((filter) => filtered(db, view, filter))
+  const areFew = evaluations.length <= mostMerged
+  const ofEach = () =>
+    evaluations.map(
+      (evaluation) =>
+        sql`SELECT ${trusted(evaluations.length === 1 ? 'DISTINCT ' : '')}row_digest FROM eval_trials
+          WHERE project_id = ${project} AND evaluation_id = ${evaluation} AND ${db.dialect.going}`,
+    )
+  if (intersects(view)) {
+    if (areFew) arms.push(...ofEach())
+    else {
+      arms.push(sql`SELECT trial.row_digest AS row_digest FROM ${trialTable}
+        WHERE ${inScope(view, null)} AND ${db.dialect.going} GROUP BY trial.row_digest
+        HAVING count(DISTINCT trial.evaluation_id) = ${evaluations.length}`)
+    }
+  }
+  if (arms.length > 0) return join(arms, ' INTERSECT ')
+  if (areFew) return join(ofEach(), ' UNION ')
+  return sql`SELECT DISTINCT trial.row_digest AS row_digest FROM ${trialTable}
+    WHERE ${inScope(view, null)} AND ${db.dialect.going}`
+}
+
+function within(db: Reader, view: ResultsView): Sql[] {
+  return isWhole(view) ? [] : [sql`trial.row_digest IN (${rowsOf(db, view)})`]
 }
 
 /** One key of the order of rows. */
 export interface RowOrder {
-  /** Of a trial: mean over trials; or the smallest, numbers before text. */
-  reading: { kind: 'score'; number: Sql } | { kind: 'document'; number: Sql; text: Sql }
+  /** The mean over trials of a number; the smallest over trials of a text, numbers first; or the same of the row itself. */
+  reading: { kind: 'score'; number: Sql } | { kind: 'document'; number: Sql; text: Sql } | RowReading
   needsCall: boolean
   /** Only the trials of this one count; null is all. */
   evaluation: string | null
   /** The largest minus the smallest of the evaluations' means. */
   difference: boolean
   direction: 'asc' | 'desc'
+}
+
+/** A value of the row: JSON out of the `inputs` of a call, or out of the `row` of a table. */
+export interface RowReading {
+  kind: 'row'
+  ofInputs(inputs: Sql): Sql
+  ofRow(row: Sql): Sql
 }
 
 export interface RowPage {
@@ -83,78 +130,135 @@ function paged(db: Reader, { limit, offset }: RowPage): Sql {
 }
 
 /** The digests of a page of rows. */
-export function selectRowPage(db: Reader, view: ResultsView, order: readonly RowOrder[], page: RowPage): Sql {
-  if (order.length > 0) return sql`${sortedRows(db, view, order)}${paged(db, page)}`
-  const rows = mergedRows(view) ?? sql`${rowsOf(db, view)}`
-  return sql`${rows} ORDER BY row_digest${paged(db, page)}`
-}
-
-/**
- * The rows of each evaluation in the order of its index, side by side, so that only what a page needs is read. Undefined
- * when that is not the whole of the question.
- */
-function mergedRows(view: ResultsView): Sql | undefined {
-  const { project, evaluations, filters } = view
-  const [only, another] = evaluations
-  if (only === undefined || filters.length > 0 || evaluations.length > mostMerged) return undefined
-  const distinct = trusted(another === undefined ? 'DISTINCT ' : '')
-  const arms = evaluations.map(
-    (evaluation) =>
-      sql`SELECT ${distinct}row_digest FROM eval_trials WHERE project_id = ${project} AND evaluation_id = ${evaluation}`,
-  )
-  return join(arms, view.intersect ? ' INTERSECT ' : ' UNION ')
-}
-
-function sortedRows(db: Reader, view: ResultsView, order: readonly RowOrder[]): Sql {
-  const columns = order.flatMap(({ reading }, i) =>
-    reading.kind === 'score'
-      ? [
-          sql`sum(${reading.number} * 1.0) AS ${trusted(`sum${i}`)}`,
-          sql`count(${reading.number}) AS ${trusted(`count${i}`)}`,
-        ]
-      : [
-          sql`min(${reading.number}) AS ${trusted(`number${i}`)}`,
-          sql`min(CASE WHEN ${reading.number} IS NULL THEN nullif(${reading.text}, '') END) AS ${trusted(`text${i}`)}`,
-        ],
-  )
-  const terms = order.flatMap((key, i) => orderTerms(view, key, i))
-  const having = intersects(view) ? sql` HAVING count(*) = ${view.evaluations.length}` : nothing
-  return sql`SELECT row_digest FROM (
-      SELECT trial.row_digest AS row_digest, trial.evaluation_id AS evaluation_id, ${join(columns, ', ')}
-      FROM ${trialTable} ${order.some(({ needsCall }) => needsCall) ? ofCall : nothing}
-      WHERE ${allOf([inScope(view, null), ...filterConditions(db, view), db.dialect.going])}
-      GROUP BY trial.row_digest, trial.evaluation_id
-    ) AS part GROUP BY row_digest${having} ORDER BY ${join([...terms, trusted('row_digest')], ', ')}`
-}
-
-function orderTerms(view: ResultsView, key: RowOrder, i: number): Sql[] {
-  const way = trusted(key.direction === 'asc' ? 'ASC NULLS LAST' : 'DESC NULLS LAST')
-  const counted = (column: string): Sql => {
-    const name = trusted(`${column}${i}`)
-    if (key.evaluation === null) return name
-    return sql`CASE WHEN evaluation_id = ${key.evaluation} THEN ${name} END`
-  }
-  if (key.reading.kind === 'document') {
-    const number = sql`min(${counted('number')})`
-    return [
-      sql`CASE WHEN ${number} IS NULL THEN 1 ELSE 0 END`,
-      sql`${number} ${way}`,
-      sql`min(${counted('text')}) ${way}`,
-    ]
-  }
-  if (!key.difference) return [sql`sum(${counted('sum')}) / nullif(sum(${counted('count')}), 0) ${way}`]
-  const mean = trusted(`(sum${i} / nullif(count${i}, 0))`)
-  // A row that is missing from one of them has no difference.
-  return [
-    sql`CASE WHEN count(${mean}) = ${view.evaluations.length} THEN max(${mean}) - min(${mean}) END ${way}`,
-  ]
+export function selectRowPage(db: Reader, view: ResultsView, page: RowPage): Sql {
+  return sql`${rowsOf(db, view)} ORDER BY row_digest${paged(db, page)}`
 }
 
 export function countRows(db: Reader, view: ResultsView): Sql {
   // The order makes SQLite merge the indexes instead of gathering the rows.
-  const merged = mergedRows(view)
-  const rows = merged ? sql`${merged} ORDER BY row_digest` : rowsOf(db, view)
-  return sql`SELECT count(*) AS count FROM (${rows}) AS rows_found`
+  return sql`SELECT count(*) AS count FROM (${rowsOf(db, view)} ORDER BY row_digest) AS rows_found`
+}
+
+export interface FoundRow {
+  row_digest: string
+  /** Of all rows of the view. */
+  total: number
+}
+
+/** A page of rows where every row has to be looked at anyway: they are counted on the way. */
+export function selectCountedPage(
+  db: Reader,
+  view: ResultsView,
+  order: readonly RowOrder[],
+  page: RowPage,
+): Sql {
+  const counted = trusted('SELECT row_digest, count(*) OVER () AS total FROM')
+  if (order.length === 0) {
+    return sql`${counted} (${rowsOf(db, view)}) AS found ORDER BY row_digest${paged(db, page)}`
+  }
+  const terms = join([...order.flatMap(orderTerms), trusted('row_digest')], ', ')
+  return sql`WITH keyed AS (${keyedRows(db, view, order)}) ${counted} keyed ORDER BY ${terms}${paged(db, page)}`
+}
+
+/** The rows of the view with their keys: `mean0`; or `number0` and `text0`. */
+function keyedRows(db: Reader, view: ResultsView, order: readonly RowOrder[]): Sql {
+  const grouped = order.some(({ difference }) => difference)
+    ? groupedTwice(db, view, order)
+    : groupedOnce(db, view, order)
+  if (!order.some(({ reading }) => reading.kind === 'row')) return grouped
+  const tokens = order.flatMap(({ reading }, i) => (reading.kind === 'row' ? tokenOf(view, reading, i) : []))
+  const keys = order.map(({ reading }, i) => {
+    if (reading.kind === 'score') return trusted(`mean${i}`)
+    if (reading.kind === 'document') return trusted(`number${i}, text${i}`)
+    const { number, text } = db.dialect.json(trusted(`token${i}`), [])
+    return sql`${number} AS ${trusted(`number${i}`)}, nullif(${text}, '') AS ${trusted(`text${i}`)}`
+  })
+  // Each is looked up once, whatever is read out of it.
+  return sql`SELECT row_digest, ${join(keys, ', ')} FROM (
+      WITH read_rows AS MATERIALIZED (SELECT chosen.*, ${join(tokens, ', ')} FROM (${grouped}) AS chosen)
+      SELECT * FROM read_rows) AS read_rows`
+}
+
+function tokenOf({ project }: ResultsView, { ofInputs, ofRow }: RowReading, i: number): Sql {
+  return sql`CASE WHEN ${trusted(`chosen.inline${i}`)} IS NOT NULL
+      THEN (SELECT ${ofInputs(trusted('calls.inputs'))} FROM calls
+        WHERE calls.project_id = ${project} AND calls.id = ${trusted(`chosen.inline${i}`)})
+      WHEN ${trusted(`chosen.refers${i}`)} = 1
+      THEN (SELECT ${ofRow(trusted('table_rows.val'))} FROM table_rows
+        WHERE table_rows.project_id = ${project} AND table_rows.digest = chosen.row_digest)
+    END AS ${trusted(`token${i}`)}`
+}
+
+/** For each key what is gathered over trials, as columns. */
+function gathered({ reading, evaluation }: RowOrder, i: number): Sql[] {
+  const only = (value: Sql) =>
+    evaluation === null ? value : sql`CASE WHEN trial.evaluation_id = ${evaluation} THEN ${value} END`
+  if (reading.kind === 'score') return [sql`avg(${only(reading.number)}) AS ${trusted(`mean${i}`)}`]
+  if (reading.kind === 'document') {
+    const text = sql`CASE WHEN ${reading.number} IS NULL THEN nullif(${reading.text}, '') END`
+    return [
+      sql`min(${only(reading.number)}) AS ${trusted(`number${i}`)}`,
+      sql`min(${only(text)}) AS ${trusted(`text${i}`)}`,
+    ]
+  }
+  const when = (kind: number, value: string) =>
+    only(trusted(`CASE WHEN trial.row_kind = ${kind} THEN ${value} END`))
+  return [
+    sql`min(${when(exampleKinds.inline, 'trial.trial_id')}) AS ${trusted(`inline${i}`)}`,
+    sql`max(${when(exampleKinds.ref, '1')}) AS ${trusted(`refers${i}`)}`,
+  ]
+}
+
+function trialsOf(db: Reader, view: ResultsView, order: readonly RowOrder[]): Sql {
+  return sql`FROM ${trialTable} ${order.some(({ needsCall }) => needsCall) ? ofCall : nothing}
+    WHERE ${allOf([inScope(view, null), ...within(db, view), db.dialect.going])}`
+}
+
+function groupedOnce(db: Reader, view: ResultsView, order: readonly RowOrder[]): Sql {
+  return sql`SELECT trial.row_digest AS row_digest, ${join(order.flatMap(gathered), ', ')}
+    ${trialsOf(db, view, order)} GROUP BY trial.row_digest`
+}
+
+/** By evaluation first, whose means are then compared. What is a mean over all of them needs their sums. */
+function groupedTwice(db: Reader, view: ResultsView, order: readonly RowOrder[]): Sql {
+  const inner = order.flatMap((key, i) =>
+    key.reading.kind === 'score'
+      ? [
+          sql`sum(${key.reading.number} * 1.0) AS ${trusted(`sum${i}`)}`,
+          sql`count(${key.reading.number}) AS ${trusted(`count${i}`)}`,
+        ]
+      : gathered(key, i),
+  )
+  const outer = order.map(({ reading, evaluation, difference }, i) => {
+    if (reading.kind === 'row') return trusted(`min(inline${i}) AS inline${i}, max(refers${i}) AS refers${i}`)
+    if (reading.kind === 'document')
+      return trusted(`min(number${i}) AS number${i}, min(text${i}) AS text${i}`)
+    const mean = trusted(`(sum${i} / nullif(count${i}, 0))`)
+    const only = (column: string) =>
+      evaluation === null
+        ? trusted(`${column}${i}`)
+        : sql`CASE WHEN evaluation_id = ${evaluation} THEN ${trusted(`${column}${i}`)} END`
+    // A row that is missing from one of them has no difference.
+    const value = difference
+      ? sql`CASE WHEN count(${mean}) = ${view.evaluations.length} THEN max(${mean}) - min(${mean}) END`
+      : sql`sum(${only('sum')}) / nullif(sum(${only('count')}), 0)`
+    return sql`${value} AS ${trusted(`mean${i}`)}`
+  })
+  return sql`SELECT row_digest, ${join(outer, ', ')} FROM (
+      SELECT trial.row_digest AS row_digest, trial.evaluation_id AS evaluation_id, ${join(inner, ', ')}
+      ${trialsOf(db, view, order)} GROUP BY trial.row_digest, trial.evaluation_id
+    ) AS part GROUP BY row_digest`
+}
+
+/** Numbers before text, and what is missing last, in both directions. */
+function orderTerms({ reading, direction }: RowOrder, i: number): Sql[] {
+  const way = direction === 'asc' ? 'ASC NULLS LAST' : 'DESC NULLS LAST'
+  if (reading.kind === 'score') return [trusted(`mean${i} ${way}`)]
+  return [
+    trusted(`CASE WHEN number${i} IS NULL THEN 1 ELSE 0 END`),
+    trusted(`number${i} ${way}`),
+    trusted(`CASE WHEN number${i} IS NULL THEN text${i} END ${way}`),
+  ]
 }
 
 export interface TrialRow {
@@ -188,60 +292,42 @@ export function selectInputs(project: string, ids: readonly string[]): Sql {
     WHERE project_id = ${project} AND calls.id = wanted.id`
 }
 
-export interface EvaluationCounts {
+export type ShapeSums = Record<`v${number}`, number | null> & {
   evaluation_id: string
+  shape: number
   trials: number
   failed: number
   first_row: string
+  /** The first trial of that row. */
   first_trial: string
 }
 
-/** Every evaluation that has a trial in the view. */
-export function selectEvaluations(db: Reader, view: ResultsView): Sql {
-  const rows = isWhole(view) ? [] : [sql`trial.row_digest IN (${rowsOf(db, view)})`]
+const sums = trusted(
+  Array.from({ length: slotCount }, (_, slot) => `sum(trial.v${slot} * 1.0) AS v${slot}`).join(', '),
+)
+
+/** The trials of the view added up: by evaluation, and by which scalars their scores hold. */
+export function selectSums(db: Reader, view: ResultsView): Sql {
   const firstTrial = sql`(SELECT CAST(first.started_at AS TEXT) || first.trial_id FROM eval_trials AS first
     WHERE first.project_id = ${view.project} AND first.evaluation_id = found.evaluation_id
       AND first.row_digest = found.first_row ORDER BY first.started_at, first.trial_id LIMIT 1)`
-  return sql`SELECT evaluation_id, trials, failed, first_row, ${firstTrial} AS first_trial FROM (
-      SELECT trial.evaluation_id AS evaluation_id, count(*) AS trials, sum(trial.failed) AS failed,
-        min(trial.row_digest) AS first_row
-      FROM ${trialTable} WHERE ${allOf([inScope(view, null), ...rows, db.dialect.going])}
-      GROUP BY trial.evaluation_id
+  return sql`SELECT found.*, ${firstTrial} AS first_trial FROM (
+      SELECT trial.evaluation_id AS evaluation_id, trial.shape AS shape, count(*) AS trials,
+        sum(trial.failed) AS failed, min(trial.row_digest) AS first_row, ${sums}
+      FROM ${trialTable} WHERE ${allOf([inScope(view, null), ...within(db, view), db.dialect.going])}
+      GROUP BY trial.evaluation_id, trial.shape
     ) AS found`
 }
 
-export interface LeafStats {
-  evaluation_id: string
-  scorer: string
-  path: string
-  leaves: number
-  known: number
-  passed: number
-  numbers: number
-  mean: number | null
-}
-
-/** The scores of the view, added up. In the order in which a trial has them. */
-export function selectLeafStats(db: Reader, view: ResultsView): Sql {
-  const trials = isWhole(view)
-    ? []
-    : [
-        sql`leaf.trial_id IN (SELECT trial.trial_id FROM ${trialTable}
-            WHERE ${inScope(view, null)} AND trial.row_digest IN (${rowsOf(db, view)}))`,
-      ]
-  return sql`SELECT leaf.evaluation_id AS evaluation_id, leaf.scorer AS scorer, leaf.path AS path, count(*) AS leaves,
-      sum(CASE WHEN leaf.kind = 0 THEN 1 ELSE 0 END) AS known,
-      sum(CASE WHEN leaf.kind = 0 AND leaf.number = 1 THEN 1 ELSE 0 END) AS passed,
-      sum(CASE WHEN leaf.kind = 1 THEN 1 ELSE 0 END) AS numbers,
-      avg(CASE WHEN leaf.kind = 1 THEN leaf.number END) AS mean
-    FROM eval_leaves AS leaf
+/** The scores of trials that have no shape. */
+export function selectShapeless(db: Reader, view: ResultsView): Sql {
+  return sql`SELECT trial.evaluation_id AS evaluation_id, trial.scores AS scores FROM ${trialTable}
     WHERE ${allOf([
-      sql`leaf.project_id = ${view.project}`,
-      sql`leaf.evaluation_id IN (${listOf(view.evaluations)})`,
-      ...trials,
+      inScope(view, null),
+      sql`trial.shape = ${trusted(String(noShape))}`,
+      ...within(db, view),
       db.dialect.going,
-    ])}
-    GROUP BY leaf.evaluation_id, leaf.scorer, leaf.path ORDER BY min(leaf.position), leaf.scorer, leaf.path`
+    ])}`
 }
 
 export interface RootRow {

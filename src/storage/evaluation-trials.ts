@@ -1,14 +1,16 @@
-import { leavesOf, type ScoreLeaf } from '../domain/evaluations/leaves.ts'
+import { shapeOf, slotCount } from '../domain/evaluations/shape.ts'
 import { type EvaluationCall, type Trial, trialOf } from '../domain/evaluations/trial.ts'
 import { isTrialOp } from '../domain/evaluations/trial-ops.ts'
-import type { CallPart } from './calls.ts'
+import type { CallPart, WrittenCall } from './calls.ts'
+import { followRows, type RowUse } from './evaluation-row-sets.ts'
+import { createShapes } from './evaluation-shapes.ts'
 import { listOf, Sql, type SqlValue, sql, trusted, wantedOf } from './sql.ts'
 import type { Transaction } from './transaction.ts'
 
 /** Ids of one statement. */
 const idsAtOnce = 200
 /** Trials that are held in memory at a time, with the calls below them. */
-const trialsAtOnce = 25
+const trialsAtOnce = 32
 /** Of one trial; no harness makes as many, and a request must not read without end. */
 const mostChildren = 1000
 
@@ -34,60 +36,64 @@ export function announceDeletion(tx: Transaction, project: string): Promise<void
   return tx.share(membership(project))
 }
 
-/** After calls were written: derives again what they touch. */
-export async function followParts(tx: Transaction, parts: readonly CallPart[], now: number): Promise<void> {
-  const byProject = Map.groupBy(parts, ({ project_id }) => project_id)
-  for (const project of [...byProject.keys()].sort()) {
-    const touched = new Set<string>()
-    const ids = new Set<string>()
-    const parents = new Set<string>()
-    for (const { id, start } of byProject.get(project) as CallPart[]) {
-      ids.add(id)
-      if (start?.parent_id) {
-        if (isTrialOp(start.op_name)) touched.add(id)
-        parents.add(start.parent_id)
-      }
-    }
-    for (const id of await trialsTouched(tx, project, [...ids], [...parents])) touched.add(id)
-    await deriveTrials(tx, project, touched, now)
+/** After calls of one project were written: derives again what they touch. */
+export async function followParts(
+  tx: Transaction,
+  project: string,
+  parts: readonly CallPart[],
+  written: readonly WrittenCall[],
+  now: number,
+): Promise<void> {
+  const touched = new Set<string>()
+  const started = new Set<string>()
+  const wholes = new Map<string, EvaluationCall>()
+  for (const part of parts) {
+    const { id, start } = part
+    if (start === undefined) continue
+    started.add(id)
+    if (start.parent_id === null) continue
+    if (isTrialOp(start.op_name)) touched.add(id)
+    if (part.end) wholes.set(id, { id, ...start, ...part.end })
   }
+  const asked = new Set<string>()
+  for (const { id, parent_id, moved_from, deleted_at } of written) {
+    if (parent_id !== null) asked.add(parent_id)
+    // A start says what its call is, unless it was another call before.
+    if (!started.has(id) || moved_from !== null) asked.add(id)
+    if (moved_from) asked.add(moved_from)
+    if (deleted_at !== null) wholes.delete(id)
+  }
+  for (const id of touched) asked.delete(id)
+  for (const id of await knownTrials(tx, project, [...asked])) touched.add(id)
+  await deriveTrials(tx, project, touched, now, wholes)
 }
 
 /** After calls were deleted. */
 export async function followDeletion(
   tx: Transaction,
   project: string,
-  ids: readonly string[],
+  calls: readonly { id: string; parent_id: string | null }[],
   now: number,
 ): Promise<void> {
-  await deriveTrials(tx, project, await trialsTouched(tx, project, ids, []), now)
+  const asked = new Set(calls.flatMap(({ id, parent_id }) => (parent_id === null ? [id] : [id, parent_id])))
+  await deriveTrials(tx, project, await knownTrials(tx, project, [...asked]), now)
 }
 
-/** The trials that these calls are, belong to, or will belong to. */
-async function trialsTouched(
-  tx: Transaction,
-  project: string,
-  ids: readonly string[],
-  parents: readonly string[],
-): Promise<Set<string>> {
-  const touched = new Set<string>()
-  const calls = [...new Set([...ids, ...parents])]
+/** Which of these calls are trials already. */
+async function knownTrials(tx: Transaction, project: string, calls: readonly string[]): Promise<string[]> {
+  const known: string[] = []
   for (let from = 0; from < calls.length; from += idsAtOnce) {
     const found = await tx.all<{ trial_id: string }>(
       sql`${wantedOf(calls.slice(from, from + idsAtOnce))} SELECT trial_id FROM wanted CROSS JOIN eval_trials
           WHERE project_id = ${project} AND trial_id = wanted.id`,
     )
-    for (const { trial_id } of found) touched.add(trial_id)
+    for (const { trial_id } of found) known.push(trial_id)
   }
-  for (let from = 0; from < ids.length; from += idsAtOnce) {
-    const found = await tx.all<{ trial_id: string }>(
-      sql`${wantedOf(ids.slice(from, from + idsAtOnce))} SELECT trial_id FROM wanted CROSS JOIN eval_children
-          WHERE project_id = ${project} AND call_id = wanted.id`,
-    )
-    for (const { trial_id } of found) touched.add(trial_id)
-  }
-  return touched
+  return known
 }
+
+/** Calls as they are in the record, which need not be read. */
+type Wholes = ReadonlyMap<string, EvaluationCall>
 
 /** Makes the rows of these trials what their calls say now. */
 export async function deriveTrials(
@@ -95,12 +101,13 @@ export async function deriveTrials(
   project: string,
   trialIds: Iterable<string>,
   now: number,
+  wholes: Wholes = new Map(),
 ): Promise<void> {
   const ids = [...new Set(trialIds)].sort()
   if (ids.length === 0) return
   await tx.turn(derivation(project))
   for (let from = 0; from < ids.length; from += trialsAtOnce) {
-    await deriveSome(tx, project, ids.slice(from, from + trialsAtOnce), now)
+    await deriveSome(tx, project, ids.slice(from, from + trialsAtOnce), now, wholes)
   }
 }
 
@@ -125,20 +132,16 @@ const trialColumns = [
   'scores',
 ] as const
 
-const childColumns = ['project_id', 'call_id', 'trial_id']
+/** What follows from the scores and the evaluation. */
+const shapeColumns = ['shape', ...Array.from({ length: slotCount }, (_, slot) => `v${slot}`)]
 
-const leafColumns = [
-  'project_id',
-  'evaluation_id',
-  'scorer',
-  'path',
-  'trial_id',
-  'position',
-  'kind',
-  'number',
-]
-
-async function deriveSome(tx: Transaction, project: string, ids: string[], now: number): Promise<void> {
+async function deriveSome(
+  tx: Transaction,
+  project: string,
+  ids: string[],
+  now: number,
+  wholes: Wholes,
+): Promise<void> {
   const stored = new Map(
     (
       await tx.all<StoredTrial>(
@@ -147,41 +150,32 @@ async function deriveSome(tx: Transaction, project: string, ids: string[], now: 
       )
     ).map((row) => [row.trial_id as string, row]),
   )
-  const { trials, members } = await readTrials(tx, project, ids, now)
-  await keepMembers(tx, project, ids, members)
-
+  const trials = await readTrials(tx, project, ids, now, wholes)
+  const shapeNumber = createShapes(tx, project)
   const gone: string[] = []
-  const changed: StoredTrial[] = []
-  const leaves: SqlValue[][] = []
+  const changed: SqlValue[][] = []
+  const coming: RowUse[] = []
+  const leaving: RowUse[] = []
   for (const id of ids) {
     const before = stored.get(id)
     const trial = trials.get(id)
-    if (trial === undefined) {
-      if (before === undefined) continue
-      gone.push(id)
-      await removeLeaves(tx, before)
-      continue
-    }
-    const after = storedTrial(project, trial)
-    if (before && trialColumns.every((column) => before[column] === after[column])) continue
-    changed.push(after)
-    if (before?.scores === after.scores && before.evaluation_id === after.evaluation_id) continue
-    if (before) await removeLeaves(tx, before)
-    for (const leaf of leavesOf(trial.scores)) leaves.push(storedLeaf(project, trial, leaf))
+    const after = trial && storedTrial(project, trial)
+    if (before && after && trialColumns.every((column) => before[column] === after[column])) continue
+    if (before && before.row_digest !== '') leaving.push(useOf(before))
+    if (after) coming.push(useOf(after))
+    if (trial && after) {
+      const shaped = shapeOf(trial.scores)
+      const shape = await shapeNumber(trial.evaluation_id, shaped?.leaves)
+      const numbers: SqlValue[] = shape > 0 ? [...(shaped?.numbers ?? [])] : []
+      while (numbers.length < slotCount) numbers.push(null)
+      changed.push([...trialColumns.map((column) => after[column]), shape, ...numbers])
+    } else if (before) gone.push(id)
   }
+  await followRows(tx, project, coming, leaving)
   if (gone.length > 0) {
     await tx.run(sql`DELETE FROM eval_trials WHERE project_id = ${project} AND trial_id IN (${listOf(gone)})`)
   }
-  const key = ['project_id', 'trial_id']
-  const merge = trialColumns.filter((name) => !key.includes(name)).map((name) => `${name} = excluded.${name}`)
-  await insertAll(
-    tx,
-    'eval_trials',
-    trialColumns,
-    changed.map((row) => trialColumns.map((column) => row[column])),
-    `ON CONFLICT (project_id, trial_id) DO UPDATE SET ${merge.join(', ')}`,
-  )
-  await insertAll(tx, 'eval_leaves', leafColumns, leaves, '')
+  await keepTrials(tx, changed)
 }
 
 function storedTrial(project: string, trial: Trial): StoredTrial {
@@ -205,23 +199,25 @@ function storedTrial(project: string, trial: Trial): StoredTrial {
   }
 }
 
-const pathOf = (leaf: ScoreLeaf) => (leaf.path === null ? '' : `.${leaf.path}`)
-
-function storedLeaf(project: string, trial: Trial, leaf: ScoreLeaf): SqlValue[] {
-  const { scorer, position, kind, number } = leaf
-  return [project, trial.evaluation_id, scorer, pathOf(leaf), trial.id, position, kind, number]
+function useOf({ evaluation_id, row_digest }: StoredTrial): RowUse {
+  return { evaluation: evaluation_id as string, row: row_digest as string }
 }
 
-/** By their whole key, which follows from the scores they came from: an index by trial would cost as much as the leaves. */
-async function removeLeaves(tx: Transaction, { scores, ...trial }: StoredTrial): Promise<void> {
-  const names = new Set<string>()
-  for (const leaf of leavesOf(scores as string)) {
-    const name = JSON.stringify([leaf.scorer, pathOf(leaf)])
-    if (names.has(name)) continue
-    names.add(name)
+const insertedColumns = [...trialColumns, ...shapeColumns]
+const insertedRow = `(${insertedColumns.map(() => '?').join(', ')})`
+const replaced = insertedColumns.slice(2).map((name) => `${name} = excluded.${name}`)
+
+/** In as many rows as powers of two, so that few statements are prepared. */
+async function keepTrials(tx: Transaction, rows: readonly SqlValue[][]): Promise<void> {
+  let size = trialsAtOnce
+  for (let from = 0; from < rows.length; from += size) {
+    while (size > rows.length - from) size /= 2
     await tx.run(
-      sql`DELETE FROM eval_leaves WHERE project_id = ${trial.project_id} AND evaluation_id = ${trial.evaluation_id}
-          AND scorer = ${leaf.scorer} AND path = ${pathOf(leaf)} AND trial_id = ${trial.trial_id}`,
+      new Sql(
+        `INSERT INTO eval_trials (${insertedColumns.join(', ')}) VALUES ${Array(size).fill(insertedRow).join(', ')}
+          ON CONFLICT (project_id, trial_id) DO UPDATE SET ${replaced.join(', ')}`,
+        rows.slice(from, from + size).flat(),
+      ),
     )
   }
 }
@@ -230,97 +226,51 @@ const callColumns = trusted(
   'calls.id, parent_id, op_name, started_at, ended_at, exception, expire_at, attributes, inputs, output, summary',
 )
 
-interface ReadTrials {
-  trials: Map<string, Trial>
-  /** Every call below a trial that was not deleted, by its id: also one that has no start to see yet. */
-  members: Map<string, string>
-}
-
 /** The trials among these calls as they follow from the calls, which may be gone or be no trials. */
 export async function readTrials(
   tx: Pick<Transaction, 'all'>,
   project: string,
   ids: readonly string[],
   now: number,
-): Promise<ReadTrials> {
-  const live = sql`started_at IS NOT NULL AND deleted_at IS NULL AND (expire_at IS NULL OR expire_at > ${now})`
-  const calls = await tx.all<EvaluationCall>(
-    sql`${wantedOf(ids)} SELECT ${callColumns} FROM wanted CROSS JOIN calls
-        WHERE project_id = ${project} AND calls.id = wanted.id AND parent_id IS NOT NULL AND ${live}`,
+  wholes: Wholes = new Map(),
+): Promise<Map<string, Trial>> {
+  const isLive = sql`started_at IS NOT NULL AND deleted_at IS NULL AND (expire_at IS NULL OR expire_at > ${now})`
+  const isOver = ({ expire_at }: EvaluationCall) => expire_at !== null && expire_at <= now
+
+  async function callsOf(wanted: readonly string[]): Promise<EvaluationCall[]> {
+    const found: EvaluationCall[] = []
+    const unread: string[] = []
+    for (const id of wanted) {
+      const call = wholes.get(id)
+      if (call === undefined) unread.push(id)
+      else if (!isOver(call)) found.push(call)
+    }
+    for (let from = 0; from < unread.length; from += idsAtOnce) {
+      const read = await tx.all<EvaluationCall>(
+        sql`${wantedOf(unread.slice(from, from + idsAtOnce))} SELECT ${callColumns} FROM wanted CROSS JOIN calls
+            WHERE project_id = ${project} AND calls.id = wanted.id AND ${isLive}`,
+      )
+      for (const call of read) found.push(call)
+    }
+    return found
+  }
+
+  const trialCalls = (await callsOf(ids)).filter(
+    ({ parent_id, op_name }) => parent_id !== null && isTrialOp(op_name),
   )
-  const trialCalls = calls.filter(({ op_name }) => isTrialOp(op_name))
   const trials = new Map<string, Trial>()
-  const members = new Map<string, string>()
-  if (trialCalls.length === 0) return { trials, members }
-  const children = await tx.all<EvaluationCall>(
-    sql`${wantedOf(trialCalls.map(({ id }) => id))} SELECT ${callColumns} FROM wanted CROSS JOIN calls
-        WHERE project_id = ${project} AND parent_id = wanted.id AND ${live}
+  if (trialCalls.length === 0) return trials
+  const members = await tx.all<{ id: string }>(
+    sql`${wantedOf(trialCalls.map(({ id }) => id))} SELECT calls.id FROM wanted CROSS JOIN calls
+        WHERE project_id = ${project} AND parent_id = wanted.id AND ${isLive}
         LIMIT ${mostChildren * trialCalls.length}`,
   )
+  const children = await callsOf(members.map(({ id }) => id))
   // Not in SQL, which would then look for them in the order of all calls of the project.
   children.sort((a, b) => a.started_at - b.started_at || (a.id < b.id ? -1 : 1))
   const byParent = Map.groupBy(children, ({ parent_id }) => parent_id as string)
-  for (const call of trialCalls) {
-    const below = byParent.get(call.id) ?? []
-    trials.set(call.id, trialOf(call, below))
-    for (const { id } of below) members.set(id, call.id)
-  }
-  return { trials, members }
-}
-
-async function keepMembers(
-  tx: Transaction,
-  project: string,
-  trialIds: readonly string[],
-  members: ReadonlyMap<string, string>,
-): Promise<void> {
-  const known = await tx.all<{ call_id: string; trial_id: string }>(
-    sql`${wantedOf(trialIds)} SELECT call_id, trial_id FROM wanted CROSS JOIN eval_children
-        WHERE project_id = ${project} AND trial_id = wanted.id`,
-  )
-  const same = new Set<string>()
-  const left: string[] = []
-  for (const { call_id, trial_id } of known) {
-    if (members.get(call_id) === trial_id) same.add(call_id)
-    else if (!members.has(call_id)) left.push(call_id)
-  }
-  for (let from = 0; from < left.length; from += idsAtOnce) {
-    await tx.run(
-      sql`DELETE FROM eval_children WHERE project_id = ${project}
-          AND call_id IN (${listOf(left.slice(from, from + idsAtOnce))})`,
-    )
-  }
-  const added = [...members].filter(([call]) => !same.has(call))
-  await insertAll(
-    tx,
-    'eval_children',
-    childColumns,
-    added.map(([call, trial]) => [project, call, trial]),
-    'ON CONFLICT (project_id, call_id) DO UPDATE SET trial_id = excluded.trial_id',
-  )
-}
-
-/** Rows of one statement: few sizes, so that few statements are prepared. */
-const rowsAtOnce = 16
-
-async function insertAll(
-  tx: Transaction,
-  table: string,
-  columns: readonly string[],
-  rows: readonly (readonly SqlValue[])[],
-  behind: string,
-): Promise<void> {
-  const row = `(${columns.map(() => '?').join(', ')})`
-  const whole = rows.length - (rows.length % rowsAtOnce)
-  const insert = (some: readonly (readonly SqlValue[])[]) =>
-    tx.run(
-      new Sql(
-        `INSERT INTO ${table} (${columns.join(', ')}) VALUES ${Array(some.length).fill(row).join(', ')} ${behind}`,
-        some.flat(),
-      ),
-    )
-  for (let from = 0; from < whole; from += rowsAtOnce) await insert(rows.slice(from, from + rowsAtOnce))
-  for (const one of rows.slice(whole)) await insert([one])
+  for (const call of trialCalls) trials.set(call.id, trialOf(call, byParent.get(call.id) ?? []))
+  return trials
 }
 
 export interface RefreshStep {

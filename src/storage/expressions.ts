@@ -17,7 +17,13 @@ import { join, type Sql, sql, trusted } from './sql.ts'
  */
 export type FieldReading =
   | { kind: 'text' | 'number' | 'time'; sql: Sql }
-  | { kind: 'json'; column: Sql; path: readonly string[] }
+  | {
+      kind: 'json'
+      column: Sql
+      path: readonly string[]
+      /** The same number, and the number 1 or 0 of a truth value, where they can be read for less. */
+      known?: { number: Sql; truth: Sql }
+    }
 
 /** Throws unknown_field for what is none. */
 export type FieldResolver = (field: string) => FieldReading
@@ -87,6 +93,7 @@ function createCompiler(resolve: FieldResolver, dialect: Dialect): (expression: 
       case 'field': {
         const reading = readingOf(expression.field)
         if (reading.kind === 'number') return booleanOfNumber(reading.sql)
+        if (reading.kind === 'json' && reading.known) return booleanOfNumber(reading.known.truth)
         return reading.kind === 'time' ? unknownBoolean : booleanOfText(asText(expression))
       }
     }
@@ -119,7 +126,8 @@ function createCompiler(resolve: FieldResolver, dialect: Dialect): (expression: 
       }
       case 'field': {
         const reading = readingOf(expression.field)
-        if (reading.kind === 'json') return dialect.json(reading.column, reading.path).number
+        if (reading.kind === 'json')
+          return reading.known?.number ?? dialect.json(reading.column, reading.path).number
         if (reading.kind === 'number') return dialect.columnNumber(reading.sql)
         return reading.kind === 'time' ? dialect.timeNumber(reading.sql) : dialect.textNumber(reading.sql)
       }

@@ -91,6 +91,16 @@ function padded<T>(values: readonly T[]): T[] {
 export function wantedOf(values: readonly string[]): Sql {
   let size = 1
   while (size < values.length) size *= 2
-  const padded = Array.from({ length: size }, (_, index) => sql`(${values[index] ?? null})`)
-  return sql`WITH wanted (id) AS (VALUES ${join(padded, ', ')})`
+  const padded: SqlValue[] = [...values]
+  while (padded.length < size) padded.push(null)
+  return new Sql(`WITH wanted (id) AS (VALUES (?)${', (?)'.repeat(size - 1)})`, padded)
+}
+
+/** The same for pairs: a table `wanted (one, other)`. */
+export function wantedPairs(pairs: readonly (readonly [string, string])[]): Sql {
+  let size = 1
+  while (size < pairs.length) size *= 2
+  const padded: SqlValue[] = pairs.flat()
+  while (padded.length < 2 * size) padded.push(null)
+  return new Sql(`WITH wanted (one, other) AS (VALUES (?, ?)${', (?, ?)'.repeat(size - 1)})`, padded)
 }

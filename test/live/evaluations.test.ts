@@ -21,7 +21,7 @@ const json = (value: unknown) => JSON.stringify(value)
 const score = fc.oneof(
   fc.boolean(),
   fc.integer({ min: -8, max: 8 }).map((n) => n / 4),
-  fc.constantFrom<unknown>('good', '0.5', null, [1], {}),
+  fc.constantFrom<unknown>('good', '0.5', 'true', '1.0', 1e-20, null, [1], {}),
   fc.record(
     { passed: fc.boolean(), score: fc.integer({ min: 0, max: 4 }).map((n) => n / 4), why: fc.constant('so') },
     { requiredKeys: [] },

@@ -179,10 +179,17 @@ function keyOf(
   }
   const scope = only === undefined ? trials : of(only)
   if (field.startsWith('scores.')) return meanOf(scope, field)
-  const texts = scope.map((trial) => textOfJson(fieldOf(trial, field))).filter((text) => text !== '')
+  const about = field.startsWith('inputs.') ? sayingRow(scope) : scope
+  const texts = about.map((trial) => textOfJson(fieldOf(trial, field))).filter((text) => text !== '')
   const numbers = texts.flatMap((text) => parseNumber(text) ?? []).map(Number)
   if (numbers.length > 0) return Math.min(...numbers)
   return texts.sort((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b)))[0] ?? null
+}
+
+/** The same row may be spelled in several ways: one trial speaks for all of them. */
+function sayingRow(trials: readonly FoundTrial[]): readonly FoundTrial[] {
+  const holding = trials.filter(({ example }) => example.kind === exampleKinds.inline)
+  return holding.toSorted((a, b) => (a.id < b.id ? -1 : 1)).slice(0, 1)
 }
 
 /** Numbers before text, and what is missing last, in both directions. */

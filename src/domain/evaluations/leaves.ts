@@ -20,31 +20,45 @@ export interface ScoreLeaf {
 const longestName = 1000
 const mostLeaves = 1000
 
-/** Lists, null and empty objects are no leaves. `json` is the text of the scores, an object. */
+export type Scalar = boolean | number | string | JsonNumber
+
+/** Lists, null and empty objects hold no scalar. `json` is the text of the scores, an object. */
+export function walkScores(json: string, found: (keys: readonly string[], value: Scalar) => void): void {
+  if (json === '{}') return
+
+  function visit(value: unknown, keys: readonly string[]): void {
+    if (value instanceof JsonNumber) found(keys, value)
+    else if (typeof value === 'object' && value !== null) {
+      if (Array.isArray(value)) return
+      for (const [key, member] of Object.entries(value)) visit(member, [...keys, key])
+    } else if (value !== null) found(keys, value as Scalar)
+  }
+
+  visit(parseLossless(json), [])
+}
+
+export function kindOf(value: Scalar): LeafKind {
+  if (typeof value === 'boolean') return leafKinds.binary
+  return typeof value === 'string' ? leafKinds.text : leafKinds.continuous
+}
+
+/** How the summary names the scalar at these keys. */
+export function nameOf([scorer = '', ...keys]: readonly string[]): Pick<ScoreLeaf, 'scorer' | 'path'> {
+  return { scorer: storableText(scorer), path: keys.length === 0 ? null : storableText(keys.join('.')) }
+}
+
+export function isTooLong({ scorer, path }: Pick<ScoreLeaf, 'scorer' | 'path'>): boolean {
+  return Buffer.byteLength(scorer) + Buffer.byteLength(path ?? '') > longestName
+}
+
 export function leavesOf(json: string): ScoreLeaf[] {
-  if (json === '{}') return []
   const leaves: ScoreLeaf[] = []
-
-  function add(scorer: string, path: string | null, kind: LeafKind, number: number | null): void {
+  walkScores(json, (keys, value) => {
+    const number =
+      typeof value === 'string' ? null : Number(value instanceof JsonNumber ? value.token : value)
     if (leaves.length >= mostLeaves || (number !== null && !Number.isFinite(number))) return
-    if (Buffer.byteLength(scorer) + Buffer.byteLength(path ?? '') > longestName) return
-    leaves.push({ scorer, path, position: leaves.length, kind, number })
-  }
-
-  function visit(value: unknown, scorer: string, path: string | null): void {
-    if (value instanceof JsonNumber) add(scorer, path, leafKinds.continuous, Number(value.token))
-    else if (typeof value === 'boolean') add(scorer, path, leafKinds.binary, Number(value))
-    else if (typeof value === 'number') add(scorer, path, leafKinds.continuous, value)
-    else if (typeof value === 'string') add(scorer, path, leafKinds.text, null)
-    else if (typeof value === 'object' && value !== null && !Array.isArray(value)) {
-      for (const [key, member] of Object.entries(value)) {
-        visit(member, scorer, path === null ? storableText(key) : `${path}.${storableText(key)}`)
-      }
-    }
-  }
-
-  for (const [scorer, value] of Object.entries(parseLossless(json) as object)) {
-    visit(value, storableText(scorer), null)
-  }
+    const name = nameOf(keys)
+    if (!isTooLong(name)) leaves.push({ ...name, position: leaves.length, kind: kindOf(value), number })
+  })
   return leaves
 }

@@ -23,7 +23,7 @@ function memberOf(json: string, segment: string): string | undefined {
     let key = String(index++)
     if (!isList) {
       const end = stringEnd(json, at)
-      key = JSON.parse(json.slice(at, end)) as string
+      key = keyOf(json.slice(at + 1, end - 1))
       at = end + 1
     }
     const end = valueEnd(json, at)
@@ -33,10 +33,17 @@ function memberOf(json: string, segment: string): string | undefined {
   return undefined
 }
 
+/** Most keys stand as they are. */
+function keyOf(inner: string): string {
+  return inner.includes('\\') ? (JSON.parse(`"${inner}"`) as string) : inner
+}
+
 function stringEnd(json: string, start: number): number {
-  let at = start + 1
-  while (json[at] !== '"') at += json[at] === '\\' ? 2 : 1
-  return at + 1
+  for (let end = json.indexOf('"', start + 1); ; end = json.indexOf('"', end + 1)) {
+    let slashes = 0
+    while (json[end - 1 - slashes] === '\\') slashes++
+    if (slashes % 2 === 0) return end + 1
+  }
 }
 
 function valueEnd(json: string, start: number): number {

@@ -3,6 +3,8 @@ import { outputKeys } from '../../domain/evaluations/trial.ts'
 import { splitPath } from '../../domain/expressions/path.ts'
 import { refuse } from '../../domain/refusals.ts'
 import type { Dialect } from '../../storage/dialect.ts'
+import { scoreReading } from '../../storage/evaluation-scores.ts'
+import type { EvaluationShape } from '../../storage/evaluation-shapes.ts'
 import type { FieldReading } from '../../storage/expressions.ts'
 import { join, type Sql, sql, trusted } from '../../storage/sql.ts'
 
@@ -13,8 +15,6 @@ type ResultDocument = (typeof documents)[number]
 export interface ResultField {
   document: ResultDocument
   path: string[]
-  /** The call of the trial is needed to read it. */
-  needsCall: boolean
 }
 
 /** Undefined for what is no such field. */
@@ -22,7 +22,7 @@ export function resultField(field: string): ResultField | undefined {
   const [first = '', ...path] = splitPath(field)
   const document = documents.find((name) => name === first)
   if (document === undefined || path.length === 0 || (path.length === 1 && path[0] === '')) return undefined
-  return { document, path, needsCall: document !== 'scores' }
+  return { document, path }
 }
 
 export function fieldRefused(place: string, given: string, accepted: string) {
@@ -34,11 +34,14 @@ export const acceptedFields = 'scores.…, inputs.…, outputs.… (of the model
 /** Where the SQL of a trial and its call reads the field. */
 export function readingOf(
   { document, path }: ResultField,
+  shapes: readonly EvaluationShape[],
   dialect: Dialect,
 ): FieldReading & { kind: 'json' } {
   switch (document) {
-    case 'scores':
-      return { kind: 'json', column: trusted('trial.scores'), path }
+    case 'scores': {
+      const known = scoreReading(shapes, path, dialect)
+      return { kind: 'json', column: trusted('trial.scores'), path, ...(known && { known }) }
+    }
     case 'inputs':
       return { kind: 'json', column: rowOf(dialect), path }
     case 'outputs':

@@ -2,13 +2,18 @@ import { fieldsOf } from '../../domain/expressions/expression.ts'
 import { parseExpressionText } from '../../domain/expressions/parse.ts'
 import type { Dialect } from '../../storage/dialect.ts'
 import type { RowFilter } from '../../storage/evaluation-results.ts'
+import type { EvaluationShape } from '../../storage/evaluation-shapes.ts'
 import { compileCondition, type FieldReading } from '../../storage/expressions.ts'
 import { trusted } from '../../storage/sql.ts'
 import { acceptedFields, fieldRefused, readingOf, resultField } from './result-fields.ts'
 import type { ResultsBody } from './results-contract.ts'
 
 /** Each filter as a condition on a trial. */
-export function rowFiltersOf(filters: ResultsBody['filters'], dialect: Dialect): RowFilter[] {
+export function rowFiltersOf(
+  filters: ResultsBody['filters'],
+  shapes: readonly EvaluationShape[],
+  dialect: Dialect,
+): RowFilter[] {
   return (filters ?? []).map(({ query, evaluation_call_id }, index) => {
     const place = `filters.${index}.query`
     const expression = parseExpressionText(query.text, place)
@@ -16,12 +21,20 @@ export function rowFiltersOf(filters: ResultsBody['filters'], dialect: Dialect):
       if (field === 'row_digest') return { kind: 'text', sql: trusted('trial.row_digest') }
       const known = resultField(field)
       if (known === undefined) throw fieldRefused(place, field, `${acceptedFields}, row_digest`)
-      return readingOf(known, dialect)
+      return readingOf(known, shapes, dialect)
     }
+    const documents = new Set(fieldsOf(expression).map((field) => resultField(field)?.document))
     return {
       condition: compileCondition(expression, resolve, dialect),
-      needsCall: fieldsOf(expression).some((field) => resultField(field)?.needsCall),
+      about: aboutOf(documents),
       evaluation: evaluation_call_id ?? null,
     }
   })
+}
+
+/** Undefined is the digest of the row, which everything has. */
+function aboutOf(documents: ReadonlySet<string | undefined>): RowFilter['about'] {
+  if (documents.has('outputs') || documents.has('output')) return 'call'
+  if (!documents.has('inputs')) return 'trial'
+  return documents.has('scores') ? 'call' : 'row'
 }

@@ -7,14 +7,20 @@ import { now } from '../../domain/time.ts'
 import type { Database } from '../../storage/database.ts'
 import {
   countRows,
+  type FoundRow,
   hasStaleTrials,
   type ResultsView,
   type RootRow,
+  type RowPage,
+  selectCountedPage,
   selectRoots,
   selectRowPage,
   selectTrials,
   type TrialRow,
 } from '../../storage/evaluation-results.ts'
+import { type RowSet, readRowSets } from '../../storage/evaluation-row-sets.ts'
+import { readShapes } from '../../storage/evaluation-shapes.ts'
+import type { Sql } from '../../storage/sql.ts'
 import { bringsRow, rawRowsOf } from './raw-rows.ts'
 import { rowFiltersOf } from './result-filters.ts'
 import { rowOrderOf } from './result-order.ts'
@@ -43,14 +49,16 @@ export async function queryResults(
 ): Promise<Results> {
   reach(caller, project, 'path')
   const evaluations = evaluationsOf(body)
+  const needsShapes = Boolean(body.filters?.length || body.sort_by?.length || body.include_summary)
+  const shapes = needsShapes ? await readShapes(db, project, evaluations) : []
   const view: ResultsView = {
     project,
     evaluations,
-    filters: rowFiltersOf(body.filters, db.dialect),
+    filters: rowFiltersOf(body.filters, shapes, db.dialect),
     intersect: body.require_intersection ?? false,
   }
   const summaryView = { ...view, intersect: body.summary_require_intersection ?? view.intersect }
-  const order = rowOrderOf(body.sort_by, evaluations, db.dialect)
+  const order = rowOrderOf(body.sort_by, evaluations, shapes, db.dialect)
   const limit = body.limit ?? null
   const page = { limit, offset: Math.max(0, body.offset ?? 0) }
   const time = now()
@@ -60,23 +68,33 @@ export async function queryResults(
   const roots = new Map(
     (await db.all<RootRow>(selectRoots(project, evaluations, time))).map((row) => [row.id, row]),
   )
-  let digests: string[] = []
+  const rowSets = await readRowSets(db, project, evaluations)
+  let digests: readonly string[] = []
   let total = 0
   const shown = body.include_rows ?? true
   if (shown) {
-    if (limit !== 0) digests = await digestsOf(db, selectRowPage(db, view, order, page), signal)
-    const isWhole = page.offset === 0 && (limit === null || digests.length < limit)
-    total = isWhole ? digests.length : await countOf(db, view, signal)
+    const needsAll = view.filters.length > 0 || order.length > 0
+    if (limit === 0) total = await countOf(db, view, rowSets, signal)
+    else if (needsAll) {
+      const found = await rowsOf<FoundRow>(db, selectCountedPage(db, view, order, page), signal)
+      digests = found.map(({ row_digest }) => row_digest)
+      const isEmpty = found.length === 0 && page.offset > 0
+      total = isEmpty ? await countOf(db, view, rowSets, signal) : (found[0]?.total ?? 0)
+    } else {
+      digests = await digestsOf(db, view, page, signal)
+      const isWhole = page.offset === 0 && (limit === null || digests.length < limit)
+      total = isWhole ? digests.length : await countOf(db, view, rowSets, signal)
+    }
   }
   let summary: Summary | null = null
   if (body.include_summary) {
     const same = shown && summaryView.intersect === view.intersect
     summary = {
-      row_count: same ? total : await countOf(db, summaryView, signal),
-      evaluations: await summaries(db, summaryView, roots, signal),
+      row_count: same ? total : await countOf(db, summaryView, rowSets, signal),
+      evaluations: await summaries(db, summaryView, shapes, roots, signal),
     }
   }
-  if (evaluations.length > 1) warnings.push(...(await comparisonWarnings(db, view, roots, signal)))
+  if (evaluations.length > 1) warnings.push(...(await comparisonWarnings(db, view, rowSets, roots, signal)))
   const others = { total_rows: total, summary, warnings }
   const warn = (text: string) => {
     if (warnings.length < mostWarnings) warnings.push(text)
@@ -154,15 +172,32 @@ async function refreshStale(db: Database, project: string, time: number, signal:
   }
 }
 
-async function digestsOf(db: Database, query: ReturnType<typeof selectRowPage>, signal: AbortSignal) {
-  const digests: string[] = []
-  for await (const rows of db.stream<{ row_digest: string }>(query, { signal, rows: 1000 })) {
-    for (const { row_digest } of rows) digests.push(row_digest)
+async function rowsOf<T>(db: Database, query: Sql, signal: AbortSignal): Promise<T[]> {
+  const all: T[] = []
+  for await (const rows of db.stream<T>(query, { signal, rows: 1000 })) {
+    for (const row of rows) all.push(row)
   }
-  return digests
+  return all
 }
 
-async function countOf(db: Database, view: ResultsView, signal: AbortSignal): Promise<number> {
+async function digestsOf(db: Database, view: ResultsView, page: RowPage, signal: AbortSignal) {
+  const rows = await rowsOf<{ row_digest: string }>(db, selectRowPage(db, view, page), signal)
+  return rows.map(({ row_digest }) => row_digest)
+}
+
+/** Evaluations of the same rows need not be looked at, so that a page costs what it shows. */
+async function countOf(
+  db: Database,
+  view: ResultsView,
+  rowSets: readonly RowSet[],
+  signal: AbortSignal,
+): Promise<number> {
+  const [first] = rowSets
+  if (view.filters.length === 0) {
+    if (first === undefined) return 0
+    if (view.intersect && rowSets.length < view.evaluations.length) return 0
+    if (rowSets.every(({ row_sum }) => row_sum === first.row_sum)) return first.row_count
+  }
   for await (const [row] of db.stream<{ count: number }>(countRows(db, view), { signal }))
     return row?.count ?? 0
   throw new Error('a count answers one row')
@@ -189,17 +224,20 @@ function unheeded(body: ResultsBody, evaluations: readonly string[]): string[] {
 async function comparisonWarnings(
   db: Database,
   view: ResultsView,
+  rowSets: readonly RowSet[],
   roots: ReadonlyMap<string, RootRow>,
   signal: AbortSignal,
 ): Promise<string[]> {
-  const common = { ...view, filters: [], intersect: true }
-  const [first] = await digestsOf(db, selectRowPage(db, common, [], { limit: 1, offset: 0 }), signal)
-  if (first !== undefined) return []
+  const withTrials = new Map(rowSets.map((set) => [set.evaluation_id, set.row_sum]))
+  if (withTrials.size === view.evaluations.length) {
+    if (new Set(withTrials.values()).size === 1) return []
+    const common = { ...view, filters: [], intersect: true }
+    const [first] = await digestsOf(db, common, { limit: 1, offset: 0 }, signal)
+    if (first !== undefined) return []
+  }
   const warnings = ['The evaluations have no row in common.']
   for (const id of view.evaluations) {
-    const alone = { ...common, evaluations: [id] }
-    const [row] = await digestsOf(db, selectRowPage(db, alone, [], { limit: 1, offset: 0 }), signal)
-    if (row === undefined) warnings.push(`The evaluation ${id} has no trials.`)
+    if (!withTrials.has(id)) warnings.push(`The evaluation ${id} has no trials.`)
     else if (roots.get(id)?.ended_at === null) warnings.push(`The evaluation ${id} has not finished.`)
   }
   return warnings

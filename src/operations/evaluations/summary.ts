@@ -1,53 +1,134 @@
+import { type LeafKind, leafKinds, leavesOf, nameOf } from '../../domain/evaluations/leaves.ts'
 import { valueAt } from '../../domain/expressions/json-value.ts'
+import { compareText } from '../../domain/expressions/text.ts'
 import { formatTime } from '../../domain/time.ts'
 import type { Database } from '../../storage/database.ts'
 import {
-  type EvaluationCounts,
-  type LeafStats,
   type ResultsView,
   type RootRow,
-  selectEvaluations,
-  selectLeafStats,
+  type ShapeSums,
+  selectShapeless,
+  selectSums,
 } from '../../storage/evaluation-results.ts'
-import type { Sql } from '../../storage/sql.ts'
+import { type EvaluationShape, noShape } from '../../storage/evaluation-shapes.ts'
 import type { EvaluationSummary } from './results-contract.ts'
+
+/** The trials of an evaluation that have a scalar, added up. */
+interface LeafSums {
+  scorer: string
+  path: string | null
+  /** The first place that it has in the scores of a trial. */
+  position: number
+  leaves: number
+  known: number
+  passed: number
+  numbers: number
+  sum: number
+}
+
+interface EvaluationSums {
+  trials: number
+  failed: number
+  firstRow: string
+  firstTrial: string
+  leaves: Map<string, LeafSums>
+}
 
 /** One entry for each evaluation that has a trial in the view, as they first appear over the rows in their order. */
 export async function summaries(
   db: Database,
   view: ResultsView,
+  shapes: readonly EvaluationShape[],
   roots: ReadonlyMap<string, RootRow>,
   signal: AbortSignal,
 ): Promise<EvaluationSummary[]> {
-  const counts = await rowsOf<EvaluationCounts>(db, selectEvaluations(db, view), signal)
-  const stats = Map.groupBy(
-    await rowsOf<LeafStats>(db, selectLeafStats(db, view), signal),
-    ({ evaluation_id }) => evaluation_id,
-  )
-  return counts.toSorted(byAppearance).map((count) => {
-    const root = roots.get(count.evaluation_id)
+  const found = await sumsOf(db, view, shapes, signal)
+  return [...found].toSorted(byAppearance).map(([id, sums]) => {
+    const root = roots.get(id)
     return {
-      evaluation_call_id: count.evaluation_id,
+      evaluation_call_id: id,
       display_name: root?.display_name ?? null,
       evaluation_ref: refOf(root, 'self') ?? refOf(root, 'this'),
       model_ref: refOf(root, 'model'),
-      scorer_stats: (stats.get(count.evaluation_id) ?? []).map((leaf) => scorerStats(leaf, count)),
+      scorer_stats: [...sums.leaves.values()].toSorted(byPosition).map((leaf) => scorerStats(leaf, sums)),
       started_at: root ? formatTime(root.started_at) : null,
       trace_id: root?.trace_id ?? null,
-      trial_count: count.trials,
+      trial_count: sums.trials,
     }
   })
 }
 
-async function rowsOf<T>(db: Database, query: Sql, signal: AbortSignal): Promise<T[]> {
-  const rows: T[] = []
-  for await (const chunk of db.stream<T>(query, { signal })) rows.push(...chunk)
-  return rows
+async function sumsOf(
+  db: Database,
+  view: ResultsView,
+  shapes: readonly EvaluationShape[],
+  signal: AbortSignal,
+): Promise<Map<string, EvaluationSums>> {
+  const leavesOfShape = new Map(shapes.map(({ shape, leaves }) => [shape, leaves]))
+  const found = new Map<string, EvaluationSums>()
+  for await (const rows of db.stream<ShapeSums>(selectSums(db, view), { signal })) {
+    for (const row of rows) {
+      const sums = foundSums(found, row)
+      for (const [slot, [kind, ...keys]] of (leavesOfShape.get(row.shape) ?? []).entries()) {
+        addLeaf(sums, { ...nameOf(keys), position: slot, kind }, row.trials, row[`v${slot}`] ?? 0)
+      }
+    }
+  }
+  if (!leavesOfShape.has(noShape)) return found
+  type Shapeless = { evaluation_id: string; scores: string }
+  for await (const rows of db.stream<Shapeless>(selectShapeless(db, view), { signal })) {
+    for (const { evaluation_id, scores } of rows) {
+      const sums = found.get(evaluation_id)
+      // Written since the trials were added up.
+      if (sums === undefined) continue
+      for (const leaf of leavesOf(scores)) addLeaf(sums, leaf, 1, leaf.number ?? 0)
+    }
+  }
+  return found
 }
 
-function byAppearance(a: EvaluationCounts, b: EvaluationCounts): number {
-  if (a.first_row !== b.first_row) return a.first_row < b.first_row ? -1 : 1
-  return a.first_trial < b.first_trial ? -1 : 1
+function foundSums(found: Map<string, EvaluationSums>, row: ShapeSums): EvaluationSums {
+  const { evaluation_id, trials, failed, first_row: firstRow, first_trial: firstTrial } = row
+  let sums = found.get(evaluation_id)
+  if (sums === undefined) {
+    sums = { trials: 0, failed: 0, firstRow, firstTrial, leaves: new Map() }
+    found.set(evaluation_id, sums)
+  }
+  sums.trials += trials
+  sums.failed += failed
+  if (compareText(firstRow, sums.firstRow) < 0) Object.assign(sums, { firstRow, firstTrial })
+  return sums
+}
+
+function addLeaf(
+  { leaves }: EvaluationSums,
+  { scorer, path, position, kind }: Pick<LeafSums, 'scorer' | 'path' | 'position'> & { kind: LeafKind },
+  count: number,
+  sum: number,
+): void {
+  const name = JSON.stringify([scorer, path])
+  let leaf = leaves.get(name)
+  if (leaf === undefined) {
+    leaf = { scorer, path, position, leaves: 0, known: 0, passed: 0, numbers: 0, sum: 0 }
+    leaves.set(name, leaf)
+  }
+  leaf.position = Math.min(leaf.position, position)
+  leaf.leaves += count
+  if (kind === leafKinds.binary) {
+    leaf.known += count
+    leaf.passed += sum
+  } else if (kind === leafKinds.continuous) {
+    leaf.numbers += count
+    leaf.sum += sum
+  }
+}
+
+function byAppearance([, a]: [string, EvaluationSums], [, b]: [string, EvaluationSums]): number {
+  return compareText(a.firstRow, b.firstRow) || compareText(a.firstTrial, b.firstTrial)
+}
+
+function byPosition(a: LeafSums, b: LeafSums): number {
+  return a.position - b.position || compareText(a.scorer, b.scorer) || compareText(a.path ?? '', b.path ?? '')
 }
 
 function refOf(root: RootRow | undefined, name: string): string | null {
@@ -55,15 +136,15 @@ function refOf(root: RootRow | undefined, name: string): string | null {
   return json?.startsWith('"') ? (JSON.parse(json) as string) : null
 }
 
-function scorerStats(leaf: LeafStats, { trials, failed }: EvaluationCounts) {
-  const { leaves, known, passed, numbers } = leaf
+function scorerStats(leaf: LeafSums, { trials, failed }: EvaluationSums) {
+  const { leaves, known, passed, numbers, sum } = leaf
   return {
     scorer_key: leaf.scorer,
-    path: leaf.path === '' ? null : leaf.path.slice(1),
+    path: leaf.path,
     value_type: valueType(leaf),
     trial_count: leaves,
     numeric_count: numbers,
-    numeric_mean: numbers > 0 && leaf.mean !== null && Number.isFinite(leaf.mean) ? leaf.mean : null,
+    numeric_mean: numbers > 0 && Number.isFinite(sum) ? sum / numbers : null,
     pass_known_count: known,
     pass_true_count: passed,
     pass_rate: known > 0 ? passed / known : null,
@@ -73,7 +154,7 @@ function scorerStats(leaf: LeafStats, { trials, failed }: EvaluationCounts) {
   }
 }
 
-function valueType({ known, numbers }: LeafStats): 'binary' | 'continuous' | 'text' {
+function valueType({ known, numbers }: LeafSums): 'binary' | 'continuous' | 'text' {
   if (known > 0) return 'binary'
   return numbers > 0 ? 'continuous' : 'text'
 }
