@@ -2,6 +2,8 @@
 -- follows it.
 ALTER TABLE calls ADD COLUMN moved_from TEXT;
 
+CREATE INDEX calls_moved ON calls (project_id, id) WHERE moved_from IS NOT NULL;
+
 -- What evaluation results are read from, derived from the calls in the transaction that writes them. A trial is here as
 -- long as its call is.
 CREATE TABLE eval_trials (

@@ -156,8 +156,7 @@ function upsertText(kind: Kind, rows: number): string {
     const all = ['project_id', 'id', 'display_name', ...columns]
     const row = `(${all.map(() => '?').join(', ')})`
     text = `INSERT INTO calls (${all.join(', ')}) VALUES ${Array(rows).fill(row).join(', ')}
-      ON CONFLICT (project_id, id) DO UPDATE SET ${merge.join(', ')}
-      RETURNING id, parent_id, moved_from, deleted_at`
+      ON CONFLICT (project_id, id) DO UPDATE SET ${merge.join(', ')}`
     texts.set(key, text)
   }
   return text
@@ -180,32 +179,20 @@ export const upsertCalls: Command<readonly CallPart[], void> = async (tx, parts)
   const byProject = Map.groupBy(parts, ({ project_id }) => project_id)
   for (const project of [...byProject.keys()].sort()) {
     const own = byProject.get(project) as CallPart[]
-    await followParts(tx, project, own, await upsertParts(tx, own), time)
+    await upsertParts(tx, own)
+    await followParts(tx, project, own, time)
   }
-}
-
-/** What a call became by a part of it. */
-export interface WrittenCall {
-  id: string
-  parent_id: string | null
-  /** Null, unless the call was another one before, or had another parent: that one, or the empty text. */
-  moved_from: string | null
-  deleted_at: number | null
 }
 
 /** Of one project. */
-async function upsertParts(tx: Transaction, parts: readonly CallPart[]): Promise<WrittenCall[]> {
-  const written: WrittenCall[] = []
+async function upsertParts(tx: Transaction, parts: readonly CallPart[]): Promise<void> {
   for (const [kind, list] of Map.groupBy(parts, kindOf)) {
     for (let from = 0; from < list.length; ) {
       const size = list.length - from >= rowsAtOnce ? rowsAtOnce : 1
-      for (const call of await tx.all<WrittenCall>(upsert(kind, list.slice(from, from + size)))) {
-        written.push(call)
-      }
+      await tx.run(upsert(kind, list.slice(from, from + size)))
       from += size
     }
   }
-  return written
 }
 
 export interface CallName {
@@ -317,13 +304,13 @@ export const deleteCalls: Command<
   await announceDeletion(tx, project_id)
   for (let from = 0; from < ids.length; from += 100) {
     const roots = ids.slice(from, from + 100)
-    const family = await tx.all<{ id: string; parent_id: string | null }>(
-      sql`WITH RECURSIVE family (id, trace_id, parent_id) AS (
-            SELECT id, trace_id, parent_id FROM calls WHERE project_id = ${project_id} AND deleted_at IS NULL AND id IN (${listOf(roots)})
+    const family = await tx.all<{ id: string }>(
+      sql`WITH RECURSIVE family (id, trace_id) AS (
+            SELECT id, trace_id FROM calls WHERE project_id = ${project_id} AND deleted_at IS NULL AND id IN (${listOf(roots)})
             UNION
-            SELECT calls.id, calls.trace_id, calls.parent_id FROM family CROSS JOIN calls
+            SELECT calls.id, calls.trace_id FROM family CROSS JOIN calls
             WHERE calls.parent_id = family.id AND calls.project_id = ${project_id} AND calls.trace_id = family.trace_id AND calls.deleted_at IS NULL
-          ) SELECT id, parent_id FROM family`,
+          ) SELECT id FROM family`,
     )
     for (let i = 0; i < family.length; i += 100) {
       const some = family.slice(i, i + 100).map(({ id }) => id)
@@ -331,7 +318,12 @@ export const deleteCalls: Command<
         sql`UPDATE calls SET deleted_at = ${now} WHERE project_id = ${project_id} AND id IN (${listOf(some)})`,
       )
     }
-    await followDeletion(tx, project_id, family, now)
+    await followDeletion(
+      tx,
+      project_id,
+      family.map(({ id }) => id),
+      now,
+    )
     for (const { id } of family) {
       if (!named.has(id)) {
         named.add(id)

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import { forgetShapes } from './evaluation-shapes.ts'
 import { listOf, sql, wantedPairs } from './sql.ts'
 import type { Reader, Transaction } from './transaction.ts'
@@ -16,6 +16,8 @@ export interface RowSet {
   row_sum: string
 }
 
+const keyOf = (evaluation: string, row: string) => `${evaluation}\0${row}`
+
 /** Pairs of one statement. */
 const pairsAtOnce = 100
 
@@ -28,7 +30,7 @@ export async function followRows(
 ): Promise<void> {
   const changes = new Map<string, RowUse & { coming: number; leaving: number }>()
   const note = (use: RowUse, way: 'coming' | 'leaving') => {
-    const key = JSON.stringify([use.evaluation, use.row])
+    const key = keyOf(use.evaluation, use.row)
     const change = changes.get(key) ?? { ...use, coming: 0, leaving: 0 }
     change[way]++
     changes.set(key, change)
@@ -43,7 +45,7 @@ export async function followRows(
     const there = await trialsThere(tx, project, some, leaving.length + 1)
     for (const change of some) {
       const { evaluation, row } = change
-      const before = there.get(JSON.stringify([evaluation, row])) ?? 0
+      const before = there.get(keyOf(evaluation, row)) ?? 0
       const after = before + change.coming - change.leaving
       const way = Number(after > 0) - Number(before > 0)
       if (way === 0) continue
@@ -69,14 +71,14 @@ async function trialsThere(
             AND evaluation_id = wanted.one AND row_digest = wanted.other LIMIT ${most}) AS there) AS count
         FROM wanted WHERE one IS NOT NULL`,
   )
-  return new Map(rows.map(({ one, other, count }) => [JSON.stringify([one, other]), count]))
+  return new Map(rows.map(({ one, other, count }) => [keyOf(one, other), count]))
 }
 
 const size = 1n << 128n
 
 /** A sum of these tells sets apart as well as a digest does, and a row is added to it or taken away at any time. */
 function numberOfRow(digest: string): bigint {
-  return BigInt(`0x${createHash('sha256').update(digest).digest('hex').slice(0, 32)}`)
+  return BigInt(`0x${hash('sha256', digest, 'hex').slice(0, 32)}`)
 }
 
 async function apply(

@@ -1,5 +1,5 @@
 import { digestOf } from '../domain/digests.ts'
-import type { ShapeLeaf } from '../domain/evaluations/shape.ts'
+import type { Shaped, ShapeLeaf } from '../domain/evaluations/shape.ts'
 import { listOf, type Sql, sql } from './sql.ts'
 import type { Reader, Transaction } from './transaction.ts'
 
@@ -59,13 +59,13 @@ export function createShapes(tx: Transaction, project: string) {
     )
   }
 
-  return async (evaluation: string, leaves: readonly ShapeLeaf[] | undefined): Promise<number> => {
-    if (leaves?.length === 0) return emptyShape
-    const text = JSON.stringify(leaves ?? null)
-    const key = JSON.stringify([evaluation, text])
+  return async (evaluation: string, shaped: Shaped | undefined): Promise<number> => {
+    const leaves = shaped?.leaves ?? ''
+    if (leaves === '[]') return emptyShape
+    const key = `${evaluation} ${leaves}`
     const before = known.get(key)
     if (before !== undefined) return before
-    const shape = leaves === undefined ? await marked(evaluation) : await numberOf(evaluation, text)
+    const shape = shaped === undefined ? await marked(evaluation) : await numberOf(evaluation, leaves)
     known.set(key, shape)
     return shape
   }

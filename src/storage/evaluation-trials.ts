@@ -1,7 +1,7 @@
 import { shapeOf, slotCount } from '../domain/evaluations/shape.ts'
 import { type EvaluationCall, type Trial, trialOf } from '../domain/evaluations/trial.ts'
 import { isTrialOp } from '../domain/evaluations/trial-ops.ts'
-import type { CallPart, WrittenCall } from './calls.ts'
+import type { CallEnd, CallPart, CallStart } from './calls.ts'
 import { followRows, type RowUse } from './evaluation-row-sets.ts'
 import { createShapes } from './evaluation-shapes.ts'
 import { listOf, Sql, type SqlValue, sql, trusted, wantedOf } from './sql.ts'
@@ -41,41 +41,78 @@ export async function followParts(
   tx: Transaction,
   project: string,
   parts: readonly CallPart[],
-  written: readonly WrittenCall[],
   now: number,
 ): Promise<void> {
   const touched = new Set<string>()
-  const started = new Set<string>()
-  const wholes = new Map<string, EvaluationCall>()
-  for (const part of parts) {
-    const { id, start } = part
-    if (start === undefined) continue
-    started.add(id)
-    if (start.parent_id === null) continue
-    if (isTrialOp(start.op_name)) touched.add(id)
-    if (part.end) wholes.set(id, { id, ...start, ...part.end })
-  }
   const asked = new Set<string>()
-  for (const { id, parent_id, moved_from, deleted_at } of written) {
-    if (parent_id !== null) asked.add(parent_id)
-    // A start says what its call is, unless it was another call before.
-    if (!started.has(id) || moved_from !== null) asked.add(id)
-    if (moved_from) asked.add(moved_from)
-    if (deleted_at !== null) wholes.delete(id)
+  const wholes = new Map<string, EvaluationCall>()
+  const ended: string[] = []
+  for (const { id, start, end } of parts) {
+    if (start === undefined) {
+      // It may be a trial itself, or below one.
+      asked.add(id)
+      ended.push(id)
+    } else if (start.parent_id !== null) {
+      if (isTrialOp(start.op_name)) touched.add(id)
+      asked.add(start.parent_id)
+      if (end) wholes.set(id, wholeCall(id, start, end))
+    }
   }
+  for (const parent of await parentsOf(tx, project, ended)) asked.add(parent)
+  for (const id of await formerTrials(tx, project, parts)) asked.add(id)
   for (const id of touched) asked.delete(id)
   for (const id of await knownTrials(tx, project, [...asked])) touched.add(id)
   await deriveTrials(tx, project, touched, now, wholes)
+}
+
+function wholeCall(id: string, start: CallStart, end: CallEnd): EvaluationCall {
+  const { parent_id, op_name, started_at, expire_at, attributes, inputs } = start
+  const { ended_at, exception, output, summary } = end
+  return {
+    ...{ id, parent_id, op_name, started_at, ended_at, exception, expire_at },
+    ...{ attributes, inputs, output, summary },
+  }
+}
+
+async function parentsOf(tx: Transaction, project: string, calls: readonly string[]): Promise<string[]> {
+  const parents: string[] = []
+  for (let from = 0; from < calls.length; from += idsAtOnce) {
+    const found = await tx.all<{ parent_id: string }>(
+      sql`${wantedOf(calls.slice(from, from + idsAtOnce))} SELECT parent_id FROM wanted CROSS JOIN calls
+          WHERE project_id = ${project} AND calls.id = wanted.id AND parent_id IS NOT NULL`,
+    )
+    for (const { parent_id } of found) parents.push(parent_id)
+  }
+  return parents
+}
+
+/** Where these calls were before, if they were others: what they were themselves, and what they were below. */
+async function formerTrials(tx: Transaction, project: string, parts: readonly CallPart[]): Promise<string[]> {
+  const some = await tx.get(
+    sql`SELECT id FROM calls WHERE project_id = ${project} AND moved_from IS NOT NULL LIMIT 1`,
+  )
+  const former: string[] = []
+  if (some === undefined) return former
+  const ids = parts.map(({ id }) => id)
+  for (let from = 0; from < ids.length; from += idsAtOnce) {
+    const found = await tx.all<{ id: string; moved_from: string }>(
+      sql`${wantedOf(ids.slice(from, from + idsAtOnce))} SELECT calls.id, moved_from FROM wanted CROSS JOIN calls
+          WHERE project_id = ${project} AND calls.id = wanted.id AND moved_from IS NOT NULL`,
+    )
+    for (const { id, moved_from } of found) former.push(id, moved_from)
+  }
+  return former
 }
 
 /** After calls were deleted. */
 export async function followDeletion(
   tx: Transaction,
   project: string,
-  calls: readonly { id: string; parent_id: string | null }[],
+  calls: readonly string[],
   now: number,
 ): Promise<void> {
-  const asked = new Set(calls.flatMap(({ id, parent_id }) => (parent_id === null ? [id] : [id, parent_id])))
+  // Not as they were when they were looked for: a part of them may have arrived since.
+  const asked = new Set([...calls, ...(await parentsOf(tx, project, calls))])
   await deriveTrials(tx, project, await knownTrials(tx, project, [...asked]), now)
 }
 
@@ -165,8 +202,8 @@ async function deriveSome(
     if (after) coming.push(useOf(after))
     if (trial && after) {
       const shaped = shapeOf(trial.scores)
-      const shape = await shapeNumber(trial.evaluation_id, shaped?.leaves)
-      const numbers: SqlValue[] = shape > 0 ? [...(shaped?.numbers ?? [])] : []
+      const shape = await shapeNumber(trial.evaluation_id, shaped)
+      const numbers: SqlValue[] = shape > 0 && shaped ? shaped.numbers : []
       while (numbers.length < slotCount) numbers.push(null)
       changed.push([...trialColumns.map((column) => after[column]), shape, ...numbers])
     } else if (before) gone.push(id)
@@ -207,18 +244,24 @@ const insertedColumns = [...trialColumns, ...shapeColumns]
 const insertedRow = `(${insertedColumns.map(() => '?').join(', ')})`
 const replaced = insertedColumns.slice(2).map((name) => `${name} = excluded.${name}`)
 
+const insertTexts = new Map<number, string>()
+
+function insertText(rows: number): string {
+  let text = insertTexts.get(rows)
+  if (text === undefined) {
+    text = `INSERT INTO eval_trials (${insertedColumns.join(', ')}) VALUES ${Array(rows).fill(insertedRow).join(', ')}
+      ON CONFLICT (project_id, trial_id) DO UPDATE SET ${replaced.join(', ')}`
+    insertTexts.set(rows, text)
+  }
+  return text
+}
+
 /** In as many rows as powers of two, so that few statements are prepared. */
 async function keepTrials(tx: Transaction, rows: readonly SqlValue[][]): Promise<void> {
   let size = trialsAtOnce
   for (let from = 0; from < rows.length; from += size) {
     while (size > rows.length - from) size /= 2
-    await tx.run(
-      new Sql(
-        `INSERT INTO eval_trials (${insertedColumns.join(', ')}) VALUES ${Array(size).fill(insertedRow).join(', ')}
-          ON CONFLICT (project_id, trial_id) DO UPDATE SET ${replaced.join(', ')}`,
-        rows.slice(from, from + size).flat(),
-      ),
-    )
+    await tx.run(new Sql(insertText(size), rows.slice(from, from + size).flat()))
   }
 }
 
@@ -235,37 +278,39 @@ export async function readTrials(
   wholes: Wholes = new Map(),
 ): Promise<Map<string, Trial>> {
   const isLive = sql`started_at IS NOT NULL AND deleted_at IS NULL AND (expire_at IS NULL OR expire_at > ${now})`
-  const isOver = ({ expire_at }: EvaluationCall) => expire_at !== null && expire_at <= now
+  const liveOf = async (which: Sql, wanted: readonly string[]) => {
+    const live = await tx.all<{ id: string }>(
+      sql`${wantedOf(wanted)} SELECT calls.id FROM wanted CROSS JOIN calls
+          WHERE project_id = ${project} AND ${which} AND ${isLive} LIMIT ${mostChildren * wanted.length}`,
+    )
+    return live.map(({ id }) => id)
+  }
 
   async function callsOf(wanted: readonly string[]): Promise<EvaluationCall[]> {
     const found: EvaluationCall[] = []
     const unread: string[] = []
     for (const id of wanted) {
       const call = wholes.get(id)
-      if (call === undefined) unread.push(id)
-      else if (!isOver(call)) found.push(call)
+      if (call) found.push(call)
+      else unread.push(id)
     }
     for (let from = 0; from < unread.length; from += idsAtOnce) {
       const read = await tx.all<EvaluationCall>(
         sql`${wantedOf(unread.slice(from, from + idsAtOnce))} SELECT ${callColumns} FROM wanted CROSS JOIN calls
-            WHERE project_id = ${project} AND calls.id = wanted.id AND ${isLive}`,
+            WHERE project_id = ${project} AND calls.id = wanted.id`,
       )
       for (const call of read) found.push(call)
     }
     return found
   }
 
-  const trialCalls = (await callsOf(ids)).filter(
+  const trialCalls = (await callsOf(await liveOf(trusted('calls.id = wanted.id'), ids))).filter(
     ({ parent_id, op_name }) => parent_id !== null && isTrialOp(op_name),
   )
   const trials = new Map<string, Trial>()
   if (trialCalls.length === 0) return trials
-  const members = await tx.all<{ id: string }>(
-    sql`${wantedOf(trialCalls.map(({ id }) => id))} SELECT calls.id FROM wanted CROSS JOIN calls
-        WHERE project_id = ${project} AND parent_id = wanted.id AND ${isLive}
-        LIMIT ${mostChildren * trialCalls.length}`,
-  )
-  const children = await callsOf(members.map(({ id }) => id))
+  const parents = trialCalls.map(({ id }) => id)
+  const children = await callsOf(await liveOf(trusted('parent_id = wanted.id'), parents))
   // Not in SQL, which would then look for them in the order of all calls of the project.
   children.sort((a, b) => a.started_at - b.started_at || (a.id < b.id ? -1 : 1))
   const byParent = Map.groupBy(children, ({ parent_id }) => parent_id as string)

@@ -22,19 +22,9 @@ const mostLeaves = 1000
 
 export type Scalar = boolean | number | string | JsonNumber
 
-/** Lists, null and empty objects hold no scalar. `json` is the text of the scores, an object. */
-export function walkScores(json: string, found: (keys: readonly string[], value: Scalar) => void): void {
-  if (json === '{}') return
-
-  function visit(value: unknown, keys: readonly string[]): void {
-    if (value instanceof JsonNumber) found(keys, value)
-    else if (typeof value === 'object' && value !== null) {
-      if (Array.isArray(value)) return
-      for (const [key, member] of Object.entries(value)) visit(member, [...keys, key])
-    } else if (value !== null) found(keys, value as Scalar)
-  }
-
-  visit(parseLossless(json), [])
+/** How the summary names the scalar at these keys. */
+export function nameOf([scorer = '', ...keys]: readonly string[]): Pick<ScoreLeaf, 'scorer' | 'path'> {
+  return { scorer: storableText(scorer), path: keys.length === 0 ? null : storableText(keys.join('.')) }
 }
 
 export function kindOf(value: Scalar): LeafKind {
@@ -42,23 +32,27 @@ export function kindOf(value: Scalar): LeafKind {
   return typeof value === 'string' ? leafKinds.text : leafKinds.continuous
 }
 
-/** How the summary names the scalar at these keys. */
-export function nameOf([scorer = '', ...keys]: readonly string[]): Pick<ScoreLeaf, 'scorer' | 'path'> {
-  return { scorer: storableText(scorer), path: keys.length === 0 ? null : storableText(keys.join('.')) }
-}
-
-export function isTooLong({ scorer, path }: Pick<ScoreLeaf, 'scorer' | 'path'>): boolean {
-  return Buffer.byteLength(scorer) + Buffer.byteLength(path ?? '') > longestName
-}
-
+/** Lists, null and empty objects are no leaves. `json` is the text of the scores, an object. */
 export function leavesOf(json: string): ScoreLeaf[] {
   const leaves: ScoreLeaf[] = []
-  walkScores(json, (keys, value) => {
+
+  function add(keys: readonly string[], value: Scalar): void {
     const number =
       typeof value === 'string' ? null : Number(value instanceof JsonNumber ? value.token : value)
     if (leaves.length >= mostLeaves || (number !== null && !Number.isFinite(number))) return
     const name = nameOf(keys)
-    if (!isTooLong(name)) leaves.push({ ...name, position: leaves.length, kind: kindOf(value), number })
-  })
+    if (Buffer.byteLength(name.scorer) + Buffer.byteLength(name.path ?? '') > longestName) return
+    leaves.push({ ...name, position: leaves.length, kind: kindOf(value), number })
+  }
+
+  function visit(value: unknown, keys: readonly string[]): void {
+    if (value instanceof JsonNumber) add(keys, value)
+    else if (typeof value === 'object' && value !== null) {
+      if (Array.isArray(value)) return
+      for (const [key, member] of Object.entries(value)) visit(member, [...keys, key])
+    } else if (value !== null) add(keys, value as Scalar)
+  }
+
+  visit(parseLossless(json), [])
   return leaves
 }
