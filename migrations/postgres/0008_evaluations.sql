@@ -12,6 +12,7 @@ CREATE TABLE eval_trials (
   evaluation_id TEXT COLLATE "C" NOT NULL,
   row_digest TEXT COLLATE "C" NOT NULL, -- empty until the trial is derived for the first time
   row_kind INTEGER NOT NULL, -- 0 no example, 1 an object or a list, 2 a reference to a dataset row, 3 anything else
+  brief TEXT COLLATE "C", -- the short members of the row as JSON, behind 1 when they are all of it and 0 when not; null is not known
   started_at BIGINT NOT NULL,
   stale_at BIGINT, -- when a call that the trial was made of expires
   output_key INTEGER NOT NULL, -- where the model's output stands: 0 nowhere, 1 output, 2 model_output
@@ -26,14 +27,14 @@ CREATE TABLE eval_trials (
   shape INTEGER NOT NULL, -- which scalars the scores hold: 0 none, -1 only the scores themselves say
   v0 NUMERIC, v1 NUMERIC, v2 NUMERIC, v3 NUMERIC, v4 NUMERIC, v5 NUMERIC, v6 NUMERIC, v7 NUMERIC,
   v8 NUMERIC, v9 NUMERIC, v10 NUMERIC, v11 NUMERIC, v12 NUMERIC, v13 NUMERIC, v14 NUMERIC, v15 NUMERIC,
-  v16 NUMERIC, v17 NUMERIC, v18 NUMERIC, v19 NUMERIC, v20 NUMERIC, v21 NUMERIC, v22 NUMERIC, v23 NUMERIC, -- the scalars, in the order of the shape
+  v16 NUMERIC, v17 NUMERIC, v18 NUMERIC, v19 NUMERIC, -- the scalars, in the order of the shape
   PRIMARY KEY (project_id, trial_id)
 );
 
 -- Holds what sorting, filtering and adding up read, so that none of them looks at the rows.
 CREATE INDEX eval_trials_in_order ON eval_trials (project_id, evaluation_id, row_digest, started_at, trial_id)
-  INCLUDE (row_kind, failed, shape, v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13, v14, v15,
-  v16, v17, v18, v19, v20, v21, v22, v23);
+  INCLUDE (row_kind, brief, failed, shape, v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13, v14, v15,
+  v16, v17, v18, v19);
 CREATE INDEX eval_trials_stale_of_project ON eval_trials (project_id, stale_at) WHERE stale_at IS NOT NULL;
 CREATE INDEX eval_trials_stale ON eval_trials (stale_at) WHERE stale_at IS NOT NULL;
 

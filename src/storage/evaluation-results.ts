@@ -39,13 +39,27 @@ function inScope({ project, evaluations }: ResultsView, evaluation: string | nul
   return evaluation === null ? base : sql`${base} AND trial.evaluation_id = ${evaluation}`
 }
 
-/** One trial of each row that can say what the row is: one that holds it, or else one that refers to it. */
+const { none, inline, ref, scalar } = exampleKinds
+
+/** What several say of their row together: one that holds it speaks, or else one that refers to it. */
+function spokenRow(kind: string, trial: string, brief: string, only: (value: Sql) => Sql) {
+  const least = (value: string, of: number) =>
+    sql`min(${only(trusted(`CASE WHEN ${kind} = ${of} THEN ${value} END`))})`
+  return {
+    trial: sql`coalesce(${least(trial, inline)}, ${least(trial, ref)}, min(${only(trusted(trial))}))`,
+    kind: sql`min(${only(trusted(`CASE ${kind} WHEN ${none} THEN ${scalar} ELSE ${kind} END`))})`,
+    brief: sql`coalesce(${least(brief, inline)}, ${least(brief, ref)})`,
+  }
+}
+
+const spokenByTrials = (only: (value: Sql) => Sql) =>
+  spokenRow('trial.row_kind', 'trial.trial_id', 'trial.brief', only)
+
+/** The rows as trials that speak for them. */
 function trialOfRow(db: Reader, view: ResultsView, evaluation: string | null): Sql {
-  const least = (kind: number) => trusted(`min(CASE WHEN trial.row_kind = ${kind} THEN trial.trial_id END)`)
+  const { trial, kind, brief } = spokenByTrials((value) => value)
   return sql`(SELECT trial.project_id AS project_id, trial.row_digest AS row_digest,
-      coalesce(${least(exampleKinds.inline)}, ${least(exampleKinds.ref)}, min(trial.trial_id)) AS trial_id,
-      min(CASE trial.row_kind WHEN ${trusted(String(exampleKinds.none))} THEN ${trusted(String(exampleKinds.scalar))}
-        ELSE trial.row_kind END) AS row_kind
+      ${trial} AS trial_id, ${kind} AS row_kind, ${brief} AS brief
     FROM ${trialTable} WHERE ${inScope(view, evaluation)} AND ${db.dialect.going}
     GROUP BY trial.project_id, trial.row_digest) AS trial`
 }
@@ -53,7 +67,7 @@ function trialOfRow(db: Reader, view: ResultsView, evaluation: string | null): S
 /** The rows that satisfy a filter. */
 function filtered(db: Reader, view: ResultsView, { condition, about, evaluation }: RowFilter): Sql {
   if (about === 'row') {
-    return sql`SELECT trial.row_digest AS row_digest FROM ${trialOfRow(db, view, evaluation)} ${ofCall}
+    return sql`SELECT trial.row_digest AS row_digest FROM ${trialOfRow(db, view, evaluation)}
       WHERE ${condition}`
   }
   return sql`SELECT DISTINCT trial.row_digest AS row_digest FROM ${trialTable} ${about === 'call' ? ofCall : nothing}
@@ -113,11 +127,10 @@ export interface RowOrder {
   direction: 'asc' | 'desc'
 }
 
-/** A value of the row: JSON out of the `inputs` of a call, or out of the `row` of a table. */
+/** A value of the row as JSON, out of what a `trial` says of its row. */
 export interface RowReading {
   kind: 'row'
-  ofInputs(inputs: Sql): Sql
-  ofRow(row: Sql): Sql
+  token: Sql
 }
 
 export interface RowPage {
@@ -179,14 +192,10 @@ function keyedRows(db: Reader, view: ResultsView, order: readonly RowOrder[]): S
       SELECT * FROM read_rows) AS read_rows`
 }
 
-function tokenOf({ project }: ResultsView, { ofInputs, ofRow }: RowReading, i: number): Sql {
-  return sql`CASE WHEN ${trusted(`chosen.inline${i}`)} IS NOT NULL
-      THEN (SELECT ${ofInputs(trusted('calls.inputs'))} FROM calls
-        WHERE calls.project_id = ${project} AND calls.id = ${trusted(`chosen.inline${i}`)})
-      WHEN ${trusted(`chosen.refers${i}`)} = 1
-      THEN (SELECT ${ofRow(trusted('table_rows.val'))} FROM table_rows
-        WHERE table_rows.project_id = ${project} AND table_rows.digest = chosen.row_digest)
-    END AS ${trusted(`token${i}`)}`
+function tokenOf({ project }: ResultsView, { token }: RowReading, i: number): Sql {
+  const trial = sql`(SELECT CAST(${project} AS TEXT) AS project_id, chosen.row_digest AS row_digest,
+    ${trusted(`chosen.trial${i} AS trial_id, chosen.kind${i} AS row_kind, chosen.brief${i} AS brief`)}) AS trial`
+  return sql`(SELECT ${token} FROM ${trial}) AS ${trusted(`token${i}`)}`
 }
 
 /** For each key what is gathered over trials, as columns. */
@@ -201,12 +210,11 @@ function gathered({ reading, evaluation }: RowOrder, i: number): Sql[] {
       sql`min(${only(text)}) AS ${trusted(`text${i}`)}`,
     ]
   }
-  const when = (kind: number, value: string) =>
-    only(trusted(`CASE WHEN trial.row_kind = ${kind} THEN ${value} END`))
-  return [
-    sql`min(${when(exampleKinds.inline, 'trial.trial_id')}) AS ${trusted(`inline${i}`)}`,
-    sql`max(${when(exampleKinds.ref, '1')}) AS ${trusted(`refers${i}`)}`,
-  ]
+  return named(spokenByTrials(only), i)
+}
+
+function named(columns: Record<string, Sql>, i: number): Sql[] {
+  return Object.entries(columns).map(([name, column]) => sql`${column} AS ${trusted(`${name}${i}`)}`)
 }
 
 function trialsOf(db: Reader, view: ResultsView, order: readonly RowOrder[]): Sql {
@@ -230,7 +238,15 @@ function groupedTwice(db: Reader, view: ResultsView, order: readonly RowOrder[])
       : gathered(key, i),
   )
   const outer = order.map(({ reading, evaluation, difference }, i) => {
-    if (reading.kind === 'row') return trusted(`min(inline${i}) AS inline${i}, max(refers${i}) AS refers${i}`)
+    if (reading.kind === 'row') {
+      return join(
+        named(
+          spokenRow(`kind${i}`, `trial${i}`, `brief${i}`, (value) => value),
+          i,
+        ),
+        ', ',
+      )
+    }
     if (reading.kind === 'document')
       return trusted(`min(number${i}) AS number${i}, min(text${i}) AS text${i}`)
     const mean = trusted(`(sum${i} / nullif(count${i}, 0))`)

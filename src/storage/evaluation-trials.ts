@@ -1,3 +1,4 @@
+import { briefOf, exampleKinds } from '../domain/evaluations/example.ts'
 import { shapeOf, slotCount } from '../domain/evaluations/shape.ts'
 import { type EvaluationCall, type Trial, trialOf } from '../domain/evaluations/trial.ts'
 import { isTrialOp } from '../domain/evaluations/trial-ops.ts'
@@ -156,6 +157,7 @@ const trialColumns = [
   'evaluation_id',
   'row_digest',
   'row_kind',
+  'brief',
   'started_at',
   'stale_at',
   'output_key',
@@ -188,6 +190,7 @@ async function deriveSome(
     ).map((row) => [row.trial_id as string, row]),
   )
   const trials = await readTrials(tx, project, ids, now, wholes)
+  const rows = await referredRows(tx, project, trials.values())
   const shapeNumber = createShapes(tx, project)
   const gone: string[] = []
   const changed: SqlValue[][] = []
@@ -196,7 +199,7 @@ async function deriveSome(
   for (const id of ids) {
     const before = stored.get(id)
     const trial = trials.get(id)
-    const after = trial && storedTrial(project, trial)
+    const after = trial && storedTrial(project, trial, rows)
     if (before && after && trialColumns.every((column) => before[column] === after[column])) continue
     if (before && before.row_digest !== '') leaving.push(useOf(before))
     if (after) coming.push(useOf(after))
@@ -215,13 +218,16 @@ async function deriveSome(
   await keepTrials(tx, changed)
 }
 
-function storedTrial(project: string, trial: Trial): StoredTrial {
+function storedTrial(project: string, trial: Trial, rows: ReadonlyMap<string, string>): StoredTrial {
+  const { digest, kind, inline } = trial.example
+  const row = kind === exampleKinds.ref ? rows.get(digest) : inline
   return {
     project_id: project,
     trial_id: trial.id,
     evaluation_id: trial.evaluation_id,
-    row_digest: trial.example.digest,
-    row_kind: trial.example.kind,
+    row_digest: digest,
+    row_kind: kind,
+    brief: row === undefined ? null : briefOf(row),
     started_at: trial.started_at,
     stale_at: trial.stale_at,
     output_key: trial.output_key,
@@ -234,6 +240,22 @@ function storedTrial(project: string, trial: Trial): StoredTrial {
     scorer_call_ids: JSON.stringify(trial.scorer_call_ids),
     scores: trial.scores,
   }
+}
+
+/** The rows that trials refer to, as far as the tables of the project have them already. */
+async function referredRows(
+  tx: Transaction,
+  project: string,
+  trials: Iterable<Trial>,
+): Promise<Map<string, string>> {
+  const digests = new Set<string>()
+  for (const { example } of trials) if (example.kind === exampleKinds.ref) digests.add(example.digest)
+  if (digests.size === 0) return new Map()
+  const found = await tx.all<{ digest: string; val: string }>(
+    sql`${wantedOf([...digests])} SELECT digest, val FROM wanted CROSS JOIN table_rows
+        WHERE project_id = ${project} AND digest = wanted.id`,
+  )
+  return new Map(found.map(({ digest, val }) => [digest, val]))
 }
 
 function useOf({ evaluation_id, row_digest }: StoredTrial): RowUse {

@@ -1,5 +1,5 @@
 import { digestOf, digestOfJson } from '../digests.ts'
-import { isPresent } from '../expressions/json-value.ts'
+import { isPresent, membersOf } from '../expressions/json-value.ts'
 import { storableText } from '../expressions/text.ts'
 
 export const exampleKinds = { none: 0, inline: 1, ref: 2, scalar: 3 } as const
@@ -10,6 +10,8 @@ export interface Example {
   /** Of the content alone: the same row inline, in a table or in another dataset is one row. */
   digest: string
   kind: ExampleKind
+  /** JSON, of an object or a list. */
+  inline?: string
 }
 
 /** Something before the marker, and a tail without a slash behind it. */
@@ -34,5 +36,25 @@ export function exampleOf(json: string | undefined): Example {
     return { digest: digestOf(text.toWellFormed()), kind: exampleKinds.scalar }
   }
   const kind = json[0] === '{' || json[0] === '[' ? exampleKinds.inline : exampleKinds.scalar
-  return { digest: digestOfJson(json), kind }
+  return { digest: digestOfJson(json), kind, ...(kind === exampleKinds.inline && { inline: json }) }
+}
+
+/** What stands beside a trial of its row, so that rows are sorted and filtered without looking at the calls. */
+const mostBrief = 200
+const longestMember = 64
+
+/** The short members of a row, behind a digit that says whether they are the whole of it. */
+export function briefOf(row: string): string {
+  if (Buffer.byteLength(row) <= mostBrief) return `1${row}`
+  if (row[0] !== '{') return '0{}'
+  const kept: string[] = []
+  let size = 0
+  for (const { key, value } of membersOf(row)) {
+    if (key.length > longestMember || value.length > longestMember) continue
+    const member = `${key}:${value}`
+    size += Buffer.byteLength(member) + 1
+    if (size > mostBrief) break
+    kept.push(member)
+  }
+  return `0{${kept.join(',')}}`
 }

@@ -4,7 +4,7 @@ import { JsonNumber, parseLossless } from '../lossless-json.ts'
 import { kindOf, type LeafKind, type Scalar } from './leaves.ts'
 
 /** Columns that a trial has for the scalars of its scores. */
-export const slotCount = 24
+export const slotCount = 20
 
 /** A scalar of the scores: its kind and the keys that lead to it. */
 export type ShapeLeaf = readonly [kind: LeafKind, ...keys: string[]]

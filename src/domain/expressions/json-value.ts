@@ -14,6 +14,16 @@ export function valueAt(json: string, path: readonly string[]): string | undefin
   return value
 }
 
+/** The members of an object, as they are written. */
+export function* membersOf(json: string): Generator<{ key: string; value: string }> {
+  for (let at = 1; at < json.length - 1; ) {
+    const keyEnd = stringEnd(json, at)
+    const end = valueEnd(json, keyEnd + 1)
+    yield { key: json.slice(at, keyEnd), value: json.slice(keyEnd + 1, end) }
+    at = end + 1
+  }
+}
+
 function memberOf(json: string, segment: string): string | undefined {
   const isList = json[0] === '['
   if (!isList && json[0] !== '{') return undefined

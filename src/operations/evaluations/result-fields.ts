@@ -43,7 +43,7 @@ export function readingOf(
       return { kind: 'json', column: trusted('trial.scores'), path, ...(known && { known }) }
     }
     case 'inputs':
-      return { kind: 'json', column: rowOf(dialect), path }
+      return { kind: 'json', column: rowOf(path, dialect), path }
     case 'outputs':
       return { kind: 'json', column: modelOutputOf(dialect), path }
     case 'output':
@@ -51,12 +51,21 @@ export function readingOf(
   }
 }
 
-/** The row as JSON text: out of the call, or out of the tables of the project. */
-function rowOf(dialect: Dialect): Sql {
-  const inline = dialect.json(trusted('call.inputs'), ['example']).text
-  return sql`(CASE trial.row_kind WHEN ${trusted(String(exampleKinds.inline))} THEN ${inline}
-    WHEN ${trusted(String(exampleKinds.ref))} THEN (SELECT table_rows.val FROM table_rows
+/** JSON text in which the field of the row is: of its short members, or out of the call or the tables of the project. */
+function rowOf(path: readonly string[], dialect: Dialect): Sql {
+  const brief = trusted('substr(trial.brief, 2)')
+  const example = dialect.json(trusted('calls.inputs'), ['example']).text
+  return sql`(CASE
+    WHEN substr(trial.brief, 1, 1) = '1' OR ${dialect.token(brief, path)} IS NOT NULL THEN ${brief}
+    WHEN trial.row_kind = ${trusted(String(exampleKinds.inline))} THEN (SELECT ${example} FROM calls
+      WHERE calls.project_id = trial.project_id AND calls.id = trial.trial_id)
+    WHEN trial.row_kind = ${trusted(String(exampleKinds.ref))} THEN (SELECT table_rows.val FROM table_rows
       WHERE table_rows.project_id = trial.project_id AND table_rows.digest = trial.row_digest) END)`
+}
+
+/** The JSON of a field of the row, read once. */
+export function rowToken(path: readonly string[], dialect: Dialect): Sql {
+  return sql`(SELECT ${dialect.token(trusted('chosen.doc'), path)} FROM (SELECT ${rowOf(path, dialect)} AS doc) AS chosen)`
 }
 
 /** Only lists and objects have something inside that a path could lead to. */

@@ -35,6 +35,5 @@ export function rowFiltersOf(
 /** Undefined is the digest of the row, which everything has. */
 function aboutOf(documents: ReadonlySet<string | undefined>): RowFilter['about'] {
   if (documents.has('outputs') || documents.has('output')) return 'call'
-  if (!documents.has('inputs')) return 'trial'
-  return documents.has('scores') ? 'call' : 'row'
+  return documents.has('inputs') && !documents.has('scores') ? 'row' : 'trial'
 }

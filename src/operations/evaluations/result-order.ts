@@ -3,7 +3,14 @@ import type { Dialect } from '../../storage/dialect.ts'
 import type { RowOrder } from '../../storage/evaluation-results.ts'
 import { meanReading, scoreReading } from '../../storage/evaluation-scores.ts'
 import type { EvaluationShape } from '../../storage/evaluation-shapes.ts'
-import { acceptedFields, fieldRefused, type ResultField, readingOf, resultField } from './result-fields.ts'
+import {
+  acceptedFields,
+  fieldRefused,
+  type ResultField,
+  readingOf,
+  resultField,
+  rowToken,
+} from './result-fields.ts'
 import type { ResultsBody } from './results-contract.ts'
 
 /** What rows are sorted by, checked. */
@@ -46,11 +53,7 @@ function keyOf(
     return { kind: 'score', number }
   }
   if (document === 'inputs') {
-    return {
-      kind: 'row',
-      ofInputs: (inputs) => dialect.token(inputs, ['example', ...path]),
-      ofRow: (row) => dialect.token(row, path),
-    }
+    return { kind: 'row', token: rowToken(path, dialect) }
   }
   const { column } = readingOf(known, shapes, dialect)
   const { number, text } = dialect.json(column, path)
