@@ -11,7 +11,7 @@ import type { Transaction } from './transaction.ts'
 /** Ids of one statement. */
 const idsAtOnce = 200
 /** Trials that are held in memory at a time, with the calls below them. */
-const trialsAtOnce = 32
+const trialsAtOnce = 64
 /** Of one trial; no harness makes as many, and a request must not read without end. */
 const mostChildren = 1000
 

@@ -60,7 +60,7 @@ const unknownNumber = trusted('CAST(NULL AS NUMERIC)')
 const unknownBoolean = trusted('CAST(NULL AS BOOLEAN)')
 
 /** SQLite takes 32,766 parameters in a statement, of which the rest of it needs a few. */
-const mostValues = 30_000
+export const mostValues = 30_000
 const mostSteps = 2_000
 
 /** Answers what reads an expression as a condition. */

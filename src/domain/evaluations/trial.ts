@@ -1,4 +1,4 @@
-import { isPresent, valueAt } from '../expressions/json-value.ts'
+import { isPresent, membersOf, valueAt } from '../expressions/json-value.ts'
 import { opNameOf } from '../op-names.ts'
 import { type Example, exampleOf } from './example.ts'
 
@@ -47,14 +47,14 @@ export interface Trial {
 
 /** `children` are in the order in which they began. */
 export function trialOf(call: EvaluationCall, children: readonly EvaluationCall[]): Trial {
-  const output = call.output?.startsWith('{') ? call.output : '{}'
-  const given = valueAt(output, ['scores'])
+  const output = outputMembers(call.output)
+  const given = output.get('scores')
   const ownScores = given?.startsWith('{') ? given : '{}'
   const predict = predictOf(call, children)
   const others = children.filter((child) => child !== predict)
   const scorers = scorersOf(others, keysOf(ownScores))
   const late = call.ended_at === null ? [] : lateScores(others, scorers)
-  const ownLatency = modelLatency(output)
+  const ownLatency = modelLatency(output.get('model_latency'))
   const ownTokens = tokensOf(call)
   return {
     id: call.id,
@@ -64,12 +64,12 @@ export function trialOf(call: EvaluationCall, children: readonly EvaluationCall[
     stale_at: earliest([call, ...children]),
     output_key: Math.max(
       0,
-      outputKeys.findIndex((key) => key !== '' && valueAt(output, [key]) !== undefined),
+      outputKeys.findIndex((key) => output.has(key)),
     ),
     failed:
       call.exception !== null ||
       (predict?.exception ?? null) !== null ||
-      valueAt(output, ['model_success']) === 'false',
+      output.get('model_success') === 'false',
     predict_call_id: predict?.id ?? null,
     latency: durationOf(predict) ?? ownLatency,
     tokens: predict ? tokensOf(predict) : ownTokens,
@@ -79,6 +79,19 @@ export function trialOf(call: EvaluationCall, children: readonly EvaluationCall[
     scores: withMembers(ownScores, late),
     own_scores: ownScores,
   }
+}
+
+const outputNames = new Set(['scores', 'output', 'model_output', 'model_latency', 'model_success'])
+
+/** What is read of the output of a trial, which is an object. The first of two with one name counts. */
+function outputMembers(output: string | null): Map<string, string> {
+  const found = new Map<string, string>()
+  if (!output?.startsWith('{')) return found
+  for (const { key, value } of membersOf(output)) {
+    const name = key.includes('\\') ? (JSON.parse(key) as string) : key.slice(1, -1)
+    if (outputNames.has(name) && !found.has(name)) found.set(name, value)
+  }
+  return found
 }
 
 /** The model's output as it stands in the output of its trial. */
@@ -92,8 +105,7 @@ function earliest(calls: readonly EvaluationCall[]): number | null {
   return times.length > 0 ? Math.min(...times) : null
 }
 
-function modelLatency(output: string): number | null {
-  const given = valueAt(output, ['model_latency'])
+function modelLatency(given: string | undefined): number | null {
   return numberOf(given) ?? (given === undefined ? null : numberOf(valueAt(given, ['mean'])))
 }
 
