@@ -59,11 +59,18 @@ export async function followParts(
       if (end) wholes.set(id, wholeCall(id, start, end))
     }
   }
+  if (touched.size === 0 && !(await hasTrials(tx, project))) return
   for (const parent of await parentsOf(tx, project, ended)) asked.add(parent)
   for (const id of await formerTrials(tx, project, parts)) asked.add(id)
   for (const id of touched) asked.delete(id)
   for (const id of await knownTrials(tx, project, [...asked])) touched.add(id)
   await deriveTrials(tx, project, touched, now, wholes)
+}
+
+/** Most projects have no evaluations, and this is all that they pay for those of others. */
+async function hasTrials(tx: Transaction, project: string): Promise<boolean> {
+  const one = await tx.get(sql`SELECT trial_id FROM eval_trials WHERE project_id = ${project} LIMIT 1`)
+  return one !== undefined
 }
 
 function wholeCall(id: string, start: CallStart, end: CallEnd): EvaluationCall {
@@ -181,16 +188,13 @@ async function deriveSome(
   now: number,
   wholes: Wholes,
 ): Promise<void> {
-  const stored = new Map(
-    (
-      await tx.all<StoredTrial>(
-        sql`${wantedOf(ids)} SELECT ${trusted(trialColumns.join(', '))} FROM wanted CROSS JOIN eval_trials
-            WHERE project_id = ${project} AND trial_id = wanted.id`,
-      )
-    ).map((row) => [row.trial_id as string, row]),
+  const rows = await tx.all<StoredTrial>(
+    sql`${wantedOf(ids)} SELECT ${trusted(trialColumns.join(', '))} FROM wanted CROSS JOIN eval_trials
+        WHERE project_id = ${project} AND trial_id = wanted.id`,
   )
+  const stored = new Map(rows.map((row) => [row.trial_id as string, row]))
   const trials = await readTrials(tx, project, ids, now, wholes)
-  const rows = await referredRows(tx, project, trials.values())
+  const tableRows = await referredRows(tx, project, trials.values())
   const shapeNumber = createShapes(tx, project)
   const gone: string[] = []
   const changed: SqlValue[][] = []
@@ -199,7 +203,7 @@ async function deriveSome(
   for (const id of ids) {
     const before = stored.get(id)
     const trial = trials.get(id)
-    const after = trial && storedTrial(project, trial, rows)
+    const after = trial && storedTrial(project, trial, tableRows)
     if (before && after && trialColumns.every((column) => before[column] === after[column])) continue
     if (before && before.row_digest !== '') leaving.push(useOf(before))
     if (after) coming.push(useOf(after))
