@@ -87,28 +87,29 @@ function isWhole(view: ResultsView): boolean {
  * The rows of the view, one digest each. In their order, they are read side by side from the index, so that only what a
  * page needs is read.
  */
-function rowsOf(db: Reader, view: ResultsView): Sql {
+function rowsOf(db: Reader, view: ResultsView, after: string | null = null): Sql {
   const { project, evaluations } = view
+  const beyond = after === null ? db.dialect.going : sql`${db.dialect.going} AND row_digest > ${after}`
   const arms = view.filters.map((filter) => filtered(db, view, filter))
   const areFew = evaluations.length <= mostMerged
   const ofEach = () =>
     evaluations.map(
       (evaluation) =>
         sql`SELECT ${trusted(evaluations.length === 1 ? 'DISTINCT ' : '')}row_digest FROM eval_trials
-          WHERE project_id = ${project} AND evaluation_id = ${evaluation} AND ${db.dialect.going}`,
+          WHERE project_id = ${project} AND evaluation_id = ${evaluation} AND ${beyond}`,
     )
   if (intersects(view)) {
     if (areFew) arms.push(...ofEach())
     else {
       arms.push(sql`SELECT trial.row_digest AS row_digest FROM ${trialTable}
-        WHERE ${inScope(view, null)} AND ${db.dialect.going} GROUP BY trial.row_digest
+        WHERE ${inScope(view, null)} AND ${beyond} GROUP BY trial.row_digest
         HAVING count(DISTINCT trial.evaluation_id) = ${evaluations.length}`)
     }
   }
   if (arms.length > 0) return join(arms, ' INTERSECT ')
   if (areFew) return join(ofEach(), ' UNION ')
   return sql`SELECT DISTINCT trial.row_digest AS row_digest FROM ${trialTable}
-    WHERE ${inScope(view, null)} AND ${db.dialect.going}`
+    WHERE ${inScope(view, null)} AND ${beyond}`
 }
 
 function within(db: Reader, view: ResultsView): Sql[] {
@@ -142,9 +143,14 @@ function paged(db: Reader, { limit, offset }: RowPage): Sql {
   return sql` LIMIT ${limit === null ? db.dialect.noLimit : sql`${limit}`} OFFSET ${offset}`
 }
 
-/** The digests of a page of rows. */
-export function selectRowPage(db: Reader, view: ResultsView, page: RowPage): Sql {
-  return sql`${rowsOf(db, view)} ORDER BY row_digest${paged(db, page)}`
+/** The digests of a page of rows of a view without filters, of those `after` a row. */
+export function selectRowPage(
+  db: Reader,
+  view: ResultsView,
+  page: RowPage,
+  after: string | null = null,
+): Sql {
+  return sql`${rowsOf(db, view, after)} ORDER BY row_digest${paged(db, page)}`
 }
 
 export function countRows(db: Reader, view: ResultsView): Sql {

@@ -253,6 +253,63 @@ for (const driver of allDrivers()) {
       )
     })
 
+    test('scores of very many shapes, and with very many scalars, answer as others do', async () => {
+      const db = await driver.shared()
+      const project = newProject()
+      const given = (n: number): Record<string, unknown> => {
+        if (n % 25 === 0)
+          return Object.fromEntries(Array.from({ length: 30 }, (_, i) => [`many${i}`, (n + i) / 4]))
+        if (n % 25 === 1) return { judge: { score: n / 4, 'a\\b': true, 'x\n': 1 } }
+        return { judge: { score: n / 4, passed: n % 3 === 0 }, [`of row ${n}`]: n % 2 === 0 }
+      }
+      const parts = Array.from({ length: 150 }, (_, n) =>
+        wholePart(
+          project,
+          `many-${n}`,
+          {
+            trace_id: 't',
+            parent_id: evaluations[n % 2] as string,
+            op_name: 'Evaluation.predict_and_score',
+            inputs: json({ example: { n: Math.floor(n / 2), long: 'x'.repeat(n * 5), part: { n } } }),
+          },
+          { output: json({ output: n, scores: given(n) }) },
+        ),
+      )
+      for (let from = 0; from < parts.length; from += 40) {
+        await db.write('upsertCalls', parts.slice(from, from + 40))
+      }
+      const asked = { evaluation_call_ids: evaluations, include_summary: true, include_raw_data_rows: true }
+      const half = { $literal: 15.5 }
+      await assertSame(db, project, [
+        asked,
+        { ...asked, offset: 60 },
+        { ...asked, limit: 7, require_intersection: true },
+        { ...asked, sort_by: [{ field: 'scores.judge.score', direction: 'desc' }] },
+        { ...asked, sort_by: [{ field: 'scores.judge.score', mode: 'difference' }] },
+        { ...asked, sort_by: [{ field: 'scores.many7' }, { field: 'scores.of row 8' }] },
+        { ...asked, sort_by: [{ field: 'inputs.part.n', direction: 'desc' }] },
+        { ...asked, sort_by: [{ field: 'inputs.long' }], limit: 5 },
+        { ...asked, filters: [{ query: { $expr: { $gte: [{ $getField: 'scores.judge.score' }, half] } } }] },
+        { ...asked, filters: [{ query: { $expr: { $gte: [{ $getField: 'inputs.n' }, half] } } }] },
+        {
+          ...asked,
+          filters: [
+            { query: { $expr: { $eq: [{ $getField: 'scores.judge.passed' }, { $literal: true }] } } },
+            {
+              query: { $expr: { $gte: [{ $getField: 'inputs.part.n' }, half] } },
+              evaluation_call_id: 'e2',
+            },
+          ],
+        },
+      ])
+      await db.write('deleteCalls', {
+        project_id: project,
+        ids: parts.slice(20, 130).map(({ id }) => id),
+        now: startedAt,
+      })
+      await assertSame(db, project, [asked, { ...asked, require_intersection: true }])
+    })
+
     test('histories that meet each other do too', async () => {
       const db = await driver.shared()
       await fc.assert(

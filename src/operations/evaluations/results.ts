@@ -49,6 +49,8 @@ export async function queryResults(
 ): Promise<Results> {
   reach(caller, project, 'path')
   const evaluations = evaluationsOf(body)
+  const time = now()
+  await refreshStale(db, project, time, signal)
   const needsShapes = Boolean(body.filters?.length || body.sort_by?.length || body.include_summary)
   const shapes = needsShapes ? await readShapes(db, project, evaluations) : []
   const view: ResultsView = {
@@ -61,15 +63,12 @@ export async function queryResults(
   const order = rowOrderOf(body.sort_by, evaluations, shapes, db.dialect)
   const limit = body.limit ?? null
   const page = { limit, offset: Math.max(0, body.offset ?? 0) }
-  const time = now()
-  await refreshStale(db, project, time, signal)
-
   const warnings = unheeded(body, evaluations)
   const roots = new Map(
     (await db.all<RootRow>(selectRoots(project, evaluations, time))).map((row) => [row.id, row]),
   )
   const rowSets = await readRowSets(db, project, evaluations)
-  let digests: readonly string[] = []
+  let digests: readonly string[] | 'all' = []
   let total = 0
   const shown = body.include_rows ?? true
   if (shown) {
@@ -81,8 +80,8 @@ export async function queryResults(
       const isEmpty = found.length === 0 && page.offset > 0
       total = isEmpty ? await countOf(db, view, rowSets, signal) : (found[0]?.total ?? 0)
     } else {
-      digests = await digestsOf(db, view, page, signal)
-      const isWhole = page.offset === 0 && (limit === null || digests.length < limit)
+      digests = limit === null ? 'all' : await digestsOf(db, view, page, signal)
+      const isWhole = digests !== 'all' && page.offset === 0 && digests.length < (limit ?? 0)
       total = isWhole ? digests.length : await countOf(db, view, rowSets, signal)
     }
   }
@@ -102,9 +101,24 @@ export async function queryResults(
   }
   return { rows: rowTexts(), others }
 
+  /** All rows of a large evaluation are found while they are read, so that no list of them is in memory. */
+  async function* someDigests(): AsyncGenerator<readonly string[]> {
+    if (digests !== 'all') {
+      for (let from = 0; from < digests.length; from += rowsAtOnce)
+        yield digests.slice(from, from + rowsAtOnce)
+      return
+    }
+    let { offset } = page
+    for (let after: string | null = null; ; offset = 0) {
+      const some = await digestsOf(db, view, { limit: rowsAtOnce, offset }, signal, after)
+      if (some.length > 0) yield some
+      if (some.length < rowsAtOnce) return
+      after = some.at(-1) as string
+    }
+  }
+
   async function* rowTexts(): AsyncGenerator<string> {
-    for (let from = 0; from < digests.length; from += rowsAtOnce) {
-      const some = digests.slice(from, from + rowsAtOnce)
+    for await (const some of someDigests()) {
       const trials = new Map<string, TrialRow[]>()
       for await (const chunk of db.stream<TrialRow>(selectTrials(db, view, some), { signal })) {
         for (const trial of chunk) {
@@ -180,8 +194,14 @@ async function rowsOf<T>(db: Database, query: Sql, signal: AbortSignal): Promise
   return all
 }
 
-async function digestsOf(db: Database, view: ResultsView, page: RowPage, signal: AbortSignal) {
-  const rows = await rowsOf<{ row_digest: string }>(db, selectRowPage(db, view, page), signal)
+async function digestsOf(
+  db: Database,
+  view: ResultsView,
+  page: RowPage,
+  signal: AbortSignal,
+  after: string | null = null,
+): Promise<string[]> {
+  const rows = await rowsOf<{ row_digest: string }>(db, selectRowPage(db, view, page, after), signal)
   return rows.map(({ row_digest }) => row_digest)
 }
 

@@ -10,7 +10,7 @@ import {
   selectShapeless,
   selectSums,
 } from '../../storage/evaluation-results.ts'
-import { type EvaluationShape, noShape } from '../../storage/evaluation-shapes.ts'
+import { type EvaluationShape, emptyShape, noShape, readShapes } from '../../storage/evaluation-shapes.ts'
 import type { EvaluationSummary } from './results-contract.ts'
 
 /** The trials of an evaluation that have a scalar, added up. */
@@ -64,14 +64,18 @@ async function sumsOf(
   shapes: readonly EvaluationShape[],
   signal: AbortSignal,
 ): Promise<Map<string, EvaluationSums>> {
-  const leavesOfShape = new Map(shapes.map(({ shape, leaves }) => [shape, leaves]))
+  const added: ShapeSums[] = []
+  for await (const rows of db.stream<ShapeSums>(selectSums(db, view), { signal })) added.push(...rows)
+  let leavesOfShape = leavesByShape(shapes)
+  // Of a trial that was written since the shapes were read.
+  if (added.some(({ shape }) => shape !== emptyShape && !leavesOfShape.has(shape))) {
+    leavesOfShape = leavesByShape(await readShapes(db, view.project, view.evaluations))
+  }
   const found = new Map<string, EvaluationSums>()
-  for await (const rows of db.stream<ShapeSums>(selectSums(db, view), { signal })) {
-    for (const row of rows) {
-      const sums = foundSums(found, row)
-      for (const [slot, [kind, ...keys]] of (leavesOfShape.get(row.shape) ?? []).entries()) {
-        addLeaf(sums, { ...nameOf(keys), position: slot, kind }, row.trials, row[`v${slot}`] ?? 0)
-      }
+  for (const row of added) {
+    const sums = foundSums(found, row)
+    for (const [slot, [kind, ...keys]] of (leavesOfShape.get(row.shape) ?? []).entries()) {
+      addLeaf(sums, { ...nameOf(keys), position: slot, kind }, row.trials, row[`v${slot}`] ?? 0)
     }
   }
   if (!leavesOfShape.has(noShape)) return found
@@ -85,6 +89,10 @@ async function sumsOf(
     }
   }
   return found
+}
+
+function leavesByShape(shapes: readonly EvaluationShape[]) {
+  return new Map(shapes.map(({ shape, leaves }) => [shape, leaves]))
 }
 
 function foundSums(found: Map<string, EvaluationSums>, row: ShapeSums): EvaluationSums {
