@@ -17,6 +17,8 @@ import { requestIds } from './http/request-ids.ts'
 import { callRoutes } from './operations/calls/routes.ts'
 import { startSweep } from './operations/calls/sweep.ts'
 import { definitionRoutes } from './operations/definitions/routes.ts'
+import { evaluationRunRoutes } from './operations/evaluation-runs/routes.ts'
+import { evaluationResultRoutes } from './operations/evaluations/results-routes.ts'
 import { feedbackRoutes } from './operations/feedback/routes.ts'
 import { fileRoutes } from './operations/files/routes.ts'
 import { objectRoutes } from './operations/objects/routes.ts'
@@ -94,7 +96,13 @@ export async function buildApp(config: Config, parts: Parts): Promise<App> {
   const schemas = createSchemaChecks()
   app.addHook('onClose', () => schemas.close())
   const options = { db: database, retentionDays: config.retention_days }
-  for (const route of [...callRoutes, ...otelRoutes, ...priceRoutes, ...queueRoutes])
+  for (const route of [
+    ...callRoutes,
+    ...otelRoutes,
+    ...priceRoutes,
+    ...queueRoutes,
+    ...evaluationResultRoutes,
+  ])
     await app.register(route, options)
   for (const route of [...objectRoutes, ...tableRoutes]) await app.register(route, { db: database, schemas })
   for (const route of fileRoutes) {
@@ -102,6 +110,9 @@ export async function buildApp(config: Config, parts: Parts): Promise<App> {
   }
   for (const route of definitionRoutes) {
     await app.register(route, { db: database, refScheme: config.ref_scheme })
+  }
+  for (const route of evaluationRunRoutes) {
+    await app.register(route, { ...options, schemas, refScheme: config.ref_scheme })
   }
   for (const route of feedbackRoutes) await app.register(route, { db: database, schemas })
   methods.refuseOthers()

@@ -126,6 +126,31 @@ export const refusals = {
     message: '{field}: {given} cannot follow your state {state}; accepted after it: {accepted}.',
     help: 'What an annotator completed or skipped stays so. Each annotator has a state of its own; docs/queues.md has the table.',
   },
+  evaluation_run_not_found: {
+    status: 404,
+    message: '{field}: there is no evaluation run {run} in project {project}.',
+    help: 'Unknown, deleted, expired, or in another project: the answer is the same. POST /v2/{entity}/{project}/evaluation_runs makes one.',
+  },
+  prediction_not_found: {
+    status: 404,
+    message: '{field}: there is no prediction {prediction} in project {project}.',
+    help: 'Unknown, deleted, expired, or in another project: the answer is the same. POST /v2/{entity}/{project}/predictions makes one.',
+  },
+  score_not_found: {
+    status: 404,
+    message: '{field}: there is no score {score} in project {project}.',
+    help: 'Unknown, deleted, expired, or in another project: the answer is the same. POST /v2/{entity}/{project}/scores makes one.',
+  },
+  call_conflict: {
+    status: 409,
+    message: '{field}: there is a call {given} in project {project} already, and it is another.',
+    help: 'The same content again under its id is the same call. Leave the id out, or take another; the id of a deleted call stays taken.',
+  },
+  evaluation_run_ended: {
+    status: 409,
+    message: '{field}: the evaluation run {run} has ended already, {how}.',
+    help: 'A run ends once. To finish it again with the same summary changes nothing and is no conflict.',
+  },
   method_not_allowed: {
     status: 405,
     message: '{method} is not offered at {path}; accepted: {allowed}.',

@@ -1,9 +1,17 @@
+import { now as clock } from '../domain/time.ts'
+import {
+  announceDeletion,
+  announceParts,
+  followDeletion,
+  followParts,
+  refreshStale,
+} from './evaluation-trials.ts'
 import type { Sorting } from './expressions.ts'
 import { feedbackOfCall } from './feedback.ts'
 import { type Page, pageOf } from './page.ts'
 import { rowsInOrder } from './rows-in-order.ts'
 import { allOf, join, listOf, nothing, Sql, type SqlValue, sql, trusted } from './sql.ts'
-import type { Command, Reader } from './transaction.ts'
+import type { Command, Reader, Transaction } from './transaction.ts'
 
 /** What a start tells. Times are microseconds; JSON is text. */
 export interface CallStart {
@@ -109,11 +117,16 @@ const endName = 'display_name = coalesce(excluded.display_name, calls.display_na
 // A row that was swept may be written again by a late part: it stays deleted, and is swept once more.
 const sweptAgain = 'swept_at = NULL'
 
+/** Where a call was before it became another call or another's child; what is derived from calls follows it. */
+const movedFrom = `moved_from = CASE WHEN calls.started_at IS NOT NULL
+  AND (calls.parent_id IS DISTINCT FROM excluded.parent_id OR calls.op_name IS DISTINCT FROM excluded.op_name)
+  THEN coalesce(calls.parent_id, '') ELSE calls.moved_from END`
+
 /** A re-sent start or end is the same start or end: it replaces its own part and touches nothing of the other. */
 const kinds = {
   start: {
     columns: startColumns,
-    merge: [firstOf('display_name'), ...replaced(startColumns), sweptAgain],
+    merge: [firstOf('display_name'), ...replaced(startColumns), movedFrom, sweptAgain],
   },
   end: {
     columns: endColumns,
@@ -121,7 +134,7 @@ const kinds = {
   },
   whole: {
     columns: [...startColumns, ...endOnlyColumns],
-    merge: [endName, ...replaced(startColumns), ...replaced(endOnlyColumns), sweptAgain],
+    merge: [endName, ...replaced(startColumns), ...replaced(endOnlyColumns), movedFrom, sweptAgain],
   },
 } as const satisfies Record<string, { columns: readonly string[]; merge: readonly string[] }>
 
@@ -163,17 +176,24 @@ function upsert(kind: Kind, parts: readonly CallPart[]): Sql {
 
 /** Writes parts of calls; each call appears once in the list. */
 export const upsertCalls: Command<readonly CallPart[], void> = async (tx, parts) => {
-  const byKind = new Map<Kind, CallPart[]>()
-  for (const part of parts) {
-    const kind = kindOf(part)
-    const list = byKind.get(kind)
-    if (list) list.push(part)
-    else byKind.set(kind, [part])
+  await announceParts(tx, parts)
+  const time = clock()
+  const byProject = Map.groupBy(parts, ({ project_id }) => project_id)
+  for (const project of [...byProject.keys()].sort()) {
+    const own = byProject.get(project) as CallPart[]
+    await upsertParts(tx, own)
+    await followParts(tx, project, own, time)
   }
-  for (const [kind, list] of byKind) {
-    const whole = list.length - (list.length % rowsAtOnce)
-    for (let i = 0; i < whole; i += rowsAtOnce) await tx.run(upsert(kind, list.slice(i, i + rowsAtOnce)))
-    for (const part of list.slice(whole)) await tx.run(upsert(kind, [part]))
+}
+
+/** Of one project. */
+async function upsertParts(tx: Transaction, parts: readonly CallPart[]): Promise<void> {
+  for (const [kind, list] of Map.groupBy(parts, kindOf)) {
+    for (let from = 0; from < list.length; ) {
+      const size = list.length - from >= rowsAtOnce ? rowsAtOnce : 1
+      await tx.run(upsert(kind, list.slice(from, from + size)))
+      from += size
+    }
   }
 }
 
@@ -287,6 +307,7 @@ export const deleteCalls: Command<
 > = async (tx, { project_id, ids, now }) => {
   let descendants = 0
   const named = new Set(ids)
+  await announceDeletion(tx, project_id)
   for (let from = 0; from < ids.length; from += 100) {
     const roots = ids.slice(from, from + 100)
     const family = await tx.all<{ id: string }>(
@@ -303,6 +324,12 @@ export const deleteCalls: Command<
         sql`UPDATE calls SET deleted_at = ${now} WHERE project_id = ${project_id} AND id IN (${listOf(some)})`,
       )
     }
+    await followDeletion(
+      tx,
+      project_id,
+      family.map(({ id }) => id),
+      now,
+    )
     for (const { id } of family) {
       if (!named.has(id)) {
         named.add(id)
@@ -345,5 +372,6 @@ export const sweepCalls: Command<SweepStep, number> = async (tx, { now, forgetBe
         start_bytes = 0, end_bytes = 0, swept_at = ${now} WHERE ${light(trusted('deleted_at IS NOT NULL AND swept_at IS NULL'))}`,
   )
   const forgotten = await tx.run(sql`DELETE FROM calls WHERE ${some(sql`swept_at < ${forgetBefore}`)}`)
-  return expired + emptied + forgotten
+  const results = await refreshStale(tx, { now, project_id: null, limit })
+  return expired + emptied + forgotten + results
 }

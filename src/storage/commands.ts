@@ -1,4 +1,15 @@
 import { deleteCalls, renameCall, sweepCalls, upsertCalls } from './calls.ts'
+import {
+  addEvaluationRun,
+  addPrediction,
+  addScore,
+  deleteEvaluationRuns,
+  deletePredictions,
+  deleteScores,
+  finishEvaluationRun,
+  finishPrediction,
+} from './evaluation-runs.ts'
+import { refreshStale } from './evaluation-trials.ts'
 import { addFeedback, removeFeedback, replaceFeedback } from './feedback.ts'
 import { dropPieces, finishFile, keepPiece, sweepUploads } from './files.ts'
 import { changeTags, removeAliases, setAliases } from './object-labels.ts'
@@ -17,6 +28,7 @@ export const commands = {
   renameCall,
   deleteCalls,
   sweepCalls,
+  refreshStale,
   addPrices,
   removePrices,
   addFeedback,
@@ -40,6 +52,14 @@ export const commands = {
   addCallsToQueue,
   setProgress,
   takeNextItem,
+  addEvaluationRun,
+  finishEvaluationRun,
+  deleteEvaluationRuns,
+  addPrediction,
+  finishPrediction,
+  deletePredictions,
+  addScore,
+  deleteScores,
   addUser,
   addFirstUser,
   removeUser,

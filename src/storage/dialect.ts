@@ -35,6 +35,8 @@ export interface Dialect {
   readonly noLimit: Sql
   /** A value inside a JSON text column. Whole-number segments address lists and keys alike. */
   json(column: Sql, path: readonly string[], most?: number): JsonReading
+  /** The JSON at the same place as it is stored; NULL when nothing is there. */
+  token(column: Sql, path: readonly string[]): Sql
   /** A text that may be long, where it is looked at several times. */
   longText(text: Sql): Sql
   /** The condition, so that what it holds of a row is a small multiple of the row, however often it reads the same. */

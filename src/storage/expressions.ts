@@ -17,8 +17,17 @@ import { join, nothing, type Sql, sql, trusted } from './sql.ts'
  */
 export type FieldReading =
   | PlainReading
-  /** `most`: the bytes that the column can hold, where to ask for its length is to look it up once more. */
-  | { kind: 'json'; column: Sql; path: readonly string[]; most?: number }
+  | {
+      kind: 'json'
+      column: Sql
+      path: readonly string[]
+      /** The bytes that the column can hold, where to ask for its length is to look it up once more. */
+      most?: number
+      /** What it is a part of, where to ask for the length of that costs less. */
+      within?: Sql
+      /** The same number, and the number 1 or 0 of a truth value, where they can be read for less. */
+      known?: { number: Sql; truth: Sql }
+    }
 
 /** `document` is the column that is read for it, when that may be large. */
 export interface PlainReading {
@@ -155,7 +164,7 @@ const unknownNumber = trusted('CAST(NULL AS NUMERIC)')
 const unknownBoolean = trusted('CAST(NULL AS BOOLEAN)')
 
 /** SQLite takes 32,766 parameters in a statement, of which the rest of it needs a few. */
-const mostValues = 30_000
+export const mostValues = 30_000
 const mostSteps = 2_000
 
 /** Answers what reads an expression as a condition. */
@@ -187,6 +196,7 @@ function createCompiler(resolve: FieldResolver, dialect: Dialect): (expression: 
       case 'field': {
         const reading = resolve(expression.field)
         if (reading.kind === 'number') return booleanOfNumber(reading.sql)
+        if (reading.kind === 'json' && reading.known) return booleanOfNumber(reading.known.truth)
         return reading.kind === 'time' ? unknownBoolean : booleanOfText(asText(expression))
       }
     }
@@ -223,7 +233,9 @@ function createCompiler(resolve: FieldResolver, dialect: Dialect): (expression: 
       }
       case 'field': {
         const reading = resolve(expression.field)
-        if (reading.kind === 'json') return dialect.json(reading.column, reading.path, reading.most).number
+        if (reading.kind === 'json') {
+          return reading.known?.number ?? dialect.json(reading.column, reading.path, reading.most).number
+        }
         if (reading.kind === 'number') return dialect.columnNumber(reading.sql)
         return reading.kind === 'time' ? dialect.timeNumber(reading.sql) : dialect.textNumber(textOf(reading))
       }

@@ -83,3 +83,24 @@ function padded<T>(values: readonly T[]): T[] {
   for (let size = 1; size < values.length * 2; size *= 2) while (all.length < size) all.push(last)
   return all
 }
+
+/**
+ * The same values as a table `wanted (id)`, to be joined first: next to a long IN list SQLite believes that reading all of a
+ * project is less work.
+ */
+export function wantedOf(values: readonly string[]): Sql {
+  let size = 1
+  while (size < values.length) size *= 2
+  const padded: SqlValue[] = [...values]
+  while (padded.length < size) padded.push(null)
+  return new Sql(`WITH wanted (id) AS (VALUES (?)${', (?)'.repeat(size - 1)})`, padded)
+}
+
+/** The same for pairs: a table `wanted (one, other)`. */
+export function wantedPairs(pairs: readonly (readonly [string, string])[]): Sql {
+  let size = 1
+  while (size < pairs.length) size *= 2
+  const padded: SqlValue[] = pairs.flat()
+  while (padded.length < 2 * size) padded.push(null)
+  return new Sql(`WITH wanted (one, other) AS (VALUES (?, ?)${', (?, ?)'.repeat(size - 1)})`, padded)
+}

@@ -13,6 +13,8 @@ export interface Transaction extends Reader {
   run(query: Sql): Promise<number>
   /** Commands that look first and write then take turns by this key; an engine with one writer has no work here. */
   turn(key: string): Promise<void>
+  /** Waits for those who have a turn by this key, and they wait for it; others who share it go on. */
+  share(key: string): Promise<void>
 }
 
 export type Command<Input, Output> = (tx: Transaction, input: Input) => Promise<Output>

@@ -76,6 +76,17 @@ function badValues({ schema, nullable, path }: Field): unknown[] {
   return bad
 }
 
+/** Fields at the top of a body that take an object, or anything. */
+const takesObject = new Set(
+  'query filter costs payload attributes eval_attributes inputs output value summary'.split(' '),
+)
+
+/** What a body without fields answers where none is required: 200, unless it must name one of several, or a thing in the path. */
+const ofNoFields: Record<string, number> = {
+  '/v2/:entity/:project/eval_results/query': 422,
+  '/v2/:entity/:project/evaluation_runs/:evaluation_run_id/finish': 404,
+}
+
 const missing = Symbol('missing')
 
 function changed(body: Record<string, unknown>, path: Path, value: unknown): Record<string, unknown> {
@@ -168,7 +179,7 @@ for (const url of Object.keys(sampleBodies)) {
     for (const body of ['null', 'true', '5', '"x"', '[]', '[{}]', ...withoutFields]) {
       const { status, json } = await opened.send(method, address, body)
       if (required.length === 0 && withoutFields.includes(body)) {
-        assert.equal(status, 200, body)
+        assert.equal(status, ofNoFields[url] ?? 200, body)
         continue
       }
       assert.deepEqual([status, json.code], [422, 'invalid_request'], body)
@@ -185,8 +196,7 @@ for (const url of Object.keys(sampleBodies)) {
         assert.equal(first.status, status, first.text)
       }
       const last = await send(method, address, text.replace(/\}$/, `,"${name}":{"x":1.5e3}}`))
-      const isObject = ['query', 'filter', 'costs', 'payload', 'attributes', 'eval_attributes'].includes(name)
-      if (isObject) assert.ok(last.status < 500, last.text)
+      if (takesObject.has(name)) assert.ok(last.status < 500, last.text)
       else assertNamed(last, [name], 'twice')
     }
   })

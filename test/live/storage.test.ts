@@ -2,6 +2,7 @@ import { after, before, describe } from 'node:test'
 import { allDrivers } from '../support/drivers.ts'
 import { closing } from './storage/closing.ts'
 import { deleting } from './storage/deleting.ts'
+import { evaluationRuns } from './storage/evaluation-runs.ts'
 import { feedback } from './storage/feedback.ts'
 import { files } from './storage/files.ts'
 import { merging } from './storage/merging.ts'
@@ -32,6 +33,7 @@ for (const driver of allDrivers()) {
     files(driver.shared)
     feedback(driver.shared)
     queues(driver.shared)
+    evaluationRuns(driver.shared)
     writing(driver.shared)
     closing(driver.open)
   })

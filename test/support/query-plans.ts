@@ -34,6 +34,7 @@ export function openPlanned(t: { after(close: () => void): void }): PlannedRecor
       get: async (query) => connection.get(noted(query)),
       run: async (query) => connection.run(noted(query)),
       turn: async () => {},
+      share: async () => {},
     },
     plans() {
       const all = seen

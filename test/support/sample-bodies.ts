@@ -46,6 +46,8 @@ const filter = {
 
 const byId = { $expr: { $eq: [{ $getField: 'id' }, { $literal: 'x' }] } }
 
+const byRow = { $expr: { $eq: [{ $getField: 'row_digest' }, { $literal: 'x' }] } }
+
 const queue = {
   name: 'Hard questions',
   description: 'What the model got wrong',
@@ -273,6 +275,42 @@ export const sampleBodies: Record<string, (project: string) => Record<string, un
     source_code: 'class Small: ...',
     attributes: { a: 1 },
   }),
+  '/v2/:entity/:project/eval_results/query': () => ({
+    evaluation_call_ids: [ids.id],
+    evaluation_run_ids: [ids.id],
+    filters: [{ query: byRow, evaluation_call_id: ids.id }],
+    include_predict_and_score_children: true,
+    include_raw_data_rows: true,
+    include_rows: true,
+    include_summary: true,
+    limit: 10,
+    offset: 1,
+    require_intersection: true,
+    resolve_row_refs: true,
+    sort_by: [{ field: 'scores.x', direction: 'desc', evaluation_call_id: ids.id, mode: 'value' }],
+    summary_require_intersection: false,
+  }),
+  '/v2/:entity/:project/evaluation_runs': () => ({
+    evaluation: 'weave:///acme/qa/object/first:v0',
+    model: 'weave:///acme/qa/object/small:v0',
+    id: null,
+  }),
+  '/v2/:entity/:project/evaluation_runs/:evaluation_run_id/finish': () => ({ summary: { note: 'x' } }),
+  '/v2/:entity/:project/predictions': () => ({
+    model: 'weave:///acme/qa/object/small:v0',
+    inputs: { question: 'capital of Chad' },
+    output: "N'Djamena",
+    evaluation_run_id: 'nowhere',
+    id: null,
+  }),
+  '/v2/:entity/:project/scores': () => ({
+    prediction_id: 'nowhere',
+    scorer: 'weave:///acme/qa/object/exact:v0',
+    value: 0.5,
+    evaluation_run_id: 'nowhere',
+    id: null,
+  }),
+  '/evaluations/status': (project_id) => ({ project_id, call_id: ids.id }),
   '/annotation_queues/stats': (project_id) => ({ project_id, queue_ids: ['queue'] }),
 }
 

@@ -14,6 +14,16 @@ export function valueAt(json: string, path: readonly string[]): string | undefin
   return value
 }
 
+/** The members of an object, as they are written. */
+export function* membersOf(json: string): Generator<{ key: string; value: string }> {
+  for (let at = 1; at < json.length - 1; ) {
+    const keyEnd = stringEnd(json, at)
+    const end = valueEnd(json, keyEnd + 1)
+    yield { key: json.slice(at, keyEnd), value: json.slice(keyEnd + 1, end) }
+    at = end + 1
+  }
+}
+
 function memberOf(json: string, segment: string): string | undefined {
   const isList = json[0] === '['
   if (!isList && json[0] !== '{') return undefined
@@ -23,8 +33,7 @@ function memberOf(json: string, segment: string): string | undefined {
     let key = String(index++)
     if (!isList) {
       const end = stringEnd(json, at)
-      const token = json.slice(at, end)
-      key = token.includes('\\') ? (JSON.parse(token) as string) : token.slice(1, -1)
+      key = keyOf(json.slice(at + 1, end - 1))
       at = end + 1
     }
     const end = valueEnd(json, at)
@@ -45,6 +54,11 @@ function isEscaped(json: string, at: number): boolean {
   let from = at
   while (json[from - 1] === '\\') from--
   return (at - from) % 2 === 1
+}
+
+/** Most keys stand as they are. */
+function keyOf(inner: string): string {
+  return inner.includes('\\') ? (JSON.parse(`"${inner}"`) as string) : inner
 }
 
 function valueEnd(json: string, start: number): number {

@@ -61,8 +61,18 @@ export async function replaceOneFeedback(
 }
 
 async function taken(check: Check, caller: Caller, given: FeedbackGiven, at: At): Promise<NewFeedback> {
+  return { record: await feedbackOf(check, caller, given, at), field: at('id') }
+}
+
+/** The record as it is stored, once it is checked. */
+export async function feedbackOf(
+  check: Check,
+  caller: Caller,
+  given: FeedbackGiven,
+  at: At,
+): Promise<Feedback> {
   const payload = await check(given, at)
-  const record: Feedback = {
+  return {
     project_id: given.project_id,
     id: given.id ?? newId(),
     feedback_type: given.feedback_type,
@@ -78,7 +88,6 @@ async function taken(check: Check, caller: Caller, given: FeedbackGiven, at: At)
     trigger_ref: given.trigger_ref ?? null,
     queue_id: given.queue_id ?? null,
   }
-  return { record, field: at('id') }
 }
 
 /** Whose content is the same is the same caller, so a record of an earlier request is the caller's own. */

@@ -64,6 +64,7 @@ export const postgresDialect: Dialect = {
   longText: (value) => value,
   judged: (condition) => judgedBy(postgresDialect, valueLookedUp, condition),
   sorting: (compile) => sortedBy(postgresDialect, valueLookedUp, compile),
+  token: (column, path) => sql`CAST(${valueAt(column, path)} AS TEXT)`,
   text: (value) => ordered(text(value)),
   // A column of whole numbers keeps its index next to a BIGINT. Other numbers take the way of those that are stored.
   number: (value) =>

@@ -99,6 +99,9 @@ function transactionOn(session: Session, statements: Statements, dialect: Dialec
     all: async <T>(query: Sql) => (await ask(query)).rows as T[],
     get: async <T>(query: Sql) => (await ask(query)).rows[0] as T | undefined,
     run: async (query) => (await ask(query)).rowCount ?? 0,
+    async share(key) {
+      await ask(sql`SELECT pg_advisory_xact_lock_shared(hashtextextended(${key}, ${turnSeed}))`)
+    },
     async turn(key) {
       await ask(sql`SELECT pg_advisory_xact_lock(hashtextextended(${key}, ${turnSeed}))`)
     },

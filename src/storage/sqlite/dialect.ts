@@ -64,6 +64,7 @@ export const sqliteDialect: Dialect = {
   longText: (text) => text,
   judged: (condition) => judgedBy(sqliteDialect, condition),
   sorting: (compile) => sortedBy(sqliteDialect, compile),
+  token: tokenAt,
   text: (value) => sql`${value}`,
   // A plain number also binds where a bigint would only be slower.
   number: (value) => sql`${Number.isSafeInteger(Number(value)) ? Number(value) : value}`,

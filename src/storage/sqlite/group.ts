@@ -67,6 +67,7 @@ function transactionOn(connection: Connection): Transaction {
     get: async (query) => connection.get(query),
     run: async (query) => connection.run(query),
     turn: async () => {},
+    share: async () => {},
   }
 }
 

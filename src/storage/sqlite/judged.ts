@@ -29,6 +29,7 @@ export function judgedBy(dialect: Dialect, condition: Judged, atOnce = readAtOnc
     },
   }
   const inSqlite = compile(counting)
+  if (uses === 0 && lookedUp === 0) return inSqlite
   const most = Math.floor((atOnce - lookedUp) / Math.max(1, uses))
   const inMemory = judgedInMemory(expression, readings)
   if (most <= 0) return inMemory
@@ -41,7 +42,7 @@ export function judgedBy(dialect: Dialect, condition: Judged, atOnce = readAtOnc
 /** Columns whose length costs nothing to ask for. */
 function documentOf(reading: FieldReading): Sql[] {
   if (reading.kind !== 'json') return reading.document === undefined ? [] : [reading.document]
-  return reading.most === undefined ? [reading.column] : []
+  return reading.most === undefined ? [reading.within ?? reading.column] : []
 }
 
 function distinct(columns: readonly Sql[]): Sql[] {

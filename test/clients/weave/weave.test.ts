@@ -109,6 +109,7 @@ describe('the weave SDK, as it is published', () => {
     const counts = await assertRecorded(place.proxy.exchanges, { server: place.server, project })
     assert.deepEqual(counts, { calls: 25, objects: 8, tables: 1, files: 6, feedback: 0 })
     await assertEvaluation(place.server, done)
+    await assertResults(place.server, done)
   })
 
   test('keeps one record of what it sends again, because an answer did not reach it', async (t) => {
@@ -331,6 +332,87 @@ async function assertEvaluation(server: RunningServer, { rootId, summary }: Eval
     assert.equal(typeof model_latency, 'number')
     assert.deepEqual(output, { model_success: false, scores: {} })
   }
+}
+
+/** The same evaluation as results: each failed trial is there, and none of them makes a rate look better than it is. */
+async function assertResults(server: RunningServer, { rootId }: Evaluated): Promise<void> {
+  const answer = await server.post(`/v2/${project}/eval_results/query`, {
+    evaluation_call_ids: [rootId],
+    include_raw_data_rows: true,
+    resolve_row_refs: true,
+    include_summary: true,
+    sort_by: [{ field: 'inputs.country' }],
+  })
+  assert.equal(answer.status, 200)
+  const { rows, total_rows, summary, warnings } = (await answer.json()) as {
+    rows: { raw_data_row: Fields; evaluations: { evaluation_call_id: string; trials: Fields[] }[] }[]
+    total_rows: number
+    summary: { row_count: number; evaluations: (Fields & { scorer_stats: Fields[] })[] }
+    warnings: string[]
+  }
+  assert.deepEqual([total_rows, summary.row_count, warnings], [3, 3, []])
+  assert.deepEqual(
+    rows.map(({ raw_data_row }) => raw_data_row),
+    [
+      { country: 'France', capital: 'Paris' },
+      { country: 'Italy', capital: 'Rome' },
+      { country: 'Japan', capital: 'Tokyo' },
+    ],
+  )
+  for (const { raw_data_row, evaluations } of rows) {
+    const [one] = evaluations
+    assert.deepEqual([evaluations.length, one?.evaluation_call_id, one?.trials.length], [1, rootId, 2])
+    for (const trial of one?.trials ?? []) {
+      assert.equal(typeof trial.predict_call_id, 'string')
+      assert.equal(typeof trial.model_latency_seconds, 'number')
+      if (raw_data_row.country === 'Italy') {
+        assert.deepEqual([trial.model_output, trial.scores, trial.scorer_call_ids], [null, {}, {}])
+        continue
+      }
+      const isRight = raw_data_row.country === 'France'
+      assert.deepEqual([trial.model_output, trial.total_tokens], ['Paris', 7])
+      assert.deepEqual(trial.scores, {
+        exactMatch: isRight,
+        lengthScore: 5,
+        judge: {
+          passed: isRight,
+          score: isRight ? 1 : 0.25,
+          note: isRight ? 'right' : 'not Tokyo',
+        },
+      })
+      assert.deepEqual(Object.keys(trial.scorer_call_ids as Fields).sort(), [
+        'exactMatch',
+        'judge',
+        'lengthScore',
+      ])
+    }
+  }
+  const [only] = summary.evaluations
+  assert.equal(only?.trial_count, 6)
+  assert.equal(only.display_name, 'capitals of the world_capital')
+  assert.match(String(only.evaluation_ref), /\/object\//)
+  assert.match(String(only.model_ref), /\/op\/capital:/)
+  assert.deepEqual(
+    only.scorer_stats
+      .map((stat) => [
+        stat.path === null ? stat.scorer_key : `${stat.scorer_key}.${stat.path}`,
+        stat.trial_count,
+        stat.pass_true_count,
+        stat.pass_rate,
+        stat.pass_signal_coverage,
+        stat.numeric_mean,
+        stat.missing_trial_count,
+        stat.failed_trial_count,
+      ])
+      .sort(),
+    [
+      ['exactMatch', 4, 2, 0.5, 1, null, 2, 2],
+      ['judge.note', 4, 0, null, 0, null, 2, 2],
+      ['judge.passed', 4, 2, 0.5, 1, null, 2, 2],
+      ['judge.score', 4, 0, null, 0, 0.625, 2, 2],
+      ['lengthScore', 4, 0, null, 0, 5, 2, 2],
+    ],
+  )
 }
 
 function assertGenerated(done: Generated): void {

@@ -19,7 +19,11 @@ function applied(rows: Map<string, Row>, part: CallPart): void {
   const row = rowOf(rows, part)
   const { start, end, display_name } = part
   row.display_name = end ? (display_name ?? row.display_name) : (row.display_name ?? display_name)
-  if (start) Object.assign(row, start, { user_id: row.user_id ?? start.user_id })
+  if (start) {
+    const isAnother = row.parent_id !== start.parent_id || row.op_name !== start.op_name
+    if (row.started_at !== null && isAnother) row.moved_from = row.parent_id ?? ''
+    Object.assign(row, start, { user_id: row.user_id ?? start.user_id })
+  }
   if (end) Object.assign(row, end, { trace_id: start ? start.trace_id : (row.trace_id ?? end.trace_id) })
 }
 
@@ -27,7 +31,7 @@ const emptyColumns = {
   ...{ trace_id: null, parent_id: null, thread_id: null, turn_id: null, op_name: null, display_name: null },
   ...{ started_at: null, ended_at: null, exception: null, user_id: null, run_id: null, run_step: null },
   ...{ run_step_end: null, expire_at: null, deleted_at: null, swept_at: null, start_bytes: 0, end_bytes: 0 },
-  ...{ attributes: null, inputs: null, output: null, summary: null, renamed: null },
+  ...{ attributes: null, inputs: null, output: null, summary: null, renamed: null, moved_from: null },
 }
 
 const ids = ['a', 'b', 'c']

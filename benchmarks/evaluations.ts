@@ -1,0 +1,300 @@
+import { spawnSync } from 'node:child_process'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+import { uuidv7 } from 'uuidv7'
+import { buildApp } from '../src/app.ts'
+import { readConfig } from '../src/config.ts'
+import type { Caller } from '../src/domain/callers.ts'
+import { JsonText } from '../src/domain/json-text.ts'
+import { queryResults } from '../src/operations/evaluations/results.ts'
+import { ResultsBody } from '../src/operations/evaluations/results-contract.ts'
+import type { CallPart } from '../src/storage/calls.ts'
+import type { Database } from '../src/storage/database.ts'
+import { listOf, sql } from '../src/storage/sql.ts'
+import { openSqlite } from '../src/storage/sqlite/open.ts'
+import { quantile, sorted } from './figures.ts'
+import { machineFacts } from './machine.ts'
+
+/**
+ * Evaluation results at four sizes: what a page, a sort, a filter and the summary cost, beside the obvious way, which
+ * reads every call of the evaluations, groups and sorts in memory; what deriving them costs while calls are written; and
+ * how much memory a process takes that only asks.
+ * Run: node benchmarks/evaluations.ts [--sizes 1000,10000,40000,100000]
+ */
+const { values: options } = parseArgs({
+  options: {
+    sizes: { type: 'string', default: '1000,10000,40000,100000' },
+    rounds: { type: 'string', default: '7' },
+    /** Asks a file that is there everything once and tells the memory that this took. */
+    file: { type: 'string' },
+    evaluations: { type: 'string', default: '' },
+  },
+})
+const evaluationCount = 4
+const scorers = ['exact', 'judge', 'tone']
+const project = 'bench/evaluations'
+const caller: Caller = { name: 'bench', role: 'admin', entities: new Set(['*']) }
+const signal = new AbortController().signal
+const text = 'The capital of Chad is on the right bank of the Chari where the Logone joins it. '.repeat(25)
+const started = Date.UTC(2026, 0, 2) * 1000
+
+const folder = mkdtempSync(join(tmpdir(), 'heddle-bench-'))
+process.on('exit', () => rmSync(folder, { recursive: true, force: true }))
+/** The calls of one trial: itself, the model's and the scorers'. With another op they are no evaluation. */
+function trialParts(evaluation: string, index: number, op: string): CallPart[] {
+  const row = Math.floor(index / evaluationCount)
+  const trial = uuidv7()
+  const at = started + index * 1000
+  const random = ((row * 7919 + index * 104_729) % 1000) / 1000
+  const scores = Object.fromEntries(
+    scorers.map((name, i) => [
+      name,
+      { passed: random > 0.3 + i / 10, score: random, depth: row % 10, note: 'so', sure: random > 0.5 },
+    ]),
+  )
+  const part = (id: string, parent: string, name: string, inputs: unknown, output: unknown): CallPart => {
+    const [given, gave] = [JSON.stringify(inputs), JSON.stringify(output)]
+    return {
+      project_id: project,
+      id,
+      display_name: null,
+      start: {
+        ...{ trace_id: evaluation, parent_id: parent, thread_id: null, turn_id: null, op_name: name },
+        ...{ started_at: at, user_id: 'bench', run_id: null, run_step: null, expire_at: null },
+        ...{ start_bytes: given.length + 2, attributes: '{}', inputs: given },
+      },
+      end: {
+        ...{ trace_id: null, ended_at: at + 500, exception: null, run_step_end: null },
+        ...{ end_bytes: gave.length, output: gave, summary: '{"usage":{"m":{"total_tokens":30}}}' },
+      },
+    }
+  }
+  const example = { n: row, question: text, hard: random }
+  return [
+    part(
+      trial,
+      evaluation,
+      op,
+      { self: 'E', model: 'M', example },
+      { output: text, scores, model_latency: 1 },
+    ),
+    part(uuidv7(), trial, 'M', { question: text }, text),
+    ...scorers.map((name) => part(uuidv7(), trial, `${name}.score`, { output: 'x' }, scores[name])),
+  ]
+}
+
+const batchSize = 40
+
+/** The calls of a batch of trials. */
+function trialsFrom(from: number, all: number, evaluations: readonly string[], op: string): CallPart[] {
+  const parts: CallPart[] = []
+  for (let i = from; i < Math.min(all, from + batchSize); i++) {
+    parts.push(...trialParts(evaluations[i % evaluationCount] as string, i, op))
+  }
+  return parts
+}
+
+interface Built {
+  db: Database
+  file: string
+  evaluations: string[]
+  /** Of the writes of evaluations, and of the same calls that are none. */
+  seconds: { derived: number; plain: number }
+}
+
+/** Both are written batch by batch, so that whatever else the machine does meets both alike. */
+async function build(trials: number): Promise<Built> {
+  const file = join(folder, `derived-${trials}.sqlite`)
+  const db = await openSqlite({ file })
+  const plain = await openSqlite({ file: join(folder, `plain-${trials}.sqlite`) })
+  const evaluations = Array.from({ length: evaluationCount }, () => uuidv7())
+  const seconds = { derived: 0, plain: 0 }
+  for (let from = 0; from < trials; from += batchSize) {
+    const both = [
+      { into: 'derived', record: db, op: 'Evaluation.predict_and_score' },
+      { into: 'plain', record: plain, op: 'other' },
+    ] as const
+    for (const { into, record, op } of from % (2 * batchSize) === 0 ? both : both.toReversed()) {
+      const parts = trialsFrom(from, trials, evaluations, op)
+      const before = performance.now()
+      await record.write('upsertCalls', parts)
+      seconds[into] += (performance.now() - before) / 1000
+    }
+  }
+  await plain.close()
+  return { db, file, evaluations, seconds }
+}
+
+/** The same writes as a client makes them, one batch after the other. Answers the seconds that they took. */
+async function ingestOverHttp(trials: number): Promise<Built['seconds']> {
+  const seconds = { derived: 0, plain: 0 }
+  const both = []
+  for (const [into, op] of [
+    ['derived', 'Evaluation.predict_and_score'],
+    ['plain', 'other'],
+  ] as const) {
+    const database = await openSqlite({ file: join(folder, `http-${into}-${trials}.sqlite`) })
+    const config = readConfig({ HEDDLE_USERS: 'bench:bench-key', HEDDLE_LOG_LEVEL: 'silent' })
+    const app = await buildApp(config, { database, sweep: false })
+    both.push({ into, op, database, app, address: await app.listen({ host: '127.0.0.1', port: 0 }) })
+  }
+  const evaluations = Array.from({ length: evaluationCount }, () => uuidv7())
+  const authorization = `Basic ${Buffer.from('bench:bench-key').toString('base64')}`
+  for (let from = 0; from < trials; from += batchSize) {
+    for (const { into, op, address } of from % (2 * batchSize) === 0 ? both : both.toReversed()) {
+      const batch = trialsFrom(from, trials, evaluations, op).map(asSent)
+      const body = JSON.stringify({ batch })
+      const before = performance.now()
+      const headers = { authorization, 'content-type': 'application/json' }
+      const answer = await fetch(`${address}/v2/${project}/calls/complete`, { method: 'POST', headers, body })
+      await answer.text()
+      if (!answer.ok) throw new Error(`the server answered ${answer.status}`)
+      seconds[into] += (performance.now() - before) / 1000
+    }
+  }
+  for (const { app, database } of both) {
+    await app.close()
+    await database.close()
+  }
+  return seconds
+}
+
+/** A call as its client sends it. */
+function asSent({ id, start, end }: CallPart): Record<string, unknown> {
+  if (start === undefined || end === undefined) throw new Error('only whole calls are sent')
+  const time = (micros: number) => new Date(micros / 1000).toISOString()
+  return {
+    ...{
+      project_id: project,
+      id,
+      trace_id: start.trace_id,
+      parent_id: start.parent_id,
+      op_name: start.op_name,
+    },
+    ...{ started_at: time(start.started_at), ended_at: time(end.ended_at) },
+    ...{ attributes: {}, inputs: JSON.parse(start.inputs), output: JSON.parse(end.output ?? 'null') },
+    summary: JSON.parse(end.summary ?? '{}'),
+  }
+}
+
+async function timed(work: () => Promise<unknown>, rounds = Number(options.rounds)): Promise<number> {
+  const times: number[] = []
+  for (let i = 0; i < rounds; i++) {
+    const before = performance.now()
+    await work()
+    times.push(performance.now() - before)
+  }
+  return quantile(sorted(times), 0.5)
+}
+
+async function ask(db: Database, body: Record<string, unknown>): Promise<void> {
+  const { rows } = await queryResults(db, caller, project, ResultsBody.parse(body), signal)
+  for await (const _ of rows);
+}
+
+type Row = { id: string; parent_id: string; inputs: string; output: string; summary: string }
+
+/** The calls below these, parsed: what there is to group and to sort by. */
+async function below(db: Database, parents: readonly string[]) {
+  const found: { id: string; inputs: unknown; output: unknown; summary: unknown }[] = []
+  for (let from = 0; from < parents.length; from += 500) {
+    const query = sql`SELECT id, inputs, output, summary FROM calls
+      WHERE project_id = ${project} AND parent_id IN (${listOf(parents.slice(from, from + 500))})`
+    for await (const chunk of db.stream<Row>(query, { signal })) {
+      for (const { id, ...texts } of chunk) {
+        const [inputs, output, summary] = [texts.inputs, texts.output, texts.summary].map((text) =>
+          JSON.parse(text),
+        )
+        found.push({ id, inputs, output, summary })
+      }
+    }
+  }
+  return found
+}
+
+/** The calls read, parsed, grouped and sorted by a mean. With those of the model and of the scorers, or the trials alone. */
+async function obvious(db: Database, evaluations: readonly string[], withChildren: boolean): Promise<void> {
+  const trials = await below(db, evaluations)
+  if (withChildren) {
+    await below(
+      db,
+      trials.map(({ id }) => id),
+    )
+  }
+  const rows = new Map<string, number[]>()
+  for (const { inputs, output } of trials) {
+    const key = JSON.stringify((inputs as { example: unknown }).example)
+    const { scores } = output as { scores: { judge: { score: number } } }
+    rows.set(key, [...(rows.get(key) ?? []), scores.judge.score])
+  }
+  const mean = (list: number[]) => list.reduce((a, b) => a + b, 0) / list.length
+  ;[...rows].sort(([, a], [, b]) => mean(a) - mean(b)).slice(0, 50)
+}
+
+const filters = [
+  {
+    query: new JsonText('{"$expr":{"$gte":[{"$getField":"scores.judge.score"},{"$literal":0.9}]}}'),
+  },
+]
+
+function questions(evaluations: readonly string[], size: number): Record<string, Record<string, unknown>> {
+  const base = { evaluation_call_ids: evaluations, limit: 50 }
+  return {
+    'first page': base,
+    'deep page': { ...base, offset: Math.max(0, Math.floor(size / evaluationCount) - 60) },
+    'by score': { ...base, sort_by: [{ field: 'scores.judge.score', direction: 'desc' }] },
+    'by input': { ...base, sort_by: [{ field: 'inputs.hard' }] },
+    'by difference': { ...base, sort_by: [{ field: 'scores.judge.score', mode: 'difference' }] },
+    filtered: { ...base, filters },
+    intersection: { ...base, require_intersection: true },
+    summary: { ...base, include_rows: false, include_summary: true },
+  }
+}
+
+/** In a process of its own, because the one that wrote the calls has had all of them in its memory. */
+function memoryOfAsking(file: string, evaluations: readonly string[]): number {
+  const { stdout } = spawnSync(
+    process.execPath,
+    [...process.execArgv, import.meta.filename, '--file', file, '--evaluations', evaluations.join(',')],
+    { encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'] },
+  )
+  return Number(stdout.trim())
+}
+
+function compared({ derived, plain }: Built['seconds']): string {
+  const more = ((derived / plain - 1) * 100).toFixed(0)
+  return `${plain.toFixed(2)} s without, ${derived.toFixed(2)} s with derivation (${more} % more)`
+}
+
+async function measure(size: number): Promise<void> {
+  const { db, file, evaluations, seconds } = await build(size)
+  const figures: Record<string, number> = {}
+  for (const [name, body] of Object.entries(questions(evaluations, size))) {
+    await ask(db, body)
+    figures[name] = await timed(() => ask(db, body))
+  }
+  figures['the obvious way, all calls'] = await timed(() => obvious(db, evaluations, true), 1)
+  figures['the obvious way, trials alone'] = await timed(() => obvious(db, evaluations, false), 1)
+  await db.close()
+  const rounded = Object.fromEntries(
+    Object.entries(figures).map(([name, ms]) => [name, Number(ms.toFixed(2))]),
+  )
+  console.log(`${size} trials, ms:`, JSON.stringify(rounded))
+  console.log(`${size} trials, written to the record: ${compared(seconds)}`)
+  console.log(`${size} trials, sent to the server: ${compared(await ingestOverHttp(Math.min(size, 10_000)))}`)
+  console.log(
+    `${size} trials, memory of a process that asks: ${memoryOfAsking(file, evaluations)} MB at most`,
+  )
+}
+
+if (options.file === undefined) {
+  console.log(JSON.stringify(machineFacts(folder)))
+  for (const size of options.sizes.split(',').map(Number)) await measure(size)
+} else {
+  const db = await openSqlite({ file: options.file })
+  for (const body of Object.values(questions(options.evaluations.split(','), 1000))) await ask(db, body)
+  await db.close()
+  console.log(Math.round(process.resourceUsage().maxRSS / 1024))
+}

@@ -1,0 +1,60 @@
+import { digestOf, digestOfJson } from '../digests.ts'
+import { isPresent, membersOf } from '../expressions/json-value.ts'
+import { storableText } from '../expressions/text.ts'
+
+export const exampleKinds = { none: 0, inline: 1, ref: 2, scalar: 3 } as const
+export type ExampleKind = (typeof exampleKinds)[keyof typeof exampleKinds]
+
+/** The row that a trial is about. */
+export interface Example {
+  /** Of the content alone: the same row inline, in a table or in another dataset is one row. */
+  digest: string
+  kind: ExampleKind
+  /** JSON, of an object or a list. */
+  inline?: string
+}
+
+/** Something before the marker, and a tail without a slash behind it. */
+const rowRef = /^.+\/attr\/rows\/id\/([^/]+)$/s
+
+/** Longer tails are no digest of ours, and would not fit into an index. */
+const longestTail = 200
+
+/** The digest at the end of a reference to a dataset row; undefined when the text is none. */
+export function rowDigestOfRef(text: string): string | undefined {
+  const tail = rowRef.exec(text)?.[1]
+  return tail !== undefined && tail.length <= longestTail ? storableText(tail) : undefined
+}
+
+/** `json` is the stored text of `inputs.example`, if there is one. */
+export function exampleOf(json: string | undefined): Example {
+  if (!isPresent(json)) return { digest: digestOf('null'), kind: exampleKinds.none }
+  if (json[0] === '"') {
+    const text = JSON.parse(json) as string
+    const tail = rowDigestOfRef(text)
+    if (tail !== undefined) return { digest: tail, kind: exampleKinds.ref }
+    return { digest: digestOf(text.toWellFormed()), kind: exampleKinds.scalar }
+  }
+  const kind = json[0] === '{' || json[0] === '[' ? exampleKinds.inline : exampleKinds.scalar
+  return { digest: digestOfJson(json), kind, ...(kind === exampleKinds.inline && { inline: json }) }
+}
+
+/** What stands beside a trial of its row, so that rows are sorted and filtered without looking at the calls. */
+const mostBrief = 200
+const longestMember = 64
+
+/** The short members of a row, behind a digit that says whether they are the whole of it. */
+export function briefOf(row: string): string {
+  if (Buffer.byteLength(row) <= mostBrief) return `1${row}`
+  if (row[0] !== '{') return '0{}'
+  const kept: string[] = []
+  let size = 0
+  for (const { key, value } of membersOf(row)) {
+    if (key.length > longestMember || value.length > longestMember) continue
+    const member = `${key}:${value}`
+    size += Buffer.byteLength(member) + 1
+    if (size > mostBrief) break
+    kept.push(member)
+  }
+  return `0{${kept.join(',')}}`
+}

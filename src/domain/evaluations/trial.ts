@@ -1,0 +1,232 @@
+import { isPresent, membersOf, valueAt } from '../expressions/json-value.ts'
+import { opNameOf } from '../op-names.ts'
+import { type Example, exampleOf } from './example.ts'
+
+/** What is read of a call that belongs to an evaluation. Times are microseconds, JSON is text. */
+export interface EvaluationCall {
+  id: string
+  parent_id: string | null
+  op_name: string
+  started_at: number
+  ended_at: number | null
+  exception: string | null
+  expire_at: number | null
+  attributes: string | null
+  inputs: string | null
+  output: string | null
+  summary: string | null
+}
+
+/** Under which key of a trial's output the model's own output stands. */
+export const outputKeys = ['', 'output', 'model_output'] as const
+
+/** What follows from the call of a trial and its children. */
+export interface Trial {
+  id: string
+  evaluation_id: string
+  example: Example
+  started_at: number
+  /** When a call that it was made of goes away by itself. */
+  stale_at: number | null
+  /** Which of `outputKeys`; 0 is none. */
+  output_key: number
+  failed: boolean
+  predict_call_id: string | null
+  latency: number | null
+  tokens: number | null
+  /** The same without looking at the children. */
+  own_latency: number | null
+  own_tokens: number | null
+  /** By the key of the scores. */
+  scorer_call_ids: Record<string, string>
+  /** A JSON object, with what arrived later. */
+  scores: string
+  /** The same without looking at the children. */
+  own_scores: string
+}
+
+/** `children` are in the order in which they began. */
+export function trialOf(call: EvaluationCall, children: readonly EvaluationCall[]): Trial {
+  const output = outputMembers(call.output)
+  const given = output.get('scores')
+  const ownScores = given?.startsWith('{') ? given : '{}'
+  const predict = predictOf(call, children)
+  const others = children.filter((child) => child !== predict)
+  const scorers = scorersOf(others, keysOf(ownScores))
+  const late = call.ended_at === null ? [] : lateScores(others, scorers)
+  const ownLatency = modelLatency(output.get('model_latency'))
+  const ownTokens = tokensOf(call)
+  return {
+    id: call.id,
+    evaluation_id: call.parent_id ?? '',
+    example: exampleOf(call.inputs === null ? undefined : valueAt(call.inputs, ['example'])),
+    started_at: call.started_at,
+    stale_at: earliest([call, ...children]),
+    output_key: Math.max(
+      0,
+      outputKeys.findIndex((key) => output.has(key)),
+    ),
+    failed:
+      call.exception !== null ||
+      (predict?.exception ?? null) !== null ||
+      output.get('model_success') === 'false',
+    predict_call_id: predict?.id ?? null,
+    latency: durationOf(predict) ?? ownLatency,
+    tokens: predict ? tokensOf(predict) : ownTokens,
+    own_latency: ownLatency,
+    own_tokens: ownTokens,
+    scorer_call_ids: Object.fromEntries(scorers),
+    scores: withMembers(ownScores, late),
+    own_scores: ownScores,
+  }
+}
+
+const outputNames = new Set(['scores', 'output', 'model_output', 'model_latency', 'model_success'])
+
+/** What is read of the output of a trial, which is an object. The first of two with one name counts. */
+function outputMembers(output: string | null): Map<string, string> {
+  const found = new Map<string, string>()
+  if (!output?.startsWith('{')) return found
+  for (const { key, value } of membersOf(output)) {
+    const name = key.includes('\\') ? (JSON.parse(key) as string) : key.slice(1, -1)
+    if (outputNames.has(name) && !found.has(name)) found.set(name, value)
+  }
+  return found
+}
+
+/** The model's output as it stands in the output of its trial. */
+export function modelOutput(output: string | null, key: number): string | null {
+  const name = outputKeys[key]
+  return output !== null && name ? (valueAt(output, [name]) ?? null) : null
+}
+
+function earliest(calls: readonly EvaluationCall[]): number | null {
+  const times = calls.flatMap(({ expire_at }) => expire_at ?? [])
+  return times.length > 0 ? Math.min(...times) : null
+}
+
+function modelLatency(given: string | undefined): number | null {
+  return numberOf(given) ?? (given === undefined ? null : numberOf(valueAt(given, ['mean'])))
+}
+
+function numberOf(json: string | undefined): number | null {
+  if (json === undefined || !/^[-\d]/.test(json)) return null
+  const value = Number(json)
+  return Number.isFinite(value) ? value : null
+}
+
+function durationOf(predict: EvaluationCall | undefined): number | null {
+  if (predict === undefined || predict.ended_at === null) return null
+  return (predict.ended_at - predict.started_at) / 1_000_000
+}
+
+/** Of all models together; null when none of them says a number. */
+function tokensOf({ summary }: EvaluationCall): number | null {
+  if (!summary?.includes('"total_tokens"')) return null
+  const usage: unknown = (JSON.parse(summary) as { usage?: unknown } | null)?.usage
+  if (typeof usage !== 'object' || usage === null) return null
+  let sum: number | null = null
+  for (const model of Object.values(usage) as ({ total_tokens?: unknown } | null)[]) {
+    const tokens = model?.total_tokens
+    if (typeof tokens === 'number' && Number.isFinite(tokens)) sum = (sum ?? 0) + Math.trunc(tokens)
+  }
+  return sum === null ? null : Math.max(-Number.MAX_SAFE_INTEGER, Math.min(Number.MAX_SAFE_INTEGER, sum))
+}
+
+/** A child that says of itself that it scores. */
+function isMarked({ attributes }: EvaluationCall): boolean {
+  if (!attributes?.includes('score')) return false
+  const { weave, _weave_eval_meta: meta, ...flat } = JSON.parse(attributes) as Record<string, unknown>
+  if (flat['weave.score'] === 'true' || memberOf(weave, 'score') === 'true') return true
+  return Boolean(memberOf(meta, 'score'))
+}
+
+function memberOf(value: unknown, name: string): unknown {
+  return typeof value === 'object' && value !== null ? (value as Record<string, unknown>)[name] : undefined
+}
+
+function inputOf({ inputs }: EvaluationCall, name: string): string | undefined {
+  if (!inputs?.includes(`"${name}"`)) return undefined
+  const value = valueAt(inputs, [name])
+  return isPresent(value) ? value : undefined
+}
+
+/** The call of the model: the one that says so, else the first that looks like it. */
+function predictOf(trial: EvaluationCall, children: readonly EvaluationCall[]): EvaluationCall | undefined {
+  if (children.length === 0) return undefined
+  const model = inputOf(trial, 'model')
+  const unmarked = children.filter((child) => !isMarked(child))
+  return (
+    unmarked.find(
+      (child) =>
+        model !== undefined && (model === JSON.stringify(child.op_name) || model === inputOf(child, 'self')),
+    ) ??
+    unmarked.find(
+      (child) =>
+        /predict|invoke/i.test(child.op_name) ||
+        (model === undefined && inputOf(child, 'self') === undefined),
+    )
+  )
+}
+
+function keysOf(scores: string): string[] {
+  return scores === '{}' ? [] : Object.keys(JSON.parse(scores) as object)
+}
+
+/** Which child gave which score: by its exact name first, so that `acc` is not taken for `acc_strict`. */
+function scorersOf(children: readonly EvaluationCall[], keys: readonly string[]): Map<string, string> {
+  const found = new Map<string, string>()
+  if (keys.length === 0 || children.length === 0) return found
+  const named = children.map((child) => ({ child, name: opNameOf(child.op_name) }))
+  let likely: typeof named | undefined
+  for (const key of keys) {
+    let match = named.find(({ name }) => name === key || name === `${key}.score`)
+    if (match === undefined) {
+      likely ??= named.filter(({ child }) => /\.score|scorer/i.test(child.op_name) || isMarked(child))
+      const sought = key.toLowerCase()
+      match = likely.find(({ child, name }) => {
+        const op = name.toLowerCase()
+        return scorerName(child) === key || op.includes(sought) || sought.includes(op)
+      })
+    }
+    if (match) found.set(key, match.child.id)
+  }
+  return found
+}
+
+/** The name in the reference of the scorer, when the child carries one. */
+function scorerName({ attributes }: EvaluationCall): string | undefined {
+  if (!attributes?.includes('scorer')) return undefined
+  const { weave, ...flat } = JSON.parse(attributes) as Record<string, unknown>
+  const ref = flat['weave.scorer'] ?? memberOf(weave, 'scorer')
+  return typeof ref === 'string' ? /\/(?:object|op)\/([^/:]+)/.exec(ref)?.[1] : undefined
+}
+
+/** What scorers said after the trial had ended: the scores in its output do not know them. */
+function lateScores(
+  children: readonly EvaluationCall[],
+  known: Map<string, string>,
+): [key: string, json: string][] {
+  const used = new Set(known.values())
+  const late: [string, string][] = []
+  for (const child of children) {
+    if (used.has(child.id) || child.exception !== null || !isPresent(child.output ?? undefined)) continue
+    if (!isMarked(child)) continue
+    const key = scorerName(child) ?? opNameOf(child.op_name).replace(/\.score$/, '')
+    if (known.has(key)) continue
+    known.set(key, child.id)
+    late.push([key, child.output as string])
+  }
+  return late
+}
+
+/** Keys that are there stay as they are. */
+function withMembers(object: string, members: readonly [key: string, json: string][]): string {
+  if (members.length === 0) return object
+  const there = new Set(keysOf(object))
+  const added = members
+    .filter(([key]) => !there.has(key))
+    .map(([key, json]) => `${JSON.stringify(key)}:${json}`)
+  const inner = object.slice(1, -1)
+  return `{${[...(inner === '' ? [] : [inner]), ...added].join(',')}}`
+}

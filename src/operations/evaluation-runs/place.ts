@@ -1,0 +1,71 @@
+import { type Caller, reach } from '../../domain/callers.ts'
+import { newId } from '../../domain/ids.ts'
+import { JsonText, writeJson } from '../../domain/json-text.ts'
+import { nextMoment } from '../../domain/moments.ts'
+import type { SchemaChecks } from '../../schemas/checks.ts'
+import type { CallEnd, CallPart, CallStart } from '../../storage/calls.ts'
+import type { Database } from '../../storage/database.ts'
+import { endPart, startPart } from '../calls/parts.ts'
+
+export interface EvaluationRuns {
+  db: Database
+  schemas: SchemaChecks
+  /** Of the references that are made here. */
+  refScheme: string
+  retentionDays: number
+}
+
+/** A project, and who acts in it. */
+export interface Place {
+  caller: Caller
+  project: string
+}
+
+export function placeOf(caller: Caller, { entity, project }: { entity: string; project: string }): Place {
+  const place = { caller, project: `${entity}/${project}` }
+  reach(caller, place.project, 'path')
+  return place
+}
+
+export interface MadeCall {
+  id?: string | null | undefined
+  trace_id?: string | undefined
+  parent_id?: string | undefined
+  op_name: string
+  weave?: Record<string, string | undefined>
+  inputs: Record<string, unknown>
+}
+
+/** The start of a call that a request stands for. Members of its inputs may be JSON as it was sent. */
+export function startOf(
+  { retentionDays }: Pick<EvaluationRuns, 'retentionDays'>,
+  { caller, project }: Place,
+  { id, trace_id, parent_id, op_name, weave, inputs }: MadeCall,
+): CallPart & { start: CallStart } {
+  const call = {
+    project_id: project,
+    id: id ?? newId(),
+    trace_id,
+    parent_id,
+    op_name,
+    started_at: nextMoment(),
+    attributes: new JsonText(writeJson(weave ? { weave } : {})),
+    inputs: new JsonText(writeJson(inputs)),
+  }
+  return startPart(call, { user: caller.name, retentionDays })
+}
+
+export function endOf(
+  project: string,
+  id: string,
+  ended_at: number,
+  output: JsonText | null,
+  summary = new JsonText('{}'),
+): CallPart & { end: CallEnd } {
+  return endPart({ project_id: project, id, ended_at, output, summary })
+}
+
+/** Begun and ended at once: a request tells of something that is over. */
+export function wholeOf(part: CallPart & { start: CallStart }, output: JsonText | null) {
+  return { ...part, end: endOf(part.project_id, part.id, part.start.started_at, output).end }
+}

@@ -1,0 +1,60 @@
+import { newId } from '../../domain/ids.ts'
+import { parseRef } from '../../domain/refs.ts'
+import { now } from '../../domain/time.ts'
+import { type MarkedCall, requireMarked } from '../../storage/evaluation-runs.ts'
+import type { PredictionBody } from './contract.ts'
+import { type EvaluationRuns, type Place, startOf, wholeOf } from './place.ts'
+import { evaluationOf } from './runs.ts'
+
+const runField = 'evaluation_run_id'
+
+/** Within a run the prediction is the first part of a trial, which is open until the prediction is finished. */
+export async function createPrediction(options: EvaluationRuns, place: Place, body: PredictionBody) {
+  const { model, inputs, output, evaluation_run_id: run } = body
+  const { db } = options
+  const id = body.id ?? newId()
+  const of = run ? await requireMarked(db, 'run', place.project, run, runField, now()) : null
+  const trial = of && trialOf(options, place, of, id, body)
+  const start = startOf(options, place, {
+    id,
+    ...(trial && { trace_id: trial.start.trace_id, parent_id: trial.id }),
+    op_name: opOf(model),
+    weave: { prediction: 'true', model, evaluation_run_id: run ?? undefined },
+    inputs: { self: model, inputs },
+  })
+  await db.write('addPrediction', {
+    call: wholeOf(start, output),
+    field: body.id == null ? null : 'id',
+    trial,
+    run: of && { id: of.id, field: runField },
+    now: now(),
+  })
+  return { prediction_id: id }
+}
+
+function trialOf(
+  options: EvaluationRuns,
+  place: Place,
+  run: MarkedCall,
+  prediction: string,
+  { model, inputs }: PredictionBody,
+) {
+  return startOf(options, place, {
+    trace_id: run.id,
+    parent_id: run.id,
+    op_name: 'Evaluation.predict_and_score',
+    weave: { predict_call_id: prediction },
+    inputs: { self: evaluationOf(run.inputs), model, example: inputs },
+  })
+}
+
+function opOf(model: string): string {
+  const ref = parseRef(model)
+  return ref?.kind === 'object' || ref?.kind === 'op' ? `${ref.name}.predict` : 'Model.predict'
+}
+
+export async function finishPrediction({ db }: EvaluationRuns, { project }: Place, prediction_id: string) {
+  const field = 'prediction_id'
+  await db.write('finishPrediction', { project_id: project, prediction_id, field, now: now() })
+  return { success: true as const }
+}

@@ -1,0 +1,81 @@
+import { createBreathing } from '../../domain/breathing.ts'
+import { JsonText } from '../../domain/json-text.ts'
+import { nextMoment } from '../../domain/moments.ts'
+import { now } from '../../domain/time.ts'
+import type { Database } from '../../storage/database.ts'
+import { requireMarked } from '../../storage/evaluation-runs.ts'
+import { selectTrialValues, type TrialValues } from '../../storage/trials.ts'
+import { Value } from '../objects/values.ts'
+import type { FinishBody, RunBody } from './contract.ts'
+import { createMeans } from './means.ts'
+import { type EvaluationRuns, endOf, type Place, startOf } from './place.ts'
+
+export async function createRun(options: EvaluationRuns, place: Place, body: RunBody) {
+  const { evaluation, model, id } = body
+  const call = startOf(options, place, {
+    id,
+    op_name: 'Evaluation.evaluate',
+    weave: { evaluation_run: 'true', evaluation, model },
+    inputs: { self: evaluation, model },
+  })
+  await options.db.write('addEvaluationRun', { call, field: id == null ? null : 'id', now: now() })
+  return { evaluation_run_id: call.id }
+}
+
+/**
+ * The means are of the trials that are finished when it begins; they are read before the write, because a large
+ * evaluation takes its time. The summary and the end become true together.
+ */
+export async function finishRun(
+  options: EvaluationRuns,
+  place: Place,
+  id: string,
+  { summary }: FinishBody,
+  signal: AbortSignal,
+) {
+  const { db } = options
+  const { project } = place
+  const field = 'evaluation_run_id'
+  const run = await requireMarked(db, 'run', project, id, field, now())
+  const summarize = startOf(options, place, {
+    trace_id: id,
+    parent_id: id,
+    op_name: 'Evaluation.summarize',
+    inputs: { self: evaluationOf(run.inputs) },
+  })
+  const output = new JsonText(run.ended_at === null ? await meansOf(db, project, id, signal) : '{}')
+  const ended = nextMoment()
+  await db.write('finishEvaluationRun', {
+    project_id: project,
+    run_id: id,
+    field,
+    end: endOf(project, id, ended, output, summary ?? undefined),
+    summarize: { ...summarize, end: endOf(project, summarize.id, ended, output).end },
+    now: now(),
+  })
+  return { success: true as const }
+}
+
+/** The reference to the evaluation, out of the inputs of its root. */
+export function evaluationOf(inputs: string): JsonText {
+  return new JsonText(new Value(inputs).member('self')?.text ?? 'null')
+}
+
+async function meansOf(db: Database, project: string, id: string, signal: AbortSignal): Promise<string> {
+  const breathe = createBreathing()
+  const scores = createMeans(breathe)
+  const output = createMeans(breathe)
+  for await (const trials of db.stream<TrialValues>(selectTrialValues(db, project, id, now()), { signal })) {
+    for (const trial of trials) {
+      if (trial.scores !== null) await scores.addMembers(trial.scores)
+      if (trial.output !== null) await output.add('output', trial.output)
+    }
+  }
+  return joined(scores.text(), output.text())
+}
+
+/** Of a scorer that is called `output` the model's own output takes the place. */
+function joined(scores: string, output: string): string {
+  if (output === '{}') return scores
+  return scores === '{}' ? output : `${scores.slice(0, -1)},${output.slice(1)}`
+}

@@ -1,0 +1,88 @@
+import { newId } from '../../domain/ids.ts'
+import { JsonText, writeJson } from '../../domain/json-text.ts'
+import { callRef, parseRef } from '../../domain/refs.ts'
+import { refuse } from '../../domain/refusals.ts'
+import { now } from '../../domain/time.ts'
+import { type MarkedCall, requireMarked } from '../../storage/evaluation-runs.ts'
+import { createCheck } from '../feedback/check.ts'
+import { feedbackOf } from '../feedback/create.ts'
+import { prefixes } from '../feedback/kinds.ts'
+import { objectId } from '../objects/contract.ts'
+import { Value } from '../objects/values.ts'
+import type { ScoreBody } from './contract.ts'
+import { type EvaluationRuns, type Place, startOf, wholeOf } from './place.ts'
+import { weaveOf } from './record.ts'
+
+/** A score is a call beside the prediction, and a feedback on it under the same id. */
+export async function createScore(options: EvaluationRuns, place: Place, body: ScoreBody) {
+  const { db } = options
+  const { project } = place
+  const { prediction_id, scorer, value, evaluation_run_id: run } = body
+  const name = scorerName(scorer)
+  if (run) await requireMarked(db, 'run', project, run, 'evaluation_run_id', now())
+  const prediction = await requireMarked(db, 'prediction', project, prediction_id, 'prediction_id', now())
+  if (run) checkRun(prediction, run)
+  const id = body.id ?? newId()
+  const start = startOf(options, place, {
+    id,
+    ...(run && { trace_id: run, parent_id: prediction.parent_id ?? run }),
+    op_name: `${name}.score`,
+    weave: { score: 'true', prediction_id, scorer, evaluation_run_id: run ?? undefined },
+    inputs: {
+      self: scorer,
+      inputs: new JsonText(new Value(prediction.inputs).member('inputs')?.text ?? '{}'),
+      output: new JsonText(prediction.output ?? 'null'),
+    },
+  })
+  await db.write('addScore', {
+    call: wholeOf(start, value),
+    field: body.id == null ? null : 'id',
+    project_id: project,
+    prediction_id,
+    predictionField: 'prediction_id',
+    feedback: await feedbackOn(options, place, id, name, body),
+    now: now(),
+  })
+  return { score_id: id }
+}
+
+/** The name under which the score stands among those of its trial. */
+function scorerName(scorer: string): string {
+  const ref = parseRef(scorer)
+  if (ref?.kind === 'object' && objectId.safeParse(ref.name).success) return ref.name
+  throw refuse('invalid_value', {
+    field: 'scorer',
+    given: JSON.stringify(scorer.length > 120 ? `${scorer.slice(0, 120)}…` : scorer),
+    accepted: 'a reference to an object, <scheme>:///<entity>/<project>/object/<name>:<digest>',
+  })
+}
+
+function checkRun(prediction: MarkedCall, given: string): void {
+  const run = weaveOf(prediction)('evaluation_run_id')
+  if (run === given) return
+  throw refuse('invalid_value', {
+    field: 'evaluation_run_id',
+    given: JSON.stringify(given),
+    accepted: run ? `${JSON.stringify(run)}, the run of the prediction` : 'none: the prediction is of no run',
+  })
+}
+
+const fieldsOfScore: Record<string, string> = { payload: 'value', 'payload.output': 'value' }
+
+function feedbackOn(
+  { db, schemas, refScheme }: EvaluationRuns,
+  { caller, project }: Place,
+  id: string,
+  name: string,
+  { prediction_id, scorer, value }: ScoreBody,
+) {
+  const given = {
+    project_id: project,
+    id,
+    svc_ref: callRef(refScheme, project, prediction_id),
+    feedback_type: `${prefixes.runnable}.${name}`,
+    payload: new JsonText(writeJson({ output: value })),
+    runnable_ref: scorer,
+  }
+  return feedbackOf(createCheck(db, schemas), caller, given, (field) => fieldsOfScore[field] ?? field)
+}

@@ -1,0 +1,89 @@
+import { type Caller, reach } from '../../domain/callers.ts'
+import { JsonText } from '../../domain/json-text.ts'
+import { opNameOf } from '../../domain/op-names.ts'
+import { parseRef } from '../../domain/refs.ts'
+import { Refusal, refuse } from '../../domain/refusals.ts'
+import { now } from '../../domain/time.ts'
+import { readCall } from '../../storage/calls.ts'
+import type { Database } from '../../storage/database.ts'
+import { readTable } from '../../storage/tables.ts'
+import { countTrials, type TrialCounts } from '../../storage/trials.ts'
+import { type NamedRef, resolveEach } from '../objects/resolve.ts'
+import { Value } from '../objects/values.ts'
+import type { StatusBody } from './contract.ts'
+
+/** How far an evaluation is. What is not there is an answer, too: its root may still be on its way. */
+export async function evaluationStatus(
+  db: Database,
+  caller: Caller,
+  { project_id, call_id }: StatusBody,
+  signal: AbortSignal,
+) {
+  reach(caller, project_id)
+  const call = await readCall(db, project_id, call_id, false, now())
+  if (call === undefined) return { status: { code: 'not_found' } }
+  if (!opNameOf(call.op_name).endsWith('Evaluation.evaluate')) {
+    throw refuse('invalid_value', {
+      field: 'call_id',
+      given: `${JSON.stringify(call_id)} is a call of ${JSON.stringify(opNameOf(call.op_name).slice(0, 120))}`,
+      accepted: 'the root call of an evaluation, of "Evaluation.evaluate"',
+    })
+  }
+  if (call.exception) return { status: { code: 'failed', error: call.exception } }
+  if (call.ended_at !== null) {
+    return { status: { code: 'complete', output: call.output === null ? null : new JsonText(call.output) } }
+  }
+  const { begun, ended } = await trialCounts(db, project_id, call_id, signal)
+  const planned = await plannedTrials(db, caller, project_id, call.inputs ?? '{}')
+  return { status: { code: 'running', completed_rows: ended, total_rows: Math.max(begun, planned) } }
+}
+
+async function trialCounts(
+  db: Database,
+  project: string,
+  evaluation: string,
+  signal: AbortSignal,
+): Promise<TrialCounts> {
+  const statement = countTrials(db, project, evaluation, now())
+  for await (const [counts] of db.stream<TrialCounts>(statement, { signal })) {
+    if (counts !== undefined) return counts
+  }
+  throw new Error('a count answers one row')
+}
+
+/** Rows of the dataset that the evaluation names, times its trials; 0 where that cannot be seen. */
+async function plannedTrials(db: Database, caller: Caller, project: string, inputs: string): Promise<number> {
+  const given = new Value(inputs)
+  const ref = parseRef((given.member('self') ?? given.member('this'))?.string ?? '')
+  if (ref?.kind !== 'object' || `${ref.entity}/${ref.project}` !== project) return 0
+  const [rows, trials] = await stepsInto(db, caller, ref, [['dataset', 'rows'], ['trials']])
+  const table = parseRef(new Value(rows ?? '').string ?? '')
+  if (table?.kind !== 'table' || `${table.entity}/${table.project}` !== project) return 0
+  const count = (await readTable(db, project, table.digest))?.row_count ?? 0
+  return count * positiveInteger(given.member('nTrials')?.text ?? trials)
+}
+
+function positiveInteger(text: string | undefined): number {
+  const number = Number(text)
+  return Number.isSafeInteger(number) && number > 0 ? number : 1
+}
+
+/** The JSON at each way into the object; undefined for all when the way leads to what the caller may not see. */
+async function stepsInto(
+  db: Database,
+  caller: Caller,
+  ref: NamedRef,
+  ways: readonly (readonly string[])[],
+): Promise<(string | undefined)[]> {
+  const refs = ways.map((way) => ({
+    ...ref,
+    path: [...ref.path, ...way.map((value) => ({ edge: 'attr' as const, value }))],
+  }))
+  try {
+    const resolved = await resolveEach(db, caller, refs)
+    return resolved.map((one) => ('found' in one ? one.found.text : undefined))
+  } catch (error) {
+    if (error instanceof Refusal && error.status < 500) return []
+    throw error
+  }
+}

@@ -1,0 +1,122 @@
+import type { Caller } from '../../domain/callers.ts'
+import { exampleKinds, rowDigestOfRef } from '../../domain/evaluations/example.ts'
+import { valueAt } from '../../domain/expressions/json-value.ts'
+import { JsonText } from '../../domain/json-text.ts'
+import { parseRef } from '../../domain/refs.ts'
+import { Refusal } from '../../domain/refusals.ts'
+import type { Database } from '../../storage/database.ts'
+import { selectInputs, type TrialRow } from '../../storage/evaluation-results.ts'
+import { readRows } from '../../storage/tables.ts'
+import { type NamedRef, resolveEach } from '../objects/resolve.ts'
+
+export interface RawRows {
+  db: Database
+  caller: Caller
+  project: string
+  resolve: boolean
+  signal: AbortSignal
+  /** What could not be resolved is named here. */
+  warn(text: string): void
+}
+
+const rowsAtOnce = 50
+
+/** The data rows of some result rows, by digest. `firsts` is for each the first trial that brought one. */
+export async function rawRowsOf(
+  { db, caller, project, resolve, signal, warn }: RawRows,
+  firsts: readonly TrialRow[],
+): Promise<Map<string, JsonText>> {
+  const found = new Map<string, JsonText>()
+  const refs = new Map<string, string>()
+  const digestOf = new Map(firsts.map(({ trial_id, row_digest }) => [trial_id, row_digest]))
+  for (let from = 0; from < firsts.length; from += rowsAtOnce) {
+    const ids = firsts.slice(from, from + rowsAtOnce).map(({ trial_id }) => trial_id)
+    const calls = db.stream<{ id: string; inputs: string | null }>(selectInputs(project, ids), { signal })
+    for await (const chunk of calls) {
+      for (const { id, inputs } of chunk) {
+        const example = inputs === null ? undefined : valueAt(inputs, ['example'])
+        if (example === undefined) continue
+        const digest = digestOf.get(id) as string
+        found.set(digest, new JsonText(example))
+        const text: unknown = example[0] === '"' ? JSON.parse(example) : undefined
+        if (typeof text === 'string' && rowDigestOfRef(text) !== undefined) refs.set(digest, text)
+      }
+    }
+  }
+  if (!resolve || refs.size === 0) return found
+  // In the order of the rows, which the warnings keep.
+  const digests = firsts.map(({ row_digest }) => row_digest).filter((digest) => refs.has(digest))
+  for (let from = 0; from < digests.length; from += rowsAtOnce) {
+    for (const { digest, val } of await readRows(db, project, digests.slice(from, from + rowsAtOnce))) {
+      found.set(digest, new JsonText(val))
+      refs.delete(digest)
+    }
+  }
+  const left = digests.flatMap((digest): [string, string][] => {
+    const text = refs.get(digest)
+    return text === undefined ? [] : [[digest, text]]
+  })
+  const [named, others] = parted(left)
+  for (const { text } of others) warn(unresolved(text, 'the project has no such table row'))
+  const values = await resolvedOrWhy(db, caller, named)
+  for (const [index, { digest, text }] of named.entries()) {
+    const value = values[index]
+    if (value instanceof JsonText) found.set(digest, value)
+    else warn(unresolved(text, value ?? 'it leads nowhere'))
+  }
+  return found
+}
+
+type Sought = { digest: string; text: string }
+
+function parted(refs: readonly [digest: string, text: string][]): [(Sought & { ref: NamedRef })[], Sought[]] {
+  const named: (Sought & { ref: NamedRef })[] = []
+  const others: Sought[] = []
+  for (const [digest, text] of refs) {
+    const ref = parseRef(text)
+    if (ref?.kind === 'object') named.push({ digest, text, ref })
+    else others.push({ digest, text })
+  }
+  return [named, others]
+}
+
+function unresolved(ref: string, why: string): string {
+  const shown = ref.length > 300 ? `${ref.slice(0, 300)}…` : ref
+  return `raw_data_row: the dataset row reference ${shown} could not be resolved: ${why}.`
+}
+
+const unknown = 'there is no such object or row'
+
+/** The values, or for each why there is none. In one batch, unless one of them refuses the batch. */
+async function resolvedOrWhy(
+  db: Database,
+  caller: Caller,
+  sought: readonly { ref: NamedRef }[],
+): Promise<(JsonText | string)[]> {
+  if (sought.length === 0) return []
+  try {
+    const resolved = await resolveEach(
+      db,
+      caller,
+      sought.map(({ ref }) => ref),
+    )
+    return resolved.map((one) => {
+      if ('found' in one) return one.found.text === 'null' ? unknown : one.found
+      return 'deleted' in one ? 'the object was deleted' : unknown
+    })
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error
+    // Another tenant's object looks like one that is not there.
+    if (sought.length === 1) return [error.code === 'entity_forbidden' ? unknown : error.message]
+    const middle = Math.ceil(sought.length / 2)
+    return [
+      ...(await resolvedOrWhy(db, caller, sought.slice(0, middle))),
+      ...(await resolvedOrWhy(db, caller, sought.slice(middle))),
+    ]
+  }
+}
+
+/** A trial whose row is something. */
+export function bringsRow({ row_kind }: TrialRow): boolean {
+  return row_kind !== exampleKinds.none
+}

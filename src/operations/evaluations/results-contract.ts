@@ -1,0 +1,122 @@
+import { z } from 'zod'
+import { jsonObject, shortList } from '../../domain/fields.ts'
+
+/** Of one comparison. */
+export const mostEvaluations = 100
+
+const ids = shortList(z.string().min(1).max(128), mostEvaluations).nullish()
+
+const flag = z.boolean().nullish()
+
+/** Rows of one page. */
+export const mostRows = 10_000
+
+const scope = z.string().max(128).nullish().meta({ description: 'Only trials of this evaluation count.' })
+
+const RowFilter = z.object({
+  query: jsonObject().meta({
+    description:
+      'An expression: {"$expr": …}, see docs/queries.md. Fields: scores.…, inputs.…, outputs.…, output.…, row_digest.',
+  }),
+  evaluation_call_id: scope,
+})
+
+const RowSort = z.object({
+  field: z.string().min(1).max(1024).meta({ description: 'scores.…, inputs.…, outputs.… or output.…' }),
+  direction: z.enum(['asc', 'desc']).nullish().meta({ description: 'asc unless given.' }),
+  evaluation_call_id: scope,
+  mode: z
+    .enum(['value', 'difference'])
+    .nullish()
+    .meta({ description: 'difference: the largest minus the smallest of the means of the evaluations.' }),
+})
+
+export const ResultsBody = z
+  .object({
+    evaluation_call_ids: ids.meta({ description: 'Ids of the root calls.' }),
+    evaluation_run_ids: ids.meta({ description: 'The same under another name; both lists count.' }),
+    filters: z
+      .array(RowFilter)
+      .max(16)
+      .nullish()
+      .meta({ description: 'Rows for which each holds on some trial.' }),
+    include_predict_and_score_children: flag.meta({ description: 'true unless given.' }),
+    include_raw_data_rows: flag,
+    include_rows: flag.meta({ description: 'true unless given.' }),
+    include_summary: flag,
+    limit: z.int().min(0).max(mostRows).nullish().meta({ description: 'null is all rows.' }),
+    offset: z
+      .int()
+      .max(2 ** 40)
+      .nullish(),
+    require_intersection: flag,
+    resolve_row_refs: flag.meta({ description: 'With include_raw_data_rows alone.' }),
+    sort_by: z.array(RowSort).max(8).nullish(),
+    summary_require_intersection: flag.meta({ description: 'As require_intersection unless given.' }),
+  })
+  .superRefine((body, context) => {
+    if (body.evaluation_call_ids?.length || body.evaluation_run_ids?.length) return
+    context.addIssue({
+      code: 'custom',
+      path: ['evaluation_call_ids'],
+      message: 'expected at least one id in evaluation_call_ids or evaluation_run_ids',
+    })
+  })
+export type ResultsBody = z.output<typeof ResultsBody>
+export type RowSort = z.output<typeof RowSort>
+
+const Trial = z.object({
+  predict_and_score_call_id: z.string(),
+  model_latency_seconds: z.number().nullable(),
+  model_output: z.unknown(),
+  predict_call_id: z.string().nullable(),
+  scorer_call_ids: z.record(z.string(), z.string()),
+  scores: z.record(z.string(), z.unknown()),
+  total_tokens: z.number().int().nullable(),
+})
+
+const Row = z.object({
+  row_digest: z.string(),
+  evaluations: z.array(z.object({ evaluation_call_id: z.string(), trials: z.array(Trial) })),
+  raw_data_row: z.unknown(),
+})
+
+const ScorerStats = z.object({
+  scorer_key: z.string(),
+  path: z.string().nullable(),
+  value_type: z.enum(['binary', 'continuous', 'text']),
+  trial_count: z.number().int(),
+  numeric_count: z.number().int(),
+  numeric_mean: z.number().nullable(),
+  pass_known_count: z.number().int(),
+  pass_true_count: z.number().int(),
+  pass_rate: z.number().nullable(),
+  pass_signal_coverage: z.number().nullable(),
+  missing_trial_count: z
+    .number()
+    .int()
+    .meta({ description: 'Trials of the evaluation that have no value for it.' }),
+  failed_trial_count: z.number().int().meta({ description: 'Trials of the evaluation that failed.' }),
+})
+
+const EvaluationSummary = z.object({
+  evaluation_call_id: z.string(),
+  display_name: z.string().nullable(),
+  evaluation_ref: z.string().nullable(),
+  model_ref: z.string().nullable(),
+  scorer_stats: z.array(ScorerStats),
+  started_at: z.iso.datetime().nullable(),
+  trace_id: z.string().nullable(),
+  trial_count: z.number().int(),
+})
+export type EvaluationSummary = z.output<typeof EvaluationSummary>
+
+export const Summary = z.object({ row_count: z.number().int(), evaluations: z.array(EvaluationSummary) })
+export type Summary = z.output<typeof Summary>
+
+export const ResultsAnswer = z.object({
+  rows: z.array(Row),
+  total_rows: z.number().int(),
+  summary: Summary.nullable(),
+  warnings: z.array(z.string()),
+})

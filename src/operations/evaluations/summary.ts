@@ -1,0 +1,168 @@
+import { type LeafKind, leafKinds, leavesOf, nameOf } from '../../domain/evaluations/leaves.ts'
+import { valueAt } from '../../domain/expressions/json-value.ts'
+import { compareText } from '../../domain/expressions/text.ts'
+import { formatTime } from '../../domain/time.ts'
+import type { Database } from '../../storage/database.ts'
+import {
+  type ResultsView,
+  type RootRow,
+  type ShapeSums,
+  selectShapeless,
+  selectSums,
+} from '../../storage/evaluation-results.ts'
+import { type EvaluationShape, emptyShape, noShape, readShapes } from '../../storage/evaluation-shapes.ts'
+import type { EvaluationSummary } from './results-contract.ts'
+
+/** The trials of an evaluation that have a scalar, added up. */
+interface LeafSums {
+  scorer: string
+  path: string | null
+  /** The first place that it has in the scores of a trial. */
+  position: number
+  leaves: number
+  known: number
+  passed: number
+  numbers: number
+  sum: number
+}
+
+interface EvaluationSums {
+  trials: number
+  failed: number
+  firstRow: string
+  firstTrial: string
+  leaves: Map<string, LeafSums>
+}
+
+/** One entry for each evaluation that has a trial in the view, as they first appear over the rows in their order. */
+export async function summaries(
+  db: Database,
+  view: ResultsView,
+  shapes: readonly EvaluationShape[],
+  roots: ReadonlyMap<string, RootRow>,
+  signal: AbortSignal,
+): Promise<EvaluationSummary[]> {
+  const found = await sumsOf(db, view, shapes, signal)
+  return [...found].toSorted(byAppearance).map(([id, sums]) => {
+    const root = roots.get(id)
+    return {
+      evaluation_call_id: id,
+      display_name: root?.display_name ?? null,
+      evaluation_ref: refOf(root, 'self') ?? refOf(root, 'this'),
+      model_ref: refOf(root, 'model'),
+      scorer_stats: [...sums.leaves.values()].toSorted(byPosition).map((leaf) => scorerStats(leaf, sums)),
+      started_at: root ? formatTime(root.started_at) : null,
+      trace_id: root?.trace_id ?? null,
+      trial_count: sums.trials,
+    }
+  })
+}
+
+async function sumsOf(
+  db: Database,
+  view: ResultsView,
+  shapes: readonly EvaluationShape[],
+  signal: AbortSignal,
+): Promise<Map<string, EvaluationSums>> {
+  const added: ShapeSums[] = []
+  for await (const rows of db.stream<ShapeSums>(selectSums(db, view), { signal })) added.push(...rows)
+  let leavesOfShape = leavesByShape(shapes)
+  // Of a trial that was written since the shapes were read.
+  if (added.some(({ shape }) => shape !== emptyShape && !leavesOfShape.has(shape))) {
+    leavesOfShape = leavesByShape(await readShapes(db, view.project, view.evaluations))
+  }
+  const found = new Map<string, EvaluationSums>()
+  for (const row of added) {
+    const sums = foundSums(found, row)
+    for (const [slot, [kind, ...keys]] of (leavesOfShape.get(row.shape) ?? []).entries()) {
+      addLeaf(sums, { ...nameOf(keys), position: slot, kind }, row.trials, row[`v${slot}`] ?? 0)
+    }
+  }
+  if (!leavesOfShape.has(noShape)) return found
+  type Shapeless = { evaluation_id: string; scores: string }
+  for await (const rows of db.stream<Shapeless>(selectShapeless(db, view), { signal })) {
+    for (const { evaluation_id, scores } of rows) {
+      const sums = found.get(evaluation_id)
+      // Written since the trials were added up.
+      if (sums === undefined) continue
+      for (const leaf of leavesOf(scores)) addLeaf(sums, leaf, 1, leaf.number ?? 0)
+    }
+  }
+  return found
+}
+
+function leavesByShape(shapes: readonly EvaluationShape[]) {
+  return new Map(shapes.map(({ shape, leaves }) => [shape, leaves]))
+}
+
+function foundSums(found: Map<string, EvaluationSums>, row: ShapeSums): EvaluationSums {
+  const { evaluation_id, trials, failed, first_row: firstRow, first_trial: firstTrial } = row
+  let sums = found.get(evaluation_id)
+  if (sums === undefined) {
+    sums = { trials: 0, failed: 0, firstRow, firstTrial, leaves: new Map() }
+    found.set(evaluation_id, sums)
+  }
+  sums.trials += trials
+  sums.failed += failed
+  if (compareText(firstRow, sums.firstRow) < 0) Object.assign(sums, { firstRow, firstTrial })
+  return sums
+}
+
+function addLeaf(
+  { leaves }: EvaluationSums,
+  { scorer, path, position, kind }: Pick<LeafSums, 'scorer' | 'path' | 'position'> & { kind: LeafKind },
+  count: number,
+  sum: number,
+): void {
+  const name = JSON.stringify([scorer, path])
+  let leaf = leaves.get(name)
+  if (leaf === undefined) {
+    leaf = { scorer, path, position, leaves: 0, known: 0, passed: 0, numbers: 0, sum: 0 }
+    leaves.set(name, leaf)
+  }
+  leaf.position = Math.min(leaf.position, position)
+  leaf.leaves += count
+  if (kind === leafKinds.binary) {
+    leaf.known += count
+    leaf.passed += sum
+  } else if (kind === leafKinds.continuous) {
+    leaf.numbers += count
+    leaf.sum += sum
+  }
+}
+
+function byAppearance([, a]: [string, EvaluationSums], [, b]: [string, EvaluationSums]): number {
+  return compareText(a.firstRow, b.firstRow) || compareText(a.firstTrial, b.firstTrial)
+}
+
+function byPosition(a: LeafSums, b: LeafSums): number {
+  return a.position - b.position || compareText(a.scorer, b.scorer) || compareText(a.path ?? '', b.path ?? '')
+}
+
+function refOf(root: RootRow | undefined, name: string): string | null {
+  const json = root?.inputs ? valueAt(root.inputs, [name]) : undefined
+  return json?.startsWith('"') ? (JSON.parse(json) as string) : null
+}
+
+function scorerStats(leaf: LeafSums, { trials, failed }: EvaluationSums) {
+  const { leaves, known, passed, numbers, sum } = leaf
+  return {
+    scorer_key: leaf.scorer,
+    path: leaf.path,
+    value_type: valueType(leaf),
+    trial_count: leaves,
+    numeric_count: numbers,
+    numeric_mean: numbers > 0 && Number.isFinite(sum) ? sum / numbers : null,
+    pass_known_count: known,
+    pass_true_count: passed,
+    pass_rate: known > 0 ? passed / known : null,
+    pass_signal_coverage: known / leaves,
+    missing_trial_count: Math.max(0, trials - leaves),
+    failed_trial_count: failed,
+  }
+}
+
+function valueType({ known, numbers }: LeafSums): 'binary' | 'continuous' | 'text' {
+  if (known > 0) return 'binary'
+  return numbers > 0 ? 'continuous' : 'text'
+}

@@ -1,0 +1,479 @@
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import { test } from 'node:test'
+import { openApp, type TestApp } from '../../support/app.ts'
+import { completeOf } from '../../support/calls.ts'
+
+const url = '/v2/acme/qa/eval_results/query'
+const evaluationRef = 'weave:///acme/qa/object/capitals-eval:abc'
+const [e1, e2] = ['00000000-0000-4000-8000-0000000000e1', '00000000-0000-4000-8000-0000000000e2']
+const r0 = { q: 'capital of Chad', n: 10 }
+const r1 = { q: 'capital of Peru', n: 2 }
+
+function root(id: string, model: string, fields: Record<string, unknown> = {}) {
+  return completeOf({
+    id,
+    trace_id: id,
+    op_name: 'Evaluation.evaluate',
+    inputs: { self: evaluationRef, model },
+    ...fields,
+  })
+}
+
+let made = 0
+
+function trial(parent_id: string, example: unknown, output: unknown, fields: Record<string, unknown> = {}) {
+  return completeOf({
+    parent_id,
+    trace_id: parent_id,
+    op_name: 'weave:///acme/qa/op/Evaluation.predict_and_score:abc',
+    // In the order in which they are made.
+    started_at: `2026-01-02T03:05:00.${String(made++).padStart(3, '0')}Z`,
+    ended_at: '2026-01-02T03:06:00Z',
+    inputs: { self: evaluationRef, model: 'M1', example },
+    output,
+    ...fields,
+  })
+}
+
+const calls = {
+  e1: root(e1, 'M1', { display_name: 'first' }),
+  e2: root(e2, 'M2'),
+  e1r0: trial(e1, r0, {
+    output: "N'Djamena",
+    scores: { exact: true, judge: { passed: true, score: 0.8 } },
+    model_latency: { mean: 1.5 },
+  }),
+  e1r1: trial(e1, r1, {
+    output: 'Lima?',
+    scores: { exact: false, judge: { passed: true, score: 0.4 } },
+    model_latency: { mean: 0.5 },
+  }),
+  e2r0: trial(e2, r0, {
+    output: "N'Djamena",
+    scores: { exact: true, judge: { passed: false, score: 0.1, why: 'terse' } },
+  }),
+}
+
+async function store({ post }: Pick<TestApp, 'post'>, batch: unknown[] = Object.values(calls)) {
+  const answer = await post('/v2/acme/qa/calls/complete', { batch })
+  assert.equal(answer.status, 200, answer.text)
+}
+
+async function ask({ post }: Pick<TestApp, 'post'>, body: Record<string, unknown> = {}) {
+  const answer = await post(url, { evaluation_call_ids: [e1, e2], ...body })
+  assert.equal(answer.status, 200, answer.text)
+  return answer.json
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: an answer is compared, never trusted
+const questions = (answer: any) => answer.rows.map(({ raw_data_row }: any) => raw_data_row.q.slice(11))
+
+/** The rows in the order of the answer, by their question. */
+async function order(app: TestApp, body: Record<string, unknown>) {
+  const answer = await ask(app, { include_raw_data_rows: true, ...body })
+  return questions(answer)
+}
+
+test('eval_results: rows of two evaluations, side by side', async (t) => {
+  const app = await openApp(t)
+  await store(app)
+  const answer = await ask(app, { include_raw_data_rows: true })
+  assert.deepEqual(Object.keys(answer), ['rows', 'total_rows', 'summary', 'warnings'])
+  assert.deepEqual([answer.total_rows, answer.summary, answer.warnings], [2, null, []])
+  const digests = answer.rows.map((row: { row_digest: string }) => row.row_digest)
+  assert.deepEqual(digests, digests.toSorted())
+  const chad = answer.rows.find((row: { raw_data_row: { n: number } }) => row.raw_data_row.n === 10)
+  assert.deepEqual(chad, {
+    row_digest: chad.row_digest,
+    evaluations: [
+      {
+        evaluation_call_id: e1,
+        trials: [
+          {
+            predict_and_score_call_id: calls.e1r0.id,
+            model_latency_seconds: 1.5,
+            model_output: "N'Djamena",
+            predict_call_id: null,
+            scorer_call_ids: {},
+            scores: { exact: true, judge: { passed: true, score: 0.8 } },
+            total_tokens: null,
+          },
+        ],
+      },
+      {
+        evaluation_call_id: e2,
+        trials: [
+          {
+            predict_and_score_call_id: calls.e2r0.id,
+            model_latency_seconds: null,
+            model_output: "N'Djamena",
+            predict_call_id: null,
+            scorer_call_ids: {},
+            scores: { exact: true, judge: { passed: false, score: 0.1, why: 'terse' } },
+            total_tokens: null,
+          },
+        ],
+      },
+    ],
+    raw_data_row: r0,
+  })
+})
+
+test('eval_results: intersection, of the rows and of the summary', async (t) => {
+  const app = await openApp(t)
+  await store(app)
+  const both = await ask(app, { require_intersection: true, include_raw_data_rows: true })
+  assert.deepEqual([questions(both), both.total_rows], [['Chad'], 1])
+  const { rows, summary } = await ask(app, {
+    require_intersection: true,
+    summary_require_intersection: false,
+    include_summary: true,
+  })
+  const counts = summary.evaluations.map((one: { evaluation_call_id: string; trial_count: number }) => [
+    one.evaluation_call_id,
+    one.trial_count,
+  ])
+  assert.deepEqual(
+    [rows.length, summary.row_count, new Map(counts)],
+    [
+      1,
+      2,
+      new Map([
+        [e1, 2],
+        [e2, 1],
+      ]),
+    ],
+  )
+})
+
+test('eval_results: the summary', async (t) => {
+  const app = await openApp(t)
+  await store(app)
+  const { summary, rows, total_rows } = await ask(app, { include_summary: true, include_rows: false })
+  assert.deepEqual([rows, total_rows], [[], 0])
+  const one = summary.evaluations.find(
+    (entry: { evaluation_call_id: string }) => entry.evaluation_call_id === e1,
+  )
+  const base = { numeric_count: 0, numeric_mean: null, missing_trial_count: 0, failed_trial_count: 0 }
+  const [exact, passed, score] = one.scorer_stats
+  assert.ok(Math.abs(score.numeric_mean - 0.6) < 1e-9)
+  assert.deepEqual(one, {
+    evaluation_call_id: e1,
+    display_name: 'first',
+    evaluation_ref: evaluationRef,
+    model_ref: 'M1',
+    scorer_stats: [exact, passed, score],
+    started_at: '2026-01-02T03:04:05.123456Z',
+    trace_id: e1,
+    trial_count: 2,
+  })
+  assert.deepEqual(exact, {
+    scorer_key: 'exact',
+    path: null,
+    value_type: 'binary',
+    trial_count: 2,
+    pass_known_count: 2,
+    pass_true_count: 1,
+    pass_rate: 0.5,
+    pass_signal_coverage: 1,
+    ...base,
+  })
+  assert.deepEqual([passed.path, passed.pass_rate, passed.pass_true_count], ['passed', 1, 2])
+  assert.deepEqual(score, {
+    ...score,
+    ...{ scorer_key: 'judge', path: 'score', value_type: 'continuous', trial_count: 2, numeric_count: 2 },
+    ...{ pass_known_count: 0, pass_true_count: 0, pass_rate: null, pass_signal_coverage: 0 },
+  })
+  const why = summary.evaluations.find((entry: { model_ref: string }) => entry.model_ref === 'M2')
+    .scorer_stats[3]
+  assert.deepEqual(why, {
+    scorer_key: 'judge',
+    path: 'why',
+    value_type: 'text',
+    trial_count: 1,
+    pass_known_count: 0,
+    pass_true_count: 0,
+    pass_rate: null,
+    pass_signal_coverage: 0,
+    ...base,
+  })
+})
+
+for (const [sort, expected] of [
+  [{ field: 'scores.judge.score', direction: 'desc' }, ['Chad', 'Peru']],
+  [{ field: 'scores.judge.score' }, ['Peru', 'Chad']],
+  [{ field: 'scores.judge.score', direction: 'asc', evaluation_call_id: e2 }, ['Chad', 'Peru']],
+  [{ field: 'scores.judge.score', direction: 'desc', evaluation_call_id: e2 }, ['Chad', 'Peru']],
+  [{ field: 'scores.judge.score', direction: 'asc', mode: 'difference' }, ['Chad', 'Peru']],
+  [{ field: 'scores.exact', direction: 'asc' }, ['Peru', 'Chad']],
+  [{ field: 'inputs.n', direction: 'asc' }, ['Peru', 'Chad']],
+  [{ field: 'inputs.q', direction: 'desc' }, ['Peru', 'Chad']],
+  [{ field: 'output.output', direction: 'asc' }, ['Peru', 'Chad']],
+  [{ field: 'output.scores.exact', direction: 'desc' }, ['Chad', 'Peru']],
+] as [Record<string, unknown>, string[]][]) {
+  test(`eval_results: sorted by ${JSON.stringify(sort)}`, async (t) => {
+    const app = await openApp(t)
+    await store(app)
+    const found = await order(app, { sort_by: [sort] })
+    assert.deepEqual(found, expected)
+  })
+}
+
+const literal = (value: unknown) => ({ $literal: value })
+const field = (name: string) => ({ $getField: name })
+const atLeast = (name: string, value: unknown) => ({ $gte: [field(name), literal(value)] })
+
+for (const [expression, evaluation, expected] of [
+  [
+    { $gte: [{ $convert: { input: field('scores.judge.score'), to: 'double' } }, literal(0.5)] },
+    e1,
+    ['Chad'],
+  ],
+  [atLeast('scores.judge.score', 1), e1, []],
+  [atLeast('scores.judge.score', 0.5), undefined, ['Chad']],
+  [atLeast('scores.judge.score', 0), e2, ['Chad']],
+  [{ $eq: [field('scores.exact'), literal(false)] }, undefined, ['Peru']],
+  [{ $eq: [field('scores.judge.passed'), literal(false)] }, undefined, ['Chad']],
+  [{ $eq: [field('scores.judge.passed'), literal(false)] }, e1, []],
+  [{ $gt: [field('inputs.n'), literal(2)] }, undefined, ['Chad']],
+  [{ $eq: [field('output.output'), literal('Lima?')] }, undefined, ['Peru']],
+  [{ $contains: { input: field('inputs.q'), substr: literal('Peru') } }, undefined, ['Peru']],
+  [{ $eq: [field('row_digest'), literal('nothing')] }, undefined, []],
+] as [unknown, string | undefined, string[]][]) {
+  test(`eval_results: where ${JSON.stringify(expression)} ${evaluation ?? ''}`, async (t) => {
+    const app = await openApp(t)
+    await store(app)
+    const filters = [{ query: { $expr: expression }, ...(evaluation && { evaluation_call_id: evaluation }) }]
+    const answer = await ask(app, { filters, include_raw_data_rows: true, include_summary: true })
+    assert.deepEqual(questions(answer).toSorted(), expected)
+    assert.deepEqual([answer.total_rows, answer.summary.row_count], [expected.length, expected.length])
+  })
+}
+
+test('eval_results: pages', async (t) => {
+  const app = await openApp(t)
+  await store(app)
+  const all = await ask(app)
+  const page = await ask(app, { limit: 1, offset: 1 })
+  assert.deepEqual([page.rows, page.total_rows], [[all.rows[1]], 2])
+  for (const [body, rows] of [
+    [{ limit: 0 }, 0],
+    [{ offset: 2 }, 0],
+    [{ offset: -5 }, 2],
+    [{ limit: 10_000 }, 2],
+  ] as const) {
+    const answer = await ask(app, body)
+    assert.deepEqual([answer.rows.length, answer.total_rows], [rows, 2], JSON.stringify(body))
+  }
+})
+
+test('eval_results: the calls below a trial', async (t) => {
+  const app = await openApp(t)
+  const trace_id = e1
+  const parent_id = calls.e1r0.id
+  const predict = completeOf({
+    trace_id,
+    parent_id,
+    op_name: 'answer',
+    inputs: { self: 'M1' },
+    started_at: '2026-01-02T03:04:05Z',
+    ended_at: '2026-01-02T03:04:06.25Z',
+    summary: { usage: { m: { total_tokens: 30 } } },
+  })
+  const score = completeOf({
+    trace_id,
+    parent_id,
+    op_name: 'weave:///acme/qa/op/judge.score:abc',
+    summary: { usage: { m: { total_tokens: 100 } } },
+    attributes: { 'weave.score': 'true' },
+    output: { passed: true },
+  })
+  const whole = { ...calls.e1r0, summary: { usage: { m: { total_tokens: 130 } } } }
+  await store(app, [score, predict, calls.e1, whole])
+  const own = async (body = {}) => {
+    const { rows } = await ask(app, { evaluation_run_ids: [e1], evaluation_call_ids: null, ...body })
+    const found = rows[0].evaluations[0].trials[0]
+    return [found.predict_call_id, found.model_latency_seconds, found.total_tokens, found.scorer_call_ids]
+  }
+  assert.deepEqual(await own(), [predict.id, 1.25, 30, { judge: score.id }])
+  assert.deepEqual(await own({ include_predict_and_score_children: false }), [null, 1.5, 130, {}])
+
+  const late = completeOf({
+    ...{ trace_id, parent_id, op_name: 'tone.score', output: 0.5 },
+    attributes: { 'weave.score': 'true', 'weave.scorer': 'weave:///acme/qa/object/politeness:abc' },
+  })
+  await store(app, [late])
+  const { rows } = await ask(app, { evaluation_call_ids: [e1] })
+  const { scores, scorer_call_ids } = rows[0].evaluations[0].trials[0]
+  assert.deepEqual([scores.politeness, scorer_call_ids.politeness], [0.5, late.id])
+
+  assert.equal(
+    (await app.post('/calls/delete', { project_id: 'acme/qa', call_ids: [late.id, predict.id] })).status,
+    200,
+  )
+  assert.deepEqual(await own(), [null, 1.5, 130, { judge: score.id }])
+  await app.post('/calls/delete', { project_id: 'acme/qa', call_ids: [parent_id] })
+  assert.equal((await ask(app, { evaluation_call_ids: [e1] })).total_rows, 0)
+})
+
+test('eval_results: dataset rows stay references until they are resolved, and each that cannot be is named', async (t) => {
+  const app = await openApp(t)
+  const table = await app.post('/table/create', { table: { project_id: 'acme/qa', rows: [r0, r1] } })
+  const [known] = table.json.row_digests
+  const refOf = (name: string, digest: string) => `weave:///acme/qa/object/${name}/attr/rows/id/${digest}`
+  const refs: string[] = [refOf('capitals:abc', known), refOf('gone:abc', 'x'), refOf('gone:abc', 'y')]
+  const foreign = 'weave:///globex/qa/object/capitals:abc/attr/rows/id/z'
+  await store(app, [
+    calls.e1,
+    ...[...refs, foreign].map((ref) => trial(e1, ref, { output: 'x', scores: {} })),
+    trial(e2, r0, { output: 'y', scores: {} }),
+  ])
+  const one = { evaluation_call_ids: [e1], include_raw_data_rows: true }
+  const raw = (answer: { rows: { row_digest: string; raw_data_row: unknown }[] }) =>
+    new Map(answer.rows.map((row) => [row.row_digest, row.raw_data_row]))
+  const plain = await ask(app, one)
+  assert.deepEqual(
+    raw(plain),
+    new Map<string, unknown>([
+      [known, refs[0]],
+      ['x', refs[1]],
+      ['y', refs[2]],
+      ['z', foreign],
+    ]),
+  )
+  assert.deepEqual(plain.warnings, [])
+  const resolved = await ask(app, { ...one, resolve_row_refs: true })
+  assert.deepEqual(
+    raw(resolved),
+    new Map<string, unknown>([
+      [known, r0],
+      ['x', refs[1]],
+      ['y', refs[2]],
+      ['z', foreign],
+    ]),
+  )
+  assert.deepEqual(
+    resolved.warnings,
+    [refs[1], refs[2], foreign].map(
+      (ref) =>
+        `raw_data_row: the dataset row reference ${ref} could not be resolved: there is no such object or row.`,
+    ),
+  )
+  assert.deepEqual(
+    (await ask(app, { ...one, include_raw_data_rows: false, resolve_row_refs: true })).warnings,
+    ['resolve_row_refs: it has no effect without include_raw_data_rows.'],
+  )
+  // The inline row and the row of the table are one.
+  assert.equal((await ask(app, { require_intersection: true })).total_rows, 1)
+  const byInput = await ask(app, { ...one, sort_by: [{ field: 'inputs.n' }], limit: 1 })
+  assert.deepEqual([...raw(byInput).keys()], [known])
+})
+
+test('eval_results: failed trials are seen beside the rates', async (t) => {
+  const app = await openApp(t)
+  await store(app, [
+    calls.e1,
+    calls.e1r0,
+    trial(e1, r1, { model_success: false, scores: {}, model_latency: 1 }),
+    trial(e1, { q: 'x' }, null, { exception: 'Error: no' }),
+  ])
+  const { summary } = await ask(app, { evaluation_call_ids: [e1], include_summary: true })
+  const [exact] = summary.evaluations[0].scorer_stats
+  assert.deepEqual(
+    [exact.trial_count, exact.pass_rate, exact.missing_trial_count, exact.failed_trial_count],
+    [1, 1, 2, 2],
+  )
+})
+
+test('eval_results: warnings say why nothing stands side by side', async (t) => {
+  const app = await openApp(t)
+  const { ended_at, output, summary, ...running } = root(e2, 'M2')
+  await store(app, [calls.e1, calls.e1r0])
+  await app.post('/call/start', { start: running })
+  await store(app, [trial(e2, r1, { output: 'Lima', scores: {} })])
+  const none = randomUUID()
+  assert.deepEqual((await ask(app)).warnings, [
+    'The evaluations have no row in common.',
+    `The evaluation ${e2} has not finished.`,
+  ])
+  assert.deepEqual((await ask(app, { evaluation_call_ids: [e1, none] })).warnings, [
+    'The evaluations have no row in common.',
+    `The evaluation ${none} has no trials.`,
+  ])
+})
+
+test('eval_results: what expires is gone at once', async (t) => {
+  const app = await openApp(t)
+  const expire_at = new Date(Date.now() + 300).toISOString()
+  await store(app, [calls.e1, calls.e1r0, { ...calls.e1r1, expire_at }])
+  assert.equal((await ask(app)).total_rows, 2)
+  while (Date.now() <= Date.parse(expire_at)) await new Promise((resolve) => setTimeout(resolve, 20))
+  const { total_rows, summary } = await ask(app, { include_summary: true })
+  assert.deepEqual([total_rows, summary.row_count, summary.evaluations[0].trial_count], [1, 1, 1])
+})
+
+test('eval_results: unknown evaluations and those of others look the same', async (t) => {
+  const app = await openApp(t)
+  await store(app)
+  const empty = { rows: [], total_rows: 0, summary: { row_count: 0, evaluations: [] }, warnings: [] }
+  const body = { evaluation_call_ids: [e1], include_summary: true }
+  assert.deepEqual((await app.post('/v2/globex/qa/eval_results/query', body, 'bob-secret-key')).json, empty)
+  assert.deepEqual(await ask(app, { ...body, evaluation_call_ids: [randomUUID()] }), empty)
+  const forbidden = await app.post('/v2/globex/qa/eval_results/query', body)
+  assert.deepEqual([forbidden.status, forbidden.json.code], [403, 'entity_forbidden'])
+})
+
+const manyIds = (count: number) => Array.from({ length: count }, (_, n) => `e${n}`)
+
+for (const [body, status, code, named] of [
+  [{ evaluation_call_ids: [] }, 422, 'invalid_request', 'evaluation_call_ids'],
+  [{ evaluation_call_ids: null, evaluation_run_ids: [] }, 422, 'invalid_request', 'evaluation_call_ids'],
+  [{ evaluation_call_ids: manyIds(101) }, 413, 'too_many_ids', 'evaluation_call_ids'],
+  [{ evaluation_run_ids: manyIds(100) }, 413, 'too_many_ids', 'evaluation_run_ids'],
+  [{ evaluation_call_ids: manyIds(10_000) }, 422, 'invalid_request', 'expected at most 100 entries'],
+  [{ limit: -1 }, 422, 'invalid_request', 'limit'],
+  [{ limit: 10_001 }, 422, 'invalid_request', 'limit'],
+  [{ limit: 1e300 }, 422, 'invalid_request', 'limit'],
+  [{ offset: 1.5 }, 422, 'invalid_request', 'offset'],
+  [{ sort_by: [{ field: 'row_digest' }] }, 400, 'invalid_value', 'sort_by.0.field'],
+  [{ sort_by: [{ field: 'scores.' }] }, 400, 'invalid_value', 'sort_by.0.field'],
+  [{ sort_by: [{ field: 'scores.x', direction: 'up' }] }, 422, 'invalid_request', 'sort_by.0.direction'],
+  [{ sort_by: [{ field: 'scores.x', mode: 'x' }] }, 422, 'invalid_request', 'sort_by.0.mode'],
+  [{ sort_by: [{ field: 'inputs.x', mode: 'difference' }] }, 400, 'invalid_value', 'sort_by.0.mode'],
+  [
+    { filters: [{ query: { $expr: { $eq: [field('id'), literal(1)] } } }] },
+    400,
+    'invalid_value',
+    'filters.0.query',
+  ],
+  [
+    { filters: [{ query: { $expr: { $eq: [field('scores.x')] } } }] },
+    422,
+    'invalid_expression',
+    'filters.0.query',
+  ],
+  [{ filters: [{ query: { $expr: { $and: [] } } }] }, 422, 'invalid_expression', 'filters.0.query'],
+  [{ filters: [{ query: { $expr: { $like: [] } } }] }, 422, 'invalid_expression', 'filters.0.query'],
+  [{ filters: [{ query: 5 }] }, 422, 'invalid_request', 'filters.0.query'],
+  [{ filters: 'x' }, 422, 'invalid_request', 'filters'],
+  [{ include_rows: 'yes' }, 422, 'invalid_request', 'include_rows'],
+] as [Record<string, unknown>, number, string, string][]) {
+  test(`eval_results: refused ${JSON.stringify(body).slice(0, 90)}`, async (t) => {
+    const app = await openApp(t)
+    const answer = await app.post(url, { evaluation_call_ids: [e1], ...body })
+    assert.deepEqual([answer.status, answer.json.code], [status, code], answer.text)
+    assert.ok(answer.json.reason.includes(named), answer.json.reason)
+  })
+}
+
+test('eval_results: a deep expression is refused by name', async (t) => {
+  const app = await openApp(t)
+  let expression: unknown = { $eq: [field('scores.x'), literal(1)] }
+  for (let i = 0; i < 101; i++) expression = { $not: [expression] }
+  const answer = await app.post(url, {
+    evaluation_call_ids: [e1],
+    filters: [{ query: { $expr: expression } }],
+  })
+  assert.deepEqual([answer.status, answer.json.code], [413, 'body_too_deep'])
+})

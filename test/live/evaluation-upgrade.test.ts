@@ -1,0 +1,51 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Caller } from '../../src/domain/callers.ts'
+import { queryResults } from '../../src/operations/evaluations/results.ts'
+import { ResultsBody } from '../../src/operations/evaluations/results-contract.ts'
+import { loadMigrations } from '../../src/storage/migrations.ts'
+import { sqliteFile } from '../../src/storage/open.ts'
+import { sql } from '../../src/storage/sql.ts'
+import { connect } from '../../src/storage/sqlite/connection.ts'
+import { migrateSqlite } from '../../src/storage/sqlite/migrate.ts'
+import { openSqlite } from '../../src/storage/sqlite/open.ts'
+import { startedAt } from '../support/call-parts.ts'
+import { newFolder } from '../support/server.ts'
+
+const project = 'acme/qa'
+const caller: Caller = { name: 'alice', role: 'member', entities: new Set(['acme']) }
+
+test('evaluations that were written before there were results have them all the same', async (t) => {
+  const file = sqliteFile(await newFolder(t))
+  const older = connect(file, 'write')
+  const migrations = loadMigrations('sqlite')
+  const before = migrations.findIndex(({ name }) => name.includes('evaluations'))
+  migrateSqlite(older, file, migrations.slice(0, before), 0)
+  for (let n = 0; n < 450; n++) {
+    const inputs = JSON.stringify({ example: { n: n % 150 } })
+    const output = JSON.stringify({ output: n, scores: { exact: n % 2 === 0 } })
+    const isDeleted = n >= 300 ? startedAt : null
+    older.run(
+      sql`INSERT INTO calls (project_id, id, parent_id, op_name, started_at, ended_at, deleted_at, inputs, output)
+          VALUES (${project}, ${`t${n}`}, 'e1', 'weave:///acme/qa/op/Evaluation.predict_and_score:abc', ${startedAt + n},
+            ${startedAt + n}, ${isDeleted}, ${inputs}, ${output})`,
+    )
+  }
+  older.close()
+
+  const db = await openSqlite({ file })
+  t.after(() => db.close())
+  const body = ResultsBody.parse({ evaluation_call_ids: ['e1'], include_summary: true })
+  const { rows, others } = await queryResults(db, caller, project, body, new AbortController().signal)
+  const trials: number[] = []
+  for await (const row of rows) trials.push(JSON.parse(row).evaluations[0].trials.length)
+  assert.deepEqual(trials, Array(150).fill(2))
+  assert.equal(others.total_rows, 150)
+  assert.deepEqual(
+    others.summary?.evaluations.map(({ trial_count, scorer_stats }) => [
+      trial_count,
+      scorer_stats[0]?.pass_rate,
+    ]),
+    [[300, 0.5]],
+  )
+})

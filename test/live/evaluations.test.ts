@@ -1,0 +1,332 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import fc from 'fast-check'
+import type { Caller } from '../../src/domain/callers.ts'
+import { JsonText, writeJson } from '../../src/domain/json-text.ts'
+import { queryResults } from '../../src/operations/evaluations/results.ts'
+import { ResultsBody } from '../../src/operations/evaluations/results-contract.ts'
+import type { CallPart } from '../../src/storage/calls.ts'
+import type { Database } from '../../src/storage/database.ts'
+import { sql } from '../../src/storage/sql.ts'
+import { endPart, newProject, startedAt, startPart, wholePart } from '../support/call-parts.ts'
+import { allDrivers } from '../support/drivers.ts'
+import { type FinalCall, type ResultsRequest, resultsOf } from '../support/evaluation-results.ts'
+
+const caller: Caller = { name: 'alice', role: 'member', entities: new Set(['acme']) }
+const evaluations = ['e1', 'e2']
+const trials = ['t1', 't2', 't3', 't4']
+const children = ['c1', 'c2', 'c3', 'c4', 'c5']
+
+const json = (value: unknown) => JSON.stringify(value)
+const score = fc.oneof(
+  fc.boolean(),
+  fc.integer({ min: -8, max: 8 }).map((n) => n / 4),
+  fc.constantFrom<unknown>('good', '0.5', 'true', '1.0', 1e-20, null, [1], {}),
+  fc.record(
+    { passed: fc.boolean(), score: fc.integer({ min: 0, max: 4 }).map((n) => n / 4), why: fc.constant('so') },
+    { requiredKeys: [] },
+  ),
+)
+const scores = fc.dictionary(fc.constantFrom('judge', 'exact', 'a.b'), score, { maxKeys: 3 })
+const example = fc.constantFrom<unknown>(
+  { q: 'Chad', n: 10 },
+  { n: 10, q: 'Chad' },
+  { q: 'Peru', n: 2 },
+  { q: 'Mali', n: 'x' },
+  'plain',
+  null,
+  'weave:///acme/qa/object/d:abc/attr/rows/id/abc',
+)
+const said = fc.constantFrom<unknown>('Lima', 7, null, { n: 1, word: 'b' }, { n: '10', word: 'a' })
+
+const trialStart = fc.record({
+  parent_id: fc.constantFrom(...evaluations),
+  op_name: fc.constantFrom(
+    'Evaluation.predictAndScore',
+    'Evaluation.predict_and_score',
+    'weave:///acme/qa/op/Evaluation.predict_and_score:abc',
+    'other',
+  ),
+  started_at: fc.nat({ max: 3 }).map((n) => startedAt + n),
+  inputs: example.map((row) => json({ self: 'E', model: 'M', example: row })),
+})
+const trialEnd = fc.record({
+  ended_at: fc.nat({ max: 9 }).map((n) => startedAt + 1000 * n),
+  exception: fc.constantFrom(null, null, 'Error: no'),
+  output: fc.oneof(
+    fc
+      .tuple(said, scores, fc.constantFrom<unknown>(1.5, { mean: 0.5 }, 'x'))
+      .map(([output, given, model_latency]) => json({ output, scores: given, model_latency })),
+    fc
+      .tuple(said, scores)
+      .map(([model_output, given]) => json({ model_output, scores: given, model_success: false })),
+    fc.constantFrom('"x"', 'null', '{}'),
+  ),
+  summary: fc.constantFrom('{}', json({ usage: { m: { total_tokens: 30 }, k: { total_tokens: 2.5 } } })),
+})
+const childStart = fc.record({
+  parent_id: fc.constantFrom(...trials),
+  op_name: fc.constantFrom('M', 'Model.predict', 'judge.score', 'exact', 'tone.score'),
+  started_at: fc.nat({ max: 3 }).map((n) => startedAt + n),
+  inputs: fc.constantFrom('{}', json({ self: 'M' })),
+  attributes: fc.constantFrom(
+    '{}',
+    json({ 'weave.score': 'true' }),
+    json({ weave: { score: 'true', scorer: 'weave:///acme/qa/object/late:abc' } }),
+    json({ _weave_eval_meta: { score: true } }),
+  ),
+})
+const childEnd = fc.record({
+  ended_at: fc.nat({ max: 9 }).map((n) => startedAt + 1000 * n),
+  exception: fc.constantFrom(null, null, 'Error: no'),
+  output: score.map(json),
+  summary: fc.constantFrom('{}', json({ usage: { m: { total_tokens: 7 } } })),
+})
+const rootStart = fc.record({
+  op_name: fc.constant('Evaluation.evaluate'),
+  inputs: fc.constant('{"self":"E","model":"M"}'),
+})
+
+type Make = (project: string) => CallPart
+
+function partOf(
+  ids: readonly string[],
+  start: fc.Arbitrary<Parameters<typeof startPart>[2]>,
+  end: fc.Arbitrary<Parameters<typeof endPart>[2]>,
+): fc.Arbitrary<Make> {
+  const id = fc.constantFrom(...ids)
+  return fc.oneof(
+    fc.tuple(id, start).map(
+      ([call, fields]) =>
+        (project: string) =>
+          startPart(project, call, { trace_id: 't', ...fields }),
+    ),
+    fc.tuple(id, end).map(
+      ([call, fields]) =>
+        (project: string) =>
+          endPart(project, call, fields),
+    ),
+    fc.tuple(id, start, end).map(
+      ([call, first, last]) =>
+        (project: string) =>
+          wholePart(project, call, { trace_id: 't', ...first }, last),
+    ),
+  )
+}
+
+const part = fc.oneof(
+  { weight: 4, arbitrary: partOf(trials, trialStart, trialEnd) },
+  { weight: 4, arbitrary: partOf(children, childStart, childEnd) },
+  { weight: 1, arbitrary: partOf(evaluations, rootStart, trialEnd) },
+)
+
+type Step = { parts: Make[] } | { remove: string[] }
+
+const step: fc.Arbitrary<Step> = fc.oneof(
+  { weight: 6, arbitrary: fc.array(part, { minLength: 1, maxLength: 8 }).map((parts) => ({ parts })) },
+  {
+    weight: 1,
+    arbitrary: fc
+      .uniqueArray(fc.constantFrom(...trials, ...children), { minLength: 1, maxLength: 2 })
+      .map((remove) => ({ remove })),
+  },
+)
+
+const field = fc.constantFrom(
+  'scores.judge',
+  'scores.judge.score',
+  'scores.judge.passed',
+  'scores.exact',
+  'scores.late',
+  'inputs.n',
+  'inputs.q',
+  'outputs.n',
+  'outputs.word',
+  'output.output',
+  'output.scores.judge.score',
+)
+const literal = fc.constantFrom<unknown>(true, false, 0.5, 1, 10, 'x', 'Chad', '', null)
+const condition = fc.oneof(
+  fc
+    .tuple(fc.constantFrom('$eq', '$gt', '$gte', '$lt', '$lte'), field, literal)
+    .map(([by, name, value]) => ({ [by]: [{ $getField: name }, { $literal: value }] })),
+  fc.tuple(field, fc.constantFrom('good', 'a', '1')).map(([name, substr]) => ({
+    $contains: { input: { $getField: name }, substr: { $literal: substr } },
+  })),
+)
+const query = fc.oneof(
+  condition,
+  condition.map((one) => ({ $not: [one] })),
+  fc.tuple(condition, condition).map((both) => ({ $and: both })),
+)
+const only = fc.option(fc.constantFrom(...evaluations, 'e3'), { nil: undefined })
+
+const question = fc.record(
+  {
+    evaluation_call_ids: fc.subarray([...evaluations, 'e3'], { minLength: 1 }),
+    filters: fc
+      .array(fc.tuple(query, only), { minLength: 1, maxLength: 2 })
+      .map((list) =>
+        list.map(([$expr, id]) => ({ query: { $expr }, ...(id && { evaluation_call_id: id }) })),
+      ),
+    sort_by: fc.array(
+      fc
+        .tuple(field, fc.constantFrom('asc', 'desc'), only, fc.boolean())
+        .map(([name, direction, id, differs]) => ({
+          field: name,
+          direction,
+          ...(id && { evaluation_call_id: id }),
+          ...(differs && name.startsWith('scores.') && { mode: 'difference' }),
+        })),
+      { minLength: 1, maxLength: 2 },
+    ),
+    limit: fc.nat({ max: 3 }),
+    offset: fc.nat({ max: 2 }),
+    require_intersection: fc.boolean(),
+    summary_require_intersection: fc.boolean(),
+    include_predict_and_score_children: fc.boolean(),
+    include_raw_data_rows: fc.boolean(),
+    include_summary: fc.constant(true),
+  },
+  { requiredKeys: ['evaluation_call_ids', 'include_summary'] },
+) as fc.Arbitrary<ResultsRequest>
+
+/** The calls as they are now, read without any of what is derived from them. */
+async function finalCalls(db: Database, project: string): Promise<FinalCall[]> {
+  return db.all<FinalCall>(
+    sql`SELECT id, parent_id, op_name, started_at, ended_at, exception, expire_at, attributes, inputs, output, summary,
+        trace_id, coalesce(renamed, display_name) AS display_name FROM calls
+        WHERE project_id = ${project} AND started_at IS NOT NULL AND deleted_at IS NULL`,
+  )
+}
+
+async function answered(db: Database, project: string, request: ResultsRequest): Promise<unknown> {
+  const body = ResultsBody.parse({
+    ...request,
+    ...(request.filters && {
+      filters: request.filters.map(({ query, ...rest }) => ({ ...rest, query: new JsonText(json(query)) })),
+    }),
+  })
+  const signal = new AbortController().signal
+  const { rows, others } = await queryResults(db, caller, project, body, signal)
+  const list: string[] = []
+  for await (const row of rows) list.push(row)
+  const { total_rows, summary } = JSON.parse(writeJson(others))
+  return { rows: list.map((row) => JSON.parse(row)), total_rows, summary }
+}
+
+/** Each call once, as the store wants it. */
+function onePartOfEach(parts: readonly CallPart[]): CallPart[] {
+  return [...new Map(parts.map((one) => [one.id, one])).values()]
+}
+
+async function take(db: Database, project: string, next: Step): Promise<void> {
+  if ('parts' in next) await db.write('upsertCalls', onePartOfEach(next.parts.map((make) => make(project))))
+  else await db.write('deleteCalls', { project_id: project, ids: next.remove, now: startedAt })
+}
+
+async function assertSame(db: Database, project: string, requests: readonly ResultsRequest[]): Promise<void> {
+  const calls = await finalCalls(db, project)
+  for (const request of requests) {
+    assert.deepEqual(await answered(db, project, request), resultsOf(calls, request), json(request))
+  }
+}
+
+for (const driver of allDrivers()) {
+  describe(`evaluation results on ${driver.name}`, () => {
+    before(driver.start)
+    after(driver.stop)
+
+    test('histories one after the other answer as their final calls say', async () => {
+      const db = await driver.shared()
+      await fc.assert(
+        fc.asyncProperty(
+          fc.array(step, { minLength: 1, maxLength: 12 }),
+          fc.array(question, { minLength: 3, maxLength: 3 }),
+          async (steps, questions) => {
+            const project = newProject()
+            for (const next of steps) await take(db, project, next)
+            await assertSame(db, project, questions)
+          },
+        ),
+        { numRuns: 150 },
+      )
+    })
+
+    test('scores of very many shapes, and with very many scalars, answer as others do', async () => {
+      const db = await driver.shared()
+      const project = newProject()
+      const given = (n: number): Record<string, unknown> => {
+        if (n % 25 === 0)
+          return Object.fromEntries(Array.from({ length: 30 }, (_, i) => [`many${i}`, (n + i) / 4]))
+        if (n % 25 === 1) return { judge: { score: n / 4, 'a\\b': true, 'x\n': 1 } }
+        return { judge: { score: n / 4, passed: n % 3 === 0 }, [`of row ${n}`]: n % 2 === 0 }
+      }
+      const parts = Array.from({ length: 150 }, (_, n) =>
+        wholePart(
+          project,
+          `many-${n}`,
+          {
+            trace_id: 't',
+            parent_id: evaluations[n % 2] as string,
+            op_name: 'Evaluation.predict_and_score',
+            inputs: json({ example: { n: Math.floor(n / 2), long: 'x'.repeat(n * 5), part: { n } } }),
+          },
+          { output: json({ output: n, scores: given(n) }) },
+        ),
+      )
+      for (let from = 0; from < parts.length; from += 40) {
+        await db.write('upsertCalls', parts.slice(from, from + 40))
+      }
+      const asked = { evaluation_call_ids: evaluations, include_summary: true, include_raw_data_rows: true }
+      const half = { $literal: 15.5 }
+      await assertSame(db, project, [
+        asked,
+        { ...asked, offset: 60 },
+        { ...asked, limit: 7, require_intersection: true },
+        { ...asked, sort_by: [{ field: 'scores.judge.score', direction: 'desc' }] },
+        { ...asked, sort_by: [{ field: 'scores.judge.score', mode: 'difference' }] },
+        { ...asked, sort_by: [{ field: 'scores.many7' }, { field: 'scores.of row 8' }] },
+        { ...asked, sort_by: [{ field: 'inputs.part.n', direction: 'desc' }] },
+        { ...asked, sort_by: [{ field: 'inputs.long' }], limit: 5 },
+        { ...asked, filters: [{ query: { $expr: { $gte: [{ $getField: 'scores.judge.score' }, half] } } }] },
+        { ...asked, filters: [{ query: { $expr: { $gte: [{ $getField: 'inputs.n' }, half] } } }] },
+        {
+          ...asked,
+          filters: [
+            { query: { $expr: { $eq: [{ $getField: 'scores.judge.passed' }, { $literal: true }] } } },
+            {
+              query: { $expr: { $gte: [{ $getField: 'inputs.part.n' }, half] } },
+              evaluation_call_id: 'e2',
+            },
+          ],
+        },
+      ])
+      await db.write('deleteCalls', {
+        project_id: project,
+        ids: parts.slice(20, 130).map(({ id }) => id),
+        now: startedAt,
+      })
+      await assertSame(db, project, [asked, { ...asked, require_intersection: true }])
+    })
+
+    test('histories that meet each other do too', async () => {
+      const db = await driver.shared()
+      await fc.assert(
+        fc.asyncProperty(
+          fc.array(step, { minLength: 4, maxLength: 16 }),
+          fc.array(question, { minLength: 2, maxLength: 2 }),
+          async (steps, questions) => {
+            const project = newProject()
+            await Promise.all(steps.map((next) => take(db, project, next)))
+            await assertSame(db, project, [
+              ...questions,
+              { evaluation_call_ids: evaluations, include_summary: true, include_raw_data_rows: true },
+            ])
+          },
+        ),
+        { numRuns: 80 },
+      )
+    })
+  })
+}
