@@ -71,7 +71,7 @@ function trialParts(evaluation: string, index: number, op: string): CallPart[] {
       },
     }
   }
-  const example = { n: row, question: text, hard: random }
+  const example = { n: row, question: text, hard: ((row * 7919) % 1000) / 1000 }
   return [
     part(
       trial,
@@ -179,14 +179,24 @@ function asSent({ id, start, end }: CallPart): Record<string, unknown> {
   }
 }
 
-async function timed(work: () => Promise<unknown>, rounds = Number(options.rounds)): Promise<number> {
+interface Cost {
+  ms: number
+  /** Of all threads: what it would take on a machine that does nothing else, more or less. */
+  cpuMs: number
+}
+
+async function timed(work: () => Promise<unknown>, rounds = Number(options.rounds)): Promise<Cost> {
   const times: number[] = []
+  const cpuTimes: number[] = []
   for (let i = 0; i < rounds; i++) {
     const before = performance.now()
+    const cpuBefore = process.cpuUsage()
     await work()
     times.push(performance.now() - before)
+    const { user, system } = process.cpuUsage(cpuBefore)
+    cpuTimes.push((user + system) / 1000)
   }
-  return quantile(sorted(times), 0.5)
+  return { ms: quantile(sorted(times), 0.5), cpuMs: quantile(sorted(cpuTimes), 0.5) }
 }
 
 async function ask(db: Database, body: Record<string, unknown>): Promise<void> {
@@ -270,7 +280,7 @@ function compared({ derived, plain }: Built['seconds']): string {
 
 async function measure(size: number): Promise<void> {
   const { db, file, evaluations, seconds } = await build(size)
-  const figures: Record<string, number> = {}
+  const figures: Record<string, Cost> = {}
   for (const [name, body] of Object.entries(questions(evaluations, size))) {
     await ask(db, body)
     figures[name] = await timed(() => ask(db, body))
@@ -278,10 +288,11 @@ async function measure(size: number): Promise<void> {
   figures['the obvious way, all calls'] = await timed(() => obvious(db, evaluations, true), 1)
   figures['the obvious way, trials alone'] = await timed(() => obvious(db, evaluations, false), 1)
   await db.close()
-  const rounded = Object.fromEntries(
-    Object.entries(figures).map(([name, ms]) => [name, Number(ms.toFixed(2))]),
-  )
-  console.log(`${size} trials, ms:`, JSON.stringify(rounded))
+  for (const key of ['ms', 'cpuMs'] as const) {
+    const rounded = Object.entries(figures).map(([name, cost]) => [name, Number(cost[key].toFixed(1))])
+    const unit = key === 'ms' ? 'ms' : 'ms of processors'
+    console.log(`${size} trials, ${unit}:`, JSON.stringify(Object.fromEntries(rounded)))
+  }
   console.log(`${size} trials, written to the record: ${compared(seconds)}`)
   console.log(`${size} trials, sent to the server: ${compared(await ingestOverHttp(Math.min(size, 10_000)))}`)
   console.log(

@@ -11,7 +11,10 @@ interface Step {
   printed: string
 }
 
-/** `$ ` begins a command; the lines until its quotes are closed belong to it, those after that are what it prints. */
+/**
+ * `$ ` begins a command; the lines until its quotes are closed, and after a line that ends in a backslash, belong to it.
+ * Those after that are what it prints.
+ */
 function stepsOf(text: string): Step[] {
   const steps: Step[] = []
   for (const [, block = ''] of text.matchAll(/```console\n(.*?)```/gs)) {
@@ -22,7 +25,7 @@ function stepsOf(text: string): Step[] {
       else if (last && open) last.command += `\n${line}`
       else if (last) last.printed += `${line}\n`
       const command = steps.at(-1)?.command ?? ''
-      open = (command.match(/'/g)?.length ?? 0) % 2 === 1
+      open = command.endsWith('\\') || (command.match(/'/g)?.length ?? 0) % 2 === 1
     }
   }
   return steps

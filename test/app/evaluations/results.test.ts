@@ -424,6 +424,16 @@ test('eval_results: unknown evaluations and those of others look the same', asyn
   assert.deepEqual([forbidden.status, forbidden.json.code], [403, 'entity_forbidden'])
 })
 
+/** Each of its places may mean a list or an object, so it is looked for in eight ways. */
+const longFilter = {
+  query: {
+    $expr: {
+      $or: Array.from({ length: 300 }, (_, n) => ({
+        $contains: { input: field('scores.0.0.0'), substr: literal(`${n}`) },
+      })),
+    },
+  },
+}
 const manyIds = (count: number) => Array.from({ length: count }, (_, n) => `e${n}`)
 
 for (const [body, status, code, named] of [
@@ -438,6 +448,9 @@ for (const [body, status, code, named] of [
   [{ offset: 1.5 }, 422, 'invalid_request', 'offset'],
   [{ sort_by: [{ field: 'row_digest' }] }, 400, 'invalid_value', 'sort_by.0.field'],
   [{ sort_by: [{ field: 'scores.' }] }, 400, 'invalid_value', 'sort_by.0.field'],
+  [{ sort_by: [{ field: `scores.${'a.'.repeat(40)}a` }] }, 400, 'invalid_value', 'sort_by.0.field'],
+  [{ sort_by: [{ field: 'inputs.0.0.0.0.0' }] }, 400, 'invalid_value', 'sort_by.0.field'],
+  [{ filters: Array(16).fill(longFilter) }, 422, 'invalid_expression', 'filters.11.query'],
   [{ sort_by: [{ field: 'scores.x', direction: 'up' }] }, 422, 'invalid_request', 'sort_by.0.direction'],
   [{ sort_by: [{ field: 'scores.x', mode: 'x' }] }, 422, 'invalid_request', 'sort_by.0.mode'],
   [{ sort_by: [{ field: 'inputs.x', mode: 'difference' }] }, 400, 'invalid_value', 'sort_by.0.mode'],
