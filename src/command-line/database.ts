@@ -1,7 +1,18 @@
 import { existsSync } from 'node:fs'
+import { parseArgs } from 'node:util'
 import type { Config } from '../config.ts'
+import { now } from '../domain/time.ts'
+import type { Database } from '../storage/database.ts'
+import {
+  checkEvaluation,
+  type EvaluationOfProject,
+  mostProblems,
+  selectEvaluations,
+} from '../storage/evaluation-check.ts'
+import { loadMigrations } from '../storage/migrations.ts'
 import { sqliteFile } from '../storage/open.ts'
 import { backupSqlite, checkSqlite } from '../storage/sqlite/maintenance.ts'
+import { isOlder } from '../storage/sqlite/migrate.ts'
 import { CommandFailure, exitCodes } from './exit-codes.ts'
 import type { Command } from './help.ts'
 import { withRecord } from './record.ts'
@@ -31,14 +42,63 @@ export const databaseCommands: Record<string, Command> = {
     },
   },
   'db check': {
-    usage: '',
-    summary: 'Look for damage; ends with 1 when there is any',
-    async run(_args, config) {
-      const problems = checkSqlite(ownFile(config, 'pg_amcheck'))
-      if (problems.length > 0) throw new CommandFailure(problems.join('\n'))
-      process.stdout.write('The record is sound.\n')
+    usage: '[--rebuild]',
+    summary:
+      'Look for damage, and for evaluation results that are not what the calls say; ends with 1 when there is any',
+    more: '--rebuild derives the results of every evaluation again from its calls. Best while no server writes: an evaluation is one transaction.',
+    async run(args, config) {
+      const { values } = parseArgs({ args: [...args], options: { rebuild: { type: 'boolean' } } })
+      if (config.database_url === '') {
+        const file = sqliteFile(config.data)
+        const problems = checkSqlite(file)
+        if (problems.length > 0) throw new CommandFailure(problems.join('\n'))
+        if (isOlder(file, loadMigrations('sqlite'))) {
+          process.stdout.write(
+            'The record is sound. Its schema is older than this version: `heddle db migrate`.\n',
+          )
+          return
+        }
+      }
+      await withRecord(config, values.rebuild ? rebuildResults : checkResults)
+      process.stdout.write(
+        config.database_url === ''
+          ? 'The record is sound.\n'
+          : 'What is derived is what the calls say. For damage PostgreSQL has a tool of its own: pg_amcheck.\n',
+      )
     },
   },
+}
+
+async function checkResults(db: Database): Promise<void> {
+  const problems: string[] = []
+  for (const evaluation of await evaluationsOf(db)) {
+    problems.push(...(await checkEvaluation(db, evaluation, now(), untilTheEnd)))
+    if (problems.length >= mostProblems) break
+  }
+  if (problems.length === 0) return
+  const advice = '`heddle db check --rebuild` derives the results again.'
+  throw new CommandFailure([...problems.slice(0, mostProblems), advice].join('\n'))
+}
+
+async function rebuildResults(db: Database): Promise<void> {
+  let evaluations = 0
+  let trials = 0
+  for (const evaluation of await evaluationsOf(db)) {
+    evaluations++
+    trials += await db.write('rebuildEvaluation', { ...evaluation, now: now() })
+  }
+  process.stdout.write(`Derived ${trials} trials of ${evaluations} evaluations again.\n`)
+}
+
+/** A command on the terminal is ended by ending its process. */
+const untilTheEnd = new AbortController().signal
+
+/** Read to the end before the first is looked at: a long query would be given up meanwhile. */
+async function evaluationsOf(db: Database): Promise<EvaluationOfProject[]> {
+  const found: EvaluationOfProject[] = []
+  const chunks = db.stream<EvaluationOfProject>(selectEvaluations, { signal: untilTheEnd })
+  for await (const chunk of chunks) found.push(...chunk)
+  return found
 }
 
 function ownFile(config: Config, tool: string): string {

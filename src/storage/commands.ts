@@ -1,4 +1,5 @@
 import { deleteCalls, renameCall, sweepCalls, upsertCalls } from './calls.ts'
+import { rebuildEvaluation } from './evaluation-check.ts'
 import {
   addEvaluationRun,
   addPrediction,
@@ -29,6 +30,7 @@ export const commands = {
   deleteCalls,
   sweepCalls,
   refreshStale,
+  rebuildEvaluation,
   addPrices,
   removePrices,
   addFeedback,

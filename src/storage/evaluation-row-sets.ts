@@ -77,8 +77,12 @@ async function trialsThere(
 const size = 1n << 128n
 
 /** A sum of these tells sets apart as well as a digest does, and a row is added to it or taken away at any time. */
-function numberOfRow(digest: string): bigint {
+export function numberOfRow(digest: string): bigint {
   return BigInt(`0x${hash('sha256', digest, 'hex').slice(0, 32)}`)
+}
+
+export function sumOfRows(sum: bigint, step: bigint): bigint {
+  return (((sum + step) % size) + size) % size
 }
 
 async function apply(
@@ -95,7 +99,7 @@ async function apply(
       empty.push(evaluation)
       continue
     }
-    const sum = (((BigInt(`0x${row_sum}`) + step.sum) % size) + size) % size
+    const sum = sumOfRows(BigInt(`0x${row_sum}`), step.sum)
     await tx.run(
       sql`INSERT INTO eval_row_sets (project_id, evaluation_id, row_count, row_sum)
           VALUES (${project}, ${evaluation}, ${count}, ${sum.toString(16)})

@@ -16,8 +16,8 @@ const trialsAtOnce = 64
 const mostChildren = 1000
 
 /** Two who write a trial and its children at once must see each other; who writes one child beside another need not. */
-const membership = (project: string) => `the trials of ${project}`
-const derivation = (project: string) => `the results of ${project}`
+export const membership = (project: string) => `the trials of ${project}`
+export const derivation = (project: string) => `the results of ${project}`
 
 /** Before calls are written: which projects the parts are of, and where new trials may appear. */
 export async function announceParts(tx: Transaction, parts: readonly CallPart[]): Promise<void> {
@@ -156,9 +156,9 @@ export async function deriveTrials(
   }
 }
 
-type StoredTrial = Record<(typeof trialColumns)[number], SqlValue>
+export type StoredTrial = Record<(typeof trialColumns)[number], SqlValue>
 
-const trialColumns = [
+export const trialColumns = [
   'project_id',
   'trial_id',
   'evaluation_id',
@@ -222,7 +222,7 @@ async function deriveSome(
   await keepTrials(tx, changed)
 }
 
-function storedTrial(project: string, trial: Trial, rows: ReadonlyMap<string, string>): StoredTrial {
+export function storedTrial(project: string, trial: Trial, rows: ReadonlyMap<string, string>): StoredTrial {
   const { digest, kind, inline } = trial.example
   const row = kind === exampleKinds.ref ? rows.get(digest) : inline
   return {
@@ -247,8 +247,8 @@ function storedTrial(project: string, trial: Trial, rows: ReadonlyMap<string, st
 }
 
 /** The rows that trials refer to, as far as the tables of the project have them already. */
-async function referredRows(
-  tx: Transaction,
+export async function referredRows(
+  tx: Pick<Transaction, 'all'>,
   project: string,
   trials: Iterable<Trial>,
 ): Promise<Map<string, string>> {

@@ -3,10 +3,12 @@ import { after, before, describe, test } from 'node:test'
 import fc from 'fast-check'
 import type { Caller } from '../../src/domain/callers.ts'
 import { JsonText, writeJson } from '../../src/domain/json-text.ts'
+import { now as clock } from '../../src/domain/time.ts'
 import { queryResults } from '../../src/operations/evaluations/results.ts'
 import { ResultsBody } from '../../src/operations/evaluations/results-contract.ts'
 import type { CallPart } from '../../src/storage/calls.ts'
 import type { Database } from '../../src/storage/database.ts'
+import { checkEvaluation } from '../../src/storage/evaluation-check.ts'
 import { sql } from '../../src/storage/sql.ts'
 import { endPart, newProject, startedAt, startPart, wholePart } from '../support/call-parts.ts'
 import { allDrivers } from '../support/drivers.ts'
@@ -230,6 +232,17 @@ async function assertSame(db: Database, project: string, requests: readonly Resu
   for (const request of requests) {
     assert.deepEqual(await answered(db, project, request), resultsOf(calls, request), json(request))
   }
+  for (const evaluation_id of evaluations) {
+    const signal = new AbortController().signal
+    const wrong = await checkEvaluation(db, { project_id: project, evaluation_id }, clock(), signal)
+    assert.deepEqual(wrong, [])
+  }
+}
+
+async function rebuild(db: Database, project: string): Promise<void> {
+  for (const evaluation_id of evaluations) {
+    await db.write('rebuildEvaluation', { project_id: project, evaluation_id, now: clock() })
+  }
 }
 
 for (const driver of allDrivers()) {
@@ -246,6 +259,8 @@ for (const driver of allDrivers()) {
           async (steps, questions) => {
             const project = newProject()
             for (const next of steps) await take(db, project, next)
+            await assertSame(db, project, questions)
+            await rebuild(db, project)
             await assertSame(db, project, questions)
           },
         ),

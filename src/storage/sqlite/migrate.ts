@@ -65,6 +65,18 @@ export function refuseUnsuitable(file: string, known: readonly Migration[]): voi
   }
 }
 
+/** Whether the file that is there has a schema from before this version. */
+export function isOlder(file: string, known: readonly Migration[]): boolean {
+  const connection = connect(file, 'read')
+  try {
+    return !hasMigrations(connection) || pendingMigrations(known, history(connection)).length > 0
+  } catch (error) {
+    throw openFailure(file, error)
+  } finally {
+    connection.close()
+  }
+}
+
 function applied(connection: Connection): AppliedMigration[] {
   connection.handle.exec(migrationTable)
   return history(connection)
