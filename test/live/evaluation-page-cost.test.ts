@@ -1,0 +1,93 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Caller } from '../../src/domain/callers.ts'
+import { queryResults } from '../../src/operations/evaluations/results.ts'
+import { ResultsBody } from '../../src/operations/evaluations/results-contract.ts'
+import type { Database } from '../../src/storage/database.ts'
+import { sqliteFile } from '../../src/storage/open.ts'
+import { type Sql, sql } from '../../src/storage/sql.ts'
+import { connect } from '../../src/storage/sqlite/connection.ts'
+import { openSqlite } from '../../src/storage/sqlite/open.ts'
+import { wholePart } from '../support/call-parts.ts'
+import { newFolder } from '../support/server.ts'
+
+const project = 'acme/qa'
+const caller: Caller = { name: 'alice', role: 'member', entities: new Set(['acme']) }
+
+function trial(evaluation: string, n: number) {
+  const inputs = JSON.stringify({ example: { n } })
+  const output = JSON.stringify({ output: `answer ${n}`, scores: { judge: { score: n / 4 } } })
+  const start = { parent_id: evaluation, op_name: 'Evaluation.predict_and_score', inputs }
+  return wholePart(project, `${evaluation}-${n}`, start, { output })
+}
+
+/** The record as a query sees it, and what the query took out of it. */
+function watched(db: Database) {
+  const queries: Sql[] = []
+  let rows = 0
+  const count = <T>(query: Sql, found: T[]): T[] => {
+    queries.push(query)
+    rows += found.length
+    return found
+  }
+  const reader: Database = {
+    ...db,
+    all: async (query) => count(query, await db.all(query)),
+    async get<T>(query: Sql) {
+      const found = await db.get<T>(query)
+      count(query, found === undefined ? [] : [found])
+      return found
+    },
+    async *stream<T>(query: Sql, options: Parameters<Database['stream']>[1]) {
+      queries.push(query)
+      for await (const chunk of db.stream<T>(query, options)) {
+        rows += chunk.length
+        yield chunk
+      }
+    },
+  }
+  return { reader, queries, rows: () => rows }
+}
+
+test('P7: a page of evaluation results costs what the page costs, not what the evaluation costs', async (t) => {
+  const file = sqliteFile(await newFolder(t))
+  const db = await openSqlite({ file })
+  t.after(() => db.close())
+  for (const [evaluation, size] of [
+    ['small', 20],
+    ['large', 4_000],
+    ['other', 4_000],
+  ] as const) {
+    for (let from = 0; from < size; from += 500) {
+      const parts = Array.from({ length: Math.min(500, size - from) }, (_, n) => trial(evaluation, from + n))
+      await db.write('upsertCalls', parts)
+    }
+  }
+
+  async function pageOf(evaluations: string[]) {
+    const { reader, queries, rows: taken } = watched(db)
+    const body = ResultsBody.parse({ evaluation_call_ids: evaluations, limit: 5 })
+    const { rows, others } = await queryResults(reader, caller, project, body, new AbortController().signal)
+    const page: string[] = []
+    for await (const row of rows) page.push(row)
+    return { page, total: others.total_rows, taken: taken(), queries }
+  }
+
+  const small = await pageOf(['small'])
+  const large = await pageOf(['large'])
+  assert.deepEqual([small.page.length, small.total], [5, 20])
+  assert.deepEqual([large.page.length, large.total], [5, 4_000])
+  assert.equal(large.taken, small.taken, 'as many rows are read for a page of either')
+
+  const two = await pageOf(['large', 'other'])
+  assert.deepEqual([two.page.length, two.total], [5, 4_000])
+  const connection = connect(file, 'read')
+  t.after(() => connection.close())
+  for (const query of [...large.queries, ...two.queries]) {
+    const plan = connection.all<{ detail: string }>(sql`EXPLAIN QUERY PLAN ${query}`)
+    for (const { detail } of plan) {
+      // Whatever is sorted or looked at in passing is the page, or what the request itself names.
+      assert.doesNotMatch(detail, /^SCAN (eval_trials|calls|trial)\b/, query.text)
+    }
+  }
+})
