@@ -13,8 +13,8 @@ export function configurationPage(): string {
 
 # Settings
 
-Every setting is an environment variable. \`HOST\` and \`PORT\` without the prefix work too; the names with it win. A
-variable that begins with \`HEDDLE_\` and is not in this table stops the server with a line that names it.
+Every setting is an environment variable. \`HOST\`, \`PORT\`, \`HF_ENDPOINT\` and \`HF_TOKEN\` without the prefix work too; the
+names with it win. A variable that begins with \`HEDDLE_\` and is not in this table stops the server with a line that names it.
 
 | Variable | Default | Meaning |
 |---|---|---|

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { refuse } from '../../src/domain/refusals.ts'
+import type { Backend, BackendStatus } from '../../src/inference/backend.ts'
 import { openSqlite } from '../../src/storage/sqlite/open.ts'
 import { version } from '../../src/version.ts'
 import { whole } from '../support/answers.ts'
@@ -19,10 +20,12 @@ test('GET /health: the process is alive, whatever its record does', async (t) =>
   }
 })
 
+const ready = { status: 'ready', record: 'ready', model: 'none' }
+
 test('GET /ready: the record can be read and written', async (t) => {
   const { app } = await openApp(t)
   const answer = await app.inject('/ready')
-  assert.deepEqual([answer.statusCode, answer.json()], [200, { status: 'ready' }])
+  assert.deepEqual([answer.statusCode, answer.json()], [200, ready])
   const head = await app.inject({ method: 'HEAD', url: '/ready' })
   assert.deepEqual([head.statusCode, head.body], [200, ''])
 })
@@ -43,19 +46,49 @@ for (const [code, reason] of [
       return failing ? Promise.reject(refuse(code)) : database.probe()
     }
     const { app } = await openApp(t, { database: { ...database, probe } })
-    const ready = async () => {
+    const ask = async () => {
       const answer = await app.inject('/ready')
       return { status: answer.statusCode, after: answer.headers['retry-after'], body: answer.json() }
     }
     const refused = { status: 503, after: '1', body: { reason, code } }
-    assert.deepEqual(await Promise.all([ready(), ready(), ready()]), [refused, refused, refused])
+    assert.deepEqual(await Promise.all([ask(), ask(), ask()]), [refused, refused, refused])
     assert.equal(asked, 1)
     failing = false
     time += 1001
-    assert.deepEqual(await ready(), { status: 200, after: undefined, body: { status: 'ready' } })
+    assert.deepEqual(await ask(), { status: 200, after: undefined, body: ready })
     assert.equal(asked, 2)
   })
 }
+
+test('GET /ready: the truth about the model, and nothing about where it lies', async (t) => {
+  let status: BackendStatus = { state: 'starting', doing: 'downloading acme/secret' }
+  const backend = { status: () => status, model: () => undefined } as unknown as Backend
+  const { app } = await openApp(t, { backend })
+  const ask = async () => {
+    const answer = await app.inject('/ready')
+    return { status: answer.statusCode, after: answer.headers['retry-after'], body: answer.json() }
+  }
+  const code = 'model_not_ready'
+  assert.deepEqual(await ask(), {
+    status: 503,
+    after: '1',
+    body: { reason: 'The model is not ready: it is being loaded.', code, record: 'ready', model: 'starting' },
+  })
+  status = { state: 'failed', reason: '/srv/secret.gguf is not there' }
+  assert.deepEqual(await ask(), {
+    status: 503,
+    after: '1',
+    body: {
+      reason: 'The model is not ready: it cannot be served, the log has the reason.',
+      code,
+      record: 'ready',
+      model: 'failed',
+    },
+  })
+  status = { state: 'ready', running: 1, waiting: 2 }
+  assert.deepEqual(await ask(), { status: 200, after: undefined, body: { ...ready, model: 'ready' } })
+  assert.equal((await app.inject('/health')).statusCode, 200)
+})
 
 test('GET /server_info: versions, with credentials', async (t) => {
   const { app, get } = await openApp(t)

@@ -8,7 +8,7 @@ export interface Logits {
   best(): Promise<number>
   /** The likeliest tokens, largest logit first; all of them when there are no more. */
   top(count: number): Promise<Candidates>
-  /** The logits of these tokens, in their order. */
+  /** The logits of these tokens, in their order. A list that was given is not changed afterwards: what is asked for again is prepared once. */
   of(tokens: readonly number[]): Promise<Float32Array>
   /** Logarithm of the sum over the whole vocabulary of exp(logit / temperature). */
   logTotal(temperature: number): Promise<number>

@@ -1,0 +1,10 @@
+import { createRendering, type RenderQuestion } from './rendering.ts'
+
+/** What the process for templates does: one question at a time, for whoever has started it, and for as long as that one lives. */
+
+const [limitMs = 0, longestText = 0, longestList = 0] = process.argv.slice(2).map(Number)
+const render = createRendering({ limitMs, longestText, longestList })
+
+process.on('message', (question: RenderQuestion) => process.send?.(render(question)))
+process.on('disconnect', () => process.exit())
+process.send?.('ready')

@@ -1,0 +1,97 @@
+import type { Sampling } from '../backend.ts'
+import type { Adjustments } from './adjustments.ts'
+import { type Cuts, draw } from './draw.ts'
+import { createLine } from './line.ts'
+import type { Candidates, Logits } from './logits.ts'
+import type { Random } from './random.ts'
+import { type Asked, createRanker, type Ranking } from './ranking.ts'
+
+/** Draws the next token; undefined when no token is possible. */
+export type Sampler = (logits: Logits, answer: readonly number[]) => Promise<number | undefined>
+
+/** Enough for nearly every draw of a trained model, whatever the settings. */
+const firstLook = 1024
+const eachFurther = 8
+
+/** Below this the likeliest token is taken: the division would say nothing else. */
+const greedyBelow = 1e-5
+/** The lowest temperature that logits are divided by. */
+const coldest = 0.01
+
+/** What logits are divided by; where the likeliest is taken without dividing they stay as they are. */
+export function divisorOf({ temperature }: Sampling): number {
+  return temperature < greedyBelow ? 1 : Math.max(coldest, temperature)
+}
+
+/** The order of effect is vLLM's: adjustments, then the likeliest or temperature, min_p, top_k, top_p and the draw. */
+export function createSampler(
+  sampling: Sampling,
+  adjustments: Adjustments | undefined,
+  random: Random,
+): Sampler {
+  const { rank } = createRanker(adjustments)
+  const line = createLine()
+  const greedy = sampling.temperature < greedyBelow
+  const cuts: Cuts = {
+    temperature: divisorOf(sampling),
+    minP: sampling.minP,
+    topK: sampling.topK,
+    topP: sampling.topP,
+  }
+  /** Whether the first tokens alone can tell what is cut off. */
+  const needsTotal = !greedy && cuts.topK === 0 && cuts.minP === 0
+  const isBestEnough = greedy && adjustments === undefined && sampling.allowed === undefined
+  const needed = greedy ? 1 : cuts.topK > 0 ? cuts.topK : firstLook
+
+  return async (logits, answer) => {
+    if (isBestEnough) return logits.best()
+    adjustments?.prepare(answer)
+    const number = greedy ? 0 : random()
+
+    // One more than needed, because the last one cannot be told from its equals; and one for each that may sink below.
+    let count = Math.min(needed + 1 + (adjustments?.lowered.length ?? 0), Math.max(needed + 1, firstLook))
+    let allAsked = false
+    let [top, asked, total] = await Promise.all([
+      logits.top(count),
+      adjustments && ask(logits, adjustments, allAsked),
+      needsTotal ? logits.logTotal(cuts.temperature) : Number.NaN,
+    ])
+    for (;;) {
+      const ranking = rank(top, logits.vocabulary, asked, allAsked)
+      const token = chosen(ranking)
+      if (token !== undefined) return token
+      if (ranking.complete) return undefined
+      if (Number.isNaN(total) && needsTotalNow(ranking)) {
+        total = await logits.logTotal(cuts.temperature)
+      } else if (adjustments && ranking.unseen > 0 && needsTotal) {
+        allAsked = true
+        asked = await ask(logits, adjustments, allAsked)
+      } else {
+        count = Math.min(count * eachFurther, logits.vocabulary)
+        top = await logits.top(count)
+      }
+    }
+
+    function chosen(ranking: Ranking): number | undefined {
+      const { known } = ranking
+      if (known.length === 0) return undefined
+      const place = greedy ? 0 : draw(ranking, cuts, total, line, number)
+      return place === -1 ? undefined : known.tokens[place]
+    }
+
+    function needsTotalNow({ known }: Ranking): boolean {
+      return known.length > 0 && cuts.minP > 0 && cuts.topK === 0
+    }
+  }
+}
+
+function ask(
+  logits: Logits,
+  adjustments: Adjustments,
+  all: boolean,
+): Asked | undefined | Promise<Asked | undefined> {
+  const { lifted, lowered } = adjustments
+  const tokens = all ? [...lifted, ...lowered.filter((token) => !adjustments.isLifted(token))] : lifted
+  if (tokens.length === 0) return undefined
+  return logits.of(tokens).then((values) => ({ tokens, logits: values }))
+}

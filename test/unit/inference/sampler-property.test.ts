@@ -1,0 +1,90 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import type { Sampling } from '../../../src/inference/backend.ts'
+import { createAdjustments, planAdjustments } from '../../../src/inference/sampling/adjustments.ts'
+import { onlyAllowed } from '../../../src/inference/sampling/allowed.ts'
+import { createRandom } from '../../../src/inference/sampling/random.ts'
+import { createSampler } from '../../../src/inference/sampling/sampler.ts'
+import { naiveDraw } from '../../support/naive-sampling.ts'
+import { scriptedLogits } from '../../support/scripted-logits.ts'
+
+/** Shapes of what models answer: sharp, flat, all alike, in steps with many equals, with impossible tokens. */
+const shapes: ((random: () => number, token: number) => number)[] = [
+  (random) => 20 * random(),
+  (random) => -8 * Math.log(1 - random()),
+  (random) => 0.01 * random(),
+  () => 1,
+  (random) => Math.floor(6 * random()),
+  (random) => Math.floor(200 * random()) / 10 - 10,
+  (random) => (random() < 0.5 ? -Infinity : 10 * random()),
+  (random, token) => (token === 7 ? 60 : 3 * random()),
+]
+
+const settings = fc.record({
+  size: fc.oneof(fc.integer({ min: 8, max: 40 }), fc.integer({ min: 900, max: 4000 })),
+  shape: fc.nat({ max: shapes.length - 1 }),
+  seed: fc.bigInt({ min: 0n, max: 2n ** 64n - 1n }),
+  temperature: fc.constantFrom(0, 1e-6, 0.001, 0.3, 0.7, 1, 1.6, 5),
+  topP: fc.constantFrom(1, 1, 0.9999, 0.95, 0.5, 0.01),
+  topK: fc.constantFrom(0, 0, 1, 5, 40, 1500),
+  minP: fc.constantFrom(0, 0, 1e-9, 0.02, 0.5, 1),
+  repetitionPenalty: fc.constantFrom(1, 1, 1.3, 0.8),
+  frequencyPenalty: fc.constantFrom(0, 0, 0.7, -0.7),
+  presencePenalty: fc.constantFrom(0, 0, 1.5, -1.5),
+  bias: fc.array(fc.tuple(fc.nat({ max: 899 }), fc.constantFrom(-100, -2, 0, 3, 100)), { maxLength: 5 }),
+  allowed: fc.option(fc.uniqueArray(fc.nat({ max: 899 }), { minLength: 1, maxLength: 60 }), {
+    freq: 4,
+    nil: undefined,
+  }),
+  banned: fc.array(fc.nat({ max: 899 }), { maxLength: 4 }),
+  banBest: fc.boolean(),
+  prompt: fc.array(fc.nat({ max: 899 }), { maxLength: 40 }),
+  answer: fc.array(fc.nat({ max: 899 }), { maxLength: 40 }),
+})
+
+test('a draw from what was asked for is the draw from the whole vocabulary', async () => {
+  await fc.assert(
+    fc.asyncProperty(settings, async (given) => {
+      const { size } = given
+      const random = createRandom(given.seed)
+      const shape = shapes[given.shape] as (typeof shapes)[number]
+      const logits = Float32Array.from({ length: size }, (_, token) => shape(random, token))
+      const within = (token: number) => token % size
+      const sampling: Sampling = {
+        temperature: given.temperature,
+        topP: given.topP,
+        topK: given.topK,
+        minP: given.minP,
+        repetitionPenalty: given.repetitionPenalty,
+        frequencyPenalty: given.frequencyPenalty,
+        presencePenalty: given.presencePenalty,
+        bias: given.bias.map(([token, bias]) => [within(token), bias]),
+        badWords: [],
+        ...(given.allowed && { allowed: [...new Set(given.allowed.map(within))] }),
+      }
+      const prompt = given.prompt.map(within)
+      const answer = given.answer.map(within)
+      const best = logits.indexOf(Math.max(...logits))
+      const banned = [...given.banned.map(within), ...(given.banBest ? [best] : [])]
+      const { allowed } = sampling
+      const plan = planAdjustments({
+        sampling,
+        vocabulary: size,
+        minTokens: banned.length > 0 ? answer.length + 1 : 0,
+        bannedEnds: banned,
+        prompt,
+        tokenize: () => [],
+        isPossible: (token) => allowed?.includes(token) ?? true,
+      })
+      const adjustments = plan && createAdjustments(plan)
+      for (const token of answer) adjustments?.accept(token)
+      const number = random()
+      const sample = createSampler(sampling, adjustments, () => number)
+      const position = scriptedLogits(logits)
+      const token = await sample(allowed ? onlyAllowed(position, allowed) : position, answer)
+      assert.equal(token, naiveDraw({ logits, sampling, prompt, answer, banned, random: number }))
+    }),
+    { numRuns: 3000 },
+  )
+})
