@@ -1,9 +1,9 @@
 import { settings, variableOf } from '../src/config.ts'
 import { refusals } from '../src/domain/refusals.ts'
 
-const generated = '<!-- Made by `npm run docs:generate`; do not edit. -->'
+export const generated = '<!-- Made by `npm run docs:generate`; do not edit. -->'
 
-const cell = (text: string) => text.replaceAll('|', '\\|').replaceAll('\n', ' ')
+export const cell = (text: string) => text.replaceAll('|', '\\|').replaceAll('\n', ' ')
 
 export function configurationPage(): string {
   const rows = Object.entries(settings).map(

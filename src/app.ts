@@ -15,7 +15,10 @@ import type { Backend } from './inference/backend.ts'
 import { createPrompts } from './inference/prompt/prompts.ts'
 import { callRoutes } from './operations/calls/routes.ts'
 import { startSweep } from './operations/calls/sweep.ts'
+import { noChatMetrics } from './operations/chat/metrics.ts'
+import { registerChatMetrics } from './operations/chat/registered-metrics.ts'
 import { chatRoutes } from './operations/chat/routes.ts'
+import { completionRoutes } from './operations/completions/routes.ts'
 import { definitionRoutes } from './operations/definitions/routes.ts'
 import { feedbackRoutes } from './operations/feedback/routes.ts'
 import { fileRoutes } from './operations/files/routes.ts'
@@ -25,6 +28,7 @@ import { otelRoutes } from './operations/otel/routes.ts'
 import { priceRoutes } from './operations/prices/routes.ts'
 import { queueRoutes } from './operations/queues/routes.ts'
 import { tableRoutes } from './operations/tables/routes.ts'
+import { tokenRoutes } from './operations/tokens/routes.ts'
 import { createSchemaChecks } from './schemas/checks.ts'
 import type { Database } from './storage/database.ts'
 import { version } from './version.ts'
@@ -105,9 +109,12 @@ export async function buildApp(config: Config, parts: Parts): Promise<App> {
     backend: parts.backend,
     prompts,
     settings: { priority: config.priority, requestTemplates: config.request_templates },
+    metrics: parts.backend ? registerChatMetrics(metrics.registry, parts.backend) : noChatMetrics,
     ...parts.streams,
   }
   for (const route of chatRoutes) await app.register(route, chat)
+  for (const route of completionRoutes) await app.register(route, chat)
+  for (const route of tokenRoutes) await app.register(route, { tokens: chat })
   methods.refuseOthers()
   if (config.docs) await serveReference(app)
 

@@ -64,7 +64,7 @@ const model = z
     'expected builtin, none, hf:<org>/<repo>[:<quant or file>] or the path of a .gguf file',
   )
 
-const hubName = /^hf:[\w.-]+\/[\w.-]+(:[^:\s][^:]*)?$/
+const hubName = /^hf:[\w-][\w.-]*\/[\w-][\w.-]*(:[^:\s][^:]*)?$/
 
 const modelNames = z.string().transform((text, context): string[] => {
   const names = text.split(',').map((name) => name.trim())

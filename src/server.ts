@@ -3,6 +3,7 @@ import { buildApp } from './app.ts'
 import type { Config } from './config.ts'
 import type { Backend } from './inference/backend.ts'
 import { createEmbeddedBackend } from './inference/embedded/owner.ts'
+import { placesOf } from './inference/models/find.ts'
 import { sourceOf } from './inference/models/source.ts'
 import { createServedModel } from './inference/served-model.ts'
 import type { Database } from './storage/database.ts'
@@ -61,7 +62,7 @@ function backendOf(config: Config, logger: FastifyBaseLogger): Backend | undefin
   const source = sourceOf(config.model)
   if (source.kind === 'none') return undefined
   return createServedModel(source, config, {
-    places: { data: config.data, hub: { endpoint: config.hf_endpoint, token: config.hf_token } },
+    places: placesOf(config),
     log: logger,
     startEngine: (plan) => createEmbeddedBackend(plan, logger),
   })

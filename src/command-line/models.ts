@@ -1,10 +1,10 @@
-import { join } from 'node:path'
-import type { Config } from '../config.ts'
-import { builtinModel, findModel } from '../inference/models/find.ts'
-import { quantizationOf } from '../inference/models/tensor-types.ts'
+import { join, resolve } from 'node:path'
+import { type Config, settings } from '../config.ts'
+import { builtinModels, findModel, placesOf } from '../inference/models/find.ts'
 import { prepareModel } from '../inference/models/prepare.ts'
 import { sourceOf } from '../inference/models/source.ts'
 import { modelsFolder, storedModels } from '../inference/models/stored-models.ts'
+import { quantizationOf } from '../inference/models/tensor-types.ts'
 import { ModelTrouble } from '../inference/models/trouble.ts'
 import { CommandFailure, exitCodes } from './exit-codes.ts'
 import type { Command } from './help.ts'
@@ -18,7 +18,7 @@ export const modelCommands: Record<string, Command> = {
     async run(args, config) {
       const [given = '', ...rest] = args
       const source = sourceOf(given)
-      if (source.kind !== 'hub' || rest.length > 0 || !isModel(given)) {
+      if (source.kind !== 'hub' || rest.length > 0 || !settings.model.schema.safeParse(given).success) {
         throw new CommandFailure(
           `Give one model of the hub, hf:<org>/<repo>[:<quant or file>]${given && `; given ${args.join(' ')}`}.`,
           exitCodes.usage,
@@ -34,9 +34,8 @@ export const modelCommands: Record<string, Command> = {
         })
         progress.end()
         process.stdout.write(`${file}\n`)
-      } catch (error) {
+      } finally {
         progress.end()
-        throw error
       }
     },
   },
@@ -53,4 +52,41 @@ export const modelCommands: Record<string, Command> = {
       }
     },
   },
+}
+
+/** The built-in one, the one of the setting when it is a file, and what was downloaded. */
+async function modelsHere(config: Config): Promise<[model: string, file: string][]> {
+  const found: [string, string][] = []
+  for (const file of await builtinModels()) found.push(['builtin', file])
+  const source = sourceOf(config.model)
+  if (source.kind === 'file') found.push([config.model, resolve(source.path)])
+  const folder = modelsFolder(config.data)
+  for (const path of await storedModels(folder)) {
+    const [organisation, repository, ...file] = path.split('/')
+    // What somebody put there by hand is named by its path.
+    const name = file.length > 0 ? `hf:${organisation}/${repository}:${file.join('/')}` : join(folder, path)
+    found.push([name, resolve(folder, path)])
+  }
+  return found
+}
+
+async function described(model: string, file: string, config: Config): Promise<object> {
+  try {
+    const { plan, header } = await prepareModel(file, { ...config, model })
+    return {
+      model,
+      file,
+      bytes: header.fileBytes,
+      architecture: header.architecture,
+      parameters: header.parameters,
+      quantization: quantizationOf(header.fileType) ?? null,
+      trained_context: header.context,
+      context: plan.context,
+      parallel: plan.parallel,
+      threads: plan.threads,
+    }
+  } catch (error) {
+    if (error instanceof ModelTrouble) return { model, file, trouble: error.message }
+    throw error
+  }
 }

@@ -58,8 +58,10 @@ const ends: Record<string, bigint> = {
 function int64Of({ text }: JsonText): bigint | undefined {
   const token = text.replace(/^"(.{1,20})"$/, '$1')
   if (Object.hasOwn(ends, token)) return ends[token]
-  if (!/^-?\d{1,19}$/.test(token)) return undefined
-  const number = BigInt(token)
+  const isPlain = /^-?\d{1,19}$/.test(token)
+  // 5.0 and 1e3 are whole numbers, too.
+  if (!isPlain && !(/^-?\d/.test(token) && Number.isSafeInteger(Number(token)))) return undefined
+  const number = BigInt(isPlain ? token : Number(token))
   return BigInt.asIntN(64, number) === number ? number : undefined
 }
 

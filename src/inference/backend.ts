@@ -113,7 +113,13 @@ export interface Run {
 
 export type GenerationEvent =
   /** The prompt has been read; comes once, before any token. */
-  | { kind: 'prefilled'; cachedTokens: number; promptLogprobs?: PromptLogprobs }
+  | {
+      kind: 'prefilled'
+      cachedTokens: number
+      promptLogprobs?: PromptLogprobs
+      /** How long the request had waited when the engine began to read it. */
+      queuedMs?: number
+    }
   /** `text` may lack what is still held back, or be empty; `tokens` and `logprobs` are what was drawn since the last event of this choice. */
   | { kind: 'tokens'; choice: number; text: string; tokens: number[]; logprobs?: TokenLogprob[] }
   | { kind: 'finished'; choice: number; reason: FinishReason; stop: string | number | null }

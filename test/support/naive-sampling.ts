@@ -56,7 +56,11 @@ export function naiveDraw({
   }
   const point = random * weightOf(line)
   let end = 0
-  return (line.find(({ weight }) => (end += weight) > point) ?? line.at(-1))?.token
+  for (const { weight, token } of line) {
+    end += weight
+    if (end > point) return token
+  }
+  return line.at(-1)?.token
 }
 
 function weightOf(line: { weight: number }[]): number {

@@ -1,3 +1,4 @@
+import { CompletionBody } from '../../src/operations/completions/contract.ts'
 import type { Method } from './app.ts'
 import { completeOf, endOf, startOf } from './calls.ts'
 import { exportOf } from './otlp.ts'
@@ -150,8 +151,58 @@ const chat = () => ({
   vllm_xargs: { a: 1 },
 })
 
+const {
+  messages,
+  model,
+  add_generation_prompt,
+  continue_final_message,
+  chat_template,
+  chat_template_kwargs,
+  documents,
+  reasoning_effort,
+  tools,
+} = chat()
+
+const tokenize = () => ({
+  messages,
+  model,
+  prompt: null,
+  add_special_tokens: true,
+  return_token_strs: false,
+  add_generation_prompt,
+  continue_final_message,
+  chat_template,
+  chat_template_kwargs,
+  documents,
+  reasoning_effort,
+  tools,
+})
+
+const completion = () => {
+  const { messages: _, ...all } = chat()
+  const names = Object.keys(CompletionBody.shape)
+  return {
+    ...Object.fromEntries(Object.entries(all).filter(([name]) => names.includes(name))),
+    prompt: 'Once upon',
+    suffix: null,
+    best_of: null,
+    logprobs: 1,
+    response_format: { type: 'text' },
+  }
+}
+
+/** What stands in for a field, where one of several must be there. */
+export const instead: Record<string, Record<string, object>> = {
+  '/tokenize': { messages: { prompt: 'Hello' } },
+}
+
 /** Fields that others need: those must go with them. */
 export const needed: Record<string, Record<string, string[]>> = {
+  '/v1/completions': {
+    stream: ['stream_options'],
+    'repetition_detection.max_pattern_size': ['repetition_detection.min_pattern_size'],
+    'repetition_detection.min_count': ['repetition_detection.max_pattern_size'],
+  },
   '/v1/chat/completions': {
     stream: ['stream_options'],
     logprobs: ['top_logprobs'],
@@ -367,6 +418,9 @@ export const sampleBodies: Record<string, (project: string) => Record<string, un
   }),
   '/annotation_queues/stats': (project_id) => ({ project_id, queue_ids: ['queue'] }),
   '/v1/chat/completions': chat,
+  '/v1/completions': completion,
+  '/tokenize': tokenize,
+  '/detokenize': () => ({ model: 'scripted', tokens: [72, 105] }),
 }
 
 export function sampleBodyOf(url: string, project: string): Record<string, unknown> {

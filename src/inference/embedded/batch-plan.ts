@@ -1,6 +1,6 @@
 /**
  * How many tokens of each sequence go into the next batch, for sequences with so many left to read. Who has one left is
- * writing, or about to, and goes first. What prompts may take is divided among them evenly, so that a short one is read
+ * writing, or about to, and goes first; none, and it waits. What prompts may take is divided among them evenly, so that a short one is read
  * at once beside a long one; what the short ones leave goes to the others.
  */
 export function planBatch(
@@ -12,7 +12,7 @@ export function planBatch(
   let room = Math.min(prompts, batch - ones)
   const prompting = left
     .map(({ tokens, most }, index) => ({ index, wanted: Math.min(tokens, most) }))
-    .filter(({ index }) => plan[index] === 0)
+    .filter(({ wanted }) => wanted > 1)
     .sort((one, other) => one.wanted - other.wanted)
   prompting.forEach(({ index, wanted }, place) => {
     const share = Math.min(wanted, Math.ceil(room / (prompting.length - place)))

@@ -21,7 +21,7 @@ export interface Binding {
       batchSize: number
       sequences: number
       threads: number
-      flashAttention: 'auto'
+      flashAttention: 'auto' | false
       swaFullCache: boolean
     },
   ) => AddonContext
@@ -135,10 +135,14 @@ export function bindingOf(llama: object): Binding {
     Reflect.get(llama, '_bindings') ?? {}
   const missing = Object.entries(shape).flatMap(([name, methods]) => {
     const prototype = binding[name]?.prototype
-    return methods.filter((method) => typeof prototype?.[method] !== 'function').map((method) => `${name}.${method}`)
+    return methods
+      .filter((method) => typeof prototype?.[method] !== 'function')
+      .map((method) => `${name}.${method}`)
   })
   if (missing.length > 0) {
-    throw new Error(`the binding of node-llama-cpp has another shape than that of version 3.22.1: no ${missing}`)
+    throw new Error(
+      `the binding of node-llama-cpp has another shape than that of version 3.22.1: no ${missing}`,
+    )
   }
   return binding
 }

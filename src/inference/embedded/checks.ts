@@ -12,11 +12,22 @@ export interface CheckedPrompt {
 export function checkGeneration(
   generation: Generation,
   model: Pick<NativeModel, 'vocabulary' | 'longestToken' | 'tokenize'>,
-  context: number,
+  { context, parallel }: { context: number; parallel: number },
 ): CheckedPrompt {
   const { size } = model.vocabulary
+  if (generation.beam !== undefined && generation.choices > parallel) {
+    throw refuse('invalid_value', {
+      field: 'n',
+      given: `${generation.choices} with use_beam_search`,
+      accepted: `1 to ${parallel}, because all beams go on at once`,
+    })
+  }
   const { sampling, ending, prompt } = generation
-  checkTokens('logit_bias', Array.from(sampling.bias, ([token]) => token), size)
+  checkTokens(
+    'logit_bias',
+    Array.from(sampling.bias, ([token]) => token),
+    size,
+  )
   checkTokens('allowed_token_ids', sampling.allowed ?? [], size)
   checkTokens('stop_token_ids', ending.stopTokens, size)
   if ('tokens' in prompt) checkTokens('prompt', prompt.tokens, size)

@@ -1,7 +1,7 @@
 import { refuse } from '../../domain/refusals.ts'
 import type { Generation, GenerationEvent } from '../backend.ts'
-import { createChoice, planAnswer } from '../choice.ts'
-import type { Logits } from '../sampling/logits.ts'
+import { type Continuations, createBeams } from '../beam.ts'
+import { type AnswerPlan, type Choice, createChoice, planAnswer } from '../choice.ts'
 import { planBatch } from './batch-plan.ts'
 import { checkGeneration } from './checks.ts'
 import { createLine } from './line.ts'
@@ -66,36 +66,40 @@ export function createLoop(
     if (waiting() >= options.queue && sequences.free() <= line.length) {
       throw refuse('engine_queue_full', { limit: options.queue })
     }
-    const { tokens, maxTokens } = checkGeneration(generation, model, options.context)
+    const { tokens, maxTokens } = checkGeneration(generation, model, options)
     const plan = planAnswer({ generation, prompt: tokens, maxTokens, vocabulary: model.vocabulary })
+    const isBeam = generation.beam !== undefined
     const request: Request = {
       id,
       generation,
       prompt: tokens,
-      plan,
       promptLogprobs: generation.promptLogprobs === undefined ? undefined : [null],
       priority: generation.priority,
       arrival: arrivals++,
-      isShared: generation.choices > 1 && sequences.isWorthCopying(tokens.length),
+      isShared: !isBeam && generation.choices > 1 && sequences.isWorthCopying(tokens.length),
+      together: isBeam ? generation.choices : 1,
       leader: undefined,
       isRead: false,
       hasBegun: false,
       unfinished: new Set(),
     }
-    requests.set(id, request)
+    const goOn = isBeam ? beamSearch(request, plan) : undefined
     for (let index = 0; index < generation.choices; index++) {
       const answering: Answering = {
         request,
-        choice: createChoice(plan, index),
         priority: request.priority,
         arrival: request.arrival,
         sequence: undefined,
         cached: 0,
         drawn: undefined,
+        isIdle: false,
+        goOn: goOn?.(index) ?? answer(createChoice(plan, index), () => answering),
       }
       request.unfinished.add(answering)
-      line.add(answering)
+      // The beams of a search come into the line as one.
+      if (!isBeam || index === 0) line.add(answering)
     }
+    requests.set(id, request)
     wake()
     return tokens
   }
@@ -174,9 +178,10 @@ export function createLoop(
   async function admit(): Promise<void> {
     let held = 0
     for (const answering of line) {
-      if (sequences.free() <= held) return
       const { request } = answering
       if (isGone(answering)) continue
+      // Nobody overtakes a search that waits for room, or it would wait for ever.
+      if (sequences.free() - held < request.together) return
       // Its prompt is being read by another of its answers, which it will follow; later requests do not get its sequence.
       if (request.isShared && request.leader !== undefined && !request.isRead) held++
       else await begin(answering)
@@ -195,6 +200,13 @@ export function createLoop(
     sequence.salt = salt
     start(answering, sequence)
     request.leader ??= answering
+    if (request.together === 1) return
+    for (const beam of request.unfinished) {
+      const other = beam === answering ? undefined : sequences.takeAny()
+      if (other === undefined) continue
+      beam.isIdle = true
+      start(beam, other)
+    }
   }
 
   function start(answering: Answering, sequence: Sequence): void {
@@ -268,7 +280,7 @@ export function createLoop(
       if (isGone(answering) || leftToRead(answering) > 0) return
       const logits = context.logits(places.at(-1) ?? Number.NaN)
       const others = request.isRead ? [] : await promptIsRead(answering)
-      await Promise.all([answering, ...others].map((one) => draw(one, logits)))
+      await Promise.all([answering, ...others].map((one) => one.goOn(logits)))
     } catch (error) {
       if (isGone(answering)) return
       drop(request)
@@ -308,18 +320,57 @@ export function createLoop(
     for (const entry of entries) if (entry !== undefined) promptLogprobs?.push(entry)
   }
 
-  async function draw(answering: Answering, logits: Logits): Promise<void> {
-    const { request, choice } = answering
-    const drawn = await choice.next(logits)
-    if (isGone(answering)) return
-    const { tokens, finished } = choice.accept(drawn)
-    events.push([request.id, tokens])
-    answering.drawn = drawn.token
-    if (finished === undefined) return
-    events.push([request.id, finished])
+  function answer(choice: Choice, own: () => Answering): Answering['goOn'] {
+    return async (logits) => {
+      const answering = own()
+      const { request } = answering
+      const drawn = await choice.next(logits)
+      if (isGone(answering)) return
+      const { tokens, finished } = choice.accept(drawn)
+      events.push([request.id, tokens])
+      answering.drawn = drawn.token
+      if (finished === undefined) return
+      events.push([request.id, finished])
+      finish(answering)
+    }
+  }
+
+  function finish(answering: Answering): void {
     release(answering)
-    request.unfinished.delete(answering)
-    if (request.unfinished.size === 0) requests.delete(request.id)
+    const { unfinished, id } = answering.request
+    unfinished.delete(answering)
+    if (unfinished.size === 0) requests.delete(id)
+  }
+
+  /** All beams read one token in each batch; when the last has been judged, some of them go on and some become copies. */
+  function beamSearch(request: Request, plan: AnswerPlan): (slot: number) => Answering['goOn'] {
+    const beams = createBeams(plan)
+    let order = [0]
+    const judged = new Map<number, Continuations>()
+
+    async function advance(): Promise<void> {
+      const moves = beams.advance(order.flatMap((slot) => judged.get(slot) ?? []))
+      judged.clear()
+      order = moves.map(({ slot }) => slot)
+      const all = Array.from(request.unfinished)
+      for (const beam of all) beam.isIdle = true
+      for (const { slot, from, token } of moves) {
+        const beam = all[slot]
+        const source = all[from]?.sequence
+        if (beam?.sequence === undefined || source === undefined) throw new Error(`there is no beam ${slot}`)
+        if (slot !== from) await copy(source, beam.sequence)
+        beam.isIdle = false
+        beam.drawn = token
+      }
+      if (moves.length > 0) return
+      for (const event of beams.events()) events.push([request.id, event])
+      for (const beam of all) finish(beam)
+    }
+
+    return (slot) => async (logits) => {
+      judged.set(slot, await beams.judge(logits))
+      if (judged.size === order.length && requests.has(request.id)) await advance()
+    }
   }
 
   return { add, leave, load, run, stop }

@@ -1,4 +1,4 @@
-import { getLlama, LlamaLogLevel, readGgufFileInfo } from 'node-llama-cpp'
+import { type GgufMetadata, getLlama, LlamaLogLevel, readGgufFileInfo } from 'node-llama-cpp'
 import type { Logits } from '../sampling/logits.ts'
 import type { Vocabulary } from '../vocabulary.ts'
 import { type AddonContext, type AddonModel, type Binding, bindingOf } from './binding.ts'
@@ -95,7 +95,7 @@ export async function loadModel(file: string, onProgress: (share: number) => voi
       return tokens
     },
     detokenize: (tokens, { special }) => addon.detokenize(Uint32Array.from(tokens), special),
-    openContext: (options) => openContext(binding, addon, vocabulary.size, options),
+    openContext: (options) => openContext(binding, addon, vocabulary.size, mostHeads(metadata), options),
   }
 }
 
@@ -133,6 +133,19 @@ function readVocabulary(addon: AddonModel, size: number): { vocabulary: Vocabula
   }
 }
 
+function mostHeads({ general, ...others }: GgufMetadata): number {
+  const attention = others[general.architecture]?.attention
+  const heads = attention !== undefined && 'head_count' in attention ? attention.head_count : undefined
+  return Array.isArray(heads) ? Math.max(...heads) : (heads ?? 1)
+}
+
+/**
+ * Flash attention reads a long prompt a quarter faster and takes less memory, but what it gives depends a little on how
+ * the prompt was cut into batches, and so on who else was there. Where the plain way costs next to nothing, the same seed
+ * gives the same answer.
+ */
+const plainAttentionBytes = 32 * 2 ** 20
+
 /** llama.cpp rounds up to this by itself; said here so that each sequence has at least what was asked for. */
 const cellsInRow = 256
 
@@ -140,6 +153,7 @@ async function openContext(
   binding: Binding,
   model: AddonModel,
   vocabulary: number,
+  heads: number,
   { context, sequences, batch, threads }: ContextOptions,
 ): Promise<NativeContext> {
   const cells = Math.ceil(context / cellsInRow) * cellsInRow * sequences
@@ -148,11 +162,12 @@ async function openContext(
     batchSize: Math.max(batch, sequences),
     sequences,
     threads,
-    flashAttention: 'auto',
+    flashAttention: heads * context * batch * Float32Array.BYTES_PER_ELEMENT > plainAttentionBytes && 'auto',
     // A model that looks only at the last few thousand tokens would drop what a later prompt could share.
     swaFullCache: true,
   })
-  if (!(await addon.init())) throw new Error(`there is no memory for ${sequences} sequences of ${context} tokens`)
+  if (!(await addon.init()))
+    throw new Error(`there is no memory for ${sequences} sequences of ${context} tokens`)
   if (addon.getContextSize() < cells) {
     throw new Error(`asked for ${cells} cells, llama.cpp gave ${addon.getContextSize()}`)
   }

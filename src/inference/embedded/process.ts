@@ -77,7 +77,10 @@ function answer(question: Question): void {
   }
 }
 
-function answerWith({ model, loop }: Engine, question: Exclude<Question, { kind: 'load' | 'ping' | 'close' }>) {
+function answerWith(
+  { model, loop }: Engine,
+  question: Exclude<Question, { kind: 'load' | 'ping' | 'close' }>,
+) {
   const { id } = question
   try {
     switch (question.kind) {

@@ -1,5 +1,5 @@
-import type { Generation, GenerationEvent, ServedModel } from '../backend.ts'
 import type { RefusalCode, RefusalValues } from '../../domain/refusals.ts'
+import type { Generation, GenerationEvent, ServedModel } from '../backend.ts'
 
 /** What the engine process has to know before it can load: values, so that it knows nothing of settings. */
 export interface EngineOptions {

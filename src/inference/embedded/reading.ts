@@ -64,7 +64,8 @@ export function createReading(
 
   async function logitsOf(place: number, tokens: readonly number[]): Promise<number[] | undefined> {
     if (tokens.length > fewTokens) {
-      if (tokens.length > vocabulary / 2) return (await context.sampleToken(place, greedy, false, false, true))[3]
+      if (tokens.length > vocabulary / 2)
+        return (await context.sampleToken(place, greedy, false, false, true))[3]
       if (seen.has(tokens)) {
         const prepared = lists.get(tokens, () => others(tokens))
         return (await context.sampleToken(place, prepared, false, false, true))[3]

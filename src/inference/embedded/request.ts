@@ -1,5 +1,5 @@
-import type { AnswerPlan, Choice } from '../choice.ts'
 import type { Generation, PromptLogprobs } from '../backend.ts'
+import type { Logits } from '../sampling/logits.ts'
 import type { Sequence } from './sequences.ts'
 
 /** A generation on its way. */
@@ -7,7 +7,6 @@ export interface Request {
   readonly id: number
   readonly generation: Generation
   readonly prompt: readonly number[]
-  readonly plan: AnswerPlan
   /** One for each prompt token that has been judged; undefined when nobody asked. */
   readonly promptLogprobs: PromptLogprobs | undefined
   readonly priority: number
@@ -16,6 +15,8 @@ export interface Request {
   leader: Answering | undefined
   /** Whether one reads the prompt for all. */
   readonly isShared: boolean
+  /** The sequences it must have from the beginning: all of them for a beam search, else one for each answer that begins. */
+  readonly together: number
   /** The prompt has been read. */
   isRead: boolean
   /** One of its answers has, or had, a sequence. */
@@ -23,10 +24,9 @@ export interface Request {
   readonly unfinished: Set<Answering>
 }
 
-/** One of the answers of a generation. */
+/** One of the answers of a generation, or one of the beams of a search. */
 export interface Answering {
   readonly request: Request
-  readonly choice: Choice
   readonly priority: number
   readonly arrival: number
   /** Where it runs; undefined while it waits. */
@@ -35,10 +35,15 @@ export interface Answering {
   cached: number
   /** What was drawn and has not been read yet. */
   drawn: number | undefined
+  /** A beam that nothing goes on from at the moment, and that may be needed again. */
+  isIdle: boolean
+  /** Everything so far has been read: what follows? */
+  goOn(logits: Logits): Promise<void>
 }
 
 /** How many tokens have to be read before the next one can be drawn. */
-export function leftToRead({ request, sequence, drawn }: Answering): number {
+export function leftToRead({ request, sequence, drawn, isIdle }: Answering): number {
+  if (isIdle) return 0
   const read = sequence?.tokens.length ?? 0
   return drawn === undefined ? Math.max(request.prompt.length - read, 0) : 1
 }

@@ -69,7 +69,11 @@ export function createSequences(count: number, copyFrom: number): Sequences {
             model = sequence
             modelShared = shared
           }
-        } else if (best === undefined || shared > bestShared || (shared === bestShared && isPoorer(sequence, best))) {
+        } else if (
+          best === undefined ||
+          shared > bestShared ||
+          (shared === bestShared && isPoorer(sequence, best))
+        ) {
           best = sequence
           bestShared = shared
         }
@@ -83,7 +87,9 @@ export function createSequences(count: number, copyFrom: number): Sequences {
     takeAny() {
       const [first, ...others] = all.filter((sequence) => !sequence.busy)
       if (first === undefined) return undefined
-      return use(others.reduce((poorest, sequence) => (isPoorer(sequence, poorest) ? sequence : poorest), first))
+      return use(
+        others.reduce((poorest, sequence) => (isPoorer(sequence, poorest) ? sequence : poorest), first),
+      )
     },
     give(sequence) {
       sequence.busy = false

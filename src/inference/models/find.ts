@@ -14,6 +14,11 @@ export interface Places {
   hub: Hub
 }
 
+/** As the settings say it. */
+export function placesOf(settings: { data: string; hf_endpoint: string; hf_token: string }): Places {
+  return { data: settings.data, hub: { endpoint: settings.hf_endpoint, token: settings.hf_token } }
+}
+
 export interface FindWatch extends DownloadWatch {
   onDownload(what: string): void
 }
@@ -31,10 +36,15 @@ export async function findModel(
 
 const builtinFolder = fileURLToPath(new URL('../../../models/builtin', import.meta.url))
 
-export async function builtinModel(folder = builtinFolder): Promise<string> {
-  const [model] = await storedModels(folder)
-  if (model !== undefined) return join(folder, model)
-  throw new ModelTrouble(`This installation has no built-in model (${folder}); ${acceptedModels}.`)
+/** One, or none in an installation that was made without it. */
+export async function builtinModels(): Promise<string[]> {
+  return (await storedModels(builtinFolder)).slice(0, 1).map((name) => join(builtinFolder, name))
+}
+
+async function builtinModel(): Promise<string> {
+  const [model] = await builtinModels()
+  if (model !== undefined) return model
+  throw new ModelTrouble(`This installation has no built-in model (${builtinFolder}); ${acceptedModels}.`)
 }
 
 /** What is here is used without a question to the hub: a server starts again where there is no network. */

@@ -32,17 +32,15 @@ export interface Piece {
 export function createAnswerText(vocabulary: Vocabulary, plan: TextPlan): AnswerText {
   const { stops } = plan
   const utf8 = createUtf8()
-  let state = 0
+  const search = stops.search()
   let held = ''
   let afterSpecial = false
 
   function add(text: string, searched: boolean): Piece {
     if (text === '' || stops.strings.length === 0) return { text }
     for (let i = 0; i < text.length; i++) {
-      state = stops.step(state, text.charCodeAt(i))
-      if (!searched) continue
-      const found = stops.ending(state)
-      if (found === -1) continue
+      const found = search.step(text.charCodeAt(i))
+      if (found === -1 || !searched) continue
       const stop = stops.strings[found] ?? ''
       const all = held + text.slice(0, i + 1)
       held = ''
@@ -50,7 +48,7 @@ export function createAnswerText(vocabulary: Vocabulary, plan: TextPlan): Answer
     }
     if (plan.includeStop) return { text }
     const all = held + text
-    const holds = stops.begun(state)
+    const holds = search.begun()
     if (holds === 0) held = ''
     else if (holds >= all.length) held = all
     else held = all.slice(-holds)

@@ -1,77 +1,71 @@
-/**
- * The stop strings of a request, looked for all at once (Aho and Corasick 1975): a character costs the same whether there
- * is one stop string or a thousand, and the state after it says how much of the text's end may be the beginning of one.
- */
+/** The stop strings of a request, prepared for looking for all of them while the text grows. */
 export interface StopStrings {
-  /** The state after one more UTF-16 unit; 0 is the state before any. */
-  step(state: number, unit: number): number
-  /** The stop string that ends here, -1 for none. Of several that end in the same place it is the first in the list. */
-  ending(state: number): number
-  /** How many units at the end may still become a stop string. */
-  begun(state: number): number
   readonly strings: readonly string[]
+  search(): StopSearch
 }
 
+export interface StopSearch {
+  /** One more UTF-16 unit of text: the stop string that ends with it, by its place in the list, the first of several; -1 for none. */
+  step(unit: number): number
+  /** How many units at the end of the text may still become a stop string. */
+  begun(): number
+}
+
+/**
+ * Knuth, Morris and Pratt's search, for each string: a unit costs one step for each of them and never looks back, and
+ * preparing them costs no more than reading them does. How much of each stands at the end of the text is what may have to
+ * be held back.
+ */
 export function createStopStrings(strings: readonly string[]): StopStrings {
-  const nodes = strings.reduce((sum, string) => sum + string.length, 1)
-  const children = new Map<number, number>()
-  const depth = new Uint32Array(nodes)
-  const found = new Int32Array(nodes).fill(-1)
-  const parent = new Uint32Array(nodes)
-  const unitOf = new Uint16Array(nodes)
-  const isInner = new Uint8Array(nodes)
-  let count = 1
-
-  strings.forEach((string, index) => {
-    // Text is made of whole characters, so half of one never occurs in it.
-    if (!string.isWellFormed() || string === '') return
-    let node = 0
-    for (let i = 0; i < string.length; i++) {
-      const unit = string.charCodeAt(i)
-      let child = children.get(node * 0x10000 + unit)
-      if (child === undefined) {
-        child = count++
-        children.set(node * 0x10000 + unit, child)
-        depth[child] = i + 1
-        parent[child] = node
-        unitOf[child] = unit
-        isInner[node] = 1
-      }
-      node = child
-    }
-    if (found[node] === -1) found[node] = index
-  })
-
-  /** For each node the one of the longest other beginning that its text ends with. */
-  const fallback = new Uint32Array(nodes)
-  const step = (state: number, unit: number): number => {
-    let node = state
-    for (;;) {
-      const child = children.get(node * 0x10000 + unit)
-      if (child !== undefined) return child
-      if (node === 0) return 0
-      node = fallback[node] ?? 0
-    }
-  }
-  const begun = new Uint32Array(nodes)
-  for (const node of shallowFirst(depth, count)) {
-    const above = parent[node] ?? 0
-    fallback[node] = above === 0 ? 0 : step(fallback[above] ?? 0, unitOf[node] ?? 0)
-    const inherited = found[fallback[node] ?? 0] ?? -1
-    const own = found[node] ?? -1
-    if (own === -1 || (inherited !== -1 && inherited < own)) found[node] = inherited
-    begun[node] = isInner[node] ? (depth[node] ?? 0) : (begun[fallback[node] ?? 0] ?? 0)
-  }
+  // Text is made of whole characters, so half of one never occurs in it.
+  const places = [...strings.keys()].filter(
+    (place) => strings[place] !== '' && strings[place]?.isWellFormed(),
+  )
+  const sought = places.map((place) => unitsOf(strings[place] ?? ''))
+  const shorter = sought.map(fallbacks)
 
   return {
     strings,
-    step,
-    ending: (state) => found[state] ?? -1,
-    begun: (state) => begun[state] ?? 0,
+    search() {
+      const standing = new Uint32Array(sought.length)
+      let longest = 0
+      return {
+        step(unit) {
+          let found = -1
+          longest = 0
+          for (let i = 0; i < sought.length; i++) {
+            const units = sought[i] as Uint16Array
+            const fallback = shorter[i] as Uint32Array
+            let length = standing[i] as number
+            while (length > 0 && units[length] !== unit) length = fallback[length - 1] as number
+            if (units[length] === unit) length++
+            if (length === units.length) {
+              if (found === -1) found = places[i] as number
+              length = fallback[length - 1] as number
+            }
+            standing[i] = length
+            if (length > longest) longest = length
+          }
+          return found
+        },
+        begun: () => longest,
+      }
+    },
   }
 }
 
-function shallowFirst(depth: Uint32Array, count: number): Uint32Array {
-  const nodes = new Uint32Array(Math.max(0, count - 1)).map((_, i) => i + 1)
-  return nodes.sort((a, b) => (depth[a] ?? 0) - (depth[b] ?? 0))
+function unitsOf(string: string): Uint16Array {
+  return Uint16Array.from({ length: string.length }, (_, i) => string.charCodeAt(i))
+}
+
+/** For each beginning of a string how much of the string its own end is the beginning of. */
+function fallbacks(units: Uint16Array): Uint32Array {
+  const lengths = new Uint32Array(units.length)
+  let length = 0
+  for (let i = 1; i < units.length; i++) {
+    while (length > 0 && units[i] !== units[length]) length = lengths[length - 1] as number
+    if (units[i] === units[length]) length++
+    lengths[i] = length
+  }
+  return lengths
 }

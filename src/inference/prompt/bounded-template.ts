@@ -23,8 +23,8 @@ export class TooCostly extends Error {
 /** What `range` makes at most, as in the sandbox of Jinja itself. */
 const longestRange = 100_000
 
-/** Between two looks at the clock. */
-const stepsBetweenLooks = 4_096
+/** Between two looks at the processor time, which cost more than one at the clock. */
+const betweenLooksMs = 5
 
 /**
  * Templates are programs, and those of a request are a stranger's. Every value passes by here, so what doubles is stopped
@@ -33,7 +33,7 @@ const stepsBetweenLooks = 4_096
 class BoundedInterpreter extends Interpreter {
   readonly #bounds: Bounds
   readonly #since = process.cpuUsage()
-  #steps = 0
+  #looked = performance.now()
 
   constructor(environment: Environment, bounds: Bounds) {
     super(environment)
@@ -41,8 +41,11 @@ class BoundedInterpreter extends Interpreter {
   }
 
   override evaluate(node: Node, environment: Environment): Value {
-    this.#steps++
-    if (this.#steps % stepsBetweenLooks === 0) this.#look()
+    const now = performance.now()
+    if (now - this.#looked > betweenLooksMs) {
+      this.#looked = now
+      this.#lookAtTime()
+    }
     const value = super.evaluate(node, environment)
     // The filter `first` of an empty list gives nothing at all.
     const inner = value?.value
@@ -55,7 +58,7 @@ class BoundedInterpreter extends Interpreter {
     return value
   }
 
-  #look(): void {
+  #lookAtTime(): void {
     const { user, system } = process.cpuUsage(this.#since)
     if ((user + system) / 1000 > this.#bounds.limitMs) throw new TooCostly(`${this.#bounds.limitMs} ms`)
   }

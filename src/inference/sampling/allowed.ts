@@ -1,5 +1,5 @@
 import type { Candidates, Logits } from './logits.ts'
-import { createRanked, makeRoom, sortRanked } from './sorting.ts'
+import { createRanked, makeRoom, settleRanked } from './sorting.ts'
 
 /** These logits as if the vocabulary had only the allowed tokens. Nothing else is ever asked for. */
 export function onlyAllowed(logits: Logits, allowed: readonly number[]): Logits {
@@ -33,7 +33,7 @@ function largest(tokens: readonly number[], logits: Float32Array, count: number)
     ranked.tokens[ranked.length] = tokens[i] as number
     ranked.logits[ranked.length++] = logit
   })
-  sortRanked(ranked)
+  settleRanked(ranked)
   const length = Math.min(count, ranked.length)
   return {
     tokens: ranked.tokens.slice(0, length),

@@ -75,19 +75,17 @@ function lengths(
   logTotal: number,
   line: Line,
 ): [shortest: number, longest: number] {
-  const ofUnseen = unseen * line.weightOf(bound)
   const heaviest = known.logits[0] as number
   const before = Math.exp(logTotal - heaviest / temperature)
-  let longest = before + added(heaviest, temperature)
-  const isTold = Number.isFinite(before) && longest >= before * trusted
-  if (isTold && topK === 0 && minP === 0 && unseen === 0) return [longest, longest]
-
+  const after = before + added(heaviest, temperature)
+  const isTold = Number.isFinite(before) && after >= before * trusted
+  if (isTold && topK === 0 && minP === 0) {
+    return [Math.max(line.endOf(0), after - unseen * line.weightOf(bound)), after]
+  }
   const ofKnown = line.endOf(known.length - 1)
-  if (!isTold) longest = ofKnown + rest * line.weightOf(bound)
-  if (topK > 0) longest = Math.min(longest, ofKnown + (topK - known.length) * line.weightOf(bound))
-  const isWhole = isTold && topK === 0 && minP === 0
-  const shortest = isWhole ? Math.max(ofKnown, longest - ofUnseen) : ofKnown
-  return [shortest, Math.max(shortest, longest)]
+  const most = isTold ? after : ofKnown + rest * line.weightOf(bound)
+  const longest = topK > 0 ? Math.min(most, ofKnown + (topK - known.length) * line.weightOf(bound)) : most
+  return [ofKnown, Math.max(ofKnown, longest)]
 }
 
 /**

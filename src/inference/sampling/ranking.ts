@@ -1,6 +1,6 @@
 import type { Adjustments } from './adjustments.ts'
 import type { Candidates } from './logits.ts'
-import { createRanked, makeRoom, type Ranked, sortRanked } from './sorting.ts'
+import { createRanked, makeRoom, mergeRanked, type Ranked, settleRanked } from './sorting.ts'
 
 /**
  * The beginning of the order of all tokens by their adjusted logits, as far as what was asked for makes it certain.
@@ -31,18 +31,38 @@ export interface Ranker {
 /** One ranking at a time: the next one takes the memory of the last. */
 export function createRanker(adjustments: Adjustments | undefined): Ranker {
   const known = createRanked()
-  /** Touched tokens: what their logits were and are. */
-  let before = new Float64Array(64)
-  let after = new Float64Array(64)
+  /** Touched tokens, by what their logits are now. */
+  const moved = createRanked()
+  /** The same tokens before and after, in the order in which they came up. */
+  let before: Float64Array = new Float64Array(0)
+  let after: Float64Array = new Float64Array(0)
   let touched = 0
 
-  function remember(logit: number, adjusted: number): void {
-    if (touched === before.length) {
-      before = grown(before)
-      after = grown(after)
+  function added(reference: number, temperature: number): number {
+    let sum = 0
+    for (let i = 0; i < touched; i++) {
+      sum += Math.exp(((after[i] as number) - reference) / temperature)
+      sum -= Math.exp(((before[i] as number) - reference) / temperature)
     }
+    return sum
+  }
+
+  /** A token with the logit of the bound may have its equals among those that were not asked for. */
+  function move(token: number, logit: number, adjusted: number, bound: number): void {
     before[touched] = logit
     after[touched++] = adjusted
+    if (!(adjusted > bound)) return
+    moved.tokens[moved.length] = token
+    moved.logits[moved.length++] = adjusted
+  }
+
+  function takeAsked(asked: Asked, adjusting: Adjustments, bound: number): void {
+    const { tokens, logits } = asked
+    for (let i = 0; i < tokens.length; i++) {
+      const token = tokens[i] as number
+      const logit = logits[i] as number
+      move(token, logit, adjusting.of(token, logit), bound)
+    }
   }
 
   return {
@@ -50,66 +70,45 @@ export function createRanker(adjustments: Adjustments | undefined): Ranker {
       const { tokens, logits } = top
       const complete = tokens.length >= vocabulary
       const bound = complete ? -Infinity : (logits[logits.length - 1] ?? -Infinity)
-      makeRoom(known, tokens.length + (asked?.tokens.length ?? 0))
+      const most = tokens.length + (asked?.tokens.length ?? 0)
+      makeRoom(known, most)
+      if (adjustments) {
+        makeRoom(moved, most)
+        if (before.length < most) {
+          before = new Float64Array(most)
+          after = new Float64Array(most)
+        }
+      }
       touched = 0
       let length = 0
-      let inOrder = true
-      let lowest = Infinity
-      let highest = -1
-      const add = (token: number, logit: number) => {
-        // A token with the logit of the bound may have its equals among those that were not asked for.
-        if (!(logit > bound)) return
-        if (logit > lowest || (logit === lowest && token < highest)) inOrder = false
-        lowest = logit
-        highest = token
-        known.tokens[length] = token
-        known.logits[length++] = logit
-      }
-      let seen = 0
       for (let i = 0; i < tokens.length; i++) {
         const token = tokens[i] as number
         const logit = logits[i] as number
-        if (adjustments === undefined || !adjustments.isTouched(token)) {
-          add(token, logit)
-        } else if (!allAsked && !adjustments.isLifted(token)) {
-          const adjusted = adjustments.of(token, logit)
-          remember(logit, adjusted)
-          seen++
-          add(token, adjusted)
-        }
-      }
-      if (asked && adjustments) {
-        for (let i = 0; i < asked.tokens.length; i++) {
-          const token = asked.tokens[i] as number
-          const logit = asked.logits[i] as number
-          const adjusted = adjustments.of(token, logit)
-          remember(logit, adjusted)
-          add(token, adjusted)
+        if (adjustments?.isTouched(token)) {
+          if (!allAsked && !adjustments.isLifted(token)) {
+            move(token, logit, adjustments.of(token, logit), bound)
+          }
+        } else if (logit > bound) {
+          known.tokens[length] = token
+          known.logits[length++] = logit
         }
       }
       known.length = length
-      if (!inOrder) sortRanked(known)
+      const seen = touched
+      if (asked && adjustments) takeAsked(asked, adjustments, bound)
+      settleRanked(known)
+      if (moved.length > 0) {
+        settleRanked(moved)
+        mergeRanked(known, moved)
+      }
       return {
         known,
         bound,
-        rest: vocabulary - length,
+        rest: vocabulary - known.length,
         complete,
-        unseen: adjustments === undefined || allAsked || complete ? 0 : adjustments.lowered.length - seen,
-        added(reference, temperature) {
-          let sum = 0
-          for (let i = 0; i < touched; i++) {
-            sum += Math.exp(((after[i] as number) - reference) / temperature)
-            sum -= Math.exp(((before[i] as number) - reference) / temperature)
-          }
-          return sum
-        },
+        unseen: adjustments && !allAsked && !complete ? adjustments.lowered.length - seen : 0,
+        added,
       }
     },
   }
-}
-
-function grown(values: Float64Array): Float64Array<ArrayBuffer> {
-  const more = new Float64Array(2 * values.length)
-  more.set(values)
-  return more
 }

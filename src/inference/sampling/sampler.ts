@@ -2,7 +2,7 @@ import type { Sampling } from '../backend.ts'
 import type { Adjustments } from './adjustments.ts'
 import { type Cuts, draw } from './draw.ts'
 import { createLine } from './line.ts'
-import type { Candidates, Logits } from './logits.ts'
+import type { Logits } from './logits.ts'
 import type { Random } from './random.ts'
 import { type Asked, createRanker, type Ranking } from './ranking.ts'
 
@@ -12,6 +12,8 @@ export type Sampler = (logits: Logits, answer: readonly number[]) => Promise<num
 /** Enough for nearly every draw of a trained model, whatever the settings. */
 const firstLook = 1024
 const eachFurther = 8
+/** Of the tokens that penalties lower few are among the likeliest. */
+const sinking = 256
 
 /** Below this the likeliest token is taken: the division would say nothing else. */
 const greedyBelow = 1e-5
@@ -41,15 +43,16 @@ export function createSampler(
   /** Whether the first tokens alone can tell what is cut off. */
   const needsTotal = !greedy && cuts.topK === 0 && cuts.minP === 0
   const isBestEnough = greedy && adjustments === undefined && sampling.allowed === undefined
-  const needed = greedy ? 1 : cuts.topK > 0 ? cuts.topK : firstLook
+  /** How many at least; one more is asked for, because the last one cannot be told from its equals, and some for those that sink. */
+  const needed = greedy ? 1 : cuts.topK > 0 ? cuts.topK : undefined
 
   return async (logits, answer) => {
     if (isBestEnough) return logits.best()
     adjustments?.prepare(answer)
     const number = greedy ? 0 : random()
 
-    // One more than needed, because the last one cannot be told from its equals; and one for each that may sink below.
-    let count = Math.min(needed + 1 + (adjustments?.lowered.length ?? 0), Math.max(needed + 1, firstLook))
+    let count =
+      needed === undefined ? firstLook : needed + 1 + Math.min(adjustments?.lowered.length ?? 0, sinking)
     let allAsked = false
     let [top, asked, total] = await Promise.all([
       logits.top(count),

@@ -19,14 +19,46 @@ export function makeRoom(ranked: Ranked, length: number): void {
   ranked.logits = new Float64Array(length)
 }
 
+/** The largest logit first, among equals the lower token. */
+export function settleRanked(ranked: Ranked): void {
+  const { tokens, logits, length } = ranked
+  for (let i = 1; i < length; i++) {
+    const above = logits[i - 1] as number
+    const logit = logits[i] as number
+    if (above < logit || (above === logit && (tokens[i - 1] as number) > (tokens[i] as number))) {
+      sortRanked(ranked)
+      return
+    }
+  }
+}
+
+/** Both in order, and so is what becomes of `ranked`, which must have the room. */
+export function mergeRanked(ranked: Ranked, others: Ranked): void {
+  const { tokens, logits } = ranked
+  let i = ranked.length - 1
+  let j = others.length - 1
+  ranked.length += others.length
+  for (let at = ranked.length - 1; j >= 0; at--) {
+    const logit = logits[i] as number
+    const other = others.logits[j] as number
+    if (
+      i >= 0 &&
+      (logit < other || (logit === other && (tokens[i] as number) > (others.tokens[j] as number)))
+    ) {
+      logits[at] = logit
+      tokens[at] = tokens[i--] as number
+    } else {
+      logits[at] = other
+      tokens[at] = others.tokens[j--] as number
+    }
+  }
+}
+
 /** The steps of Ciura's sequence, and on from there. */
 const gaps = [1, 4, 10, 23, 57, 132, 301, 701, 1750, 4376, 10941, 27353, 68383, 170958]
 
-/**
- * The largest logit first, among equals the lower token. Shell's sort: in place, and quick on what is nearly in order
- * already, which candidates are even after penalties.
- */
-export function sortRanked({ tokens, logits, length }: Ranked): void {
+/** Shell's sort: in place, and quick on what is nearly in order already. */
+function sortRanked({ tokens, logits, length }: Ranked): void {
   for (let g = gaps.length - 1; g >= 0; g--) {
     const gap = gaps[g] as number
     for (let i = gap; i < length; i++) {

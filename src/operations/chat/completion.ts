@@ -98,7 +98,7 @@ function logprobsAsked({ logprobs, top_logprobs, prompt_logprobs, echo, stream }
 }
 
 /** Changes when the same request may be answered in another way. */
-function fingerprintOf({ source, bytes, parameters, vocabulary }: ServedModel): string {
+export function fingerprintOf({ source, bytes, parameters, vocabulary }: ServedModel): string {
   const hash = createHash('sha256')
     .update(JSON.stringify([source, bytes, parameters, vocabulary]))
     .digest('hex')

@@ -64,79 +64,175 @@ const JsonSchemaFormat = z.object({
 
 const constraint = z.string().nullish()
 
+/** What the tables in docs say of a field. `none`: its type is checked, and that is all. */
+type Effect = 'honoured' | 'partly' | 'none' | 'refused'
+
+const said = <Schema extends z.ZodType>(
+  schema: Schema,
+  description: string,
+  { initial, effect = 'honoured' }: { initial?: unknown; effect?: Effect } = {},
+) =>
+  schema.meta({
+    description,
+    ...(initial !== undefined && { 'x-default': initial }),
+    ...(effect !== 'honoured' && { 'x-effect': effect }),
+  })
+
+const none = { effect: 'none' } as const
+
 export const ChatBody = z.object({
-  messages: longList(Message).meta({ description: 'At least one.' }),
-  model: z.string().max(256).nullish(),
+  messages: said(
+    longList(Message),
+    'The conversation, at least one message and at most 10000. Any role; `developer` becomes `system` where the template does not know it. Content is a text or a list of text parts; pictures, sounds and files are refused by their type. Arguments of `tool_calls` are the text of a JSON object.',
+  ),
+  model: said(
+    z.string().max(256).nullish(),
+    'A served name; the first one answers when it is null or empty.',
+  ),
 
-  add_generation_prompt: flag().optional(),
-  continue_final_message: flag().optional(),
-  echo: flag().optional(),
-  add_special_tokens: flag().optional(),
-  chat_template: z.string().max(131_072).nullish(),
-  chat_template_kwargs: jsonObject().nullish(),
-  documents: z.array(jsonObject()).max(1_024).nullish(),
-  reasoning_effort: z.enum(['low', 'medium', 'high']).nullish(),
-  include_reasoning: flag().optional(),
+  add_generation_prompt: said(
+    flag().optional(),
+    'The template opens the turn of the assistant. When false, the answer has the role of the last message.',
+    { initial: true },
+  ),
+  continue_final_message: said(
+    flag().optional(),
+    'The last message stays open and the answer goes on with it. Needs `"add_generation_prompt": false`.',
+    { initial: false },
+  ),
+  echo: said(
+    flag().optional(),
+    'The answer begins with the last message when both have the same role. Without a stream `prompt_logprobs` comes with it, as in vLLM.',
+    { initial: false },
+  ),
+  add_special_tokens: said(
+    flag().optional(),
+    'The tokens that the model wants around a text are added to what the template wrote.',
+    { initial: false },
+  ),
+  chat_template: said(
+    z.string().max(131_072).nullish(),
+    'A Jinja template instead of the model’s own, with one second and a bounded size for its texts and lists. HEDDLE_REQUEST_TEMPLATES=off refuses it.',
+  ),
+  chat_template_kwargs: said(
+    jsonObject().nullish(),
+    'Variables for the template. Fields of the request win over those of the same name, unless they are null. `chat_template` and `tokenize` are refused here.',
+  ),
+  documents: said(
+    z.array(jsonObject()).max(1_024).nullish(),
+    'Objects of texts, for templates that show documents.',
+  ),
+  reasoning_effort: said(
+    z.enum(['low', 'medium', 'high']).nullish(),
+    'A variable for templates that know it.',
+  ),
+  include_reasoning: said(
+    flag().optional(),
+    'Reasoning is not told apart from the answer in this version, so there is none to leave out.',
+    { initial: true, effect: 'none' },
+  ),
 
-  max_completion_tokens: samplingFields.max_tokens,
+  max_completion_tokens: said(
+    samplingFields.max_tokens,
+    'The most tokens of an answer; as many as the context leaves when absent. More than that is refused, never cut.',
+  ),
   ...samplingFields,
 
-  logprobs: flag().nullish(),
-  top_logprobs: integer(0, mostLogprobs).nullish(),
-  prompt_logprobs: integer(0, mostLogprobs).nullish(),
-  return_token_ids: flag().nullish(),
-  return_tokens_as_token_ids: flag().nullish(),
+  logprobs: said(flag().nullish(), 'Gives each token its log-probability, before any sampling setting.', {
+    initial: false,
+  }),
+  top_logprobs: said(
+    integer(0, mostLogprobs).nullish(),
+    'Gives so many of the likeliest tokens beside each, likeliest first. Needs `logprobs`.',
+    { initial: 0 },
+  ),
+  prompt_logprobs: said(
+    integer(0, mostLogprobs).nullish(),
+    'The same for the tokens of the prompt. Not in a stream; the prompt is then read anew.',
+  ),
+  return_token_ids: said(
+    flag().nullish(),
+    'Gives the ids of the prompt (in a stream in the first chunk) and of the answer.',
+  ),
+  return_tokens_as_token_ids: said(flag().nullish(), 'Log-probabilities name tokens as `token_id:<id>`.'),
 
-  stream: flag().nullish(),
-  stream_options: z
-    .object({ include_usage: flag().nullish(), continuous_usage_stats: flag().nullish() })
-    .nullish(),
-  request_id: plainText(256).min(1).optional(),
+  stream: said(flag().nullish(), 'The answer comes as server-sent events.', { initial: false }),
+  stream_options: said(
+    z.object({ include_usage: flag().nullish(), continuous_usage_stats: flag().nullish() }).nullish(),
+    '`include_usage` adds a last chunk with the usage and no choices; with `continuous_usage_stats` each chunk has the usage so far. Both are false unless given. Needs `stream`.',
+  ),
+  request_id: said(
+    plainText(256).min(1).optional(),
+    'The answer’s `id` is `chatcmpl-` and this. The header X-Request-Id wins. Random when neither is there.',
+  ),
 
-  tools: z.array(Tool).max(512).nullish(),
-  tool_choice: z
-    .union(
-      [
-        z.string().max(64),
-        z.object({ type: z.literal('function'), function: z.object({ name: z.string().max(256) }) }),
-      ],
-      { error: 'expected a text or the object of a function' },
-    )
-    .nullish(),
-  parallel_tool_calls: flag().nullish(),
-  response_format: z
-    .object({
-      type: z.enum(['text', 'json_object', 'json_schema', 'structural_tag']),
-      json_schema: JsonSchemaFormat.nullish(),
-    })
-    .nullish(),
-  structured_outputs: z
-    .object({
-      json: z
-        .union([z.string(), z.looseObject({})], { error: 'expected a JSON Schema or its text' })
-        .nullish(),
-      regex: constraint,
-      choice: z.array(z.string()).max(4_096).nullish(),
-      grammar: constraint,
-      json_object: flag().nullish(),
-      structural_tag: constraint,
-      disable_fallback: flag().optional(),
-      disable_any_whitespace: flag().optional(),
-      disable_additional_properties: flag().optional(),
-      whitespace_pattern: constraint,
-      _backend: constraint,
-      _backend_was_auto: flag().optional(),
-    })
-    .nullish(),
+  tools: said(
+    z.array(Tool).max(512).nullish(),
+    'Shown to the model by templates that show tools. What it says about them comes as text.',
+    { effect: 'partly' },
+  ),
+  tool_choice: said(
+    z
+      .union(
+        [
+          z.string().max(64),
+          z.object({ type: z.literal('function'), function: z.object({ name: z.string().max(256) }) }),
+        ],
+        { error: 'expected a text or the object of a function' },
+      )
+      .nullish(),
+    '`none`; anything else is refused, because tool calls are not available in this version.',
+    { initial: 'none', effect: 'partly' },
+  ),
+  parallel_tool_calls: said(flag().nullish(), 'There are no tool calls in this version.', {
+    initial: true,
+    effect: 'none',
+  }),
+  response_format: said(
+    z
+      .object({
+        type: z.enum(['text', 'json_object', 'json_schema', 'structural_tag']),
+        json_schema: JsonSchemaFormat.nullish(),
+      })
+      .nullish(),
+    '`{"type": "text"}`; other types are refused, because constraints are not available in this version.',
+    { effect: 'partly' },
+  ),
+  structured_outputs: said(
+    z
+      .object({
+        json: z
+          .union([z.string(), z.looseObject({})], { error: 'expected a JSON Schema or its text' })
+          .nullish(),
+        regex: constraint,
+        choice: z.array(z.string()).max(4_096).nullish(),
+        grammar: constraint,
+        json_object: flag().nullish(),
+        structural_tag: constraint,
+        disable_fallback: flag().optional(),
+        disable_any_whitespace: flag().optional(),
+        disable_additional_properties: flag().optional(),
+        whitespace_pattern: constraint,
+        _backend: constraint,
+        _backend_was_auto: flag().optional(),
+      })
+      .nullish(),
+    'Constraints are not available in this version.',
+    { effect: 'refused' },
+  ),
 
-  user: z.string().max(1_024).nullish(),
-  store: flag().nullish(),
-  metadata: jsonObject().nullish(),
-  service_tier: z.string().max(64).nullish(),
-  kv_transfer_params: jsonObject().nullish(),
-  mm_processor_kwargs: jsonObject().nullish(),
-  engine_xargs: jsonObject().nullish(),
-  vllm_xargs: jsonObject().nullish(),
+  user: said(z.string().max(1_024).nullish(), 'The caller is known by its key.', none),
+  store: said(flag().nullish(), 'Nothing of a conversation is kept.', none),
+  metadata: said(jsonObject().nullish(), 'For stored completions of OpenAI.', none),
+  service_tier: said(z.string().max(64).nullish(), 'There is one.', none),
+  kv_transfer_params: said(jsonObject().nullish(), 'For servers that read prompts elsewhere.', none),
+  mm_processor_kwargs: said(jsonObject().nullish(), 'For models that take pictures.', none),
+  engine_xargs: said(
+    jsonObject().nullish(),
+    'Texts, numbers and lists of these, for extensions; there are none.',
+    none,
+  ),
+  vllm_xargs: said(jsonObject().nullish(), 'Another name of `engine_xargs`.', none),
 })
 export type ChatBody = z.output<typeof ChatBody>
 

@@ -5,7 +5,7 @@ import type { ChatAnswer, ChoiceLogprobs } from './contract.ts'
 const decoder = new TextDecoder()
 
 /** Half of a character has no text; its bytes are in the answer beside it. */
-function textOf(bytes: Uint8Array): string {
+export function textOf(bytes: Uint8Array): string {
   const text = decoder.decode(bytes)
   return isUtf8(bytes) ? text : text.replaceAll('\ufffd', '')
 }

@@ -11,12 +11,14 @@ export interface EndOfCompletion {
   completionTokens: number
   /** From the arrival of the request. */
   seconds: number
+  /** Of these the ones until the prompt had been read, when it came to that. */
+  prefilledSeconds?: number
 }
 
 /** What is counted about completions. Times are in seconds; names of models are no labels, since one server has one. */
 export interface ChatMetrics {
-  /** The prompt has been read: the time in the queue and in prefill. */
-  prefilled(seconds: number, tokens: { prompt: number; cached: number }): void
+  /** The prompt has been read: the time since the request arrived, and how much of it the engine's queue took. */
+  prefilled(seconds: number, tokens: { prompt: number; cached: number }, queuedSeconds?: number): void
   /** From the arrival of the request to the first token of any choice. */
   firstToken(seconds: number): void
   /** Between two tokens of one choice. */

@@ -48,7 +48,8 @@ export async function* observed(
       if (event.kind === 'prefilled') {
         record.cached_tokens = event.cachedTokens
         record.prefilled_ms = now
-        metrics.prefilled(now / 1000, { prompt: promptTokens.length, cached: event.cachedTokens })
+        const queued = event.queuedMs === undefined ? undefined : event.queuedMs / 1000
+        metrics.prefilled(now / 1000, { prompt: promptTokens.length, cached: event.cachedTokens }, queued)
       } else if (event.kind === 'tokens') {
         if (record.first_token_ms === undefined) {
           record.first_token_ms = now
@@ -79,6 +80,7 @@ export async function* observed(
       finishReasons: record.finish_reasons,
       completionTokens: record.completion_tokens,
       seconds: record.total_ms / 1000,
+      ...(record.prefilled_ms !== undefined && { prefilledSeconds: record.prefilled_ms / 1000 }),
     })
     note(record)
   }

@@ -27,9 +27,9 @@ const settings = fc.record({
   seed: fc.bigInt({ min: 0n, max: 2n ** 64n - 1n }),
   temperature: fc.constantFrom(0, 1e-6, 0.001, 0.3, 0.7, 1, 1.6, 5),
   topP: fc.constantFrom(1, 1, 0.9999, 0.95, 0.5, 0.01),
-  topK: fc.constantFrom(0, 0, 1, 5, 40, 1500),
-  minP: fc.constantFrom(0, 0, 1e-9, 0.02, 0.5, 1),
-  repetitionPenalty: fc.constantFrom(1, 1, 1.3, 0.8),
+  topK: fc.constantFrom(0, 0, 0, 0, 0, 0, 1, 5, 40, 1500),
+  minP: fc.constantFrom(0, 0, 0, 0, 0, 0, 1e-9, 0.02, 0.5, 1),
+  repetitionPenalty: fc.constantFrom(1, 1, 1.3, 5, 0.8),
   frequencyPenalty: fc.constantFrom(0, 0, 0.7, -0.7),
   presencePenalty: fc.constantFrom(0, 0, 1.5, -1.5),
   bias: fc.array(fc.tuple(fc.nat({ max: 899 }), fc.constantFrom(-100, -2, 0, 3, 100)), { maxLength: 5 }),
@@ -40,7 +40,11 @@ const settings = fc.record({
   banned: fc.array(fc.nat({ max: 899 }), { maxLength: 4 }),
   banBest: fc.boolean(),
   prompt: fc.array(fc.nat({ max: 899 }), { maxLength: 40 }),
+  /** So many of the likeliest tokens are in the prompt too. */
+  likelyPrompt: fc.constantFrom(0, 0, 400),
   answer: fc.array(fc.nat({ max: 899 }), { maxLength: 40 }),
+  /** So many from anywhere are in the answer too. */
+  scatteredAnswer: fc.constantFrom(0, 0, 300),
 })
 
 test('a draw from what was asked for is the draw from the whole vocabulary', async () => {
@@ -63,8 +67,10 @@ test('a draw from what was asked for is the draw from the whole vocabulary', asy
         badWords: [],
         ...(given.allowed && { allowed: [...new Set(given.allowed.map(within))] }),
       }
-      const prompt = given.prompt.map(within)
-      const answer = given.answer.map(within)
+      const likely = [...logits.keys()].sort((a, b) => (logits[b] as number) - (logits[a] as number))
+      const prompt = [...given.prompt.map(within), ...likely.slice(0, given.likelyPrompt)]
+      const scattered = Array.from({ length: given.scatteredAnswer }, () => Math.floor(size * random()))
+      const answer = [...given.answer.map(within), ...scattered]
       const best = logits.indexOf(Math.max(...logits))
       const banned = [...given.banned.map(within), ...(given.banBest ? [best] : [])]
       const { allowed } = sampling
