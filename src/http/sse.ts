@@ -93,7 +93,9 @@ async function write(raw: ServerResponse, text: string, { signal, patienceMs }: 
   try {
     await once(raw, 'drain', { signal: AbortSignal.any([signal, impatience]) })
   } catch (error) {
-    if (impatience.aborted) throw new Departure('the client does not read its stream')
-    throw error
+    if (!impatience.aborted || signal.aborted) throw error
+    // First, because whoever makes the events may only end when the client has left.
+    raw.destroy()
+    throw new Departure('the client does not read its stream')
   }
 }

@@ -7,6 +7,7 @@ import { version } from '../../src/version.ts'
 import { whole } from '../support/answers.ts'
 import { basic, keys, openApp } from '../support/app.ts'
 import { endOf, startOf } from '../support/calls.ts'
+import { prefilled, saying, scriptedBackend } from '../support/scripted-backend.ts'
 
 test('GET /health: the process is alive, whatever its record does', async (t) => {
   const database = await openSqlite({ file: ':memory:' })
@@ -172,4 +173,49 @@ test('GET /metrics: what is not there makes no series of its own', async (t) => 
   assert.deepEqual(await series(), before)
   assert.ok(before.includes('heddle_http_requests_total{method="GET",route="none",status="404"}'))
   assert.ok(before.every((name) => !/\/nothing|unknown-key|acme/.test(name)))
+})
+
+test('GET /metrics: without a model there are no figures of one', async (t) => {
+  const { get } = await openApp(t)
+  const { text } = await get('/metrics', keys.root)
+  assert.doesNotMatch(text, /heddle_(num_requests|prompt_tokens|model_ready)/)
+})
+
+test('GET /metrics: completions are counted, whoever asks for them', async (t) => {
+  const backend = scriptedBackend(saying('ab', 'c'))
+  backend.state = { state: 'ready', running: 3, waiting: 4 }
+  const { get, post } = await openApp(t, { backend })
+  const messages = [{ role: 'user', content: 'Hi' }]
+  await post('/v1/chat/completions', { messages, chat_template: 'four', stream: true })
+  await post('/v1/completions', { prompt: 'eight' + '888', n: 2 })
+  backend.script = function* (request) {
+    yield prefilled(request)
+    throw refuse('engine_failed', { why: 'killed' })
+  }
+  assert.equal((await post('/v1/completions', { prompt: 'x' })).status, 503)
+  const samples = parseMetrics((await get('/metrics', keys.root)).text)
+  for (const [name, value] of Object.entries({
+    heddle_model_ready: 1,
+    heddle_num_requests_running: 3,
+    heddle_num_requests_waiting: 4,
+    heddle_prompt_tokens_total: 4 + 8 + 1,
+    heddle_prefix_cache_queries_total: 4 + 8 + 1,
+    heddle_prefix_cache_hits_total: 9,
+    heddle_generation_tokens_total: 9,
+    'heddle_request_success_total{finished_reason="stop"}': 3,
+    'heddle_completions_total{outcome="answered"}': 2,
+    'heddle_completions_total{outcome="failed"}': 1,
+    heddle_time_to_first_token_seconds_count: 2,
+    heddle_inter_token_latency_seconds_count: 3,
+    heddle_e2e_request_latency_seconds_count: 3,
+    heddle_request_prefill_time_seconds_count: 3,
+    heddle_request_decode_time_seconds_count: 3,
+    heddle_request_prompt_tokens_sum: 13,
+    heddle_request_generation_tokens_sum: 9,
+  })) {
+    assert.equal(samples.get(name), value, name)
+  }
+  backend.state = { state: 'starting', doing: 'starting again' }
+  const later = parseMetrics((await get('/metrics', keys.root)).text)
+  assert.deepEqual([later.get('heddle_model_ready'), later.get('heddle_num_requests_running')], [0, 0])
 })

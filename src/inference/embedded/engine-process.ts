@@ -8,8 +8,8 @@ import type { Answer, EngineOptions, Question } from './protocol.ts'
 export interface EngineProcess {
   readonly pid: number | undefined
   say(question: Question): void
-  /** At once, whatever it does. */
-  kill(): void
+  /** At once, whatever it does; the reason is why it has ended then. */
+  kill(reason: string): void
   /** Resolves with the reason when it has ended. */
   readonly ended: Promise<string>
 }
@@ -35,6 +35,8 @@ export function startEngineProcess(
       ),
       // Read when the process begins; reading.ts and the native library rely on it.
       UV_THREADPOOL_SIZE: '1',
+      // A failed assertion of the library ends the process at once, not after a debugger has looked at it.
+      GGML_NO_BACKTRACE: '1',
     },
   })
   const lastLine = watchOutput(child, logger)
@@ -46,16 +48,23 @@ export function startEngineProcess(
     if (child.connected) child.send(question, () => {})
   }
 
+  let killed: string | undefined
+
+  function kill(reason: string): void {
+    killed ??= reason
+    child.kill('SIGKILL')
+  }
+
   const ended = new Promise<string>((resolve) => {
     child.once('error', (error) => resolve(error.message))
     // Not 'exit': what it printed last comes before 'close'.
     child.once('close', (code, signal) => {
       const how = signal === null ? `it ended with code ${code}` : `it was ended by ${signal}`
       const line = lastLine()
-      resolve(line === '' ? how : `${how} (${line})`)
+      resolve(killed ?? (line === '' ? how : `${how} (${line})`))
     })
   })
-  return { pid: child.pid, say, kill: () => child.kill('SIGKILL'), ended }
+  return { pid: child.pid, say, kill, ended }
 }
 
 function watchOutput(child: ChildProcess, logger: EngineLogger): () => string {

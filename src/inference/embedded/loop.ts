@@ -24,7 +24,7 @@ export interface Loop {
 }
 
 export interface Listener {
-  /** What one batch brought. */
+  /** What one batch brought; nothing, when only the load has changed. */
   happened(events: [id: number, event: GenerationEvent][]): void
   /** With a refusal, or with an error that nobody foresaw. */
   refused(id: number, reason: unknown): void
@@ -58,6 +58,7 @@ export function createLoop(
   const running = new Set<Answering>()
   let events: [number, GenerationEvent][] = []
   let arrivals = 0
+  let told = { running: 0, waiting: 0 }
   let wake = () => {}
   let isStopped = false
   let batchSince: number | undefined
@@ -76,6 +77,8 @@ export function createLoop(
       promptLogprobs: generation.promptLogprobs === undefined ? undefined : [null],
       priority: generation.priority,
       arrival: arrivals++,
+      since: performance.now(),
+      queuedMs: undefined,
       isShared: !isBeam && generation.choices > 1 && sequences.isWorthCopying(tokens.length),
       together: isBeam ? generation.choices : 1,
       leader: undefined,
@@ -160,7 +163,10 @@ export function createLoop(
   }
 
   function flush(): void {
-    if (events.length === 0) return
+    const { running: now, waiting: atRest } = load()
+    const isNews = now !== told.running || atRest !== told.waiting
+    if (events.length === 0 && !isNews) return
+    told = { running: now, waiting: atRest }
     listener.happened(events)
     events = []
   }
@@ -246,6 +252,7 @@ export function createLoop(
       const { sequence, request } = answering
       const count = counts[index] ?? 0
       if (count === 0 || sequence === undefined) return []
+      request.queuedMs ??= performance.now() - request.since
       const tokens = nextToRead(answering, count)
       const wanted =
         request.promptLogprobs !== undefined && answering.drawn === undefined
@@ -292,6 +299,7 @@ export function createLoop(
     const { request, sequence } = leader
     request.isRead = true
     const event: GenerationEvent = { kind: 'prefilled', cachedTokens: leader.cached }
+    if (request.queuedMs !== undefined) event.queuedMs = request.queuedMs
     if (request.promptLogprobs !== undefined) event.promptLogprobs = request.promptLogprobs
     events.push([request.id, event])
     if (!request.isShared || sequence === undefined) return []

@@ -95,7 +95,14 @@ export async function loadModel(file: string, onProgress: (share: number) => voi
       return tokens
     },
     detokenize: (tokens, { special }) => addon.detokenize(Uint32Array.from(tokens), special),
-    openContext: (options) => openContext(binding, addon, vocabulary.size, mostHeads(metadata), options),
+    async openContext(options) {
+      const context = await openContext(binding, addon, vocabulary.size, mostHeads(metadata), options)
+      if (context !== undefined) return context
+      const { sequences, context: length } = options
+      throw new Error(
+        `llama.cpp has no room for ${sequences} sequences of ${length} tokens: ${complaint || 'no reason given'}`,
+      )
+    },
   }
 }
 
@@ -155,7 +162,7 @@ async function openContext(
   vocabulary: number,
   heads: number,
   { context, sequences, batch, threads }: ContextOptions,
-): Promise<NativeContext> {
+): Promise<NativeContext | undefined> {
   const cells = Math.ceil(context / cellsInRow) * cellsInRow * sequences
   const addon: AddonContext = new binding.AddonContext(model, {
     contextSize: cells,
@@ -166,8 +173,7 @@ async function openContext(
     // A model that looks only at the last few thousand tokens would drop what a later prompt could share.
     swaFullCache: true,
   })
-  if (!(await addon.init()))
-    throw new Error(`there is no memory for ${sequences} sequences of ${context} tokens`)
+  if (!(await addon.init())) return undefined
   if (addon.getContextSize() < cells) {
     throw new Error(`asked for ${cells} cells, llama.cpp gave ${addon.getContextSize()}`)
   }

@@ -160,14 +160,14 @@ export function createEmbeddedBackend(
 
   function look(): void {
     if (engine === undefined) return
-    if (unanswered >= supervision.silentPings) {
-      logger.error({ engine: engine.pid }, 'the engine hangs: it does not answer any more')
-      engine.kill()
+    // While it starts, it reads its own code and the file: it answers late, and nobody waits for it yet.
+    const patience = status.state === 'ready' ? supervision.silentPings : 4 * supervision.silentPings
+    if (unanswered >= patience) {
+      engine.kill('it did not answer any more')
       return
     }
     if (load.batchMs > supervision.longestBatchMs) {
-      logger.error({ engine: engine.pid, ms: load.batchMs }, 'the engine hangs: a batch does not end')
-      engine.kill()
+      engine.kill(`a batch did not end within ${supervision.longestBatchMs} ms`)
       return
     }
     unanswered++
@@ -251,7 +251,7 @@ export function createEmbeddedBackend(
     }
     const closing = engine
     if (closing === undefined) return
-    const late = setTimeout(() => closing.kill(), supervision.closeMs)
+    const late = setTimeout(() => closing.kill('it did not end by itself'), supervision.closeMs)
     await closing.ended
     clearTimeout(late)
   }

@@ -103,4 +103,7 @@ function answerWith(
 }
 
 process.on('message', answer)
+// A terminal and a service manager send these to all processes of the server at once; what runs has its grace there.
+process.on('SIGINT', () => {})
+process.on('SIGTERM', () => {})
 process.on('disconnect', () => process.exit())

@@ -11,6 +11,9 @@ export interface Request {
   readonly promptLogprobs: PromptLogprobs | undefined
   readonly priority: number
   readonly arrival: number
+  readonly since: number
+  /** How long it has waited for the first batch that reads of its prompt. */
+  queuedMs: number | undefined
   /** Which of its answers reads the prompt for all; undefined when each reads it by itself, or until one begins. */
   leader: Answering | undefined
   /** Whether one reads the prompt for all. */

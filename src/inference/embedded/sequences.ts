@@ -57,32 +57,22 @@ export function createSequences(count: number, copyFrom: number): Sequences {
     take(prompt, salt, remember) {
       // The last token is read again in any case, because its logits are wanted.
       const most = prompt.length - 1
-      let best: Sequence | undefined
-      let bestShared = 0
-      let model: Sequence | undefined
-      let modelShared = 0
-      for (const sequence of all) {
-        const shared =
-          remember && sequence.salt === salt ? Math.min(most, commonLength(sequence.tokens, prompt)) : 0
-        if (sequence.busy) {
-          if (shared > modelShared) {
-            model = sequence
-            modelShared = shared
-          }
-        } else if (
-          best === undefined ||
-          shared > bestShared ||
-          (shared === bestShared && isPoorer(sequence, best))
-        ) {
-          best = sequence
-          bestShared = shared
-        }
-      }
-      if (best === undefined) return undefined
-      use(best)
-      const isWorthCopying = model !== undefined && modelShared - bestShared >= copyFrom
-      if (isWorthCopying) return { sequence: best, shared: modelShared, from: model }
-      return { sequence: best, shared: bestShared, from: undefined }
+      const sharedWith = (sequence: Sequence) =>
+        remember && sequence.salt === salt ? Math.min(most, commonLength(sequence.tokens, prompt)) : 0
+      const places = all.map((sequence) => ({ sequence, shared: sharedWith(sequence) }))
+      const free = places.filter(({ sequence }) => !sequence.busy)
+      const poorest = free.reduce<Shared | undefined>(poorer, undefined)
+      const best = free.reduce<Shared | undefined>(closer, undefined)
+      const model = places.reduce<Shared | undefined>(closer, undefined)
+      if (poorest === undefined || best === undefined || model === undefined) return undefined
+      const { sequence } = best
+      const lost = sequence.tokens.length - best.shared
+      // A conversation is not cut off because another begins like it.
+      const own =
+        poorest.sequence !== sequence && best.shared >= copyFrom && lost >= copyFrom ? poorest : best
+      use(own.sequence)
+      if (model.shared - own.shared < copyFrom) return { ...own, from: undefined }
+      return { sequence: own.sequence, shared: model.shared, from: model.sequence }
     },
     takeAny() {
       const [first, ...others] = all.filter((sequence) => !sequence.busy)
@@ -96,6 +86,17 @@ export function createSequences(count: number, copyFrom: number): Sequences {
       sequence.used = ++uses
     },
   }
+}
+
+type Shared = Omit<Place, 'from'>
+
+function closer(best: Shared | undefined, other: Shared): Shared {
+  if (best === undefined || other.shared > best.shared) return other
+  return other.shared === best.shared && isPoorer(other.sequence, best.sequence) ? other : best
+}
+
+function poorer(poorest: Shared | undefined, other: Shared): Shared {
+  return poorest === undefined || isPoorer(other.sequence, poorest.sequence) ? other : poorest
 }
 
 /** What to lose rather: what holds nothing, then what was used longest ago. */

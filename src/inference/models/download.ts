@@ -39,9 +39,7 @@ export async function download(
   try {
     await mkdir(folder, { recursive: true })
     await whileLocked(`${target}.lock`, watch, async () => {
-      if (await exists(target)) return
-      await checkRoom(folder, file)
-      await bring(hub, repository, file, target, watch)
+      if (!(await exists(target))) await bring(hub, repository, file, target, watch)
     })
   } catch (error) {
     if (error instanceof ModelTrouble || watch.signal.aborted) throw error
@@ -62,11 +60,11 @@ async function exists(path: string): Promise<boolean> {
   }
 }
 
-async function checkRoom(folder: string, { path, bytes }: HubFile): Promise<void> {
+async function checkRoom(folder: string, path: string, missing: number): Promise<void> {
   const { bavail, bsize } = await statfs(folder)
-  if (bavail * bsize >= bytes) return
+  if (bavail * bsize >= missing) return
   throw new ModelTrouble(
-    `${path} takes ${shownBytes(bytes)} and the disk of ${folder} has ${shownBytes(bavail * bsize)} free.`,
+    `${path} takes ${shownBytes(missing)} more and the disk of ${folder} has ${shownBytes(bavail * bsize)} free.`,
     { mayPass: true },
   )
 }
@@ -82,6 +80,7 @@ async function bring(
   const partial = `${target}.${(file.sha256 ?? 'unknown').slice(0, 16)}.part`
   const begun = await openPartial(partial)
   try {
+    await checkRoom(dirname(target), file.path, file.bytes - begun.length)
     const expected = await fill(hub, repository, file, begun, watch)
     if (begun.hash.digest('hex') !== expected) {
       await rm(partial, { force: true })

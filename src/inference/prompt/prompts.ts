@@ -154,7 +154,7 @@ export function createPrompts(given: Partial<PromptOptions> = {}): Prompts {
     const { limitMs, longestText, longestList, heapMb } = options
     const started = fork(options.entry, [limitMs, longestText, longestList].map(String), {
       serialization: 'advanced',
-      execArgv: [`--max-old-space-size=${heapMb}`, '--max-semi-space-size=4'],
+      execArgv: [`--max-old-space-size=${heapMb}`],
       // No secret of the server is within its reach.
       env: environmentOf(process.env),
       // What V8 says about a heap that is full is no news.

@@ -6,16 +6,20 @@ import { type BadWords, bannedSequences, createBadWords } from './bad-words.ts'
  * tokens; all others keep their logit.
  */
 export interface Adjustments {
-  /** Tokens whose logit may have grown: they have to be looked at even when they are far from the likeliest. A list that is not changed afterwards. */
+  /** Tokens that a bias lifts: they have to be looked at even when they are far from the likeliest. Always the same list. */
   readonly lifted: readonly number[]
-  /** The other ones that are touched: their logit is at most what it was. */
-  readonly lowered: readonly number[]
+  /** How many other tokens are touched, at most. */
+  readonly touched: number
+  /** Whether a penalty that is a reward lifts some of these. */
+  readonly canRise: boolean
   /** Says which tokens are banned after this answer. Before each draw. */
   prepare(answer: readonly number[]): void
   isTouched(token: number): boolean
   isLifted(token: number): boolean
   /** The logit after all adjustments; -Infinity for a token that is banned. */
   of(token: number, logit: number): number
+  /** Above this none of the tokens comes that have at most this logit, but for the lifted ones. */
+  ceiling(logit: number): number
   /** The answer goes on with this token. */
   accept(token: number): void
 }
@@ -30,6 +34,7 @@ export interface AdjustmentPlan {
   /** The tokens of the prompt that a penalty is for. */
   prompt: readonly number[]
   bias: ReadonlyMap<number, number>
+  lifted: readonly number[]
   isPossible: (token: number) => boolean
 }
 
@@ -61,6 +66,7 @@ export function planAdjustments(parts: {
     bannedEnds: parts.bannedEnds.filter(isPossible),
     prompt: repeats ? [...new Set(parts.prompt)].filter(isPossible) : [],
     bias,
+    lifted: [...bias.keys()].filter((token) => (bias.get(token) ?? 0) > 0),
     isPossible,
   }
 }
@@ -70,45 +76,42 @@ const biased = 1
 const repeated = 2
 const counted = 4
 const banned = 8
-const inLifted = 16
-const inLowered = 32
+const lifts = 16
+const known = 32
 
 export function createAdjustments(plan: AdjustmentPlan): Adjustments {
+  const { lifted, bias, isPossible } = plan
   const { repetitionPenalty, frequencyPenalty, presencePenalty } = plan.sampling
+  const repeats = repetitionPenalty !== 1
+  const counts = frequencyPenalty !== 0 || presencePenalty !== 0
   const marks = new Uint8Array(plan.vocabulary)
-  const counts = new Map<number, number>()
-  const lifted: number[] = []
-  let liftedAsList: readonly number[] | undefined
-  const lowered: number[] = []
+  const times = new Map<number, number>()
   const bans: number[] = []
+  let touched = 0
+  let mostTimes = 0
 
-  function mark(token: number, bit: number, lifts: boolean): void {
+  function mark(token: number, bit: number): void {
     const before = marks[token] ?? 0
-    const list = lifts || before & inLifted ? inLifted : inLowered
-    if (!(before & list)) {
-      ;(list === inLifted ? lifted : lowered).push(token)
-      if (list === inLifted) liftedAsList = undefined
-    }
-    marks[token] = before | bit | list
+    if (!(before & (known | lifts))) touched++
+    marks[token] = before | bit | known
   }
 
   function ban(token: number): void {
-    if (!plan.isPossible(token)) return
+    if (!isPossible(token)) return
     bans.push(token)
-    mark(token, banned, false)
+    mark(token, banned)
   }
 
-  for (const [token, added] of plan.bias) mark(token, biased, added > 0)
-  for (const token of plan.prompt) mark(token, repeated, repetitionPenalty < 1)
-  const repeats = repetitionPenalty !== 1
-  const countsTokens = frequencyPenalty !== 0 || presencePenalty !== 0
+  for (const token of lifted) marks[token] = lifts
+  for (const token of bias.keys()) mark(token, biased)
+  for (const token of plan.prompt) mark(token, repeated)
 
   return {
-    get lifted() {
-      liftedAsList ??= lifted.slice()
-      return liftedAsList
+    lifted,
+    get touched() {
+      return touched
     },
-    lowered,
+    canRise: repetitionPenalty < 1 || frequencyPenalty < 0 || presencePenalty < 0,
     prepare(answer) {
       for (const token of bans) marks[token] = (marks[token] ?? 0) & ~banned
       bans.length = 0
@@ -116,23 +119,31 @@ export function createAdjustments(plan: AdjustmentPlan): Adjustments {
       if (answer.length < plan.minTokens) for (const token of plan.bannedEnds) ban(token)
     },
     isTouched: (token) => marks[token] !== 0,
-    isLifted: (token) => ((marks[token] ?? 0) & inLifted) !== 0,
+    isLifted: (token) => ((marks[token] ?? 0) & lifts) !== 0,
     of(token, logit) {
-      const touched = marks[token] ?? 0
-      if (touched & banned) return -Infinity
+      const what = marks[token] ?? 0
+      if (what & banned) return -Infinity
       let adjusted = logit
-      if (touched & biased) adjusted += plan.bias.get(token) ?? 0
-      if (touched & repeated)
+      if (what & biased) adjusted += bias.get(token) ?? 0
+      if (what & repeated)
         adjusted = adjusted > 0 ? adjusted / repetitionPenalty : adjusted * repetitionPenalty
-      if (touched & counted) adjusted -= frequencyPenalty * (counts.get(token) ?? 0) + presencePenalty
+      if (what & counted) adjusted -= frequencyPenalty * (times.get(token) ?? 0) + presencePenalty
       return adjusted
     },
+    ceiling(logit) {
+      let highest = logit
+      if (repetitionPenalty < 1) highest = logit > 0 ? logit / repetitionPenalty : logit * repetitionPenalty
+      const penalty = frequencyPenalty * (frequencyPenalty < 0 ? mostTimes : 1) + presencePenalty
+      return mostTimes > 0 && penalty < 0 ? highest - penalty : highest
+    },
     accept(token) {
-      if (!plan.isPossible(token)) return
-      if (repeats) mark(token, repeated, repetitionPenalty < 1)
-      if (!countsTokens) return
-      counts.set(token, (counts.get(token) ?? 0) + 1)
-      mark(token, counted, frequencyPenalty < 0 || presencePenalty < 0)
+      if (!isPossible(token)) return
+      if (repeats) mark(token, repeated)
+      if (!counts) return
+      const count = (times.get(token) ?? 0) + 1
+      times.set(token, count)
+      mostTimes = Math.max(mostTimes, count)
+      mark(token, counted)
     },
   }
 }

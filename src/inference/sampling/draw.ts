@@ -70,7 +70,7 @@ export function draw(ranking: Ranking, cuts: Cuts, logTotal: number, line: Line,
 
 /** How long the line is before top_p, at least and at most, when it goes on behind what is known. */
 function lengths(
-  { known, bound, unseen, rest, added }: Ranking,
+  { known, bound, unseen, canRise, rest, added }: Ranking,
   { temperature, minP, topK }: Cuts,
   logTotal: number,
   line: Line,
@@ -80,10 +80,11 @@ function lengths(
   const after = before + added(heaviest, temperature)
   const isTold = Number.isFinite(before) && after >= before * trusted
   if (isTold && topK === 0 && minP === 0) {
-    return [Math.max(line.endOf(0), after - unseen * line.weightOf(bound)), after]
+    const ofUnseen = unseen * line.weightOf(bound)
+    return [Math.max(line.endOf(0), after - ofUnseen), canRise ? after + ofUnseen : after]
   }
   const ofKnown = line.endOf(known.length - 1)
-  const most = isTold ? after : ofKnown + rest * line.weightOf(bound)
+  const most = isTold && !canRise ? after : ofKnown + rest * line.weightOf(bound)
   const longest = topK > 0 ? Math.min(most, ofKnown + (topK - known.length) * line.weightOf(bound)) : most
   return [ofKnown, Math.max(ofKnown, longest)]
 }

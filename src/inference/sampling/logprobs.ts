@@ -22,8 +22,8 @@ export async function tokenLogprob(
   count: number,
   vocabulary: Vocabulary,
 ): Promise<TokenLogprob> {
-  const total = await logits.logTotal(1)
   const top = await logits.top(Math.max(1, count))
+  const total = await logits.logTotal(1)
   const place = top.tokens.indexOf(token)
   const [logit] = place === -1 ? await logits.of([token]) : top.logits.subarray(place)
   return {

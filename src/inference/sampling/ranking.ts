@@ -12,24 +12,26 @@ export interface Ranking {
   /** How many tokens are not in it; nothing but impossible ones when it is complete. */
   readonly rest: number
   readonly complete: boolean
-  /** At most so many tokens have been lowered whose logit nobody asked for. */
+  /** At most so many tokens have been touched whose logit nobody asked for. */
   readonly unseen: number
+  /** Whether some of these may have been lifted. */
+  readonly canRise: boolean
   /** What the adjustments added to the sum of exp((logit − reference) / temperature), of all tokens but the unseen ones. */
   added(reference: number, temperature: number): number
 }
 
-export interface Asked {
-  tokens: readonly number[]
-  logits: Float32Array
-}
-
 export interface Ranker {
-  /** `top` is all of the vocabulary or its beginning; `asked` holds the lifted tokens, and the lowered ones too when `allAsked`. */
-  rank(top: Candidates, vocabulary: number, asked: Asked | undefined, allAsked: boolean): Ranking
+  /** `top` is all of the vocabulary or its beginning; `lifted` are the logits of the lifted tokens. */
+  rank(
+    adjustments: Adjustments | undefined,
+    top: Candidates,
+    vocabulary: number,
+    lifted: Float32Array,
+  ): Ranking
 }
 
 /** One ranking at a time: the next one takes the memory of the last. */
-export function createRanker(adjustments: Adjustments | undefined): Ranker {
+export function createRanker(): Ranker {
   const known = createRanked()
   /** Touched tokens, by what their logits are now. */
   const moved = createRanked()
@@ -56,28 +58,26 @@ export function createRanker(adjustments: Adjustments | undefined): Ranker {
     moved.logits[moved.length++] = adjusted
   }
 
-  function takeAsked(asked: Asked, adjusting: Adjustments, bound: number): void {
-    const { tokens, logits } = asked
-    for (let i = 0; i < tokens.length; i++) {
-      const token = tokens[i] as number
+  function takeLifted(logits: Float32Array, adjusting: Adjustments, bound: number): void {
+    for (let i = 0; i < logits.length; i++) {
+      const token = adjusting.lifted[i] as number
       const logit = logits[i] as number
       move(token, logit, adjusting.of(token, logit), bound)
     }
   }
 
   return {
-    rank(top, vocabulary, asked, allAsked) {
+    rank(adjustments, top, vocabulary, lifted) {
       const { tokens, logits } = top
       const complete = tokens.length >= vocabulary
-      const bound = complete ? -Infinity : (logits[logits.length - 1] ?? -Infinity)
-      const most = tokens.length + (asked?.tokens.length ?? 0)
+      const last = complete ? -Infinity : (logits[logits.length - 1] ?? -Infinity)
+      const bound = adjustments?.ceiling(last) ?? last
+      const most = tokens.length + lifted.length
       makeRoom(known, most)
-      if (adjustments) {
-        makeRoom(moved, most)
-        if (before.length < most) {
-          before = new Float64Array(most)
-          after = new Float64Array(most)
-        }
+      makeRoom(moved, adjustments ? most : 0)
+      if (adjustments && before.length < most) {
+        before = new Float64Array(most)
+        after = new Float64Array(most)
       }
       touched = 0
       let length = 0
@@ -85,7 +85,7 @@ export function createRanker(adjustments: Adjustments | undefined): Ranker {
         const token = tokens[i] as number
         const logit = logits[i] as number
         if (adjustments?.isTouched(token)) {
-          if (!allAsked && !adjustments.isLifted(token)) {
+          if (!adjustments.isLifted(token)) {
             move(token, logit, adjustments.of(token, logit), bound)
           }
         } else if (logit > bound) {
@@ -95,7 +95,7 @@ export function createRanker(adjustments: Adjustments | undefined): Ranker {
       }
       known.length = length
       const seen = touched
-      if (asked && adjustments) takeAsked(asked, adjustments, bound)
+      if (adjustments) takeLifted(lifted, adjustments, bound)
       settleRanked(known)
       if (moved.length > 0) {
         settleRanked(moved)
@@ -106,7 +106,8 @@ export function createRanker(adjustments: Adjustments | undefined): Ranker {
         bound,
         rest: vocabulary - known.length,
         complete,
-        unseen: adjustments && !allAsked && !complete ? adjustments.lowered.length - seen : 0,
+        unseen: adjustments && !complete ? adjustments.touched - seen : 0,
+        canRise: adjustments?.canRise ?? false,
         added,
       }
     },

@@ -4,7 +4,7 @@ import { type Cuts, draw } from './draw.ts'
 import { createLine } from './line.ts'
 import type { Logits } from './logits.ts'
 import type { Random } from './random.ts'
-import { type Asked, createRanker, type Ranking } from './ranking.ts'
+import { createRanker, type Ranking } from './ranking.ts'
 
 /** Draws the next token; undefined when no token is possible. */
 export type Sampler = (logits: Logits, answer: readonly number[]) => Promise<number | undefined>
@@ -12,7 +12,7 @@ export type Sampler = (logits: Logits, answer: readonly number[]) => Promise<num
 /** Enough for nearly every draw of a trained model, whatever the settings. */
 const firstLook = 1024
 const eachFurther = 8
-/** Of the tokens that penalties lower few are among the likeliest. */
+/** Of the tokens that penalties touch few are among the likeliest. */
 const sinking = 256
 
 /** Below this the likeliest token is taken: the division would say nothing else. */
@@ -25,14 +25,16 @@ export function divisorOf({ temperature }: Sampling): number {
   return temperature < greedyBelow ? 1 : Math.max(coldest, temperature)
 }
 
+/** A ranking is made and drawn from in one go, so everybody who draws uses the same memory. */
+const { rank } = createRanker()
+const line = createLine()
+
 /** The order of effect is vLLM's: adjustments, then the likeliest or temperature, min_p, top_k, top_p and the draw. */
 export function createSampler(
   sampling: Sampling,
   adjustments: Adjustments | undefined,
   random: Random,
 ): Sampler {
-  const { rank } = createRanker(adjustments)
-  const line = createLine()
   const greedy = sampling.temperature < greedyBelow
   const cuts: Cuts = {
     temperature: divisorOf(sampling),
@@ -51,24 +53,17 @@ export function createSampler(
     adjustments?.prepare(answer)
     const number = greedy ? 0 : random()
 
-    let count =
-      needed === undefined ? firstLook : needed + 1 + Math.min(adjustments?.lowered.length ?? 0, sinking)
-    let allAsked = false
-    let [top, asked, total] = await Promise.all([
-      logits.top(count),
-      adjustments && ask(logits, adjustments, allAsked),
-      needsTotal ? logits.logTotal(cuts.temperature) : Number.NaN,
-    ])
+    let count = needed === undefined ? firstLook : needed + 1 + Math.min(adjustments?.touched ?? 0, sinking)
+    let top = await logits.top(count)
+    const lifted = adjustments && adjustments.lifted.length > 0 ? await logits.of(adjustments.lifted) : none
+    let total = needsTotal ? await logits.logTotal(cuts.temperature) : Number.NaN
     for (;;) {
-      const ranking = rank(top, logits.vocabulary, asked, allAsked)
+      const ranking = rank(adjustments, top, logits.vocabulary, lifted)
       const token = chosen(ranking)
       if (token !== undefined) return token
       if (ranking.complete) return undefined
-      if (Number.isNaN(total) && needsTotalNow(ranking)) {
+      if (Number.isNaN(total) && cuts.minP > 0 && cuts.topK === 0 && ranking.known.length > 0) {
         total = await logits.logTotal(cuts.temperature)
-      } else if (adjustments && ranking.unseen > 0 && needsTotal) {
-        allAsked = true
-        asked = await ask(logits, adjustments, allAsked)
       } else {
         count = Math.min(count * eachFurther, logits.vocabulary)
         top = await logits.top(count)
@@ -81,20 +76,7 @@ export function createSampler(
       const place = greedy ? 0 : draw(ranking, cuts, total, line, number)
       return place === -1 ? undefined : known.tokens[place]
     }
-
-    function needsTotalNow({ known }: Ranking): boolean {
-      return known.length > 0 && cuts.minP > 0 && cuts.topK === 0
-    }
   }
 }
 
-function ask(
-  logits: Logits,
-  adjustments: Adjustments,
-  all: boolean,
-): Asked | undefined | Promise<Asked | undefined> {
-  const { lifted, lowered } = adjustments
-  const tokens = all ? [...lifted, ...lowered.filter((token) => !adjustments.isLifted(token))] : lifted
-  if (tokens.length === 0) return undefined
-  return logits.of(tokens).then((values) => ({ tokens, logits: values }))
-}
+const none = new Float32Array(0)

@@ -3,6 +3,7 @@ import type { FastifyRequest } from 'fastify'
 import { type Routes, refusingOpenAi } from '../../http/contracts.ts'
 import { departureOf } from '../../http/departure.ts'
 import { eventDefaults, sendEvents } from '../../http/sse.ts'
+import { noteUnknownFields } from '../../http/unknown-fields.ts'
 import type { Backend } from '../../inference/backend.ts'
 import type { Prompts } from '../../inference/prompt/prompts.ts'
 import { answerOf } from './answer.ts'
@@ -21,8 +22,6 @@ export interface ChatOptions {
   keepAliveMs?: number
   patienceMs?: number
 }
-
-const known = new Set(Object.keys(ChatBody.shape))
 
 const complete: Routes<ChatOptions> = async (app, options) => {
   const { backend, prompts, settings, metrics = noChatMetrics } = options
@@ -50,7 +49,7 @@ const complete: Routes<ChatOptions> = async (app, options) => {
   for (const url of ['/v1/chat/completions', '/v1/chat/completions/']) {
     app.post(
       url,
-      { schema: { ...schema, hide: url.endsWith('/') }, preValidation: nameUnknown },
+      { schema: { ...schema, hide: url.endsWith('/') }, preValidation: noteUnknownFields(ChatBody) },
       async (request, reply) => {
         const { body, caller, log } = request
         const signal = departureOf(reply)
@@ -77,13 +76,6 @@ const complete: Routes<ChatOptions> = async (app, options) => {
 function completionId(request: FastifyRequest, { request_id }: ChatBody): string {
   if (request.headers['x-request-id'] !== undefined) return request.id
   return request_id ?? randomUUID().replaceAll('-', '')
-}
-
-/** What clients send beyond the contract is ignored; this says so to whoever looks for it. */
-async function nameUnknown({ body, log }: FastifyRequest): Promise<void> {
-  if (typeof body !== 'object' || body === null || Array.isArray(body)) return
-  const fields = Object.keys(body).filter((name) => !known.has(name))
-  if (fields.length > 0) log.debug({ fields: fields.slice(0, 20) }, 'fields that are ignored')
 }
 
 export const chatRoutes = [complete]

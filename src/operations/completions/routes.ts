@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { type Routes, refusingOpenAi } from '../../http/contracts.ts'
 import { departureOf } from '../../http/departure.ts'
 import { eventDefaults, sendEvents } from '../../http/sse.ts'
+import { noteUnknownFields } from '../../http/unknown-fields.ts'
 import { answerOf } from './answer.ts'
 import { chunksOf } from './chunks.ts'
 import { beginCompletion, type Completions } from './completion.ts'
@@ -25,17 +26,21 @@ const complete: Routes<Completions> = async (app, options) => {
       ),
     },
   }
-  app.post('/v1/completions', { schema }, async (request, reply) => {
-    const { body, log } = request
-    const signal = departureOf(reply)
-    const asked = request.headers['x-request-id'] === undefined ? body.request_id : request.id
-    const id = asked ?? randomUUID().replaceAll('-', '')
-    const note = (record: object) => log.info({ ...record, completion: id }, 'completion')
-    const completion = await beginCompletion(options, { body, id, signal, note })
-    if (!body.stream) return answerOf(completion)
-    await sendEvents(reply, chunksOf(completion), { ...eventDefaults, signal })
-    return reply
-  })
+  app.post(
+    '/v1/completions',
+    { schema, preValidation: noteUnknownFields(CompletionBody) },
+    async (request, reply) => {
+      const { body, log } = request
+      const signal = departureOf(reply)
+      const asked = request.headers['x-request-id'] === undefined ? body.request_id : request.id
+      const id = asked ?? randomUUID().replaceAll('-', '')
+      const note = (record: object) => log.info({ ...record, completion: id }, 'completion')
+      const completion = await beginCompletion(options, { body, id, signal, note })
+      if (!body.stream) return answerOf(completion)
+      await sendEvents(reply, chunksOf(completion), { ...eventDefaults, signal })
+      return reply
+    },
+  )
 }
 
 export const completionRoutes = [complete]

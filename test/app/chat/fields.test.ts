@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { pino } from 'pino'
 import type { Generation } from '../../../src/inference/backend.ts'
 import { openApp } from '../../support/app.ts'
 import { asking, chatUrl } from '../../support/chat.ts'
@@ -166,7 +167,6 @@ test('seeds keep every digit', async (t) => {
 
 test('fields that nobody knows are named in the log at debug', async (t) => {
   const lines: { fields?: string[] }[] = []
-  const { pino } = await import('pino')
   const logger = pino({ level: 'debug' }, { write: (line: string) => void lines.push(JSON.parse(line)) })
   const { post } = await openApp(t, { backend: scriptedBackend(), logger })
   await post(chatUrl, asking({ functions: [], temperature: 1, best: 1 }))

@@ -34,6 +34,17 @@ test('model pull brings a model, says so in plain lines where there is no termin
   assert.equal(hub.asked.length, asked)
 })
 
+test('two at once download a model once', async (t) => {
+  const { hub, run } = await openHub(t)
+  const found = await Promise.all([run('model pull hf:acme/tiny'), run('model pull hf:acme/tiny')])
+  assert.deepEqual(
+    found.map(({ code }) => code),
+    [0, 0],
+  )
+  assert.equal(found[0].out, found[1].out)
+  assert.equal(hub.asked.filter((line) => line.startsWith('GET bytes ')).length, 1)
+})
+
 test('model pull ends with 1 and one line when the hub refuses, with 2 when the command is wrong', async (t) => {
   const { run } = await openHub(t, { token: 'hf_secret' })
   const refused = await run('model pull hf:acme/tiny', { HF_TOKEN: 'hf_wrong' })

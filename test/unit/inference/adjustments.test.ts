@@ -104,27 +104,40 @@ test('a bad word is banned where it would be completed, and only there', () => {
   assert.deepEqual(after([1, 3]), [1, -Infinity])
 })
 
-test('lifted are the tokens that may have grown, each once, in a list that stays as it is', () => {
+test('lifted are the tokens with a positive bias; the others that are touched are counted', () => {
   const planned = plan({
     bias: [
       [1, 5],
       [2, -5],
     ],
-    frequencyPenalty: -1,
+    frequencyPenalty: 1,
   })
   assert.ok(planned)
   const adjustments = createAdjustments(planned)
-  const first = adjustments.lifted
-  assert.deepEqual(first, [1])
-  assert.deepEqual(adjustments.lowered, [2])
+  assert.deepEqual([adjustments.lifted, adjustments.touched], [[1], 1])
   for (const token of [2, 6, 6, 1]) adjustments.accept(token)
-  assert.deepEqual(adjustments.lifted, [1, 2, 6])
-  assert.deepEqual(first, [1])
-  assert.ok(adjustments.isLifted(2))
-  assert.equal(adjustments.lifted, adjustments.lifted)
+  assert.deepEqual([adjustments.lifted, adjustments.touched], [[1], 2])
+  assert.deepEqual([0, 1, 2, 6].map(adjustments.isTouched), [false, true, true, true])
+  assert.deepEqual([0, 1, 2, 6].map(adjustments.isLifted), [false, true, false, false])
 })
 
-test('tokens that are not allowed are neither lifted nor lowered', () => {
+for (const [title, sampling, ofThree, ofNegativeThree] of [
+  ['penalties lift nothing', { frequencyPenalty: 1, presencePenalty: 1, repetitionPenalty: 2 }, 3, -3],
+  ['a repetition penalty below 1 does', { repetitionPenalty: 0.5 }, 6, -1.5],
+  ['a negative frequency penalty does for each time', { frequencyPenalty: -1 }, 5, -1],
+  ['a negative presence penalty does once', { presencePenalty: -1 }, 4, -2],
+  ['two that differ do together', { frequencyPenalty: 0.25, presencePenalty: -1 }, 3.75, -2.25],
+] as const) {
+  test(`how high a logit may come: ${title}`, () => {
+    const planned = plan(sampling, { prompt: [1] })
+    assert.ok(planned)
+    const adjustments = createAdjustments(planned)
+    for (const token of [4, 4, 5]) adjustments.accept(token)
+    assert.deepEqual([adjustments.ceiling(3), adjustments.ceiling(-3)], [ofThree, ofNegativeThree])
+  })
+}
+
+test('tokens that are not allowed are neither lifted nor touched', () => {
   const planned = plan(
     {
       bias: [
@@ -141,5 +154,5 @@ test('tokens that are not allowed are neither lifted nor lowered', () => {
   adjustments.accept(5)
   adjustments.accept(4)
   adjustments.prepare([])
-  assert.deepEqual([adjustments.lifted, adjustments.lowered], [[1], [4]])
+  assert.deepEqual([adjustments.lifted, adjustments.touched], [[1], 1])
 })

@@ -199,12 +199,33 @@ test('a draw in the tail asks for more, until it knows', async () => {
   assert.deepEqual(near.asked, ['top 1024', 'total 1', 'top 8192'])
 })
 
-test('what was lowered out of sight is asked for when the draw hangs on it', async () => {
+test('what was lowered out of sight is looked for when the draw hangs on it', async () => {
   const position = descending(50_000, 0.001)
   const bias = Array.from({ length: 100 }, (_, i): [number, number] => [2000 + i, -5])
   // All weigh 1,000, and the lowered ones 13 less than before.
   assert.equal(await drawn({ bias }, position, 0.3), 351)
-  assert.deepEqual(position.asked, ['top 1024', 'total 1', 'of 100'])
+  assert.deepEqual(position.asked, ['top 1024', 'total 1', 'top 8192'])
+})
+
+test('what was banned out of sight counts, however much a bias lifts elsewhere', async () => {
+  const position = descending(5000, 1e-9)
+  const bias = [0, 1, 2].map((token): [number, number] => [token, 1e-9])
+  // 4,997 of 5,000 tokens that weigh the same remain: the draw lies on the 1,000th, not on the one after it.
+  assert.equal(await drawn({ bias }, position, 0.2001, [4000, 4001, 4002]), 999)
+})
+
+test('what a negative penalty lifted out of sight is looked for when the draw hangs on it', async () => {
+  // Half of the weight is on token 0; 100 of the others have come up, and weigh e² = 7.4 times what they did.
+  const values = Float32Array.from({ length: 5000 }, (_, token) =>
+    token === 0 ? Math.log(4999) : -1e-9 * token,
+  )
+  const position = scriptedLogits(values)
+  const sampling = { ...off, presencePenalty: -2 }
+  const adjustments = adjustmentsOf(sampling, 5000)
+  for (let token = 4900; token < 5000; token++) adjustments?.accept(token)
+  // 0.485 of 10,637 is 160 behind the end of token 0: on the 22nd of the 100.
+  const sample = createSampler(sampling, adjustments, () => 0.485)
+  assert.equal(await sample(position, []), 4921)
 })
 
 test('a weight that is a small difference of large ones is not trusted', async () => {
