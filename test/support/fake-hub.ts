@@ -21,6 +21,8 @@ export interface FakeHubOptions {
   breaksAfter?: number
   /** Ends every connection at once, from this many requests for bytes on. */
   silentFrom?: number
+  /** Sends what comes so many bytes after what was asked for. */
+  misses?: number
   /** Sends whole files whatever range was asked for. */
   ignoresRange?: boolean
   /** Sends other bytes than it announced. */
@@ -67,7 +69,7 @@ export async function startFakeHub(t: Pick<TestContext, 'after'>, options: FakeH
     served++
     if (served >= (options.silentFrom ?? Number.POSITIVE_INFINITY)) return void request.socket.destroy()
     const [, given] = /^bytes=(\d+)-$/.exec(request.headers.range ?? '') ?? []
-    const from = given === undefined || options.ignoresRange ? 0 : Number(given)
+    const from = given === undefined || options.ignoresRange ? 0 : Number(given) + (options.misses ?? 0)
     if (from >= bytes.length) {
       response.writeHead(416, { 'content-range': `bytes */${bytes.length}` }).end()
       return

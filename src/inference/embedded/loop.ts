@@ -70,16 +70,17 @@ export function createLoop(
     const { tokens, maxTokens } = checkGeneration(generation, model, options)
     const plan = planAnswer({ generation, prompt: tokens, maxTokens, vocabulary: model.vocabulary })
     const isBeam = generation.beam !== undefined
+    const judges = generation.promptLogprobs !== undefined
     const request: Request = {
       id,
       generation,
       prompt: tokens,
-      promptLogprobs: generation.promptLogprobs === undefined ? undefined : [null],
+      promptLogprobs: judges ? [null] : undefined,
       priority: generation.priority,
       arrival: arrivals++,
       since: performance.now(),
       queuedMs: undefined,
-      isShared: !isBeam && generation.choices > 1 && sequences.isWorthCopying(tokens.length),
+      isShared: !isBeam && generation.choices > 1 && (judges || sequences.isWorthCopying(tokens.length)),
       together: isBeam ? generation.choices : 1,
       leader: undefined,
       isRead: false,
@@ -255,7 +256,7 @@ export function createLoop(
       request.queuedMs ??= performance.now() - request.since
       const tokens = nextToRead(answering, count)
       const wanted =
-        request.promptLogprobs !== undefined && answering.drawn === undefined
+        request.promptLogprobs !== undefined && !request.isRead
           ? Uint32Array.from(tokens.keys())
           : Uint32Array.of(...(count === left[index]?.tokens ? [count - 1] : []))
       const places = context.add(sequence.id, sequence.tokens.length, tokens, wanted)
@@ -291,6 +292,7 @@ export function createLoop(
     } catch (error) {
       if (isGone(answering)) return
       drop(request)
+      flush()
       listener.refused(request.id, error)
     }
   }

@@ -78,7 +78,7 @@ async function bring(
 ): Promise<void> {
   // A file that has changed on the hub has another sum, and is begun anew.
   const partial = `${target}.${(file.sha256 ?? 'unknown').slice(0, 16)}.part`
-  const begun = await openPartial(partial)
+  const begun = await openPartial(partial, watch.signal)
   try {
     await checkRoom(dirname(target), file.path, file.bytes - begun.length)
     const expected = await fill(hub, repository, file, begun, watch)
@@ -103,12 +103,12 @@ interface Begun {
   hash: Hash
 }
 
-async function openPartial(path: string): Promise<Begun> {
+async function openPartial(path: string, signal: AbortSignal): Promise<Begun> {
   const file = await open(path, 'a')
   try {
     const hash = createHash('sha256')
     let length = 0
-    for await (const piece of createReadStream(path, { highWaterMark: 1 << 20 })) {
+    for await (const piece of createReadStream(path, { highWaterMark: 1 << 20, signal })) {
       hash.update(piece)
       length += (piece as Buffer).length
     }
@@ -167,7 +167,9 @@ async function attempt(
       const why = expected === undefined ? 'no SHA-256 of it' : 'two different sums of it'
       throw new ModelTrouble(`The hub names ${why}: ${file.path} of ${repository} cannot be checked.`)
     }
-    if (!goesOn(answer.response, begun.length)) await beginAnew(begun)
+    const start = startOf(answer.response, begun.length)
+    if (start === 0 && begun.length > 0) await beginAnew(begun)
+    else if (start !== begun.length) throw new Error(`the hub sends it from byte ${start} on`)
     // 416: nothing is left to send.
     if (answer.response.status === 416) return expected
     for await (const piece of answer.response.body ?? []) {
@@ -193,11 +195,13 @@ async function attempt(
   }
 }
 
-/** Whether the answer is the rest of the file, as asked, or the file from its beginning. */
-function goesOn({ status, headers }: Response, from: number): boolean {
-  if (from === 0) return true
-  if (status === 416) return Number(/\*\/(\d+)$/.exec(headers.get('content-range') ?? '')?.[1]) === from
-  return status === 206 && Number(/^bytes (\d+)-/.exec(headers.get('content-range') ?? '')?.[1]) === from
+/** The first byte of what is sent: the rest of the file, as asked, or the file from its beginning. */
+function startOf({ status, headers }: Response, asked: number): number {
+  const range = headers.get('content-range') ?? ''
+  if (status === 206) return Number(/^bytes (\d+)-/.exec(range)?.[1])
+  // There is nothing after what was asked for, if the file is as long as that.
+  if (status === 416) return Number(/\*\/(\d+)$/.exec(range)?.[1]) === asked ? asked : 0
+  return 0
 }
 
 async function beginAnew(begun: Begun): Promise<void> {

@@ -1,5 +1,6 @@
 import { type FileHandle, open, stat } from 'node:fs/promises'
 import { BadBytes, type FileBytes, fileBytes } from './file-bytes.ts'
+import { numberIn, readName, readValues, textIn, type Value } from './gguf-values.ts'
 import { bytesOfTensor } from './tensor-types.ts'
 import { ModelTrouble, reasonOf } from './trouble.ts'
 
@@ -37,8 +38,6 @@ export interface GgufHeader {
 const largestHeader = 256 * 1024 * 1024
 const mostKeys = 65_536
 const mostTensors = 1_000_000
-/** Keys, and texts that are looked at. */
-const longestName = 65_535
 
 const newest = 3
 
@@ -94,11 +93,7 @@ async function readHeader(file: FileHandle, size: number): Promise<GgufHeader> {
   }
   const tensors = await countOf(bytes, mostTensors, 'tensors')
   const keys = await countOf(bytes, mostKeys, 'metadata keys')
-  const values = new Map<string, Value>()
-  for (let n = 0; n < keys; n++) {
-    const key = (await text(bytes, longestName)) as string
-    values.set(key, await readValue(bytes, await bytes.u32(), isLookedAt(key)))
-  }
+  const values = await readValues(bytes, keys)
   const weights = await weightsOf(bytes, tensors)
   const alignment = numberIn(values, 'general.alignment') ?? 32
   if (alignment < 1 || alignment > 1 << 20) throw new BadBytes(`it claims an alignment of ${alignment}`)
@@ -115,85 +110,13 @@ async function countOf(bytes: FileBytes, most: number, what: string): Promise<nu
   return count
 }
 
-/** A list is kept as its length and the sum of its numbers. */
-type Value = number | string | boolean | { length: number; sum: number } | undefined
-
-const scalars: Record<number, { bytes: number; read(from: Buffer, at: number): number | boolean }> = {
-  0: { bytes: 1, read: (from, at) => from.readUInt8(at) },
-  1: { bytes: 1, read: (from, at) => from.readInt8(at) },
-  2: { bytes: 2, read: (from, at) => from.readUInt16LE(at) },
-  3: { bytes: 2, read: (from, at) => from.readInt16LE(at) },
-  4: { bytes: 4, read: (from, at) => from.readUInt32LE(at) },
-  5: { bytes: 4, read: (from, at) => from.readInt32LE(at) },
-  6: { bytes: 4, read: (from, at) => from.readFloatLE(at) },
-  7: { bytes: 1, read: (from, at) => from.readUInt8(at) !== 0 },
-  10: { bytes: 8, read: (from, at) => Number(from.readBigUInt64LE(at)) },
-  11: { bytes: 8, read: (from, at) => Number(from.readBigInt64LE(at)) },
-  12: { bytes: 8, read: (from, at) => from.readDoubleLE(at) },
-}
-const textType = 8
-const listType = 9
-
-/** Layers of a model: lists that are no longer than this hold a number for each of them. */
-const longestSum = 4096
-
-async function readValue(bytes: FileBytes, type: number, wanted: boolean): Promise<Value> {
-  if (type === textType) return text(bytes, wanted ? undefined : 0)
-  if (type === listType) return listOf(bytes)
-  const scalar = scalars[type]
-  if (scalar === undefined) throw new BadBytes(`it has a value of the unknown type ${type}`)
-  return scalar.read(await bytes.take(scalar.bytes), 0)
-}
-
-async function listOf(bytes: FileBytes): Promise<Value> {
-  const type = await bytes.u32()
-  const length = await bytes.u64()
-  if (type === textType) {
-    await bytes.skipTexts(length)
-    return { length, sum: 0 }
-  }
-  const scalar = scalars[type]
-  if (scalar === undefined) throw new BadBytes(`it has a list of the unknown type ${type}`)
-  if (length > longestSum) {
-    bytes.skip(length * scalar.bytes)
-    return { length, sum: 0 }
-  }
-  const all = await bytes.take(length * scalar.bytes)
-  let sum = 0
-  for (let at = 0; at < all.length; at += scalar.bytes) sum += Number(scalar.read(all, at))
-  return { length, sum }
-}
-
-/** `longest` of 0 goes past it. */
-async function text(bytes: FileBytes, longest?: number): Promise<string | undefined> {
-  const length = await bytes.u64()
-  if (longest === 0) {
-    bytes.skip(length)
-    return undefined
-  }
-  if (longest !== undefined && length > longest) throw new BadBytes(`it has a name of ${length} bytes`)
-  return (await bytes.take(length)).toString('utf8')
-}
-
-const texts = [
-  'general.architecture',
-  'general.name',
-  'general.type',
-  'tokenizer.ggml.model',
-  'tokenizer.chat_template',
-]
-
-function isLookedAt(key: string): boolean {
-  return texts.includes(key)
-}
-
 /** What the tensors say of themselves; their data begins after the header. */
 async function weightsOf(bytes: FileBytes, count: number) {
   let parameters = 0
   let weightBytes = 0
   let end = 0
   for (let n = 0; n < count; n++) {
-    await text(bytes, longestName)
+    await readName(bytes)
     const dimensions = await bytes.u32()
     if (dimensions > 4) throw new BadBytes(`it has a tensor of ${dimensions} dimensions`)
     let values = 1
@@ -240,14 +163,4 @@ function factsOf(values: ReadonlyMap<string, Value>) {
 function ofAllLayers(value: Value, layers: number): number | undefined {
   if (typeof value === 'number') return value * layers
   return typeof value === 'object' ? value.sum : undefined
-}
-
-function textIn(values: ReadonlyMap<string, Value>, key: string): string | undefined {
-  const value = values.get(key)
-  return typeof value === 'string' ? value : undefined
-}
-
-function numberIn(values: ReadonlyMap<string, Value>, key: string): number | undefined {
-  const value = values.get(key)
-  return typeof value === 'number' && Number.isFinite(value) && value >= 0 ? value : undefined
 }

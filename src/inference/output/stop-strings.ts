@@ -12,17 +12,16 @@ export interface StopSearch {
 }
 
 /**
- * Knuth, Morris and Pratt's search, for each string: a unit costs one step for each of them and never looks back, and
- * preparing them costs no more than reading them does. How much of each stands at the end of the text is what may have to
- * be held back.
+ * Knuth, Morris and Pratt's search, for each string: a unit costs one step for each of them and never looks back. How much
+ * of each stands at the end of the text is what may have to be held back. Nothing is prepared before it is needed, which
+ * of a long string is seldom more than its beginning.
  */
 export function createStopStrings(strings: readonly string[]): StopStrings {
   // Text is made of whole characters, so half of one never occurs in it.
   const places = [...strings.keys()].filter(
     (place) => strings[place] !== '' && strings[place]?.isWellFormed(),
   )
-  const sought = places.map((place) => unitsOf(strings[place] ?? ''))
-  const shorter = sought.map(fallbacks)
+  const sought = places.map((place) => createSought(strings[place] as string))
 
   return {
     strings,
@@ -34,14 +33,13 @@ export function createStopStrings(strings: readonly string[]): StopStrings {
           let found = -1
           longest = 0
           for (let i = 0; i < sought.length; i++) {
-            const units = sought[i] as Uint16Array
-            const fallback = shorter[i] as Uint32Array
+            const { string, shorter } = sought[i] as Sought
             let length = standing[i] as number
-            while (length > 0 && units[length] !== unit) length = fallback[length - 1] as number
-            if (units[length] === unit) length++
-            if (length === units.length) {
+            while (length > 0 && string.charCodeAt(length) !== unit) length = shorter(length)
+            if (string.charCodeAt(length) === unit) length++
+            if (length === string.length) {
               if (found === -1) found = places[i] as number
-              length = fallback[length - 1] as number
+              length = shorter(length)
             }
             standing[i] = length
             if (length > longest) longest = length
@@ -54,18 +52,25 @@ export function createStopStrings(strings: readonly string[]): StopStrings {
   }
 }
 
-function unitsOf(string: string): Uint16Array {
-  return Uint16Array.from({ length: string.length }, (_, i) => string.charCodeAt(i))
+interface Sought {
+  string: string
+  /** How much of the string its first so many units also end with, but for all of them. */
+  shorter(length: number): number
 }
 
-/** For each beginning of a string how much of the string its own end is the beginning of. */
-function fallbacks(units: Uint16Array): Uint32Array {
-  const lengths = new Uint32Array(units.length)
-  let length = 0
-  for (let i = 1; i < units.length; i++) {
-    while (length > 0 && units[i] !== units[length]) length = lengths[length - 1] as number
-    if (units[i] === units[length]) length++
-    lengths[i] = length
+function createSought(string: string): Sought {
+  /** For each length, from 0 on, as far as it has been asked for. */
+  const lengths = [0, 0]
+  return {
+    string,
+    shorter(wanted) {
+      for (let length = lengths.length; length <= wanted; length++) {
+        const unit = string.charCodeAt(length - 1)
+        let shorter = lengths[length - 1] as number
+        while (shorter > 0 && string.charCodeAt(shorter) !== unit) shorter = lengths[shorter] as number
+        lengths.push(string.charCodeAt(shorter) === unit ? shorter + 1 : 0)
+      }
+      return lengths[wanted] as number
+    },
   }
-  return lengths
 }

@@ -6,7 +6,7 @@ import type { Rendering, RenderQuestion } from './rendering.ts'
 /**
  * Renders chat templates. A template of a request is code of a stranger, so it runs in a process of its own that is ended
  * when it takes too long. A thread would not do: when one list of it outgrows its heap, V8 ends the whole process
- * (docs/decisions/0008).
+ * (docs/decisions/0009).
  */
 export interface Prompts {
   /** `tenant` is whose request it is: those who wait take turns, so that one slows another down by one rendering each. */
@@ -154,7 +154,7 @@ export function createPrompts(given: Partial<PromptOptions> = {}): Prompts {
     const { limitMs, longestText, longestList, heapMb } = options
     const started = fork(options.entry, [limitMs, longestText, longestList].map(String), {
       serialization: 'advanced',
-      execArgv: [`--max-old-space-size=${heapMb}`],
+      execArgv: [`--max-old-space-size=${heapMb}`, '--max-semi-space-size=4'],
       // No secret of the server is within its reach.
       env: environmentOf(process.env),
       // What V8 says about a heap that is full is no news.

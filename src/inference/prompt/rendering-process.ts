@@ -6,5 +6,8 @@ const [limitMs = 0, longestText = 0, longestList = 0] = process.argv.slice(2).ma
 const render = createRendering({ limitMs, longestText, longestList })
 
 process.on('message', (question: RenderQuestion) => process.send?.(render(question)))
+// Ctrl+C reaches every process of a terminal; this one ends when the server does, which has requests to finish.
+process.on('SIGINT', () => undefined)
+process.on('SIGTERM', () => undefined)
 process.on('disconnect', () => process.exit())
 process.send?.('ready')

@@ -14,7 +14,8 @@ interface Choice {
 
 /** The whole answer at once, when its last choice has ended. */
 export async function answerOf(completion: Completion): Promise<ChatAnswer> {
-  const { head, role, echo, wants, promptTokens } = completion
+  const { role, echo, wants, promptTokens } = completion
+  const { id, ...about } = completion.head
   const choices = Array.from({ length: completion.choices }, (): Choice => {
     return { content: echo, tokens: [], logprobs: [], reason: 'stop', stop: null }
   })
@@ -38,8 +39,9 @@ export async function answerOf(completion: Completion): Promise<ChatAnswer> {
   }
   const completionTokens = choices.reduce((sum, { tokens }) => sum + tokens.length, 0)
   return {
-    ...head,
+    id,
     object: 'chat.completion',
+    ...about,
     choices: choices.map(({ content, tokens, logprobs, reason, stop }, index) => ({
       index,
       message: { role, content, refusal: null },

@@ -20,27 +20,27 @@ interface Piece {
  * come mixed, each chunk with exactly one.
  */
 export async function* chunksOf(completion: Completion): AsyncGenerator<ChatChunk> {
-  const { head, role, echo, wants, promptTokens } = completion
+  const { role, echo, wants, promptTokens } = completion
+  const { id, ...about } = completion.head
   const counts = new Array<number>(completion.choices).fill(0)
   let cachedTokens = 0
 
-  const chunk = (choice: Omit<ChunkChoice, 'logprobs'> & Partial<ChunkChoice>): ChatChunk => ({
-    ...head,
+  const chunk = (index: number, delta: ChunkChoice['delta'], rest: Partial<ChunkChoice> = {}): ChatChunk => ({
+    id,
     object: 'chat.completion.chunk',
-    choices: [{ logprobs: null, ...choice }],
-    ...(wants.runningUsage && {
-      usage: usageOf(promptTokens.length, counts[choice.index] ?? 0, cachedTokens),
-    }),
+    ...about,
+    choices: [{ index, delta, logprobs: null, finish_reason: null, ...rest }],
+    ...(wants.runningUsage && { usage: usageOf(promptTokens.length, counts[index] ?? 0, cachedTokens) }),
   })
 
   function* openings(): Generator<ChatChunk> {
     for (const index of counts.keys()) {
-      const opening = chunk({ index, delta: { role, content: '' }, finish_reason: null })
+      const opening = chunk(index, { role, content: '' })
       // Once is enough: it is the same prompt for all of them.
       yield index === 0 && wants.tokenIds ? { ...opening, prompt_token_ids: promptTokens } : opening
     }
     if (echo === '') return
-    for (const index of counts.keys()) yield chunk({ index, delta: { content: echo }, finish_reason: null })
+    for (const index of counts.keys()) yield chunk(index, { content: echo })
   }
 
   for await (const group of gathered(completion.events)) {
@@ -65,12 +65,9 @@ export async function* chunksOf(completion: Completion): AsyncGenerator<ChatChun
       const carries = (wants.logprobs || wants.tokenIds) && tokens.length > 0
       // What is held back for now comes with later words.
       if (text === '' && !carries && !finished) continue
-      yield chunk({
-        index,
-        delta: text === '' ? {} : { content: text },
+      yield chunk(index, text === '' ? {} : { content: text }, {
         ...(wants.logprobs && { logprobs: logprobsShown(logprobs, wants.tokensAsIds) }),
-        finish_reason: finished?.reason ?? null,
-        ...(finished && { stop_reason: finished.stop }),
+        ...(finished && { finish_reason: finished.reason, stop_reason: finished.stop }),
         ...(wants.tokenIds && { token_ids: tokens }),
       })
     }
@@ -78,6 +75,6 @@ export async function* chunksOf(completion: Completion): AsyncGenerator<ChatChun
   if (wants.usage) {
     const completionTokens = counts.reduce((sum, count) => sum + count, 0)
     const usage = usageOf(promptTokens.length, completionTokens, cachedTokens)
-    yield { ...head, object: 'chat.completion.chunk', choices: [], usage }
+    yield { id, object: 'chat.completion.chunk', ...about, choices: [], usage }
   }
 }

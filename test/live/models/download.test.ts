@@ -145,6 +145,12 @@ test('a hub that knows no ranges and breaks off is given up', async (t) => {
   await assert.rejects(find('hf:acme/tiny'), trouble(/broke off/, true))
 })
 
+test('a hub that sends another part than was asked for is given up', async (t) => {
+  const { find, left } = await openHub(t, { breaksAfter: 100_000, misses: 1000 })
+  await assert.rejects(find('hf:acme/tiny'), trouble(/the hub sends it from byte \d+ on\.$/, true))
+  assert.equal((await left()).length, 1)
+})
+
 test('what arrives damaged is thrown away', async (t) => {
   const { hub, find, left } = await openHub(t, { damages: true })
   const sum = hub.sha256Of('acme/tiny/tiny-Q4_K_M.gguf')

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { mkdtemp, rm, symlink, truncate, writeFile } from 'node:fs/promises'
+import { mkdtemp, readFile, rm, symlink, truncate, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
+import fc from 'fast-check'
 import { checkFitness } from '../../../src/inference/models/fitness.ts'
 import { readGgufHeader } from '../../../src/inference/models/gguf-header.ts'
 import { ModelTrouble } from '../../../src/inference/models/trouble.ts'
@@ -208,6 +209,29 @@ test('a file that was cut off anywhere is refused', async () => {
     await truncate(path, length)
     await assert.rejects(readGgufHeader(path), ModelTrouble)
   }
+})
+
+test('whatever is changed in a file, it is read or refused', async () => {
+  const path = fresh()
+  await writeRandomModel(path)
+  const sound = await readFile(path)
+  const place = fc.integer({ min: 4, max: 12_000 })
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(fc.tuple(place, fc.constantFrom(0, 1, 9, 0x7f, 0xff)), { minLength: 1 }),
+      async (changes) => {
+        const changed = Buffer.from(sound)
+        for (const [at, byte] of changes) changed[at] = byte
+        await writeFile(path, changed)
+        try {
+          checkFitness('x', await readGgufHeader(path))
+        } catch (error) {
+          assert.ok(error instanceof ModelTrouble, String(error))
+        }
+      },
+    ),
+    { numRuns: 300 },
+  )
 })
 
 const complete: Record<string, GgufValue> = {
