@@ -7,7 +7,7 @@ import type { Generation, GenerationEvent, Run } from '../src/inference/backend.
 import { createEmbeddedBackend } from '../src/inference/embedded/owner.ts'
 import { benchmarkShape, writeRandomModel } from '../test/support/random-model.ts'
 import { shown, shownSpread, spreadOf, table } from './figures.ts'
-import { loadNow } from './machine.ts'
+import { loadNow, workOf } from './machine.ts'
 import type { PackageAnswer, PackageQuestion } from './package-engine.ts'
 
 /**
@@ -33,6 +33,7 @@ const prefix = Array.from({ length: 2000 }, (_, i) => 300 + ((31 * i) % 20_000))
 
 interface Contestant {
   name: string
+  pid: number
   /** How long so many streams take until the last one has all its tokens. */
   streams(count: number, salt: number): Promise<number>
   /** Until the first token, for the prompt after what was asked before. */
@@ -60,6 +61,7 @@ async function ours(): Promise<Contestant> {
     backend.generate(greedy(tokens, maxTokens), signal)
   return {
     name: 'the engine process',
+    pid: backend.pid() ?? 0,
     async streams(count, salt) {
       const since = performance.now()
       const runs = Array.from({ length: count }, async (_, stream) => {
@@ -101,6 +103,7 @@ async function thePackage(): Promise<Contestant> {
   await once(child, 'message')
   return {
     name: 'public classes, with a barrier',
+    pid: child.pid ?? 0,
     streams: async (count, salt) =>
       (
         await ask({
@@ -140,6 +143,8 @@ function greedy(tokens: number[], maxTokens: number): Generation {
 if (!existsSync(file)) await writeRandomModel(file, benchmarkShape)
 const makers = [ours, thePackage]
 const speeds = new Map<string, number[][]>()
+/** Milliseconds on a processor for each token: says something on a busy machine too, as long as nothing spins. */
+const works = new Map<string, number[][]>()
 const waits = new Map<string, { first: number[]; second: number[] }>()
 let salt = 1000
 for (let pass = 0; pass < Number(values.passes); pass++) {
@@ -149,8 +154,17 @@ for (let pass = 0; pass < Number(values.passes); pass++) {
     await contestant.streams(1, salt++)
     const row = speeds.get(name) ?? streams.map(() => [])
     speeds.set(name, row)
+    if (!works.has(name))
+      works.set(
+        name,
+        streams.map(() => []),
+      )
     for (const [place, count] of streams.entries()) {
-      const ms = await contestant.streams(count, (salt += 10))
+      const before = workOf(contestant.pid)?.all ?? Number.NaN
+      const ms = await contestant.streams(count, salt)
+      const work = ((workOf(contestant.pid)?.all ?? Number.NaN) - before) / 1000
+      works.get(name)?.[place]?.push(work / (count * answerTokens))
+      salt += 10
       row[place]?.push((count * answerTokens * 1000) / ms)
     }
     const wait = waits.get(name) ?? { first: [], second: [] }
@@ -168,6 +182,12 @@ console.log(
     ['tokens a second, streams:', ...streams.map(String)],
     Array.from(speeds, ([name, row]) => [name, ...row.map(spread)]),
   ),
+)
+console.log(
+  `\n${table(
+    ['processor ms a token, streams:', ...streams.map(String)],
+    Array.from(works, ([name, row]) => [name, ...row.map(spread)]),
+  )}`,
 )
 console.log(
   `\n${table(

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
 import { test } from 'node:test'
+import { codeOf } from '../support/answers.ts'
 import type { Answer, TestApp } from '../support/app.ts'
 import { openApp } from '../support/app.ts'
 import { project } from '../support/calls.ts'
@@ -111,8 +112,6 @@ const open = (t: Pick<TestContext, 'after'>) => openApp(t, { backend: scriptedBa
 
 /** Under /v1 a body that does not fit is a 400. */
 const unfit = (url: string) => (url.startsWith('/v1/') ? 400 : 422)
-
-const codeOf = ({ json }: Answer): unknown => json.code ?? json.error?.code
 
 /** Fields that `{"x": 1.5e3}` may fit. */
 const takesAnyObject = new Set([

@@ -30,6 +30,9 @@ export interface Listener {
   refused(id: number, reason: unknown): void
 }
 
+/** A fast model has news many times in a moment that nobody can tell from one: they travel together. */
+const newsMs = 4
+
 /** A part of a batch: what one sequence reads in it. */
 interface Part {
   answering: Answering
@@ -37,6 +40,7 @@ interface Part {
   tokens: Uint32Array
   /** Where the logits are that are wanted, the last one at the end. */
   places: Uint32Array
+  isPrompt: boolean
 }
 
 /**
@@ -60,6 +64,8 @@ export function createLoop(
   let arrivals = 0
   let told = { running: 0, waiting: 0 }
   let wake = () => {}
+  let flushed = 0
+  let turn = 0
   let isStopped = false
   let batchSince: number | undefined
 
@@ -97,6 +103,7 @@ export function createLoop(
         cached: 0,
         drawn: undefined,
         isIdle: false,
+        turn: 0,
         goOn: goOn?.(index) ?? answer(createChoice(plan, index), () => answering),
       }
       request.unfinished.add(answering)
@@ -149,12 +156,14 @@ export function createLoop(
         })
         continue
       }
+      const since = performance.now()
       const parts = nextBatch()
       const decoding = decode(parts)
       // While the native library works on this batch, the news of the last one goes out.
-      flush()
+      if (since - flushed >= newsMs) flush()
       await decoding
       await Promise.all(parts.map(takeUp))
+      if (parts.every(({ isPrompt }) => !isPrompt)) pace.wrote(parts.length, performance.now() - since)
     }
   }
 
@@ -164,6 +173,7 @@ export function createLoop(
   }
 
   function flush(): void {
+    flushed = performance.now()
     const { running: now, waiting: atRest } = load()
     const isNews = now !== told.running || atRest !== told.waiting
     if (events.length === 0 && !isNews) return
@@ -238,10 +248,17 @@ export function createLoop(
     return sequence.tokens.length
   }
 
+  function whoGoesOn(): Answering[] {
+    const busy = Array.from(running).filter(({ isIdle }) => !isIdle)
+    const [first, ...others] = busy
+    const onlyWrite = busy.every(({ drawn }) => drawn !== undefined)
+    if (first === undefined || !onlyWrite || pace.abreast(busy.length) > 1) return busy
+    return [others.reduce((longest, other) => (other.turn < longest.turn ? other : longest), first)]
+  }
+
   function nextBatch(): Part[] {
-    const answerings = Array.from(running).sort(
-      (one, other) => (one.sequence?.id ?? 0) - (other.sequence?.id ?? 0),
-    )
+    turn++
+    const answerings = whoGoesOn().sort((one, other) => (one.sequence?.id ?? 0) - (other.sequence?.id ?? 0))
     const left = answerings.map((answering) => ({
       tokens: leftToRead(answering),
       most: answering.request.promptLogprobs === undefined ? options.batch : judgedAtOnce,
@@ -253,6 +270,7 @@ export function createLoop(
       const { sequence, request } = answering
       const count = counts[index] ?? 0
       if (count === 0 || sequence === undefined) return []
+      answering.turn = turn
       request.queuedMs ??= performance.now() - request.since
       const tokens = nextToRead(answering, count)
       const wanted =
@@ -260,7 +278,7 @@ export function createLoop(
           ? Uint32Array.from(tokens.keys())
           : Uint32Array.of(...(count === left[index]?.tokens ? [count - 1] : []))
       const places = context.add(sequence.id, sequence.tokens.length, tokens, wanted)
-      return [{ answering, sequence, tokens, places }]
+      return [{ answering, sequence, tokens, places, isPrompt: answering.drawn === undefined }]
     })
   }
 
@@ -270,11 +288,7 @@ export function createLoop(
     await context.decode()
     batchSince = undefined
     const count = (some: Part[]) => some.reduce((sum, { tokens }) => sum + tokens.length, 0)
-    pace.took(
-      count(parts),
-      count(parts.filter(({ answering }) => answering.drawn === undefined)),
-      performance.now() - since,
-    )
+    pace.read(count(parts), count(parts.filter(({ isPrompt }) => isPrompt)), performance.now() - since)
   }
 
   /** After a batch: what was read is remembered, and who has read everything draws. */

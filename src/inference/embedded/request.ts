@@ -40,6 +40,8 @@ export interface Answering {
   drawn: number | undefined
   /** A beam that nothing goes on from at the moment, and that may be needed again. */
   isIdle: boolean
+  /** The batch that it was in last. */
+  turn: number
   /** Everything so far has been read: what follows? */
   goOn(logits: Logits): Promise<void>
 }

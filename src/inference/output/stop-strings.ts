@@ -22,6 +22,7 @@ export function createStopStrings(strings: readonly string[]): StopStrings {
     (place) => strings[place] !== '' && strings[place]?.isWellFormed(),
   )
   const sought = places.map((place) => createSought(strings[place] as string))
+  const firsts = Uint16Array.from(sought, ({ string }) => string.charCodeAt(0))
 
   return {
     strings,
@@ -33,8 +34,9 @@ export function createStopStrings(strings: readonly string[]): StopStrings {
           let found = -1
           longest = 0
           for (let i = 0; i < sought.length; i++) {
-            const { string, shorter } = sought[i] as Sought
             let length = standing[i] as number
+            if (length === 0 && firsts[i] !== unit) continue
+            const { string, shorter } = sought[i] as Sought
             while (length > 0 && string.charCodeAt(length) !== unit) length = shorter(length)
             if (string.charCodeAt(length) === unit) length++
             if (length === string.length) {

@@ -1,30 +1,32 @@
-import type { FinishReason, TokenLogprob } from '../../inference/backend.ts'
+import { createBreathing } from '../../domain/breathing.ts'
+import { JsonText } from '../../domain/json-text.ts'
+import type { FinishReason, PromptLogprobs } from '../../inference/backend.ts'
 import type { Completion } from './completion.ts'
-import type { ChatAnswer } from './contract.ts'
-import { logprobsShown, promptLogprobsShown } from './logprobs.ts'
+import { logprobShown, promptLogprobShown } from './logprobs.ts'
 import { usageOf } from './usage.ts'
 
 interface Choice {
   content: string
   tokens: number[]
-  logprobs: TokenLogprob[]
+  /** Written as they come: together they may be many megabytes, and would hold everyone else up in the end. */
+  logprobs: string[]
   reason: FinishReason
   stop: string | number | null
 }
 
 /** The whole answer at once, when its last choice has ended. */
-export async function answerOf(completion: Completion): Promise<ChatAnswer> {
+export async function answerOf(completion: Completion): Promise<object> {
   const { role, echo, wants, promptTokens } = completion
   const { id, ...about } = completion.head
   const choices = Array.from({ length: completion.choices }, (): Choice => {
     return { content: echo, tokens: [], logprobs: [], reason: 'stop', stop: null }
   })
   let cachedTokens = 0
-  let promptLogprobs: ChatAnswer['prompt_logprobs']
+  let promptLogprobs: JsonText | undefined
   for await (const event of completion.events) {
     if (event.kind === 'prefilled') {
       cachedTokens = event.cachedTokens
-      if (event.promptLogprobs) promptLogprobs = promptLogprobsShown(event.promptLogprobs, wants.tokensAsIds)
+      if (event.promptLogprobs) promptLogprobs = await written(event.promptLogprobs, wants.tokensAsIds)
       continue
     }
     const choice = choices[event.choice] as Choice
@@ -34,7 +36,9 @@ export async function answerOf(completion: Completion): Promise<ChatAnswer> {
     } else {
       choice.content += event.text
       for (const token of event.tokens) choice.tokens.push(token)
-      for (const one of event.logprobs ?? []) choice.logprobs.push(one)
+      for (const one of event.logprobs ?? []) {
+        choice.logprobs.push(JSON.stringify(logprobShown(one, wants.tokensAsIds)))
+      }
     }
   }
   const completionTokens = choices.reduce((sum, { tokens }) => sum + tokens.length, 0)
@@ -45,13 +49,26 @@ export async function answerOf(completion: Completion): Promise<ChatAnswer> {
     choices: choices.map(({ content, tokens, logprobs, reason, stop }, index) => ({
       index,
       message: { role, content, refusal: null },
-      logprobs: wants.logprobs ? logprobsShown(logprobs, wants.tokensAsIds) : null,
+      logprobs: wants.logprobs ? { content: listOf(logprobs) } : null,
       finish_reason: reason,
       stop_reason: stop,
-      ...(wants.tokenIds && { token_ids: tokens }),
+      ...(wants.tokenIds && { token_ids: new JsonText(JSON.stringify(tokens)) }),
     })),
     usage: usageOf(promptTokens.length, completionTokens, cachedTokens),
-    ...(wants.tokenIds && { prompt_token_ids: promptTokens }),
+    ...(wants.tokenIds && { prompt_token_ids: new JsonText(JSON.stringify(promptTokens)) }),
     ...(promptLogprobs && { prompt_logprobs: promptLogprobs }),
   }
+}
+
+const listOf = (texts: readonly string[]) => new JsonText(`[${texts.join(',')}]`)
+
+async function written(given: PromptLogprobs, asIds: boolean): Promise<JsonText> {
+  const breathe = createBreathing()
+  const texts: string[] = []
+  for (const one of given) {
+    texts.push(JSON.stringify(promptLogprobShown(one, asIds)))
+    const pause = breathe()
+    if (pause) await pause
+  }
+  return listOf(texts)
 }

@@ -2,7 +2,7 @@ import type { GenerationEvent, TokenLogprob } from '../../inference/backend.ts'
 import type { Completion } from './completion.ts'
 import type { ChatChunk } from './contract.ts'
 import { gathered } from './gathered.ts'
-import { logprobsShown } from './logprobs.ts'
+import { logprobShown } from './logprobs.ts'
 import { usageOf } from './usage.ts'
 
 type ChunkChoice = ChatChunk['choices'][number]
@@ -66,7 +66,9 @@ export async function* chunksOf(completion: Completion): AsyncGenerator<ChatChun
       // What is held back for now comes with later words.
       if (text === '' && !carries && !finished) continue
       yield chunk(index, text === '' ? {} : { content: text }, {
-        ...(wants.logprobs && { logprobs: logprobsShown(logprobs, wants.tokensAsIds) }),
+        ...(wants.logprobs && {
+          logprobs: { content: logprobs.map((one) => logprobShown(one, wants.tokensAsIds)) },
+        }),
         ...(finished && { finish_reason: finished.reason, stop_reason: finished.stop }),
         ...(wants.tokenIds && { token_ids: tokens }),
       })

@@ -281,7 +281,6 @@ export const ChatAnswer = z.object({
     )
     .optional(),
 })
-export type ChatAnswer = z.output<typeof ChatAnswer>
 
 export const ChatChunk = z.object({
   ...common,
@@ -300,4 +299,3 @@ export const ChatChunk = z.object({
   prompt_token_ids: z.array(z.int()).optional(),
 })
 export type ChatChunk = z.output<typeof ChatChunk>
-export type ChoiceLogprobs = z.output<typeof Logprobs>

@@ -94,7 +94,7 @@ function biasOf(given: JsonText | null | undefined): [number, number][] {
     })
   }
   return entries.map(([id, value]) => {
-    if (typeof value !== 'number') {
+    if (typeof value !== 'number' || !Number.isFinite(value)) {
       throw refuse('invalid_value', {
         field: `logit_bias.${id}`,
         given: 'not a number',

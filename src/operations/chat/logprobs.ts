@@ -1,6 +1,5 @@
 import { isUtf8 } from 'node:buffer'
 import type { Candidate, PromptLogprobs, TokenLogprob } from '../../inference/backend.ts'
-import type { ChatAnswer, ChoiceLogprobs } from './contract.ts'
 
 const decoder = new TextDecoder()
 
@@ -15,27 +14,21 @@ function shown({ token, bytes, logprob }: Candidate, asIds: boolean) {
 }
 
 /** `asIds` writes tokens as `token_id:<id>`, for what cannot be written as text. */
-export function logprobsShown(given: readonly TokenLogprob[], asIds: boolean): ChoiceLogprobs {
-  return {
-    content: given.map((one) => ({
-      ...shown(one, asIds),
-      top_logprobs: one.top.map((candidate) => shown(candidate, asIds)),
-    })),
-  }
+export function logprobShown(given: TokenLogprob, asIds: boolean) {
+  return { ...shown(given, asIds), top_logprobs: given.top.map((candidate) => shown(candidate, asIds)) }
 }
 
-export function promptLogprobsShown(
-  given: PromptLogprobs,
-  asIds: boolean,
-): NonNullable<ChatAnswer['prompt_logprobs']> {
-  return given.map(
-    (candidates) =>
-      candidates &&
-      Object.fromEntries(
-        candidates.map((candidate) => {
-          const { token, logprob } = shown(candidate, asIds)
-          return [String(candidate.token), { logprob, rank: candidate.rank, decoded_token: token }]
-        }),
-      ),
+/** Of one token of the prompt, keyed by the ids of the candidates; the first has none. */
+export function promptLogprobShown(given: PromptLogprobs[number], asIds: boolean) {
+  if (given === null) return null
+  return Object.fromEntries(
+    given.map((candidate) => {
+      const { token, logprob } = shown(candidate, asIds)
+      return [String(candidate.token), { logprob, rank: candidate.rank, decoded_token: token }]
+    }),
   )
+}
+
+export function promptLogprobsShown(given: PromptLogprobs, asIds: boolean) {
+  return given.map((one) => promptLogprobShown(one, asIds))
 }

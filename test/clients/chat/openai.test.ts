@@ -23,7 +23,9 @@ for (const [name, OpenAI] of Object.entries(versions)) {
     test('create', async (t) => {
       const { baseURL, apiKey } = await startChat(t)
       const client = new OpenAI({ baseURL, apiKey })
-      const { data, response, request_id } = await client.chat.completions.create({ ...asked, n: 2 }).withResponse()
+      const { data, response, request_id } = await client.chat.completions
+        .create({ ...asked, n: 2 })
+        .withResponse()
       assert.deepEqual(
         data.choices.map(({ index, message, finish_reason }) => [
           index,
@@ -46,6 +48,19 @@ for (const [name, OpenAI] of Object.entries(versions)) {
       const { baseURL, apiKey } = await startChat(t)
       const answer = await new OpenAI({ baseURL: `${baseURL}/`, apiKey }).chat.completions.create(asked)
       assert.equal(answer.choices[0]?.message.content, 'Hello')
+    })
+
+    test('the models', async (t) => {
+      const { baseURL, apiKey } = await startChat(t)
+      const client = new OpenAI({ baseURL, apiKey, maxRetries: 0 })
+      const ids: string[] = []
+      for await (const { id, object } of client.models.list()) {
+        assert.equal(object, 'model')
+        ids.push(id)
+      }
+      assert.deepEqual(ids, ['scripted', 'alias/of-it'])
+      for (const id of ids) assert.equal((await client.models.retrieve(id)).id, id)
+      await assert.rejects(client.models.retrieve('other'), OpenAI.NotFoundError)
     })
 
     test('log-probabilities, whole and streamed', async (t) => {
