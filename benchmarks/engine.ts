@@ -1,6 +1,7 @@
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync } from 'node:fs'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import type { Generation, GenerationEvent, Run } from '../src/inference/backend.ts'
@@ -25,7 +26,8 @@ const { values } = parseArgs({
 })
 const threads = Number(values.threads)
 const answerTokens = Number(values.tokens)
-const file = values.model ?? join(import.meta.dirname, 'node_modules', '.cache-random-135m.gguf')
+const folder = await mkdtemp(join(tmpdir(), 'heddle-benchmark-'))
+const file = values.model ?? join(folder, 'random-135m.gguf')
 const streams = [1, 2, 4, 8]
 const context = 4096
 const prompt = Array.from({ length: 24 }, (_, i) => 300 + 7 * i)
@@ -140,7 +142,7 @@ function greedy(tokens: number[], maxTokens: number): Generation {
   }
 }
 
-if (!existsSync(file)) await writeRandomModel(file, benchmarkShape)
+if (values.model === undefined) await writeRandomModel(file, benchmarkShape)
 const makers = [ours, thePackage]
 const speeds = new Map<string, number[][]>()
 /** Milliseconds on a processor for each token: says something on a busy machine too, as long as nothing spins. */
@@ -175,6 +177,7 @@ for (let pass = 0; pass < Number(values.passes); pass++) {
     await contestant.close()
   }
 }
+await rm(folder, { recursive: true })
 const spread = (all: number[]) => shownSpread(spreadOf(all))
 console.log(`${threads} threads, ${answerTokens} tokens a stream, load ${shown(loadNow())}\n`)
 console.log(

@@ -290,8 +290,8 @@ export const refusals = {
   },
   engine_failed: {
     status: 503,
-    message: 'The engine of the model stopped in the middle of this request: {why}. It is started again.',
-    help: 'Nothing of the record is touched. Send the request again; the log has what the engine said last.',
+    message: 'The engine of the model failed in the middle of this request: {why}.',
+    help: 'An engine that has ended is started again, and nothing of the record is touched. Send the request again; the log has what the engine said last.',
   },
   storage_full: {
     status: 503,

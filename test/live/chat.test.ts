@@ -169,3 +169,23 @@ describe('chat completions of a running server', () => {
     }
   })
 })
+
+test('a stream that runs when the server stops comes to its end', async (t) => {
+  const folder = await newFolder(t)
+  const file = join(folder, 'tiny.gguf')
+  await writeRandomModel(file, { context: 1024 })
+  const server = await startServer(t, { HEDDLE_DATA: folder, HEDDLE_MODEL: file, HEDDLE_THREADS: '1' })
+  await until('the model is ready', async () => (await server.get('/ready')).status === 200)
+  const fields = { stream: true, max_tokens: 900, ignore_eos: true, logprobs: true, top_logprobs: 20 }
+  const answer = await server.post(chatUrl, asking(fields))
+  const reader = answer.body?.pipeThrough(new TextDecoderStream()).getReader()
+  let text = (await reader?.read())?.value ?? ''
+  const ended = server.end('SIGTERM')
+  for (let piece = await reader?.read(); piece && !piece.done; piece = await reader?.read())
+    text += piece.value
+  const { chunks, error } = eventsOf(text)
+  assert.equal(error, undefined)
+  const { finish_reason, logprobs } = choiceOf(chunks, 0)
+  assert.deepEqual([finish_reason, logprobs.length], ['length', 900])
+  assert.equal(await ended, 0)
+})

@@ -103,6 +103,17 @@ test('what waits when everything stops is told so, and nothing is left behind', 
   assert.equal(await codeOf(render('c')), 'stopping')
 })
 
+test('a conversation that is too long does not get there', async (t) => {
+  const { prompts, render } = open(t, { entry, longestText: 10 })
+  const pid = await pidOf(render('a'))
+  for (const content of ['x'.repeat(11), ['x'.repeat(6), 'x'.repeat(5)]]) {
+    const messages = [{ role: 'user', content }]
+    const asked = prompts.render('alice', { template: 'die', messages, variables: {}, open: false }, never)
+    assert.equal(await codeOf(asked), 'template_too_costly')
+  }
+  assert.equal(await pidOf(render('b')), pid)
+})
+
 test('the process knows nothing of the secrets of the server', async (t) => {
   process.env.HEDDLE_TEST_SECRET = 'secret'
   t.after(() => {

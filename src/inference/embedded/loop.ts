@@ -160,10 +160,11 @@ export function createLoop(
       const parts = nextBatch()
       const decoding = decode(parts)
       // While the native library works on this batch, the news of the last one goes out.
-      if (since - flushed >= newsMs) flush()
+      const onlyWrite = parts.every(({ isPrompt }) => !isPrompt)
+      if (!onlyWrite || since - flushed >= newsMs) flush()
       await decoding
       await Promise.all(parts.map(takeUp))
-      if (parts.every(({ isPrompt }) => !isPrompt)) pace.wrote(parts.length, performance.now() - since)
+      if (onlyWrite) pace.wrote(parts.length, performance.now() - since)
     }
   }
 

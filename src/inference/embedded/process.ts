@@ -39,12 +39,12 @@ async function load(options: EngineOptions): Promise<void> {
     })
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error)
-    process.send?.({ kind: 'unloadable', reason } satisfies Answer, () => process.disconnect())
+    process.send?.({ kind: 'unloadable', reason } satisfies Answer, () => process.exit(1))
     return
   }
   await engine.loop.run()
   await engine.context.close()
-  process.disconnect()
+  process.exit()
 }
 
 function refuse(id: number, reason: unknown): void {
@@ -106,4 +106,5 @@ process.on('message', answer)
 // A terminal and a service manager send these to all processes of the server at once; what runs has its grace there.
 process.on('SIGINT', () => {})
 process.on('SIGTERM', () => {})
-process.on('disconnect', () => process.exit())
+// The server is gone. An orderly end would wait for the batch, and nobody is left who could end a batch that hangs.
+process.on('disconnect', () => process.kill(process.pid, 'SIGKILL'))

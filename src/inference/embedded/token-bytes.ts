@@ -36,12 +36,15 @@ function ofByteName(written: string): Uint8Array | undefined {
 }
 
 function ofByteSymbols(written: string): Uint8Array {
-  return Buffer.concat(
-    Array.from(written, (symbol) => {
-      const byte = bytesOfSymbols.get(symbol)
-      return byte === undefined ? Buffer.from(symbol) : Uint8Array.of(byte)
-    }),
-  )
+  const bytes = Array.from(written, (symbol) => bytesOfSymbols.get(symbol))
+  // A vocabulary may hold what is no name of a byte, and means itself.
+  return bytes.every((byte) => byte !== undefined)
+    ? Buffer.from(bytes)
+    : Buffer.concat(
+        Array.from(written, (symbol, i) =>
+          bytes[i] === undefined ? Buffer.from(symbol) : Uint8Array.of(bytes[i]),
+        ),
+      )
 }
 
 /**

@@ -200,6 +200,9 @@ export function createPrompts(given: Partial<PromptOptions> = {}): Prompts {
     render(tenant, question, signal) {
       if (closed) return Promise.reject(refuse('stopping'))
       if (signal.aborted) return Promise.reject(signal.reason)
+      // What would be refused in the end is not carried there first.
+      const { longestText } = options
+      if (lengthOf(question) > longestText) return Promise.reject(tooCostly(`${longestText} characters`))
       const line = lines.get(tenant) ?? new Set()
       if (line.size >= options.line || waiting >= options.longestLine)
         return Promise.reject(refuse('queue_full'))
@@ -238,6 +241,15 @@ function deliver(job: Job, rendering: Rendering): void {
   if (rendering.kind === 'rendered') job.resolve(rendering.text)
   else if (rendering.kind === 'costly') job.reject(tooCostly(rendering.limit))
   else job.reject(refuse('template_failed', { field: 'chat_template', why: rendering.why }))
+}
+
+function lengthOf({ messages }: RenderQuestion): number {
+  let length = 0
+  for (const { content } of messages) {
+    length +=
+      typeof content === 'string' ? content.length : content.reduce((sum, text) => sum + text.length, 0)
+  }
+  return length
 }
 
 function tooCostly(limit: string): Error {

@@ -1,3 +1,4 @@
+import { flushCompileCache } from 'node:module'
 import { createRendering, type RenderQuestion } from './rendering.ts'
 
 /** What the process for templates does: one question at a time, for whoever has started it, and for as long as that one lives. */
@@ -10,4 +11,6 @@ process.on('message', (question: RenderQuestion) => process.send?.(render(questi
 process.on('SIGINT', () => undefined)
 process.on('SIGTERM', () => undefined)
 process.on('disconnect', () => process.exit())
+// It is ended by a signal, so this would never be written.
+flushCompileCache()
 process.send?.('ready')

@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { mkdtemp, rename, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -57,6 +59,18 @@ test('an engine that is stopped is found by its silence', async (t) => {
     supervision: watched,
   })
   await underLoad(t, engine, (pid) => process.kill(pid, 'SIGSTOP'))
+})
+
+test('a batch that does not end is found too', async (t) => {
+  const engine = await startEngine(t, {
+    plan: { context },
+    shape: { context },
+    supervision: { ...quick, pingMs: 5, silentPings: 10_000, longestBatchMs: 0 },
+  })
+  await assert.rejects(inTime('it is found', generate(engine, 'word '.repeat(12_000))), {
+    code: 'engine_failed',
+    message: 'The engine of the model failed in the middle of this request: a batch did not end within 0 ms.',
+  })
 })
 
 test('while the engine starts again, requests are refused by the reason', async (t) => {
@@ -129,4 +143,43 @@ test('an engine that does not end by itself is ended', async (t) => {
   process.kill(pid, 'SIGSTOP')
   await inTime('it closes', engine.close())
   assert.throws(() => process.kill(pid, 0), { code: 'ESRCH' })
+})
+
+test('an engine whose server was killed goes too', async (t) => {
+  const folder = await mkdtemp(join(tmpdir(), 'heddle-engine-'))
+  t.after(() => rm(folder, { recursive: true }))
+  const file = join(folder, 'model.gguf')
+  await writeRandomModel(file)
+  const owner = new URL('../../../src/inference/embedded/owner.ts', import.meta.url)
+  const plan = {
+    file,
+    source: file,
+    names: ['x'],
+    context: 256,
+    parallel: 1,
+    threads: 1,
+    batch: 16,
+    queue: 1,
+    priority: false,
+  }
+  const script = `const { createEmbeddedBackend } = await import(${JSON.stringify(owner)})
+    const quiet = { debug() {}, info() {}, warn() {}, error() {} }
+    const backend = createEmbeddedBackend(${JSON.stringify(plan)}, quiet)
+    setInterval(() => { if (backend.status().state === 'ready') console.log(backend.pid()) }, 20)`
+  const server = spawn(process.execPath, ['--input-type=module', '-e', script], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  t.after(() => server.kill('SIGKILL'))
+  const [said] = await once(server.stdout, 'data')
+  const pid = Number.parseInt(String(said), 10)
+  process.kill(pid, 0)
+  server.kill('SIGKILL')
+  await until('the engine is gone', () => {
+    try {
+      process.kill(pid, 0)
+      return false
+    } catch {
+      return true
+    }
+  })
 })

@@ -66,7 +66,11 @@ test('while a long prompt is read the others go on, and a short prompt is read b
   const batch = 128
   const context = 2 * length
   const engine = await startEngine(t, { plan: { parallel: 3, batch, context }, shape: { context } })
-  const writing = await engine.generate(generationOf('go on', { ending: { maxTokens: length } }), leaving.signal)
+  const leaving = new AbortController()
+  const writing = await engine.generate(
+    generationOf('go on', { ending: { maxTokens: length } }),
+    leaving.signal,
+  )
   let written = 0
   const writer = (async () => {
     for await (const event of writing.events) if (event.kind === 'tokens') written += event.tokens.length
@@ -84,5 +88,6 @@ test('while a long prompt is read the others go on, and a short prompt is read b
   assert.deepEqual(done, ['short', 'long'])
   const batches = Math.ceil(length / batch)
   assert.ok(written - before >= 0.9 * batches, `${written - before} tokens while ${batches} batches went by`)
-  await writer
+  leaving.abort(new Error('gone'))
+  await assert.rejects(writer, { message: 'gone' })
 })
