@@ -12,6 +12,8 @@ export interface RandomModelShape {
   context: number
   weights: 'f16' | 'q8_0'
   chatTemplate: string
+  /** Whether a text begins with a token of its own, where that is asked for. */
+  addBos: boolean
   seed: number
 }
 
@@ -31,6 +33,7 @@ export const smallShape: RandomModelShape = {
   context: 8192,
   weights: 'f16',
   chatTemplate,
+  addBos: false,
   seed: 1,
 }
 
@@ -72,14 +75,15 @@ function metadata(shape: RandomModelShape): Record<string, GgufValue> {
     'llama.rope.dimension_count': { u32: shape.hidden / shape.heads },
     'llama.rope.freq_base': { f32: 10_000 },
     'tokenizer.ggml.model': { text: 'gpt2' },
-    'tokenizer.ggml.pre': { text: 'gpt-2' },
+    // With gpt-2 llama.cpp drops the space before punctuation when it gives tokens back as text.
+    'tokenizer.ggml.pre': { text: 'smollm' },
     'tokenizer.ggml.tokens': { texts: tokens },
     'tokenizer.ggml.token_type': { i32s: tokens.map((_, id) => (id < special ? NORMAL : CONTROL)) },
     'tokenizer.ggml.merges': { texts: merges },
     'tokenizer.ggml.bos_token_id': { u32: special },
     'tokenizer.ggml.eos_token_id': { u32: special + specials.indexOf('<|im_end|>') },
     'tokenizer.ggml.padding_token_id': { u32: special + specials.indexOf('<|pad|>') },
-    'tokenizer.ggml.add_bos_token': { bool: false },
+    'tokenizer.ggml.add_bos_token': { bool: shape.addBos },
     'tokenizer.chat_template': { text: shape.chatTemplate },
   }
 }
