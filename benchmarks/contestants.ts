@@ -68,6 +68,7 @@ export async function start(
       HEDDLE_USERS: `bench:${key}`,
       HEDDLE_LOG_LEVEL: 'warn',
       HEDDLE_DOCS: 'off',
+      HEDDLE_MODEL: 'none',
       ...settings,
     },
     stdio: ['ignore', 'inherit', 'inherit'],

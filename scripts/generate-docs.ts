@@ -1,8 +1,13 @@
 // Writes the pages that are made of the code. `--check` writes nothing and ends with 1 when a page is not current.
 import { readFileSync, writeFileSync } from 'node:fs'
+import { chatParametersPage } from './chat-parameters.ts'
 import { configurationPage, errorsPage } from './pages.ts'
 
-const pages = { 'configuration.md': configurationPage(), 'errors.md': errorsPage() }
+const pages = {
+  'chat-parameters.md': chatParametersPage(),
+  'configuration.md': configurationPage(),
+  'errors.md': errorsPage(),
+}
 const checking = process.argv.includes('--check')
 
 for (const [name, text] of Object.entries(pages)) {

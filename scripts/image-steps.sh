@@ -81,6 +81,17 @@ for _ in $(seq 120); do
   sleep 0.5
 done
 [ $healthy = yes ] || { cat "$work/log"; echo 'The health check did not pass.'; exit 1; }
+# The model of the image is not part of its health: it comes beside.
+if compgen -G 'models/builtin/*.gguf' >/dev/null; then
+  ready=no
+  for _ in $(seq 120); do
+    if node -e "fetch('http://127.0.0.1:$port/ready').then((r) => process.exit(r.ok ? 0 : 1), () => process.exit(1))"; then
+      ready=yes && break
+    fi
+    sleep 0.5
+  done
+  [ $ready = yes ] || { cat "$work/log"; echo 'The built-in model does not answer.'; exit 1; }
+fi
 kill -TERM "$server"
 code=0
 wait "$server" || code=$?

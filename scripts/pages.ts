@@ -1,9 +1,9 @@
 import { settings, variableOf } from '../src/config.ts'
 import { refusals } from '../src/domain/refusals.ts'
 
-const generated = '<!-- Made by `npm run docs:generate`; do not edit. -->'
+export const generated = '<!-- Made by `npm run docs:generate`; do not edit. -->'
 
-const cell = (text: string) => text.replaceAll('|', '\\|').replaceAll('\n', ' ')
+export const cell = (text: string) => text.replaceAll('|', '\\|').replaceAll('\n', ' ')
 
 export function configurationPage(): string {
   const rows = Object.entries(settings).map(
@@ -13,9 +13,9 @@ export function configurationPage(): string {
 
 # Settings
 
-Every setting is an environment variable. \`HOST\` and \`PORT\` without the prefix work too; the names with it win. A
-variable that begins with \`HEDDLE_\` and is not in this table stops the server with a line that names it. What Kubernetes
-says of services (\`HEDDLE_SERVICE_HOST\`, \`HEDDLE_PORT=tcp://…\`) is left aside, and the log says so.
+Every setting is an environment variable. \`HOST\`, \`PORT\`, \`HF_ENDPOINT\` and \`HF_TOKEN\` without the prefix work too; the
+names with it win. A variable that begins with \`HEDDLE_\` and is not in this table stops the server with a line that names it.
+What Kubernetes says of services (\`HEDDLE_SERVICE_HOST\`, \`HEDDLE_PORT=tcp://…\`) is left aside, and the log says so.
 
 | Variable | Default | Meaning |
 |---|---|---|

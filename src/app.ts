@@ -14,18 +14,26 @@ import { noteMethods } from './http/methods.ts'
 import { measure } from './http/metrics.ts'
 import { describeRoutes, serveReference } from './http/openapi.ts'
 import { requestIds } from './http/request-ids.ts'
+import type { Backend } from './inference/backend.ts'
+import { createPrompts } from './inference/prompt/prompts.ts'
 import { callRoutes } from './operations/calls/routes.ts'
 import { startSweep } from './operations/calls/sweep.ts'
+import { noChatMetrics } from './operations/chat/metrics.ts'
+import { registerChatMetrics } from './operations/chat/registered-metrics.ts'
+import { chatRoutes } from './operations/chat/routes.ts'
+import { completionRoutes } from './operations/completions/routes.ts'
 import { definitionRoutes } from './operations/definitions/routes.ts'
 import { evaluationRunRoutes } from './operations/evaluation-runs/routes.ts'
 import { evaluationResultRoutes } from './operations/evaluations/results-routes.ts'
 import { feedbackRoutes } from './operations/feedback/routes.ts'
 import { fileRoutes } from './operations/files/routes.ts'
+import { modelRoutes } from './operations/models/routes.ts'
 import { objectRoutes } from './operations/objects/routes.ts'
 import { otelRoutes } from './operations/otel/routes.ts'
 import { priceRoutes } from './operations/prices/routes.ts'
 import { queueRoutes } from './operations/queues/routes.ts'
 import { tableRoutes } from './operations/tables/routes.ts'
+import { tokenRoutes } from './operations/tokens/routes.ts'
 import { createSchemaChecks } from './schemas/checks.ts'
 import type { Database } from './storage/database.ts'
 import { version } from './version.ts'
@@ -33,9 +41,13 @@ import { version } from './version.ts'
 /** What the app is made of beside its settings. It owns none of it: who opened the record closes it. */
 export interface Parts {
   database: Database
+  /** Absent where no model is served. */
+  backend?: Backend
   logger?: FastifyBaseLogger
   /** Fails on an answer that breaks its contract: for tests. */
   checkAnswers?: boolean
+  /** How long a stream may be silent, and how long its client: for tests. */
+  streams?: { keepAliveMs?: number; patienceMs?: number }
   /** Off in tests that look at what the sweep would take away. */
   sweep?: boolean
 }
@@ -92,7 +104,7 @@ export async function buildApp(config: Config, parts: Parts): Promise<App> {
   const methods = noteMethods(app)
   if (config.docs) await describeRoutes(app, version)
 
-  answerHealth(app, database, metrics, version)
+  answerHealth(app, { database, backend: parts.backend, metrics, version })
   const schemas = createSchemaChecks()
   app.addHook('onClose', () => schemas.close())
   const options = { db: database, retentionDays: config.retention_days }
@@ -115,6 +127,19 @@ export async function buildApp(config: Config, parts: Parts): Promise<App> {
     await app.register(route, { ...options, schemas, refScheme: config.ref_scheme })
   }
   for (const route of feedbackRoutes) await app.register(route, { db: database, schemas })
+  for (const route of modelRoutes) await app.register(route, { backend: parts.backend })
+  const prompts = createPrompts()
+  app.addHook('onClose', () => prompts.close())
+  const chat = {
+    backend: parts.backend,
+    prompts,
+    settings: { priority: config.priority, requestTemplates: config.request_templates },
+    metrics: parts.backend ? registerChatMetrics(metrics.registry, parts.backend) : noChatMetrics,
+    ...parts.streams,
+  }
+  for (const route of chatRoutes) await app.register(route, chat)
+  for (const route of completionRoutes) await app.register(route, chat)
+  for (const route of tokenRoutes) await app.register(route, { tokens: chat })
   methods.refuseOthers()
   if (config.docs) await serveReference(app)
 

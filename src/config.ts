@@ -47,6 +47,47 @@ const users = z.string().transform((text, context): ConfiguredUser[] => {
   return found
 })
 
+/** `0` stands for what the model and the machine suggest. */
+const chosen = (least: number, most: number) =>
+  z
+    .string()
+    .regex(/^\d+$/, 'expected a whole number')
+    .transform(Number)
+    .refine(
+      (number) => number === 0 || (number >= least && number <= most),
+      `expected ${least} to ${most}, or 0 to have it chosen`,
+    )
+
+const onOff = z.enum(['on', 'off']).transform((value) => value === 'on')
+
+/** A path may hold nearly anything; what looks like an address or a repository without `hf:` is a mistake. */
+const model = z
+  .string()
+  .refine(
+    (given) => !given.startsWith('hf:') || hubName.test(given),
+    'expected hf:<org>/<repo>[:<quant or file>]',
+  )
+  .refine(
+    (given) => !/^[a-z][a-z0-9+.-]*:\/\//i.test(given),
+    'expected builtin, none, hf:<org>/<repo>[:<quant or file>] or the path of a .gguf file',
+  )
+
+const hubName = /^hf:[\w-][\w.-]*\/[\w-][\w.-]*(:[^:\s][^:]*)?$/
+
+const modelNames = z.string().transform((text, context): string[] => {
+  const names = text.split(',').map((name) => name.trim())
+  if (text.trim() === '') return []
+  if (names.some((name) => !/^[^\s\0]{1,256}$/.test(name)) || new Set(names).size < names.length) {
+    context.issues.push({
+      code: 'custom',
+      input: '',
+      message: 'expected different names, comma-separated, without spaces, of at most 256 characters',
+    })
+    return z.NEVER
+  }
+  return names
+})
+
 const setting = <Schema extends z.ZodType<unknown, string>>(
   schema: Schema,
   initial: string,
@@ -141,8 +182,64 @@ export const settings = {
     'weave',
     'The scheme of the references that the server makes; it reads any.',
   ),
+  model: setting(
+    model,
+    'builtin',
+    'The model: `builtin`, the path of a .gguf file, `hf:<org>/<repo>[:<quant or file>]` to download one, or `none` to serve the record alone (docs/models.md).',
+  ),
+  model_name: setting(
+    modelNames,
+    '',
+    'The name under which the model is served, then its aliases, comma-separated.',
+    "the file's name",
+  ),
+  context: setting(
+    chosen(64, 16_777_216),
+    '0',
+    'Tokens that fit into one conversation, prompt and answer together.',
+    'from model and memory',
+  ),
+  parallel: setting(
+    chosen(1, 256),
+    '0',
+    'Answers that are generated at once; the others wait.',
+    'from model and memory',
+  ),
+  threads: setting(chosen(1, 1024), '0', 'Threads of the engine.', 'physical cores, 1 for tiny models'),
+  batch: setting(
+    chosen(32, 8192),
+    '0',
+    'Tokens that the engine works on in one step. Smaller batches need less memory, larger ones read prompts faster.',
+    '512',
+  ),
+  memory_check: setting(onOff, 'on', 'Refuses a model that is larger than the free memory: on or off.'),
+  queue: setting(
+    wholeNumber(0, 100_000),
+    '256',
+    'Requests that may wait for the engine; beyond that they get 429.',
+  ),
+  priority: setting(onOff, 'off', 'Lets requests say their `priority`; off refuses any but 0: on or off.'),
+  request_templates: setting(
+    onOff,
+    'on',
+    'Lets requests bring a `chat_template` of their own, which is rendered within bounds of time and size: on or off.',
+  ),
+  hf_endpoint: setting(
+    z
+      .string()
+      .regex(/^https?:\/\/[^\s?#]+$/, 'expected https://…')
+      .transform((url) => url.replace(/\/+$/, '')),
+    'https://huggingface.co',
+    'Where `hf:` models come from; a mirror speaks the same protocol.',
+  ),
+  hf_token: setting(
+    z.string().regex(/^[\x21-\x7e]*$/, 'expected a token without spaces'),
+    '',
+    'The access token for private and gated repositories of the hub.',
+    'none',
+  ),
   docs: setting(
-    z.enum(['on', 'off']).transform((value) => value === 'on'),
+    onOff,
     'on',
     'Serves the reference page at /docs and the OpenAPI document at /openapi.json: on or off.',
   ),
@@ -154,11 +251,16 @@ export class ConfigError extends Error {
   override readonly name = 'ConfigError'
 }
 
-/** PORT and HOST are what platforms set; the names with the prefix win. */
-const unprefixed: Record<string, string> = { host: 'HOST', port: 'PORT' }
+/** PORT and HOST are what platforms set, the others what the hub's own tools read; the names with the prefix win. */
+const unprefixed: Record<string, string> = {
+  host: 'HOST',
+  port: 'PORT',
+  hf_endpoint: 'HF_ENDPOINT',
+  hf_token: 'HF_TOKEN',
+}
 
 /** Their values hold keys and passwords, and messages end up in logs. */
-const secret = new Set(['users', 'database_url'])
+const secret = new Set(['users', 'database_url', 'hf_token'])
 
 export function variableOf(name: string): string {
   return `HEDDLE_${name.toUpperCase()}`

@@ -1,23 +1,36 @@
 import type { FastifyBaseLogger } from 'fastify'
 import { buildApp } from './app.ts'
 import type { Config } from './config.ts'
+import type { Backend } from './inference/backend.ts'
+import { createEmbeddedBackend } from './inference/embedded/owner.ts'
+import { placesOf } from './inference/models/find.ts'
+import { sourceOf } from './inference/models/source.ts'
+import { createServedModel } from './inference/served-model.ts'
 import type { Database } from './storage/database.ts'
 
 export interface Server {
   /** Where it listens, for instance http://127.0.0.1:8080. */
   address: string
-  /** Stops accepting, lets running requests finish for a while, cuts the rest off, and closes the record. */
+  /** Stops accepting, lets running requests finish for a while, cuts the rest off, and closes model and record. */
   stop(): Promise<void>
 }
 
-/** Opens the port. The server owns the record from here on. */
+/** Opens the port. The server owns the record from here on. The model comes beside: nothing waits for it. */
 export async function startServer(
   config: Config,
   database: Database,
   logger: FastifyBaseLogger,
 ): Promise<Server> {
+  const backend = backendOf(config, logger)
+  const close = async () => {
+    try {
+      await backend?.close()
+    } finally {
+      await database.close()
+    }
+  }
   try {
-    const app = await buildApp(config, { database, logger })
+    const app = await buildApp(config, { database, logger, ...(backend && { backend }) })
     const address = await app.listen({
       host: config.host,
       port: config.port,
@@ -35,12 +48,22 @@ export async function startServer(
         } finally {
           clearTimeout(cut)
           clearInterval(leave)
-          await database.close()
+          await close()
         }
       },
     }
   } catch (error) {
-    await database.close()
+    await close()
     throw error
   }
+}
+
+function backendOf(config: Config, logger: FastifyBaseLogger): Backend | undefined {
+  const source = sourceOf(config.model)
+  if (source.kind === 'none') return undefined
+  return createServedModel(source, config, {
+    places: placesOf(config),
+    log: logger,
+    startEngine: (plan) => createEmbeddedBackend(plan, logger),
+  })
 }

@@ -1,11 +1,13 @@
 import { ConfigError, readConfig } from '../config.ts'
 import { Refusal } from '../domain/refusals.ts'
+import { ModelTrouble } from '../inference/models/trouble.ts'
 import { StorageRefusal } from '../storage/failures.ts'
 import { version } from '../version.ts'
 import { databaseCommands } from './database.ts'
 import { CommandFailure, exitCodes } from './exit-codes.ts'
 import { type Command, helpOf, helpOfAll } from './help.ts'
 import { keyCommands } from './keys.ts'
+import { modelCommands } from './models.ts'
 import { serveCommand } from './serve.ts'
 import { userCommands } from './users.ts'
 
@@ -13,6 +15,7 @@ const commands: Record<string, Command> = {
   serve: serveCommand,
   ...userCommands,
   ...keyCommands,
+  ...modelCommands,
   ...databaseCommands,
 }
 
@@ -62,6 +65,7 @@ const listening = new Set(['listen', 'bind', 'getaddrinfo'])
 function explain(error: unknown): number {
   if (error instanceof CommandFailure) return complain(error.message, error.exitCode)
   if (error instanceof ConfigError) return complain(error.message, exitCodes.usage)
+  if (error instanceof ModelTrouble) return complain(error.message, exitCodes.failed)
   if (error instanceof StorageRefusal) return complain(error.message, exitCodes.record)
   if (error instanceof Refusal && error.code.startsWith('storage_')) {
     return complain(`${error.message} (${String(error.cause)})`, exitCodes.record)

@@ -49,6 +49,30 @@ export const jsonObject = () =>
 /** Any JSON value, kept digit by digit. */
 export const jsonValue = () => kept(() => true, 'a JSON value', {})
 
+/** What a client that counts in doubles sends for the ends of the range. */
+const ends: Record<string, bigint> = {
+  '9223372036854776000': 2n ** 63n - 1n,
+  '-9223372036854776000': -(2n ** 63n),
+}
+
+function int64Of({ text }: JsonText): bigint | undefined {
+  const token = text.replace(/^"(.{1,20})"$/, '$1')
+  if (Object.hasOwn(ends, token)) return ends[token]
+  const isPlain = /^-?\d{1,19}$/.test(token)
+  // 5.0 and 1e3 are whole numbers, too.
+  if (!isPlain && !(/^-?\d/.test(token) && Number.isSafeInteger(Number(token)))) return undefined
+  const number = BigInt(isPlain ? token : Number(token))
+  return BigInt.asIntN(64, number) === number ? number : undefined
+}
+
+/** An integer of 64 bits with every digit; the rules see a bigint. */
+export const int64 = () =>
+  kept(
+    (value) => int64Of(value) !== undefined,
+    'a whole number from -9223372036854775808 to 9223372036854775807',
+    { type: 'integer', format: 'int64' },
+  ).transform((value) => int64Of(value) as bigint)
+
 /**
  * A list of which the rules take `most` entries; a few more are theirs to refuse. Of one that is longer still no entry is
  * looked at: there may be millions.

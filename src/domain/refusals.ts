@@ -151,6 +151,11 @@ export const refusals = {
     message: '{field}: the evaluation run {run} has ended already, {how}.',
     help: 'A run ends once. To finish it again with the same summary changes nothing and is no conflict.',
   },
+  no_token_possible: {
+    status: 400,
+    message: '{fields}: together they leave no token that could follow after {tokens} tokens of the answer.',
+    help: 'Allow more tokens, ban fewer words, or let the answer end earlier: a token that ends it has to be among allowed_token_ids too.',
+  },
   method_not_allowed: {
     status: 405,
     message: '{method} is not offered at {path}; accepted: {allowed}.',
@@ -266,6 +271,46 @@ export const refusals = {
     message: 'The server is stopping.',
     help: 'Sent to requests that arrive while the server finishes the running ones.',
   },
+  model_not_found: {
+    status: 404,
+    message: 'model: the model {model} does not exist; accepted: {accepted}.',
+    help: 'GET /v1/models lists the served names. Without `model` the default one answers.',
+  },
+  model_not_ready: {
+    status: 503,
+    message: 'The model is not ready: {why}.',
+    help: 'It is being loaded, it cannot be loaded, or HEDDLE_MODEL is `none`. GET /ready tells.',
+  },
+  not_available: {
+    status: 400,
+    message: '{field}: {given} is not available in this version; accepted: {accepted}.',
+    help: 'The field is known, and is refused rather than ignored. docs/chat-parameters.md says which values work.',
+  },
+  priority_off: {
+    status: 400,
+    message: 'priority: {given} needs priority scheduling, which is switched off; accepted: 0.',
+    help: 'HEDDLE_PRIORITY=on lets requests say how urgent they are.',
+  },
+  request_templates_off: {
+    status: 400,
+    message: '{field}: templates of requests are switched off on this server; accepted: nothing.',
+    help: 'HEDDLE_REQUEST_TEMPLATES=on takes them.',
+  },
+  no_chat_template: {
+    status: 400,
+    message: 'chat_template: the model has no chat template of its own, and the request brings none.',
+    help: 'Send `chat_template`, or use POST /v1/completions with a finished prompt.',
+  },
+  template_failed: {
+    status: 400,
+    message: '{field}: the template cannot be rendered with these messages: {why}.',
+    help: 'The text after the colon is the template’s own, for example that roles must alternate.',
+  },
+  template_too_costly: {
+    status: 400,
+    message: '{field}: rendering the template takes more than {limit}.',
+    help: 'A template has one second and a bounded size for its texts and lists.',
+  },
   query_too_slow: {
     status: 504,
     message:
@@ -277,6 +322,27 @@ export const refusals = {
     message:
       'A row of {given} characters is too large to be judged by this query; accepted: at most {limit}. Leave it out by id, time or op.',
     help: 'Only with a HEDDLE_BODY_LIMIT far above its default can such a row be stored.',
+  },
+  context_length_exceeded: {
+    status: 400,
+    message:
+      "This model's maximum context length is {limit} tokens. However, the prompt has {prompt} tokens and the answer needs {answer}.",
+    help: 'Shorten the prompt, ask for a shorter answer, or let truncate_prompt_tokens keep its end. HEDDLE_CONTEXT sets the limit.',
+  },
+  prompt_empty: {
+    status: 400,
+    message: 'The prompt has no tokens; accepted: at least one.',
+    help: 'The text is empty, or was truncated to nothing.',
+  },
+  engine_queue_full: {
+    status: 429,
+    message: 'The model is busy and {limit} requests wait already; try again shortly.',
+    help: 'HEDDLE_QUEUE sets how many may wait. Retry-After says when to come back.',
+  },
+  engine_failed: {
+    status: 503,
+    message: 'The engine of the model failed in the middle of this request: {why}.',
+    help: 'An engine that has ended is started again, and nothing of the record is touched. Send the request again; the log has what the engine said last.',
   },
   storage_full: {
     status: 503,

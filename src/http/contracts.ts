@@ -48,6 +48,22 @@ export function refusing(...codes: RefusalCode[]): Record<number, z.ZodType> {
   return Object.fromEntries([...always, ...codes].map((code) => [refusals[code].status, RefusalBody]))
 }
 
+/** The same under /v1, as the SDKs of OpenAI read it. */
+export const OpenAiRefusal = z.object({
+  error: z.object({
+    message: z.string(),
+    type: z.string(),
+    param: z.string().nullable().meta({ description: 'The field, when it is about one.' }),
+    code: z.string().meta({ description: 'Stable; docs/errors.md lists the codes.' }),
+  }),
+})
+
+/** The answers by status that a route under /v1 may give beside its own; a body that does not fit is a 400 there. */
+export function refusingOpenAi(...codes: RefusalCode[]): Record<number, z.ZodType> {
+  const statuses = Object.keys(refusing(...codes)).map(Number)
+  return Object.fromEntries(statuses.map((status) => [status === 422 ? 400 : status, OpenAiRefusal]))
+}
+
 /** What every route with a project and a body may refuse. */
 export const recordRefusals = refusing(
   'malformed_json',

@@ -1,5 +1,5 @@
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { Refusal, refuse } from '../domain/refusals.ts'
+import { Refusal, type RefusalCode, refuse } from '../domain/refusals.ts'
 import { Departure } from './departure.ts'
 import { readRestOf } from './lingering.ts'
 
@@ -18,21 +18,29 @@ export function isOpenAiPath(url: string): boolean {
   return /^\/v1(?:[/?]|$)/.test(url)
 }
 
+/** As the SDKs of OpenAI read it. */
+export function openAiError({ code, message, field, detail, status: given }: Refusal) {
+  const status = openAiStatus(code, given)
+  const type = openAiTypes[status] ?? (status < 500 ? 'invalid_request_error' : 'api_error')
+  const param = field ?? detail?.[0]?.loc.slice(1).join('.') ?? null
+  return { error: { message, type, param, code } }
+}
+
+function openAiStatus(code: RefusalCode, status: number): number {
+  return code === 'invalid_request' ? 400 : status
+}
+
 /** The one place that decides what a refusal looks like: OpenAI's envelope under /v1, ours elsewhere. */
 export function sendRefusal(request: FastifyRequest, reply: FastifyReply, refusal: Refusal): FastifyReply {
   readRestOf(request, reply)
   const openAi = isOpenAiPath(request.url)
-  const status = openAi && refusal.code === 'invalid_request' ? 400 : refusal.status
+  const status = openAi ? openAiStatus(refusal.code, refusal.status) : refusal.status
   reply.code(status).type('application/json; charset=utf-8')
   if (status === 401) reply.header('www-authenticate', challenges)
   if (status === 429 || status === 503) reply.header('retry-after', '1')
   if (refusal.code === 'method_not_allowed') reply.header('allow', String(refusal.values.allowed))
-  const { message, code, detail, field } = refusal
-  if (openAi) {
-    const type = openAiTypes[status] ?? (status < 500 ? 'invalid_request_error' : 'api_error')
-    const param = field ?? detail?.[0]?.loc.slice(1).join('.') ?? null
-    return reply.send(JSON.stringify({ error: { message, type, param, code } }))
-  }
+  if (openAi) return reply.send(JSON.stringify(openAiError(refusal)))
+  const { message, code, detail } = refusal
   const { deleted_at } = refusal.values
   return reply.send(JSON.stringify({ reason: message, code, detail, deleted_at }))
 }

@@ -1,16 +1,40 @@
 import { z } from 'zod'
+import { refuse } from '../domain/refusals.ts'
+import type { Backend } from '../inference/backend.ts'
 import type { Database } from '../storage/database.ts'
 import { type App, RefusalBody, refusing } from './contracts.ts'
 import type { Metrics } from './metrics.ts'
 
+const whyNot = { starting: 'it is being loaded', failed: 'it cannot be served, the log has the reason' }
+
 /** A store that was well a moment ago is not asked again: the route is public. */
 const freshMs = 1_000
+
+export interface HealthParts {
+  database: Database
+  /** Absent where no model is served. */
+  backend: Backend | undefined
+  metrics: Metrics
+  version: string
+}
+
+/** The record has been asked when this is told; nothing here says where anything lies: the route is public. */
+const Ready = z.object({
+  status: z.literal('ready'),
+  record: z.literal('ready'),
+  model: z.enum(['ready', 'none']).meta({ description: '`none` where HEDDLE_MODEL says so.' }),
+})
+
+const NotReady = RefusalBody.extend({
+  record: z.literal('ready').optional(),
+  model: z.enum(['starting', 'failed']).optional(),
+})
 
 /**
  * Two questions: is the process alive, and can it do its work (so that a load balancer may send requests). And for those
  * with credentials: how is it doing, and which one is it.
  */
-export function answerHealth(app: App, database: Database, metrics: Metrics, version: string): void {
+export function answerHealth(app: App, { database, backend, metrics, version }: HealthParts): void {
   app.get(
     '/health',
     {
@@ -31,17 +55,20 @@ export function answerHealth(app: App, database: Database, metrics: Metrics, ver
     {
       config: { public: true },
       schema: {
-        summary: 'The record can be read and written',
+        summary: 'The record can be read and written, and the model answers',
         tags: ['service'],
         security: [],
-        response: { 200: z.object({ status: z.literal('ready') }), 500: RefusalBody, 503: RefusalBody },
+        response: { 200: Ready, 500: RefusalBody, 503: NotReady },
       },
     },
-    async () => {
+    async (_request, reply) => {
       const now = performance.now()
       if (asked === undefined || now - asked.at > freshMs) asked = { at: now, probe: database.probe() }
       await asked.probe
-      return { status: 'ready' }
+      const model = backend?.status().state ?? 'none'
+      if (model === 'ready' || model === 'none') return { status: 'ready', record: 'ready', model }
+      const { message: reason, code } = refuse('model_not_ready', { why: whyNot[model] })
+      return reply.code(503).header('retry-after', '1').send({ reason, code, record: 'ready', model })
     },
   )
 

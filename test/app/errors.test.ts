@@ -178,7 +178,7 @@ test('under /v1 a refusal has the envelope of OpenAI', async (t) => {
     const answer = await app.inject({ method: 'GET', url, headers })
     return { status: answer.statusCode, challenge: answer.headers['www-authenticate'], body: answer.json() }
   }
-  for (const url of ['/v1', '/v1/', '/v1/models', '/v1?x=1']) {
+  for (const url of ['/v1', '/v1/', '/v1/nothing', '/v1?x=1']) {
     assert.deepEqual(await ask(url, {}), {
       status: 401,
       challenge: ['Basic realm="heddle", charset="UTF-8"', 'Bearer realm="heddle"'],

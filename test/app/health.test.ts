@@ -1,11 +1,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { refuse } from '../../src/domain/refusals.ts'
+import type { Backend, BackendStatus } from '../../src/inference/backend.ts'
 import { openSqlite } from '../../src/storage/sqlite/open.ts'
 import { version } from '../../src/version.ts'
 import { whole } from '../support/answers.ts'
 import { basic, keys, openApp } from '../support/app.ts'
 import { endOf, startOf } from '../support/calls.ts'
+import { prefilled, saying, scriptedBackend } from '../support/scripted-backend.ts'
 
 test('GET /health: the process is alive, whatever its record does', async (t) => {
   const database = await openSqlite({ file: ':memory:' })
@@ -19,10 +21,12 @@ test('GET /health: the process is alive, whatever its record does', async (t) =>
   }
 })
 
+const ready = { status: 'ready', record: 'ready', model: 'none' }
+
 test('GET /ready: the record can be read and written', async (t) => {
   const { app } = await openApp(t)
   const answer = await app.inject('/ready')
-  assert.deepEqual([answer.statusCode, answer.json()], [200, { status: 'ready' }])
+  assert.deepEqual([answer.statusCode, answer.json()], [200, ready])
   const head = await app.inject({ method: 'HEAD', url: '/ready' })
   assert.deepEqual([head.statusCode, head.body], [200, ''])
 })
@@ -43,19 +47,49 @@ for (const [code, reason] of [
       return failing ? Promise.reject(refuse(code)) : database.probe()
     }
     const { app } = await openApp(t, { database: { ...database, probe } })
-    const ready = async () => {
+    const ask = async () => {
       const answer = await app.inject('/ready')
       return { status: answer.statusCode, after: answer.headers['retry-after'], body: answer.json() }
     }
     const refused = { status: 503, after: '1', body: { reason, code } }
-    assert.deepEqual(await Promise.all([ready(), ready(), ready()]), [refused, refused, refused])
+    assert.deepEqual(await Promise.all([ask(), ask(), ask()]), [refused, refused, refused])
     assert.equal(asked, 1)
     failing = false
     time += 1001
-    assert.deepEqual(await ready(), { status: 200, after: undefined, body: { status: 'ready' } })
+    assert.deepEqual(await ask(), { status: 200, after: undefined, body: ready })
     assert.equal(asked, 2)
   })
 }
+
+test('GET /ready: the truth about the model, and nothing about where it lies', async (t) => {
+  let status: BackendStatus = { state: 'starting', doing: 'downloading acme/secret' }
+  const backend = { status: () => status, model: () => undefined } as unknown as Backend
+  const { app } = await openApp(t, { backend })
+  const ask = async () => {
+    const answer = await app.inject('/ready')
+    return { status: answer.statusCode, after: answer.headers['retry-after'], body: answer.json() }
+  }
+  const code = 'model_not_ready'
+  assert.deepEqual(await ask(), {
+    status: 503,
+    after: '1',
+    body: { reason: 'The model is not ready: it is being loaded.', code, record: 'ready', model: 'starting' },
+  })
+  status = { state: 'failed', reason: '/srv/secret.gguf is not there' }
+  assert.deepEqual(await ask(), {
+    status: 503,
+    after: '1',
+    body: {
+      reason: 'The model is not ready: it cannot be served, the log has the reason.',
+      code,
+      record: 'ready',
+      model: 'failed',
+    },
+  })
+  status = { state: 'ready', running: 1, waiting: 2 }
+  assert.deepEqual(await ask(), { status: 200, after: undefined, body: { ...ready, model: 'ready' } })
+  assert.equal((await app.inject('/health')).statusCode, 200)
+})
 
 test('GET /server_info: versions, with credentials', async (t) => {
   const { app, get } = await openApp(t)
@@ -139,4 +173,49 @@ test('GET /metrics: what is not there makes no series of its own', async (t) => 
   assert.deepEqual(await series(), before)
   assert.ok(before.includes('heddle_http_requests_total{method="GET",route="none",status="404"}'))
   assert.ok(before.every((name) => !/\/nothing|unknown-key|acme/.test(name)))
+})
+
+test('GET /metrics: without a model there are no figures of one', async (t) => {
+  const { get } = await openApp(t)
+  const { text } = await get('/metrics', keys.root)
+  assert.doesNotMatch(text, /heddle_(num_requests|prompt_tokens|model_ready)/)
+})
+
+test('GET /metrics: completions are counted, whoever asks for them', async (t) => {
+  const backend = scriptedBackend(saying('ab', 'c'))
+  backend.state = { state: 'ready', running: 3, waiting: 4 }
+  const { get, post } = await openApp(t, { backend })
+  const messages = [{ role: 'user', content: 'Hi' }]
+  await post('/v1/chat/completions', { messages, chat_template: 'four', stream: true })
+  await post('/v1/completions', { prompt: 'eight' + '888', n: 2 })
+  backend.script = function* (request) {
+    yield prefilled(request)
+    throw refuse('engine_failed', { why: 'killed' })
+  }
+  assert.equal((await post('/v1/completions', { prompt: 'x' })).status, 503)
+  const samples = parseMetrics((await get('/metrics', keys.root)).text)
+  for (const [name, value] of Object.entries({
+    heddle_model_ready: 1,
+    heddle_num_requests_running: 3,
+    heddle_num_requests_waiting: 4,
+    heddle_prompt_tokens_total: 4 + 8 + 1,
+    heddle_prefix_cache_queries_total: 4 + 8 + 1,
+    heddle_prefix_cache_hits_total: 9,
+    heddle_generation_tokens_total: 9,
+    'heddle_request_success_total{finished_reason="stop"}': 3,
+    'heddle_completions_total{outcome="answered"}': 2,
+    'heddle_completions_total{outcome="failed"}': 1,
+    heddle_time_to_first_token_seconds_count: 2,
+    heddle_inter_token_latency_seconds_count: 3,
+    heddle_e2e_request_latency_seconds_count: 3,
+    heddle_request_prefill_time_seconds_count: 3,
+    heddle_request_decode_time_seconds_count: 3,
+    heddle_request_prompt_tokens_sum: 13,
+    heddle_request_generation_tokens_sum: 9,
+  })) {
+    assert.equal(samples.get(name), value, name)
+  }
+  backend.state = { state: 'starting', doing: 'starting again' }
+  const later = parseMetrics((await get('/metrics', keys.root)).text)
+  assert.deepEqual([later.get('heddle_model_ready'), later.get('heddle_num_requests_running')], [0, 0])
 })

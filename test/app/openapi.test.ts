@@ -29,13 +29,14 @@ test('only what has no contract is hidden', async (t) => {
   const { routes } = await openAppWithRoutes(t)
   const declared = new Set(routes.filter(({ isHidden }) => !isHidden).map(({ url }) => url))
   for (const { url, isHidden } of routes) {
-    if (!isHidden || declared.has(url)) continue
-    assert.match(url, /^\/(openapi\.json|docs(\/.*)?)$/)
+    if (!isHidden || declared.has(url) || declared.has(url.replace(/\/$/, ''))) continue
+    assert.match(url, /^\/(openapi\.json|docs(\/.*)?|v1\/models\/\*)$/)
   }
 })
 
 const always = [401, 500, 503]
 const withBody = [200, ...always, 400, 403, 413, 415, 422, 429]
+const ofModels = [200, ...always, 400, 404, 413, 415, 429]
 
 for (const [path, statuses] of Object.entries({
   '/health': [200],
@@ -93,6 +94,12 @@ for (const [path, statuses] of Object.entries({
   '/annotation_queues/{queue_id}/items/query': [...withBody, 404, 504],
   '/annotation_queues/{queue_id}/items/{item_id}/progress': [...withBody, 404, 409],
   '/annotation_queues/{queue_id}/next': [...withBody, 404],
+  '/v1/chat/completions': ofModels,
+  '/v1/completions': ofModels,
+  '/v1/models': [200, ...always],
+  '/v1/models/{model}': [200, ...always, 400, 404],
+  '/tokenize': [...ofModels, 422],
+  '/detokenize': [...ofModels, 422],
 })) {
   test(`${path} documents its statuses`, async (t) => {
     const { paths } = await documentOf(await openApp(t))
@@ -106,7 +113,9 @@ for (const [path, statuses] of Object.entries({
     for (const [status, { content }] of Object.entries(operation.responses)) {
       if (status === '200') continue
       const schema = content?.['application/json']?.schema
-      assert.deepEqual(Object.keys(schema?.properties ?? {}), ['reason', 'code', 'detail'])
+      const members = path.startsWith('/v1/') ? ['error'] : ['reason', 'code', 'detail']
+      const parts = path === '/ready' && status === '503' ? ['record', 'model'] : []
+      assert.deepEqual(Object.keys(schema?.properties ?? {}), [...members, ...parts])
     }
   })
 }

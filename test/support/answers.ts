@@ -5,6 +5,11 @@ export function whole({ status, json, text }: Answer): { status: number; body: u
   return { status, body: json ?? text }
 }
 
+/** The code of a refusal, in our envelope or in that of OpenAI. */
+export function codeOf({ json }: Pick<Answer, 'json'>): unknown {
+  return json?.code ?? json?.error?.code
+}
+
 /** The texts of an answer in JSON Lines; each line ends, also the last. */
 export function linesOf({ text }: Answer): string[] {
   if (text !== '' && !text.endsWith('\n')) throw new Error('the last line does not end')

@@ -16,7 +16,13 @@ export function basic(key: string, name = 'api'): string {
 
 export function testConfig(settings: Record<string, string> = {}): Config {
   // Nothing is shed because the machine is busy: what a test sees must not depend on it.
-  return readConfig({ HEDDLE_USERS: users, HEDDLE_PORT: '0', HEDDLE_MAX_LOOP_DELAY: '0', ...settings })
+  return readConfig({
+    HEDDLE_USERS: users,
+    HEDDLE_PORT: '0',
+    HEDDLE_MAX_LOOP_DELAY: '0',
+    HEDDLE_MODEL: 'none',
+    ...settings,
+  })
 }
 
 export interface Answer {

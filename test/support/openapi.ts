@@ -50,7 +50,7 @@ export function withoutNull(given: Schema): { schema: Schema & { type?: string }
   const { type, anyOf, ...rest } = given
   const alternatives = anyOf ?? [type].flat().map((one) => ({ ...rest, ...(one && { type: one }) }))
   const others = alternatives.filter((alternative) => alternative.type !== 'null')
-  assert.ok(others.length <= 1, 'a field has several alternatives beside null')
-  const [schema = { ...rest, type: 'null' }] = others
+  const [first = { ...rest, type: 'null' }] = others
+  const schema = others.length > 1 ? { anyOf: others } : first
   return { schema: schema as Schema & { type?: string }, nullable: others.length < alternatives.length }
 }

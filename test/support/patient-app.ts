@@ -1,10 +1,13 @@
 import type { TestContext } from 'node:test'
 import { openApp, type TestApp } from './app.ts'
+import { scriptedBackend } from './scripted-backend.ts'
 
-/** An app that sheds nothing, however late a busy machine makes it: for requests that are heavy by intent. */
+/**
+ * An app with a model that sheds nothing, however late a busy machine makes it: for requests that are heavy by intent.
+ */
 export function openPatientApp(
   t: Pick<TestContext, 'after'>,
   parts: Omit<NonNullable<Parameters<typeof openApp>[1]>, 'settings'> = {},
 ): Promise<TestApp> {
-  return openApp(t, { ...parts, settings: { HEDDLE_MAX_LOOP_DELAY: '0' } })
+  return openApp(t, { backend: scriptedBackend(), ...parts, settings: { HEDDLE_MAX_LOOP_DELAY: '0' } })
 }

@@ -1,3 +1,4 @@
+import { CompletionBody } from '../../src/operations/completions/contract.ts'
 import type { Method } from './app.ts'
 import { completeOf, endOf, startOf } from './calls.ts'
 import { exportOf } from './otlp.ts'
@@ -69,6 +70,148 @@ const feedback = (project_id: string) => ({
   queue_id: null,
   svc_user_id: null,
 })
+
+/** The values are such that each field may be missing, but for those in `needed`. */
+const chat = () => ({
+  messages: [
+    {
+      role: 'assistant',
+      content: 'Hello',
+      name: 'name',
+      tool_calls: [{ id: 'call', type: 'function', function: { name: 'look_up', arguments: '{"a":1}' } }],
+      tool_call_id: 'call',
+      reasoning: 'why',
+      reasoning_content: 'why',
+      refusal: null,
+    },
+  ],
+  model: 'scripted',
+  add_generation_prompt: true,
+  continue_final_message: false,
+  echo: true,
+  add_special_tokens: true,
+  chat_template: '{{ messages[0].content }}',
+  chat_template_kwargs: { enable_thinking: false },
+  documents: [{ title: 'a', text: 'b' }],
+  reasoning_effort: 'low',
+  include_reasoning: true,
+  frequency_penalty: 0.5,
+  presence_penalty: 0.5,
+  repetition_penalty: 1.5,
+  temperature: 0.5,
+  top_p: 0.5,
+  top_k: 5,
+  min_p: 0.5,
+  seed: 5,
+  n: 2,
+  logit_bias: { '5': 1 },
+  allowed_token_ids: [5, 6],
+  bad_words: ['bad'],
+  use_beam_search: false,
+  length_penalty: 1.5,
+  max_tokens: 5,
+  max_completion_tokens: 6,
+  min_tokens: 1,
+  stop: ['end'],
+  stop_token_ids: [7],
+  ignore_eos: true,
+  include_stop_str_in_output: true,
+  repetition_detection: { max_pattern_size: 4, min_pattern_size: 0, min_count: 2 },
+  skip_special_tokens: false,
+  spaces_between_special_tokens: false,
+  truncate_prompt_tokens: 100,
+  cache_salt: 'salt',
+  priority: 0,
+  logprobs: true,
+  top_logprobs: 1,
+  prompt_logprobs: 0,
+  return_token_ids: true,
+  return_tokens_as_token_ids: true,
+  stream: true,
+  stream_options: { include_usage: true, continuous_usage_stats: true },
+  request_id: 'mine',
+  tools: [
+    {
+      type: 'function',
+      function: { name: 'look_up', description: 'Finds', parameters: { type: 'object' }, strict: true },
+    },
+  ],
+  tool_choice: 'none',
+  parallel_tool_calls: true,
+  response_format: {
+    type: 'text',
+    json_schema: { name: 'x', description: 'y', schema: { type: 'object' }, strict: true },
+  },
+  structured_outputs: null,
+  user: 'me',
+  store: true,
+  metadata: { a: 'b' },
+  service_tier: 'auto',
+  kv_transfer_params: { a: 1 },
+  mm_processor_kwargs: { a: 1 },
+  engine_xargs: { a: 1 },
+  vllm_xargs: { a: 1 },
+})
+
+const {
+  messages,
+  model,
+  add_generation_prompt,
+  continue_final_message,
+  chat_template,
+  chat_template_kwargs,
+  documents,
+  reasoning_effort,
+  tools,
+} = chat()
+
+const tokenize = () => ({
+  messages,
+  model,
+  prompt: null,
+  add_special_tokens: true,
+  return_token_strs: false,
+  add_generation_prompt,
+  continue_final_message,
+  chat_template,
+  chat_template_kwargs,
+  documents,
+  reasoning_effort,
+  tools,
+})
+
+const completion = () => {
+  const { messages: _, ...all } = chat()
+  const names = Object.keys(CompletionBody.shape)
+  return {
+    ...Object.fromEntries(Object.entries(all).filter(([name]) => names.includes(name))),
+    prompt: 'Once upon',
+    suffix: null,
+    best_of: null,
+    logprobs: 1,
+    response_format: { type: 'text' },
+  }
+}
+
+/** What stands in for a field, where one of several must be there. */
+export const instead: Record<string, Record<string, object>> = {
+  '/tokenize': { messages: { prompt: 'Hello' } },
+}
+
+/** Fields that others need: those must go with them. */
+export const needed: Record<string, Record<string, string[]>> = {
+  '/v1/completions': {
+    stream: ['stream_options'],
+    'repetition_detection.max_pattern_size': ['repetition_detection.min_pattern_size'],
+    'repetition_detection.min_count': ['repetition_detection.max_pattern_size'],
+  },
+  '/v1/chat/completions': {
+    stream: ['stream_options'],
+    logprobs: ['top_logprobs'],
+    'repetition_detection.max_pattern_size': ['repetition_detection.min_pattern_size'],
+    'repetition_detection.min_count': ['repetition_detection.max_pattern_size'],
+  },
+}
 
 /** For each route with a body one that it takes, with every field of its contract. */
 export const sampleBodies: Record<string, (project: string) => Record<string, unknown>> = {
@@ -312,6 +455,10 @@ export const sampleBodies: Record<string, (project: string) => Record<string, un
   }),
   '/evaluations/status': (project_id) => ({ project_id, call_id: ids.id }),
   '/annotation_queues/stats': (project_id) => ({ project_id, queue_ids: ['queue'] }),
+  '/v1/chat/completions': chat,
+  '/v1/completions': completion,
+  '/tokenize': tokenize,
+  '/detokenize': () => ({ model: 'scripted', tokens: [72, 105] }),
 }
 
 export function sampleBodyOf(url: string, project: string): Record<string, unknown> {

@@ -36,10 +36,18 @@ export function heddle(
   before: readonly string[] = [],
 ): ChildProcess {
   const [command = process.execPath, ...rest] = [...before, process.execPath, ...started, ...args]
-  const clean = Object.entries(process.env).filter(([name]) => !/^(HEDDLE_|NODE_TEST|PORT$|HOST$)/.test(name))
+  const clean = Object.entries(process.env).filter(
+    ([name]) => !/^(HEDDLE_|HF_|NODE_TEST|PORT$|HOST$)/.test(name),
+  )
   return spawn(command, rest, {
     cwd: new URL('../..', import.meta.url),
-    env: { ...Object.fromEntries(clean), HEDDLE_PORT: '0', HEDDLE_MAX_LOOP_DELAY: '0', ...settings },
+    env: {
+      ...Object.fromEntries(clean),
+      HEDDLE_PORT: '0',
+      HEDDLE_MAX_LOOP_DELAY: '0',
+      HEDDLE_MODEL: 'none',
+      ...settings,
+    },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
 }

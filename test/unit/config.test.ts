@@ -33,6 +33,39 @@ test('HOST and PORT work too, the names with the prefix win', () => {
   assert.deepEqual([both.host, both.port], ['::1', 9001])
 })
 
+test('the settings of the model', () => {
+  const { model, model_name, context, parallel, threads, batch, queue, priority, request_templates } =
+    readConfig({})
+  assert.deepEqual(
+    { model, model_name, context, parallel, threads, batch, queue, priority, request_templates },
+    {
+      model: 'builtin',
+      model_name: [],
+      context: 0,
+      parallel: 0,
+      threads: 0,
+      batch: 0,
+      queue: 256,
+      priority: false,
+      request_templates: true,
+    },
+  )
+  for (const given of [
+    'none',
+    './m.gguf',
+    '/a b/m.gguf',
+    'C:\\m.gguf',
+    'hf:a/b',
+    'hf:a.b/c-d:Q4_K_M',
+    'hf:a/b:x/y.gguf',
+  ]) {
+    assert.equal(readConfig({ HEDDLE_MODEL: given }).model, given)
+  }
+  assert.deepEqual(readConfig({ HEDDLE_MODEL_NAME: ' a , org/b:c ' }).model_name, ['a', 'org/b:c'])
+  const hub = readConfig({ HF_ENDPOINT: 'https://mirror/', HF_TOKEN: 'x', HEDDLE_HF_TOKEN: 'y' })
+  assert.deepEqual([hub.hf_endpoint, hub.hf_token], ['https://mirror', 'y'])
+})
+
 for (const [environment, message] of [
   [{ HEDDLE_PORT: '65536' }, 'HEDDLE_PORT: expected 0 to 65535, given "65536"'],
   [{ HEDDLE_PORT: '-1' }, 'HEDDLE_PORT: expected a whole number, given "-1"'],
@@ -45,6 +78,20 @@ for (const [environment, message] of [
     { HEDDLE_PORT: 'x', HEDDLE_GRACE: 'y' },
     'HEDDLE_PORT: expected a whole number, given "x"\nHEDDLE_GRACE: expected a whole number, given "y"',
   ],
+  [{ HEDDLE_MODEL: 'hf:acme' }, 'HEDDLE_MODEL: expected hf:<org>/<repo>[:<quant or file>], given "hf:acme"'],
+  [{ HEDDLE_MODEL: 'hf:../x' }, 'HEDDLE_MODEL: expected hf:<org>/<repo>[:<quant or file>], given "hf:../x"'],
+  [
+    { HEDDLE_MODEL: 'https://example.com/m.gguf' },
+    'HEDDLE_MODEL: expected builtin, none, hf:<org>/<repo>[:<quant or file>] or the path of a .gguf file, given "https://example.com/m.gguf"',
+  ],
+  [
+    { HEDDLE_MODEL_NAME: 'a,a' },
+    'HEDDLE_MODEL_NAME: expected different names, comma-separated, without spaces, of at most 256 characters, given "a,a"',
+  ],
+  [{ HEDDLE_PARALLEL: '257' }, 'HEDDLE_PARALLEL: expected 1 to 256, or 0 to have it chosen, given "257"'],
+  [{ HEDDLE_CONTEXT: '-1' }, 'HEDDLE_CONTEXT: expected a whole number, given "-1"'],
+  [{ HF_TOKEN: 'a b' }, 'HF_TOKEN: expected a token without spaces'],
+  [{ HF_ENDPOINT: 'hub' }, 'HF_ENDPOINT: expected https://…, given "hub"'],
 ] as const) {
   test(`refused: ${JSON.stringify(environment)}`, () => {
     assert.throws(

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { codeOf } from '../../support/answers.ts'
 import { completeOf, endOf, project, startOf } from '../../support/calls.ts'
 import { parseWithDigits } from '../../support/digits.ts'
 import { feedbackOf } from '../../support/feedback.ts'
@@ -47,8 +48,8 @@ for (const [url, sampleOf] of Object.entries(sampleBodies)) {
       ['lists alone', '['.repeat(megabyte)],
       ['objects alone', '{"a":'.repeat(100_000)],
     ] as const) {
-      const { status, json } = await send(body)
-      assert.deepEqual([status, json.code], [413, 'body_too_deep'], what)
+      const answer = await send(body)
+      assert.deepEqual([answer.status, codeOf(answer)], [413, 'body_too_deep'], what)
     }
   })
 }
@@ -65,7 +66,10 @@ test('numbers beyond every bound are refused where a number counts', async (t) =
       for (const number of huge) {
         const body = text.replace(found, `"${name}":${number}`)
         const answer = await send(methodOf(url), addressOf({ url }), body)
-        assert.deepEqual([answer.status, answer.json.code], [422, 'invalid_request'], `${url} ${name}`)
+        // Under /v1 what does not fit is a 400; the keys of a logit_bias are the client's own.
+        const status = url.startsWith('/v1/') ? 400 : 422
+        const code = name === '5' ? 'invalid_value' : 'invalid_request'
+        assert.deepEqual([answer.status, codeOf(answer)], [status, code], `${url} ${name}`)
       }
     }
   }

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { deflateRawSync, deflateSync, gzipSync } from 'node:zlib'
+import { codeOf } from '../../support/answers.ts'
 import { basic, keys, type TestApp } from '../../support/app.ts'
 import { project } from '../../support/calls.ts'
 import { exportOf, protobufOf, spanOf } from '../../support/otlp.ts'
@@ -22,7 +23,7 @@ async function send(
   const headers = { authorization: basic(keys.alice), 'content-type': type, 'content-encoding': encoding }
   const answer = await app.inject({ ...to, headers, payload })
   const isJson = String(answer.headers['content-type']).startsWith('application/json')
-  return { status: answer.statusCode, ...(isJson && { code: answer.json<{ code?: string }>().code }) }
+  return { status: answer.statusCode, ...(isJson && { code: codeOf({ json: answer.json() }) }) }
 }
 
 const tooLarge = { status: 413, code: 'body_too_large' }

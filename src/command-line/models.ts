@@ -1,0 +1,92 @@
+import { join, resolve } from 'node:path'
+import { type Config, settings } from '../config.ts'
+import { builtinModels, findModel, placesOf } from '../inference/models/find.ts'
+import { prepareModel } from '../inference/models/prepare.ts'
+import { sourceOf } from '../inference/models/source.ts'
+import { modelsFolder, storedModels } from '../inference/models/stored-models.ts'
+import { quantizationOf } from '../inference/models/tensor-types.ts'
+import { ModelTrouble } from '../inference/models/trouble.ts'
+import { CommandFailure, exitCodes } from './exit-codes.ts'
+import type { Command } from './help.ts'
+import { showProgress } from './progress.ts'
+
+export const modelCommands: Record<string, Command> = {
+  'model pull': {
+    usage: 'hf:ORG/REPOSITORY[:QUANT or FILE]',
+    summary: 'Download a model and print where it lies; what was broken off goes on',
+    more: 'HF_TOKEN opens private and gated repositories, HF_ENDPOINT names a mirror. Serving downloads a model too.',
+    async run(args, config) {
+      const [given = '', ...rest] = args
+      const source = sourceOf(given)
+      if (source.kind !== 'hub' || rest.length > 0 || !settings.model.schema.safeParse(given).success) {
+        throw new CommandFailure(
+          `Give one model of the hub, hf:<org>/<repo>[:<quant or file>]${given && `; given ${args.join(' ')}`}.`,
+          exitCodes.usage,
+        )
+      }
+      const progress = showProgress(process.stderr)
+      try {
+        const file = await findModel(source, placesOf(config), {
+          signal: new AbortController().signal,
+          onDownload: (what) => progress.begin(what),
+          onWait: () => progress.say('Another process downloads it; waiting for it.'),
+          onProgress: progress.step,
+        })
+        progress.end()
+        process.stdout.write(`${file}\n`)
+      } finally {
+        progress.end()
+      }
+    },
+  },
+  'model list': {
+    usage: '',
+    summary: 'List the models that are here and how this machine would run them, one JSON text a line',
+    more: 'Sizes follow the settings: HEDDLE_CONTEXT, HEDDLE_PARALLEL, HEDDLE_THREADS, HEDDLE_BATCH.',
+    async run(args, config) {
+      if (args.length > 0) {
+        throw new CommandFailure(`model list takes no arguments, given ${args.join(' ')}.`, exitCodes.usage)
+      }
+      for (const [model, file] of await modelsHere(config)) {
+        process.stdout.write(`${JSON.stringify(await described(model, file, config))}\n`)
+      }
+    },
+  },
+}
+
+/** The built-in one, the one of the setting when it is a file, and what was downloaded. */
+async function modelsHere(config: Config): Promise<[model: string, file: string][]> {
+  const found: [string, string][] = []
+  for (const file of await builtinModels()) found.push(['builtin', file])
+  const source = sourceOf(config.model)
+  if (source.kind === 'file') found.push([config.model, resolve(source.path)])
+  const folder = modelsFolder(config.data)
+  for (const path of await storedModels(folder)) {
+    const [organisation, repository, ...file] = path.split('/')
+    // What somebody put there by hand is named by its path.
+    const name = file.length > 0 ? `hf:${organisation}/${repository}:${file.join('/')}` : join(folder, path)
+    found.push([name, resolve(folder, path)])
+  }
+  return found
+}
+
+async function described(model: string, file: string, config: Config): Promise<object> {
+  try {
+    const { plan, header } = await prepareModel(file, { ...config, model })
+    return {
+      model,
+      file,
+      bytes: header.fileBytes,
+      architecture: header.architecture,
+      parameters: header.parameters,
+      quantization: quantizationOf(header.fileType) ?? null,
+      trained_context: header.context,
+      context: plan.context,
+      parallel: plan.parallel,
+      threads: plan.threads,
+    }
+  } catch (error) {
+    if (error instanceof ModelTrouble) return { model, file, trouble: error.message }
+    throw error
+  }
+}

@@ -1,0 +1,54 @@
+import { shownBytes } from '../inference/models/memory.ts'
+import { inSteps } from '../inference/models/progress.ts'
+
+export interface Progress {
+  begin(what: string): void
+  step(done: number, total: number): void
+  say(line: string): void
+  /** Leaves the cursor where the next line may be written. */
+  end(): void
+}
+
+const width = 30
+
+/** A bar that moves on a terminal; elsewhere a line now and then, which logs can bear. */
+export function showProgress(stream: NodeJS.WriteStream): Progress {
+  let name = ''
+  const say = (line: string) => void stream.write(`${line}\n`)
+  if (!stream.isTTY) {
+    return {
+      begin: (what) => {
+        name = what
+        say(`Downloading ${what}`)
+      },
+      step: inSteps(10, (line) => say(`${name}: ${line}`)),
+      say,
+      end: () => {},
+    }
+  }
+  let isOpen = false
+  let drawn = -1
+  const close = () => {
+    if (isOpen) stream.write('\n')
+    isOpen = false
+  }
+  return {
+    begin: (what) => say(`Downloading ${what}`),
+    step(done, total) {
+      const share = total === 0 ? 1 : done / total
+      // A thousand pictures at most, however many pieces come.
+      if (Math.floor(share * 1000) === drawn) return
+      drawn = Math.floor(share * 1000)
+      const filled = Math.floor(share * width)
+      const bar = '█'.repeat(filled).padEnd(width, '░')
+      const figures = `${(share * 100).toFixed(1).padStart(5)} %  ${shownBytes(done)} of ${shownBytes(total)}`
+      stream.write(`\r${bar} ${figures}\x1b[K`)
+      isOpen = true
+    },
+    say(line) {
+      close()
+      say(line)
+    },
+    end: close,
+  }
+}

@@ -1,0 +1,143 @@
+/**
+ * What turns a prompt into an answer: the one interface that the operations see. Behind it stands the embedded engine
+ * or, in tests, a script. Values only: a backend knows nothing of HTTP, and whoever asks knows nothing of engines.
+ */
+export interface Backend {
+  status(): BackendStatus
+  /** Undefined until a model is there. */
+  model(): ServedModel | undefined
+  /** Text to tokens. `special` also reads the names of special tokens as these tokens; `add` puts those before and after that the model wants around a text. */
+  tokenize(text: string, options: { special: boolean; add: boolean }, signal: AbortSignal): Promise<number[]>
+  detokenize(tokens: number[], options: { special: boolean }, signal: AbortSignal): Promise<string>
+  /**
+   * Resolves when the whole request has been checked and has its place, running or in the queue; rejects with a
+   * refusal of the catalogue otherwise. From then on what happens arrives as events. When the signal aborts, its
+   * sequences are free again within one batch.
+   */
+  generate(request: Generation, signal: AbortSignal): Promise<Run>
+  close(): Promise<void>
+}
+
+/** `starting` also covers downloads and every restart; `failed` is a model that cannot be served at all, with the reason. */
+export type BackendStatus =
+  | { state: 'starting'; doing: string }
+  | { state: 'ready'; running: number; waiting: number }
+  | { state: 'failed'; reason: string }
+
+export interface ServedModel {
+  /** The first is the name that answers carry, the others are accepted too. */
+  names: string[]
+  /** Seconds since the epoch when it was loaded. */
+  created: number
+  /** Where it came from, as the setting said it: `builtin`, a path, `hf:…`. */
+  source: string
+  /** Tokens that fit into one sequence, prompt and answer together. */
+  context: number
+  /** Sequences that run at once. */
+  parallel: number
+  threads: number
+  vocabulary: number
+  parameters: number
+  bytes: number
+  /** The model's own Jinja template, if it has one. */
+  template: string | undefined
+  /** As templates want to see them. */
+  tokens: { bos: string; eos: string }
+}
+
+export interface Generation {
+  /** The rendered prompt, or tokens as they are. */
+  prompt: { text: string; special: boolean; add: boolean } | { tokens: number[] }
+  /** Keeps the last so many tokens of the prompt; -1 as many as the context leaves beside the answer. */
+  truncate?: number
+  /** How many independent answers; each draws with its own seed. */
+  choices: number
+  sampling: Sampling
+  ending: Ending
+  /** So many candidates beside the drawn token, 0 to 20; nothing when absent. */
+  logprobs?: number
+  promptLogprobs?: number
+  /** What text is made of the tokens. */
+  text: { skipSpecial: boolean; spaceSpecial: boolean }
+  /** Prompts share what is remembered only with prompts of the same salt. */
+  salt?: string
+  /** Lower runs earlier; 0 unless priorities are switched on. */
+  priority: number
+  /** Present: a beam search as wide as `choices`, and `sampling` but for its temperature plays no part. */
+  beam?: { lengthPenalty: number }
+}
+
+/** All of them set: nothing here means "default". Their order of effect is that of vLLM's sampler. */
+export interface Sampling {
+  /** 0 takes the likeliest token. */
+  temperature: number
+  /** 1 is off. */
+  topP: number
+  /** 0 is off. */
+  topK: number
+  /** 0 is off. */
+  minP: number
+  /** Choice i draws with seed + i; absent draws a different seed each time. */
+  seed?: bigint
+  /** Over the answer's tokens. 0 is off. */
+  frequencyPenalty: number
+  presencePenalty: number
+  /** Over the prompt's and the answer's tokens. 1 is off. */
+  repetitionPenalty: number
+  /** Pairs of a token and what is added to its logit. */
+  bias: [token: number, bias: number][]
+  /** Only these can be drawn. */
+  allowed?: number[]
+  /** Texts that the answer must not contain as these tokens. */
+  badWords: string[]
+}
+
+export interface Ending {
+  /** Absent: as many as the context leaves. */
+  maxTokens?: number
+  minTokens: number
+  stop: string[]
+  stopTokens: number[]
+  ignoreEos: boolean
+  /** The stop string, or the text of the stop token, stays in the answer. */
+  includeStop: boolean
+  repetition?: { minPattern: number; maxPattern: number; count: number }
+}
+
+export interface Run {
+  /** After truncation; the ids that the model sees. */
+  promptTokens: number[]
+  /** Ends after the last choice's `finished`. Throws a refusal when the engine fails in the middle. Read once. */
+  events: AsyncIterable<GenerationEvent>
+}
+
+export type GenerationEvent =
+  /** The prompt has been read; comes once, before any token. */
+  | {
+      kind: 'prefilled'
+      cachedTokens: number
+      promptLogprobs?: PromptLogprobs
+      /** How long the request had waited when the engine began to read it. */
+      queuedMs?: number
+    }
+  /** `text` may lack what is still held back, or be empty; `tokens` and `logprobs` are what was drawn since the last event of this choice. */
+  | { kind: 'tokens'; choice: number; text: string; tokens: number[]; logprobs?: TokenLogprob[] }
+  | { kind: 'finished'; choice: number; reason: FinishReason; stop: string | number | null }
+
+export type FinishReason = 'stop' | 'length' | 'repetition'
+
+export interface Candidate {
+  token: number
+  /** The true bytes of the token's text. */
+  bytes: Uint8Array
+  /** Natural logarithm of the probability before any sampling setting; never below -9999. */
+  logprob: number
+}
+
+export interface TokenLogprob extends Candidate {
+  /** The likeliest candidates first, as many as were asked for. */
+  top: Candidate[]
+}
+
+/** One entry for each token of the prompt; the first has no probability. */
+export type PromptLogprobs = (null | (Candidate & { rank: number })[])[]

@@ -1,0 +1,195 @@
+import { refuse } from '../domain/refusals.ts'
+import type { GenerationEvent, TokenLogprob } from './backend.ts'
+import { type AnswerPlan, writeToken } from './choice.ts'
+import { createAnswerText } from './output/answer-text.ts'
+import { bannedEnds, type End } from './output/ending.ts'
+import { createStopStrings } from './output/stop-strings.ts'
+import type { Logits } from './sampling/logits.ts'
+import { candidateOf } from './sampling/logprobs.ts'
+import { remembered } from './sampling/remembered.ts'
+import { divisorOf } from './sampling/sampler.ts'
+
+/**
+ * A beam search: as many answers as choices grow side by side, each step keeps the likeliest of their continuations. It says
+ * what is to be read next, and has no sequences itself.
+ */
+export interface Beams {
+  /** What may follow at the end of one beam. */
+  judge(logits: Logits): Promise<Continuations>
+  /**
+   * Takes the continuations of all beams, in the order of the moves before; at first those of the prompt, which stands in
+   * slot 0. Answers what each beam reads next; nothing when the search is over.
+   */
+  advance(continuations: readonly Continuations[]): Move[]
+  /** The answers when the search is over, the best first. */
+  events(): GenerationEvent[]
+}
+
+/** The token goes to the end of what stands in the slot `from`. All copies come first: no slot that is copied from is copied to. */
+export interface Move {
+  slot: number
+  from: number
+  token: number
+}
+
+export interface Continuations {
+  tokens: Uint32Array
+  logprobs: Float64Array
+  /** What the answer shows of each token, when the request asks for it. */
+  shown: TokenLogprob[] | undefined
+}
+
+interface Beam {
+  slot: number
+  score: number
+  last: Step | undefined
+}
+
+/** The tokens of an answer from the last to the first: beams share what they have in common. */
+interface Step {
+  token: number
+  logprob: TokenLogprob | undefined
+  before: Step | undefined
+}
+
+interface Answer {
+  /** By which answers are compared. */
+  rank: number
+  last: Step | undefined
+  end: End
+}
+
+export function createBeams(plan: AnswerPlan): Beams {
+  const { generation, vocabulary, promptLength, maxTokens } = plan
+  const width = generation.choices
+  const lengthPenalty = generation.beam?.lengthPenalty ?? 1
+  const temperature = divisorOf(generation.sampling)
+  const { minTokens, includeStop } = generation.ending
+  const early = new Set(bannedEnds(generation.ending, vocabulary))
+  let beams: Beam[] = [{ slot: 0, score: 0, last: undefined }]
+  let answers: Answer[] = []
+  let length = 0
+
+  /** The prompt counts, the token that ends an answer does not. */
+  function rankOf(score: number, answerLength: number): number {
+    return score / (promptLength + answerLength) ** lengthPenalty
+  }
+
+  /** Better than this no answer gets that goes on from here: its score can only fall, but more tokens may weigh less on it. */
+  function hopeOf({ score }: Beam): number {
+    return rankOf(score, lengthPenalty > 0 ? maxTokens : length)
+  }
+
+  function keepBest(): void {
+    answers = answers.sort((a, b) => b.rank - a.rank).slice(0, width)
+  }
+
+  function isOver(): boolean {
+    const worst = answers[width - 1]
+    return worst !== undefined && beams.every((beam) => hopeOf(beam) <= worst.rank)
+  }
+
+  return {
+    async judge(logits) {
+      const position = remembered(logits)
+      const banned = length < minTokens ? early : undefined
+      const count = 2 * width + (banned?.size ?? 0)
+      const top = await position.top(Math.max(count, generation.logprobs ?? 0))
+      const total = await position.logTotal(temperature)
+      const places = Array.from(top.tokens.keys())
+        .filter((i) => !banned?.has(top.tokens[i] as number) && (top.logits[i] as number) > -Infinity)
+        .slice(0, 2 * width)
+      const { logprobs } = generation
+      const rawTotal = logprobs === undefined ? 0 : await position.logTotal(1)
+      const shown = (i: number) =>
+        candidateOf(vocabulary, top.tokens[i] as number, top.logits[i] as number, rawTotal)
+      const likeliest =
+        logprobs === undefined ? [] : Array.from(top.tokens.subarray(0, logprobs).keys(), shown)
+      return {
+        tokens: Uint32Array.from(places, (i) => top.tokens[i] as number),
+        logprobs: Float64Array.from(places, (i) => (top.logits[i] as number) / temperature - total),
+        shown: logprobs === undefined ? undefined : places.map((i) => ({ ...shown(i), top: likeliest })),
+      }
+    },
+
+    advance(continuations) {
+      const going: (Beam & { token: number })[] = []
+      beams.forEach((beam, i) => {
+        const { tokens, logprobs, shown } = continuations[i] as Continuations
+        tokens.forEach((token, j) => {
+          const score = beam.score + (logprobs[j] as number)
+          const last = { token, logprob: shown?.[j], before: beam.last }
+          if (plan.ends.has(token)) {
+            answers.push({ rank: rankOf(score, length), last, end: { reason: 'stop', stop: token } })
+          } else {
+            going.push({ slot: beam.slot, score, last, token })
+          }
+        })
+      })
+      going.sort((a, b) => b.score - a.score)
+      const moves = placed(going.slice(0, width))
+      beams = moves.map(({ slot, beam }) => ({ slot, score: beam.score, last: beam.last }))
+      length++
+      keepBest()
+      if (length === maxTokens) {
+        for (const { score, last } of beams) {
+          answers.push({ rank: rankOf(score, length), last, end: { reason: 'length', stop: null } })
+        }
+        keepBest()
+      }
+      if (length === maxTokens || isOver()) beams = []
+      return beams.length === 0
+        ? []
+        : moves.map(({ slot, beam }) => ({ slot, from: beam.slot, token: beam.token }))
+    },
+
+    events() {
+      if (answers.length < width) {
+        throw refuse('invalid_value', {
+          field: 'n',
+          given: `${width}`,
+          accepted: `at most ${answers.length}, because there are no more answers than that to find`,
+        })
+      }
+      return answers.flatMap((answer, choice) => written(answer, choice))
+    },
+  }
+
+  function written({ last, end }: Answer, choice: number): GenerationEvent[] {
+    const steps: Step[] = []
+    for (let step = last; step !== undefined; step = step.before) steps.push(step)
+    steps.reverse()
+    const answerText = createAnswerText(vocabulary, { ...plan.text, stops: createStopStrings([]) })
+    const texts = steps.map(({ token }, i) => {
+      const isLast = i === steps.length - 1
+      return writeToken(answerText, token, isLast ? end : undefined, false, includeStop).text
+    })
+    const logprobs = steps.map(({ logprob }) => logprob).filter((logprob) => logprob !== undefined)
+    return [
+      {
+        kind: 'tokens',
+        choice,
+        text: texts.join(''),
+        tokens: steps.map(({ token }) => token),
+        ...(generation.logprobs !== undefined && { logprobs }),
+      },
+      { kind: 'finished', choice, ...end },
+    ]
+  }
+}
+
+/** The first continuation of a beam stays in its slot, the others take slots of beams that do not go on. */
+function placed<Going extends { slot: number }>(going: Going[]): { slot: number; beam: Going }[] {
+  const taken = new Set(going.map(({ slot }) => slot))
+  const kept = new Set<number>()
+  let free = 0
+  return going.map((beam) => {
+    if (!kept.has(beam.slot)) {
+      kept.add(beam.slot)
+      return { slot: beam.slot, beam }
+    }
+    while (taken.has(free)) free++
+    taken.add(free)
+    return { slot: free, beam }
+  })
+}

@@ -1,0 +1,154 @@
+import { refuse } from '../domain/refusals.ts'
+import type { Generation, GenerationEvent, TokenLogprob } from './backend.ts'
+import { type AnswerText, createAnswerText, type TextPlan } from './output/answer-text.ts'
+import { bannedEnds, createEndCheck, type End, type EndTokens, endTokens } from './output/ending.ts'
+import { createStopStrings } from './output/stop-strings.ts'
+import { type AdjustmentPlan, createAdjustments, planAdjustments } from './sampling/adjustments.ts'
+import { onlyAllowed } from './sampling/allowed.ts'
+import type { Logits } from './sampling/logits.ts'
+import { tokenLogprob } from './sampling/logprobs.ts'
+import { randomOf } from './sampling/random.ts'
+import { remembered } from './sampling/remembered.ts'
+import { createSampler } from './sampling/sampler.ts'
+import type { Vocabulary } from './vocabulary.ts'
+
+/** What all choices of a request share: worked out once, before the first token. */
+export interface AnswerPlan {
+  readonly generation: Generation
+  readonly vocabulary: Vocabulary
+  readonly maxTokens: number
+  readonly promptLength: number
+  readonly allowed: readonly number[] | undefined
+  readonly adjustments: AdjustmentPlan | undefined
+  readonly ends: EndTokens
+  readonly text: TextPlan
+}
+
+export interface AnswerParts {
+  generation: Generation
+  /** As the model sees it, after truncation. */
+  prompt: readonly number[]
+  /** How many tokens the answer may have: what was asked for, or what the context leaves. At least 1. */
+  maxTokens: number
+  vocabulary: Vocabulary
+}
+
+export interface Choice {
+  /** The answer so far. */
+  readonly tokens: readonly number[]
+  /** Draws what comes after the answer so far. Rejects with a refusal when no token is possible. */
+  next(logits: Logits): Promise<Drawn>
+  /** Takes a drawn token into the answer. After `finished` nothing more may be asked of this choice. */
+  accept(drawn: Drawn): Accepted
+}
+
+export interface Drawn {
+  token: number
+  /** Present when the request asks for log-probabilities. */
+  logprob?: TokenLogprob
+}
+
+export interface Accepted {
+  tokens: Extract<GenerationEvent, { kind: 'tokens' }>
+  finished?: Extract<GenerationEvent, { kind: 'finished' }>
+}
+
+/** Every token that is named in the request has to be one of the vocabulary. */
+export function planAnswer({ generation, prompt, maxTokens, vocabulary }: AnswerParts): AnswerPlan {
+  const { sampling, ending, text } = generation
+  const allowed = sampling.allowed && new Set(sampling.allowed)
+  return {
+    generation,
+    vocabulary,
+    maxTokens,
+    promptLength: prompt.length,
+    allowed: allowed && [...allowed],
+    adjustments: planAdjustments({
+      sampling,
+      vocabulary: vocabulary.size,
+      minTokens: ending.minTokens,
+      bannedEnds: bannedEnds(ending, vocabulary),
+      prompt,
+      tokenize: (words) => vocabulary.tokenize(words),
+      isPossible: (token) => allowed?.has(token) ?? true,
+    }),
+    ends: endTokens(ending, vocabulary),
+    text: {
+      skipSpecial: text.skipSpecial,
+      spaceSpecial: text.spaceSpecial,
+      includeStop: ending.includeStop,
+      stops: createStopStrings(ending.stop),
+    },
+  }
+}
+
+export function createChoice(plan: AnswerPlan, index: number): Choice {
+  const { generation, vocabulary, allowed } = plan
+  const { sampling, ending, logprobs } = generation
+  const adjustments = plan.adjustments && createAdjustments(plan.adjustments)
+  const sample = createSampler(sampling, adjustments, randomOf(sampling.seed, index))
+  const endOf = createEndCheck(ending, plan.ends, plan.maxTokens)
+  const text = createAnswerText(vocabulary, plan.text)
+  const tokens: number[] = []
+
+  return {
+    tokens,
+    async next(logits) {
+      const position = logprobs === undefined ? logits : remembered(logits)
+      const token = await sample(allowed ? onlyAllowed(position, allowed) : position, tokens)
+      if (token === undefined) throw noTokenPossible(generation, tokens.length)
+      if (logprobs === undefined) return { token }
+      return { token, logprob: await tokenLogprob(position, token, logprobs, vocabulary) }
+    },
+    accept({ token, logprob }) {
+      tokens.push(token)
+      adjustments?.accept(token)
+      const end = endOf(tokens)
+      const searched = tokens.length > ending.minTokens
+      const written = writeToken(text, token, end, searched, ending.includeStop)
+      return {
+        tokens: {
+          kind: 'tokens',
+          choice: index,
+          text: written.text,
+          tokens: [token],
+          ...(logprob && { logprobs: [logprob] }),
+        },
+        ...(written.end && { finished: { kind: 'finished', choice: index, ...written.end } }),
+      }
+    },
+  }
+}
+
+/**
+ * A token that ends the answer has no text in it, unless it is asked for. A stop string found in the text of the last token
+ * is what ended the answer, whatever else would have.
+ */
+export function writeToken(
+  text: AnswerText,
+  token: number,
+  end: End | undefined,
+  searched: boolean,
+  includeStop: boolean,
+): { text: string; end: End | undefined } {
+  const isShown = end?.reason !== 'stop' || includeStop
+  const piece = isShown ? text.push(token, searched) : { text: '' }
+  if (piece.stop !== undefined) return { text: piece.text, end: { reason: 'stop', stop: piece.stop } }
+  if (end === undefined) return { text: piece.text, end }
+  const last = text.end(searched)
+  return {
+    text: piece.text + last.text,
+    end: last.stop === undefined ? end : { reason: 'stop', stop: last.stop },
+  }
+}
+
+function noTokenPossible({ sampling, ending }: Generation, tokens: number): Error {
+  const fields = [
+    sampling.allowed && 'allowed_token_ids',
+    sampling.badWords.length > 0 && 'bad_words',
+    tokens < ending.minTokens && 'min_tokens',
+  ].filter((field) => typeof field === 'string')
+  // Without any of them it is the model that gave no number to draw by.
+  if (fields.length === 0) return new Error('The logits of the model are no numbers.')
+  return refuse('no_token_possible', { field: fields[0] ?? '', fields: fields.join(', '), tokens })
+}

@@ -1,0 +1,148 @@
+/**
+ * The shape of the internal binding of node-llama-cpp, as far as we use it. Its public classes plan batches themselves,
+ * in a way that starves new requests and loses a third of the speed, so the batches are planned here and go to the native
+ * context directly. Nothing outside of native.ts imports this.
+ */
+export interface Binding {
+  AddonModel: new (
+    path: string,
+    options: {
+      addonExports: Binding
+      gpuLayers: number
+      useMmap: boolean
+      onLoadProgress?: (share: number) => void
+    },
+  ) => AddonModel
+  AddonContext: new (
+    model: AddonModel,
+    options: {
+      /** Cells of all sequences together. */
+      contextSize: number
+      batchSize: number
+      sequences: number
+      threads: number
+      flashAttention: 'auto' | false
+      swaFullCache: boolean
+    },
+  ) => AddonContext
+  AddonSampler: new (model: AddonModel) => AddonSampler
+}
+
+export interface AddonModel {
+  /** False when the file is no model that can be loaded; the log has the reason. */
+  init(): Promise<boolean>
+  tokenize(text: string, special: boolean): Uint32Array
+  detokenize(tokens: Uint32Array, special: boolean): string
+  getTotalParameters(): number
+  getTotalSize(): number
+  /** -1 when there is none. */
+  tokenBos(): number
+  tokenEos(): number
+  /** Aborts the process when there is no such token; so do the next two. */
+  getTokenString(token: number): string | undefined
+  getTokenAttributes(token: number): number
+  isEogToken(token: number): boolean
+  getVocabularyType(): number
+  shouldPrependBosToken(): boolean
+  shouldAppendEosToken(): boolean
+}
+
+export interface AddonContext {
+  init(): Promise<boolean>
+  getContextSize(): number
+  /** Also empties it. */
+  initBatch(size: number): void
+  /** `wanted` are the places in `tokens` whose logits are wanted; answers where these will be. */
+  addToBatch(sequence: number, position: number, tokens: Uint32Array, wanted: Uint32Array): Uint32Array
+  decodeBatch(): Promise<void>
+  sampleToken(place: number, sampler: AddonSampler): Promise<number>
+  sampleToken(
+    place: number,
+    sampler: AddonSampler,
+    probabilities: false,
+    confidence: false,
+    logits: boolean | LogitsFilter,
+    totalLogitWeight?: boolean,
+  ): Promise<Sampled>
+  /** False when the memory of this kind of model cannot forget a part. */
+  removeTokenCellsFromSequence(sequence: number, from: number, to: number): boolean
+  copySequenceStateFromOtherSequence(target: number, source: number): Promise<number>
+  dispose(): Promise<void>
+}
+
+export type LogitsFilter = [
+  tokens: readonly number[],
+  includeMax: false,
+  includeMin: false,
+  includeSelected: boolean,
+  includeTop: number,
+]
+
+export type Sampled = [
+  token: number,
+  probabilities: undefined,
+  confidence: number | undefined,
+  /** Token, logit, token, logit … */
+  logits: number[] | undefined,
+  /** The sum over all candidates of exp(logit - largest logit). */
+  totalLogitWeight: number | undefined,
+]
+
+export interface AddonSampler {
+  applyConfig(config: {
+    temperature: number
+    topK?: number
+    seed?: number
+    tokenBiasKeys?: Uint32Array
+    tokenBiasValues?: Float32Array
+  }): void
+  dispose(): void
+}
+
+const shape = {
+  AddonModel: [
+    'init',
+    'tokenize',
+    'detokenize',
+    'getTotalParameters',
+    'getTotalSize',
+    'tokenBos',
+    'tokenEos',
+    'getTokenString',
+    'getTokenAttributes',
+    'isEogToken',
+    'getVocabularyType',
+    'shouldPrependBosToken',
+    'shouldAppendEosToken',
+  ],
+  AddonContext: [
+    'init',
+    'getContextSize',
+    'initBatch',
+    'addToBatch',
+    'decodeBatch',
+    'sampleToken',
+    'removeTokenCellsFromSequence',
+    'copySequenceStateFromOtherSequence',
+    'dispose',
+  ],
+  AddonSampler: ['applyConfig', 'dispose'],
+} as const satisfies { [Class in keyof Binding]: (keyof InstanceType<Binding[Class]>)[] }
+
+/** The binding behind what `getLlama` answers; throws when it is not the one that we know. */
+export function bindingOf(llama: object): Binding {
+  const binding: Binding & Record<string, { prototype: Record<string, unknown> } | undefined> =
+    Reflect.get(llama, '_bindings') ?? {}
+  const missing = Object.entries(shape).flatMap(([name, methods]) => {
+    const prototype = binding[name]?.prototype
+    return methods
+      .filter((method) => typeof prototype?.[method] !== 'function')
+      .map((method) => `${name}.${method}`)
+  })
+  if (missing.length > 0) {
+    throw new Error(
+      `the binding of node-llama-cpp has another shape than that of version 3.22.1: no ${missing}`,
+    )
+  }
+  return binding
+}

@@ -1,0 +1,74 @@
+import { type ChildProcess, fork } from 'node:child_process'
+import { extname } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { type EngineLogger, logLines } from './engine-log.ts'
+import type { Answer, EngineOptions, Question } from './protocol.ts'
+
+/** A running engine process, from the outside. */
+export interface EngineProcess {
+  readonly pid: number | undefined
+  say(question: Question): void
+  /** At once, whatever it does; the reason is why it has ended then. */
+  kill(reason: string): void
+  /** Resolves with the reason when it has ended. */
+  readonly ended: Promise<string>
+}
+
+/** The same file before and after the build. */
+const entry = fileURLToPath(new URL(`./process${extname(import.meta.url)}`, import.meta.url))
+
+/** What the engine gets of the environment: nothing of what the server keeps secret. */
+const inherited = ['PATH', 'HOME', 'TMPDIR', 'LANG', 'LC_ALL', 'LD_LIBRARY_PATH', 'SystemRoot', 'TEMP', 'TMP']
+
+export function startEngineProcess(
+  options: EngineOptions,
+  logger: EngineLogger,
+  onAnswer: (answer: Answer) => void,
+): EngineProcess {
+  const child = fork(entry, [], {
+    serialization: 'advanced',
+    stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+    execArgv: ['--disable-warning=ExperimentalWarning'],
+    env: {
+      ...Object.fromEntries(
+        inherited.flatMap((name) => (process.env[name] === undefined ? [] : [[name, process.env[name]]])),
+      ),
+      // Read when the process begins; reading.ts and the native library rely on it.
+      UV_THREADPOOL_SIZE: '1',
+      // A failed assertion of the library ends the process at once, not after a debugger has looked at it.
+      GGML_NO_BACKTRACE: '1',
+    },
+  })
+  const lastLine = watchOutput(child, logger)
+  child.on('message', (message: Answer) => onAnswer(message))
+  say({ kind: 'load', options })
+
+  function say(question: Question): void {
+    // A process that has just ended says so by itself; what was meant for it is ended with it.
+    if (child.connected) child.send(question, () => {})
+  }
+
+  let killed: string | undefined
+
+  function kill(reason: string): void {
+    killed ??= reason
+    child.kill('SIGKILL')
+  }
+
+  const ended = new Promise<string>((resolve) => {
+    child.once('error', (error) => resolve(error.message))
+    // Not 'exit': what it printed last comes before 'close'.
+    child.once('close', (code, signal) => {
+      const how = signal === null ? `it ended with code ${code}` : `it was ended by ${signal}`
+      const line = lastLine()
+      resolve(killed ?? (line === '' ? how : `${how} (${line})`))
+    })
+  })
+  return { pid: child.pid, say, kill, ended }
+}
+
+function watchOutput(child: ChildProcess, logger: EngineLogger): () => string {
+  if (child.stdout === null || child.stderr === null) throw new Error('the engine process has no output')
+  logLines(child.stdout, logger)
+  return logLines(child.stderr, logger)
+}

@@ -1,0 +1,402 @@
+import { refuse } from '../../domain/refusals.ts'
+import type { Generation, GenerationEvent } from '../backend.ts'
+import { type Continuations, createBeams } from '../beam.ts'
+import { type AnswerPlan, type Choice, createChoice, planAnswer } from '../choice.ts'
+import { planBatch } from './batch-plan.ts'
+import { checkGeneration } from './checks.ts'
+import { createLine } from './line.ts'
+import type { NativeContext, NativeModel } from './native.ts'
+import { createPace } from './pace.ts'
+import { judgeToken } from './prompt-logprobs.ts'
+import type { EngineOptions, Load } from './protocol.ts'
+import { type Answering, leftToRead, nextToRead, type Request } from './request.ts'
+import { createSequences, type Sequence } from './sequences.ts'
+
+export interface Loop {
+  /** Takes a generation in, or throws a refusal. Answers the prompt as the model sees it. */
+  add(id: number, generation: Generation): readonly number[]
+  /** Nobody waits for it any more: it ends before the next batch. */
+  leave(id: number): void
+  load(): Load
+  /** Runs until `stop`; rejects when the engine cannot go on. */
+  run(): Promise<void>
+  stop(): void
+}
+
+export interface Listener {
+  /** What one batch brought; nothing, when only the load has changed. */
+  happened(events: [id: number, event: GenerationEvent][]): void
+  /** With a refusal, or with an error that nobody foresaw. */
+  refused(id: number, reason: unknown): void
+}
+
+/** A fast model has news many times in a moment that nobody can tell from one: they travel together. */
+const newsMs = 4
+
+/** A part of a batch: what one sequence reads in it. */
+interface Part {
+  answering: Answering
+  sequence: Sequence
+  tokens: Uint32Array
+  /** Where the logits are that are wanted, the last one at the end. */
+  places: Uint32Array
+  isPrompt: boolean
+}
+
+/**
+ * All sequences go on together, one batch after the other. Between two batches, and only there, sequences change hands and
+ * memory is forgotten or copied: nobody waits for a lock.
+ */
+export function createLoop(
+  model: NativeModel,
+  context: NativeContext,
+  options: EngineOptions,
+  listener: Listener,
+): Loop {
+  const sequences = createSequences(options.parallel, 16 + Math.floor(options.context / 128))
+  const pace = createPace()
+  // Each place whose logits are wanted holds a number for each token of the vocabulary until the next batch.
+  const judgedAtOnce = Math.max(1, Math.floor(2 ** 22 / model.vocabulary.size))
+  const line = createLine<Answering>()
+  const requests = new Map<number, Request>()
+  const running = new Set<Answering>()
+  let events: [number, GenerationEvent][] = []
+  let arrivals = 0
+  let told = { running: 0, waiting: 0 }
+  let wake = () => {}
+  let flushed = 0
+  let turn = 0
+  let isStopped = false
+  let batchSince: number | undefined
+
+  function add(id: number, generation: Generation): readonly number[] {
+    if (waiting() >= options.queue && sequences.free() <= line.length) {
+      throw refuse('engine_queue_full', { limit: options.queue })
+    }
+    const { tokens, maxTokens } = checkGeneration(generation, model, options)
+    const plan = planAnswer({ generation, prompt: tokens, maxTokens, vocabulary: model.vocabulary })
+    const isBeam = generation.beam !== undefined
+    const judges = generation.promptLogprobs !== undefined
+    const request: Request = {
+      id,
+      generation,
+      prompt: tokens,
+      promptLogprobs: judges ? [null] : undefined,
+      priority: generation.priority,
+      arrival: arrivals++,
+      since: performance.now(),
+      queuedMs: undefined,
+      isShared: !isBeam && generation.choices > 1 && (judges || sequences.isWorthCopying(tokens.length)),
+      together: isBeam ? generation.choices : 1,
+      leader: undefined,
+      isRead: false,
+      hasBegun: false,
+      unfinished: new Set(),
+    }
+    const goOn = isBeam ? beamSearch(request, plan) : undefined
+    for (let index = 0; index < generation.choices; index++) {
+      const answering: Answering = {
+        request,
+        priority: request.priority,
+        arrival: request.arrival,
+        sequence: undefined,
+        cached: 0,
+        drawn: undefined,
+        isIdle: false,
+        turn: 0,
+        goOn: goOn?.(index) ?? answer(createChoice(plan, index), () => answering),
+      }
+      request.unfinished.add(answering)
+      // The beams of a search come into the line as one.
+      if (!isBeam || index === 0) line.add(answering)
+    }
+    requests.set(id, request)
+    wake()
+    return tokens
+  }
+
+  function leave(id: number): void {
+    const request = requests.get(id)
+    if (request === undefined) return
+    drop(request)
+    wake()
+  }
+
+  /** What of it runs is let go between two batches. */
+  function drop(request: Request): void {
+    requests.delete(request.id)
+    for (const answering of request.unfinished) line.remove(answering)
+  }
+
+  function isGone({ request }: Answering): boolean {
+    return !requests.has(request.id)
+  }
+
+  function waiting(): number {
+    return Array.from(requests.values()).reduce((count, { hasBegun }) => count + (hasBegun ? 0 : 1), 0)
+  }
+
+  function load(): Load {
+    const atRest = waiting()
+    return {
+      running: requests.size - atRest,
+      waiting: atRest,
+      batchMs: batchSince === undefined ? 0 : performance.now() - batchSince,
+    }
+  }
+
+  async function run(): Promise<void> {
+    while (!isStopped) {
+      letGo()
+      await admit()
+      if (running.size === 0) {
+        flush()
+        await new Promise<void>((resolve) => {
+          wake = resolve
+        })
+        continue
+      }
+      const since = performance.now()
+      const parts = nextBatch()
+      const decoding = decode(parts)
+      // While the native library works on this batch, the news of the last one goes out.
+      const onlyWrite = parts.every(({ isPrompt }) => !isPrompt)
+      if (!onlyWrite || since - flushed >= newsMs) flush()
+      await decoding
+      await Promise.all(parts.map(takeUp))
+      if (onlyWrite) pace.wrote(parts.length, performance.now() - since)
+    }
+  }
+
+  function stop(): void {
+    isStopped = true
+    wake()
+  }
+
+  function flush(): void {
+    flushed = performance.now()
+    const { running: now, waiting: atRest } = load()
+    const isNews = now !== told.running || atRest !== told.waiting
+    if (events.length === 0 && !isNews) return
+    told = { running: now, waiting: atRest }
+    listener.happened(events)
+    events = []
+  }
+
+  function letGo(): void {
+    for (const answering of running) if (isGone(answering)) release(answering)
+  }
+
+  function release(answering: Answering): void {
+    running.delete(answering)
+    if (answering.sequence !== undefined) sequences.give(answering.sequence)
+    answering.sequence = undefined
+  }
+
+  async function admit(): Promise<void> {
+    let held = 0
+    for (const answering of line) {
+      const { request } = answering
+      if (isGone(answering)) continue
+      // Nobody overtakes a search that waits for room, or it would wait for ever.
+      if (sequences.free() - held < request.together) return
+      // Its prompt is being read by another of its answers, which it will follow; later requests do not get its sequence.
+      if (request.isShared && request.leader !== undefined && !request.isRead) held++
+      else await begin(answering)
+    }
+  }
+
+  async function begin(answering: Answering): Promise<void> {
+    const { request } = answering
+    const { salt } = request.generation
+    const place = sequences.take(request.prompt, salt, request.promptLogprobs === undefined)
+    if (place === undefined) return
+    const { sequence, from } = place
+    line.remove(answering)
+    if (from !== undefined) await copy(from, sequence)
+    answering.cached = keep(sequence, place.shared)
+    sequence.salt = salt
+    start(answering, sequence)
+    request.leader ??= answering
+    if (request.together === 1) return
+    for (const beam of request.unfinished) {
+      const other = beam === answering ? undefined : sequences.takeAny()
+      if (other === undefined) continue
+      beam.isIdle = true
+      start(beam, other)
+    }
+  }
+
+  function start(answering: Answering, sequence: Sequence): void {
+    answering.sequence = sequence
+    answering.request.hasBegun = true
+    running.add(answering)
+  }
+
+  async function copy(from: Sequence, to: Sequence): Promise<void> {
+    await context.copy(from.id, to.id)
+    to.tokens = from.tokens.slice()
+    to.salt = from.salt
+  }
+
+  /** Forgets what comes after the first so many tokens; answers how many are left, for some models cannot forget a part. */
+  function keep(sequence: Sequence, count: number): number {
+    if (sequence.tokens.length > count) {
+      const kept = context.forget(sequence.id, count) ? count : 0
+      if (kept !== count) context.forget(sequence.id, 0)
+      sequence.tokens.length = kept
+    }
+    return sequence.tokens.length
+  }
+
+  function whoGoesOn(): Answering[] {
+    const busy = Array.from(running).filter(({ isIdle }) => !isIdle)
+    const [first, ...others] = busy
+    const onlyWrite = busy.every(({ drawn }) => drawn !== undefined)
+    if (first === undefined || !onlyWrite || pace.abreast(busy.length) > 1) return busy
+    return [others.reduce((longest, other) => (other.turn < longest.turn ? other : longest), first)]
+  }
+
+  function nextBatch(): Part[] {
+    turn++
+    const answerings = whoGoesOn().sort((one, other) => (one.sequence?.id ?? 0) - (other.sequence?.id ?? 0))
+    const left = answerings.map((answering) => ({
+      tokens: leftToRead(answering),
+      most: answering.request.promptLogprobs === undefined ? options.batch : judgedAtOnce,
+    }))
+    const othersWrite = answerings.some(({ drawn }) => drawn !== undefined)
+    const counts = planBatch(left, { batch: options.batch, prompts: pace.promptTokens(othersWrite) })
+    context.begin(counts.reduce((sum, count) => sum + count, 0))
+    return answerings.flatMap((answering, index) => {
+      const { sequence, request } = answering
+      const count = counts[index] ?? 0
+      if (count === 0 || sequence === undefined) return []
+      answering.turn = turn
+      request.queuedMs ??= performance.now() - request.since
+      const tokens = nextToRead(answering, count)
+      const wanted =
+        request.promptLogprobs !== undefined && !request.isRead
+          ? Uint32Array.from(tokens.keys())
+          : Uint32Array.of(...(count === left[index]?.tokens ? [count - 1] : []))
+      const places = context.add(sequence.id, sequence.tokens.length, tokens, wanted)
+      return [{ answering, sequence, tokens, places, isPrompt: answering.drawn === undefined }]
+    })
+  }
+
+  async function decode(parts: Part[]): Promise<void> {
+    const since = performance.now()
+    batchSince = since
+    await context.decode()
+    batchSince = undefined
+    const count = (some: Part[]) => some.reduce((sum, { tokens }) => sum + tokens.length, 0)
+    pace.read(count(parts), count(parts.filter(({ isPrompt }) => isPrompt)), performance.now() - since)
+  }
+
+  /** After a batch: what was read is remembered, and who has read everything draws. */
+  async function takeUp({ answering, sequence, tokens, places }: Part): Promise<void> {
+    const from = sequence.tokens.length
+    for (const token of tokens) sequence.tokens.push(token)
+    answering.drawn = undefined
+    const { request } = answering
+    try {
+      if (request.promptLogprobs !== undefined && !request.isRead) await judge(request, from, places)
+      if (isGone(answering) || leftToRead(answering) > 0) return
+      const logits = context.logits(places.at(-1) ?? Number.NaN)
+      const others = request.isRead ? [] : await promptIsRead(answering)
+      await Promise.all([answering, ...others].map((one) => one.goOn(logits)))
+    } catch (error) {
+      if (isGone(answering)) return
+      drop(request)
+      flush()
+      listener.refused(request.id, error)
+    }
+  }
+
+  async function promptIsRead(leader: Answering): Promise<Answering[]> {
+    const { request, sequence } = leader
+    request.isRead = true
+    const event: GenerationEvent = { kind: 'prefilled', cachedTokens: leader.cached }
+    if (request.queuedMs !== undefined) event.queuedMs = request.queuedMs
+    if (request.promptLogprobs !== undefined) event.promptLogprobs = request.promptLogprobs
+    events.push([request.id, event])
+    if (!request.isShared || sequence === undefined) return []
+    const others: Answering[] = []
+    for (const other of request.unfinished) {
+      if (other.sequence !== undefined) continue
+      const free = sequences.takeAny()
+      // Those for whom there is no room come later, and find the prompt remembered.
+      if (free === undefined) break
+      line.remove(other)
+      start(other, free)
+      others.push(other)
+      await copy(sequence, free)
+    }
+    return others
+  }
+
+  async function judge({ prompt, promptLogprobs, generation }: Request, from: number, places: Uint32Array) {
+    const entries = await Promise.all(
+      Array.from(places, (place, index) => {
+        const token = prompt[from + index + 1]
+        if (token === undefined) return undefined
+        return judgeToken(context.logits(place), token, generation.promptLogprobs ?? 0, model.vocabulary)
+      }),
+    )
+    for (const entry of entries) if (entry !== undefined) promptLogprobs?.push(entry)
+  }
+
+  function answer(choice: Choice, own: () => Answering): Answering['goOn'] {
+    return async (logits) => {
+      const answering = own()
+      const { request } = answering
+      const drawn = await choice.next(logits)
+      if (isGone(answering)) return
+      const { tokens, finished } = choice.accept(drawn)
+      events.push([request.id, tokens])
+      answering.drawn = drawn.token
+      if (finished === undefined) return
+      events.push([request.id, finished])
+      finish(answering)
+    }
+  }
+
+  function finish(answering: Answering): void {
+    release(answering)
+    const { unfinished, id } = answering.request
+    unfinished.delete(answering)
+    if (unfinished.size === 0) requests.delete(id)
+  }
+
+  /** All beams read one token in each batch; when the last has been judged, some of them go on and some become copies. */
+  function beamSearch(request: Request, plan: AnswerPlan): (slot: number) => Answering['goOn'] {
+    const beams = createBeams(plan)
+    let order = [0]
+    const judged = new Map<number, Continuations>()
+
+    async function advance(): Promise<void> {
+      const moves = beams.advance(order.flatMap((slot) => judged.get(slot) ?? []))
+      judged.clear()
+      order = moves.map(({ slot }) => slot)
+      const all = Array.from(request.unfinished)
+      for (const beam of all) beam.isIdle = true
+      for (const { slot, from, token } of moves) {
+        const beam = all[slot]
+        const source = all[from]?.sequence
+        if (beam?.sequence === undefined || source === undefined) throw new Error(`there is no beam ${slot}`)
+        if (slot !== from) await copy(source, beam.sequence)
+        beam.isIdle = false
+        beam.drawn = token
+      }
+      if (moves.length > 0) return
+      for (const event of beams.events()) events.push([request.id, event])
+      for (const beam of all) finish(beam)
+    }
+
+    return (slot) => async (logits) => {
+      judged.set(slot, await beams.judge(logits))
+      if (judged.size === order.length && requests.has(request.id)) await advance()
+    }
+  }
+
+  return { add, leave, load, run, stop }
+}

@@ -1,0 +1,194 @@
+import { type GgufMetadata, getLlama, LlamaLogLevel, readGgufFileInfo } from 'node-llama-cpp'
+import type { Logits } from '../sampling/logits.ts'
+import type { Vocabulary } from '../vocabulary.ts'
+import { type AddonContext, type AddonModel, type Binding, bindingOf } from './binding.ts'
+import { createReading } from './reading.ts'
+import { isSpecial, tokenBytes } from './token-bytes.ts'
+
+/** A loaded model. Only token ids that its vocabulary has may be given to it: others end the process. */
+export interface NativeModel {
+  vocabulary: Vocabulary
+  /** The most bytes that one token stands for. */
+  longestToken: number
+  template: string | undefined
+  tokens: { bos: string; eos: string }
+  parameters: number
+  bytes: number
+  /** Text to tokens. `special` also reads the names of special tokens; `add` puts around it what the model wants there. */
+  tokenize(text: string, options: { special: boolean; add: boolean }): number[]
+  detokenize(tokens: number[], options: { special: boolean }): string
+  openContext(options: ContextOptions): Promise<NativeContext>
+}
+
+export interface ContextOptions {
+  /** Tokens of one sequence. */
+  context: number
+  sequences: number
+  /** The most tokens of one batch. */
+  batch: number
+  threads: number
+}
+
+/** The memory of the sequences and what works on it, one batch after the other. */
+export interface NativeContext {
+  /** Starts a batch of so many tokens. */
+  begin(size: number): void
+  /**
+   * The sequence goes on at the position with these tokens. Sequences are added in the order of their numbers: only
+   * neighbours that stand in this order are worked on together. Answers where the logits will be that are wanted.
+   */
+  add(sequence: number, position: number, tokens: Uint32Array, wanted: Uint32Array): Uint32Array
+  decode(): Promise<void>
+  /** Of a place that `add` answered, until the next batch is decoded. */
+  logits(place: number): Logits
+  /** The sequence forgets what it has from this position on; false when it can only forget everything. */
+  forget(sequence: number, from: number): boolean
+  /** One sequence gets the memory of another. */
+  copy(from: number, to: number): Promise<void>
+  close(): Promise<void>
+}
+
+/**
+ * Loads a model. Progress goes from 0 to 1. This process has to have one libuv thread: the native library spins, each
+ * thread that touches it brings a team of spinning threads of its own, and samplers are shared because they take turns.
+ */
+export async function loadModel(file: string, onProgress: (share: number) => void): Promise<NativeModel> {
+  if (process.env.UV_THREADPOOL_SIZE !== '1') {
+    throw new Error('the engine needs UV_THREADPOOL_SIZE=1 in the environment of its process')
+  }
+  const { metadata } = await readGgufFileInfo(file, { readTensorInfo: false, logWarnings: false })
+  let complaint = ''
+  const llama = await getLlama({
+    gpu: false,
+    build: 'never',
+    progressLogs: false,
+    skipDownload: true,
+    logLevel: LlamaLogLevel.warn,
+    logger(level, message) {
+      if (level === LlamaLogLevel.error) complaint ||= message.trim()
+      process.stderr.write(`${message.trimEnd()}\n`)
+    },
+  })
+  const binding = bindingOf(llama)
+  const addon = new binding.AddonModel(file, {
+    addonExports: binding,
+    gpuLayers: 0,
+    useMmap: true,
+    onLoadProgress: onProgress,
+  })
+  if (!(await addon.init())) throw new Error(complaint || 'llama.cpp cannot load it')
+  const { vocabulary, longestToken } = readVocabulary(addon, metadata.tokenizer.ggml.tokens.length)
+  const nameOf = (token: number) => (token < 0 ? '' : (addon.getTokenString(token) ?? ''))
+  const bos = addon.tokenBos()
+  const eos = addon.tokenEos()
+  return {
+    vocabulary,
+    longestToken,
+    template: metadata.tokenizer.chat_template,
+    tokens: { bos: nameOf(bos), eos: nameOf(eos) },
+    parameters: addon.getTotalParameters(),
+    bytes: addon.getTotalSize(),
+    tokenize(text, { special, add }) {
+      const tokens = Array.from(addon.tokenize(text, special))
+      if (add && bos >= 0 && addon.shouldPrependBosToken() && tokens[0] !== bos) tokens.unshift(bos)
+      if (add && eos >= 0 && addon.shouldAppendEosToken() && tokens.at(-1) !== eos) tokens.push(eos)
+      return tokens
+    },
+    detokenize: (tokens, { special }) => addon.detokenize(Uint32Array.from(tokens), special),
+    async openContext(options) {
+      const context = await openContext(binding, addon, vocabulary.size, mostHeads(metadata), options)
+      if (context !== undefined) return context
+      const { sequences, context: length } = options
+      throw new Error(
+        `llama.cpp has no room for ${sequences} sequences of ${length} tokens: ${complaint || 'no reason given'}`,
+      )
+    },
+  }
+}
+
+function readVocabulary(addon: AddonModel, size: number): { vocabulary: Vocabulary; longestToken: number } {
+  const kind = addon.getVocabularyType()
+  const texts: Uint8Array[] = []
+  const specials = new Set<number>()
+  const ends: number[] = []
+  let longestToken = 1
+  for (let token = 0; token < size; token++) {
+    const attributes = addon.getTokenAttributes(token)
+    const bytes =
+      tokenBytes(addon.getTokenString(token) ?? '', attributes, kind) ??
+      Buffer.from(addon.detokenize(Uint32Array.of(token), true))
+    texts.push(bytes)
+    longestToken = Math.max(longestToken, bytes.length)
+    if (isSpecial(attributes)) specials.add(token)
+    if (addon.isEogToken(token)) ends.push(token)
+  }
+  const eos = addon.tokenEos()
+  return {
+    longestToken,
+    vocabulary: {
+      size,
+      eos: eos < 0 ? undefined : eos,
+      ends,
+      bytes(token) {
+        const bytes = texts[token]
+        if (bytes === undefined) throw new RangeError(`there is no token ${token}`)
+        return bytes
+      },
+      isSpecial: (token) => specials.has(token),
+      tokenize: (text) => Array.from(addon.tokenize(text, false)),
+    },
+  }
+}
+
+function mostHeads({ general, ...others }: GgufMetadata): number {
+  const attention = others[general.architecture]?.attention
+  const heads = attention !== undefined && 'head_count' in attention ? attention.head_count : undefined
+  return Array.isArray(heads) ? Math.max(...heads) : (heads ?? 1)
+}
+
+/**
+ * Flash attention reads a long prompt a quarter faster and takes less memory, but what it gives depends a little on how
+ * the prompt was cut into batches, and so on who else was there. Where the plain way costs next to nothing, the same seed
+ * gives the same answer.
+ */
+const plainAttentionBytes = 32 * 2 ** 20
+
+/** llama.cpp rounds up to this by itself; said here so that each sequence has at least what was asked for. */
+const cellsInRow = 256
+
+async function openContext(
+  binding: Binding,
+  model: AddonModel,
+  vocabulary: number,
+  heads: number,
+  { context, sequences, batch, threads }: ContextOptions,
+): Promise<NativeContext | undefined> {
+  const cells = Math.ceil(context / cellsInRow) * cellsInRow * sequences
+  const addon: AddonContext = new binding.AddonContext(model, {
+    contextSize: cells,
+    batchSize: Math.max(batch, sequences),
+    sequences,
+    threads,
+    flashAttention: heads * context * batch * Float32Array.BYTES_PER_ELEMENT > plainAttentionBytes && 'auto',
+    // A model that looks only at the last few thousand tokens would drop what a later prompt could share.
+    swaFullCache: true,
+  })
+  if (!(await addon.init())) return undefined
+  if (addon.getContextSize() < cells) {
+    throw new Error(`asked for ${cells} cells, llama.cpp gave ${addon.getContextSize()}`)
+  }
+  const reading = createReading(binding, addon, model, { vocabulary, sequences })
+  return {
+    begin(size) {
+      addon.initBatch(size)
+    },
+    add: (sequence, position, tokens, wanted) => addon.addToBatch(sequence, position, tokens, wanted),
+    decode: () => addon.decodeBatch(),
+    logits: (place) => reading(place),
+    forget: (sequence, from) => addon.removeTokenCellsFromSequence(sequence, from, -1),
+    async copy(from, to) {
+      await addon.copySequenceStateFromOtherSequence(to, from)
+    },
+    close: () => addon.dispose(),
+  }
+}

@@ -1,0 +1,66 @@
+/** What the speed that was measured says about the next batch. */
+export interface Pace {
+  /** How many tokens of prompts it may take, so that those who write, and those who leave, do not wait long for its end. */
+  promptTokens(othersWrite: boolean): number
+  /** How many of those who write go into it: all, or one after the other. */
+  abreast(writers: number): number
+  /** A batch with prompts took so long. */
+  read(tokens: number, promptTokens: number, ms: number): void
+  /** A batch of so many who write took so long, with the drawing. */
+  wrote(writers: number, ms: number): void
+}
+
+/** Somebody waits for the next word: short enough to look steady. */
+const whileOthersWriteMs = 75
+/** Only those who leave or arrive wait. */
+const aloneMs = 300
+/** Until the speed is known: nothing on a fast machine, and bearable on the slowest. */
+const first = 32
+/** Small pieces cost more for each token, so a slow machine must not be made slower by ever smaller ones. */
+const fewestBesideOthers = 16
+const fewestAlone = 64
+
+/**
+ * Together is usually faster, because the weights are read once for all. But the library multiplies two to four rows so much
+ * less cleverly than one, that small models on few cores get more done one by one: 187 tokens a second against 124 with two
+ * streams of 135 million parameters. So both are measured, and what is in use is compared with the other now and then.
+ */
+const turnsBetweenLooks = 400
+
+export function createPace(): Pace {
+  let tokensPerMs: number | undefined
+  let singleMs: number | undefined
+  const togetherMs = new Map<number, number>()
+  let turns = 0
+
+  return {
+    abreast(writers) {
+      if (writers < 2 || singleMs === undefined) return 1
+      const together = togetherMs.get(writers)
+      if (together === undefined) return writers
+      const isFaster = together <= writers * singleMs
+      return isFaster === (++turns % turnsBetweenLooks !== 0) ? writers : 1
+    },
+    wrote(writers, ms) {
+      if (writers === 1) singleMs = smoothed(singleMs, ms)
+      else togetherMs.set(writers, smoothed(togetherMs.get(writers), ms))
+    },
+    promptTokens(othersWrite) {
+      if (tokensPerMs === undefined) return first
+      return othersWrite
+        ? Math.max(fewestBesideOthers, Math.floor(tokensPerMs * whileOthersWriteMs))
+        : Math.max(fewestAlone, Math.floor(tokensPerMs * aloneMs))
+    },
+    read(tokens, promptTokens, ms) {
+      // A batch of a few tokens says little about large ones: each costs more.
+      if (promptTokens < fewestBesideOthers) return
+      const measured = tokens / Math.max(ms, 0.01)
+      tokensPerMs = tokensPerMs === undefined ? measured : 0.7 * tokensPerMs + 0.3 * measured
+    },
+  }
+}
+
+/** A turn in which something else had the processor says nothing about the next. */
+function smoothed(before: number | undefined, ms: number): number {
+  return before === undefined ? ms : 0.9 * before + 0.1 * Math.min(ms, 2 * before)
+}

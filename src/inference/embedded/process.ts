@@ -1,0 +1,110 @@
+import { Refusal } from '../../domain/refusals.ts'
+import { checkTokens } from './checks.ts'
+import { createLoop, type Loop } from './loop.ts'
+import { loadModel, type NativeContext, type NativeModel } from './native.ts'
+import type { Answer, EngineOptions, Question } from './protocol.ts'
+
+/** The engine process: loads one model, and answers what the server asks until it closes, or until the server is gone. */
+function say(answer: Answer): void {
+  // The server is gone when the channel is closed, and this process ends with it.
+  if (process.connected) process.send?.(answer)
+}
+
+interface Engine {
+  model: NativeModel
+  context: NativeContext
+  loop: Loop
+}
+
+let engine: Engine | undefined
+
+async function load(options: EngineOptions): Promise<void> {
+  let said = 0
+  try {
+    const model = await loadModel(options.file, (share) => {
+      if (share - said < 0.01) return
+      said = share
+      say({ kind: 'loading', share })
+    })
+    const context = await model.openContext({ ...options, sequences: options.parallel })
+    const loop = createLoop(model, context, options, {
+      happened: (events) => say({ kind: 'happened', events, load: loop.load() }),
+      refused: refuse,
+    })
+    engine = { model, context, loop }
+    const { vocabulary, parameters, bytes, template, tokens, longestToken } = model
+    say({
+      kind: 'loaded',
+      model: { vocabulary: vocabulary.size, parameters, bytes, template, tokens, longestToken },
+    })
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error)
+    process.send?.({ kind: 'unloadable', reason } satisfies Answer, () => process.exit(1))
+    return
+  }
+  await engine.loop.run()
+  await engine.context.close()
+  process.exit()
+}
+
+function refuse(id: number, reason: unknown): void {
+  if (reason instanceof Refusal) {
+    say({ kind: 'refused', id, code: reason.code, values: reason.values })
+    return
+  }
+  console.error(reason)
+  say({ kind: 'refused', id, code: 'engine_failed', values: { why: 'an error that the log has' } })
+}
+
+function answer(question: Question): void {
+  switch (question.kind) {
+    case 'load':
+      load(question.options).catch((error: unknown) => {
+        // A batch has failed: nobody knows what the memory holds now. The server starts another process.
+        console.error(error)
+        process.exit(1)
+      })
+      return
+    case 'ping':
+      say({ kind: 'pong', load: engine?.loop.load() ?? { running: 0, waiting: 0, batchMs: 0 } })
+      return
+    case 'close':
+      if (engine === undefined) process.exit()
+      engine.loop.stop()
+      return
+    default:
+      if (engine !== undefined) answerWith(engine, question)
+  }
+}
+
+function answerWith(
+  { model, loop }: Engine,
+  question: Exclude<Question, { kind: 'load' | 'ping' | 'close' }>,
+) {
+  const { id } = question
+  try {
+    switch (question.kind) {
+      case 'tokenize':
+        say({ kind: 'tokens', id, tokens: model.tokenize(question.text, question) })
+        return
+      case 'detokenize':
+        checkTokens('tokens', question.tokens, model.vocabulary.size)
+        say({ kind: 'text', id, text: model.detokenize(question.tokens, question) })
+        return
+      case 'generate':
+        say({ kind: 'accepted', id, promptTokens: Array.from(loop.add(id, question.generation)) })
+        return
+      case 'leave':
+        loop.leave(id)
+    }
+  } catch (error) {
+    refuse(id, error)
+  }
+}
+
+process.on('message', answer)
+// A terminal and a service manager send these to all processes of the server at once; what runs has its grace there.
+process.on('SIGINT', () => {})
+process.on('SIGTERM', () => {})
+// The server is gone. An orderly end would wait for the batch, and nobody is left who could end a batch that hangs.
+process.on('disconnect', () => process.kill(process.pid, 'SIGKILL'))

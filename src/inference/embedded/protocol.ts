@@ -1,0 +1,57 @@
+import type { RefusalCode, RefusalValues } from '../../domain/refusals.ts'
+import type { Generation, GenerationEvent, ServedModel } from '../backend.ts'
+
+/** What the engine process has to know before it can load: values, so that it knows nothing of settings. */
+export interface EngineOptions {
+  file: string
+  /** Tokens of one sequence, prompt and answer together. */
+  context: number
+  /** Sequences at once. */
+  parallel: number
+  threads: number
+  /** The most tokens of one batch. */
+  batch: number
+  /** Requests that may wait for a sequence. */
+  queue: number
+}
+
+/** What only the engine process can say about the model. */
+export type LoadedModel = Pick<ServedModel, 'vocabulary' | 'parameters' | 'bytes' | 'template' | 'tokens'> & {
+  longestToken: number
+}
+
+/** From the server to the engine. `id` is the server's number for what it asks. */
+export type Question =
+  | { kind: 'load'; options: EngineOptions }
+  | { kind: 'ping' }
+  | { kind: 'tokenize'; id: number; text: string; special: boolean; add: boolean }
+  | { kind: 'detokenize'; id: number; tokens: number[]; special: boolean }
+  | { kind: 'generate'; id: number; generation: Generation }
+  /** Nobody waits for it any more. */
+  | { kind: 'leave'; id: number }
+  /** The end: what runs is given up, the process ends. */
+  | { kind: 'close' }
+
+/** From the engine to the server. */
+export type Answer =
+  | { kind: 'loading'; share: number }
+  | { kind: 'loaded'; model: LoadedModel }
+  /** The process ends after it. */
+  | { kind: 'unloadable'; reason: string }
+  | { kind: 'pong'; load: Load }
+  | { kind: 'tokens'; id: number; tokens: number[] }
+  | { kind: 'text'; id: number; text: string }
+  /** A generation is checked and has its place. */
+  | { kind: 'accepted'; id: number; promptTokens: number[] }
+  /** Before `accepted` or after it: either way the last that is said about this id. */
+  | { kind: 'refused'; id: number; code: RefusalCode; values: RefusalValues }
+  /** All that one batch brought, for all requests. */
+  | { kind: 'happened'; events: [id: number, event: GenerationEvent][]; load: Load }
+
+/** How busy it is. */
+export interface Load {
+  running: number
+  waiting: number
+  /** How long the batch that is being worked on has taken so far, in milliseconds; 0 between batches. */
+  batchMs: number
+}

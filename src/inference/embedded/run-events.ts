@@ -1,0 +1,83 @@
+import type { GenerationEvent } from '../backend.ts'
+
+type Tokens = Extract<GenerationEvent, { kind: 'tokens' }>
+
+export interface RunEvents extends AsyncIterable<GenerationEvent> {
+  push(event: GenerationEvent): void
+  /** After what was pushed the reader gets the end, or this error. */
+  end(error?: unknown): void
+}
+
+/**
+ * From the engine to who reads. While nobody takes them, the tokens of a choice become one event, so that what waits is
+ * never more than the answers themselves. `onLeft` is called when the reader goes before the end, `onEnd` at the end.
+ */
+export function createRunEvents({ onLeft, onEnd }: { onLeft(): void; onEnd(): void }): RunEvents {
+  const queue: GenerationEvent[] = []
+  /** The event of each choice that can still grow. */
+  const growing = new Map<number, Tokens>()
+  let ending: { error: unknown } | undefined
+  let wake = () => {}
+
+  function push(event: GenerationEvent): void {
+    if (ending !== undefined) return
+    if (event.kind === 'tokens') {
+      const last = growing.get(event.choice)
+      if (last !== undefined) {
+        append(last, event)
+        return
+      }
+      growing.set(event.choice, event)
+    } else if (event.kind === 'finished') {
+      growing.delete(event.choice)
+    }
+    queue.push(event)
+    wake()
+  }
+
+  function shift(): GenerationEvent | undefined {
+    const event = queue.shift()
+    if (event?.kind === 'tokens') growing.delete(event.choice)
+    return event
+  }
+
+  async function* read(): AsyncGenerator<GenerationEvent, void, undefined> {
+    try {
+      for (;;) {
+        const event = shift()
+        if (event !== undefined) {
+          yield event
+        } else if (ending === undefined) {
+          await new Promise<void>((resolve) => {
+            wake = resolve
+          })
+        } else if (ending.error !== undefined) {
+          throw ending.error
+        } else {
+          return
+        }
+      }
+    } finally {
+      if (ending === undefined) onLeft()
+    }
+  }
+
+  return {
+    push,
+    end(error) {
+      if (ending !== undefined) return
+      ending = { error }
+      onEnd()
+      wake()
+    },
+    [Symbol.asyncIterator]: read,
+  }
+}
+
+function append(to: Tokens, more: Tokens): void {
+  to.text += more.text
+  for (const token of more.tokens) to.tokens.push(token)
+  if (more.logprobs === undefined) return
+  to.logprobs ??= []
+  for (const logprob of more.logprobs) to.logprobs.push(logprob)
+}

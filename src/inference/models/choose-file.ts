@@ -1,0 +1,69 @@
+import { ModelTrouble } from './trouble.ts'
+
+/** Good answers for their size first: what most people mean who name none. */
+const usual = ['Q4_K_M', 'Q4_K_S', 'Q5_K_M', 'Q4_0', 'Q8_0', 'Q6_K', 'F16', 'BF16']
+
+const part = /-(\d{5})-of-(\d{5})\.gguf$/i
+/** Files that lie beside models and are none. */
+const beside = /(^|[/._-])(mmproj|imatrix)([/._-]|$)/i
+
+/** One of a repository's GGUF files: by its name, by its quantization, or the usual one. */
+export function chooseFile<File extends { path: string }>(
+  repository: string,
+  wanted: string | undefined,
+  files: readonly File[],
+): File {
+  const named = wanted !== undefined && /\.gguf$/i.test(wanted)
+  const models = named ? files : files.filter(({ path }) => !beside.test(path))
+  if (models.length === 0 && !named) {
+    throw new ModelTrouble(`${repository} has no .gguf file; accepted: repositories with GGUF models.`)
+  }
+  const found = named ? byName(models, wanted) : byQuantization(models, wanted)
+  if (found === undefined) {
+    const what = wanted === undefined ? 'several models and none of the usual kinds' : `no ${wanted}`
+    throw new ModelTrouble(
+      `${repository} has ${what}; accepted after its name and a colon: ${listed(models)}.`,
+    )
+  }
+  const [, , parts] = part.exec(found.path) ?? []
+  if (parts !== undefined) {
+    throw new ModelTrouble(
+      `${repository}: ${found.path} is one of ${Number(parts)} files of a split model; accepted: models in one file (${listed(models)}).`,
+    )
+  }
+  return found
+}
+
+function byName<File extends { path: string }>(files: readonly File[], wanted: string): File | undefined {
+  const exact = files.find(({ path }) => path === wanted)
+  if (exact !== undefined) return exact
+  const inFolders = files.filter(({ path }) => path.endsWith(`/${wanted}`))
+  return inFolders.length === 1 ? inFolders[0] : undefined
+}
+
+function byQuantization<File extends { path: string }>(
+  files: readonly File[],
+  wanted: string | undefined,
+): File | undefined {
+  for (const quantization of wanted === undefined ? usual : [wanted]) {
+    const [first] = files
+      .filter(({ path }) => names(path, quantization))
+      // `UD-Q4_K_M` is a Q4_K_M of another kind: the plain one is meant.
+      .toSorted((a, b) => a.path.length - b.path.length || (a.path < b.path ? -1 : 1))
+    if (first !== undefined) return first
+  }
+  return wanted === undefined && files.length === 1 ? files[0] : undefined
+}
+
+/** Whether the quantization stands in the path as a word of its own. */
+function names(path: string, quantization: string): boolean {
+  const escaped = quantization.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')
+  return new RegExp(`(^|[-./_])${escaped}([-./]|$)`, 'i').test(path)
+}
+
+function listed(files: readonly { path: string }[]): string {
+  const single = files.map(({ path }) => path).filter((path) => !part.test(path))
+  if (single.length === 0) return 'none of them is here'
+  const shown = single.slice(0, 20).join(', ')
+  return single.length > 20 ? `${shown} and ${single.length - 20} more` : shown
+}

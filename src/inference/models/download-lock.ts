@@ -1,0 +1,37 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import Database from 'better-sqlite3'
+
+const againMs = 500
+
+/**
+ * Does the work while no other process does it. The lock is that of an empty SQLite file: the system holds it, and lets
+ * go of it when a process ends, however it ends.
+ */
+export async function whileLocked<Result>(
+  file: string,
+  { signal, onWait }: { signal: AbortSignal; onWait: () => void },
+  work: () => Promise<Result>,
+): Promise<Result> {
+  const lock = new Database(file, { timeout: 0 })
+  try {
+    let told = false
+    while (!taken(lock)) {
+      if (!told) onWait()
+      told = true
+      await delay(againMs, undefined, { signal })
+    }
+    return await work()
+  } finally {
+    lock.close()
+  }
+}
+
+function taken(lock: Database.Database): boolean {
+  try {
+    lock.exec('BEGIN EXCLUSIVE')
+    return true
+  } catch (error) {
+    if ((error as { code?: string }).code === 'SQLITE_BUSY') return false
+    throw error
+  }
+}

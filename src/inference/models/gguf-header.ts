@@ -1,0 +1,166 @@
+import { type FileHandle, open, stat } from 'node:fs/promises'
+import { BadBytes, type FileBytes, fileBytes } from './file-bytes.ts'
+import { numberIn, readName, readValues, textIn, type Value } from './gguf-values.ts'
+import { bytesOfTensor } from './tensor-types.ts'
+import { ModelTrouble, reasonOf } from './trouble.ts'
+
+/** What the header of a GGUF file says about its model (https://github.com/ggml-org/ggml/blob/master/docs/gguf.md). */
+export interface GgufHeader {
+  fileBytes: number
+  version: number
+  architecture: string
+  name: string | undefined
+  /** `model`, `adapter`, `mmproj`…; absent in older files. */
+  type: string | undefined
+  /** The number that stands for the quantization of most weights. */
+  fileType: number | undefined
+  /** Tokens of context that it was trained with. */
+  context: number
+  layers: number
+  embedding: number
+  /** Of all layers together, since they may differ. */
+  heads: number
+  kvHeads: number
+  keyLength: number
+  valueLength: number
+  /** False for models that read in both directions, which do not write. */
+  causal: boolean
+  vocabulary: number
+  tokenizer: string | undefined
+  template: string | undefined
+  parameters: number
+  weightBytes: number
+  /** Files that the model is spread over. */
+  parts: number
+}
+
+/** The header of a model with a vocabulary of 256,000 takes about 20 MB. */
+const largestHeader = 256 * 1024 * 1024
+const mostKeys = 65_536
+const mostTensors = 1_000_000
+
+const newest = 3
+
+/** Reads the header and nothing else. Whatever the file claims, memory stays bounded. */
+export async function readGgufHeader(path: string): Promise<GgufHeader> {
+  const file = await openFile(path)
+  try {
+    return await readHeader(file, (await file.stat()).size)
+  } catch (error) {
+    if (error instanceof BadBytes)
+      throw new ModelTrouble(`${path} is a damaged GGUF file: ${error.message}. Was it copied whole?`)
+    if (error instanceof NotGguf) throw new ModelTrouble(`${path} ${error.message}`)
+    throw unreadable(path, error)
+  } finally {
+    await file.close()
+  }
+}
+
+export const acceptedModels =
+  'accepted: builtin, the path of a .gguf file, hf:<org>/<repo>[:<quant or file>], none'
+
+async function openFile(path: string): Promise<FileHandle> {
+  try {
+    // Before it is opened: a pipe would wait for someone to write.
+    const found = await stat(path)
+    if (found.isFile()) return await open(path)
+    throw new ModelTrouble(
+      `${path} is ${found.isDirectory() ? 'a folder' : 'not a file'}; ${acceptedModels}.`,
+    )
+  } catch (error) {
+    throw unreadable(path, error)
+  }
+}
+
+function unreadable(path: string, error: unknown): ModelTrouble {
+  if (error instanceof ModelTrouble) return error
+  return new ModelTrouble(`The model ${path} cannot be read: ${reasonOf(error)}; ${acceptedModels}.`, {
+    cause: error,
+  })
+}
+
+class NotGguf extends Error {}
+
+async function readHeader(file: FileHandle, size: number): Promise<GgufHeader> {
+  if (size < 24) throw new NotGguf('is no GGUF file: it is too short.')
+  const bytes = fileBytes(file, Math.min(size, largestHeader))
+  const magic = (await bytes.take(4)).toString('latin1')
+  if (magic !== 'GGUF') throw new NotGguf(`is no GGUF file: it begins with ${JSON.stringify(magic)}.`)
+  const version = await bytes.u32()
+  if (version > 0xffff) throw new NotGguf('is a GGUF file for big-endian machines; accepted: little-endian.')
+  if (version < 2 || version > newest) {
+    throw new NotGguf(`is a GGUF file of version ${version}; accepted: versions 2 and ${newest}.`)
+  }
+  const tensors = await countOf(bytes, mostTensors, 'tensors')
+  const keys = await countOf(bytes, mostKeys, 'metadata keys')
+  const values = await readValues(bytes, keys)
+  const weights = await weightsOf(bytes, tensors)
+  const alignment = numberIn(values, 'general.alignment') ?? 32
+  if (alignment < 1 || alignment > 1 << 20) throw new BadBytes(`it claims an alignment of ${alignment}`)
+  const dataStart = Math.ceil(bytes.position() / alignment) * alignment
+  if (dataStart + weights.end > size) {
+    throw new BadBytes(`it has ${size} bytes where its tensors need ${dataStart + weights.end}`)
+  }
+  return { fileBytes: size, version, ...factsOf(values), ...weights.facts }
+}
+
+async function countOf(bytes: FileBytes, most: number, what: string): Promise<number> {
+  const count = await bytes.u64()
+  if (count > most) throw new BadBytes(`it claims ${count} ${what}`)
+  return count
+}
+
+/** What the tensors say of themselves; their data begins after the header. */
+async function weightsOf(bytes: FileBytes, count: number) {
+  let parameters = 0
+  let weightBytes = 0
+  let end = 0
+  for (let n = 0; n < count; n++) {
+    await readName(bytes)
+    const dimensions = await bytes.u32()
+    if (dimensions > 4) throw new BadBytes(`it has a tensor of ${dimensions} dimensions`)
+    let values = 1
+    for (let d = 0; d < dimensions; d++) values *= await bytes.u64()
+    const type = await bytes.u32()
+    const offset = await bytes.u64()
+    const size = bytesOfTensor(type, values)
+    parameters += values
+    weightBytes += size
+    end = Math.max(end, offset + size)
+  }
+  return { end, facts: { parameters, weightBytes } }
+}
+
+function factsOf(values: ReadonlyMap<string, Value>) {
+  const architecture = textIn(values, 'general.architecture') ?? 'unknown'
+  const number = (key: string) => numberIn(values, `${architecture}.${key}`)
+  const layers = number('block_count') ?? 0
+  const embedding = number('embedding_length') ?? 0
+  const heads = ofAllLayers(values.get(`${architecture}.attention.head_count`), layers) ?? 0
+  const kvHeads = ofAllLayers(values.get(`${architecture}.attention.head_count_kv`), layers) ?? heads
+  const headLength = heads > 0 ? (embedding * layers) / heads : 0
+  const tokens = values.get('tokenizer.ggml.tokens')
+  return {
+    architecture,
+    name: textIn(values, 'general.name'),
+    type: textIn(values, 'general.type'),
+    fileType: numberIn(values, 'general.file_type'),
+    context: number('context_length') ?? 0,
+    layers,
+    embedding,
+    heads,
+    kvHeads,
+    keyLength: number('attention.key_length') ?? headLength,
+    valueLength: number('attention.value_length') ?? headLength,
+    causal: values.get(`${architecture}.attention.causal`) !== false,
+    vocabulary: typeof tokens === 'object' ? tokens.length : 0,
+    tokenizer: textIn(values, 'tokenizer.ggml.model'),
+    template: textIn(values, 'tokenizer.chat_template'),
+    parts: numberIn(values, 'split.count') ?? 1,
+  }
+}
+
+function ofAllLayers(value: Value, layers: number): number | undefined {
+  if (typeof value === 'number') return value * layers
+  return typeof value === 'object' ? value.sum : undefined
+}

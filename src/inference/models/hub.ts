@@ -1,0 +1,184 @@
+import { z } from 'zod'
+import { ModelTrouble, reasonOf } from './trouble.ts'
+
+/** A place that speaks the protocol of huggingface.co, and who is asking. */
+export interface Hub {
+  endpoint: string
+  token: string
+}
+
+export interface HubFile {
+  path: string
+  bytes: number
+  /** Absent for small files, which the hub keeps in another way. */
+  sha256: string | undefined
+}
+
+/** For a first answer; a body has bounds of its own. */
+const answerMs = 30_000
+const largestListing = 8 * 1024 * 1024
+const mostPages = 20
+const mostRedirects = 5
+
+const Listing = z.array(
+  z.object({
+    type: z.string(),
+    path: z.string().max(1024),
+    size: z.number(),
+    lfs: z.object({ oid: z.string(), size: z.number() }).optional(),
+  }),
+)
+
+/** Every GGUF file of a repository. */
+export async function listHubFiles(hub: Hub, repository: string, signal: AbortSignal): Promise<HubFile[]> {
+  const files: HubFile[] = []
+  let url: string | undefined = `${hub.endpoint}/api/models/${repository}/tree/main?recursive=true`
+  for (let page = 0; url !== undefined && page < mostPages; page++) {
+    const { response } = await ask(hub, url, { signal: withTimeLimit(signal) }, repository)
+    for (const { type, path, size, lfs } of await listingIn(response, repository)) {
+      if (type !== 'file' || !/\.gguf$/i.test(path) || !isPlainPath(path)) continue
+      files.push({ path, bytes: lfs?.size ?? size, sha256: sha256In(lfs?.oid) })
+    }
+    url = nextPage(response)
+  }
+  return files
+}
+
+/** A path that stays in its folder wherever it is put. */
+function isPlainPath(path: string): boolean {
+  return path.split('/').every((part) => /^[^\\:*?"<>|\p{Cc}]{1,255}$/u.test(part) && !/^\.+$/.test(part))
+}
+
+async function listingIn(response: Response, repository: string): Promise<z.output<typeof Listing>> {
+  try {
+    return Listing.parse(JSON.parse(await boundedText(response, largestListing)))
+  } catch (error) {
+    throw new ModelTrouble(
+      `The hub's list of the files of ${repository} cannot be read: ${shortReason(error)}.`,
+      { mayPass: true, cause: error },
+    )
+  }
+}
+
+async function boundedText(response: Response, most: number): Promise<string> {
+  const pieces: Uint8Array[] = []
+  let length = 0
+  for await (const piece of response.body ?? []) {
+    pieces.push(piece)
+    length += piece.length
+    if (length > most) throw new Error(`it is longer than ${most} bytes`)
+  }
+  return Buffer.concat(pieces).toString('utf8')
+}
+
+/** RFC 8288. A next page of another host would get the token. */
+function nextPage(response: Response): string | undefined {
+  const next = /<([^>]+)>\s*;\s*rel="?next"?/.exec(response.headers.get('link') ?? '')?.[1]
+  if (next === undefined) return undefined
+  const url = new URL(next, response.url)
+  return url.origin === new URL(response.url).origin ? url.href : undefined
+}
+
+export interface HubAnswer {
+  response: Response
+  /** What the hub said of the file before it sent us elsewhere. */
+  sha256: string | undefined
+}
+
+/** The bytes of a file, from `from` on. */
+export function openHubFile(
+  hub: Hub,
+  repository: string,
+  path: string,
+  from: number,
+  signal: AbortSignal,
+): Promise<HubAnswer> {
+  const address = path.split('/').map(encodeURIComponent).join('/')
+  const headers = from > 0 ? { range: `bytes=${from}-` } : {}
+  return ask(hub, `${hub.endpoint}/${repository}/resolve/main/${address}`, { signal, headers }, repository)
+}
+
+/** Redirects are followed here: the token is for the hub alone, and the hub's answer before the last has the checksum. */
+async function ask(
+  hub: Hub,
+  address: string,
+  init: { signal: AbortSignal; headers?: Record<string, string> },
+  repository: string,
+): Promise<HubAnswer> {
+  let url = new URL(address)
+  const home = url.origin
+  let sha256: string | undefined
+  for (let hops = 0; hops <= mostRedirects; hops++) {
+    const response = await send(url, {
+      ...init,
+      redirect: 'manual',
+      headers: {
+        'accept-encoding': 'identity',
+        ...init.headers,
+        ...(hub.token !== '' && url.origin === home && { authorization: `Bearer ${hub.token}` }),
+      },
+    })
+    // The tags of where it sends us are of another kind.
+    if (url.origin === home) {
+      sha256 ??= sha256In(response.headers.get('x-linked-etag')) ?? sha256In(response.headers.get('etag'))
+    }
+    const location = response.headers.get('location')
+    if (response.status >= 300 && response.status < 400 && response.status !== 304 && location !== null) {
+      await response.body?.cancel()
+      url = new URL(location, url)
+      if (!/^https?:$/.test(url.protocol)) break
+      continue
+    }
+    if (response.ok || response.status === 416) return { response, sha256 }
+    await response.body?.cancel()
+    throw refusalOf(response.status, repository, hub.token !== '')
+  }
+  throw new ModelTrouble(`The hub sends requests for ${repository} around in a circle.`, { mayPass: true })
+}
+
+async function send(url: URL, init: RequestInit): Promise<Response> {
+  try {
+    return await fetch(url, init)
+  } catch (error) {
+    if (init.signal?.aborted && !isTimeout(init.signal.reason)) throw init.signal.reason
+    throw new ModelTrouble(`${url.origin} does not answer: ${shortReason(error)}.`, {
+      mayPass: true,
+      cause: error,
+    })
+  }
+}
+
+export function shortReason(error: unknown): string {
+  const inner = error instanceof Error && error.cause instanceof Error ? error.cause : error
+  return (reasonOf(inner).split('\n', 1)[0] ?? '').slice(0, 200)
+}
+
+function isTimeout(reason: unknown): boolean {
+  return reason instanceof DOMException && reason.name === 'TimeoutError'
+}
+
+export function withTimeLimit(signal: AbortSignal): AbortSignal {
+  return AbortSignal.any([signal, AbortSignal.timeout(answerMs)])
+}
+
+function refusalOf(status: number, repository: string, hasToken: boolean): ModelTrouble {
+  const token = hasToken ? 'the token in HF_TOKEN does not open it' : 'it needs a token in HF_TOKEN'
+  if (status === 401) {
+    return new ModelTrouble(
+      `The hub answers 401 for ${repository}: there is no such repository, or it is private or gated and ${token}.`,
+    )
+  }
+  if (status === 403) {
+    return new ModelTrouble(
+      `The hub answers 403 for ${repository}: its terms must be accepted on its page first, or ${token}.`,
+    )
+  }
+  if (status === 404)
+    return new ModelTrouble(`The hub answers 404: there is no ${repository}, or not that file.`)
+  return new ModelTrouble(`The hub answers ${status} for ${repository}.`, { mayPass: status >= 429 })
+}
+
+/** Large files are named by the SHA-256 of what is in them; other entity tags are something else. */
+function sha256In(tag: string | null | undefined): string | undefined {
+  return /^(?:W\/)?"?([0-9a-f]{64})"?$/i.exec(tag ?? '')?.[1]?.toLowerCase()
+}

@@ -1,0 +1,96 @@
+import { readFile } from 'node:fs/promises'
+import { arch, availableParallelism, freemem, platform } from 'node:os'
+import { join } from 'node:path'
+
+/** What of the machine an engine may use. */
+export interface Machine {
+  /** Bytes that can still be had, what the system keeps for files included. */
+  freeMemory: number
+  /** What sets that bound, for messages. */
+  boundBy: string
+  cores: number
+}
+
+/** `root` is where the system's files are, for tests. */
+export async function lookAtMachine(root = '/'): Promise<Machine> {
+  const [limits, cores] = await Promise.all([groupLimits(root), physicalCores(root)])
+  const free = { freeMemory: freemem(), boundBy: 'this machine' }
+  const tightest = limits.reduce((least, one) => (one.freeMemory < least.freeMemory ? one : least), free)
+  return { ...tightest, cores }
+}
+
+interface Limit {
+  freeMemory: number
+  boundBy: string
+}
+
+/**
+ * The memory limits of the control groups that this process is in, its own and those around it: a container has one, and
+ * whatever goes beyond it is killed without a word.
+ */
+async function groupLimits(root: string): Promise<Limit[]> {
+  const groups = (await textAt(root, 'proc/self/cgroup')) ?? ''
+  const limits: Limit[] = []
+  for (const line of groups.trim().split('\n')) {
+    const [, controllers = '', path = '/'] = line.split(':')
+    if (controllers === '') limits.push(...(await limitsUp(root, 'sys/fs/cgroup', path, unified)))
+    else if (controllers.split(',').includes('memory')) {
+      limits.push(...(await limitsUp(root, 'sys/fs/cgroup/memory', path, legacy)))
+    }
+  }
+  return limits
+}
+
+interface GroupFiles {
+  limit: string
+  used: string
+  /** What of the used memory is only kept because nobody else wants it. */
+  spare: string
+}
+
+const unified: GroupFiles = { limit: 'memory.max', used: 'memory.current', spare: 'inactive_file' }
+const legacy: GroupFiles = {
+  limit: 'memory.limit_in_bytes',
+  used: 'memory.usage_in_bytes',
+  spare: 'total_inactive_file',
+}
+
+async function limitsUp(root: string, base: string, path: string, files: GroupFiles): Promise<Limit[]> {
+  const steps = path.split('/').filter((step) => step !== '' && step !== '..')
+  const limits: Limit[] = []
+  for (let depth = steps.length; depth >= 0; depth--) {
+    const folder = join(base, ...steps.slice(0, depth))
+    const limit = Number((await textAt(root, folder, files.limit)) ?? Number.NaN)
+    const used = Number((await textAt(root, folder, files.used)) ?? Number.NaN)
+    // `max` and the absent are no number; no limit is written as a huge one.
+    if (!(limit < 2 ** 60) || Number.isNaN(used)) continue
+    const spare = new RegExp(`^${files.spare} (\\d+)$`, 'm').exec(
+      (await textAt(root, folder, 'memory.stat')) ?? '',
+    )
+    const freeMemory = Math.max(0, limit - used + Number(spare?.[1] ?? 0))
+    limits.push({ freeMemory, boundBy: `its control group (${join('/', folder, files.limit)})` })
+  }
+  return limits
+}
+
+/** Two threads of one core share what calculates, so a thread for each of them is slower than one for both. */
+async function physicalCores(root: string): Promise<number> {
+  const available = availableParallelism()
+  if (platform() !== 'linux') return arch() === 'x64' ? Math.max(1, Math.ceil(available / 2)) : available
+  const found = new Set<string>()
+  for (let cpu = 0; cpu < 4096; cpu++) {
+    const siblings = await textAt(root, `sys/devices/system/cpu/cpu${cpu}/topology/thread_siblings_list`)
+    if (siblings === undefined) break
+    found.add(siblings.trim())
+  }
+  return Math.min(available, found.size || available)
+}
+
+/** Undefined where the system does not say it. */
+async function textAt(root: string, ...path: string[]): Promise<string | undefined> {
+  try {
+    return await readFile(join(root, ...path), 'utf8')
+  } catch {
+    return undefined
+  }
+}

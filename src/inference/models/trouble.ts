@@ -1,0 +1,30 @@
+/** Why a model cannot be served, in one line that says what was given and what would do. */
+export class ModelTrouble extends Error {
+  override readonly name = 'ModelTrouble'
+  /** Whether it may be over by itself: a network that is down, a hub that is busy. */
+  readonly mayPass: boolean
+
+  constructor(message: string, { mayPass = false, cause }: { mayPass?: boolean; cause?: unknown } = {}) {
+    super(message, cause === undefined ? undefined : { cause })
+    this.mayPass = mayPass
+  }
+}
+
+const meanings: Record<string, string> = {
+  ENOENT: 'it is not there',
+  ENOTDIR: 'it is not there',
+  EACCES: 'it may not be read',
+  EPERM: 'it may not be read',
+  EISDIR: 'it is a folder',
+  ENOSPC: 'the disk is full',
+  EDQUOT: 'the disk quota is used up',
+  EROFS: 'the file system is read-only',
+  ELOOP: 'its links go in a circle',
+  ENAMETOOLONG: 'its name is too long',
+}
+
+/** What the system said, in words. */
+export function reasonOf(error: unknown): string {
+  const { code, message } = error as NodeJS.ErrnoException
+  return meanings[code ?? ''] ?? message
+}

@@ -1,0 +1,47 @@
+import type { Ending, FinishReason } from '../backend.ts'
+import type { Vocabulary } from '../vocabulary.ts'
+import { createRepetition } from './repetition.ts'
+
+export interface End {
+  reason: FinishReason
+  stop: string | number | null
+}
+
+/** The tokens that end an answer, and what is said of each of them: nothing of the end of text, else the token itself. */
+export type EndTokens = ReadonlyMap<number, number | null>
+
+export function endTokens(ending: Ending, vocabulary: Vocabulary): EndTokens {
+  const ends = new Map<number, number | null>()
+  for (const token of ending.stopTokens) ends.set(token, token)
+  if (ending.ignoreEos) return ends
+  for (const token of vocabulary.ends) ends.set(token, token)
+  if (vocabulary.eos !== undefined) ends.set(vocabulary.eos, null)
+  return ends
+}
+
+/** What cannot be drawn before the answer has its least length: all that ends answers, even where it is ignored. */
+export function bannedEnds(ending: Ending, vocabulary: Vocabulary): number[] {
+  return [...new Set([...ending.stopTokens, ...vocabulary.ends])]
+}
+
+/** Called once after each token of an answer, with all of them: whether its newest token ends it. Stop strings are looked for elsewhere. */
+export type EndCheck = (tokens: readonly number[]) => End | undefined
+
+export function createEndCheck(ending: Ending, ends: EndTokens, maxTokens: number): EndCheck {
+  const repeats = ending.repetition && createRepetition(ending.repetition, maxTokens)
+  return (tokens) => {
+    // Looked at even where it does not count yet, because it remembers what came before.
+    const repeated = repeats?.(tokens) ?? false
+    const token = tokens.at(-1)
+    if (token === undefined) return undefined
+    if (tokens.length >= ending.minTokens) {
+      const stop = ends.get(token)
+      if (stop !== undefined) return { reason: 'stop', stop }
+    }
+    if (tokens.length >= maxTokens) return { reason: 'length', stop: null }
+    if (repeated && tokens.length >= ending.minTokens) {
+      return { reason: 'repetition', stop: 'repetition_detected' }
+    }
+    return undefined
+  }
+}

@@ -1,0 +1,36 @@
+import * as jinja from '@huggingface/jinja'
+
+/**
+ * The part of the library that is used. Its own types point at files by names that Node does not resolve, so TypeScript
+ * sees nothing there.
+ */
+
+/** Of the syntax tree: what a node is, and whatever it consists of. */
+export interface Node {
+  type: string
+  [member: string]: unknown
+}
+
+export type Value = { value: unknown } | undefined
+
+export interface CompiledTemplate {
+  parsed: Node
+}
+
+export interface Environment {
+  set(name: string, value: unknown): void
+}
+
+export interface Interpreter {
+  run(program: Node): Value
+  /** Called for each node, also from within. */
+  evaluate(node: Node | undefined, environment: Environment): Value
+}
+
+interface Library {
+  Template: new (text: string) => CompiledTemplate
+  Environment: new () => Environment
+  Interpreter: new (environment: Environment) => Interpreter
+}
+
+export const { Template, Environment, Interpreter } = jinja as unknown as Library

@@ -1,0 +1,97 @@
+import type { Line } from './line.ts'
+import type { Ranking } from './ranking.ts'
+
+export interface Cuts {
+  /** Above 0. */
+  temperature: number
+  /** 0 is off. */
+  minP: number
+  /** 0 is off. */
+  topK: number
+  /** 1 is off. */
+  topP: number
+}
+
+/**
+ * Draws one token of a ranking with a number from 0 to 1, and answers its place; -1 when that takes knowing more of the
+ * ranking than is known.
+ *
+ * The definition, over all tokens in the order of their adjusted logits, among equals the lower token first: each weighs
+ * exp(logit / temperature). Those lighter than min_p times the heaviest go, then all but the first top_k, then all but the
+ * fewest first ones that weigh top_p of what is left together. Those that remain lie side by side in that order, and the
+ * number says how far along the line the drawn one lies.
+ *
+ * Only the beginning of the line is known. How long it is as a whole is known between two bounds: when both lead to the
+ * same token, that one is drawn as exactly as if everything were known.
+ *
+ * `logTotal` tells the weight of all tokens before the adjustments; NaN when nobody asked for it. A draw from a line that
+ * goes on behind what is known is as exact as this sum.
+ */
+export function draw(ranking: Ranking, cuts: Cuts, logTotal: number, line: Line, random: number): number {
+  const { known, bound } = ranking
+  const { temperature, minP, topK, topP } = cuts
+  const { logits } = known
+
+  let count = known.length
+  let closed = ranking.complete
+  if (minP > 0) {
+    const least = (logits[0] as number) + temperature * Math.log(minP)
+    if (bound < least) closed = true
+    while (count > 1 && (logits[count - 1] as number) < least) count--
+  }
+  if (topK > 0 && topK <= count) {
+    count = topK
+    closed = true
+  }
+  line.begin(logits, count, temperature)
+
+  let [shortest, longest] = closed
+    ? [line.endOf(count - 1), line.endOf(count - 1)]
+    : lengths(ranking, cuts, logTotal, line)
+  if (topP < 1) {
+    const first = line.reaching(topP * shortest)
+    const last = line.reaching(topP * longest)
+    shortest = first < count ? line.endOf(first) : Math.max(line.endOf(count - 1), topP * shortest)
+    if (last < count) {
+      longest = line.endOf(last)
+    } else {
+      // The cut is behind what is known: top_p of the whole remains, and less than one token more.
+      longest = Math.min(longest, topP * longest + line.weightOf(bound))
+    }
+    if (first === last && last < count) {
+      closed = true
+      count = last + 1
+    }
+  }
+
+  const place = line.at(random * longest)
+  if (closed) return Math.min(place, count - 1)
+  return place < count && line.at(random * shortest) === place ? place : -1
+}
+
+/** How long the line is before top_p, at least and at most, when it goes on behind what is known. */
+function lengths(
+  { known, bound, unseen, canRise, rest, added }: Ranking,
+  { temperature, minP, topK }: Cuts,
+  logTotal: number,
+  line: Line,
+): [shortest: number, longest: number] {
+  const heaviest = known.logits[0] as number
+  const before = Math.exp(logTotal - heaviest / temperature)
+  const after = before + added(heaviest, temperature)
+  const isTold = Number.isFinite(before) && after >= before * trusted
+  if (isTold && topK === 0 && minP === 0) {
+    const ofUnseen = unseen * line.weightOf(bound)
+    return [Math.max(line.endOf(0), after - ofUnseen), canRise ? after + ofUnseen : after]
+  }
+  const ofKnown = line.endOf(known.length - 1)
+  const most = isTold && !canRise ? after : ofKnown + rest * line.weightOf(bound)
+  const longest = topK > 0 ? Math.min(most, ofKnown + (topK - known.length) * line.weightOf(bound)) : most
+  return [ofKnown, Math.max(ofKnown, longest)]
+}
+
+/**
+ * Where the adjustments leave less than this share of the weight, it is not told as the difference of the two: the sum
+ * over the vocabulary is one of 32-bit numbers, and 5 in 100,000 off where 50,000 tokens are about as likely as each other.
+ */
+const trusted = 1 / 4

@@ -1,0 +1,20 @@
+/**
+ * The logits of one position, as far as somebody asks for them: a vocabulary has up to a few hundred thousand tokens,
+ * and handing all of them over costs more than drawing the next token does (tens of milliseconds against one or two).
+ */
+export interface Logits {
+  readonly vocabulary: number
+  /** The likeliest token, without any further work. */
+  best(): Promise<number>
+  /** The likeliest tokens, largest logit first; all of them when there are no more. */
+  top(count: number): Promise<Candidates>
+  /** The logits of these tokens, in their order. A list that was given is not changed afterwards: what is asked for again is prepared once. */
+  of(tokens: readonly number[]): Promise<Float32Array>
+  /** Logarithm of the sum over the whole vocabulary of exp(logit / temperature). */
+  logTotal(temperature: number): Promise<number>
+}
+
+export interface Candidates {
+  tokens: Uint32Array
+  logits: Float32Array
+}

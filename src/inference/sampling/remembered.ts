@@ -1,0 +1,26 @@
+import type { Candidates, Logits } from './logits.ts'
+
+/** The same logits; what has been asked for once is not asked for again. */
+export function remembered(logits: Logits): Logits {
+  let most: { count: number; candidates: Promise<Candidates> } | undefined
+  const totals = new Map<number, Promise<number>>()
+  return {
+    vocabulary: logits.vocabulary,
+    best: () => logits.best(),
+    async top(count) {
+      if (most === undefined || most.count < count) most = { count, candidates: logits.top(count) }
+      const { tokens, logits: values } = await most.candidates
+      return tokens.length <= count
+        ? { tokens, logits: values }
+        : { tokens: tokens.subarray(0, count), logits: values.subarray(0, count) }
+    },
+    of: (tokens) => logits.of(tokens),
+    logTotal(temperature) {
+      const known = totals.get(temperature)
+      if (known !== undefined) return known
+      const total = logits.logTotal(temperature)
+      totals.set(temperature, total)
+      return total
+    },
+  }
+}

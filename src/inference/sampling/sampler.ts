@@ -1,0 +1,82 @@
+import type { Sampling } from '../backend.ts'
+import type { Adjustments } from './adjustments.ts'
+import { type Cuts, draw } from './draw.ts'
+import { createLine } from './line.ts'
+import type { Logits } from './logits.ts'
+import type { Random } from './random.ts'
+import { createRanker, type Ranking } from './ranking.ts'
+
+/** Draws the next token; undefined when no token is possible. */
+export type Sampler = (logits: Logits, answer: readonly number[]) => Promise<number | undefined>
+
+/** Enough for nearly every draw of a trained model, whatever the settings. */
+const firstLook = 1024
+const eachFurther = 8
+/** Of the tokens that penalties touch few are among the likeliest. */
+const sinking = 256
+
+/** Below this the likeliest token is taken: the division would say nothing else. */
+const greedyBelow = 1e-5
+/** The lowest temperature that logits are divided by. */
+const coldest = 0.01
+
+/** What logits are divided by; where the likeliest is taken without dividing they stay as they are. */
+export function divisorOf({ temperature }: Sampling): number {
+  return temperature < greedyBelow ? 1 : Math.max(coldest, temperature)
+}
+
+/** A ranking is made and drawn from in one go, so everybody who draws uses the same memory. */
+const { rank } = createRanker()
+const line = createLine()
+
+/** The order of effect is vLLM's: adjustments, then the likeliest or temperature, min_p, top_k, top_p and the draw. */
+export function createSampler(
+  sampling: Sampling,
+  adjustments: Adjustments | undefined,
+  random: Random,
+): Sampler {
+  const greedy = sampling.temperature < greedyBelow
+  const cuts: Cuts = {
+    temperature: divisorOf(sampling),
+    minP: sampling.minP,
+    topK: sampling.topK,
+    topP: sampling.topP,
+  }
+  /** Whether the first tokens alone can tell what is cut off. */
+  const needsTotal = !greedy && cuts.topK === 0 && cuts.minP === 0
+  const isBestEnough = greedy && adjustments === undefined && sampling.allowed === undefined
+  /** How many at least; one more is asked for, because the last one cannot be told from its equals, and some for those that sink. */
+  const needed = greedy ? 1 : cuts.topK > 0 ? cuts.topK : undefined
+
+  return async (logits, answer) => {
+    if (isBestEnough) return logits.best()
+    adjustments?.prepare(answer)
+    const number = greedy ? 0 : random()
+
+    let count = needed === undefined ? firstLook : needed + 1 + Math.min(adjustments?.touched ?? 0, sinking)
+    let top = await logits.top(count)
+    const lifted = adjustments && adjustments.lifted.length > 0 ? await logits.of(adjustments.lifted) : none
+    let total = needsTotal ? await logits.logTotal(cuts.temperature) : Number.NaN
+    for (;;) {
+      const ranking = rank(adjustments, top, logits.vocabulary, lifted)
+      const token = chosen(ranking)
+      if (token !== undefined) return token
+      if (ranking.complete) return undefined
+      if (Number.isNaN(total) && cuts.minP > 0 && cuts.topK === 0 && ranking.known.length > 0) {
+        total = await logits.logTotal(cuts.temperature)
+      } else {
+        count = Math.min(count * eachFurther, logits.vocabulary)
+        top = await logits.top(count)
+      }
+    }
+
+    function chosen(ranking: Ranking): number | undefined {
+      const { known } = ranking
+      if (known.length === 0) return undefined
+      const place = greedy ? 0 : draw(ranking, cuts, total, line, number)
+      return place === -1 ? undefined : known.tokens[place]
+    }
+  }
+}
+
+const none = new Float32Array(0)

@@ -1,0 +1,74 @@
+import { createBreathing } from '../../domain/breathing.ts'
+import { JsonText } from '../../domain/json-text.ts'
+import type { FinishReason, PromptLogprobs } from '../../inference/backend.ts'
+import type { Completion } from './completion.ts'
+import { logprobShown, promptLogprobShown } from './logprobs.ts'
+import { usageOf } from './usage.ts'
+
+interface Choice {
+  content: string
+  tokens: number[]
+  /** Written as they come: together they may be many megabytes, and would hold everyone else up in the end. */
+  logprobs: string[]
+  reason: FinishReason
+  stop: string | number | null
+}
+
+/** The whole answer at once, when its last choice has ended. */
+export async function answerOf(completion: Completion): Promise<object> {
+  const { role, echo, wants, promptTokens } = completion
+  const { id, ...about } = completion.head
+  const choices = Array.from({ length: completion.choices }, (): Choice => {
+    return { content: echo, tokens: [], logprobs: [], reason: 'stop', stop: null }
+  })
+  let cachedTokens = 0
+  let promptLogprobs: JsonText | undefined
+  for await (const event of completion.events) {
+    if (event.kind === 'prefilled') {
+      cachedTokens = event.cachedTokens
+      if (event.promptLogprobs) promptLogprobs = await written(event.promptLogprobs, wants.tokensAsIds)
+      continue
+    }
+    const choice = choices[event.choice] as Choice
+    if (event.kind === 'finished') {
+      choice.reason = event.reason
+      choice.stop = event.stop
+    } else {
+      choice.content += event.text
+      for (const token of event.tokens) choice.tokens.push(token)
+      for (const one of event.logprobs ?? []) {
+        choice.logprobs.push(JSON.stringify(logprobShown(one, wants.tokensAsIds)))
+      }
+    }
+  }
+  const completionTokens = choices.reduce((sum, { tokens }) => sum + tokens.length, 0)
+  return {
+    id,
+    object: 'chat.completion',
+    ...about,
+    choices: choices.map(({ content, tokens, logprobs, reason, stop }, index) => ({
+      index,
+      message: { role, content, refusal: null },
+      logprobs: wants.logprobs ? { content: listOf(logprobs) } : null,
+      finish_reason: reason,
+      stop_reason: stop,
+      ...(wants.tokenIds && { token_ids: new JsonText(JSON.stringify(tokens)) }),
+    })),
+    usage: usageOf(promptTokens.length, completionTokens, cachedTokens),
+    ...(wants.tokenIds && { prompt_token_ids: new JsonText(JSON.stringify(promptTokens)) }),
+    ...(promptLogprobs && { prompt_logprobs: promptLogprobs }),
+  }
+}
+
+const listOf = (texts: readonly string[]) => new JsonText(`[${texts.join(',')}]`)
+
+async function written(given: PromptLogprobs, asIds: boolean): Promise<JsonText> {
+  const breathe = createBreathing()
+  const texts: string[] = []
+  for (const one of given) {
+    texts.push(JSON.stringify(promptLogprobShown(one, asIds)))
+    const pause = breathe()
+    if (pause) await pause
+  }
+  return listOf(texts)
+}

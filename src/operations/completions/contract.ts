@@ -1,0 +1,98 @@
+import { z } from 'zod'
+import { jsonObject, jsonValue, plainText } from '../../domain/fields.ts'
+import { Usage } from '../chat/contract.ts'
+import { mostChoices, mostLogprobs, samplingFields } from '../chat/sampling-fields.ts'
+import { flag, integer } from '../chat/scalars.ts'
+
+/** As many as most who say nothing get, since the first version of this operation. */
+export const usualMaxTokens = 16
+
+export const CompletionBody = z.object({
+  prompt: jsonValue().meta({
+    description: 'A text, a list of texts, a list of token ids, or a list of such lists.',
+  }),
+  model: z.string().max(256).nullish(),
+  suffix: z.string().nullish().meta({ description: 'Null or empty: this version inserts nothing.' }),
+  echo: flag().nullish(),
+  add_special_tokens: flag().nullish().meta({ default: true }),
+  best_of: integer(1, mostChoices).nullish().meta({ description: 'Null, or as many as `n`.' }),
+
+  ...samplingFields,
+  max_tokens: integer(0, 2 ** 31 - 1)
+    .nullish()
+    .meta({
+      description: 'Null is as many as fit; 0 only together with `echo`.',
+      default: usualMaxTokens,
+    }),
+
+  logprobs: integer(0, mostLogprobs).nullish(),
+  prompt_logprobs: integer(0, mostLogprobs).nullish(),
+  return_token_ids: flag().nullish(),
+  return_tokens_as_token_ids: flag().nullish(),
+
+  stream: flag().nullish(),
+  stream_options: z
+    .object({ include_usage: flag().nullish(), continuous_usage_stats: flag().nullish() })
+    .nullish(),
+  request_id: plainText(256).min(1).optional(),
+  response_format: jsonObject().nullish(),
+  structured_outputs: jsonObject().nullish(),
+  user: z.string().max(1_024).nullish(),
+})
+export type CompletionBody = z.output<typeof CompletionBody>
+
+const LegacyLogprobs = z.object({
+  tokens: z.array(z.string()),
+  token_logprobs: z.array(z.number().nullable()),
+  top_logprobs: z.array(z.record(z.string(), z.number()).nullable()),
+  text_offset: z.array(z.int()),
+})
+export type LegacyLogprobs = z.output<typeof LegacyLogprobs>
+
+const PromptLogprobs = z.array(
+  z
+    .record(z.string(), z.object({ logprob: z.number(), rank: z.int(), decoded_token: z.string() }))
+    .nullable(),
+)
+
+const choice = {
+  index: z.int(),
+  text: z.string(),
+  logprobs: LegacyLogprobs.nullable(),
+  token_ids: z.array(z.int()).optional(),
+  prompt_token_ids: z.array(z.int()).optional(),
+}
+
+const finishReason = z.enum(['stop', 'length', 'repetition'])
+const stopReason = z.union([z.string(), z.int(), z.null()])
+
+const head = {
+  id: z.string(),
+  object: z.literal('text_completion'),
+  created: z.int(),
+  model: z.string(),
+  system_fingerprint: z.string(),
+}
+
+export const CompletionAnswer = z.object({
+  ...head,
+  choices: z.array(
+    z.object({
+      ...choice,
+      finish_reason: finishReason,
+      stop_reason: stopReason,
+      prompt_logprobs: PromptLogprobs.optional(),
+    }),
+  ),
+  usage: Usage,
+})
+export type CompletionAnswer = z.output<typeof CompletionAnswer>
+
+export const CompletionChunk = z.object({
+  ...head,
+  choices: z.array(
+    z.object({ ...choice, finish_reason: finishReason.nullable(), stop_reason: stopReason.optional() }),
+  ),
+  usage: Usage.optional(),
+})
+export type CompletionChunk = z.output<typeof CompletionChunk>

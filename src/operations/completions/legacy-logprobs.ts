@@ -1,0 +1,65 @@
+import type { Candidate, PromptLogprobs, TokenLogprob } from '../../inference/backend.ts'
+import { textOf } from '../chat/logprobs.ts'
+import type { LegacyLogprobs } from './contract.ts'
+
+/** A token as its place judged it. The first of a prompt has no place before it: only its text. */
+interface Judged {
+  token: number
+  text: string
+  logprob: number | null
+  top: Candidate[] | null
+}
+
+export interface LogprobsWanted {
+  /** Rivals beside each token. */
+  count: number
+  /** Writes tokens as `token_id:<id>`. */
+  asIds: boolean
+}
+
+/** What is kept between the pieces of an answer: how long its text was so far. */
+export type TextLength = { characters: number }
+
+export function judgedAnswer(given: readonly TokenLogprob[]): Judged[] {
+  return given.map(({ token, bytes, logprob, top }) => ({ token, text: textOf(bytes), logprob, top }))
+}
+
+/** `first` is the text of the prompt's first token. */
+export function judgedPrompt(tokens: readonly number[], logprobs: PromptLogprobs, first: string): Judged[] {
+  return tokens.map((token, index) => {
+    const candidates = logprobs[index] ?? null
+    const own = candidates?.find((candidate) => candidate.token === token)
+    const text = own === undefined ? first : textOf(own.bytes)
+    return { token, text, logprob: own?.logprob ?? null, top: candidates }
+  })
+}
+
+/** Four lists side by side, the form of the first version of this operation. */
+export function legacyLogprobs(
+  given: readonly Judged[],
+  { count, asIds }: LogprobsWanted,
+  length: TextLength,
+): LegacyLogprobs {
+  const shown: LegacyLogprobs = { tokens: [], token_logprobs: [], top_logprobs: [], text_offset: [] }
+  const named = (token: number, text: string) => (asIds ? `token_id:${token}` : text)
+  for (const { token, text, logprob, top } of given) {
+    shown.tokens.push(named(token, text))
+    shown.token_logprobs.push(logprob)
+    shown.text_offset.push(length.characters)
+    length.characters += Array.from(text).length
+    if (top === null || logprob === null) {
+      shown.top_logprobs.push(null)
+      continue
+    }
+    // The token itself is always among them, and of two that read alike the likelier counts.
+    const rivals = top.toSorted((a, b) => b.logprob - a.logprob).slice(0, count)
+    const entries: [string, number][] = [[named(token, text), logprob]]
+    for (const rival of rivals) entries.push([named(rival.token, textOf(rival.bytes)), rival.logprob])
+    const likeliest = new Map<string, number>()
+    for (const [name, value] of entries.toSorted(([, a], [, b]) => b - a)) {
+      if (!likeliest.has(name)) likeliest.set(name, value)
+    }
+    shown.top_logprobs.push(Object.fromEntries(likeliest))
+  }
+  return shown
+}

@@ -1,0 +1,44 @@
+import { type Routes, refusing } from '../../http/contracts.ts'
+import { departureOf } from '../../http/departure.ts'
+import { DetokenizeAnswer, DetokenizeBody, TokenizeAnswer, TokenizeBody } from './contract.ts'
+import { detokenize, type Tokens, tokenize } from './tokens.ts'
+
+const tags = ['tokens']
+
+const refused = refusing(
+  'malformed_json',
+  'model_not_found',
+  'model_not_ready',
+  'body_too_large',
+  'unsupported_media_type',
+  'invalid_request',
+  'queue_full',
+)
+
+type RoutePlugin = Routes<{ tokens: Tokens }>
+
+const toTokens: RoutePlugin = async (app, { tokens }) => {
+  const schema = {
+    summary: 'Count the tokens of a text or a conversation',
+    tags,
+    body: TokenizeBody,
+    response: { 200: TokenizeAnswer, ...refused },
+  }
+  app.post('/tokenize', { schema }, (request, reply) =>
+    tokenize(tokens, request.caller, request.body, departureOf(reply)),
+  )
+}
+
+const toText: RoutePlugin = async (app, { tokens }) => {
+  const schema = {
+    summary: 'The text of tokens',
+    tags,
+    body: DetokenizeBody,
+    response: { 200: DetokenizeAnswer, ...refused },
+  }
+  app.post('/detokenize', { schema }, (request, reply) =>
+    detokenize(tokens.backend, request.body, departureOf(reply)),
+  )
+}
+
+export const tokenRoutes = [toTokens, toText]

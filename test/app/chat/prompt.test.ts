@@ -1,0 +1,248 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { openApp } from '../../support/app.ts'
+import { asking, assertRefused, chatUrl, choiceOf, eventsOf } from '../../support/chat.ts'
+import { scriptedBackend, scriptedModel } from '../../support/scripted-backend.ts'
+
+const show = (expression: string) => `{{ ${expression} }}`
+
+const tool = { type: 'function', function: { name: 'find', parameters: { type: 'object' }, strict: true } }
+
+const assistantLast = (content: unknown) => [
+  { role: 'user', content: 'Hi' },
+  { role: 'assistant', content },
+]
+
+/** What the model reads, by what the request says. */
+const prompts: [why: string, fields: Record<string, unknown>, prompt: string][] = [
+  ['the model’s template', {}, '<s><|user|>Hi<|end|><|assistant|>'],
+  ['no turn of the assistant', { add_generation_prompt: false }, '<s><|user|>Hi<|end|>'],
+  [
+    'several messages',
+    {
+      messages: [
+        { role: 'system', content: 'Be' },
+        { role: 'user', content: ['a', { type: 'text', text: 'b' }] },
+      ],
+    },
+    '<s><|system|>Be<|end|><|user|>a\nb<|end|><|assistant|>',
+  ],
+  [
+    'a developer',
+    { messages: [{ role: 'developer', content: 'Be' }] },
+    '<s><|system|>Be<|end|><|assistant|>',
+  ],
+  [
+    'a role of one’s own',
+    { messages: [{ role: 'narrator', content: 'Once' }] },
+    '<s><|narrator|>Once<|end|><|assistant|>',
+  ],
+  [
+    'an open message',
+    { messages: assistantLast('Well, '), add_generation_prompt: false, continue_final_message: true },
+    '<s><|user|>Hi<|end|><|assistant|>Well, ',
+  ],
+  [
+    'an open message in parts',
+    {
+      messages: assistantLast([{ type: 'text', text: 'Well' }]),
+      add_generation_prompt: false,
+      continue_final_message: true,
+    },
+    '<s><|user|>Hi<|end|><|assistant|>Well',
+  ],
+  ['a template of the request', { chat_template: 'Q: {{ messages[0].content }}' }, 'Q: Hi'],
+  ['marks of the model', { chat_template: '{{ bos_token }}{{ eos_token }}' }, '<s></s>'],
+  ['variables', { chat_template: show('a.b'), chat_template_kwargs: { a: { b: 5 } } }, '5'],
+  [
+    'a variable instead of a mark',
+    { chat_template: show('bos_token'), chat_template_kwargs: { bos_token: 'B' } },
+    'B',
+  ],
+  [
+    'a field before a variable',
+    { chat_template: show('add_generation_prompt'), chat_template_kwargs: { add_generation_prompt: 5 } },
+    'true',
+  ],
+  [
+    'a variable where the field is null',
+    {
+      chat_template: show('reasoning_effort'),
+      chat_template_kwargs: { reasoning_effort: 'huge' },
+      reasoning_effort: null,
+    },
+    'huge',
+  ],
+  [
+    'the field where it is not',
+    {
+      chat_template: show('reasoning_effort'),
+      chat_template_kwargs: { reasoning_effort: 'huge' },
+      reasoning_effort: 'low',
+    },
+    'low',
+  ],
+  [
+    'messages are no variable',
+    { chat_template: show('messages | length'), chat_template_kwargs: { messages: [] } },
+    '1',
+  ],
+  [
+    'documents',
+    { chat_template: show('documents[1].text'), documents: [{ text: 'a' }, { text: 'b', title: 'B' }] },
+    'b',
+  ],
+  ['no documents', { chat_template: show('documents is none') }, 'true'],
+  [
+    'tools',
+    { chat_template: show('tools | tojson'), tools: [tool] },
+    '[{"type": "function", "function": {"name": "find", "parameters": {"type": "object"}, "strict": true}}]',
+  ],
+  [
+    'a tool without its type',
+    { chat_template: show('tools[0].type'), tools: [{ function: { name: 'find' } }] },
+    'function',
+  ],
+  ['no tools', { chat_template: show('tools is none'), tools: [] }, 'true'],
+  [
+    'a call',
+    {
+      chat_template: show('messages[0].tool_calls[0].function.arguments.a'),
+      messages: [
+        {
+          role: 'assistant',
+          tool_calls: [{ type: 'function', function: { name: 'f', arguments: '{"a":"x"}' } }],
+        },
+      ],
+    },
+    'x',
+  ],
+  [
+    'a name',
+    { chat_template: show('messages[0].name'), messages: [{ role: 'user', name: 'Ann', content: '' }] },
+    'Ann',
+  ],
+  [
+    'reasoning',
+    {
+      chat_template: show('messages[0].reasoning_content'),
+      messages: [{ role: 'assistant', reasoning: 'hm' }],
+    },
+    'hm',
+  ],
+  [
+    'unknown members of messages',
+    { messages: [{ role: 'user', content: 'Hi', weight: 1 }] },
+    '<s><|user|>Hi<|end|><|assistant|>',
+  ],
+]
+
+for (const [why, fields, prompt] of prompts) {
+  test(`the prompt: ${why}`, async (t) => {
+    const backend = scriptedBackend()
+    const { post } = await openApp(t, { backend })
+    const { status, text } = await post(chatUrl, asking(fields))
+    assert.equal(status, 200, text)
+    assert.deepEqual(backend.asked[0]?.prompt, { text: prompt, special: true, add: false })
+  })
+}
+
+test('the answer speaks in the role that the prompt leaves open', async (t) => {
+  const { post } = await openApp(t, { backend: scriptedBackend() })
+  for (const [fields, role] of [
+    [{}, 'assistant'],
+    [{ add_generation_prompt: false }, 'user'],
+    [{ add_generation_prompt: false, continue_final_message: true }, 'user'],
+    [{ messages: assistantLast('x'), add_generation_prompt: false }, 'assistant'],
+  ] as const) {
+    const { json } = await post(chatUrl, asking(fields))
+    assert.equal(json.choices[0].message.role, role)
+    const { chunks } = eventsOf((await post(chatUrl, asking({ ...fields, stream: true }))).text)
+    assert.equal(choiceOf(chunks, 0).role, role)
+  }
+})
+
+test('echo gives the last message back when the answer has its role', async (t) => {
+  const { post } = await openApp(t, { backend: scriptedBackend() })
+  for (const [fields, content] of [
+    [
+      { messages: assistantLast('Well, '), add_generation_prompt: false, continue_final_message: true },
+      'Well, Hello',
+    ],
+    [
+      { messages: assistantLast(['a', { type: 'text', text: 'b' }]), add_generation_prompt: false },
+      'a\nbHello',
+    ],
+    [{ messages: assistantLast('Well, ') }, 'Well, Hello'],
+    [{}, 'Hello'],
+    [{ add_generation_prompt: false }, 'HiHello'],
+  ] as const) {
+    const echo = { ...fields, echo: true, n: 2 }
+    const { json } = await post(chatUrl, asking(echo))
+    const chunks = eventsOf((await post(chatUrl, asking({ ...echo, stream: true }))).text).chunks
+    for (const index of [0, 1]) {
+      assert.equal(json.choices[index].message.content, content)
+      assert.equal(choiceOf(chunks, index).content, content)
+    }
+    const withoutEcho = await post(chatUrl, asking(fields))
+    assert.equal(withoutEcho.json.choices[0].message.content, 'Hello')
+  }
+})
+
+test('a text and a list of one part give the same prompt, whatever the template goes through', async (t) => {
+  const backend = scriptedBackend()
+  const { post } = await openApp(t, { backend })
+  for (const chat_template of [
+    scriptedModel.template,
+    '{% for m in messages %}{% for part in m.content %}{{ part.text }}{% endfor %}{% endfor %}',
+    '{% for m in messages %}{% if m.content is string %}{{ m.content }}{% else %}{{ m.content[0].text }}{% endif %}{% endfor %}',
+  ]) {
+    backend.asked.length = 0
+    for (const content of ['Hi', [{ type: 'text', text: 'Hi' }], ['Hi']]) {
+      const messages = [{ role: 'narrator', content }]
+      assert.equal((await post(chatUrl, { messages, chat_template })).status, 200)
+    }
+    assert.equal(new Set(backend.asked.map(({ prompt }) => 'text' in prompt && prompt.text)).size, 1)
+  }
+})
+
+const hostile = {
+  'loops without end':
+    '{% for a in range(9999) %}{% for b in range(9999) %}{% for c in range(9999) %}{% endfor %}{% endfor %}{% endfor %}',
+  'a list of many million': '{% for a in range(100000000) %}{% endfor %}',
+  'a text that doubles':
+    '{% set ns = namespace(x="aaaa") %}{% for i in range(60) %}{% set ns.x = ns.x + ns.x %}{% endfor %}{{ ns.x }}',
+  'an output without end':
+    '{% for a in range(99999) %}{{ messages | tojson }}{{ "y" | indent(9999, true) }}{% endfor %}',
+  'a macro that calls itself': '{% macro f(f) %}{{ f(f) }}{% endmacro %}{{ f(f) }}',
+  'a deep expression': `{{ ${'('.repeat(50_000)}1${')'.repeat(50_000)} }}`,
+  'the prototype of a list': '{{ messages.__proto__.constructor("return process")().exit() }}',
+}
+
+test('hostile templates end in a 400, and everything goes on', async (t) => {
+  const { post } = await openApp(t, { backend: scriptedBackend() })
+  const answers = await Promise.all(
+    Object.entries(hostile).map(
+      async ([what, chat_template]) => [what, await post(chatUrl, asking({ chat_template }))] as const,
+    ),
+  )
+  for (const [what, answer] of answers) {
+    assert.equal(answer.status, 400, what)
+    assert.match(answer.json.error.code, /^template_(too_costly|failed)$/, what)
+    assert.equal(answer.json.error.param, 'chat_template')
+  }
+  assert.equal((await post(chatUrl, asking())).status, 200)
+})
+
+test('a template that fills the memory ends its own process and no other', async (t) => {
+  const { post } = await openApp(t, { backend: scriptedBackend() })
+  const chat_template =
+    '{% set ns = namespace(x=[]) %}{% for i in range(99999) %}{% set ns.x = ns.x + [range(99999)] %}{% endfor %}'
+  const before = await post(chatUrl, asking())
+  const [full, other] = await Promise.all([
+    post(chatUrl, asking({ chat_template })),
+    post(chatUrl, asking({ chat_template: 'other' })),
+  ])
+  assertRefused(full, { status: 400, code: 'template_too_costly', param: 'chat_template' })
+  assert.deepEqual([before.status, other.status, (await post(chatUrl, asking())).status], [200, 200, 200])
+})

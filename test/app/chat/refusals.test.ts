@@ -1,0 +1,314 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { refuse } from '../../../src/domain/refusals.ts'
+import { openApp } from '../../support/app.ts'
+import { asking, assertRefused, chatUrl } from '../../support/chat.ts'
+import { scriptedBackend, scriptedModel } from '../../support/scripted-backend.ts'
+
+test('the checks come in this order', async (t) => {
+  const backend = scriptedBackend()
+  backend.generate = () => {
+    throw refuse('context_length_exceeded', { limit: 10, prompt: 20, answer: 1 })
+  }
+  const { app, post } = await openApp(t, { backend })
+  // Everything is wrong at once; then one thing after the other is put right.
+  const wrong: Record<string, unknown> = {
+    messages: [{ role: 'user', content: [{ type: 'image_url', image_url: 'x' }] }],
+    temperature: 'hot',
+    min_tokens: 5,
+    max_tokens: 4,
+    model: 'another',
+    tool_choice: 'auto',
+    chat_template: '{{ raise_exception("no") }}',
+  }
+  const without = await app.inject({ method: 'POST', url: chatUrl, payload: '{' })
+  assert.equal(without.statusCode, 401)
+  assert.equal(without.json().error.type, 'authentication_error')
+  assertRefused(await post(chatUrl, '{'), { status: 400, code: 'malformed_json', param: null })
+  const after = async (change: Record<string, unknown>) => post(chatUrl, Object.assign(wrong, change))
+  assertRefused(await after({}), { status: 400, code: 'invalid_request', param: 'temperature' })
+  assertRefused(await after({ temperature: 1 }), { status: 400, code: 'invalid_value', param: 'min_tokens' })
+  backend.served = undefined
+  backend.state = { state: 'starting', doing: 'loading the model' }
+  assertRefused(await after({ max_tokens: 9 }), {
+    status: 503,
+    code: 'model_not_ready',
+    param: null,
+    message: /loading the model/,
+  })
+  backend.served = scriptedModel
+  assertRefused(await after({}), { status: 404, code: 'model_not_found', param: 'model' })
+  assertRefused(await after({ model: null }), { status: 400, code: 'not_available', param: 'tool_choice' })
+  assertRefused(await after({ tool_choice: 'none' }), {
+    status: 400,
+    code: 'invalid_value',
+    param: 'messages.0.content.0.type',
+  })
+  assertRefused(await after({ messages: asking().messages }), {
+    status: 400,
+    code: 'template_failed',
+    param: 'chat_template',
+    message: /: no\.$/,
+  })
+  for (const stream of [false, true]) {
+    assertRefused(await after({ chat_template: null, stream }), {
+      status: 400,
+      code: 'context_length_exceeded',
+      param: null,
+      message: /maximum context length is 10 tokens/,
+    })
+  }
+})
+
+test('without a model there is a reason', async (t) => {
+  const { post } = await openApp(t)
+  for (const url of [chatUrl, `${chatUrl}/`]) {
+    for (const stream of [false, true]) {
+      const answer = await post(url, asking({ stream }))
+      assertRefused(answer, {
+        status: 503,
+        code: 'model_not_ready',
+        param: null,
+        message: /HEDDLE_MODEL=none/,
+      })
+      assert.equal(answer.headers['retry-after'], '1')
+    }
+  }
+})
+
+test('a model that cannot be loaded says why', async (t) => {
+  const backend = scriptedBackend()
+  backend.served = undefined
+  backend.state = { state: 'failed', reason: 'the file is no GGUF' }
+  const { post } = await openApp(t, { backend })
+  assertRefused(await post(chatUrl, asking()), {
+    status: 503,
+    code: 'model_not_ready',
+    param: null,
+    message: /the file is no GGUF/,
+  })
+})
+
+test('any served name is known, and no name is the first one', async (t) => {
+  const { post } = await openApp(t, { backend: scriptedBackend() })
+  for (const model of ['scripted', 'alias/of-it', '', null, undefined]) {
+    const { status, json } = await post(chatUrl, asking({ model }))
+    assert.deepEqual([status, json.model], [200, 'scripted'], String(model))
+  }
+  for (const model of ['other', 'Scripted', 'constructor', ' ']) {
+    const answer = await post(chatUrl, asking({ model, stream: true }))
+    assertRefused(answer, { status: 404, code: 'model_not_found', param: 'model' })
+    assert.equal(answer.json.error.type, 'not_found_error')
+    assert.equal(
+      answer.json.error.message,
+      `model: the model ${JSON.stringify(model)} does not exist; accepted: "scripted", "alias/of-it".`,
+    )
+  }
+})
+
+const refused: [fields: Record<string, unknown>, code: string, param: string, message?: RegExp][] = [
+  [{ messages: [] }, 'invalid_value', 'messages', /at least one message/],
+  [{ messages: undefined }, 'invalid_request', 'messages'],
+  [{ messages: [{ content: 'x' }] }, 'invalid_request', 'messages.0.role'],
+  [{ messages: [{ role: 'user', content: 5 }] }, 'invalid_request', 'messages.0.content'],
+  [{ messages: [{ role: '', content: 'x' }] }, 'invalid_request', 'messages.0.role'],
+  [{ messages: [{ role: 'user', content: [5] }] }, 'invalid_request', 'messages.0.content'],
+  [
+    { messages: [{ role: 'user', content: [{ type: 'image_url', image_url: { url: 'x' } }] }] },
+    'invalid_value',
+    'messages.0.content.0.type',
+    /"image_url".*accepted: text, input_text/,
+  ],
+  [
+    { messages: [{ role: 'assistant', tool_calls: [{ function: { name: 'f', arguments: '{' } }] }] },
+    'invalid_value',
+    'messages.0.tool_calls.0.function.arguments',
+  ],
+  [{ temperature: -0.1 }, 'invalid_request', 'temperature'],
+  [{ temperature: 'NaN' }, 'invalid_request', 'temperature'],
+  [{ temperature: '1e999' }, 'invalid_request', 'temperature'],
+  [{ top_p: 0 }, 'invalid_request', 'top_p'],
+  [{ top_p: 1.1 }, 'invalid_request', 'top_p'],
+  [{ top_k: -2 }, 'invalid_request', 'top_k'],
+  [{ top_k: 1.5 }, 'invalid_request', 'top_k'],
+  [{ min_p: 2 }, 'invalid_request', 'min_p'],
+  [{ frequency_penalty: 2.1 }, 'invalid_request', 'frequency_penalty'],
+  [{ presence_penalty: -2.1 }, 'invalid_request', 'presence_penalty'],
+  [{ repetition_penalty: 0 }, 'invalid_request', 'repetition_penalty'],
+  [{ seed: 1.5 }, 'invalid_request', 'seed'],
+  [{ seed: 'x' }, 'invalid_request', 'seed'],
+  [{ n: 0 }, 'invalid_request', 'n'],
+  [{ n: 129 }, 'invalid_request', 'n'],
+  [{ n: 2, temperature: 0 }, 'invalid_value', 'n', /greedy/],
+  [{ max_tokens: 0 }, 'invalid_request', 'max_tokens'],
+  [{ max_completion_tokens: -1 }, 'invalid_request', 'max_completion_tokens'],
+  [{ min_tokens: -1 }, 'invalid_request', 'min_tokens'],
+  [{ min_tokens: null }, 'invalid_request', 'min_tokens'],
+  [{ min_tokens: 2, max_tokens: 9, max_completion_tokens: 1 }, 'invalid_value', 'min_tokens'],
+  [{ stop: '' }, 'invalid_request', 'stop'],
+  [{ stop: ['a', ''] }, 'invalid_request', 'stop.1'],
+  [{ stop: 5 }, 'invalid_request', 'stop'],
+  [{ stop_token_ids: [-1] }, 'invalid_request', 'stop_token_ids.0'],
+  [{ bad_words: [''] }, 'invalid_request', 'bad_words.0'],
+  [{ bad_words: null }, 'invalid_request', 'bad_words'],
+  [{ allowed_token_ids: [] }, 'invalid_request', 'allowed_token_ids'],
+  [{ ignore_eos: null }, 'invalid_request', 'ignore_eos'],
+  [{ ignore_eos: 'maybe' }, 'invalid_request', 'ignore_eos'],
+  [{ logit_bias: { a: 1, '5': 2, '-1': 3 } }, 'invalid_value', 'logit_bias', /"a", "-1"/],
+  [{ logit_bias: { '5': 'x' } }, 'invalid_value', 'logit_bias.5'],
+  [{ logit_bias: [5] }, 'invalid_request', 'logit_bias'],
+  [{ top_logprobs: 1 }, 'invalid_value', 'top_logprobs', /"logprobs": true/],
+  [{ logprobs: true, top_logprobs: 21 }, 'invalid_request', 'top_logprobs', /<=20/],
+  [{ logprobs: true, top_logprobs: -1 }, 'invalid_request', 'top_logprobs'],
+  [{ prompt_logprobs: 21 }, 'invalid_request', 'prompt_logprobs'],
+  [{ prompt_logprobs: 1, stream: true }, 'invalid_value', 'prompt_logprobs'],
+  [{ stream_options: { include_usage: true } }, 'invalid_value', 'stream_options'],
+  [{ stream_options: { include_usage: null } }, 'invalid_value', 'stream_options'],
+  [{ continue_final_message: true }, 'invalid_value', 'continue_final_message'],
+  [
+    { continue_final_message: true, add_generation_prompt: true },
+    'invalid_value',
+    'continue_final_message',
+    /"add_generation_prompt": false/,
+  ],
+  [{ truncate_prompt_tokens: -2 }, 'invalid_request', 'truncate_prompt_tokens'],
+  [{ truncate_prompt_tokens: 0 }, 'invalid_value', 'truncate_prompt_tokens'],
+  [{ truncate_prompt_tokens: 1.5 }, 'invalid_request', 'truncate_prompt_tokens'],
+  [{ cache_salt: '' }, 'invalid_request', 'cache_salt'],
+  [{ documents: [{ title: 5 }] }, 'invalid_value', 'documents.0.title'],
+  [{ documents: ['x'] }, 'invalid_request', 'documents.0'],
+  [{ reasoning_effort: 'none' }, 'invalid_request', 'reasoning_effort'],
+  [{ request_id: '' }, 'invalid_request', 'request_id'],
+  [{ request_id: null }, 'invalid_request', 'request_id'],
+  [{ chat_template_kwargs: { chat_template: 'x' } }, 'invalid_value', 'chat_template_kwargs.chat_template'],
+  [{ chat_template_kwargs: { tokenize: true } }, 'invalid_value', 'chat_template_kwargs.tokenize'],
+  [{ chat_template: '{% if %}' }, 'template_failed', 'chat_template'],
+  [
+    { repetition_detection: { max_pattern_size: 2, min_pattern_size: 3, min_count: 2 } },
+    'invalid_value',
+    'repetition_detection.min_pattern_size',
+  ],
+  [
+    { repetition_detection: { max_pattern_size: 2, min_count: 1 } },
+    'invalid_value',
+    'repetition_detection.min_count',
+  ],
+  [{ repetition_detection: { max_pattern_size: 2 } }, 'invalid_value', 'repetition_detection.min_count'],
+  [
+    { repetition_detection: { max_pattern_size: -1 } },
+    'invalid_request',
+    'repetition_detection.max_pattern_size',
+  ],
+  [{ priority: 1 }, 'priority_off', 'priority', /HEDDLE|switched off/],
+  [{ priority: -1 }, 'priority_off', 'priority'],
+  [{ priority: null }, 'invalid_request', 'priority'],
+  [{ tool_choice: 'auto' }, 'not_available', 'tool_choice', /accepted: "none"/],
+  [{ tool_choice: 'required' }, 'not_available', 'tool_choice'],
+  [{ tool_choice: { type: 'function', function: { name: 'f' } } }, 'not_available', 'tool_choice'],
+  [{ tools: [{ type: 'function' }] }, 'invalid_request', 'tools.0.function'],
+  [{ tools: [{ type: 'other', function: { name: 'f' } }] }, 'invalid_request', 'tools.0.type'],
+  [{ response_format: { type: 'json_object' } }, 'not_available', 'response_format.type'],
+  [
+    { response_format: { type: 'json_schema', json_schema: { name: 'x', schema: {} } } },
+    'not_available',
+    'response_format.type',
+  ],
+  [{ response_format: { json_schema: { name: 'x' } } }, 'invalid_request', 'response_format.type'],
+  [{ response_format: { type: 'xml' } }, 'invalid_request', 'response_format.type'],
+  [{ structured_outputs: {} }, 'not_available', 'structured_outputs'],
+  [{ structured_outputs: { regex: 'a+' } }, 'not_available', 'structured_outputs'],
+  [{ structured_outputs: { regex: {} } }, 'invalid_request', 'structured_outputs.regex'],
+  [{ engine_xargs: { a: true } }, 'invalid_value', 'engine_xargs.a'],
+  [{ vllm_xargs: { a: [1, {}] } }, 'invalid_value', 'vllm_xargs.a'],
+  [{ user: 5 }, 'invalid_request', 'user'],
+  [{ kv_transfer_params: 'x' }, 'invalid_request', 'kv_transfer_params'],
+]
+
+for (const [fields, code, param, message] of refused) {
+  test(`refused: ${JSON.stringify(fields)}`, async (t) => {
+    const backend = scriptedBackend()
+    const { post } = await openApp(t, { backend })
+    const answer = await post(chatUrl, asking(fields))
+    assertRefused(answer, { status: 400, code, param, ...(message && { message }) })
+    assert.equal(answer.json.error.type, 'invalid_request_error')
+    assert.deepEqual(backend.asked, [])
+  })
+}
+
+test('integers of 64 bits outside of their range are refused', async (t) => {
+  const { post } = await openApp(t, { backend: scriptedBackend() })
+  for (const seed of [
+    '9223372036854775808',
+    '-9223372036854775809',
+    '9223372036854776001',
+    '1e19',
+    '5.5',
+    '""',
+  ]) {
+    const answer = await post(chatUrl, JSON.stringify(asking()).replace('{', `{"seed":${seed},`))
+    assertRefused(answer, { status: 400, code: 'invalid_request', param: 'seed' })
+  }
+})
+
+test('what the backend refuses is the answer, with or without a stream', async (t) => {
+  const backend = scriptedBackend()
+  const { post } = await openApp(t, { backend })
+  for (const [refusal, type] of [
+    [refuse('engine_queue_full', { limit: 5 }), 'rate_limit_error'],
+    [refuse('engine_failed', { why: 'it ended' }), 'overloaded_error'],
+  ] as const) {
+    backend.generate = () => Promise.reject(refusal)
+    for (const stream of [false, true]) {
+      const answer = await post(chatUrl, asking({ stream }))
+      assertRefused(answer, { status: refusal.status, code: refusal.code, param: null })
+      assert.equal(answer.json.error.type, type)
+      assert.equal(answer.headers['retry-after'], '1')
+      assert.equal(answer.headers['content-type'], 'application/json; charset=utf-8')
+    }
+  }
+})
+
+test('HEDDLE_REQUEST_TEMPLATES=off refuses templates wherever they hide', async (t) => {
+  const settings = { HEDDLE_REQUEST_TEMPLATES: 'off' }
+  const { post } = await openApp(t, { backend: scriptedBackend(), settings })
+  for (const [fields, param] of [
+    [{ chat_template: 'x' }, 'chat_template'],
+    [{ chat_template_kwargs: { chat_template: 'x' } }, 'chat_template_kwargs.chat_template'],
+  ] as const) {
+    assertRefused(await post(chatUrl, asking(fields)), { status: 400, code: 'request_templates_off', param })
+  }
+  assert.equal((await post(chatUrl, asking({ chat_template: null }))).status, 200)
+})
+
+test('HEDDLE_PRIORITY=on takes any priority', async (t) => {
+  const backend = scriptedBackend()
+  const { post } = await openApp(t, { backend, settings: { HEDDLE_PRIORITY: 'on' } })
+  for (const priority of [-5, 0, 7]) {
+    assert.equal((await post(chatUrl, asking({ priority }))).status, 200)
+  }
+  assert.deepEqual(
+    backend.asked.map(({ priority }) => priority),
+    [-5, 0, 7],
+  )
+})
+
+test('a model without a template needs one in the request', async (t) => {
+  const backend = scriptedBackend()
+  backend.served = { ...scriptedModel, template: undefined }
+  const { post } = await openApp(t, { backend })
+  assertRefused(await post(chatUrl, asking()), {
+    status: 400,
+    code: 'no_chat_template',
+    param: 'chat_template',
+  })
+  assert.equal((await post(chatUrl, asking({ chat_template: 'x' }))).status, 200)
+})
+
+test('a GET is told what is offered', async (t) => {
+  const { get } = await openApp(t)
+  for (const url of [chatUrl, `${chatUrl}/`]) {
+    const answer = await get(url)
+    assertRefused(answer, { status: 405, code: 'method_not_allowed', param: null })
+    assert.equal(answer.headers.allow, 'POST')
+  }
+})

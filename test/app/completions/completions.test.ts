@@ -1,0 +1,413 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { refuse } from '../../../src/domain/refusals.ts'
+import { version } from '../../../src/version.ts'
+import { type Answer, openApp } from '../../support/app.ts'
+import {
+  prefilled,
+  type Script,
+  saying,
+  scriptedBackend,
+  tokens,
+  tokensOf,
+} from '../../support/scripted-backend.ts'
+
+const url = '/v1/completions'
+
+function chunksIn({ status, headers, text }: Answer) {
+  assert.equal(status, 200, text)
+  assert.equal(headers['content-type'], 'text/event-stream; charset=utf-8')
+  const events = text.split('\n\n').filter(Boolean)
+  assert.equal(events.at(-1), 'data: [DONE]')
+  return events.slice(0, -1).map((event) => JSON.parse(event.slice('data: '.length)))
+}
+
+test('a text is continued', async (t) => {
+  const backend = scriptedBackend()
+  const { post } = await openApp(t, { backend })
+  const { status, json } = await post(url, { prompt: 'Once', request_id: 'mine', model: 'alias/of-it' })
+  const { created, system_fingerprint, ...rest } = json
+  assert.ok(Number.isInteger(created))
+  assert.match(system_fingerprint, new RegExp(`^heddle-${version.replaceAll('.', '\\.')}-[0-9a-f]{8}$`))
+  assert.deepEqual(
+    [status, rest],
+    [
+      200,
+      {
+        id: 'cmpl-mine',
+        object: 'text_completion',
+        model: 'scripted',
+        choices: [{ index: 0, text: 'Hello', logprobs: null, finish_reason: 'stop', stop_reason: null }],
+        usage: {
+          prompt_tokens: 4,
+          completion_tokens: 5,
+          total_tokens: 9,
+          prompt_tokens_details: { cached_tokens: 3 },
+        },
+      },
+    ],
+  )
+  assert.deepEqual(backend.asked, [
+    {
+      prompt: { text: 'Once', special: true, add: true },
+      choices: 1,
+      sampling: {
+        temperature: 1,
+        topP: 1,
+        topK: 0,
+        minP: 0,
+        frequencyPenalty: 0,
+        presencePenalty: 0,
+        repetitionPenalty: 1,
+        bias: [],
+        badWords: [],
+      },
+      ending: { maxTokens: 16, minTokens: 0, stop: [], stopTokens: [], ignoreEos: false, includeStop: false },
+      text: { skipSpecial: true, spaceSpecial: true },
+      priority: 0,
+    },
+  ])
+})
+
+test('the id of the header wins over the one of the body', async (t) => {
+  const { app } = await openApp(t, { backend: scriptedBackend() })
+  const answer = await app.inject({
+    method: 'POST',
+    url,
+    headers: { authorization: 'Bearer alice-secret-key', 'x-request-id': 'theirs' },
+    payload: { prompt: 'x', request_id: 'mine' },
+  })
+  assert.equal(answer.json().id, 'cmpl-theirs')
+})
+
+test('fields reach the engine', async (t) => {
+  const backend = scriptedBackend()
+  const { post } = await openApp(t, { backend, settings: { HEDDLE_PRIORITY: 'on' } })
+  await post(url, {
+    prompt: 'x',
+    max_tokens: 7,
+    min_tokens: 2,
+    stop: 'end',
+    stop_token_ids: [5],
+    seed: 9,
+    n: 2,
+    best_of: 2,
+    temperature: 0.5,
+    top_k: 3,
+    logit_bias: { '5': 1 },
+    logprobs: 2,
+    prompt_logprobs: 3,
+    add_special_tokens: false,
+    truncate_prompt_tokens: 10,
+    cache_salt: 'salt',
+    priority: -3,
+    suffix: '',
+    response_format: { type: 'text' },
+  })
+  const [generation] = backend.asked
+  assert.ok(generation)
+  const { sampling, ending, prompt, text: _, ...rest } = generation
+  assert.deepEqual(prompt, { text: 'x', special: true, add: false })
+  assert.deepEqual(
+    [sampling.temperature, sampling.topK, sampling.seed, sampling.bias],
+    [0.5, 3, 9n, [[5, 1]]],
+  )
+  assert.deepEqual([ending.maxTokens, ending.minTokens, ending.stop, ending.stopTokens], [7, 2, ['end'], [5]])
+  assert.deepEqual(rest, {
+    choices: 2,
+    logprobs: 2,
+    promptLogprobs: 3,
+    salt: 'salt',
+    truncate: 10,
+    priority: -3,
+  })
+  await post(url, { prompt: 'x', max_tokens: null })
+  assert.equal(backend.asked[1]?.ending.maxTokens, undefined)
+})
+
+const answerWith = (prompts: unknown) => ({ prompt: prompts, n: 2 })
+
+for (const [what, prompt, expected] of [
+  [
+    'texts',
+    ['ab', 'c'],
+    [
+      { text: 'ab', special: true, add: true },
+      { text: 'c', special: true, add: true },
+    ],
+  ],
+  ['one text in a list', ['ab'], [{ text: 'ab', special: true, add: true }]],
+  ['token ids', [97, 98], [{ tokens: [97, 98] }]],
+  ['lists of token ids', [[97], [98, 99]], [{ tokens: [97] }, { tokens: [98, 99] }]],
+  ['a text and token ids', ['a', [98]], [{ text: 'a', special: true, add: true }, { tokens: [98] }]],
+] as const) {
+  test(`prompts as ${what}: each is answered, numbered through`, async (t) => {
+    const backend = scriptedBackend()
+    const { post } = await openApp(t, { backend })
+    const { status, json } = await post(url, answerWith(prompt))
+    assert.equal(status, 200)
+    assert.deepEqual(
+      backend.asked.map((generation) => generation.prompt),
+      expected,
+    )
+    assert.deepEqual(
+      json.choices.map(({ index, text }: { index: number; text: string }) => [index, text]),
+      Array.from({ length: 2 * expected.length }, (_, index) => [index, 'Hello']),
+    )
+    assert.equal(json.usage.completion_tokens, 10 * expected.length)
+    assert.equal(json.usage.prompt_tokens_details.cached_tokens, 3 * expected.length)
+  })
+}
+
+for (const [what, prompt, param, message] of [
+  ['a number', 5, 'prompt', /^prompt: 5; accepted: a text/],
+  ['an object', { a: 1 }, 'prompt', /^prompt: an object; accepted/],
+  ['an empty list', [], 'prompt', /^prompt: an empty list; accepted/],
+  ['a negative token', [1, -1], 'prompt.1', /^prompt\.1: -1; accepted: a token id/],
+  ['half a token', [1, 1.5], 'prompt.1', /^prompt\.1: 1\.5; accepted: a token id/],
+  ['a text among tokens', [1, 'a'], 'prompt.1', /^prompt\.1: "a"; accepted: a token id/],
+  ['a number among texts', ['a', 1], 'prompt.1', /^prompt\.1: 1; accepted: a text or a list of token ids/],
+  ['a text in a list of tokens', ['a', [1, 'b']], 'prompt.1.1', /^prompt\.1\.1: "b"; accepted: a token id/],
+  ['very many', Array(129).fill('a'), 'prompt', /^prompt: 129 prompts; accepted: at most 128/],
+  ['very many tokens', Array(262_145).fill(1), 'prompt', /^prompt: 262145 tokens; accepted: at most 262144/],
+] as const) {
+  test(`a prompt that is ${what} is refused`, async (t) => {
+    const backend = scriptedBackend()
+    const { post } = await openApp(t, { backend })
+    const { status, json } = await post(url, { prompt })
+    assert.deepEqual([status, json.error.code, json.error.param], [400, 'invalid_value', param])
+    assert.match(json.error.message, message)
+    assert.deepEqual(backend.asked, [])
+  })
+}
+
+for (const [what, body, status, code, param] of [
+  ['no prompt', {}, 400, 'invalid_request', 'prompt'],
+  ['a prompt that is null', { prompt: null }, 400, 'invalid_request', 'prompt'],
+  ['a suffix', { suffix: 'x' }, 400, 'not_available', 'suffix'],
+  ['best_of that is not n', { n: 2, best_of: 3 }, 400, 'not_available', 'best_of'],
+  [
+    'a constraint',
+    { response_format: { type: 'json_object' } },
+    400,
+    'not_available',
+    'response_format.type',
+  ],
+  [
+    'a constraint of vLLM',
+    { structured_outputs: { regex: 'a' } },
+    400,
+    'not_available',
+    'structured_outputs',
+  ],
+  ['a priority', { priority: 1 }, 400, 'priority_off', 'priority'],
+  ['another model', { model: 'other' }, 404, 'model_not_found', 'model'],
+  ['many logprobs', { logprobs: 21 }, 400, 'invalid_request', 'logprobs'],
+  ['no tokens and no echo', { max_tokens: 0 }, 400, 'invalid_value', 'max_tokens'],
+  ['several greedy answers', { n: 2, temperature: 0 }, 400, 'invalid_value', 'n'],
+  [
+    'stream_options without a stream',
+    { stream_options: { include_usage: true } },
+    400,
+    'invalid_value',
+    'stream_options',
+  ],
+  [
+    'prompt logprobs in a stream',
+    { stream: true, prompt_logprobs: 1 },
+    400,
+    'invalid_value',
+    'prompt_logprobs',
+  ],
+] as const) {
+  test(`${what}: refused before the first byte, in a stream too`, async (t) => {
+    const backend = scriptedBackend()
+    const { post } = await openApp(t, { backend })
+    const prompt = what === 'no prompt' ? {} : { prompt: 'x' }
+    for (const stream of 'stream_options' in body ? [false] : [false, true]) {
+      const answer = await post(url, { ...prompt, stream, ...body })
+      assert.deepEqual(
+        [answer.status, answer.json.error.code, answer.json.error.param],
+        [status, code, param],
+        answer.text,
+      )
+    }
+    assert.deepEqual(backend.asked, [])
+  })
+}
+
+test('echo puts the prompt in front of every answer', async (t) => {
+  const backend = scriptedBackend()
+  const { post } = await openApp(t, { backend })
+  const textsOf = async (body: object) => {
+    const { json } = await post(url, { echo: true, ...body })
+    return json.choices.map(({ text }: { text: string }) => text)
+  }
+  assert.deepEqual(await textsOf({ prompt: 'Say ', n: 2 }), ['Say Hello', 'Say Hello'])
+  assert.deepEqual(await textsOf({ prompt: tokensOf('Say ') }), ['Say Hello'])
+  assert.deepEqual(await textsOf({ prompt: ['a', 'b'] }), ['aHello', 'bHello'])
+})
+
+test('a prompt alone is judged with echo, logprobs and no tokens', async (t) => {
+  const backend = scriptedBackend(saying('x'))
+  const { post } = await openApp(t, { backend })
+  const body = { prompt: 'ab', echo: true, logprobs: 1, max_tokens: 0, return_token_ids: true }
+  const { json } = await post(url, body)
+  assert.equal(backend.asked[0]?.ending.maxTokens, 1)
+  assert.deepEqual(json.choices, [
+    {
+      index: 0,
+      text: 'ab',
+      logprobs: {
+        tokens: ['a', 'b'],
+        token_logprobs: [null, -1.5],
+        top_logprobs: [null, { '!': -0.5, b: -1.5 }],
+        text_offset: [0, 1],
+      },
+      finish_reason: 'length',
+      stop_reason: null,
+      prompt_token_ids: tokensOf('ab'),
+      token_ids: [],
+    },
+  ])
+  assert.equal(json.usage.completion_tokens, 0)
+})
+
+test('logprobs in their old form: the likeliest and the token itself, offsets in characters', async (t) => {
+  const backend = scriptedBackend(saying('👍z'))
+  const { post } = await openApp(t, { backend })
+  const ask = async (body: object) => (await post(url, { prompt: 'p', ...body })).json.choices[0].logprobs
+  assert.deepEqual(await ask({ logprobs: 2 }), {
+    tokens: ['👍', 'z'],
+    token_logprobs: [-0.25, -0.25],
+    top_logprobs: [
+      { '👍': -0.25, '👌': -1.25 },
+      { z: -0.25, y: -1.25 },
+    ],
+    text_offset: [0, 1],
+  })
+  assert.deepEqual((await ask({ logprobs: 0 })).top_logprobs, [{ '👍': -0.25 }, { z: -0.25 }])
+  const asIds = await ask({ logprobs: 1, return_tokens_as_token_ids: true })
+  assert.deepEqual(asIds.tokens, ['token_id:128077', 'token_id:122'])
+  assert.deepEqual(asIds.top_logprobs[1], { 'token_id:122': -0.25 })
+  const echoed = await ask({ logprobs: 1, echo: true })
+  assert.deepEqual(
+    [echoed.tokens, echoed.text_offset],
+    [
+      ['p', '👍', 'z'],
+      [0, 1, 2],
+    ],
+  )
+})
+
+test('prompt_logprobs and token ids are shown with each choice', async (t) => {
+  const { post } = await openApp(t, { backend: scriptedBackend(saying('x')) })
+  const { json } = await post(url, { prompt: 'ab', prompt_logprobs: 1, return_token_ids: true })
+  const [choice] = json.choices
+  assert.deepEqual(choice.prompt_token_ids, tokensOf('ab'))
+  assert.deepEqual(choice.token_ids, tokensOf('x'))
+  assert.deepEqual(choice.prompt_logprobs, [
+    null,
+    {
+      '33': { logprob: -0.5, rank: 1, decoded_token: '!' },
+      '98': { logprob: -1.5, rank: 2, decoded_token: 'b' },
+    },
+  ])
+})
+
+test('a stream says what the whole answer says', async (t) => {
+  const backend = scriptedBackend(saying('He', 'l', 'lo'))
+  const { post } = await openApp(t, { backend })
+  const body = {
+    prompt: ['ab', 'cd'],
+    n: 2,
+    echo: true,
+    logprobs: 1,
+    return_token_ids: true,
+    request_id: 'mine',
+  }
+  const whole = (await post(url, body)).json
+  const chunks = chunksIn(await post(url, { ...body, stream: true, stream_options: { include_usage: true } }))
+  const last = chunks.pop()
+  assert.deepEqual([last.choices, last.usage], [[], whole.usage])
+  const told = whole.choices.map(() => ({
+    text: '',
+    tokens: [] as string[],
+    offsets: [] as number[],
+    ids: [] as number[],
+  }))
+  for (const { id, object, model, choices, usage } of chunks) {
+    assert.deepEqual([id, object, model, usage], ['cmpl-mine', 'text_completion', 'scripted', undefined])
+    assert.equal(choices.length, 1)
+    const [{ index, text, logprobs, token_ids, finish_reason, stop_reason }] = choices
+    told[index].text += text
+    told[index].tokens.push(...logprobs.tokens)
+    told[index].offsets.push(...logprobs.text_offset)
+    told[index].ids.push(...token_ids)
+    assert.equal(told[index].reason, undefined, 'nothing follows the end of a choice')
+    if (finish_reason !== null) Object.assign(told[index], { reason: finish_reason, stop: stop_reason })
+  }
+  for (const [index, { text, logprobs, token_ids }] of whole.choices.entries()) {
+    assert.deepEqual(told[index], {
+      text,
+      tokens: logprobs.tokens,
+      offsets: logprobs.text_offset,
+      ids: token_ids,
+      reason: 'stop',
+      stop: null,
+    })
+  }
+  assert.equal(whole.choices[2].text, 'cdHello')
+})
+
+test('a stream without echo has no chunk for the prompt, and usage beside each chunk when asked', async (t) => {
+  const { post } = await openApp(t, { backend: scriptedBackend(saying('a', 'b')) })
+  const stream_options = { include_usage: true, continuous_usage_stats: true }
+  const chunks = chunksIn(await post(url, { prompt: 'xyz', stream: true, stream_options }))
+  const text = chunks.map(({ choices }) => choices[0]?.text ?? '').join('')
+  assert.equal(text, 'ab')
+  assert.ok(chunks.every(({ usage }) => usage.prompt_tokens === 3))
+  assert.equal(chunks.at(-1).usage.completion_tokens, 2)
+})
+
+test('when one prompt is refused the others are given up', async (t) => {
+  const backend = scriptedBackend()
+  const { generate } = backend
+  backend.generate = async (request, signal) => {
+    if (backend.asked.length === 2) throw refuse('engine_queue_full', { limit: 2 })
+    return generate(request, signal)
+  }
+  const { post } = await openApp(t, { backend })
+  const { status, headers, json } = await post(url, { prompt: ['a', 'b', 'c'] })
+  assert.deepEqual([status, headers['retry-after'], json.error.code], [429, '1', 'engine_queue_full'])
+  await backend.idle()
+})
+
+/** One prompt never ends, the other fails. */
+const failing: Script = async function* (request) {
+  yield prefilled(request)
+  yield tokens('a', request)
+  if ('text' in request.prompt && request.prompt.text === 'fails')
+    throw refuse('engine_failed', { why: 'killed' })
+  await new Promise(() => {})
+}
+
+test('when one prompt fails in the middle the answer fails, and the others are given up', async (t) => {
+  const backend = scriptedBackend(failing)
+  const { post } = await openApp(t, { backend })
+  const prompt = ['goes on', 'fails']
+  const { status, json } = await post(url, { prompt })
+  assert.deepEqual([status, json.error.code], [503, 'engine_failed'])
+  await backend.idle()
+  const { text } = await post(url, { prompt, stream: true })
+  const events = text.split('\n\n').filter(Boolean)
+  assert.equal(events.at(-1), 'data: [DONE]')
+  assert.equal(JSON.parse((events.at(-2) ?? '').slice(6)).error.code, 'engine_failed')
+  await backend.idle()
+})
+
+test('without a model there are no completions', async (t) => {
+  const { post } = await openApp(t)
+  const { status, json } = await post(url, { prompt: 'x' })
+  assert.deepEqual([status, json.error.code, json.error.type], [503, 'model_not_ready', 'overloaded_error'])
+})

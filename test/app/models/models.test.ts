@@ -1,0 +1,75 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { whole } from '../../support/answers.ts'
+import { openApp } from '../../support/app.ts'
+import { scriptedBackend } from '../../support/scripted-backend.ts'
+
+const card = (id: string) => ({
+  id,
+  object: 'model',
+  created: 1_767_000_000,
+  owned_by: 'heddle',
+  root: 'scripted',
+  parent: null,
+  max_model_len: 1_000_000,
+})
+
+const notFound = (name: string, accepted: string) => ({
+  status: 404,
+  body: {
+    error: {
+      message: `model: the model "${name}" does not exist; accepted: ${accepted}.`,
+      type: 'not_found_error',
+      param: 'model',
+      code: 'model_not_found',
+    },
+  },
+})
+
+test('GET /v1/models lists the model under each of its names', async (t) => {
+  const { get } = await openApp(t, { backend: scriptedBackend() })
+  assert.deepEqual(whole(await get('/v1/models')), {
+    status: 200,
+    body: { object: 'list', data: [card('scripted'), card('alias/of-it')] },
+  })
+})
+
+test('GET /v1/models/{id} finds names with and without slashes, and no others', async (t) => {
+  const { get } = await openApp(t, { backend: scriptedBackend() })
+  assert.deepEqual(whole(await get('/v1/models/scripted')), { status: 200, body: card('scripted') })
+  for (const url of ['/v1/models/alias/of-it', '/v1/models/alias%2Fof-it']) {
+    assert.deepEqual(whole(await get(url)), { status: 200, body: card('alias/of-it') }, url)
+  }
+  const accepted = '"scripted", "alias/of-it"'
+  for (const name of ['other', 'alias', 'alias/of-it/more', 'Scripted']) {
+    assert.deepEqual(whole(await get(`/v1/models/${name}`)), notFound(name, accepted))
+  }
+  const empty = await get('/v1/models/')
+  assert.deepEqual([empty.status, empty.json.error.type], [400, 'invalid_request_error'])
+})
+
+test('a server without a model has an empty list', async (t) => {
+  const { get } = await openApp(t)
+  assert.deepEqual(whole(await get('/v1/models')), { status: 200, body: { object: 'list', data: [] } })
+  assert.deepEqual(
+    whole(await get('/v1/models/x')),
+    notFound('x', 'none, this server has no model (HEDDLE_MODEL=none)'),
+  )
+})
+
+test('a model on its way is not the same as none', async (t) => {
+  const backend = scriptedBackend()
+  backend.served = undefined
+  backend.state = { state: 'starting', doing: 'downloading acme/tiny, 5 % of 1 GiB' }
+  const { get } = await openApp(t, { backend })
+  for (const url of ['/v1/models', '/v1/models/scripted']) {
+    const { status, headers, json } = await get(url)
+    assert.deepEqual([status, headers['retry-after']], [503, '1'])
+    assert.deepEqual(json.error, {
+      message: 'The model is not ready: downloading acme/tiny, 5 % of 1 GiB.',
+      type: 'overloaded_error',
+      param: null,
+      code: 'model_not_ready',
+    })
+  }
+})

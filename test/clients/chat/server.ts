@@ -1,0 +1,18 @@
+import type { TestContext } from 'node:test'
+import { keys, openApp } from '../../support/app.ts'
+import { type Script, type ScriptedBackend, scriptedBackend } from '../../support/scripted-backend.ts'
+
+export interface ChatServer {
+  /** What the clients of OpenAI call the base URL. */
+  baseURL: string
+  apiKey: string
+  backend: ScriptedBackend
+}
+
+/** The server on a port of its own, with a model that says what the script says. */
+export async function startChat(t: Pick<TestContext, 'after'>, script?: Script): Promise<ChatServer> {
+  const backend = scriptedBackend(script)
+  const { app } = await openApp(t, { backend })
+  const address = await app.listen({ host: '127.0.0.1', port: 0 })
+  return { baseURL: `${address}/v1`, apiKey: keys.alice, backend }
+}

@@ -1,0 +1,741 @@
+import assert from 'node:assert/strict'
+import { readFile } from 'node:fs/promises'
+import { after, before, describe, test } from 'node:test'
+import { ChatBody } from '../../src/operations/chat/contract.ts'
+import { basic, keys } from '../support/app.ts'
+import { asking, chatUrl, eventsOf } from '../support/chat.ts'
+import { type ChatServer, type Said, type SaidChoice, startChatServer } from '../support/chat-server.ts'
+
+type Fields = Record<string, unknown>
+
+interface Case {
+  /** What the field does to an answer. */
+  effect: () => Promise<void>
+  /** Bodies that are refused with a 400 that names the field. */
+  bad: Fields[]
+}
+
+/** Bytes, a few pieces of two letters, special tokens: enough that no answer is a single word for ever. */
+const shape = { vocabulary: 400, layers: 2, hidden: 64, addBos: true }
+const bos = 396
+const opening = 397
+const end = 398
+
+const greedy = { temperature: 0, max_tokens: 12 }
+const candid = { logprobs: true, top_logprobs: 20, return_tokens_as_token_ids: true }
+
+describe('P2: every field is honoured, or refused by its name', () => {
+  const cleaning: (() => unknown)[] = []
+  let server: ChatServer
+
+  before(async () => {
+    server = await startChatServer(
+      { after: (clean: () => unknown) => void cleaning.push(clean) },
+      { model: shape, settings: { HEDDLE_MODEL_NAME: 'tiny,alias/of-it', HEDDLE_PARALLEL: '4' } },
+    )
+  })
+  after(async () => {
+    assert.equal(await server.end('SIGTERM'), 0)
+    for (const clean of cleaning.reverse()) await clean()
+  })
+
+  const said = (fields: Fields = {}) => server.said(fields)
+
+  /** The only choice. */
+  async function one(fields: Fields): Promise<SaidChoice> {
+    const { choices } = await said(fields)
+    assert.equal(choices.length, 1)
+    return choices[0] as SaidChoice
+  }
+
+  /** The prompt as the model saw it. */
+  async function promptText(fields: Fields): Promise<string> {
+    const { promptTokens } = await said({ max_tokens: 1, ...fields })
+    return server.detokenize(promptTokens)
+  }
+
+  /** The id of the one token that is this letter. */
+  async function letter(text: string): Promise<number> {
+    const tokens = await server.tokenize(text)
+    assert.equal(tokens.length, 1)
+    return tokens[0] as number
+  }
+
+  async function sameAsWithout(fields: Fields): Promise<void> {
+    const setting = { ...greedy, ...candid }
+    const without = comparable(await said(setting))
+    assert.deepEqual(comparable(await said({ ...setting, ...fields })), without, JSON.stringify(fields))
+  }
+
+  /** Each draw takes the likeliest token after this much was taken from its logarithm, and not all of them would be the same without. */
+  async function drawsBy(fields: Fields, penalty: (token: number, before: readonly number[]) => number) {
+    const { tokens, logprobs } = await one({ ...greedy, max_tokens: 40, ...candid, ...fields })
+    let changed = 0
+    for (const [place, { top_logprobs }] of logprobs.entries()) {
+      const candidates = top_logprobs.map(({ token, logprob }) => {
+        const id = idOf(token)
+        return { id, value: logprob - penalty(id, tokens.slice(0, place)) }
+      })
+      const best = candidates.reduce((most, other) => (other.value > most.value ? other : most))
+      // Nothing gains by a penalty: a token that is not among the candidates has less than the last of them.
+      assert.ok(best.value >= (top_logprobs.at(-1)?.logprob ?? 0), 'the candidates decide')
+      assert.equal(tokens[place], best.id, `token ${place}`)
+      if (best.id !== candidates[0]?.id) changed++
+    }
+    assert.ok(changed > 0, 'some draws are others than without')
+  }
+
+  const cases = {
+    messages: {
+      async effect() {
+        const of = (content: string) => promptText({ messages: [{ role: 'user', content }] })
+        assert.match(await of('Hello'), /<\|im_start\|>user\nHello<\|im_end\|>/)
+        assert.match(await of('Goodbye'), /<\|im_start\|>user\nGoodbye<\|im_end\|>/)
+      },
+      bad: [{ messages: 'Hi' }, { messages: [] }, { messages: null }, { messages: [{ content: 'Hi' }] }],
+    },
+    model: {
+      async effect() {
+        for (const model of ['tiny', 'alias/of-it', '', null])
+          assert.equal((await said({ model })).model, 'tiny')
+        const { status, json } = await server.ask({ model: 'other' })
+        assert.deepEqual([status, json.error.param, json.error.code], [404, 'model', 'model_not_found'])
+      },
+      bad: [{ model: 5 }],
+    },
+    add_generation_prompt: {
+      async effect() {
+        const open = '<|im_start|>assistant\n'
+        assert.ok((await promptText({})).endsWith(open))
+        assert.ok(!(await promptText({ add_generation_prompt: false })).endsWith(open))
+        assert.equal((await one({ ...greedy, add_generation_prompt: false })).role, 'user')
+      },
+      bad: [{ add_generation_prompt: null }, { add_generation_prompt: 'perhaps' }],
+    },
+    continue_final_message: {
+      async effect() {
+        const messages = [...asking().messages, { role: 'assistant', content: 'Well, ' }]
+        const fields = { messages, add_generation_prompt: false }
+        assert.ok((await promptText(fields)).endsWith('Well, <|im_end|>\n'))
+        assert.ok((await promptText({ ...fields, continue_final_message: true })).endsWith('Well, '))
+      },
+      bad: [{ continue_final_message: true }, { continue_final_message: null }],
+    },
+    echo: {
+      async effect() {
+        const messages = [...asking().messages, { role: 'assistant', content: 'Well, ' }]
+        const fields = { ...greedy, messages, add_generation_prompt: false, continue_final_message: true }
+        const { content } = await one(fields)
+        for (const stream of [false, true]) {
+          assert.equal((await one({ ...fields, echo: true, stream })).content, `Well, ${content}`)
+        }
+      },
+      bad: [{ echo: null }, { echo: 'loud' }],
+    },
+    add_special_tokens: {
+      async effect() {
+        const plain = (await said({ max_tokens: 1 })).promptTokens
+        const added = (await said({ max_tokens: 1, add_special_tokens: true })).promptTokens
+        assert.deepEqual(added, [bos, ...plain])
+      },
+      bad: [{ add_special_tokens: null }, { add_special_tokens: 5 }],
+    },
+    chat_template: {
+      async effect() {
+        const chat_template = 'They say: {{ messages[0].content }}'
+        assert.equal(await promptText({ chat_template }), 'They say: Hi')
+      },
+      bad: [{ chat_template: 5 }, { chat_template: '{% if %}' }],
+    },
+    chat_template_kwargs: {
+      async effect() {
+        const chat_template = '{{ tone }}: {{ messages[0].content }}'
+        assert.equal(await promptText({ chat_template, chat_template_kwargs: { tone: 'loud' } }), 'loud: Hi')
+      },
+      bad: [{ chat_template_kwargs: 5 }, { chat_template_kwargs: { tokenize: true } }],
+    },
+    documents: {
+      async effect() {
+        const chat_template = '{% for one in documents %}{{ one.title }}={{ one.text }};{% endfor %}'
+        const documents = [
+          { title: 'a', text: 'b' },
+          { title: 'c', text: 'd' },
+        ]
+        assert.equal(await promptText({ chat_template, documents }), 'a=b;c=d;')
+      },
+      bad: [{ documents: {} }, { documents: [{ title: 5 }] }],
+    },
+    reasoning_effort: {
+      async effect() {
+        const chat_template = 'effort {{ reasoning_effort }}'
+        assert.equal(await promptText({ chat_template, reasoning_effort: 'low' }), 'effort low')
+      },
+      bad: [{ reasoning_effort: 'huge' }, { reasoning_effort: 5 }],
+    },
+    include_reasoning: noEffect(true, false)('include_reasoning', [{ include_reasoning: null }]),
+    max_completion_tokens: {
+      async effect() {
+        const { usage } = await said({ ...greedy, max_tokens: 5, max_completion_tokens: 3 })
+        assert.equal(usage.completion_tokens, 3)
+      },
+      bad: [{ max_completion_tokens: 0 }, { max_completion_tokens: 1.5 }],
+    },
+    max_tokens: {
+      async effect() {
+        const { usage, choices } = await said({ temperature: 0, max_tokens: 5 })
+        assert.deepEqual([usage.completion_tokens, choices[0]?.finish_reason], [5, 'length'])
+      },
+      bad: [{ max_tokens: 0 }, { max_tokens: 'many' }],
+    },
+    frequency_penalty: {
+      effect: () =>
+        drawsBy(
+          { frequency_penalty: 1.5 },
+          (token, all) => 1.5 * all.filter((other) => other === token).length,
+        ),
+      bad: [{ frequency_penalty: 2.1 }, { frequency_penalty: true }],
+    },
+    presence_penalty: {
+      effect: () => drawsBy({ presence_penalty: 1.5 }, (token, all) => (all.includes(token) ? 1.5 : 0)),
+      bad: [{ presence_penalty: -2.1 }, { presence_penalty: 'much' }],
+    },
+    repetition_penalty: {
+      async effect() {
+        const fields = { ...greedy, max_tokens: 40 }
+        const plain = await said(fields)
+        const plainTokens = plain.choices[0]?.tokens ?? []
+        assert.ok(new Set(plainTokens).size < plainTokens.length, 'without it tokens come back')
+        const { tokens } = await one({ ...fields, repetition_penalty: 1000 })
+        assert.equal(
+          new Set([...tokens, ...plain.promptTokens]).size,
+          tokens.length + new Set(plain.promptTokens).size,
+        )
+      },
+      bad: [{ repetition_penalty: 0 }, { repetition_penalty: 'x' }],
+    },
+    temperature: {
+      async effect() {
+        const cold = await one({ ...greedy, ...candid })
+        assert.deepEqual(
+          cold.tokens,
+          cold.logprobs.map(({ top_logprobs }) => idOf(top_logprobs[0]?.token)),
+        )
+        const answers = await Promise.all(
+          [1, 2, 3].map((seed) => one({ ...greedy, ...candid, temperature: 2, seed })),
+        )
+        assert.equal(new Set([cold, ...answers].map(({ tokens }) => String(tokens))).size, 4)
+        // What is told of the probabilities is what the model said, whatever was made of it.
+        for (const { logprobs } of answers)
+          assert.deepEqual(logprobs[0]?.top_logprobs, cold.logprobs[0]?.top_logprobs)
+      },
+      bad: [{ temperature: -1 }, { temperature: 'warm' }],
+    },
+    top_p: {
+      async effect() {
+        assert.deepEqual(
+          (await one({ max_tokens: 12, top_p: 1e-6, seed: 1 })).tokens,
+          (await one(greedy)).tokens,
+        )
+        const { logprobs } = await one({ max_tokens: 60, top_p: 0.4, seed: 1, ...candid })
+        for (const { logprob, top_logprobs } of logprobs) {
+          const likelier = top_logprobs.filter((other) => other.logprob > logprob)
+          const together = likelier.reduce((sum, other) => sum + Math.exp(other.logprob), 0)
+          assert.ok(together < 0.4, `${together} is in the likelier ones`)
+        }
+      },
+      bad: [{ top_p: 0 }, { top_p: 1.1 }],
+    },
+    top_k: {
+      async effect() {
+        assert.deepEqual(
+          (await one({ max_tokens: 12, top_k: 1, seed: 1 })).tokens,
+          (await one(greedy)).tokens,
+        )
+        const { tokens, logprobs } = await one({ max_tokens: 60, top_k: 3, seed: 1, ...candid })
+        const places = tokens.map((token, place) => placeOf(token, logprobs[place]))
+        assert.deepEqual(new Set(places), new Set([0, 1, 2]))
+      },
+      bad: [{ top_k: -2 }, { top_k: 1.5 }],
+    },
+    min_p: {
+      async effect() {
+        assert.deepEqual(
+          (await one({ max_tokens: 12, min_p: 1, seed: 1 })).tokens,
+          (await one(greedy)).tokens,
+        )
+        const { logprobs } = await one({ max_tokens: 60, min_p: 0.3, seed: 1, ...candid })
+        for (const { logprob, top_logprobs } of logprobs) {
+          assert.ok(logprob >= (top_logprobs[0]?.logprob ?? 0) + Math.log(0.3) - 1e-4)
+        }
+      },
+      bad: [{ min_p: -0.1 }, { min_p: 1.1 }],
+    },
+    seed: {
+      async effect() {
+        // The second differs from the first by less than a double can tell.
+        const tokensOf = async (seed: string) => {
+          const body = `{"messages":[{"role":"user","content":"Hi"}],"max_tokens":20,"return_token_ids":true,"seed":${seed}}`
+          const answer = await server.post(chatUrl, body)
+          assert.equal(answer.status, 200)
+          const { choices } = (await answer.json()) as { choices: { token_ids: number[] }[] }
+          return String(choices[0]?.token_ids)
+        }
+        const seeds = [
+          '9007199254740992',
+          '9007199254740993',
+          '-9223372036854775808',
+          '9223372036854775807',
+          '0',
+        ]
+        const answers = []
+        for (const seed of seeds) answers.push(await tokensOf(seed))
+        assert.equal(new Set(answers).size, seeds.length)
+        for (const [i, seed] of seeds.entries()) assert.equal(await tokensOf(seed), answers[i])
+        const free = await Promise.all([1, 2, 3].map(() => tokensOf('null')))
+        assert.ok(new Set(free).size > 1)
+      },
+      bad: [{ seed: 1.5 }, { seed: 'x' }],
+    },
+    n: {
+      async effect() {
+        const { choices } = await said({ n: 3, seed: 10, max_tokens: 20 })
+        for (const [i, { tokens }] of choices.entries()) {
+          assert.deepEqual((await one({ seed: 10 + i, max_tokens: 20 })).tokens, tokens)
+        }
+        assert.equal(choices.length, 3)
+      },
+      bad: [{ n: 0 }, { n: 129 }, { n: 2, temperature: 0 }],
+    },
+    logit_bias: {
+      async effect() {
+        const { tokens } = await one(greedy)
+        const first = tokens[0] as number
+        const banned = await one({ ...greedy, logit_bias: { [first]: -100 } })
+        assert.ok(!banned.tokens.includes(first))
+        const other = first === 65 ? 66 : 65
+        const forced = await one({ ...greedy, logit_bias: { [other]: 100 } })
+        assert.deepEqual(new Set(forced.tokens), new Set([other]))
+        const ended = await said({ ...greedy, logit_bias: { [end]: 100 } })
+        assert.deepEqual([ended.choices[0]?.finish_reason, ended.usage.completion_tokens], ['stop', 1])
+      },
+      bad: [{ logit_bias: { a: 1 } }, { logit_bias: { 5: 'x' } }, { logit_bias: { 99999: 1 } }],
+    },
+    allowed_token_ids: {
+      async effect() {
+        const { tokens } = await one({
+          max_tokens: 60,
+          seed: 1,
+          temperature: 5,
+          allowed_token_ids: [70, 71, 72],
+        })
+        assert.deepEqual(new Set(tokens), new Set([70, 71, 72]))
+      },
+      bad: [{ allowed_token_ids: [] }, { allowed_token_ids: [99999] }, { allowed_token_ids: [1.5] }],
+    },
+    bad_words: {
+      async effect() {
+        const allowed_token_ids = [await letter('q'), await letter('z')]
+        const fields = { max_tokens: 60, seed: 1, temperature: 5, allowed_token_ids }
+        assert.match((await one(fields)).content, /qz/)
+        assert.match((await one({ ...fields, bad_words: ['qz'] })).content, /^z*q+$/)
+        assert.match((await one({ ...fields, bad_words: ['q'] })).content, /^z{60}$/)
+      },
+      bad: [{ bad_words: [''] }, { bad_words: null }],
+    },
+    use_beam_search: {
+      async effect() {
+        // Two steps are few enough to look at all continuations of all beams.
+        const width = 4
+        const { top_logprobs } = (await one({ ...greedy, max_tokens: 1, ...candid })).logprobs[0] ?? {}
+        const firsts = top_logprobs?.slice(0, width) ?? []
+        const pairs = []
+        for (const first of firsts) {
+          const forced = await one({
+            ...greedy,
+            ...candid,
+            max_tokens: 2,
+            logit_bias: { [idOf(first.token)]: 100 },
+          })
+          for (const second of forced.logprobs[1]?.top_logprobs ?? []) {
+            pairs.push({
+              tokens: [idOf(first.token), idOf(second.token)],
+              sum: first.logprob + second.logprob,
+            })
+          }
+        }
+        pairs.sort((one, other) => other.sum - one.sum)
+        const { choices } = await said({ use_beam_search: true, n: width, max_tokens: 2 })
+        assert.deepEqual(
+          choices.map(({ tokens }) => tokens),
+          pairs.slice(0, width).map(({ tokens }) => tokens),
+        )
+      },
+      bad: [{ use_beam_search: null }, { use_beam_search: 'x' }],
+    },
+    length_penalty: {
+      async effect() {
+        // End tokens that are likely make answers of many lengths.
+        const likely = (await one({ ...greedy, max_tokens: 40 })).tokens
+        const fields = {
+          use_beam_search: true,
+          n: 4,
+          max_tokens: 40,
+          stop_token_ids: likely.slice(6, 12),
+          logprobs: true,
+        }
+        for (const length_penalty of [-4, 0, 1, 8]) {
+          const { choices, promptTokens } = await said({ ...fields, length_penalty })
+          const ranks = choices.map(({ tokens, logprobs, finish_reason }) => {
+            const length = promptTokens.length + tokens.length - (finish_reason === 'stop' ? 1 : 0)
+            return logprobs.reduce((sum, { logprob }) => sum + logprob, 0) / length ** length_penalty
+          })
+          assert.deepEqual(
+            ranks,
+            ranks.toSorted((one, other) => other - one),
+          )
+        }
+        const lengths = async (length_penalty: number) =>
+          (await said({ ...fields, length_penalty })).usage.completion_tokens
+        assert.ok((await lengths(8)) > (await lengths(-4)), 'a high one favours long answers')
+      },
+      bad: [{ length_penalty: null }, { length_penalty: 'x' }],
+    },
+    min_tokens: {
+      async effect() {
+        const { tokens } = await one(greedy)
+        const early = { ...greedy, stop_token_ids: [tokens[0]] }
+        assert.equal((await said(early)).usage.completion_tokens, 1)
+        const late = await one({ ...early, min_tokens: 5 })
+        assert.ok(late.tokens.length > 5 && !late.tokens.slice(0, 5).includes(tokens[0] as number))
+      },
+      bad: [{ min_tokens: -1 }, { min_tokens: null }, { min_tokens: 5, max_tokens: 4 }],
+    },
+    stop: {
+      async effect() {
+        const a = await letter('a')
+        const fields = { allowed_token_ids: [a], max_tokens: 6 }
+        for (const stream of [false, true]) {
+          const { choices, usage } = await said({ ...fields, stop: ['b', 'aaa'], stream })
+          const { content, finish_reason, stop_reason } = choices[0] ?? {}
+          assert.deepEqual([content, finish_reason, stop_reason], ['', 'stop', 'aaa'])
+          assert.equal(usage.completion_tokens, 3)
+        }
+        assert.equal((await one({ ...fields, stop: 'b' })).content, 'aaaaaa')
+      },
+      bad: [{ stop: '' }, { stop: [5] }],
+    },
+    stop_token_ids: {
+      async effect() {
+        const { tokens } = await one({ ...greedy, max_tokens: 30 })
+        const stop = tokens[3] as number
+        const stopped = await one({ ...greedy, max_tokens: 30, stop_token_ids: [stop] })
+        assert.deepEqual(stopped.tokens, tokens.slice(0, tokens.indexOf(stop) + 1))
+        assert.deepEqual([stopped.finish_reason, stopped.stop_reason], ['stop', stop])
+      },
+      bad: [{ stop_token_ids: ['x'] }, { stop_token_ids: [99999] }],
+    },
+    ignore_eos: {
+      async effect() {
+        const fields = { max_tokens: 4, allowed_token_ids: [end] }
+        const ended = await one(fields)
+        assert.deepEqual([ended.tokens, ended.finish_reason, ended.stop_reason], [[end], 'stop', null])
+        const endless = await one({ ...fields, ignore_eos: true })
+        assert.deepEqual([endless.tokens, endless.finish_reason], [[end, end, end, end], 'length'])
+      },
+      bad: [{ ignore_eos: null }, { ignore_eos: 5 }],
+    },
+    include_stop_str_in_output: {
+      async effect() {
+        const a = await letter('a')
+        const fields = { allowed_token_ids: [a], max_tokens: 6, include_stop_str_in_output: true }
+        assert.equal((await one({ ...fields, stop: 'aaa' })).content, 'aaa')
+        assert.equal((await one({ ...fields, stop_token_ids: [a] })).content, 'a')
+        assert.equal(
+          (await one({ ...fields, stop_token_ids: [a], include_stop_str_in_output: false })).content,
+          '',
+        )
+      },
+      bad: [{ include_stop_str_in_output: null }, { include_stop_str_in_output: 'x' }],
+    },
+    repetition_detection: {
+      async effect() {
+        const a = await letter('a')
+        const fields = { allowed_token_ids: [a], max_tokens: 9 }
+        const found = await one({
+          ...fields,
+          repetition_detection: { max_pattern_size: 2, min_pattern_size: 2, min_count: 3 },
+        })
+        assert.deepEqual(
+          [found.content, found.finish_reason, found.stop_reason],
+          ['aaaaaa', 'repetition', 'repetition_detected'],
+        )
+        const off = await one({ ...fields, repetition_detection: { max_pattern_size: 0 } })
+        assert.deepEqual([off.content, off.finish_reason], ['aaaaaaaaa', 'length'])
+      },
+      bad: [
+        { repetition_detection: { max_pattern_size: 3 } },
+        { repetition_detection: { min_pattern_size: 1 } },
+        { repetition_detection: 5 },
+      ],
+    },
+    skip_special_tokens: {
+      async effect() {
+        const fields = { max_tokens: 1, allowed_token_ids: [opening] }
+        assert.equal((await one(fields)).content, '')
+        assert.equal((await one({ ...fields, skip_special_tokens: false })).content, '<|im_start|>')
+      },
+      bad: [{ skip_special_tokens: null }, { skip_special_tokens: 'x' }],
+    },
+    spaces_between_special_tokens: {
+      async effect() {
+        const fields = { max_tokens: 2, allowed_token_ids: [opening], skip_special_tokens: false }
+        assert.equal((await one(fields)).content, '<|im_start|> <|im_start|>')
+        const close = await one({ ...fields, spaces_between_special_tokens: false })
+        assert.equal(close.content, '<|im_start|><|im_start|>')
+      },
+      bad: [{ spaces_between_special_tokens: null }, { spaces_between_special_tokens: 5 }],
+    },
+    truncate_prompt_tokens: {
+      async effect() {
+        const { promptTokens } = await said(greedy)
+        const cut = await said({ ...greedy, truncate_prompt_tokens: 5 })
+        assert.deepEqual(cut.promptTokens, promptTokens.slice(-5))
+        assert.equal(cut.usage.prompt_tokens, 5)
+        const messages = [{ role: 'user', content: 'x'.repeat(2_000) }]
+        assert.equal((await server.ask({ messages })).status, 400)
+        const most = await said({ messages, max_tokens: 24, truncate_prompt_tokens: -1 })
+        assert.equal(most.usage.prompt_tokens, 1_000)
+      },
+      bad: [{ truncate_prompt_tokens: 0 }, { truncate_prompt_tokens: -2 }, { truncate_prompt_tokens: 5_000 }],
+    },
+    cache_salt: {
+      async effect() {
+        const messages = [{ role: 'user', content: 'The same words. '.repeat(10) }]
+        const cached = async (cache_salt?: string) =>
+          (await said({ ...greedy, messages, ...(cache_salt && { cache_salt }) })).usage.cached
+        assert.equal(await cached('red'), 0)
+        assert.equal(await cached('blue'), 0)
+        assert.ok((await cached('red')) > 50)
+        assert.ok((await cached('blue')) > 50)
+      },
+      bad: [{ cache_salt: '' }, { cache_salt: 5 }],
+    },
+    priority: {
+      effect: () => sameAsWithout({ priority: 0 }),
+      bad: [{ priority: 1 }, { priority: -1 }, { priority: null }],
+    },
+    logprobs: {
+      async effect() {
+        for (const stream of [false, true]) {
+          const { tokens, logprobs } = await one({ ...greedy, logprobs: true, stream })
+          assert.equal(logprobs.length, tokens.length)
+          for (const { logprob, bytes, top_logprobs } of logprobs) {
+            assert.ok(logprob <= 0 && bytes.length > 0)
+            assert.deepEqual(top_logprobs, [])
+          }
+          assert.deepEqual((await one({ ...greedy, stream })).logprobs, [])
+        }
+      },
+      bad: [{ logprobs: 'x' }, { logprobs: 5 }],
+    },
+    top_logprobs: {
+      async effect() {
+        const { tokens, logprobs } = await one({ max_tokens: 20, seed: 1, ...candid, top_logprobs: 7 })
+        for (const [place, { logprob, top_logprobs }] of logprobs.entries()) {
+          assert.equal(top_logprobs.length, 7)
+          const values = top_logprobs.map((candidate) => candidate.logprob)
+          assert.deepEqual(
+            values,
+            values.toSorted((one, other) => other - one),
+          )
+          const own = top_logprobs.find(({ token }) => idOf(token) === tokens[place])
+          if (own === undefined) assert.ok(logprob <= (values.at(-1) ?? 0))
+          else assert.equal(own.logprob, logprob)
+        }
+      },
+      bad: [{ top_logprobs: 1 }, { top_logprobs: 21, logprobs: true }],
+    },
+    prompt_logprobs: {
+      async effect() {
+        const { json } = await server.ask({ ...greedy, prompt_logprobs: 2, return_token_ids: true })
+        const ids: number[] = json.prompt_token_ids
+        assert.equal(json.prompt_logprobs.length, ids.length)
+        assert.equal(json.prompt_logprobs[0], null)
+        for (const [place, id] of ids.entries()) {
+          if (place === 0) continue
+          const entry: Record<string, { logprob: number; rank: number; decoded_token: string }> =
+            json.prompt_logprobs[place]
+          const own = entry[id]
+          assert.ok(own !== undefined && own.logprob <= 0 && own.rank >= 1)
+          assert.equal(Object.keys(entry).length, own.rank <= 2 ? 2 : 3)
+        }
+        assert.ok(!('prompt_logprobs' in (await server.ask(greedy)).json))
+      },
+      bad: [{ prompt_logprobs: 21 }, { prompt_logprobs: 1, stream: true }],
+    },
+    return_token_ids: {
+      async effect() {
+        // Letters alone: half a character has no text to compare.
+        const allowed_token_ids = await server.tokenize('etaoinshrdlu zxq.,')
+        for (const stream of [false, true]) {
+          const { choices, promptTokens } = await said({ allowed_token_ids, max_tokens: 30, seed: 3, stream })
+          assert.equal(await server.detokenize(choices[0]?.tokens ?? []), choices[0]?.content)
+          assert.match(await server.detokenize(promptTokens), /user\nHi<\|im_end\|>/)
+        }
+        const { json } = await server.ask(greedy)
+        assert.ok(!('prompt_token_ids' in json) && !('token_ids' in json.choices[0]))
+      },
+      bad: [{ return_token_ids: 'x' }],
+    },
+    return_tokens_as_token_ids: {
+      async effect() {
+        const fields = { ...greedy, logprobs: true, top_logprobs: 2, return_tokens_as_token_ids: true }
+        const { tokens, logprobs } = await one(fields)
+        assert.deepEqual(
+          logprobs.map(({ token }) => token),
+          tokens.map((id) => `token_id:${id}`),
+        )
+        for (const { top_logprobs } of logprobs) {
+          for (const { token } of top_logprobs) assert.match(token, /^token_id:\d+$/)
+        }
+      },
+      bad: [{ return_tokens_as_token_ids: 'x' }],
+    },
+    stream: {
+      async effect() {
+        const answer = await server.ask({ ...greedy, stream: true })
+        assert.equal(answer.json, undefined)
+        assert.ok(eventsOf(answer.text).chunks.length > 1)
+        assert.equal((await server.ask({ ...greedy, stream: null })).json.object, 'chat.completion')
+      },
+      bad: [{ stream: 'x' }],
+    },
+    stream_options: {
+      async effect() {
+        const chunksOf = async (stream_options: unknown) =>
+          eventsOf((await server.ask({ ...greedy, stream: true, stream_options })).text).chunks
+        for (const none of [null, {}, { include_usage: false }]) {
+          assert.ok((await chunksOf(none)).every((chunk) => !('usage' in chunk)))
+        }
+        const last = (await chunksOf({ include_usage: true })).at(-1)
+        assert.deepEqual([last?.choices, last?.usage?.completion_tokens], [[], 12])
+        const running = await chunksOf({ include_usage: true, continuous_usage_stats: true })
+        const counts = running.map(({ usage }) => usage?.completion_tokens ?? -1)
+        assert.deepEqual(
+          counts,
+          counts.toSorted((one, other) => one - other),
+        )
+        assert.deepEqual([counts[0], counts.at(-1)], [0, 12])
+      },
+      bad: [
+        { stream_options: { include_usage: true }, stream: false },
+        { stream_options: 5, stream: true },
+        { stream_options: { include_usage: 'x' }, stream: true },
+      ],
+    },
+    request_id: {
+      async effect() {
+        const { json } = await server.ask({ ...greedy, request_id: 'mine' })
+        assert.equal(json.id, 'chatcmpl-mine')
+        assert.notEqual((await said(greedy)).id, (await said(greedy)).id)
+      },
+      bad: [{ request_id: '' }, { request_id: null }],
+    },
+    tools: {
+      async effect() {
+        const chat_template =
+          '{% for tool in tools %}{{ tool.function.name }}:{{ tool.function.description }};{% endfor %}'
+        const tool = (name: string) => ({
+          type: 'function',
+          function: { name, description: `${name}s`, parameters: {} },
+        })
+        const fields = { tools: [tool('knit'), tool('weave')], tool_choice: 'none' }
+        assert.equal(await promptText({ chat_template, ...fields }), 'knit:knits;weave:weaves;')
+      },
+      bad: [{ tools: {} }, { tools: [{ type: 'x', function: { name: 'f' } }] }],
+    },
+    tool_choice: {
+      effect: () => sameAsWithout({ tool_choice: 'none' }),
+      bad: [{ tool_choice: 5 }, { tool_choice: 'auto' }, { tool_choice: 'required' }],
+    },
+    parallel_tool_calls: noEffect(true, false, null)('parallel_tool_calls', [{ parallel_tool_calls: 'x' }]),
+    response_format: {
+      effect: () => sameAsWithout({ response_format: { type: 'text' } }),
+      bad: [{ response_format: {} }, { response_format: 'text' }, { response_format: { type: 'poem' } }],
+    },
+    structured_outputs: {
+      effect: () => sameAsWithout({ structured_outputs: null }),
+      bad: [{ structured_outputs: {} }, { structured_outputs: 5 }, { structured_outputs: { regex: 5 } }],
+    },
+    user: noEffect('me', null)('user', [{ user: 5 }]),
+    store: noEffect(true, null)('store', [{ store: 'x' }]),
+    metadata: noEffect({ a: 'b' }, null)('metadata', [{ metadata: 5 }]),
+    service_tier: noEffect('flex', null)('service_tier', [{ service_tier: 5 }]),
+    kv_transfer_params: noEffect({ a: [1] }, null)('kv_transfer_params', [{ kv_transfer_params: [] }]),
+    mm_processor_kwargs: noEffect({ a: 1 }, null)('mm_processor_kwargs', [{ mm_processor_kwargs: 5 }]),
+    engine_xargs: noEffect({ a: 1, b: ['x'] }, null)('engine_xargs', [{ engine_xargs: { a: { b: 1 } } }]),
+    vllm_xargs: noEffect({ a: 1, b: ['x'] }, null)('vllm_xargs', [{ vllm_xargs: { a: true } }]),
+  } satisfies Record<keyof ChatBody, Case>
+
+  function noEffect(...values: unknown[]) {
+    return (name: string, bad: Fields[]): Case => ({
+      async effect() {
+        for (const value of values) await sameAsWithout({ [name]: value })
+      },
+      bad,
+    })
+  }
+
+  for (const [name, { effect, bad }] of Object.entries(cases)) {
+    test(`${name} does what the table says`, effect)
+
+    test(`${name}: a bad value is refused by its name`, async () => {
+      for (const fields of bad) {
+        for (const stream of 'stream' in fields ? [fields.stream] : [false, true]) {
+          const { status, json, text } = await server.ask({ ...fields, stream })
+          const said = `${JSON.stringify({ ...fields, stream })}: ${status} ${text}`
+          assert.equal(status, 400, said)
+          const { param, message } = json.error
+          assert.ok(param === name || param.startsWith(`${name}.`), said)
+          assert.ok(message.includes(name) || json.error.code === 'template_failed', said)
+        }
+      }
+    })
+  }
+
+  test('every field of the contract and of the table in docs has a case', async () => {
+    const page = await readFile(new URL('../../docs/chat-parameters.md', import.meta.url), 'utf8')
+    const rows = Array.from(page.matchAll(/^\| `(\w+)` \|/gm), ([, name]) => name)
+    assert.deepEqual(rows.toSorted(), Object.keys(cases).toSorted())
+    assert.deepEqual(Object.keys(ChatBody.shape).toSorted(), Object.keys(cases).toSorted())
+  })
+
+  test('the header with the id of a request wins over its field', async () => {
+    const answer = await fetch(`${server.address}${chatUrl}`, {
+      method: 'POST',
+      headers: {
+        authorization: basic(keys.alice),
+        'content-type': 'application/json',
+        'x-request-id': 'theirs',
+      },
+      body: JSON.stringify(asking({ max_tokens: 1, request_id: 'mine' })),
+    })
+    assert.equal(((await answer.json()) as { id: string }).id, 'chatcmpl-theirs')
+  })
+})
+
+/** The id in what stands for a token. */
+function idOf(token: string | undefined): number {
+  const [, id] = /^token_id:(\d+)$/.exec(token ?? '') ?? []
+  return Number(id)
+}
+
+/** Where a drawn token stands among the candidates. */
+function placeOf(token: number, given: SaidChoice['logprobs'][number] | undefined): number | undefined {
+  return given?.top_logprobs.findIndex((candidate) => idOf(candidate.token) === token)
+}
+
+/** What two answers to the same have in common. */
+function comparable({ choices, usage: { prompt_tokens, completion_tokens }, promptTokens }: Said) {
+  return { choices, prompt_tokens, completion_tokens, promptTokens }
+}

@@ -1,0 +1,90 @@
+import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { getLlama } from 'node-llama-cpp'
+import { bindingOf } from '../../../src/inference/embedded/binding.ts'
+import { writeRandomModel } from '../../support/random-model.ts'
+
+const probe = fileURLToPath(new URL('../../support/native-probe.ts', import.meta.url))
+
+interface Probed {
+  couldForget: boolean
+  best: number
+  top: { tokens: number[]; logits: number[] }
+  three: number[]
+  twenty: number[]
+  few: number[]
+  many: number[][]
+  most: number[]
+  total: number[]
+  warm: number[]
+  other: number
+  ends: number[]
+  eos: number
+}
+
+function near(actual: number | undefined, expected: number): void {
+  assert.ok(Math.abs((actual ?? Number.NaN) - expected) < 1e-4, `${actual} is not ${expected}`)
+}
+
+test('the installed binding has the shape that is used, and another is refused by what it lacks', async () => {
+  const llama = await getLlama({ gpu: false, build: 'never', progressLogs: false })
+  assert.ok(bindingOf(llama))
+  const sampler = { prototype: { applyConfig() {} } }
+  assert.throws(() => bindingOf({ _bindings: { ...bindingOf(llama), AddonSampler: sampler } }), {
+    message:
+      'the binding of node-llama-cpp has another shape than that of version 3.22.1: no AddonSampler.dispose',
+  })
+  assert.throws(
+    () => bindingOf({}),
+    /no AddonModel.init,.*AddonContext.decodeBatch,.*AddonSampler.applyConfig/,
+  )
+  await llama.dispose()
+})
+
+for (const vocabulary of [260, 3000]) {
+  test(`a position is read the same in every way, with ${vocabulary} tokens`, async (t) => {
+    const folder = await mkdtemp(join(tmpdir(), 'heddle-engine-'))
+    t.after(() => rm(folder, { recursive: true }))
+    const file = join(folder, 'random.gguf')
+    await writeRandomModel(file, { vocabulary })
+    const { stdout } = await promisify(execFile)(process.execPath, [probe, file], {
+      env: { ...process.env, UV_THREADPOOL_SIZE: '1' },
+      maxBuffer: 2 ** 24,
+    })
+    const probed: Probed = JSON.parse(stdout)
+    const { tokens, logits } = probed.top
+    assert.equal(new Set(tokens).size, vocabulary)
+    assert.deepEqual(
+      logits,
+      logits.toSorted((one, other) => other - one),
+    )
+    const logitOf = (token: number) => logits[tokens.indexOf(token)] ?? Number.NaN
+
+    assert.equal(probed.best, tokens[0])
+    assert.deepEqual(probed.three, tokens.slice(0, 3))
+    assert.deepEqual(probed.twenty, tokens.slice(0, 20))
+    assert.deepEqual(probed.few, [7, 3, 7].map(logitOf))
+    const many = Array.from({ length: 40 }, (_, i) => logitOf(vocabulary - 1 - 3 * i))
+    assert.deepEqual(probed.many, [many, many])
+    assert.deepEqual(
+      probed.most,
+      Array.from({ length: vocabulary }, (_, token) => logitOf(token)),
+    )
+
+    const totalAt = (temperature: number) =>
+      Math.log(logits.reduce((sum, logit) => sum + Math.exp((logit - (logits[0] ?? 0)) / temperature), 0)) +
+      (logits[0] ?? 0) / temperature
+    for (const total of probed.total) near(total, totalAt(1))
+    for (const total of probed.warm) near(total, totalAt(0.5))
+
+    assert.equal(probed.couldForget, true)
+    assert.deepEqual(probed.ends.includes(probed.eos), true)
+    assert.ok(probed.other >= 0 && probed.other < vocabulary)
+  })
+}

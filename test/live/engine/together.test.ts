@@ -1,0 +1,93 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { generate, generationOf, startEngine } from '../../support/engine.ts'
+import { until } from '../../support/waiting.ts'
+
+const word = 'the quick brown fox jumps over the lazy dog '
+
+test('several requests at once get the same tokens as each of them alone', async (t) => {
+  const engine = await startEngine(t)
+  const requests = Array.from({ length: 6 }, (_, i) => ({
+    prompt: `${i} says: ${word.repeat(1 + i)}`,
+    setting: { sampling: { seed: BigInt(i), temperature: 1.5 }, ending: { maxTokens: 40 + i } },
+  }))
+  const together = await Promise.all(requests.map(({ prompt, setting }) => generate(engine, prompt, setting)))
+  const alone = []
+  for (const { prompt, setting } of requests) {
+    alone.push(await generate(engine, prompt, { ...setting, salt: 'fresh' }))
+  }
+  assert.deepEqual(
+    together.map(({ tokens }) => tokens),
+    alone.map(({ tokens }) => tokens),
+  )
+  assert.deepEqual(
+    together.map(({ tokens }) => tokens[0]?.length),
+    [40, 41, 42, 43, 44, 45],
+  )
+})
+
+test('choices draw with seeds that follow each other, and the prompt is read once for all of them', async (t) => {
+  const engine = await startEngine(t)
+  const prompt = word.repeat(4)
+  const setting = { sampling: { temperature: 1.5 }, ending: { maxTokens: 12 } }
+  const whole = await generate(engine, prompt, { ...setting, choices: 7 })
+  assert.equal(whole.tokens.length, 7)
+  assert.deepEqual(
+    whole.finished,
+    Array.from({ length: 7 }, (_, choice) => ({ kind: 'finished', choice, reason: 'length', stop: null })),
+  )
+  for (const [choice, tokens] of whole.tokens.entries()) {
+    const seed = 1n + BigInt(choice)
+    const single = await generate(engine, prompt, { ...setting, sampling: { ...setting.sampling, seed } })
+    assert.deepEqual(single.tokens, [tokens])
+  }
+})
+
+test('a beam search gives as many answers as asked for, none twice, and leaves its sequences free', async (t) => {
+  const engine = await startEngine(t)
+  const setting = { choices: 4, beam: { lengthPenalty: 1 }, ending: { maxTokens: 8 } }
+  const [first, other, beside] = await Promise.all([
+    generate(engine, word, setting),
+    generate(engine, word, setting),
+    generate(engine, word),
+  ])
+  assert.deepEqual(first?.tokens, other?.tokens)
+  assert.equal(new Set(first?.tokens.map(String)).size, 4)
+  assert.equal(beside?.tokens[0]?.length, 16)
+  assert.equal((await generate(engine, word, { choices: 4 })).tokens.length, 4)
+  await assert.rejects(generate(engine, word, { ...setting, choices: 5 }), {
+    code: 'invalid_value',
+    message: 'n: 5 with use_beam_search; accepted: 1 to 4, because all beams go on at once.',
+  })
+})
+
+test('while a long prompt is read the others go on, and a short prompt is read beside it', async (t) => {
+  const length = 6_000
+  const batch = 128
+  const context = 2 * length
+  const engine = await startEngine(t, { plan: { parallel: 3, batch, context }, shape: { context } })
+  const leaving = new AbortController()
+  const writing = await engine.generate(
+    generationOf('go on', { ending: { maxTokens: length } }),
+    leaving.signal,
+  )
+  let written = 0
+  const writer = (async () => {
+    for await (const event of writing.events) if (event.kind === 'tokens') written += event.tokens.length
+  })()
+  await until('something is written', () => written > 0)
+  const before = written
+  const done: string[] = []
+  const whole = async (name: string, text: string) => {
+    const run = await engine.generate(generationOf(text), t.signal)
+    for await (const event of run.events) if (event.kind === 'finished') done.push(name)
+  }
+  const long = whole('long', 'a'.repeat(length))
+  const short = whole('short', 'hello')
+  await Promise.all([long, short])
+  assert.deepEqual(done, ['short', 'long'])
+  const batches = Math.ceil(length / batch)
+  assert.ok(written - before >= 0.9 * batches, `${written - before} tokens while ${batches} batches went by`)
+  leaving.abort(new Error('gone'))
+  await assert.rejects(writer, { message: 'gone' })
+})

@@ -1,0 +1,122 @@
+import assert from 'node:assert/strict'
+import { mkdir, readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { type FakeHubOptions, startFakeHub } from '../../support/fake-hub.ts'
+import { writeRandomModel } from '../../support/random-model.ts'
+import { newFolder, runHeddle } from '../../support/server.ts'
+
+async function openHub(t: TestContext, options: Partial<FakeHubOptions> = {}) {
+  const folder = await newFolder(t)
+  await writeRandomModel(join(folder, 'm.gguf'), { context: 1024 })
+  const bytes = await readFile(join(folder, 'm.gguf'))
+  const repositories = { 'acme/tiny': { 'm-Q4_0.gguf': bytes, 'm-Q8_0.gguf': bytes } }
+  const hub = await startFakeHub(t, { repositories, ...options })
+  const data = await newFolder(t)
+  const run = (line: string, settings: Record<string, string> = {}) =>
+    runHeddle(line.split(' '), { HEDDLE_DATA: data, HF_ENDPOINT: `${hub.endpoint}/`, ...settings })
+  return { hub, data, bytes, run }
+}
+
+test('model pull brings a model, says so in plain lines where there is no terminal, and prints where it lies', async (t) => {
+  const { hub, data, bytes, run } = await openHub(t)
+  const { code, out, err } = await run('model pull hf:acme/tiny:Q8_0')
+  const file = join(data, 'models', 'acme', 'tiny', 'm-Q8_0.gguf')
+  assert.deepEqual([code, out], [0, `${file}\n`])
+  const [first, ...lines] = err.trimEnd().split('\n')
+  assert.equal(first, 'Downloading acme/tiny:m-Q8_0.gguf')
+  assert.ok(lines.length >= 1 && lines.length <= 11)
+  for (const line of lines) assert.match(line, /^acme\/tiny:m-Q8_0\.gguf: \d+ % of \d+ KiB$/)
+  assert.match(lines.at(-1) ?? '', /100 %/)
+  assert.deepEqual(await readFile(file), bytes)
+  const asked = hub.asked.length
+  assert.deepEqual(await run('model pull hf:acme/tiny'), { code: 0, out: `${file}\n`, err: '' })
+  assert.equal(hub.asked.length, asked)
+})
+
+test('two at once download a model once', async (t) => {
+  const { hub, run } = await openHub(t)
+  const found = await Promise.all([run('model pull hf:acme/tiny'), run('model pull hf:acme/tiny')])
+  assert.deepEqual(
+    found.map(({ code }) => code),
+    [0, 0],
+  )
+  assert.equal(found[0].out, found[1].out)
+  assert.equal(hub.asked.filter((line) => line.startsWith('GET bytes ')).length, 1)
+})
+
+test('model pull ends with 1 and one line when the hub refuses, with 2 when the command is wrong', async (t) => {
+  const { run } = await openHub(t, { token: 'hf_secret' })
+  const refused = await run('model pull hf:acme/tiny', { HF_TOKEN: 'hf_wrong' })
+  assert.deepEqual([refused.code, refused.out], [1, ''])
+  assert.match(refused.err, /^The hub answers 401 for acme\/tiny: [^\n]+\n$/)
+  assert.doesNotMatch(refused.err, /hf_wrong/)
+  const accepted = await run('model pull hf:acme/tiny:Q4_0', { HF_TOKEN: 'hf_secret' })
+  assert.equal(accepted.code, 0)
+  for (const line of [
+    'model pull',
+    'model pull builtin',
+    'model pull hf:acme',
+    'model pull hf:../tiny',
+    'model pull hf:acme/tiny hf:acme/tiny',
+    'model list all',
+  ]) {
+    const { code, out, err } = await run(line)
+    assert.deepEqual([code, out], [2, ''], line)
+    assert.match(err, /^[^\n]+\n$/, line)
+  }
+})
+
+test('model list says what is here and how it would be run', async (t) => {
+  const { data, bytes, run } = await openHub(t)
+  const list = async (settings: Record<string, string> = {}) => {
+    const { code, out, err } = await run('model list', settings)
+    assert.deepEqual([code, err], [0, ''])
+    const lines = out.split('\n').filter(Boolean)
+    return lines.map((line) => JSON.parse(line)).filter(({ model }) => model !== 'builtin')
+  }
+  assert.deepEqual(await list(), [])
+  await run('model pull hf:acme/tiny:Q4_0')
+  await writeFile(join(data, 'models', 'acme', 'tiny', 'm-Q8_0.gguf.0123.part'), 'begun')
+  const file = join(data, 'models', 'acme', 'tiny', 'm-Q4_0.gguf')
+  const entry = {
+    model: 'hf:acme/tiny:m-Q4_0.gguf',
+    file,
+    bytes: bytes.length,
+    architecture: 'llama',
+    parameters: 17_632,
+    quantization: null,
+    trained_context: 1024,
+    context: 1024,
+    parallel: 8,
+    threads: 1,
+  }
+  assert.deepEqual(await list(), [entry])
+  assert.deepEqual(await list({ HEDDLE_CONTEXT: '256', HEDDLE_PARALLEL: '2', HEDDLE_THREADS: '4' }), [
+    { ...entry, context: 256, parallel: 2, threads: 4 },
+  ])
+  const broken = join(data, 'broken.gguf')
+  await writeFile(broken, 'not a model, whatever its name says')
+  await mkdir(join(data, 'models', 'own'), { recursive: true })
+  await writeFile(join(data, 'models', 'own', 'own.gguf'), bytes)
+  const own = join(data, 'models', 'own', 'own.gguf')
+  assert.deepEqual(await list({ HEDDLE_MODEL: broken }), [
+    { model: broken, file: broken, trouble: `${broken} is no GGUF file: it begins with "not ".` },
+    entry,
+    { ...entry, model: own, file: own },
+  ])
+})
+
+test('--help tells about the commands', async (t) => {
+  const { run } = await openHub(t)
+  for (const [line, says] of [
+    ['--help', /\n {2}model pull hf:ORG\/REPOSITORY\[:QUANT or FILE\] .*\n {2}model list /],
+    ['model --help', /^heddle \[command\]\n\n {2}model pull .*\n {2}model list /],
+    ['model pull --help', /^heddle model pull hf:ORG\/REPOSITORY\[:QUANT or FILE\]\n\nDownload a model/],
+    ['model list --help', /^heddle model list\n\nList the models/],
+  ] as const) {
+    const { code, out, err } = await run(line)
+    assert.deepEqual([code, err], [0, ''])
+    assert.match(out, says)
+  }
+})

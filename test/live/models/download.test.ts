@@ -1,0 +1,233 @@
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { existsSync } from 'node:fs'
+import { readdir, readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { type FindWatch, findModel } from '../../../src/inference/models/find.ts'
+import { sourceOf } from '../../../src/inference/models/source.ts'
+import { ModelTrouble } from '../../../src/inference/models/trouble.ts'
+import { type FakeHubOptions, startFakeHub } from '../../support/fake-hub.ts'
+import { newFolder } from '../../support/server.ts'
+
+const model = randomBytes(300_000)
+const files = {
+  'tiny-Q4_K_M.gguf': model,
+  'tiny-Q8_0.gguf': randomBytes(1000),
+  'README.md': Buffer.from('x'),
+}
+
+async function openHub(t: TestContext, options: Partial<FakeHubOptions> = {}) {
+  const hub = await startFakeHub(t, { repositories: { 'acme/tiny': files }, ...options })
+  const data = await newFolder(t)
+  const seen: number[] = []
+  const find = (given: string, { token = '', ...watch }: Partial<FindWatch> & { token?: string } = {}) => {
+    const source = sourceOf(given)
+    assert.ok(source.kind !== 'none')
+    return findModel(
+      source,
+      { data, hub: { endpoint: hub.endpoint, token } },
+      {
+        signal: new AbortController().signal,
+        onProgress: (done) => seen.push(done),
+        onWait: () => {},
+        onDownload: () => {},
+        pauseMs: () => 0,
+        ...watch,
+      },
+    )
+  }
+  const folder = join(data, 'models', 'acme', 'tiny')
+  const left = async () => (await readdir(folder)).filter((name) => !name.endsWith('.lock')).toSorted()
+  return { hub, find, folder, left, seen }
+}
+
+const trouble = (message: RegExp, mayPass: boolean) => (error: unknown) => {
+  assert.ok(error instanceof ModelTrouble, String(error))
+  assert.match(error.message, message)
+  assert.doesNotMatch(error.message, /\n/)
+  assert.equal(error.mayPass, mayPass)
+  return true
+}
+
+test('a model is downloaded once, and found without the hub from then on', async (t) => {
+  const { hub, find, folder, left, seen } = await openHub(t)
+  const file = await find('hf:acme/tiny')
+  assert.equal(file, join(folder, 'tiny-Q4_K_M.gguf'))
+  assert.deepEqual(await readFile(file), model)
+  assert.equal(seen.at(-1), model.length)
+  assert.deepEqual(await left(), ['tiny-Q4_K_M.gguf'])
+  assert.deepEqual(hub.asked, [
+    'GET /api/models/acme/tiny/tree/main',
+    'GET /acme/tiny/resolve/main/tiny-Q4_K_M.gguf',
+    'GET bytes all',
+  ])
+  assert.equal(await find('hf:acme/tiny'), file)
+  assert.equal(await find('hf:acme/tiny:q4_k_m'), file)
+  assert.equal(hub.asked.length, 3)
+  assert.equal(await find('hf:acme/tiny:Q8_0'), join(folder, 'tiny-Q8_0.gguf'))
+  assert.equal(await find('hf:acme/tiny:tiny-Q8_0.gguf'), join(folder, 'tiny-Q8_0.gguf'))
+  assert.equal(hub.asked.length, 6)
+})
+
+test('a listing in pages is read to its end', async (t) => {
+  const { hub, find, folder } = await openHub(t, { page: 1 })
+  assert.equal(await find('hf:acme/tiny:Q8_0'), join(folder, 'tiny-Q8_0.gguf'))
+  assert.equal(hub.asked.filter((line) => line.startsWith('GET /api/')).length, 3)
+})
+
+test('the token is for the hub and not for where it sends us', async (t) => {
+  const { hub, find } = await openHub(t, { token: 'hf_secret' })
+  await assert.rejects(
+    find('hf:acme/tiny'),
+    trouble(/401 for acme\/tiny: .* needs a token in HF_TOKEN\.$/, false),
+  )
+  await assert.rejects(
+    find('hf:acme/tiny', { token: 'hf_other' }),
+    trouble(/401 for acme\/tiny: .* the token in HF_TOKEN does not open it\.$/, false),
+  )
+  await find('hf:acme/tiny', { token: 'hf_secret' })
+  assert.deepEqual(hub.tokens.hub.slice(2), ['Bearer hf_secret', 'Bearer hf_secret'])
+  assert.deepEqual(hub.tokens.store, [undefined])
+})
+
+test('a connection that breaks is taken up where it broke', async (t) => {
+  const { hub, find } = await openHub(t, { breaksAfter: 100_000 })
+  assert.deepEqual(await readFile(await find('hf:acme/tiny')), model)
+  const ranges = hub.asked.filter((line) => line.startsWith('GET bytes ')).map((line) => line.slice(10))
+  assert.equal(ranges[0], 'all')
+  assert.ok(ranges.length >= 3)
+  for (const range of ranges.slice(1)) assert.match(range, /^bytes=[1-9]\d*-$/)
+})
+
+test('a download that was given up goes on the next time', async (t) => {
+  const { hub, find, left } = await openHub(t, { breaksAfter: 120_000, silentFrom: 2 })
+  await assert.rejects(
+    find('hf:acme/tiny'),
+    trouble(/The download of tiny-Q4_K_M\.gguf broke off|does not answer/, true),
+  )
+  const [partial = '', ...more] = await left()
+  assert.match(partial, /^tiny-Q4_K_M\.gguf\.[0-9a-f]{16}\.part$/)
+  assert.deepEqual(more, [])
+
+  const other = await openHub(t)
+  await assert.rejects(readdir(other.folder), { code: 'ENOENT' })
+  const half = model.subarray(0, 150_000)
+  await other.find('hf:acme/tiny:Q8_0')
+  await writeFile(
+    join(other.folder, `tiny-Q4_K_M.gguf.${hub.sha256Of('acme/tiny/tiny-Q4_K_M.gguf').slice(0, 16)}.part`),
+    half,
+  )
+  assert.deepEqual(await readFile(await other.find('hf:acme/tiny:Q4_K_M')), model)
+  assert.equal(other.hub.asked.at(-1), 'GET bytes bytes=150000-')
+  assert.deepEqual(await other.left(), ['tiny-Q4_K_M.gguf', 'tiny-Q8_0.gguf'])
+})
+
+test('a part that has all bytes already is only checked', async (t) => {
+  const { hub, find, folder, left } = await openHub(t)
+  await find('hf:acme/tiny:Q8_0')
+  const sum = hub.sha256Of('acme/tiny/tiny-Q4_K_M.gguf').slice(0, 16)
+  await writeFile(join(folder, `tiny-Q4_K_M.gguf.${sum}.part`), model)
+  await find('hf:acme/tiny:Q4_K_M')
+  assert.deepEqual(await left(), ['tiny-Q4_K_M.gguf', 'tiny-Q8_0.gguf'])
+})
+
+test('a hub that knows no ranges sends the file from its beginning', async (t) => {
+  const { hub, find, folder } = await openHub(t, { ignoresRange: true })
+  await find('hf:acme/tiny:Q8_0')
+  const sum = hub.sha256Of('acme/tiny/tiny-Q4_K_M.gguf').slice(0, 16)
+  await writeFile(join(folder, `tiny-Q4_K_M.gguf.${sum}.part`), 'something of another file')
+  assert.deepEqual(await readFile(await find('hf:acme/tiny:Q4_K_M')), model)
+})
+
+test('a hub that knows no ranges and breaks off is given up', async (t) => {
+  const { find } = await openHub(t, { ignoresRange: true, breaksAfter: 100_000 })
+  await assert.rejects(find('hf:acme/tiny'), trouble(/broke off/, true))
+})
+
+test('a hub that sends another part than was asked for is given up', async (t) => {
+  const { find, left } = await openHub(t, { breaksAfter: 100_000, misses: 1000 })
+  await assert.rejects(find('hf:acme/tiny'), trouble(/the hub sends it from byte \d+ on\.$/, true))
+  assert.equal((await left()).length, 1)
+})
+
+test('what arrives damaged is thrown away', async (t) => {
+  const { hub, find, left } = await openHub(t, { damages: true })
+  const sum = hub.sha256Of('acme/tiny/tiny-Q4_K_M.gguf')
+  await assert.rejects(
+    find('hf:acme/tiny'),
+    trouble(new RegExp(`arrived damaged: its SHA-256 is not ${sum}`), true),
+  )
+  assert.deepEqual(await left(), [])
+})
+
+test('what cannot be checked is not taken', async (t) => {
+  const { find, left } = await openHub(t, { sumless: true })
+  await assert.rejects(find('hf:acme/tiny'), trouble(/The hub names no SHA-256 of it/, false))
+  assert.ok((await left()).every((name) => name.endsWith('.part')))
+})
+
+for (const [status, message, mayPass] of [
+  [403, /^The hub answers 403 for acme\/tiny: its terms must be accepted on its page first/, false],
+  [404, /^The hub answers 404: there is no acme\/tiny, or not that file\.$/, false],
+  [429, /^The hub answers 429 for acme\/tiny\.$/, true],
+  [503, /^The hub answers 503 for acme\/tiny\.$/, true],
+] as const) {
+  test(`a hub that answers ${status}`, async (t) => {
+    const { find } = await openHub(t, { status })
+    await assert.rejects(find('hf:acme/tiny'), trouble(message, mayPass))
+  })
+}
+
+test('a hub that is not there', async (t) => {
+  const data = await newFolder(t)
+  const watch = {
+    signal: new AbortController().signal,
+    onProgress: () => {},
+    onWait: () => {},
+    onDownload: () => {},
+  }
+  const hub = { endpoint: 'http://127.0.0.1:1', token: '' }
+  await assert.rejects(
+    findModel({ kind: 'hub', repository: 'acme/tiny', wanted: undefined }, { data, hub }, watch),
+    trouble(/^http:\/\/127\.0\.0\.1:1 does not answer: /, true),
+  )
+})
+
+test('a repository that is not there, and a kind that it does not have', async (t) => {
+  const { find } = await openHub(t)
+  await assert.rejects(
+    find('hf:acme/none'),
+    trouble(/^The hub answers 401 for acme\/none: there is no such/, false),
+  )
+  await assert.rejects(
+    find('hf:acme/tiny:Q2_K'),
+    trouble(
+      /^acme\/tiny has no Q2_K; accepted after its name and a colon: tiny-Q4_K_M\.gguf, tiny-Q8_0\.gguf\.$/,
+      false,
+    ),
+  )
+})
+
+test('paths that would leave the folder are not seen', async (t) => {
+  const evil = { '../../evil.gguf': model, '/evil.gguf': model, 'a\\b.gguf': model }
+  const { find } = await openHub(t, { repositories: { 'acme/tiny': evil } })
+  await assert.rejects(find('hf:acme/tiny'), trouble(/^acme\/tiny has no \.gguf file/, false))
+})
+
+test('two at once download it once', async (t) => {
+  const { hub, find } = await openHub(t)
+  const found = await Promise.all([find('hf:acme/tiny'), find('hf:acme/tiny')])
+  assert.equal(found[0], found[1])
+  assert.equal(hub.asked.filter((line) => line.startsWith('GET bytes ')).length, 1)
+})
+
+test('who gives up leaves a part and no file', async (t) => {
+  const { find, folder } = await openHub(t)
+  const giving = new AbortController()
+  const reason = new Error('enough')
+  const finding = find('hf:acme/tiny', { signal: giving.signal, onProgress: () => giving.abort(reason) })
+  await assert.rejects(finding, reason)
+  assert.ok(!existsSync(join(folder, 'tiny-Q4_K_M.gguf')))
+  await find('hf:acme/tiny')
+})

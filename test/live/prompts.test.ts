@@ -1,0 +1,131 @@
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import { Refusal } from '../../src/domain/refusals.ts'
+import { createPrompts, type PromptOptions } from '../../src/inference/prompt/prompts.ts'
+import { inTime, until } from '../support/waiting.ts'
+
+const never = new AbortController().signal
+const entry = new URL('../support/dying-rendering-process.ts', import.meta.url)
+
+function open(t: TestContext, options: Partial<PromptOptions>) {
+  const prompts = createPrompts(options)
+  t.after(() => prompts.close())
+  const render = (template: string, tenant = 'alice', signal = never) =>
+    prompts.render(tenant, { template, messages: [], variables: {}, open: false }, signal)
+  return { prompts, render }
+}
+
+const codeOf = (promise: Promise<string>) =>
+  promise.then(
+    () => 'rendered',
+    (error: unknown) => (error instanceof Refusal ? error.code : String(error)),
+  )
+
+const pidOf = async (promise: Promise<string>) => Number((await promise).split(' ')[0])
+
+const isAlive = (pid: number) => {
+  try {
+    return process.kill(pid, 0)
+  } catch {
+    return false
+  }
+}
+
+test('one process renders until it is no longer needed', async (t) => {
+  const { render } = open(t, { entry, idleMs: 300 })
+  const pid = await pidOf(render('a'))
+  assert.equal(await pidOf(render('b')), pid)
+  await until('the idle process ends', () => !isAlive(pid))
+  assert.notEqual(await pidOf(render('c')), pid)
+})
+
+test('a rendering that hangs ends with its process, and the next one has another', async (t) => {
+  const { render } = open(t, { entry, longestMs: 300 })
+  const pid = await pidOf(render('a'))
+  const [hung, next] = await Promise.all([codeOf(render('hang')), pidOf(render('b'))])
+  assert.equal(hung, 'template_too_costly')
+  assert.notEqual(next, pid)
+  assert.equal(isAlive(pid), false)
+})
+
+test('a process that is killed costs its own rendering and no other', async (t) => {
+  const { render } = open(t, { entry })
+  await render('a')
+  const [killed, next] = await Promise.all([codeOf(render('kill')), pidOf(render('b'))])
+  assert.equal(killed, 'template_too_costly')
+  assert.ok(next > 0)
+})
+
+test('a process that fails otherwise is a fault of ours', async (t) => {
+  const { render } = open(t, { entry })
+  assert.match(await codeOf(render('die')), /^Error: the process for templates has ended with 3/)
+  assert.ok((await pidOf(render('b'))) > 0)
+  const nowhere = open(t, { entry: new URL('nowhere.ts', import.meta.url) })
+  assert.match(await codeOf(nowhere.render('a')), /^Error: the process for templates has ended with 1/)
+})
+
+test('lines are bounded, and whoever waits may leave', async (t) => {
+  const { render } = open(t, { entry, line: 2, longestLine: 3 })
+  const leaving = new AbortController()
+  const running = render('running')
+  const waiting = [render('1'), render('2', 'alice', leaving.signal)]
+  assert.equal(await codeOf(render('3')), 'queue_full')
+  const other = render('4', 'bob')
+  assert.equal(await codeOf(render('5', 'bob')), 'queue_full')
+  leaving.abort(new Error('left'))
+  assert.equal(await codeOf(waiting[1] as Promise<string>), 'Error: left')
+  assert.equal(await codeOf(render('6', 'alice', leaving.signal)), 'Error: left')
+  const last = render('7')
+  for (const promise of [running, waiting[0], other, last]) assert.ok(await promise)
+})
+
+test('tenants take turns', async (t) => {
+  const { render } = open(t, { entry })
+  const order: string[] = []
+  const note = (template: string, tenant: string) =>
+    render(template, tenant).then(() => void order.push(template))
+  await Promise.all([
+    note('a0', 'a'),
+    ...['a1', 'a2', 'a3'].map((template) => note(template, 'a')),
+    ...['b1', 'b2'].map((template) => note(template, 'b')),
+    note('c1', 'c'),
+  ])
+  assert.deepEqual(order, ['a0', 'a1', 'b1', 'c1', 'a2', 'b2', 'a3'])
+})
+
+test('what waits when everything stops is told so, and nothing is left behind', async (t) => {
+  const { prompts, render } = open(t, { entry })
+  const pid = await pidOf(render('a'))
+  const codes = Promise.all([codeOf(render('hang')), codeOf(render('b'))])
+  await inTime('it closes', prompts.close())
+  assert.deepEqual(await codes, ['stopping', 'stopping'])
+  assert.equal(isAlive(pid), false)
+  assert.equal(await codeOf(render('c')), 'stopping')
+})
+
+test('a conversation that is too long does not get there', async (t) => {
+  const { prompts, render } = open(t, { entry, longestText: 10 })
+  const pid = await pidOf(render('a'))
+  for (const content of ['x'.repeat(11), ['x'.repeat(6), 'x'.repeat(5)]]) {
+    const messages = [{ role: 'user', content }]
+    const asked = prompts.render('alice', { template: 'die', messages, variables: {}, open: false }, never)
+    assert.equal(await codeOf(asked), 'template_too_costly')
+  }
+  assert.equal(await pidOf(render('b')), pid)
+})
+
+test('the process knows nothing of the secrets of the server', async (t) => {
+  process.env.HEDDLE_TEST_SECRET = 'secret'
+  t.after(() => {
+    delete process.env.HEDDLE_TEST_SECRET
+  })
+  const { render } = open(t, { entry: new URL('../support/showing-environment.ts', import.meta.url) })
+  const names = JSON.parse(await render('x')) as string[]
+  assert.deepEqual(
+    names.filter(
+      (name) =>
+        !['SystemRoot', 'TZ', 'NODE_COMPILE_CACHE'].includes(name) && !name.startsWith('NODE_CHANNEL'),
+    ),
+    [],
+  )
+})

@@ -1,0 +1,141 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { TestContext } from 'node:test'
+import type { Generation, GenerationEvent, Run } from '../../src/inference/backend.ts'
+import { createEmbeddedBackend, type EmbeddedBackend } from '../../src/inference/embedded/owner.ts'
+import { type Supervision, usualSupervision } from '../../src/inference/embedded/supervision.ts'
+import type { ModelPlan } from '../../src/inference/models/plan.ts'
+import { type RandomModelShape, writeRandomModel } from './random-model.ts'
+import { until } from './waiting.ts'
+
+export interface EngineSetting {
+  plan?: Partial<ModelPlan>
+  supervision?: Partial<Supervision>
+  shape?: Partial<RandomModelShape>
+}
+
+/**
+ * The weights of this model make sums that come out the same in batches of every size, so that tokens can be compared; one
+ * thread, because two that wait for each other on a busy machine take a thousand times as long.
+ */
+export async function startEngine(
+  t: TestContext,
+  { plan = {}, supervision = {}, shape = {} }: EngineSetting = {},
+): Promise<EmbeddedBackend> {
+  const folder = await mkdtemp(join(tmpdir(), 'heddle-engine-'))
+  const file = plan.file ?? join(folder, 'random.gguf')
+  if (plan.file === undefined) await writeRandomModel(file, { weights: 'q8_0', ...shape })
+  const backend = createEmbeddedBackend(
+    {
+      file,
+      source: file,
+      names: ['random'],
+      context: 1024,
+      parallel: 4,
+      threads: 1,
+      batch: 256,
+      queue: 16,
+      priority: false,
+      ...plan,
+    },
+    quiet,
+    { ...usualSupervision, ...supervision },
+  )
+  t.after(async () => {
+    await backend.close()
+    await rm(folder, { recursive: true })
+  })
+  await until('the engine has loaded its model, or cannot', () => backend.status().state !== 'starting')
+  return backend
+}
+
+const quiet = { debug() {}, info() {}, warn() {}, error() {} }
+
+export interface GenerationSetting extends Partial<Omit<Generation, 'sampling' | 'ending' | 'prompt'>> {
+  sampling?: Partial<Generation['sampling']>
+  ending?: Partial<Generation['ending']>
+}
+
+/** Ends by its length alone, unless told otherwise. */
+export function generationOf(
+  prompt: string | number[],
+  { sampling = {}, ending = {}, ...others }: GenerationSetting = {},
+): Generation {
+  return {
+    prompt: typeof prompt === 'string' ? { text: prompt, special: true, add: false } : { tokens: prompt },
+    choices: 1,
+    sampling: {
+      temperature: 1,
+      topP: 1,
+      topK: 0,
+      minP: 0,
+      seed: 1n,
+      frequencyPenalty: 0,
+      presencePenalty: 0,
+      repetitionPenalty: 1,
+      bias: [],
+      badWords: [],
+      ...sampling,
+    },
+    ending: {
+      maxTokens: 16,
+      minTokens: 0,
+      stop: [],
+      stopTokens: [],
+      ignoreEos: true,
+      includeStop: false,
+      ...ending,
+    },
+    text: { skipSpecial: true, spaceSpecial: false },
+    priority: 0,
+    ...others,
+  }
+}
+
+export interface WholeRun {
+  promptTokens: number[]
+  prefilled: Extract<GenerationEvent, { kind: 'prefilled' }>
+  /** By choice. */
+  tokens: number[][]
+  texts: string[]
+  finished: Extract<GenerationEvent, { kind: 'finished' }>[]
+}
+
+/** Reads a run to its end. */
+export async function wholeRun(run: Run): Promise<WholeRun> {
+  const tokens: number[][] = []
+  const texts: string[] = []
+  const finished: WholeRun['finished'] = []
+  let prefilled: WholeRun['prefilled'] | undefined
+  for await (const event of run.events) {
+    if (event.kind === 'prefilled') {
+      prefilled = event
+    } else if (event.kind === 'finished') {
+      finished[event.choice] = event
+    } else {
+      tokens[event.choice] = [...(tokens[event.choice] ?? []), ...event.tokens]
+      texts[event.choice] = (texts[event.choice] ?? '') + event.text
+    }
+  }
+  if (prefilled === undefined) throw new Error('the prompt was never read')
+  return { promptTokens: run.promptTokens, prefilled, tokens, texts, finished }
+}
+
+export async function generate(
+  backend: EmbeddedBackend,
+  prompt: string | number[],
+  setting?: GenerationSetting,
+): Promise<WholeRun> {
+  return wholeRun(await backend.generate(generationOf(prompt, setting), new AbortController().signal))
+}
+
+/** Reads on until this choice, or any, has at least so many tokens. */
+export async function readTokens(events: AsyncIterator<GenerationEvent>, count: number): Promise<void> {
+  let seen = 0
+  while (seen < count) {
+    const { value, done } = await events.next()
+    if (done === true) throw new Error(`the run ended after ${seen} tokens`)
+    if (value.kind === 'tokens') seen += value.tokens.length
+  }
+}

@@ -1,0 +1,31 @@
+import type { Ending, Generation, Sampling } from '../../src/inference/backend.ts'
+
+export interface GenerationParts extends Omit<Partial<Generation>, 'sampling' | 'ending' | 'text'> {
+  sampling?: Partial<Sampling>
+  ending?: Partial<Ending>
+  text?: Partial<Generation['text']>
+}
+
+/** A generation that draws from what the model says and ends where the model ends, but for what is given. */
+export function generationOf({ sampling, ending, text, ...parts }: GenerationParts = {}): Generation {
+  return {
+    prompt: { tokens: [0] },
+    choices: 1,
+    priority: 0,
+    ...parts,
+    sampling: {
+      temperature: 1,
+      topP: 1,
+      topK: 0,
+      minP: 0,
+      frequencyPenalty: 0,
+      presencePenalty: 0,
+      repetitionPenalty: 1,
+      bias: [],
+      badWords: [],
+      ...sampling,
+    },
+    ending: { minTokens: 0, stop: [], stopTokens: [], ignoreEos: false, includeStop: false, ...ending },
+    text: { skipSpecial: true, spaceSpecial: true, ...text },
+  }
+}

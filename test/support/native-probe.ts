@@ -1,0 +1,41 @@
+import { loadModel } from '../../src/inference/embedded/native.ts'
+
+/** Says on stdout what the native interface answers about one position of a model; a process of its own, as it demands. */
+const model = await loadModel(process.argv[2] ?? '', () => {})
+const context = await model.openContext({ context: 256, sequences: 2, batch: 16, threads: 1 })
+context.begin(4)
+context.add(0, 0, Uint32Array.of(1, 2, 3, 4), Uint32Array.of())
+await context.decode()
+await context.copy(0, 1)
+const couldForget = context.forget(1, 3)
+context.begin(2)
+const [place = Number.NaN] = context.add(0, 4, Uint32Array.of(5), Uint32Array.of(0))
+const [other = Number.NaN] = context.add(1, 3, Uint32Array.of(5), Uint32Array.of(0))
+await context.decode()
+
+const logits = context.logits(place)
+const { vocabulary } = model
+const few = [7, 3, 7]
+const many = Array.from({ length: 40 }, (_, i) => vocabulary.size - 1 - 3 * i)
+const most = Array.from({ length: vocabulary.size }, (_, i) => i)
+const total = await context.logits(place).logTotal(1)
+const warm = await context.logits(place).logTotal(0.5)
+const all = await logits.top(vocabulary.size + 10)
+process.stdout.write(
+  JSON.stringify({
+    couldForget,
+    best: await logits.best(),
+    top: { tokens: Array.from(all.tokens), logits: Array.from(all.logits) },
+    three: Array.from((await logits.top(3)).tokens),
+    twenty: Array.from((await logits.top(20)).tokens),
+    few: Array.from(await logits.of(few)),
+    many: [Array.from(await logits.of(many)), Array.from(await logits.of(many))],
+    most: Array.from(await logits.of(most)),
+    total: [total, await logits.logTotal(1)],
+    warm: [warm, await logits.logTotal(0.5)],
+    other: await context.logits(other).best(),
+    ends: vocabulary.ends,
+    eos: vocabulary.eos,
+  }),
+)
+await context.close()

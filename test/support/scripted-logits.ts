@@ -1,0 +1,40 @@
+import { logSum } from '../../src/inference/sampling/allowed.ts'
+import type { Logits } from '../../src/inference/sampling/logits.ts'
+
+export interface ScriptedLogits extends Logits {
+  /** What has been asked for, in order: `best`, `top 40`, `of 3`, `total 0.7`. */
+  readonly asked: string[]
+}
+
+/** The logits of a position as they are written down, and what of them somebody asked for. */
+export function scriptedLogits(values: ArrayLike<number>): ScriptedLogits {
+  const logits = Float32Array.from(values)
+  let order: Uint32Array | undefined
+  const ordered = () => {
+    order ??= Uint32Array.from(logits, (_, i) => i).sort((a, b) => at(b) - at(a) || b - a)
+    return order
+  }
+  const at = (token: number) => logits[token] as number
+  const asked: string[] = []
+  return {
+    asked,
+    vocabulary: logits.length,
+    async best() {
+      asked.push('best')
+      return logits.reduce((best, logit, token) => (logit > at(best) ? token : best), 0)
+    },
+    async top(count) {
+      asked.push(`top ${count}`)
+      const tokens = ordered().slice(0, count)
+      return { tokens, logits: Float32Array.from(tokens, at) }
+    },
+    async of(tokens) {
+      asked.push(`of ${tokens.length}`)
+      return Float32Array.from(tokens, at)
+    },
+    async logTotal(temperature) {
+      asked.push(`total ${temperature}`)
+      return logSum(logits, temperature)
+    },
+  }
+}

@@ -1,0 +1,158 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Sampling } from '../../../src/inference/backend.ts'
+import { createAdjustments, planAdjustments } from '../../../src/inference/sampling/adjustments.ts'
+
+const off: Sampling = {
+  temperature: 1,
+  topP: 1,
+  topK: 0,
+  minP: 0,
+  frequencyPenalty: 0,
+  presencePenalty: 0,
+  repetitionPenalty: 1,
+  bias: [],
+  badWords: [],
+}
+
+function plan(sampling: Partial<Sampling>, parts: Partial<Parameters<typeof planAdjustments>[0]> = {}) {
+  return planAdjustments({
+    sampling: { ...off, ...sampling },
+    vocabulary: 10,
+    minTokens: 0,
+    bannedEnds: [9],
+    prompt: [],
+    tokenize: (text) => [...text.trim()].map(Number),
+    isPossible: () => true,
+    ...parts,
+  })
+}
+
+test('settings that are off adjust nothing', () => {
+  assert.equal(plan({}), undefined)
+  assert.equal(plan({ bias: [[3, 0]] }), undefined)
+})
+
+/** Token 1 is in the prompt, token 2 twice in the answer, token 3 once in each of the two. */
+for (const [title, sampling, [ofOne, ofTwo, ofThree, ofNegativeTwo]] of [
+  ['frequency counts the answer', { frequencyPenalty: 0.5 }, [4, 3, 3.5, -5]],
+  ['a negative frequency penalty lifts', { frequencyPenalty: -0.5 }, [4, 5, 4.5, -3]],
+  ['presence looks at the answer once', { presencePenalty: 1.5 }, [4, 2.5, 2.5, -5.5]],
+  ['repetition divides and multiplies, over prompt and answer', { repetitionPenalty: 2 }, [2, 2, 2, -8]],
+  ['a repetition penalty below 1 lifts', { repetitionPenalty: 0.5 }, [8, 8, 8, -2]],
+  ['bias is added', { bias: [[2, -3]] }, [4, 1, 4, -7]],
+  [
+    'bias given twice is added twice',
+    {
+      bias: [
+        [2, -3],
+        [2, 1],
+      ],
+    },
+    [4, 2, 4, -6],
+  ],
+  ['bias comes before repetition', { repetitionPenalty: 2, bias: [[2, -6]] }, [2, -4, 2, -20]],
+  [
+    'repetition comes before frequency and presence',
+    { repetitionPenalty: 2, frequencyPenalty: 0.5, presencePenalty: 1 },
+    [2, 0, 0.5, -10],
+  ],
+] as const) {
+  test(title, () => {
+    const planned = plan(sampling as Partial<Sampling>, { prompt: [1, 3, 1] })
+    assert.ok(planned)
+    const adjustments = createAdjustments(planned)
+    const answer = [2, 3, 2]
+    for (const token of answer) adjustments.accept(token)
+    adjustments.prepare(answer)
+    assert.deepEqual(
+      [
+        adjustments.of(1, 4),
+        adjustments.of(2, 4),
+        adjustments.of(3, 4),
+        adjustments.of(2, -4),
+        adjustments.of(5, 4),
+      ],
+      [ofOne, ofTwo, ofThree, ofNegativeTwo, 4],
+    )
+  })
+}
+
+test('until the least length is there whatever ends the answer is banned, bias or not', () => {
+  const planned = plan({ bias: [[9, 50]] }, { minTokens: 2, bannedEnds: [8, 9] })
+  assert.ok(planned)
+  const adjustments = createAdjustments(planned)
+  const endsAfter = (answer: number[]) => {
+    adjustments.prepare(answer)
+    return [adjustments.of(8, 1), adjustments.of(9, 1)]
+  }
+  assert.deepEqual(endsAfter([]), [-Infinity, -Infinity])
+  assert.deepEqual(endsAfter([1]), [-Infinity, -Infinity])
+  assert.deepEqual(endsAfter([1, 1]), [1, 51])
+})
+
+test('a bad word is banned where it would be completed, and only there', () => {
+  const planned = plan({ badWords: ['12', '4'] })
+  assert.ok(planned)
+  const adjustments = createAdjustments(planned)
+  const after = (answer: number[]) => {
+    adjustments.prepare(answer)
+    return [adjustments.of(2, 1), adjustments.of(4, 1)]
+  }
+  assert.deepEqual(after([]), [1, -Infinity])
+  assert.deepEqual(after([1]), [-Infinity, -Infinity])
+  assert.deepEqual(after([1, 3]), [1, -Infinity])
+})
+
+test('lifted are the tokens with a positive bias; the others that are touched are counted', () => {
+  const planned = plan({
+    bias: [
+      [1, 5],
+      [2, -5],
+    ],
+    frequencyPenalty: 1,
+  })
+  assert.ok(planned)
+  const adjustments = createAdjustments(planned)
+  assert.deepEqual([adjustments.lifted, adjustments.touched], [[1], 1])
+  for (const token of [2, 6, 6, 1]) adjustments.accept(token)
+  assert.deepEqual([adjustments.lifted, adjustments.touched], [[1], 2])
+  assert.deepEqual([0, 1, 2, 6].map(adjustments.isTouched), [false, true, true, true])
+  assert.deepEqual([0, 1, 2, 6].map(adjustments.isLifted), [false, true, false, false])
+})
+
+for (const [title, sampling, ofThree, ofNegativeThree] of [
+  ['penalties lift nothing', { frequencyPenalty: 1, presencePenalty: 1, repetitionPenalty: 2 }, 3, -3],
+  ['a repetition penalty below 1 does', { repetitionPenalty: 0.5 }, 6, -1.5],
+  ['a negative frequency penalty does for each time', { frequencyPenalty: -1 }, 5, -1],
+  ['a negative presence penalty does once', { presencePenalty: -1 }, 4, -2],
+  ['two that differ do together', { frequencyPenalty: 0.25, presencePenalty: -1 }, 3.75, -2.25],
+] as const) {
+  test(`how high a logit may come: ${title}`, () => {
+    const planned = plan(sampling, { prompt: [1] })
+    assert.ok(planned)
+    const adjustments = createAdjustments(planned)
+    for (const token of [4, 4, 5]) adjustments.accept(token)
+    assert.deepEqual([adjustments.ceiling(3), adjustments.ceiling(-3)], [ofThree, ofNegativeThree])
+  })
+}
+
+test('tokens that are not allowed are neither lifted nor touched', () => {
+  const planned = plan(
+    {
+      bias: [
+        [1, 5],
+        [2, 5],
+      ],
+      repetitionPenalty: 2,
+      presencePenalty: 1,
+    },
+    { prompt: [1, 2, 3], minTokens: 1, isPossible: (token) => token === 1 || token === 4 },
+  )
+  assert.ok(planned)
+  const adjustments = createAdjustments(planned)
+  adjustments.accept(5)
+  adjustments.accept(4)
+  adjustments.prepare([])
+  assert.deepEqual([adjustments.lifted, adjustments.touched], [[1], 1])
+})

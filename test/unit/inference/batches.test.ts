@@ -1,0 +1,89 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { planBatch } from '../../../src/inference/embedded/batch-plan.ts'
+import { createPace } from '../../../src/inference/embedded/pace.ts'
+
+const most = Number.POSITIVE_INFINITY
+
+function plan(tokens: number[], batch: number, prompts: number): number[] {
+  return planBatch(
+    tokens.map((left) => ({ tokens: left, most })),
+    { batch, prompts },
+  )
+}
+
+test('who writes goes first, prompts share what is left, and the short ones what they need', () => {
+  assert.deepEqual(plan([1, 1, 1], 512, 64), [1, 1, 1])
+  assert.deepEqual(plan([1, 1000, 1], 512, 64), [1, 64, 1])
+  assert.deepEqual(plan([1, 1000, 1], 32, 64), [1, 30, 1])
+  assert.deepEqual(plan([1000, 10, 1000], 512, 64), [27, 10, 27])
+  assert.deepEqual(plan([1000, 1000, 1], 3, 64), [1, 1, 1])
+  assert.deepEqual(plan([0, 5, 1], 512, 64), [0, 5, 1], 'who waits gets nothing')
+})
+
+test('a bound of its own holds a prompt back, for the good of the others', () => {
+  const left = [
+    { tokens: 1000, most: 4 },
+    { tokens: 1000, most },
+  ]
+  assert.deepEqual(planBatch(left, { batch: 512, prompts: 64 }), [4, 60])
+})
+
+test('no batch is too large, nobody gets more than there is, and no batch is empty', () => {
+  const left = fc.array(
+    fc.record({ tokens: fc.integer({ min: 0, max: 600 }), most: fc.integer({ min: 1, max: 600 }) }),
+    { minLength: 1, maxLength: 16 },
+  )
+  fc.assert(
+    fc.property(
+      left,
+      fc.integer({ min: 16, max: 512 }),
+      fc.integer({ min: 8, max: 512 }),
+      (all, batch, prompts) => {
+        const counts = planBatch(all, { batch, prompts })
+        const sum = counts.reduce((total, count) => total + count, 0)
+        assert.ok(sum <= batch)
+        for (const [i, count] of counts.entries()) {
+          const { tokens = 0, most: bound = 0 } = all[i] ?? {}
+          assert.ok(count >= 0 && count <= Math.min(tokens, Math.max(bound, 1)))
+          if (tokens === 1) assert.equal(count, 1)
+        }
+        assert.equal(
+          sum > 0,
+          all.some(({ tokens }) => tokens > 0),
+        )
+      },
+    ),
+  )
+})
+
+test('pieces of prompts follow the measured speed, and are shorter while others write', () => {
+  const pace = createPace()
+  const unknown = pace.promptTokens(false)
+  assert.ok(unknown <= 64, 'small until the speed is known')
+  for (let time = 0; time < 20; time++) pace.read(100, 100, 100)
+  assert.equal(pace.promptTokens(true), 75)
+  assert.equal(pace.promptTokens(false), 300)
+  for (let time = 0; time < 20; time++) pace.read(1, 0, 50)
+  assert.equal(pace.promptTokens(true), 75, 'what others write says nothing about prompts')
+  for (let time = 0; time < 40; time++) pace.read(16, 16, 10_000)
+  assert.equal(pace.promptTokens(true), 16, 'smaller ones would cost more than they help')
+  assert.equal(pace.promptTokens(false), 64)
+})
+
+test('those who write go abreast unless one after the other is faster, and that is looked at again', () => {
+  const pace = createPace()
+  assert.equal(pace.abreast(1), 1)
+  assert.equal(pace.abreast(4), 1, 'what one takes is not known yet')
+  pace.wrote(1, 10)
+  assert.equal(pace.abreast(4), 4, 'what four take is not known yet')
+  pace.wrote(4, 30)
+  const turns = (count: number) => Array.from({ length: count }, () => pace.abreast(4))
+  assert.ok(turns(1000).filter((abreast) => abreast === 1).length <= 4)
+  assert.equal(pace.abreast(2), 2, 'what two take is not known yet')
+  for (let time = 0; time < 50; time++) pace.wrote(4, 60)
+  const slow = turns(1000)
+  assert.ok(slow.filter((abreast) => abreast === 4).length <= 4)
+  assert.ok(slow.includes(4), 'it may have become faster')
+})

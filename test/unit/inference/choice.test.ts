@@ -1,0 +1,236 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { GenerationEvent } from '../../../src/inference/backend.ts'
+import { createChoice, planAnswer } from '../../../src/inference/choice.ts'
+import { createRandom } from '../../../src/inference/sampling/random.ts'
+import { type GenerationParts, generationOf } from '../../support/generations.ts'
+import { listedVocabulary } from '../../support/listed-vocabulary.ts'
+import { type ScriptedLogits, scriptedLogits } from '../../support/scripted-logits.ts'
+
+const tokens = ['a', 'b', 'c', ' ', 'ab', [0xc3], [0xa9], '</s>', '<end>', '.']
+const vocabulary = listedVocabulary({ tokens, eos: 7, ends: [8] })
+const [a, b, c, , ab, lead, follower, eos, endOfTurn, dot] = tokens.keys() as unknown as number[]
+
+/** Logits of which one is far above the others. */
+function favouring(token: number): ScriptedLogits {
+  return scriptedLogits(tokens.map((_, i) => (i === token ? 50 : -i)))
+}
+
+interface Settings extends GenerationParts {
+  maxTokens?: number
+  promptTokens?: number[]
+  index?: number
+}
+
+/** What happens while the model favours these tokens one after the other. */
+async function events(favoured: (number | undefined)[], settings: Settings = {}): Promise<GenerationEvent[]> {
+  const { maxTokens = 20, promptTokens = [a ?? 0], index = 0, ...parts } = settings
+  const plan = planAnswer({ generation: generationOf(parts), prompt: promptTokens, maxTokens, vocabulary })
+  const choice = createChoice(plan, index)
+  const happened: GenerationEvent[] = []
+  for (const token of favoured) {
+    const accepted = choice.accept(await choice.next(favouring(token ?? 0)))
+    happened.push(accepted.tokens)
+    if (accepted.finished) {
+      happened.push(accepted.finished)
+      break
+    }
+  }
+  return happened
+}
+
+/** The same in short: text and token, and at last how it ended. */
+async function story(favoured: (number | undefined)[], settings?: Settings): Promise<unknown[]> {
+  return (await events(favoured, settings)).map((event) => {
+    if (event.kind === 'tokens') return [event.text, ...event.tokens]
+    return event.kind === 'finished' ? `${event.reason} ${event.stop}` : event
+  })
+}
+
+test('each token is an event, and the end another', async () => {
+  assert.deepEqual(await events([b, eos], { index: 3 }), [
+    { kind: 'tokens', choice: 3, text: 'b', tokens: [b] },
+    { kind: 'tokens', choice: 3, text: '', tokens: [eos] },
+    { kind: 'finished', choice: 3, reason: 'stop', stop: null },
+  ])
+})
+
+for (const [title, favoured, settings, expected] of [
+  ['the end of a turn names its token', [b, endOfTurn], {}, [['b', b], ['', endOfTurn], 'stop 8']],
+  [
+    'a stop token that is text is not shown',
+    [b, c],
+    { ending: { stopTokens: [c] } },
+    [['b', b], ['', c], 'stop 2'],
+  ],
+  [
+    'unless it is asked for',
+    [b, c],
+    { ending: { stopTokens: [c], includeStop: true } },
+    [['b', b], ['c', c], 'stop 2'],
+  ],
+  [
+    'a special one stays hidden even then',
+    [b, eos],
+    { ending: { includeStop: true } },
+    [['b', b], ['', eos], 'stop null'],
+  ],
+  [
+    'but where special tokens are shown',
+    [b, eos],
+    { ending: { includeStop: true }, text: { skipSpecial: false } },
+    [['b', b], ['</s>', eos], 'stop null'],
+  ],
+  [
+    'ends that are ignored are not text',
+    [eos, b],
+    { ending: { ignoreEos: true }, maxTokens: 2 },
+    [['', eos], ['b', b], 'length null'],
+  ],
+  ['the length', [a, b, c], { maxTokens: 2 }, [['a', a], ['b', b], 'length null']],
+  [
+    'text and tokens out of step',
+    [lead, follower, a],
+    { maxTokens: 3 },
+    [['', lead], ['é', follower], ['a', a], 'length null'],
+  ],
+  ['half a character at the end', [a, lead], { maxTokens: 2 }, [['a', a], ['\ufffd', lead], 'length null']],
+  ['half a character before the end of text', [lead, eos], {}, [['', lead], ['\ufffd', eos], 'stop null']],
+  ['a stop string', [a, b, c], { ending: { stop: ['b'] } }, [['a', a], ['', b], 'stop b']],
+  [
+    'a stop string over tokens is held back',
+    [c, a, b],
+    { ending: { stop: ['ab'] } },
+    [['c', c], ['', a], ['', b], 'stop ab'],
+  ],
+  [
+    'and given when nothing comes of it',
+    [a, c],
+    { ending: { stop: ['ab'] }, maxTokens: 2 },
+    [['', a], ['ac', c], 'length null'],
+  ],
+  ['or when the answer ends', [a, eos], { ending: { stop: ['ab'] } }, [['', a], ['a', eos], 'stop null']],
+  [
+    'a stop string in the last token goes before the length',
+    [c, ab],
+    { ending: { stop: ['b'] }, maxTokens: 2 },
+    [['c', c], ['a', ab], 'stop b'],
+  ],
+  [
+    'and before a repetition',
+    [b, b],
+    { ending: { stop: ['bb'], repetition: { minPattern: 1, maxPattern: 1, count: 2 } } },
+    [['', b], ['', b], 'stop bb'],
+  ],
+  [
+    'a repetition',
+    [c, b, b],
+    { ending: { repetition: { minPattern: 1, maxPattern: 1, count: 2 } } },
+    [['c', c], ['b', b], ['b', b], 'repetition repetition_detected'],
+  ],
+  [
+    'stop strings count after the least length',
+    [b, b, b],
+    { ending: { stop: ['b'], minTokens: 2 } },
+    [['b', b], ['b', b], ['', b], 'stop b'],
+  ],
+] as [string, number[], Settings, unknown[]][]) {
+  test(title, async () => {
+    assert.deepEqual(await story(favoured, settings), expected)
+  })
+}
+
+test('before the least length the end of text is not drawn', async () => {
+  const drawn = await story([eos, eos, eos], { ending: { minTokens: 2 }, sampling: { temperature: 0 } })
+  assert.deepEqual(drawn, [['a', a], ['a', a], ['', eos], 'stop null'])
+})
+
+test('a bad word is not completed', async () => {
+  const settings = { sampling: { badWords: ['abc', 'b'], temperature: 0 }, maxTokens: 3 }
+  // The tokens of abc are ab and c.
+  assert.deepEqual(await story([ab, c, b], settings), [['ab', ab], ['a', a], ['a', a], 'length null'])
+})
+
+test('only allowed tokens are drawn, and the end of text only if it is one', async () => {
+  const settings = { sampling: { allowed: [c ?? 0, dot ?? 0], temperature: 0 }, maxTokens: 2 }
+  assert.deepEqual(await story([a, eos], settings), [['c', c], ['c', c], 'length null'])
+})
+
+test('penalties look at prompt and answer', async () => {
+  const position = () => scriptedLogits([3, 2.9, 2.8, -9, -9, -9, -9, -9, -9, -9])
+  const drawnWith = async (sampling: GenerationParts['sampling']) => {
+    const generation = generationOf({ sampling: { temperature: 0, ...sampling } })
+    const choice = createChoice(planAnswer({ generation, prompt: [a ?? 0], maxTokens: 9, vocabulary }), 0)
+    for (let i = 0; i < 4; i++) choice.accept(await choice.next(position()))
+    return choice.tokens
+  }
+  assert.deepEqual(await drawnWith({}), [a, a, a, a])
+  assert.deepEqual(await drawnWith({ presencePenalty: 0.15 }), [a, b, a, a])
+  assert.deepEqual(await drawnWith({ frequencyPenalty: 0.15 }), [a, b, a, c])
+  assert.deepEqual(await drawnWith({ repetitionPenalty: 1.5 }), [b, c, a, a])
+})
+
+test('the same seed draws the same, each choice its own', async () => {
+  const random = createRandom(5n)
+  const positions = Array.from({ length: 20 }, () => tokens.map(() => random()))
+  const drawn = async (seed: bigint, index: number) => {
+    const generation = generationOf({ sampling: { seed }, choices: 2, ending: { ignoreEos: true } })
+    const choice = createChoice(planAnswer({ generation, prompt: [0], maxTokens: 99, vocabulary }), index)
+    for (const logits of positions) choice.accept(await choice.next(scriptedLogits(logits)))
+    return choice.tokens
+  }
+  const first = await drawn(11n, 0)
+  assert.deepEqual(await drawn(11n, 0), first)
+  assert.notDeepEqual(await drawn(11n, 1), first)
+  assert.deepEqual(await drawn(10n, 1), first)
+})
+
+test('log-probabilities come with each token, of the end too and of text that is held back', async () => {
+  const settings = { logprobs: 2, ending: { stop: ['ab'] }, sampling: { temperature: 0.5, topK: 1 } }
+  const happened = await events([a, eos], settings)
+  const [first, last] = happened.map((event) => (event.kind === 'tokens' ? event : undefined))
+  assert.equal(first?.text, '')
+  assert.deepEqual(
+    first?.logprobs?.map(({ token, top }) => [token, top.map((likely) => likely.token)]),
+    [[a, [a, b]]],
+  )
+  assert.deepEqual(
+    last?.logprobs?.map(({ token, bytes }) => [token, Buffer.from(bytes).toString()]),
+    [[eos, '</s>']],
+  )
+})
+
+test('log-probabilities are those before any setting, and cost one look', async () => {
+  const generation = generationOf({
+    logprobs: 1,
+    sampling: { temperature: 0.1, bias: [[b ?? 0, 100]], frequencyPenalty: 2, topK: 3 },
+  })
+  const choice = createChoice(planAnswer({ generation, prompt: [0], maxTokens: 9, vocabulary }), 0)
+  const position = scriptedLogits(tokens.map((_, i) => (i < 2 ? 0 : -100)))
+  const { token, logprob } = await choice.next(position)
+  assert.equal(token, b)
+  assert.ok(Math.abs((logprob?.logprob ?? 0) - Math.log(1 / 2)) < 1e-6)
+  assert.deepEqual(position.asked, ['top 4', 'of 1', 'total 1'])
+})
+
+test('with no token left the request is refused, and the message names why', async () => {
+  const refused = (settings: Settings) => events([a], settings)
+  await assert.rejects(refused({ sampling: { allowed: [eos ?? 0] }, ending: { minTokens: 1 } }), {
+    name: 'Refusal',
+    code: 'no_token_possible',
+    message:
+      'allowed_token_ids, min_tokens: together they leave no token that could follow after 0 tokens of the answer.',
+  })
+  await assert.rejects(refused({ sampling: { allowed: [b ?? 0], badWords: ['b'], temperature: 0 } }), {
+    code: 'no_token_possible',
+    message: /^allowed_token_ids, bad_words: /,
+  })
+})
+
+test('logits that are no numbers are a fault, not a refusal', async () => {
+  const choice = createChoice(
+    planAnswer({ generation: generationOf(), prompt: [0], maxTokens: 9, vocabulary }),
+    0,
+  )
+  await assert.rejects(choice.next(scriptedLogits(tokens.map(() => Number.NaN))), { name: 'Error' })
+})

@@ -1,0 +1,70 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { createSequences, type Sequences } from '../../../src/inference/embedded/sequences.ts'
+
+const copyFrom = 4
+
+function take(sequences: Sequences, prompt: string, salt?: string, remember = true) {
+  const place = sequences.take(Array.from(prompt, Number), salt, remember)
+  if (place === undefined) return undefined
+  const { sequence, shared, from } = place
+  sequence.tokens = Array.from(prompt, Number)
+  sequence.salt = salt
+  return { id: sequence.id, shared, from: from?.id, give: () => sequences.give(sequence) }
+}
+
+function remembering(...texts: string[]): Sequences {
+  const sequences = createSequences(texts.length, copyFrom)
+  const taken = texts.filter((text) => text !== '').map((text) => take(sequences, text))
+  for (const place of taken) place?.give()
+  return sequences
+}
+
+function choose(sequences: Sequences, prompt: string, salt?: string) {
+  const place = take(sequences, prompt, salt)
+  return place && { id: place.id, shared: place.shared, from: place.from }
+}
+
+test('the sequence that remembers most of the prompt is taken, and one token is left to read', () => {
+  assert.deepEqual(choose(remembering('111', '123', '124'), '12345'), { id: 1, shared: 3, from: undefined })
+  assert.deepEqual(choose(remembering('123', ''), '123'), { id: 0, shared: 2, from: undefined })
+  assert.deepEqual(choose(remembering('1'), '1'), { id: 0, shared: 0, from: undefined })
+})
+
+test('nothing is shared with another salt, or when nothing may be remembered', () => {
+  assert.deepEqual(choose(remembering('12345'), '12345', 'red'), { id: 0, shared: 0, from: undefined })
+  const place = remembering('12345').take([1, 2, 3], undefined, false)
+  assert.equal(place?.shared, 0)
+})
+
+test('what holds nothing is lost first, then what was used longest ago', () => {
+  const sequences = createSequences(2, copyFrom)
+  const first = take(sequences, '111')
+  assert.equal(first?.id, 0)
+  const second = take(sequences, '222')
+  assert.equal(second?.id, 1)
+  assert.equal(take(sequences, '333'), undefined, 'all are busy')
+  second?.give()
+  first?.give()
+  assert.equal(take(sequences, '444')?.id, 1)
+})
+
+test('a busy sequence lends what it remembers when that saves more than the copy costs', () => {
+  const sequences = createSequences(3, copyFrom)
+  take(sequences, '12345678')
+  assert.deepEqual(choose(sequences, '1234999'), { id: 1, shared: 4, from: 0 })
+  assert.deepEqual(choose(sequences, '1230999'), { id: 2, shared: 0, from: undefined })
+})
+
+test('a long memory is not cut off for a prompt that only begins like it', () => {
+  const sequences = remembering('1234567890', '777')
+  assert.deepEqual(
+    choose(sequences, '123459999'),
+    { id: 0, shared: 5, from: undefined },
+    'it was used longest ago',
+  )
+  const other = remembering('777', '1234567890')
+  assert.deepEqual(choose(other, '123459999'), { id: 0, shared: 5, from: 1 })
+  const near = remembering('777', '1234567')
+  assert.deepEqual(choose(near, '12345999'), { id: 1, shared: 5, from: undefined }, 'little would be lost')
+})

@@ -1,0 +1,152 @@
+import assert from 'node:assert/strict'
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { freemem, tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import type { GgufHeader } from '../../../src/inference/models/gguf-header.ts'
+import { lookAtMachine } from '../../../src/inference/models/machine.ts'
+import { chooseSizes, type SizesGiven } from '../../../src/inference/models/sizes.ts'
+import { ModelTrouble } from '../../../src/inference/models/trouble.ts'
+
+const gibi = 1024 ** 3
+
+/** Seven billion parameters at four bits, 128 KiB of cache a token. */
+const large: GgufHeader = {
+  fileBytes: 4 * gibi,
+  version: 3,
+  architecture: 'llama',
+  name: 'large',
+  type: 'model',
+  fileType: 15,
+  context: 131_072,
+  layers: 32,
+  embedding: 4096,
+  heads: 32 * 32,
+  kvHeads: 32 * 8,
+  keyLength: 128,
+  valueLength: 128,
+  causal: true,
+  vocabulary: 128_000,
+  tokenizer: 'gpt2',
+  template: '',
+  parameters: 7_000_000_000,
+  weightBytes: 4 * gibi,
+  parts: 1,
+}
+const tiny = {
+  ...large,
+  context: 2048,
+  embedding: 64,
+  kvHeads: 4,
+  keyLength: 16,
+  valueLength: 16,
+  vocabulary: 2048,
+  parameters: 1_500_000,
+  weightBytes: 3_000_000,
+}
+
+const nothing: SizesGiven = { context: 0, parallel: 0, threads: 0, batch: 0, memory_check: true }
+const machine = (gibibytes: number) => ({ freeMemory: gibibytes * gibi, boundBy: 'this machine', cores: 6 })
+
+for (const [what, header, given, free, expected] of [
+  ['much room', large, {}, 64, [8192, 4, 6, 512]],
+  ['less room', large, {}, 12, [4096, 4, 6, 512]],
+  ['little room', large, {}, 6, [4096, 2, 6, 512]],
+  ['hardly any room', large, {}, 4.6, [1024, 1, 6, 512]],
+  ['a tiny model', tiny, {}, 4, [2048, 8, 1, 512]],
+  ['its own context', large, { context: 131_072 }, 64, [131_072, 1, 6, 512]],
+  ['its own number of sequences', large, { parallel: 16 }, 64, [2048, 16, 6, 512]],
+  ['everything given', large, { context: 1000, parallel: 3, threads: 2, batch: 64 }, 64, [1000, 3, 2, 64]],
+] as const) {
+  test(`sizes of ${what}`, () => {
+    const { context, parallel, threads, batch } = chooseSizes(
+      'm',
+      header,
+      { ...nothing, ...given },
+      machine(free),
+    )
+    assert.deepEqual([context, parallel, threads, batch], expected)
+  })
+}
+
+test('a context beyond the model’s own is refused', () => {
+  assert.throws(
+    () => chooseSizes('m.gguf', tiny, { ...nothing, context: 4096 }, machine(64)),
+    new ModelTrouble(
+      'HEDDLE_CONTEXT: given 4096; m.gguf was trained for 2048 tokens; accepted: at most that.',
+    ),
+  )
+})
+
+test('what does not fit is refused with its figures, unless nobody wants the check', () => {
+  const given = { ...nothing, context: 8192, parallel: 4 }
+  assert.throws(() => chooseSizes('m.gguf', large, given, machine(6)), {
+    name: 'ModelTrouble',
+    message:
+      'm.gguf does not fit: it needs about 8.5 GiB (weights 4.0 GiB, 4 × 8192 tokens of context 4.0 GiB, work space 506 MiB) ' +
+      'and this machine has 6.0 GiB free; accepted: a smaller model or quantization, or less HEDDLE_CONTEXT, ' +
+      'HEDDLE_PARALLEL or HEDDLE_BATCH (HEDDLE_MEMORY_CHECK=off tries anyway).',
+  })
+  assert.throws(() => chooseSizes('m.gguf', large, nothing, machine(2)), /1 × 512 tokens of context/)
+  const { context } = chooseSizes('m.gguf', large, { ...given, memory_check: false }, machine(6))
+  assert.equal(context, 8192)
+})
+
+async function rootOf(t: TestContext, files: Record<string, string>): Promise<string> {
+  const root = await mkdtemp(join(tmpdir(), 'heddle-root-'))
+  t.after(() => rm(root, { recursive: true }))
+  for (const [path, text] of Object.entries(files)) {
+    await mkdir(dirname(join(root, path)), { recursive: true })
+    await writeFile(join(root, path), text)
+  }
+  return root
+}
+
+test('a limit of the own control group, or of one around it, bounds the memory', async (t) => {
+  const root = await rootOf(t, {
+    'proc/self/cgroup': '0::/pod/container\n',
+    'sys/fs/cgroup/pod/memory.max': '50000000\n',
+    'sys/fs/cgroup/pod/memory.current': '40000000\n',
+    'sys/fs/cgroup/pod/memory.stat': 'anon 1\ninactive_file 5000000\n',
+    'sys/fs/cgroup/pod/container/memory.max': '40000000\n',
+    'sys/fs/cgroup/pod/container/memory.current': '10000000\n',
+  })
+  const { freeMemory, boundBy } = await lookAtMachine(root)
+  assert.equal(freeMemory, 15_000_000)
+  assert.equal(boundBy, 'its control group (/sys/fs/cgroup/pod/memory.max)')
+})
+
+test('control groups of the first version bound it too', async (t) => {
+  const root = await rootOf(t, {
+    'proc/self/cgroup': '9:cpu:/x\n4:memory:/box\n0::/\n',
+    'sys/fs/cgroup/memory/box/memory.limit_in_bytes': '30000000\n',
+    'sys/fs/cgroup/memory/box/memory.usage_in_bytes': '10000000\n',
+    'sys/fs/cgroup/memory/memory.limit_in_bytes': '9223372036854771712\n',
+    'sys/fs/cgroup/memory/memory.usage_in_bytes': '10000000\n',
+  })
+  assert.equal((await lookAtMachine(root)).freeMemory, 20_000_000)
+})
+
+test('without limits the machine itself is the bound', async (t) => {
+  for (const files of [
+    {},
+    {
+      'proc/self/cgroup': '0::/a\n',
+      'sys/fs/cgroup/a/memory.max': 'max\n',
+      'sys/fs/cgroup/a/memory.current': '5\n',
+    },
+  ]) {
+    const { freeMemory, boundBy, cores } = await lookAtMachine(await rootOf(t, files))
+    assert.equal(boundBy, 'this machine')
+    assert.ok(Math.abs(freeMemory - freemem()) < 2 * gibi)
+    assert.ok(cores >= 1)
+  }
+})
+
+test('two threads of a core are one core', { skip: process.platform !== 'linux' }, async (t) => {
+  const root = await rootOf(t, {
+    'sys/devices/system/cpu/cpu0/topology/thread_siblings_list': '0-1\n',
+    'sys/devices/system/cpu/cpu1/topology/thread_siblings_list': '0-1\n',
+  })
+  assert.equal((await lookAtMachine(root)).cores, 1)
+})
