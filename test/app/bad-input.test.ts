@@ -222,7 +222,7 @@ for (const url of Object.keys(sampleBodies)) {
       const answer = await opened.send(method, address, body)
       const { status } = answer
       if (required.length === 0 && withoutFields.includes(body)) {
-        assert.equal(status, url in instead ? 400 : 200, body)
+        assert.equal(status, ofNoFields[url] ?? (url in instead ? 400 : 200), body)
         continue
       }
       assert.deepEqual([status, codeOf(answer)], [unfit(url), 'invalid_request'], body)
@@ -239,7 +239,7 @@ for (const url of Object.keys(sampleBodies)) {
         assert.equal(first.status, status, first.text)
       }
       const last = await send(method, address, text.replace(/\}$/, `,"${name}":{"x":1.5e3}}`))
-      if (takesObject.has(name)) assert.ok(last.status < 500, last.text)
+      if (takesAnyObject.has(name)) assert.ok(last.status < 500, last.text)
       else assertNamed(last, [name], 'twice')
     }
   })
