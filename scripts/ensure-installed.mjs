@@ -1,6 +1,9 @@
 // Runs before `npm start` and `npm test`, so it must work on any Node from 20 and before anything is installed.
 //
-//   node scripts/ensure-installed.mjs [folder…]     the packages in these folders as well, each with a lock of its own
+//   node scripts/ensure-installed.mjs [--wait=SECONDS] [folder…]
+//
+// The packages in these folders are installed as well, each with a lock of its own. While another install of this folder
+// runs, it waits for that one's end, no longer than 15 minutes unless told otherwise.
 
 import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
@@ -12,7 +15,9 @@ import { fileURLToPath } from 'node:url'
 
 const root = resolve(fileURLToPath(new URL('..', import.meta.url)))
 const modules = join(root, 'node_modules')
-const others = process.argv.slice(2).map((folder) => resolve(root, folder))
+const given = process.argv.slice(2)
+const patience = Number(given.find((word) => word.startsWith('--wait='))?.slice('--wait='.length) ?? 900)
+const others = given.filter((word) => !word.startsWith('--')).map((folder) => resolve(root, folder))
 const windows = process.platform === 'win32'
 
 function modified(path) {
@@ -86,6 +91,8 @@ function alive(pid) {
 const claim = join(tmpdir(), `heddle-install-${createHash('sha256').update(root).digest('hex').slice(0, 16)}`)
 
 async function alone(work) {
+  const last = Date.now() + patience * 1000
+  let told = false
   for (;;) {
     try {
       writeFileSync(claim, String(process.pid), { flag: 'wx' })
@@ -96,7 +103,17 @@ async function alone(work) {
     await wait(250)
     try {
       const holder = Number(readFileSync(claim, 'utf8'))
-      if (holder === 0 ? Date.now() - modified(claim) > 5000 : !alive(holder)) rmSync(claim, { force: true })
+      if (holder === 0 ? Date.now() - modified(claim) > 5000 : !alive(holder)) {
+        rmSync(claim, { force: true })
+        continue
+      }
+      const who = `process ${holder || 'that has not said its number'} installs here`
+      if (Date.now() > last) {
+        console.error(`heddle: ${who}, for more than ${patience} s. If it does not, remove ${claim}`)
+        process.exit(1)
+      }
+      if (!told) console.log(`heddle: ${who}, waiting for it`)
+      told = true
     } catch (error) {
       if (error.code !== 'ENOENT') throw error
     }

@@ -14,7 +14,8 @@ export function configurationPage(): string {
 # Settings
 
 Every setting is an environment variable. \`HOST\` and \`PORT\` without the prefix work too; the names with it win. A
-variable that begins with \`HEDDLE_\` and is not in this table stops the server with a line that names it.
+variable that begins with \`HEDDLE_\` and is not in this table stops the server with a line that names it. What Kubernetes
+says of services (\`HEDDLE_SERVICE_HOST\`, \`HEDDLE_PORT=tcp://…\`) is left aside, and the log says so.
 
 | Variable | Default | Meaning |
 |---|---|---|

@@ -3,10 +3,13 @@ import Fastify, { type FastifyBaseLogger } from 'fastify'
 import type { Config } from './config.ts'
 import { refuse } from './domain/refusals.ts'
 import { acceptJson, checkAgainstContracts } from './http/bodies.ts'
+import { limitPlainBodies } from './http/body-limits.ts'
 import { knowCallers } from './http/callers.ts'
 import { type App, type ContractTypes, writeAnswers } from './http/contracts.ts'
-import { asRefusal, handleErrors, sendRefusal } from './http/errors.ts'
+import { asRefusal, handleErrors, refuseUnknownRoutes, sendRefusal } from './http/errors.ts'
+import { answerFaults, refuseOddRequests } from './http/faults.ts'
 import { answerHealth } from './http/health.ts'
+import { dropWhatFollows } from './http/lingering.ts'
 import { noteMethods } from './http/methods.ts'
 import { measure } from './http/metrics.ts'
 import { describeRoutes, serveReference } from './http/openapi.ts'
@@ -48,11 +51,18 @@ export async function buildApp(config: Config, parts: Parts): Promise<App> {
     requestTimeout: config.request_timeout,
     keepAliveTimeout: config.keep_alive_timeout,
     // Node looks every half minute for who is too slow, unless told otherwise.
-    http: { headersTimeout: config.headers_timeout, connectionsCheckingInterval: 1_000 },
+    http: {
+      requireHostHeader: false,
+      headersTimeout: config.headers_timeout,
+      connectionsCheckingInterval: 1_000,
+    },
     routerOptions: { ignoreTrailingSlash: false, maxParamLength: 512 },
     // A request that arrives on a kept connection while the server stops gets its answer, and Connection: close.
     return503OnClosing: false,
     forceCloseConnections: 'idle',
+    clientErrorHandler: answerFaults((refusal, reqId, err) =>
+      app.log.debug({ reqId, err, code: refusal.code }, refusal.message),
+    ),
     frameworkErrors: (error, request, reply) => {
       // Such a request reaches no hook.
       reply.header('x-request-id', request.id)
@@ -60,11 +70,14 @@ export async function buildApp(config: Config, parts: Parts): Promise<App> {
     },
   }).withTypeProvider<ContractTypes>()
 
+  dropWhatFollows(app)
+  limitPlainBodies(app)
   const metrics = measure(app)
   handleErrors(app)
   app.addHook('onRequest', async (request, reply) => {
     reply.header('x-request-id', request.id)
   })
+  refuseOddRequests(app)
   await app.register(underPressure, {
     maxEventLoopDelay: config.max_loop_delay,
     pressureHandler: async (request) => {
@@ -72,6 +85,7 @@ export async function buildApp(config: Config, parts: Parts): Promise<App> {
     },
   })
   await knowCallers(app, database, config.users)
+  refuseUnknownRoutes(app)
   acceptJson(app, config.body_budget)
   checkAgainstContracts(app)
   writeAnswers(app, parts.checkAnswers ?? false)

@@ -16,6 +16,10 @@ const wholeNumber = (least: number, most: number) =>
 
 const users = z.string().transform((text, context): ConfiguredUser[] => {
   const found: ConfiguredUser[] = []
+  const refused = (message: string) => {
+    context.issues.push({ code: 'custom', input: '', message })
+    return z.NEVER
+  }
   for (const entry of text.split(',').map((part) => part.trim())) {
     if (entry === '') continue
     const [name = '', key = '', entities = '*', ...rest] = entry.split(':')
@@ -27,12 +31,16 @@ const users = z.string().transform((text, context): ConfiguredUser[] => {
       rest.length > 0
     ) {
       // The key stays out of the message: it ends up in logs.
-      context.issues.push({
-        code: 'custom',
-        input: '',
-        message: `entry ${found.length + 1}: expected name:key or name:key:entity+entity, the name not "api", the key of at least 8 characters`,
-      })
-      return z.NEVER
+      return refused(
+        `entry ${found.length + 1}: expected name:key or name:key:entity+entity, the name not "api", the key of at least 8 characters`,
+      )
+    }
+    const double = found.find((user) => user.name === name || user.key === key)
+    if (double !== undefined) {
+      const what = double.name === name ? `the name ${name}` : `the key of ${double.name}`
+      return refused(
+        `entry ${found.length + 1}: expected another name and key, ${what} is taken by entry ${found.indexOf(double) + 1}`,
+      )
     }
     found.push({ name, key, entities: entities.split('+') })
   }
@@ -77,7 +85,11 @@ export const settings = {
     'info',
     'How much the log says: trace, debug, info, warn, error, fatal or silent.',
   ),
-  body_limit: setting(wholeNumber(1024, 1 << 30), String(32 * 1024 * 1024), 'The largest body in bytes.'),
+  body_limit: setting(
+    wholeNumber(1024, 1 << 30),
+    String(32 * 1024 * 1024),
+    'The largest body in bytes, on routes that write values; others take no more than 4 MiB.',
+  ),
   file_limit: setting(wholeNumber(1024, 2 ** 34), String(256 * 1024 * 1024), 'The largest file in bytes.'),
   body_budget: setting(
     wholeNumber(1024, 2 ** 34),
@@ -152,16 +164,39 @@ export function variableOf(name: string): string {
   return `HEDDLE_${name.toUpperCase()}`
 }
 
-export function readConfig(environment: Record<string, string | undefined>): Config {
+type Environment = Record<string, string | undefined>
+
+/**
+ * Kubernetes tells each container of the services beside it, in variables named after them. Those of services whose name
+ * begins with that of the server look like settings (https://kubernetes.io/docs/concepts/services-networking/service/).
+ */
+const ofService =
+  /^HEDDLE_(?:[A-Z\d_]+_)?(?:SERVICE_HOST|SERVICE_PORT(?:_[A-Z\d_]+)?|PORT_\d+_(?:TCP|UDP|SCTP)(?:_(?:PROTO|PORT|ADDR))?)$/
+const portOfService = /^HEDDLE_(?:[A-Z\d_]+_)?PORT$/
+const addressOfService = /^(?:tcp|udp|sctp):\/\//
+
+/** The variables that are left aside, because they are about services of Kubernetes. */
+export function serviceLinks(environment: Environment): string[] {
+  return Object.entries(environment)
+    .filter(
+      ([name, value = '']) =>
+        ofService.test(name) || (portOfService.test(name) && addressOfService.test(value)),
+    )
+    .map(([name]) => name)
+}
+
+export function readConfig(given: Environment): Config {
+  const environment = { ...given }
+  for (const name of serviceLinks(given)) delete environment[name]
   const config: Record<string, unknown> = {}
   const wrong: string[] = []
   for (const [name, { schema, initial }] of Object.entries(settings)) {
     const variable = [variableOf(name), unprefixed[name]].find((one) => one && environment[one])
-    const given = (variable && environment[variable]) || initial
-    const result = schema.safeParse(given)
+    const value = (variable && environment[variable]) || initial
+    const result = schema.safeParse(value)
     if (result.success) config[name] = result.data
     else {
-      const shown = secret.has(name) ? '' : `, given ${JSON.stringify(given)}`
+      const shown = secret.has(name) ? '' : `, given ${JSON.stringify(value)}`
       wrong.push(`${variable}: ${result.error.issues[0]?.message}${shown}`)
     }
   }

@@ -1,5 +1,5 @@
 import closeWithGrace from 'close-with-grace'
-import type { Config } from '../config.ts'
+import { type Config, serviceLinks } from '../config.ts'
 import { newId } from '../domain/ids.ts'
 import { hashKey, newKey } from '../domain/keys.ts'
 import { now } from '../domain/time.ts'
@@ -23,6 +23,9 @@ export const serveCommand: Command = {
     if (args.length > 0)
       throw new CommandFailure(`serve takes no arguments, given ${args.join(' ')}.`, exitCodes.usage)
     const logger = createLogger(config)
+    const ignored = serviceLinks(process.env)
+    if (ignored.length > 0)
+      logger.info({ ignored, port: config.port }, 'variables about services of Kubernetes are no settings')
     const report = (error: Error) =>
       logger.warn({ err: error }, 'an idle connection to the database was lost')
     const database = await openRecord({ ...placeOf(config), report })

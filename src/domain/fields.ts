@@ -151,6 +151,8 @@ export const traceId = z
   .regex(traceIdPattern, 'expected a UUID or 32 hexadecimal digits')
   .meta({ description: 'A UUID, or a trace id of OpenTelemetry.' })
 
+const beyondMicroseconds = /:\d{2}[.,]\d{6}\d*[1-9]/
+
 /** ISO 8601 with any offset; the rules see integer microseconds. */
 export const dateTime = z
   .string()
@@ -160,11 +162,20 @@ export const dateTime = z
     context.issues.push({
       code: 'custom',
       input: text,
-      message: 'expected a date-time such as 2026-01-31T12:00:00Z',
+      message: beyondMicroseconds.test(text)
+        ? 'expected at most six digits behind the seconds (microseconds), and zeros behind those'
+        : 'expected a date-time such as 2026-01-31T12:00:00Z',
     })
     return z.NEVER
   })
   .meta({ format: 'date-time' })
+
+const aliasNames = new WeakMap<object, readonly string[]>()
+
+/** The names beside its own that a contract reads. */
+export function aliasesIn(schema: z.ZodType): readonly string[] | undefined {
+  return aliasNames.get(schema.def)
+}
 
 /**
  * The real clients use the names of Weave for some fields (design 6.1). Such a name fills in where the spec's is absent or
@@ -172,7 +183,7 @@ export const dateTime = z
  */
 export function withAliases<Shape extends z.ZodType>(aliases: Record<string, string>, schema: Shape) {
   const pairs = Object.entries(aliases)
-  return z.preprocess((value) => {
+  const aliased = z.preprocess((value) => {
     if (typeof value !== 'object' || value === null || Array.isArray(value)) return value
     const given = value as Record<string, unknown>
     for (const [alias, name] of pairs) {
@@ -180,6 +191,11 @@ export function withAliases<Shape extends z.ZodType>(aliases: Record<string, str
     }
     return given
   }, schema)
+  aliasNames.set(
+    aliased.def,
+    pairs.map(([alias]) => alias),
+  )
+  return aliased
 }
 
 /** Filled in by the server from the credentials; a client may only leave it empty. */

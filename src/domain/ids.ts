@@ -10,5 +10,10 @@ const uuid = '[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-
 /** A UUID, or a span id of OpenTelemetry. */
 export const callIdPattern = new RegExp(`^(?:${uuid}|[0-9a-f]{16})$`)
 
+/** The trace of a call that names none. A span id is filled up with zeros, as trace ids of 64 bits are. */
+export function traceOf(callId: string): string {
+  return callId.length === 16 ? callId.padStart(32, '0') : callId
+}
+
 /** A UUID, or a trace id of OpenTelemetry. */
 export const traceIdPattern = new RegExp(`^(?:${uuid}|[0-9a-f]{32})$`)

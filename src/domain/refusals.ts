@@ -159,7 +159,7 @@ export const refusals = {
   body_too_large: {
     status: 413,
     message: 'The body is larger than {limit} bytes. Send a batch in smaller parts.',
-    help: 'HEDDLE_BODY_LIMIT raises the limit.',
+    help: 'HEDDLE_BODY_LIMIT raises the limit of routes that write values; others take 4 MiB, whatever it says.',
   },
   body_too_deep: {
     status: 413,
@@ -190,6 +190,26 @@ export const refusals = {
     status: 400,
     message: 'The body is not an ExportTraceServiceRequest in protobuf: {why}.',
     help: 'Cut off, or something else than its Content-Type says.',
+  },
+  malformed_http: {
+    status: 400,
+    message: 'This is no HTTP/1.1 request: {why}.',
+    help: 'The connection is closed: where its next request would begin is not known. Often TLS or a proxy in between.',
+  },
+  request_too_slow: {
+    status: 408,
+    message: 'The request did not arrive in time. The connection is closed.',
+    help: 'HEDDLE_HEADERS_TIMEOUT and HEDDLE_REQUEST_TIMEOUT raise the limits.',
+  },
+  unknown_expectation: {
+    status: 417,
+    message: 'Expect {given} is not understood; accepted: 100-continue.',
+    help: 'The Expect header asks for something before the body is sent.',
+  },
+  headers_too_large: {
+    status: 431,
+    message: 'The address and the headers are larger than {limit} bytes together. The connection is closed.',
+    help: 'The bound is that of Node (`--max-http-header-size`).',
   },
   malformed_json: {
     status: 400,
@@ -251,6 +271,12 @@ export const refusals = {
     message:
       'The query was stopped after {limit} ms without rows, or without a reader for them. Narrow it with a filter or a limit.',
     help: 'HEDDLE_QUERY_TIMEOUT raises the limit.',
+  },
+  row_too_large: {
+    status: 413,
+    message:
+      'A row of {given} characters is too large to be judged by this query; accepted: at most {limit}. Leave it out by id, time or op.',
+    help: 'Only with a HEDDLE_BODY_LIMIT far above its default can such a row be stored.',
   },
   storage_full: {
     status: 503,

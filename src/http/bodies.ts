@@ -3,13 +3,14 @@ import type { FastifyInstance, FastifyRequest, FastifySchemaCompiler } from 'fas
 import { z } from 'zod'
 import { createBreathing } from '../domain/breathing.ts'
 import { described, isLong } from '../domain/fields.ts'
-import { type KeepPlan, parseKeeping, parseKeepingInSteps } from '../domain/json-keeping.ts'
+import { parseKeeping } from '../domain/json-keeping.ts'
 import { TooDeep } from '../domain/json-scan.ts'
+import { parseByShape } from '../domain/json-shape.ts'
 import { JsonText } from '../domain/json-text.ts'
 import { refuse, type SchemaIssue } from '../domain/refusals.ts'
 import { limitBodies } from './body-budget.ts'
 import { uncompressed } from './compression.ts'
-import { keepPlanOf } from './keep-plan.ts'
+import { keepPlanOf, shapeOf } from './keep-plan.ts'
 import { type LargeBodies, takeTurnsWithLargeBodies } from './large-bodies.ts'
 
 /** Deep enough for any record, shallow enough that nothing that walks it runs out of stack. */
@@ -35,11 +36,16 @@ async function parseBody(request: FastifyRequest, body: Buffer, large: LargeBodi
   if (body.length === 0) throw refuse('malformed_json', { why: 'it is empty' })
   if (!isUtf8(body)) throw refuse('malformed_json', { why: 'it is not UTF-8' })
   const schema = request.routeOptions.schema?.body as z.ZodType | undefined
-  const plan: KeepPlan = schema ? keepPlanOf(schema) : {}
   try {
-    if (body.length < largeBody) return parseKeeping(body.toString('utf8'), plan, deepestBody)
+    if (body.length < largeBody)
+      return parseKeeping(body.toString('utf8'), schema ? keepPlanOf(schema) : {}, deepestBody)
     await large.enter(request)
-    return await parseKeepingInSteps(body.toString('utf8'), plan, deepestBody, createBreathing())
+    return await parseByShape(
+      body.toString('utf8'),
+      schema ? shapeOf(schema) : {},
+      deepestBody,
+      createBreathing(),
+    )
   } catch (error) {
     if (error instanceof TooDeep) throw refuse('body_too_deep', { limit: deepestBody })
     if (error instanceof SyntaxError) throw refuse('malformed_json', { why: error.message })

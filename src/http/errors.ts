@@ -1,6 +1,7 @@
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { Refusal, refuse } from '../domain/refusals.ts'
 import { Departure } from './departure.ts'
+import { readRestOf } from './lingering.ts'
 
 /** Both schemes, so that a browser asks and a client knows (RFC 9110, section 11.6.1). */
 const challenges = ['Basic realm="heddle", charset="UTF-8"', 'Bearer realm="heddle"']
@@ -19,6 +20,7 @@ export function isOpenAiPath(url: string): boolean {
 
 /** The one place that decides what a refusal looks like: OpenAI's envelope under /v1, ours elsewhere. */
 export function sendRefusal(request: FastifyRequest, reply: FastifyReply, refusal: Refusal): FastifyReply {
+  readRestOf(request, reply)
   const openAi = isOpenAiPath(request.url)
   const status = openAi && refusal.code === 'invalid_request' ? 400 : refusal.status
   reply.code(status).type('application/json; charset=utf-8')
@@ -93,7 +95,16 @@ export function handleErrors(app: FastifyInstance): void {
     }
     return sendRefusal(request, reply, refusal)
   })
-  app.setNotFoundHandler((request) => {
-    throw refuse('route_not_found', { method: request.method, path: pathOf(request) })
+  app.setNotFoundHandler(unknownRoute)
+}
+
+/** Behind the check of credentials, before anything of a body is read. */
+export function refuseUnknownRoutes(app: FastifyInstance): void {
+  app.addHook('onRequest', async (request) => {
+    if (request.is404) unknownRoute(request)
   })
+}
+
+function unknownRoute(request: FastifyRequest): never {
+  throw refuse('route_not_found', { method: request.method, path: pathOf(request) })
 }

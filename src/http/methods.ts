@@ -1,3 +1,4 @@
+import type { FastifyRequest } from 'fastify'
 import { refuse } from '../domain/refusals.ts'
 import type { App } from './contracts.ts'
 import { pathOf } from './errors.ts'
@@ -18,14 +19,11 @@ export function noteMethods(app: App): { refuseOthers(): void } {
         if (url.includes('*')) continue
         const allowed = [...known].join(', ')
         const others = methods.filter((method) => !known.has(method))
-        app.route({
-          method: others,
-          url,
-          schema: { hide: true },
-          handler: async (request) => {
-            throw refuse('method_not_allowed', { method: request.method, path: pathOf(request), allowed })
-          },
-        })
+        const refused = async (request: FastifyRequest) => {
+          throw refuse('method_not_allowed', { method: request.method, path: pathOf(request), allowed })
+        }
+        // Before anything of a body is read.
+        app.route({ method: others, url, schema: { hide: true }, onRequest: refused, handler: refused })
       }
     },
   }

@@ -10,8 +10,11 @@ export const requestIds = {
   requestIdHeader: false,
   genReqId: (request) => {
     const given = request.headers['x-request-id']
-    if (typeof given === 'string' && /^[\w.:-]{1,128}$/.test(given)) return given
-    count += 1
-    return `${process}-${count.toString(36)}`
+    return typeof given === 'string' && /^[\w.:-]{1,128}$/.test(given) ? given : newRequestId()
   },
 } satisfies FastifyServerOptions
+
+export function newRequestId(): string {
+  count += 1
+  return `${process}-${count.toString(36)}`
+}

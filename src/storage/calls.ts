@@ -6,8 +6,10 @@ import {
   followParts,
   refreshStale,
 } from './evaluation-trials.ts'
+import type { Sorting } from './expressions.ts'
 import { feedbackOfCall } from './feedback.ts'
 import { type Page, pageOf } from './page.ts'
+import { rowsInOrder } from './rows-in-order.ts'
 import { allOf, join, listOf, nothing, Sql, type SqlValue, sql, trusted } from './sql.ts'
 import type { Command, Reader, Transaction } from './transaction.ts'
 
@@ -260,15 +262,14 @@ export function readCall(
   )
 }
 
-export interface CallsQuery extends Page {
+export interface CallsQuery extends Page, Sorting {
   projectId: string
   conditions: readonly Sql[]
-  order: readonly Sql[]
 }
 
 /** The pieces that follow FROM. `going` stops the query when its reader has left. */
 function matching(db: Reader, query: CallsQuery, now: number): Sql {
-  return sql`FROM calls WHERE ${allOf([sql`project_id = ${query.projectId}`, isLive(now), ...query.conditions, db.dialect.going])}`
+  return sql`FROM calls${query.source ?? nothing} WHERE ${allOf([sql`project_id = ${query.projectId}`, isLive(now), ...query.conditions, db.dialect.going])}`
 }
 
 function said(db: Reader): Sql {
@@ -277,8 +278,13 @@ function said(db: Reader): Sql {
 }
 
 export function selectCalls(db: Reader, query: CallsQuery, columns: CallColumns, now: number): Sql {
-  return sql`SELECT ${selected(columns, now)}${columns.feedback ? said(db) : nothing} ${matching(db, query, now)}
-    ORDER BY ${join(query.order, ', ')}${pageOf(db.dialect, query)}`
+  return rowsInOrder(db.dialect, {
+    table: 'calls',
+    columns: sql`${selected(columns, now)}${columns.feedback ? said(db) : nothing}`,
+    matching: matching(db, query, now),
+    order: query.order,
+    page: query,
+  })
 }
 
 export interface CallStats {

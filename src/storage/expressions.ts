@@ -1,4 +1,4 @@
-import type { Comparator, Expression } from '../domain/expressions/expression.ts'
+import { type Comparator, type Expression, fieldsOf } from '../domain/expressions/expression.ts'
 import {
   type ComparisonKind,
   comparisonKind,
@@ -9,28 +9,70 @@ import { parseNumber } from '../domain/expressions/numbers.ts'
 import { parseBoolean } from '../domain/expressions/text.ts'
 import { refuse } from '../domain/refusals.ts'
 import type { Dialect, JsonReading } from './dialect.ts'
-import { join, type Sql, sql, trusted } from './sql.ts'
+import { join, nothing, type Sql, sql, trusted } from './sql.ts'
 
 /**
  * Where a field is read. The SQL of a text compares by code point: columns do, and what is put together from other text
  * goes through `dialect.ordered`. A time is integer microseconds.
  */
 export type FieldReading =
-  | { kind: 'text' | 'number' | 'time'; sql: Sql }
+  | PlainReading
+  /** `most`: the bytes that the column can hold, where to ask for its length is to look it up once more. */
   | {
       kind: 'json'
       column: Sql
       path: readonly string[]
-      /** The same number, and the number 1 or 0 of a truth value, where they can be read for less. */
+      most?: number
+      /** The same number, and the number 1 or 0 of a truth value, where they can be read without the document. */
       known?: { number: Sql; truth: Sql }
     }
+
+/** `document` is the column that is read for it, when that may be large. */
+export interface PlainReading {
+  kind: 'text' | 'number' | 'time'
+  sql: Sql
+  document?: Sql
+}
 
 /** Throws unknown_field for what is none. */
 export type FieldResolver = (field: string) => FieldReading
 
-/** A condition for WHERE, in parentheses. Means what domain/expressions/evaluate.ts means. */
+/**
+ * A condition for WHERE, in parentheses. Means what domain/expressions/evaluate.ts means. What has to hold besides and
+ * reads no document stays a condition of its own, so that its index is used.
+ */
 export function compileCondition(expression: Expression, resolve: FieldResolver, dialect: Dialect): Sql {
-  const condition = createCompiler(resolve, dialect)(expression)
+  const readings = new Map<string, FieldReading>()
+  const once: FieldResolver = (field) => {
+    const reading = readings.get(field) ?? resolve(field)
+    readings.set(field, reading)
+    return reading
+  }
+  const readsDocument = (part: Expression) => fieldsOf(part).map(once).some(isOfDocument)
+  const parts = allHolding(expression)
+  const ofDocuments = new Set(parts.filter(readsDocument))
+  boundReadings([...readings.values()])
+  const judged: Expression[] = []
+  const compiled: Sql[] = []
+  for (const part of parts) {
+    const condition = ofDocuments.has(part)
+      ? withoutDocuments(part, once, dialect)
+      : createCompiler(once, dialect)(part)
+    if (condition === undefined) judged.push(part)
+    else compiled.push(condition)
+  }
+  const [only, ...others] = judged
+  if (only !== undefined) {
+    const together: Expression = others.length === 0 ? only : { op: 'and', operands: judged }
+    compiled.push(
+      dialect.judged({
+        expression: together,
+        readings: new Map(fieldsOf(together).map((field) => [field, once(field)])),
+        compile: (own) => createCompiler(once, own)(together),
+      }),
+    )
+  }
+  const condition = joined(compiled, ' AND ')
   if (condition.values.length <= mostValues) return condition
   throw refuse('invalid_expression', {
     field: 'query',
@@ -39,12 +81,96 @@ export function compileCondition(expression: Expression, resolve: FieldResolver,
   })
 }
 
+/** Undefined when a document has to be read after all: what is known of it was not enough. */
+function withoutDocuments(part: Expression, resolve: FieldResolver, dialect: Dialect): Sql | undefined {
+  const isKnown = (reading: FieldReading) => reading.kind === 'json' && reading.known !== undefined
+  if (!fieldsOf(part).map(resolve).filter(isOfDocument).every(isKnown)) return undefined
+  let isRead = false
+  const own: Dialect = {
+    ...dialect,
+    json(...given) {
+      isRead = true
+      return dialect.json(...given)
+    },
+  }
+  const condition = createCompiler(resolve, own)(part)
+  return isRead ? undefined : condition
+}
+
+function allHolding(expression: Expression): Expression[] {
+  return expression.op === 'and' ? expression.operands.flatMap(allHolding) : [expression]
+}
+
+function isOfDocument(reading: FieldReading): boolean {
+  return reading.kind === 'json' || reading.document !== undefined
+}
+
+/** A value and what it lies in are held at once, each as a text of its own. */
+const mostAround = 4
+
+/** What is looked up for each row, such as its feedback. */
+const mostLookups = 32
+
+function boundReadings(readings: readonly FieldReading[], place = 'query'): void {
+  const ofJson = readings.filter((reading) => reading.kind === 'json')
+  const lookups = ofJson.filter(({ most }) => most !== undefined).length
+  if (lookups > mostLookups) {
+    throw refuse('invalid_value', {
+      field: place,
+      given: `${lookups} fields of feedback`,
+      accepted: `at most ${mostLookups}`,
+    })
+  }
+  const keyOf = ({ text, values }: Sql, path: readonly string[]) => JSON.stringify([text, values, path])
+  const known = new Set(ofJson.map(({ column, path }) => keyOf(column, path)))
+  for (const { column, path } of ofJson) {
+    const around = path.filter((_, steps) => known.has(keyOf(column, path.slice(0, steps)))).length
+    if (around <= mostAround) continue
+    throw refuse('invalid_value', {
+      field: place,
+      given: `a field that lies in ${around} others which are read too`,
+      accepted: `at most ${mostAround}`,
+    })
+  }
+}
+
+/** A text sorts by so much of it: what is sorted is kept until the last row is known. */
+const sortedCharacters = 1_024
+
 /** Terms of ORDER BY: values that exist, numbers before text, and what is missing last in both directions. */
 export function compileOrder(reading: FieldReading, direction: 'asc' | 'desc', dialect: Dialect): Sql[] {
   const way = trusted(direction === 'asc' ? 'ASC NULLS LAST' : 'DESC NULLS LAST')
   if (reading.kind !== 'json') return [sql`${reading.sql} ${way}`]
-  const { exists, number, text } = dialect.json(reading.column, reading.path)
-  return [sql`${exists} DESC`, sql`${number} ${way}`, sql`${text} ${way}`]
+  const { exists, number, text } = dialect.json(reading.column, reading.path, reading.most)
+  const start = sql`substr(${text}, 1, ${trusted(String(sortedCharacters))})`
+  return [sql`${exists} DESC`, sql`${number} ${way}`, sql`${start} ${way}`]
+}
+
+export interface Sort {
+  reading: FieldReading
+  direction: 'asc' | 'desc'
+}
+
+/** What ORDER BY sorts by. */
+export interface Sorting {
+  order: readonly Sql[]
+  /** What has to stand behind FROM for it. */
+  source?: Sql
+}
+
+/** What is equal by a field is equal by the same field once more. */
+export function firstOfEach<T extends { field: string }>(sorts: readonly T[]): T[] {
+  return sorts.filter(({ field }, index) => sorts.findIndex((other) => other.field === field) === index)
+}
+
+export function compileSorting(sorts: readonly Sort[], dialect: Dialect): Sorting {
+  const readings = sorts.map(({ reading }) => reading)
+  boundReadings(readings, 'sort_by')
+  const compile = (own: Dialect) =>
+    sorts.flatMap(({ reading, direction }) => compileOrder(reading, direction, own))
+  return readings.some(({ kind }) => kind === 'json')
+    ? dialect.sorting(compile)
+    : { order: compile(dialect), source: nothing }
 }
 
 const operators: Record<Comparator, Sql> = {
@@ -65,9 +191,8 @@ const mostSteps = 2_000
 
 /** Answers what reads an expression as a condition. */
 function createCompiler(resolve: FieldResolver, dialect: Dialect): (expression: Expression) => Sql {
-  const readings = new Map<string, FieldReading>()
   let steps = 0
-  const kindOfField = (field: string) => readingOf(field).kind
+  const kindOfField = (field: string) => resolve(field).kind
 
   function asBoolean(expression: Expression): Sql {
     switch (expression.op) {
@@ -91,7 +216,7 @@ function createCompiler(resolve: FieldResolver, dialect: Dialect): (expression: 
         if (expression.to === 'string') return booleanOfText(asText(expression))
         return booleanOfNumber(asNumber(expression))
       case 'field': {
-        const reading = readingOf(expression.field)
+        const reading = resolve(expression.field)
         if (reading.kind === 'number') return booleanOfNumber(reading.sql)
         if (reading.kind === 'json' && reading.known) return booleanOfNumber(reading.known.truth)
         return reading.kind === 'time' ? unknownBoolean : booleanOfText(asText(expression))
@@ -99,14 +224,18 @@ function createCompiler(resolve: FieldResolver, dialect: Dialect): (expression: 
     }
   }
 
+  function textOf({ sql: text, document }: PlainReading): Sql {
+    return document === undefined ? text : dialect.longText(text)
+  }
+
   function asText(expression: Expression): Sql {
     switch (expression.op) {
       case 'literal':
         return expression.literal.kind === 'null' ? unknownText : dialect.text(expression.literal.text)
       case 'field': {
-        const reading = readingOf(expression.field)
-        if (reading.kind === 'json') return dialect.json(reading.column, reading.path).text
-        if (reading.kind === 'text') return reading.sql
+        const reading = resolve(expression.field)
+        if (reading.kind === 'json') return dialect.json(reading.column, reading.path, reading.most).text
+        if (reading.kind === 'text') return textOf(reading)
         return reading.kind === 'number' ? dialect.numberText(reading.sql) : dialect.timeText(reading.sql)
       }
       case 'convert':
@@ -125,11 +254,11 @@ function createCompiler(resolve: FieldResolver, dialect: Dialect): (expression: 
         return number === null ? unknownNumber : dialect.number(number)
       }
       case 'field': {
-        const reading = readingOf(expression.field)
+        const reading = resolve(expression.field)
         if (reading.kind === 'json')
-          return reading.known?.number ?? dialect.json(reading.column, reading.path).number
+          return reading.known?.number ?? dialect.json(reading.column, reading.path, reading.most).number
         if (reading.kind === 'number') return dialect.columnNumber(reading.sql)
-        return reading.kind === 'time' ? dialect.timeNumber(reading.sql) : dialect.textNumber(reading.sql)
+        return reading.kind === 'time' ? dialect.timeNumber(reading.sql) : dialect.textNumber(textOf(reading))
       }
       case 'convert':
         if (expression.to === 'double') return asNumber(expression.input)
@@ -166,15 +295,15 @@ function createCompiler(resolve: FieldResolver, dialect: Dialect): (expression: 
 
   function documentOf(expression: Expression): JsonReading | undefined {
     if (expression.op !== 'field') return undefined
-    const reading = readingOf(expression.field)
-    return reading.kind === 'json' ? dialect.json(reading.column, reading.path) : undefined
+    const reading = resolve(expression.field)
+    return reading.kind === 'json' ? dialect.json(reading.column, reading.path, reading.most) : undefined
   }
 
   /** A value as what it is, without reading it as anything else. */
   function asItself(expression: Expression): Sql {
     if (expression.op === 'field') {
-      const reading = readingOf(expression.field)
-      if (reading.kind !== 'json') return reading.sql
+      const reading = resolve(expression.field)
+      if (reading.kind !== 'json') return textOf(reading)
     }
     const { kind } = standingOf(expression, kindOfField)
     if (kind === 'number') return asNumber(expression)
@@ -216,13 +345,13 @@ function createCompiler(resolve: FieldResolver, dialect: Dialect): (expression: 
   /** Next to a column a bare parameter takes the column's type and collation, so that its index is used. */
   function textBeside(expression: Expression, other: Expression): Sql {
     if (expression.op !== 'literal' || other.op !== 'field') return asText(expression)
-    return readingOf(other.field).kind === 'text' ? sql`${expression.literal.text}` : asText(expression)
+    return resolve(other.field).kind === 'text' ? sql`${expression.literal.text}` : asText(expression)
   }
 
   /** A column as it is, so that its index is used, unless the constant is a number that a column of doubles would round. */
   function numberBeside(expression: Expression, other: Expression): Sql {
     if (expression.op === 'field' && other.op === 'literal') {
-      const reading = readingOf(expression.field)
+      const reading = resolve(expression.field)
       if (reading.kind === 'number' && !isBeyondDoubles(other)) return reading.sql
     }
     return asNumber(expression)
@@ -271,16 +400,8 @@ function createCompiler(resolve: FieldResolver, dialect: Dialect): (expression: 
 
   function timeColumn(expression: Expression): Sql | undefined {
     if (expression.op !== 'field') return undefined
-    const reading = readingOf(expression.field)
+    const reading = resolve(expression.field)
     return reading.kind === 'time' ? reading.sql : undefined
-  }
-
-  function readingOf(field: string): FieldReading {
-    const known = readings.get(field)
-    if (known !== undefined) return known
-    const reading = resolve(field)
-    readings.set(field, reading)
-    return reading
   }
 
   return asBoolean

@@ -1,8 +1,10 @@
 import { exactJson } from '../domain/canonical-json.ts'
 import { refuse } from '../domain/refusals.ts'
 import type { Dialect } from './dialect.ts'
-import { type Page, pageOf } from './page.ts'
-import { allOf, join, Sql, type SqlValue, sql, trusted } from './sql.ts'
+import type { Sorting } from './expressions.ts'
+import type { Page } from './page.ts'
+import { rowsInOrder } from './rows-in-order.ts'
+import { allOf, join, nothing, Sql, type SqlValue, sql, trusted } from './sql.ts'
 import type { Command, Reader, Transaction } from './transaction.ts'
 
 /** What someone says about a thing. Times are microseconds; `payload` is JSON. */
@@ -156,25 +158,32 @@ function conflict({ id, project_id }: Feedback, field: string) {
   })
 }
 
-export interface FeedbackQuery extends Page {
+export interface FeedbackQuery extends Page, Sorting {
   projectId: string
   conditions: readonly Sql[]
-  order: readonly Sql[]
 }
 
-function matching(db: Reader, { projectId, conditions }: FeedbackQuery): Sql {
-  return sql`FROM feedback WHERE ${allOf([sql`project_id = ${projectId}`, ...conditions, db.dialect.going])}`
+function matching(db: Reader, { projectId, conditions }: FeedbackQuery, source = nothing): Sql {
+  return sql`FROM feedback${source} WHERE ${allOf([sql`project_id = ${projectId}`, ...conditions, db.dialect.going])}`
 }
 
 /** `selected` are the columns, by the names that the rows will have. */
 export function selectFeedback(db: Reader, query: FeedbackQuery, selected: readonly Sql[]): Sql {
-  return sql`SELECT ${join(selected, ', ')} ${matching(db, query)}
-    ORDER BY ${join(query.order, ', ')}${pageOf(db.dialect, query)}`
+  return rowsInOrder(db.dialect, {
+    table: 'feedback',
+    columns: join(selected, ', '),
+    matching: matching(db, query, query.source),
+    order: query.order,
+    page: query,
+  })
 }
 
 export function countFeedback(db: Reader, query: FeedbackQuery): Sql {
   return sql`SELECT count(*) AS count ${matching(db, query)}`
 }
+
+/** Of one payload. What is sent is no longer than that in ASCII, and stored it is no longer. */
+export const mostPayloadBytes = 1 << 20
 
 const ofCall = trusted('feedback.project_id = calls.project_id AND feedback.call_id = calls.id')
 
@@ -190,7 +199,7 @@ export function payloadOfCall(dialect: Dialect, type: string | null, path: reado
 }
 
 /** Bytes of payloads that the record of one call shows: it is one line of text, and a line has to end. */
-const mostPayloadBytes = 16 * 1024 * 1024
+const mostShownBytes = 16 * 1024 * 1024
 
 /**
  * The feedback of a call, oldest first, as the members of a JSON list, and how many are left out because they are too
@@ -217,7 +226,7 @@ export function feedbackOfCall(dialect: Dialect): { list: Sql; leftOut: Sql } {
   const size = dialect.bytes(trusted('feedback.payload'))
   const sized = sql`(SELECT feedback.*, sum(${size}) OVER (ORDER BY feedback.created_at, feedback.id) AS sum_of_bytes
     FROM feedback WHERE ${ofCall}) AS said`
-  const most = trusted(String(mostPayloadBytes))
+  const most = trusted(String(mostShownBytes))
   return {
     list: sql`(SELECT string_agg(${text}, ',' ORDER BY created_at, id) FROM ${sized} WHERE sum_of_bytes <= ${most})`,
     leftOut: sql`(SELECT count(*) FROM ${sized} WHERE sum_of_bytes > ${most})`,

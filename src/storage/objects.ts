@@ -1,5 +1,6 @@
-import { type Page, pageOf } from './page.ts'
-import { allOf, join, pairsOf, type Sql, sql, trusted } from './sql.ts'
+import type { Page } from './page.ts'
+import { rowsInOrder } from './rows-in-order.ts'
+import { allOf, pairsOf, type Sql, sql, trusted } from './sql.ts'
 import type { Command, Reader, Transaction } from './transaction.ts'
 
 export type ObjectKind = 'op' | 'object'
@@ -255,10 +256,17 @@ export interface ObjectsQuery extends Page {
 /** Versions that are not deleted. Long: read it with `stream`. */
 export function selectObjects(db: Reader, query: ObjectsQuery): Sql {
   const val = trusted(query.values ? 'objects.val' : 'CAST(NULL AS TEXT) AS val')
-  return sql`SELECT ${versionColumns}, ${val} FROM objects WHERE ${allOf([
+  const matching = sql`FROM objects WHERE ${allOf([
     sql`objects.project_id = ${query.projectId}`,
     trusted('objects.deleted_at IS NULL'),
     ...query.conditions,
     db.dialect.going,
-  ])} ORDER BY ${join(query.order, ', ')}${pageOf(db.dialect, query)}`
+  ])}`
+  return rowsInOrder(db.dialect, {
+    table: 'objects',
+    columns: sql`${versionColumns}, ${val}`,
+    matching,
+    order: query.order,
+    page: query,
+  })
 }

@@ -1,5 +1,5 @@
 import { type Page, pageOf } from './page.ts'
-import { allOf, join, type Sql, sql, trusted } from './sql.ts'
+import { allOf, join, listOf, type Sql, sql, trusted } from './sql.ts'
 import type { Command, Reader } from './transaction.ts'
 
 /** What a model costs from a day on. Times are microseconds. */
@@ -44,6 +44,12 @@ export function findPrices(db: Reader, query: PricesQuery): Promise<Price[]> {
   return db.all<Price>(
     sql`SELECT ${columns} FROM prices WHERE ${allOf([sql`project_id = ${query.projectId}`, ...query.conditions])}
         ORDER BY ${join([...query.order, trusted('id')], ', ')}${pageOf(db.dialect, query)}`,
+  )
+}
+
+export function pricesOfModels(db: Reader, projectId: string, models: readonly string[]): Promise<Price[]> {
+  return db.all<Price>(
+    sql`SELECT ${columns} FROM prices WHERE project_id = ${projectId} AND llm_id IN (${listOf(models)})`,
   )
 }
 

@@ -1,5 +1,7 @@
-import { type Page, pageOf } from './page.ts'
-import { allOf, join, listOf, Sql, type SqlValue, sql, trusted } from './sql.ts'
+import type { Sorting } from './expressions.ts'
+import type { Page } from './page.ts'
+import { rowsInOrder } from './rows-in-order.ts'
+import { allOf, listOf, nothing, Sql, type SqlValue, sql, trusted } from './sql.ts'
 import type { Command, Reader } from './transaction.ts'
 
 export interface TableRow {
@@ -105,11 +107,10 @@ function insert(
   )
 }
 
-export interface RowsQuery extends Page {
+export interface RowsQuery extends Page, Sorting {
   projectId: string
   digest: string
   conditions: readonly Sql[]
-  order: readonly Sql[]
 }
 
 export interface RowOfTable extends TableRow {
@@ -119,16 +120,18 @@ export interface RowOfTable extends TableRow {
 /** Rows of a table, in its order when nothing else decides. Long: read it with `stream`. */
 export function selectRows(db: Reader, query: RowsQuery): Sql {
   const order = [...query.order, trusted('entry.position')]
-  return sql`SELECT entry.position AS original_index, table_rows.digest AS digest, table_rows.val AS val
-    FROM row_tables
+  const beside = { column: trusted('entry.position'), name: 'original_index' }
+  const columns = trusted('table_rows.digest AS digest, table_rows.val AS val')
+  const matching = sql`FROM row_tables
     JOIN table_entries AS entry ON entry.project_id = row_tables.project_id AND entry.table_digest = row_tables.digest
-    JOIN table_rows ON table_rows.project_id = entry.project_id AND table_rows.digest = entry.row_digest
+    JOIN table_rows ON table_rows.project_id = entry.project_id AND table_rows.digest = entry.row_digest${query.source ?? nothing}
     WHERE ${allOf([
       sql`row_tables.project_id = ${query.projectId}`,
       sql`row_tables.digest = ${query.digest}`,
       ...query.conditions,
       db.dialect.going,
-    ])} ORDER BY ${join(order, ', ')}${pageOf(db.dialect, query)}`
+    ])}`
+  return rowsInOrder(db.dialect, { table: 'table_rows', columns, beside, matching, order, page: query })
 }
 
 /** The digests of a table in its order. Long: read it with `stream`. */

@@ -117,6 +117,24 @@ describe('a long query on SQLite', () => {
     await assert.rejects(ask(), refusedWith('stopping'))
   })
 
+  test('that SQLite does not let go of is refused all the same, and its place has another thread', async (t) => {
+    const file = sqliteFile(await newFolder(t))
+    await (await openSqlite({ file })).close()
+    const seat = createReaderSeat(file, 600_000, 1)
+    const ask = (text: string, limitMs: number) =>
+      seat.ask({ kind: 'open', text, values: [], rows: 10, limitMs })
+    const one = { kind: 'rows', rows: [{ one: 1 }], done: true }
+    seat.take()
+    assert.deepEqual(await ask('SELECT 1 AS one', 600_000), one)
+    // Never asks whether it is still wanted.
+    const deaf = `WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 20000000) SELECT sum(i) FROM n`
+    await assert.rejects(ask(deaf, 1), refusedWith('query_too_slow'))
+    assert.equal(seat.running, false)
+    seat.take()
+    assert.deepEqual(await ask('SELECT 1 AS one', 600_000), one)
+    await inTime('the thread that was given up ends', seat.close())
+  })
+
   test('does not keep the record from closing', async (t) => {
     const { db, all } = await opened(t, 600_000)
     const running = all(never)

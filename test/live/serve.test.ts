@@ -211,3 +211,19 @@ test('P8: an idle server without a model holds less than 150 MB', async (t) => {
   assert.ok(now < 150, `${now.toFixed(0)} MB`)
   assert.equal(await server.end('SIGTERM'), 0)
 })
+
+test('a service of Kubernetes that has the name of the server does not stop it', async (t) => {
+  const server = await startServer(t, {
+    HEDDLE_DATA: await newFolder(t),
+    HEDDLE_PORT: 'tcp://10.0.0.1:8080',
+    HEDDLE_SERVICE_HOST: '10.0.0.1',
+    PORT: '0',
+  })
+  assert.equal((await server.get('/health')).status, 200)
+  const said = server.log.filter((line) => line.includes('Kubernetes'))
+  assert.deepEqual(
+    said.map((line) => JSON.parse(line).ignored.sort()),
+    [['HEDDLE_PORT', 'HEDDLE_SERVICE_HOST']],
+  )
+  assert.equal(await server.end('SIGTERM'), 0)
+})

@@ -3,6 +3,7 @@ import { leafKinds, leavesOf } from '../../src/domain/evaluations/leaves.ts'
 import { type EvaluationCall, modelOutput, type Trial, trialOf } from '../../src/domain/evaluations/trial.ts'
 import { isTrialOp } from '../../src/domain/evaluations/trial-ops.ts'
 import { evaluate } from '../../src/domain/expressions/evaluate.ts'
+import { jsonField } from '../../src/domain/expressions/json-field.ts'
 import { isPresent, textOfJson, valueAt } from '../../src/domain/expressions/json-value.ts'
 import { parseNumber } from '../../src/domain/expressions/numbers.ts'
 import { parseExpression } from '../../src/domain/expressions/parse.ts'
@@ -131,7 +132,7 @@ function holds(query: unknown, trial: FoundTrial): boolean {
     evaluate(parseExpression(query), (field) =>
       field === 'row_digest'
         ? { kind: 'text', value: trial.example.digest }
-        : { kind: 'json', json: fieldOf(trial, field) ?? null, path: [] },
+        : jsonField(fieldOf(trial, field) ?? null, []),
     ) === true
   )
 }

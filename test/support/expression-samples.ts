@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import type { FieldReader } from '../../src/domain/expressions/evaluate.ts'
+import { jsonField } from '../../src/domain/expressions/json-field.ts'
 import { isPresent, textOfJson, valueAt } from '../../src/domain/expressions/json-value.ts'
 import { compareNumbers, parseNumber } from '../../src/domain/expressions/numbers.ts'
 import { splitPath } from '../../src/domain/expressions/path.ts'
@@ -30,7 +31,7 @@ export const fieldOf: FieldResolver = (field) => {
 export function readerOf(row: Row): FieldReader {
   return (field) => {
     const reading = fieldOf(field)
-    if (reading.kind === 'json') return { kind: 'json', json: row.data, path: reading.path }
+    if (reading.kind === 'json') return jsonField(row.data, reading.path)
     if (reading.kind === 'text') return { kind: 'text', value: row.name }
     if (reading.kind === 'time') return { kind: 'time', value: row.at }
     return { kind: 'number', value: field === 'count' ? row.count : row.amount }

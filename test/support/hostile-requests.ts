@@ -190,6 +190,34 @@ export function textsAreTexts(open: (t: TestContext) => Promise<Database | undef
   })
 }
 
+/** What no engine can hold is refused alike on all of them, by the name of its field. */
+export function textsAreBounded(open: (t: TestContext) => Promise<Database | undefined>): void {
+  test('U+0000 in a filter or an id is refused by its place', async (t) => {
+    const { post } = await openAttacked(t, await open(t))
+    const lists = ['op_names', 'input_refs', 'output_refs', 'parent_ids', 'trace_ids', 'call_ids']
+    const filters = [...lists, 'thread_ids', 'turn_ids', 'svc_user_ids', 'svc_run_ids']
+    const bad = ['x', 'a\0b']
+    for (const [url, place, body] of [
+      ['/call/read', 'id', { id: 'a\0b' }],
+      ['/calls/delete', 'call_ids.1', { call_ids: bad }],
+      ['/refs/read_batch', 'refs.1', { refs: bad }],
+      ...filters.map(
+        (name) => ['/calls/stream_query', `filter.${name}.1`, { filter: { [name]: bad } }] as const,
+      ),
+      ...filters.map(
+        (name) => ['/calls/query_stats', `filter.${name}.1`, { filter: { [name]: bad } }] as const,
+      ),
+    ] as const) {
+      const { status, json } = await post(url, { project_id: project, ...body })
+      assert.equal(status, 422, url)
+      assert.ok(
+        json.reason.startsWith(`The body does not fit the schema: ${place}: expected text without U+0000`),
+        json.reason,
+      )
+    }
+  })
+}
+
 function assertHarmless({ status, text }: Answer, request: string): void {
   assert.ok(status < 500, `${request}: ${status} ${text}`)
   assert.ok(!text.includes(secret), `${request}: ${text}`)

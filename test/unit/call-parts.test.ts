@@ -88,13 +88,13 @@ const given = {
 }
 const day = 86_400_000_000
 
-test('startPart: what is absent is null, the trace is the call itself', () => {
+test('startPart: what is absent is null, the trace is the call itself, a span with zeros in front', () => {
   assert.deepEqual(startPart(given, { user: 'alice', retentionDays: 0 }), {
     project_id: 'acme/qa',
     id: '0123456789abcdef',
     display_name: null,
     start: {
-      trace_id: '0123456789abcdef',
+      trace_id: '00000000000000000123456789abcdef',
       parent_id: null,
       thread_id: null,
       turn_id: null,

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { ConfigError, readConfig, settings, variableOf } from '../../src/config.ts'
+import { ConfigError, readConfig, serviceLinks, settings, variableOf } from '../../src/config.ts'
 
 test('every setting has a value when nobody sets it, and a sentence', () => {
   const config = readConfig({})
@@ -101,4 +101,47 @@ for (const entry of [
 
 test('the variable of a setting', () => {
   assert.equal(variableOf('max_loop_delay'), 'HEDDLE_MAX_LOOP_DELAY')
+})
+
+for (const [users, message] of [
+  [
+    'a:long-secret,b:other-secret,a:third-secret',
+    'entry 3: expected another name and key, the name a is taken by entry 1',
+  ],
+  ['a:long-secret,b:long-secret', 'entry 2: expected another name and key, the key of a is taken by entry 1'],
+  ['a:long-secret,a:long-secret', 'entry 2: expected another name and key, the name a is taken by entry 1'],
+] as const) {
+  test(`HEDDLE_USERS: nobody is told apart in ${users}`, () => {
+    assert.throws(
+      () => readConfig({ HEDDLE_USERS: users }),
+      (error) => error instanceof ConfigError && error.message === `HEDDLE_USERS: ${message}`,
+    )
+  })
+}
+
+const links = {
+  HEDDLE_SERVICE_HOST: '10.0.0.1',
+  HEDDLE_SERVICE_PORT: '8080',
+  HEDDLE_SERVICE_PORT_HTTP: '8080',
+  HEDDLE_PORT: 'tcp://10.0.0.1:8080',
+  HEDDLE_PORT_8080_TCP: 'tcp://10.0.0.1:8080',
+  HEDDLE_PORT_8080_TCP_PROTO: 'tcp',
+  HEDDLE_PORT_8080_TCP_PORT: '8080',
+  HEDDLE_PORT_8080_TCP_ADDR: '10.0.0.1',
+  HEDDLE_DB_SERVICE_HOST: '10.0.0.2',
+  HEDDLE_DB_PORT: 'tcp://10.0.0.2:5432',
+}
+
+test('what Kubernetes says of services is no setting', () => {
+  const others = { HEDDLE_GRACE: '5', SERVICE_HOST: 'x', PATH: '/bin' }
+  assert.deepEqual(serviceLinks({ ...others, ...links }), Object.keys(links))
+  assert.equal(readConfig({ ...links, HEDDLE_GRACE: '5' }).grace, 5)
+  assert.equal(readConfig(links).port, 8080)
+  assert.equal(readConfig({ ...links, PORT: '9000' }).port, 9000)
+  for (const name of ['HEDDLE_SERVICE', 'HEDDLE_PORT_8080', 'HEDDLE_DB_PORT']) {
+    assert.throws(
+      () => readConfig({ [name]: '8080' }),
+      ({ message }: Error) => message.startsWith(`${name}: `),
+    )
+  }
 })

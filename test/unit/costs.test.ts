@@ -35,18 +35,14 @@ for (const [dates, startedAt, expected] of [
 ] as const) {
   test(`priceOf: of ${JSON.stringify(dates)} the price at ${startedAt} is of ${expected}`, () => {
     const prices = dates.map((effective_date) => price({ effective_date }))
-    assert.equal(priceOf(prices, 'm', startedAt)?.effective_date, expected)
+    assert.equal(priceOf(prices, startedAt)?.effective_date, expected)
   })
 }
 
 test('priceOf: of two prices from the same day on, the one that was made later', () => {
   const prices = [1, 3, 2].map((created_at) => price({ created_at }))
-  assert.equal(priceOf(prices, 'm', 5)?.created_at, 3)
-  assert.equal(priceOf(prices, 'm', -5)?.created_at, 3)
-})
-
-test('priceOf: a price of another model is none', () => {
-  assert.equal(priceOf([price({ llm_id: 'other' }), price({ llm_id: 'M' })], 'm', 5), undefined)
+  assert.equal(priceOf(prices, 5)?.created_at, 3)
+  assert.equal(priceOf(prices, -5)?.created_at, 3)
 })
 
 test('priceOf: the order of the prices plays no part', () => {
@@ -56,27 +52,34 @@ test('priceOf: the order of the prices plays no part', () => {
       const inForce = days.filter((day) => day <= startedAt)
       const expected = inForce.length > 0 ? Math.max(...inForce) : Math.min(...days)
       const prices = days.map((effective_date) => price({ effective_date }))
-      assert.equal(priceOf(prices, 'm', startedAt)?.effective_date, expected)
-      assert.equal(priceOf(prices.toReversed(), 'm', startedAt)?.effective_date, expected)
+      assert.equal(priceOf(prices, startedAt)?.effective_date, expected)
+      assert.equal(priceOf(prices.toReversed(), startedAt)?.effective_date, expected)
     }),
   )
 })
 
-test('costsOf: each model has its own', () => {
+const costs = async (usage: Record<string, unknown>, prices: Price[]) => {
+  const byModel = Map.groupBy(prices, ({ llm_id }) => llm_id)
+  const text = await costsOf(usage, 5, byModel, () => undefined)
+  return text === undefined ? undefined : (JSON.parse(text) as Record<string, Record<string, unknown>>)
+}
+
+test('costsOf: each model has its own', async () => {
   const usage = JSON.parse(
     '{"m":{"prompt_tokens":8,"cache_read_input_tokens":4},"n":{"output_tokens":2},"__proto__":{"requests":1},"x":{}}',
   )
   const prices = ['m', 'n', '__proto__', 'unused'].map((llm_id) => price({ llm_id }))
-  const costs = costsOf(usage, 5, prices) as Record<string, Record<string, unknown>>
-  assert.deepEqual(Object.keys(costs), ['m', 'n', '__proto__'])
-  assert.equal(costs.m?.prompt_tokens_total_cost, 4)
-  assert.equal(costs.m?.cache_read_input_tokens_total_cost, 1)
-  assert.equal(costs.n?.completion_tokens_total_cost, 20)
-  assert.equal(Object.getOwnPropertyDescriptor(costs, '__proto__')?.value.requests, 1)
+  const found = await costs(usage, prices)
+  assert.ok(found)
+  assert.deepEqual(Object.keys(found), ['m', 'n', '__proto__'])
+  assert.equal(found.m?.prompt_tokens_total_cost, 4)
+  assert.equal(found.m?.cache_read_input_tokens_total_cost, 1)
+  assert.equal(found.n?.completion_tokens_total_cost, 20)
+  assert.equal(Object.getOwnPropertyDescriptor(found, '__proto__')?.value.requests, 1)
 })
 
-for (const usage of [undefined, null, 5, 'm', [], {}, { m: null }, { m: 5 }, { other: {} }]) {
-  test(`costsOf: the usage ${JSON.stringify(usage)} costs nothing`, () => {
-    assert.equal(costsOf(usage, 5, [price()]), undefined)
+for (const usage of [{}, { m: null }, { m: 5 }, { other: {} }, { M: {} }]) {
+  test(`costsOf: the usage ${JSON.stringify(usage)} costs nothing`, async () => {
+    assert.equal(await costs(usage, [price()]), undefined)
   })
 }

@@ -4,10 +4,12 @@ import Sqlite from 'better-sqlite3'
 import fc from 'fast-check'
 import { evaluate } from '../../src/domain/expressions/evaluate.ts'
 import { parseExpressionText } from '../../src/domain/expressions/parse.ts'
-import { compileCondition, compileOrder } from '../../src/storage/expressions.ts'
+import type { Dialect } from '../../src/storage/dialect.ts'
+import { compileCondition, compileOrder, compileSorting } from '../../src/storage/expressions.ts'
 import { join } from '../../src/storage/sql.ts'
 import { sqliteDialect } from '../../src/storage/sqlite/dialect.ts'
 import { registerFunctions } from '../../src/storage/sqlite/functions.ts'
+import { judgedBy, sortedBy as sortedIn } from '../../src/storage/sqlite/judged.ts'
 import {
   constantQueries,
   everyColumn,
@@ -28,7 +30,7 @@ import {
 } from '../support/expression-samples.ts'
 
 const db = new Sqlite(':memory:')
-registerFunctions(db)
+registerFunctions(db, () => undefined)
 db.exec(
   'CREATE TABLE sample (id INTEGER PRIMARY KEY, name TEXT, amount REAL, count INTEGER, at INTEGER, data TEXT)',
 )
@@ -41,16 +43,28 @@ const fill = db.transaction((table: readonly Row[]) => {
   }
 })
 
+/** Every row as one that is too large for SQLite to judge itself. */
+const inMemory: Dialect = {
+  ...sqliteDialect,
+  judged: (condition) => judgedBy(sqliteDialect, condition, 0),
+  sorting: (compile) => sortedIn(sqliteDialect, compile, 0),
+}
+
 /** Not only which rows are kept: false and unknown are told apart. */
 function judge(table: readonly Row[], text: string): void {
   const expression = parseExpressionText(text)
   const expected = outcome(() => table.map((row) => evaluate(expression, readerOf(row))))
-  const actual = outcome(() => {
-    const condition = compileCondition(expression, fieldOf, sqliteDialect)
-    const found = db.prepare(`SELECT ${condition.text} FROM sample ORDER BY id`).pluck().all(condition.values)
-    return found.map((value) => (value === null ? null : value !== 0))
-  })
-  assert.deepEqual(actual, expected, text)
+  for (const dialect of [sqliteDialect, inMemory]) {
+    const actual = outcome(() => {
+      const condition = compileCondition(expression, fieldOf, dialect)
+      const statement = db.prepare(`SELECT ${condition.text} FROM sample ORDER BY id`)
+      return statement
+        .pluck()
+        .all(condition.values)
+        .map((value) => (value === null ? null : value !== 0))
+    })
+    assert.deepEqual(actual, expected, text)
+  }
 }
 
 test('every value is judged by every comparison in SQLite as in memory', () => {
@@ -81,9 +95,17 @@ test('random expressions judge random rows in SQLite as in memory', () => {
 
 test('rows are sorted in SQLite as in memory', () => {
   const sorted = (table: readonly Row[], field: string, direction: 'asc' | 'desc') => {
-    const order = join(compileOrder(fieldOf(field), direction, sqliteDialect), ', ')
-    const found = db.prepare(`SELECT id FROM sample ORDER BY ${order.text}, id`).pluck().all(order.values)
-    assert.deepEqual(found, sortedBy(table, field, direction))
+    const reading = fieldOf(field)
+    const orders = [
+      compileOrder(reading, direction, sqliteDialect),
+      compileSorting([{ reading, direction }], sqliteDialect).order,
+      compileSorting([{ reading, direction }], inMemory).order,
+    ]
+    for (const terms of orders) {
+      const order = join(terms, ', ')
+      const found = db.prepare(`SELECT id FROM sample ORDER BY ${order.text}, id`).pluck().all(order.values)
+      assert.deepEqual(found, sortedBy(table, field, direction))
+    }
   }
   fill(everyValue)
   for (const direction of ['asc', 'desc'] as const) sorted(everyValue, 'data', direction)

@@ -2,14 +2,18 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import Sqlite from 'better-sqlite3'
 import { parseExpressionText } from '../../src/domain/expressions/parse.ts'
+import type { Judged } from '../../src/storage/dialect.ts'
 import { compileCondition, compileOrder } from '../../src/storage/expressions.ts'
 import { postgresDialect } from '../../src/storage/postgres/dialect.ts'
+import { soughtIn } from '../../src/storage/sought.ts'
+import { trusted } from '../../src/storage/sql.ts'
 import { sqliteDialect } from '../../src/storage/sqlite/dialect.ts'
 import { registerFunctions } from '../../src/storage/sqlite/functions.ts'
+import { judgedBy } from '../../src/storage/sqlite/judged.ts'
 import { fieldAt, fieldOf } from '../support/expression-samples.ts'
 
 const db = new Sqlite(':memory:')
-registerFunctions(db)
+registerFunctions(db, () => undefined)
 db.exec(`CREATE TABLE sample (id INTEGER PRIMARY KEY, name TEXT, amount REAL, count INTEGER, at INTEGER, data TEXT);
   CREATE INDEX by_name ON sample (name);
   CREATE INDEX by_count ON sample (count);
@@ -171,4 +175,34 @@ test('unknown fields and bad times are refused wherever they stand', () => {
     assert.throws(() => found(expression), { code: 'unknown_field' }, expression)
   const never = '{"$in":[{"$eq":[{"$getField":"at"},{"$literal":"never"}]},[]]}'
   assert.throws(() => found(never), { code: 'invalid_expression', message: /compares a time with "never"/ })
+})
+
+test('a query is stopped while it judges one row', () => {
+  let questions = 0
+  const stoppable = new Sqlite(':memory:')
+  registerFunctions(stoppable, () => {
+    if (++questions > 3) throw new Error('enough')
+  })
+  const always: typeof sqliteDialect = {
+    ...sqliteDialect,
+    judged: (condition) => judgedBy(sqliteDialect, condition, 0),
+  }
+  const compared = Array.from({ length: 100 }, (_, i) => ({
+    $eq: [{ $getField: 'data.a' }, { $literal: i }],
+  }))
+  const { text, values } = compile(JSON.stringify({ $or: compared }), always)
+  const judge = stoppable.prepare(`SELECT ${text} FROM (SELECT '{"a":1}' AS data)`)
+  assert.throws(() => judge.get(values), /enough/)
+  assert.equal(questions, 4)
+  const sought = sqliteDialect.mentions(trusted('data'), soughtIn(['a'], []))
+  const strings = JSON.stringify(Array.from({ length: 20_000 }, () => ''))
+  const mentions = stoppable.prepare(`SELECT ${sought.text} FROM (SELECT ? || '"a' AS data)`)
+  assert.throws(() => mentions.get([...sought.values, `${strings.slice(0, -1)},"b a"]`]), /enough/)
+})
+
+test('a row beyond what can be judged in memory is refused by its size', () => {
+  const huge = { ...sqliteDialect, judged: (condition: Judged) => judgedBy(sqliteDialect, condition, 0) }
+  const { text, values } = compile('{"$eq":[{"$getField":"data.a"},{"$literal":1}]}', huge)
+  const judge = db.prepare(`SELECT ${text} FROM (SELECT printf('%.*c', ${(128 << 20) + 1}, 'x') AS data)`)
+  assert.throws(() => judge.get(values), { code: 'row_too_large', message: /134217729/ })
 })

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { evaluate, type FieldValue } from '../../src/domain/expressions/evaluate.ts'
 import { fieldsOf } from '../../src/domain/expressions/expression.ts'
+import { jsonField } from '../../src/domain/expressions/json-field.ts'
 import { decimalText, parseNumber } from '../../src/domain/expressions/numbers.ts'
 import { parseExpression, parseExpressionText } from '../../src/domain/expressions/parse.ts'
 import { splitPath } from '../../src/domain/expressions/path.ts'
@@ -20,9 +21,7 @@ const columns: Record<string, FieldValue> = {
 function judge(expression: string, data: string | null = null): boolean | null {
   return evaluate(parseExpressionText(`{"$expr":${expression}}`), (field) => {
     const [first, ...path] = splitPath(field)
-    return (
-      columns[field] ?? (first === 'd' ? { kind: 'json', json: data, path } : { kind: 'text', value: null })
-    )
+    return columns[field] ?? (first === 'd' ? jsonField(data, path) : { kind: 'text', value: null })
   })
 }
 

@@ -5,9 +5,10 @@ import { canonicalJson } from '../../src/domain/canonical-json.ts'
 import { canonicalPieces } from '../../src/domain/canonical-pieces.ts'
 import { digestOfAnyJson, digestOfJson } from '../../src/domain/digests.ts'
 import { compareText } from '../../src/domain/expressions/text.ts'
-import { type KeepPlan, parseKeeping, parseKeepingInSteps } from '../../src/domain/json-keeping.ts'
+import { type KeepPlan, parseKeeping } from '../../src/domain/json-keeping.ts'
 import { Scan, TooDeep } from '../../src/domain/json-scan.ts'
 import { readInPieces } from '../../src/domain/json-steps.ts'
+import { parseInSteps } from '../support/shapes.ts'
 
 const never = () => undefined
 
@@ -126,7 +127,7 @@ test('a large value that is kept is the text that was sent without its spaces, r
   for (const text of large) {
     const body = `{"obj": {"name": "x", "val": ${text}, "n": 1}}`
     let breaths = 0
-    const read = await parseKeepingInSteps(body, plan, 200, () => {
+    const read = await parseInSteps(body, plan, 200, () => {
       breaths++
       return undefined
     })
@@ -139,13 +140,13 @@ test('a large value that is kept is the text that was sent without its spaces, r
       text.replace(': 1', '= 1'),
     ]) {
       if (wrong === text) continue
-      const reading = parseKeepingInSteps(body.replace(text, wrong), plan, 200, never)
+      const reading = parseInSteps(body.replace(text, wrong), plan, 200, never)
       if (isJson(wrong)) await reading
       else await assert.rejects(reading, SyntaxError)
     }
   }
   const deep = `{"obj":{"val":${'['.repeat(199)}${rows}${']'.repeat(199)}}}`
-  await assert.rejects(parseKeepingInSteps(deep, plan, 200, never), TooDeep)
+  await assert.rejects(parseInSteps(deep, plan, 200, never), TooDeep)
 })
 
 test('texts are ordered by code point, halves of pairs too', () => {

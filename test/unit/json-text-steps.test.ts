@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type KeepPlan, parseKeeping, parseKeepingInSteps } from '../../src/domain/json-keeping.ts'
+import { type KeepPlan, parseKeeping } from '../../src/domain/json-keeping.ts'
 import { TooDeep } from '../../src/domain/json-scan.ts'
+import { parseInSteps } from '../support/shapes.ts'
 
 /** A long list in an item of a long list, as exports of spans have it. */
 const plan: KeepPlan = {
@@ -26,7 +27,7 @@ const body = `{"groups": [ {"head": {"a": 1.50}, "spans": [${spans}]}, {"spans":
 
 test('what is read in steps is the same', async () => {
   let breaths = 0
-  const inSteps = await parseKeepingInSteps(body, plan, 200, () => {
+  const inSteps = await parseInSteps(body, plan, 200, () => {
     breaths++
     return undefined
   })
@@ -42,7 +43,7 @@ for (const [name, text] of [
 ] as const) {
   test(`${name} is not JSON, deep in a body too`, async () => {
     await assert.rejects(
-      parseKeepingInSteps(text, plan, 200, () => undefined),
+      parseInSteps(text, plan, 200, () => undefined),
       SyntaxError,
     )
   })
@@ -55,7 +56,7 @@ test('the bound on depth counts from the outside', async () => {
     [nested, 199],
   ] as const) {
     const text = body.replace('"n": 1.0', `"n": ${value}`)
-    const reading = parseKeepingInSteps(text, plan, deepest, () => undefined)
+    const reading = parseInSteps(text, plan, deepest, () => undefined)
     if (deepest === 199) await assert.rejects(reading, TooDeep)
     else assert.deepEqual(await reading, parseKeeping(text, plan, deepest))
     if (deepest === 199) assert.throws(() => parseKeeping(text, plan, deepest), TooDeep)

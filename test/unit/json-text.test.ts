@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { type KeepPlan, parseKeeping, parseKeepingInSteps } from '../../src/domain/json-keeping.ts'
+import { type KeepPlan, parseKeeping } from '../../src/domain/json-keeping.ts'
 import { compactJson, membersOf, TooDeep } from '../../src/domain/json-scan.ts'
 import { JsonText, writeJson } from '../../src/domain/json-text.ts'
+import { parseInSteps } from '../support/shapes.ts'
 
 const fields = (plan: Record<string, KeepPlan>): KeepPlan => ({ fields: new Map(Object.entries(plan)) })
 const batch = fields({ batch: { items: fields({ kept: 'keep', req: fields({ kept: 'keep' }) }) } })
@@ -65,7 +66,7 @@ for (const [levels, plan] of [
   [(n: number) => `{"other":[${'['.repeat(n - 2)}${']'.repeat(n - 2)}],"batch":[]}`, batch],
 ] as [(n: number) => string, KeepPlan][]) {
   test(`parseKeeping: ${levels(5)} is bounded in depth`, async () => {
-    const steps = (n: number) => parseKeepingInSteps(levels(n), plan, 10, () => undefined)
+    const steps = (n: number) => parseInSteps(levels(n), plan, 10, () => undefined)
     assert.doesNotThrow(() => parseKeeping(levels(10), plan, 10))
     await steps(10)
     assert.throws(() => parseKeeping(levels(11), plan, 10), TooDeep)
@@ -123,7 +124,7 @@ const edits = fc.array(
   { maxLength: 3 },
 )
 
-test('parseKeepingInSteps: gives what parseKeeping gives, for any text', async () => {
+test('parseInSteps: gives what parseKeeping gives, for any text', async () => {
   await fc.assert(
     fc.asyncProperty(bodies, edits, async (body, changes) => {
       let text = body
@@ -132,21 +133,29 @@ test('parseKeepingInSteps: gives what parseKeeping gives, for any text', async (
         text = text.slice(0, from) + insert + text.slice(from + remove)
       }
       const expected = await outcome(() => parseKeeping(text, batch, 1000))
-      const found = await outcome(() => parseKeepingInSteps(text, batch, 1000, () => undefined))
-      assert.deepEqual(found, expected, text)
+      for (const piece of [1, 8, 10_000]) {
+        const found = await outcome(() => parseInSteps(text, batch, 1000, () => undefined, piece))
+        assert.deepEqual(found, expected, text)
+      }
     }),
     { numRuns: 2000 },
   )
 })
 
-test('parseKeepingInSteps: rests between the items', async () => {
+test('parseInSteps: rests between the items', async () => {
   let rests = 0
   const text = JSON.stringify({ batch: [{ kept: 1 }, { kept: 2 }, { kept: 3 }] })
-  await parseKeepingInSteps(text, batch, 10, () => {
-    rests++
-    return Promise.resolve()
-  })
-  assert.equal(rests, 3)
+  await parseInSteps(
+    text,
+    batch,
+    10,
+    () => {
+      rests++
+      return Promise.resolve()
+    },
+    15,
+  )
+  assert.equal(rests, 4, 'behind each item, and behind the list')
 })
 
 test('compactJson: takes the space between tokens out, and no other', () => {

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { type KeepPlan, parseKeeping, parseKeepingInSteps } from '../../src/domain/json-keeping.ts'
+import { type KeepPlan, parseKeeping } from '../../src/domain/json-keeping.ts'
 import { itemsOf } from '../../src/domain/json-scan.ts'
+import { parseInSteps } from '../support/shapes.ts'
 
 const plan: KeepPlan = {
   fields: new Map<string, KeepPlan>([
@@ -11,7 +12,8 @@ const plan: KeepPlan = {
 }
 
 const noPause = () => undefined
-const inSteps = (text: string, deepest = 20) => parseKeepingInSteps(text, plan, deepest, noPause)
+const inSteps = (text: string, deepest = 20, piece?: number) =>
+  parseInSteps(text, plan, deepest, noPause, piece)
 
 const space = fc.constantFrom('', ' ', '\n\t')
 const value = fc.jsonValue({ maxDepth: 3 })
@@ -32,7 +34,8 @@ const body = fc
 test('a list inside an object is read in steps as it is read at once', async () => {
   await fc.assert(
     fc.asyncProperty(body, async (text) => {
-      assert.deepEqual(await inSteps(text), parseKeeping(text, plan, 20))
+      for (const piece of [1, 8, 10_000])
+        assert.deepEqual(await inSteps(text, 20, piece), parseKeeping(text, plan, 20))
     }),
   )
 })

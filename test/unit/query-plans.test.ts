@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { parseExpressionText } from '../../src/domain/expressions/parse.ts'
+import type { CallsFilter } from '../../src/operations/calls/contract.ts'
+import { filterConditions } from '../../src/operations/calls/filter.ts'
 import { feedbackFields } from '../../src/operations/feedback/fields.ts'
+import { selectCalls } from '../../src/storage/calls.ts'
 import { compileCondition } from '../../src/storage/expressions.ts'
 import { countFeedback, selectFeedback } from '../../src/storage/feedback.ts'
 import { readLabels } from '../../src/storage/object-labels.ts'
@@ -21,8 +24,62 @@ test('the feedback of a thing is found by the thing, in its order', (t) => {
   const order = [trusted('created_at'), trusted('id')]
   const query = { projectId: project, conditions, order, limit: null, offset: 0 }
   const byRef = 'INDEX feedback_of_ref (project_id=? AND svc_ref=?)'
-  assert.deepEqual(planOf(selectFeedback(tx, query, [trusted('*')])), [`SEARCH feedback USING ${byRef}`])
+  assert.deepEqual(planOf(selectFeedback(tx, query, [trusted('payload')])), [
+    'CO-ROUTINE found',
+    `SEARCH feedback USING COVERING ${byRef}`,
+    'SCAN found',
+    'SEARCH feedback USING INTEGER PRIMARY KEY (rowid=?)',
+  ])
   assert.deepEqual(planOf(countFeedback(tx, query)), [`SEARCH feedback USING COVERING ${byRef}`])
+})
+
+test('what a list names is looked up by its key, however long the list is and whatever the order', (t) => {
+  const { tx, planOf } = openPlanned(t)
+  const order = [trusted('started_at ASC'), trusted('id ASC')]
+  const page = { projectId: project, limit: null, offset: 0 }
+  for (const length of [1, 2, 5, 100]) {
+    const values = Array.from({ length }, (_, i) => `x${i}`)
+    const found = (filter: CallsFilter) => {
+      const query = { ...page, conditions: filterConditions(filter, tx.dialect), order }
+      const [first] = planOf(selectCalls(tx, query, { large: new Set(), totalStorageSize: false }, 1)).filter(
+        (step) => /^(SEARCH|SCAN) calls/.test(step),
+      )
+      return first?.replace(/^.*\(/, '(')
+    }
+    assert.equal(found({ call_ids: values }), '(project_id=? AND id=?)')
+    assert.equal(found({ trace_ids: values }), '(project_id=? AND trace_id=?)')
+    assert.equal(found({ parent_ids: values }), '(project_id=? AND parent_id=?)')
+    assert.equal(found({ thread_ids: values }), '(project_id=? AND thread_id=?)')
+    // No index has these, so the order is kept.
+    assert.equal(found({ svc_run_ids: values }), '(project_id=? AND started_at>?)')
+    const asked = { $in: [{ $getField: 'svc_ref' }, values.map((value) => ({ $literal: value }))] }
+    const conditions = [
+      compileCondition(
+        parseExpressionText(JSON.stringify({ $expr: asked })),
+        feedbackFields('query'),
+        tx.dialect,
+      ),
+    ]
+    const said = { ...page, conditions, order: [trusted('created_at'), trusted('id')] }
+    const plan = planOf(selectFeedback(tx, said, [trusted('payload')]))
+    assert.ok(
+      plan.some((step) => step.endsWith('feedback_of_ref (project_id=? AND svc_ref=?)')),
+      plan.join('\n'),
+    )
+  }
+})
+
+test('what is sorted is keys, and each row is read in its turn', (t) => {
+  const { tx, planOf } = openPlanned(t)
+  const query = { projectId: project, conditions: [], order: [trusted('op_name')], limit: null, offset: 0 }
+  const columns = { large: new Set(['inputs'] as const), totalStorageSize: false }
+  assert.deepEqual(planOf(selectCalls(tx, query, columns, 1)), [
+    'CO-ROUTINE found',
+    'SEARCH calls USING INDEX calls_in_time (project_id=? AND started_at>?)',
+    'USE TEMP B-TREE FOR ORDER BY',
+    'SCAN found',
+    'SEARCH calls USING INTEGER PRIMARY KEY (rowid=?)',
+  ])
 })
 
 test('a new version looks at no more of the others than it has to', async (t) => {

@@ -1,16 +1,17 @@
 import { formatTime } from '../time.ts'
 import type { Comparator, ConversionTarget, Expression, Literal } from './expression.ts'
-import { isPresent, textOfJson, valueAt } from './json-value.ts'
+import type { JsonField } from './json-field.ts'
+import { isPresent } from './json-value.ts'
 import { type ComparisonKind, comparisonKind, standingOf, timeOfLiteral } from './kinds.ts'
 import { compareNumbers, decimalText, type Exact, exact, parseNumber, parseWhole } from './numbers.ts'
 import { compareText, foldCase, parseBoolean } from './text.ts'
 
-/** A field of one row. Times are microseconds, `json` is the stored text of the column. */
+/** A field of one row. Times are microseconds. */
 export type FieldValue =
   | { kind: 'text'; value: string | null }
   | { kind: 'number'; value: Exact | null }
   | { kind: 'time'; value: number | null }
-  | { kind: 'json'; json: string | null; path: readonly string[] }
+  | JsonField
 
 export type FieldReader = (field: string) => FieldValue
 
@@ -57,10 +58,10 @@ function holds(operation: Operation, read: FieldReader): boolean | null {
       return some(list.map((right) => compare({ by: 'eq', left: operand, right, place }, sought, read)))
     }
     case 'contains': {
-      const input = textOf(resolve(operation.input, read))
-      const part = textOf(resolve(operation.part, read))
-      if (input === null || part === null) return null
-      return operation.ignoreCase ? foldCase(input).includes(foldCase(part)) : input.includes(part)
+      const { ignoreCase } = operation
+      const input = textOf(resolve(operation.input, read), ignoreCase)
+      const part = textOf(resolve(operation.part, read), ignoreCase)
+      return input === null || part === null ? null : input.includes(part)
     }
   }
 }
@@ -122,15 +123,16 @@ function both<T>(a: T | null, b: T | null, order: (a: T, b: T) => number): numbe
 
 function isNull(value: Value): boolean {
   // Weave never matches here, because what is missing reads as the empty text; people who ask for null mean missing.
-  return value.kind === 'json' ? !isPresent(jsonOf(value)) : value.value === null
+  return value.kind === 'json' ? !isPresent(value.token()) : value.value === null
 }
 
-function jsonOf({ json, path }: Extract<FieldValue, { kind: 'json' }>): string | undefined {
-  return json === null ? undefined : valueAt(json, path)
+function textOf(value: Value, folded = false): string | null {
+  if (value.kind === 'json') return folded ? value.folded() : value.text()
+  const text = textOfPlain(value)
+  return folded && text !== null ? foldCase(text) : text
 }
 
-function textOf(value: Value): string | null {
-  if (value.kind === 'json') return textOfJson(jsonOf(value))
+function textOfPlain(value: Exclude<Value, JsonField>): string | null {
   if (value.value === null) return null
   switch (value.kind) {
     case 'literal':

@@ -33,7 +33,8 @@ function memberOf(json: string, segment: string): string | undefined {
     let key = String(index++)
     if (!isList) {
       const end = stringEnd(json, at)
-      key = keyOf(json.slice(at + 1, end - 1))
+      const token = json.slice(at, end)
+      key = token.includes('\\') ? (JSON.parse(token) as string) : token.slice(1, -1)
       at = end + 1
     }
     const end = valueEnd(json, at)
@@ -43,17 +44,17 @@ function memberOf(json: string, segment: string): string | undefined {
   return undefined
 }
 
-/** Most keys stand as they are. */
-function keyOf(inner: string): string {
-  return inner.includes('\\') ? (JSON.parse(`"${inner}"`) as string) : inner
+/** Where the string that starts here has ended: behind the next quote that no backslash takes. */
+export function stringEnd(json: string, start: number): number {
+  let end = json.indexOf('"', start + 1)
+  while (isEscaped(json, end)) end = json.indexOf('"', end + 1)
+  return end + 1
 }
 
-function stringEnd(json: string, start: number): number {
-  for (let end = json.indexOf('"', start + 1); ; end = json.indexOf('"', end + 1)) {
-    let slashes = 0
-    while (json[end - 1 - slashes] === '\\') slashes++
-    if (slashes % 2 === 0) return end + 1
-  }
+function isEscaped(json: string, at: number): boolean {
+  let from = at
+  while (json[from - 1] === '\\') from--
+  return (at - from) % 2 === 1
 }
 
 function valueEnd(json: string, start: number): number {
@@ -96,6 +97,21 @@ export function textOfNumber(token: string): string {
 /** The escapes of what `storableText` replaces. A pair that belongs together and an escaped backslash are stepped over. */
 const escapes = /\\u[dD][89abAB]..\\u[dD][c-fC-F]..|\\u(?:0000|[dD][89a-fA-F]..)|\\./g
 
+/** What is joined at a time, so that a text of escapes alone is not held as millions of pieces. */
+const piecesAtOnce = 10_000
+
 function storableJson(json: string): string {
-  return json.replace(escapes, (found) => (found.length === 6 ? '\\ufffd' : found))
+  if (!json.includes('\\u')) return json
+  const joined: string[] = []
+  let pieces: string[] = []
+  let from = 0
+  for (const { 0: found, index } of json.matchAll(escapes)) {
+    if (found.length !== 6) continue
+    pieces.push(json.slice(from, index), '\\ufffd')
+    from = index + found.length
+    if (pieces.length < piecesAtOnce) continue
+    joined.push(pieces.join(''))
+    pieces = []
+  }
+  return from === 0 ? json : `${joined.join('')}${pieces.join('')}${json.slice(from)}`
 }

@@ -38,7 +38,9 @@ const displayName = mendedText(1024).nullish()
 
 const startFields = {
   id: callId.nullish().meta({ description: 'Made by the server when absent.' }),
-  trace_id: traceId.nullish().meta({ description: 'The id of the call itself when absent.' }),
+  trace_id: traceId
+    .nullish()
+    .meta({ description: 'The id of the call itself when absent; a span id with zeros in front.' }),
   parent_id: callId.nullish(),
   op_name: opName,
   display_name: displayName,
@@ -107,7 +109,7 @@ const flag = z.boolean().nullish()
 
 export const ReadBody = z.object({
   project_id: projectId,
-  id: z.string().min(1).max(128),
+  id: plainText(128).min(1),
   include_costs: flag.meta({ description: 'Adds summary.weave.costs.' }),
   include_storage_size: flag.meta({ description: 'Fills storage_size_bytes.' }),
   include_total_storage_size: flag.meta({ description: 'Fills total_storage_size_bytes of a root call.' }),
@@ -153,7 +155,7 @@ export const UpdateBody = z.object({
 export type UpdateBody = z.output<typeof UpdateBody>
 
 /** More ids than this in one list is a 413 or 400 of its own, so the schema leaves room above it. */
-const idList = shortList(z.string().max(2048), 1000)
+const idList = shortList(plainText(2048), 1000)
 
 export const DeleteBody = z.object({ project_id: projectId, call_ids: idList })
 export type DeleteBody = z.output<typeof DeleteBody>

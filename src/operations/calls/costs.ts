@@ -1,5 +1,44 @@
+import { type Breathe, createBreathing } from '../../domain/breathing.ts'
+import { membersOf, objectText } from '../../domain/json-scan.ts'
+import { writeJson } from '../../domain/json-text.ts'
 import { formatTime } from '../../domain/time.ts'
-import type { Price } from '../../storage/prices.ts'
+import type { CallRow } from '../../storage/calls.ts'
+import { type Price, pricesOfModels } from '../../storage/prices.ts'
+import type { Reader } from '../../storage/transaction.ts'
+
+/** Names of models that are asked for at once. */
+const namesAtOnce = 200
+/** Models whose prices are remembered while calls are read. */
+const mostRemembered = 10_000
+
+/** Answers what a call cost, as JSON, by the prices of the project. The prices of a model are read when a call names it. */
+export function createPricing(
+  db: Reader,
+  projectId: string,
+): (row: Pick<CallRow, 'summary' | 'started_at'>) => Promise<string | undefined> {
+  const breathe = createBreathing()
+  const known = new Map<string, Price[]>()
+
+  async function learn(models: readonly string[]): Promise<void> {
+    if (known.size > mostRemembered) known.clear()
+    const fresh = models.filter((model) => !known.has(model))
+    for (let at = 0; at < fresh.length; at += namesAtOnce) {
+      const names = fresh.slice(at, at + namesAtOnce)
+      for (const name of names) known.set(name, [])
+      for (const price of await pricesOfModels(db, projectId, names)) known.get(price.llm_id)?.push(price)
+      const pause = breathe()
+      if (pause) await pause
+    }
+  }
+
+  return async ({ summary, started_at }) => {
+    const text = summary === null ? undefined : membersOf(summary).get('usage')
+    if (!text?.startsWith('{')) return undefined
+    const usage: Record<string, unknown> = JSON.parse(text)
+    await learn(Object.keys(usage))
+    return costsOf(usage, started_at, known, breathe)
+  }
+}
 
 type Usage = Record<string, unknown>
 
@@ -7,24 +46,28 @@ type Usage = Record<string, unknown>
  * What the models of a call cost, by the prices of the project: for each model the price that was in force when the call
  * started, else the next one to come.
  */
-export function costsOf(
-  usage: unknown,
+export async function costsOf(
+  usage: Usage,
   startedAt: number,
-  prices: readonly Price[],
-): Record<string, unknown> | undefined {
-  if (typeof usage !== 'object' || usage === null) return undefined
-  const costs: [model: string, cost: unknown][] = []
+  prices: ReadonlyMap<string, readonly Price[]>,
+  breathe: Breathe,
+): Promise<string | undefined> {
+  const costs: [model: string, cost: string][] = []
   for (const [model, used] of Object.entries(usage)) {
-    const price = priceOf(prices, model, startedAt)
-    if (price && typeof used === 'object' && used !== null) costs.push([model, costOf(used as Usage, price)])
+    const price = priceOf(prices.get(model) ?? [], startedAt)
+    if (price && typeof used === 'object' && used !== null)
+      costs.push([model, writeJson(costOf(used as Usage, price))])
+    const pause = breathe()
+    if (pause) await pause
   }
-  return costs.length > 0 ? Object.fromEntries(costs) : undefined
+  return costs.length > 0 ? objectText(costs) : undefined
 }
 
-export function priceOf(prices: readonly Price[], model: string, startedAt: number): Price | undefined {
+/** Of the prices of one model. */
+export function priceOf(prices: readonly Price[], startedAt: number): Price | undefined {
   let best: Price | undefined
   for (const price of prices) {
-    if (price.llm_id === model && (best === undefined || isBetter(price, best, startedAt))) best = price
+    if (best === undefined || isBetter(price, best, startedAt)) best = price
   }
   return best
 }

@@ -21,7 +21,7 @@ export function expandedColumns(columns: readonly string[]): ExpandedColumns {
     const path = splitPath(column)
     if (!documents.includes(path[0] as string)) {
       throw refuse('unknown_field', {
-        field: 'expand_columns',
+        field: `expand_columns.${index}`,
         given: JSON.stringify(column),
         accepted: 'inputs.…, output, output.…, attributes.…, summary.…',
       })
@@ -65,11 +65,7 @@ function refuseLongChains(root: ExpandedColumns): void {
 }
 
 /** Resolves fields, and refuses what lies in what a reference leads to: the calls do not hold it. */
-export function outsideOf(
-  expanded: ExpandedColumns,
-  place: 'query' | 'sort_by',
-  resolve: FieldResolver,
-): FieldResolver {
+export function outsideOf(expanded: ExpandedColumns, place: string, resolve: FieldResolver): FieldResolver {
   return (field) => {
     const column = columnAbove(expanded, splitPath(field))
     if (column === undefined) return resolve(field)

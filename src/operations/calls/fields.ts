@@ -2,7 +2,7 @@ import { splitPath } from '../../domain/expressions/path.ts'
 import { refuse } from '../../domain/refusals.ts'
 import type { Dialect } from '../../storage/dialect.ts'
 import type { FieldReading, FieldResolver } from '../../storage/expressions.ts'
-import { payloadOfCall } from '../../storage/feedback.ts'
+import { mostPayloadBytes, payloadOfCall } from '../../storage/feedback.ts'
 import { type Sql, sql, trusted } from '../../storage/sql.ts'
 
 const text = (column: string): FieldReading => ({ kind: 'text', sql: trusted(column) })
@@ -21,7 +21,7 @@ const columns = new Map([
   ['turn_id', text('turn_id')],
   ['op_name', text('op_name')],
   ['display_name', text(shownName)],
-  ['exception', text('exception')],
+  ['exception', { kind: 'text', sql: trusted('exception'), document: trusted('exception') }],
   ['svc_user_id', text('user_id')],
   ['wb_user_id', text('user_id')],
   ['svc_run_id', text('run_id')],
@@ -45,7 +45,7 @@ const accepted =
  * What the fields of a calls query read: columns, values inside the JSON, and what follows from a call itself. `place` is
  * how a refusal names where the field was given.
  */
-export function callFields(dialect: Dialect, place: 'query' | 'sort_by'): FieldResolver {
+export function callFields(dialect: Dialect, place: string): FieldResolver {
   return (field) => {
     const column = columns.get(field)
     if (column) return column
@@ -69,11 +69,12 @@ function feedbackReading(field: string, dialect: Dialect): FieldReading | undefi
   const [match, type = '', rest] = feedbackField.exec(field) ?? []
   if (match === undefined) return undefined
   const path = rest === undefined ? [] : splitPath(rest)
-  return { kind: 'json', column: payloadOfCall(dialect, type === '*' ? null : type, path), path }
+  const column = payloadOfCall(dialect, type === '*' ? null : type, path)
+  return { kind: 'json', column, path, most: mostPayloadBytes }
 }
 
 function derivedReading(name: string, dialect: Dialect): FieldReading | undefined {
-  if (name === 'status') return { kind: 'text', sql: status(dialect) }
+  if (name === 'status') return { kind: 'text', sql: status(dialect), document: trusted('summary') }
   if (name === 'latency_ms') return { kind: 'number', sql: trusted('((ended_at - started_at) / 1000)') }
   if (name === 'trace_name') return { kind: 'text', sql: traceName(dialect) }
   return undefined

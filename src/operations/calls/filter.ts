@@ -1,6 +1,7 @@
 import { refuse } from '../../domain/refusals.ts'
 import type { Dialect } from '../../storage/dialect.ts'
 import { joined } from '../../storage/expressions.ts'
+import { soughtIn } from '../../storage/sought.ts'
 import { listOf, type Sql, sql, trusted } from '../../storage/sql.ts'
 import type { CallsFilter } from './contract.ts'
 
@@ -58,10 +59,7 @@ function anyVersion(names: readonly string[], column: string, dialect: Dialect):
 
 /** A reference stands in JSON as a string of its own. */
 function mentions(refs: readonly string[], column: string, dialect: Dialect): Sql {
-  const alternatives = refs.map((ref) => {
-    const text = JSON.stringify(ref)
-    const part = ref.endsWith(':*') ? text.slice(0, -2) : text
-    return sql`${dialect.position(trusted(column), sql`${part}`)} > 0`
-  })
-  return joined(alternatives, ' OR ')
+  const whole = refs.filter((ref) => !ref.endsWith(':*'))
+  const starts = refs.filter((ref) => ref.endsWith(':*')).map((ref) => ref.slice(0, -1))
+  return dialect.mentions(trusted(column), soughtIn(whole, starts))
 }

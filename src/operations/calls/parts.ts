@@ -1,4 +1,4 @@
-import { newId } from '../../domain/ids.ts'
+import { newId, traceOf } from '../../domain/ids.ts'
 import { membersOf, objectText } from '../../domain/json-scan.ts'
 import { JsonText } from '../../domain/json-text.ts'
 import type { CallEnd, CallPart, CallStart } from '../../storage/calls.ts'
@@ -28,7 +28,7 @@ export function startPart(
     display_name: given.display_name ?? null,
     start: {
       // A call that names no trace is the root of its own, also when it is sent again.
-      trace_id: given.trace_id ?? id,
+      trace_id: given.trace_id ?? traceOf(id),
       parent_id: given.parent_id ?? null,
       thread_id: given.thread_id ?? null,
       turn_id: given.turn_id ?? null,

@@ -13,16 +13,22 @@ import {
   selectCalls,
 } from '../../storage/calls.ts'
 import type { Database } from '../../storage/database.ts'
-import { compileCondition, compileOrder } from '../../storage/expressions.ts'
+import {
+  compileCondition,
+  compileSorting,
+  type FieldReading,
+  firstOfEach,
+  type Sorting,
+} from '../../storage/expressions.ts'
 import { type Sql, trusted } from '../../storage/sql.ts'
 import type { Reader } from '../../storage/transaction.ts'
 import type { QueryStatsBody, StreamQueryBody } from './contract.ts'
+import { createPricing } from './costs.ts'
 import { expandCalls } from './expand.ts'
 import { type ExpandedColumns, expandedColumns, outsideOf } from './expanded-columns.ts'
 import { callFields } from './fields.ts'
 import { filterConditions } from './filter.ts'
 import { askingForQueues, withQueues } from './queue-membership.ts'
-import { pricesOf } from './read.ts'
 import { callRecord } from './record.ts'
 
 /** One JSON text for each call. The query is checked before the first of them is asked for. */
@@ -41,7 +47,7 @@ export async function streamCalls(
     {
       projectId: body.project_id,
       conditions: conditionsOf(db, body, expanded),
-      order: orderOf(db, body.sort_by ?? [], expanded),
+      ...orderOf(db, body.sort_by ?? [], expanded),
       limit: body.limit || null,
       offset: body.offset ?? 0,
     },
@@ -52,12 +58,16 @@ export async function streamCalls(
     },
     time,
   )
-  const prices = body.include_costs ? await pricesOf(db, body.project_id) : undefined
-  const shown = { storageSize: body.include_storage_size, username: body.include_usernames, prices }
+  const costsOf = body.include_costs ? createPricing(db, body.project_id) : undefined
+  const shown = { storageSize: body.include_storage_size, username: body.include_usernames }
   const isExpanded = expanded.steps.size > 0 && body.return_expanded_column_values !== false
   return (async function* () {
     for await (const rows of db.stream<CallRow>(statement, { signal })) {
-      const records = Iterator.from(rows).map((row) => callRecord(row, shown))
+      const costs: (string | undefined)[] = []
+      if (costsOf) for (const row of rows) costs.push(await costsOf(row))
+      const records = Iterator.from(rows).map((row, index) =>
+        callRecord(row, { ...shown, costs: costs[index] }),
+      )
       if (!isExpanded) for (const record of records) yield writeJson(record)
       else for await (const record of expandCalls(db, caller, expanded, records)) yield writeJson(record)
     }
@@ -108,29 +118,35 @@ function orderOf(
   db: Reader,
   sortBy: NonNullable<StreamQueryBody['sort_by']>,
   expanded: ExpandedColumns,
-): Sql[] {
-  const fields = outsideOf(expanded, 'sort_by', callFields(db.dialect, 'sort_by'))
-  const order = sortBy.flatMap(({ field, direction }, index) => {
-    checkPath(field, `sort_by.${index}.field`)
-    return compileOrder(fields(field), direction, db.dialect)
-  })
-  if (sortBy.length === 0) order.push(trusted('started_at ASC'))
+): Sorting {
+  const readings = new Map<string, FieldReading>()
+  for (const [index, { field }] of sortBy.entries()) {
+    const place = `sort_by.${index}.field`
+    checkPath(field, place)
+    readings.set(field, outsideOf(expanded, place, callFields(db.dialect, place))(field))
+  }
+  const sorts = firstOfEach(sortBy).map(({ field, direction }) => ({
+    reading: readings.get(field) as FieldReading,
+    direction,
+  }))
   const last = sortBy.at(-1)
-  const direction =
-    last === undefined || (last.field === 'started_at' && last.direction === 'asc') ? 'ASC' : 'DESC'
-  order.push(trusted(`id ${direction}`))
-  return order
+  if (last === undefined) return { order: [trusted('started_at ASC'), trusted('id ASC')] }
+  const sorting = compileSorting(sorts, db.dialect)
+  const direction = last.field === 'started_at' && last.direction === 'asc' ? 'ASC' : 'DESC'
+  return { ...sorting, order: [...sorting.order, trusted(`id ${direction}`)] }
 }
 
 /** The large columns that are read. Small ones always come: they cost nothing. */
 function largeGiven(columns: StreamQueryBody['columns']): ReadonlySet<LargeColumn> {
   if (!columns?.length) return new Set(largeColumns)
   for (const [index, column] of columns.entries()) checkPath(column, `columns.${index}`)
-  const names = new Set(columns.map((column) => column.split('.', 1)[0] as string))
-  for (const name of names) {
+  const names = new Set<string>()
+  for (const [index, column] of columns.entries()) {
+    const name = column.split('.', 1)[0] as string
+    names.add(name)
     if (!wireColumns.has(name)) {
       throw refuse('unknown_field', {
-        field: 'columns',
+        field: `columns.${index}`,
         given: JSON.stringify(name),
         accepted: [...wireColumns].join(', '),
       })

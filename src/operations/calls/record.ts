@@ -1,24 +1,22 @@
 import { textOfJson } from '../../domain/expressions/json-value.ts'
 import { parseNumber } from '../../domain/expressions/numbers.ts'
 import { membersOf, objectText } from '../../domain/json-scan.ts'
-import { JsonText, writeJson } from '../../domain/json-text.ts'
+import { JsonText } from '../../domain/json-text.ts'
 import { opNameOf } from '../../domain/op-names.ts'
 import { formatTime } from '../../domain/time.ts'
 import type { CallRow } from '../../storage/calls.ts'
-import type { Price } from '../../storage/prices.ts'
-import { costsOf } from './costs.ts'
 
 export interface Shown {
   storageSize?: boolean | null | undefined
   username?: boolean | null | undefined
-  /** The prices of the project, when costs are asked for. */
-  prices?: readonly Price[] | undefined
+  /** What its models cost, when that is asked for. */
+  costs?: string | undefined
 }
 
 const emptyObject = new JsonText('{}')
 
 /** The call record of the wire. Null is present as null; only `svc_username` may be absent. */
-export function callRecord(row: CallRow, { storageSize, username, prices }: Shown): Record<string, unknown> {
+export function callRecord(row: CallRow, { storageSize, username, costs }: Shown): Record<string, unknown> {
   return {
     id: row.id,
     project_id: row.project_id,
@@ -34,7 +32,7 @@ export function callRecord(row: CallRow, { storageSize, username, prices }: Show
     attributes: row.attributes === null ? emptyObject : new JsonText(row.attributes),
     inputs: row.inputs === null ? emptyObject : new JsonText(row.inputs),
     output: row.output === null ? null : new JsonText(row.output),
-    summary: summaryOf(row, prices),
+    summary: summaryOf(row, costs),
     svc_user_id: row.user_id,
     svc_username: username ? (row.user_id ?? undefined) : undefined,
     svc_run_id: row.run_id,
@@ -52,7 +50,7 @@ function timeOrNull(time: number | null): string | null {
 }
 
 /** What the client stored, and under `weave` what follows from the call itself. */
-function summaryOf(row: CallRow, prices: readonly Price[] | undefined): JsonText {
+function summaryOf(row: CallRow, costs: string | undefined): JsonText {
   const text = row.summary ?? '{}'
   const members = membersOf(text)
   const stored = members.get('weave')
@@ -73,9 +71,7 @@ function summaryOf(row: CallRow, prices: readonly Price[] | undefined): JsonText
     else derived.delete('feedback_left_out')
   }
   derived.delete('costs')
-  const usage = prices && members.get('usage')
-  const costs = usage && costsOf(JSON.parse(usage), row.started_at, prices)
-  if (costs) derived.set('costs', writeJson(costs))
+  if (costs !== undefined) derived.set('costs', costs)
   members.set('weave', objectText(derived))
   return new JsonText(objectText(members))
 }

@@ -27,6 +27,8 @@ import { countSomeCalls, streamCalls } from './query.ts'
 import { readOneCall } from './read.ts'
 
 const tags = ['calls']
+/** Of routes that write values of any size. */
+const config = { largeBodies: true }
 
 export interface CallRoutes {
   db: Database
@@ -42,7 +44,9 @@ const start: RoutePlugin = async (app, options) => {
     body: StartBody,
     response: { 200: StartAnswer, ...recordRefusals },
   }
-  app.post('/call/start', { schema }, (request) => startCall(options, request.caller, request.body.start))
+  app.post('/call/start', { schema, config }, (request) =>
+    startCall(options, request.caller, request.body.start),
+  )
 }
 
 const end: RoutePlugin = async (app, options) => {
@@ -52,7 +56,7 @@ const end: RoutePlugin = async (app, options) => {
     body: EndBody,
     response: { 200: EmptyAnswer, ...recordRefusals },
   }
-  app.post('/call/end', { schema }, async (request) => {
+  app.post('/call/end', { schema, config }, async (request) => {
     await endCall(options, request.caller, request.body.end)
     return {}
   })
@@ -65,7 +69,9 @@ const batch: RoutePlugin = async (app, options) => {
     body: UpsertBatchBody,
     response: { 200: UpsertBatchAnswer, ...recordRefusals },
   }
-  app.post('/call/upsert_batch', { schema }, (request) => upsertBatch(options, request.caller, request.body))
+  app.post('/call/upsert_batch', { schema, config }, (request) =>
+    upsertBatch(options, request.caller, request.body),
+  )
 }
 
 const complete: RoutePlugin = async (app, options) => {
@@ -76,7 +82,7 @@ const complete: RoutePlugin = async (app, options) => {
     body: CompleteBody,
     response: { 200: EmptyAnswer, ...recordRefusals, ...refusing('invalid_value') },
   }
-  app.post('/v2/:entity/:project/calls/complete', { schema }, async (request) => {
+  app.post('/v2/:entity/:project/calls/complete', { schema, config }, async (request) => {
     const { entity, project } = request.params
     await writeComplete(options, request.caller, `${entity}/${project}`, request.body)
     return {}

@@ -32,7 +32,7 @@ function routesOf<Body extends z.ZodType>(kind: DefinitionKind<Body>): RoutePlug
       body: kind.body,
       response: { 200: kind.created, ...recordRefusals, ...refusing('class_conflict', 'too_many_rows') },
     }
-    app.post(all, { schema }, (request) => {
+    app.post(all, { schema, config: { largeBodies: true } }, (request) => {
       const project = projectOf(request.params as z.output<typeof projectPath>)
       reach(request.caller, project, 'path')
       return kind.create(options, { caller: request.caller, project }, request.body as z.output<Body>)

@@ -37,7 +37,7 @@ export function payloadPathOf(field: string): string[] | undefined {
 }
 
 /** `place` is how a refusal names where the field was given. */
-export function feedbackFields(place: 'query' | 'sort_by'): FieldResolver {
+export function feedbackFields(place: string): FieldResolver {
   return (field): FieldReading => {
     const path = payloadPathOf(field)
     if (path !== undefined) return { kind: 'json', column: trusted('payload'), path }

@@ -7,7 +7,13 @@ import { refuse } from '../../domain/refusals.ts'
 import { formatTime } from '../../domain/time.ts'
 import type { Database } from '../../storage/database.ts'
 import type { Dialect } from '../../storage/dialect.ts'
-import { compileCondition, compileOrder } from '../../storage/expressions.ts'
+import {
+  compileCondition,
+  compileSorting,
+  type FieldReading,
+  firstOfEach,
+  type Sorting,
+} from '../../storage/expressions.ts'
 import { countFeedback, type FeedbackQuery, selectFeedback } from '../../storage/feedback.ts'
 import { type Sql, sql, trusted } from '../../storage/sql.ts'
 import type { PurgeBody, QueryBody } from './contract.ts'
@@ -34,7 +40,7 @@ export async function queryFeedback(
     conditions: body.query
       ? [compileCondition(parseExpressionText(body.query.text), feedbackFields('query'), db.dialect)]
       : [],
-    order: orderOf(body.sort_by ?? [], db.dialect),
+    ...orderOf(body.sort_by ?? [], db.dialect),
     limit: body.limit ?? null,
     offset: body.offset ?? 0,
   }
@@ -85,19 +91,20 @@ function shownOf(fields: QueryBody['fields'], dialect: Dialect): Shown[] | typeo
     })
   }
   return names.map((name, index) => {
-    checkPath(name, `fields.${fields?.indexOf(name)}`)
-    const { column, read } = memberOf(name, dialect)
+    const place = `fields.${fields?.indexOf(name)}`
+    checkPath(name, place)
+    const { column, read } = memberOf(name, place, dialect)
     return { name, column: sql`${column} AS ${trusted(`c${index}`)}`, read }
   })
 }
 
-function memberOf(name: string, dialect: Dialect): Pick<Shown, 'column' | 'read'> {
+function memberOf(name: string, place: string, dialect: Dialect): Pick<Shown, 'column' | 'read'> {
   const path = payloadPathOf(name)
   if (path?.length) {
     return { column: dialect.json(trusted('payload'), path).text, read: (value) => value }
   }
   const column = columnOf(name)
-  if (column === undefined) throw unknownField('fields', name, counted)
+  if (column === undefined) throw unknownField(place, name, counted)
   if (column === 'payload') return { column: trusted(column), read: (value) => new JsonText(value as string) }
   if (column === 'created_at')
     return { column: trusted(column), read: (value) => formatTime(value as number) }
@@ -105,13 +112,20 @@ function memberOf(name: string, dialect: Dialect): Pick<Shown, 'column' | 'read'
 }
 
 /** The id decides between equals, so that pages fit together. */
-function orderOf(sortBy: NonNullable<QueryBody['sort_by']>, dialect: Dialect): Sql[] {
-  const fields = feedbackFields('sort_by')
-  const order = sortBy.flatMap(({ field, direction }, index) => {
-    checkPath(field, `sort_by.${index}.field`)
-    return compileOrder(fields(field), direction, dialect)
-  })
-  return [...order, ...(order.length === 0 ? [trusted('created_at')] : []), trusted('id')]
+function orderOf(sortBy: NonNullable<QueryBody['sort_by']>, dialect: Dialect): Sorting {
+  const readings = new Map<string, FieldReading>()
+  for (const [index, { field }] of sortBy.entries()) {
+    const place = `sort_by.${index}.field`
+    checkPath(field, place)
+    readings.set(field, feedbackFields(place)(field))
+  }
+  const sorts = firstOfEach(sortBy).map(({ field, direction }) => ({
+    reading: readings.get(field) as FieldReading,
+    direction,
+  }))
+  if (sorts.length === 0) return { order: [trusted('created_at'), trusted('id')] }
+  const sorting = compileSorting(sorts, dialect)
+  return { ...sorting, order: [...sorting.order, trusted('id')] }
 }
 
 export async function purgeFeedback(

@@ -16,6 +16,9 @@ import { createFeedback, createFeedbackBatch, type FeedbackIntake, replaceOneFee
 import { purgeFeedback, queryFeedback } from './query.ts'
 
 const tags = ['feedback']
+
+/** Of routes that write values of any size. */
+const config = { largeBodies: true }
 const refused = {
   ...recordRefusals,
   ...refusing('invalid_value', 'object_not_found', 'feedback_conflict'),
@@ -30,7 +33,9 @@ const create: RoutePlugin = async (app, intake) => {
     body: FeedbackGiven,
     response: { 200: FeedbackAnswer, ...refused },
   }
-  app.post('/feedback/create', { schema }, (request) => createFeedback(intake, request.caller, request.body))
+  app.post('/feedback/create', { schema, config }, (request) =>
+    createFeedback(intake, request.caller, request.body),
+  )
 }
 
 const batch: RoutePlugin = async (app, intake) => {
@@ -40,7 +45,7 @@ const batch: RoutePlugin = async (app, intake) => {
     body: BatchBody,
     response: { 200: BatchAnswer, ...refused, ...refusing('too_many_ids') },
   }
-  app.post('/feedback/batch/create', { schema }, (request) =>
+  app.post('/feedback/batch/create', { schema, config }, (request) =>
     createFeedbackBatch(intake, request.caller, request.body),
   )
 }
@@ -78,7 +83,7 @@ const replace: RoutePlugin = async (app, intake) => {
     body: ReplaceBody,
     response: { 200: FeedbackAnswer, ...refused },
   }
-  app.post('/feedback/replace', { schema }, (request) =>
+  app.post('/feedback/replace', { schema, config }, (request) =>
     replaceOneFeedback(intake, request.caller, request.body),
   )
 }

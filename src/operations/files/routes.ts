@@ -26,7 +26,7 @@ const create: RoutePlugin = async (app, { db, fileLimit }) => {
     response: { 200: UploadAnswer, ...recordRefusals, ...refusing('malformed_form', 'file_too_large') },
   }
   for (const url of ['/file/create', '/files/create']) {
-    app.post(url, { schema, config: { form: UploadForm } }, (request) =>
+    app.post(url, { schema, config: { form: UploadForm }, bodyLimit: fileLimit }, (request) =>
       receiveFile(db, request.caller, readForm(request), fileLimit),
     )
   }

@@ -130,7 +130,7 @@ export type AliasesToRemove = z.output<typeof AliasesToRemove>
 export const EmptyAnswer = z.object({})
 
 export const RefsBody = z.object({
-  refs: shortList(z.string().max(8192), 1000).meta({
+  refs: shortList(plainText(8192), 1000).meta({
     description: 'At most 1000 references to objects or ops, with extra paths.',
   }),
 })

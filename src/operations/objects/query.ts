@@ -74,10 +74,10 @@ const sortable = ['object_id', 'created_at']
 
 /** The oldest first unless asked otherwise; name and number decide between equals, so that pages fit together. */
 export function orderOf(sortBy: NonNullable<QueryBody['sort_by']>): Sql[] {
-  const order = sortBy.map(({ field, direction }) => {
+  const order = sortBy.map(({ field, direction }, index) => {
     if (!sortable.includes(field)) {
       throw refuse('unknown_field', {
-        field: 'sort_by',
+        field: `sort_by.${index}.field`,
         given: JSON.stringify(field),
         accepted: sortable.join(', '),
       })

@@ -30,6 +30,9 @@ import { readOneObject } from './read.ts'
 import { readRefs } from './refs.ts'
 
 const tags = ['objects']
+
+/** Of routes that write values of any size. */
+const config = { largeBodies: true }
 const missing = refusing('object_not_found')
 const deleted = {
   404: RefusalBody.extend({
@@ -55,7 +58,7 @@ const create: RoutePlugin = async (app, { db, schemas }) => {
       ...refusing('invalid_value', 'class_conflict', 'digest_differs'),
     },
   }
-  app.post('/obj/create', { schema }, async (request) => {
+  app.post('/obj/create', { schema, config }, async (request) => {
     const { digest, object_id } = await createGivenObject(db, schemas, request.caller, request.body.obj)
     return { digest, object_id }
   })

@@ -34,7 +34,7 @@ export const QueryBody = z.object({
     .array(z.object({ field: z.string().min(1).max(256), direction: z.enum(['asc', 'desc']) }))
     .max(16)
     .nullish(),
-  limit: z.int().min(0).nullish(),
+  limit: z.int().min(0).nullish().meta({ description: 'At most 10,000 come at once, also without it.' }),
   offset: z.int().min(0).nullish(),
 })
 export type QueryBody = z.output<typeof QueryBody>

@@ -40,15 +40,14 @@ export async function queryPrices(db: Database, caller: Caller, body: QueryBody)
   const conditions = body.query
     ? [compileCondition(parseExpressionText(body.query.text), priceFields('query'), db.dialect)]
     : []
-  const sortField = priceFields('sort_by')
-  const order = (body.sort_by ?? []).flatMap(({ field, direction }) =>
-    compileOrder(sortField(field), direction, db.dialect),
+  const order = (body.sort_by ?? []).flatMap(({ field, direction }, index) =>
+    compileOrder(priceFields(`sort_by.${index}.field`)(field), direction, db.dialect),
   )
   const prices = await findPrices(db, {
     projectId: body.project_id,
     conditions,
     order,
-    limit: body.limit ?? mostPrices,
+    limit: Math.min(body.limit ?? mostPrices, mostPrices),
     offset: body.offset ?? 0,
   })
   return { results: prices.map((price) => shown(price, names)) }
@@ -101,10 +100,10 @@ function priceFields(place: string): FieldResolver {
 
 function fieldsGiven(fields: QueryBody['fields']): string[] {
   const all = [...texts, ...numbers, ...times, ...Object.keys(constant)]
-  for (const field of fields ?? []) {
+  for (const [index, field] of (fields ?? []).entries()) {
     if (!all.includes(field))
       throw refuse('unknown_field', {
-        field: 'fields',
+        field: `fields.${index}`,
         given: JSON.stringify(field),
         accepted: all.join(', '),
       })

@@ -9,11 +9,11 @@ export function orderOf(
   columns: ReadonlyMap<string, string>,
   otherwise: { term?: string; last: string },
 ): Sql[] {
-  const terms = (sortBy ?? []).map(({ field, direction }) => {
+  const terms = (sortBy ?? []).map(({ field, direction }, index) => {
     const column = columns.get(field)
     if (column !== undefined) return `${column} ${direction === 'asc' ? 'ASC' : 'DESC'}`
     const accepted = [...columns.keys()].join(', ')
-    throw refuse('unknown_field', { field: 'sort_by', given: JSON.stringify(field), accepted })
+    throw refuse('unknown_field', { field: `sort_by.${index}.field`, given: JSON.stringify(field), accepted })
   })
   if (terms.length === 0 && otherwise.term !== undefined) terms.push(otherwise.term)
   return [...terms, otherwise.last].map(trusted)

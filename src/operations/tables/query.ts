@@ -3,10 +3,13 @@ import { checkPath, splitPath } from '../../domain/expressions/path.ts'
 import { JsonText, writeJson } from '../../domain/json-text.ts'
 import { refuse } from '../../domain/refusals.ts'
 import type { Database } from '../../storage/database.ts'
-import { compileOrder } from '../../storage/expressions.ts'
-import { listOf, type Sql, sql, trusted } from '../../storage/sql.ts'
+import type { Dialect } from '../../storage/dialect.ts'
+import { compileSorting, firstOfEach, type Sort, type Sorting } from '../../storage/expressions.ts'
+import { listOf, sql, trusted } from '../../storage/sql.ts'
 import { type RowOfTable, selectRows } from '../../storage/tables.ts'
 import type { QueryBody } from './contract.ts'
+
+type SortBy = NonNullable<QueryBody['sort_by']>[number]
 
 /** One JSON text for each row. A table that is not there has none. */
 export async function* queryTable(
@@ -21,7 +24,7 @@ export async function* queryTable(
     projectId: body.project_id,
     digest: body.digest,
     conditions: digests ? [sql`entry.row_digest IN (${listOf(digests)})`] : [],
-    order: (body.sort_by ?? []).flatMap((sort, index) => orderBy(db, sort, index)),
+    ...sortingOf(body.sort_by ?? [], db.dialect),
     limit: body.limit ?? null,
     offset: body.offset ?? 0,
   })
@@ -32,11 +35,11 @@ export async function* queryTable(
   }
 }
 
-function orderBy(
-  db: Database,
-  { field, direction }: NonNullable<QueryBody['sort_by']>[number],
-  index: number,
-): Sql[] {
+function sortingOf(sortBy: readonly SortBy[], dialect: Dialect): Sorting {
+  return sortBy.length === 0 ? { order: [] } : compileSorting(firstOfEach(sortBy.map(sortedBy)), dialect)
+}
+
+function sortedBy({ field, direction }: SortBy, index: number): Sort & { field: string } {
   const place = `sort_by.${index}.field`
   checkPath(field, place)
   const path = splitPath(field)
@@ -44,5 +47,5 @@ function orderBy(
     const given = `${JSON.stringify(field)} has an empty step`
     throw refuse('invalid_value', { field: place, given, accepted: 'a path such as a.b' })
   }
-  return compileOrder({ kind: 'json', column: trusted('table_rows.val'), path }, direction, db.dialect)
+  return { field, reading: { kind: 'json', column: trusted('table_rows.val'), path }, direction }
 }

@@ -23,6 +23,9 @@ import { updateTable } from './update.ts'
 
 const tags = ['tables']
 
+/** Of routes that write values of any size. */
+const config = { largeBodies: true }
+
 type RoutePlugin = Routes<{ db: Database }>
 
 const create: RoutePlugin = async (app, { db }) => {
@@ -32,7 +35,7 @@ const create: RoutePlugin = async (app, { db }) => {
     body: CreateBody,
     response: { 200: CreateAnswer, ...recordRefusals, ...refusing('too_many_rows', 'digest_differs') },
   }
-  app.post('/table/create', { schema }, (request) => createTable(db, request.caller, request.body))
+  app.post('/table/create', { schema, config }, (request) => createTable(db, request.caller, request.body))
 }
 
 const update: RoutePlugin = async (app, { db }) => {
@@ -46,7 +49,7 @@ const update: RoutePlugin = async (app, { db }) => {
       ...refusing('invalid_value', 'too_many_rows', 'table_not_found', 'query_too_slow'),
     },
   }
-  app.post('/table/update', { schema }, (request, reply) =>
+  app.post('/table/update', { schema, config }, (request, reply) =>
     updateTable(db, request.caller, request.body, departureOf(reply)),
   )
 }
@@ -62,7 +65,7 @@ const fromDigests: RoutePlugin = async (app, { db }) => {
       ...refusing('too_many_rows', 'digest_differs', 'row_not_found'),
     },
   }
-  app.post('/table/create_from_digests', { schema }, (request, reply) =>
+  app.post('/table/create_from_digests', { schema, config }, (request, reply) =>
     createFromDigests(db, request.caller, request.body, departureOf(reply)),
   )
 }

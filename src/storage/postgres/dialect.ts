@@ -1,6 +1,8 @@
 import { isListIndex } from '../../domain/expressions/path.ts'
 import type { Dialect } from '../dialect.ts'
 import { join, type Sql, sql, trusted } from '../sql.ts'
+import { judgedBy, sortedBy } from './gathered.ts'
+import { mentionsIn } from './mentions.ts'
 
 const text = (value: string) => sql`CAST(${value} AS TEXT)`
 
@@ -10,28 +12,45 @@ const ordered = (value: Sql) => sql`(${value} COLLATE "C")`
 /** What `#>` would take for a list index, in the words of C's strtol: also `-1`, `01` and ` 1`. */
 const looksLikeIndex = /^\s*[+-]?\d+$/
 
-/** The JSON at the path. `#>` reads a number as a list index or a key, depending on the value; `->` text is a key alone. */
-function valueAt(column: Sql, path: readonly string[]): Sql {
-  const steps: Sql[] = []
-  let run: Sql[] = []
-  const endRun = () => {
-    if (run.length > 0) steps.push(sql` #> ARRAY[${join(run, ', ')}]`)
-    run = []
-  }
+/**
+ * The steps of a path as a JSON value is asked for them: `#>` reads a number as a list index or a key, depending on the
+ * value; `->` text is a key alone.
+ */
+function stepsOf(path: readonly string[]): (string | string[])[] {
+  const steps: (string | string[])[] = []
   for (const segment of path) {
-    if (isListIndex(segment) || !looksLikeIndex.test(segment)) run.push(text(segment))
-    else {
-      endRun()
-      steps.push(sql` -> ${text(segment)}`)
-    }
+    const run = steps.at(-1)
+    if (!isListIndex(segment) && looksLikeIndex.test(segment)) steps.push(segment)
+    else if (Array.isArray(run)) run.push(segment)
+    else steps.push([segment])
   }
-  endRun()
+  return steps
+}
+
+const listed = (run: readonly string[]) => sql`ARRAY[${join(run.map(text), ', ')}]`
+
+function valueAt(column: Sql, path: readonly string[]): Sql {
+  const steps = stepsOf(path).map((step) =>
+    typeof step === 'string' ? sql` -> ${text(step)}` : sql` #> ${listed(step)}`,
+  )
   return sql`(heddle_json(${column})${join(steps, '')})`
+}
+
+/** The same by functions, for many values of one large document. */
+export function valueLookedUp(document: Sql, path: readonly string[]): Sql {
+  return stepsOf(path).reduce(
+    (value, step) =>
+      typeof step === 'string'
+        ? sql`heddle_member(${value}, ${text(step)})`
+        : sql`heddle_value(${value}, ${listed(step)})`,
+    document,
+  )
 }
 
 export const postgresDialect: Dialect = {
   engine: 'postgres',
   going: trusted('TRUE'),
+  sortsWholeRows: false,
   noLimit: trusted('ALL'),
   json(column, path) {
     const value = valueAt(column, path)
@@ -43,6 +62,9 @@ export const postgresDialect: Dialect = {
     }
   },
   token: (column, path) => sql`CAST(${valueAt(column, path)} AS TEXT)`,
+  longText: (value) => value,
+  judged: (condition) => judgedBy(postgresDialect, valueLookedUp, condition),
+  sorting: (compile) => sortedBy(postgresDialect, valueLookedUp, compile),
   text: (value) => ordered(text(value)),
   // A column of whole numbers keeps its index next to a BIGINT. Other numbers take the way of those that are stored.
   number: (value) =>
@@ -58,6 +80,7 @@ export const postgresDialect: Dialect = {
   ordered,
   lower: (value) => ordered(sql`heddle_lower(${value})`),
   position: (value, part) => sql`strpos(${value}, ${part})`,
+  mentions: mentionsIn,
   quoted: (value) => sql`coalesce(CAST(to_json(${value}) AS TEXT), 'null')`,
   bytes: (value) => sql`octet_length(${value})`,
 }

@@ -39,11 +39,12 @@ export function connect(file: string, access: 'write' | 'read', going: () => voi
       handle.pragma('query_only = ON')
     }
     handle.pragma('cache_size = -16384')
-    handle.pragma('temp_store = MEMORY')
+    // What a query sorts can be as large as the record: beyond the cache it goes to a file.
+    handle.pragma(`temp_store = ${access === 'write' ? 'MEMORY' : 'FILE'}`)
   } catch (error) {
     throw openFailure(file, error)
   }
-  registerFunctions(handle)
+  registerFunctions(handle, going)
   handle.function('heddle_going', { deterministic: false }, () => {
     going()
     return 1

@@ -1,6 +1,8 @@
 import { isListIndex } from '../../domain/expressions/path.ts'
 import type { Dialect } from '../dialect.ts'
 import { join, type Sql, sql, trusted } from '../sql.ts'
+import { judgedBy, sortedBy } from './judged.ts'
+import { mentionsIn } from './mentions.ts'
 
 /**
  * Names a value that is looked at several times, so that it is computed once and stands in the statement once. SQLite
@@ -49,6 +51,7 @@ function tokenAt(column: Sql, path: readonly string[]): Sql {
 export const sqliteDialect: Dialect = {
   engine: 'sqlite',
   going: trusted('heddle_going() = 1'),
+  sortsWholeRows: true,
   noLimit: trusted('-1'),
   json(column, path) {
     const token = tokenAt(column, path)
@@ -59,6 +62,9 @@ export const sqliteDialect: Dialect = {
     }
   },
   token: tokenAt,
+  longText: (text) => text,
+  judged: (condition) => judgedBy(sqliteDialect, condition),
+  sorting: (compile) => sortedBy(sqliteDialect, compile),
   text: (value) => sql`${value}`,
   // A plain number also binds where a bigint would only be slower.
   number: (value) => sql`${Number.isSafeInteger(Number(value)) ? Number(value) : value}`,
@@ -79,6 +85,7 @@ export const sqliteDialect: Dialect = {
   lower: (text) =>
     once(text, 't', 'CASE WHEN length(t) = octet_length(t) THEN lower(t) ELSE heddle_lower(t) END'),
   position: (text, part) => sql`instr(${text}, ${part})`,
+  mentions: mentionsIn,
   quoted: (text) => sql`json_quote(${text})`,
   bytes: (text) => sql`octet_length(${text})`,
 }

@@ -48,6 +48,8 @@ export async function openSqlite(options: SqliteOptions): Promise<Database> {
   const memory = file === ':memory:'
   if (!memory) {
     makeFolder(dirname(file))
+    // Read by SQLite itself. This folder can be written, which others need not be in a container.
+    process.env.SQLITE_TMPDIR ??= dirname(file)
     refuseUnsuitable(file, known)
   }
   const first = connect(file, 'write')

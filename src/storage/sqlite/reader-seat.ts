@@ -25,15 +25,22 @@ export interface ReaderSeat {
   close(): Promise<void>
 }
 
-const heapMb = 256
+/**
+ * A row, what is made of it to judge it, and the copy that is sent on. Where V8 meets this limit it ends the process, so it
+ * is well above what `heddle_judge` lets itself need.
+ */
+const heapMb = 1_024
 
-export function createReaderSeat(file: string, restMs: number): ReaderSeat {
-  const left = new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT)
-  const leftCells = new Int32Array(left)
+/** On top of the limit of a query, for a thread that is deep in one row, before it is given up. */
+const defaultGraceMs = 5_000
+
+export function createReaderSeat(file: string, restMs: number, graceMs = defaultGraceMs): ReaderSeat {
+  let left = newCell()
   const ending = new Set<Promise<void>>()
   let thread: Worker | undefined
   let expecting: { resolve(answer: ReaderAnswer): void; reject(error: Error): void } | undefined
   let resting: NodeJS.Timeout | undefined
+  let limitMs = 0
   let closed = false
 
   function fail(error: Error): void {
@@ -43,8 +50,9 @@ export function createReaderSeat(file: string, restMs: number): ReaderSeat {
   }
 
   function start(): Worker {
-    const started = startThread(readerThread, { file, left } satisfies ReaderThreadData, heapMb)
+    const started = startThread(readerThread, { file, left: left.buffer } satisfies ReaderThreadData, heapMb)
     started.on('message', (answer: ReaderAnswer) => {
+      if (thread !== started) return
       const one = expecting
       expecting = undefined
       started.unref()
@@ -59,9 +67,9 @@ export function createReaderSeat(file: string, restMs: number): ReaderSeat {
     return started
   }
 
-  function end(): void {
+  function end(): Worker | undefined {
     const last = thread
-    if (last === undefined) return
+    if (last === undefined) return undefined
     thread = undefined
     const ended = new Promise<void>((resolve) => {
       last.once('exit', () => {
@@ -73,6 +81,17 @@ export function createReaderSeat(file: string, restMs: number): ReaderSeat {
     last.postMessage({ kind: 'end' } satisfies ReaderMessage)
     // Until it has closed its connection the process waits for it.
     last.ref()
+    return last
+  }
+
+  /** Its query heeds no deadline: the thread ends when SQLite lets go of it, and the next question starts another. */
+  function abandon(): void {
+    Atomics.store(left, 0, 1)
+    left = newCell()
+    const one = expecting
+    expecting = undefined
+    void end()?.terminate()
+    one?.reject(refuse('query_too_slow', { limit: limitMs }))
   }
 
   return {
@@ -81,16 +100,24 @@ export function createReaderSeat(file: string, restMs: number): ReaderSeat {
     },
     take() {
       clearTimeout(resting)
-      Atomics.store(leftCells, 0, 0)
+      Atomics.store(left, 0, 0)
     },
     stop() {
-      Atomics.store(leftCells, 0, 1)
+      Atomics.store(left, 0, 1)
     },
     ask(question) {
       if (closed) return Promise.reject(refuse('stopping'))
       return new Promise((resolve, reject) => {
         thread ??= start()
-        expecting = { resolve, reject }
+        if (question.kind === 'open') limitMs = question.limitMs
+        const alarm = setTimeout(abandon, limitMs + graceMs).unref()
+        const answered =
+          <V>(settle: (value: V) => void) =>
+          (value: V) => {
+            clearTimeout(alarm)
+            settle(value)
+          }
+        expecting = { resolve: answered(resolve), reject: answered(reject) }
         // A query that is under way keeps the process alive; a thread that waits does not.
         thread.ref()
         thread.postMessage(question)
@@ -98,15 +125,20 @@ export function createReaderSeat(file: string, restMs: number): ReaderSeat {
     },
     rest() {
       clearTimeout(resting)
-      if (!closed) resting = setTimeout(end, restMs).unref()
+      if (!closed) resting = setTimeout(() => end(), restMs).unref()
     },
     async close() {
       closed = true
       clearTimeout(resting)
-      Atomics.store(leftCells, 0, 1)
+      Atomics.store(left, 0, 1)
       end()
       await Promise.all(ending)
       fail(refuse('stopping'))
     },
   }
+}
+
+/** One cell of memory that two threads share. */
+function newCell(): Int32Array<SharedArrayBuffer> {
+  return new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT))
 }

@@ -1,3 +1,4 @@
-import { textsAreTexts } from '../../support/hostile-requests.ts'
+import { textsAreBounded, textsAreTexts } from '../../support/hostile-requests.ts'
 
 textsAreTexts(async () => undefined)
+textsAreBounded(async () => undefined)

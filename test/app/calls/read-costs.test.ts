@@ -146,3 +146,27 @@ test('call/read: figures that are no numbers count as none', async (t) => {
   assert.equal(m?.requests, 0)
   assert.equal(m?.prompt_tokens_total_cost, 0)
 })
+
+test('a call with thousands of models is priced by those that have a price, while others are served', async (t) => {
+  const { post, get } = await openApp(t)
+  const models = Array.from({ length: 3000 }, (_, n) => `m${n}`)
+  for (let at = 0; at < models.length; at += 1000) {
+    const costs = Object.fromEntries(
+      models
+        .slice(at, at + 1000)
+        .map((model, n) => [model, { prompt_token_cost: at + n, completion_token_cost: 0 }]),
+    )
+    assert.equal((await post('/cost/create', { project_id: project, costs })).status, 200)
+  }
+  const usage = Object.fromEntries([...models, 'unknown'].map((model) => [model, { prompt_tokens: 2 }]))
+  const call = completeOf({ summary: { usage } })
+  await post('/v2/acme/qa/calls/complete', { batch: [call] })
+  const reading = post('/calls/stream_query', { project_id: project, include_costs: true })
+  assert.equal((await get('/health')).status, 200)
+  const { costs } = JSON.parse((await reading).text).summary.weave
+  assert.equal(Object.keys(costs).length, 3000)
+  assert.deepEqual(
+    ['m0', 'm199', 'm200', 'm2999'].map((model) => costs[model].prompt_tokens_total_cost),
+    [0, 398, 400, 5998],
+  )
+})

@@ -267,3 +267,32 @@ test('call/start: the same id in two projects is two calls', async (t) => {
   const second = await post('/call/read', { project_id: 'acme/other', id })
   assert.deepEqual(second.json.call, runningRecord(id, { inputs: { n: 2 }, project_id: 'acme/other' }))
 })
+
+test('call/start: the trace of a span that names none is one that can be sent back', async (t) => {
+  const { post } = await openApp(t)
+  const start = startOf({ id: '00f067aa0ba902b7', trace_id: undefined })
+  const { status, json } = await post('/call/start', { start })
+  assert.deepEqual([status, json], [200, { id: start.id, trace_id: '000000000000000000f067aa0ba902b7' }])
+  assert.deepEqual((await post('/call/start', { start })).json, json, 'the same when it is sent again')
+  const child = startOf({ trace_id: json.trace_id, parent_id: json.id })
+  assert.equal((await post('/call/start', { start: child })).status, 200)
+  const end = { ...endOf(start.id as string), trace_id: json.trace_id }
+  assert.equal((await post('/call/end', { end })).status, 200)
+})
+
+test('call/start: a time in nanoseconds is refused by what is kept of it', async (t) => {
+  const { post } = await openApp(t)
+  for (const [started_at, status] of [
+    ['2026-01-31T12:00:00.123456789Z', 422],
+    ['2026-01-31T12:00:00,000000001+01:00', 422],
+    ['2026-01-31T12:00:00.123456000Z', 200],
+  ] as const) {
+    const answer = await post('/call/start', { start: startOf({ started_at }) })
+    assert.equal(answer.status, status, started_at)
+    if (status === 422)
+      assert.equal(
+        answer.json.reason,
+        `The body does not fit the schema: start.started_at: expected at most six digits behind the seconds (microseconds), and zeros behind those, received ${JSON.stringify(started_at)}.`,
+      )
+  }
+})

@@ -50,7 +50,7 @@ test('calls/stream_query: refusals in order', async (t) => {
       422,
       {
         reason:
-          'expand_columns: there is no field "op_name"; accepted: inputs.…, output, output.…, attributes.…, summary.….',
+          'expand_columns.1: there is no field "op_name"; accepted: inputs.…, output, output.…, attributes.…, summary.….',
         code: 'unknown_field',
       },
     ],
@@ -74,7 +74,7 @@ test('calls/stream_query: refusals in order', async (t) => {
       400,
       {
         reason:
-          'sort_by: "output.score" lies below "output" of expand_columns; accepted: fields of the calls themselves; what a reference leads to is shown, and neither filtered nor sorted by.',
+          'sort_by.1.field: "output.score" lies below "output" of expand_columns; accepted: fields of the calls themselves; what a reference leads to is shown, and neither filtered nor sorted by.',
         code: 'invalid_value',
       },
     ],
@@ -99,14 +99,14 @@ test('calls/stream_query: refusals in order', async (t) => {
       { columns: ['id', 'colour'] },
       422,
       {
-        reason: `columns: there is no field "colour"; accepted: ${columns}.`,
+        reason: `columns.1: there is no field "colour"; accepted: ${columns}.`,
         code: 'unknown_field',
       },
     ],
     [
       { sort_by: [{ field: 'colour', direction: 'asc' }] },
       422,
-      { reason: `sort_by: there is no field "colour"; accepted: ${fields}.`, code: 'unknown_field' },
+      { reason: `sort_by.0.field: there is no field "colour"; accepted: ${fields}.`, code: 'unknown_field' },
     ],
     [
       { query: { $expr: { $eq: [{ $getField: 'summary.weave.costs' }, { $literal: 1 }] } } },

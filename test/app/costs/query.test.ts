@@ -36,14 +36,14 @@ test('cost/query: refusals in order', async (t) => {
       { fields: ['id', 'colour'] },
       422,
       {
-        reason: `fields: there is no field "colour"; accepted: ${shown}, pricing_level, pricing_level_id.`,
+        reason: `fields.1: there is no field "colour"; accepted: ${shown}, pricing_level, pricing_level_id.`,
         code: 'unknown_field',
       },
     ],
     [
       { sort_by: [{ field: 'colour', direction: 'asc' }] },
       422,
-      { reason: `sort_by: there is no field "colour"; accepted: ${shown}.`, code: 'unknown_field' },
+      { reason: `sort_by.0.field: there is no field "colour"; accepted: ${shown}.`, code: 'unknown_field' },
     ],
     [
       { query: { $expr: { $eq: [{ $getField: 'colour' }, { $literal: 'red' }] } } },
@@ -140,4 +140,16 @@ test('cost/query: fields are what comes back, in their order', async (t) => {
     '{"results":[{"pricing_level_id":"acme/qa","effective_date":"2026-01-02T00:00:00Z","prompt_token_cost":3,"pricing_level":"project"}]}',
   )
   assert.equal(await ask([]), await ask(null))
+})
+
+test('no more than 10,000 prices come at once, whatever the limit', async (t) => {
+  const { post } = await openApp(t)
+  for (let n = 0; n < 11; n++) {
+    const models = Array.from({ length: 1000 }, (_, i) => [`m${n}-${i}`, {}])
+    assert.equal((await post('/cost/create', pricesOf(Object.fromEntries(models)))).status, 200)
+  }
+  for (const limit of [null, 10_001, 1e9]) {
+    const { json } = await post('/cost/query', { project_id: project, fields: ['id'], limit })
+    assert.equal(json.results.length, 10_000)
+  }
 })

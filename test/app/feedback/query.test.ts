@@ -33,7 +33,7 @@ test('feedback/query: refusals in order', async (t) => {
       { fields: ['id', 'colour'] },
       422,
       {
-        reason: `fields: there is no field "colour"; accepted: ${shown}, count(*).`,
+        reason: `fields.1: there is no field "colour"; accepted: ${shown}, count(*).`,
         code: 'unknown_field',
       },
     ],
@@ -59,7 +59,7 @@ test('feedback/query: refusals in order', async (t) => {
     [
       { sort_by: [{ field: 'colour', direction: 'asc' }] },
       422,
-      { reason: `sort_by: there is no field "colour"; accepted: ${shown}.`, code: 'unknown_field' },
+      { reason: `sort_by.0.field: there is no field "colour"; accepted: ${shown}.`, code: 'unknown_field' },
     ],
   ] as [object, number, object][]) {
     assert.deepEqual(whole(await post('/feedback/query', { project_id: project, ...body })), {

@@ -35,7 +35,7 @@ test('objs/query: refusals in order', async (t) => {
     {
       status: 422,
       body: {
-        reason: 'sort_by: there is no field "digest"; accepted: object_id, created_at.',
+        reason: 'sort_by.0.field: there is no field "digest"; accepted: object_id, created_at.',
         code: 'unknown_field',
       },
     },

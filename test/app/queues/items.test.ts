@@ -203,7 +203,7 @@ test('queue items/query: refusals in order', async (t) => {
     status: 422,
     body: {
       reason:
-        'sort_by: there is no field "colour"; accepted: call_started_at, call_op_name, created_at, updated_at, position_in_queue.',
+        'sort_by.0.field: there is no field "colour"; accepted: call_started_at, call_op_name, created_at, updated_at, position_in_queue.',
       code: 'unknown_field',
     },
   })

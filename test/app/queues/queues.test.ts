@@ -215,7 +215,7 @@ test('annotation_queues/query: refusals in order', async (t) => {
   assert.deepEqual(whole(await query({ sort_by: [{ field: 'colour', direction: 'asc' }] })), {
     status: 422,
     body: {
-      reason: 'sort_by: there is no field "colour"; accepted: id, name, created_at, updated_at.',
+      reason: 'sort_by.0.field: there is no field "colour"; accepted: id, name, created_at, updated_at.',
       code: 'unknown_field',
     },
   })

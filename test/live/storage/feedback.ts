@@ -42,7 +42,7 @@ async function rowsOf<T>(db: Database, statement: Sql): Promise<T[]> {
 
 function stored(db: Database, projectId: string): Promise<Feedback[]> {
   const query = { projectId, conditions: [], order: [trusted('id')], limit: null, offset: 0 }
-  return rowsOf(db, selectFeedback(db, query, [trusted('*')]))
+  return rowsOf(db, selectFeedback(db, query, [trusted('feedback.*')]))
 }
 
 const idsOf = async (db: Database, project: string) => (await stored(db, project)).map(({ id }) => id)

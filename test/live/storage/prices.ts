@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { describe, test } from 'node:test'
 import type { Database } from '../../../src/storage/database.ts'
-import { findPrices, type Price } from '../../../src/storage/prices.ts'
+import { findPrices, type Price, pricesOfModels } from '../../../src/storage/prices.ts'
 import { sql, trusted } from '../../../src/storage/sql.ts'
 import { newProject, startedAt } from '../../support/call-parts.ts'
 import type { Driver } from '../../support/drivers.ts'
@@ -44,6 +44,19 @@ export function prices(open: Driver['open']): void {
         (await findPrices(db, query)).map((row) => ({ ...row })),
         [price],
       )
+    })
+
+    test('of some models are those of the project, and no others', async (t) => {
+      const db = await open(t)
+      const [one, other] = [newProject(), newProject()]
+      const models = ['a', "b'", 'c', 'é', 'a']
+      await db.write('addPrices', [
+        ...models.map((llm_id, n) => priceOf(one, { llm_id, id: `${n}` })),
+        priceOf(other, { llm_id: 'a' }),
+      ])
+      const found = await pricesOfModels(db, one, ['a', "b'", 'é', 'unknown'])
+      assert.deepEqual(found.map((price) => price.id).sort(), ['0', '1', '3', '4'])
+      assert.deepEqual(await pricesOfModels(db, one, []), [])
     })
 
     test('are found by conditions, in order, by pages', async (t) => {

@@ -1,0 +1,69 @@
+import { maxHeaderSize, type ServerResponse, STATUS_CODES } from 'node:http'
+import type { Socket } from 'node:net'
+import type { ConnectionError, FastifyInstance } from 'fastify'
+import { type Refusal, refuse } from '../domain/refusals.ts'
+import { readRestAfterFault } from './lingering.ts'
+import { newRequestId } from './request-ids.ts'
+
+/** What a client may send behind a fault before it is cut. */
+const mostBehind = 1024 * 1024
+
+/** What is no request, or does not arrive, is answered like a request that is refused; no route and no hook ever sees it. */
+export function answerFaults(
+  note: (refusal: Refusal, id: string, error: Error) => void,
+): (error: ConnectionError, socket: Socket) => void {
+  const answered = new WeakMap<Socket, ReturnType<typeof readRestAfterFault>>()
+  return (error, socket) => {
+    const rest = answered.get(socket)
+    if (rest !== undefined) return rest.arrived()
+    if (!socket.writable || hasBegunAnswer(socket)) {
+      socket.destroy()
+      return
+    }
+    const id = newRequestId()
+    const refusal = refusalOf(error)
+    note(refusal, id, error)
+    answered.set(socket, readRestAfterFault(socket, mostBehind))
+    socket.end(answerOf(refusal, id))
+  }
+}
+
+/** Two that Node would answer by itself, with nothing but a status. */
+export function refuseOddRequests(app: FastifyInstance): void {
+  app.server.on('checkExpectation', (request, answer) => app.server.emit('request', request, answer))
+  app.addHook('onRequest', async ({ raw }, reply) => {
+    const { host, expect } = raw.headers
+    if (host === undefined && raw.httpVersion === '1.1') {
+      reply.header('connection', 'close')
+      throw refuse('malformed_http', { why: 'it has no Host' })
+    }
+    if (expect !== undefined && !/^100-continue$/i.test(expect))
+      throw refuse('unknown_expectation', { given: JSON.stringify(expect.slice(0, 100)) })
+  })
+}
+
+function refusalOf(error: ConnectionError): Refusal {
+  const code: string = error.code
+  if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return refuse('request_too_slow')
+  if (code === 'HPE_HEADER_OVERFLOW') return refuse('headers_too_large', { limit: maxHeaderSize })
+  const { reason } = error as { reason?: string }
+  return refuse('malformed_http', { why: reason || error.message })
+}
+
+function answerOf({ status, code, message }: Refusal, id: string): string {
+  const body = JSON.stringify({ reason: message, code })
+  return [
+    `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
+    'content-type: application/json; charset=utf-8',
+    `content-length: ${Buffer.byteLength(body)}`,
+    `x-request-id: ${id}`,
+    'connection: close',
+    '',
+    body,
+  ].join('\r\n')
+}
+
+/** Asked as Node's own handler asks: a second answer in the middle of one would be taken for a part of it. */
+function hasBegunAnswer(socket: Socket): boolean {
+  return (socket as { _httpMessage?: ServerResponse })._httpMessage?.headersSent === true
+}

@@ -1,0 +1,29 @@
+import type { Dialect } from './dialect.ts'
+import { type Page, pageOf } from './page.ts'
+import { join, nothing, type Sql, sql, trusted } from './sql.ts'
+
+/** Rows of one table in an order that an index may or may not have. */
+export interface RowsInOrder {
+  table: string
+  columns: Sql
+  /** A column of another table that is shown too. */
+  beside?: { column: Sql; name: string }
+  /** FROM and WHERE. */
+  matching: Sql
+  order: readonly Sql[]
+  page: Page
+}
+
+/**
+ * SQLite sorts rows with everything that is selected of them, many large values at a time. So their numbers are sorted, and
+ * each row is read when its turn comes: a CROSS JOIN goes through what stands on its left in its order, which LIMIT keeps.
+ */
+export function rowsInOrder(dialect: Dialect, rows: RowsInOrder): Sql {
+  const { table, columns, beside, matching, order, page } = rows
+  const shown = beside === undefined ? nothing : sql`${beside.column} AS ${trusted(beside.name)}, `
+  const sorted = sql`${matching} ORDER BY ${join(order, ', ')}`
+  if (!dialect.sortsWholeRows) return sql`SELECT ${shown}${columns} ${sorted}${pageOf(dialect, page)}`
+  return sql`SELECT ${trusted(beside === undefined ? '' : `${beside.name}, `)}${columns}
+    FROM (SELECT ${shown}${trusted(`${table}.rowid`)} AS found_row ${sorted} LIMIT ${page.limit ?? dialect.noLimit} OFFSET ${page.offset}) AS found
+    CROSS JOIN ${trusted(`${table} ON ${table}.rowid = found_row`)}`
+}

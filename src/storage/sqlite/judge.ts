@@ -1,0 +1,88 @@
+import type { Database } from 'better-sqlite3'
+import { evaluate, type FieldValue } from '../../domain/expressions/evaluate.ts'
+import type { Expression } from '../../domain/expressions/expression.ts'
+import { jsonField, type Room } from '../../domain/expressions/json-field.ts'
+import { exact, parseNumber } from '../../domain/expressions/numbers.ts'
+import { refuse } from '../../domain/refusals.ts'
+import type { FieldReading } from '../expressions.ts'
+
+/** A condition as a parameter: what it asks, and which argument each of its fields reads. */
+interface Judgement {
+  expression: Expression
+  fields: Record<string, { kind: FieldReading['kind']; path: readonly string[]; argument: number }>
+}
+
+/** Constants keep their text, from which numbers that JSON cannot write are read again. */
+export function writeJudgement(judgement: Judgement): string {
+  return JSON.stringify(judgement, (_, value: unknown) => (typeof value === 'bigint' ? null : value))
+}
+
+function readJudgement(text: string): Judgement {
+  return JSON.parse(text, (_, value: unknown) => {
+    const isNumber = typeof value === 'object' && value !== null && 'kind' in value && value.kind === 'number'
+    return isNumber && 'text' in value ? { ...value, value: parseNumber(value.text as string) } : value
+  }) as Judgement
+}
+
+/** Characters of documents at once. Three times as many are needed while one is read and compared. */
+const mostCharacters = 128 << 20
+const keptCharacters = 64 << 20
+
+type Argument = string | bigint | number | null
+
+/**
+ * Judges a row in memory. For rows whose documents are large: each value is found once, what is kept of them is bounded,
+ * and the query can be stopped between two comparisons.
+ */
+export function registerJudge(db: Database, going: () => void): void {
+  let last: { text: string; judgement: Judgement } | undefined
+
+  function judgementOf(text: string): Judgement {
+    if (last?.text !== text) last = { text, judgement: readJudgement(text) }
+    return last.judgement
+  }
+
+  const options = { varargs: true, deterministic: true, directOnly: true, safeIntegers: true }
+  db.function('heddle_judge', options, (text: unknown, ...row: unknown[]) => {
+    const { expression, fields } = judgementOf(text as string)
+    boundRow(row)
+    const room: Room = { left: keptCharacters }
+    const values = new Map<string, FieldValue>()
+    const holds = evaluate(expression, (name) => {
+      going()
+      let value = values.get(name)
+      if (value === undefined) {
+        const { kind, path, argument } = fields[name] as Judgement['fields'][string]
+        value = fieldOf(kind, path, row[argument] as Argument, room)
+        values.set(name, value)
+      }
+      return value
+    })
+    return holds === null ? null : Number(holds)
+  })
+}
+
+function boundRow(row: readonly unknown[]): void {
+  let characters = 0
+  for (const value of row) if (typeof value === 'string') characters += value.length
+  if (characters <= mostCharacters) return
+  throw refuse('row_too_large', { given: characters, limit: mostCharacters })
+}
+
+function fieldOf(
+  kind: FieldReading['kind'],
+  path: readonly string[],
+  value: Argument,
+  room: Room,
+): FieldValue {
+  switch (kind) {
+    case 'json':
+      return jsonField(value as string | null, path, room)
+    case 'text':
+      return { kind, value: value as string | null }
+    case 'number':
+      return { kind, value: value === null ? null : exact(value as number | bigint) }
+    case 'time':
+      return { kind, value: value === null ? null : Number(value) }
+  }
+}

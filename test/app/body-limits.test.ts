@@ -1,0 +1,50 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { plainBodyLimit } from '../../src/http/body-limits.ts'
+import { openApp } from '../support/app.ts'
+import { project } from '../support/calls.ts'
+import { addressOf } from '../support/routes.ts'
+import { methodOf, sampleBodies } from '../support/sample-bodies.ts'
+
+/** Those that write values of any size. A new route that takes large bodies has to be added here. */
+const largeBodies = [
+  '/call/start',
+  '/call/end',
+  '/call/upsert_batch',
+  '/v2/:entity/:project/calls/complete',
+  '/feedback/create',
+  '/feedback/batch/create',
+  '/feedback/replace',
+  '/obj/create',
+  '/table/create',
+  '/table/update',
+  '/table/create_from_digests',
+  '/otel/v1/traces',
+  '/v2/:entity/:project/ops',
+  '/v2/:entity/:project/datasets',
+  '/v2/:entity/:project/scorers',
+  '/v2/:entity/:project/evaluations',
+  '/v2/:entity/:project/models',
+]
+
+for (const [url, sampleOf] of Object.entries(sampleBodies)) {
+  const isLarge = largeBodies.includes(url)
+  test(`${url}: a body of more than 4 MiB is ${isLarge ? 'taken' : 'refused by its length'}`, async (t) => {
+    const { send } = await openApp(t)
+    const body = JSON.stringify(sampleOf(project))
+    const exactly = await send(methodOf(url), addressOf({ url }), body.padEnd(plainBodyLimit))
+    assert.notEqual(exactly.json?.code, 'body_too_large')
+    const { status, json } = await send(methodOf(url), addressOf({ url }), body.padEnd(plainBodyLimit + 1))
+    if (isLarge) return assert.equal(status, exactly.status)
+    assert.deepEqual(
+      [status, json],
+      [
+        413,
+        {
+          reason: 'The body is larger than 4194304 bytes. Send a batch in smaller parts.',
+          code: 'body_too_large',
+        },
+      ],
+    )
+  })
+}

@@ -1,0 +1,68 @@
+import assert from 'node:assert/strict'
+import { spawn, spawnSync } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { once } from 'node:events'
+import {
+  chmodSync,
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  realpathSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { delimiter, join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+
+/** A project with nothing installed, whose npm only says what it was asked for. */
+function openProject(t: TestContext) {
+  const root = realpathSync(mkdtempSync(join(tmpdir(), 'heddle-test-')))
+  const name = createHash('sha256').update(root).digest('hex').slice(0, 16)
+  const claim = join(tmpdir(), `heddle-install-${name}`)
+  t.after(() => {
+    rmSync(root, { recursive: true, force: true })
+    rmSync(claim, { force: true })
+  })
+  for (const folder of ['scripts', 'bin']) mkdirSync(join(root, folder))
+  const script = join(root, 'scripts', 'ensure-installed.mjs')
+  copyFileSync(new URL('../../scripts/ensure-installed.mjs', import.meta.url), script)
+  writeFileSync(join(root, 'bin', 'npm'), '#!/bin/sh\necho "npm $*"\n')
+  chmodSync(join(root, 'bin', 'npm'), 0o755)
+  return {
+    claim,
+    async install(...args: string[]) {
+      const path = `${join(root, 'bin')}${delimiter}${process.env.PATH}`
+      const child = spawn(process.execPath, [script, ...args], { env: { ...process.env, PATH: path } })
+      let said = ''
+      for (const stream of [child.stdout, child.stderr]) stream.on('data', (data) => (said += data))
+      const [code] = await once(child, 'close')
+      return { code, said }
+    },
+  }
+}
+
+test('an install waits for another one, says for whom, and gives up', async (t) => {
+  const { claim, install } = openProject(t)
+  writeFileSync(claim, String(process.pid))
+  const { code, said } = await install('--wait=1')
+  assert.equal(code, 1)
+  assert.match(said, new RegExp(`^heddle: process ${process.pid} installs here, waiting for it$`, 'm'))
+  assert.match(
+    said,
+    new RegExp(`^heddle: process ${process.pid} installs here, for more than 1 s. .*${claim}$`, 'm'),
+  )
+  assert.doesNotMatch(said, /npm ci/)
+  assert.ok(existsSync(claim), 'the claim of another is left alone')
+})
+
+test('the claim of a process that is gone is taken over', async (t) => {
+  const { claim, install } = openProject(t)
+  const { pid } = spawnSync(process.execPath, ['--version'])
+  writeFileSync(claim, String(pid))
+  const { code, said } = await install('--wait=30')
+  assert.equal(code, 0, said)
+  assert.match(said, /^npm ci --include=dev /m)
+  assert.ok(!existsSync(claim), 'and given back')
+})
