@@ -136,7 +136,11 @@ async function ingestOverHttp(trials: number): Promise<Built['seconds']> {
     ['plain', 'other'],
   ] as const) {
     const database = await openSqlite({ file: join(folder, `http-${into}-${trials}.sqlite`) })
-    const config = readConfig({ HEDDLE_USERS: 'bench:bench-key', HEDDLE_LOG_LEVEL: 'silent' })
+    const config = readConfig({
+      HEDDLE_USERS: 'bench:bench-key',
+      HEDDLE_LOG_LEVEL: 'silent',
+      HEDDLE_MAX_LOOP_DELAY: '0',
+    })
     const app = await buildApp(config, { database, sweep: false })
     both.push({ into, op, database, app, address: await app.listen({ host: '127.0.0.1', port: 0 }) })
   }

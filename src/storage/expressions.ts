@@ -52,9 +52,17 @@ export function compileCondition(expression: Expression, resolve: FieldResolver,
   }
   const readsDocument = (part: Expression) => fieldsOf(part).map(once).some(isOfDocument)
   const parts = allHolding(expression)
-  const judged = parts.filter(readsDocument)
+  const ofDocuments = new Set(parts.filter(readsDocument))
   boundReadings([...readings.values()])
-  const compiled = parts.filter((part) => !judged.includes(part)).map(createCompiler(once, dialect))
+  const judged: Expression[] = []
+  const compiled: Sql[] = []
+  for (const part of parts) {
+    const condition = ofDocuments.has(part)
+      ? withoutDocuments(part, once, dialect)
+      : createCompiler(once, dialect)(part)
+    if (condition === undefined) judged.push(part)
+    else compiled.push(condition)
+  }
   const [only, ...others] = judged
   if (only !== undefined) {
     const together: Expression = others.length === 0 ? only : { op: 'and', operands: judged }
@@ -73,6 +81,22 @@ export function compileCondition(expression: Expression, resolve: FieldResolver,
     why: `needs ${condition.values.length} parameters for its values and paths`,
     accepted: `at most ${mostValues}`,
   })
+}
+
+/** Undefined when a document has to be read after all: what is known of it was not enough. */
+function withoutDocuments(part: Expression, resolve: FieldResolver, dialect: Dialect): Sql | undefined {
+  const isKnown = (reading: FieldReading) => reading.kind === 'json' && reading.known !== undefined
+  if (!fieldsOf(part).map(resolve).filter(isOfDocument).every(isKnown)) return undefined
+  let isRead = false
+  const own: Dialect = {
+    ...dialect,
+    json(...given) {
+      isRead = true
+      return dialect.json(...given)
+    },
+  }
+  const condition = createCompiler(resolve, own)(part)
+  return isRead ? undefined : condition
 }
 
 function allHolding(expression: Expression): Expression[] {

@@ -1,0 +1,73 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { briefOf } from '../../src/domain/evaluations/example.ts'
+import { shapeOf, slotCount } from '../../src/domain/evaluations/shape.ts'
+import { valueAt } from '../../src/domain/expressions/json-value.ts'
+
+test('the scalars of scores are columns in their order, each with its kind and its keys', () => {
+  const scores =
+    '{"exact":true,"judge":{"score":0.25,"why":"so","deep":{"n":-3}},"none":null,"list":[1],"empty":{}}'
+  assert.deepEqual(shapeOf(scores), {
+    leaves: '[[0,"exact"],[1,"judge","score"],[2,"judge","why"],[1,"judge","deep","n"]]',
+    numbers: [1, 0.25, null, -3],
+  })
+  assert.deepEqual(shapeOf('{}'), { leaves: '[]', numbers: [] })
+})
+
+for (const [scores, number] of [
+  ['{"x":1.0}', 1],
+  ['{"x":0}', 0],
+  ['{"x":"0.5"}', 0.5],
+  ['{"x":"1"}', 1],
+  ['{"x":1e-05}', 0.00001],
+  ['{"x":0.8444218515250481}', 0.8444218515250481],
+  ['{"x":9007199254740991}', 9007199254740991],
+  ['{"x":"said \\"yes\\""}', null],
+] as const) {
+  test(`a column says all of ${scores}`, () => {
+    assert.deepEqual(shapeOf(scores)?.numbers, [number])
+  })
+}
+
+for (const scores of [
+  '{"x":9007199254740993}',
+  '{"x":-0}',
+  '{"x":1e0}',
+  '{"x":1e400}',
+  '{"x":1e-20}',
+  '{"x":1e22}',
+  '{"x":"1.0"}',
+  '{"x":"true"}',
+  '{"a\\u0000b":1}',
+  '{"a\\"b":1}',
+  JSON.stringify({ ['x'.repeat(1000)]: 1 }),
+  JSON.stringify(Object.fromEntries(Array.from({ length: slotCount + 1 }, (_, n) => [`n${n}`, n]))),
+]) {
+  test(`only the scores themselves say all of ${scores.slice(0, 60)}`, () => {
+    assert.equal(shapeOf(scores), undefined)
+  })
+}
+
+test('a short row is brief as it stands, of a long one its short members are', () => {
+  assert.equal(briefOf('{"n":1.50,"q":"é"}'), '1{"n":1.50,"q":"é"}')
+  assert.equal(briefOf('[1]'), '1[1]')
+  const long = JSON.stringify('x'.repeat(500))
+  assert.equal(
+    briefOf(`{"n":1.50,"long":${long},"part":{"a":[1,{}]},"q":"\\"}"}`),
+    '0{"n":1.50,"part":{"a":[1,{}]},"q":"\\"}"}',
+  )
+  assert.equal(briefOf(`[${long}]`), '0{}')
+  const many = `{${Array.from({ length: 100 }, (_, n) => `"key${n}":${n}`).join(',')}}`
+  const brief = briefOf(many)
+  assert.ok(brief.startsWith('0{"key0":0,') && brief.length <= 203, brief)
+  assert.doesNotThrow(() => JSON.parse(brief.slice(1)))
+})
+
+test('a value is found behind strings with quotes and backslashes', () => {
+  const json = String.raw`{"a\\":"\\\"","b\"":"\\\\","c":{"d":"}\"]"},"e":[1,"\\"],"\u0066":2}`
+  assert.equal(valueAt(json, ['a\\']), String.raw`"\\\""`)
+  assert.equal(valueAt(json, ['b"']), String.raw`"\\\\"`)
+  assert.equal(valueAt(json, ['c', 'd']), String.raw`"}\"]"`)
+  assert.equal(valueAt(json, ['e', '1']), String.raw`"\\"`)
+  assert.equal(valueAt(json, ['f']), '2')
+})
