@@ -46,7 +46,11 @@ function* fieldsOf(schema: Schema, sample: unknown, path: Path = []): Generator<
 
 /** Of the alternatives the one that the sample is of. */
 function alternativeOf(schema: Schema, sample: Record<string, unknown>): Schema {
-  if (schema.anyOf) return schema.anyOf.find(({ type }) => type === 'object') ?? {}
+  if (schema.anyOf) {
+    // Of several objects none is meant when a field is wrong: the whole value is named.
+    const objects = schema.anyOf.filter(({ type }) => type === 'object')
+    return objects.length === 1 ? (objects[0] as Schema) : {}
+  }
   if (schema.oneOf === undefined) return schema
   const found = schema.oneOf.find(({ properties }) => properties?.mode?.enum?.includes(sample.mode))
   assert.ok(found, 'the sample is of no alternative')

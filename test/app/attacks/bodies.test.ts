@@ -62,7 +62,7 @@ test('numbers beyond every bound are refused where a number counts', async (t) =
     for (const field of text.matchAll(/"(\w+)":\d[\d.]*/g)) {
       const [found, name] = field
       // What the values of a record hold is stored with every digit.
-      if (name === 'a' || name === 'x') continue
+      if (['a', 'x', 'value'].includes(name as string)) continue
       for (const number of huge) {
         const body = text.replace(found, `"${name}":${number}`)
         const answer = await send(methodOf(url), addressOf({ url }), body)
