@@ -1,7 +1,7 @@
 import type { Dialect, JsonReading, Judged } from '../dialect.ts'
 import type { FieldReading, Sorting } from '../expressions.ts'
 import { join, nothing, type Sql, sql, trusted } from '../sql.ts'
-import { writeJudgement } from './judge.ts'
+import { type JudgedField, writeJudgement } from './judge.ts'
 
 /**
  * Bytes of documents that the readings of one condition may go through in SQLite itself, which keeps some six copies for
@@ -54,13 +54,13 @@ const keyOf = ({ text, values }: Sql) => JSON.stringify([text, values])
 function judgedInMemory(expression: Judged['expression'], readings: Judged['readings']): Sql {
   const places = new Map<string, number>()
   const row: Sql[] = []
-  const fields = [...readings].map(([name, reading]) => {
+  const fields = [...readings].map(([name, reading]): [string, JudgedField] => {
     const column = reading.kind === 'json' ? reading.column : reading.sql
     const argument = places.get(keyOf(column)) ?? row.push(column) - 1
     places.set(keyOf(column), argument)
     return [name, { kind: reading.kind, path: reading.kind === 'json' ? reading.path : [], argument }]
   })
-  const judgement = writeJudgement({ expression, fields: Object.fromEntries(fields) })
+  const judgement = writeJudgement(expression, fields)
   return sql`heddle_judge(${join([judgement, ...row], ', ')})`
 }
 
