@@ -72,7 +72,8 @@ function metadata(shape: RandomModelShape): Record<string, GgufValue> {
     'llama.rope.dimension_count': { u32: shape.hidden / shape.heads },
     'llama.rope.freq_base': { f32: 10_000 },
     'tokenizer.ggml.model': { text: 'gpt2' },
-    'tokenizer.ggml.pre': { text: 'gpt-2' },
+    // With gpt-2 llama.cpp drops the space before punctuation when it gives tokens back as text.
+    'tokenizer.ggml.pre': { text: 'smollm' },
     'tokenizer.ggml.tokens': { texts: tokens },
     'tokenizer.ggml.token_type': { i32s: tokens.map((_, id) => (id < special ? NORMAL : CONTROL)) },
     'tokenizer.ggml.merges': { texts: merges },

@@ -9,6 +9,7 @@ import { writeRandomModel } from '../support/random-model.ts'
 
 const texts = [
   'hello, world',
+  "I 'm not , you .",
   '  two spaces before, two after  ',
   '\n\nlines\r\n\tand tabs\u0000',
   'Ünïcödé — 你好 العربية 👩🏽‍🚀',
