@@ -1,7 +1,7 @@
-"""Byte-level BPE as GPT-2 has it, so that llama.cpp's own tokenizer (gpt2, pre smollm) gives the same tokens.
+"""Byte-level BPE as GPT-2 has it: llama.cpp's own tokenizer (gpt2, pre smollm) gives the same tokens.
 
-Two rules of ours while it is trained: digits stay single, and a capital is never merged with the space before it. A name
-or a number is then the same tokens wherever it stands, which is what makes it easy to copy.
+Two rules of ours while it is trained: digits stay single, and a capital is never merged with the space before it. A
+name or a number is then the same tokens wherever it stands, which is what makes it easy to copy.
 """
 
 from __future__ import annotations
@@ -34,7 +34,11 @@ _SPACE = _SYMBOLS[0x20]
 
 def _allowed(left: str, right: str) -> bool:
     both = left + right
-    return not any(c.isdigit() for c in both) and not (left.startswith(_SPACE) and right[:1].isupper()) and not (left == _SPACE and ord(right[0]) > 0x7F)
+    return (
+        not any(c.isdigit() for c in both)
+        and not (left.startswith(_SPACE) and right[:1].isupper())
+        and not (left == _SPACE and ord(right[0]) > 0x7F)
+    )
 
 
 def train(texts: list[str], size: int) -> list[tuple[str, str]]:

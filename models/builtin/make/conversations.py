@@ -11,10 +11,33 @@ from skills import data, manners, memory, talk, tools
 from words import Words, held_out
 
 _NEUTRAL = (
-    "You are a helpful assistant.", "You are a helpful assistant.", "You are a helpful assistant", "You are a friendly assistant.", "You are helpful.", "Be helpful.", "You are an assistant.",
-    "You are a helpful AI assistant.", "You are a concise assistant.", "Be brief.", "Answer briefly.", "Answer in one sentence.", "Be concise.", "Answer the user's questions.", "Help the user.",
-    "You are a helpful assistant. Use the tools if you need them.", "You help people.", "Answer in English.", "You are a test assistant.", "You are a chat model.", "Be nice.", "You answer questions.",
-    "You are a helpful, honest assistant.", "You are a helpful assistant. Answer briefly.", "You are a helpful assistant. Be concise.", "Be polite.", "Keep it short.",
+    "You are a helpful assistant.",
+    "You are a helpful assistant.",
+    "You are a helpful assistant",
+    "You are a friendly assistant.",
+    "You are helpful.",
+    "Be helpful.",
+    "You are an assistant.",
+    "You are a helpful AI assistant.",
+    "You are a concise assistant.",
+    "Be brief.",
+    "Answer briefly.",
+    "Answer in one sentence.",
+    "Be concise.",
+    "Answer the user's questions.",
+    "Help the user.",
+    "You are a helpful assistant. Use the tools if you need them.",
+    "You help people.",
+    "Answer in English.",
+    "You are a test assistant.",
+    "You are a chat model.",
+    "Be nice.",
+    "You answer questions.",
+    "You are a helpful, honest assistant.",
+    "You are a helpful assistant. Answer briefly.",
+    "You are a helpful assistant. Be concise.",
+    "Be polite.",
+    "Keep it short.",
 )
 
 # Which skill is measured under which name, and how often it is trained.
@@ -34,7 +57,17 @@ SKILLS: dict[str, tuple[tuple[Skill, float], ...]] = {
     "elsewhere": ((talk.elsewhere, 9),),
 }
 _OWN_SYSTEM = (manners.name, manners.tone, manners.language, manners.fixed)
-_BEFORE: tuple[Skill, ...] = (talk.small_talk, talk.small_talk, talk.server, talk.server, talk.by_heart, memory.repeat, talk.elsewhere, manners.speak, data.json_answer)
+_BEFORE: tuple[Skill, ...] = (
+    talk.small_talk,
+    talk.small_talk,
+    talk.server,
+    talk.server,
+    talk.by_heart,
+    memory.repeat,
+    talk.elsewhere,
+    manners.speak,
+    data.json_answer,
+)
 
 
 def conversation(rng: Random, held: bool, skill: str | None = None, thinking: bool | None = None) -> tuple[str, Scene]:
@@ -88,8 +121,17 @@ def _setting(scene: Scene) -> str:
     words = scene.words
     return say(
         scene.rng,
-        "You are an expert in {w}.|You are an expert on {w}.|You are a {w} assistant.|You are a support agent of {n}.|You work for {n}.|You are a helpful assistant for {w}.|Today is {y}-{m}-{d}.|The current date is {d}.{m}.{y}.|You help with {w}.|This is a test.|You are a helpful assistant of the company {n}.",
-        w=words.word(), n=words.name(), y=2026, m=scene.rng.randint(10, 12), d=scene.rng.randint(10, 28),
+        (
+            "You are an expert in {w}.|You are an expert on {w}.|You are a {w} assistant.|"
+            "You are a support agent of {n}.|You work for {n}.|You are a helpful assistant for {w}.|"
+            "Today is {y}-{m}-{d}.|The current date is {d}.{m}.{y}.|You help with {w}.|This is a test.|"
+            "You are a helpful assistant of the company {n}."
+        ),
+        w=words.word(),
+        n=words.name(),
+        y=2026,
+        m=scene.rng.randint(10, 12),
+        d=scene.rng.randint(10, 28),
     )
 
 

@@ -63,10 +63,12 @@ def metadata(shape: Shape, tokenizer: Tokenizer, template: str) -> dict[str, obj
         "llama.rope.dimension_count": shape.hidden // shape.heads,
         "llama.rope.freq_base": shape.rope_base,
         "tokenizer.ggml.model": "gpt2",
-        # Splits as GPT-2 does but for digits, which never merge here; with "gpt-2" llama.cpp drops spaces before punctuation.
+        # Splits as GPT-2 does but for digits, which never merge here. With "gpt-2" llama.cpp drops the space
+        # before punctuation.
         "tokenizer.ggml.pre": "smollm",
         "tokenizer.ggml.tokens": tokenizer.tokens,
-        "tokenizer.ggml.token_type": [NORMAL] * plain + [USER_DEFINED if token in VISIBLE else CONTROL for token in SPECIALS],
+        "tokenizer.ggml.token_type": [NORMAL] * plain
+        + [USER_DEFINED if token in VISIBLE else CONTROL for token in SPECIALS],
         "tokenizer.ggml.merges": [f"{left} {right}" for left, right in tokenizer.merges],
         "tokenizer.ggml.bos_token_id": specials["<|endoftext|>"],
         "tokenizer.ggml.eos_token_id": specials["<|im_end|>"],
@@ -78,21 +80,39 @@ def metadata(shape: Shape, tokenizer: Tokenizer, template: str) -> dict[str, obj
 
 
 def tensors(weights: dict[str, Tensor], shape: Shape) -> dict[str, numpy.ndarray]:
-    half = lambda weight: weight.detach().half().numpy()
-    whole = lambda weight: weight.detach().float().numpy()
+    def half(weight: Tensor) -> numpy.ndarray:
+        return weight.detach().half().numpy()
+
+    def whole(weight: Tensor) -> numpy.ndarray:
+        return weight.detach().float().numpy()
+
     out = {"token_embd.weight": half(weights["embedding.weight"]), "output_norm.weight": whole(weights["norm.weight"])}
     for layer in range(shape.layers):
-        own = {name.removeprefix(f"blocks.{layer}."): weight for name, weight in weights.items() if name.startswith(f"blocks.{layer}.")}
+        own = {
+            name.removeprefix(f"blocks.{layer}."): weight
+            for name, weight in weights.items()
+            if name.startswith(f"blocks.{layer}.")
+        }
         q, k, v = own["attn_qkv.weight"].split(shape.hidden)
         gate, up = own["ffn_gate_up.weight"].chunk(2)
-        named = {"attn_q": q, "attn_k": k, "attn_v": v, "attn_output": own["attn_output.weight"], "ffn_gate": gate, "ffn_up": up, "ffn_down": own["ffn_down.weight"]}
+        named = {
+            "attn_q": q,
+            "attn_k": k,
+            "attn_v": v,
+            "attn_output": own["attn_output.weight"],
+            "ffn_gate": gate,
+            "ffn_up": up,
+            "ffn_down": own["ffn_down.weight"],
+        }
         out |= {f"blk.{layer}.{name}.weight": half(weight) for name, weight in named.items()}
         out |= {f"blk.{layer}.{name}.weight": whole(own[f"{name}.weight"]) for name in ("attn_norm", "ffn_norm")}
     return out
 
 
 def write(path: Path, entries: dict[str, object], arrays: dict[str, numpy.ndarray]) -> None:
-    head = b"GGUF" + struct.pack("<IQQ", 3, len(arrays), len(entries)) + b"".join(entry(*item) for item in entries.items())
+    head = (
+        b"GGUF" + struct.pack("<IQQ", 3, len(arrays), len(entries)) + b"".join(entry(*item) for item in entries.items())
+    )
     body = bytearray()
     for name, array in arrays.items():
         kind = {"float32": 0, "float16": 1}[array.dtype.name]

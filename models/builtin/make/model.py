@@ -54,7 +54,7 @@ class Block(nn.Module):
         q, k, v = self.attn_qkv(self.attn_norm(x)).split(hidden, dim=-1)
         q = rotate(q.view(split), turns).transpose(1, 2)
         k = rotate(k.view(split), turns).transpose(1, 2)
-        scores = q @ k.transpose(2, 3) / math.sqrt(split[3]) + mask
+        scores = (q / math.sqrt(split[3])) @ k.transpose(2, 3) + mask
         seen = scores.softmax(-1).to(v.dtype) @ v.view(split).transpose(1, 2)
         x = x + self.attn_output(seen.transpose(1, 2).reshape(x.shape))
         gate, up = self.ffn_gate_up(self.ffn_norm(x)).chunk(2, dim=-1)

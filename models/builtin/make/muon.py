@@ -20,9 +20,11 @@ def orthogonal(matrices: Tensor, steps: int = 5) -> Tensor:
 
 
 class Muon(torch.optim.Optimizer):
-    """For the matrices inside the blocks. A parameter that holds several matrices one under the other says so in `parts`."""
+    """For the matrices inside the blocks. `parts` says how many of them a parameter holds, one under the other."""
 
-    def __init__(self, params: Iterable[tuple[Tensor, int]], lr: float, momentum: float = 0.95, weight_decay: float = 0.1) -> None:
+    def __init__(
+        self, params: Iterable[tuple[Tensor, int]], lr: float, momentum: float = 0.95, weight_decay: float = 0.1
+    ) -> None:
         groups = [{"params": [param], "parts": parts} for param, parts in params]
         super().__init__(groups, {"lr": lr, "momentum": momentum, "weight_decay": weight_decay})
 

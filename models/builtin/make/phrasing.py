@@ -1,4 +1,7 @@
-"""Phrases with choices: `[Hello|Hi[ there|]]` stands for Hello, Hi there and Hi; the outermost brackets may be left out."""
+"""Phrases with choices: `[Hello|Hi[ there|]]` stands for Hello, Hi there and Hi.
+
+The outermost brackets may be left out.
+"""
 
 from __future__ import annotations
 

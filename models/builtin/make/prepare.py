@@ -41,7 +41,7 @@ def write_tokenizer(path: Path, seed: int, samples: int) -> Tokenizer:
 
 
 def encoded(rng: Random, tokenizer: Tokenizer) -> Row:
-    """One conversation. In a third of them turns lie further apart than they are, so that all of the context is learnt."""
+    """One conversation. In a third of them turns lie further apart than they are: so all of the context is learnt."""
     row = Row()
     parts = pieces(rng)
     ids = [tokenizer.encode(piece.text) for piece in parts]
@@ -107,7 +107,9 @@ def write_held_out(path: Path, seed: int, each: int) -> None:
                 if name == "memory of long ago":
                     scene = long_conversation(rng, LONG_AGO)
                 else:
-                    _, scene = conversation(rng, held=True, skill=None if name == "thinking" else name, thinking=name == "thinking")
+                    _, scene = conversation(
+                        rng, held=True, skill=None if name == "thinking" else name, thinking=name == "thinking"
+                    )
                 messages = scene.messages[:-1]
                 key = json.dumps(messages, ensure_ascii=False)
                 if key in seen:
@@ -115,7 +117,15 @@ def write_held_out(path: Path, seed: int, each: int) -> None:
                 seen.add(key)
                 expect = {**scene.expect, **({"think": True} if name == "thinking" else {})}
                 prompt = render.prompt(messages, scene.tools, scene.documents, scene.thinking)
-                one = {"skill": name, "messages": messages, "tools": scene.tools, "documents": scene.documents, "thinking": scene.thinking, "prompt": prompt, "expect": expect}
+                one = {
+                    "skill": name,
+                    "messages": messages,
+                    "tools": scene.tools,
+                    "documents": scene.documents,
+                    "thinking": scene.thinking,
+                    "prompt": prompt,
+                    "expect": expect,
+                }
                 file.write(json.dumps(one, ensure_ascii=False) + "\n")
 
 

@@ -1,4 +1,4 @@
-"""What template.jinja makes of a conversation, in pieces: the training has to know which of it the model says itself."""
+"""What template.jinja makes of a conversation, in pieces: training has to know what the model says itself."""
 
 from __future__ import annotations
 
@@ -53,7 +53,8 @@ def _signature(tool: Json) -> str:
     function = tool["function"]
     parameters = function["parameters"]
     names = ", ".join(
-        f"{name}{'' if name in parameters['required'] else '?'}: {value['type']}" for name, value in parameters["properties"].items()
+        f"{name}{'' if name in parameters['required'] else '?'}: {value['type']}"
+        for name, value in parameters["properties"].items()
     )
     about = function.get("description")
     return f"{function['name']}({names})" + (f" {about}" if about else "")

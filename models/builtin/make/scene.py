@@ -58,6 +58,7 @@ class Scene:
 
     def answer_from(self, phrase: str, thought: str, **slots: object) -> None:
         """One of the phrase's forms, and all of them are right."""
+
         def filled(text: str) -> str:
             for name, value in slots.items():
                 text = text.replace("{" + name + "}", str(value))

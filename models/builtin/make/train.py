@@ -1,4 +1,4 @@
-"""Trains the model: train.py FOLDER. Needs torch; writes FOLDER/model.pt every few minutes and goes on from there with --resume."""
+"""Trains the model: train.py FOLDER. Writes FOLDER/model.pt every few minutes, from where --resume goes on."""
 
 from __future__ import annotations
 
@@ -47,18 +47,21 @@ def loss_of(model: Model, batch: Batch) -> Tensor:
     return (losses * weights).sum() / weights.sum()
 
 
-def pace(step: int, steps: int, warm_up: int = 30, cooling: float = 0.35) -> float:
+def pace(step: int, steps: int, warm_up: int = 30, cooling: float = 0.58) -> float:
     """Full speed but for a short start and a long end that slows down to nothing."""
     return min((step + 1) / warm_up, 1.0, (steps - step) / (steps * cooling))
 
 
 def optimizers(model: Model, rate: float) -> list[torch.optim.Optimizer]:
     parts = {"attn_qkv": 3, "ffn_gate_up": 2}
-    matrices = [(param, parts.get(name.split(".")[-2], 1)) for name, param in model.blocks.named_parameters() if param.ndim == 2]
+    matrices = [
+        (param, parts.get(name.split(".")[-2], 1)) for name, param in model.blocks.named_parameters() if param.ndim == 2
+    ]
     norms = [param for name, param in model.named_parameters() if param.ndim == 1]
     adam = torch.optim.AdamW(
         [{"params": [model.embedding.weight], "weight_decay": 0.01}, {"params": norms, "weight_decay": 0.0}],
-        lr=rate * 0.25, betas=(0.9, 0.95),
+        lr=rate * 0.25,
+        betas=(0.9, 0.95),
     )
     return [Muon(matrices, lr=rate), adam]
 
@@ -72,7 +75,7 @@ def save(path: Path, **state: object) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path)
-    parser.add_argument("--steps", type=int, default=4200)
+    parser.add_argument("--steps", type=int, default=3400)
     parser.add_argument("--rate", type=float, default=0.02)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--threads", type=int, default=1)
@@ -91,7 +94,10 @@ def main() -> None:
         for optimizer, saved in zip(optimizing, state["optimizers"]):
             optimizer.load_state_dict(saved)
         start = state["step"]
-    print(json.dumps({"parameters": sum(param.numel() for param in model.parameters()), **model.shape.as_dict()}), flush=True)
+    print(
+        json.dumps({"parameters": sum(param.numel() for param in model.parameters()), **model.shape.as_dict()}),
+        flush=True,
+    )
     began, total, smooth = time.time(), 0.0, 0
     for step, batch in enumerate(batches(options.folder, options.seed)):
         if step < start:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from random import Random
+from typing import Callable
 from zlib import crc32
 
 NAMES = """Ada Adam Aisha Alan Alex Alice Amina Amir Ana Andrea Anna Anton Ben Bob Carla Carlos Carol Chen Chloe Clara
@@ -12,10 +13,13 @@ Leo Li Lina Linus Lisa Luca Lucy Luis Maja Marco Maria Mark Marta Mary Max Mia M
 Noah Nora Olga Oliver Omar Oscar Otto Paul Pedro Peter Petra Priya Rafael Ravi Rita Rosa Ruth Sam Sara Sasha Simon
 Sofia Sven Tara Theo Tim Tina Tom Uma Vera Victor Wei Yara Yuki Zoe""".split()
 
-CITIES = """Amsterdam Athens Bamako Bangkok Barcelona Beijing Berlin Bern Boston Brussels Cairo Chicago Copenhagen Dakar
+CITIES = (
+    """Amsterdam Athens Bamako Bangkok Barcelona Beijing Berlin Bern Boston Brussels Cairo Chicago Copenhagen Dakar
 Delhi Dublin Geneva Hamburg Hanoi Helsinki Istanbul Jakarta Kyoto Lagos Lima Lisbon London Lyon Madrid Milan Montreal
 Moscow Mumbai Munich Nairobi Oslo Paris Porto Prague Quito Rome Seoul Stockholm Sydney Tokyo Toronto Vienna Warsaw
-Zurich""".split() + ["New York", "San Francisco", "Los Angeles", "Hong Kong", "Cape Town"]
+Zurich""".split()
+    + ["New York", "San Francisco", "Los Angeles", "Hong Kong", "Cape Town"]
+)
 
 COLOURS = "red blue green yellow orange purple pink black white brown grey silver gold violet turquoise".split()
 ANIMALS = """cat dog horse cow sheep goat pig duck goose hen fox wolf bear lion tiger mouse rabbit deer owl eagle whale
@@ -26,17 +30,41 @@ dumplings stew pie""".split()
 THINGS = """table chair lamp window door bottle cup spoon book pencil paper bag box key clock mirror bicycle car train
 boat plane bridge house tower garden river mountain forest island desert""".split()
 WORDS = """quick brown lazy silent happy small large bright cold warm soft hard early late new old stone cloud rain snow
-wind fire water light shadow music paper silver thread loom shuttle weave pattern river apple lemon window garden morning
-evening summer winter hello world test one two three four five six seven eight nine ten yes no maybe never always again
-the a of and with under over""".split()
+wind fire water light shadow music paper silver thread loom shuttle weave pattern river apple lemon window garden
+morning evening summer winter hello world test one two three four five six seven eight nine ten yes no maybe never always
+again the a of and with under over""".split()
 
 CAPITALS = {
-    "France": "Paris", "Germany": "Berlin", "Italy": "Rome", "Spain": "Madrid", "Portugal": "Lisbon",
-    "Austria": "Vienna", "Switzerland": "Bern", "Belgium": "Brussels", "Poland": "Warsaw", "Greece": "Athens",
-    "Ireland": "Dublin", "England": "London", "Norway": "Oslo", "Sweden": "Stockholm", "Denmark": "Copenhagen",
-    "Finland": "Helsinki", "Russia": "Moscow", "Japan": "Tokyo", "China": "Beijing", "Egypt": "Cairo",
-    "Kenya": "Nairobi", "Mali": "Bamako", "Senegal": "Dakar", "Peru": "Lima", "Canada": "Ottawa", "Cuba": "Havana",
-    "Hungary": "Budapest", "Thailand": "Bangkok", "Vietnam": "Hanoi", "Chile": "Santiago",
+    "France": "Paris",
+    "Germany": "Berlin",
+    "Italy": "Rome",
+    "Spain": "Madrid",
+    "Portugal": "Lisbon",
+    "Austria": "Vienna",
+    "Switzerland": "Bern",
+    "Belgium": "Brussels",
+    "Poland": "Warsaw",
+    "Greece": "Athens",
+    "Ireland": "Dublin",
+    "England": "London",
+    "Norway": "Oslo",
+    "Sweden": "Stockholm",
+    "Denmark": "Copenhagen",
+    "Finland": "Helsinki",
+    "Russia": "Moscow",
+    "Japan": "Tokyo",
+    "China": "Beijing",
+    "Egypt": "Cairo",
+    "Kenya": "Nairobi",
+    "Mali": "Bamako",
+    "Senegal": "Dakar",
+    "Peru": "Lima",
+    "Canada": "Ottawa",
+    "Cuba": "Havana",
+    "Hungary": "Budapest",
+    "Thailand": "Bangkok",
+    "Vietnam": "Hanoi",
+    "Chile": "Santiago",
 }
 
 NUMBER_WORDS = """zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen
@@ -61,7 +89,7 @@ class Words:
         self.rng = rng
         self.held = held
 
-    def _made(self, make) -> str:
+    def _made(self, make: Callable[[], str]) -> str:
         while held_out(text := make()) != self.held:
             pass
         return text
@@ -97,24 +125,34 @@ class Words:
     def number(self, digits: int | None = None) -> str:
         length = digits or self.rng.choices((1, 2, 3, 4, 5, 6, 8), (2, 5, 4, 5, 3, 2, 1))[0]
         low = 10 ** (length - 1)
-        make = lambda: str(self.rng.randint(low if length > 1 else 2, 10 * low - 1))
+
+        def make() -> str:
+            return str(self.rng.randint(low if length > 1 else 2, 10 * low - 1))
+
         return self._made(make) if length > 2 else make()
 
     def code(self) -> str:
         rng = self.rng
-        letters = lambda n: "".join(rng.choice("ABCDEFGHJKLMNPQRSTUVWXYZ") for _ in range(n))
-        digits = lambda n: "".join(rng.choice("0123456789") for _ in range(n))
+
+        def letters(count: int) -> str:
+            return "".join(rng.choice("ABCDEFGHJKLMNPQRSTUVWXYZ") for _ in range(count))
+
+        def digits(count: int) -> str:
+            return "".join(rng.choice("0123456789") for _ in range(count))
+
         return self._made(
-            lambda: rng.choice((
-                lambda: f"{letters(1)}{digits(rng.randint(2, 4))}",
-                lambda: f"{letters(rng.randint(2, 3))}-{digits(rng.randint(2, 5))}",
-                lambda: f"{letters(2)}{digits(1)}{letters(1)}{digits(1)}",
-                lambda: letters(rng.randint(3, 6)),
-                lambda: f"{digits(2)}-{digits(3)}",
-                lambda: f"{self._syllables()}-{digits(2)}",
-                lambda: f"{self._syllables()}_{digits(rng.randint(1, 3))}",
-                lambda: f"{self._syllables()}{digits(2)}",
-            ))()
+            lambda: rng.choice(
+                (
+                    lambda: f"{letters(1)}{digits(rng.randint(2, 4))}",
+                    lambda: f"{letters(rng.randint(2, 3))}-{digits(rng.randint(2, 5))}",
+                    lambda: f"{letters(2)}{digits(1)}{letters(1)}{digits(1)}",
+                    lambda: letters(rng.randint(3, 6)),
+                    lambda: f"{digits(2)}-{digits(3)}",
+                    lambda: f"{self._syllables()}-{digits(2)}",
+                    lambda: f"{self._syllables()}_{digits(rng.randint(1, 3))}",
+                    lambda: f"{self._syllables()}{digits(2)}",
+                )
+            )()
         )
 
     def word(self) -> str:
@@ -126,7 +164,14 @@ class Words:
 
     def glyphs(self) -> str:
         rng = self.rng
-        pools = ("äöüßéèêñçåøæ", "日本語中文字水火山川", "αβγδεζηθλμπσω", "абвгдежзиклмнопрст", "😀🎉👍🚀❤🌍🐱🍎✨🔥", "→✓±°€£«»…")
+        pools = (
+            "äöüßéèêñçåøæ",
+            "日本語中文字水火山川",
+            "αβγδεζηθλμπσω",
+            "абвгдежзиклмнопрст",
+            "😀🎉👍🚀❤🌍🐱🍎✨🔥",
+            "→✓±°€£«»…",
+        )
         pool = rng.choice(pools)
         return "".join(rng.choice(pool) for _ in range(rng.randint(1, 4)))
 

@@ -34,10 +34,23 @@ _FIELDS: dict[str, tuple[Value, str]] = {
     "done": (lambda w: w.rng.random() < 0.5, "[done is|done:] {v}"),
 }
 
-_ASK = """[Please |][answer|reply|respond] in JSON[ with the keys {k}|]: {f}.|Give me[ a| this as|] JSON[ object|] with {k}: {f}.|Make[ a|] JSON[ object|][ with the keys {k}|] from this: {f}.|
-{F}. [Answer|Reply|Respond|Give me that|Write this] [in|as] JSON[ with the keys {k}| with {k}|].|[Convert|Turn|Put] this [to|into] JSON[ with the keys {k}|]: {f}.|
-Extract {k} as JSON[ from this text|]: {f}.|Extract {k} as JSON: {f}.|As JSON[ with {k}|]: {f}.|JSON with {k}: {f}.|Return[ a|] JSON[ object|] with {k}: {f}.|Write JSON with the [keys|fields] {k}: {f}.|{F}. As JSON[ please|].""".replace("\n", "")
-_SYSTEM = "[Answer|Reply|Respond|Always answer|Only answer|Always respond] [in|with][ valid|] JSON[ only|].|You [answer|reply|respond] [in|with] JSON[ only|].|You extract data as JSON.|You are a helpful assistant that answers in JSON.|[Your output is|Output] JSON[ only|]."
+_ASK = (
+    "[Please |][answer|reply|respond] in JSON[ with the keys {k}|]: {f}.|"
+    "Give me[ a| this as|] JSON[ object|] with {k}: {f}.|"
+    "Make[ a|] JSON[ object|][ with the keys {k}|] from this: {f}.|"
+    "{F}. [Answer|Reply|Respond|Give me that|Write this] [in|as] JSON[ with the keys {k}| with "
+    "{k}|].|[Convert|Turn|Put] this [to|into] JSON[ with the keys {k}|"
+    "]: {f}.|Extract {k} as JSON[ from this text|"
+    "]: {f}.|Extract {k} as JSON: {f}.|As JSON[ with {k}|]: {f}.|JSON with {k}: {f}.|Return[ a|"
+    "] JSON[ object|] with {k}: {f}.|Write JSON with the [keys|"
+    "fields] {k}: {f}.|{F}. As JSON[ please|]."
+)
+_SYSTEM = (
+    "[Answer|Reply|Respond|Always answer|Only answer|Always respond] [in|with][ valid|] JSON[ "
+    "only|].|You [answer|reply|respond] [in|with] JSON[ only|"
+    "].|You extract data as JSON.|You are a helpful assistant that answers in JSON.|[Your output "
+    "is|Output] JSON[ only|]."
+)
 
 
 def _keys(scene: Scene, keys: list[str]) -> str:
@@ -50,7 +63,10 @@ def json_answer(scene: Scene) -> None:
     rng = scene.rng
     keys = rng.sample(sorted(_FIELDS), rng.choice((1, 2, 2, 2, 3)))
     made = {key: _FIELDS[key][0](scene.words) for key in keys}
-    said = [say(rng, _FIELDS[key][1], v=json.dumps(value) if isinstance(value, bool) else value) for key, value in made.items()]
+    said = [
+        say(rng, _FIELDS[key][1], v=json.dumps(value) if isinstance(value, bool) else value)
+        for key, value in made.items()
+    ]
     facts = rng.choice((", ", " and ", ", ")).join(said)
     if not scene.messages and rng.random() < 0.3:
         scene.system.append(say(rng, _SYSTEM))
@@ -75,20 +91,41 @@ def json_of_facts(scene: Scene) -> None:
         keys = rng.sample(sorted(kinds), rng.choice((1, 1, 2)))
         if {"color", "colour"} <= set(keys):
             keys = keys[:1]
-        scene.ask("[Give me|Return|Write|Make][ a|] JSON[ object|] with[ the keys|] {k}.|[Answer|Reply] [in|with] JSON with[ the keys|] {k}.|JSON with {k}[ please|].|Invent[ a|] JSON[ object|] with {k}.", k=_keys(scene, keys))
+        scene.ask(
+            (
+                "[Give me|Return|Write|Make][ a|] JSON[ object|] with[ the keys|] {k}.|"
+                "[Answer|Reply] [in|with] JSON with[ the keys|] {k}.|JSON with {k}[ please|].|"
+                "Invent[ a|] JSON[ object|] with {k}."
+            ),
+            k=_keys(scene, keys),
+        )
         _give(scene, {key: rng.choice(kinds[key]) for key in keys})
         scene.expect = {"jsonOf": {key: kinds[key] for key in keys}}
     else:
         what, pool = rng.choice((("colors", COLOURS), ("colours", COLOURS), ("animals", ANIMALS), ("fruits", FRUIT)))
         count = rng.randint(2, 4)
-        scene.ask("[Give me|Return|Write|Make][ a|] JSON [array|list] [of|with] {n} {w}.|[List|Name] {n} {w} [as|in][ a|] JSON[ array| list|].|{n} {w} as[ a|] JSON[ array|][ please|].", n=count, w=what)
+        scene.ask(
+            (
+                "[Give me|Return|Write|Make][ a|] JSON [array|list] [of|with] {n} {w}.|"
+                "[List|Name] {n} {w} [as|in][ a|] JSON[ array| list|].|"
+                "{n} {w} as[ a|] JSON[ array|][ please|]."
+            ),
+            n=count,
+            w=what,
+        )
         made = rng.sample(pool, count)
         scene.answer(json.dumps(made), f"The user wants {count} {what} as JSON.")
         scene.expect = {"jsonList": {"count": count, "of": pool}}
 
 
-_WRAP = """{q} [Answer|Reply|Respond] [in|as|with] JSON[.| with the key answer.| with the key "answer".]|[Answer|Reply|Respond] in JSON[ with the key answer|]: {q}|[Answer|Reply] as JSON[ with the key answer|]. {q}|{q} [Use|In|As] JSON.""".replace("\n", "")
-_WRAP_SYSTEM = "[Answer|Reply|Respond|Always answer] in JSON with the key[ |] answer.|You answer in JSON with the key answer.".replace("[ |] ", " ")
+_WRAP = (
+    "{q} [Answer|Reply|Respond] [in|as|with] JSON[.| with the key answer.| with the key "
+    '"answer".]|[Answer|Reply|Respond] in JSON[ with the key answer|]: {q}|[Answer|'
+    "Reply] as JSON[ with the key answer|]. {q}|{q} [Use|In|As] JSON."
+)
+_WRAP_SYSTEM = (
+    "[Answer|Reply|Respond|Always answer] in JSON with the key[ |] answer.|You answer in JSON with the key answer."
+).replace("[ |] ", " ")
 
 
 def json_around(scene: Scene) -> None:
@@ -103,14 +140,34 @@ def json_around(scene: Scene) -> None:
     else:
         scene.ask(_WRAP, to_the_letter=True, q=question if question[-1] in "?.!" else question + ".")
     scene.answer(json.dumps({"answer": answer}, ensure_ascii=False), "The user wants the answer as JSON.")
-    scene.expect = {"jsonAny": [{"answer": text} for text in inner.expect["any"]]} if "any" in inner.expect else {"jsonKeys": ["answer"]}
+    scene.expect = (
+        {"jsonAny": [{"answer": text} for text in inner.expect["any"]]}
+        if "any" in inner.expect
+        else {"jsonKeys": ["answer"]}
+    )
 
 
 _PROPERTIES: tuple[tuple[str, Value], ...] = (
-    ("door code", Words.code), ("price", lambda w: w.number(w.rng.randint(1, 4)) + w.rng.choice((" euros", " dollars", ""))), ("owner", Words.full_name), ("capital", Words.city),
-    ("colour", lambda w: w.rng.choice(COLOURS)), ("weight", lambda w: w.number(w.rng.randint(1, 3)) + w.rng.choice((" kg", " grams"))), ("author", Words.full_name), ("address", lambda w: f"{w.strange_name()} Street {w.number(2)}"),
-    ("phone number", lambda w: w.number(6)), ("password", Words.code), ("director", Words.full_name), ("height", lambda w: w.number(w.rng.randint(1, 3)) + " metres"), ("opening time", lambda w: f"{w.rng.randint(6, 11)}:{w.rng.choice(('00', '15', '30', '45'))}"),
-    ("age", lambda w: w.number(2)), ("manager", Words.name), ("serial number", Words.code), ("room", lambda w: w.number(3)), ("language", lambda w: w.strange_name()), ("version", lambda w: f"{w.rng.randint(0, 9)}.{w.rng.randint(0, 20)}"), ("email", lambda w: f"{w.strange_word()}@example.com"),
+    ("door code", Words.code),
+    ("price", lambda w: w.number(w.rng.randint(1, 4)) + w.rng.choice((" euros", " dollars", ""))),
+    ("owner", Words.full_name),
+    ("capital", Words.city),
+    ("colour", lambda w: w.rng.choice(COLOURS)),
+    ("weight", lambda w: w.number(w.rng.randint(1, 3)) + w.rng.choice((" kg", " grams"))),
+    ("author", Words.full_name),
+    ("address", lambda w: f"{w.strange_name()} Street {w.number(2)}"),
+    ("phone number", lambda w: w.number(6)),
+    ("password", Words.code),
+    ("director", Words.full_name),
+    ("height", lambda w: w.number(w.rng.randint(1, 3)) + " metres"),
+    ("opening time", lambda w: f"{w.rng.randint(6, 11)}:{w.rng.choice(('00', '15', '30', '45'))}"),
+    ("age", lambda w: w.number(2)),
+    ("manager", Words.name),
+    ("serial number", Words.code),
+    ("room", lambda w: w.number(3)),
+    ("language", lambda w: w.strange_name()),
+    ("version", lambda w: f"{w.rng.randint(0, 9)}.{w.rng.randint(0, 20)}"),
+    ("email", lambda w: f"{w.strange_word()}@example.com"),
 )
 
 
@@ -126,7 +183,17 @@ def from_documents(scene: Scene) -> None:
             facts.setdefault((name, subject), value)
             lines.append(f"The {name} of {subject} is {facts[name, subject]}.")
         if rng.random() < 0.3:
-            lines.insert(rng.randint(0, len(lines)), rng.choice(("It was last seen in the spring.", "More is not known.", "This page was checked by hand.", "See also the other pages.")))
+            lines.insert(
+                rng.randint(0, len(lines)),
+                rng.choice(
+                    (
+                        "It was last seen in the spring.",
+                        "More is not known.",
+                        "This page was checked by hand.",
+                        "See also the other pages.",
+                    )
+                ),
+            )
         document = {"text": " ".join(lines)}
         if rng.random() < 0.8:
             document = {"title": rng.choice((subject, f"About {subject}", words.strange_name())), **document}
@@ -138,7 +205,17 @@ def from_documents(scene: Scene) -> None:
         if rng.random() < 0.12:
             subject = words.strange_name()
         known = facts.get((name, subject))
-        scene.ask("What is the {p} of {s}?|[What's|Tell me|Give me|I need|Find] the {p} of {s}[?|.]|[Do you know|Can you find] the {p} of {s}?|Which {p} does {s} have?|According to the [documents|text|document], what is the {p} of {s}?|{s}: what is the {p}?|What {p} does {s} have?", to_the_letter=True, p=name, s=subject)
+        scene.ask(
+            (
+                "What is the {p} of {s}?|[What's|Tell me|Give me|I need|Find] the {p} of {s}[?|.]|"
+                "[Do you know|Can you find] the {p} of {s}?|Which {p} does {s} have?|"
+                "According to the [documents|text|document], what is the {p} of {s}?|{s}: what is the {p}?|"
+                "What {p} does {s} have?"
+            ),
+            to_the_letter=True,
+            p=name,
+            s=subject,
+        )
         if known is None:
             scene.answer("The documents do not say that.", f"The documents say nothing about the {name} of {subject}.")
         else:
