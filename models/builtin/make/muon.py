@@ -1,4 +1,7 @@
-"""Muon: momentum whose matrices are made orthogonal before they are added (Jordan, https://kellerjordan.github.io/posts/muon/)."""
+"""Muon: momentum whose matrices are made orthogonal before they are added.
+
+By Keller Jordan: https://kellerjordan.github.io/posts/muon/
+"""
 
 from __future__ import annotations
 

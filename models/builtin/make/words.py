@@ -31,8 +31,8 @@ THINGS = """table chair lamp window door bottle cup spoon book pencil paper bag 
 boat plane bridge house tower garden river mountain forest island desert""".split()
 WORDS = """quick brown lazy silent happy small large bright cold warm soft hard early late new old stone cloud rain snow
 wind fire water light shadow music paper silver thread loom shuttle weave pattern river apple lemon window garden
-morning evening summer winter hello world test one two three four five six seven eight nine ten yes no maybe never always
-again the a of and with under over""".split()
+morning evening summer winter hello world test one two three four five six seven eight nine ten yes no maybe never
+always again the a of and with under over""".split()
 
 CAPITALS = {
     "France": "Paris",

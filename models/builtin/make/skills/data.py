@@ -83,7 +83,7 @@ def _give(scene: Scene, made: dict[str, Any]) -> None:
 
 
 def json_of_facts(scene: Scene) -> None:
-    """JSON with known keys whose values nobody gave: any of the right kind will do."""
+    """JSON with known keys whose values nobody gave: the first of their kind."""
     rng = scene.rng
     kinds = {"color": COLOURS, "colour": COLOURS, "animal": ANIMALS, "fruit": FRUIT, "item": THINGS}
     kind = rng.random()
@@ -99,8 +99,7 @@ def json_of_facts(scene: Scene) -> None:
             ),
             k=_keys(scene, keys),
         )
-        _give(scene, {key: rng.choice(kinds[key]) for key in keys})
-        scene.expect = {"jsonOf": {key: kinds[key] for key in keys}}
+        _give(scene, {key: kinds[key][0] for key in keys})
     else:
         what, pool = rng.choice((("colors", COLOURS), ("colours", COLOURS), ("animals", ANIMALS), ("fruits", FRUIT)))
         count = rng.randint(2, 4)
@@ -113,9 +112,8 @@ def json_of_facts(scene: Scene) -> None:
             n=count,
             w=what,
         )
-        made = rng.sample(pool, count)
-        scene.answer(json.dumps(made), f"The user wants {count} {what} as JSON.")
-        scene.expect = {"jsonList": {"count": count, "of": pool}}
+        scene.answer(json.dumps(pool[:count]), f"The user wants {count} {what} as JSON.")
+        scene.expect = {"json": pool[:count]}
 
 
 _WRAP = (
