@@ -5,7 +5,7 @@ import { type ChatServer, startChatServer } from '../support/chat-server.ts'
 import { until } from '../support/waiting.ts'
 
 /** Reads a long prompt, and writes a long answer, for longer than any test looks. */
-const slow = { layers: 10, hidden: 576, heads: 9, kvHeads: 3, ffn: 1536, vocabulary: 400, context: 8192 }
+const slow = { layers: 6, hidden: 576, heads: 9, kvHeads: 3, ffn: 1536, vocabulary: 400, context: 8192 }
 const parallel = 4
 
 const long = { messages: [{ role: 'user', content: 'x'.repeat(7_500) }], max_tokens: 100 }

@@ -59,7 +59,7 @@ export function choiceOf(chunks: readonly ChatChunk[], index: number) {
 }
 
 export function assertRefused(
-  { status, json }: Answer,
+  { status, json }: Pick<Answer, 'status' | 'json'>,
   expected: { status: number; code: string; param: string | null; message?: RegExp },
 ): void {
   assert.deepEqual(

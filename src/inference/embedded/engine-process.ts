@@ -28,7 +28,8 @@ export function startEngineProcess(
   const child = fork(entry, [], {
     serialization: 'advanced',
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
-    execArgv: ['--disable-warning=ExperimentalWarning'],
+    // What each token leaves behind is small: with more room for it V8 lets a hundred megabytes gather, and is no faster.
+    execArgv: ['--disable-warning=ExperimentalWarning', '--max-semi-space-size=4'],
     env: {
       ...Object.fromEntries(
         inherited.flatMap((name) => (process.env[name] === undefined ? [] : [[name, process.env[name]]])),

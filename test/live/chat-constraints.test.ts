@@ -1,0 +1,63 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { assertRefused } from '../support/chat.ts'
+import { startChatServer } from '../support/chat-server.ts'
+
+const deep = (levels: number): object => (levels === 0 ? {} : { properties: { a: deep(levels - 1) } })
+
+/** Constraints that no version can keep, by what the refusal names. */
+const impossible: [param: RegExp, fields: Record<string, unknown>][] = [
+  [/^response_format/, schemaFormat({ type: 'object', properties: { a: { type: 'rope' } } })],
+  [/^response_format/, schemaFormat({ $ref: 'https://example.com/schema.json' })],
+  [/^response_format/, schemaFormat({ enum: [] })],
+  [/^response_format/, schemaFormat({ type: 'string', pattern: '(' })],
+  [/^structured_outputs/, { structured_outputs: { json: '{"type":' } }],
+  [/^structured_outputs/, { structured_outputs: { regex: '(a' } }],
+  [/^structured_outputs/, { structured_outputs: { regex: '(?=a)b' } }],
+  [/^structured_outputs/, { structured_outputs: { choice: [] } }],
+  [/^structured_outputs/, { structured_outputs: { grammar: 'root ::= missing' } }],
+  [/^structured_outputs/, { structured_outputs: { grammar: `root ::= ${'('.repeat(20_000)}` } }],
+  [/^structured_outputs/, { structured_outputs: { structural_tag: '{}' } }],
+  [/^structured_outputs/, { structured_outputs: {} }],
+  [/^structured_outputs/, { structured_outputs: { choice: ['a'], regex: 'a' } }],
+]
+
+/** Constraints that this version does not know how to keep. */
+const unavailable: typeof impossible = [
+  [/^response_format/, { response_format: { type: 'json_object' } }],
+  [/^response_format/, schemaFormat({ type: 'object', properties: { name: { type: 'string' } } })],
+  [/^response_format/, schemaFormat(deep(30))],
+  [/^structured_outputs/, { structured_outputs: { json: { type: 'object' } } }],
+  [/^structured_outputs/, { structured_outputs: { regex: '[a-z]+' } }],
+  [/^structured_outputs/, { structured_outputs: { choice: ['yes', 'no'] } }],
+  [/^structured_outputs/, { structured_outputs: { grammar: 'root ::= "a"' } }],
+  [/^structured_outputs/, { structured_outputs: { json_object: true } }],
+  [/^tool_choice/, { tools: [tool('f')], tool_choice: 'required' }],
+  [/^tool_choice/, { tools: [tool('f')], tool_choice: { type: 'function', function: { name: 'f' } } }],
+]
+
+function schemaFormat(schema: object) {
+  return { response_format: { type: 'json_schema', json_schema: { name: 'answer', schema } } }
+}
+
+function tool(name: string) {
+  return { type: 'function', function: { name, parameters: { type: 'object' } } }
+}
+
+test('P4: a constraint that cannot be kept is refused before the first byte, streamed or not', async (t) => {
+  const server = await startChatServer(t, { model: {} })
+  for (const [param, fields] of [...impossible, ...unavailable]) {
+    for (const stream of [false, true]) {
+      const answer = await server.ask({ ...fields, stream, max_tokens: 5 })
+      const { error } = answer.json ?? {}
+      const said = `${JSON.stringify({ ...fields, stream }).slice(0, 200)}: ${answer.status} ${answer.text}`
+      assert.equal(answer.status, 400, said)
+      assert.match(error.param, param, said)
+      assertRefused(answer, { status: 400, code: error.code, param: error.param })
+      assert.ok(error.message.includes(error.param.split('.')[0]), said)
+    }
+  }
+  assert.equal(await server.figure('heddle_prompt_tokens_total'), 0, 'the model has not read a word')
+  assert.equal((await server.ask({ max_tokens: 1 })).status, 200)
+  assert.equal(await server.end('SIGTERM'), 0)
+})

@@ -1,0 +1,10 @@
+import type { RunningServer } from './server.ts'
+
+/** The process of the engine that a server has now, by its log. */
+export function engineOf({ log }: Pick<RunningServer, 'log'>): number {
+  const loaded = log
+    .map((line) => JSON.parse(line) as { msg?: string; engine?: number })
+    .findLast(({ msg }) => msg === 'the model is loaded')
+  if (loaded?.engine === undefined) throw new Error('no engine has loaded a model')
+  return loaded.engine
+}
