@@ -13,6 +13,10 @@ export interface JudgedField {
   argument: number
 }
 
+/**
+ * Names are texts of a list, never the keys of an object: the V8 of Node 24 reads the key `a\\"` as `a\\` once it has read an
+ * object with the key `a\\\\` in the same place, because it looks for the key it expects before it looks at escapes.
+ */
 interface Judgement {
   expression: Expression
   fields: Map<string, JudgedField>
@@ -33,7 +37,7 @@ function readJudgement(text: string): Judgement {
   return { expression, fields: new Map(fields) }
 }
 
-/** Not by a reviver of JSON.parse: in Node 24 the parse then sometimes loses members once it has been optimised. */
+/** Of constants that JSON cannot write. */
 function readNumbers(part: unknown): void {
   if (typeof part !== 'object' || part === null) return
   if ('kind' in part && part.kind === 'number' && 'text' in part && 'value' in part) {
