@@ -14,8 +14,8 @@ export interface JudgedField {
 }
 
 /**
- * Names are texts of a list, never the keys of an object: the V8 of Node 24 reads the key `a\\"` as `a\\` once it has read an
- * object with the key `a\\\\` in the same place, because it looks for the key it expects before it looks at escapes.
+ * The names of the fields are texts of a list, not keys of an object: once V8 (Node 24) has parsed an object with a key that
+ * ends in a backslash, it takes the same key with a quote at its end, which is written with a backslash too, for that one.
  */
 interface Judgement {
   expression: Expression
