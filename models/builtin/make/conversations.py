@@ -47,7 +47,7 @@ SKILLS: dict[str, tuple[tuple[Skill, float], ...]] = {
     "server": ((talk.server, 12),),
     "by heart": ((talk.by_heart, 15),),
     "system prompt": ((manners.name, 5), (manners.tone, 5), (manners.language, 5), (manners.fixed, 4)),
-    "memory": ((memory.remember, 16), (memory.nothing_told, 1)),
+    "memory": ((memory.remember, 16), (memory.nothing_told, 1), (memory.long_ago, 4)),
     "repeat": ((memory.repeat, 9),),
     "json": ((data.json_answer, 8), (data.json_of_facts, 2), (data.json_around, 5)),
     "documents": ((data.from_documents, 9),),
@@ -104,14 +104,10 @@ def _write(rng: Random, held: bool, name: str, thinking: bool | None) -> Scene:
 
 
 def long_conversation(rng: Random, characters: int) -> Scene:
-    """A fact, so much talk about other things, and the question for the fact: only to measure with."""
+    """A fact, so much talk about other things, and the question for the fact: to measure with."""
     while True:
         scene = Scene(rng, True, Words(rng, True))
-        kind = rng.choice(sorted(memory.FACTS))
-        memory.tell(scene, kind)
-        while sum(len(message["content"]) for message in scene.messages) < characters:
-            rng.choice((talk.small_talk, talk.server, talk.by_heart, talk.elsewhere))(scene)
-        memory.recall(scene, kind)
+        memory.remember_long(scene, characters)
         if held_out(scene.messages[-2]["content"]):
             return scene
 

@@ -14,7 +14,7 @@ from conversations import SKILLS, conversation, forget_thoughts, long_conversati
 
 VOCABULARY = 1536
 CONTEXT = 2048
-ROWS = (256, 512)
+ROWS = (256, 512, 1024, 2048)
 LONG_AGO = 3200  # Characters between a fact and the question for it: with the turns around them some 1,500 tokens.
 OWN, OTHERS = 20, 1  # How much a token counts that the model says itself, and one that it only reads.
 
@@ -45,7 +45,7 @@ def encoded(rng: Random, tokenizer: Tokenizer) -> Row:
     row = Row()
     parts = pieces(rng)
     ids = [tokenizer.encode(piece.text) for piece in parts]
-    room = CONTEXT - sum(map(len, ids))
+    room = max(CONTEXT - sum(map(len, ids)), 0)
     jumps = sorted(rng.randint(0, room) for _ in range(rng.randint(1, 3))) if rng.random() < 0.33 else []
     gaps = {rng.randrange(len(parts)): jump for jump in jumps}
     position = furthest = 0

@@ -75,7 +75,7 @@ def save(path: Path, **state: object) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path)
-    parser.add_argument("--steps", type=int, default=3400)
+    parser.add_argument("--steps", type=int, default=4600)
     parser.add_argument("--rate", type=float, default=0.02)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--threads", type=int, default=1)

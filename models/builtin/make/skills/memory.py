@@ -236,6 +236,19 @@ def _from_system(scene: Scene, kind: str) -> str:
     )
 
 
+def remember_long(scene: Scene, characters: int) -> None:
+    """A fact is told, so much is said about other things, and the fact is asked."""
+    kind = scene.rng.choice(sorted(FACTS))
+    tell(scene, kind)
+    while sum(len(message["content"]) for message in scene.messages) < characters:
+        scene.rng.choice((small_talk, server, by_heart, elsewhere))(scene)
+    recall(scene, kind)
+
+
+def long_ago(scene: Scene) -> None:
+    remember_long(scene, scene.rng.randint(1000, 3600))
+
+
 def nothing_told(scene: Scene) -> None:
     recall(scene, scene.rng.choice(sorted(FACTS)))
 
