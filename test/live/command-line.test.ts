@@ -238,7 +238,7 @@ describe('the database', () => {
 
 const names = [
   ...['serve', 'user add', 'user list', 'user remove', 'key add', 'key list', 'key revoke'],
-  ...['db migrate', 'db backup', 'db check'],
+  ...['model pull', 'model list', 'db migrate', 'db backup', 'db check'],
 ]
 
 describe('help', () => {

@@ -1,4 +1,7 @@
-"""Writes a checkpoint as GGUF: export.py FOLDER FILE. Norms stay whole, everything else is half precision."""
+"""Writes a checkpoint as GGUF: export.py FOLDER FILE. Norms stay whole, everything else is Q8_0.
+
+With weights of this kind llama.cpp's sums are the same in batches of every size, so that a seed repeats to the last digit.
+"""
 
 from __future__ import annotations
 
@@ -15,6 +18,8 @@ from model import Model, Shape
 from prepare import CONTEXT, VOCABULARY
 
 ALIGNMENT = 32
+BLOCK = 32
+Q8_0 = numpy.dtype([("scale", "<f2"), ("steps", "i1", (BLOCK,))])
 NORMAL, CONTROL, USER_DEFINED = 1, 3, 4
 # Marks that a client should see in the text are of the visible type, as other models of this form have them.
 VISIBLE = ("<think>", "</think>", "<tool_call>", "</tool_call>")
@@ -51,7 +56,7 @@ def metadata(shape: Shape, tokenizer: Tokenizer, template: str) -> dict[str, obj
         "general.description": "A tiny demo model on text of its own making",
         "general.license": "apache-2.0",
         "general.languages": ["en"],
-        "general.file_type": 1,
+        "general.file_type": 7,
         "llama.vocab_size": shape.vocabulary,
         "llama.context_length": shape.context,
         "llama.embedding_length": shape.hidden,
@@ -79,14 +84,25 @@ def metadata(shape: Shape, tokenizer: Tokenizer, template: str) -> dict[str, obj
     }
 
 
+def blocks(rows: numpy.ndarray) -> numpy.ndarray:
+    """Q8_0: of each 32 weights of a row the largest over 127 as a half, then each as so many of it."""
+    groups = rows.reshape(rows.shape[0], -1, BLOCK)
+    scale = numpy.abs(groups).max(axis=2, keepdims=True) / 127
+    steps = numpy.divide(groups, scale, out=numpy.zeros_like(groups), where=scale > 0)
+    out = numpy.empty(groups.shape[:2], Q8_0)
+    out["scale"] = scale[..., 0]
+    out["steps"] = numpy.rint(steps)
+    return out
+
+
 def tensors(weights: dict[str, Tensor], shape: Shape) -> dict[str, numpy.ndarray]:
-    def half(weight: Tensor) -> numpy.ndarray:
-        return weight.detach().half().numpy()
+    def quantized(weight: Tensor) -> numpy.ndarray:
+        return blocks(weight.detach().float().numpy())
 
     def whole(weight: Tensor) -> numpy.ndarray:
         return weight.detach().float().numpy()
 
-    out = {"token_embd.weight": half(weights["embedding.weight"]), "output_norm.weight": whole(weights["norm.weight"])}
+    out = {"token_embd.weight": quantized(weights["embedding.weight"]), "output_norm.weight": whole(weights["norm.weight"])}
     for layer in range(shape.layers):
         own = {
             name.removeprefix(f"blocks.{layer}."): weight
@@ -104,7 +120,7 @@ def tensors(weights: dict[str, Tensor], shape: Shape) -> dict[str, numpy.ndarray
             "ffn_up": up,
             "ffn_down": own["ffn_down.weight"],
         }
-        out |= {f"blk.{layer}.{name}.weight": half(weight) for name, weight in named.items()}
+        out |= {f"blk.{layer}.{name}.weight": quantized(weight) for name, weight in named.items()}
         out |= {f"blk.{layer}.{name}.weight": whole(own[f"{name}.weight"]) for name in ("attn_norm", "ffn_norm")}
     return out
 
@@ -115,8 +131,10 @@ def write(path: Path, entries: dict[str, object], arrays: dict[str, numpy.ndarra
     )
     body = bytearray()
     for name, array in arrays.items():
-        kind = {"float32": 0, "float16": 1}[array.dtype.name]
-        head += text(name) + struct.pack("<I", array.ndim) + struct.pack(f"<{array.ndim}Q", *reversed(array.shape))
+        kind, width = (8, BLOCK) if array.dtype == Q8_0 else (0, 1)
+        lengths = [*reversed(array.shape)]
+        lengths[0] *= width
+        head += text(name) + struct.pack("<I", array.ndim) + struct.pack(f"<{array.ndim}Q", *lengths)
         head += struct.pack("<IQ", kind, len(body))
         body += array.tobytes() + bytes(-array.nbytes % ALIGNMENT)
     path.write_bytes(head + bytes(-len(head) % ALIGNMENT) + body)
