@@ -53,7 +53,7 @@ function sameAsThen(now: readonly Thing[], then: readonly Thing[]): void {
 
 async function readsBack(db: Database, name: string): Promise<void> {
   try {
-    const app = await buildApp(readConfig({}), { database: db, sweep: false })
+    const app = await buildApp(readConfig({ HEDDLE_MAX_LOOP_DELAY: '0' }), { database: db, sweep: false })
     await saysTheSame(app, db, parseLossless(textOf(`${name}.json`)) as Expected).finally(() => app.close())
   } finally {
     await db.close()
