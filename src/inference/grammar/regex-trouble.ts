@@ -1,0 +1,10 @@
+/** A regular expression that cannot be read, or that says what no grammar can say. */
+export class RegexTrouble extends Error {
+  override readonly name = 'RegexTrouble'
+  readonly kind: 'flawed' | 'unsupported'
+
+  constructor(kind: 'flawed' | 'unsupported', why: string) {
+    super(why)
+    this.kind = kind
+  }
+}
