@@ -133,6 +133,18 @@ export function united(ranges: readonly Range[]): Range[] {
   return out
 }
 
+/** All code points but these, which are disjoint and ascending. */
+export function complement(ranges: readonly Range[]): Range[] {
+  const out: Range[] = []
+  let from = 0
+  for (const [first, last] of ranges) {
+    if (first > from) out.push([from, first - 1])
+    from = last + 1
+  }
+  if (from <= 0x10ffff) out.push([from, 0x10ffff])
+  return out
+}
+
 function pointsOf(expr: Expr): readonly Range[] | undefined {
   if (expr.kind === 'class') return expr.ranges
   if (expr.kind !== 'literal') return undefined

@@ -2,9 +2,11 @@
 export class RegexTrouble extends Error {
   override readonly name = 'RegexTrouble'
   readonly kind: 'flawed' | 'unsupported'
+  readonly why: string
 
   constructor(kind: 'flawed' | 'unsupported', why: string) {
     super(why)
     this.kind = kind
+    this.why = why
   }
 }

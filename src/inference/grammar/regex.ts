@@ -10,7 +10,7 @@ import {
   startAnchor,
   wholeText,
 } from './anchored.ts'
-import { charClass, type Expr, literal, type Range, united } from './gbnf.ts'
+import { charClass, complement, type Expr, literal, type Range, united } from './gbnf.ts'
 import { modernSource } from './regex-source.ts'
 import { RegexTrouble } from './regex-trouble.ts'
 import { propertyRanges } from './unicode-properties.ts'
@@ -19,7 +19,6 @@ const longest = 65_536
 const deepest = 200
 /** Each is looked up among all code points once. */
 const mostProperties = 16
-const lastCodePoint = 0x10ffff
 
 export interface RegexOptions {
   /** A match anywhere in the text is enough, as `pattern` of JSON Schema has it; otherwise the whole text is matched. */
@@ -175,15 +174,4 @@ function rangesOfSet(set: AST.CharacterSet): readonly Range[] {
       ? propertyRanges(`\\p{${set.value === null ? set.key : `${set.key}=${set.value}`}}`)
       : shorthands[set.kind]
   return set.negate ? complement(ranges) : ranges
-}
-
-function complement(ranges: readonly Range[]): Range[] {
-  const out: Range[] = []
-  let from = 0
-  for (const [first, last] of ranges) {
-    if (first > from) out.push([from, first - 1])
-    from = last + 1
-  }
-  if (from <= lastCodePoint) out.push([from, lastCodePoint])
-  return out
 }
