@@ -1,9 +1,19 @@
-import { alternatives, charClass, complement, type Expr, emptyText, rule, sequence, united } from './gbnf.ts'
+import {
+  alternatives,
+  charClass,
+  complement,
+  type Expr,
+  emptyText,
+  type Range,
+  rule,
+  sequence,
+  united,
+} from './gbnf.ts'
+import { GrammarTooLarge } from './grammar-flaws.ts'
 
 export interface Stop {
   readonly text: string
-  /** What comes after it. */
-  readonly then: Expr
+  readonly next: Expr
 }
 
 export interface FreeText {
@@ -12,39 +22,34 @@ export interface FreeText {
   readonly mayEnd: boolean
 }
 
+/** Characters of all stops together. */
+const mostCharacters = 1000
+
+/** A beginning of stops that has been read, and what each character makes of it. */
+interface Begun {
+  readonly steps: Map<string, Begun>
+  /** The stop that is complete here; of several, the longest. */
+  stop: Stop | undefined
+  name: string
+}
+
 /**
- * Any text up to the first place where one of the stops is complete. Each rule stands for what of a stop has been read
- * so far, so there is one way to read a text. The start is the rule that is named as the prefix.
+ * Any text up to the first place where one of the stops is complete, and then what comes next after that stop. A rule
+ * stands for what has been read of the stops (Aho and Corasick's automaton), so there is one way to read a text. The
+ * start is the rule that is named as the prefix.
  */
 export function addFreeText({ stops, mayEnd }: FreeText, prefix: string, rules: Map<string, Expr>): Expr {
-  const begins = ['', ...new Set(stops.flatMap(({ text }) => properBegins(text)))]
-  const nameOf = (begun: string) => (begun === '' ? prefix : `${prefix}-${begins.indexOf(begun)}`)
-  const alphabet = [...new Set(stops.flatMap(({ text }) => Array.from(text)))]
-  const known = new Set(begins)
-  for (const begun of begins) {
-    // All that leads on to the same place is one class.
-    const ways = new Map<string, { then: Expr; points: number[] }>()
-    for (const character of alphabet) {
-      const read = begun + character
-      const stop = longest(stops.filter(({ text }) => read.endsWith(text)))
-      const next = stop === undefined ? remembered(read, known) : ''
-      if (stop === undefined && next === '') continue
-      const then = stop?.then ?? rule(nameOf(next))
-      const key = stop === undefined ? `to ${next}` : `stop ${stop.text}`
-      const way = ways.get(key) ?? { then, points: [] }
-      way.points.push(character.codePointAt(0) ?? 0)
-      ways.set(key, way)
-    }
-    const leading = [...ways.values()].map(({ then, points }) => ({
-      then,
-      ranges: united(points.map((one) => [one, one])),
+  for (const begun of automatonOf(stops, prefix)) {
+    const leading = Map.groupBy(begun.steps, ([, target]) => target)
+    const ways = Array.from(leading, ([target, steps]) => ({
+      ranges: united(steps.map(([character]) => pointOf(character))),
+      next: target.stop?.next ?? rule(target.name),
     }))
-    const rest = complement(united(leading.flatMap(({ ranges }) => ranges)))
     rules.set(
-      nameOf(begun),
+      begun.name,
       alternatives(
-        ...leading.map(({ then, ranges }) => sequence(charClass(...ranges), then)),
-        sequence(charClass(...rest), rule(prefix)),
+        ...ways.map(({ ranges, next }) => sequence(charClass(...ranges), next)),
+        sequence(charClass(...complement(united(ways.flatMap(({ ranges }) => ranges)))), rule(prefix)),
         ...(mayEnd ? [emptyText] : []),
       ),
     )
@@ -52,24 +57,46 @@ export function addFreeText({ stops, mayEnd }: FreeText, prefix: string, rules: 
   return rule(prefix)
 }
 
-function properBegins(text: string): string[] {
-  const characters = Array.from(text)
-  return characters.slice(1).map((_, at) => characters.slice(0, at + 1).join(''))
-}
-
-/** The longest end of what was read that is the beginning of a stop. */
-function remembered(read: string, known: ReadonlySet<string>): string {
-  const characters = Array.from(read)
-  for (let from = 0; from < characters.length; from++) {
-    const end = characters.slice(from).join('')
-    if (known.has(end)) return end
+function automatonOf(stops: readonly Stop[], prefix: string): Begun[] {
+  const start: Begun = { steps: new Map(), stop: undefined, name: prefix }
+  let characters = 0
+  for (const stop of stops) {
+    let at = start
+    for (const character of stop.text) {
+      if (++characters > mostCharacters) {
+        throw new GrammarTooLarge('characters of triggers and ends', characters, mostCharacters)
+      }
+      const next = at.steps.get(character) ?? {
+        steps: new Map(),
+        stop: undefined,
+        name: `${prefix}-${characters}`,
+      }
+      at.steps.set(character, next)
+      at = next
+    }
+    at.stop ??= stop
   }
-  return ''
+  const open: Begun[] = []
+  // `otherwise` is where one would be if the stop had begun later: it is shorter, so its steps are complete by then.
+  const order: { begun: Begun; otherwise: Begun | undefined }[] = [{ begun: start, otherwise: undefined }]
+  for (const { begun, otherwise } of order) {
+    begun.stop ??= otherwise?.stop
+    if (begun.stop !== undefined) continue
+    open.push(begun)
+    for (const [character, next] of begun.steps) {
+      order.push({
+        begun: next,
+        otherwise: otherwise === undefined ? start : (otherwise.steps.get(character) ?? start),
+      })
+    }
+    for (const [character, target] of otherwise?.steps ?? []) {
+      if (!begun.steps.has(character)) begun.steps.set(character, target)
+    }
+  }
+  return open
 }
 
-function longest(stops: readonly Stop[]): Stop | undefined {
-  return stops.reduce<Stop | undefined>(
-    (best, stop) => (best === undefined || stop.text.length > best.text.length ? stop : best),
-    undefined,
-  )
+function pointOf(character: string): Range {
+  const point = character.codePointAt(0) ?? 0
+  return [point, point]
 }

@@ -111,7 +111,7 @@ function createTags(grammar: Grammar, compileSchema: CompileSchema) {
     ends.length === 0 || ends.includes('')
       ? repetition(charClass([0, 0x10ffff]), 0)
       : addFreeText(
-          { stops: ends.map((text) => ({ text, then: emptyText })), mayEnd: false },
+          { stops: ends.map((text) => ({ text, next: emptyText })), mayEnd: false },
           newPrefix(),
           rules,
         )
@@ -162,7 +162,7 @@ function createTags(grammar: Grammar, compileSchema: CompileSchema) {
     if (!(once && atLeastOne)) {
       const stops: Stop[] = triggers.map((text) => ({
         text,
-        then: define(
+        next: define(
           `${prefix}-open`,
           sequence(
             openings(
@@ -173,7 +173,7 @@ function createTags(grammar: Grammar, compileSchema: CompileSchema) {
           ),
         ),
       }))
-      const closes: Stop[] = ends.includes('') ? [] : ends.map((text) => ({ text, then: emptyText }))
+      const closes: Stop[] = ends.includes('') ? [] : ends.map((text) => ({ text, next: emptyText }))
       addFreeText(
         { stops: [...stops, ...closes], mayEnd: ends.length === 0 || ends.includes('') },
         prefix,

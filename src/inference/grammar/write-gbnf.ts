@@ -67,6 +67,8 @@ function createWriting(newName: (base: string) => string) {
         return writeLiteral(expr.text)
       case 'class': {
         spend(2 * expr.ranges.length)
+        const [only] = expr.ranges
+        if (expr.ranges.length === 1 && only?.[0] === only?.[1]) return writeLiteral(pointText(only))
         const text = writeClass(expr.ranges)
         return expr.ranges.length > fewRanges ? share('characters', text) : text
       }
@@ -129,6 +131,10 @@ function createWriting(newName: (base: string) => string) {
 
 function writeLiteral(text: string): string {
   return `"${Array.from(text, (character) => writePoint(character.codePointAt(0) ?? 0, '"\\')).join('')}"`
+}
+
+function pointText(range: Range | undefined): string {
+  return String.fromCodePoint(range?.[0] ?? 0)
 }
 
 function writeClass(ranges: readonly Range[]): string {
