@@ -37,8 +37,17 @@ export function either(pieces: readonly Anchored[]): Anchored {
 
 export function inOrder(pieces: readonly Anchored[]): Anchored {
   let whole = free(emptyText)
-  for (const piece of pieces) whole = followed(whole, piece)
-  return whole
+  // What has no anchors is put together at once: pieces may be many.
+  let run: Expr[] = []
+  for (const piece of pieces) {
+    if (isFree(piece)) {
+      run.push(piece[0])
+      continue
+    }
+    whole = followed(followed(whole, free(sequence(...run))), piece)
+    run = []
+  }
+  return followed(whole, free(sequence(...run)))
 }
 
 /** What demands the end of the text is followed by nothing, and before what demands its start there is nothing. */
@@ -57,11 +66,10 @@ function followed(left: Anchored, right: Anchored): Anchored {
 export function repeated(piece: Anchored, min: number, max: number | undefined): Anchored {
   if (max === 0) return free(emptyText)
   if (max === 1) return min === 0 ? either([piece, free(emptyText)]) : piece
-  const [plain, ...anchored] = piece
-  if (!anchored.every(isNever)) {
+  if (!isFree(piece)) {
     throw new RegexTrouble('unsupported', 'an anchor (^ or $) inside of a repetition is not supported')
   }
-  return free(repetition(plain, min, max))
+  return free(repetition(piece[0], min, max))
 }
 
 /** The whole text is a match. */
@@ -80,6 +88,10 @@ export function somewhere([inside, leading, trailing, exact]: Anchored): Expr {
     sequence(anything, trailing),
     exact,
   )
+}
+
+function isFree([, ...anchored]: Anchored): boolean {
+  return anchored.every(isNever)
 }
 
 function onlyEmpty(expr: Expr): Expr {

@@ -16,6 +16,8 @@ import {
 const longest = 256 * 1024
 const deepest = 100
 const mostRules = 5000
+/** In one alternative. */
+const mostParts = 20_000
 const largestCount = 100_000
 
 /**
@@ -127,6 +129,12 @@ function createReader(text: string, nameOf: (given: string) => string) {
     while (take(/\|/y) !== undefined) {
       skip()
       ways.push(parts())
+      if (ways.length > mostParts) {
+        throw new ConstraintTrouble(
+          'unsupported',
+          flawed(`there are more than ${mostParts} alternatives`).why,
+        )
+      }
     }
     return alternatives(...ways)
   }
@@ -140,6 +148,12 @@ function createReader(text: string, nameOf: (given: string) => string) {
         skip()
       }
       found.push(part)
+      if (found.length > mostParts) {
+        throw new ConstraintTrouble(
+          'unsupported',
+          flawed(`more than ${mostParts} parts follow one another`).why,
+        )
+      }
     }
     return sequence(...found)
   }

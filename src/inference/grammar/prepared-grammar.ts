@@ -22,7 +22,7 @@ export interface Prepared {
   readonly rules: Map<string, Expr>
   /** The rules that can be the empty text. */
   readonly nullable: ReadonlySet<string>
-  newName(base: string): string
+  newName(owner: string): string
 }
 
 /**
@@ -31,7 +31,8 @@ export interface Prepared {
  */
 export function prepareGrammar(given: ReadonlyMap<string, Expr>): Prepared {
   const names = new Set(given.keys())
-  const newName = (base: string): string => {
+  const newName = (owner: string): string => {
+    const base = owner.replace(/-\d+$/, '')
     for (let number = names.size; ; number++) {
       const name = `${base}-${number}`
       if (names.has(name)) continue
@@ -48,7 +49,7 @@ export function prepareGrammar(given: ReadonlyMap<string, Expr>): Prepared {
 
 function reachableShallow(
   given: ReadonlyMap<string, Expr>,
-  newName: (base: string) => string,
+  newName: (owner: string) => string,
 ): Map<string, Expr> {
   const rules = new Map<string, Expr>()
   const pending: { name: string; expr: Expr }[] = []
@@ -192,7 +193,7 @@ export function mayBeEmpty(expr: Expr, known: ReadonlySet<string>): boolean {
 function withSafeRepetitions(
   given: ReadonlyMap<string, Expr>,
   nullable: ReadonlySet<string>,
-  newName: (base: string) => string,
+  newName: (owner: string) => string,
 ): Map<string, Expr> {
   const fullNames = new Map<string, string>()
   const pending: string[] = []

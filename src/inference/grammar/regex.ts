@@ -15,7 +15,7 @@ import { modernSource } from './regex-source.ts'
 import { RegexTrouble } from './regex-trouble.ts'
 import { propertyRanges } from './unicode-properties.ts'
 
-const longest = 65_536
+const longest = 32_768
 const deepest = 200
 /** Each is looked up among all code points once. */
 const mostProperties = 16

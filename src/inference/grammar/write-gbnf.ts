@@ -24,7 +24,7 @@ export function writeGbnf(grammar: Grammar): string {
   return writing.text()
 }
 
-function createWriting(newName: (base: string) => string) {
+function createWriting(newName: (owner: string) => string) {
   const lines: string[] = []
   const shared = new Map<string, string>()
   let bytes = 0
