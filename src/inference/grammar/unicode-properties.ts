@@ -1,7 +1,7 @@
 import { type Range, united } from './gbnf.ts'
 
 /** Above, planes are the same throughout, but for their last two code points. */
-const lastMixed = 0x323ff
+const lastMixed = 0x3ffff
 const tags: Range = [0xe0000, 0xe01ff]
 const lastCodePoint = 0x10ffff
 const step = 0x2000
