@@ -203,7 +203,7 @@ function createReader(text: string, nameOf: (given: string) => string) {
     }
     at += digits.length
     const value = Number.parseInt(digits, 16)
-    if (value === 0 || value > 0x10ffff) throw flawed(`\\${escaped}${digits} is no character of a text`)
+    if (value > 0x10ffff) throw flawed(`\\${escaped}${digits} is no character of a text`)
     return value
   }
 
@@ -212,7 +212,9 @@ function createReader(text: string, nameOf: (given: string) => string) {
     at++
     while (text[at] !== '"') {
       if (at >= text.length) throw flawed('a closing quote is missing')
-      points.push(point())
+      const one = point()
+      if (one === 0) throw flawed('NUL is no character of a text')
+      points.push(one)
     }
     at++
     return literal(points.map((one) => String.fromCodePoint(one)).join(''))
