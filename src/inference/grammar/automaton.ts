@@ -172,56 +172,70 @@ function product(
         from = to + 1
       }
     }
-    budget.spend(out.length)
-    edges.push(joined(out))
+    budget.spend(1 + out.length)
+    edges.push(out)
   }
   return smallest(trimmed(edges, accepting), budget)
 }
 
-function joined(edges: readonly Edge[]): Edge[] {
-  const out: Edge[] = []
-  for (const edge of edges) {
-    const last = out.at(-1)
-    if (last !== undefined && last.target === edge.target && last.to + 1 === edge.from) {
-      out[out.length - 1] = { ...last, to: edge.to }
-    } else {
-      out.push(edge)
+/** Without the states that lead nowhere or that nothing leads to, and with the start at 0. */
+export function trimmed(edges: readonly (readonly Edge[])[], accepting: readonly boolean[]): Automaton {
+  const sources = sourcesOf(edges)
+  const useful = new Uint8Array(edges.length)
+  const ends = accepting.flatMap((yes, state) => (yes ? [state] : []))
+  for (const state of ends) useful[state] = 1
+  for (let state = ends.pop(); state !== undefined; state = ends.pop()) {
+    for (const source of sources[state] ?? []) {
+      if (useful[source] === 1) continue
+      useful[source] = 1
+      ends.push(source)
     }
+  }
+  if (useful[0] !== 1) return nothing
+  const numbers = new Int32Array(edges.length).fill(-1)
+  const reached = [0]
+  numbers[0] = 0
+  for (const state of reached) {
+    for (const { target } of edges[state] ?? []) {
+      if (useful[target] !== 1 || numbers[target] !== -1) continue
+      numbers[target] = reached.length
+      reached.push(target)
+    }
+  }
+  return {
+    edges: reached.map((state) => renumbered(edges[state] ?? [], numbers)),
+    accepting: reached.map((state) => accepting[state] ?? false),
+  }
+}
+
+/** With other numbers for the targets; those with -1 are left out, and neighbours with the same are made one. */
+function renumbered(edges: readonly Edge[], numbers: ArrayLike<number>): Edge[] {
+  const out: { from: number; to: number; target: number }[] = []
+  for (const { from, to, target } of edges) {
+    const number = numbers[target] ?? -1
+    if (number === -1) continue
+    const last = out.at(-1)
+    if (last !== undefined && last.target === number && last.to + 1 === from) last.to = to
+    else out.push({ from, to, target: number })
   }
   return out
 }
 
-/** Without the states that lead nowhere or that nothing leads to, and with the start at 0. */
-export function trimmed(edges: readonly (readonly Edge[])[], accepting: readonly boolean[]): Automaton {
+function sourcesOf(edges: readonly (readonly Edge[])[]): number[][] {
   const sources: number[][] = edges.map(() => [])
-  for (const [state, out] of edges.entries()) for (const { target } of out) sources[target]?.push(state)
-  const useful = reachable(
-    accepting.flatMap((yes, state) => (yes ? [state] : [])),
-    (state) => sources[state] ?? [],
-  )
-  if (!useful.has(0)) return nothing
-  const reached = reachable([0], (state) =>
-    (edges[state] ?? []).flatMap(({ target }) => (useful.has(target) ? [target] : [])),
-  )
-  const numbers = new Map([...reached].map((state, number) => [state, number]))
-  return {
-    edges: [...reached].map((state) =>
-      joined(
-        (edges[state] ?? []).flatMap((edge) => {
-          const target = numbers.get(edge.target)
-          return target === undefined ? [] : [{ ...edge, target }]
-        }),
-      ),
-    ),
-    accepting: [...reached].map((state) => accepting[state] ?? false),
+  for (const [state, out] of edges.entries()) {
+    for (const { target } of out) {
+      const list = sources[target]
+      if (list !== undefined && list.at(-1) !== state) list.push(state)
+    }
   }
+  return sources
 }
 
-/** In the order in which they are reached, `from` first. */
-function reachable(from: readonly number[], next: (state: number) => readonly number[]): Set<number> {
-  const found = new Set(from)
-  for (const state of found) for (const target of next(state)) found.add(target)
-  return found
+/** How long the shortest and the longest accepted text are. */
+export function extent(automaton: Automaton): { shortest: number; longest: number } {
+  const longest = longestRests(automaton)[0] ?? -1
+  return { shortest: distances(automaton)[0] ?? 0, longest: longest === -1 ? Infinity : longest }
 }
 
 /**
@@ -231,6 +245,7 @@ function reachable(from: readonly number[], next: (state: number) => readonly nu
  */
 export function smallest(automaton: Automaton, budget: Budget): Automaton {
   const { edges, accepting } = automaton
+  budget.spend(2 * edges.length)
   const shortest = distances(automaton)
   const longest = longestRests(automaton)
   let classes = numbered(accepting.map((yes, state) => `${yes},${shortest[state]},${longest[state]}`))
@@ -238,8 +253,9 @@ export function smallest(automaton: Automaton, budget: Budget): Automaton {
     budget.spend(edges.length)
     const refined = numbered(
       edges.map((out, state) => {
-        const merged = joined(out.map((edge) => ({ ...edge, target: classes[edge.target] ?? -1 })))
-        return `${classes[state]}:${merged.map(({ from, to, target }) => `${from}-${to}-${target}`).join()}`
+        let key = `${classes[state]}`
+        for (const { from, to, target } of renumbered(out, classes)) key += `:${from}-${to}-${target}`
+        return key
       }),
     )
     const size = new Set(refined).size
@@ -252,16 +268,14 @@ export function smallest(automaton: Automaton, budget: Budget): Automaton {
   for (const [state, own] of classes.entries()) if (!kept.has(own)) kept.set(own, state)
   const states = [...kept.values()]
   const order = new Map([...kept.keys()].map((own, number) => [own, number]))
+  const numbers = classes.map((own) => order.get(own) ?? -1)
   return {
-    edges: states.map((state) =>
-      joined(
-        (edges[state] ?? []).map((edge) => ({ ...edge, target: order.get(classes[edge.target] ?? -1) ?? -1 })),
-      ),
-    ),
+    edges: states.map((state) => renumbered(edges[state] ?? [], numbers)),
     accepting: states.map((state) => accepting[state] ?? false),
   }
 }
 
+/** Equal names get equal numbers. */
 function numbered(names: readonly string[]): number[] {
   const numbers = new Map<string, number>()
   return names.map((name) => {
@@ -274,8 +288,7 @@ function numbered(names: readonly string[]): number[] {
 
 /** By state, how long the shortest accepted rest is. */
 function distances({ edges, accepting }: Automaton): number[] {
-  const sources: number[][] = edges.map(() => [])
-  for (const [state, out] of edges.entries()) for (const { target } of out) sources[target]?.push(state)
+  const sources = sourcesOf(edges)
   const distance: number[] = edges.map(() => -1)
   let wave = accepting.flatMap((yes, state) => (yes ? [state] : []))
   for (let length = 0; wave.length > 0; length++) {
@@ -293,10 +306,8 @@ function distances({ edges, accepting }: Automaton): number[] {
 /** By state, how long the longest accepted rest is; -1 where there is no longest. */
 function longestRests({ edges }: Automaton): number[] {
   const sources: number[][] = edges.map(() => [])
-  const open = edges.map((out) => new Set(out.map(({ target }) => target)).size)
-  for (const [state, out] of edges.entries()) {
-    for (const target of new Set(out.map((edge) => edge.target))) sources[target]?.push(state)
-  }
+  const open = edges.map((out) => out.length)
+  for (const [state, out] of edges.entries()) for (const { target } of out) sources[target]?.push(state)
   const longest: number[] = edges.map(() => -1)
   const rest: number[] = edges.map(() => 0)
   const ready = open.flatMap((count, state) => (count === 0 ? [state] : []))

@@ -125,7 +125,7 @@ function subsets(loose: Loose, start: number, end: number, budget: Budget): Auto
 function closure(loose: Loose, states: Iterable<number>, budget: Budget): number[] {
   const found = new Set(states)
   for (const state of found) for (const target of loose.silent[state] ?? []) found.add(target)
-  budget.spend(found.size >> 2)
+  budget.spend(found.size)
   // Only what reads or ends tells sets apart, but the states are few enough to keep all.
   return [...found].sort((a, b) => a - b)
 }

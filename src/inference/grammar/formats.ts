@@ -6,6 +6,8 @@ export interface Format {
   readonly pattern: string
   readonly standard: string
   readonly bound?: string
+  /** A narrower pattern for texts that may have only so many characters, where counting them in the whole one takes too many states. */
+  readonly within?: (most: number) => string
 }
 
 const byte = '(?:25[0-5]|2[0-4]\\d|1\\d\\d|[1-9]?\\d)'
@@ -43,9 +45,15 @@ const minutes = `${span}M(?:${seconds})?`
 const hours = `${span}H(?:${minutes})?`
 const timeSpan = `T(?:${hours}|${minutes}|${seconds})`
 
-const label = (longest: number) => `[A-Za-z0-9](?:[A-Za-z0-9\\-]{0,${longest - 2}}[A-Za-z0-9])?`
+function label(longest: number): string {
+  const more = longest < 2 ? '' : `(?:[A-Za-z0-9\\-]{0,${longest - 2}}[A-Za-z0-9])?`
+  return `[A-Za-z0-9]${more}`
+}
 const hostname = `${label(63)}(?:\\.${label(63)}){0,2}|${label(24)}(?:\\.${label(24)}){3,9}`
 const atom = "[A-Za-z0-9!#$%&'*+/=?^_`{|}~\\-]"
+
+/** A dot stands between characters only, so there are at most one more than twice so many. */
+const name = (pairs: number) => `${atom}(?:\\.?${atom}){0,${pairs}}`
 
 const percent = '%[0-9A-Fa-f]{2}'
 const unreserved = 'A-Za-z0-9\\-._~'
@@ -63,6 +71,13 @@ const uri =
   `[A-Za-z][A-Za-z0-9+\\-.]*:` +
   `(?:(?://${authority}${segments})|${rooted}|${pathCharacter}+${segments})?${rest}`
 const relative = `(?:(?://${authority}${segments})|${rooted}|${noColon}+${segments})?${rest}`
+
+const web = 'http and https with unreserved characters, slashes and a query'
+const plain = `[${unreserved}/?&=+,;]`
+
+function webAddress(most: number): string {
+  return `http://${plain}{1,${Math.max(most - 7, 1)}}|https://${plain}{1,${Math.max(most - 8, 1)}}`
+}
 
 const variable = `(?:\\w|${percent})(?:\\.?(?:\\w|${percent}))*(?::[1-9]\\d{0,3}|\\*)?`
 const templated = `\\{[+#./;?&=,!@|]?${variable}(?:,${variable})*\\}`
@@ -82,20 +97,38 @@ export const formats: Readonly<Record<string, Format>> = {
     bound: 'nine digits each',
   },
   email: {
-    pattern: `${atom}+(?:\\.${atom}+)*@(?:${label(63)}\\.)+${label(63)}`,
+    pattern: `${name(31)}@(?:${label(40)}\\.){1,3}${label(40)}`,
     standard: 'RFC 5321',
-    bound: 'no quoted names, no addresses in brackets, a domain with a dot',
+    bound: 'no quoted names, no addresses in brackets, a domain of two to four labels of 40 characters',
+    within: (most) => {
+      const quarter = Math.floor(most / 4)
+      return `${name(Math.max(quarter - 2, 0))}@${label(Math.min(quarter - 1, 63))}\\.${label(Math.min(quarter - 1, 63))}`
+    },
   },
   hostname: {
     pattern: hostname,
     standard: 'RFC 1123',
     bound: 'three labels of 63 characters, or ten of 24',
+    within: (most) => {
+      const half = Math.min(Math.floor((most - 1) / 2), 63)
+      return `${label(Math.min(most, 63))}|${label(half)}\\.${label(half)}`
+    },
   },
   ipv4: { pattern: ipv4, standard: 'RFC 2673' },
   ipv6: { pattern: ipv6, standard: 'RFC 4291' },
   uuid: { pattern: '[0-9A-Fa-f]{8}-(?:[0-9A-Fa-f]{4}-){3}[0-9A-Fa-f]{12}', standard: 'RFC 4122' },
-  uri: { pattern: uri, standard: 'RFC 3986', bound: 'five digits of a port' },
-  'uri-reference': { pattern: `${uri}|${relative}`, standard: 'RFC 3986', bound: 'five digits of a port' },
+  uri: {
+    pattern: uri,
+    standard: 'RFC 3986',
+    bound: `five digits of a port; with a maxLength, ${web}`,
+    within: webAddress,
+  },
+  'uri-reference': {
+    pattern: `${uri}|${relative}`,
+    standard: 'RFC 3986',
+    bound: `five digits of a port; with a maxLength, ${web}`,
+    within: webAddress,
+  },
   'uri-template': {
     pattern: `(?:[!#$&(-;=?-\\[\\]_a-z~]|${percent}|${templated})*`,
     standard: 'RFC 6570',

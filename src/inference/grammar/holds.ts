@@ -17,6 +17,18 @@ export function createHolds(document: SchemaDocument, texts: TextLanguages, budg
   const child = (schema: unknown, node: SchemaNode, ...keys: (string | number)[]) =>
     document.node(schema, stepped(node.path, ...keys))
 
+  const listed = new WeakMap<readonly unknown[], ReadonlySet<string>>()
+
+  const among = (list: readonly unknown[], value: unknown): boolean => {
+    let values = listed.get(list)
+    if (values === undefined) {
+      budget.spend(list.length)
+      values = new Set(list.map(canonicalOf))
+      listed.set(list, values)
+    }
+    return values.has(canonicalOf(value))
+  }
+
   const holds = (value: unknown, node: SchemaNode, chain = 0): boolean => {
     budget.spend(1)
     if (chain > longestChain) {
@@ -29,9 +41,9 @@ export function createHolds(document: SchemaDocument, texts: TextLanguages, budg
 
     if (schema.$ref !== undefined && !holds(value, document.resolve(node), chain + 1)) return false
     if (schema.type !== undefined && !typeList(schema).some((type) => isOf(value, type))) return false
-    if (Object.hasOwn(schema, 'const') && !equal(schema.const, value)) return false
-    if (schema.enum !== undefined && !list('enum').some((one) => equal(one, value))) return false
-    if (list(derived.notEnum).some((one) => equal(one, value))) return false
+    if (Object.hasOwn(schema, 'const') && canonicalOf(schema.const) !== canonicalOf(value)) return false
+    if (schema.enum !== undefined && !among(list('enum'), value)) return false
+    if (schema[derived.notEnum] !== undefined && among(list(derived.notEnum), value)) return false
     if (!list('allOf').every((part, i) => same(part, 'allOf', i))) return false
     if (schema.anyOf !== undefined && !list('anyOf').some((part, i) => same(part, 'anyOf', i))) return false
     if (schema.oneOf !== undefined && list('oneOf').filter((part, i) => same(part, 'oneOf', i)).length !== 1) {
@@ -174,8 +186,4 @@ function isOf(value: unknown, type: string): boolean {
       // biome-ignore lint/suspicious/useValidTypeof: the names of the types left are the same in JSON Schema.
       return typeof value === type
   }
-}
-
-function equal(left: unknown, right: unknown): boolean {
-  return left === right || canonicalOf(left) === canonicalOf(right)
 }

@@ -1,4 +1,4 @@
-import { type Automaton, isEmpty } from './automaton.ts'
+import { type Automaton, extent, isEmpty } from './automaton.ts'
 import { TooCostly } from './budget.ts'
 import type { Emission } from './emission.ts'
 import { type Expr, literal, never, type Range, repetition, sequence } from './gbnf.ts'
@@ -56,12 +56,17 @@ export function quoted(text: Expr): Expr {
   return sequence(literal('"'), text, literal('"'))
 }
 
+/** Lengths that the language has anyway demand nothing of it. */
 function limited({ min, max }: StringDemands, language: Automaton, texts: TextLanguages): Automaton {
-  if (min === 0 && max === undefined) return small(language)
-  if (language.accepting.length * (max ?? min) > 16 * mostStates) {
+  if (isEmpty(language)) return language
+  const { shortest, longest } = extent(language)
+  const least = shortest >= min ? 0 : min
+  const most = max === undefined || longest <= max ? undefined : max
+  if (least === 0 && most === undefined) return small(language)
+  if (language.accepting.length * (most ?? least) > 4 * mostStates) {
     throw new TooCostly('a length and a pattern or format together have too many states')
   }
-  return small(texts.both(language, texts.lengths(min, max)))
+  return small(texts.both(language, texts.lengths(least, most)))
 }
 
 function small(automaton: Automaton): Automaton {
@@ -76,13 +81,21 @@ function demandsOf(bases: readonly SchemaNode[], texts: TextLanguages): StringDe
     demands.language = demands.language === undefined ? automaton : texts.both(demands.language, automaton)
   }
   const all = () => texts.lengths(0, undefined)
-  for (const { schema, path } of bases) {
+  for (const { schema } of bases) {
     demands.min = Math.max(demands.min, Number(schema.minLength ?? 0))
     if (schema.maxLength !== undefined) {
       demands.max = Math.min(demands.max ?? Infinity, Number(schema.maxLength))
     }
+  }
+  for (const { schema, path } of bases) {
     if (typeof schema.pattern === 'string') narrow(texts.pattern(schema.pattern, path))
-    if (typeof schema.format === 'string') narrow(texts.format(schema.format, path))
+    if (typeof schema.format === 'string') {
+      narrow(
+        demands.max === undefined
+          ? texts.format(schema.format, path)
+          : texts.formatWithin(schema.format, demands.max, path),
+      )
+    }
     const without = schema[derived.notPattern]
     if (typeof without === 'string') narrow(texts.without(all(), texts.pattern(without, path)))
     const format = schema[derived.notFormat]

@@ -1,5 +1,5 @@
-import { type Automaton, difference, intersection, lengths, texts, union } from './automaton.ts'
-import { type Budget, TooCostly } from './budget.ts'
+import { type Automaton, difference, extent, intersection, lengths, texts, union } from './automaton.ts'
+import { type Budget, createBudget, TooCostly } from './budget.ts'
 import { automatonOf } from './determinise.ts'
 import { formats, numberFormats, otherFormats } from './formats.ts'
 import type { Expr } from './gbnf.ts'
@@ -11,9 +11,10 @@ import { RegexTrouble } from './regex-trouble.ts'
 export interface TextLanguages {
   /** What a `pattern` says: anywhere in the text unless it is anchored. */
   pattern(source: string, path: string): Automaton
-  patternExpr(source: string, path: string): Expr
   /** Undefined for a format that says nothing about texts. */
   format(name: string, path: string): Automaton | undefined
+  /** Narrower where that is needed to keep to a length. */
+  formatWithin(name: string, most: number, path: string): Automaton | undefined
   lengths(min: number, max: number | undefined): Automaton
   exactly(words: readonly string[]): Automaton
   both(left: Automaton, right: Automaton): Automaton
@@ -21,10 +22,15 @@ export interface TextLanguages {
   without(left: Automaton, right: Automaton): Automaton
 }
 
+/** The formats are few and the same for everybody. */
+const formatAutomata = new Map<string, Automaton>()
+const formatSteps = 10_000_000
+/** As many as are worth it for a format that is counted exactly. */
+const fewStates = 2000
+
 export function createTextLanguages(budget: Budget): TextLanguages {
   const patterns = new Map<string, Automaton>()
   const exprs = new Map<string, Expr>()
-  const known = new Map<string, Automaton>()
 
   const patternExpr = (source: string, path: string): Expr => {
     const before = exprs.get(source)
@@ -43,8 +49,21 @@ export function createTextLanguages(budget: Budget): TextLanguages {
     return expr
   }
 
+  const format = (name: string, path: string): Automaton | undefined => {
+    const { pattern } = (Object.hasOwn(formats, name) ? formats[name] : undefined) ?? {}
+    if (pattern === undefined) {
+      if (Object.hasOwn(numberFormats, name) || otherFormats.includes(name)) return undefined
+      const accepted = [...Object.keys(formats), ...Object.keys(numberFormats), ...otherFormats].join(', ')
+      throw new SchemaProblem('format', path, `${JSON.stringify(name.slice(0, 60))} is none of ${accepted}`)
+    }
+    const automaton =
+      formatAutomata.get(name) ??
+      automatonOf(compileRegex(pattern, { search: false }), createBudget(formatSteps))
+    formatAutomata.set(name, automaton)
+    return automaton
+  }
+
   return {
-    patternExpr,
     pattern(source, path) {
       let automaton = patterns.get(source)
       if (automaton === undefined) {
@@ -59,17 +78,14 @@ export function createTextLanguages(budget: Budget): TextLanguages {
       }
       return automaton
     },
-    format(name, path) {
-      const { pattern } = (Object.hasOwn(formats, name) ? formats[name] : undefined) ?? {}
-      if (pattern === undefined) {
-        if (Object.hasOwn(numberFormats, name) || otherFormats.includes(name)) return undefined
-        const accepted = [...Object.keys(formats), ...Object.keys(numberFormats), ...otherFormats].join(', ')
-        throw new SchemaProblem('format', path, `${JSON.stringify(name.slice(0, 60))} is none of ${accepted}`)
-      }
-      const automaton =
-        known.get(name) ?? automatonOf(compileRegex(`^(?:${pattern})$`, { search: true }), budget)
-      known.set(name, automaton)
-      return automaton
+    format,
+    formatWithin(name, most, path) {
+      const automaton = format(name, path)
+      const { within } = (Object.hasOwn(formats, name) ? formats[name] : undefined) ?? {}
+      if (automaton === undefined || within === undefined) return automaton
+      const few = automaton.accepting.length * most <= fewStates
+      if (few || extent(automaton).longest <= most) return automaton
+      return automatonOf(compileRegex(within(most), { search: false }), budget)
     },
     lengths: (min, max) => lengths(min, max, budget),
     exactly: (words) => texts(words, budget),
