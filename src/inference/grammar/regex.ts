@@ -10,6 +10,7 @@ import {
   startAnchor,
   wholeText,
 } from './anchored.ts'
+import type { Budget } from './budget.ts'
 import { charClass, complement, type Expr, literal, type Range, united } from './gbnf.ts'
 import { modernSource } from './regex-source.ts'
 import { RegexTrouble } from './regex-trouble.ts'
@@ -17,12 +18,14 @@ import { propertyRanges } from './unicode-properties.ts'
 
 const longest = 32_768
 const deepest = 200
-/** Each is looked up among all code points once. */
 const mostProperties = 16
+/** Each is looked up among all code points. */
+const stepsOfProperty = 15_000
 
 export interface RegexOptions {
   /** A match anywhere in the text is enough, as `pattern` of JSON Schema has it; otherwise the whole text is matched. */
   search: boolean
+  budget?: Budget
 }
 
 /**
@@ -30,13 +33,14 @@ export interface RegexOptions {
  * ECMAScript reads it with the flag `u`; which of several matches would be found makes no difference to the texts that
  * match, so lazy repetitions are repetitions.
  */
-export function compileRegex(source: string, { search }: RegexOptions): Expr {
-  const pattern = parse(source)
+export function compileRegex(source: string, { search, budget }: RegexOptions): Expr {
+  const pattern = parse(source, budget)
   const anchored = either(pattern.alternatives.map(compileAlternative))
   return search ? somewhere(anchored) : wholeText(anchored)
 }
 
-function parse(source: string): AST.Pattern {
+function parse(source: string, budget: Budget | undefined): AST.Pattern {
+  budget?.spend(source.length)
   if (source.length > longest) {
     throw new RegexTrouble(
       'unsupported',
@@ -58,6 +62,8 @@ function parse(source: string): AST.Pattern {
         `it has ${properties} Unicode properties, at most ${mostProperties} are accepted`,
       )
     }
+    // Also when it is known already: what is refused is not to depend on what was asked before.
+    budget?.spend(properties * stepsOfProperty)
     return pattern
   } catch (error) {
     if (!(error instanceof RegExpSyntaxError)) throw error

@@ -1,3 +1,4 @@
+import type { Budget } from './budget.ts'
 import { ConstraintTrouble } from './constraint-trouble.ts'
 import { addFreeText, type Stop } from './free-text.ts'
 import {
@@ -28,11 +29,11 @@ export type CompileSchema = (schema: unknown, into: Grammar, prefix: string, pla
  * Free text with constrained parts. Both forms of the wire: `structures` with `triggers`, and `format`, whose kinds are
  * those of XGrammar.
  */
-export function structuralTagGrammar(tag: unknown, compileSchema: CompileSchema): Grammar {
+export function structuralTagGrammar(tag: unknown, compileSchema: CompileSchema, budget: Budget): Grammar {
   const given = typeof tag === 'string' ? parsed(tag) : tag
   const whole = objectAt(given, '')
   const grammar: Grammar = { rules: new Map() }
-  const tags = createTags(grammar, compileSchema)
+  const tags = createTags(grammar, compileSchema, budget)
   const expr =
     whole.structures === undefined
       ? tags.format(whole.format, '/format', [])
@@ -53,7 +54,7 @@ export function structuralTagGrammar(tag: unknown, compileSchema: CompileSchema)
 
 type Fields = Readonly<Record<string, unknown>>
 
-function createTags(grammar: Grammar, compileSchema: CompileSchema) {
+function createTags(grammar: Grammar, compileSchema: CompileSchema, budget: Budget) {
   const { rules } = grammar
   let count = 0
   let depth = 0
@@ -201,7 +202,7 @@ function createTags(grammar: Grammar, compileSchema: CompileSchema) {
 
   const regexAt = (value: unknown, place: string): Expr => {
     try {
-      return wholeMatch(textAt(value, place), newPrefix(), rules)
+      return wholeMatch(textAt(value, place), newPrefix(), rules, budget)
     } catch (error) {
       if (error instanceof RegexTrouble) throw new ConstraintTrouble(error.kind, error.why, place)
       throw error

@@ -35,10 +35,9 @@ export function createTextLanguages(budget: Budget): TextLanguages {
   const patternExpr = (source: string, path: string): Expr => {
     const before = exprs.get(source)
     if (before !== undefined) return before
-    budget.spend(source.length)
     let expr: Expr
     try {
-      expr = compileRegex(source, { search: true })
+      expr = compileRegex(source, { search: true, budget })
     } catch (error) {
       if (error instanceof RegexTrouble) {
         throw new SchemaProblem('pattern', path, error.message, error.kind === 'flawed')

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
+import { createBudget } from '../../../src/inference/grammar/budget.ts'
 import { choiceGrammar } from '../../../src/inference/grammar/choice.ts'
 import type { Expr, Grammar } from '../../../src/inference/grammar/gbnf.ts'
 import { charClass, literal, repetition, sequence } from '../../../src/inference/grammar/gbnf.ts'
@@ -41,12 +42,17 @@ describe('grammars in the engine', () => {
 
   it('structural tags', async () => {
     for (const { tag, yes, no } of structuralTags) {
-      const gbnf = writeGbnf(
-        structuralTagGrammar(tag, (schema: unknown, into: Grammar, prefix: string): Expr => {
-          const type = Reflect.get(Object(schema), 'type')
-          return wholeMatch(schemaTexts.get(type) ?? assert.fail(`no schema ${type}`), prefix, into.rules)
-        }),
-      )
+      const budget = createBudget(400_000)
+      const compileSchema = (schema: unknown, into: Grammar, prefix: string): Expr => {
+        const type = Reflect.get(Object(schema), 'type')
+        return wholeMatch(
+          schemaTexts.get(type) ?? assert.fail(`no schema ${type}`),
+          prefix,
+          into.rules,
+          budget,
+        )
+      }
+      const gbnf = writeGbnf(structuralTagGrammar(tag, compileSchema, budget))
       await agree(gbnf, [...yes, ...no])
     }
   })

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { createBudget } from '../../../src/inference/grammar/budget.ts'
 import { ConstraintTrouble } from '../../../src/inference/grammar/constraint-trouble.ts'
 import type { Expr, Grammar } from '../../../src/inference/grammar/gbnf.ts'
 import { GrammarTooLarge } from '../../../src/inference/grammar/grammar-flaws.ts'
@@ -13,11 +14,16 @@ import { loadXGrammar } from '../../support/xgrammar.ts'
 
 function plainSchema(schema: unknown, into: Grammar, prefix: string): Expr {
   const type = typeof schema === 'object' && schema !== null ? Reflect.get(schema, 'type') : undefined
-  return wholeMatch(schemaTexts.get(type) ?? assert.fail(`no schema ${type}`), prefix, into.rules)
+  return wholeMatch(
+    schemaTexts.get(type) ?? assert.fail(`no schema ${type}`),
+    prefix,
+    into.rules,
+    createBudget(400_000),
+  )
 }
 
 function gbnfOf(tag: unknown): string {
-  return writeGbnf(structuralTagGrammar(tag, plainSchema))
+  return writeGbnf(structuralTagGrammar(tag, plainSchema, createBudget(400_000)))
 }
 
 describe('a structural tag as a grammar', () => {
