@@ -1,7 +1,7 @@
 import { TooCostly } from './budget.ts'
 import { canonicalOf } from './canonical-values.ts'
 import type { Emission } from './emission.ts'
-import { alternatives, emptyText, type Expr, literal, never, repetition, sequence } from './gbnf.ts'
+import { alternatives, type Expr, emptyText, literal, never, repetition, sequence } from './gbnf.ts'
 import { itemSchemas } from './holds.ts'
 import { SchemaProblem } from './problems.ts'
 import { derived, type SchemaNode, stepped } from './schema-document.ts'
@@ -89,7 +89,11 @@ export function arrayExpr(bases: readonly SchemaNode[], emission: Emission): Exp
   const open = sequence(literal('['), space)
   if (max === 0) return sequence(open, literal(']'))
   if (places === 0) {
-    const more = repetition(sequence(comma, rest), Math.max(min - 1, 0), max === undefined ? undefined : max - 1)
+    const more = repetition(
+      sequence(comma, rest),
+      Math.max(min - 1, 0),
+      max === undefined ? undefined : max - 1,
+    )
     const some = sequence(rest, more, close)
     return sequence(open, min === 0 ? alternatives(some, literal(']')) : some)
   }
@@ -131,7 +135,9 @@ function containingExpr(
   const { node, schema } = contains
   const inside = emission.document.node(schema, stepped(node.path, 'contains'))
   const outside =
-    contains.max === undefined ? [] : [emission.document.derive({ not: schema }, stepped(node.path, 'contains'))]
+    contains.max === undefined
+      ? []
+      : [emission.document.derive({ not: schema }, stepped(node.path, 'contains'))]
   const counts = contains.max ?? contains.min
   const lengths = max ?? Math.max(min, prefix.length, counts, 1)
   if ((lengths + 1) * (counts + 1) > mostCounted) {
@@ -167,7 +173,11 @@ function containingExpr(
 }
 
 /** A rule for each set of values that were written already. */
-function uniqueExpr({ prefix, rest, min, max, contains }: ArrayDemands, unique: SchemaNode, emission: Emission): Expr {
+function uniqueExpr(
+  { prefix, rest, min, max, contains }: ArrayDemands,
+  unique: SchemaNode,
+  emission: Emission,
+): Expr {
   const refused = new SchemaProblem(
     'uniqueItems',
     unique.path,

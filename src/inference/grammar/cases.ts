@@ -91,7 +91,8 @@ export function createCases(
           )
         }
         options = options.flatMap((option) => without.map((one) => [...option, one]))
-        if (options.length > mostCases) throw new TooCostly('a oneOf has too many branches that can hold together')
+        if (options.length > mostCases)
+          throw new TooCostly('a oneOf has too many branches that can hold together')
       }
       return options
     })

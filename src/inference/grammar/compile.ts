@@ -1,19 +1,29 @@
 import { type RefusalCode, type RefusalValues, refuse } from '../../domain/refusals.ts'
 import { difference, isEmpty } from './automaton.ts'
 import { type Budget, createBudget, TooCostly } from './budget.ts'
+import { choiceGrammar } from './choice.ts'
+import { ConstraintTrouble } from './constraint-trouble.ts'
 import { automatonOf } from './determinise.ts'
-import { charClass, type Grammar, repetition } from './gbnf.ts'
+import { charClass, type Expr, type Grammar, repetition } from './gbnf.ts'
+import { givenGrammar } from './given-grammar.ts'
 import { GrammarEmpty, GrammarTooLarge, LeftRecursion } from './grammar-flaws.ts'
 import { SchemaProblem } from './problems.ts'
 import { compileRegex } from './regex.ts'
+import { regexGrammar } from './regex-grammar.ts'
 import { RegexTrouble } from './regex-trouble.ts'
 import { addSchema, type SchemaSettings, spaces } from './schema-grammar.ts'
+import { type CompileSchema, structuralTagGrammar } from './structural-tag.ts'
 import { writeGbnf } from './write-gbnf.ts'
 
 /** What an answer has to be. */
 export type Constraint =
   | { kind: 'json'; schema: unknown }
   | { kind: 'json_object' }
+  | { kind: 'regex'; regex: string }
+  | { kind: 'choice'; choices: readonly string[] }
+  | { kind: 'grammar'; grammar: string }
+  /** The object, or its JSON text. */
+  | { kind: 'structural_tag'; tag: unknown }
 
 export interface ConstraintOptions {
   /** Space between the parts of JSON: none, a little, or what the pattern says. */
@@ -78,12 +88,36 @@ function outcomeOf(constraint: Constraint, options: ConstraintOptions): Outcome 
 }
 
 function grammarOf(constraint: Constraint, options: ConstraintOptions): Grammar {
+  switch (constraint.kind) {
+    case 'regex':
+      return regexGrammar(constraint.regex)
+    case 'choice':
+      return choiceGrammar(constraint.choices)
+    case 'grammar':
+      return givenGrammar(constraint.grammar, createBudget(steps))
+  }
   const budget = createBudget(steps)
-  const grammar: Grammar = { rules: new Map() }
   const settings = settingsOf(options, budget)
+  if (constraint.kind === 'structural_tag') {
+    const compileSchema: CompileSchema = (schema, grammar, prefix, place) =>
+      placed(place, () => addSchema(schema, grammar, `${prefix}-`, settings, budget))
+    return structuralTagGrammar(constraint.tag, compileSchema, budget)
+  }
+  const grammar: Grammar = { rules: new Map() }
   const schema = constraint.kind === 'json' ? constraint.schema : { type: 'object' }
   grammar.rules.set('root', addSchema(schema, grammar, '', settings, budget))
   return grammar
+}
+
+/** What is wrong with a schema inside of something else is named by its place in the whole. */
+function placed(place: string, compile: () => Expr): Expr {
+  try {
+    return compile()
+  } catch (error) {
+    if (!(error instanceof SchemaProblem)) throw error
+    const { keyword, path, why, invalid } = error
+    throw new SchemaProblem(keyword, `#${place}${path.replace(/^#/, '')}`, why, invalid)
+  }
 }
 
 const jsonSpace = repetition(charClass([0x09, 0x0a], [0x0d, 0x0d], [0x20, 0x20]), 0)
@@ -94,7 +128,7 @@ function settingsOf({ whitespace, additionalProperties }: ConstraintOptions, bud
   const { pattern } = whitespace
   const refused = (why: string) => new WhitespaceFlaw(pattern, why)
   try {
-    const space = compileRegex(pattern, { search: false })
+    const space = compileRegex(pattern, { search: false, budget })
     const automaton = automatonOf(space, budget)
     if (isEmpty(automaton) || !isEmpty(difference(automaton, automatonOf(jsonSpace, budget), budget))) {
       throw refused('it matches other characters than space, tab and the ends of lines')
@@ -122,11 +156,18 @@ function flawOf(error: unknown): Outcome {
     const { keyword, path, why, invalid } = error
     return { code: invalid ? 'schema_invalid' : 'schema_unsupported', values: { keyword, path, why } }
   }
+  if (error instanceof ConstraintTrouble || error instanceof RegexTrouble) {
+    const code = error.kind === 'flawed' ? 'constraint_invalid' : 'constraint_unsupported'
+    return { code, values: { why: error.message } }
+  }
   if (error instanceof TooCostly || error instanceof GrammarTooLarge) {
     return { code: 'constraint_too_large', values: { why: error.message } }
   }
-  if (error instanceof GrammarEmpty || error instanceof LeftRecursion) {
+  if (error instanceof GrammarEmpty) {
     return { code: 'constraint_impossible', values: { why: error.message } }
+  }
+  if (error instanceof LeftRecursion) {
+    return { code: 'constraint_unsupported', values: { why: error.message } }
   }
   if (error instanceof WhitespaceFlaw) {
     return { code: 'whitespace_unsupported', values: { given: error.pattern, why: error.message } }

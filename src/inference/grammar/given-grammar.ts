@@ -1,3 +1,4 @@
+import type { Budget } from './budget.ts'
 import { ConstraintTrouble } from './constraint-trouble.ts'
 import {
   alternatives,
@@ -12,6 +13,9 @@ import {
   sequence,
   united,
 } from './gbnf.ts'
+import { checkLeftmost } from './leftmost.ts'
+import { prepareGrammar } from './prepared-grammar.ts'
+import { checkWidth } from './width.ts'
 
 const longest = 256 * 1024
 const deepest = 100
@@ -25,9 +29,17 @@ const largestCount = 100_000
  * nesting, forgets upper bounds above 2,000, and gives its reasons to its log only. Underscores in names and line breaks
  * inside of rules are accepted, as other engines of the same wire accept them.
  */
-export function givenGrammar(text: string): Grammar {
-  const { rules, start } = readRules(text, '')
-  return { rules: start === 'root' ? rules : new Map([...rules, ['root', rule(start)]]) }
+export function givenGrammar(text: string, budget: Budget): Grammar {
+  const { rules } = readRules(text, '')
+  checkAmbiguity(rules, budget)
+  return { rules }
+}
+
+/** Of rules that were not made here, and may be as ambiguous as can be. */
+export function checkAmbiguity(given: ReadonlyMap<string, Expr>, budget: Budget): void {
+  const { rules, nullable } = prepareGrammar(given)
+  checkLeftmost(rules, nullable)
+  checkWidth(rules, budget)
 }
 
 /** The same as a piece: its rules are added, with names that begin with the prefix. */

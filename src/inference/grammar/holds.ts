@@ -1,6 +1,6 @@
-import { canonicalOf } from './canonical-values.ts'
 import { accepts } from './automaton.ts'
 import type { Budget } from './budget.ts'
+import { canonicalOf } from './canonical-values.ts'
 import { compareDecimals, type Decimal, decimalOf, isInteger, isMultiple } from './decimals.ts'
 import { numberFormats } from './formats.ts'
 import { isRecord } from './keywords.ts'
@@ -36,7 +36,8 @@ export function createHolds(document: SchemaDocument, texts: TextLanguages, budg
     }
     if (node.never) return false
     const { schema } = node
-    const same = (part: unknown, ...keys: (string | number)[]) => holds(value, child(part, node, ...keys), chain + 1)
+    const same = (part: unknown, ...keys: (string | number)[]) =>
+      holds(value, child(part, node, ...keys), chain + 1)
     const list = (keyword: string) => (schema[keyword] as unknown[] | undefined) ?? []
 
     if (schema.$ref !== undefined && !holds(value, document.resolve(node), chain + 1)) return false
@@ -46,7 +47,10 @@ export function createHolds(document: SchemaDocument, texts: TextLanguages, budg
     if (schema[derived.notEnum] !== undefined && among(list(derived.notEnum), value)) return false
     if (!list('allOf').every((part, i) => same(part, 'allOf', i))) return false
     if (schema.anyOf !== undefined && !list('anyOf').some((part, i) => same(part, 'anyOf', i))) return false
-    if (schema.oneOf !== undefined && list('oneOf').filter((part, i) => same(part, 'oneOf', i)).length !== 1) {
+    if (
+      schema.oneOf !== undefined &&
+      list('oneOf').filter((part, i) => same(part, 'oneOf', i)).length !== 1
+    ) {
       return false
     }
     if (schema.not !== undefined && same(schema.not, 'not')) return false
@@ -98,7 +102,8 @@ export function createHolds(document: SchemaDocument, texts: TextLanguages, budg
 
   const listHolds = (items: readonly unknown[], node: SchemaNode): boolean => {
     const { schema } = node
-    if (items.length < Number(schema.minItems ?? 0) || items.length > Number(schema.maxItems ?? Infinity)) return false
+    if (items.length < Number(schema.minItems ?? 0) || items.length > Number(schema.maxItems ?? Infinity))
+      return false
     const { prefix, rest } = itemSchemas(schema)
     for (const [i, item] of items.entries()) {
       const part = i < prefix.length ? prefix[i] : rest
@@ -106,13 +111,18 @@ export function createHolds(document: SchemaDocument, texts: TextLanguages, budg
     }
     if (schema.contains !== undefined) {
       const found = items.filter((item) => holds(item, child(schema.contains, node, 'contains'))).length
-      if (found < Number(schema.minContains ?? 1) || found > Number(schema.maxContains ?? Infinity)) return false
+      if (found < Number(schema.minContains ?? 1) || found > Number(schema.maxContains ?? Infinity))
+        return false
     }
     if (schema.uniqueItems !== true) return true
     return new Set(items.map(canonicalOf)).size === items.length
   }
 
-  const recordHolds = (record: Readonly<Record<string, unknown>>, node: SchemaNode, chain: number): boolean => {
+  const recordHolds = (
+    record: Readonly<Record<string, unknown>>,
+    node: SchemaNode,
+    chain: number,
+  ): boolean => {
     const { schema, path } = node
     if (schema.unevaluatedProperties !== undefined && schema.unevaluatedProperties !== true) {
       throw new SchemaProblem('unevaluatedProperties', path, 'it cannot stand beside listed objects')
@@ -120,7 +130,8 @@ export function createHolds(document: SchemaDocument, texts: TextLanguages, budg
     const names = Object.keys(record)
     if (names.length < Number(schema.minProperties ?? 0)) return false
     if (names.length > Number(schema.maxProperties ?? Infinity)) return false
-    if (!((schema.required as string[] | undefined) ?? []).every((name) => Object.hasOwn(record, name))) return false
+    if (!((schema.required as string[] | undefined) ?? []).every((name) => Object.hasOwn(record, name)))
+      return false
     for (const keyword of ['dependentRequired', 'dependentSchemas', 'dependencies']) {
       for (const [name, then] of Object.entries(schema[keyword] ?? {})) {
         if (!Object.hasOwn(record, name)) continue
@@ -132,7 +143,8 @@ export function createHolds(document: SchemaDocument, texts: TextLanguages, budg
     }
     const propertyNames = schema.propertyNames
     for (const [name, value] of Object.entries(record)) {
-      if (propertyNames !== undefined && !holds(name, child(propertyNames, node, 'propertyNames'))) return false
+      if (propertyNames !== undefined && !holds(name, child(propertyNames, node, 'propertyNames')))
+        return false
       for (const part of memberSchemas(node, name, texts)) {
         if (!holds(value, child(part.schema, node, ...part.keys))) return false
       }
@@ -182,8 +194,9 @@ function isOf(value: unknown, type: string): boolean {
       const decimal = decimalOf(value)
       return decimal !== undefined && isInteger(decimal)
     }
+    case 'string':
+      return typeof value === 'string'
     default:
-      // biome-ignore lint/suspicious/useValidTypeof: the names of the types left are the same in JSON Schema.
-      return typeof value === type
+      return typeof value === 'boolean'
   }
 }

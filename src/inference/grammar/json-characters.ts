@@ -1,4 +1,4 @@
-import { alternatives, charClass, type Expr, literal, sequence, type Range } from './gbnf.ts'
+import { alternatives, charClass, type Expr, literal, type Range, sequence } from './gbnf.ts'
 
 /** What may stand in a JSON string as it is: no quote, no backslash, no control character. */
 const plain: readonly Range[] = [
@@ -31,7 +31,12 @@ export const anyCharacter: Expr = alternatives(
       sequence(
         literal('u'),
         alternatives(
-          sequence(charClass([0x30, 0x39], [0x41, 0x43], [0x45, 0x46], [0x61, 0x63], [0x65, 0x66]), hex, hex, hex),
+          sequence(
+            charClass([0x30, 0x39], [0x41, 0x43], [0x45, 0x46], [0x61, 0x63], [0x65, 0x66]),
+            hex,
+            hex,
+            hex,
+          ),
           sequence(charClass([0x44, 0x44], [0x64, 0x64]), charClass([0x30, 0x37]), hex, hex),
           sequence(
             charClass([0x44, 0x44], [0x64, 0x64]),

@@ -28,7 +28,10 @@ export type Keyword =
  * list. A keyword that is not here is refused by name: it may be a mistyped one, and would not hold.
  */
 export const keywords: Readonly<Record<string, Keyword>> = {
-  $ref: honoured('text', 'Inside the schema: a JSON Pointer or an anchor. Recursion is fine. Keywords beside it hold too.'),
+  $ref: honoured(
+    'text',
+    'Inside the schema: a JSON Pointer or an anchor. Recursion is fine. Keywords beside it hold too.',
+  ),
   $defs: honoured('schemas by name', 'Looked at where something refers to it.'),
   definitions: honoured('schemas by name', 'As `$defs`.'),
   $anchor: honoured('text', 'A name to refer to.'),
@@ -54,7 +57,10 @@ export const keywords: Readonly<Record<string, Keyword>> = {
   additionalProperties: honoured('schema', 'Their names come last, and are never one of the declared.'),
   patternProperties: honoured('schemas by name', 'Up to four patterns that overlap.'),
   propertyNames: honoured('schema', 'What it says about strings.'),
-  minProperties: honoured('count', 'Where at most one name that is not declared is needed, as those could repeat.'),
+  minProperties: honoured(
+    'count',
+    'Where at most one name that is not declared is needed, as those could repeat.',
+  ),
   maxProperties: honoured('count', ''),
   dependentRequired: honoured('names by name', ''),
   dependentSchemas: honoured('schemas by name', ''),
@@ -68,10 +74,16 @@ export const keywords: Readonly<Record<string, Keyword>> = {
   contains: honoured('schema', 'One per array, together with small counts.'),
   minContains: honoured('count', ''),
   maxContains: honoured('count', 'Where `contains` can be negated.'),
-  uniqueItems: honoured('boolean', 'Where the items are one of at most eight values, or there is at most one.'),
+  uniqueItems: honoured(
+    'boolean',
+    'Where the items are one of at most eight values, or there is at most one.',
+  ),
   minLength: honoured('count', 'In code points.'),
   maxLength: honoured('count', 'In code points.'),
-  pattern: honoured('text', 'Anywhere in the string unless anchored. No look-around, back-references or word boundaries.'),
+  pattern: honoured(
+    'text',
+    'Anywhere in the string unless anchored. No look-around, back-references or word boundaries.',
+  ),
   format: honoured('text', 'Those listed below; others are refused.'),
   minimum: honoured('number', ''),
   maximum: honoured('number', ''),
@@ -168,5 +180,7 @@ function isNumber(value: unknown): boolean {
 }
 
 export function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof JsonNumber)
+  return (
+    typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof JsonNumber)
+  )
 }

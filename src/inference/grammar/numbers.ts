@@ -18,7 +18,15 @@ import {
   zero,
 } from './decimals.ts'
 import { automatonOf } from './determinise.ts'
-import { alternatives, charClass, type Expr, literal, optional as perhaps, repetition, sequence } from './gbnf.ts'
+import {
+  alternatives,
+  charClass,
+  type Expr,
+  literal,
+  optional as perhaps,
+  repetition,
+  sequence,
+} from './gbnf.ts'
 
 export interface NumberDemands {
   integer: boolean
@@ -194,8 +202,7 @@ export function integerBetween(from: bigint, to: bigint | undefined): Expr {
       ways.push(sameLength(a.toString(), b.toString()))
     }
   }
-  if (full !== undefined)
-    ways.push(sequence(charClass([0x31, 0x39]), digits(full[0] - 1, full[1] - 1)))
+  if (full !== undefined) ways.push(sequence(charClass([0x31, 0x39]), digits(full[0] - 1, full[1] - 1)))
   return alternatives(...ways)
 }
 
@@ -300,10 +307,7 @@ function exponentsBetween(least: Decimal | undefined, most: Decimal | undefined)
   const from = least === undefined || compareDecimals(least, zero) <= 0 ? undefined : leading(least)
   const to = most === undefined ? undefined : compareDecimals(most, zero) > 0 ? leading(most) : null
   if (to === null) return []
-  return [
-    ...exponentsIn('+', BigInt(wholeDigits), from, to),
-    ...exponentsIn('-', 7n, from, to),
-  ]
+  return [...exponentsIn('+', BigInt(wholeDigits), from, to), ...exponentsIn('-', 7n, from, to)]
 }
 
 interface Leading {
@@ -398,11 +402,15 @@ function clippedText({ least, most }: Range, integer: boolean, places: number): 
 }
 
 function smaller(value: Decimal, other: Decimal | undefined): Decimal {
-  return other !== undefined && compareDecimals(other, value) < 0 ? { ...other, units: other.units * 2n } : value
+  return other !== undefined && compareDecimals(other, value) < 0
+    ? { ...other, units: other.units * 2n }
+    : value
 }
 
 function larger(value: Decimal, other: Decimal | undefined): Decimal {
-  return other !== undefined && compareDecimals(other, value) > 0 ? { ...other, units: other.units * 2n } : value
+  return other !== undefined && compareDecimals(other, value) > 0
+    ? { ...other, units: other.units * 2n }
+    : value
 }
 
 /** With a larger one there would be more states than a grammar may have. Powers of ten need none. */
@@ -422,7 +430,7 @@ function isPowerOfTen(units: bigint): boolean {
 function multiplesOf({ units, scale }: Decimal, budget: Budget): Automaton {
   if (scale === 0 && isPowerOfTen(units)) {
     const zeros = units.toString().length - 1
-    const core = sequence(charClass([0x31, 0x39]), repetition(digit, 0), digits(zeros, zeros))
+    const core = sequence(charClass([0x31, 0x39]), repetition(digit, 0), repetition(literal('0'), zeros, zeros))
     return automatonOf(alternatives(literal('0'), sequence(perhaps(literal('-')), core)), budget)
   }
   const step = Number(units)

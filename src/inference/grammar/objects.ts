@@ -171,7 +171,11 @@ function undeclared(bases: readonly SchemaNode[], asked: number, emission: Emiss
     open = false
     if (schema.unevaluatedProperties === true) continue
     if (i > 0 || asked > 1) {
-      throw new SchemaProblem('unevaluatedProperties', path, 'it stands inside a branch or beside other schemas')
+      throw new SchemaProblem(
+        'unevaluatedProperties',
+        path,
+        'it stands inside a branch or beside other schemas',
+      )
     }
     nodes.push(document.node(schema.unevaluatedProperties, stepped(path, 'unevaluatedProperties')))
   }
@@ -268,7 +272,11 @@ function membersExpr(
     const least = Math.max(min - count, 0)
     const most = max === undefined ? undefined : max - count
     if (count > 0) return sequence(repetition(sequence(comma, other), least, most), close)
-    const more = repetition(sequence(comma, other), Math.max(least - 1, 0), most === undefined ? undefined : most - 1)
+    const more = repetition(
+      sequence(comma, other),
+      Math.max(least - 1, 0),
+      most === undefined ? undefined : most - 1,
+    )
     const filled = most === 0 ? never : sequence(other, more, close)
     return least === 0 ? alternatives(filled, literal('}')) : filled
   })
@@ -299,8 +307,7 @@ function plainMembers(
   const firstRequired = members.findIndex(({ required }) => required)
   // Behind[i]: at least one member is written, and those from i on follow.
   let behind: Expr = sequence(further, close)
-  let first: Expr =
-    firstRequired < 0 ? alternatives(sequence(other, further, close), literal('}')) : never
+  let first: Expr = firstRequired < 0 ? alternatives(sequence(other, further, close), literal('}')) : never
   for (let i = members.length - 1; i >= 0; i--) {
     const entry = entries[i] ?? never
     const required = members[i]?.required === true
@@ -308,7 +315,9 @@ function plainMembers(
     const shared = firstRequired < 0 || i <= firstRequired
     if (shared) {
       const rest = isShort(behind) ? behind : emission.named('members', behind)
-      first = required ? sequence(entry, rest) : alternatives(sequence(entry, rest), isShort(first) ? first : emission.named('members', first))
+      first = required
+        ? sequence(entry, rest)
+        : alternatives(sequence(entry, rest), isShort(first) ? first : emission.named('members', first))
       behind = rest
     }
     const follow = sequence(comma, entry)

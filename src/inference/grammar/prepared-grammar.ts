@@ -15,7 +15,7 @@ import { GrammarEmpty, GrammarTooLarge } from './grammar-flaws.ts'
 const deepest = 12
 const mostPieces = 200_000
 /** Of the passes over all rules; only grammars made to be slow need more than a few. */
-const mostVisits = 5_000_000
+const mostVisits = 2_000_000
 
 export interface Prepared {
   /** In the order in which they are reached, `root` first. */
@@ -143,13 +143,13 @@ type Judge = (expr: Expr, known: ReadonlySet<string>) => boolean
 /** The rules of which it is true, where being true of one may follow from being true of others. */
 function fixpoint(rules: ReadonlyMap<string, Expr>, judge: Judge): Set<string> {
   const known = new Set<string>()
-  // What is reached last is needed first.
-  let open = [...rules].reverse()
+  let open = [...rules]
   for (let visits = 0, before = -1; before !== known.size; ) {
     before = known.size
     visits += open.length
     if (visits > mostVisits) throw new GrammarTooLarge('steps of a check', visits, mostVisits)
-    open = open.filter(([name, expr]) => {
+    // What is reached last is mostly needed first; where it is not, the other direction is the short one.
+    open = open.reverse().filter(([name, expr]) => {
       if (!judge(expr, known)) return true
       known.add(name)
       return false

@@ -19,6 +19,8 @@ import { propertyRanges } from './unicode-properties.ts'
 const longest = 32_768
 const deepest = 200
 const mostProperties = 16
+/** What has anchors is followed along each way in which they may hold. */
+const mostAnchors = 100
 /** Each is looked up among all code points. */
 const stepsOfProperty = 15_000
 
@@ -61,6 +63,10 @@ function parse(source: string, budget: Budget | undefined): AST.Pattern {
         'unsupported',
         `it has ${properties} Unicode properties, at most ${mostProperties} are accepted`,
       )
+    }
+    const anchors = modern.replace(/\\.|\[[^\]]*\]/gsu, '').match(/[$^]/g)?.length ?? 0
+    if (anchors > mostAnchors) {
+      throw new RegexTrouble('unsupported', `it has ${anchors} anchors, at most ${mostAnchors} are accepted`)
     }
     // Also when it is known already: what is refused is not to depend on what was asked before.
     budget?.spend(properties * stepsOfProperty)

@@ -145,7 +145,8 @@ function check(schema: Record<string, unknown>, path: string): void {
     const flaw = flawOf(keyword.takes, value)
     if (flaw !== undefined) throw new SchemaProblem(name, path, flaw, true)
   }
-  if (schema.$id !== undefined && path !== '#') throw new SchemaProblem('$id', path, 'it may stand at the root only')
+  if (schema.$id !== undefined && path !== '#')
+    throw new SchemaProblem('$id', path, 'it may stand at the root only')
   if (typeof schema.$schema === 'string' && /draft-0[0-5]\b/.test(schema.$schema)) {
     throw new SchemaProblem('$schema', path, 'the schema must be of draft 6 or later')
   }

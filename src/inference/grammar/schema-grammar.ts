@@ -9,8 +9,8 @@ import { numberFormats } from './formats.ts'
 import {
   alternatives,
   charClass,
-  emptyText,
   type Expr,
+  emptyText,
   type Grammar,
   literal,
   never,
@@ -292,7 +292,11 @@ function withoutTwins(
     const stands = new Map<string, Expr>()
     for (const [name, expr] of kept) {
       budget.spend(1)
-      if (expr.kind === 'rule' || expr.kind === 'literal' || (expr.kind === 'alternatives' && expr.of.length === 0)) {
+      if (
+        expr.kind === 'rule' ||
+        expr.kind === 'literal' ||
+        (expr.kind === 'alternatives' && expr.of.length === 0)
+      ) {
         stands.set(name, expr)
         continue
       }

@@ -37,10 +37,7 @@ export function stringExpr(bases: readonly SchemaNode[], emission: Emission): Ex
 }
 
 /** The texts for which all of these schemas hold, or undefined for all. */
-export function stringAutomaton(
-  bases: readonly SchemaNode[],
-  texts: TextLanguages,
-): Automaton | undefined {
+export function stringAutomaton(bases: readonly SchemaNode[], texts: TextLanguages): Automaton | undefined {
   const demands = demandsOf(bases, texts)
   if (demands.language !== undefined) return limited(demands, demands.language, texts)
   return demands.min === 0 && demands.max === undefined ? undefined : texts.lengths(demands.min, demands.max)
@@ -109,9 +106,10 @@ function demandsOf(bases: readonly SchemaNode[], texts: TextLanguages): StringDe
 }
 
 /** A language that says only how many characters of one class there are: it is counted instead of unrolled. */
-function runOf({ edges, accepting }: Automaton):
-  | { ranges: readonly Range[]; min: number; max: number | undefined }
-  | undefined {
+function runOf({
+  edges,
+  accepting,
+}: Automaton): { ranges: readonly Range[]; min: number; max: number | undefined } | undefined {
   const last = accepting.length - 1
   const min = accepting.indexOf(true)
   if (last < 0 || accepting.slice(min).includes(false)) return undefined

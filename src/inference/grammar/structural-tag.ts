@@ -14,7 +14,7 @@ import {
   sequence,
   trieOf,
 } from './gbnf.ts'
-import { givenPiece } from './given-grammar.ts'
+import { checkAmbiguity, givenPiece } from './given-grammar.ts'
 import { wholeMatch } from './regex-grammar.ts'
 import { RegexTrouble } from './regex-trouble.ts'
 
@@ -49,6 +49,7 @@ export function structuralTagGrammar(tag: unknown, compileSchema: CompileSchema,
           [],
         )
   grammar.rules.set('root', expr)
+  checkAmbiguity(grammar.rules, budget)
   return grammar
 }
 

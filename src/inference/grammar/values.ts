@@ -21,7 +21,12 @@ function partsExpr(value: unknown, emission: Pick<Emission, 'space' | 'gap'>): E
   const separated = (parts: Expr[]) =>
     parts.flatMap((part, i) => (i === 0 ? [space, part] : [literal(','), space, part]))
   if (Array.isArray(value) && value.length > 0) {
-    return sequence(literal('['), ...separated(value.map((item) => partsExpr(item, emission))), space, literal(']'))
+    return sequence(
+      literal('['),
+      ...separated(value.map((item) => partsExpr(item, emission))),
+      space,
+      literal(']'),
+    )
   }
   if (isRecord(value) && Object.keys(value).length > 0) {
     const members = Object.entries(value).map(([name, member]) =>

@@ -4,7 +4,7 @@ import { createBudget } from '../../../src/inference/grammar/budget.ts'
 import { choiceGrammar } from '../../../src/inference/grammar/choice.ts'
 import type { Expr, Grammar } from '../../../src/inference/grammar/gbnf.ts'
 import { charClass, literal, repetition, sequence } from '../../../src/inference/grammar/gbnf.ts'
-import { givenGrammar } from '../../../src/inference/grammar/given-grammar.ts'
+import { givenGrammar as readGrammar } from '../../../src/inference/grammar/given-grammar.ts'
 import { regexGrammar, wholeMatch } from '../../../src/inference/grammar/regex-grammar.ts'
 import { structuralTagGrammar } from '../../../src/inference/grammar/structural-tag.ts'
 import { writeGbnf } from '../../../src/inference/grammar/write-gbnf.ts'
@@ -13,6 +13,8 @@ import { createGbnfMatcher } from '../../support/gbnf-matcher.ts'
 import { regexes } from '../../support/regexes.ts'
 import { seededRandom } from '../../support/seeded-random.ts'
 import { schemaTexts, structuralTags } from '../../support/structural-tags.ts'
+
+const givenGrammar = (text: string) => readGrammar(text, createBudget(400_000))
 
 describe('grammars in the engine', () => {
   let engine: EngineGrammars

@@ -52,13 +52,21 @@ describe('a choice as a grammar', () => {
     assert.ok(matcher.widest <= 11, `${matcher.widest} places`)
   })
 
+  it('takes texts that are beginnings of one another', () => {
+    const choices = Array.from({ length: 1400 }, (_, length) => 'a'.repeat(length))
+    const matcher = createGbnfMatcher(writeGbnf(choiceGrammar(choices)))
+    assert.equal(matcher.accepts('a'.repeat(1399)), true)
+    assert.equal(matcher.accepts('a'.repeat(1400)), false)
+  })
+
   const refused: [choices: string[], place: string, why: RegExp][] = [
     [[], '', /nothing to choose from/],
     [['a', 'b\0'], '/1', /NUL/],
     [['\ud800'], '/0', /surrogate/],
+    [['a'.repeat(2 ** 20), 'b'], '', /1048577 characters, at most 1048576/],
   ]
   for (const [choices, place, why] of refused) {
-    it(`refuses ${JSON.stringify(choices)}`, () => {
+    it(`refuses ${JSON.stringify(choices).slice(0, 30)}`, () => {
       assert.throws(
         () => choiceGrammar(choices),
         (error) => {

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { createBudget, TooCostly } from '../../../src/inference/grammar/budget.ts'
 import { ConstraintTrouble } from '../../../src/inference/grammar/constraint-trouble.ts'
-import { givenGrammar } from '../../../src/inference/grammar/given-grammar.ts'
+import { givenGrammar as readGrammar } from '../../../src/inference/grammar/given-grammar.ts'
 import { GrammarEmpty, GrammarTooLarge, LeftRecursion } from '../../../src/inference/grammar/grammar-flaws.ts'
 import { regexGrammar } from '../../../src/inference/grammar/regex-grammar.ts'
 import { writeGbnf } from '../../../src/inference/grammar/write-gbnf.ts'
@@ -82,6 +83,8 @@ const refused: [text: string, kind: ConstraintTrouble['kind'], why: RegExp][] = 
   ],
 ]
 
+const givenGrammar = (text: string) => readGrammar(text, createBudget(400_000))
+
 describe('a grammar as it was sent', () => {
   for (const { text, yes, no } of accepted) {
     it(`keeps ${text.trim().slice(0, 60).replaceAll('\n', '↵')}`, () => {
@@ -116,6 +119,38 @@ describe('a grammar as it was sent', () => {
       '\n',
     )
     assert.throws(() => writeGbnf(givenGrammar(`root ::= x0\n${doubling}\nx40 ::= "c"`)), GrammarTooLarge)
+  })
+
+  it('refuses what is so ambiguous that every token would be slowed down', () => {
+    const ambiguous = [
+      'root ::= x*\nx ::= (y y y y y y y y)*\ny ::= "a"? z z z z z\nz ::= (w | "b")*\nw ::= "c"? "d"? "e"?',
+      'root ::= (("a"{0,40}){0,40}){0,40}',
+      'root ::= a a a\na ::= b b b b | "y"\nb ::= c c c c | "x"\nc ::= ("x"? "y"?){0,60}',
+    ]
+    for (const text of ambiguous) {
+      assert.throws(
+        () => givenGrammar(text),
+        (error) => error instanceof GrammarTooLarge || error instanceof TooCostly,
+        text,
+      )
+    }
+  })
+
+  it('takes what is ambiguous and harmless', () => {
+    const json = String.raw`root ::= object
+value ::= object | array | string | number | ("true" | "false" | "null") ws
+object ::= "{" ws (string ":" ws value ("," ws string ":" ws value)*)? "}" ws
+array ::= "[" ws (value ("," ws value)*)? "]" ws
+string ::= "\"" ([^"\\\x7F\x00-\x1F] | "\\" (["\\bfnrt] | "u" [0-9a-fA-F]{4}))* "\"" ws
+number ::= ("-"? ([0-9] | [1-9] [0-9]{0,15})) ("." [0-9]+)? ([eE] [-+]? [0-9] [1-9]{0,15})? ws
+ws ::= | " " | "\n" [ \t]{0,20}`
+    const matcher = createGbnfMatcher(writeGbnf(givenGrammar(json)))
+    assert.equal(matcher.accepts('{"a":[1.5e+12,{"b": null}], "c":"\\u00e9\\n"}\n'), true)
+    assert.equal(matcher.accepts('{"a":01}'), false)
+    const arithmetic = 'root ::= term ([-+*/] term)*\nterm ::= [0-9]+ | [a-z] [a-z0-9]* | "(" root ")"'
+    assert.equal(createGbnfMatcher(writeGbnf(givenGrammar(arithmetic))).accepts('(a+12)*b3/(c)'), true)
+    const mirrored = 'root ::= "a" root "a" | "b" root "b" | ""'
+    assert.equal(createGbnfMatcher(writeGbnf(givenGrammar(mirrored))).accepts('abbbba'), true)
   })
 
   it('reads what it writes', () => {

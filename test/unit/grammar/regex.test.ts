@@ -11,6 +11,7 @@ import { writeGbnf } from '../../../src/inference/grammar/write-gbnf.ts'
 import { createGbnfMatcher, type GbnfMatcher } from '../../support/gbnf-matcher.ts'
 import { regexes } from '../../support/regexes.ts'
 import { seededRandom } from '../../support/seeded-random.ts'
+import { loadXGrammar } from '../../support/xgrammar.ts'
 
 function matcherOf(source: string): GbnfMatcher {
   return createGbnfMatcher(writeGbnf(regexGrammar(source)))
@@ -44,6 +45,7 @@ describe('a regular expression as a grammar', () => {
     ['('.repeat(300) + ')'.repeat(300), 'unsupported', /nested more than 200 deep/],
     ['a'.repeat(40_000), 'unsupported', /40000 characters, at most 32768/],
     ['\\p{L}'.repeat(17), 'unsupported', /17 Unicode properties/],
+    ['(^|a)'.repeat(101), 'unsupported', /101 anchors, at most 100/],
     ['(', 'flawed', /^Unterminated group at character 2$/],
     ['[z-a]', 'flawed', /^Range out of order/],
     ['a**', 'flawed', /^Nothing to repeat/],
@@ -113,6 +115,34 @@ describe('a regular expression as a grammar', () => {
           assert.fail(`${property}: U+${point.toString(16)}`)
       }
     }
+  })
+
+  it('takes a class that is negated, and characters that are escaped, for no anchors', () => {
+    const matcher = matcherOf('[^ab]\\$[$^]\\^'.repeat(60))
+    assert.equal(matcher.accepts('c$^^'.repeat(60)), true)
+    assert.equal(matcher.accepts('a$^^'.repeat(60)), false)
+  })
+
+  it('is the same to another engine', async () => {
+    const oracle = loadXGrammar()
+    const ascii = (text: string) => /^[\t\n -~]*$/.test(text) && text.length < 500
+    let compared = 0
+    for (const { source, yes, no } of regexes) {
+      // Of ranges above ASCII it makes something else.
+      const gbnf = writeGbnf(regexGrammar(source))
+      if (/\\[uU]/.test(gbnf)) continue
+      const theirs = await oracle.gbnf(gbnf)
+      for (const text of yes.filter(ascii)) {
+        compared++
+        assert.equal(await theirs.accepts(text), true, `${source}: ${text}`)
+      }
+      for (const text of no.filter(ascii)) {
+        compared++
+        assert.equal(await theirs.accepts(text), false, `${source}: ${text}`)
+      }
+      theirs.close()
+    }
+    assert.ok(compared > 60, `${compared} texts compared`)
   })
 
   it('searches where a match anywhere is enough', () => {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { createBudget } from '../../../src/inference/grammar/budget.ts'
+import { createBudget, TooCostly } from '../../../src/inference/grammar/budget.ts'
 import { ConstraintTrouble } from '../../../src/inference/grammar/constraint-trouble.ts'
 import type { Expr, Grammar } from '../../../src/inference/grammar/gbnf.ts'
 import { GrammarTooLarge } from '../../../src/inference/grammar/grammar-flaws.ts'
@@ -136,6 +136,18 @@ describe('a structural tag as a grammar', () => {
       )
     })
   }
+
+  it('means the same in both of its forms', () => {
+    const [structures, triggered] = structuralTags
+    assert.equal(gbnfOf(structures?.tag), gbnfOf(triggered?.tag))
+  })
+
+  it('has one budget for all that is in it', () => {
+    const pattern = (at: number) => `(a|b)*a(a|b){10}${at}`
+    const elements = Array.from({ length: 500 }, (_, at) => ({ type: 'regex', pattern: pattern(at) }))
+    assert.doesNotThrow(() => gbnfOf({ format: { type: 'or', elements: elements.slice(0, 1) } }))
+    assert.throws(() => gbnfOf({ format: { type: 'or', elements } }), TooCostly)
+  })
 
   it('refuses more triggers than can be watched for', () => {
     const triggers = Array.from({ length: 100 }, (_, at) => `<${'x'.repeat(20)}${at}`)
