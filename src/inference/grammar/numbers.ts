@@ -72,7 +72,10 @@ export function numberText(
     const numbers =
       steps.length > 0
         ? multiples(demands, bounded, budget)
-        : automatonOf(alternatives(...ranges(demands).map((range) => rangeText(range, false, fractionDigits))), budget)
+        : automatonOf(
+            alternatives(...ranges(demands).map((range) => rangeText(range, false, fractionDigits))),
+            budget,
+          )
     return write(intersection(numbers, automatonOf(fractionalText, budget), budget))
   }
   if (steps.length > 0) return write(multiples(demands, bounded, budget))
@@ -456,7 +459,11 @@ function isPowerOfTen(units: bigint): boolean {
 function multiplesOf({ units, scale }: Decimal, budget: Budget): Automaton {
   if (scale === 0 && isPowerOfTen(units)) {
     const zeros = units.toString().length - 1
-    const core = sequence(charClass([0x31, 0x39]), repetition(digit, 0), repetition(literal('0'), zeros, zeros))
+    const core = sequence(
+      charClass([0x31, 0x39]),
+      repetition(digit, 0),
+      repetition(literal('0'), zeros, zeros),
+    )
     return automatonOf(alternatives(literal('0'), sequence(perhaps(literal('-')), core)), budget)
   }
   const step = Number(units)
