@@ -1,5 +1,6 @@
 import { TooCostly } from './budget.ts'
 import { canonicalOf } from './canonical-values.ts'
+import { valuesOf } from './cases.ts'
 import type { Emission } from './emission.ts'
 import { alternatives, type Expr, emptyText, literal, never, repetition, sequence } from './gbnf.ts'
 import { itemSchemas } from './holds.ts'
@@ -185,8 +186,9 @@ function uniqueExpr(
   )
   if (prefix.length > 0 || contains !== undefined) throw refused
   const values = new Map<string, unknown>()
-  for (const { bases, values: listed } of emission.cases.of(rest)) {
-    if (listed === undefined || bases.length === 0) throw refused
+  for (const one of emission.cases.of(rest)) {
+    const listed = valuesOf(one)
+    if (listed === undefined) throw refused
     for (const value of listed) values.set(canonicalOf(value), value)
   }
   const items = [...values.values()].map((value) => valuesExpr([value], emission))

@@ -1,7 +1,7 @@
 import { type Budget, TooCostly } from './budget.ts'
 import { negations, typeList } from './negation.ts'
 import { SchemaProblem } from './problems.ts'
-import { type SchemaDocument, type SchemaNode, stepped } from './schema-document.ts'
+import { derived, type SchemaDocument, type SchemaNode, stepped } from './schema-document.ts'
 
 /** Schemas that hold together, none of them with a branch left to take. `values`, when there, are all that fits. */
 export interface Case {
@@ -217,4 +217,21 @@ export function typesOf(bases: readonly SchemaNode[]): Set<TypeName> {
     )
   }
   return types
+}
+
+/** The values of the types that have few. */
+export function constants(bases: readonly SchemaNode[], type: TypeName): unknown[] {
+  const all = type === 'null' ? [null] : type === 'boolean' ? [true, false] : []
+  return all.filter((value) =>
+    bases.every(({ schema }) => !((schema[derived.notEnum] ?? []) as unknown[]).includes(value)),
+  )
+}
+
+/** All values of a case, where there are few. */
+export function valuesOf({ bases, values }: Case): readonly unknown[] | undefined {
+  if (values !== undefined) return values
+  const types = [...typesOf(bases)]
+  return types.every((type) => type === 'null' || type === 'boolean')
+    ? types.flatMap((type) => constants(bases, type))
+    : undefined
 }

@@ -55,6 +55,7 @@ export function createConstraintCompiler(): ConstraintCompiler {
   let characters = 0
   return {
     compile(constraint, options, field) {
+      if (isDeep(constraint)) throw refuse('constraint_too_large', { field, why: 'it is nested too deeply' })
       const source = JSON.stringify([constraint, options])
       let outcome = kept.get(source)
       if (outcome === undefined) {
@@ -73,6 +74,20 @@ export function createConstraintCompiler(): ConstraintCompiler {
       return outcome
     },
   }
+}
+
+/** More than any schema has that a person writes; what follows walks it with a stack of calls. */
+const deepest = 512
+
+function isDeep(given: unknown): boolean {
+  let level: unknown[] = [given]
+  for (let depth = 0; level.length > 0; depth++) {
+    if (depth > deepest) return true
+    level = level.flatMap((value) =>
+      typeof value === 'object' && value !== null ? Object.values(value) : [],
+    )
+  }
+  return false
 }
 
 function sizeOf(source: string, outcome: Outcome): number {

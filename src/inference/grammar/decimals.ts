@@ -42,6 +42,13 @@ export function floor({ units, scale }: Decimal): bigint {
   return units < 0n && whole * power !== units ? whole - 1n : whole
 }
 
+/** The smallest value of so many places that is not below it. */
+export function roundedUp({ units, scale }: Decimal, places: number): Decimal {
+  if (scale <= places) return { units, scale }
+  const raised = -floor({ units: -units, scale: scale - places })
+  return reduced(raised, places)
+}
+
 export function isInteger({ scale }: Decimal): boolean {
   return scale === 0
 }

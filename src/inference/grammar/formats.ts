@@ -48,6 +48,8 @@ function label(longest: number): string {
   const more = longest < 2 ? '' : `(?:[A-Za-z0-9\\-]{0,${longest - 2}}[A-Za-z0-9])?`
   return `[A-Za-z0-9]${more}`
 }
+/** However long it is. */
+const anyLabel = '[A-Za-z0-9]+(?:-+[A-Za-z0-9]+)*'
 const hostname = `${label(63)}(?:\\.${label(63)}){0,2}|${label(24)}(?:\\.${label(24)}){3,9}`
 const atom = "[A-Za-z0-9!#$%&'*+/=?^_`{|}~\\-]"
 
@@ -100,8 +102,11 @@ export const formats: Readonly<Record<string, Format>> = {
     standard: 'RFC 5321',
     bound: 'no quoted names, no addresses in brackets, a domain of two to four labels of 40 characters',
     within: (most) => {
+      // In so few characters no part can be longer than it may be.
+      if (most <= 66) return `${atom}+(?:\\.${atom}+)*@${anyLabel}(?:\\.${anyLabel})+`
       const quarter = Math.floor(most / 4)
-      return `${name(Math.max(quarter - 2, 0))}@${label(Math.min(quarter - 1, 63))}\\.${label(Math.min(quarter - 1, 63))}`
+      const domain = label(Math.min(quarter - 1, 63))
+      return `${name(quarter - 2)}@${domain}\\.${domain}`
     },
   },
   hostname: {
@@ -109,8 +114,9 @@ export const formats: Readonly<Record<string, Format>> = {
     standard: 'RFC 1123',
     bound: 'three labels of 63 characters, or ten of 24',
     within: (most) => {
+      if (most <= 63) return `${anyLabel}(?:\\.${anyLabel})*`
       const half = Math.min(Math.floor((most - 1) / 2), 63)
-      return `${label(Math.min(most, 63))}|${label(half)}\\.${label(half)}`
+      return `${label(63)}|${label(half)}\\.${label(half)}`
     },
   },
   ipv4: { pattern: ipv4, standard: 'RFC 2673' },

@@ -94,6 +94,7 @@ export function createHolds(document: SchemaDocument, texts: TextLanguages, budg
       against('maximum', (order) => order <= 0) &&
       against('exclusiveMinimum', (order) => order > 0) &&
       against('exclusiveMaximum', (order) => order < 0) &&
+      !(schema[derived.notInteger] === true && isInteger(value)) &&
       (step === undefined || step.units <= 0n || isMultiple(value, step)) &&
       (least === undefined || compareDecimals(value, { units: BigInt(least), scale: 0 }) >= 0) &&
       (most === undefined || compareDecimals(value, { units: BigInt(most), scale: 0 }) <= 0)

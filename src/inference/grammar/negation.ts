@@ -27,7 +27,8 @@ export function negations(
         const types = typeList(schema)
         const others = allTypes.filter((type) => !types.includes(type))
         if (types.includes('integer') && !types.includes('number')) {
-          throw refused('"no integer" cannot be said together with other numbers')
+          others.splice(others.indexOf('number'), 1)
+          way({ type: 'number', [derived.notInteger]: true })
         }
         if (others.length > 0) way({ type: others })
         break
@@ -40,6 +41,9 @@ export function negations(
         break
       case derived.notEnum:
         way({ enum: value })
+        break
+      case derived.notInteger:
+        way({ type: 'integer' })
         break
       case 'not':
         ways.push(document.node(value, `${path}/not`))

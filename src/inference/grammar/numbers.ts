@@ -14,6 +14,7 @@ import {
   floor,
   isInteger,
   negated,
+  roundedUp,
   scientific,
   zero,
 } from './decimals.ts'
@@ -34,6 +35,8 @@ export interface NumberDemands {
   most: Bound | undefined
   steps: readonly Decimal[]
   excluded: readonly Decimal[]
+  /** No whole numbers. */
+  fractional: boolean
 }
 
 export interface Bound {
@@ -64,6 +67,17 @@ export function numberText(
 ): Expr {
   const { integer, least, most, steps, excluded } = demands
   const bounded = least !== undefined || most !== undefined || excluded.length > 0
+  if (demands.fractional) {
+    if (integer) return alternatives()
+    const numbers =
+      steps.length > 0
+        ? multiples(demands, bounded, budget)
+        : automatonOf(
+            alternatives(...ranges(demands).map((range) => rangeText(range, false, fractionDigits))),
+            budget,
+          )
+    return write(intersection(numbers, automatonOf(fractionalText, budget), budget))
+  }
   if (steps.length > 0) return write(multiples(demands, bounded, budget))
   if (!bounded) return integer ? anyInteger : anyNumber
   return alternatives(...ranges(demands).map((range) => rangeText(range, integer, fractionDigits)))
@@ -99,6 +113,16 @@ function threeDigitExponent(): Expr {
   return integerBetween(100n, BigInt(lastExponent))
 }
 
+/** Something behind the point that is not zero, or an exponent below zero, which is written only where there is no whole part. */
+const someDigits = repetition(digit, 0)
+const fractionalText = sequence(
+  perhaps(literal('-')),
+  alternatives(
+    sequence(digit, someDigits, literal('.'), someDigits, charClass([0x31, 0x39]), someDigits),
+    sequence(digit, perhaps(sequence(literal('.'), someDigits)), literal('e-'), someDigits),
+  ),
+)
+
 interface Range {
   least: Decimal | undefined
   most: Decimal | undefined
@@ -108,6 +132,8 @@ interface Range {
 function ranges({ integer, least, most, excluded }: NumberDemands): Range[] {
   const inner = excluded
     .filter((value) => !integer || isInteger(value))
+    .filter((value) => least === undefined || compareDecimals(value, least.value) >= 0)
+    .filter((value) => most === undefined || compareDecimals(value, most.value) <= 0)
     .toSorted(compareDecimals)
     .map((value) => ({ value, exclusive: true }))
   const starts = [least, ...inner]
@@ -124,6 +150,7 @@ function ranges({ integer, least, most, excluded }: NumberDemands): Range[] {
 }
 
 export function someNumber(demands: NumberDemands): boolean {
+  if (demands.fractional && demands.integer) return false
   return ranges(demands).length > 0
 }
 
@@ -304,7 +331,9 @@ function digitsBetween(least: string, most: string, room: number): Expr {
 
 /** The exponents that a double is written with: from e+21 on, and from e-7 down. */
 function exponentsBetween(least: Decimal | undefined, most: Decimal | undefined): Expr[] {
-  const from = least === undefined || compareDecimals(least, zero) <= 0 ? undefined : leading(least)
+  // What stands for anything above zero among plain decimals is no bound for exponents.
+  const free = least === undefined || compareDecimals(least, smallest) <= 0
+  const from = free ? undefined : leading(least)
   const to = most === undefined ? undefined : compareDecimals(most, zero) > 0 ? leading(most) : null
   if (to === null) return []
   return [...exponentsIn('+', BigInt(wholeDigits), from, to), ...exponentsIn('-', 7n, from, to)]
@@ -317,7 +346,6 @@ interface Leading {
 }
 
 function leading(value: Decimal): Leading {
-  // What stands for "anything above zero" as a plain decimal is no bound for exponents.
   const { digits: all, exponent } = scientific(value)
   return { exponent, first: all.slice(0, 1), fraction: all.slice(1) }
 }
@@ -386,9 +414,10 @@ function multiples(demands: NumberDemands, bounded: boolean, budget: Budget): Au
 function clippedText({ least, most }: Range, integer: boolean, places: number): Expr {
   const far: Decimal = { units: 10n ** BigInt(multipleDigits) - 1n, scale: 0 }
   const clipped = {
-    least: least ?? smaller(negated(far), most),
-    most: most ?? larger(far, least),
+    least: roundedUp(least ?? smaller(negated(far), most), places),
+    most: negated(roundedUp(negated(most ?? larger(far, least)), places)),
   }
+  if (compareDecimals(clipped.least, clipped.most) > 0) return alternatives()
   if (integer) return rangeText(clipped, true, 0)
   const from = compareDecimals(clipped.least, zero)
   const to = compareDecimals(clipped.most, zero)
@@ -430,7 +459,11 @@ function isPowerOfTen(units: bigint): boolean {
 function multiplesOf({ units, scale }: Decimal, budget: Budget): Automaton {
   if (scale === 0 && isPowerOfTen(units)) {
     const zeros = units.toString().length - 1
-    const core = sequence(charClass([0x31, 0x39]), repetition(digit, 0), repetition(literal('0'), zeros, zeros))
+    const core = sequence(
+      charClass([0x31, 0x39]),
+      repetition(digit, 0),
+      repetition(literal('0'), zeros, zeros),
+    )
     return automatonOf(alternatives(literal('0'), sequence(perhaps(literal('-')), core)), budget)
   }
   const step = Number(units)

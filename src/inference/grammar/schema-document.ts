@@ -29,6 +29,7 @@ export const derived = {
   notPattern: '!pattern',
   notFormat: '!format',
   notEnum: '!enum',
+  notInteger: '!integer',
 } as const
 
 /** No schema that a person writes is nested so deeply. */

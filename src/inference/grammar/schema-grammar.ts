@@ -2,7 +2,7 @@ import { arrayExpr, someArray } from './arrays.ts'
 import type { Automaton } from './automaton.ts'
 import { rulesOf } from './automaton-rules.ts'
 import type { Budget } from './budget.ts'
-import { type Case, createCases, type TypeName, typesOf } from './cases.ts'
+import { type Case, constants, createCases, type TypeName, typesOf } from './cases.ts'
 import { compareDecimals, type Decimal, decimalOf } from './decimals.ts'
 import type { Emission } from './emission.ts'
 import { numberFormats } from './formats.ts'
@@ -203,14 +203,6 @@ function unique(values: readonly unknown[]): unknown[] {
   return [...new Map(values.map((value) => [JSON.stringify(value), value])).values()]
 }
 
-/** The values of the types that have few. */
-function constants(bases: readonly SchemaNode[], type: TypeName): unknown[] {
-  const all = type === 'null' ? [null] : type === 'boolean' ? [true, false] : []
-  return all.filter((value) =>
-    bases.every(({ schema }) => !((schema[derived.notEnum] ?? []) as unknown[]).includes(value)),
-  )
-}
-
 function typeExpr(type: TypeName, bases: readonly SchemaNode[], asked: number, emission: Emission): Expr {
   switch (type) {
     case 'string':
@@ -276,7 +268,8 @@ function numberDemands(bases: readonly SchemaNode[], integer: boolean): NumberDe
   }
   const ones = steps.filter(({ units, scale }) => !(units === 1n && scale === 0))
   const whole = integer || ones.length < steps.length
-  return { integer: whole, least, most, steps: ones, excluded }
+  const fractional = bases.some(({ schema }) => schema[derived.notInteger] === true)
+  return { integer: whole, least, most, steps: ones, excluded, fractional }
 }
 
 /** Rules that only name another piece, or say what another rule says, are left out. */

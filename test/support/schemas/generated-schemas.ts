@@ -1,3 +1,5 @@
+// biome-ignore-all lint/suspicious/noThenProperty: the keyword of JSON Schema is called that.
+
 import fc from 'fast-check'
 
 type Schema = boolean | Record<string, unknown>
@@ -26,13 +28,13 @@ export const schemas: fc.Arbitrary<Schema> = fc.letrec<{ schema: Schema; object:
   const inner = tie('schema')
   const listed = fc.array(inner, { minLength: 1, maxLength: 3 })
   const byName = (keys: string[]) =>
-    fc.uniqueArray(fc.tuple(fc.constantFrom(...keys), inner), { maxLength: 3, selector: ([key]) => key }).map((pairs) =>
-      Object.fromEntries(pairs.sort(([a], [b]) => (a < b ? -1 : 1))),
-    )
+    fc
+      .uniqueArray(fc.tuple(fc.constantFrom(...keys), inner), { maxLength: 3, selector: ([key]) => key })
+      .map((pairs) => Object.fromEntries(pairs.sort(([a], [b]) => (a < b ? -1 : 1))))
   const filled = (shape: Record<string, fc.Arbitrary<unknown>>) =>
-    fc.record(shape).map((schema) =>
-      Object.fromEntries(Object.entries(schema).filter(([, value]) => value !== undefined)),
-    )
+    fc
+      .record(shape)
+      .map((schema) => Object.fromEntries(Object.entries(schema).filter(([, value]) => value !== undefined)))
   const text = filled({
     type: fc.constant('string'),
     minLength: some(count),
@@ -70,7 +72,9 @@ export const schemas: fc.Arbitrary<Schema> = fc.letrec<{ schema: Schema; object:
     required: some(fc.uniqueArray(fc.constantFrom(...names), { maxLength: 2 })),
     additionalProperties: some(fc.oneof(fc.constant(false), inner)),
     patternProperties: some(byName(patterns.slice(0, 3))),
-    propertyNames: some(fc.constantFrom<Schema>({ pattern: '^[a-c]' }, { maxLength: 1 }, { enum: ['a', 'x1'] })),
+    propertyNames: some(
+      fc.constantFrom<Schema>({ pattern: '^[a-c]' }, { maxLength: 1 }, { enum: ['a', 'x1'] }),
+    ),
     minProperties: some(fc.integer({ min: 0, max: 1 })),
     maxProperties: some(count),
     dependentRequired: some(fc.constant({ a: ['b'] })),
