@@ -80,6 +80,21 @@ ${numbers.join('\n')}
 
 ${otherFormats.map((name) => `\`${name}\``).join(', ')} say nothing that could be kept, and are ignored. Any other format is refused.
 
+## How answers are drawn and end
+
+What the grammar does not allow counts as −∞ before anything else, also before log-probabilities are taken, where it shows as −9999.
+Then bias, penalties and cuts have their effect as ever. A token that ends the answer can be drawn only where the text is complete. Where
+nothing can follow, the answer ends with its last token, \`finish_reason: "stop"\` and \`stop_reason: null\`; no end token is drawn, and
+neither \`min_tokens\` nor \`ignore_eos\` prolongs it. Special tokens are never part of it.
+
+A stop text or a stop token ends the answer where it comes up, and so may cut it off. When \`allowed_token_ids\`, \`bad_words\` or
+\`min_tokens\` leave no token that the grammar allows, the request is refused with \`no_token_possible\`, in the middle of a stream as an
+event. A beam search takes no constraint.
+
+There is one constraint in a request. \`response_format\` and \`structured_outputs\` may both be there when they say the same, or when
+\`structured_outputs\` only says how JSON is written (\`disable_any_whitespace\`, \`whitespace_pattern\`,
+\`disable_additional_properties\`). \`strict\` changes nothing: every schema is kept.
+
 ## Bounds
 
 A compilation takes a bounded number of steps, some tenths of a second at most, and is kept for the next request with the same

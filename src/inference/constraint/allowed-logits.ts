@@ -7,6 +7,8 @@ const firstLook = 16
 const eachFurther = 8
 /** Beyond this it pays to know whether few are allowed at all. */
 const beforeListing = 128
+/** Who wants more than this will want all of them, and asking once for all is cheaper than asking twice. */
+const mostTried = 1024
 
 /**
  * The logits as if each token that is not allowed had −∞. As few tokens as possible are tried: what comes of `top` may be
@@ -29,9 +31,9 @@ export function allowedLogits(logits: Logits, allowance: Allowance): Logits {
     for (let size = Math.max(firstLook, count); ; size *= eachFurther) {
       const few = size > beforeListing ? allowance.few() : undefined
       if (few !== undefined) return { ...(await onlyAllowed(logits, few).top(few.length)), others: -Infinity }
-      const all = await logits.top(Math.min(size, logits.vocabulary))
+      const isAll = size > mostTried || size >= logits.vocabulary
+      const all = await logits.top(isAll ? logits.vocabulary : size)
       const found = filtered(all, allowance)
-      const isAll = size >= logits.vocabulary
       if (found.tokens.length > 0 || isAll) {
         return { ...found, others: isAll ? -Infinity : (all.logits.at(-1) ?? -Infinity) }
       }
