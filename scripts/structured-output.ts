@@ -99,7 +99,7 @@ There is one constraint in a request. \`response_format\` and \`structured_outpu
 
 A compilation takes a bounded number of steps, some tenths of a second at most, and is kept for the next request with the same
 constraint. Refused as too large are branches that combine in more than 256 ways, schemas nested deeper than 128 levels, patterns of more
-than 4000 states (counted together with their lengths), objects of which more than some 1000 optional members may come first, and
+than 4000 states (counted together with their lengths), objects of which more than 900 optional members may come first, and
 grammars above 20,000 rules or a mebibyte.
 `
 }

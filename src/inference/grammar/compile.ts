@@ -43,7 +43,7 @@ export interface ConstraintCompiler {
 }
 
 /** About a tenth of a second in the worst case. */
-const steps = 400_000
+const steps = 200_000
 const mostKept = 256
 const mostCharacters = 16 * 1024 * 1024
 

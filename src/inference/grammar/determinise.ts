@@ -100,7 +100,16 @@ function layRepetition(
 function subsets(loose: Loose, start: number, end: number, budget: Budget): Automaton {
   const numbers = new Map<string, number>()
   const sets: number[][] = []
-  const numberOf = (states: Iterable<number>): number => {
+  const single = new Map<number, number>()
+  const numberOf = (states: readonly number[]): number => {
+    const [only] = states
+    const before = states.length === 1 && only !== undefined ? single.get(only) : undefined
+    if (before !== undefined) return before
+    const number = numberOfSet(states)
+    if (states.length === 1 && only !== undefined) single.set(only, number)
+    return number
+  }
+  const numberOfSet = (states: readonly number[]): number => {
     const closed = closure(loose, states, budget)
     const key = closed.join()
     const known = numbers.get(key)
@@ -122,7 +131,7 @@ function subsets(loose: Loose, start: number, end: number, budget: Budget): Auto
   )
 }
 
-function closure(loose: Loose, states: Iterable<number>, budget: Budget): number[] {
+function closure(loose: Loose, states: readonly number[], budget: Budget): number[] {
   const found = new Set(states)
   for (const state of found) for (const target of loose.silent[state] ?? []) found.add(target)
   budget.spend(found.size)
@@ -131,7 +140,9 @@ function closure(loose: Loose, states: Iterable<number>, budget: Budget): number
 }
 
 /** Overlapping ranges cut where one begins or ends, each piece with all that it may lead to. */
-function separated(reading: readonly Edge[], numberOf: (states: Iterable<number>) => number): Edge[] {
+function separated(reading: readonly Edge[], numberOf: (states: readonly number[]) => number): Edge[] {
+  const apart = reading.every(({ from }, i) => i === 0 || from > (reading[i - 1]?.to ?? from))
+  if (apart) return reading.map(({ from, to, target }) => ({ from, to, target: numberOf([target]) }))
   const cuts = reading
     .flatMap(({ from, to, target }) => [
       { at: from, target, opens: true },
@@ -152,7 +163,7 @@ function separated(reading: readonly Edge[], numberOf: (states: Iterable<number>
     const next = cuts[i]?.at
     if (open.size === 0 || next === undefined) continue
     const key = [...open.keys()].sort((a, b) => a - b).join()
-    const target = known.get(key) ?? numberOf(open.keys())
+    const target = known.get(key) ?? numberOf([...open.keys()])
     known.set(key, target)
     edges.push({ from, to: next - 1, target })
   }

@@ -77,7 +77,7 @@ const web = 'http and https with unreserved characters, slashes and a query'
 const plain = `[${unreserved}/?&=+,;]`
 
 function webAddress(most: number): string {
-  return `http://${plain}{1,${Math.max(most - 7, 1)}}|https://${plain}{1,${Math.max(most - 8, 1)}}`
+  return `https?://${plain}{1,${Math.max(most - 8, 1)}}`
 }
 
 const variable = `(?:\\w|${percent})(?:\\.?(?:\\w|${percent}))*(?::[1-9]\\d{0,3}|\\*)?`

@@ -29,6 +29,8 @@ interface Counts {
 const mostPatterns = 4
 const mostWords = 64
 const mostStates = 20_000
+/** The engine follows each of them at once. */
+const mostFirst = 900
 
 /** The JSON objects for which all of these schemas hold: declared members in their order, then the others. */
 export function objectExpr(bases: readonly SchemaNode[], asked: number, emission: Emission): Expr {
@@ -36,6 +38,10 @@ export function objectExpr(bases: readonly SchemaNode[], asked: number, emission
   const allowed = allowedNames(bases, emission)
   const members = membersOf(bases, asked, allowed, emission)
   if (members === undefined || (counts.max !== undefined && counts.max < counts.min)) return never
+  const first = members.findIndex(({ required }) => required)
+  if ((first < 0 ? members.length : first) > mostFirst) {
+    throw new TooCostly(`more than ${mostFirst} optional members may come first`)
+  }
   const others = othersOf(bases, asked, members, allowed, emission)
   return sequence(
     literal('{'),
