@@ -48,7 +48,7 @@ export async function readGgufHeader(path: string): Promise<GgufHeader> {
     return await readHeader(file, (await file.stat()).size)
   } catch (error) {
     if (error instanceof BadBytes)
-      throw new ModelTrouble(`${path} is a damaged GGUF file: ${error.message}. Was it copied whole?`)
+      throw new ModelTrouble(`${path} is a damaged GGUF file, perhaps not copied whole: ${error.message}.`)
     if (error instanceof NotGguf) throw new ModelTrouble(`${path} ${error.message}`)
     throw unreadable(path, error)
   } finally {

@@ -1,10 +1,11 @@
 import { createHash } from 'node:crypto'
 import type { Caller } from '../../domain/callers.ts'
-import type { Backend, GenerationEvent, ServedModel } from '../../inference/backend.ts'
+import type { Backend, Generation, GenerationEvent, Run, ServedModel } from '../../inference/backend.ts'
 import type { Compiling } from '../../inference/constraint/compiling.ts'
 import type { Prompts } from '../../inference/prompt/prompts.ts'
 import { version } from '../../version.ts'
 import { constraintOf } from './constraint.ts'
+import { namingTheLongField } from './context-length.ts'
 import type { ChatBody } from './contract.ts'
 import { generationOf } from './generation.ts'
 import type { ChatMetrics } from './metrics.ts'
@@ -71,7 +72,7 @@ export async function beginCompletion(chat: Chat, request: ChatRequest): Promise
     }),
     ...(constraint && { constraint }),
   }
-  const run = await backend.generate(generation, signal)
+  const run = await generate(backend, generation, body, signal)
   const name = model.names[0] as string
   return {
     head: {
@@ -93,6 +94,20 @@ export async function beginCompletion(chat: Chat, request: ChatRequest): Promise
       runningUsage:
         (body.stream_options?.include_usage && body.stream_options.continuous_usage_stats) ?? false,
     },
+  }
+}
+
+async function generate(
+  backend: Backend,
+  generation: Generation,
+  { max_completion_tokens }: ChatBody,
+  signal: AbortSignal,
+): Promise<Run> {
+  try {
+    return await backend.generate(generation, signal)
+  } catch (error) {
+    const answer = max_completion_tokens == null ? 'max_tokens' : 'max_completion_tokens'
+    throw namingTheLongField(error, { prompt: 'messages', answer })
   }
 }
 

@@ -1,5 +1,6 @@
 import type { Backend, Generation, GenerationEvent, Run } from '../../inference/backend.ts'
 import { fingerprintOf } from '../chat/completion.ts'
+import { namingTheLongField } from '../chat/context-length.ts'
 import { generationOf } from '../chat/generation.ts'
 import type { ChatMetrics } from '../chat/metrics.ts'
 import { type CompletionRecord, observed } from '../chat/observed.ts'
@@ -98,7 +99,7 @@ export async function beginCompletion(
     }
   } catch (error) {
     giving.abort(error)
-    throw error
+    throw namingTheLongField(error, { prompt: 'prompt', answer: 'max_tokens' })
   }
 }
 

@@ -54,9 +54,30 @@ test('the checks come in this order', async (t) => {
     assertRefused(await after({ chat_template: null, stream }), {
       status: 400,
       code: 'context_length_exceeded',
-      param: null,
+      param: 'messages',
       message: /maximum context length is 10 tokens/,
     })
+  }
+})
+
+test('what is too long for the context is named', async (t) => {
+  const backend = scriptedBackend()
+  backend.generate = async ({ ending }) => {
+    throw refuse('context_length_exceeded', {
+      limit: 10,
+      prompt: 5,
+      answer: ending.maxTokens ?? 'at least 1',
+    })
+  }
+  const { post } = await openApp(t, { backend })
+  for (const [fields, param] of [
+    [{}, 'messages'],
+    [{ max_tokens: 9 }, 'messages'],
+    [{ max_tokens: 10 }, 'max_tokens'],
+    [{ max_tokens: 5, max_completion_tokens: 10 }, 'max_completion_tokens'],
+  ] as const) {
+    const answer = await post(chatUrl, asking(fields))
+    assertRefused(answer, { status: 400, code: 'context_length_exceeded', param })
   }
 })
 
