@@ -34,20 +34,19 @@ const mostKept = 32
 /** Of the texts of the grammars that are kept. */
 const mostCharacters = 2 * 1024 * 1024
 
-/** Grammars that are used again are read once, and what was learnt of them stays. */
+/**
+ * Puts the vocabulary in order, which takes a moment: once, when the model is loaded. Grammars that are used again are read
+ * once, and what was learnt of them stays.
+ */
 export function createConstraints(vocabulary: Vocabulary): Constraints {
   const kept = new Map<string, Constraint>()
   const ends = new Set(vocabulary.ends)
   let characters = 0
-  let order: TokenOrder | undefined
-  const ordered = () => {
-    order ??= orderTokens(vocabulary)
-    return order
-  }
+  const order = orderTokens(vocabulary)
   return {
     of(grammar) {
       const known = kept.get(grammar)
-      const constraint = known ?? createConstraint(grammar, vocabulary, ends, ordered)
+      const constraint = known ?? createConstraint(grammar, vocabulary, ends, order)
       if (known === undefined) characters += grammar.length
       kept.delete(grammar)
       kept.set(grammar, constraint)
@@ -65,7 +64,7 @@ function createConstraint(
   grammar: string,
   vocabulary: Vocabulary,
   ends: ReadonlySet<number>,
-  ordered: () => TokenOrder,
+  order: TokenOrder,
 ): Constraint {
   const following = createFollowing(writtenGrammar(grammar))
   const lists = new WeakMap<Place, readonly number[] | 'many'>()
@@ -73,7 +72,7 @@ function createConstraint(
   const isComplete = ({ place, begun }: BytePlace) => begun === undefined && place.isComplete
 
   function listed(at: BytePlace): readonly number[] | 'many' {
-    const found = listOf(following, at, vocabulary, ordered())
+    const found = listOf(following, at, vocabulary, order)
     if (found === undefined) return 'many'
     return isComplete(at) ? [...found, ...ends] : found
   }

@@ -10,12 +10,15 @@ export interface TokenOrder {
 /** Tokens that no answer shows, and those without bytes, are not among them. */
 export function orderTokens(vocabulary: Vocabulary): TokenOrder {
   const ends = new Set(vocabulary.ends)
-  const all: { token: number; bytes: Uint8Array }[] = []
+  const all: { token: number; bytes: Uint8Array; key: string }[] = []
   for (let token = 0; token < vocabulary.size; token++) {
     const bytes = vocabulary.bytes(token)
-    if (bytes.length > 0 && !vocabulary.isSpecial(token) && !ends.has(token)) all.push({ token, bytes })
+    if (bytes.length > 0 && !vocabulary.isSpecial(token) && !ends.has(token)) {
+      all.push({ token, bytes, key: Buffer.from(bytes).toString('latin1') })
+    }
   }
-  all.sort((one, other) => Buffer.compare(one.bytes, other.bytes) || one.token - other.token)
+  // Texts of one byte a character compare as the bytes do, and several times as fast.
+  all.sort((one, other) => (one.key < other.key ? -1 : one.key > other.key ? 1 : one.token - other.token))
   const shared = new Uint16Array(all.length)
   for (let at = 1; at < all.length; at++) {
     shared[at] = commonLength(all[at - 1]?.bytes ?? none, all[at]?.bytes ?? none)

@@ -183,7 +183,7 @@ function createReader(text: string, nameOf: (given: string) => string) {
 
   const item = (): Expr | undefined => {
     const character = text[at]
-    if (character === undefined || character === '|' || character === ')' || isHead()) return undefined
+    if (character === undefined || character === '|' || character === ')') return undefined
     if (character === '"') return quoted()
     if (character === '[') return characters()
     if (character === '.') {
@@ -194,6 +194,7 @@ function createReader(text: string, nameOf: (given: string) => string) {
     if (character === '<' || character === '!') {
       throw new ConstraintTrouble('unsupported', flawed('tokens in a grammar are not supported').why)
     }
+    if (isHead()) return undefined
     const given = name()
     if (given === undefined) throw flawed(`${JSON.stringify(character)} is not expected here`)
     asked.set(nameOf(given), given)
