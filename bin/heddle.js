@@ -1,4 +1,4 @@
-#!/usr/bin/env -S node --max-semi-space-size=4
+#!/usr/bin/env -S node --max-semi-space-size=1
 // The flag keeps 15 MB out of an idle server's memory and cost nothing in any benchmark.
 // An older Node would crash without a word in a native addon, so nothing is imported before this check.
 const [major, minor] = process.versions.node.split('.').map(Number)

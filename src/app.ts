@@ -15,6 +15,7 @@ import { measure } from './http/metrics.ts'
 import { describeRoutes, serveReference } from './http/openapi.ts'
 import { requestIds } from './http/request-ids.ts'
 import type { Backend } from './inference/backend.ts'
+import { createCompiling } from './inference/constraint/compiling.ts'
 import { createPrompts } from './inference/prompt/prompts.ts'
 import { callRoutes } from './operations/calls/routes.ts'
 import { startSweep } from './operations/calls/sweep.ts'
@@ -130,9 +131,12 @@ export async function buildApp(config: Config, parts: Parts): Promise<App> {
   for (const route of modelRoutes) await app.register(route, { backend: parts.backend })
   const prompts = createPrompts()
   app.addHook('onClose', () => prompts.close())
+  const compiling = createCompiling()
+  app.addHook('onClose', () => compiling.close())
   const chat = {
     backend: parts.backend,
     prompts,
+    compiling,
     settings: { priority: config.priority, requestTemplates: config.request_templates },
     metrics: parts.backend ? registerChatMetrics(metrics.registry, parts.backend) : noChatMetrics,
     ...parts.streams,

@@ -151,6 +151,42 @@ export const refusals = {
     message: '{field}: the evaluation run {run} has ended already, {how}.',
     help: 'A run ends once. To finish it again with the same summary changes nothing and is no conflict.',
   },
+  schema_unsupported: {
+    status: 400,
+    message: '{field}: the keyword {keyword} at {path} cannot be kept: {why}.',
+    help: 'What is answered always fits the schema, so a keyword that no grammar can say is refused. docs/structured-output.md lists the keywords.',
+  },
+  schema_invalid: {
+    status: 400,
+    message: '{field}: the keyword {keyword} at {path} is wrong: {why}.',
+    help: 'A JSON Schema of draft 6 to 2020-12 is accepted; docs/structured-output.md lists the keywords.',
+  },
+  constraint_invalid: {
+    status: 400,
+    message: '{field}: it cannot be read: {why}.',
+    help: 'A regular expression, a choice, a grammar or a structural tag that is wrong in itself.',
+  },
+  constraint_unsupported: {
+    status: 400,
+    message: '{field}: it cannot be kept: {why}.',
+    help: 'What is answered always fits the constraint, so what no grammar can say is refused. docs/structured-output.md says what is accepted.',
+  },
+  constraint_too_large: {
+    status: 400,
+    message: '{field}: it is too large or too entangled to be kept: {why}.',
+    help: 'Branches that multiply, long counted repetitions and large patterns make grammars that would slow every token down. Simplify the constraint.',
+  },
+  constraint_impossible: {
+    status: 400,
+    message: '{field}: nothing fits it: {why}.',
+    help: 'The demands contradict one another, or never come to an end.',
+  },
+  whitespace_unsupported: {
+    status: 400,
+    message:
+      '{field}: whitespace_pattern {given} cannot be used: {why}; accepted: a regular expression of JSON white space.',
+    help: 'What stands between the parts of JSON is spaces, tabs and the ends of lines; `disable_any_whitespace` leaves all of it out.',
+  },
   no_token_possible: {
     status: 400,
     message: '{fields}: together they leave no token that could follow after {tokens} tokens of the answer.',

@@ -54,6 +54,8 @@ export interface Generation {
   choices: number
   sampling: Sampling
   ending: Ending
+  /** The answer is a text of this grammar, which a constraint was compiled to, or the beginning of one when its length ends it. */
+  constraint?: GivenConstraint
   /** So many candidates beside the drawn token, 0 to 20; nothing when absent. */
   logprobs?: number
   promptLogprobs?: number
@@ -65,6 +67,13 @@ export interface Generation {
   priority: number
   /** Present: a beam search as wide as `choices`, and `sampling` but for its temperature plays no part. */
   beam?: { lengthPenalty: number }
+}
+
+export interface GivenConstraint {
+  /** In GBNF, as writeGbnf writes it. */
+  grammar: string
+  /** Where the request has it. */
+  field: string
 }
 
 /** All of them set: nothing here means "default". Their order of effect is that of vLLM's sampler. */

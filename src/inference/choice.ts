@@ -1,5 +1,8 @@
 import { refuse } from '../domain/refusals.ts'
 import type { Generation, GenerationEvent, TokenLogprob } from './backend.ts'
+import { maskedLogits } from './constraint/allowed-logits.ts'
+import { createConstrainedSampler } from './constraint/constrained-sampler.ts'
+import type { Constraint } from './constraint/constraint.ts'
 import { type AnswerText, createAnswerText, type TextPlan } from './output/answer-text.ts'
 import { bannedEnds, createEndCheck, type End, type EndTokens, endTokens } from './output/ending.ts'
 import { createStopStrings } from './output/stop-strings.ts'
@@ -9,7 +12,7 @@ import type { Logits } from './sampling/logits.ts'
 import { tokenLogprob } from './sampling/logprobs.ts'
 import { randomOf } from './sampling/random.ts'
 import { remembered } from './sampling/remembered.ts'
-import { createSampler } from './sampling/sampler.ts'
+import { createSampler, type Sampler } from './sampling/sampler.ts'
 import type { Vocabulary } from './vocabulary.ts'
 
 /** What all choices of a request share: worked out once, before the first token. */
@@ -22,6 +25,7 @@ export interface AnswerPlan {
   readonly adjustments: AdjustmentPlan | undefined
   readonly ends: EndTokens
   readonly text: TextPlan
+  readonly constraint: Constraint | undefined
 }
 
 export interface AnswerParts {
@@ -31,6 +35,8 @@ export interface AnswerParts {
   /** How many tokens the answer may have: what was asked for, or what the context leaves. At least 1. */
   maxTokens: number
   vocabulary: Vocabulary
+  /** What the generation's grammar is for this vocabulary. */
+  constraint?: Constraint | undefined
 }
 
 export interface Choice {
@@ -54,7 +60,8 @@ export interface Accepted {
 }
 
 /** Every token that is named in the request has to be one of the vocabulary. */
-export function planAnswer({ generation, prompt, maxTokens, vocabulary }: AnswerParts): AnswerPlan {
+export function planAnswer(parts: AnswerParts): AnswerPlan {
+  const { generation, prompt, maxTokens, vocabulary, constraint } = parts
   const { sampling, ending, text } = generation
   const allowed = sampling.allowed && new Set(sampling.allowed)
   return {
@@ -79,6 +86,7 @@ export function planAnswer({ generation, prompt, maxTokens, vocabulary }: Answer
       includeStop: ending.includeStop,
       stops: createStopStrings(ending.stop),
     },
+    constraint,
   }
 }
 
@@ -86,7 +94,13 @@ export function createChoice(plan: AnswerPlan, index: number): Choice {
   const { generation, vocabulary, allowed } = plan
   const { sampling, ending, logprobs } = generation
   const adjustments = plan.adjustments && createAdjustments(plan.adjustments)
-  const sample = createSampler(sampling, adjustments, randomOf(sampling.seed, index))
+  const free = createSampler(sampling, adjustments, randomOf(sampling.seed, index))
+  const narrowed = (logits: Logits) => (allowed ? onlyAllowed(logits, allowed) : logits)
+  const allowance = plan.constraint?.begin()
+  const isPlain = allowed === undefined && adjustments === undefined
+  const sample: Sampler = allowance
+    ? createConstrainedSampler({ sampling, sample: free, allowance, narrowed, isPlain })
+    : (logits, answer) => free(narrowed(logits), answer)
   const endOf = createEndCheck(ending, plan.ends, plan.maxTokens)
   const text = createAnswerText(vocabulary, plan.text)
   const tokens: number[] = []
@@ -95,17 +109,22 @@ export function createChoice(plan: AnswerPlan, index: number): Choice {
     tokens,
     async next(logits) {
       const position = logprobs === undefined ? logits : remembered(logits)
-      const token = await sample(allowed ? onlyAllowed(position, allowed) : position, tokens)
+      const token = await sample(position, tokens)
       if (token === undefined) throw noTokenPossible(generation, tokens.length)
       if (logprobs === undefined) return { token }
-      return { token, logprob: await tokenLogprob(position, token, logprobs, vocabulary) }
+      const shown = allowance ? await maskedLogits(position, allowance) : position
+      return { token, logprob: await tokenLogprob(shown, token, logprobs, vocabulary) }
     },
     accept({ token, logprob }) {
       tokens.push(token)
       adjustments?.accept(token)
-      const end = endOf(tokens)
+      allowance?.accept(token)
+      const ended = endOf(tokens)
+      // Nothing can follow, whatever min_tokens and ignore_eos say, and what has the last word is part of the answer.
+      const isOver = ended?.reason !== 'stop' && (allowance?.isOver ?? false)
+      const end = isOver ? over : ended
       const searched = tokens.length > ending.minTokens
-      const written = writeToken(text, token, end, searched, ending.includeStop)
+      const written = writeToken(text, token, end, searched, isOver || ending.includeStop)
       return {
         tokens: {
           kind: 'tokens',
@@ -142,8 +161,11 @@ export function writeToken(
   }
 }
 
-function noTokenPossible({ sampling, ending }: Generation, tokens: number): Error {
+const over: End = { reason: 'stop', stop: null }
+
+function noTokenPossible({ sampling, ending, constraint }: Generation, tokens: number): Error {
   const fields = [
+    constraint?.field,
     sampling.allowed && 'allowed_token_ids',
     sampling.badWords.length > 0 && 'bad_words',
     tokens < ending.minTokens && 'min_tokens',

@@ -3,6 +3,8 @@ import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { refusals } from '../../src/domain/refusals.ts'
+import { formats, numberFormats } from '../../src/inference/grammar/formats.ts'
+import { keywords } from '../../src/inference/grammar/keywords.ts'
 
 const root = new URL('../..', import.meta.url)
 
@@ -18,5 +20,15 @@ test('docs/errors.md lists every code with its status', () => {
   const page = readFileSync(new URL('docs/errors.md', root), 'utf8')
   for (const [code, { status }] of Object.entries(refusals)) {
     assert.ok(page.includes(`\n| ${status} | \`${code}\` |`), code)
+  }
+})
+
+test('docs/structured-output.md lists every keyword and format that the compiler knows', () => {
+  const page = readFileSync(new URL('docs/structured-output.md', root), 'utf8')
+  for (const [name, { standing }] of Object.entries(keywords)) {
+    assert.ok(page.includes(standing === 'annotation' ? `\`${name}\`` : `\n| \`${name}\` |`), name)
+  }
+  for (const name of [...Object.keys(formats), ...Object.keys(numberFormats)]) {
+    assert.ok(page.includes(`\n| \`${name}\` |`), name)
   }
 })

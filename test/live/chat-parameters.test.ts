@@ -669,11 +669,23 @@ describe('P2: every field is honoured, or refused by its name', () => {
     },
     parallel_tool_calls: noEffect(true, false, null)('parallel_tool_calls', [{ parallel_tool_calls: 'x' }]),
     response_format: {
-      effect: () => sameAsWithout({ response_format: { type: 'text' } }),
+      effect: async () => {
+        await sameAsWithout({ response_format: { type: 'text' } })
+        const schema = { type: 'object', properties: { a: { enum: [7] } }, required: ['a'] }
+        const closed = { ...schema, additionalProperties: false }
+        const format = { type: 'json_schema', json_schema: { name: 'a', schema: closed } }
+        assert.deepEqual(JSON.parse((await one({ response_format: format, max_tokens: 40 })).content), {
+          a: 7,
+        })
+      },
       bad: [{ response_format: {} }, { response_format: 'text' }, { response_format: { type: 'poem' } }],
     },
     structured_outputs: {
-      effect: () => sameAsWithout({ structured_outputs: null }),
+      effect: async () => {
+        await sameAsWithout({ structured_outputs: null })
+        const outputs = { choice: ['this', 'that'] }
+        assert.match((await one({ structured_outputs: outputs, max_tokens: 40 })).content, /^(this|that)$/)
+      },
       bad: [{ structured_outputs: {} }, { structured_outputs: 5 }, { structured_outputs: { regex: 5 } }],
     },
     user: noEffect('me', null)('user', [{ user: 5 }]),

@@ -141,6 +141,10 @@ const chat = () => ({
   response_format: {
     type: 'text',
     json_schema: { name: 'x', description: 'y', schema: { type: 'object' }, strict: true },
+    schema: { type: 'object' },
+    structures: [],
+    triggers: [],
+    format: { type: 'any_text' },
   },
   structured_outputs: null,
   user: 'me',

@@ -2,6 +2,7 @@ import { refuse } from '../../domain/refusals.ts'
 import type { Generation, GenerationEvent } from '../backend.ts'
 import { type Continuations, createBeams } from '../beam.ts'
 import { type AnswerPlan, type Choice, createChoice, planAnswer } from '../choice.ts'
+import { createConstraints } from '../constraint/constraint.ts'
 import { planBatch } from './batch-plan.ts'
 import { checkGeneration } from './checks.ts'
 import { createLine } from './line.ts'
@@ -55,6 +56,7 @@ export function createLoop(
 ): Loop {
   const sequences = createSequences(options.parallel, 16 + Math.floor(options.context / 128))
   const pace = createPace()
+  const constraints = createConstraints(model.vocabulary)
   // Each place whose logits are wanted holds a number for each token of the vocabulary until the next batch.
   const judgedAtOnce = Math.max(1, Math.floor(2 ** 22 / model.vocabulary.size))
   const line = createLine<Answering>()
@@ -74,7 +76,9 @@ export function createLoop(
       throw refuse('engine_queue_full', { limit: options.queue })
     }
     const { tokens, maxTokens } = checkGeneration(generation, model, options)
-    const plan = planAnswer({ generation, prompt: tokens, maxTokens, vocabulary: model.vocabulary })
+    const { vocabulary } = model
+    const constraint = generation.constraint && constraints.of(generation.constraint.grammar)
+    const plan = planAnswer({ generation, prompt: tokens, maxTokens, vocabulary, constraint })
     const isBeam = generation.beam !== undefined
     const judges = generation.promptLogprobs !== undefined
     const request: Request = {

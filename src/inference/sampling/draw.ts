@@ -24,10 +24,18 @@ export interface Cuts {
  * Only the beginning of the line is known. How long it is as a whole is known between two bounds: when both lead to the
  * same token, that one is drawn as exactly as if everything were known.
  *
- * `logTotal` tells the weight of all tokens before the adjustments; NaN when nobody asked for it. A draw from a line that
+ * `logTotal` tells the weight of all tokens before the adjustments, or with `isBound` no less than that; NaN when nobody
+ * asked for it. A draw from a line that
  * goes on behind what is known is as exact as this sum.
  */
-export function draw(ranking: Ranking, cuts: Cuts, logTotal: number, line: Line, random: number): number {
+export function draw(
+  ranking: Ranking,
+  cuts: Cuts,
+  logTotal: number,
+  isBound: boolean,
+  line: Line,
+  random: number,
+): number {
   const { known, bound } = ranking
   const { temperature, minP, topK, topP } = cuts
   const { logits } = known
@@ -47,7 +55,7 @@ export function draw(ranking: Ranking, cuts: Cuts, logTotal: number, line: Line,
 
   let [shortest, longest] = closed
     ? [line.endOf(count - 1), line.endOf(count - 1)]
-    : lengths(ranking, cuts, logTotal, line)
+    : lengths(ranking, cuts, logTotal, isBound, line)
   if (topP < 1) {
     const first = line.reaching(topP * shortest)
     const last = line.reaching(topP * longest)
@@ -74,18 +82,21 @@ function lengths(
   { known, bound, unseen, canRise, rest, added }: Ranking,
   { temperature, minP, topK }: Cuts,
   logTotal: number,
+  isBound: boolean,
   line: Line,
 ): [shortest: number, longest: number] {
   const heaviest = known.logits[0] as number
   const before = Math.exp(logTotal - heaviest / temperature)
   const after = before + added(heaviest, temperature)
   const isTold = Number.isFinite(before) && after >= before * trusted
-  if (isTold && topK === 0 && minP === 0) {
+  if (isTold && !isBound && topK === 0 && minP === 0) {
     const ofUnseen = unseen * line.weightOf(bound)
     return [Math.max(line.endOf(0), after - ofUnseen), canRise ? after + ofUnseen : after]
   }
   const ofKnown = line.endOf(known.length - 1)
-  const most = isTold && !canRise ? after : ofKnown + rest * line.weightOf(bound)
+  const byRest = ofKnown + rest * line.weightOf(bound)
+  const byTotal = isBound ? Math.min(after, byRest) : after
+  const most = isTold && !canRise ? byTotal : byRest
   const longest = topK > 0 ? Math.min(most, ofKnown + (topK - known.length) * line.weightOf(bound)) : most
   return [ofKnown, Math.max(ofKnown, longest)]
 }

@@ -12,9 +12,13 @@ export interface Logits {
   of(tokens: readonly number[]): Promise<Float32Array>
   /** Logarithm of the sum over the whole vocabulary of exp(logit / temperature). */
   logTotal(temperature: number): Promise<number>
+  /** The sum may be less than what logTotal tells. */
+  readonly totalIsBound?: true
 }
 
 export interface Candidates {
   tokens: Uint32Array
   logits: Float32Array
+  /** No other token has more; −∞ when there are no others. Without it the last one tells. */
+  others?: number
 }

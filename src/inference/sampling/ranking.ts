@@ -69,8 +69,8 @@ export function createRanker(): Ranker {
   return {
     rank(adjustments, top, vocabulary, lifted) {
       const { tokens, logits } = top
-      const complete = tokens.length >= vocabulary
-      const last = complete ? -Infinity : (logits[logits.length - 1] ?? -Infinity)
+      const complete = top.others === -Infinity || tokens.length >= vocabulary
+      const last = complete ? -Infinity : (top.others ?? logits[logits.length - 1] ?? -Infinity)
       const bound = adjustments?.ceiling(last) ?? last
       const most = tokens.length + lifted.length
       makeRoom(known, most)

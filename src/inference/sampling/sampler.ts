@@ -11,6 +11,8 @@ export type Sampler = (logits: Logits, answer: readonly number[]) => Promise<num
 
 /** Enough for nearly every draw of a trained model, whatever the settings. */
 const firstLook = 1024
+/** Where each token that is looked at is tried first. */
+const firstLookOfTried = 64
 const eachFurther = 8
 /** Of the tokens that penalties touch few are among the likeliest. */
 const sinking = 256
@@ -21,8 +23,13 @@ const greedyBelow = 1e-5
 const coldest = 0.01
 
 /** What logits are divided by; where the likeliest is taken without dividing they stay as they are. */
-export function divisorOf({ temperature }: Sampling): number {
-  return temperature < greedyBelow ? 1 : Math.max(coldest, temperature)
+export function divisorOf(sampling: Sampling): number {
+  const { temperature } = sampling
+  return isGreedy(sampling) ? 1 : Math.max(coldest, temperature)
+}
+
+export function isGreedy({ temperature }: Sampling): boolean {
+  return temperature < greedyBelow
 }
 
 /** A ranking is made and drawn from in one go, so everybody who draws uses the same memory. */
@@ -35,7 +42,7 @@ export function createSampler(
   adjustments: Adjustments | undefined,
   random: Random,
 ): Sampler {
-  const greedy = sampling.temperature < greedyBelow
+  const greedy = isGreedy(sampling)
   const cuts: Cuts = {
     temperature: divisorOf(sampling),
     minP: sampling.minP,
@@ -53,7 +60,9 @@ export function createSampler(
     adjustments?.prepare(answer)
     const number = greedy ? 0 : random()
 
-    let count = needed === undefined ? firstLook : needed + 1 + Math.min(adjustments?.touched ?? 0, sinking)
+    const isBound = logits.totalIsBound ?? false
+    const least = isBound ? firstLookOfTried : firstLook
+    let count = needed === undefined ? least : needed + 1 + Math.min(adjustments?.touched ?? 0, sinking)
     let top = await logits.top(count)
     const lifted = adjustments && adjustments.lifted.length > 0 ? await logits.of(adjustments.lifted) : none
     let total = needsTotal ? await logits.logTotal(cuts.temperature) : Number.NaN
@@ -73,7 +82,7 @@ export function createSampler(
     function chosen(ranking: Ranking): number | undefined {
       const { known } = ranking
       if (known.length === 0) return undefined
-      const place = greedy ? 0 : draw(ranking, cuts, total, line, number)
+      const place = greedy ? 0 : draw(ranking, cuts, total, isBound, line, number)
       return place === -1 ? undefined : known.tokens[place]
     }
   }

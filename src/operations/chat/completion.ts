@@ -1,8 +1,10 @@
 import { createHash } from 'node:crypto'
 import type { Caller } from '../../domain/callers.ts'
 import type { Backend, Generation, GenerationEvent, Run, ServedModel } from '../../inference/backend.ts'
+import type { Compiling } from '../../inference/constraint/compiling.ts'
 import type { Prompts } from '../../inference/prompt/prompts.ts'
 import { version } from '../../version.ts'
+import { constraintOf } from './constraint.ts'
 import { namingTheLongField } from './context-length.ts'
 import type { ChatBody } from './contract.ts'
 import { generationOf } from './generation.ts'
@@ -16,6 +18,7 @@ import { checkTogether } from './together.ts'
 export interface Chat {
   backend: Backend | undefined
   prompts: Prompts
+  compiling: Compiling
   settings: ChatSettings
   metrics: ChatMetrics
 }
@@ -58,12 +61,17 @@ export async function beginCompletion(chat: Chat, request: ChatRequest): Promise
   checkTogether(body)
   const { backend, model } = servedModel(chat.backend, body.model)
   refuseWhatIsNotThere(body, chat.settings)
+  const asked = constraintOf(body)
+  const constraint = asked && { grammar: await chat.compiling.compile(asked), field: asked.field }
   const { text, role, echo } = await promptOf(chat.prompts, model, caller.name, body, signal)
   const prompt = { text, special: true, add: body.add_special_tokens ?? false }
-  const generation = generationOf(body, prompt, {
-    maxTokens: body.max_completion_tokens ?? body.max_tokens ?? undefined,
-    ...logprobsAsked(body),
-  })
+  const generation = {
+    ...generationOf(body, prompt, {
+      maxTokens: body.max_completion_tokens ?? body.max_tokens ?? undefined,
+      ...logprobsAsked(body),
+    }),
+    ...(constraint && { constraint }),
+  }
   const run = await generate(backend, generation, body, signal)
   const name = model.names[0] as string
   return {

@@ -193,17 +193,18 @@ export const ChatBody = z.object({
       .object({
         type: z.enum(['text', 'json_object', 'json_schema', 'structural_tag']),
         json_schema: JsonSchemaFormat.nullish(),
+        schema: jsonValue().nullish(),
+        structures: jsonValue().nullish(),
+        triggers: jsonValue().nullish(),
+        format: jsonValue().nullish(),
       })
       .nullish(),
-    '`{"type": "text"}`; other types are refused, because constraints are not available in this version.',
-    { effect: 'partly' },
+    'What the answer is: `text`; `json_object`, with a `schema` if there is one; `json_schema`, always kept, strict or not; `structural_tag`, in both forms. What cannot be kept is refused. docs/structured-output.md has the details.',
   ),
   structured_outputs: said(
     z
       .object({
-        json: z
-          .union([z.string(), z.looseObject({})], { error: 'expected a JSON Schema or its text' })
-          .nullish(),
+        json: jsonValue().nullish(),
         regex: constraint,
         choice: z.array(z.string()).max(4_096).nullish(),
         grammar: constraint,
@@ -217,8 +218,7 @@ export const ChatBody = z.object({
         _backend_was_auto: flag().optional(),
       })
       .nullish(),
-    'Constraints are not available in this version.',
-    { effect: 'refused' },
+    'One of `json` (a JSON Schema or its text), `regex`, `choice`, `grammar` (GBNF), `json_object` and `structural_tag`, and how JSON is written: `whitespace_pattern`, `disable_any_whitespace`, `disable_additional_properties`. `disable_fallback`, `_backend` and `_backend_was_auto` have no effect. Together with `response_format` there is one constraint in a request.',
   ),
 
   user: said(z.string().max(1_024).nullish(), 'The caller is known by its key.', none),

@@ -10,17 +10,10 @@ export interface ChatSettings {
 
 /** Fields that are refused by name rather than ignored, because this server, or this version, cannot honour them. */
 export function refuseWhatIsNotThere(body: ChatBody, settings: ChatSettings): void {
-  const { tool_choice, response_format, structured_outputs, priority = 0 } = body
+  const { tool_choice, priority = 0 } = body
   if (tool_choice != null && tool_choice !== 'none') {
     const given = typeof tool_choice === 'string' ? JSON.stringify(tool_choice) : 'a function'
     throw refuse('not_available', { field: 'tool_choice', given, accepted: '"none"' })
-  }
-  if (response_format && response_format.type !== 'text') {
-    const given = JSON.stringify(response_format.type)
-    throw refuse('not_available', { field: 'response_format.type', given, accepted: '"text"' })
-  }
-  if (structured_outputs != null) {
-    throw refuse('not_available', { field: 'structured_outputs', given: 'an object', accepted: 'null' })
   }
   if (priority !== 0 && !settings.priority) {
     throw refuse('priority_off', { field: 'priority', given: priority })

@@ -5,6 +5,7 @@ import { departureOf } from '../../http/departure.ts'
 import { eventDefaults, sendEvents } from '../../http/sse.ts'
 import { noteUnknownFields } from '../../http/unknown-fields.ts'
 import type { Backend } from '../../inference/backend.ts'
+import type { Compiling } from '../../inference/constraint/compiling.ts'
 import type { Prompts } from '../../inference/prompt/prompts.ts'
 import { answerOf } from './answer.ts'
 import { chunksOf } from './chunks.ts'
@@ -16,6 +17,7 @@ import type { ChatSettings } from './refused.ts'
 export interface ChatOptions {
   backend: Backend | undefined
   prompts: Prompts
+  compiling: Compiling
   settings: ChatSettings
   metrics?: ChatMetrics
   /** How long a stream may be silent, and how long its client; for tests. */
@@ -24,7 +26,7 @@ export interface ChatOptions {
 }
 
 const complete: Routes<ChatOptions> = async (app, options) => {
-  const { backend, prompts, settings, metrics = noChatMetrics } = options
+  const { backend, prompts, compiling, settings, metrics = noChatMetrics } = options
   const times = {
     keepAliveMs: options.keepAliveMs ?? eventDefaults.keepAliveMs,
     patienceMs: options.patienceMs ?? eventDefaults.patienceMs,
@@ -55,7 +57,7 @@ const complete: Routes<ChatOptions> = async (app, options) => {
         const signal = departureOf(reply)
         const id = completionId(request, body)
         const completion = await beginCompletion(
-          { backend, prompts, settings, metrics },
+          { backend, prompts, compiling, settings, metrics },
           {
             body,
             caller,

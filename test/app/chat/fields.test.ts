@@ -2,6 +2,11 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { pino } from 'pino'
 import type { Generation } from '../../../src/inference/backend.ts'
+import {
+  type Constraint,
+  type ConstraintOptions,
+  createConstraintCompiler,
+} from '../../../src/inference/grammar/compile.ts'
 import { openApp } from '../../support/app.ts'
 import { asking, chatUrl } from '../../support/chat.ts'
 import { scriptedBackend } from '../../support/scripted-backend.ts'
@@ -23,6 +28,17 @@ const plain: Generation = {
   ending: { minTokens: 0, stop: [], stopTokens: [], ignoreEos: false, includeStop: false },
   text: { skipSpecial: true, spaceSpecial: true },
   priority: 0,
+}
+
+const schema = { type: 'object', properties: { b: { type: 'string' }, a: { type: 'integer' } } }
+const tool = { type: 'function', function: { name: 'f', parameters: schema } }
+
+function compiled(
+  constraint: Constraint,
+  field: string,
+  options: ConstraintOptions = { whitespace: 'bounded' },
+): Generation['constraint'] {
+  return { grammar: createConstraintCompiler().compile(constraint, options, field).gbnf, field }
 }
 
 type Change = { [Part in keyof Generation]?: unknown }
@@ -124,6 +140,46 @@ const effects: [fields: Record<string, unknown>, change: Change][] = [
   [{ parallel_tool_calls: null }, {}],
   [{ response_format: { type: 'text' } }, {}],
   [{ structured_outputs: null }, {}],
+  [
+    { response_format: { type: 'json_object' }, tools: [tool], tool_choice: 'none' },
+    { constraint: compiled({ kind: 'json_object' }, 'response_format') },
+  ],
+  [
+    { response_format: { type: 'json_schema', json_schema: { name: 'x', schema, strict: true } } },
+    { constraint: compiled({ kind: 'json', schema }, 'response_format.json_schema.schema') },
+  ],
+  [
+    {
+      response_format: { type: 'json_object', schema },
+      structured_outputs: { disable_any_whitespace: true },
+    },
+    { constraint: compiled({ kind: 'json', schema }, 'response_format.schema', { whitespace: 'none' }) },
+  ],
+  [
+    { structured_outputs: { json: JSON.stringify(schema), disable_additional_properties: true } },
+    {
+      constraint: compiled({ kind: 'json', schema }, 'structured_outputs.json', {
+        whitespace: 'bounded',
+        additionalProperties: false,
+      }),
+    },
+  ],
+  [
+    { structured_outputs: { json: schema, whitespace_pattern: ' {0,2}' } },
+    {
+      constraint: compiled({ kind: 'json', schema }, 'structured_outputs.json', {
+        whitespace: { pattern: ' {0,2}' },
+      }),
+    },
+  ],
+  [
+    { structured_outputs: { json_object: true }, response_format: { type: 'json_object' } },
+    { constraint: compiled({ kind: 'json_object' }, 'structured_outputs.json_object') },
+  ],
+  [
+    { structured_outputs: { choice: ['b', 'a'] }, response_format: { type: 'text' } },
+    { constraint: compiled({ kind: 'choice', choices: ['b', 'a'] }, 'structured_outputs.choice') },
+  ],
   [{ tool_choice: 'none', tools: [] }, {}],
   [{ tool_choice: null, tools: null }, {}],
   [{ user: 'me', store: true, metadata: { a: 'b' }, service_tier: 'flex' }, {}],

@@ -1,0 +1,168 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+import type { Generation } from '../src/inference/backend.ts'
+import { createEmbeddedBackend } from '../src/inference/embedded/owner.ts'
+import { type Constraint, createConstraintCompiler } from '../src/inference/grammar/compile.ts'
+import { benchmarkShape, writeRandomModel } from '../test/support/random-model.ts'
+import { loadNow } from './machine.ts'
+
+/**
+ * Tokens a second with a constraint beside those without one, on a model of many tokens that knows nothing (so that nearly
+ * all it wants to say is not allowed) or on a given one.
+ */
+const { values } = parseArgs({
+  options: {
+    model: { type: 'string' },
+    threads: { type: 'string', default: '2' },
+    passes: { type: 'string', default: '3' },
+    answers: { type: 'string', default: '4' },
+    prompt: { type: 'string', default: 'Describe a person.' },
+  },
+})
+const folder = await mkdtemp(join(tmpdir(), 'heddle-benchmark-'))
+const file = values.model ?? join(folder, 'random-135m.gguf')
+if (values.model === undefined) await writeRandomModel(file, benchmarkShape)
+
+const text = (maxLength: number) => ({ type: 'string', maxLength })
+const small = {
+  type: 'object',
+  properties: {
+    name: text(40),
+    age: { type: 'integer', minimum: 0, maximum: 120 },
+    married: { type: 'boolean' },
+  },
+  required: ['name', 'age', 'married'],
+  additionalProperties: false,
+}
+const large = {
+  type: 'object',
+  properties: Object.fromEntries(
+    Array.from({ length: 40 }, (_, i) => [
+      `member_${i}`,
+      [
+        text(60),
+        { type: 'number' },
+        small,
+        { type: 'array', items: text(20), maxItems: 5 },
+        { enum: ['low', 'high'] },
+      ][i % 5],
+    ]),
+  ),
+  required: Array.from({ length: 40 }, (_, i) => `member_${i}`),
+  additionalProperties: false,
+}
+const constraints: Record<string, Constraint> = {
+  'a small schema': { kind: 'json', schema: small },
+  'a large schema': { kind: 'json', schema: large },
+  'any object': { kind: 'json_object' },
+  'a regular expression': { kind: 'regex', regex: '([A-Z][a-z]{2,9} ){8,20}\\d{4}-\\d{2}' },
+  'one of 1,000': {
+    kind: 'json',
+    schema: {
+      type: 'array',
+      items: { enum: Array.from({ length: 1000 }, (_, i) => `choice ${(i * 7919) % 100_003}`) },
+      minItems: 20,
+      maxItems: 40,
+    },
+  },
+}
+const samplings: Record<string, Partial<Generation['sampling']>> = {
+  'temperature 1': {},
+  greedy: { temperature: 0 },
+  'top_p 0.9': { topP: 0.9 },
+}
+
+const quiet = { debug() {}, info() {}, warn() {}, error: console.error }
+const backend = createEmbeddedBackend(
+  {
+    file,
+    source: file,
+    names: ['x'],
+    context: 2048,
+    parallel: 4,
+    threads: Number(values.threads),
+    batch: 512,
+    queue: 8,
+    priority: false,
+  },
+  quiet,
+)
+while (backend.status().state === 'starting') await new Promise((resolve) => setTimeout(resolve, 10))
+
+async function speed(
+  sampling: Partial<Generation['sampling']>,
+  grammar: string | undefined,
+  seed: number,
+): Promise<number> {
+  let tokens = 0
+  let ms = 0
+  for (let answer = 0; answer < Number(values.answers); answer++) {
+    const generation: Generation = {
+      prompt: { text: values.prompt, special: true, add: false },
+      choices: 1,
+      sampling: {
+        temperature: 1,
+        topP: 1,
+        topK: 0,
+        minP: 0,
+        seed: BigInt(seed + answer),
+        frequencyPenalty: 0,
+        presencePenalty: 0,
+        repetitionPenalty: 1,
+        bias: [],
+        badWords: [],
+        ...sampling,
+      },
+      ending: {
+        maxTokens: 80,
+        minTokens: 0,
+        stop: [],
+        stopTokens: [],
+        ignoreEos: grammar === undefined,
+        includeStop: false,
+      },
+      text: { skipSpecial: true, spaceSpecial: false },
+      priority: 0,
+      ...(grammar !== undefined && { constraint: { grammar, field: 'structured_outputs' } }),
+    }
+    const { events } = await backend.generate(generation, new AbortController().signal)
+    let first: number | undefined
+    for await (const event of events) {
+      if (event.kind !== 'tokens') continue
+      if (first !== undefined) tokens += event.tokens.length
+      first ??= performance.now()
+    }
+    ms += performance.now() - (first ?? 0)
+  }
+  return (1000 * tokens) / ms
+}
+
+const compiler = createConstraintCompiler()
+const grammars = Object.entries(constraints).map(([name, constraint]) => {
+  const since = performance.now()
+  const { gbnf } = compiler.compile(constraint, { whitespace: 'bounded' }, 'x')
+  console.log(`${name}: compiled in ${(performance.now() - since).toFixed(1)} ms, ${gbnf.length} characters`)
+  return [name, gbnf] as const
+})
+console.log(`load before: ${loadNow()}`)
+for (const [how, sampling] of Object.entries(samplings)) {
+  const figures = new Map<string, number[]>()
+  for (let pass = 0; pass < Number(values.passes); pass++) {
+    for (const [name, grammar] of [['free', undefined], ...grammars] as const) {
+      const found = await speed(sampling, grammar, 100 * pass)
+      figures.set(name, [...(figures.get(name) ?? []), found])
+    }
+  }
+  const median = (all: number[]) => all.toSorted((a, b) => a - b)[all.length >> 1] ?? Number.NaN
+  const free = median(figures.get('free') ?? [])
+  for (const [name, all] of figures) {
+    console.log(
+      `${how}, ${name}: ${median(all).toFixed(1)} tokens/s, ${(median(all) / free).toFixed(2)} of free (passes ${all.map((one) => one.toFixed(0)).join(', ')})`,
+    )
+  }
+}
+console.log(`load after: ${loadNow()}`)
+await backend.close()
+await rm(folder, { recursive: true })

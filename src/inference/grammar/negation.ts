@@ -1,0 +1,190 @@
+import { numberFormats, otherFormats } from './formats.ts'
+import { isRecord } from './keywords.ts'
+import { SchemaProblem } from './problems.ts'
+import { derived, type SchemaDocument, type SchemaNode } from './schema-document.ts'
+
+type Raw = Record<string, unknown>
+
+const allTypes = ['null', 'boolean', 'number', 'string', 'array', 'object']
+
+/**
+ * Schemas of which at least one holds exactly where the given one does not. Throws the problem of the first keyword
+ * whose negation no schema can say.
+ */
+export function negations(
+  node: SchemaNode,
+  document: SchemaDocument,
+  overlapping: (left: unknown, right: unknown) => boolean,
+): SchemaNode[] {
+  if (node.never) return [document.derive({}, node.path)]
+  const { schema, path } = node
+  const ways: SchemaNode[] = []
+  const way = (raw: Raw) => ways.push(document.derive(raw, path))
+  for (const [keyword, value] of Object.entries(schema)) {
+    const refused = (why: string) => new SchemaProblem(keyword, path, why)
+    switch (keyword) {
+      case 'type': {
+        const types = typeList(schema)
+        const others = allTypes.filter((type) => !types.includes(type))
+        if (types.includes('integer') && !types.includes('number')) {
+          others.splice(others.indexOf('number'), 1)
+          way({ type: 'number', [derived.notInteger]: true })
+        }
+        if (others.length > 0) way({ type: others })
+        break
+      }
+      case 'enum':
+        way({ [derived.notEnum]: value })
+        break
+      case 'const':
+        way({ [derived.notEnum]: [value] })
+        break
+      case derived.notEnum:
+        way({ enum: value })
+        break
+      case derived.notInteger:
+        way({ type: 'integer' })
+        break
+      case 'not':
+        ways.push(document.node(value, `${path}/not`))
+        break
+      case '$ref':
+        ways.push(...negations(document.resolve(node), document, overlapping))
+        break
+      case 'allOf':
+        for (const part of value as unknown[]) way({ not: part })
+        break
+      case 'anyOf':
+        way({ allOf: (value as unknown[]).map((part) => ({ not: part })) })
+        break
+      case 'oneOf': {
+        const parts = value as unknown[]
+        way({ allOf: parts.map((part) => ({ not: part })) })
+        for (const [i, left] of parts.entries()) {
+          for (const right of parts.slice(i + 1)) {
+            if (overlapping(left, right)) way({ allOf: [left, right] })
+          }
+        }
+        break
+      }
+      case 'if':
+        if (schema.then !== undefined) way({ allOf: [value, { not: schema.then }] })
+        if (schema.else !== undefined) way({ allOf: [{ not: value }, { not: schema.else }] })
+        break
+      case 'properties':
+        for (const [name, part] of Object.entries(value as Raw)) {
+          way({ type: 'object', required: [name], properties: single(name, { not: part }) })
+        }
+        break
+      case 'required':
+        for (const name of value as string[]) way({ type: 'object', properties: single(name, false) })
+        break
+      case 'dependentRequired':
+      case 'dependentSchemas':
+      case 'dependencies':
+        for (const [name, then] of Object.entries(value as Raw)) {
+          if (Array.isArray(then)) {
+            for (const other of then) {
+              way({ type: 'object', required: [name], properties: single(String(other), false) })
+            }
+          } else {
+            way({ type: 'object', required: [name], not: then })
+          }
+        }
+        break
+      case 'minLength':
+        if (Number(value) > 0) way({ type: 'string', maxLength: Number(value) - 1 })
+        break
+      case 'maxLength':
+        way({ type: 'string', minLength: Number(value) + 1 })
+        break
+      case 'pattern':
+        way({ type: 'string', [derived.notPattern]: value })
+        break
+      case derived.notPattern:
+        way({ type: 'string', pattern: value })
+        break
+      case 'format':
+        if (Object.hasOwn(numberFormats, String(value))) throw refused('formats of numbers cannot be negated')
+        if (!otherFormats.includes(String(value))) way({ type: 'string', [derived.notFormat]: value })
+        break
+      case derived.notFormat:
+        way({ type: 'string', format: value })
+        break
+      case 'minimum':
+        way({ type: 'number', exclusiveMaximum: value })
+        break
+      case 'maximum':
+        way({ type: 'number', exclusiveMinimum: value })
+        break
+      case 'exclusiveMinimum':
+        way({ type: 'number', maximum: value })
+        break
+      case 'exclusiveMaximum':
+        way({ type: 'number', minimum: value })
+        break
+      case 'minItems':
+        if (Number(value) > 0) way({ type: 'array', maxItems: Number(value) - 1 })
+        break
+      case 'maxItems':
+        way({ type: 'array', minItems: Number(value) + 1 })
+        break
+      case 'minProperties':
+        if (Number(value) > 0) way({ type: 'object', maxProperties: Number(value) - 1 })
+        break
+      case 'maxProperties':
+        way({ type: 'object', minProperties: Number(value) + 1 })
+        break
+      case 'items':
+        if (Array.isArray(value) || schema.prefixItems !== undefined) {
+          if (!Array.isArray(value)) throw refused('it cannot be negated behind prefixItems')
+          for (const [i, part] of value.entries()) way(itemFailing(i, part))
+        } else {
+          way({ type: 'array', contains: { not: value } })
+        }
+        break
+      case 'prefixItems':
+        for (const [i, part] of (value as unknown[]).entries()) way(itemFailing(i, part))
+        break
+      case 'contains':
+        if (schema.minContains !== undefined || schema.maxContains !== undefined) {
+          throw refused('it cannot be negated together with minContains or maxContains')
+        }
+        way({ type: 'array', items: { not: value } })
+        break
+      case 'uniqueItems':
+        if (value === true) throw refused('it cannot be negated')
+        break
+      case 'multipleOf':
+      case 'additionalProperties':
+      case 'patternProperties':
+      case 'propertyNames':
+      case 'unevaluatedProperties':
+      case 'additionalItems':
+        if (value !== true && !(isRecord(value) && Object.keys(value).length === 0)) {
+          throw refused('it cannot be negated')
+        }
+        break
+    }
+  }
+  return ways
+}
+
+/** The types of a schema with the null that `nullable` adds. */
+export function typeList(schema: Readonly<Raw>): string[] {
+  const types = Array.isArray(schema.type) ? (schema.type as string[]) : [String(schema.type)]
+  return schema.nullable === true && !types.includes('null') ? [...types, 'null'] : types
+}
+
+function itemFailing(index: number, schema: unknown): Raw {
+  return {
+    type: 'array',
+    minItems: index + 1,
+    prefixItems: [...Array.from({ length: index }, () => true), { not: schema }],
+  }
+}
+
+/** An own member even where the name is `__proto__`. */
+function single(name: string, value: unknown): Raw {
+  return Object.fromEntries([[name, value]])
+}

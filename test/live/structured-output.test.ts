@@ -1,0 +1,160 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import {
+  type Constraint,
+  type ConstraintOptions,
+  createConstraintCompiler,
+} from '../../src/inference/grammar/compile.ts'
+import { type ChatServer, startChatServer } from '../support/chat-server.ts'
+import { createGbnfMatcher } from '../support/gbnf-matcher.ts'
+import { createJudge } from '../support/schemas/judge.ts'
+import { keywordCases } from '../support/schemas/keyword-cases.ts'
+import { pairCases } from '../support/schemas/pair-cases.ts'
+import { realCases } from '../support/schemas/real-cases.ts'
+
+const compiler = createConstraintCompiler()
+const bounded: ConstraintOptions = { whitespace: 'bounded' }
+
+/** How tokens are drawn, in turn. */
+const samplings = [
+  {},
+  { n: 4 },
+  { top_p: 0.9 },
+  { top_k: 20, n: 2 },
+  { min_p: 0.05 },
+  { temperature: 0 },
+  { temperature: 1.5, n: 3 },
+  { logprobs: true, top_logprobs: 3 },
+  { repetition_penalty: 1.2, frequency_penalty: 0.5 },
+  { min_tokens: 30 },
+  { ignore_eos: true },
+]
+
+function grammarOf(constraint: Constraint, options = bounded): string {
+  return compiler.compile(constraint, options, 'x').gbnf
+}
+
+function isCompiled(schema: unknown): boolean {
+  try {
+    grammarOf({ kind: 'json', schema })
+    return true
+  } catch {
+    return false
+  }
+}
+
+const corpus = [
+  ...[...keywordCases, ...pairCases].filter((_, at) => at % 6 === 0),
+  ...realCases.filter((_, at) => at % 2 === 0),
+].filter(({ schema }) => typeof schema === 'object' && isCompiled(schema))
+
+/** Each answer that ended is a text of the grammar, and each that was cut off the beginning of one. */
+async function holds(
+  server: ChatServer,
+  fields: Record<string, unknown>,
+  grammar: string,
+  fits: (text: string) => boolean,
+): Promise<{ whole: number; cut: number }> {
+  const matcher = createGbnfMatcher(grammar)
+  const count = { whole: 0, cut: 0 }
+  const { choices } = await server.said({ max_tokens: 160, ...fields })
+  for (const { content, finish_reason } of choices) {
+    const said = `${JSON.stringify(fields).slice(0, 1500)}: ${finish_reason} ${JSON.stringify(content)}`
+    if (finish_reason === 'stop') {
+      assert.ok(matcher.accepts(content), said)
+      assert.ok(fits(content), said)
+      count.whole++
+    } else {
+      assert.equal(finish_reason, 'length', said)
+      // A character of which some bytes are missing is shown as U+FFFD at the end.
+      assert.ok(matcher.begins(content) || matcher.begins(content.replace(/\uFFFD$/, '')), said)
+      count.cut++
+    }
+  }
+  return count
+}
+
+const models = { 'a random model': { vocabulary: 1000 }, 'the built-in model': 'builtin' } as const
+
+for (const [name, model] of Object.entries(models)) {
+  test(`${name}: what the schema says is what comes out, whole or as a stream`, async (t) => {
+    const server = await startChatServer(t, { model })
+    assert.ok(corpus.length > 60)
+    let whole = 0
+    for (const [at, { schema }] of corpus.entries()) {
+      const judge = createJudge(schema)
+      const fits = (text: string) => judge(JSON.parse(text)) !== false
+      const format = { type: 'json_schema', json_schema: { name: 'answer', schema, strict: true } }
+      const counted = await holds(
+        server,
+        { ...samplings[at % samplings.length], seed: at, stream: at % 2 === 1, response_format: format },
+        grammarOf({ kind: 'json', schema }),
+        fits,
+      )
+      whole += counted.whole
+    }
+    assert.ok(whole > corpus.length / 2, `${whole} answers came to their end`)
+    assert.equal(await server.end('SIGTERM'), 0)
+  })
+
+  test(`${name}: other constraints`, async (t) => {
+    const server = await startChatServer(t, { model })
+    const tag = {
+      type: 'structural_tag',
+      structures: [{ begin: '<n>', schema: { type: 'integer' }, end: '</n>' }],
+      triggers: ['<n'],
+    }
+    const others: [outputs: object, constraint: Constraint, options?: ConstraintOptions][] = [
+      [{ choice: ['yes', 'no', 'é😀', ''] }, { kind: 'choice', choices: ['yes', 'no', 'é😀', ''] }],
+      [{ regex: '[a-z]{2,4}-\\d{1,3}' }, { kind: 'regex', regex: '[a-z]{2,4}-\\d{1,3}' }],
+      [{ regex: '[^a]{0,20}' }, { kind: 'regex', regex: '[^a]{0,20}' }],
+      [
+        { grammar: 'root ::= "(" root ")" | [à-ü]{1,3}' },
+        { kind: 'grammar', grammar: 'root ::= "(" root ")" | [à-ü]{1,3}' },
+      ],
+      [{ json_object: true }, { kind: 'json_object' }],
+      [{ json_object: true, disable_any_whitespace: true }, { kind: 'json_object' }, { whitespace: 'none' }],
+      [{ structural_tag: JSON.stringify(tag) }, { kind: 'structural_tag', tag }],
+    ]
+    for (const [outputs, constraint, options] of others) {
+      const grammar = grammarOf(constraint, options)
+      for (const [at, sampling] of samplings.entries()) {
+        const fields = { ...sampling, seed: at, stream: at % 2 === 1, max_tokens: 60 }
+        await holds(server, { ...fields, structured_outputs: outputs }, grammar, () => true)
+      }
+    }
+    const asked = { seed: 7, structured_outputs: { regex: '[a-z]{5,9}x' } }
+    const [one, other] = [await server.said(asked), await server.said({ ...asked, stream: true })]
+    assert.deepEqual(one.choices, other.choices, 'a seed repeats the answer')
+    assert.equal(await server.end('SIGTERM'), 0)
+  })
+}
+
+test('what is not allowed has no probability, and what is ends with the last word of the grammar', async (t) => {
+  const server = await startChatServer(t, { model: { vocabulary: 1000 } })
+  const { choices } = await server.said({
+    structured_outputs: { choice: ['ab', 'ac'] },
+    logprobs: true,
+    top_logprobs: 20,
+    ignore_eos: true,
+    min_tokens: 10,
+  })
+  const [choice] = choices
+  assert.deepEqual([choice?.finish_reason, choice?.stop_reason], ['stop', null])
+  const text = choice?.content ?? ''
+  assert.ok(['ab', 'ac'].includes(text), text)
+  for (const { logprob, top_logprobs } of choice?.logprobs ?? []) {
+    const possible = top_logprobs.filter((one) => one.logprob > -9999)
+    assert.ok(logprob > -9999 && possible.length >= 1 && possible.length <= 3)
+    assert.equal(top_logprobs.length, 20)
+    const total = possible.reduce((sum, one) => sum + Math.exp(one.logprob), 0)
+    assert.ok(Math.abs(total - 1) < 1e-3, `${total}`)
+  }
+  const refused = await server.ask({
+    structured_outputs: { choice: ['b'] },
+    allowed_token_ids: await server.tokenize('c'),
+  })
+  assert.equal(refused.json.error.code, 'no_token_possible')
+  assert.match(refused.json.error.message, /structured_outputs\.choice, allowed_token_ids/)
+  assert.equal(await server.end('SIGTERM'), 0)
+})

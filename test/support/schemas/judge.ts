@@ -1,0 +1,30 @@
+import { Ajv, type Options } from 'ajv'
+import { Ajv2020 } from 'ajv/dist/2020.js'
+
+/** Formats are judged by their own cases; without precision a multiple of 0.01 would depend on the noise of doubles. */
+const options: Options = {
+  strict: false,
+  validateFormats: false,
+  ownProperties: true,
+  logger: false,
+  multipleOfPrecision: 9,
+}
+
+/** Lists of `items` were tuples until draft 2019-09. */
+const tuple = /"items":\[|"additionalItems"|"definitions"|"dependencies"/
+
+/** Whether a value fits a schema, by a validator that shares nothing with the compiler; undefined where it fails itself. */
+export function createJudge(schema: unknown): (value: unknown) => boolean | undefined {
+  const ajv = tuple.test(JSON.stringify(schema)) ? new Ajv(options) : new Ajv2020(options)
+  const validate = ajv.compile(schema as object | boolean)
+  return (value) => {
+    try {
+      return validate(value)
+    } catch (error) {
+      // Its code for unevaluated members meets patternProperties inside of anyOf without a list to write them to.
+      if (error instanceof TypeError && /Cannot set properties of undefined/.test(error.message))
+        return undefined
+      throw error
+    }
+  }
+}
