@@ -31,11 +31,14 @@ const { values: options } = parseArgs({
     markdown: { type: 'string' },
   },
 })
-const usual = options.quick
-  ? { rounds: 2, tokens: 48, minutes: 2.5 }
-  : { rounds: 5, tokens: 128, minutes: 20 }
-const rounds = positive('rounds', usual.rounds)
-const tokens = positive('tokens', usual.tokens)
+/** The built-in model is so fast that fewer tokens would be over before they can be measured. */
+const plan = options.quick
+  ? { random: { rounds: 3, tokens: 48 }, builtin: { rounds: 4, tokens: 256 }, minutes: 2.5 }
+  : { random: { rounds: 5, tokens: 128 }, builtin: { rounds: 8, tokens: 512 }, minutes: 20 }
+for (const length of [plan.random, plan.builtin]) {
+  length.rounds = positive('rounds', length.rounds)
+  length.tokens = positive('tokens', length.tokens)
+}
 if (options.model !== undefined && options.model !== 'random' && options.model !== 'builtin')
   throw new Error(`--model ${options.model}: random or builtin; both unless told`)
 if (options.markdown) refuseWithoutPlace(options.markdown, 'chat')
@@ -57,7 +60,7 @@ setTimeout(() => {
 }, longest).unref()
 
 /** Where two threads have less than two cores an answer takes thirty times as long: then one round of each has to do. */
-const isLate = () => performance.now() > usual.minutes * 60_000
+const isLate = () => performance.now() > plan.minutes * 60_000
 let cut = false
 
 const folder = await mkdtemp(join(tmpdir(), 'heddle-benchmark-'))
@@ -82,19 +85,19 @@ async function measure(): Promise<void> {
   const began = performance.now()
   const machine = machineFacts(folder)
   report.say(
-    `${machine.date}, commit ${machine.commit}, Node ${machine.node} on ${machine.system}; ${machine.cpu}, ${machine.cores} cores, ${machine.memoryGb} GB; load before the run ${shown(machine.load)}; ${rounds} rounds, ${tokens} tokens an answer.`,
+    `${machine.date}, commit ${machine.commit}, Node ${machine.node} on ${machine.system}; ${machine.cpu}, ${machine.cores} cores, ${machine.memoryGb} GB; load before the run ${shown(machine.load)}${options.quick ? '; as short as in `chat:quick`' : ''}.`,
   )
   if (options['llama-server'] === undefined) report.say('llama-server was not run: no path to one was given.')
   const random = join(folder, 'random-135m.gguf')
-  const models: Record<string, [named: string, source: string]> = {
-    random: ['a random model of 135 million parameters', random],
-    builtin: ['the built-in model', 'builtin'],
-  }
+  const models: Measured[] = [
+    { name: 'random', title: 'a random model of 135 million parameters', source: random, ...plan.random },
+    { name: 'builtin', title: 'the built-in model', source: 'builtin', ...plan.builtin },
+  ]
   const aims: Aim[] = []
-  for (const [name, [named, source]] of Object.entries(models)) {
-    if (options.model !== undefined && options.model !== name) continue
-    if (source === random) await writeRandomModel(random, benchmarkShape)
-    aims.push(...(await measureModel(named, source, report)))
+  for (const model of models) {
+    if (options.model !== undefined && options.model !== model.name) continue
+    if (model.source === random) await writeRandomModel(random, benchmarkShape)
+    aims.push(...(await measureModel(model, report)))
   }
   report.say('### Aims of answers')
   report.say(aimsTable(aims))
@@ -105,24 +108,35 @@ async function measure(): Promise<void> {
   if (options.markdown) report.write(options.markdown)
 }
 
-async function measureModel(named: string, source: string, report: Report): Promise<Aim[]> {
+interface Measured {
+  name: string
+  title: string
+  /** As HEDDLE_MODEL says it. */
+  source: string
+  rounds: number
+  /** Of an answer. */
+  tokens: number
+}
+
+async function measureModel(model: Measured, report: Report): Promise<Aim[]> {
+  const { name, title, source, rounds, tokens } = model
   const run = await runOf(source)
-  report.say(`### Answers of ${named}`)
+  report.say(`### Answers of ${title}`)
   report.say(
-    `${run.threads} thread${run.threads === 1 ? '' : 's'}, ${run.parallel} sequences of ${run.context} tokens.`,
+    `${run.threads} thread${run.threads === 1 ? '' : 's'}, ${run.parallel} sequences of ${run.context} tokens; ${rounds} rounds, ${tokens} tokens an answer.`,
   )
   const started: Answering[] = []
   try {
-    const heddle = await startHeddle(run, join(folder, source === 'builtin' ? source : 'random'))
+    const heddle = await startHeddle(run, join(folder, name))
     started.push(heddle)
     started.push(await startPackageAlone(run))
     const command = options['llama-server']
     if (command !== undefined) started.push(await startLlamaServer(command, run))
     for (const { ask } of started) await ask({ prompts: promptsOf(2, longPrompt), tokens: 16 })
     return [
-      ...speedAims(named, await measureSpeeds(started, report)),
-      ...(await measurePrefix(named, started, run, report)),
-      ...(await measureCosts(named, heddle, report)),
+      ...speedAims(title, await measureSpeeds(model, started, report)),
+      ...(await measurePrefix(model, started, run, report)),
+      ...(await measureCosts(model, heddle, report)),
     ]
   } finally {
     await Promise.all(started.map(({ stop }) => stop()))
@@ -154,7 +168,11 @@ function inTurn<Value>(all: readonly Value[], round: number): readonly Value[] {
   return round % 2 === 0 ? all : all.toReversed()
 }
 
-async function measureSpeeds(contestants: readonly Answering[], report: Report): Promise<Speeds[]> {
+async function measureSpeeds(
+  { rounds, tokens }: Measured,
+  contestants: readonly Answering[],
+  report: Report,
+): Promise<Speeds[]> {
   const all: Speeds[] = streamCounts.flatMap((streams) =>
     contestants.map(({ name }) => ({ name, streams, prompt: [], generation: [], first: [] })),
   )
@@ -208,10 +226,10 @@ function ofPackage(all: readonly Speeds[], { name, streams }: Pick<Speeds, 'name
   return speeds(name).map((speed, round) => speed / (beside[round] ?? Number.NaN))
 }
 
-function speedAims(named: string, all: readonly Speeds[]): Aim[] {
+function speedAims(title: string, all: readonly Speeds[]): Aim[] {
   return streamCounts.map((streams) =>
     aimOf(
-      `${named}, ${streams} stream${streams === 1 ? '' : 's'}, generated tokens/s of node-llama-cpp`,
+      `${title}, ${streams} stream${streams === 1 ? '' : 's'}, generated tokens/s of node-llama-cpp`,
       0.95,
       ofPackage(all, { name: 'heddle', streams }),
     ),
@@ -220,7 +238,7 @@ function speedAims(named: string, all: readonly Speeds[]): Aim[] {
 
 /** Two requests after each other whose prompts begin with the same tokens and end with others. */
 async function measurePrefix(
-  named: string,
+  { title, rounds }: Measured,
   contestants: readonly Answering[],
   run: ModelRun,
   report: Report,
@@ -256,12 +274,16 @@ async function measurePrefix(
   )
   const mine = waits.filter(({ name }) => name === 'heddle')
   return mine.map((wait) =>
-    boundOf(`${named}, second first token of the first, same ${length} tokens`, 0.1, ratio(wait)),
+    boundOf(`${title}, second first token of the first, same ${length} tokens`, 0.1, ratio(wait)),
   )
 }
 
 /** What some things take from the speed of the server: the share of the tokens a second that goes away. */
-async function measureCosts(named: string, { ask, address }: Heddle, report: Report): Promise<Aim[]> {
+async function measureCosts(
+  { title, rounds, tokens }: Measured,
+  { ask, address }: Heddle,
+  report: Report,
+): Promise<Aim[]> {
   const speed = async (fields: Record<string, unknown>) => {
     const { ms } = await ask({ prompts: promptsOf(costStreams, shortPrompt), tokens, fields })
     return (costStreams * tokens * 1000) / ms
@@ -299,7 +321,7 @@ async function measureCosts(named: string, { ask, address }: Heddle, report: Rep
       ]),
     ),
   )
-  return [boundOf(`${named}, share that 5 logprobs cost`, 0.15, cost(logprobs))]
+  return [boundOf(`${title}, share that 5 logprobs cost`, 0.15, cost(logprobs))]
 }
 
 interface Kind {
