@@ -4,6 +4,8 @@ export interface Aim {
   name: string
   /** What an fsync took where this was measured; absent where none is waited for. */
   fsyncMs?: number
+  /** What the figure should at least be, or at most. */
+  bound: 'least' | 'most'
   aim: number
   figure: Spread
   reached: boolean
@@ -11,16 +13,25 @@ export interface Aim {
 
 export function aimOf(name: string, aim: number, perRound: readonly number[], fsyncMs?: number): Aim {
   const figure = spreadOf(perRound)
-  return { name, aim, figure, reached: figure.median >= aim, ...(fsyncMs !== undefined && { fsyncMs }) }
+  const reached = figure.median >= aim
+  return { name, bound: 'least', aim, figure, reached, ...(fsyncMs !== undefined && { fsyncMs }) }
+}
+
+/** For what should be small. */
+export function boundOf(name: string, aim: number, perRound: readonly number[]): Aim {
+  const figure = spreadOf(perRound)
+  return { name, bound: 'most', aim, figure, reached: figure.median <= aim }
 }
 
 export function aimsTable(aims: readonly Aim[]): string {
+  const withDisk = aims.some(({ fsyncMs }) => fsyncMs !== undefined)
+  const ofDisk = (cell: string) => (withDisk ? [cell] : [])
   return table(
-    ['ratio', 'fsync ms', 'aim', 'figure', 'reached'],
-    aims.map(({ name, fsyncMs, aim, figure, reached }) => [
+    ['ratio', ...ofDisk('fsync ms'), 'aim', 'figure', 'reached'],
+    aims.map(({ name, fsyncMs, bound, aim, figure, reached }) => [
       name,
-      fsyncMs === undefined ? 'none' : shown(fsyncMs),
-      `>= ${aim}`,
+      ...ofDisk(fsyncMs === undefined ? 'none' : shown(fsyncMs)),
+      `${bound === 'least' ? '>=' : '<='} ${aim}`,
       shownSpread(figure),
       reached ? 'yes' : 'no',
     ]),

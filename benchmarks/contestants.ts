@@ -73,25 +73,25 @@ export async function start(
     },
     stdio: ['ignore', 'inherit', 'inherit'],
   })
-  running.add(child)
-  const ended = once(child, 'exit').then(() => running.delete(child))
+  const stop = endsWithUs(child)
   const address = `http://127.0.0.1:${port}`
   await answering(address, child)
-  return {
-    name,
-    address,
-    pid: child.pid ?? 0,
-    headers,
-    async stop() {
-      child.kill('SIGTERM')
-      const late = setTimeout(() => child.kill('SIGKILL'), 20_000)
-      await ended
-      clearTimeout(late)
-    },
+  return { name, address, pid: child.pid ?? 0, headers, stop }
+}
+
+/** Whatever ends this process ends the child. Answers what stops it before that. */
+export function endsWithUs(child: ChildProcess): () => Promise<void> {
+  running.add(child)
+  const ended = once(child, 'exit').then(() => running.delete(child))
+  return async () => {
+    child.kill('SIGTERM')
+    const late = setTimeout(() => child.kill('SIGKILL'), 20_000)
+    await ended
+    clearTimeout(late)
   }
 }
 
-async function freePort(): Promise<number> {
+export async function freePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1')
   await once(server, 'listening')
   const address = server.address()
@@ -101,10 +101,12 @@ async function freePort(): Promise<number> {
   return address.port
 }
 
-async function answering(address: string, child: ChildProcess): Promise<void> {
+export async function answering(address: string, child: ChildProcess, path = '/health'): Promise<void> {
   const deadline = performance.now() + 30_000
   while (child.exitCode === null && child.signalCode === null && performance.now() < deadline) {
-    const answer = await fetch(`${address}/health`).catch(() => undefined)
+    const answer = await fetch(`${address}${path}`, { signal: AbortSignal.timeout(5_000) }).catch(
+      () => undefined,
+    )
     if (answer?.ok) return
     await new Promise((resolve) => setTimeout(resolve, 50))
   }

@@ -1,5 +1,3 @@
-import { fork } from 'node:child_process'
-import { once } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -9,7 +7,7 @@ import { createEmbeddedBackend } from '../src/inference/embedded/owner.ts'
 import { benchmarkShape, writeRandomModel } from '../test/support/random-model.ts'
 import { shown, shownSpread, spreadOf, table } from './figures.ts'
 import { loadNow, workOf } from './machine.ts'
-import type { PackageAnswer, PackageQuestion } from './package-engine.ts'
+import { startPackage } from './package-child.ts'
 
 /**
  * What the engine process of the server makes of a model of 135 million parameters, beside the best that the public
@@ -89,23 +87,10 @@ async function ours(): Promise<Contestant> {
 }
 
 async function thePackage(): Promise<Contestant> {
-  const child = fork(
-    join(import.meta.dirname, 'package-engine.ts'),
-    [file, String(threads), String(context)],
-    {
-      env: { ...process.env, UV_THREADPOOL_SIZE: '1' },
-      serialization: 'advanced',
-    },
-  )
-  const ask = async (question: PackageQuestion): Promise<PackageAnswer> => {
-    child.send(question)
-    const [answer] = await once(child, 'message')
-    return answer
-  }
-  await once(child, 'message')
+  const { pid, ask, stop } = await startPackage(file, threads, context)
   return {
     name: 'public classes, with a barrier',
-    pid: child.pid ?? 0,
+    pid,
     streams: async (count, salt) =>
       (
         await ask({
@@ -114,10 +99,7 @@ async function thePackage(): Promise<Contestant> {
         })
       ).ms,
     firstToken: async (tokens) => (await ask({ prompts: [tokens], tokens: 1 })).ms,
-    async close() {
-      child.disconnect()
-      await once(child, 'exit')
-    },
+    close: stop,
   }
 }
 

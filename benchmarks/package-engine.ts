@@ -8,6 +8,8 @@ export interface PackageQuestion {
 
 export interface PackageAnswer {
   ms: number
+  /** Milliseconds until the first token of each. */
+  first: number[]
 }
 
 const [file = '', threads = '1', context = '4096'] = process.argv.slice(2)
@@ -41,28 +43,33 @@ const made = await model.createContext({
 })
 const sequences = Array.from({ length: 8 }, () => made.getSequence())
 
-async function run(sequence: LlamaContextSequence, prompt: number[], tokens: number): Promise<void> {
+/** Answers when its first token came. */
+async function run(sequence: LlamaContextSequence, prompt: number[], tokens: number): Promise<number> {
   const given = prompt as Token[]
+  let first = Number.NaN
   await sequence.adaptStateToTokens(given, false)
   const rest = given.slice(sequence.nextTokenIndex)
   let count = 0
   running++
   for await (const _token of sequence.evaluate(rest, { temperature: 0, yieldEogToken: true })) {
+    if (count === 0) first = performance.now()
     if (++count === tokens) break
   }
   running--
+  return first
 }
 
 process.on('message', async ({ prompts, tokens }: PackageQuestion) => {
   const since = performance.now()
-  await Promise.all(
+  const firsts = await Promise.all(
     prompts.map((prompt, i) => {
       const sequence = sequences[i]
       if (sequence === undefined) throw new Error(`there are ${sequences.length} sequences`)
       return run(sequence, prompt, tokens)
     }),
   )
-  process.send?.({ ms: performance.now() - since } satisfies PackageAnswer)
+  const ms = performance.now() - since
+  process.send?.({ ms, first: firsts.map((at) => at - since) } satisfies PackageAnswer)
 })
 process.on('disconnect', () => process.exit())
-process.send?.({ ms: 0 } satisfies PackageAnswer)
+process.send?.({ ms: 0, first: [] } satisfies PackageAnswer)

@@ -43,7 +43,7 @@ const plan = options.quick
 const slowMs = Number(options['slow-fsync'])
 if (!(slowMs >= 0 && slowMs <= 1000))
   throw new Error(`--slow-fsync ${options['slow-fsync']}: milliseconds from 0, which leaves it out, to 1000`)
-if (options.markdown) refuseWithoutPlace(options.markdown)
+if (options.markdown) refuseWithoutPlace(options.markdown, 'record')
 
 const longest = 10 * 60_000
 setTimeout(() => {
@@ -56,7 +56,7 @@ process.once('exit', () => rmSync(folder, { recursive: true, force: true }))
 await measure()
 
 async function measure(): Promise<void> {
-  const report = new Report()
+  const report = new Report('record')
   const machine = machineFacts(folder)
   const began = performance.now()
   report.say(
