@@ -1,5 +1,6 @@
 import type { Worker } from 'node:worker_threads'
 import { refuse } from '../domain/refusals.ts'
+import { createFairLine } from '../threads/fair-line.ts'
 import { startThread } from '../threads/thread.ts'
 import { type CheckMessage, type CheckQuestion, checksThread } from './checks-thread.ts'
 import type { Judgement } from './judge.ts'
@@ -50,8 +51,7 @@ interface Job extends CheckQuestion {
 
 export function createSchemaChecks(given: Partial<ChecksOptions> = {}): SchemaChecks {
   const options = { ...defaults, ...given }
-  const lines = new Map<string, Job[]>()
-  let waiting = 0
+  const line = createFairLine<Job>({ ofTenant: options.line, ofAll: options.longestLine })
   let running: Job | undefined
   let thread: Worker | undefined
   let ready = false
@@ -63,20 +63,14 @@ export function createSchemaChecks(given: Partial<ChecksOptions> = {}): SchemaCh
 
   function next(): void {
     if (running !== undefined) return
-    const [first] = lines
-    if (first === undefined) {
-      thread?.unref()
-      idle = setTimeout(drop, options.idleMs).unref()
+    running = line.take()
+    clearTimeout(idle)
+    if (running !== undefined) {
+      ask()
       return
     }
-    clearTimeout(idle)
-    const [tenant, line] = first
-    running = line.shift()
-    waiting--
-    // To the end of the round, or out of it.
-    lines.delete(tenant)
-    if (line.length > 0) lines.set(tenant, line)
-    ask()
+    thread?.unref()
+    idle = setTimeout(drop, options.idleMs).unref()
   }
 
   function ask(): void {
@@ -150,14 +144,8 @@ export function createSchemaChecks(given: Partial<ChecksOptions> = {}): SchemaCh
   return {
     check(tenant, schema, value) {
       if (closed) return Promise.reject(refuse('stopping'))
-      const line = lines.get(tenant) ?? []
-      if (line.length >= options.line || waiting >= options.longestLine) {
-        return Promise.reject(refuse('queue_full'))
-      }
       return new Promise((resolve, reject) => {
-        line.push({ schema, value, resolve, reject })
-        lines.set(tenant, line)
-        waiting++
+        line.join(tenant, { schema, value, resolve, reject })
         next()
       })
     },
@@ -166,8 +154,7 @@ export function createSchemaChecks(given: Partial<ChecksOptions> = {}): SchemaCh
       clearTimeout(idle)
       drop()
       settle((job) => job.reject(refuse('stopping')))
-      for (const line of lines.values()) for (const job of line) job.reject(refuse('stopping'))
-      lines.clear()
+      for (const job of line.clear()) job.reject(refuse('stopping'))
       await Promise.all(ending)
     },
   }

@@ -1,6 +1,7 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { extname } from 'node:path'
 import { refuse } from '../../domain/refusals.ts'
+import { createFairLine } from '../../threads/fair-line.ts'
 import type { Rendering, RenderQuestion } from './rendering.ts'
 
 /**
@@ -53,8 +54,7 @@ interface Job {
 
 export function createPrompts(given: Partial<PromptOptions> = {}): Prompts {
   const options = { ...defaults, ...given }
-  const lines = new Map<string, Set<Job>>()
-  let waiting = 0
+  const line = createFairLine<Job>({ ofTenant: options.line, ofAll: options.longestLine })
   let running: Job | undefined
   let child: ChildProcess | undefined
   let ready = false
@@ -66,32 +66,14 @@ export function createPrompts(given: Partial<PromptOptions> = {}): Prompts {
 
   function next(): void {
     if (running !== undefined) return
-    const [first] = lines
-    if (first === undefined) {
-      hold(false)
-      clearTimeout(idle)
-      idle = setTimeout(drop, options.idleMs).unref()
+    running = line.take()
+    clearTimeout(idle)
+    if (running !== undefined) {
+      ask()
       return
     }
-    clearTimeout(idle)
-    const [tenant, line] = first
-    running = line.values().next().value as Job
-    leaveLine(tenant, running)
-    // To the end of the round.
-    const rest = lines.get(tenant)
-    if (rest !== undefined) {
-      lines.delete(tenant)
-      lines.set(tenant, rest)
-    }
-    ask()
-  }
-
-  function leaveLine(tenant: string, job: Job): boolean {
-    const line = lines.get(tenant)
-    if (!line?.delete(job)) return false
-    waiting--
-    if (line.size === 0) lines.delete(tenant)
-    return true
+    hold(false)
+    idle = setTimeout(drop, options.idleMs).unref()
   }
 
   function ask(): void {
@@ -203,12 +185,9 @@ export function createPrompts(given: Partial<PromptOptions> = {}): Prompts {
       // What would be refused in the end is not carried there first.
       const { longestText } = options
       if (lengthOf(question) > longestText) return Promise.reject(tooCostly(`${longestText} characters`))
-      const line = lines.get(tenant) ?? new Set()
-      if (line.size >= options.line || waiting >= options.longestLine)
-        return Promise.reject(refuse('queue_full'))
       return new Promise<string>((resolve, reject) => {
         const leave = () => {
-          leaveLine(tenant, job)
+          line.leave(tenant, job)
           reject(signal.reason)
         }
         const after =
@@ -218,10 +197,8 @@ export function createPrompts(given: Partial<PromptOptions> = {}): Prompts {
             call(value)
           }
         const job: Job = { question, resolve: after(resolve), reject: after(reject) }
+        line.join(tenant, job)
         signal.addEventListener('abort', leave, { once: true })
-        line.add(job)
-        lines.set(tenant, line)
-        waiting++
         next()
       })
     },
@@ -230,8 +207,7 @@ export function createPrompts(given: Partial<PromptOptions> = {}): Prompts {
       clearTimeout(idle)
       drop()
       settle((job) => job.reject(refuse('stopping')))
-      for (const line of lines.values()) for (const job of line) job.reject(refuse('stopping'))
-      lines.clear()
+      for (const job of line.clear()) job.reject(refuse('stopping'))
       await Promise.all(ending)
     },
   }
