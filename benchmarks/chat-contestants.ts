@@ -105,7 +105,7 @@ export async function startLlamaServer(command: string, run: ModelRun): Promise<
     '--port': port,
   }
   const child = spawn(command, Object.entries(settings).flat().map(String), {
-    stdio: ['ignore', 'ignore', 'inherit'],
+    stdio: 'ignore',
   })
   const failed = new Promise<never>((_, reject) => child.once('error', reject))
   const stop = endsWithUs(child)

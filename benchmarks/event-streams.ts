@@ -28,7 +28,7 @@ interface End {
 }
 
 const longestAnswer = 120_000
-const agent = new Agent({ keepAlive: true })
+const agent = new Agent({ keepAlive: false })
 
 /** Asks for a stream of each prompt, all at once; every one has to have exactly so many tokens. */
 export async function streamed(
