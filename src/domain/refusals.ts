@@ -375,6 +375,12 @@ export const refusals = {
     message: 'The model is busy and {limit} requests wait already; try again shortly.',
     help: 'HEDDLE_QUEUE sets how many may wait. Retry-After says when to come back.',
   },
+  engine_share_full: {
+    status: 429,
+    message:
+      'The model is busy and {own} of your requests run or wait already; the places that are left are for others. Try again shortly.',
+    help: 'While the queue of the model fills up, what is left of it is shared: one caller may have seven times as many waiting requests as there are free places. Retry-After says when to come back.',
+  },
   engine_failed: {
     status: 503,
     message: 'The engine of the model failed in the middle of this request: {why}.',

@@ -71,6 +71,7 @@ export async function beginCompletion(chat: Chat, request: ChatRequest): Promise
       ...logprobsAsked(body),
     }),
     ...(constraint && { constraint }),
+    tenant: caller.name,
   }
   const run = await generate(backend, generation, body, signal)
   const name = model.names[0] as string

@@ -1,3 +1,4 @@
+import type { Caller } from '../../domain/callers.ts'
 import type { Backend, Generation, GenerationEvent, Run } from '../../inference/backend.ts'
 import { fingerprintOf } from '../chat/completion.ts'
 import { namingTheLongField } from '../chat/context-length.ts'
@@ -18,6 +19,7 @@ export interface Completions {
 
 export interface CompletionRequest {
   body: CompletionBody
+  caller: Caller
   /** Of the completion, without its prefix. */
   id: string
   /** Aborts when the client has left. */
@@ -61,7 +63,7 @@ export interface Completion {
 /** Checks everything that can be wrong before there is a first byte of an answer. */
 export async function beginCompletion(
   { backend: given, settings, metrics }: Completions,
-  { body, id, signal: departure, note }: CompletionRequest,
+  { body, caller, id, signal: departure, note }: CompletionRequest,
 ): Promise<Completion> {
   const arrived = performance.now()
   const prompts = promptsOf(body.prompt)
@@ -77,7 +79,8 @@ export async function beginCompletion(
     const runs: PromptRun[] = []
     // One after the other: they are to stand in the queue in their order.
     for (const prompt of prompts) {
-      const run = await backend.generate(generationFor(body, prompt, wants), signal)
+      const generation = { ...generationFor(body, prompt, wants), tenant: caller.name }
+      const run = await backend.generate(generation, signal)
       const { promptTokens } = run
       const echoed = body.echo
         ? await echoOf(backend, body, prompt, run, signal)

@@ -28,6 +28,7 @@ const plain: Generation = {
   ending: { minTokens: 0, stop: [], stopTokens: [], ignoreEos: false, includeStop: false },
   text: { skipSpecial: true, spaceSpecial: true },
   priority: 0,
+  tenant: 'alice',
 }
 
 const schema = { type: 'object', properties: { b: { type: 'string' }, a: { type: 'integer' } } }

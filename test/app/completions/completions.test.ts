@@ -65,6 +65,7 @@ test('a text is continued', async (t) => {
       ending: { maxTokens: 16, minTokens: 0, stop: [], stopTokens: [], ignoreEos: false, includeStop: false },
       text: { skipSpecial: true, spaceSpecial: true },
       priority: 0,
+      tenant: 'alice',
     },
   ])
 })
@@ -120,6 +121,7 @@ test('fields reach the engine', async (t) => {
     salt: 'salt',
     truncate: 10,
     priority: -3,
+    tenant: 'alice',
   })
   await post(url, { prompt: 'x', max_tokens: null })
   assert.equal(backend.asked[1]?.ending.maxTokens, undefined)
