@@ -146,6 +146,10 @@ const effects: [fields: Record<string, unknown>, change: Change][] = [
     { constraint: compiled({ kind: 'json_object' }, 'response_format') },
   ],
   [
+    { response_format: { json_schema: { name: 'x', schema } } },
+    { constraint: compiled({ kind: 'json', schema }, 'response_format.json_schema.schema') },
+  ],
+  [
     { response_format: { type: 'json_schema', json_schema: { name: 'x', schema, strict: true } } },
     { constraint: compiled({ kind: 'json', schema }, 'response_format.json_schema.schema') },
   ],
