@@ -367,7 +367,7 @@ export const refusals = {
   },
   prompt_empty: {
     status: 400,
-    message: 'The prompt has no tokens; accepted: at least one.',
+    message: '{field}: the prompt has no tokens; accepted: at least one.',
     help: 'The text is empty, or was truncated to nothing.',
   },
   engine_queue_full: {

@@ -5,10 +5,10 @@ import type { Compiling } from '../../inference/constraint/compiling.ts'
 import type { Prompts } from '../../inference/prompt/prompts.ts'
 import { version } from '../../version.ts'
 import { constraintOf } from './constraint.ts'
-import { namingTheLongField } from './context-length.ts'
 import type { ChatBody } from './contract.ts'
 import { generationOf } from './generation.ts'
 import type { ChatMetrics } from './metrics.ts'
+import { namingTheField } from './named-fields.ts'
 import { type CompletionRecord, observed } from './observed.ts'
 import { promptOf } from './prompt.ts'
 import { type ChatSettings, refuseWhatIsNotThere } from './refused.ts'
@@ -108,7 +108,7 @@ async function generate(
     return await backend.generate(generation, signal)
   } catch (error) {
     const answer = max_completion_tokens == null ? 'max_tokens' : 'max_completion_tokens'
-    throw namingTheLongField(error, { prompt: 'messages', answer })
+    throw namingTheField(error, { prompt: 'messages', answer })
   }
 }
 

@@ -1,9 +1,9 @@
 import type { Caller } from '../../domain/callers.ts'
 import type { Backend, Generation, GenerationEvent, Run } from '../../inference/backend.ts'
 import { fingerprintOf } from '../chat/completion.ts'
-import { namingTheLongField } from '../chat/context-length.ts'
 import { generationOf } from '../chat/generation.ts'
 import type { ChatMetrics } from '../chat/metrics.ts'
+import { namingTheField } from '../chat/named-fields.ts'
 import { type CompletionRecord, observed } from '../chat/observed.ts'
 import type { ChatSettings } from '../chat/refused.ts'
 import { servedModel } from '../chat/served-model.ts'
@@ -102,7 +102,7 @@ export async function beginCompletion(
     }
   } catch (error) {
     giving.abort(error)
-    throw namingTheLongField(error, { prompt: 'prompt', answer: 'max_tokens' })
+    throw namingTheField(error, { prompt: 'prompt', answer: 'max_tokens' })
   }
 }
 

@@ -330,6 +330,19 @@ test('what the backend refuses is the answer, with or without a stream', async (
   }
 })
 
+test('a prompt of nothing is named by the field that it comes from', async (t) => {
+  const backend = scriptedBackend()
+  backend.generate = () => Promise.reject(refuse('prompt_empty', { field: 'prompt' }))
+  const { post } = await openApp(t, { backend })
+  for (const [url, body, param] of [
+    [chatUrl, asking({ chat_template: '{# nothing #}' }), 'messages'],
+    ['/v1/completions', { prompt: '' }, 'prompt'],
+  ] as const) {
+    const message = new RegExp(`^${param}: the prompt has no tokens; accepted: at least one\\.$`)
+    assertRefused(await post(url, body), { status: 400, code: 'prompt_empty', param, message })
+  }
+})
+
 test('HEDDLE_REQUEST_TEMPLATES=off refuses templates wherever they hide', async (t) => {
   const settings = { HEDDLE_REQUEST_TEMPLATES: 'off' }
   const { post } = await openApp(t, { backend: scriptedBackend(), settings })
