@@ -4,6 +4,7 @@ import type { Backend, Generation, GenerationEvent, Run, ServedModel } from '../
 import type { Compiling } from '../../inference/constraint/compiling.ts'
 import type { Prompts } from '../../inference/prompt/prompts.ts'
 import { version } from '../../version.ts'
+import { candidatesOfToken, checkCandidates } from './candidates.ts'
 import { constraintOf } from './constraint.ts'
 import type { ChatBody } from './contract.ts'
 import { generationOf } from './generation.ts'
@@ -72,6 +73,10 @@ export async function beginCompletion(chat: Chat, request: ChatRequest): Promise
     }),
     ...(constraint && { constraint }),
     tenant: caller.name,
+  }
+  if (!body.stream) {
+    const most = generation.choices * (generation.ending.maxTokens ?? 0)
+    checkCandidates('top_logprobs', most * candidatesOfToken(generation.logprobs))
   }
   const run = await generate(backend, generation, body, signal)
   const name = model.names[0] as string

@@ -143,7 +143,7 @@ export const ChatBody = z.object({
   }),
   top_logprobs: said(
     integer(0, mostLogprobs).nullish(),
-    'Gives so many of the likeliest tokens beside each, likeliest first. Needs `logprobs`.',
+    'Gives so many of the likeliest tokens beside each, likeliest first. Needs `logprobs`. Without a stream, `n` times `max_tokens` times one more than this is at most 1000000.',
     { initial: 0 },
   ),
   prompt_logprobs: said(

@@ -1,5 +1,6 @@
 import type { Caller } from '../../domain/callers.ts'
 import type { Backend, Generation, GenerationEvent, Run } from '../../inference/backend.ts'
+import { candidatesOfToken, checkCandidates } from '../chat/candidates.ts'
 import { fingerprintOf } from '../chat/completion.ts'
 import { generationOf } from '../chat/generation.ts'
 import type { ChatMetrics } from '../chat/metrics.ts'
@@ -75,6 +76,8 @@ export async function beginCompletion(
   const signal = AbortSignal.any([departure, giving.signal])
   const name = model.names[0] as string
   const watch = { arrived, model: name, metrics, signal, note }
+  let candidates = candidatesOfAnswers(body, prompts.length)
+  checkCandidates('logprobs', candidates)
   try {
     const runs: PromptRun[] = []
     // One after the other: they are to stand in the queue in their order.
@@ -82,6 +85,8 @@ export async function beginCompletion(
       const generation = { ...generationFor(body, prompt, wants), tenant: caller.name }
       const run = await backend.generate(generation, signal)
       const { promptTokens } = run
+      candidates += candidatesOfPrompt(body, promptTokens.length)
+      checkCandidates('prompt', candidates)
       const echoed = body.echo
         ? await echoOf(backend, body, prompt, run, signal)
         : { echo: '', firstToken: '' }
@@ -104,6 +109,19 @@ export async function beginCompletion(
     giving.abort(error)
     throw namingTheField(error, { prompt: 'prompt', answer: 'max_tokens' })
   }
+}
+
+/** A stream gives them away as they come. */
+function candidatesOfAnswers(body: CompletionBody, prompts: number): number {
+  if (body.stream) return 0
+  return prompts * (body.n ?? 1) * (maxTokensOf(body) ?? 0) * candidatesOfToken(body.logprobs)
+}
+
+/** What was said of a prompt stands in each of its answers. */
+function candidatesOfPrompt({ stream, echo, logprobs, prompt_logprobs, n }: CompletionBody, tokens: number) {
+  if (stream) return 0
+  const echoed = echo ? candidatesOfToken(logprobs) : 0
+  return (n ?? 1) * tokens * (echoed + candidatesOfToken(prompt_logprobs))
 }
 
 function wantsOf(body: CompletionBody): Completion['wants'] {

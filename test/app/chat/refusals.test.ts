@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { refuse } from '../../../src/domain/refusals.ts'
 import { openApp } from '../../support/app.ts'
 import { asking, assertRefused, chatUrl } from '../../support/chat.ts'
-import { scriptedBackend, scriptedModel } from '../../support/scripted-backend.ts'
+import { saying, scriptedBackend, scriptedModel } from '../../support/scripted-backend.ts'
 
 test('the checks come in this order', async (t) => {
   const backend = scriptedBackend()
@@ -184,6 +184,12 @@ const refused: [fields: Record<string, unknown>, code: string, param: string, me
   [{ top_logprobs: 1 }, 'invalid_value', 'top_logprobs', /"logprobs": true/],
   [{ logprobs: true, top_logprobs: 21 }, 'invalid_request', 'top_logprobs', /<=20/],
   [{ logprobs: true, top_logprobs: -1 }, 'invalid_request', 'top_logprobs'],
+  [
+    { logprobs: true, top_logprobs: 20, n: 128, max_tokens: 2000 },
+    'invalid_value',
+    'top_logprobs',
+    /up to 5376000 candidates in one answer; accepted: up to 1000000/,
+  ],
   [{ prompt_logprobs: 21 }, 'invalid_request', 'prompt_logprobs'],
   [{ prompt_logprobs: 1, stream: true }, 'invalid_value', 'prompt_logprobs'],
   [{ stream_options: { include_usage: true } }, 'invalid_value', 'stream_options'],
@@ -296,6 +302,15 @@ for (const [fields, code, param, message] of refused) {
     assert.deepEqual(backend.asked, [])
   })
 }
+
+test('log-probabilities of an answer whose length nobody knew end where they are too many', async (t) => {
+  const backend = scriptedBackend(saying(...Array(48).fill('x'.repeat(1000))))
+  const { post } = await openApp(t, { backend })
+  const answer = await post(chatUrl, asking({ logprobs: true, top_logprobs: 20 }))
+  assertRefused(answer, { status: 400, code: 'invalid_value', param: 'top_logprobs' })
+  await backend.idle()
+  assert.equal((await post(chatUrl, asking({ logprobs: true, top_logprobs: 1 }))).status, 200)
+})
 
 test('integers of 64 bits outside of their range are refused', async (t) => {
   const { post } = await openApp(t, { backend: scriptedBackend() })
