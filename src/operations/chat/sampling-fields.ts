@@ -76,7 +76,7 @@ export const samplingFields = {
   ),
   bad_words: said(
     z.array(plainText(1_024).min(1)).max(1_024).optional(),
-    'Texts that the answer does not contain as these tokens, with or without a space before them.',
+    'Texts that the answer does not contain as these tokens, with or without a space before them. At most 65536 characters together.',
     [],
   ),
   use_beam_search: said(

@@ -173,6 +173,12 @@ const refused: [fields: Record<string, unknown>, code: string, param: string, me
   [{ stop_token_ids: [-1] }, 'invalid_request', 'stop_token_ids.0'],
   [{ bad_words: [''] }, 'invalid_request', 'bad_words.0'],
   [{ bad_words: null }, 'invalid_request', 'bad_words'],
+  [
+    { bad_words: Array(65).fill('a'.repeat(1024)) },
+    'invalid_value',
+    'bad_words',
+    /66560 characters together/,
+  ],
   [{ allowed_token_ids: [] }, 'invalid_request', 'allowed_token_ids'],
   [{ ignore_eos: null }, 'invalid_request', 'ignore_eos'],
   [{ ignore_eos: 'maybe' }, 'invalid_request', 'ignore_eos', /received "maybe"/],
