@@ -13,6 +13,7 @@ import { dropWhatFollows } from './http/lingering.ts'
 import { noteMethods } from './http/methods.ts'
 import { measure } from './http/metrics.ts'
 import { describeRoutes, serveReference } from './http/openapi.ts'
+import { cutWhoTakesNothing, usualPatienceMs } from './http/patience.ts'
 import { requestIds } from './http/request-ids.ts'
 import type { Backend } from './inference/backend.ts'
 import { createCompiling } from './inference/constraint/compiling.ts'
@@ -85,6 +86,7 @@ export async function buildApp(config: Config, parts: Parts): Promise<App> {
 
   dropWhatFollows(app)
   limitPlainBodies(app)
+  cutWhoTakesNothing(app, parts.streams?.patienceMs ?? usualPatienceMs)
   const metrics = measure(app)
   handleErrors(app)
   app.addHook('onRequest', async (request, reply) => {

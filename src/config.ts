@@ -216,7 +216,7 @@ export const settings = {
   queue: setting(
     wholeNumber(0, 100_000),
     '256',
-    'Requests that may wait for the engine; beyond that they get 429.',
+    'Requests that may wait for the engine; beyond that they get 429. One caller alone may fill seven eighths of it.',
   ),
   priority: setting(onOff, 'off', 'Lets requests say their `priority`; off refuses any but 0: on or off.'),
   request_templates: setting(

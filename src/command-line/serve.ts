@@ -15,13 +15,21 @@ import { placeOf } from './record.ts'
 /** What flushing and closing may take after the running requests had their time. */
 const closingMs = 30_000
 
+/**
+ * What the processor or the C library raises when native code has failed: a listener would return into the instruction that
+ * failed, for ever, where the process has to end (https://nodejs.org/api/process.html#signal-events).
+ */
+const crashes = ['SIGILL', 'SIGTRAP', 'SIGABRT', 'SIGBUS', 'SIGFPE', 'SIGSEGV'] as const
+
 export const serveCommand: Command = {
   usage: '',
   summary: 'Serve; this is what happens without a command',
-  more: 'SIGINT and SIGTERM stop it: running requests finish, everything is flushed. A second signal ends it at once.',
+  more: 'SIGINT, SIGTERM, SIGQUIT and SIGHUP stop it: running requests finish, everything is flushed. A second signal ends it at once. SIGUSR2 has no effect.',
   async run(args, config) {
     if (args.length > 0)
       throw new CommandFailure(`serve takes no arguments, given ${args.join(' ')}.`, exitCodes.usage)
+    // Tools send it to have logs opened again; left alone it would end the process.
+    process.on('SIGUSR2', () => {})
     const logger = createLogger(config)
     const ignored = serviceLinks(process.env)
     if (ignored.length > 0)
@@ -32,7 +40,8 @@ export const serveCommand: Command = {
     await makeFirstUser(config, database)
     const server = await startServer(config, database, logger)
     await new Promise<void>((resolve, reject) => {
-      closeWithGrace({ delay: config.grace + closingMs }, async ({ err }) => {
+      const grace = { delay: config.grace + closingMs, skip: [...crashes, 'SIGUSR2' as const] }
+      closeWithGrace(grace, async ({ err }) => {
         if (err) process.stderr.write(`${err.stack ?? err.message}\n`)
         try {
           await server.stop()

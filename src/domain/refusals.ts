@@ -367,13 +367,19 @@ export const refusals = {
   },
   prompt_empty: {
     status: 400,
-    message: 'The prompt has no tokens; accepted: at least one.',
+    message: '{field}: the prompt has no tokens; accepted: at least one.',
     help: 'The text is empty, or was truncated to nothing.',
   },
   engine_queue_full: {
     status: 429,
     message: 'The model is busy and {limit} requests wait already; try again shortly.',
     help: 'HEDDLE_QUEUE sets how many may wait. Retry-After says when to come back.',
+  },
+  engine_share_full: {
+    status: 429,
+    message:
+      'The model is busy and {own} of your requests run or wait already; the places that are left are for others. Try again shortly.',
+    help: 'While the queue of the model fills up, what is left of it is shared: one caller may have seven times as many waiting requests as there are free places. Retry-After says when to come back.',
   },
   engine_failed: {
     status: 503,

@@ -191,7 +191,15 @@ function messageOf(issue: z.core.$ZodIssue): string {
     .replace(/^Invalid input: /, '')
     .replace(/^(Too big|Too small|Invalid option): /, '')
     .replace(/^Invalid discriminator value\. Expected/, 'expected')
+  if (isWrongScalar(issue)) return message.replace(/, received \S+$/, `, received ${described(issue.input)}`)
   return message.includes('received') ? message : `${message}, received ${described(givenOf(issue))}`
+}
+
+/** Where numbers and flags may also come as text, its type says little about what was given. */
+function isWrongScalar(issue: z.core.$ZodIssue): boolean {
+  if (issue.code !== 'invalid_type' || !['number', 'int', 'boolean'].includes(issue.expected)) return false
+  const { input } = issue
+  return typeof input === 'number' ? Number.isFinite(input) : ['string', 'boolean'].includes(typeof input)
 }
 
 /** The input of a union is its whole object, also when the place is the member that decides. */

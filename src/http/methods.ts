@@ -3,7 +3,7 @@ import { refuse } from '../domain/refusals.ts'
 import type { App } from './contracts.ts'
 import { pathOf } from './errors.ts'
 
-const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'] as const
+const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const
 
 /** Remembers which methods each path has; `refuseOthers` then answers 405 for the rest (RFC 9110, section 15.5.6). */
 export function noteMethods(app: App): { refuseOthers(): void } {

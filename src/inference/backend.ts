@@ -65,6 +65,8 @@ export interface Generation {
   salt?: string
   /** Lower runs earlier; 0 unless priorities are switched on. */
   priority: number
+  /** Who asks: tenants take turns, and none takes all places of the line. Absent where nobody shares. */
+  tenant?: string
   /** Present: a beam search as wide as `choices`, and `sampling` but for its temperature plays no part. */
   beam?: { lengthPenalty: number }
 }

@@ -139,7 +139,8 @@ test('a path or a method that is not there', async (t) => {
   for (const [method, url, status, body, allow] of [
     ['GET', '/nothing', 404, { path: '/nothing' }, undefined],
     ['POST', '/call/start/', 404, { path: '/call/start/' }, undefined],
-    ['OPTIONS', '/call/start', 404, { path: '/call/start' }, undefined],
+    ['OPTIONS', '/nothing', 404, { path: '/nothing' }, undefined],
+    ['OPTIONS', '/call/start', 405, { path: '/call/start', allow: 'POST' }, 'POST'],
     ['GET', `/${'x'.repeat(300)}?q=1`, 404, { path: `/${'x'.repeat(199)}` }, undefined],
     ['GET', '/call/start?x=1', 405, { path: '/call/start', allow: 'POST' }, 'POST'],
     ['DELETE', '/v2/a/b/calls/complete', 405, { path: '/v2/a/b/calls/complete', allow: 'POST' }, 'POST'],

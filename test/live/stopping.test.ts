@@ -52,6 +52,20 @@ describe('a server that is told to stop', () => {
     })
   }
 
+  test('by SIGUSR2, which is for other things, goes on', async (t) => {
+    const server = await startServer(t, { HEDDLE_DATA: await newFolder(t) })
+    server.process.kill('SIGUSR2')
+    // The loop runs handlers of signals before it hears of a connection that was opened after them.
+    assert.equal((await server.post('/call/start', { start: startOf() })).status, 200)
+    assert.equal((await server.get('/ready')).status, 200)
+    assert.equal(await server.end('SIGTERM'), 0)
+  })
+
+  test('by its own native code ends at once', async (t) => {
+    const server = await startServer(t, { HEDDLE_DATA: await newFolder(t) })
+    assert.equal(await inTime('the server ends', server.end('SIGSEGV')), 'SIGSEGV')
+  })
+
   test('twice ends at once', async (t) => {
     const folder = await newFolder(t)
     const server = await startServer(t, { HEDDLE_DATA: folder, ...endless })

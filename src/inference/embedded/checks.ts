@@ -34,7 +34,7 @@ export function checkGeneration(
   checkLength(generation, model.longestToken, context)
   const whole = 'tokens' in prompt ? prompt.tokens : model.tokenize(prompt.text, prompt)
   const tokens = truncated(whole, generation, context)
-  if (tokens.length === 0) throw refuse('prompt_empty')
+  if (tokens.length === 0) throw refuse('prompt_empty', { field: 'prompt' })
   const answer = ending.maxTokens ?? 1
   if (tokens.length + answer > context) throw tooLong(context, String(tokens.length), generation)
   return { tokens, maxTokens: ending.maxTokens ?? context - tokens.length }

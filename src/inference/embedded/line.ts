@@ -1,28 +1,42 @@
-/** Who waits, in the order in which they are served: lower priority first, then who came first. */
+/**
+ * Who waits, in the order in which they are served: lower priority first, then one of each tenant in turn, so that who
+ * brings many waits behind who brings one, then who came first.
+ */
 export interface Line<Item> extends Iterable<Item> {
   readonly length: number
   add(item: Item): void
   remove(item: Item): void
 }
 
-export function createLine<Item extends { priority: number; arrival: number }>(): Line<Item> {
+export function createLine<Item extends { priority: number; tenant: string }>(): Line<Item> {
   const items: Item[] = []
+  const rounds = new Map<Item, number>()
+  const roundOf = (item: Item) => rounds.get(item) ?? 0
   const isBefore = (one: Item, other: Item) =>
-    one.priority === other.priority ? one.arrival <= other.arrival : one.priority < other.priority
+    one.priority === other.priority ? roundOf(one) <= roundOf(other) : one.priority < other.priority
+
+  /** After the tenant's own last one; who has none in the line comes in with the round that is being served. */
+  function nextRound({ priority, tenant }: Item): number {
+    const own = items.findLast((other) => other.tenant === tenant && other.priority === priority)
+    if (own !== undefined) return roundOf(own) + 1
+    const first = items.find((other) => other.priority === priority)
+    return first === undefined ? 0 : roundOf(first)
+  }
 
   return {
     get length() {
       return items.length
     },
     add(item) {
+      rounds.set(item, nextRound(item))
       // Nearly always the last, so the place is looked for from behind.
       let place = items.length
       while (place > 0 && !isBefore(items[place - 1] as Item, item)) place--
       items.splice(place, 0, item)
     },
     remove(item) {
-      const place = items.indexOf(item)
-      if (place >= 0) items.splice(place, 1)
+      if (!rounds.delete(item)) return
+      items.splice(items.indexOf(item), 1)
     },
     [Symbol.iterator]: () => items.slice()[Symbol.iterator](),
   }

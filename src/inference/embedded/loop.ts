@@ -63,7 +63,6 @@ export function createLoop(
   const requests = new Map<number, Request>()
   const running = new Set<Answering>()
   let events: [number, GenerationEvent][] = []
-  let arrivals = 0
   let told = { running: 0, waiting: 0 }
   let wake = () => {}
   let flushed = 0
@@ -87,7 +86,6 @@ export function createLoop(
       prompt: tokens,
       promptLogprobs: judges ? [null] : undefined,
       priority: generation.priority,
-      arrival: arrivals++,
       since: performance.now(),
       queuedMs: undefined,
       isShared: !isBeam && generation.choices > 1 && (judges || sequences.isWorthCopying(tokens.length)),
@@ -102,7 +100,7 @@ export function createLoop(
       const answering: Answering = {
         request,
         priority: request.priority,
-        arrival: request.arrival,
+        tenant: generation.tenant ?? '',
         sequence: undefined,
         cached: 0,
         drawn: undefined,

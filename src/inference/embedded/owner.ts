@@ -5,6 +5,7 @@ import { notReady } from '../served-model.ts'
 import { checkLength } from './checks.ts'
 import type { EngineLogger } from './engine-log.ts'
 import { type EngineProcess, startEngineProcess } from './engine-process.ts'
+import { checkPlaces } from './places.ts'
 import type { Answer, EngineOptions, Load, Question } from './protocol.ts'
 import { createRunEvents, type RunEvents } from './run-events.ts'
 import { type Supervision, usualSupervision } from './supervision.ts'
@@ -20,7 +21,7 @@ interface Waiting {
   resolve(answer: Answer): void
   /** Before `resolve` or, for a run, after it. */
   fail(error: unknown): void
-  run?: { events: RunEvents; unfinished: number }
+  run?: { events: RunEvents; unfinished: number; tenant: string | undefined }
 }
 
 /** Texts that are turned to tokens, and back, take a moment: so many may wait for it. */
@@ -218,8 +219,12 @@ export function createEmbeddedBackend(
     signal.throwIfAborted()
     const asking = present()
     checkLength(generation, longestToken, plan.context)
-    const runs = Array.from(asked.values()).reduce((count, { run }) => count + (run === undefined ? 0 : 1), 0)
-    if (runs >= plan.parallel + plan.queue) throw refuse('engine_queue_full', { limit: plan.queue })
+    const { tenant } = generation
+    checkPlaces(
+      Array.from(asked.values()).flatMap(({ run }) => run ?? []),
+      tenant,
+      plan,
+    )
     const id = ++ids
     const { promise, resolve, reject } = Promise.withResolvers<Answer>()
     const leave = () => {
@@ -233,7 +238,7 @@ export function createEmbeddedBackend(
       events.end(error)
     }
     signal.addEventListener('abort', leave, { once: true })
-    asked.set(id, { resolve, fail, run: { events, unfinished: generation.choices } })
+    asked.set(id, { resolve, fail, run: { events, unfinished: generation.choices, tenant } })
     asking.say({ kind: 'generate', id, generation })
     const answer = await promise
     if (answer.kind !== 'accepted') throw new Error(`the engine answered ${answer.kind} to a generation`)

@@ -10,7 +10,6 @@ export interface Request {
   /** One for each prompt token that has been judged; undefined when nobody asked. */
   readonly promptLogprobs: PromptLogprobs | undefined
   readonly priority: number
-  readonly arrival: number
   readonly since: number
   /** How long it has waited for the first batch that reads of its prompt. */
   queuedMs: number | undefined
@@ -31,7 +30,7 @@ export interface Request {
 export interface Answering {
   readonly request: Request
   readonly priority: number
-  readonly arrival: number
+  readonly tenant: string
   /** Where it runs; undefined while it waits. */
   sequence: Sequence | undefined
   /** How much of the prompt was remembered when it got its sequence. */

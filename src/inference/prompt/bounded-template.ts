@@ -82,7 +82,7 @@ const builtIn = {
   range,
   strftime_now: (format: string) => strftime(new Date(), String(format)),
   raise_exception(message: unknown) {
-    throw new Error(String(message))
+    throw new Error(String(message ?? '') || 'it raises an exception and does not say why')
   },
 }
 

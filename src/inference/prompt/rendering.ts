@@ -34,7 +34,7 @@ export function createRendering(bounds: Bounds): (question: RenderQuestion) => R
   function compile(text: string): Compiled {
     const known = compiled.get(text)
     if (known) return known
-    const template = new Template(text)
+    const template = parsed(text)
     const made = {
       template,
       form: contentFormOf(template.parsed),
@@ -66,10 +66,24 @@ export function createRendering(bounds: Bounds): (question: RenderQuestion) => R
         const isDepth = error.message.includes('stack')
         return { kind: 'costly', limit: isDepth ? 'the depth of nesting' : 'the length of a text' }
       }
-      const { message, name } = error as Error
-      return { kind: 'failed', why: (message || `${name} outside of a loop`).slice(0, 1_000) }
+      return { kind: 'failed', why: reasonOf(error as Error).slice(0, 1_000) }
     }
   }
+}
+
+/** A template that is cut off makes the library trip over what is not there, and say so in the words of JavaScript. */
+function parsed(text: string): CompiledTemplate {
+  try {
+    return new Template(text)
+  } catch (error) {
+    if (error instanceof TypeError) throw new Error('it ends where something has to follow', { cause: error })
+    throw error
+  }
+}
+
+function reasonOf(error: Error): string {
+  if (error instanceof TypeError) return 'it uses a value that is not there'
+  return error.message.replace(/\.+$/, '') || `${error.name} outside of a loop`
 }
 
 /** A role of newer models: what the template does not know, it may refuse or print (the spec calls it a system message). */

@@ -1,8 +1,8 @@
-import { createBreathing } from '../../domain/breathing.ts'
 import { JsonText } from '../../domain/json-text.ts'
-import type { FinishReason, PromptLogprobs } from '../../inference/backend.ts'
+import type { FinishReason } from '../../inference/backend.ts'
+import { checkCandidates } from './candidates.ts'
 import type { Completion } from './completion.ts'
-import { logprobShown, promptLogprobShown } from './logprobs.ts'
+import { logprobShown, promptLogprobsWritten } from './logprobs.ts'
 import { usageOf } from './usage.ts'
 
 interface Choice {
@@ -22,11 +22,13 @@ export async function answerOf(completion: Completion): Promise<object> {
     return { content: echo, tokens: [], logprobs: [], reason: 'stop', stop: null }
   })
   let cachedTokens = 0
+  let candidates = 0
   let promptLogprobs: JsonText | undefined
   for await (const event of completion.events) {
     if (event.kind === 'prefilled') {
       cachedTokens = event.cachedTokens
-      if (event.promptLogprobs) promptLogprobs = await written(event.promptLogprobs, wants.tokensAsIds)
+      if (event.promptLogprobs)
+        promptLogprobs = await promptLogprobsWritten(event.promptLogprobs, wants.tokensAsIds)
       continue
     }
     const choice = choices[event.choice] as Choice
@@ -37,8 +39,10 @@ export async function answerOf(completion: Completion): Promise<object> {
       choice.content += event.text
       for (const token of event.tokens) choice.tokens.push(token)
       for (const one of event.logprobs ?? []) {
+        candidates += 1 + one.top.length
         choice.logprobs.push(JSON.stringify(logprobShown(one, wants.tokensAsIds)))
       }
+      checkCandidates('top_logprobs', candidates)
     }
   }
   const completionTokens = choices.reduce((sum, { tokens }) => sum + tokens.length, 0)
@@ -61,14 +65,3 @@ export async function answerOf(completion: Completion): Promise<object> {
 }
 
 const listOf = (texts: readonly string[]) => new JsonText(`[${texts.join(',')}]`)
-
-async function written(given: PromptLogprobs, asIds: boolean): Promise<JsonText> {
-  const breathe = createBreathing()
-  const texts: string[] = []
-  for (const one of given) {
-    texts.push(JSON.stringify(promptLogprobShown(one, asIds)))
-    const pause = breathe()
-    if (pause) await pause
-  }
-  return listOf(texts)
-}

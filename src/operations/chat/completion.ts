@@ -4,11 +4,12 @@ import type { Backend, Generation, GenerationEvent, Run, ServedModel } from '../
 import type { Compiling } from '../../inference/constraint/compiling.ts'
 import type { Prompts } from '../../inference/prompt/prompts.ts'
 import { version } from '../../version.ts'
+import { candidatesOfToken, checkCandidates } from './candidates.ts'
 import { constraintOf } from './constraint.ts'
-import { namingTheLongField } from './context-length.ts'
 import type { ChatBody } from './contract.ts'
 import { generationOf } from './generation.ts'
 import type { ChatMetrics } from './metrics.ts'
+import { namingTheField } from './named-fields.ts'
 import { type CompletionRecord, observed } from './observed.ts'
 import { promptOf } from './prompt.ts'
 import { type ChatSettings, refuseWhatIsNotThere } from './refused.ts'
@@ -71,6 +72,11 @@ export async function beginCompletion(chat: Chat, request: ChatRequest): Promise
       ...logprobsAsked(body),
     }),
     ...(constraint && { constraint }),
+    tenant: caller.name,
+  }
+  if (!body.stream) {
+    const most = generation.choices * (generation.ending.maxTokens ?? 0)
+    checkCandidates('top_logprobs', most * candidatesOfToken(generation.logprobs))
   }
   const run = await generate(backend, generation, body, signal)
   const name = model.names[0] as string
@@ -107,7 +113,7 @@ async function generate(
     return await backend.generate(generation, signal)
   } catch (error) {
     const answer = max_completion_tokens == null ? 'max_tokens' : 'max_completion_tokens'
-    throw namingTheLongField(error, { prompt: 'messages', answer })
+    throw namingTheField(error, { prompt: 'messages', answer })
   }
 }
 

@@ -45,7 +45,14 @@ export function constraintOf(
 }
 
 function formatConstraint(format: Format): Asked | undefined {
-  switch (format.type) {
+  // The specification shows the schema without a type beside it.
+  switch (format.type ?? (format.json_schema == null ? undefined : 'json_schema')) {
+    case undefined:
+      throw wrong(
+        'response_format.type',
+        'nothing',
+        '"text", "json_object", "json_schema" or "structural_tag"',
+      )
     case 'text':
       return undefined
     case 'json_object':

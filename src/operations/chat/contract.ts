@@ -143,7 +143,7 @@ export const ChatBody = z.object({
   }),
   top_logprobs: said(
     integer(0, mostLogprobs).nullish(),
-    'Gives so many of the likeliest tokens beside each, likeliest first. Needs `logprobs`.',
+    'Gives so many of the likeliest tokens beside each, likeliest first. Needs `logprobs`. Without a stream, `n` times `max_tokens` times one more than this is at most 1000000.',
     { initial: 0 },
   ),
   prompt_logprobs: said(
@@ -178,7 +178,7 @@ export const ChatBody = z.object({
           z.string().max(64),
           z.object({ type: z.literal('function'), function: z.object({ name: z.string().max(256) }) }),
         ],
-        { error: 'expected a text or the object of a function' },
+        { error: 'expected "none"' },
       )
       .nullish(),
     '`none`; anything else is refused, because tool calls are not available in this version.',
@@ -191,7 +191,7 @@ export const ChatBody = z.object({
   response_format: said(
     z
       .object({
-        type: z.enum(['text', 'json_object', 'json_schema', 'structural_tag']),
+        type: z.enum(['text', 'json_object', 'json_schema', 'structural_tag']).optional(),
         json_schema: JsonSchemaFormat.nullish(),
         schema: jsonValue().nullish(),
         structures: jsonValue().nullish(),
@@ -199,7 +199,7 @@ export const ChatBody = z.object({
         format: jsonValue().nullish(),
       })
       .nullish(),
-    'What the answer is: `text`; `json_object`, with a `schema` if there is one; `json_schema`, always kept, strict or not; `structural_tag`, in both forms. What cannot be kept is refused. docs/structured-output.md has the details.',
+    'What the answer is: `text`; `json_object`, with a `schema` if there is one; `json_schema`, always kept, strict or not; `structural_tag`, in both forms. Without a `type` it is the `json_schema` that is there. What cannot be kept is refused. docs/structured-output.md has the details.',
   ),
   structured_outputs: said(
     z

@@ -1,4 +1,6 @@
 import { isUtf8 } from 'node:buffer'
+import { createBreathing } from '../../domain/breathing.ts'
+import { JsonText } from '../../domain/json-text.ts'
 import type { Candidate, PromptLogprobs, TokenLogprob } from '../../inference/backend.ts'
 
 const decoder = new TextDecoder()
@@ -19,7 +21,7 @@ export function logprobShown(given: TokenLogprob, asIds: boolean) {
 }
 
 /** Of one token of the prompt, keyed by the ids of the candidates; the first has none. */
-export function promptLogprobShown(given: PromptLogprobs[number], asIds: boolean) {
+function promptLogprobShown(given: PromptLogprobs[number], asIds: boolean) {
   if (given === null) return null
   return Object.fromEntries(
     given.map((candidate) => {
@@ -29,6 +31,14 @@ export function promptLogprobShown(given: PromptLogprobs[number], asIds: boolean
   )
 }
 
-export function promptLogprobsShown(given: PromptLogprobs, asIds: boolean) {
-  return given.map((one) => promptLogprobShown(one, asIds))
+/** In steps: a long prompt has many. */
+export async function promptLogprobsWritten(given: PromptLogprobs, asIds: boolean): Promise<JsonText> {
+  const breathe = createBreathing()
+  const texts: string[] = []
+  for (const one of given) {
+    texts.push(JSON.stringify(promptLogprobShown(one, asIds)))
+    const pause = breathe()
+    if (pause) await pause
+  }
+  return new JsonText(`[${texts.join(',')}]`)
 }

@@ -45,6 +45,7 @@ const complete: Routes<ChatOptions> = async (app, options) => {
         'body_too_large',
         'unsupported_media_type',
         'engine_queue_full',
+        'engine_share_full',
       ),
     },
   }

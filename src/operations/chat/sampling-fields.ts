@@ -76,7 +76,7 @@ export const samplingFields = {
   ),
   bad_words: said(
     z.array(plainText(1_024).min(1)).max(1_024).optional(),
-    'Texts that the answer does not contain as these tokens, with or without a space before them.',
+    'Texts that the answer does not contain as these tokens, with or without a space before them. At most 65536 characters together.',
     [],
   ),
   use_beam_search: said(
@@ -102,7 +102,7 @@ export const samplingFields = {
   stop: said(
     z
       .union([stopText, z.array(stopText).max(1_024)], {
-        error: 'expected a text of 1 to 4096 characters, or a list of such texts',
+        error: 'expected a text of 1 to 4096 characters, or a list of at most 1024 such texts',
       })
       .nullish(),
     'Texts at which the answer ends, before them. `stop_reason` says which.',
@@ -144,7 +144,7 @@ export const samplingFields = {
         .refine(Number.isInteger, 'expected a whole number')
         .meta({ type: 'integer' }),
     ).nullish(),
-    'Keeps so many of the last tokens of the prompt; -1 as many as the context leaves beside the answer.',
+    'Keeps so many of the last tokens of the prompt; -1 as many as the context leaves beside the answer. A text that is far too long for the context is refused all the same.',
   ),
   cache_salt: said(
     plainText(256).min(1).nullish(),

@@ -8,6 +8,9 @@ import type { SamplingFields } from './sampling-fields.ts'
 /** Messages of one request; more than any context holds. */
 const mostMessages = 10_000
 
+/** Each is turned to tokens twice, while the engine does nothing else. */
+const mostBadLetters = 65_536
+
 function wrong(field: string, given: string, accepted: string): Refusal {
   return refuse('invalid_value', { field, given, accepted })
 }
@@ -51,6 +54,10 @@ export function checkSampling(fields: SamplingFields, maxTokens: number | undefi
   }
   if (min_tokens !== undefined && maxTokens !== undefined && min_tokens > maxTokens) {
     throw wrong('min_tokens', `${min_tokens} with at most ${maxTokens} tokens`, `0 to ${maxTokens}`)
+  }
+  const letters = (fields.bad_words ?? []).reduce((sum, { length }) => sum + length, 0)
+  if (letters > mostBadLetters) {
+    throw wrong('bad_words', `${letters} characters together`, `at most ${mostBadLetters}`)
   }
   if (truncate_prompt_tokens === 0) {
     throw wrong('truncate_prompt_tokens', '0, which leaves no prompt', '-1, or at least 1')

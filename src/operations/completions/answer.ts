@@ -1,26 +1,30 @@
-import type { FinishReason, GenerationEvent, TokenLogprob } from '../../inference/backend.ts'
-import { promptLogprobsShown } from '../chat/logprobs.ts'
+import { createBreathing } from '../../domain/breathing.ts'
+import { JsonText } from '../../domain/json-text.ts'
+import type { FinishReason, GenerationEvent } from '../../inference/backend.ts'
+import { candidatesOfToken, checkCandidates } from '../chat/candidates.ts'
+import { promptLogprobsWritten } from '../chat/logprobs.ts'
 import { usageOf } from '../chat/usage.ts'
 import type { Completion, PromptRun } from './completion.ts'
-import type { CompletionAnswer } from './contract.ts'
-import { judgedAnswer, judgedPrompt, legacyLogprobs } from './legacy-logprobs.ts'
+import { judgedAnswer, judgedPrompt } from './legacy-logprobs.ts'
 import { merged } from './merged.ts'
+import { inSteps, type WrittenLogprobs, writeLogprobs } from './written-logprobs.ts'
 
 interface Choice {
   text: string
   tokens: number[]
-  logprobs: TokenLogprob[]
+  logprobs: WrittenLogprobs
   reason: FinishReason
   stop: string | number | null
 }
 
 interface Gathered {
   choices: Choice[]
-  prefilled?: Extract<GenerationEvent, { kind: 'prefilled' }>
+  cachedTokens: number
+  promptLogprobs?: JsonText
 }
 
 /** The whole answer at once, when the last choice of the last prompt has ended. */
-export async function answerOf(completion: Completion): Promise<CompletionAnswer> {
+export async function answerOf(completion: Completion): Promise<object> {
   const { head, prompts, wants } = completion
   const gathered = await gather(completion)
   const choices = prompts.flatMap((prompt, index) =>
@@ -34,19 +38,23 @@ export async function answerOf(completion: Completion): Promise<CompletionAnswer
     usage: usageOf(
       sum(prompts.map(({ promptTokens }) => promptTokens.length)),
       wants.onlyPrompt ? 0 : sum(answered),
-      sum(gathered.map(({ prefilled }) => prefilled?.cachedTokens ?? 0)),
+      sum(gathered.map(({ cachedTokens }) => cachedTokens)),
     ),
   }
 }
 
-async function gather({ prompts, choices, giveUp }: Completion): Promise<Gathered[]> {
+async function gather({ prompts, choices, wants, giveUp }: Completion): Promise<Gathered[]> {
+  const style = { count: wants.logprobs ?? 0, asIds: wants.tokensAsIds }
   const gathered = prompts.map((): Gathered => {
     return {
       choices: Array.from({ length: choices }, () => {
-        return { text: '', tokens: [], logprobs: [], reason: 'stop', stop: null }
+        return { text: '', tokens: [], logprobs: writeLogprobs(style), reason: 'stop', stop: null }
       }),
+      cachedTokens: 0,
     }
   })
+  const breathe = createBreathing()
+  let candidates = 0
   const events = merged(
     prompts.map((prompt) => prompt.events),
     giveUp,
@@ -54,7 +62,7 @@ async function gather({ prompts, choices, giveUp }: Completion): Promise<Gathere
   for await (const { from, value: event } of events) {
     const one = gathered[from] as Gathered
     if (event.kind === 'prefilled') {
-      one.prefilled = event
+      await takePrompt(one, prompts[from] as PromptRun, event)
       continue
     }
     const choice = one.choices[event.choice] as Choice
@@ -65,38 +73,50 @@ async function gather({ prompts, choices, giveUp }: Completion): Promise<Gathere
     }
     choice.text += event.text
     for (const token of event.tokens) choice.tokens.push(token)
-    for (const judged of event.logprobs ?? []) choice.logprobs.push(judged)
+    const { logprobs = [] } = event
+    if (wants.onlyPrompt) continue
+    candidates += logprobs.length * candidatesOfToken(wants.logprobs)
+    checkCandidates('logprobs', candidates)
+    await inSteps(logprobs.length, breathe, (start, end) =>
+      choice.logprobs.add(judgedAnswer(logprobs.slice(start, end))),
+    )
   }
   return gathered
+
+  async function takePrompt(
+    one: Gathered,
+    { promptTokens, firstToken }: PromptRun,
+    { cachedTokens, promptLogprobs }: Extract<GenerationEvent, { kind: 'prefilled' }>,
+  ): Promise<void> {
+    one.cachedTokens = cachedTokens
+    if (promptLogprobs === undefined) return
+    if (wants.promptLogprobs) one.promptLogprobs = await promptLogprobsWritten(promptLogprobs, style.asIds)
+    if (!wants.echoLogprobs) return
+    const echoed = writeLogprobs(style)
+    await inSteps(promptTokens.length, breathe, (start, end) =>
+      echoed.add(judgedPrompt(promptTokens.slice(start, end), promptLogprobs.slice(start, end), firstToken)),
+    )
+    for (const choice of one.choices) choice.logprobs = echoed.copy()
+  }
 }
 
 function shownChoices(
   { wants }: Completion,
-  { echo, promptTokens, firstToken }: PromptRun,
-  { choices, prefilled }: Gathered,
+  { echo, promptTokens }: PromptRun,
+  { choices, promptLogprobs }: Gathered,
   firstIndex: number,
-): CompletionAnswer['choices'] {
-  const { onlyPrompt, tokensAsIds: asIds } = wants
-  const ofPrompt = prefilled?.promptLogprobs
-  return choices.map((choice, index) => {
-    const judged = [
-      ...(wants.echoLogprobs && ofPrompt ? judgedPrompt(promptTokens, ofPrompt, firstToken) : []),
-      ...(onlyPrompt ? [] : judgedAnswer(choice.logprobs)),
-    ]
-    return {
-      index: firstIndex + index,
-      text: onlyPrompt ? echo : echo + choice.text,
-      logprobs:
-        wants.logprobs === undefined
-          ? null
-          : legacyLogprobs(judged, { count: wants.logprobs, asIds }, { characters: 0 }),
-      finish_reason: onlyPrompt ? 'length' : choice.reason,
-      stop_reason: onlyPrompt ? null : choice.stop,
-      ...(wants.tokenIds && {
-        prompt_token_ids: promptTokens,
-        token_ids: onlyPrompt ? [] : choice.tokens,
-      }),
-      ...(wants.promptLogprobs && ofPrompt && { prompt_logprobs: promptLogprobsShown(ofPrompt, asIds) }),
-    }
-  })
+) {
+  const { onlyPrompt } = wants
+  return choices.map(({ text, tokens, logprobs, reason, stop }, index) => ({
+    index: firstIndex + index,
+    text: onlyPrompt ? echo : echo + text,
+    logprobs: wants.logprobs === undefined ? null : logprobs.text(),
+    finish_reason: onlyPrompt ? 'length' : reason,
+    stop_reason: onlyPrompt ? null : stop,
+    ...(wants.tokenIds && {
+      prompt_token_ids: new JsonText(JSON.stringify(promptTokens)),
+      token_ids: onlyPrompt ? [] : new JsonText(JSON.stringify(tokens)),
+    }),
+    ...(wants.promptLogprobs && promptLogprobs && { prompt_logprobs: promptLogprobs }),
+  }))
 }

@@ -1,8 +1,10 @@
+import type { Caller } from '../../domain/callers.ts'
 import type { Backend, Generation, GenerationEvent, Run } from '../../inference/backend.ts'
+import { candidatesOfToken, checkCandidates } from '../chat/candidates.ts'
 import { fingerprintOf } from '../chat/completion.ts'
-import { namingTheLongField } from '../chat/context-length.ts'
 import { generationOf } from '../chat/generation.ts'
 import type { ChatMetrics } from '../chat/metrics.ts'
+import { namingTheField } from '../chat/named-fields.ts'
 import { type CompletionRecord, observed } from '../chat/observed.ts'
 import type { ChatSettings } from '../chat/refused.ts'
 import { servedModel } from '../chat/served-model.ts'
@@ -18,6 +20,7 @@ export interface Completions {
 
 export interface CompletionRequest {
   body: CompletionBody
+  caller: Caller
   /** Of the completion, without its prefix. */
   id: string
   /** Aborts when the client has left. */
@@ -61,7 +64,7 @@ export interface Completion {
 /** Checks everything that can be wrong before there is a first byte of an answer. */
 export async function beginCompletion(
   { backend: given, settings, metrics }: Completions,
-  { body, id, signal: departure, note }: CompletionRequest,
+  { body, caller, id, signal: departure, note }: CompletionRequest,
 ): Promise<Completion> {
   const arrived = performance.now()
   const prompts = promptsOf(body.prompt)
@@ -73,12 +76,17 @@ export async function beginCompletion(
   const signal = AbortSignal.any([departure, giving.signal])
   const name = model.names[0] as string
   const watch = { arrived, model: name, metrics, signal, note }
+  let candidates = candidatesOfAnswers(body, prompts.length)
+  checkCandidates('logprobs', candidates)
   try {
     const runs: PromptRun[] = []
     // One after the other: they are to stand in the queue in their order.
     for (const prompt of prompts) {
-      const run = await backend.generate(generationFor(body, prompt, wants), signal)
+      const generation = { ...generationFor(body, prompt, wants), tenant: caller.name }
+      const run = await backend.generate(generation, signal)
       const { promptTokens } = run
+      candidates += candidatesOfPrompt(body, promptTokens.length)
+      checkCandidates('prompt', candidates)
       const echoed = body.echo
         ? await echoOf(backend, body, prompt, run, signal)
         : { echo: '', firstToken: '' }
@@ -99,8 +107,21 @@ export async function beginCompletion(
     }
   } catch (error) {
     giving.abort(error)
-    throw namingTheLongField(error, { prompt: 'prompt', answer: 'max_tokens' })
+    throw namingTheField(error, { prompt: 'prompt', answer: 'max_tokens' })
   }
+}
+
+/** A stream gives them away as they come. */
+function candidatesOfAnswers(body: CompletionBody, prompts: number): number {
+  if (body.stream) return 0
+  return prompts * (body.n ?? 1) * (maxTokensOf(body) ?? 0) * candidatesOfToken(body.logprobs)
+}
+
+/** What was said of a prompt stands in each of its answers. */
+function candidatesOfPrompt({ stream, echo, logprobs, prompt_logprobs, n }: CompletionBody, tokens: number) {
+  if (stream) return 0
+  const echoed = echo ? candidatesOfToken(logprobs) : 0
+  return (n ?? 1) * tokens * (echoed + candidatesOfToken(prompt_logprobs))
 }
 
 function wantsOf(body: CompletionBody): Completion['wants'] {

@@ -3,7 +3,7 @@ import { textOf } from '../chat/logprobs.ts'
 import type { LegacyLogprobs } from './contract.ts'
 
 /** A token as its place judged it. The first of a prompt has no place before it: only its text. */
-interface Judged {
+export interface Judged {
   token: number
   text: string
   logprob: number | null

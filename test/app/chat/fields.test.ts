@@ -28,6 +28,7 @@ const plain: Generation = {
   ending: { minTokens: 0, stop: [], stopTokens: [], ignoreEos: false, includeStop: false },
   text: { skipSpecial: true, spaceSpecial: true },
   priority: 0,
+  tenant: 'alice',
 }
 
 const schema = { type: 'object', properties: { b: { type: 'string' }, a: { type: 'integer' } } }
@@ -143,6 +144,10 @@ const effects: [fields: Record<string, unknown>, change: Change][] = [
   [
     { response_format: { type: 'json_object' }, tools: [tool], tool_choice: 'none' },
     { constraint: compiled({ kind: 'json_object' }, 'response_format') },
+  ],
+  [
+    { response_format: { json_schema: { name: 'x', schema } } },
+    { constraint: compiled({ kind: 'json', schema }, 'response_format.json_schema.schema') },
   ],
   [
     { response_format: { type: 'json_schema', json_schema: { name: 'x', schema, strict: true } } },

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { refuse } from '../../../src/domain/refusals.ts'
 import { openApp } from '../../support/app.ts'
 import { asking, assertRefused, chatUrl } from '../../support/chat.ts'
-import { scriptedBackend, scriptedModel } from '../../support/scripted-backend.ts'
+import { saying, scriptedBackend, scriptedModel } from '../../support/scripted-backend.ts'
 
 test('the checks come in this order', async (t) => {
   const backend = scriptedBackend()
@@ -146,12 +146,12 @@ const refused: [fields: Record<string, unknown>, code: string, param: string, me
     'messages.0.tool_calls.0.function.arguments',
   ],
   [{ temperature: -0.1 }, 'invalid_request', 'temperature'],
-  [{ temperature: 'NaN' }, 'invalid_request', 'temperature'],
+  [{ temperature: 'NaN' }, 'invalid_request', 'temperature', /expected number, received "NaN"/],
   [{ temperature: '1e999' }, 'invalid_request', 'temperature'],
   [{ top_p: 0 }, 'invalid_request', 'top_p'],
   [{ top_p: 1.1 }, 'invalid_request', 'top_p'],
   [{ top_k: -2 }, 'invalid_request', 'top_k'],
-  [{ top_k: 1.5 }, 'invalid_request', 'top_k'],
+  [{ top_k: 1.5 }, 'invalid_request', 'top_k', /received 1\.5/],
   [{ min_p: 2 }, 'invalid_request', 'min_p'],
   [{ frequency_penalty: 2.1 }, 'invalid_request', 'frequency_penalty'],
   [{ presence_penalty: -2.1 }, 'invalid_request', 'presence_penalty'],
@@ -169,18 +169,33 @@ const refused: [fields: Record<string, unknown>, code: string, param: string, me
   [{ stop: '' }, 'invalid_request', 'stop'],
   [{ stop: ['a', ''] }, 'invalid_request', 'stop.1'],
   [{ stop: 5 }, 'invalid_request', 'stop'],
+  [{ stop: Array(1025).fill('a') }, 'invalid_request', 'stop', /at most 1024/],
   [{ stop_token_ids: [-1] }, 'invalid_request', 'stop_token_ids.0'],
   [{ bad_words: [''] }, 'invalid_request', 'bad_words.0'],
   [{ bad_words: null }, 'invalid_request', 'bad_words'],
+  [
+    { bad_words: Array(65).fill('a'.repeat(1024)) },
+    'invalid_value',
+    'bad_words',
+    /66560 characters together/,
+  ],
   [{ allowed_token_ids: [] }, 'invalid_request', 'allowed_token_ids'],
   [{ ignore_eos: null }, 'invalid_request', 'ignore_eos'],
-  [{ ignore_eos: 'maybe' }, 'invalid_request', 'ignore_eos'],
+  [{ ignore_eos: 'maybe' }, 'invalid_request', 'ignore_eos', /received "maybe"/],
+  [{ logprobs: 3 }, 'invalid_request', 'logprobs', /expected boolean, received 3\./],
+  [{ n: true }, 'invalid_request', 'n', /received true/],
   [{ logit_bias: { a: 1, '5': 2, '-1': 3 } }, 'invalid_value', 'logit_bias', /"a", "-1"/],
   [{ logit_bias: { '5': 'x' } }, 'invalid_value', 'logit_bias.5'],
   [{ logit_bias: [5] }, 'invalid_request', 'logit_bias'],
   [{ top_logprobs: 1 }, 'invalid_value', 'top_logprobs', /"logprobs": true/],
   [{ logprobs: true, top_logprobs: 21 }, 'invalid_request', 'top_logprobs', /<=20/],
   [{ logprobs: true, top_logprobs: -1 }, 'invalid_request', 'top_logprobs'],
+  [
+    { logprobs: true, top_logprobs: 20, n: 128, max_tokens: 2000 },
+    'invalid_value',
+    'top_logprobs',
+    /up to 5376000 candidates in one answer; accepted: up to 1000000/,
+  ],
   [{ prompt_logprobs: 21 }, 'invalid_request', 'prompt_logprobs'],
   [{ prompt_logprobs: 1, stream: true }, 'invalid_value', 'prompt_logprobs'],
   [{ stream_options: { include_usage: true } }, 'invalid_value', 'stream_options'],
@@ -204,6 +219,7 @@ const refused: [fields: Record<string, unknown>, code: string, param: string, me
   [{ chat_template_kwargs: { chat_template: 'x' } }, 'invalid_value', 'chat_template_kwargs.chat_template'],
   [{ chat_template_kwargs: { tokenize: true } }, 'invalid_value', 'chat_template_kwargs.tokenize'],
   [{ chat_template: '{% if %}' }, 'template_failed', 'chat_template'],
+  [{ chat_template: '{{' }, 'template_failed', 'chat_template', /: it ends where something has to follow\.$/],
   [
     { repetition_detection: { max_pattern_size: 2, min_pattern_size: 3, min_count: 2 } },
     'invalid_value',
@@ -226,6 +242,12 @@ const refused: [fields: Record<string, unknown>, code: string, param: string, me
   [{ tool_choice: 'auto' }, 'not_available', 'tool_choice', /accepted: "none"/],
   [{ tool_choice: 'required' }, 'not_available', 'tool_choice'],
   [{ tool_choice: { type: 'function', function: { name: 'f' } } }, 'not_available', 'tool_choice'],
+  [
+    { tool_choice: { type: 'custom', custom: { name: 'f' } } },
+    'invalid_request',
+    'tool_choice',
+    /expected "none"/,
+  ],
   [{ tools: [{ type: 'function' }] }, 'invalid_request', 'tools.0.function'],
   [{ tools: [{ type: 'other', function: { name: 'f' } }] }, 'invalid_request', 'tools.0.type'],
   [
@@ -261,7 +283,12 @@ const refused: [fields: Record<string, unknown>, code: string, param: string, me
   [{ structured_outputs: { regex: '(?=a)b' } }, 'constraint_unsupported', 'structured_outputs.regex'],
   [{ structured_outputs: { json: '{"type":' } }, 'constraint_invalid', 'structured_outputs.json'],
   [{ structured_outputs: { choice: ['a'], regex: 'a' } }, 'invalid_value', 'structured_outputs'],
-  [{ response_format: { json_schema: { name: 'x' } } }, 'invalid_request', 'response_format.type'],
+  [
+    { response_format: { json_schema: { name: 'x' } } },
+    'invalid_value',
+    'response_format.json_schema.schema',
+  ],
+  [{ response_format: {} }, 'invalid_value', 'response_format.type', /accepted: "text", "json_object"/],
   [{ response_format: { type: 'xml' } }, 'invalid_request', 'response_format.type'],
   [{ structured_outputs: {} }, 'invalid_value', 'structured_outputs'],
   [{ structured_outputs: { regex: {} } }, 'invalid_request', 'structured_outputs.regex'],
@@ -281,6 +308,15 @@ for (const [fields, code, param, message] of refused) {
     assert.deepEqual(backend.asked, [])
   })
 }
+
+test('log-probabilities of an answer whose length nobody knew end where they are too many', async (t) => {
+  const backend = scriptedBackend(saying(...Array(48).fill('x'.repeat(1000))))
+  const { post } = await openApp(t, { backend })
+  const answer = await post(chatUrl, asking({ logprobs: true, top_logprobs: 20 }))
+  assertRefused(answer, { status: 400, code: 'invalid_value', param: 'top_logprobs' })
+  await backend.idle()
+  assert.equal((await post(chatUrl, asking({ logprobs: true, top_logprobs: 1 }))).status, 200)
+})
 
 test('integers of 64 bits outside of their range are refused', async (t) => {
   const { post } = await openApp(t, { backend: scriptedBackend() })
@@ -312,6 +348,19 @@ test('what the backend refuses is the answer, with or without a stream', async (
       assert.equal(answer.headers['retry-after'], '1')
       assert.equal(answer.headers['content-type'], 'application/json; charset=utf-8')
     }
+  }
+})
+
+test('a prompt of nothing is named by the field that it comes from', async (t) => {
+  const backend = scriptedBackend()
+  backend.generate = () => Promise.reject(refuse('prompt_empty', { field: 'prompt' }))
+  const { post } = await openApp(t, { backend })
+  for (const [url, body, param] of [
+    [chatUrl, asking({ chat_template: '{# nothing #}' }), 'messages'],
+    ['/v1/completions', { prompt: '' }, 'prompt'],
+  ] as const) {
+    const message = new RegExp(`^${param}: the prompt has no tokens; accepted: at least one\\.$`)
+    assertRefused(await post(url, body), { status: 400, code: 'prompt_empty', param, message })
   }
 })
 

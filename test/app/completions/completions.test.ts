@@ -65,6 +65,7 @@ test('a text is continued', async (t) => {
       ending: { maxTokens: 16, minTokens: 0, stop: [], stopTokens: [], ignoreEos: false, includeStop: false },
       text: { skipSpecial: true, spaceSpecial: true },
       priority: 0,
+      tenant: 'alice',
     },
   ])
 })
@@ -120,6 +121,7 @@ test('fields reach the engine', async (t) => {
     salt: 'salt',
     truncate: 10,
     priority: -3,
+    tenant: 'alice',
   })
   await post(url, { prompt: 'x', max_tokens: null })
   assert.equal(backend.asked[1]?.ending.maxTokens, undefined)
@@ -235,6 +237,23 @@ for (const [what, body, status, code, param] of [
     assert.deepEqual(backend.asked, [])
   })
 }
+
+test('more log-probabilities than one answer can gather are refused, and their place is given back', async (t) => {
+  const backend = scriptedBackend()
+  const { post } = await openApp(t, { backend })
+  const refused = async (body: object, param: string, given: RegExp) => {
+    const { status, json } = await post(url, body)
+    assert.deepEqual([status, json.error.code, json.error.param], [400, 'invalid_value', param])
+    assert.match(json.error.message, given)
+  }
+  const many = { prompt: ['x', 'y'], n: 100, max_tokens: 1000, logprobs: 5 }
+  await refused(many, 'logprobs', /up to 1200000 candidates in one answer; accepted: up to 1000000/)
+  assert.deepEqual(backend.asked, [])
+  const long = { prompt: Array(50_000).fill(120), max_tokens: 1, prompt_logprobs: 20 }
+  await refused(long, 'prompt', /up to 1050000 candidates/)
+  await backend.idle()
+  assert.equal((await post(url, { ...many, max_tokens: 800 })).status, 200)
+})
 
 test('echo puts the prompt in front of every answer', async (t) => {
   const backend = scriptedBackend()

@@ -78,6 +78,11 @@ test('what the template says is the reason', () => {
     ['{{ messages | nonsense }}', /nonsense/],
     ['{{ nothing() }}', /./],
     ['{% break %}', /outside of a loop/],
+    ['{{ raise_exception() }}', /does not say why/],
+    ['{{ raise_exception("No.") }}', /^No$/],
+    ['{{', /^it ends where something has to follow$/],
+    ['{% filter upper %}', /^it ends where something has to follow$/],
+    ['{{ {} | items | first }}', /^it uses a value that is not there$/],
   ] as const) {
     const result = rendered(template, [user('a')])
     assert.ok(typeof result !== 'string' && result.kind === 'failed', template)

@@ -1,0 +1,56 @@
+import type { Breathe } from '../../domain/breathing.ts'
+import { JsonText } from '../../domain/json-text.ts'
+import { type Judged, type LogprobsWanted, legacyLogprobs } from './legacy-logprobs.ts'
+
+/** Written as they come: together they may be many megabytes, and would hold everyone else up in the end. */
+export interface WrittenLogprobs {
+  add(judged: readonly Judged[]): void
+  /** With the same beginning, for another answer to the same prompt. */
+  copy(): WrittenLogprobs
+  text(): JsonText
+}
+
+const columns = ['tokens', 'token_logprobs', 'top_logprobs', 'text_offset'] as const
+
+type Columns = Record<(typeof columns)[number], string[]>
+
+export function writeLogprobs(
+  wanted: LogprobsWanted,
+  begun: Columns = { tokens: [], token_logprobs: [], top_logprobs: [], text_offset: [] },
+  characters = 0,
+): WrittenLogprobs {
+  const length = { characters }
+  return {
+    add(judged) {
+      if (judged.length === 0) return
+      const shown = legacyLogprobs(judged, wanted, length)
+      for (const name of columns) begun[name].push(JSON.stringify(shown[name]).slice(1, -1))
+    },
+    copy() {
+      const { tokens, token_logprobs, top_logprobs, text_offset } = begun
+      const copied = {
+        tokens: tokens.slice(),
+        token_logprobs: token_logprobs.slice(),
+        top_logprobs: top_logprobs.slice(),
+        text_offset: text_offset.slice(),
+      }
+      return writeLogprobs(wanted, copied, length.characters)
+    },
+    text: () => new JsonText(`{${columns.map((name) => `"${name}":[${begun[name].join(',')}]`).join(',')}}`),
+  }
+}
+
+/** So many tokens are judged at once. */
+const step = 32
+
+export async function inSteps(
+  count: number,
+  breathe: Breathe,
+  work: (from: number, until: number) => void,
+): Promise<void> {
+  for (let from = 0; from < count; from += step) {
+    work(from, Math.min(count, from + step))
+    const pause = breathe()
+    if (pause) await pause
+  }
+}

@@ -1,0 +1,50 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { keys } from '../support/app.ts'
+import { asking, chatUrl } from '../support/chat.ts'
+import { startChatServer } from '../support/chat-server.ts'
+import { until } from '../support/waiting.ts'
+
+/** Writes a long answer for longer than this test looks. */
+const slow = { layers: 6, hidden: 576, heads: 9, kvHeads: 3, ffn: 1536, vocabulary: 400, context: 8192 }
+
+test('a tenant that fills the line keeps nobody else out, and others take turns with it', async (t) => {
+  const server = await startChatServer(t, {
+    model: slow,
+    settings: { HEDDLE_PARALLEL: '1', HEDDLE_CONTEXT: '8192', HEDDLE_QUEUE: '16' },
+  })
+  const waiting = () => server.figure('heddle_num_requests_waiting')
+  const ended: string[] = []
+  const ask = async (name: string, key: string) => {
+    const answer = await server.post(chatUrl, asking({ max_tokens: 2, ignore_eos: true }), { key })
+    await answer.text()
+    if (answer.status === 200) ended.push(name)
+    return answer
+  }
+
+  const leaving = new AbortController()
+  const first = server.ask({ max_tokens: 8_000, ignore_eos: true }, { signal: leaving.signal })
+  const left = assert.rejects(first, { name: 'AbortError' })
+  await until('it runs', async () => (await server.figure('heddle_num_requests_running')) === 1)
+  const many = Array.from({ length: 14 }, (_, i) => ask(`alice ${i}`, keys.alice))
+  await until('they wait', async () => (await waiting()) === 14)
+  const refused = await server.post(chatUrl, asking({}))
+  assert.deepEqual([refused.status, refused.headers.get('retry-after')], [429, '1'])
+  const { error } = (await refused.json()) as { error: object }
+  assert.deepEqual(error, {
+    message:
+      'The model is busy and 15 of your requests run or wait already; the places that are left are for others. Try again shortly.',
+    type: 'rate_limit_error',
+    param: null,
+    code: 'engine_share_full',
+  })
+
+  const other = ask('root', keys.root)
+  await until('another waits, too', async () => (await waiting()) === 15)
+  leaving.abort()
+  await left
+  await Promise.all([other, ...many])
+  assert.equal(ended.length, 15)
+  // Behind one of those who came before it; a place more, as answers may overtake each other on their way here.
+  assert.ok(ended.indexOf('root') <= 2, ended.join(', '))
+})

@@ -1,0 +1,50 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { checkPlaces } from '../../../src/inference/embedded/places.ts'
+
+/** How many of each tenant get in when they come one after the other. */
+function served(tenants: readonly (string | undefined)[], plan: { parallel: number; queue: number }) {
+  const taken: { tenant: string | undefined }[] = []
+  const codes = new Set<string>()
+  for (const tenant of tenants) {
+    try {
+      checkPlaces(taken, tenant, plan)
+      taken.push({ tenant })
+    } catch (error) {
+      codes.add((error as { code: string }).code)
+    }
+  }
+  return { count: (tenant?: string) => taken.filter((one) => one.tenant === tenant).length, codes, taken }
+}
+
+const times = <Value>(count: number, value: Value) => Array.from({ length: count }, () => value)
+
+test('one tenant alone fills seven eighths of the line, and others still get in', () => {
+  const { count, codes } = served([...times(1000, 'a'), ...times(1000, 'b'), 'c'], {
+    parallel: 8,
+    queue: 256,
+  })
+  assert.equal(count('a'), 8 + 224)
+  assert.ok(count('b') >= 16)
+  assert.equal(count('c'), 1)
+  assert.deepEqual([...codes], ['engine_share_full'])
+})
+
+test('many tenants together fill all of it', () => {
+  const many = Array.from({ length: 1000 }, (_, i) => `tenant ${i % 50}`)
+  const { taken, codes } = served(many, { parallel: 8, queue: 256 })
+  assert.equal(taken.length, 264)
+  assert.deepEqual([...codes], ['engine_queue_full'])
+})
+
+test('a short line is for whoever comes', () => {
+  for (const queue of [0, 1, 4, 7]) {
+    const { count, codes } = served(times(100, 'a'), { parallel: 2, queue })
+    assert.equal(count('a'), 2 + queue)
+    assert.deepEqual([...codes], ['engine_queue_full'])
+  }
+})
+
+test('where nobody says who they are there are no shares', () => {
+  assert.equal(served(times(100, undefined), { parallel: 2, queue: 16 }).count(), 18)
+})
