@@ -119,7 +119,7 @@ function optionsOf(outputs: Outputs | null | undefined): ConstraintOptions {
   const {
     whitespace_pattern: pattern,
     disable_any_whitespace: none,
-    disable_additional_properties,
+    disable_additional_properties: closed,
   } = outputs ?? {}
   if (none && pattern != null) {
     throw wrong(
@@ -130,7 +130,7 @@ function optionsOf(outputs: Outputs | null | undefined): ConstraintOptions {
   }
   return {
     whitespace: none ? 'none' : pattern == null ? 'bounded' : { pattern },
-    ...(disable_additional_properties && { additionalProperties: false }),
+    ...(closed !== undefined && { additionalProperties: !closed }),
   }
 }
 

@@ -218,7 +218,7 @@ export const ChatBody = z.object({
         _backend_was_auto: flag().optional(),
       })
       .nullish(),
-    'One of `json` (a JSON Schema or its text), `regex`, `choice`, `grammar` (GBNF), `json_object` and `structural_tag`, and how JSON is written: `whitespace_pattern`, `disable_any_whitespace`, `disable_additional_properties`. `disable_fallback`, `_backend` and `_backend_was_auto` have no effect. Together with `response_format` there is one constraint in a request.',
+    'One of `json` (a JSON Schema or its text), `regex`, `choice`, `grammar` (GBNF), `json_object` and `structural_tag`, and how JSON is written: `whitespace_pattern`, `disable_any_whitespace`, `disable_additional_properties` (false: objects that name members are open, as JSON Schema has it). `disable_fallback`, `_backend` and `_backend_was_auto` have no effect. Together with `response_format` there is one constraint in a request.',
   ),
 
   user: said(z.string().max(1_024).nullish(), 'The caller is known by its key.', none),
