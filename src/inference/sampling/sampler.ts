@@ -60,29 +60,40 @@ export function createSampler(
     adjustments?.prepare(answer)
     const number = greedy ? 0 : random()
 
-    const isBound = logits.totalIsBound ?? false
-    const least = isBound ? firstLookOfTried : firstLook
-    let count = needed === undefined ? least : needed + 1 + Math.min(adjustments?.touched ?? 0, sinking)
-    let top = await logits.top(count)
+    let position = logits
+    let count = firstCount(position)
+    let top = await position.top(count)
     const lifted = adjustments && adjustments.lifted.length > 0 ? await logits.of(adjustments.lifted) : none
-    let total = needsTotal ? await logits.logTotal(cuts.temperature) : Number.NaN
+    let total = needsTotal ? await position.logTotal(cuts.temperature) : Number.NaN
     for (;;) {
-      const ranking = rank(adjustments, top, logits.vocabulary, lifted)
+      const ranking = rank(adjustments, top, position.vocabulary, lifted)
       const token = chosen(ranking)
       if (token !== undefined) return token
       if (ranking.complete) return undefined
-      if (Number.isNaN(total) && cuts.minP > 0 && cuts.topK === 0 && ranking.known.length > 0) {
-        total = await logits.logTotal(cuts.temperature)
-      } else {
-        count = Math.min(count * eachFurther, logits.vocabulary)
-        top = await logits.top(count)
+      if (position.exactly !== undefined) {
+        position = position.exactly()
+        count = Math.min(firstCount(position), position.vocabulary)
+        top = await position.top(count)
+        total = needsTotal ? await position.logTotal(cuts.temperature) : Number.NaN
+        continue
       }
+      if (Number.isNaN(total) && cuts.minP > 0 && cuts.topK === 0 && ranking.known.length > 0) {
+        total = await position.logTotal(cuts.temperature)
+      } else {
+        count = Math.min(count * eachFurther, position.vocabulary)
+        top = await position.top(count)
+      }
+    }
+
+    function firstCount({ exactly }: Logits): number {
+      if (needed !== undefined) return needed + 1 + Math.min(adjustments?.touched ?? 0, sinking)
+      return exactly === undefined ? firstLook : firstLookOfTried
     }
 
     function chosen(ranking: Ranking): number | undefined {
       const { known } = ranking
       if (known.length === 0) return undefined
-      const place = greedy ? 0 : draw(ranking, cuts, total, isBound, line, number)
+      const place = greedy ? 0 : draw(ranking, cuts, total, position.exactly !== undefined, line, number)
       return place === -1 ? undefined : known.tokens[place]
     }
   }
