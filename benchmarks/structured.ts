@@ -18,6 +18,7 @@ const { values } = parseArgs({
     threads: { type: 'string', default: '2' },
     passes: { type: 'string', default: '3' },
     answers: { type: 'string', default: '4' },
+    tokens: { type: 'string', default: '80' },
     prompt: { type: 'string', default: 'Describe a person.' },
   },
 })
@@ -68,10 +69,11 @@ const constraints: Record<string, Constraint> = {
     },
   },
 }
+/** As most requests have it. */
 const samplings: Record<string, Partial<Generation['sampling']>> = {
-  'temperature 1': {},
-  greedy: { temperature: 0 },
-  'top_p 0.9': { topP: 0.9 },
+  'temperature 0': { temperature: 0 },
+  'temperature 0.8': { temperature: 0.8 },
+  'temperature 1, top_p 0.95': { topP: 0.95 },
 }
 
 const quiet = { debug() {}, info() {}, warn() {}, error: console.error }
@@ -116,7 +118,7 @@ async function speed(
         ...sampling,
       },
       ending: {
-        maxTokens: 80,
+        maxTokens: Number(values.tokens),
         minTokens: 0,
         stop: [],
         stopTokens: [],
@@ -146,7 +148,8 @@ const grammars = Object.entries(constraints).map(([name, constraint]) => {
   console.log(`${name}: compiled in ${(performance.now() - since).toFixed(1)} ms, ${gbnf.length} characters`)
   return [name, gbnf] as const
 })
-console.log(`load before: ${loadNow()}`)
+console.log(`load before: ${loadNow()}\n`)
+const rows: string[][] = []
 for (const [how, sampling] of Object.entries(samplings)) {
   const figures = new Map<string, number[]>()
   for (let pass = 0; pass < Number(values.passes); pass++) {
@@ -158,11 +161,12 @@ for (const [how, sampling] of Object.entries(samplings)) {
   const median = (all: number[]) => all.toSorted((a, b) => a - b)[all.length >> 1] ?? Number.NaN
   const free = median(figures.get('free') ?? [])
   for (const [name, all] of figures) {
-    console.log(
-      `${how}, ${name}: ${median(all).toFixed(1)} tokens/s, ${(median(all) / free).toFixed(2)} of free (passes ${all.map((one) => one.toFixed(0)).join(', ')})`,
-    )
+    const range = `${Math.min(...all).toPrecision(3)}-${Math.max(...all).toPrecision(3)}`
+    rows.push([how, name, `${median(all).toPrecision(3)} (${range})`, (median(all) / free).toFixed(2)])
   }
 }
-console.log(`load after: ${loadNow()}`)
+const heads = ['drawn with', 'constraint', 'tokens/s (range)', 'of free']
+for (const row of [heads, heads.map(() => '---'), ...rows]) console.log(`| ${row.join(' | ')} |`)
+console.log(`\nload after: ${loadNow()}`)
 await backend.close()
 await rm(folder, { recursive: true })

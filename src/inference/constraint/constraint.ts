@@ -1,5 +1,5 @@
 import { createFollowing, type Place } from '../grammar/following.ts'
-import { writtenGrammar } from '../grammar/given-grammar.ts'
+import { writtenGrammar } from '../grammar/written-grammar.ts'
 import { createKept } from '../kept.ts'
 import type { TokenMask } from '../sampling/token-mask.ts'
 import type { Vocabulary } from '../vocabulary.ts'

@@ -9,10 +9,10 @@ import { createRanker, type Ranking } from './ranking.ts'
 /** Draws the next token; undefined when no token is possible. */
 export type Sampler = (logits: Logits, answer: readonly number[]) => Promise<number | undefined>
 
-/** Enough for nearly every draw of a trained model, whatever the settings. */
-const firstLook = 1024
-/** Where each token that is looked at is tried first. */
-const firstLookOfTried = 64
+/** Enough for most draws of a trained model, … */
+const firstLook = 64
+/** … and this for nearly every one, whatever the settings. */
+const secondLook = 1024
 const eachFurther = 8
 /** Of the tokens that penalties touch few are among the likeliest. */
 const sinking = 256
@@ -61,7 +61,8 @@ export function createSampler(
     const number = greedy ? 0 : random()
 
     let position = logits
-    let count = firstCount(position)
+    let isBound = logits.exactly !== undefined
+    let count = needed === undefined ? firstLook : needed + 1 + Math.min(adjustments?.touched ?? 0, sinking)
     let top = await position.top(count)
     const lifted = adjustments && adjustments.lifted.length > 0 ? await logits.of(adjustments.lifted) : none
     let total = needsTotal ? await position.logTotal(cuts.temperature) : Number.NaN
@@ -72,28 +73,23 @@ export function createSampler(
       if (ranking.complete) return undefined
       if (position.exactly !== undefined) {
         position = position.exactly()
-        count = Math.min(firstCount(position), position.vocabulary)
-        top = await position.top(count)
-        total = needsTotal ? await position.logTotal(cuts.temperature) : Number.NaN
-        continue
-      }
-      if (Number.isNaN(total) && cuts.minP > 0 && cuts.topK === 0 && ranking.known.length > 0) {
+        if (needed === undefined) count = secondLook
+      } else if (Number.isNaN(total) && cuts.minP > 0 && cuts.topK === 0 && ranking.known.length > 0) {
         total = await position.logTotal(cuts.temperature)
+        continue
       } else {
-        count = Math.min(count * eachFurther, position.vocabulary)
-        top = await position.top(count)
+        count = needed === undefined ? Math.max(secondLook, count * eachFurther) : count * eachFurther
       }
-    }
-
-    function firstCount({ exactly }: Logits): number {
-      if (needed !== undefined) return needed + 1 + Math.min(adjustments?.touched ?? 0, sinking)
-      return exactly === undefined ? firstLook : firstLookOfTried
+      count = Math.min(count, position.vocabulary)
+      top = await position.top(count)
+      if (needsTotal && isBound) total = await position.logTotal(cuts.temperature)
+      isBound = false
     }
 
     function chosen(ranking: Ranking): number | undefined {
       const { known } = ranking
       if (known.length === 0) return undefined
-      const place = greedy ? 0 : draw(ranking, cuts, total, position.exactly !== undefined, line, number)
+      const place = greedy ? 0 : draw(ranking, cuts, total, isBound, line, number)
       return place === -1 ? undefined : known.tokens[place]
     }
   }
