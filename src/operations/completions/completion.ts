@@ -1,5 +1,8 @@
+import type { Caller } from '../../domain/callers.ts'
 import type { Backend, Generation, GenerationEvent, Run } from '../../inference/backend.ts'
+import type { Compiling } from '../../inference/constraint/compiling.ts'
 import { fingerprintOf } from '../chat/completion.ts'
+import { constraintOf } from '../chat/constraint.ts'
 import { namingTheLongField } from '../chat/context-length.ts'
 import { generationOf } from '../chat/generation.ts'
 import type { ChatMetrics } from '../chat/metrics.ts'
@@ -12,12 +15,14 @@ import { type Prompt, promptsOf } from './prompts.ts'
 
 export interface Completions {
   backend: Backend | undefined
+  compiling: Compiling
   settings: ChatSettings
   metrics: ChatMetrics
 }
 
 export interface CompletionRequest {
   body: CompletionBody
+  caller: Caller
   /** Of the completion, without its prefix. */
   id: string
   /** Aborts when the client has left. */
@@ -60,14 +65,19 @@ export interface Completion {
 
 /** Checks everything that can be wrong before there is a first byte of an answer. */
 export async function beginCompletion(
-  { backend: given, settings, metrics }: Completions,
-  { body, id, signal: departure, note }: CompletionRequest,
+  { backend: given, compiling, settings, metrics }: Completions,
+  { body, caller, id, signal: departure, note }: CompletionRequest,
 ): Promise<Completion> {
   const arrived = performance.now()
   const prompts = promptsOf(body.prompt)
   checkTogether(body)
   const { backend, model } = servedModel(given, body.model)
   refuseWhatIsNotThere(body, settings)
+  const asked = constraintOf(body)
+  const constraint = asked && {
+    grammar: await compiling.compile(caller.name, asked, departure),
+    field: asked.field,
+  }
   const wants = wantsOf(body)
   const giving = new AbortController()
   const signal = AbortSignal.any([departure, giving.signal])
@@ -77,7 +87,8 @@ export async function beginCompletion(
     const runs: PromptRun[] = []
     // One after the other: they are to stand in the queue in their order.
     for (const prompt of prompts) {
-      const run = await backend.generate(generationFor(body, prompt, wants), signal)
+      const generation = { ...generationFor(body, prompt, wants), ...(constraint && { constraint }) }
+      const run = await backend.generate(generation, signal)
       const { promptTokens } = run
       const echoed = body.echo
         ? await echoOf(backend, body, prompt, run, signal)

@@ -30,12 +30,12 @@ const complete: Routes<Completions> = async (app, options) => {
     '/v1/completions',
     { schema, preValidation: noteUnknownFields(CompletionBody) },
     async (request, reply) => {
-      const { body, log } = request
+      const { body, caller, log } = request
       const signal = departureOf(reply)
       const asked = request.headers['x-request-id'] === undefined ? body.request_id : request.id
       const id = asked ?? randomUUID().replaceAll('-', '')
       const note = (record: object) => log.info({ ...record, completion: id }, 'completion')
-      const completion = await beginCompletion(options, { body, id, signal, note })
+      const completion = await beginCompletion(options, { body, caller, id, signal, note })
       if (!body.stream) return answerOf(completion)
       await sendEvents(reply, chunksOf(completion), { ...eventDefaults, signal })
       return reply
