@@ -55,21 +55,29 @@ export function createSampler(
   /** How many at least; one more is asked for, because the last one cannot be told from its equals, and some for those that sink. */
   const needed = greedy ? 1 : cuts.topK > 0 ? cuts.topK : undefined
 
+  /** What was drawn last was far from the likeliest: the next one may well be so too. */
+  let isFlat = false
+
   return async (logits, answer) => {
     if (isBestEnough) return logits.best()
     adjustments?.prepare(answer)
     const number = greedy ? 0 : random()
 
-    let position = logits
-    let isBound = logits.exactly !== undefined
-    let count = needed === undefined ? firstLook : needed + 1 + Math.min(adjustments?.touched ?? 0, sinking)
+    let position = (isFlat && logits.exactly?.()) || logits
+    let isBound = position.exactly !== undefined
+    const least = isBound || !isFlat ? firstLook : secondLook
+    let count = needed === undefined ? least : needed + 1 + Math.min(adjustments?.touched ?? 0, sinking)
+    count = Math.min(count, position.vocabulary)
     let top = await position.top(count)
     const lifted = adjustments && adjustments.lifted.length > 0 ? await logits.of(adjustments.lifted) : none
     let total = needsTotal ? await position.logTotal(cuts.temperature) : Number.NaN
     for (;;) {
       const ranking = rank(adjustments, top, position.vocabulary, lifted)
-      const token = chosen(ranking)
-      if (token !== undefined) return token
+      const place = chosen(ranking)
+      if (place !== undefined) {
+        isFlat = place >= firstLook
+        return ranking.known.tokens[place]
+      }
       if (ranking.complete) return undefined
       if (position.exactly !== undefined) {
         position = position.exactly()
@@ -82,7 +90,8 @@ export function createSampler(
       }
       count = Math.min(count, position.vocabulary)
       top = await position.top(count)
-      if (needsTotal && isBound) total = await position.logTotal(cuts.temperature)
+      if (needsTotal && isBound && count < position.vocabulary)
+        total = await position.logTotal(cuts.temperature)
       isBound = false
     }
 
@@ -90,7 +99,7 @@ export function createSampler(
       const { known } = ranking
       if (known.length === 0) return undefined
       const place = greedy ? 0 : draw(ranking, cuts, total, isBound, line, number)
-      return place === -1 ? undefined : known.tokens[place]
+      return place === -1 ? undefined : place
     }
   }
 }
