@@ -25,7 +25,7 @@ export function structuredOutputPage(): string {
 # Structured output
 
 What a constraint says is what comes out, character for character, in a stream or not. A constraint becomes a grammar before the
-answer begins; what cannot be kept is refused with a 400 that names the keyword and its path, never ignored. An answer that ends with
+answer begins, of a chat or of a text (\`/v1/completions\`); what cannot be kept is refused with a 400 that names the keyword and its path, never ignored. An answer that ends with
 \`finish_reason: "length"\` is cut off, and then only the beginning of what fits.
 
 | Kind | What comes out |

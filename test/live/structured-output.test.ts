@@ -164,6 +164,11 @@ for (const [name, model] of Object.entries(models)) {
     const asked = { seed: 7, structured_outputs: { regex: '[a-z]{5,9}x' } }
     const [one, other] = [await server.said(asked), await server.said({ ...asked, stream: true })]
     assert.deepEqual(one.choices, other.choices, 'a seed repeats the answer')
+    const text = { prompt: ['A', 'B'], n: 2, max_tokens: 60, ...asked, temperature: 1 }
+    const completion = await server.post('/v1/completions', text)
+    const continued = ((await completion.json()) as { choices: { text: string }[] }).choices
+    assert.equal(continued.length, 4)
+    for (const { text: said } of continued) assert.match(said, /^[a-z]{5,9}x$/)
     assert.equal(await server.end('SIGTERM'), 0)
   })
 }

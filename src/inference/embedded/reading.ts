@@ -18,6 +18,8 @@ import type { AddonContext, AddonModel, AddonSampler, Binding } from './binding.
  * | total at temperature 1, largest logit known       |    690 |   240 |  22 |
  * | total at temperature 1, largest logit not known   |    930 |   310 |  27 |
  * | total at another temperature                      |  1,750 |   580 |  36 |
+ *
+ * Under a mask best, top and total cost the same; the first time each takes another 500 at 50 k, to be prepared.
  */
 export function createReading(
   binding: Binding,
@@ -29,8 +31,11 @@ export function createReading(
   const cuts = new Map<number, AddonSampler>()
   // At most one temperature of each sequence is in use at once, and two lists: what it may say, and what it says rather.
   const warmths = createKept<number, AddonSampler>(sequences + 4, (old) => old.dispose())
-  // Of each sequence one, with its likeliest tokens and with its sum; and those that it comes back to.
-  const masks = createKept<string, AddonSampler>(4 * sequences + 8, (old) => old.dispose())
+  // More than are in use at once, and as many of those that answers come back to as there is room for.
+  const mostMasked = Math.min(64, Math.floor(maskedBytes / (bytesOfToken * vocabulary)))
+  const masks = createKept<string, AddonSampler>(Math.max(2 * sequences + 2, mostMasked), (old) =>
+    old.dispose(),
+  )
   const plain: Samplers = {
     greedy: () => greedy,
     cut(size) {
@@ -50,7 +55,6 @@ export function createReading(
     return made
   }
 
-  /** Each takes some 30 times its use to prepare. */
   function samplersOf(mask: TokenMask): Samplers {
     const prepared = (name: string, config: Parameters<AddonSampler['applyConfig']>[0]) =>
       masks.get(`${mask.id} ${name}`, () =>
@@ -175,6 +179,10 @@ interface Samplers {
   cut(size: number): AddonSampler
   warm(temperature: number): AddonSampler
 }
+
+/** For the samplers of masks, of which each has a candidate and up to two biases for every token. */
+const maskedBytes = 64 * 1024 * 1024
+const bytesOfToken = 28
 
 /** Up to so many tokens a search through the list at each logit costs less than a sampler for this list. */
 const fewTokens = 8
