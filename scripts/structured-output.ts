@@ -25,7 +25,7 @@ export function structuredOutputPage(): string {
 # Structured output
 
 What a constraint says is what comes out, character for character, in a stream or not. A constraint becomes a grammar before the
-answer begins; what cannot be kept is refused with a 400 that names the keyword and its path, never ignored. An answer that ends with
+answer begins, of a chat or of a text (\`/v1/completions\`); what cannot be kept is refused with a 400 that names the keyword and its path, never ignored. An answer that ends with
 \`finish_reason: "length"\` is cut off, and then only the beginning of what fits.
 
 | Kind | What comes out |
@@ -45,8 +45,13 @@ White space can be switched off, or given as a pattern. Whole numbers have up to
 behind it, exponents end at 307. Strings have no raw control characters; a string with a \`pattern\`, a \`format\` or a forbidden value is
 written with the escapes of JSON.stringify. Values of \`enum\` and \`const\` are written as they were given.
 
-An object that lists its properties and says nothing of others may have others, as the standard has it, unless
-\`disable_additional_properties\` closes it. Names that are not declared may repeat, as nothing remembers them; where that would
+An object that names members in \`properties\` and says nothing of others has no others: closed by default, as what asks for such an
+object means it. What stands beside it in \`allOf\`, \`$ref\` and the branch that is taken counts as one with it. Open stays what says
+something of others (\`additionalProperties\`, \`patternProperties\`, \`unevaluatedProperties\`, \`propertyNames\`), what names none, and
+what needs more members by \`minProperties\` than it names. A name that is \`required\` is possible, declared or not.
+\`disable_additional_properties\` in \`structured_outputs\` changes that: \`false\` leaves objects as open as JSON Schema has them, \`true\`
+closes all that list members and have neither \`additionalProperties\` nor \`unevaluatedProperties\`. The reasons are in
+docs/decisions/0012. In open objects names that are not declared may repeat, as nothing remembers them; where that would
 matter (\`minProperties\` above one) the schema is refused.
 
 ## Keywords

@@ -1,18 +1,18 @@
 import { refuse } from '../domain/refusals.ts'
 import type { Generation, GenerationEvent, TokenLogprob } from './backend.ts'
-import { maskedLogits } from './constraint/allowed-logits.ts'
-import { createConstrainedSampler } from './constraint/constrained-sampler.ts'
+import { shownLogits } from './constraint/allowed-logits.ts'
+import { createConstrainedSampler, type PositionSampler } from './constraint/constrained-sampler.ts'
 import type { Constraint } from './constraint/constraint.ts'
 import { type AnswerText, createAnswerText, type TextPlan } from './output/answer-text.ts'
 import { bannedEnds, createEndCheck, type End, type EndTokens, endTokens } from './output/ending.ts'
 import { createStopStrings } from './output/stop-strings.ts'
 import { type AdjustmentPlan, createAdjustments, planAdjustments } from './sampling/adjustments.ts'
 import { onlyAllowed } from './sampling/allowed.ts'
-import type { Logits } from './sampling/logits.ts'
+import type { Logits, PositionLogits } from './sampling/logits.ts'
 import { tokenLogprob } from './sampling/logprobs.ts'
 import { randomOf } from './sampling/random.ts'
 import { remembered } from './sampling/remembered.ts'
-import { createSampler, type Sampler } from './sampling/sampler.ts'
+import { createSampler } from './sampling/sampler.ts'
 import type { Vocabulary } from './vocabulary.ts'
 
 /** What all choices of a request share: worked out once, before the first token. */
@@ -43,7 +43,7 @@ export interface Choice {
   /** The answer so far. */
   readonly tokens: readonly number[]
   /** Draws what comes after the answer so far. Rejects with a refusal when no token is possible. */
-  next(logits: Logits): Promise<Drawn>
+  next(logits: PositionLogits): Promise<Drawn>
   /** Takes a drawn token into the answer. After `finished` nothing more may be asked of this choice. */
   accept(drawn: Drawn): Accepted
 }
@@ -98,7 +98,7 @@ export function createChoice(plan: AnswerPlan, index: number): Choice {
   const narrowed = (logits: Logits) => (allowed ? onlyAllowed(logits, allowed) : logits)
   const allowance = plan.constraint?.begin()
   const isPlain = allowed === undefined && adjustments === undefined
-  const sample: Sampler = allowance
+  const sample: PositionSampler = allowance
     ? createConstrainedSampler({ sampling, sample: free, allowance, narrowed, isPlain })
     : (logits, answer) => free(narrowed(logits), answer)
   const endOf = createEndCheck(ending, plan.ends, plan.maxTokens)
@@ -112,7 +112,7 @@ export function createChoice(plan: AnswerPlan, index: number): Choice {
       const token = await sample(position, tokens)
       if (token === undefined) throw noTokenPossible(generation, tokens.length)
       if (logprobs === undefined) return { token }
-      const shown = allowance ? await maskedLogits(position, allowance) : position
+      const shown = allowance ? shownLogits(position, allowance) : position
       return { token, logprob: await tokenLogprob(shown, token, logprobs, vocabulary) }
     },
     accept({ token, logprob }) {

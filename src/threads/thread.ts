@@ -1,5 +1,6 @@
 import { flushCompileCache } from 'node:module'
 import { type MessagePort, parentPort, Worker } from 'node:worker_threads'
+import { type Start, TooMuch } from './one-worker.ts'
 
 /**
  * Starts a thread that runs `serve` of a module. The module is one that this thread has loaded too: what was compiled for
@@ -12,6 +13,26 @@ export function startThread(url: string, workerData: unknown, heapMb: number): W
     workerData,
     resourceLimits: { maxOldGenerationSizeMb: heapMb, maxYoungGenerationSizeMb: 4 },
   })
+}
+
+/** As the worker of a line: it says `ready`, and then an answer to each question. */
+export function inThread<Question, Answer>(url: string, heapMb: number): Start<Question, Answer> {
+  return (heard) => {
+    const thread = startThread(url, undefined, heapMb)
+    thread.on('message', (message: 'ready' | Answer) => {
+      if (message === 'ready') heard.ready()
+      else heard.answer(message)
+    })
+    thread.on('error', (error: Error & { code?: unknown }) => {
+      heard.failed(error.code === 'ERR_WORKER_OUT_OF_MEMORY' ? new TooMuch(`${heapMb} MB`) : error)
+    })
+    thread.on('exit', () => heard.failed(new Error('a thread that takes questions has ended')))
+    return {
+      ask: (question) => thread.postMessage(question),
+      hold: (isHeld) => (isHeld ? thread.ref() : thread.unref()),
+      end: () => thread.terminate(),
+    }
+  }
 }
 
 /** In such a thread: the way to the one that started it. */

@@ -34,6 +34,10 @@ function grammarOf(constraint: Constraint, options = bounded): string {
   return compiler.compile(constraint, options, 'x').gbnf
 }
 
+function formatOf(schema: unknown) {
+  return { type: 'json_schema', json_schema: { name: 'answer', schema, strict: true } }
+}
+
 function isCompiled(schema: unknown): boolean {
   try {
     grammarOf({ kind: 'json', schema })
@@ -43,10 +47,12 @@ function isCompiled(schema: unknown): boolean {
   }
 }
 
-const corpus = [
-  ...[...keywordCases, ...pairCases].filter((_, at) => at % 6 === 0),
-  ...realCases.filter((_, at) => at % 2 === 0),
-].filter(({ schema }) => typeof schema === 'object' && isCompiled(schema))
+const corpus = [...keywordCases, ...pairCases, ...realCases].filter(
+  ({ schema }) => typeof schema === 'object' && isCompiled(schema),
+)
+const sample = corpus.filter((_, at) => at % 6 === 0)
+/** Of answers over the corpus, with each model. */
+const generations = 500
 
 /** Each answer that ended is a text of the grammar, and each that was cut off the beginning of one. */
 async function holds(
@@ -57,7 +63,7 @@ async function holds(
 ): Promise<{ whole: number; cut: number }> {
   const matcher = createGbnfMatcher(grammar)
   const count = { whole: 0, cut: 0 }
-  const { choices } = await server.said({ max_tokens: 160, ...fields })
+  const { choices } = await server.said({ max_tokens: 120, ...fields })
   for (const { content, finish_reason } of choices) {
     const said = `${JSON.stringify(fields).slice(0, 1500)}: ${finish_reason} ${JSON.stringify(content)}`
     if (finish_reason === 'stop') {
@@ -77,23 +83,55 @@ async function holds(
 const models = { 'a random model': { vocabulary: 1000 }, 'the built-in model': 'builtin' } as const
 
 for (const [name, model] of Object.entries(models)) {
-  test(`${name}: what the schema says is what comes out, whole or as a stream`, async (t) => {
+  test(`${name}: ${generations} answers and more over the corpus, at temperature 1`, async (t) => {
     const server = await startChatServer(t, { model })
-    assert.ok(corpus.length > 60)
-    let whole = 0
-    for (const [at, { schema }] of corpus.entries()) {
+    const done = { whole: 0, cut: 0, streamed: 0, ofFour: 0 }
+    const ask = async (at: number) => {
+      const { schema } = corpus[at % corpus.length] ?? assert.fail()
       const judge = createJudge(schema)
-      const fits = (text: string) => judge(JSON.parse(text)) !== false
-      const format = { type: 'json_schema', json_schema: { name: 'answer', schema, strict: true } }
+      const fields = { temperature: 1, seed: at, n: 1 + (at % 4), stream: at % 8 > 3, max_tokens: 40 }
+      const { whole, cut } = await holds(
+        server,
+        { ...fields, response_format: formatOf(schema) },
+        grammarOf({ kind: 'json', schema }),
+        (text) => judge(JSON.parse(text)) !== false,
+      )
+      assert.equal(whole + cut, fields.n)
+      done.whole += whole
+      done.cut += cut
+      if (fields.stream) done.streamed += fields.n
+      if (fields.n === 4) done.ofFour += fields.n
+    }
+    for (let at = 0; at < corpus.length; at += 4) {
+      await Promise.all([0, 1, 2, 3].map((next) => ask(at + next)))
+    }
+    const told = JSON.stringify(done)
+    assert.ok(done.whole + done.cut >= generations, told)
+    assert.ok(done.whole > generations / 2 && done.cut > 20, told)
+    assert.ok(done.streamed > generations / 3 && done.ofFour > generations / 4, told)
+    assert.equal(await server.end('SIGTERM'), 0)
+  })
+
+  test(`${name}: however tokens are drawn, what the schema says is what comes out`, async (t) => {
+    const server = await startChatServer(t, { model })
+    assert.ok(sample.length > 40)
+    let whole = 0
+    for (const [at, { schema }] of sample.entries()) {
+      const judge = createJudge(schema)
       const counted = await holds(
         server,
-        { ...samplings[at % samplings.length], seed: at, stream: at % 2 === 1, response_format: format },
+        {
+          ...samplings[at % samplings.length],
+          seed: at,
+          stream: at % 2 === 1,
+          response_format: formatOf(schema),
+        },
         grammarOf({ kind: 'json', schema }),
-        fits,
+        (text) => judge(JSON.parse(text)) !== false,
       )
       whole += counted.whole
     }
-    assert.ok(whole > corpus.length / 2, `${whole} answers came to their end`)
+    assert.ok(whole > sample.length / 2, `${whole} answers came to their end`)
     assert.equal(await server.end('SIGTERM'), 0)
   })
 
@@ -126,6 +164,11 @@ for (const [name, model] of Object.entries(models)) {
     const asked = { seed: 7, structured_outputs: { regex: '[a-z]{5,9}x' } }
     const [one, other] = [await server.said(asked), await server.said({ ...asked, stream: true })]
     assert.deepEqual(one.choices, other.choices, 'a seed repeats the answer')
+    const text = { prompt: ['A', 'B'], n: 2, max_tokens: 60, ...asked, temperature: 1 }
+    const completion = await server.post('/v1/completions', text)
+    const continued = ((await completion.json()) as { choices: { text: string }[] }).choices
+    assert.equal(continued.length, 4)
+    for (const { text: said } of continued) assert.match(said, /^[a-z]{5,9}x$/)
     assert.equal(await server.end('SIGTERM'), 0)
   })
 }

@@ -1,4 +1,7 @@
+import { createMasks } from '../../src/inference/constraint/token-masks.ts'
 import { loadModel } from '../../src/inference/embedded/native.ts'
+
+import type { TokenMask } from '../../src/inference/sampling/token-mask.ts'
 
 /** Says on stdout what the native interface answers about one position of a model; a process of its own, as it demands. */
 const model = await loadModel(process.argv[2] ?? '', () => {})
@@ -21,6 +24,21 @@ const most = Array.from({ length: vocabulary.size }, (_, i) => i)
 const total = await context.logits(place).logTotal(1)
 const warm = await context.logits(place).logTotal(0.5)
 const all = await logits.top(vocabulary.size + 10)
+const maskOf = createMasks(vocabulary.size)
+const even = maskOf((put) => most.filter((token) => token % 2 === 0).forEach(put))
+const none = maskOf((put) => put(vocabulary.size - 1))
+async function masked(mask: TokenMask) {
+  const position = context.logits(place).masked(mask)
+  const all = await position.top(vocabulary.size)
+  return {
+    best: await position.best(),
+    top: { tokens: Array.from(all.tokens), logits: Array.from(all.logits, String) },
+    three: Array.from((await position.top(3)).tokens),
+    of: Array.from(await position.of(few), String),
+    total: await context.logits(place).masked(mask).logTotal(1),
+    warm: await position.logTotal(0.5),
+  }
+}
 process.stdout.write(
   JSON.stringify({
     couldForget,
@@ -33,6 +51,7 @@ process.stdout.write(
     most: Array.from(await logits.of(most)),
     total: [total, await logits.logTotal(1)],
     warm: [warm, await logits.logTotal(0.5)],
+    masked: await Promise.all([masked(even), masked(even), masked(none)]),
     other: await context.logits(other).best(),
     ends: vocabulary.ends,
     eos: vocabulary.eos,

@@ -1,7 +1,8 @@
 import { logSum } from '../../src/inference/sampling/allowed.ts'
-import type { Logits } from '../../src/inference/sampling/logits.ts'
+import type { PositionLogits } from '../../src/inference/sampling/logits.ts'
+import { isIn } from '../../src/inference/sampling/token-mask.ts'
 
-export interface ScriptedLogits extends Logits {
+export interface ScriptedLogits extends PositionLogits {
   /** What has been asked for, in order: `best`, `top 40`, `of 3`, `total 0.7`. */
   readonly asked: string[]
 }
@@ -35,6 +36,10 @@ export function scriptedLogits(values: ArrayLike<number>): ScriptedLogits {
     async logTotal(temperature) {
       asked.push(`total ${temperature}`)
       return logSum(logits, temperature)
+    },
+    masked(mask) {
+      const of = scriptedLogits(logits.map((logit, token) => (isIn(mask, token) ? logit : -Infinity)))
+      return { ...of, vocabulary: mask.count }
     },
   }
 }

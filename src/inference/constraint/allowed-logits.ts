@@ -1,5 +1,5 @@
-import { logSum, onlyAllowed } from '../sampling/allowed.ts'
-import type { Candidates, Logits } from '../sampling/logits.ts'
+import { onlyAllowed } from '../sampling/allowed.ts'
+import type { Candidates, Logits, PositionLogits } from '../sampling/logits.ts'
 import type { Allowance } from './constraint.ts'
 
 /** Looked at first: in most places one of the likeliest tokens is allowed. */
@@ -7,18 +7,18 @@ const firstLook = 16
 const eachFurther = 8
 /** Beyond this it pays to know whether few are allowed at all. */
 const beforeListing = 128
-/** Who wants more than this will want all of them, and asking once for all is cheaper than asking twice. */
+/** Beyond this it pays to know all that are allowed. */
 const mostTried = 1024
 
 /**
  * The logits as if each token that is not allowed had −∞. As few tokens as possible are tried: what comes of `top` may be
  * fewer than were asked for, and the sum over all that are allowed is told from above only.
  */
-export function allowedLogits(logits: Logits, allowance: Allowance): Logits {
+export function allowedLogits(logits: PositionLogits, allowance: Allowance): Logits {
   return {
     ...masking(logits, allowance),
     vocabulary: logits.vocabulary,
-    totalIsBound: true,
+    exactly: () => exactLogits(logits, allowance),
     async best() {
       const best = await logits.best()
       return allowance.allows(best) ? best : ((await top(1)).tokens[0] ?? best)
@@ -28,46 +28,40 @@ export function allowedLogits(logits: Logits, allowance: Allowance): Logits {
   }
 
   async function top(count: number): Promise<Candidates> {
-    for (let size = Math.max(firstLook, count); ; size *= eachFurther) {
-      const few = size > beforeListing ? allowance.few() : undefined
-      if (few !== undefined) return { ...(await onlyAllowed(logits, few).top(few.length)), others: -Infinity }
-      const isAll = size > mostTried || size >= logits.vocabulary
-      const all = await logits.top(isAll ? logits.vocabulary : size)
+    const most = Math.min(mostTried, logits.vocabulary)
+    for (let size = Math.max(firstLook, count); size <= most; size *= eachFurther) {
+      if (size > beforeListing && allowance.few() !== undefined) break
+      const all = await logits.top(size)
       const found = filtered(all, allowance)
-      if (found.tokens.length > 0 || isAll) {
-        return { ...found, others: isAll ? -Infinity : (all.logits.at(-1) ?? -Infinity) }
-      }
+      if (found.tokens.length > 0) return { ...found, others: all.logits.at(-1) ?? -Infinity }
     }
+    const exact = exactLogits(logits, allowance)
+    const found = await exact.top(count)
+    return count < exact.vocabulary ? found : { ...found, others: -Infinity }
   }
 }
 
-/** The logits of the few tokens that are allowed. */
-export function listedLogits(logits: Logits, allowance: Allowance, few: readonly number[]): Logits {
+/** The same, with every number told exactly. What is allowed has to be known for it, all of it. */
+export function exactLogits(logits: PositionLogits, allowance: Allowance): Logits {
+  const few = allowance.few()
+  if (few === undefined) return logits.masked(allowance.mask())
   return { ...onlyAllowed(logits, few), ...masking(logits, allowance) }
 }
 
-/** All logits, where every number has to be known. What is not allowed comes last. */
-export async function maskedLogits(logits: Logits, allowance: Allowance): Promise<Logits> {
-  const all = await logits.top(logits.vocabulary)
-  const tokens = new Uint32Array(all.tokens.length)
-  const masked = new Float32Array(all.tokens.length).fill(-Infinity)
-  const others: number[] = []
-  let length = 0
-  for (const [place, token] of all.tokens.entries()) {
-    if (allowance.allows(token)) {
-      tokens[length] = token
-      masked[length++] = all.logits[place] as number
-    } else {
-      others.push(token)
-    }
-  }
-  tokens.set(others, length)
+/** Where they are shown: behind all that are allowed come those that are not, with −∞. */
+export function shownLogits(logits: PositionLogits, allowance: Allowance): Logits {
+  const few = allowance.few()
+  if (few === undefined) return logits.masked(allowance.mask())
+  const exact = exactLogits(logits, allowance)
   return {
-    ...masking(logits, allowance),
-    vocabulary: logits.vocabulary,
-    best: async () => tokens[0] as number,
-    top: async (count) => ({ tokens: tokens.subarray(0, count), logits: masked.subarray(0, count) }),
-    logTotal: async (temperature) => logSum(masked.subarray(0, length), temperature),
+    ...exact,
+    async top(count) {
+      const found = await exact.top(Math.min(count, few.length))
+      const all = await logits.top(count + few.length)
+      const others = all.tokens.filter((token) => !allowance.allows(token))
+      const tokens = Uint32Array.of(...found.tokens, ...others).subarray(0, count)
+      return { tokens, logits: Float32Array.from(tokens, (_, at) => found.logits[at] ?? -Infinity) }
+    },
   }
 }
 

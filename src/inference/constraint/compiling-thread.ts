@@ -9,7 +9,7 @@ export interface CompileQuestion {
   field: string
 }
 
-export type CompileMessage = 'ready' | { gbnf: string } | { code: RefusalCode; values: RefusalValues }
+export type CompileAnswer = { gbnf: string } | { code: RefusalCode; values: RefusalValues }
 
 /** Where `startThread` finds this file, before and after the build. */
 export const compilingThread = import.meta.url
@@ -21,7 +21,7 @@ export async function serve(): Promise<void> {
   flushCompileCache()
   const port = ownPort()
   const compiler = createConstraintCompiler()
-  const say = (message: CompileMessage) => port.postMessage(message)
+  const say = (message: 'ready' | CompileAnswer) => port.postMessage(message)
   port.on('message', ({ constraint, options, field }: CompileQuestion) => {
     try {
       say({ gbnf: compiler.compile(constraint, options, field).gbnf })

@@ -1,7 +1,8 @@
 import type { Sampling } from '../backend.ts'
-import type { Logits } from '../sampling/logits.ts'
+import type { Logits, PositionLogits } from '../sampling/logits.ts'
+import { remembered } from '../sampling/remembered.ts'
 import { isGreedy, type Sampler } from '../sampling/sampler.ts'
-import { allowedLogits, listedLogits, maskedLogits } from './allowed-logits.ts'
+import { allowedLogits, exactLogits } from './allowed-logits.ts'
 import type { Allowance } from './constraint.ts'
 
 /** How often a draw from all tokens may miss those that are allowed, where these are many. */
@@ -18,26 +19,30 @@ export interface ConstrainedParts {
   isPlain: boolean
 }
 
+/** Draws the next token of a position; undefined when no token is possible. */
+export type PositionSampler = (
+  logits: PositionLogits,
+  answer: readonly number[],
+) => Promise<number | undefined>
+
 /**
  * Draws only what the grammar allows, with the probabilities that are left when all else has none. Without a cut the draw
  * is from all tokens, until one is allowed: the same distribution, for nearly the price of a free draw. A cut (top_k, top_p,
  * min_p) has to know what is allowed before it cuts. How many numbers are drawn depends on nothing but the request and the
  * answer so far, so that a seed repeats them.
  */
-export function createConstrainedSampler(parts: ConstrainedParts): Sampler {
+export function createConstrainedSampler(parts: ConstrainedParts): PositionSampler {
   const { sampling, sample, allowance, narrowed, isPlain } = parts
   const isFree = !isGreedy(sampling) && sampling.topK === 0 && sampling.topP === 1 && sampling.minP === 0
 
   return async (logits, answer) => {
-    const token = await (isFree ? freely(logits, answer) : sample(constrained(logits), answer))
+    const token = await (isFree
+      ? freely(remembered(logits), answer)
+      : sample(narrowed(allowedLogits(logits, allowance)), answer))
     return token !== undefined && allowance.allows(token) ? token : undefined
   }
 
-  function constrained(logits: Logits): Logits {
-    return narrowed(allowedLogits(logits, allowance))
-  }
-
-  async function freely(logits: Logits, answer: readonly number[]): Promise<number | undefined> {
+  async function freely(logits: PositionLogits, answer: readonly number[]): Promise<number | undefined> {
     const free = narrowed(logits)
     for (let misses = 0; misses < mostMisses; misses++) {
       const token = await sample(free, answer)
@@ -45,8 +50,8 @@ export function createConstrainedSampler(parts: ConstrainedParts): Sampler {
       const few = allowance.few()
       if (few === undefined) continue
       if (few.length === 0 || (few.length === 1 && isPlain)) return few[0]
-      return sample(narrowed(listedLogits(logits, allowance, few)), answer)
+      break
     }
-    return sample(narrowed(await maskedLogits(logits, allowance)), answer)
+    return sample(narrowed(exactLogits(logits, allowance)), answer)
   }
 }

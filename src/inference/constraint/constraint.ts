@@ -1,7 +1,11 @@
-import { createFollowing, type Following, type Place } from '../grammar/following.ts'
-import { writtenGrammar } from '../grammar/given-grammar.ts'
+import { createFollowing, type Place } from '../grammar/following.ts'
+import { writtenGrammar } from '../grammar/written-grammar.ts'
+import { createKept } from '../kept.ts'
+import type { TokenMask } from '../sampling/token-mask.ts'
 import type { Vocabulary } from '../vocabulary.ts'
+import { eachAllowed } from './allowed-tokens.ts'
 import { afterBytes, type BytePlace } from './byte-following.ts'
+import { createMasks } from './token-masks.ts'
 import { orderTokens, type TokenOrder } from './token-order.ts'
 
 /** What the tokens of a model may say by a grammar. */
@@ -16,6 +20,8 @@ export interface Allowance {
   allows(token: number): boolean
   /** All that are allowed, when they are few; the same list for the same place of the grammar. */
   few(): readonly number[] | undefined
+  /** All that are allowed, however many. */
+  mask(): TokenMask
   /** The answer is a text of the grammar. */
   readonly isComplete: boolean
   /** It is, and nothing can follow. */
@@ -30,6 +36,9 @@ export interface Constraints {
 
 /** More are not listed: among so many there are likely ones. */
 const mostListed = 256
+/** Of the places of one grammar. */
+const mostLists = 512
+const mostMaskBytes = 1024 * 1024
 const mostKept = 32
 /** Of the texts of the grammars that are kept. */
 const mostCharacters = 2 * 1024 * 1024
@@ -42,11 +51,16 @@ export function createConstraints(vocabulary: Vocabulary): Constraints {
   const kept = new Map<string, Constraint>()
   const ends = new Set(vocabulary.ends)
   let characters = 0
-  const order = orderTokens(vocabulary)
+  const tokens: Tokens = {
+    vocabulary,
+    ends,
+    order: orderTokens(vocabulary),
+    maskOf: createMasks(vocabulary.size),
+  }
   return {
     of(grammar) {
       const known = kept.get(grammar)
-      const constraint = known ?? createConstraint(grammar, vocabulary, ends, order)
+      const constraint = known ?? createConstraint(grammar, tokens)
       if (known === undefined) characters += grammar.length
       kept.delete(grammar)
       kept.set(grammar, constraint)
@@ -60,21 +74,36 @@ export function createConstraints(vocabulary: Vocabulary): Constraints {
   }
 }
 
-function createConstraint(
-  grammar: string,
-  vocabulary: Vocabulary,
-  ends: ReadonlySet<number>,
-  order: TokenOrder,
-): Constraint {
+interface Tokens {
+  vocabulary: Vocabulary
+  ends: ReadonlySet<number>
+  order: TokenOrder
+  maskOf: ReturnType<typeof createMasks>
+}
+
+function createConstraint(grammar: string, { vocabulary, ends, order, maskOf }: Tokens): Constraint {
   const following = createFollowing(writtenGrammar(grammar))
-  const lists = new WeakMap<Place, readonly number[] | 'many'>()
+  const lists = createKept<Place, readonly number[] | 'many'>(mostLists, () => {})
+  const mostMasks = Math.max(16, Math.floor((8 * mostMaskBytes) / vocabulary.size))
+  const masks = createKept<Place, TokenMask>(mostMasks, () => {})
 
   const isComplete = ({ place, begun }: BytePlace) => begun === undefined && place.isComplete
 
   function listed(at: BytePlace): readonly number[] | 'many' {
-    const found = listOf(following, at, vocabulary, order)
-    if (found === undefined) return 'many'
+    const found: number[] = []
+    eachAllowed(following, at, order, (token) => found.push(token) <= mostListed)
+    if (found.length > mostListed) return 'many'
     return isComplete(at) ? [...found, ...ends] : found
+  }
+
+  function masked(at: BytePlace): TokenMask {
+    return maskOf((put) => {
+      eachAllowed(following, at, order, (token) => {
+        put(token)
+        return true
+      })
+      if (isComplete(at)) for (const token of ends) put(token)
+    })
   }
 
   return {
@@ -89,13 +118,10 @@ function createConstraint(
           )
         },
         few() {
-          let list = at.begun === undefined ? lists.get(at.place) : undefined
-          if (list === undefined) {
-            list = listed(at)
-            if (at.begun === undefined) lists.set(at.place, list)
-          }
+          const list = at.begun === undefined ? lists.get(at.place, () => listed(at)) : listed(at)
           return list === 'many' ? undefined : list
         },
+        mask: () => (at.begun === undefined ? masks.get(at.place, () => masked(at)) : masked(at)),
         get isComplete() {
           return isComplete(at)
         },
@@ -111,34 +137,4 @@ function createConstraint(
       }
     },
   }
-}
-
-/** Undefined when there are too many. What begins as something did that is not allowed is passed over. */
-function listOf(
-  following: Following,
-  from: BytePlace,
-  vocabulary: Vocabulary,
-  { tokens, shared }: TokenOrder,
-): number[] | undefined {
-  const found: number[] = []
-  /** Where the bytes of the last token led, so many of them as its index. */
-  const places: BytePlace[] = [from]
-  for (let at = 0; at < tokens.length; at++) {
-    const common = shared[at] as number
-    // As many bytes as the last one could not say lead nowhere here either.
-    if (common >= places.length) continue
-    places.length = common + 1
-    const token = tokens[at] as number
-    const bytes = vocabulary.bytes(token)
-    while (places.length <= bytes.length) {
-      const length = places.length
-      const next = afterBytes(following, places[length - 1] as BytePlace, bytes.subarray(length - 1, length))
-      if (next === undefined) break
-      places.push(next)
-    }
-    if (places.length <= bytes.length) continue
-    if (found.length === mostListed) return undefined
-    found.push(token)
-  }
-  return found
 }

@@ -5,6 +5,10 @@ export interface TokenOrder {
   readonly tokens: Uint32Array
   /** How many bytes each has in common with the one before it. */
   readonly shared: Uint16Array
+  /** Of all of them, one behind the other. */
+  readonly bytes: Uint8Array
+  /** Where in these each begins, and at last where the last one ends. */
+  readonly starts: Uint32Array
 }
 
 /** Tokens that no answer shows, and those without bytes, are not among them. */
@@ -23,7 +27,14 @@ export function orderTokens(vocabulary: Vocabulary): TokenOrder {
   for (let at = 1; at < all.length; at++) {
     shared[at] = commonLength(all[at - 1]?.bytes ?? none, all[at]?.bytes ?? none)
   }
-  return { tokens: Uint32Array.from(all, ({ token }) => token), shared }
+  const starts = new Uint32Array(all.length + 1)
+  for (const [at, { bytes }] of all.entries()) starts[at + 1] = (starts[at] ?? 0) + bytes.length
+  return {
+    tokens: Uint32Array.from(all, ({ token }) => token),
+    shared,
+    bytes: Buffer.concat(all.map(({ bytes }) => bytes)),
+    starts,
+  }
 }
 
 const none = new Uint8Array(0)

@@ -1,5 +1,5 @@
 import { type GgufMetadata, getLlama, LlamaLogLevel, readGgufFileInfo } from 'node-llama-cpp'
-import type { Logits } from '../sampling/logits.ts'
+import type { PositionLogits } from '../sampling/logits.ts'
 import type { Vocabulary } from '../vocabulary.ts'
 import { type AddonContext, type AddonModel, type Binding, bindingOf } from './binding.ts'
 import { createReading } from './reading.ts'
@@ -40,7 +40,7 @@ export interface NativeContext {
   add(sequence: number, position: number, tokens: Uint32Array, wanted: Uint32Array): Uint32Array
   decode(): Promise<void>
   /** Of a place that `add` answered, until the next batch is decoded. */
-  logits(place: number): Logits
+  logits(place: number): PositionLogits
   /** The sequence forgets what it has from this position on; false when it can only forget everything. */
   forget(sequence: number, from: number): boolean
   /** One sequence gets the memory of another. */

@@ -1,5 +1,5 @@
 import type { Generation, PromptLogprobs } from '../backend.ts'
-import type { Logits } from '../sampling/logits.ts'
+import type { PositionLogits } from '../sampling/logits.ts'
 import type { Sequence } from './sequences.ts'
 
 /** A generation on its way. */
@@ -42,7 +42,7 @@ export interface Answering {
   /** The batch that it was in last. */
   turn: number
   /** Everything so far has been read: what follows? */
-  goOn(logits: Logits): Promise<void>
+  goOn(logits: PositionLogits): Promise<void>
 }
 
 /** How many tokens have to be read before the next one can be drawn. */

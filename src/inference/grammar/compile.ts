@@ -28,8 +28,11 @@ export type Constraint =
 export interface ConstraintOptions {
   /** Space between the parts of JSON: none, a little, or what the pattern says. */
   whitespace: 'none' | 'bounded' | { pattern: string }
-  /** Objects whose schema lists properties and says nothing of others have no others. */
-  additionalProperties?: false
+  /**
+   * Members that a schema lists nothing of: true leaves them as JSON Schema has it, false closes whatever lists members and
+   * has no `additionalProperties`. Without it what says nothing of them is closed.
+   */
+  additionalProperties?: boolean
 }
 
 export interface Compiled {
@@ -138,8 +141,8 @@ function placed(place: string, compile: () => Expr): Expr {
 const jsonSpace = repetition(charClass([0x09, 0x0a], [0x0d, 0x0d], [0x20, 0x20]), 0)
 
 function settingsOf({ whitespace, additionalProperties }: ConstraintOptions, budget: Budget): SchemaSettings {
-  const closed = additionalProperties === false
-  if (typeof whitespace === 'string') return { ...spaces(whitespace), closed }
+  const closing = additionalProperties === undefined ? 'silent' : additionalProperties ? 'told' : 'listing'
+  if (typeof whitespace === 'string') return { ...spaces(whitespace), closing }
   const { pattern } = whitespace
   const refused = (why: string) => new WhitespaceFlaw(pattern, why)
   try {
@@ -148,7 +151,7 @@ function settingsOf({ whitespace, additionalProperties }: ConstraintOptions, bud
     if (isEmpty(automaton) || !isEmpty(difference(automaton, automatonOf(jsonSpace, budget), budget))) {
       throw refused('it matches other characters than space, tab and the ends of lines')
     }
-    return { space, gap: space, closed }
+    return { space, gap: space, closing }
   } catch (error) {
     if (error instanceof RegexTrouble) throw refused(error.message)
     throw error

@@ -1,6 +1,7 @@
 import type { Automaton } from './automaton.ts'
 import type { Budget } from './budget.ts'
 import type { Cases } from './cases.ts'
+import type { Closing } from './closed-objects.ts'
 import type { Expr, Range } from './gbnf.ts'
 import type { SchemaDocument, SchemaNode } from './schema-document.ts'
 import type { TextLanguages } from './text-languages.ts'
@@ -15,8 +16,7 @@ export interface Emission {
   readonly space: Expr
   /** Behind the colon of a member. */
   readonly gap: Expr
-  /** Objects that say nothing of further members have none. */
-  readonly closed: boolean
+  readonly closing: Closing
   /** Any JSON string. */
   readonly string: Expr
   /** One character of a JSON string. */

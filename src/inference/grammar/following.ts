@@ -1,4 +1,5 @@
-import type { Expr, Grammar, Range } from './gbnf.ts'
+import type { Expr, Range } from './gbnf.ts'
+import type { WrittenGrammar } from './written-grammar.ts'
 
 /**
  * Follows a text through a grammar, code point by code point. A place is all that may come next; equal places are the
@@ -22,15 +23,42 @@ export interface Place {
 interface OpenPlace extends Place {
   readonly rests: readonly PointRest[]
   readonly ascii: (OpenPlace | null | undefined)[]
+  /** Where it leads by which of the rests go on, as bits; there are far fewer ways than characters. */
+  readonly ways: Map<number, OpenPlace>
+  /** By character, where there are more rests than bits. */
   readonly others: Map<number, OpenPlace | null>
 }
 
 type Node =
   | { readonly kind: 'point'; readonly ranges: readonly Range[] }
-  | { readonly kind: 'all'; readonly of: readonly Node[] }
-  | { readonly kind: 'any'; readonly of: readonly Node[] }
+  | Text
+  | All
+  | { readonly kind: 'any'; readonly parts: Parts }
   | Times
   | { readonly kind: 'rule'; readonly name: string }
+
+/** A literal from this place on. */
+interface Text {
+  readonly kind: 'text'
+  readonly text: string
+  readonly at: number
+  /** From the next character on; made when it is needed. */
+  further: Text | undefined
+}
+
+/** A sequence from this part on. */
+interface All {
+  readonly kind: 'all'
+  readonly parts: Parts
+  readonly at: number
+  further: All | undefined
+}
+
+/** Each becomes a node when somebody comes to it. */
+interface Parts {
+  readonly exprs: readonly Expr[]
+  readonly nodes: (Node | undefined)[]
+}
 
 interface Times {
   readonly kind: 'times'
@@ -55,9 +83,12 @@ type PointRest = Rest & { readonly node: Extract<Node, { kind: 'point' }>; reado
 const mostRests = 50_000
 /** When more is remembered than this, everything is forgotten and begins anew. */
 const mostRemembered = 400_000
+/** Of the numbers that are bits of what they tell. */
+const mostBits = 31
 
-export function createFollowing(grammar: Grammar): Following {
-  const rules = new Map(Array.from(grammar.rules, ([name, expr]) => [name, nodeOf(expr)]))
+export function createFollowing(grammar: WrittenGrammar): Following {
+  const rules = new Map<string, Node>()
+  const points = new Map<number, Node>()
   let ids = 0
   let remembered = 0
   let places = new Map<string, OpenPlace>()
@@ -75,6 +106,7 @@ export function createFollowing(grammar: Grammar): Following {
   function forget(): void {
     for (const place of places.values()) {
       place.ascii.length = 0
+      place.ways.clear()
       place.others.clear()
     }
     places = new Map()
@@ -102,7 +134,14 @@ export function createFollowing(grammar: Grammar): Following {
     const known = places.get(key)
     if (known !== undefined) return known
     const isOver = isComplete && found.length === 0
-    const place: OpenPlace = { isComplete, isOver, rests: found, ascii: [], others: new Map() }
+    const place: OpenPlace = {
+      isComplete,
+      isOver,
+      rests: found,
+      ascii: [],
+      ways: new Map(),
+      others: new Map(),
+    }
     places.set(key, place)
     remembered += 2 + found.length
     return place
@@ -114,38 +153,83 @@ export function createFollowing(grammar: Grammar): Following {
         pending.push(before(ruleOf(node.name), next))
         return
       case 'any':
-        for (const one of node.of) pending.push(before(one, next))
+        for (const at of node.parts.exprs.keys()) pending.push(before(part(node.parts, at), next))
         return
-      case 'all':
-        pending.push(node.of.reduceRight((rest, one) => before(one, rest), next))
+      case 'all': {
+        const { parts, at } = node
+        if (at === parts.exprs.length) pending.push(next)
+        else if (at === parts.exprs.length - 1) pending.push(before(part(parts, at), next))
+        else {
+          node.further ??= { kind: 'all', parts, at: at + 1, further: undefined }
+          pending.push(before(part(parts, at), before(node.further, next)))
+        }
         return
+      }
+      case 'text': {
+        const { text, at } = node
+        const point = text.codePointAt(at) ?? 0
+        const after = at + (point > 0xffff ? 2 : 1)
+        if (after < text.length) node.further ??= { kind: 'text', text, at: after, further: undefined }
+        pending.push(before(pointOf(point), node.further === undefined ? next : before(node.further, next)))
+        return
+      }
       case 'times':
         if (node.min === 0) pending.push(next)
         if (node.max > 0) pending.push(before(node.of, node.max === 1 ? next : before(fewer(node), next)))
     }
   }
 
+  function pointOf(point: number): Node {
+    const known = points.get(point)
+    if (known !== undefined) return known
+    const node: Node = { kind: 'point', ranges: [[point, point]] }
+    points.set(point, node)
+    return node
+  }
+
   function ruleOf(name: string): Node {
-    const node = rules.get(name)
-    if (node === undefined) throw new Error(`the grammar has no rule ${name}`)
+    const known = rules.get(name)
+    if (known !== undefined) return known
+    const expr = grammar.rule(name)
+    if (expr === undefined) throw new Error(`the grammar has no rule ${name}`)
+    const node = nodeOf(expr)
+    rules.set(name, node)
     return node
   }
 
   function follow(place: OpenPlace, point: number): OpenPlace | null {
-    const rests = place.rests.filter(({ node }) => meets(node.ranges, point, point))
+    const { rests, ways, others } = place
+    if (rests.length > mostBits) {
+      const known = others.get(point)
+      if (known !== undefined) return known
+      const met = rests.filter(({ node }) => meets(node.ranges, point, point))
+      const to = met.length === 0 ? null : placeOf(met.map(({ next }) => next))
+      others.set(point, to)
+      remembered++
+      return to
+    }
+    let met = 0
+    for (let at = 0; at < rests.length; at++) {
+      if (meets((rests[at] as PointRest).node.ranges, point, point)) met |= 1 << at
+    }
+    if (met === 0) return null
+    const known = ways.get(met)
+    if (known !== undefined) return known
+    const to = placeOf(rests.filter((_, at) => met & (1 << at)).map(({ next }) => next))
+    ways.set(met, to)
     remembered++
-    return rests.length === 0 ? null : placeOf(rests.map(({ next }) => next))
+    return to
   }
 
   return {
     start: placeOf([before(ruleOf('root'), end)]),
     after(place, point) {
       const from = place as OpenPlace
-      const known = point < 128 ? from.ascii[point] : from.others.get(point)
+      if (point >= 128) return follow(from, point) ?? undefined
+      const known = from.ascii[point]
       if (known !== undefined) return known ?? undefined
       const to = follow(from, point)
-      if (point < 128) from.ascii[point] = to
-      else from.others.set(point, to)
+      from.ascii[point] = to
       return to ?? undefined
     },
     canBegin: (place, first, last) =>
@@ -187,14 +271,12 @@ function nodeOf(expr: Expr): Node {
   switch (expr.kind) {
     case 'class':
       return { kind: 'point', ranges: expr.ranges }
-    case 'literal': {
-      const points = Array.from(expr.text, (character) => pointOf(character.codePointAt(0) ?? 0))
-      return points.length === 1 && points[0] !== undefined ? points[0] : { kind: 'all', of: points }
-    }
+    case 'literal':
+      return { kind: 'text', text: expr.text, at: 0, further: undefined }
     case 'sequence':
-      return { kind: 'all', of: expr.of.map(nodeOf) }
+      return { kind: 'all', parts: { exprs: expr.of, nodes: [] }, at: 0, further: undefined }
     case 'alternatives':
-      return { kind: 'any', of: expr.of.map(nodeOf) }
+      return { kind: 'any', parts: { exprs: expr.of, nodes: [] } }
     case 'repetition':
       return {
         kind: 'times',
@@ -208,6 +290,7 @@ function nodeOf(expr: Expr): Node {
   }
 }
 
-function pointOf(point: number): Node {
-  return { kind: 'point', ranges: [[point, point]] }
+function part({ exprs, nodes }: Parts, at: number): Node {
+  nodes[at] ??= nodeOf(exprs[at] as Expr)
+  return nodes[at]
 }

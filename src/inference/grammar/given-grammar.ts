@@ -35,17 +35,6 @@ export function givenGrammar(text: string, budget: Budget): Grammar {
   return { rules }
 }
 
-/** A grammar as writeGbnf writes it, which has been checked before it was written. */
-export function writtenGrammar(text: string): Grammar {
-  const reader = createReader(text, (given) => given)
-  const rules = new Map<string, Expr>()
-  while (!reader.atEnd()) {
-    const { name, expr } = reader.rule()
-    rules.set(name, expr)
-  }
-  return { rules }
-}
-
 /** Of rules that were not made here, and may be as ambiguous as can be. */
 export function checkAmbiguity(given: ReadonlyMap<string, Expr>, budget: Budget): void {
   const { rules, nullable } = prepareGrammar(given)

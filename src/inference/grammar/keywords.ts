@@ -52,9 +52,15 @@ export const keywords: Readonly<Record<string, Keyword>> = {
   // biome-ignore lint/suspicious/noThenProperty: the keyword is called that; nothing awaits this object.
   then: honoured('schema', 'Beside `if`.'),
   else: honoured('schema', 'Beside `if`.'),
-  properties: honoured('schemas by name', 'In the order in which they are written.'),
+  properties: honoured(
+    'schemas by name',
+    'In the order in which they are written; they close the object where nothing is said of others.',
+  ),
   required: honoured('names', 'Names without a property of their own come after those that have one.'),
-  additionalProperties: honoured('schema', 'Their names come last, and are never one of the declared.'),
+  additionalProperties: honoured(
+    'schema',
+    'Their names come last, and are never one of the declared. `true` opens what lists properties.',
+  ),
   patternProperties: honoured('schemas by name', 'Up to four patterns that overlap.'),
   propertyNames: honoured('schema', 'What it says about strings.'),
   minProperties: honoured(

@@ -1,5 +1,6 @@
 import { type Automaton, isEmpty, wordsOf } from './automaton.ts'
 import { TooCostly } from './budget.ts'
+import { hasNoOthers, requiredOf } from './closed-objects.ts'
 import type { Emission } from './emission.ts'
 import { alternatives, type Expr, emptyText, literal, never, optional, repetition, sequence } from './gbnf.ts'
 import { memberSchemas } from './holds.ts'
@@ -21,6 +22,16 @@ interface Others {
   nodes: SchemaNode[]
 }
 
+/** Schemas that hold together for one object. */
+interface Whole {
+  bases: readonly SchemaNode[]
+  /** How many schemas the object was asked to fit, before they were taken apart. */
+  asked: number
+  required: ReadonlySet<string>
+  /** Nobody says anything of further members, and so there are none. */
+  closed: boolean
+}
+
 interface Counts {
   min: number
   max: number | undefined
@@ -35,14 +46,15 @@ const mostFirst = 900
 /** The JSON objects for which all of these schemas hold: declared members in their order, then the others. */
 export function objectExpr(bases: readonly SchemaNode[], asked: number, emission: Emission): Expr {
   const counts = countsOf(bases)
+  const whole = wholeOf(bases, asked, counts, emission)
   const allowed = allowedNames(bases, emission)
-  const members = membersOf(bases, asked, allowed, emission)
+  const members = membersOf(whole, allowed, emission)
   if (members === undefined || (counts.max !== undefined && counts.max < counts.min)) return never
   const first = members.findIndex(({ required }) => required)
   if ((first < 0 ? members.length : first) > mostFirst) {
     throw new TooCostly(`more than ${mostFirst} optional members may come first`)
   }
-  const others = othersOf(bases, asked, members, allowed, emission)
+  const others = othersOf(whole, members, allowed, emission)
   return sequence(
     literal('{'),
     emission.space,
@@ -57,12 +69,14 @@ export function someObject(
   emission: Emission,
   depth: number,
 ): boolean {
-  const { min, max } = countsOf(bases)
+  const counts = countsOf(bases)
+  const { min, max } = counts
   if (max !== undefined && max < min) return false
-  const names = new Set(bases.flatMap(requiredOf))
+  const whole = wholeOf(bases, asked, counts, emission)
+  const names = whole.required
   for (const name of names) {
     if (!nameHolds(bases, name, emission)) return false
-    const nodes = nodesOf(bases, asked, name, emission)
+    const nodes = nodesOf(whole, name, emission)
     if (nodes.some(({ never: none }) => none) || !emission.possible(nodes, depth - 1)) return false
   }
   return max === undefined || names.size <= max
@@ -83,8 +97,9 @@ function countsOf(bases: readonly SchemaNode[]): Counts {
   return { min, max }
 }
 
-function requiredOf({ schema }: SchemaNode): readonly string[] {
-  return (schema.required as string[] | undefined) ?? []
+function wholeOf(bases: readonly SchemaNode[], asked: number, { min }: Counts, emission: Emission): Whole {
+  const closed = hasNoOthers(bases, min, emission)
+  return { bases, asked, required: new Set(bases.flatMap(requiredOf)), closed }
 }
 
 function isPossible({ nodes }: Member): boolean {
@@ -122,13 +137,8 @@ function nameHolds(bases: readonly SchemaNode[], name: string, emission: Emissio
 }
 
 /** Undefined when a name is required that cannot be there. */
-function membersOf(
-  bases: readonly SchemaNode[],
-  asked: number,
-  allowed: Automaton | undefined,
-  emission: Emission,
-): Member[] | undefined {
-  const required = new Set(bases.flatMap(requiredOf))
+function membersOf(whole: Whole, allowed: Automaton | undefined, emission: Emission): Member[] | undefined {
+  const { bases, required } = whole
   const names = new Set(bases.flatMap(({ schema }) => Object.keys(schema.properties ?? {})))
   for (const name of required) names.add(name)
   if (allowed !== undefined) for (const name of wordsOf(allowed, mostWords) ?? []) names.add(name)
@@ -136,7 +146,7 @@ function membersOf(
   for (const name of names) {
     emission.budget.spend(bases.length)
     const fits = nameHolds(bases, name, emission)
-    const nodes = fits ? nodesOf(bases, asked, name, emission) : [emission.document.node(false, '#')]
+    const nodes = fits ? nodesOf(whole, name, emission) : [emission.document.node(false, '#')]
     const member = { name, required: required.has(name), nodes }
     if (member.required && !isPossible(member)) return undefined
     members.push(member)
@@ -145,12 +155,8 @@ function membersOf(
 }
 
 /** All that the schemas say about the member of a name. */
-function nodesOf(
-  bases: readonly SchemaNode[],
-  asked: number,
-  name: string,
-  emission: Emission,
-): SchemaNode[] {
+function nodesOf(whole: Whole, name: string, emission: Emission): SchemaNode[] {
+  const { bases, required } = whole
   const nodes: SchemaNode[] = []
   let evaluated = false
   for (const base of bases) {
@@ -160,22 +166,19 @@ function nodesOf(
       nodes.push(emission.document.node(schema, stepped(base.path, ...keys)))
     }
   }
-  if (!evaluated) nodes.push(...undeclared(bases, asked, emission))
+  if (evaluated) return nodes
+  // A name that is required is one that was asked for, declared or not.
+  const closed = whole.closed && !(emission.closing === 'silent' && required.has(name))
+  nodes.push(...undeclared({ ...whole, closed }, emission))
   return nodes
 }
 
 /** What holds for members that no schema declares. */
-function undeclared(bases: readonly SchemaNode[], asked: number, emission: Emission): SchemaNode[] {
-  const { document, closed } = emission
+function undeclared({ bases, asked, closed }: Whole, emission: Emission): SchemaNode[] {
+  const { document } = emission
   const nodes: SchemaNode[] = []
-  let open = true
-  let lists = false
-  for (const [i, { schema, path, derived: negated }] of bases.entries()) {
-    if (!negated && (schema.properties !== undefined || schema.patternProperties !== undefined)) lists = true
-    if (schema.additionalProperties !== undefined) open = false
-    if (schema.unevaluatedProperties === undefined) continue
-    open = false
-    if (schema.unevaluatedProperties === true) continue
+  for (const [i, { schema, path }] of bases.entries()) {
+    if (schema.unevaluatedProperties === undefined || schema.unevaluatedProperties === true) continue
     if (i > 0 || asked > 1) {
       throw new SchemaProblem(
         'unevaluatedProperties',
@@ -185,19 +188,19 @@ function undeclared(bases: readonly SchemaNode[], asked: number, emission: Emiss
     }
     nodes.push(document.node(schema.unevaluatedProperties, stepped(path, 'unevaluatedProperties')))
   }
-  if (closed && open && lists) nodes.push(document.node(false, '#'))
+  if (closed) nodes.push(document.node(false, '#'))
   return nodes
 }
 
 /** The names that are not declared, by which patterns they match. */
 function othersOf(
-  bases: readonly SchemaNode[],
-  asked: number,
+  whole: Whole,
   members: readonly Member[],
   allowed: Automaton | undefined,
   emission: Emission,
 ): Others[] {
   const { texts, document, budget } = emission
+  const { bases } = whole
   const patterns = new Map<string, Automaton>()
   for (const { schema, path } of bases) {
     for (const source of Object.keys(schema.patternProperties ?? {})) {
@@ -226,7 +229,7 @@ function othersOf(
       }
       if (own.length > 0 && !base.derived) evaluated = true
     }
-    if (!evaluated) nodes.push(...undeclared(bases, asked, emission))
+    if (!evaluated) nodes.push(...undeclared(whole, emission))
     if (nodes.some((node) => node.never)) continue
     if (sources.length === 0 && members.length === 0 && allowed === undefined) {
       return [{ key: emission.string, nodes }]

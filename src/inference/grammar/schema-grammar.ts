@@ -3,6 +3,7 @@ import type { Automaton } from './automaton.ts'
 import { rulesOf } from './automaton-rules.ts'
 import type { Budget } from './budget.ts'
 import { type Case, constants, createCases, type TypeName, typesOf } from './cases.ts'
+import type { Closing } from './closed-objects.ts'
 import { compareDecimals, type Decimal, decimalOf } from './decimals.ts'
 import type { Emission } from './emission.ts'
 import { numberFormats } from './formats.ts'
@@ -22,7 +23,9 @@ import {
 } from './gbnf.ts'
 import { createHolds } from './holds.ts'
 import { anyCharacter } from './json-characters.ts'
-import { type Bound, isSayableStep, type NumberDemands, numberText, someNumber } from './numbers.ts'
+import { isSayableStep } from './multiples.ts'
+import { type Bound, type NumberDemands, someNumber } from './number-ranges.ts'
+import { numberText } from './numbers.ts'
 import { objectExpr, someObject } from './objects.ts'
 import { SchemaProblem } from './problems.ts'
 import { createSchemaDocument, derived, type SchemaNode } from './schema-document.ts'
@@ -34,8 +37,7 @@ export interface SchemaSettings {
   /** Between the parts of objects and lists, and behind colons. */
   space: Expr
   gap: Expr
-  /** Objects that say nothing of further members have none. */
-  closed: boolean
+  closing: Closing
 }
 
 /** How far it is looked ahead for branches that cannot hold together. */
@@ -130,7 +132,7 @@ export function addSchema(
     budget,
     space: settings.space.kind === 'sequence' ? settings.space : settled.space,
     gap: settled.gap,
-    closed: settings.closed,
+    closing: settings.closing,
     character,
     string: named('string', quoted(repetition(character, 0))),
     value,

@@ -1,3 +1,5 @@
+import type { TokenMask } from './token-mask.ts'
+
 /**
  * The logits of one position, as far as somebody asks for them: a vocabulary has up to a few hundred thousand tokens,
  * and handing all of them over costs more than drawing the next token does (tens of milliseconds against one or two).
@@ -12,8 +14,14 @@ export interface Logits {
   of(tokens: readonly number[]): Promise<Float32Array>
   /** Logarithm of the sum over the whole vocabulary of exp(logit / temperature). */
   logTotal(temperature: number): Promise<number>
-  /** The sum may be less than what logTotal tells. */
-  readonly totalIsBound?: true
+  /** The same, told exactly. There only where the sum may be less than what logTotal tells, and `top` may tell fewer. */
+  exactly?(): Logits
+}
+
+/** The logits of a position of the model, of which a set of tokens can be all that counts. */
+export interface PositionLogits extends Logits {
+  /** As if each other token had −∞; these come behind all that are in it. What a mask takes is prepared once. */
+  masked(mask: TokenMask): Logits
 }
 
 export interface Candidates {

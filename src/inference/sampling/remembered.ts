@@ -1,12 +1,11 @@
 import type { Candidates, Logits } from './logits.ts'
 
 /** The same logits; what has been asked for once is not asked for again. */
-export function remembered(logits: Logits): Logits {
+export function remembered<Of extends Logits>(logits: Of): Of {
   let most: { count: number; candidates: Promise<Candidates> } | undefined
   const totals = new Map<number, Promise<number>>()
   return {
-    vocabulary: logits.vocabulary,
-    best: () => logits.best(),
+    ...logits,
     async top(count) {
       if (most === undefined || most.count < count) most = { count, candidates: logits.top(count) }
       const { tokens, logits: values } = await most.candidates
@@ -14,7 +13,6 @@ export function remembered(logits: Logits): Logits {
         ? { tokens, logits: values }
         : { tokens: tokens.subarray(0, count), logits: values.subarray(0, count) }
     },
-    of: (tokens) => logits.of(tokens),
     logTotal(temperature) {
       const known = totals.get(temperature)
       if (known !== undefined) return known

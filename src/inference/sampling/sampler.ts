@@ -9,10 +9,10 @@ import { createRanker, type Ranking } from './ranking.ts'
 /** Draws the next token; undefined when no token is possible. */
 export type Sampler = (logits: Logits, answer: readonly number[]) => Promise<number | undefined>
 
-/** Enough for nearly every draw of a trained model, whatever the settings. */
-const firstLook = 1024
-/** Where each token that is looked at is tried first. */
-const firstLookOfTried = 64
+/** Enough for most draws of a trained model, … */
+const firstLook = 64
+/** … and this for nearly every one, whatever the settings. */
+const secondLook = 1024
 const eachFurther = 8
 /** Of the tokens that penalties touch few are among the likeliest. */
 const sinking = 256
@@ -55,35 +55,51 @@ export function createSampler(
   /** How many at least; one more is asked for, because the last one cannot be told from its equals, and some for those that sink. */
   const needed = greedy ? 1 : cuts.topK > 0 ? cuts.topK : undefined
 
+  /** What was drawn last was far from the likeliest: the next one may well be so too. */
+  let isFlat = false
+
   return async (logits, answer) => {
     if (isBestEnough) return logits.best()
     adjustments?.prepare(answer)
     const number = greedy ? 0 : random()
 
-    const isBound = logits.totalIsBound ?? false
-    const least = isBound ? firstLookOfTried : firstLook
+    let position = (isFlat && logits.exactly?.()) || logits
+    let isBound = position.exactly !== undefined
+    const least = isBound || !isFlat ? firstLook : secondLook
     let count = needed === undefined ? least : needed + 1 + Math.min(adjustments?.touched ?? 0, sinking)
-    let top = await logits.top(count)
+    count = Math.min(count, position.vocabulary)
+    let top = await position.top(count)
     const lifted = adjustments && adjustments.lifted.length > 0 ? await logits.of(adjustments.lifted) : none
-    let total = needsTotal ? await logits.logTotal(cuts.temperature) : Number.NaN
+    let total = needsTotal ? await position.logTotal(cuts.temperature) : Number.NaN
     for (;;) {
-      const ranking = rank(adjustments, top, logits.vocabulary, lifted)
-      const token = chosen(ranking)
-      if (token !== undefined) return token
-      if (ranking.complete) return undefined
-      if (Number.isNaN(total) && cuts.minP > 0 && cuts.topK === 0 && ranking.known.length > 0) {
-        total = await logits.logTotal(cuts.temperature)
-      } else {
-        count = Math.min(count * eachFurther, logits.vocabulary)
-        top = await logits.top(count)
+      const ranking = rank(adjustments, top, position.vocabulary, lifted)
+      const place = chosen(ranking)
+      if (place !== undefined) {
+        isFlat = place >= firstLook
+        return ranking.known.tokens[place]
       }
+      if (ranking.complete) return undefined
+      if (position.exactly !== undefined) {
+        position = position.exactly()
+        if (needed === undefined) count = secondLook
+      } else if (Number.isNaN(total) && cuts.minP > 0 && cuts.topK === 0 && ranking.known.length > 0) {
+        total = await position.logTotal(cuts.temperature)
+        continue
+      } else {
+        count = needed === undefined ? Math.max(secondLook, count * eachFurther) : count * eachFurther
+      }
+      count = Math.min(count, position.vocabulary)
+      top = await position.top(count)
+      if (needsTotal && isBound && count < position.vocabulary)
+        total = await position.logTotal(cuts.temperature)
+      isBound = false
     }
 
     function chosen(ranking: Ranking): number | undefined {
       const { known } = ranking
       if (known.length === 0) return undefined
       const place = greedy ? 0 : draw(ranking, cuts, total, isBound, line, number)
-      return place === -1 ? undefined : known.tokens[place]
+      return place === -1 ? undefined : place
     }
   }
 }

@@ -63,7 +63,10 @@ export async function beginCompletion(chat: Chat, request: ChatRequest): Promise
   const { backend, model } = servedModel(chat.backend, body.model)
   refuseWhatIsNotThere(body, chat.settings)
   const asked = constraintOf(body)
-  const constraint = asked && { grammar: await chat.compiling.compile(asked), field: asked.field }
+  const constraint = asked && {
+    grammar: await chat.compiling.compile(caller.name, asked, signal),
+    field: asked.field,
+  }
   const { text, role, echo } = await promptOf(chat.prompts, model, caller.name, body, signal)
   const prompt = { text, special: true, add: body.add_special_tokens ?? false }
   const generation = {

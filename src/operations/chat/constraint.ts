@@ -2,10 +2,11 @@ import type { JsonText } from '../../domain/json-text.ts'
 import { refuse } from '../../domain/refusals.ts'
 import type { CompileQuestion } from '../../inference/constraint/compiling-thread.ts'
 import type { Constraint, ConstraintOptions } from '../../inference/grammar/compile.ts'
-import type { ChatBody } from './contract.ts'
+import type { ConstraintFields } from './constraint-fields.ts'
+import type { SamplingFields } from './sampling-fields.ts'
 
-type Format = NonNullable<ChatBody['response_format']>
-type Outputs = NonNullable<ChatBody['structured_outputs']>
+type Format = NonNullable<ConstraintFields['response_format']>
+type Outputs = NonNullable<ConstraintFields['structured_outputs']>
 
 interface Asked {
   constraint: Constraint
@@ -17,7 +18,7 @@ const accepted = `one of ${kinds.join(', ')}`
 
 /** What the answer has to be, by response_format and structured_outputs together; undefined when it is free. */
 export function constraintOf(
-  body: Pick<ChatBody, 'response_format' | 'structured_outputs' | 'use_beam_search'>,
+  body: ConstraintFields & Pick<SamplingFields, 'use_beam_search'>,
 ): CompileQuestion | undefined {
   const format = body.response_format == null ? undefined : formatConstraint(body.response_format)
   const outputs = body.structured_outputs == null ? undefined : outputsConstraint(body.structured_outputs)
@@ -126,7 +127,7 @@ function optionsOf(outputs: Outputs | null | undefined): ConstraintOptions {
   const {
     whitespace_pattern: pattern,
     disable_any_whitespace: none,
-    disable_additional_properties,
+    disable_additional_properties: closed,
   } = outputs ?? {}
   if (none && pattern != null) {
     throw wrong(
@@ -137,7 +138,7 @@ function optionsOf(outputs: Outputs | null | undefined): ConstraintOptions {
   }
   return {
     whitespace: none ? 'none' : pattern == null ? 'bounded' : { pattern },
-    ...(disable_additional_properties && { additionalProperties: false }),
+    ...(closed !== undefined && { additionalProperties: !closed }),
   }
 }
 

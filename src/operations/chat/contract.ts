@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { jsonObject, jsonValue, longList, plainText } from '../../domain/fields.ts'
+import { constraintFields } from './constraint-fields.ts'
 import { mostLogprobs, samplingFields } from './sampling-fields.ts'
 import { flag, integer } from './scalars.ts'
 
@@ -54,15 +55,6 @@ const Tool = z.object({
   }),
 })
 export type ToolGiven = z.output<typeof Tool>
-
-const JsonSchemaFormat = z.object({
-  name: z.string().max(256),
-  description: z.string().nullish(),
-  schema: jsonValue().nullish(),
-  strict: flag().nullish(),
-})
-
-const constraint = z.string().nullish()
 
 /** What the tables in docs say of a field. `none`: its type is checked, and that is all. */
 type Effect = 'honoured' | 'partly' | 'none' | 'refused'
@@ -188,38 +180,7 @@ export const ChatBody = z.object({
     initial: true,
     effect: 'none',
   }),
-  response_format: said(
-    z
-      .object({
-        type: z.enum(['text', 'json_object', 'json_schema', 'structural_tag']).optional(),
-        json_schema: JsonSchemaFormat.nullish(),
-        schema: jsonValue().nullish(),
-        structures: jsonValue().nullish(),
-        triggers: jsonValue().nullish(),
-        format: jsonValue().nullish(),
-      })
-      .nullish(),
-    'What the answer is: `text`; `json_object`, with a `schema` if there is one; `json_schema`, always kept, strict or not; `structural_tag`, in both forms. Without a `type` it is the `json_schema` that is there. What cannot be kept is refused. docs/structured-output.md has the details.',
-  ),
-  structured_outputs: said(
-    z
-      .object({
-        json: jsonValue().nullish(),
-        regex: constraint,
-        choice: z.array(z.string()).max(4_096).nullish(),
-        grammar: constraint,
-        json_object: flag().nullish(),
-        structural_tag: constraint,
-        disable_fallback: flag().optional(),
-        disable_any_whitespace: flag().optional(),
-        disable_additional_properties: flag().optional(),
-        whitespace_pattern: constraint,
-        _backend: constraint,
-        _backend_was_auto: flag().optional(),
-      })
-      .nullish(),
-    'One of `json` (a JSON Schema or its text), `regex`, `choice`, `grammar` (GBNF), `json_object` and `structural_tag`, and how JSON is written: `whitespace_pattern`, `disable_any_whitespace`, `disable_additional_properties`. `disable_fallback`, `_backend` and `_backend_was_auto` have no effect. Together with `response_format` there is one constraint in a request.',
-  ),
+  ...constraintFields,
 
   user: said(z.string().max(1_024).nullish(), 'The caller is known by its key.', none),
   store: said(flag().nullish(), 'Nothing of a conversation is kept.', none),

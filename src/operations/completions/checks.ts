@@ -28,16 +28,11 @@ export function checkTogether(body: CompletionBody): void {
 
 /** Fields that are refused by name rather than ignored. */
 export function refuseWhatIsNotThere(body: CompletionBody, settings: ChatSettings): void {
-  const { suffix, best_of, n, response_format, structured_outputs, priority = 0 } = body
+  const { suffix, best_of, n, priority = 0 } = body
   const off = (field: string, given: string, accepted: string) =>
     refuse('not_available', { field, given, accepted })
   if (suffix) throw off('suffix', 'a text', 'null')
   if (best_of != null && best_of !== (n ?? 1)) throw off('best_of', String(best_of), `${n ?? 1}, as \`n\` is`)
-  const format = (response_format?.value ?? { type: 'text' }) as { type?: unknown }
-  if (format.type !== 'text') {
-    throw off('response_format.type', JSON.stringify(format.type ?? null).slice(0, 80), '"text"')
-  }
-  if (structured_outputs != null) throw off('structured_outputs', 'an object', 'null')
   if (priority !== 0 && !settings.priority)
     throw refuse('priority_off', { field: 'priority', given: priority })
 }

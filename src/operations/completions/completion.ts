@@ -1,7 +1,9 @@
 import type { Caller } from '../../domain/callers.ts'
 import type { Backend, Generation, GenerationEvent, Run } from '../../inference/backend.ts'
+import type { Compiling } from '../../inference/constraint/compiling.ts'
 import { candidatesOfToken, checkCandidates } from '../chat/candidates.ts'
 import { fingerprintOf } from '../chat/completion.ts'
+import { constraintOf } from '../chat/constraint.ts'
 import { generationOf } from '../chat/generation.ts'
 import type { ChatMetrics } from '../chat/metrics.ts'
 import { namingTheField } from '../chat/named-fields.ts'
@@ -14,6 +16,7 @@ import { type Prompt, promptsOf } from './prompts.ts'
 
 export interface Completions {
   backend: Backend | undefined
+  compiling: Compiling
   settings: ChatSettings
   metrics: ChatMetrics
 }
@@ -63,7 +66,7 @@ export interface Completion {
 
 /** Checks everything that can be wrong before there is a first byte of an answer. */
 export async function beginCompletion(
-  { backend: given, settings, metrics }: Completions,
+  { backend: given, compiling, settings, metrics }: Completions,
   { body, caller, id, signal: departure, note }: CompletionRequest,
 ): Promise<Completion> {
   const arrived = performance.now()
@@ -71,6 +74,11 @@ export async function beginCompletion(
   checkTogether(body)
   const { backend, model } = servedModel(given, body.model)
   refuseWhatIsNotThere(body, settings)
+  const asked = constraintOf(body)
+  const constraint = asked && {
+    grammar: await compiling.compile(caller.name, asked, departure),
+    field: asked.field,
+  }
   const wants = wantsOf(body)
   const giving = new AbortController()
   const signal = AbortSignal.any([departure, giving.signal])
@@ -82,7 +90,11 @@ export async function beginCompletion(
     const runs: PromptRun[] = []
     // One after the other: they are to stand in the queue in their order.
     for (const prompt of prompts) {
-      const generation = { ...generationFor(body, prompt, wants), tenant: caller.name }
+      const generation = {
+        ...generationFor(body, prompt, wants),
+        ...(constraint && { constraint }),
+        tenant: caller.name,
+      }
       const run = await backend.generate(generation, signal)
       const { promptTokens } = run
       candidates += candidatesOfPrompt(body, promptTokens.length)

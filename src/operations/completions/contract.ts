@@ -1,5 +1,6 @@
 import { z } from 'zod'
-import { jsonObject, jsonValue, plainText } from '../../domain/fields.ts'
+import { jsonValue, plainText } from '../../domain/fields.ts'
+import { constraintFields } from '../chat/constraint-fields.ts'
 import { Usage } from '../chat/contract.ts'
 import { mostChoices, mostLogprobs, samplingFields } from '../chat/sampling-fields.ts'
 import { flag, integer } from '../chat/scalars.ts'
@@ -35,8 +36,7 @@ export const CompletionBody = z.object({
     .object({ include_usage: flag().nullish(), continuous_usage_stats: flag().nullish() })
     .nullish(),
   request_id: plainText(256).min(1).optional(),
-  response_format: jsonObject().nullish(),
-  structured_outputs: jsonObject().nullish(),
+  ...constraintFields,
   user: z.string().max(1_024).nullish(),
 })
 export type CompletionBody = z.output<typeof CompletionBody>

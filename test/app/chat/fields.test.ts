@@ -170,6 +170,18 @@ const effects: [fields: Record<string, unknown>, change: Change][] = [
     },
   ],
   [
+    {
+      response_format: { type: 'json_schema', json_schema: { name: 'x', schema } },
+      structured_outputs: { disable_additional_properties: false },
+    },
+    {
+      constraint: compiled({ kind: 'json', schema }, 'response_format.json_schema.schema', {
+        whitespace: 'bounded',
+        additionalProperties: true,
+      }),
+    },
+  ],
+  [
     { structured_outputs: { json: schema, whitespace_pattern: ' {0,2}' } },
     {
       constraint: compiled({ kind: 'json', schema }, 'structured_outputs.json', {

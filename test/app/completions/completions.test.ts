@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { refuse } from '../../../src/domain/refusals.ts'
+import { createConstraintCompiler } from '../../../src/inference/grammar/compile.ts'
 import { version } from '../../../src/version.ts'
 import { type Answer, openApp } from '../../support/app.ts'
 import {
@@ -79,6 +80,30 @@ test('the id of the header wins over the one of the body', async (t) => {
     payload: { prompt: 'x', request_id: 'mine' },
   })
   assert.equal(answer.json().id, 'cmpl-theirs')
+})
+
+test('each prompt is answered within the constraint', async (t) => {
+  const backend = scriptedBackend()
+  const { post } = await openApp(t, { backend })
+  const choices = ['Hello', 'Bye']
+  for (const stream of [false, true]) {
+    const { status } = await post(url, {
+      prompt: ['x', 'y'],
+      structured_outputs: { choice: choices },
+      stream,
+    })
+    assert.equal(status, 200)
+  }
+  const { gbnf } = createConstraintCompiler().compile(
+    { kind: 'choice', choices },
+    { whitespace: 'bounded' },
+    'x',
+  )
+  const constraint = { grammar: gbnf, field: 'structured_outputs.choice' }
+  assert.deepEqual(
+    backend.asked.map((generation) => generation.constraint),
+    Array(4).fill(constraint),
+  )
 })
 
 test('fields reach the engine', async (t) => {
@@ -189,15 +214,22 @@ for (const [what, body, status, code, param] of [
   ['a suffix', { suffix: 'x' }, 400, 'not_available', 'suffix'],
   ['best_of that is not n', { n: 2, best_of: 3 }, 400, 'not_available', 'best_of'],
   [
-    'a constraint',
-    { response_format: { type: 'json_object' } },
+    'a constraint that cannot be kept',
+    { response_format: { type: 'json_schema', json_schema: { name: 'x', schema: { type: 'rope' } } } },
     400,
-    'not_available',
-    'response_format.type',
+    'schema_invalid',
+    'response_format.json_schema.schema',
   ],
   [
-    'a constraint of vLLM',
-    { structured_outputs: { regex: 'a' } },
+    'two constraints',
+    { structured_outputs: { regex: 'a', choice: ['a'] } },
+    400,
+    'invalid_value',
+    'structured_outputs',
+  ],
+  [
+    'a constraint of a beam search',
+    { structured_outputs: { regex: 'a' }, use_beam_search: true },
     400,
     'not_available',
     'structured_outputs',

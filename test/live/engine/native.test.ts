@@ -23,9 +23,20 @@ interface Probed {
   most: number[]
   total: number[]
   warm: number[]
+  masked: Masked[]
   other: number
   ends: number[]
   eos: number
+}
+
+/** Of the even tokens, of them again, and of the last token alone. */
+interface Masked {
+  best: number
+  top: { tokens: number[]; logits: string[] }
+  three: number[]
+  of: string[]
+  total: number
+  warm: number
 }
 
 function near(actual: number | undefined, expected: number): void {
@@ -46,6 +57,8 @@ test('the installed binding has the shape that is used, and another is refused b
   )
   await llama.dispose()
 })
+
+const isEven = (token: number) => token % 2 === 0
 
 for (const vocabulary of [260, 3000]) {
   test(`a position is read the same in every way, with ${vocabulary} tokens`, async (t) => {
@@ -76,6 +89,26 @@ for (const vocabulary of [260, 3000]) {
       probed.most,
       Array.from({ length: vocabulary }, (_, token) => logitOf(token)),
     )
+
+    for (const [at, isIn] of [isEven, isEven, (token: number) => token === vocabulary - 1].entries()) {
+      const masked = probed.masked[at] ?? assert.fail()
+      const allowed = tokens.filter(isIn)
+      assert.equal(masked.best, allowed[0])
+      assert.deepEqual(masked.three.slice(0, allowed.length), allowed.slice(0, 3))
+      assert.deepEqual(masked.top.tokens.slice(0, allowed.length), allowed)
+      assert.deepEqual(
+        masked.top.logits,
+        masked.top.tokens.map((token) => String(isIn(token) ? logitOf(token) : -Infinity)),
+      )
+      assert.deepEqual(
+        masked.of,
+        [7, 3, 7].map((token) => String(isIn(token) ? logitOf(token) : -Infinity)),
+      )
+      const sumAt = (temperature: number) =>
+        Math.log(allowed.reduce((sum, token) => sum + Math.exp(logitOf(token) / temperature), 0))
+      near(masked.total, sumAt(1))
+      near(masked.warm, sumAt(0.5))
+    }
 
     const totalAt = (temperature: number) =>
       Math.log(logits.reduce((sum, logit) => sum + Math.exp((logit - (logits[0] ?? 0)) / temperature), 0)) +

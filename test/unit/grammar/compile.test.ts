@@ -254,38 +254,6 @@ describe('white space', () => {
   })
 })
 
-describe('closed objects', () => {
-  const closed: ConstraintOptions = { whitespace: 'none', additionalProperties: false }
-
-  it('what lists its properties has no others', () => {
-    const matcher = matcherOf(json({ type: 'object', properties: { a: {} }, required: ['b'] }), {
-      whitespace: 'none',
-    })
-    assert.ok(matcher.accepts('{"b":1,"c":2}'))
-    const strict = matcherOf(json({ type: 'object', properties: { a: {}, b: {} } }), closed)
-    assert.ok(strict.accepts('{"a":1,"b":2}'))
-    assert.ok(!strict.accepts('{"a":1,"c":2}'))
-  })
-
-  it('what is merged is closed as a whole', () => {
-    const matcher = matcherOf(
-      json({ allOf: [{ type: 'object', properties: { a: {} } }, { properties: { b: {} } }] }),
-      closed,
-    )
-    assert.ok(matcher.accepts('{"a":1,"b":2}'))
-    assert.ok(!matcher.accepts('{"c":1}'))
-  })
-
-  it('what says so stays open, and so does an object without properties', () => {
-    assert.ok(
-      matcherOf(json({ type: 'object', properties: { a: {} }, additionalProperties: true }), closed).accepts(
-        '{"z":1}',
-      ),
-    )
-    assert.ok(matcherOf(json({ type: 'object' }), closed).accepts('{"z":1}'))
-  })
-})
-
 describe('the other kinds', () => {
   it('json_object', () => {
     const matcher = matcherOf({ kind: 'json_object' })

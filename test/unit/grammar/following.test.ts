@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createConstraintCompiler } from '../../../src/inference/grammar/compile.ts'
 import { createFollowing, type Following, type Place } from '../../../src/inference/grammar/following.ts'
-import { writtenGrammar } from '../../../src/inference/grammar/given-grammar.ts'
+import { writtenGrammar } from '../../../src/inference/grammar/written-grammar.ts'
 import { createGbnfMatcher } from '../../support/gbnf-matcher.ts'
 import { keywordCases } from '../../support/schemas/keyword-cases.ts'
 import { pairCases } from '../../support/schemas/pair-cases.ts'
@@ -47,14 +47,37 @@ test('the grammars of the corpus are followed as another matcher follows them', 
 })
 
 test('what is remembered is bounded, and forgetting it changes nothing', () => {
-  const following = createFollowing(writtenGrammar('root ::= "<" [^<>]* ("<" [a-z]{0,3} ">")? ">"\n'))
-  let place = placeAfter(following, '<')
-  for (let read = 0; read < 900_000; read++) {
-    place = place && following.after(place, 0x4e00 + ((read * 7) % 0x9fff0))
+  const grammar = 'root ::= "(" [^()]? root? ")"'
+  const { gbnf } = createConstraintCompiler().compile(
+    { kind: 'grammar', grammar },
+    { whitespace: 'bounded' },
+    'x',
+  )
+  const following = createFollowing(writtenGrammar(gbnf))
+  const deep = 300_000
+  const begun = '(é'.repeat(deep)
+  assert.equal(placeAfter(following, begun)?.isComplete, false)
+  const place = placeAfter(following, begun + ')'.repeat(deep - 1))
+  assert.ok(place && !place.isComplete && following.canBegin(place, 0x29, 0x29))
+  assert.equal(following.after(place, 0x29)?.isOver, true)
+  assert.equal(following.after(place, 0x28), undefined)
+  assert.equal(placeAfter(following, '(é(a))')?.isOver, true)
+})
+
+test('a character leads to the same place whether few or many ways are open', () => {
+  const words = Array.from({ length: 40 }, (_, at) => `"${String.fromCodePoint(0xe0 + at)}" [ä-ö]{${at + 1}}`)
+  for (const grammar of [`root ::= ${words.slice(0, 5).join(' | ')}`, `root ::= ${words.join(' | ')}`]) {
+    const { gbnf } = createConstraintCompiler().compile(
+      { kind: 'grammar', grammar },
+      { whitespace: 'bounded' },
+      'x',
+    )
+    const following = createFollowing(writtenGrammar(gbnf))
+    for (let round = 0; round < 2; round++) {
+      assert.equal(placeAfter(following, 'âäöä')?.isOver, true)
+      assert.equal(placeAfter(following, 'âää')?.isComplete, false)
+      assert.equal(placeAfter(following, 'âäüä'), undefined)
+      assert.equal(placeAfter(following, 'ä'.repeat(6))?.isOver, true)
+    }
   }
-  assert.equal(place?.isComplete, false)
-  const end = place && following.after(place, 0x3c)
-  assert.ok(end && following.canBegin(end, 0x61, 0x61) && !following.canBegin(end, 0x41, 0x41))
-  assert.equal(placeAfter(following, '<é<ab>>')?.isOver, true)
-  assert.equal(placeAfter(following, '<é<abcd'), undefined)
 })

@@ -22,11 +22,11 @@ test('a thread compiles as the compiler does, and refuses by the field', async (
   const asked = [question({ kind: 'json', schema }), question({ kind: 'choice', choices: ['a', 'b'] })]
   const compiler = createConstraintCompiler()
   assert.deepEqual(
-    await Promise.all(asked.map((one) => compiling.compile(one))),
+    await Promise.all(asked.map((one) => compiling.compile('a', one))),
     asked.map(({ constraint, options, field }) => compiler.compile(constraint, options, field).gbnf),
   )
   const flawed = question({ kind: 'json', schema: { uniqueItems: true } }, 'structured_outputs.json')
-  await assert.rejects(compiling.compile(flawed), {
+  await assert.rejects(compiling.compile('a', flawed), {
     code: 'schema_unsupported',
     field: 'structured_outputs.json',
     message: /uniqueItems/,
@@ -36,8 +36,8 @@ test('a thread compiles as the compiler does, and refuses by the field', async (
 test('what never ends is given up, and others go on', async (t) => {
   const compiling = open(t, { thread: slow, limitMs: 100 })
   const [endless, next] = await Promise.allSettled([
-    compiling.compile(question({ kind: 'regex', regex: 'a' }, 'structured_outputs.regex')),
-    compiling.compile(question({ kind: 'json_object' }, 'response_format')),
+    compiling.compile('a', question({ kind: 'regex', regex: 'a' }, 'structured_outputs.regex')),
+    compiling.compile('a', question({ kind: 'json_object' }, 'response_format')),
   ])
   assert.ok(endless.status === 'rejected')
   assert.deepEqual(
@@ -49,18 +49,49 @@ test('what never ends is given up, and others go on', async (t) => {
 
 test('a fault of the thread fails one request', async (t) => {
   const compiling = open(t, { thread: slow })
-  await assert.rejects(compiling.compile(question({ kind: 'choice', choices: [] })), /a fault/)
-  assert.equal(await compiling.compile(question({ kind: 'json_object' })), 'x')
+  await assert.rejects(compiling.compile('a', question({ kind: 'choice', choices: [] })), /a fault/)
+  assert.equal(await compiling.compile('a', question({ kind: 'json_object' })), 'x')
 })
 
 test('the line is bounded, and its end refuses who waits', async (t) => {
   const compiling = open(t, { thread: slow, line: 1, limitMs: 60_000 })
-  const endless = assert.rejects(compiling.compile(question({ kind: 'regex', regex: 'a' })), {
+  const endless = assert.rejects(compiling.compile('a', question({ kind: 'regex', regex: 'a' })), {
     code: 'stopping',
   })
-  const waiting = assert.rejects(compiling.compile(question({ kind: 'json_object' })), { code: 'stopping' })
-  await assert.rejects(compiling.compile(question({ kind: 'json_object' })), { code: 'queue_full' })
+  const waiting = assert.rejects(compiling.compile('a', question({ kind: 'json_object' })), {
+    code: 'stopping',
+  })
+  await assert.rejects(compiling.compile('a', question({ kind: 'json_object' })), { code: 'queue_full' })
   await compiling.close()
   await Promise.all([endless, waiting])
-  await assert.rejects(compiling.compile(question({ kind: 'json_object' })), { code: 'stopping' })
+  await assert.rejects(compiling.compile('a', question({ kind: 'json_object' })), { code: 'stopping' })
+})
+
+test('tenants take turns, and each has a line of its own', async (t) => {
+  const compiling = open(t, { line: 4 })
+  const order: string[] = []
+  const ask = async (tenant: string) => {
+    await compiling.compile(tenant, question({ kind: 'choice', choices: ['a'] }))
+    order.push(tenant)
+  }
+  // The first is under way before the others arrive.
+  const asked = ['a', 'a', 'a', 'a', 'a', 'b', 'b', 'c'].map(ask)
+  await assert.rejects(ask('a'), { code: 'queue_full' })
+  await Promise.all(asked)
+  assert.equal(order.join(''), 'aabcabaa')
+})
+
+test('who leaves the line is not waited for, and the thread goes when nobody needs it', async (t) => {
+  const compiling = open(t, { idleMs: 0 })
+  const leaving = new AbortController()
+  const [first, left, last] = [undefined, leaving.signal, undefined].map((signal) =>
+    compiling.compile('a', question({ kind: 'json_object' }), signal),
+  )
+  leaving.abort(new Error('left'))
+  await assert.rejects(left ?? assert.fail(), /left/)
+  assert.equal(await first, await last)
+  for (let round = 0; round < 3; round++) {
+    await new Promise((resolve) => setTimeout(resolve, 5))
+    assert.equal(await compiling.compile('a', question({ kind: 'json_object' })), await first)
+  }
 })

@@ -5,6 +5,7 @@ import type { Sampling } from '../../../src/inference/backend.ts'
 import { createChoice, planAnswer } from '../../../src/inference/choice.ts'
 import { createConstrainedSampler } from '../../../src/inference/constraint/constrained-sampler.ts'
 import { type Allowance, createConstraints } from '../../../src/inference/constraint/constraint.ts'
+import { createMasks } from '../../../src/inference/constraint/token-masks.ts'
 import { choiceGrammar } from '../../../src/inference/grammar/choice.ts'
 import { regexGrammar } from '../../../src/inference/grammar/regex-grammar.ts'
 import { writeGbnf } from '../../../src/inference/grammar/write-gbnf.ts'
@@ -13,6 +14,7 @@ import { onlyAllowed } from '../../../src/inference/sampling/allowed.ts'
 import type { Logits } from '../../../src/inference/sampling/logits.ts'
 import { createRandom } from '../../../src/inference/sampling/random.ts'
 import { createSampler } from '../../../src/inference/sampling/sampler.ts'
+import { isIn } from '../../../src/inference/sampling/token-mask.ts'
 import { createGbnfMatcher } from '../../support/gbnf-matcher.ts'
 import { type GenerationParts, generationOf } from '../../support/generations.ts'
 import { listedVocabulary } from '../../support/listed-vocabulary.ts'
@@ -142,6 +144,13 @@ test('a token is allowed exactly when its bytes go on with a text of the grammar
           expected,
           where,
         )
+        const mask = allowance.mask()
+        assert.deepEqual(
+          everyToken.filter((token) => isIn(mask, token)),
+          expected,
+          where,
+        )
+        assert.equal(mask.count, expected.length, where)
         assert.equal(
           allowance.isComplete,
           ends.every((token) => expected.includes(token)),
@@ -228,16 +237,21 @@ test('a draw with a cut, and the likeliest token, are those of logits without wh
       })
       const masked = logits.map((logit, token) => (isAllowed[token] ? logit : -Infinity))
       const expected = naiveDraw({ logits: masked, sampling, prompt: [], answer, banned: [], random: number })
-      assert.equal(await sample(scriptedLogits(logits), answer), expected)
+      // What is remembered of a draw changes nothing of the next.
+      for (let draw = 0; draw < 3; draw++) {
+        assert.equal(await sample(scriptedLogits(logits), answer), expected)
+      }
     }),
     { numRuns: 1500 },
   )
 })
 
 function allowing(list: number[], isAllowed: Uint8Array): Allowance {
+  const maskOf = createMasks(isAllowed.length)
   return {
     allows: (token) => isAllowed[token] === 1,
     few: () => (list.length <= 256 ? list : undefined),
+    mask: () => maskOf((put) => list.forEach(put)),
     isComplete: false,
     isOver: false,
     accept() {},

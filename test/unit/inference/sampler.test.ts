@@ -183,20 +183,20 @@ test('only what the settings need is asked for', async () => {
   assert.deepEqual(await asked({ temperature: 0 }, 0.5, [3]), ['top 3'])
   assert.deepEqual(await asked({ topK: 40 }, 0.9), ['top 41'])
   assert.deepEqual(await asked({ topK: 40 }, 0.9, [3, 4]), ['top 43'])
-  assert.deepEqual(await asked({ minP: 0.1 }, 0.9), ['top 1024'])
-  assert.deepEqual(await asked({ topP: 0.9 }, 0.9), ['top 1024', 'total 1'])
-  assert.deepEqual(await asked({}, 0.9), ['top 1024', 'total 1'])
-  assert.deepEqual(await asked({}, 0.9, [3]), ['top 1024', 'total 1'])
-  assert.deepEqual(await asked({ bias: [[40_000, 1]] }, 0.9), ['top 1024', 'of 1', 'total 1'])
+  assert.deepEqual(await asked({ minP: 0.1 }, 0.9), ['top 64'])
+  assert.deepEqual(await asked({ topP: 0.9 }, 0.9), ['top 64', 'total 1'])
+  assert.deepEqual(await asked({}, 0.9), ['top 64', 'total 1'])
+  assert.deepEqual(await asked({}, 0.9, [3]), ['top 64', 'total 1'])
+  assert.deepEqual(await asked({ bias: [[40_000, 1]] }, 0.9), ['top 64', 'of 1', 'total 1'])
 })
 
 test('a draw in the tail asks for more, until it knows', async () => {
   const position = scriptedLogits(new Float32Array(50_000))
   assert.equal(await drawn({}, position, 0.5), 25_000)
-  assert.deepEqual(position.asked, ['top 1024', 'total 1', 'top 8192', 'top 50000'])
+  assert.deepEqual(position.asked, ['top 64', 'total 1', 'top 1024', 'top 8192', 'top 50000'])
   const near = descending(50_000, 0.001)
   assert.equal(await drawn({}, near, 1 - Math.exp(-3)), 3000)
-  assert.deepEqual(near.asked, ['top 1024', 'total 1', 'top 8192'])
+  assert.deepEqual(near.asked, ['top 64', 'total 1', 'top 1024', 'top 8192'])
 })
 
 test('what was lowered out of sight is looked for when the draw hangs on it', async () => {
@@ -204,7 +204,7 @@ test('what was lowered out of sight is looked for when the draw hangs on it', as
   const bias = Array.from({ length: 100 }, (_, i): [number, number] => [2000 + i, -5])
   // All weigh 1,000, and the lowered ones 13 less than before.
   assert.equal(await drawn({ bias }, position, 0.3), 351)
-  assert.deepEqual(position.asked, ['top 1024', 'total 1', 'top 8192'])
+  assert.deepEqual(position.asked, ['top 64', 'total 1', 'top 1024', 'top 8192'])
 })
 
 test('what was banned out of sight counts, however much a bias lifts elsewhere', async () => {

@@ -1,0 +1,66 @@
+import type { Emission } from './emission.ts'
+import { type SchemaNode, stepped } from './schema-document.ts'
+
+/**
+ * Which objects have no members but those that their schema names (docs/decisions/0012): those whose schema says nothing of
+ * others, those that list members without `additionalProperties`, or none but those whose schema says so.
+ */
+export type Closing = 'silent' | 'listing' | 'told'
+
+/** Whoever uses one of them has thought of other members. */
+const ofOthers = ['additionalProperties', 'patternProperties', 'unevaluatedProperties', 'propertyNames']
+
+/** How far it is looked into a member for what makes it impossible. */
+const lookahead = 2
+
+/** Whether these schemas, which hold together, close an object that needs `least` members without saying so. */
+export function hasNoOthers(bases: readonly SchemaNode[], least: number, emission: Emission): boolean {
+  const says = (keyword: string) => bases.some(({ schema }) => schema[keyword] !== undefined)
+  // What was derived by negation names members to rule them out, or to say what they are not.
+  const written = bases.filter(({ derived }) => !derived)
+  switch (emission.closing) {
+    case 'told':
+      return false
+    case 'listing':
+      return (
+        written.some(({ schema }) => (schema.properties ?? schema.patternProperties) !== undefined) &&
+        !says('additionalProperties') &&
+        !says('unevaluatedProperties')
+      )
+    case 'silent':
+      return (
+        written.some(({ schema }) => Object.keys(schema.properties ?? {}).length > 0) &&
+        !ofOthers.some(says) &&
+        hasRoom(bases, least, emission)
+      )
+  }
+}
+
+/** As many members as are needed can be of those that are named. */
+function hasRoom(bases: readonly SchemaNode[], least: number, emission: Emission): boolean {
+  if (least === 0) return true
+  const names = new Set(
+    bases.flatMap((base) => [
+      ...requiredOf(base),
+      ...(base.derived ? [] : Object.keys(base.schema.properties ?? {})),
+    ]),
+  )
+  if (names.size < least) return false
+  let possible = 0
+  for (const name of names) {
+    emission.budget.spend(bases.length)
+    const nodes = bases.flatMap(({ schema, path }) => {
+      const properties = (schema.properties ?? {}) as Record<string, unknown>
+      return Object.hasOwn(properties, name)
+        ? [emission.document.node(properties[name], stepped(path, 'properties', name))]
+        : []
+    })
+    if (!nodes.some((node) => node.never) && emission.possible(nodes, lookahead)) possible++
+    if (possible >= least) return true
+  }
+  return false
+}
+
+export function requiredOf({ schema }: SchemaNode): readonly string[] {
+  return (schema.required as string[] | undefined) ?? []
+}
