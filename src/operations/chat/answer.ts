@@ -1,6 +1,6 @@
 import { createBreathing } from '../../domain/breathing.ts'
 import { JsonText } from '../../domain/json-text.ts'
-import type { FinishReason, PromptLogprobs } from '../../inference/backend.ts'
+import type { FinishReason, GenerationEvent, PromptLogprobs } from '../../inference/backend.ts'
 import type { Completion } from './completion.ts'
 import { logprobShown, promptLogprobShown } from './logprobs.ts'
 import { usageOf } from './usage.ts'
@@ -23,24 +23,26 @@ export async function answerOf(completion: Completion): Promise<object> {
   })
   let cachedTokens = 0
   let promptLogprobs: JsonText | undefined
-  for await (const event of completion.events) {
+  async function take(event: GenerationEvent): Promise<void> {
     if (event.kind === 'prefilled') {
       cachedTokens = event.cachedTokens
       if (event.promptLogprobs) promptLogprobs = await written(event.promptLogprobs, wants.tokensAsIds)
-      continue
+      return
     }
     const choice = choices[event.choice] as Choice
     if (event.kind === 'finished') {
       choice.reason = event.reason
       choice.stop = event.stop
-    } else {
-      choice.content += event.text
-      for (const token of event.tokens) choice.tokens.push(token)
-      for (const one of event.logprobs ?? []) {
-        choice.logprobs.push(JSON.stringify(logprobShown(one, wants.tokensAsIds)))
-      }
+      return
+    }
+    choice.content += event.text
+    for (const token of event.tokens) choice.tokens.push(token)
+    for (const one of event.logprobs ?? []) {
+      choice.logprobs.push(JSON.stringify(logprobShown(one, wants.tokensAsIds)))
     }
   }
+
+  for await (const group of completion.events) for (const event of group) await take(event)
   const completionTokens = choices.reduce((sum, { tokens }) => sum + tokens.length, 0)
   return {
     id,

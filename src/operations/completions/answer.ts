@@ -51,23 +51,26 @@ async function gather({ prompts, choices, giveUp }: Completion): Promise<Gathere
     prompts.map((prompt) => prompt.events),
     giveUp,
   )
-  for await (const { from, value: event } of events) {
-    const one = gathered[from] as Gathered
-    if (event.kind === 'prefilled') {
-      one.prefilled = event
-      continue
-    }
-    const choice = one.choices[event.choice] as Choice
-    if (event.kind === 'finished') {
-      choice.reason = event.reason
-      choice.stop = event.stop
-      continue
-    }
-    choice.text += event.text
-    for (const token of event.tokens) choice.tokens.push(token)
-    for (const judged of event.logprobs ?? []) choice.logprobs.push(judged)
+  for await (const { from, value: group } of events) {
+    for (const event of group) take(event, gathered[from] as Gathered)
   }
   return gathered
+}
+
+function take(event: GenerationEvent, one: Gathered): void {
+  if (event.kind === 'prefilled') {
+    one.prefilled = event
+    return
+  }
+  const choice = one.choices[event.choice] as Choice
+  if (event.kind === 'finished') {
+    choice.reason = event.reason
+    choice.stop = event.stop
+    return
+  }
+  choice.text += event.text
+  for (const token of event.tokens) choice.tokens.push(token)
+  for (const judged of event.logprobs ?? []) choice.logprobs.push(judged)
 }
 
 function shownChoices(
