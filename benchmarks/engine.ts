@@ -66,7 +66,7 @@ async function ours(): Promise<Contestant> {
       const since = performance.now()
       const runs = Array.from({ length: count }, async (_, stream) => {
         const { events } = await start([salt + stream, ...prompt], answerTokens)
-        for await (const _event of events);
+        for await (const _group of events);
       })
       await Promise.all(runs)
       return performance.now() - since
@@ -75,9 +75,9 @@ async function ours(): Promise<Contestant> {
       const since = performance.now()
       const { events } = await start(tokens, 1)
       const reader = events[Symbol.asyncIterator]()
-      let event: IteratorResult<GenerationEvent>
-      do event = await reader.next()
-      while (event.done !== true && event.value.kind !== 'tokens')
+      let group: IteratorResult<GenerationEvent[]>
+      do group = await reader.next()
+      while (group.done !== true && !group.value.some(({ kind }) => kind === 'tokens'))
       const took = performance.now() - since
       while ((await reader.next()).done !== true);
       return took

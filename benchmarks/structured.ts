@@ -132,10 +132,11 @@ async function speed(
     }
     const { events } = await backend.generate(generation, new AbortController().signal)
     let first: number | undefined
-    for await (const event of events) {
-      if (event.kind !== 'tokens') continue
-      if (first !== undefined) tokens += event.tokens.length
-      first ??= performance.now()
+    for await (const group of events) {
+      for (const event of group) {
+        if (event.kind === 'tokens' && first !== undefined) tokens += event.tokens.length
+      }
+      if (group.some(({ kind }) => kind === 'tokens')) first ??= performance.now()
     }
     ms += performance.now() - (first ?? 0)
   }

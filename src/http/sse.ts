@@ -39,9 +39,19 @@ export async function sendEvents(
   const { raw } = reply
   raw.writeHead(200, { ...(reply.getHeaders() as Record<string, string>), ...headers })
   raw.flushHeaders()
+  const silence = setTimeout(() => {
+    // Whoever has not taken what came before is not waiting for a sign of life.
+    if (!raw.destroyed && !raw.writableNeedDrain) raw.write(': keep-alive\n\n')
+    silence.refresh()
+  }, options.keepAliveMs)
   try {
-    for await (const text of withComments(values, options.keepAliveMs)) await write(raw, text, options)
-    await write(raw, end, options)
+    for await (const value of values) {
+      signal.throwIfAborted()
+      if (!raw.write(`data: ${JSON.stringify(value)}\n\n`)) await taken(raw, options)
+      silence.refresh()
+    }
+    signal.throwIfAborted()
+    if (!raw.write(end)) await taken(raw, options)
   } catch (error) {
     if (signal.aborted || error instanceof Departure) {
       reply.log.debug({ reason: String(signal.reason ?? error) }, 'the client left in the middle of a stream')
@@ -51,44 +61,14 @@ export async function sendEvents(
     const refusal = asRefusal(error, reply.request)
     reply.log.error({ err: refusal.cause ?? refusal, code: refusal.code }, refusal.message)
     raw.write(`data: ${JSON.stringify(openAiError(refusal))}\n\n${end}`)
+  } finally {
+    clearTimeout(silence)
   }
   raw.end()
 }
 
-async function* withComments(values: AsyncIterable<unknown>, keepAliveMs: number): AsyncGenerator<string> {
-  const iterator = values[Symbol.asyncIterator]()
-  try {
-    for (;;) {
-      const next = iterator.next()
-      let result = await inTime(next, keepAliveMs)
-      while (result === undefined) {
-        yield ': keep-alive\n\n'
-        result = await inTime(next, keepAliveMs)
-      }
-      if (result.done) return
-      yield `data: ${JSON.stringify(result.value)}\n\n`
-    }
-  } finally {
-    await iterator.return?.(undefined)
-  }
-}
-
-/** Nothing, when it takes longer. */
-async function inTime<Value>(value: Promise<Value>, ms: number): Promise<Value | undefined> {
-  let alarm: NodeJS.Timeout | undefined
-  const late = new Promise<undefined>((resolve) => {
-    alarm = setTimeout(resolve, ms, undefined)
-  })
-  try {
-    return await Promise.race([value, late])
-  } finally {
-    clearTimeout(alarm)
-  }
-}
-
-async function write(raw: ServerResponse, text: string, { signal, patienceMs }: EventOptions): Promise<void> {
-  signal.throwIfAborted()
-  if (raw.write(text)) return
+/** Until the client has taken what was written. */
+async function taken(raw: ServerResponse, { signal, patienceMs }: EventOptions): Promise<void> {
   const impatience = AbortSignal.timeout(patienceMs)
   try {
     await once(raw, 'drain', { signal: AbortSignal.any([signal, impatience]) })

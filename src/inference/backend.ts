@@ -118,8 +118,12 @@ export interface Ending {
 export interface Run {
   /** After truncation; the ids that the model sees. */
   promptTokens: number[]
-  /** Ends after the last choice's `finished`. Throws a refusal when the engine fails in the middle. Read once. */
-  events: AsyncIterable<GenerationEvent>
+  /**
+   * In groups: everything that has come when one is asked for, so that whoever is slow gets few large groups instead of many
+   * small ones. Ends after the last choice's `finished`, which comes together with its last words. Throws a refusal when the
+   * engine fails in the middle. Read once.
+   */
+  events: AsyncIterable<GenerationEvent[]>
 }
 
 export type GenerationEvent =

@@ -108,7 +108,7 @@ export async function wholeRun(run: Run): Promise<WholeRun> {
   const texts: string[] = []
   const finished: WholeRun['finished'] = []
   let prefilled: WholeRun['prefilled'] | undefined
-  for await (const event of run.events) {
+  for (const event of (await Array.fromAsync(run.events)).flat()) {
     if (event.kind === 'prefilled') {
       prefilled = event
     } else if (event.kind === 'finished') {
@@ -131,11 +131,11 @@ export async function generate(
 }
 
 /** Reads on until this choice, or any, has at least so many tokens. */
-export async function readTokens(events: AsyncIterator<GenerationEvent>, count: number): Promise<void> {
+export async function readTokens(events: AsyncIterator<GenerationEvent[]>, count: number): Promise<void> {
   let seen = 0
   while (seen < count) {
     const { value, done } = await events.next()
     if (done === true) throw new Error(`the run ended after ${seen} tokens`)
-    if (value.kind === 'tokens') seen += value.tokens.length
+    for (const event of value) if (event.kind === 'tokens') seen += event.tokens.length
   }
 }

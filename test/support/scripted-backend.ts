@@ -9,6 +9,7 @@ import type {
   ServedModel,
   TokenLogprob,
 } from '../../src/inference/backend.ts'
+import { gathered } from './gathered.ts'
 
 /** A turn of the script: what happens next, or why nothing does any more. */
 export type Turn = GenerationEvent | Error
@@ -206,7 +207,7 @@ export function scriptedBackend(script: Script = saying('Hel', 'lo')): ScriptedB
       signal.throwIfAborted()
       // What the engine gets passes between processes, so it must be made of plain values.
       backend.asked.push(structuredClone(request))
-      return { promptTokens: promptTokensOf(request), events: run(request, signal) }
+      return { promptTokens: promptTokensOf(request), events: gathered(run(request, signal)) }
     },
     async close() {
       closed = true

@@ -31,8 +31,14 @@ export interface Listener {
   refused(id: number, reason: unknown): void
 }
 
-/** A fast model has news many times in a moment that nobody can tell from one: they travel together. */
-const newsMs = 4
+/**
+ * The pictures of a screen are this far apart: nobody sees more steps than that. What a fast model says meanwhile travels
+ * together, for each journey costs both processes half a millisecond that the model could use.
+ */
+const newsMs = 16
+
+/** Of so many batches one reads of the prompt that has waited longest. */
+const oldestEvery = 4
 
 /** A part of a batch: what one sequence reads in it. */
 interface Part {
@@ -66,6 +72,8 @@ export function createLoop(
   let told = { running: 0, waiting: 0 }
   let wake = () => {}
   let flushed = 0
+  /** Something has begun or ended: who waits for that is to hear of it at once. */
+  let isUrgent = false
   let turn = 0
   let isStopped = false
   let batchSince: number | undefined
@@ -163,7 +171,7 @@ export function createLoop(
       const decoding = decode(parts)
       // While the native library works on this batch, the news of the last one goes out.
       const onlyWrite = parts.every(({ isPrompt }) => !isPrompt)
-      if (!onlyWrite || since - flushed >= newsMs) flush()
+      if (!onlyWrite || isUrgent || since - flushed >= newsMs) flush()
       await decoding
       await Promise.all(parts.map(takeUp))
       if (onlyWrite) pace.wrote(parts.length, performance.now() - since)
@@ -177,6 +185,7 @@ export function createLoop(
 
   function flush(): void {
     flushed = performance.now()
+    isUrgent = false
     const { running: now, waiting: atRest } = load()
     const isNews = now !== told.running || atRest !== told.waiting
     if (events.length === 0 && !isNews) return
@@ -265,9 +274,14 @@ export function createLoop(
     const left = answerings.map((answering) => ({
       tokens: leftToRead(answering),
       most: answering.request.promptLogprobs === undefined ? options.batch : judgedAtOnce,
+      arrival: answering.request.since,
     }))
     const othersWrite = answerings.some(({ drawn }) => drawn !== undefined)
-    const counts = planBatch(left, { batch: options.batch, prompts: pace.promptTokens(othersWrite) })
+    const counts = planBatch(left, {
+      batch: options.batch,
+      prompts: pace.promptTokens(othersWrite),
+      oldestFirst: turn % oldestEvery === 0,
+    })
     context.begin(counts.reduce((sum, count) => sum + count, 0))
     return answerings.flatMap((answering, index) => {
       const { sequence, request } = answering
@@ -290,8 +304,9 @@ export function createLoop(
     batchSince = since
     await context.decode()
     batchSince = undefined
-    const count = (some: Part[]) => some.reduce((sum, { tokens }) => sum + tokens.length, 0)
-    pace.read(count(parts), count(parts.filter(({ isPrompt }) => isPrompt)), performance.now() - since)
+    const prompts = parts.filter(({ isPrompt }) => isPrompt)
+    const read = prompts.reduce((sum, { tokens }) => sum + tokens.length, 0)
+    pace.read(read, parts.length - prompts.length, performance.now() - since)
   }
 
   /** After a batch: what was read is remembered, and who has read everything draws. */
@@ -317,6 +332,7 @@ export function createLoop(
   async function promptIsRead(leader: Answering): Promise<Answering[]> {
     const { request, sequence } = leader
     request.isRead = true
+    isUrgent = true
     const event: GenerationEvent = { kind: 'prefilled', cachedTokens: leader.cached }
     if (request.queuedMs !== undefined) event.queuedMs = request.queuedMs
     if (request.promptLogprobs !== undefined) event.promptLogprobs = request.promptLogprobs
@@ -357,6 +373,7 @@ export function createLoop(
       events.push([request.id, tokens])
       answering.drawn = drawn.token
       if (finished === undefined) return
+      isUrgent = true
       events.push([request.id, finished])
       finish(answering)
     }
@@ -390,6 +407,7 @@ export function createLoop(
         beam.drawn = token
       }
       if (moves.length > 0) return
+      isUrgent = true
       for (const event of beams.events()) events.push([request.id, event])
       for (const beam of all) finish(beam)
     }

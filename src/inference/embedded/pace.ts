@@ -4,8 +4,8 @@ export interface Pace {
   promptTokens(othersWrite: boolean): number
   /** How many of those who write go into it: all, or one after the other. */
   abreast(writers: number): number
-  /** A batch with prompts took so long. */
-  read(tokens: number, promptTokens: number, ms: number): void
+  /** A batch with so many tokens of prompts, and with so many who write, took so long. */
+  read(promptTokens: number, writers: number, ms: number): void
   /** A batch of so many who write took so long, with the drawing. */
   wrote(writers: number, ms: number): void
 }
@@ -26,6 +26,11 @@ const fewestAlone = 64
  * streams of 135 million parameters. So both are measured, and what is in use is compared with the other now and then.
  */
 const turnsBetweenLooks = 400
+/** One after the other has to be this much faster: each turn has a price of its own, here and where the words go. */
+const worthTurns = 1.1
+
+/** A batch of fewer tokens of prompts says less about larger ones: each token costs more in it. */
+const tellingTokens = 64
 
 export function createPace(): Pace {
   let tokensPerMs: number | undefined
@@ -33,12 +38,21 @@ export function createPace(): Pace {
   const togetherMs = new Map<number, number>()
   let turns = 0
 
+  /** What those who write take by themselves, as far as that is known. */
+  function writingMs(writers: number): number {
+    for (let count = writers; count > 1; count--) {
+      const ms = togetherMs.get(count)
+      if (ms !== undefined) return ms
+    }
+    return writers > 0 ? (singleMs ?? 0) : 0
+  }
+
   return {
     abreast(writers) {
       if (writers < 2 || singleMs === undefined) return 1
       const together = togetherMs.get(writers)
       if (together === undefined) return writers
-      const isFaster = together <= writers * singleMs
+      const isFaster = together <= writers * singleMs * worthTurns
       return isFaster === (++turns % turnsBetweenLooks !== 0) ? writers : 1
     },
     wrote(writers, ms) {
@@ -51,11 +65,13 @@ export function createPace(): Pace {
         ? Math.max(fewestBesideOthers, Math.floor(tokensPerMs * whileOthersWriteMs))
         : Math.max(fewestAlone, Math.floor(tokensPerMs * aloneMs))
     },
-    read(tokens, promptTokens, ms) {
-      // A batch of a few tokens says little about large ones: each costs more.
+    read(promptTokens, writers, ms) {
       if (promptTokens < fewestBesideOthers) return
-      const measured = tokens / Math.max(ms, 0.01)
-      tokensPerMs = tokensPerMs === undefined ? measured : 0.7 * tokensPerMs + 0.3 * measured
+      // The library works on those who write and on prompts one after the other, though they are in one batch.
+      const own = Math.max(ms - writingMs(writers), ms / 4, 0.01)
+      const measured = promptTokens / own
+      const weight = 0.3 * Math.min(1, promptTokens / tellingTokens)
+      tokensPerMs = tokensPerMs === undefined ? measured : tokensPerMs + weight * (measured - tokensPerMs)
     },
   }
 }

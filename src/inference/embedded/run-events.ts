@@ -2,18 +2,18 @@ import type { GenerationEvent } from '../backend.ts'
 
 type Tokens = Extract<GenerationEvent, { kind: 'tokens' }>
 
-export interface RunEvents extends AsyncIterable<GenerationEvent> {
+export interface RunEvents extends AsyncIterable<GenerationEvent[]> {
   push(event: GenerationEvent): void
   /** After what was pushed the reader gets the end, or this error. */
   end(error?: unknown): void
 }
 
 /**
- * From the engine to who reads. While nobody takes them, the tokens of a choice become one event, so that what waits is
+ * From the engine to who reads, who gets all at once that has come meanwhile. While nobody takes them, the tokens of a choice become one event, so that what waits is
  * never more than the answers themselves. `onLeft` is called when the reader goes before the end, `onEnd` at the end.
  */
 export function createRunEvents({ onLeft, onEnd }: { onLeft(): void; onEnd(): void }): RunEvents {
-  const queue: GenerationEvent[] = []
+  let queue: GenerationEvent[] = []
   /** The event of each choice that can still grow. */
   const growing = new Map<number, Tokens>()
   let ending: { error: unknown } | undefined
@@ -35,18 +35,14 @@ export function createRunEvents({ onLeft, onEnd }: { onLeft(): void; onEnd(): vo
     wake()
   }
 
-  function shift(): GenerationEvent | undefined {
-    const event = queue.shift()
-    if (event?.kind === 'tokens') growing.delete(event.choice)
-    return event
-  }
-
-  async function* read(): AsyncGenerator<GenerationEvent, void, undefined> {
+  async function* read(): AsyncGenerator<GenerationEvent[], void, undefined> {
     try {
       for (;;) {
-        const event = shift()
-        if (event !== undefined) {
-          yield event
+        if (queue.length > 0) {
+          const group = queue
+          queue = []
+          growing.clear()
+          yield group
         } else if (ending === undefined) {
           await new Promise<void>((resolve) => {
             wake = resolve

@@ -1,5 +1,5 @@
 import { JsonText } from '../../domain/json-text.ts'
-import type { FinishReason } from '../../inference/backend.ts'
+import type { FinishReason, GenerationEvent } from '../../inference/backend.ts'
 import { checkCandidates } from './candidates.ts'
 import type { Completion } from './completion.ts'
 import { logprobShown, promptLogprobsWritten } from './logprobs.ts'
@@ -24,27 +24,29 @@ export async function answerOf(completion: Completion): Promise<object> {
   let cachedTokens = 0
   let candidates = 0
   let promptLogprobs: JsonText | undefined
-  for await (const event of completion.events) {
+  async function take(event: GenerationEvent): Promise<void> {
     if (event.kind === 'prefilled') {
       cachedTokens = event.cachedTokens
       if (event.promptLogprobs)
         promptLogprobs = await promptLogprobsWritten(event.promptLogprobs, wants.tokensAsIds)
-      continue
+      return
     }
     const choice = choices[event.choice] as Choice
     if (event.kind === 'finished') {
       choice.reason = event.reason
       choice.stop = event.stop
-    } else {
-      choice.content += event.text
-      for (const token of event.tokens) choice.tokens.push(token)
-      for (const one of event.logprobs ?? []) {
-        candidates += 1 + one.top.length
-        choice.logprobs.push(JSON.stringify(logprobShown(one, wants.tokensAsIds)))
-      }
-      checkCandidates('top_logprobs', candidates)
+      return
     }
+    choice.content += event.text
+    for (const token of event.tokens) choice.tokens.push(token)
+    for (const one of event.logprobs ?? []) {
+      candidates += 1 + one.top.length
+      choice.logprobs.push(JSON.stringify(logprobShown(one, wants.tokensAsIds)))
+    }
+    checkCandidates('top_logprobs', candidates)
   }
+
+  for await (const group of completion.events) for (const event of group) await take(event)
   const completionTokens = choices.reduce((sum, { tokens }) => sum + tokens.length, 0)
   return {
     id,

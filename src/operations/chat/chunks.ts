@@ -1,7 +1,6 @@
 import type { GenerationEvent, TokenLogprob } from '../../inference/backend.ts'
 import type { Completion } from './completion.ts'
 import type { ChatChunk } from './contract.ts'
-import { gathered } from './gathered.ts'
 import { logprobShown } from './logprobs.ts'
 import { usageOf } from './usage.ts'
 
@@ -43,7 +42,7 @@ export async function* chunksOf(completion: Completion): AsyncGenerator<ChatChun
     for (const index of counts.keys()) yield chunk(index, { content: echo })
   }
 
-  for await (const group of gathered(completion.events)) {
+  for await (const group of completion.events) {
     const pieces = new Map<number, Piece>()
     for (const event of group) {
       if (event.kind === 'prefilled') {

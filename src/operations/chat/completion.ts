@@ -43,8 +43,8 @@ export interface Completion {
   echo: string
   choices: number
   promptTokens: number[]
-  /** Read once, and to its end. */
-  events: AsyncIterable<GenerationEvent>
+  /** In groups, as a Run has them. Read once, and to its end. */
+  events: AsyncIterable<GenerationEvent[]>
   wants: {
     logprobs: boolean
     tokenIds: boolean

@@ -26,11 +26,11 @@ interface Observation {
   note(record: CompletionRecord): void
 }
 
-/** The events as they are, measured as they pass by. */
+/** The groups of events as they are, measured as they pass by. */
 export async function* observed(
   { events, promptTokens }: Run,
   { arrived, model, metrics, signal, note }: Observation,
-): AsyncGenerator<GenerationEvent> {
+): AsyncGenerator<GenerationEvent[]> {
   const since = () => performance.now() - arrived
   const record: CompletionRecord = {
     model,
@@ -42,29 +42,34 @@ export async function* observed(
     total_ms: 0,
   }
   const last = new Map<number, number>()
+
+  function pass(event: GenerationEvent, now: number): void {
+    if (event.kind === 'prefilled') {
+      record.cached_tokens = event.cachedTokens
+      record.prefilled_ms = now
+      const queued = event.queuedMs === undefined ? undefined : event.queuedMs / 1000
+      metrics.prefilled(now / 1000, { prompt: promptTokens.length, cached: event.cachedTokens }, queued)
+    } else if (event.kind === 'tokens') {
+      if (record.first_token_ms === undefined) {
+        record.first_token_ms = now
+        metrics.firstToken(now / 1000)
+      }
+      const before = last.get(event.choice)
+      const count = event.tokens.length
+      if (before !== undefined && count > 0) {
+        // Several at once came at even distances, as far as anyone can tell.
+        for (let i = 0; i < count; i++) metrics.betweenTokens((now - before) / count / 1000)
+      }
+      last.set(event.choice, now)
+      record.completion_tokens += count
+    } else record.finish_reasons.push(event.reason)
+  }
+
   try {
-    for await (const event of events) {
+    for await (const group of events) {
       const now = since()
-      if (event.kind === 'prefilled') {
-        record.cached_tokens = event.cachedTokens
-        record.prefilled_ms = now
-        const queued = event.queuedMs === undefined ? undefined : event.queuedMs / 1000
-        metrics.prefilled(now / 1000, { prompt: promptTokens.length, cached: event.cachedTokens }, queued)
-      } else if (event.kind === 'tokens') {
-        if (record.first_token_ms === undefined) {
-          record.first_token_ms = now
-          metrics.firstToken(now / 1000)
-        }
-        const before = last.get(event.choice)
-        const count = event.tokens.length
-        if (before !== undefined && count > 0) {
-          // Several at once came at even distances, as far as anyone can tell.
-          for (let i = 0; i < count; i++) metrics.betweenTokens((now - before) / count / 1000)
-        }
-        last.set(event.choice, now)
-        record.completion_tokens += count
-      } else record.finish_reasons.push(event.reason)
-      yield event
+      for (const event of group) pass(event, now)
+      yield group
     }
     record.outcome = 'answered'
   } catch (error) {

@@ -59,29 +59,30 @@ async function gather({ prompts, choices, wants, giveUp }: Completion): Promise<
     prompts.map((prompt) => prompt.events),
     giveUp,
   )
-  for await (const { from, value: event } of events) {
+  for await (const { from, value: group } of events) {
+    for (const event of group) await take(event, from)
+  }
+  return gathered
+
+  async function take(event: GenerationEvent, from: number): Promise<void> {
     const one = gathered[from] as Gathered
-    if (event.kind === 'prefilled') {
-      await takePrompt(one, prompts[from] as PromptRun, event)
-      continue
-    }
+    if (event.kind === 'prefilled') return takePrompt(one, prompts[from] as PromptRun, event)
     const choice = one.choices[event.choice] as Choice
     if (event.kind === 'finished') {
       choice.reason = event.reason
       choice.stop = event.stop
-      continue
+      return
     }
     choice.text += event.text
     for (const token of event.tokens) choice.tokens.push(token)
+    if (wants.onlyPrompt) return
     const { logprobs = [] } = event
-    if (wants.onlyPrompt) continue
     candidates += logprobs.length * candidatesOfToken(wants.logprobs)
     checkCandidates('logprobs', candidates)
     await inSteps(logprobs.length, breathe, (start, end) =>
       choice.logprobs.add(judgedAnswer(logprobs.slice(start, end))),
     )
   }
-  return gathered
 
   async function takePrompt(
     one: Gathered,

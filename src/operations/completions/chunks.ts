@@ -1,5 +1,4 @@
 import type { GenerationEvent, TokenLogprob } from '../../inference/backend.ts'
-import { gathered } from '../chat/gathered.ts'
 import { usageOf } from '../chat/usage.ts'
 import type { Completion, PromptRun } from './completion.ts'
 import type { CompletionChunk } from './contract.ts'
@@ -55,7 +54,7 @@ export async function* chunksOf(completion: Completion): AsyncGenerator<Completi
   }
 
   const groups = merged(
-    prompts.map(({ events }) => gathered(events)),
+    prompts.map(({ events }) => events),
     giveUp,
   )
   for await (const { from, value: group } of groups) {

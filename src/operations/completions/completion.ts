@@ -39,7 +39,7 @@ export interface PromptRun {
   echo: string
   /** The text of the prompt's first token, for logprobs of an echo. */
   firstToken: string
-  events: AsyncIterable<GenerationEvent>
+  events: AsyncIterable<GenerationEvent[]>
 }
 
 /** A completion whose prompts all have their place in the engine. */

@@ -27,17 +27,19 @@ function requestOf(i: number): Generation {
   })
 }
 
-/** The tokens of each choice, or of those that came before the reader left after so many events. */
+/** The tokens of each choice, or of those that came before the reader left after so many groups of events. */
 async function read(engine: EmbeddedBackend, request: Generation, most: number): Promise<number[][]> {
   const run = await engine.generate(request, new AbortController().signal)
   const tokens: number[][] = Array.from({ length: request.choices }, () => [])
-  let events = 0
-  for await (const event of run.events) {
-    if (event.kind === 'tokens') tokens[event.choice]?.push(...event.tokens)
-    if (event.kind === 'prefilled' && request.promptLogprobs !== undefined) {
-      assert.equal(event.promptLogprobs?.length, run.promptTokens.length)
+  let groups = 0
+  for await (const group of run.events) {
+    for (const event of group) {
+      if (event.kind === 'tokens') tokens[event.choice]?.push(...event.tokens)
+      if (event.kind === 'prefilled' && request.promptLogprobs !== undefined) {
+        assert.equal(event.promptLogprobs?.length, run.promptTokens.length)
+      }
     }
-    if (++events === most) break
+    if (++groups === most) break
   }
   return tokens
 }

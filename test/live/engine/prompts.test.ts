@@ -37,7 +37,7 @@ test('a sequence that is busy lends what it remembers to others with the same be
   const engine = await startEngine(t)
   const long = await engine.generate(generationOf(story, { ending: { maxTokens: 400 } }), t.signal)
   const events = long.events[Symbol.asyncIterator]()
-  assert.equal((await events.next()).value?.kind, 'prefilled')
+  assert.equal((await events.next()).value?.[0]?.kind, 'prefilled')
   const beside = await generate(engine, `${story}And then?`)
   assert.equal(beside.prefilled.cachedTokens, long.promptTokens.length)
   await events.return?.()

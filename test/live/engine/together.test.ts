@@ -73,14 +73,18 @@ test('while a long prompt is read the others go on, and a short prompt is read b
   )
   let written = 0
   const writer = (async () => {
-    for await (const event of writing.events) if (event.kind === 'tokens') written += event.tokens.length
+    for await (const group of writing.events) {
+      for (const event of group) if (event.kind === 'tokens') written += event.tokens.length
+    }
   })()
   await until('something is written', () => written > 0)
   const before = written
   const done: string[] = []
   const whole = async (name: string, text: string) => {
     const run = await engine.generate(generationOf(text), t.signal)
-    for await (const event of run.events) if (event.kind === 'finished') done.push(name)
+    for await (const group of run.events) {
+      if (group.some(({ kind }) => kind === 'finished')) done.push(name)
+    }
   }
   const long = whole('long', 'a'.repeat(length))
   const short = whole('short', 'hello')

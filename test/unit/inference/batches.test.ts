@@ -6,33 +6,46 @@ import { createPace } from '../../../src/inference/embedded/pace.ts'
 
 const most = Number.POSITIVE_INFINITY
 
-function plan(tokens: number[], batch: number, prompts: number): number[] {
+function plan(tokens: number[], batch: number, prompts: number, oldestFirst = false): number[] {
   return planBatch(
-    tokens.map((left) => ({ tokens: left, most })),
-    { batch, prompts },
+    tokens.map((left, arrival) => ({ tokens: left, most, arrival })),
+    { batch, prompts, oldestFirst },
   )
 }
 
-test('who writes goes first, prompts share what is left, and the short ones what they need', () => {
+test('who writes goes first, and what is left goes to one prompt after the other, the shortest first', () => {
   assert.deepEqual(plan([1, 1, 1], 512, 64), [1, 1, 1])
   assert.deepEqual(plan([1, 1000, 1], 512, 64), [1, 64, 1])
   assert.deepEqual(plan([1, 1000, 1], 32, 64), [1, 30, 1])
-  assert.deepEqual(plan([1000, 10, 1000], 512, 64), [27, 10, 27])
-  assert.deepEqual(plan([1000, 1000, 1], 3, 64), [1, 1, 1])
+  assert.deepEqual(plan([1000, 10, 1000], 512, 100), [90, 10, 0])
+  assert.deepEqual(plan([1000, 300, 20], 512, 400), [124, 256, 20], 'none in pieces larger than 256')
+  assert.deepEqual(plan([256, 256, 256], 512, 300), [256, 0, 0], 'no small piece of the second')
+  assert.deepEqual(plan([256, 256, 40], 512, 300), [256, 0, 40], 'but for one that is its end')
+  assert.deepEqual(plan([1000, 1000, 1], 3, 64), [2, 0, 1])
   assert.deepEqual(plan([0, 5, 1], 512, 64), [0, 5, 1], 'who waits gets nothing')
+})
+
+test('the prompt that has waited longest has its turn before shorter ones', () => {
+  assert.deepEqual(plan([1000, 300, 20], 512, 64, true), [64, 0, 0])
+  assert.deepEqual(plan([1000, 300, 20], 512, 300, true), [256, 0, 20])
+  assert.deepEqual(plan([1, 20, 1000], 512, 100, true), [1, 20, 80])
 })
 
 test('a bound of its own holds a prompt back, for the good of the others', () => {
   const left = [
-    { tokens: 1000, most: 4 },
-    { tokens: 1000, most },
+    { tokens: 1000, most: 4, arrival: 0 },
+    { tokens: 1000, most, arrival: 1 },
   ]
-  assert.deepEqual(planBatch(left, { batch: 512, prompts: 64 }), [4, 60])
+  assert.deepEqual(planBatch(left, { batch: 512, prompts: 68, oldestFirst: false }), [4, 64])
 })
 
 test('no batch is too large, nobody gets more than there is, and no batch is empty', () => {
   const left = fc.array(
-    fc.record({ tokens: fc.integer({ min: 0, max: 600 }), most: fc.integer({ min: 1, max: 600 }) }),
+    fc.record({
+      tokens: fc.integer({ min: 0, max: 600 }),
+      most: fc.integer({ min: 1, max: 600 }),
+      arrival: fc.nat(),
+    }),
     { minLength: 1, maxLength: 16 },
   )
   fc.assert(
@@ -40,8 +53,9 @@ test('no batch is too large, nobody gets more than there is, and no batch is emp
       left,
       fc.integer({ min: 16, max: 512 }),
       fc.integer({ min: 8, max: 512 }),
-      (all, batch, prompts) => {
-        const counts = planBatch(all, { batch, prompts })
+      fc.boolean(),
+      (all, batch, prompts, oldestFirst) => {
+        const counts = planBatch(all, { batch, prompts, oldestFirst })
         const sum = counts.reduce((total, count) => total + count, 0)
         assert.ok(sum <= batch)
         for (const [i, count] of counts.entries()) {
@@ -62,12 +76,18 @@ test('pieces of prompts follow the measured speed, and are shorter while others 
   const pace = createPace()
   const unknown = pace.promptTokens(false)
   assert.ok(unknown <= 64, 'small until the speed is known')
-  for (let time = 0; time < 20; time++) pace.read(100, 100, 100)
+  for (let time = 0; time < 20; time++) pace.read(100, 0, 100)
   assert.equal(pace.promptTokens(true), 75)
   assert.equal(pace.promptTokens(false), 300)
-  for (let time = 0; time < 20; time++) pace.read(1, 0, 50)
+  for (let time = 0; time < 20; time++) pace.read(0, 1, 50)
   assert.equal(pace.promptTokens(true), 75, 'what others write says nothing about prompts')
-  for (let time = 0; time < 40; time++) pace.read(16, 16, 10_000)
+  pace.wrote(1, 10)
+  pace.wrote(4, 40)
+  for (let time = 0; time < 20; time++) pace.read(64, 4, 64 + 40)
+  for (let time = 0; time < 20; time++) pace.read(64, 5, 64 + 40)
+  for (let time = 0; time < 20; time++) pace.read(64, 1, 64 + 10)
+  assert.equal(Math.round(pace.promptTokens(true)), 75, 'their share of a batch is not that of the prompts')
+  for (let time = 0; time < 200; time++) pace.read(16, 0, 10_000)
   assert.equal(pace.promptTokens(true), 16, 'smaller ones would cost more than they help')
   assert.equal(pace.promptTokens(false), 64)
 })
@@ -82,6 +102,8 @@ test('those who write go abreast unless one after the other is faster, and that 
   const turns = (count: number) => Array.from({ length: count }, () => pace.abreast(4))
   assert.ok(turns(1000).filter((abreast) => abreast === 1).length <= 4)
   assert.equal(pace.abreast(2), 2, 'what two take is not known yet')
+  for (let time = 0; time < 50; time++) pace.wrote(4, 42)
+  assert.ok(turns(1000).filter((abreast) => abreast === 1).length <= 4, 'turns have to be worth it')
   for (let time = 0; time < 50; time++) pace.wrote(4, 60)
   const slow = turns(1000)
   assert.ok(slow.filter((abreast) => abreast === 4).length <= 4)

@@ -23,7 +23,9 @@ test('what nobody takes becomes one event for each choice, however much it is', 
   events.push(tokens(1, 1000))
   events.push({ kind: 'finished', choice: 1, reason: 'stop', stop: 'x' })
   events.end()
-  const all = await Array.fromAsync(events)
+  const groups = await Array.fromAsync(events)
+  assert.equal(groups.length, 1, 'all that is there comes at once')
+  const all = groups.flat()
   assert.deepEqual(
     all.map(({ kind }) => kind),
     ['prefilled', 'tokens', 'tokens', 'finished', 'finished'],
@@ -45,8 +47,8 @@ test('what was taken does not change any more', async () => {
   const reader = events[Symbol.asyncIterator]()
   const first = await reader.next()
   events.push(tokens(0, 2))
-  assert.deepEqual(first.value, tokens(0, 1))
-  assert.deepEqual((await reader.next()).value, tokens(0, 2))
+  assert.deepEqual(first.value, [tokens(0, 1)])
+  assert.deepEqual((await reader.next()).value, [tokens(0, 2)])
 })
 
 test('an error comes after what had arrived before it, and nothing comes after it', async () => {
@@ -56,7 +58,7 @@ test('an error comes after what had arrived before it, and nothing comes after i
   events.push(tokens(0, 2))
   events.end()
   const reader = events[Symbol.asyncIterator]()
-  assert.deepEqual((await reader.next()).value, tokens(0, 1))
+  assert.deepEqual((await reader.next()).value, [tokens(0, 1)])
   await assert.rejects(async () => reader.next(), { message: 'gone' })
   assert.equal((await reader.next()).done, true)
   assert.deepEqual(calls, ['end'])

@@ -1,4 +1,4 @@
-import type { GenerationEvent } from '../../inference/backend.ts'
+import type { GenerationEvent } from '../../src/inference/backend.ts'
 
 /** Events that are taken at once, when so many are there. */
 const most = 256
