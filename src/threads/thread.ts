@@ -1,5 +1,6 @@
 import { flushCompileCache } from 'node:module'
 import { type MessagePort, parentPort, Worker } from 'node:worker_threads'
+import { forgettingStart } from './forget-starting.ts'
 
 /**
  * Starts a thread that runs `serve` of a module. The module is one that this thread has loaded too: what was compiled for
@@ -7,7 +8,9 @@ import { type MessagePort, parentPort, Worker } from 'node:worker_threads'
  */
 export function startThread(url: string, workerData: unknown, heapMb: number): Worker {
   flushCompileCache()
-  return new Worker(`import(${JSON.stringify(url)}).then((module) => module.serve())`, {
+  const served = `import(${JSON.stringify(url)}).then((module) => module.serve())`
+  const light = `import(${JSON.stringify(forgettingStart)}).then((module) => module.forgetStarting())`
+  return new Worker(`${served}.then(() => ${light})`, {
     eval: true,
     workerData,
     resourceLimits: { maxOldGenerationSizeMb: heapMb, maxYoungGenerationSizeMb: 4 },
