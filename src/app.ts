@@ -1,8 +1,8 @@
 import underPressure from '@fastify/under-pressure'
-import Fastify, { type FastifyBaseLogger } from 'fastify'
+import Fastify, { type FastifyBaseLogger, type FastifyServerOptions } from 'fastify'
 import type { Config } from './config.ts'
 import { refuse } from './domain/refusals.ts'
-import { acceptJson, checkAgainstContracts } from './http/bodies.ts'
+import { acceptJson, checkAgainstContract } from './http/bodies.ts'
 import { limitPlainBodies } from './http/body-limits.ts'
 import { knowCallers } from './http/callers.ts'
 import { type App, type ContractTypes, writeAnswers } from './http/contracts.ts'
@@ -54,9 +54,17 @@ export interface Parts {
   sweep?: boolean
 }
 
+/** As Fastify types them, they would be those of JSON Schema. */
+type SchemaCompilers = NonNullable<NonNullable<FastifyServerOptions['schemaController']>['compilersFactory']>
+
 /** The whole app, ready to be asked. It never listens. */
 export async function buildApp(config: Config, parts: Parts): Promise<App> {
   const { database } = parts
+  // Given here, and not set afterwards: else Fastify loads compilers of JSON Schema that nobody asks.
+  const compilersFactory = {
+    buildValidator: () => checkAgainstContract,
+    buildSerializer: () => writeAnswers(parts.checkAnswers ?? false),
+  } as unknown as SchemaCompilers
   const app: App = Fastify({
     ...(parts.logger && { loggerInstance: parts.logger }),
     ...requestIds,
@@ -70,6 +78,7 @@ export async function buildApp(config: Config, parts: Parts): Promise<App> {
       headersTimeout: config.headers_timeout,
       connectionsCheckingInterval: 1_000,
     },
+    schemaController: { compilersFactory },
     routerOptions: { ignoreTrailingSlash: false, maxParamLength: 512 },
     // A request that arrives on a kept connection while the server stops gets its answer, and Connection: close.
     return503OnClosing: false,
@@ -102,8 +111,6 @@ export async function buildApp(config: Config, parts: Parts): Promise<App> {
   await knowCallers(app, database, config.users)
   refuseUnknownRoutes(app)
   acceptJson(app, config.body_budget)
-  checkAgainstContracts(app)
-  writeAnswers(app, parts.checkAnswers ?? false)
   const methods = noteMethods(app)
   if (config.docs) await describeRoutes(app, version)
 

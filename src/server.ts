@@ -1,5 +1,3 @@
-import { setFlagsFromString } from 'node:v8'
-import { runInNewContext } from 'node:vm'
 import type { FastifyBaseLogger } from 'fastify'
 import { buildApp } from './app.ts'
 import type { Config } from './config.ts'
@@ -9,6 +7,7 @@ import { placesOf } from './inference/models/find.ts'
 import { sourceOf } from './inference/models/source.ts'
 import { createServedModel } from './inference/served-model.ts'
 import type { Database } from './storage/database.ts'
+import { forgetStarting } from './threads/forget-starting.ts'
 
 export interface Server {
   /** Where it listens, for instance http://127.0.0.1:8080. */
@@ -33,12 +32,12 @@ export async function startServer(
   }
   try {
     const app = await buildApp(config, { database, logger, ...(backend && { backend }) })
+    await forgetStarting()
     const address = await app.listen({
       host: config.host,
       port: config.port,
       listenTextResolver: (bound) => `bound to ${bound}`,
     })
-    forgetStarting()
     app.log.info({ address }, 'listening')
     return {
       address,
@@ -69,12 +68,4 @@ function backendOf(config: Config, logger: FastifyBaseLogger): Backend | undefin
     log: logger,
     startEngine: (plan) => createEmbeddedBackend(plan, logger),
   })
-}
-
-/** What starting has left behind is collected at once: V8 would keep it until an idle server has allocated as much again. */
-function forgetStarting(): void {
-  setFlagsFromString('--expose-gc')
-  const collect = runInNewContext('gc') as () => void
-  setFlagsFromString('--no-expose-gc')
-  collect()
 }

@@ -54,24 +54,22 @@ async function parseBody(request: FastifyRequest, body: Buffer, large: LargeBodi
 }
 
 /** Bodies, paths and queries are checked against their contract; the refusal names every place. */
-export function checkAgainstContracts(app: FastifyInstance): void {
-  app.setValidatorCompiler(({ schema, httpPart }) => {
-    const contract = schema as z.ZodType
-    const part = httpPart === 'params' ? 'path' : (httpPart ?? 'body')
-    const check = (data: unknown) => {
-      // A route that takes bytes looks into them itself.
-      if (data instanceof Uint8Array) return { value: data }
-      const result = contract.safeParse(data, howToCheck(data))
-      return result.success ? { value: result.data } : { error: schemaRefusal(result.error.issues, [part]) }
-    }
-    const long = longListIn(contract)
-    if (long === undefined) return check
-    return (data: unknown) => {
-      const list = listAt(data, long.path)
-      if (list === undefined || list.length <= longList) return check(data)
-      return fitInSteps(contract, data as Members, list, long) as Verdict
-    }
-  })
+export const checkAgainstContract: FastifySchemaCompiler<unknown> = ({ schema, httpPart }) => {
+  const contract = schema as z.ZodType
+  const part = httpPart === 'params' ? 'path' : (httpPart ?? 'body')
+  const check = (data: unknown) => {
+    // A route that takes bytes looks into them itself.
+    if (data instanceof Uint8Array) return { value: data }
+    const result = contract.safeParse(data, howToCheck(data))
+    return result.success ? { value: result.data } : { error: schemaRefusal(result.error.issues, [part]) }
+  }
+  const long = longListIn(contract)
+  if (long === undefined) return check
+  return (data: unknown) => {
+    const list = listAt(data, long.path)
+    if (list === undefined || list.length <= longList) return check(data)
+    return fitInSteps(contract, data as Members, list, long) as Verdict
+  }
 }
 
 /** Of a body with more values than this, only the first place that is wrong is named: all of them may be. */

@@ -4,6 +4,7 @@ import type {
   FastifyInstance,
   FastifyPluginAsync,
   FastifyPluginOptions,
+  FastifySerializerCompiler,
   FastifyTypeProvider,
   RawServerDefault,
 } from 'fastify'
@@ -75,16 +76,16 @@ export const recordRefusals = refusing(
 )
 
 /** `check` is for tests: an answer that breaks its contract is a fault there, and costs nothing in production. */
-export function writeAnswers(app: FastifyInstance, check: boolean): void {
-  app.setSerializerCompiler(({ schema, method, url, httpStatus }) => (answer) => {
-    const text = writeJson(answer)
-    if (check) {
+export function writeAnswers(check: boolean): FastifySerializerCompiler<unknown> {
+  if (!check) return () => writeJson
+  return ({ schema, method, url, httpStatus }) =>
+    (answer) => {
+      const text = writeJson(answer)
       const result = (schema as z.ZodType).safeParse(JSON.parse(text))
       if (!result.success)
         throw new Error(
           `${method} ${url} ${httpStatus} breaks its contract: ${z.prettifyError(result.error)}`,
         )
+      return text
     }
-    return text
-  })
 }

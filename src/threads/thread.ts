@@ -1,5 +1,6 @@
 import { flushCompileCache } from 'node:module'
 import { type MessagePort, parentPort, Worker } from 'node:worker_threads'
+import { forgettingStart } from './forget-starting.ts'
 import { type Start, TooMuch } from './one-worker.ts'
 
 /**
@@ -8,7 +9,9 @@ import { type Start, TooMuch } from './one-worker.ts'
  */
 export function startThread(url: string, workerData: unknown, heapMb: number): Worker {
   flushCompileCache()
-  return new Worker(`import(${JSON.stringify(url)}).then((module) => module.serve())`, {
+  const served = `import(${JSON.stringify(url)}).then((module) => module.serve())`
+  const light = `import(${JSON.stringify(forgettingStart)}).then((module) => module.forgetStarting())`
+  return new Worker(`${served}.then(() => ${light})`, {
     eval: true,
     workerData,
     resourceLimits: { maxOldGenerationSizeMb: heapMb, maxYoungGenerationSizeMb: 4 },

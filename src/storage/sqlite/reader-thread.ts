@@ -5,7 +5,7 @@ import { bytesOfRow, chunkBytes } from '../chunks.ts'
 import { Sql, type SqlValue } from '../sql.ts'
 import { type Connection, connect } from './connection.ts'
 import { sqliteFailure } from './failures.ts'
-import { describeFailure, type JobFailure } from './group.ts'
+import { describeFailure, type JobFailure } from './job-failure.ts'
 
 export interface ReaderThreadData {
   file: string

@@ -3,7 +3,7 @@ import { refuse } from '../../domain/refusals.ts'
 import { createTurns, takeInTime } from '../../domain/turns.ts'
 import type { StreamOptions } from '../database.ts'
 import type { Sql } from '../sql.ts'
-import { failureError } from './group.ts'
+import { failureError } from './job-failure.ts'
 import { createReaderSeat, type ReaderSeat } from './reader-seat.ts'
 
 const seatCount = 4
