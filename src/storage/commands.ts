@@ -1,5 +1,6 @@
 import { deleteCalls, renameCall, sweepCalls, upsertCalls } from './calls.ts'
 import { rebuildEvaluation } from './evaluation-check.ts'
+import { deriveOwed } from './evaluation-owed.ts'
 import {
   addEvaluationRun,
   addPrediction,
@@ -29,6 +30,7 @@ export const commands = {
   renameCall,
   deleteCalls,
   sweepCalls,
+  deriveOwed,
   refreshStale,
   rebuildEvaluation,
   addPrices,

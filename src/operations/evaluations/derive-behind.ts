@@ -1,0 +1,48 @@
+import { now } from '../../domain/time.ts'
+import type { Database } from '../../storage/database.ts'
+import { readOwed } from '../../storage/evaluation-owed.ts'
+
+/** So few that a write that waits behind them hardly notices. */
+const trialsAtOnce = 32
+/** Parts of one trial that arrive within this are looked at once. */
+const pauseMs = 200
+
+/** Derives the results of what was written behind the writes, so that whoever asks for them finds them done. */
+export function startDeriving(db: Database, failed: (error: unknown) => void): { stop(): Promise<void> } {
+  let timer: NodeJS.Timeout | undefined
+  let running: Promise<void> = Promise.resolve()
+  let stopped = false
+
+  async function deriveAll(): Promise<void> {
+    try {
+      while (!stopped) {
+        const owed = await readOwed(db, null, trialsAtOnce)
+        if (owed.length === 0) break
+        for (const [project_id, own] of Map.groupBy(owed, (trial) => trial.project_id)) {
+          const trial_ids = own.map(({ trial_id }) => trial_id)
+          await db.write('deriveOwed', { project_id, trial_ids, now: now() })
+        }
+      }
+    } catch (error) {
+      failed(error)
+    }
+    plan()
+  }
+
+  function plan(): void {
+    if (stopped) return
+    timer = setTimeout(() => {
+      running = deriveAll()
+    }, pauseMs)
+    timer.unref()
+  }
+
+  plan()
+  return {
+    async stop() {
+      stopped = true
+      clearTimeout(timer)
+      await running
+    },
+  }
+}
