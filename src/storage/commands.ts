@@ -1,6 +1,6 @@
 import { deleteCalls, renameCall, sweepCalls, upsertCalls } from './calls.ts'
 import { rebuildEvaluation } from './evaluation-check.ts'
-import { deriveOwed } from './evaluation-owed.ts'
+import { deriveOwed, deriveSome } from './evaluation-owed.ts'
 import {
   addEvaluationRun,
   addPrediction,
@@ -31,6 +31,7 @@ export const commands = {
   deleteCalls,
   sweepCalls,
   deriveOwed,
+  deriveSome,
   refreshStale,
   rebuildEvaluation,
   addPrices,

@@ -173,6 +173,17 @@ export async function owedAmong(
   return new Set(found.map(({ id }) => id))
 }
 
+/** Derives a few of the trials that are owed, of any project. Answers whether there may be more. */
+export const deriveSome: Command<{ limit: number; now: number }, boolean> = async (tx, { limit, now }) => {
+  const owed = await readOwed(tx, null, limit)
+  const byProject = Map.groupBy(owed, ({ project_id }) => project_id)
+  for (const project of [...byProject.keys()].sort()) {
+    const trial_ids = (byProject.get(project) ?? []).map(({ trial_id }) => trial_id)
+    await deriveOwed(tx, { project_id: project, trial_ids, now })
+  }
+  return owed.length === limit
+}
+
 /** Derives those of these trials that are owed. */
 export const deriveOwed: Command<
   { project_id: string; trial_ids: readonly string[]; now: number },

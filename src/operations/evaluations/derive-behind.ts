@@ -3,7 +3,7 @@ import type { Database } from '../../storage/database.ts'
 import { readOwed } from '../../storage/evaluation-owed.ts'
 
 /** So few that a write that waits behind them hardly notices. */
-const trialsAtOnce = 32
+const trialsAtOnce = 16
 /** Parts of one trial that arrive within this are looked at once. */
 const pauseMs = 200
 
@@ -15,13 +15,10 @@ export function startDeriving(db: Database, failed: (error: unknown) => void): {
 
   async function deriveAll(): Promise<void> {
     try {
-      while (!stopped) {
-        const owed = await readOwed(db, null, trialsAtOnce)
-        if (owed.length === 0) break
-        for (const [project_id, own] of Map.groupBy(owed, (trial) => trial.project_id)) {
-          const trial_ids = own.map(({ trial_id }) => trial_id)
-          await db.write('deriveOwed', { project_id, trial_ids, now: now() })
-        }
+      // A look that costs next to nothing.
+      let hasMore = (await readOwed(db, null, 1)).length > 0
+      while (hasMore && !stopped) {
+        hasMore = await db.writeBehind('deriveSome', { limit: trialsAtOnce, now: now() })
       }
     } catch (error) {
       failed(error)

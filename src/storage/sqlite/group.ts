@@ -10,6 +10,8 @@ export interface Job {
   id: number
   name: string
   input: unknown
+  /** Runs alone while nothing else waits, again as long as it answers true; not endlessly. */
+  behind?: true
 }
 
 /** A failure in words that cross a thread. */
