@@ -130,6 +130,7 @@ async function inSome<T>(tx: Reader, ids: readonly string[], query: Sql): Promis
 
 /** The mark is of this write alone: who derives takes away what could be seen, and never what came meanwhile. */
 async function owe(tx: Transaction, project: string, trials: readonly string[], now: number): Promise<void> {
+  if (trials.length === 0) return
   const mark = newId()
   for (let from = 0; from < trials.length; from += idsAtOnce) {
     const some = trials.slice(from, from + idsAtOnce)

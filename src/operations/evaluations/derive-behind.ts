@@ -5,7 +5,9 @@ import { readOwed } from '../../storage/evaluation-owed.ts'
 /** So few that a write that waits behind them hardly notices. */
 const trialsAtOnce = 16
 /** Parts of one trial that arrive within this are looked at once. */
-const pauseMs = 200
+const pauseMs = 100
+/** After a failure, which is likely to be there still. */
+const longPauseMs = 5_000
 
 /** Derives the results of what was written behind the writes, so that whoever asks for them finds them done. */
 export function startDeriving(db: Database, failed: (error: unknown) => void): { stop(): Promise<void> } {
@@ -14,6 +16,7 @@ export function startDeriving(db: Database, failed: (error: unknown) => void): {
   let stopped = false
 
   async function deriveAll(): Promise<void> {
+    let pause = pauseMs
     try {
       // A look that costs next to nothing.
       let hasMore = (await readOwed(db, null, 1)).length > 0
@@ -22,19 +25,20 @@ export function startDeriving(db: Database, failed: (error: unknown) => void): {
       }
     } catch (error) {
       failed(error)
+      pause = longPauseMs
     }
-    plan()
+    plan(pause)
   }
 
-  function plan(): void {
+  function plan(pause: number): void {
     if (stopped) return
     timer = setTimeout(() => {
       running = deriveAll()
-    }, pauseMs)
+    }, pause)
     timer.unref()
   }
 
-  plan()
+  plan(pauseMs)
   return {
     async stop() {
       stopped = true
