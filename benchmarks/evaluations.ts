@@ -2,16 +2,20 @@ import { spawnSync } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
+import type { FastifyInstance } from 'fastify'
 import { uuidv7 } from 'uuidv7'
 import { buildApp } from '../src/app.ts'
 import { readConfig } from '../src/config.ts'
 import type { Caller } from '../src/domain/callers.ts'
 import { JsonText } from '../src/domain/json-text.ts'
+import { startDeriving } from '../src/operations/evaluations/derive-behind.ts'
 import { queryResults } from '../src/operations/evaluations/results.ts'
 import { ResultsBody } from '../src/operations/evaluations/results-contract.ts'
 import type { CallPart } from '../src/storage/calls.ts'
 import type { Database } from '../src/storage/database.ts'
+import { readOwed } from '../src/storage/evaluation-owed.ts'
 import { listOf, sql } from '../src/storage/sql.ts'
 import { openSqlite } from '../src/storage/sqlite/open.ts'
 import { quantile, sorted } from './figures.ts'
@@ -96,73 +100,137 @@ function trialsFrom(from: number, all: number, evaluations: readonly string[], o
   return parts
 }
 
+/** Of the writes of evaluations, and of the same calls that are none. */
+interface Ingestion {
+  seconds: { derived: number; plain: number }
+  /** Of all threads, with what was derived behind the writes, and with making the calls up. */
+  cpuSeconds: { derived: number; plain: number }
+  /** From the last write of a turn until the results of all trials are derived, at worst. */
+  behindMs: number
+}
+
+interface Target {
+  into: 'derived' | 'plain'
+  op: string
+  record: Database
+  write(parts: CallPart[]): Promise<void>
+}
+
+/** Trials that are written to one record before it is the turn of the other. */
+const turn = 2000
+
+/**
+ * Writes to both records batch by batch, taking turns, so that whatever else the machine does meets both alike. Results are
+ * derived behind the writes, as the server does it; a turn ends when nothing is owed, so that neither pays for the other.
+ */
+async function ingest(
+  targets: readonly Target[],
+  trials: number,
+  evaluations: readonly string[],
+): Promise<Ingestion> {
+  const ingestion: Ingestion = {
+    seconds: { derived: 0, plain: 0 },
+    cpuSeconds: { derived: 0, plain: 0 },
+    behindMs: 0,
+  }
+  for (let first = 0; first < trials; first += turn) {
+    const last = Math.min(trials, first + turn)
+    for (const { into, op, record, write } of first % (2 * turn) === 0 ? targets : targets.toReversed()) {
+      const cpuBefore = process.cpuUsage()
+      for (let from = first; from < last; from += batchSize) {
+        const parts = trialsFrom(from, last, evaluations, op)
+        const before = performance.now()
+        await write(parts)
+        ingestion.seconds[into] += (performance.now() - before) / 1000
+      }
+      const written = performance.now()
+      await untilDerived(record)
+      ingestion.behindMs = Math.max(ingestion.behindMs, performance.now() - written)
+      const { user, system } = process.cpuUsage(cpuBefore)
+      ingestion.cpuSeconds[into] += (user + system) / 1e6
+    }
+  }
+  return ingestion
+}
+
+async function untilDerived(record: Database): Promise<void> {
+  while ((await readOwed(record, null, 1)).length > 0) await sleep(1)
+}
+
+const sides = [
+  ['derived', 'Evaluation.predict_and_score'],
+  ['plain', 'other'],
+] as const
+
+const fail = (error: unknown) => {
+  throw error
+}
+
 interface Built {
   db: Database
   file: string
   evaluations: string[]
-  /** Of the writes of evaluations, and of the same calls that are none. */
-  seconds: { derived: number; plain: number }
+  ingestion: Ingestion
 }
 
-/** Both are written batch by batch, so that whatever else the machine does meets both alike. */
 async function build(trials: number): Promise<Built> {
-  const file = join(folder, `derived-${trials}.sqlite`)
-  const db = await openSqlite({ file })
-  const plain = await openSqlite({ file: join(folder, `plain-${trials}.sqlite`) })
+  const fileOf = (into: string) => join(folder, `${into}-${trials}.sqlite`)
   const evaluations = Array.from({ length: evaluationCount }, () => uuidv7())
-  const seconds = { derived: 0, plain: 0 }
-  for (let from = 0; from < trials; from += batchSize) {
-    const both = [
-      { into: 'derived', record: db, op: 'Evaluation.predict_and_score' },
-      { into: 'plain', record: plain, op: 'other' },
-    ] as const
-    for (const { into, record, op } of from % (2 * batchSize) === 0 ? both : both.toReversed()) {
-      const parts = trialsFrom(from, trials, evaluations, op)
-      const before = performance.now()
-      await record.write('upsertCalls', parts)
-      seconds[into] += (performance.now() - before) / 1000
-    }
+  const targets: Target[] = []
+  for (const [into, op] of sides) {
+    const record = await openSqlite({ file: fileOf(into) })
+    targets.push({ into, op, record, write: (parts) => record.write('upsertCalls', parts) })
   }
-  await plain.close()
-  return { db, file, evaluations, seconds }
+  const behind = targets.map(({ record }) => startDeriving(record, fail))
+  await warmUp(targets)
+  const ingestion = await ingest(targets, trials, evaluations)
+  for (const deriving of behind) await deriving.stop()
+  for (const { record } of targets) await record.close()
+  const file = fileOf('derived')
+  return { db: await openSqlite({ file }), file, evaluations, ingestion }
 }
 
-/** The same writes as a client makes them, one batch after the other. Answers the seconds that they took. */
-async function ingestOverHttp(trials: number): Promise<Built['seconds']> {
-  const seconds = { derived: 0, plain: 0 }
-  const both = []
-  for (const [into, op] of [
-    ['derived', 'Evaluation.predict_and_score'],
-    ['plain', 'other'],
-  ] as const) {
-    const database = await openSqlite({ file: join(folder, `http-${into}-${trials}.sqlite`) })
+/** Threads and servers that have just been started compile what they run: not what this is about. */
+async function warmUp(targets: readonly Target[]): Promise<void> {
+  await ingest(targets, 400, [uuidv7(), uuidv7(), uuidv7(), uuidv7()])
+}
+
+/** The same writes as a client makes them, one batch after the other. */
+async function ingestOverHttp(trials: number): Promise<Ingestion> {
+  const targets: Target[] = []
+  const apps: FastifyInstance[] = []
+  const authorization = `Basic ${Buffer.from('bench:bench-key').toString('base64')}`
+  const headers = { authorization, 'content-type': 'application/json' }
+  for (const [into, op] of sides) {
+    const record = await openSqlite({ file: join(folder, `http-${into}-${trials}.sqlite`) })
     const config = readConfig({
       HEDDLE_USERS: 'bench:bench-key',
       HEDDLE_LOG_LEVEL: 'silent',
       HEDDLE_MAX_LOOP_DELAY: '0',
     })
-    const app = await buildApp(config, { database, sweep: false })
-    both.push({ into, op, database, app, address: await app.listen({ host: '127.0.0.1', port: 0 }) })
+    const app = await buildApp(config, { database: record })
+    const address = await app.listen({ host: '127.0.0.1', port: 0 })
+    apps.push(app)
+    targets.push({
+      ...{ into, op, record },
+      async write(parts) {
+        const body = JSON.stringify({ batch: parts.map(asSent) })
+        const answer = await fetch(`${address}/v2/${project}/calls/complete`, {
+          method: 'POST',
+          headers,
+          body,
+        })
+        await answer.text()
+        if (!answer.ok) throw new Error(`the server answered ${answer.status}`)
+      },
+    })
   }
+  await warmUp(targets)
   const evaluations = Array.from({ length: evaluationCount }, () => uuidv7())
-  const authorization = `Basic ${Buffer.from('bench:bench-key').toString('base64')}`
-  for (let from = 0; from < trials; from += batchSize) {
-    for (const { into, op, address } of from % (2 * batchSize) === 0 ? both : both.toReversed()) {
-      const batch = trialsFrom(from, trials, evaluations, op).map(asSent)
-      const body = JSON.stringify({ batch })
-      const before = performance.now()
-      const headers = { authorization, 'content-type': 'application/json' }
-      const answer = await fetch(`${address}/v2/${project}/calls/complete`, { method: 'POST', headers, body })
-      await answer.text()
-      if (!answer.ok) throw new Error(`the server answered ${answer.status}`)
-      seconds[into] += (performance.now() - before) / 1000
-    }
-  }
-  for (const { app, database } of both) {
-    await app.close()
-    await database.close()
-  }
-  return seconds
+  const ingestion = await ingest(targets, trials, evaluations)
+  for (const app of apps) await app.close()
+  for (const { record } of targets) await record.close()
+  return ingestion
 }
 
 /** A call as its client sends it. */
@@ -277,13 +345,18 @@ function memoryOfAsking(file: string, evaluations: readonly string[]): number {
   return Number(stdout.trim())
 }
 
-function compared({ derived, plain }: Built['seconds']): string {
-  const more = ((derived / plain - 1) * 100).toFixed(0)
-  return `${plain.toFixed(2)} s without, ${derived.toFixed(2)} s with derivation (${more} % more)`
+function compared(trials: number, { seconds, cpuSeconds, behindMs }: Ingestion): string {
+  const more = ((seconds.derived / seconds.plain - 1) * 100).toFixed(0)
+  const cpu = (((cpuSeconds.derived - cpuSeconds.plain) / trials) * 1e6).toFixed(0)
+  return [
+    `${seconds.plain.toFixed(2)} s as no evaluation, ${seconds.derived.toFixed(2)} s as one (${more} % more)`,
+    `${cpu} µs of processors more a trial, with what is done behind the writes`,
+    `all is derived ${behindMs.toFixed(0)} ms after the last write at most`,
+  ].join('; ')
 }
 
 async function measure(size: number): Promise<void> {
-  const { db, file, evaluations, seconds } = await build(size)
+  const { db, file, evaluations, ingestion } = await build(size)
   const figures: Record<string, Cost> = {}
   for (const [name, body] of Object.entries(questions(evaluations, size))) {
     await ask(db, body)
@@ -297,8 +370,9 @@ async function measure(size: number): Promise<void> {
     const unit = key === 'ms' ? 'ms' : 'ms of processors'
     console.log(`${size} trials, ${unit}:`, JSON.stringify(Object.fromEntries(rounded)))
   }
-  console.log(`${size} trials, written to the record: ${compared(seconds)}`)
-  console.log(`${size} trials, sent to the server: ${compared(await ingestOverHttp(Math.min(size, 10_000)))}`)
+  console.log(`${size} trials, written to the record: ${compared(size, ingestion)}`)
+  const sent = Math.min(size, 10_000)
+  console.log(`${sent} trials, sent to the server: ${compared(sent, await ingestOverHttp(sent))}`)
   console.log(
     `${size} trials, memory of a process that asks: ${memoryOfAsking(file, evaluations)} MB at most`,
   )

@@ -26,6 +26,7 @@ import { chatRoutes } from './operations/chat/routes.ts'
 import { completionRoutes } from './operations/completions/routes.ts'
 import { definitionRoutes } from './operations/definitions/routes.ts'
 import { evaluationRunRoutes } from './operations/evaluation-runs/routes.ts'
+import { startDeriving } from './operations/evaluations/derive-behind.ts'
 import { evaluationResultRoutes } from './operations/evaluations/results-routes.ts'
 import { feedbackRoutes } from './operations/feedback/routes.ts'
 import { fileRoutes } from './operations/files/routes.ts'
@@ -50,7 +51,7 @@ export interface Parts {
   checkAnswers?: boolean
   /** How long a stream may be silent, and how long its client: for tests. */
   streams?: { keepAliveMs?: number; patienceMs?: number }
-  /** Off in tests that look at what the sweep would take away. */
+  /** Whether work goes on in the background. Off in tests that look at what the sweep would take away. */
   sweep?: boolean
 }
 
@@ -160,7 +161,13 @@ export async function buildApp(config: Config, parts: Parts): Promise<App> {
     const sweep = startSweep(database, (error) =>
       app.log.error({ err: error }, 'the sweep could not free space'),
     )
-    app.addHook('onClose', () => sweep.stop())
+    const deriving = startDeriving(database, (error) =>
+      app.log.error({ err: error }, 'evaluation results could not be derived; whoever asks tries again'),
+    )
+    app.addHook('onClose', async () => {
+      await sweep.stop()
+      await deriving.stop()
+    })
   }
   await app.ready()
   return app

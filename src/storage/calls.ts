@@ -1,11 +1,6 @@
 import { now as clock } from '../domain/time.ts'
-import {
-  announceDeletion,
-  announceParts,
-  followDeletion,
-  followParts,
-  refreshStale,
-} from './evaluation-trials.ts'
+import { announceDeletion, announceParts, followDeletion, followParts } from './evaluation-owed.ts'
+import { refreshStale } from './evaluation-trials.ts'
 import type { Sorting } from './expressions.ts'
 import { feedbackOfCall } from './feedback.ts'
 import { type Page, pageOf } from './page.ts'

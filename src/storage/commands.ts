@@ -1,5 +1,6 @@
 import { deleteCalls, renameCall, sweepCalls, upsertCalls } from './calls.ts'
 import { rebuildEvaluation } from './evaluation-check.ts'
+import { deriveOwed, deriveSome } from './evaluation-owed.ts'
 import {
   addEvaluationRun,
   addPrediction,
@@ -29,6 +30,8 @@ export const commands = {
   renameCall,
   deleteCalls,
   sweepCalls,
+  deriveOwed,
+  deriveSome,
   refreshStale,
   rebuildEvaluation,
   addPrices,

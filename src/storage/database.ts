@@ -13,12 +13,22 @@ export interface StreamOptions {
  * The record. Short reads (`get`, `all`) answer at once; long ones go through `stream`, which never blocks the loop.
  * Writes are named commands with plain data in and out, because the writer may live in another thread.
  */
+/** Those that answer whether there is more to do. */
+type BehindCommands = {
+  [Name in keyof Commands]: ReturnType<Commands[Name]> extends Promise<boolean> ? Name : never
+}[keyof Commands]
+
 export interface Database extends Reader {
   /** Resolves when the write is on disk. */
   write<Name extends keyof Commands>(
     name: Name,
     input: Parameters<Commands[Name]>[1],
   ): Promise<Awaited<ReturnType<Commands[Name]>>>
+  /**
+   * For work that can wait: runs the command while nobody else writes, again and again as long as it answers true. Answers
+   * what it answered last, which may be true after a while.
+   */
+  writeBehind<Name extends BehindCommands>(name: Name, input: Parameters<Commands[Name]>[1]): Promise<boolean>
   /** Chunks of rows. Ending the loop early gives everything back. */
   stream<T>(query: Sql, options: StreamOptions): AsyncIterable<T[]>
   /** Gives a little of the space that was freed back to the disk. Answers whether there is more to give. */

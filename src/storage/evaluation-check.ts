@@ -1,12 +1,12 @@
 import { shapeOf } from '../domain/evaluations/shape.ts'
 import { isTrialOp } from '../domain/evaluations/trial-ops.ts'
 import type { Database } from './database.ts'
+import { membership, owedAmong } from './evaluation-owed.ts'
 import { numberOfRow, readRowSets, sumOfRows } from './evaluation-row-sets.ts'
 import { emptyShape, forgetShapes, noShape, readShapes } from './evaluation-shapes.ts'
 import {
   derivation,
   deriveTrials,
-  membership,
   readTrials,
   referredRows,
   type StoredTrial,
@@ -110,12 +110,14 @@ async function differing(
   const derived = new Map(stored.map((row) => [row.trial_id as string, row]))
   const trials = await readTrials(db, project, ids, now)
   const tableRows = await referredRows(db, project, trials.values())
+  const owed = await owedAmong(db, project, ids)
   const shapes = new Map((await readShapes(db, project, [evaluation])).map((one) => [one.shape, one.leaves]))
 
   return ids.filter((id) => {
     const row = derived.get(id)
     const trial = trials.get(id)
-    const isOwed = row !== undefined && row.stale_at !== null && Number(row.stale_at) <= now
+    const isStale = row !== undefined && row.stale_at !== null && Number(row.stale_at) <= now
+    const isOwed = isStale || owed.has(id)
     if (row?.evaluation_id === evaluation && row.row_digest !== '') rows.add(row.row_digest as string)
     if (row === undefined || trial === undefined) return row !== trial && !isOwed
     if (isOwed) return false

@@ -2,143 +2,17 @@ import { briefOf, exampleKinds } from '../domain/evaluations/example.ts'
 import { shapeOf, slotCount } from '../domain/evaluations/shape.ts'
 import { type EvaluationCall, type Trial, trialOf } from '../domain/evaluations/trial.ts'
 import { isTrialOp } from '../domain/evaluations/trial-ops.ts'
-import type { CallEnd, CallPart, CallStart } from './calls.ts'
 import { followRows, type RowUse } from './evaluation-row-sets.ts'
 import { createShapes } from './evaluation-shapes.ts'
 import { listOf, Sql, type SqlValue, sql, trusted, wantedOf } from './sql.ts'
-import type { Transaction } from './transaction.ts'
+import type { Reader, Transaction } from './transaction.ts'
 
-/** Ids of one statement. */
-const idsAtOnce = 200
 /** Trials that are held in memory at a time, with the calls below them. */
 const trialsAtOnce = 64
 /** Of one trial; no harness makes as many, and a request must not read without end. */
 const mostChildren = 1000
 
-/** Two who write a trial and its children at once must see each other; who writes one child beside another need not. */
-export const membership = (project: string) => `the trials of ${project}`
 export const derivation = (project: string) => `the results of ${project}`
-
-/** Before calls are written: which projects the parts are of, and where new trials may appear. */
-export async function announceParts(tx: Transaction, parts: readonly CallPart[]): Promise<void> {
-  const projects = new Map<string, boolean>()
-  for (const { project_id, start } of parts) {
-    const brings = start !== undefined && start.parent_id !== null && isTrialOp(start.op_name)
-    projects.set(project_id, brings || projects.get(project_id) === true)
-  }
-  for (const project of [...projects.keys()].sort()) {
-    if (projects.get(project)) await tx.turn(membership(project))
-    else await tx.share(membership(project))
-  }
-}
-
-/** Before calls are deleted. */
-export function announceDeletion(tx: Transaction, project: string): Promise<void> {
-  return tx.share(membership(project))
-}
-
-/** After calls of one project were written: derives again what they touch. */
-export async function followParts(
-  tx: Transaction,
-  project: string,
-  parts: readonly CallPart[],
-  now: number,
-): Promise<void> {
-  const touched = new Set<string>()
-  const asked = new Set<string>()
-  const wholes = new Map<string, EvaluationCall>()
-  const ended: string[] = []
-  for (const { id, start, end } of parts) {
-    if (start === undefined) {
-      // It may be a trial itself, or below one.
-      asked.add(id)
-      ended.push(id)
-    } else if (start.parent_id !== null) {
-      if (isTrialOp(start.op_name)) touched.add(id)
-      asked.add(start.parent_id)
-      if (end) wholes.set(id, wholeCall(id, start, end))
-    }
-  }
-  if (touched.size === 0 && !(await hasTrials(tx, project))) return
-  for (const parent of await parentsOf(tx, project, ended)) asked.add(parent)
-  for (const id of await formerTrials(tx, project, parts)) asked.add(id)
-  for (const id of touched) asked.delete(id)
-  for (const id of await knownTrials(tx, project, [...asked])) touched.add(id)
-  await deriveTrials(tx, project, touched, now, wholes)
-}
-
-/** Most projects have no evaluations, and this is all that they pay for those of others. */
-async function hasTrials(tx: Transaction, project: string): Promise<boolean> {
-  const one = await tx.get(sql`SELECT trial_id FROM eval_trials WHERE project_id = ${project} LIMIT 1`)
-  return one !== undefined
-}
-
-function wholeCall(id: string, start: CallStart, end: CallEnd): EvaluationCall {
-  const { parent_id, op_name, started_at, expire_at, attributes, inputs } = start
-  const { ended_at, exception, output, summary } = end
-  return {
-    ...{ id, parent_id, op_name, started_at, ended_at, exception, expire_at },
-    ...{ attributes, inputs, output, summary },
-  }
-}
-
-async function parentsOf(tx: Transaction, project: string, calls: readonly string[]): Promise<string[]> {
-  const parents: string[] = []
-  for (let from = 0; from < calls.length; from += idsAtOnce) {
-    const found = await tx.all<{ parent_id: string }>(
-      sql`${wantedOf(calls.slice(from, from + idsAtOnce))} SELECT parent_id FROM wanted CROSS JOIN calls
-          WHERE project_id = ${project} AND calls.id = wanted.id AND parent_id IS NOT NULL`,
-    )
-    for (const { parent_id } of found) parents.push(parent_id)
-  }
-  return parents
-}
-
-/** Where these calls were before, if they were others: what they were themselves, and what they were below. */
-async function formerTrials(tx: Transaction, project: string, parts: readonly CallPart[]): Promise<string[]> {
-  const some = await tx.get(
-    sql`SELECT id FROM calls WHERE project_id = ${project} AND moved_from IS NOT NULL LIMIT 1`,
-  )
-  const former: string[] = []
-  if (some === undefined) return former
-  const ids = parts.map(({ id }) => id)
-  for (let from = 0; from < ids.length; from += idsAtOnce) {
-    const found = await tx.all<{ id: string; moved_from: string }>(
-      sql`${wantedOf(ids.slice(from, from + idsAtOnce))} SELECT calls.id, moved_from FROM wanted CROSS JOIN calls
-          WHERE project_id = ${project} AND calls.id = wanted.id AND moved_from IS NOT NULL`,
-    )
-    for (const { id, moved_from } of found) former.push(id, moved_from)
-  }
-  return former
-}
-
-/** After calls were deleted. */
-export async function followDeletion(
-  tx: Transaction,
-  project: string,
-  calls: readonly string[],
-  now: number,
-): Promise<void> {
-  // Not as they were when they were looked for: a part of them may have arrived since.
-  const asked = new Set([...calls, ...(await parentsOf(tx, project, calls))])
-  await deriveTrials(tx, project, await knownTrials(tx, project, [...asked]), now)
-}
-
-/** Which of these calls are trials already. */
-async function knownTrials(tx: Transaction, project: string, calls: readonly string[]): Promise<string[]> {
-  const known: string[] = []
-  for (let from = 0; from < calls.length; from += idsAtOnce) {
-    const found = await tx.all<{ trial_id: string }>(
-      sql`${wantedOf(calls.slice(from, from + idsAtOnce))} SELECT trial_id FROM wanted CROSS JOIN eval_trials
-          WHERE project_id = ${project} AND trial_id = wanted.id`,
-    )
-    for (const { trial_id } of found) known.push(trial_id)
-  }
-  return known
-}
-
-/** Calls as they are in the record, which need not be read. */
-type Wholes = ReadonlyMap<string, EvaluationCall>
 
 /** Makes the rows of these trials what their calls say now. */
 export async function deriveTrials(
@@ -146,13 +20,12 @@ export async function deriveTrials(
   project: string,
   trialIds: Iterable<string>,
   now: number,
-  wholes: Wholes = new Map(),
 ): Promise<void> {
   const ids = [...new Set(trialIds)].sort()
   if (ids.length === 0) return
   await tx.turn(derivation(project))
   for (let from = 0; from < ids.length; from += trialsAtOnce) {
-    await deriveSome(tx, project, ids.slice(from, from + trialsAtOnce), now, wholes)
+    await deriveSome(tx, project, ids.slice(from, from + trialsAtOnce), now)
   }
 }
 
@@ -181,19 +54,13 @@ export const trialColumns = [
 /** What follows from the scores and the evaluation. */
 const shapeColumns = ['shape', ...Array.from({ length: slotCount }, (_, slot) => `v${slot}`)]
 
-async function deriveSome(
-  tx: Transaction,
-  project: string,
-  ids: string[],
-  now: number,
-  wholes: Wholes,
-): Promise<void> {
+async function deriveSome(tx: Transaction, project: string, ids: string[], now: number): Promise<void> {
   const rows = await tx.all<StoredTrial>(
     sql`${wantedOf(ids)} SELECT ${trusted(trialColumns.join(', '))} FROM wanted CROSS JOIN eval_trials
         WHERE project_id = ${project} AND trial_id = wanted.id`,
   )
   const stored = new Map(rows.map((row) => [row.trial_id as string, row]))
-  const trials = await readTrials(tx, project, ids, now, wholes)
+  const trials = await readTrials(tx, project, ids, now)
   const tableRows = await referredRows(tx, project, trials.values())
   const shapeNumber = createShapes(tx, project)
   const gone: string[] = []
@@ -291,52 +158,34 @@ async function keepTrials(tx: Transaction, rows: readonly SqlValue[][]): Promise
   }
 }
 
-const callColumns = trusted(
-  'calls.id, parent_id, op_name, started_at, ended_at, exception, expire_at, attributes, inputs, output, summary',
-)
-
 /** The trials among these calls as they follow from the calls, which may be gone or be no trials. */
 export async function readTrials(
-  tx: Pick<Transaction, 'all'>,
+  tx: Reader,
   project: string,
   ids: readonly string[],
   now: number,
-  wholes: Wholes = new Map(),
 ): Promise<Map<string, Trial>> {
-  const isLive = sql`started_at IS NOT NULL AND deleted_at IS NULL AND (expire_at IS NULL OR expire_at > ${now})`
-  const liveOf = async (which: Sql, wanted: readonly string[]) => {
-    const live = await tx.all<{ id: string }>(
-      sql`${wantedOf(wanted)} SELECT calls.id FROM wanted CROSS JOIN calls
-          WHERE project_id = ${project} AND ${which} AND ${isLive} LIMIT ${mostChildren * wanted.length}`,
-    )
-    return live.map(({ id }) => id)
-  }
-
-  async function callsOf(wanted: readonly string[]): Promise<EvaluationCall[]> {
-    const found: EvaluationCall[] = []
-    const unread: string[] = []
-    for (const id of wanted) {
-      const call = wholes.get(id)
-      if (call) found.push(call)
-      else unread.push(id)
-    }
-    for (let from = 0; from < unread.length; from += idsAtOnce) {
-      const read = await tx.all<EvaluationCall>(
-        sql`${wantedOf(unread.slice(from, from + idsAtOnce))} SELECT ${callColumns} FROM wanted CROSS JOIN calls
-            WHERE project_id = ${project} AND calls.id = wanted.id`,
-      )
-      for (const call of read) found.push(call)
-    }
-    return found
-  }
-
-  const trialCalls = (await callsOf(await liveOf(trusted('calls.id = wanted.id'), ids))).filter(
-    ({ parent_id, op_name }) => parent_id !== null && isTrialOp(op_name),
+  const { dialect } = tx
+  const mentioning = (column: string, word: string, where: string) =>
+    sql`CASE WHEN ${dialect.position(trusted(where), sql`${word}`)} > 0 THEN ${trusted(column)} END AS ${trusted(column)}`
+  const small = trusted(
+    'calls.id, parent_id, op_name, started_at, ended_at, exception, expire_at, attributes',
   )
+  const isLive = sql`started_at IS NOT NULL AND deleted_at IS NULL AND (expire_at IS NULL OR expire_at > ${now})`
+  const found = await tx.all<EvaluationCall>(
+    sql`${wantedOf(ids)} SELECT ${small}, inputs, output, summary FROM wanted CROSS JOIN calls
+        WHERE project_id = ${project} AND calls.id = wanted.id AND ${isLive}`,
+  )
+  const trialCalls = found.filter(({ parent_id, op_name }) => parent_id !== null && isTrialOp(op_name))
   const trials = new Map<string, Trial>()
   if (trialCalls.length === 0) return trials
   const parents = trialCalls.map(({ id }) => id)
-  const children = await callsOf(await liveOf(trusted('parent_id = wanted.id'), parents))
+  // Of a child that is no scorer its output says nothing here, and its inputs only what it is a method of.
+  const children = await tx.all<EvaluationCall>(
+    sql`${wantedOf(parents)} SELECT ${small}, summary, ${mentioning('inputs', '"self"', 'inputs')},
+          ${mentioning('output', 'score', 'attributes')} FROM wanted CROSS JOIN calls
+        WHERE project_id = ${project} AND parent_id = wanted.id AND ${isLive} LIMIT ${mostChildren * parents.length}`,
+  )
   // Not in SQL, which would then look for them in the order of all calls of the project.
   children.sort((a, b) => a.started_at - b.started_at || (a.id < b.id ? -1 : 1))
   const byParent = Map.groupBy(children, ({ parent_id }) => parent_id as string)

@@ -5,6 +5,7 @@ import { JsonText, writeJson } from '../../domain/json-text.ts'
 import { refuse } from '../../domain/refusals.ts'
 import { now } from '../../domain/time.ts'
 import type { Database } from '../../storage/database.ts'
+import { readOwed } from '../../storage/evaluation-owed.ts'
 import {
   countRows,
   type FoundRow,
@@ -50,7 +51,7 @@ export async function queryResults(
   reach(caller, project, 'path')
   const evaluations = evaluationsOf(body)
   const time = now()
-  await refreshStale(db, project, time, signal)
+  await refreshTrials(db, project, time, signal)
   const needsShapes = Boolean(body.filters?.length || body.sort_by?.length || body.include_summary)
   const shapes = needsShapes ? await readShapes(db, project, evaluations) : []
   const view: ResultsView = {
@@ -178,8 +179,19 @@ function evaluationsOf({ evaluation_call_ids, evaluation_run_ids }: ResultsBody)
   throw refuse('too_many_ids', { field, given: ids.length, limit: mostEvaluations })
 }
 
-/** What expired since it was derived is gone at once. */
-async function refreshStale(db: Database, project: string, time: number, signal: AbortSignal): Promise<void> {
+/** What was written since it was derived is there at once, and what expired is gone at once. */
+async function refreshTrials(
+  db: Database,
+  project: string,
+  time: number,
+  signal: AbortSignal,
+): Promise<void> {
+  const owed = (await readOwed(db, project, null)).map(({ trial_id }) => trial_id)
+  for (let from = 0; from < owed.length; from += refreshedAtOnce) {
+    signal.throwIfAborted()
+    const trial_ids = owed.slice(from, from + refreshedAtOnce)
+    await db.write('deriveOwed', { project_id: project, trial_ids, now: time })
+  }
   while (await hasStaleTrials(db, project, time)) {
     signal.throwIfAborted()
     await db.write('refreshStale', { now: time, project_id: project, limit: refreshedAtOnce })

@@ -37,11 +37,14 @@ export const postgresDefaults: PostgresOptions = {
 type Registry = Record<string, Command<never, unknown>>
 
 /** The record on PostgreSQL for any set of commands; with the commands of this program it is a `Database`. */
-export interface PostgresDatabase<R extends Registry> extends Reader, Omit<Database, 'write' | keyof Reader> {
+export interface PostgresDatabase<R extends Registry>
+  extends Reader,
+    Omit<Database, 'write' | 'writeBehind' | keyof Reader> {
   write<Name extends keyof R>(
     name: Name,
     input: Parameters<R[Name]>[1],
   ): Promise<Awaited<ReturnType<R[Name]>>>
+  writeBehind<Name extends keyof R>(name: Name, input: Parameters<R[Name]>[1]): Promise<boolean>
 }
 
 const defaultRows = 200
@@ -119,6 +122,8 @@ export function createPostgresDatabase<R extends Registry>(
         return runCommand(connections, statements, dialect, command, input)
       }) as Promise<Output>
     },
+    // Here nobody waits for another's write, but for those about the same.
+    writeBehind: (name, input) => database.write(name, input as never) as Promise<boolean>,
     async *stream<T>(query: Sql, { signal, rows = defaultRows }: StreamOptions) {
       if (closing !== undefined) throw refuse('stopping')
       const givenUp = (reason: Error) => giveUp(signal, reason)

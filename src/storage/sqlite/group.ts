@@ -9,6 +9,8 @@ export interface Job {
   id: number
   name: string
   input: unknown
+  /** Runs alone while nothing else waits, again as long as it answers true; not endlessly. */
+  behind?: true
 }
 
 export type JobResult = { id: number; value: unknown } | { id: number; failure: JobFailure }

@@ -123,6 +123,9 @@ export async function openSqlite(options: SqliteOptions): Promise<Database> {
         gathered.push({ id, name, input })
       })
     },
+    writeBehind(name, input) {
+      return answered<boolean>((id) => writes.submit([{ id, name, input, behind: true }]))
+    },
     async *stream<T>(...[query, options]: Parameters<Database['stream']>) {
       stillOpen()
       yield* longRead<T>(query, options)

@@ -4,6 +4,9 @@ import { commitGroup, type Job, type JobResult } from './group.ts'
 /** Jobs in one transaction: enough to share an fsync well, few enough that the first is not kept waiting. */
 export const defaultGroupLimit = 256
 
+/** Runs of a job that can wait, before whoever asked for it hears of it. */
+const runsBehind = 64
+
 export interface Writer {
   submit(jobs: readonly Job[]): void
   /** Resolves when everything submitted so far was answered. */
@@ -21,26 +24,44 @@ export function createWriter(
 ): Writer {
   const limit = options.groupLimit ?? defaultGroupLimit
   const waiting: Job[] = []
+  const behind: { job: Job; runs: number }[] = []
   let running: Promise<void> | undefined
+
+  function take(jobs: readonly Job[]): void {
+    for (const job of jobs) {
+      if (job.behind) behind.push({ job, runs: 0 })
+      else waiting.push(job)
+    }
+  }
 
   async function drain(): Promise<void> {
     for (;;) {
-      if (options.gather) waiting.push(...options.gather())
-      if (waiting.length === 0) return
-      deliver(await commitGroup(connection, waiting.splice(0, limit)))
+      if (options.gather) take(options.gather())
+      if (waiting.length > 0) deliver(await commitGroup(connection, waiting.splice(0, limit)))
+      else if (behind.length > 0) await runBehind()
+      else return
     }
+  }
+
+  async function runBehind(): Promise<void> {
+    const [first] = behind as [(typeof behind)[number]]
+    const results = await commitGroup(connection, [first.job])
+    const hasMore = results.some((result) => 'value' in result && result.value === true)
+    if (hasMore && ++first.runs < runsBehind) return
+    behind.shift()
+    deliver(results)
   }
 
   function start(): void {
     running ??= drain().finally(() => {
       running = undefined
-      if (waiting.length > 0) start()
+      if (waiting.length > 0 || behind.length > 0) start()
     })
   }
 
   return {
     submit(jobs) {
-      waiting.push(...jobs)
+      take(jobs)
       start()
     },
     async idle() {

@@ -1,0 +1,74 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import type { Caller } from '../../src/domain/callers.ts'
+import { startDeriving } from '../../src/operations/evaluations/derive-behind.ts'
+import { queryResults } from '../../src/operations/evaluations/results.ts'
+import { ResultsBody } from '../../src/operations/evaluations/results-contract.ts'
+import type { Database } from '../../src/storage/database.ts'
+import { readOwed } from '../../src/storage/evaluation-owed.ts'
+import { newProject, startPart, wholePart } from '../support/call-parts.ts'
+import { allDrivers } from '../support/drivers.ts'
+import { until } from '../support/waiting.ts'
+
+const caller: Caller = { name: 'alice', role: 'member', entities: new Set(['acme']) }
+const op_name = 'Evaluation.predict_and_score'
+
+function trial(project: string, n: number) {
+  const inputs = JSON.stringify({ example: { n } })
+  const output = JSON.stringify({ output: n, scores: { judge: n / 4 } })
+  return wholePart(project, `t${n}`, { parent_id: 'e1', op_name, inputs }, { output })
+}
+
+const trials = (project: string, from: number, to: number) =>
+  Array.from({ length: to - from }, (_, n) => trial(project, from + n))
+
+async function resultsOf(db: Database, project: string) {
+  const body = ResultsBody.parse({ evaluation_call_ids: ['e1'], limit: 1, include_summary: true })
+  const { others } = await queryResults(db, caller, project, body, new AbortController().signal)
+  return [others.total_rows, others.summary?.evaluations[0]?.trial_count]
+}
+
+for (const driver of allDrivers()) {
+  describe(`results that are owed on ${driver.name}`, () => {
+    before(driver.start)
+    after(driver.stop)
+
+    test('are there for whoever asks, of the last write too', async () => {
+      const db = await driver.shared()
+      const project = newProject()
+      for (let from = 0; from < 300; from += 50) {
+        await db.write('upsertCalls', trials(project, from, from + 50))
+        assert.deepEqual(await resultsOf(db, project), [from + 50, from + 50])
+        assert.deepEqual(await readOwed(db, project, 1), [])
+      }
+      await db.write('deleteCalls', { project_id: project, ids: ['t7'], now: Date.now() * 1000 })
+      assert.deepEqual(await resultsOf(db, project), [299, 299])
+      // A call that nobody knew as a trial becomes one, and a trial becomes something else.
+      await db.write('upsertCalls', [startPart(project, 't8', { parent_id: 'e1', op_name: 'other' })])
+      assert.deepEqual(await resultsOf(db, project), [298, 298])
+    })
+
+    test('are never so many that the first who asks waits for long', async () => {
+      const db = await driver.shared()
+      const project = newProject()
+      let most = 0
+      for (let from = 0; from < 3000; from += 500) {
+        await db.write('upsertCalls', trials(project, from, from + 500))
+        most = Math.max(most, (await readOwed(db, project, null)).length)
+      }
+      assert.equal(most, 1000)
+      assert.deepEqual(await resultsOf(db, project), [3000, 3000])
+    })
+
+    test('are derived behind the writes, when nobody asks', async (t) => {
+      const db = await driver.open(t)
+      const project = newProject()
+      const deriving = startDeriving(db, (error) => assert.fail(error as Error))
+      t.after(() => deriving.stop())
+      await db.write('upsertCalls', trials(project, 0, 200))
+      await until('nothing is owed', async () => (await readOwed(db, project, 1)).length === 0)
+      await deriving.stop()
+      assert.deepEqual(await resultsOf(db, project), [200, 200])
+    })
+  })
+}
