@@ -96,8 +96,9 @@ export async function buildApp(config: Config, parts: Parts): Promise<App> {
   limitPlainBodies(app)
   const metrics = measure(app)
   handleErrors(app)
-  app.addHook('onRequest', async (request, reply) => {
+  app.addHook('onRequest', (request, reply, done) => {
     reply.header('x-request-id', request.id)
+    done()
   })
   refuseOddRequests(app)
   await app.register(underPressure, {
