@@ -99,8 +99,9 @@ export async function buildApp(config: Config, parts: Parts): Promise<App> {
   cutWhoTakesNothing(app, parts.streams?.patienceMs ?? usualPatienceMs)
   const metrics = measure(app)
   handleErrors(app)
-  app.addHook('onRequest', async (request, reply) => {
+  app.addHook('onRequest', (request, reply, done) => {
     reply.header('x-request-id', request.id)
+    done()
   })
   refuseOddRequests(app)
   await app.register(underPressure, {

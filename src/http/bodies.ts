@@ -9,7 +9,7 @@ import { parseByShape } from '../domain/json-shape.ts'
 import { JsonText } from '../domain/json-text.ts'
 import { refuse, type SchemaIssue } from '../domain/refusals.ts'
 import { limitBodies } from './body-budget.ts'
-import { uncompressed } from './compression.ts'
+import { encodingOf, uncompressed } from './compression.ts'
 import { keepPlanOf, shapeOf } from './keep-plan.ts'
 import { type LargeBodies, takeTurnsWithLargeBodies } from './large-bodies.ts'
 
@@ -25,7 +25,7 @@ export function acceptJson(app: FastifyInstance, budget: number): void {
     'application/json',
     { parseAs: 'buffer' },
     async (request: FastifyRequest, sent: Buffer) =>
-      parseBody(request, await uncompressed(request, sent), large),
+      parseBody(request, encodingOf(request) ? await uncompressed(request, sent) : sent, large),
   )
 }
 

@@ -27,12 +27,12 @@ export function limitBodies(
 ): void {
   const small = Math.min(smallBody, Math.floor(budget / 8))
   let held = 0
-  app.addHook('preParsing', async (request, reply, payload) => {
+  app.addHook('preParsing', (request, reply, payload, done) => {
     const { 'content-length': length, 'transfer-encoding': encoding } = request.headers
-    if (length === undefined && encoding === undefined) return payload
+    if (length === undefined && encoding === undefined) return done(null, payload)
     const compressed = encodingOf(request) !== undefined
     const { form } = request.routeOptions.config
-    if (!form && !compressed && length !== undefined && Number(length) <= small) return payload
+    if (!form && !compressed && length !== undefined && Number(length) <= small) return done(null, payload)
     // A body that does not say its length, or is compressed, may become as long as the limit.
     const bytes = form
       ? formBytes
@@ -46,6 +46,6 @@ export function limitBodies(
     // Unlike the hook onResponse, this comes also when the client leaves in the middle; and it may have left before.
     if (reply.raw.closed) settle()
     else reply.raw.once('close', settle)
-    return payload
+    done(null, payload)
   })
 }

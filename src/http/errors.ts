@@ -108,8 +108,9 @@ export function handleErrors(app: FastifyInstance): void {
 
 /** Behind the check of credentials, before anything of a body is read. */
 export function refuseUnknownRoutes(app: FastifyInstance): void {
-  app.addHook('onRequest', async (request) => {
+  app.addHook('onRequest', (request, _reply, done) => {
     if (request.is404) unknownRoute(request)
+    done()
   })
 }
 

@@ -34,7 +34,7 @@ export function answerFaults(
 /** Two that Node would answer by itself, with nothing but a status. */
 export function refuseOddRequests(app: FastifyInstance): void {
   app.server.on('checkExpectation', (request, answer) => app.server.emit('request', request, answer))
-  app.addHook('onRequest', async ({ raw }, reply) => {
+  app.addHook('onRequest', ({ raw }, reply, done) => {
     const { host, expect } = raw.headers
     if (host === undefined && raw.httpVersion === '1.1') {
       reply.header('connection', 'close')
@@ -42,6 +42,7 @@ export function refuseOddRequests(app: FastifyInstance): void {
     }
     if (expect !== undefined && !/^100-continue$/i.test(expect))
       throw refuse('unknown_expectation', { given: JSON.stringify(expect.slice(0, 100)) })
+    done()
   })
 }
 

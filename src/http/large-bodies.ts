@@ -27,7 +27,10 @@ export function takeTurnsWithLargeBodies(app: FastifyInstance): LargeBodies {
     turns.give(seat)
   }
 
-  app.addHook('preHandler', async (request) => free(request))
+  app.addHook('preHandler', (request, _reply, done) => {
+    free(request)
+    done()
+  })
   return {
     async enter(request) {
       const seat = await turns.take(never)

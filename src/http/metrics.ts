@@ -29,7 +29,7 @@ export function measure(app: App): Metrics {
     registers: [registry],
   })
 
-  app.addHook('onRequest', async (request, reply) => {
+  app.addHook('onRequest', (request, reply, done) => {
     running.inc()
     // Unlike the hook onResponse, this comes also when the client leaves in the middle.
     reply.raw.once('close', () => {
@@ -39,6 +39,7 @@ export function measure(app: App): Metrics {
       requests.inc({ method: request.method, route, status })
       seconds.observe({ route }, reply.elapsedTime / 1000)
     })
+    done()
   })
   return { registry }
 }

@@ -88,7 +88,7 @@ function outputMembers(output: string | null): Map<string, string> {
   const found = new Map<string, string>()
   if (!output?.startsWith('{')) return found
   for (const { key, value } of membersOf(output)) {
-    const name = key.includes('\\') ? (JSON.parse(key) as string) : key.slice(1, -1)
+    const name = nameOf(key)
     if (outputNames.has(name) && !found.has(name)) found.set(name, value)
   }
   return found
@@ -170,7 +170,14 @@ function predictOf(trial: EvaluationCall, children: readonly EvaluationCall[]): 
 }
 
 function keysOf(scores: string): string[] {
-  return scores === '{}' ? [] : Object.keys(JSON.parse(scores) as object)
+  const keys = new Set<string>()
+  for (const { key } of membersOf(scores)) keys.add(nameOf(key))
+  return [...keys]
+}
+
+/** A key as it is written, read. */
+function nameOf(key: string): string {
+  return key.includes('\\') ? (JSON.parse(key) as string) : key.slice(1, -1)
 }
 
 /** Which child gave which score: by its exact name first, so that `acc` is not taken for `acc_strict`. */

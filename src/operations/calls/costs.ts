@@ -1,6 +1,7 @@
 import { type Breathe, createBreathing } from '../../domain/breathing.ts'
 import { membersOf, objectText } from '../../domain/json-scan.ts'
 import { writeJson } from '../../domain/json-text.ts'
+import { objectOf } from '../../domain/lossless-json.ts'
 import { formatTime } from '../../domain/time.ts'
 import type { CallRow } from '../../storage/calls.ts'
 import { type Price, pricesOfModels } from '../../storage/prices.ts'
@@ -34,7 +35,7 @@ export function createPricing(
   return async ({ summary, started_at }) => {
     const text = summary === null ? undefined : membersOf(summary).get('usage')
     if (!text?.startsWith('{')) return undefined
-    const usage: Record<string, unknown> = JSON.parse(text)
+    const usage = objectOf(text)
     await learn(Object.keys(usage))
     return costsOf(usage, started_at, known, breathe)
   }

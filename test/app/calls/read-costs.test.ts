@@ -23,6 +23,20 @@ function price(post: TestApp['post'], model: string, fields: Record<string, unkn
   return post('/cost/create', { project_id: project, costs: { [model]: given } })
 }
 
+test('call/read: the name of a model keeps its last character, whatever was read before', async (t) => {
+  const { post } = await openApp(t)
+  await price(post, 'of two"')
+  for (const model of ['of two\\', 'of two"']) {
+    const usage = { 'first of two': { prompt_tokens: 1 }, [model]: { prompt_tokens: 2 } }
+    const call = completeOf({ summary: { usage } })
+    await post('/v2/acme/qa/calls/complete', { batch: [call] })
+    const read = await post('/call/read', { project_id: project, id: call.id, include_costs: true })
+    // As text: what reads JSON here is what is doubted.
+    const costs = /"costs":\{("(?:[^"\\]|\\.)*")/.exec(read.text)?.[1]
+    assert.equal(costs, model === 'of two"' ? JSON.stringify(model) : undefined, read.text)
+  }
+})
+
 test('call/read: costs come from the usage and the prices of the project', async (t) => {
   const { post } = await openApp(t)
   const created = await post('/cost/create', {
