@@ -70,10 +70,12 @@ async function oneStream(address: string, headers: Record<string, string>, body:
   const [answer] = (await once(asked, 'response', { signal })) as [IncomingMessage]
   const pieces: Buffer[] = []
   let first = Number.NaN
-  for await (const piece of answer as AsyncIterable<Buffer>) {
+  // Not as an iterable: that takes more of the processors that are measured.
+  answer.on('data', (piece: Buffer) => {
     if (Number.isNaN(first) && piece.includes('data: {')) first = performance.now()
     pieces.push(piece)
-  }
+  })
+  await once(answer, 'end', { signal })
   const end = performance.now()
   const text = Buffer.concat(pieces).toString()
   if (answer.statusCode !== 200) throw new Error(`${address}: ${answer.statusCode} ${text.slice(0, 500)}`)

@@ -18,7 +18,7 @@ export interface Backend {
   close(): Promise<void>
 }
 
-/** `starting` also covers downloads and every restart; `failed` is a model that cannot be served at all, with the reason. */
+/** `starting` also covers downloads and every restart; `failed` is a model that cannot be served at all, with the reason, which callers may read. */
 export type BackendStatus =
   | { state: 'starting'; doing: string }
   | { state: 'ready'; running: number; waiting: number }

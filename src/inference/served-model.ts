@@ -1,12 +1,13 @@
+import { join, resolve } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { type Refusal, refuse } from '../domain/refusals.ts'
 import type { Backend, BackendStatus } from './backend.ts'
-import { findModel, type Places } from './models/find.ts'
+import { builtinFolder, findModel, type Places } from './models/find.ts'
 import type { ModelPlan } from './models/plan.ts'
 import { type ModelSettings, prepareModel } from './models/prepare.ts'
 import { inSteps } from './models/progress.ts'
 import type { ModelSource } from './models/source.ts'
-import { ModelTrouble } from './models/trouble.ts'
+import { ModelTrouble, withoutFolders } from './models/trouble.ts'
 
 /** As much of a logger as this uses. */
 export interface Log {
@@ -40,6 +41,9 @@ export function createServedModel(
   let engine: Backend | undefined
   let before: BackendStatus = { state: 'starting', doing: 'looking for the model' }
   const { model } = settings
+  // The log names places, answers do not.
+  const lying = [builtinFolder, join(places.data, 'any')]
+  if (source.kind === 'file') lying.push(source.path, resolve(source.path))
 
   async function bring(): Promise<void> {
     for (let attempts = 1; !closing.signal.aborted; attempts++) {
@@ -49,7 +53,7 @@ export function createServedModel(
       } catch (error) {
         if (closing.signal.aborted) return
         const reason = error instanceof Error ? error.message : String(error)
-        before = { state: 'failed', reason }
+        before = { state: 'failed', reason: withoutFolders(reason, ...lying) }
         const again = error instanceof ModelTrouble && error.mayPass ? pauseMs(attempts) : undefined
         const told = error instanceof ModelTrouble ? {} : { err: error }
         log.error({ model, ...told, again_in_ms: again }, `the model cannot be served: ${reason}`)

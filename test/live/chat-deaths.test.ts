@@ -116,6 +116,7 @@ for (const [name, write] of Object.entries(flaws)) {
       assert.deepEqual([answer.status, json.error.code], [503, 'model_not_ready'])
       t.diagnostic(json.error.message)
       assert.ok(json.error.message.length > 'The model is not ready: .'.length)
+      assert.ok(!json.error.message.includes(folder), 'where the model lies is for the log')
     }
     await recordAnswers(server)
     assert.equal(await server.end('SIGTERM'), 0)

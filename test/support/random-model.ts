@@ -12,6 +12,8 @@ export interface RandomModelShape {
   context: number
   weights: 'f16' | 'q8_0'
   chatTemplate: string
+  /** How texts are cut into words before they become tokens, by llama.cpp's name for it. */
+  words: string
   /** Whether a text begins with a token of its own, where that is asked for. */
   addBos: boolean
   seed: number
@@ -33,6 +35,7 @@ export const smallShape: RandomModelShape = {
   context: 8192,
   weights: 'f16',
   chatTemplate,
+  words: 'smollm',
   addBos: false,
   seed: 1,
 }
@@ -76,7 +79,7 @@ function metadata(shape: RandomModelShape): Record<string, GgufValue> {
     'llama.rope.freq_base': { f32: 10_000 },
     'tokenizer.ggml.model': { text: 'gpt2' },
     // With gpt-2 llama.cpp drops the space before punctuation when it gives tokens back as text.
-    'tokenizer.ggml.pre': { text: 'smollm' },
+    'tokenizer.ggml.pre': { text: shape.words },
     'tokenizer.ggml.tokens': { texts: tokens },
     'tokenizer.ggml.token_type': { i32s: tokens.map((_, id) => (id < special ? NORMAL : CONTROL)) },
     'tokenizer.ggml.merges': { texts: merges },

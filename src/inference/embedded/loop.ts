@@ -276,10 +276,10 @@ export function createLoop(
       most: answering.request.promptLogprobs === undefined ? options.batch : judgedAtOnce,
       arrival: answering.request.since,
     }))
-    const othersWrite = answerings.some(({ drawn }) => drawn !== undefined)
+    const writers = answerings.filter(({ drawn }) => drawn !== undefined).length
     const counts = planBatch(left, {
       batch: options.batch,
-      prompts: pace.promptTokens(othersWrite),
+      prompts: pace.promptTokens(writers, answerings.length - writers),
       oldestFirst: turn % oldestEvery === 0,
     })
     context.begin(counts.reduce((sum, count) => sum + count, 0))

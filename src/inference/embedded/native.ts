@@ -1,9 +1,11 @@
 import { type GgufMetadata, getLlama, LlamaLogLevel, readGgufFileInfo } from 'node-llama-cpp'
+import { createBreathing } from '../../domain/breathing.ts'
 import type { PositionLogits } from '../sampling/logits.ts'
 import type { Vocabulary } from '../vocabulary.ts'
 import { type AddonContext, type AddonModel, type Binding, bindingOf } from './binding.ts'
 import { createReading } from './reading.ts'
-import { isSpecial, tokenBytes } from './token-bytes.ts'
+import { textPieces } from './text-pieces.ts'
+import { BYTE_PAIRS, isSpecial, tokenBytes } from './token-bytes.ts'
 
 /** A loaded model. Only token ids that its vocabulary has may be given to it: others end the process. */
 export interface NativeModel {
@@ -16,6 +18,8 @@ export interface NativeModel {
   bytes: number
   /** Text to tokens. `special` also reads the names of special tokens; `add` puts around it what the model wants there. */
   tokenize(text: string, options: { special: boolean; add: boolean }): number[]
+  /** The same, for texts that may be longer than any prompt: others go first in between. */
+  tokenizeInTurns(text: string, options: { special: boolean; add: boolean }): Promise<number[]>
   detokenize(tokens: number[], options: { special: boolean }): string
   openContext(options: ContextOptions): Promise<NativeContext>
 }
@@ -81,6 +85,14 @@ export async function loadModel(file: string, onProgress: (share: number) => voi
   const nameOf = (token: number) => (token < 0 ? '' : (addon.getTokenString(token) ?? ''))
   const bos = addon.tokenBos()
   const eos = addon.tokenEos()
+
+  /** With what the model wants around a text. */
+  function whole(tokens: number[]): number[] {
+    if (bos >= 0 && addon.shouldPrependBosToken() && tokens[0] !== bos) tokens.unshift(bos)
+    if (eos >= 0 && addon.shouldAppendEosToken() && tokens.at(-1) !== eos) tokens.push(eos)
+    return tokens
+  }
+
   return {
     vocabulary,
     longestToken,
@@ -88,11 +100,19 @@ export async function loadModel(file: string, onProgress: (share: number) => voi
     tokens: { bos: nameOf(bos), eos: nameOf(eos) },
     parameters: addon.getTotalParameters(),
     bytes: addon.getTotalSize(),
-    tokenize(text, { special, add }) {
-      const tokens = Array.from(addon.tokenize(text, special))
-      if (add && bos >= 0 && addon.shouldPrependBosToken() && tokens[0] !== bos) tokens.unshift(bos)
-      if (add && eos >= 0 && addon.shouldAppendEosToken() && tokens.at(-1) !== eos) tokens.push(eos)
-      return tokens
+    tokenize: (text, { special, add }) => {
+      const tokens = Array.from(tokenPieces(addon, text, special)).flat()
+      return add ? whole(tokens) : tokens
+    },
+    async tokenizeInTurns(text, { special, add }) {
+      const breathe = createBreathing()
+      const pieces: number[][] = []
+      for (const piece of tokenPieces(addon, text, special)) {
+        pieces.push(piece)
+        const pause = breathe()
+        if (pause) await pause
+      }
+      return add ? whole(pieces.flat()) : pieces.flat()
     },
     detokenize: (tokens, { special }) => addon.detokenize(Uint32Array.from(tokens), special),
     async openContext(options) {
@@ -104,6 +124,12 @@ export async function loadModel(file: string, onProgress: (share: number) => voi
       )
     },
   }
+}
+
+/** Only vocabularies of byte pairs are read word by word; others may see a text as a whole. */
+function* tokenPieces(addon: AddonModel, text: string, special: boolean): Generator<number[]> {
+  const pieces = addon.getVocabularyType() === BYTE_PAIRS ? textPieces(text) : [text]
+  for (const piece of pieces) yield Array.from(addon.tokenize(piece, special))
 }
 
 function readVocabulary(addon: AddonModel, size: number): { vocabulary: Vocabulary; longestToken: number } {
@@ -135,7 +161,7 @@ function readVocabulary(addon: AddonModel, size: number): { vocabulary: Vocabula
         return bytes
       },
       isSpecial: (token) => specials.has(token),
-      tokenize: (text) => Array.from(addon.tokenize(text, false)),
+      tokenize: (text) => Array.from(tokenPieces(addon, text, false)).flat(),
     },
   }
 }

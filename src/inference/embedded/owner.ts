@@ -1,6 +1,7 @@
 import { refuse } from '../../domain/refusals.ts'
 import type { Backend, BackendStatus, Generation, GenerationEvent, Run, ServedModel } from '../backend.ts'
 import type { ModelPlan } from '../models/plan.ts'
+import { withoutFolders } from '../models/trouble.ts'
 import { notReady } from '../served-model.ts'
 import { checkLength } from './checks.ts'
 import type { EngineLogger } from './engine-log.ts'
@@ -72,6 +73,11 @@ export function createEmbeddedBackend(
     started.ended.then((reason) => ended(started, reason), fatal)
   }
 
+  /** The log has where the model lies; who asks is told no more than its name. */
+  function shown(reason: string): string {
+    return withoutFolders(reason, plan.file)
+  }
+
   /** Whoever watches the engine must not fail itself: if it does, that is a fault to be seen. */
   function fatal(error: unknown): void {
     logger.error({ err: error }, 'the watch over the engine failed')
@@ -83,7 +89,7 @@ export function createEmbeddedBackend(
     load = idle
     const open = Array.from(asked.values())
     asked.clear()
-    for (const waiting of open) waiting.fail(refuse('engine_failed', { why: reason }))
+    for (const waiting of open) waiting.fail(refuse('engine_failed', { why: shown(reason) }))
     if (isClosed) return
     const livedMs = performance.now() - readySince
     readySince = Number.POSITIVE_INFINITY
@@ -91,7 +97,7 @@ export function createEmbeddedBackend(
     failedStarts = hasServed ? 0 : failedStarts + 1
     troubles = livedMs >= supervision.steadyMs ? 0 : troubles + 1
     if (failedStarts >= supervision.failedStarts && status.state !== 'failed') {
-      status = { state: 'failed', reason: `the engine ends when it loads ${plan.file}: ${reason}` }
+      status = { state: 'failed', reason: shown(`the engine ends when it loads ${plan.file}: ${reason}`) }
     }
     if (status.state !== 'failed') status = { state: 'starting', doing: 'starting the engine again' }
     const longest = hasServed ? supervision.longestRestartMs : supervision.longestReloadMs
@@ -133,7 +139,8 @@ export function createEmbeddedBackend(
       case 'unloadable':
         // Another start will hardly help, but somebody may exchange the file.
         troubles = 20
-        status = { state: 'failed', reason: answer.reason }
+        status = { state: 'failed', reason: shown(answer.reason) }
+        logger.error({ model: plan.file, reason: answer.reason }, 'the model cannot be loaded')
         return
       case 'pong':
         load = answer.load

@@ -1,7 +1,10 @@
 /** What the speed that was measured says about the next batch. */
 export interface Pace {
-  /** How many tokens of prompts it may take, so that those who write, and those who leave, do not wait long for its end. */
-  promptTokens(othersWrite: boolean): number
+  /**
+   * How many tokens of prompts it may take, so that those who write, and those who leave, do not wait long for its end: longer
+   * when more wait for their first word than for their next.
+   */
+  promptTokens(writers: number, readers: number): number
   /** How many of those who write go into it: all, or one after the other. */
   abreast(writers: number): number
   /** A batch with so many tokens of prompts, and with so many who write, took so long. */
@@ -12,6 +15,8 @@ export interface Pace {
 
 /** Somebody waits for the next word: short enough to look steady. */
 const whileOthersWriteMs = 75
+/** One who writes beside many who come at once: it is over soon, and then all write together. */
+const mostTimesLonger = 3
 /** Only those who leave or arrive wait. */
 const aloneMs = 300
 /** Until the speed is known: nothing on a fast machine, and bearable on the slowest. */
@@ -59,11 +64,11 @@ export function createPace(): Pace {
       if (writers === 1) singleMs = smoothed(singleMs, ms)
       else togetherMs.set(writers, smoothed(togetherMs.get(writers), ms))
     },
-    promptTokens(othersWrite) {
+    promptTokens(writers, readers) {
       if (tokensPerMs === undefined) return first
-      return othersWrite
-        ? Math.max(fewestBesideOthers, Math.floor(tokensPerMs * whileOthersWriteMs))
-        : Math.max(fewestAlone, Math.floor(tokensPerMs * aloneMs))
+      if (writers === 0) return Math.max(fewestAlone, Math.floor(tokensPerMs * aloneMs))
+      const ms = whileOthersWriteMs * Math.min(mostTimesLonger, Math.max(1, readers / writers))
+      return Math.max(fewestBesideOthers, Math.floor(tokensPerMs * ms))
     },
     read(promptTokens, writers, ms) {
       if (promptTokens < fewestBesideOthers) return

@@ -85,7 +85,10 @@ function answerWith(
   try {
     switch (question.kind) {
       case 'tokenize':
-        say({ kind: 'tokens', id, tokens: model.tokenize(question.text, question) })
+        model.tokenizeInTurns(question.text, question).then(
+          (tokens) => say({ kind: 'tokens', id, tokens }),
+          (error: unknown) => refuse(id, error),
+        )
         return
       case 'detokenize':
         checkTokens('tokens', question.tokens, model.vocabulary.size)

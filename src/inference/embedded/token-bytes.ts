@@ -1,6 +1,6 @@
 /** llama.cpp's kinds of vocabularies: `llama_vocab_type` in llama.h. */
 const SENTENCE_PIECE = 1
-const BYTE_PAIRS = 2
+export const BYTE_PAIRS = 2
 const WORD_PIECE = 3
 const UNIGRAM = 4
 

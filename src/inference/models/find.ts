@@ -34,7 +34,7 @@ export async function findModel(
   return hubModel(source, places, watch)
 }
 
-const builtinFolder = fileURLToPath(new URL('../../../models/builtin', import.meta.url))
+export const builtinFolder = fileURLToPath(new URL('../../../models/builtin', import.meta.url))
 
 /** One, or none in an installation that was made without it. */
 export async function builtinModels(): Promise<string[]> {

@@ -1,3 +1,5 @@
+import { dirname, sep } from 'node:path'
+
 /** Why a model cannot be served, in one line that says what was given and what would do. */
 export class ModelTrouble extends Error {
   override readonly name = 'ModelTrouble'
@@ -27,4 +29,9 @@ const meanings: Record<string, string> = {
 export function reasonOf(error: unknown): string {
   const { code, message } = error as NodeJS.ErrnoException
   return meanings[code ?? ''] ?? message
+}
+
+/** For those who only ask the model: what happened, without where these files lie. */
+export function withoutFolders(text: string, ...files: string[]): string {
+  return files.reduce((shown, file) => shown.replaceAll(`${dirname(file)}${sep}`, ''), text)
 }

@@ -147,3 +147,24 @@ test('texts become tokens and tokens become texts', async (t) => {
   assert.equal(special.at(-1), 258)
   assert.equal(await engine.detokenize(special, { special: true }, t.signal), text)
 })
+
+for (const words of ['gpt-4o', 'tekken', 'deepseek-llm', 'falcon', 'default', 'qwen2']) {
+  test(`texts of one letter, one mark or halves of characters end no engine, with the words of ${words}`, async (t) => {
+    const engine = await startEngine(t, { shape: { words } })
+    const pid = engine.pid()
+    const length = 100_000
+    for (const sign of ['a', ' ', '1', '\u0301', '漢', '👩\u200d', 'aB', 'aяあ1ا한😀 \u0301']) {
+      const text = sign.repeat(length / sign.length)
+      const tokens = await engine.tokenize(text, { special: true, add: false }, t.signal)
+      assert.equal(await engine.detokenize(tokens, { special: true }, t.signal), text)
+      const long = engine.generate(generationOf(text), t.signal)
+      await assert.rejects(long, { code: 'context_length_exceeded' })
+    }
+    const halves = await engine.tokenize('\ud800'.repeat(length), { special: true, add: false }, t.signal)
+    const shown = await engine.detokenize(halves, { special: true }, t.signal)
+    assert.equal(shown, '\ufffd'.repeat(length), 'half a character is what stands for none')
+    const banned = generationOf('hello', { sampling: { badWords: ['b'.repeat(length)] } })
+    assert.equal((await wholeRun(await engine.generate(banned, t.signal))).tokens[0]?.length, 16)
+    assert.equal(engine.pid(), pid)
+  })
+}

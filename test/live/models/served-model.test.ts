@@ -112,10 +112,12 @@ test('settings win over what the model and the machine suggest', async (t) => {
 test('a model that cannot be served is failed, with one line in the log, and nothing is tried again', async (t) => {
   const { served, state, plans, log } = await openServed(t, { HEDDLE_MODEL: '/nowhere/m.gguf' })
   await until('it has failed', () => state() === 'failed')
-  const reason =
-    'The model /nowhere/m.gguf cannot be read: it is not there; accepted: builtin, the path of a .gguf file, hf:<org>/<repo>[:<quant or file>], none.'
+  const reasonOf = (model: string) =>
+    `The model ${model} cannot be read: it is not there; accepted: builtin, the path of a .gguf file, hf:<org>/<repo>[:<quant or file>], none.`
+  const reason = reasonOf('m.gguf')
   assert.deepEqual(served.status(), { state: 'failed', reason })
-  assert.deepEqual(log, [{ level: 'error', message: `the model cannot be served: ${reason}` }])
+  const inLog = reasonOf('/nowhere/m.gguf')
+  assert.deepEqual(log, [{ level: 'error', message: `the model cannot be served: ${inLog}` }])
   await assert.rejects(served.generate({} as never, never), {
     code: 'model_not_ready',
     message: `The model is not ready: ${reason}`,

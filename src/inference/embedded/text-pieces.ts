@@ -1,0 +1,37 @@
+/**
+ * For many vocabularies llama.cpp looks for words with `std::regex`, which calls itself once for each character of a match
+ * and ends the process when the stack is full: between 16,000 and 32,000 letters in a row with the usual 8 MiB.
+ */
+const longest = 4096
+
+/** A word has ended, for every kind of vocabulary: whatever comes next belongs to the next word. */
+const wordEnd = /\p{L}(?=[\s.,!?…。，、])/gu
+
+/** How far back a name of a special token may have begun. */
+const longestName = 64
+
+/**
+ * The text in pieces that can be made tokens one by one. They end where words do, so that the tokens are those of the
+ * whole; only where there is no such place in 2,048 characters a piece ends in the middle, and the tokens beside it may be others.
+ */
+export function* textPieces(text: string): Generator<string> {
+  let from = 0
+  while (text.length - from > longest) {
+    const to = from + placeToCut(text.slice(from, from + longest + 1))
+    yield text.slice(from, to)
+    from = to
+  }
+  yield text.slice(from)
+}
+
+function placeToCut(window: string): number {
+  const half = longest / 2
+  let place = 0
+  for (const { index, 0: letter } of window.slice(half).matchAll(wordEnd))
+    place = half + index + letter.length
+  if (place > 0) return place
+  const name = Math.max(window.lastIndexOf('<'), window.lastIndexOf('['))
+  if (name >= longest - longestName) return name
+  // Both halves of a character stay together.
+  return /[\ud800-\udbff]/.test(window.charAt(longest - 1)) ? longest - 1 : longest
+}

@@ -1,0 +1,41 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { textPieces } from '../../../src/inference/embedded/text-pieces.ts'
+
+test('a text that is not long stays whole', () => {
+  assert.deepEqual([...textPieces('')], [''])
+  assert.deepEqual([...textPieces('word '.repeat(800))], ['word '.repeat(800)])
+})
+
+test('long prose is cut where words end, and nowhere else', () => {
+  for (const text of ['Some words, and more. '.repeat(2_000), 'これは文です。'.repeat(3_000)]) {
+    const pieces = [...textPieces(text)]
+    assert.ok(pieces.length > 4)
+    for (const piece of pieces.slice(1)) assert.match(piece, /^[\s,.。]/)
+    for (const piece of pieces.slice(0, -1)) assert.match(piece, /\p{L}$/u)
+  }
+})
+
+test('names of special tokens and characters of two halves are not torn, where nothing else says where to cut', () => {
+  const [name = '', named = ''] = textPieces(`${'1'.repeat(4090)}<|im_end|>${'1'.repeat(90)}`)
+  assert.deepEqual([name.length, named.slice(0, 10)], [4090, '<|im_end|>'])
+  for (const piece of textPieces(`1${'😀'.repeat(5_000)}`)) assert.ok(piece.isWellFormed())
+})
+
+test('no piece is long, and together they are the text', () => {
+  const part = fc.oneof(
+    fc.string({ unit: 'binary', maxLength: 20 }),
+    fc.constantFrom('a', '\u0301', '\ud800', '\n', ' ', '漢', '< ', '['),
+  )
+  const texts = fc.array(fc.tuple(part, fc.integer({ min: 1, max: 3_000 })), { maxLength: 6 })
+  fc.assert(
+    fc.property(texts, (parts) => {
+      const text = parts.map(([one, times]) => one.repeat(times)).join('')
+      const pieces = [...textPieces(text)]
+      assert.equal(pieces.join(''), text)
+      for (const piece of pieces) assert.ok(piece.length <= 4096 && (piece !== '' || text === ''))
+    }),
+    { numRuns: 50 },
+  )
+})
