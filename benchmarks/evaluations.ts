@@ -364,7 +364,7 @@ async function measure(size: number): Promise<void> {
   }
   figures['the obvious way, all calls'] = await timed(() => obvious(db, evaluations, true), 1)
   figures['the obvious way, trials alone'] = await timed(() => obvious(db, evaluations, false), 1)
-  const owed = 2000
+  const owed = 5000
   for (let from = 0; from < owed; from += batchSize) {
     await db.write('upsertCalls', trialsFrom(from, owed, evaluations, 'Evaluation.predict_and_score'))
   }

@@ -9,7 +9,9 @@ import type { Command, Reader, Transaction } from './transaction.ts'
 const idsAtOnce = 200
 
 /** Of a project: whoever asks next derives them first, and must not wait long. Who writes more derives the rest. */
-const mostOwed = 2000
+const mostOwed = 5000
+/** To look whether there are more costs what is owed, so that a write of fewer trials leaves it to chance whether it looks. */
+const lookedAfter = 200
 
 /** Two who write a trial and its children at once must see each other; who writes one child beside another need not. */
 export const membership = (project: string) => `the trials of ${project}`
@@ -139,6 +141,7 @@ async function owe(tx: Transaction, project: string, trials: readonly string[], 
           SELECT ${tx.dialect.text(project)}, id, ${tx.dialect.text(mark)} FROM wanted WHERE id IS NOT NULL`,
     )
   }
+  if (Math.random() * lookedAfter > trials.length) return
   const beyond = await tx.all<OwedTrial>(
     sql`SELECT project_id, trial_id, mark FROM eval_owed WHERE project_id = ${project}
         ORDER BY trial_id, mark LIMIT ${tx.dialect.noLimit} OFFSET ${mostOwed}`,
@@ -157,6 +160,29 @@ export function readOwed(db: Reader, project: string | null, limit: number | nul
   const where = project === null ? nothing : sql`WHERE project_id = ${project}`
   const most = limit === null ? db.dialect.noLimit : sql`${limit}`
   return db.all<OwedTrial>(sql`SELECT project_id, trial_id, mark FROM eval_owed ${where} LIMIT ${most}`)
+}
+
+/** The last of the trials that are owed in a project. */
+export async function lastOwed(db: Reader, project: string): Promise<string | undefined> {
+  const last = await db.get<{ trial_id: string }>(
+    sql`SELECT trial_id FROM eval_owed WHERE project_id = ${project} ORDER BY trial_id DESC LIMIT 1`,
+  )
+  return last?.trial_id
+}
+
+/** Some of the trials that are owed in a project, in their order, behind one of them and up to another. */
+export async function owedBetween(
+  db: Reader,
+  project: string,
+  after: string,
+  last: string,
+  limit: number,
+): Promise<string[]> {
+  const found = await db.all<{ trial_id: string }>(
+    sql`SELECT DISTINCT trial_id FROM eval_owed WHERE project_id = ${project} AND trial_id > ${after}
+        AND trial_id <= ${last} ORDER BY trial_id LIMIT ${limit}`,
+  )
+  return found.map(({ trial_id }) => trial_id)
 }
 
 /** Which of these trials are owed. */
