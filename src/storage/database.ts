@@ -25,8 +25,8 @@ export interface Database extends Reader {
     input: Parameters<Commands[Name]>[1],
   ): Promise<Awaited<ReturnType<Commands[Name]>>>
   /**
-   * For work that can wait: runs the command while nobody else writes, again and again as long as it answers true. Answers
-   * what it answered last, which may be true after a while.
+   * For work that can wait, and may be undone by a power cut because it would be done again: runs the command while nobody
+   * else writes, again and again as long as it answers true. Answers what it answered last, which may be true after a while.
    */
   writeBehind<Name extends BehindCommands>(name: Name, input: Parameters<Commands[Name]>[1]): Promise<boolean>
   /** Chunks of rows. Ending the loop early gives everything back. */

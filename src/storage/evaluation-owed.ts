@@ -1,15 +1,17 @@
 import { isTrialOp } from '../domain/evaluations/trial-ops.ts'
 import { newId } from '../domain/ids.ts'
 import type { CallPart } from './calls.ts'
-import { derivation, deriveTrials } from './evaluation-trials.ts'
-import { listOf, type Sql, sql, wantedOf } from './sql.ts'
+import { deriveTrials } from './evaluation-trials.ts'
+import { listOf, nothing, type Sql, sql, wantedOf } from './sql.ts'
 import type { Command, Reader, Transaction } from './transaction.ts'
 
 /** Ids of one statement. */
 const idsAtOnce = 200
 
 /** Of a project: whoever asks next derives them first, and must not wait long. Who writes more derives the rest. */
-const mostOwed = 1000
+const mostOwed = 5000
+/** To look whether there are more costs what is owed, so that a write of fewer trials leaves it to chance whether it looks. */
+const lookedAfter = 200
 
 /** Two who write a trial and its children at once must see each other; who writes one child beside another need not. */
 export const membership = (project: string) => `the trials of ${project}`
@@ -139,24 +141,48 @@ async function owe(tx: Transaction, project: string, trials: readonly string[], 
           SELECT ${tx.dialect.text(project)}, id, ${tx.dialect.text(mark)} FROM wanted WHERE id IS NOT NULL`,
     )
   }
-  const beyond = await tx.all<{ trial_id: string }>(
-    sql`SELECT trial_id FROM eval_owed WHERE project_id = ${project}
+  if (Math.random() * lookedAfter > trials.length) return
+  const beyond = await tx.all<OwedTrial>(
+    sql`SELECT project_id, trial_id, mark FROM eval_owed WHERE project_id = ${project}
         ORDER BY trial_id, mark LIMIT ${tx.dialect.noLimit} OFFSET ${mostOwed}`,
   )
-  if (beyond.length === 0) return
-  await deriveOwed(tx, { project_id: project, trial_ids: beyond.map(({ trial_id }) => trial_id), now })
+  await settle(tx, project, beyond, now)
 }
 
 export interface OwedTrial {
   project_id: string
   trial_id: string
+  mark: string
 }
 
 /** What is owed in any project, or in one, as far as there is a limit. A trial may be there several times. */
 export function readOwed(db: Reader, project: string | null, limit: number | null): Promise<OwedTrial[]> {
-  const where = project === null ? sql`` : sql`WHERE project_id = ${project}`
+  const where = project === null ? nothing : sql`WHERE project_id = ${project}`
   const most = limit === null ? db.dialect.noLimit : sql`${limit}`
-  return db.all<OwedTrial>(sql`SELECT project_id, trial_id FROM eval_owed ${where} LIMIT ${most}`)
+  return db.all<OwedTrial>(sql`SELECT project_id, trial_id, mark FROM eval_owed ${where} LIMIT ${most}`)
+}
+
+/** The last of the trials that are owed in a project. */
+export async function lastOwed(db: Reader, project: string): Promise<string | undefined> {
+  const last = await db.get<{ trial_id: string }>(
+    sql`SELECT trial_id FROM eval_owed WHERE project_id = ${project} ORDER BY trial_id DESC LIMIT 1`,
+  )
+  return last?.trial_id
+}
+
+/** Some of the trials that are owed in a project, in their order, behind one of them and up to another. */
+export async function owedBetween(
+  db: Reader,
+  project: string,
+  after: string,
+  last: string,
+  limit: number,
+): Promise<string[]> {
+  const found = await db.all<{ trial_id: string }>(
+    sql`SELECT DISTINCT trial_id FROM eval_owed WHERE project_id = ${project} AND trial_id > ${after}
+        AND trial_id <= ${last} ORDER BY trial_id LIMIT ${limit}`,
+  )
+  return found.map(({ trial_id }) => trial_id)
 }
 
 /** Which of these trials are owed. */
@@ -179,8 +205,7 @@ export const deriveSome: Command<{ limit: number; now: number }, boolean> = asyn
   const owed = await readOwed(tx, null, limit)
   const byProject = Map.groupBy(owed, ({ project_id }) => project_id)
   for (const project of [...byProject.keys()].sort()) {
-    const trial_ids = (byProject.get(project) ?? []).map(({ trial_id }) => trial_id)
-    await deriveOwed(tx, { project_id: project, trial_ids, now })
+    await settle(tx, project, byProject.get(project) ?? [], now)
   }
   return owed.length === limit
 }
@@ -190,19 +215,35 @@ export const deriveOwed: Command<
   { project_id: string; trial_ids: readonly string[]; now: number },
   void
 > = async (tx, { project_id: project, trial_ids, now }) => {
-  await tx.turn(derivation(project))
-  const marks = await inSome<{ trial_id: string; mark: string }>(
+  const owed = await inSome<OwedTrial>(
     tx,
     [...new Set(trial_ids)],
-    sql`SELECT trial_id, mark FROM wanted CROSS JOIN eval_owed WHERE project_id = ${project} AND trial_id = wanted.id`,
+    sql`SELECT project_id, trial_id, mark FROM wanted CROSS JOIN eval_owed
+        WHERE project_id = ${project} AND trial_id = wanted.id`,
   )
-  const trials = [...new Set(marks.map(({ trial_id }) => trial_id))]
-  await deriveTrials(tx, project, trials, now)
-  for (let from = 0; from < trials.length; from += idsAtOnce) {
-    const some = new Set(trials.slice(from, from + idsAtOnce))
-    const seen = new Set(marks.filter(({ trial_id }) => some.has(trial_id)).map(({ mark }) => mark))
+  await settle(tx, project, owed, now)
+}
+
+/** The marks were read before the calls are: what they stand for is seen. */
+async function settle(
+  tx: Transaction,
+  project: string,
+  owed: readonly OwedTrial[],
+  now: number,
+): Promise<void> {
+  await deriveTrials(
+    tx,
+    project,
+    owed.map(({ trial_id }) => trial_id),
+    now,
+  )
+  for (let from = 0; from < owed.length; from += idsAtOnce) {
+    const some = owed.slice(from, from + idsAtOnce)
+    const trials = new Set(some.map(({ trial_id }) => trial_id))
+    // Whatever else has one of these marks was written together with what was seen.
+    const marks = new Set(some.map(({ mark }) => mark))
     await tx.run(
-      sql`DELETE FROM eval_owed WHERE project_id = ${project} AND trial_id IN (${listOf([...some])}) AND mark IN (${listOf([...seen])})`,
+      sql`DELETE FROM eval_owed WHERE project_id = ${project} AND trial_id IN (${listOf([...trials])}) AND mark IN (${listOf([...marks])})`,
     )
   }
 }

@@ -3,7 +3,7 @@ import type { Database } from '../../storage/database.ts'
 import { readOwed } from '../../storage/evaluation-owed.ts'
 
 /** So few that a write that waits behind them hardly notices. */
-const trialsAtOnce = 16
+const trialsAtOnce = 8
 /** Parts of one trial that arrive within this are looked at once. */
 const pauseMs = 100
 /** After a failure, which is likely to be there still. */

@@ -5,7 +5,7 @@ import { JsonText, writeJson } from '../../domain/json-text.ts'
 import { refuse } from '../../domain/refusals.ts'
 import { now } from '../../domain/time.ts'
 import type { Database } from '../../storage/database.ts'
-import { readOwed } from '../../storage/evaluation-owed.ts'
+import { lastOwed, owedBetween } from '../../storage/evaluation-owed.ts'
 import {
   countRows,
   type FoundRow,
@@ -186,11 +186,14 @@ async function refreshTrials(
   time: number,
   signal: AbortSignal,
 ): Promise<void> {
-  const owed = (await readOwed(db, project, null)).map(({ trial_id }) => trial_id)
-  for (let from = 0; from < owed.length; from += refreshedAtOnce) {
+  // What is written meanwhile is not waited for.
+  const last = await lastOwed(db, project)
+  for (let after = ''; last !== undefined && after !== last; ) {
     signal.throwIfAborted()
-    const trial_ids = owed.slice(from, from + refreshedAtOnce)
+    const trial_ids = await owedBetween(db, project, after, last, refreshedAtOnce)
+    if (trial_ids.length === 0) break
     await db.write('deriveOwed', { project_id: project, trial_ids, now: time })
+    after = trial_ids.at(-1) as string
   }
   while (await hasStaleTrials(db, project, time)) {
     signal.throwIfAborted()

@@ -9,7 +9,10 @@ export interface Job {
   id: number
   name: string
   input: unknown
-  /** Runs alone while nothing else waits, again as long as it answers true; not endlessly. */
+  /**
+   * Runs alone while nothing else waits, again as long as it answers true; not endlessly. Only for what a power cut may undo,
+   * because it would be done again.
+   */
   behind?: true
 }
 

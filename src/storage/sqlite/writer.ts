@@ -45,7 +45,11 @@ export function createWriter(
 
   async function runBehind(): Promise<void> {
     const [first] = behind as [(typeof behind)[number]]
-    const results = await commitGroup(connection, [first.job])
+    // It reaches the disk with the next write. If the power is cut before that, it is as if it had not run yet.
+    connection.handle.pragma('synchronous = NORMAL')
+    const results = await commitGroup(connection, [first.job]).finally(() =>
+      connection.handle.pragma('synchronous = FULL'),
+    )
     const hasMore = results.some((result) => 'value' in result && result.value === true)
     if (hasMore && ++first.runs < runsBehind) return
     behind.shift()
