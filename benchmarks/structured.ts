@@ -103,7 +103,9 @@ const grammars = Object.entries(constraints).map(([name, constraint]) => {
   return [name, gbnf] as const
 })
 console.log(`load before: ${loadNow()}\n`)
-const rows: string[][] = []
+const row = (cells: string[]) => console.log(`| ${cells.join(' | ')} |`)
+row(['drawn with', 'constraint', 'free tokens/s', 'constrained tokens/s', 'of free (range)'])
+row(Array(5).fill('---'))
 for (const [how, sampling] of Object.entries(samplings)) {
   for (const [name, grammar] of grammars) {
     if (!`${how}, ${name}`.includes(values.only)) continue
@@ -117,7 +119,7 @@ for (const [how, sampling] of Object.entries(samplings)) {
     }
     const ratios = found.map(({ free, constrained }) => constrained / free)
     const range = `${Math.min(...ratios).toFixed(2)}-${Math.max(...ratios).toFixed(2)}`
-    rows.push([
+    row([
       how,
       name,
       median(found.map(({ free }) => free)).toPrecision(3),
@@ -126,8 +128,6 @@ for (const [how, sampling] of Object.entries(samplings)) {
     ])
   }
 }
-const heads = ['drawn with', 'constraint', 'free tokens/s', 'constrained tokens/s', 'of free (range)']
-for (const row of [heads, heads.map(() => '---'), ...rows]) console.log(`| ${row.join(' | ')} |`)
 console.log(`\nload after: ${loadNow()}`)
 await backend.close()
 await rm(folder, { recursive: true })
