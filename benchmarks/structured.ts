@@ -4,8 +4,9 @@ import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import type { Generation } from '../src/inference/backend.ts'
 import { createEmbeddedBackend } from '../src/inference/embedded/owner.ts'
-import { type Constraint, createConstraintCompiler } from '../src/inference/grammar/compile.ts'
+import { createConstraintCompiler } from '../src/inference/grammar/compile.ts'
 import { benchmarkShape, writeRandomModel } from '../test/support/random-model.ts'
+import { constraints, samplings } from './constraints.ts'
 import { loadNow } from './machine.ts'
 
 /**
@@ -26,56 +27,6 @@ const { values } = parseArgs({
 const folder = await mkdtemp(join(tmpdir(), 'heddle-benchmark-'))
 const file = values.model ?? join(folder, 'random-135m.gguf')
 if (values.model === undefined) await writeRandomModel(file, benchmarkShape)
-
-const text = (maxLength: number) => ({ type: 'string', maxLength })
-const small = {
-  type: 'object',
-  properties: {
-    name: text(40),
-    age: { type: 'integer', minimum: 0, maximum: 120 },
-    married: { type: 'boolean' },
-  },
-  required: ['name', 'age', 'married'],
-  additionalProperties: false,
-}
-const large = {
-  type: 'object',
-  properties: Object.fromEntries(
-    Array.from({ length: 40 }, (_, i) => [
-      `member_${i}`,
-      [
-        text(60),
-        { type: 'number' },
-        small,
-        { type: 'array', items: text(20), maxItems: 5 },
-        { enum: ['low', 'high'] },
-      ][i % 5],
-    ]),
-  ),
-  required: Array.from({ length: 40 }, (_, i) => `member_${i}`),
-  additionalProperties: false,
-}
-const constraints: Record<string, Constraint> = {
-  'a small schema': { kind: 'json', schema: small },
-  'a large schema': { kind: 'json', schema: large },
-  'any object': { kind: 'json_object' },
-  'a regular expression': { kind: 'regex', regex: '([A-Z][a-z]{2,9} ){8,20}\\d{4}-\\d{2}' },
-  'one of 1,000': {
-    kind: 'json',
-    schema: {
-      type: 'array',
-      items: { enum: Array.from({ length: 1000 }, (_, i) => `choice ${(i * 7919) % 100_003}`) },
-      minItems: 20,
-      maxItems: 40,
-    },
-  },
-}
-/** As most requests have it. */
-const samplings: Record<string, Partial<Generation['sampling']>> = {
-  'temperature 0': { temperature: 0 },
-  'temperature 0.8': { temperature: 0.8 },
-  'temperature 1, top_p 0.95': { topP: 0.95 },
-}
 
 const quiet = { debug() {}, info() {}, warn() {}, error: console.error }
 const backend = createEmbeddedBackend(
@@ -153,7 +104,9 @@ const grammars = Object.entries(constraints).map(([name, constraint]) => {
   return [name, gbnf] as const
 })
 console.log(`load before: ${loadNow()}\n`)
-const rows: string[][] = []
+const row = (cells: string[]) => console.log(`| ${cells.join(' | ')} |`)
+row(['drawn with', 'constraint', 'free tokens/s', 'constrained tokens/s', 'of free (range)'])
+row(Array(5).fill('---'))
 for (const [how, sampling] of Object.entries(samplings)) {
   for (const [name, grammar] of grammars) {
     if (!`${how}, ${name}`.includes(values.only)) continue
@@ -167,7 +120,7 @@ for (const [how, sampling] of Object.entries(samplings)) {
     }
     const ratios = found.map(({ free, constrained }) => constrained / free)
     const range = `${Math.min(...ratios).toFixed(2)}-${Math.max(...ratios).toFixed(2)}`
-    rows.push([
+    row([
       how,
       name,
       median(found.map(({ free }) => free)).toPrecision(3),
@@ -176,8 +129,6 @@ for (const [how, sampling] of Object.entries(samplings)) {
     ])
   }
 }
-const heads = ['drawn with', 'constraint', 'free tokens/s', 'constrained tokens/s', 'of free (range)']
-for (const row of [heads, heads.map(() => '---'), ...rows]) console.log(`| ${row.join(' | ')} |`)
 console.log(`\nload after: ${loadNow()}`)
 await backend.close()
 await rm(folder, { recursive: true })

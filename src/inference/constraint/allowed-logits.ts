@@ -5,8 +5,6 @@ import type { Allowance } from './constraint.ts'
 /** Looked at first: in most places one of the likeliest tokens is allowed. */
 const firstLook = 16
 const eachFurther = 8
-/** Beyond this it pays to know whether few are allowed at all. */
-const beforeListing = 128
 /** Beyond this it pays to know all that are allowed. */
 const mostTried = 1024
 
@@ -18,24 +16,30 @@ export function allowedLogits(logits: PositionLogits, allowance: Allowance): Log
   return {
     ...masking(logits, allowance),
     vocabulary: logits.vocabulary,
-    exactly: () => exactLogits(logits, allowance),
+    exactly,
     async best() {
       const best = await logits.best()
-      return allowance.allows(best) ? best : ((await top(1)).tokens[0] ?? best)
+      if (allowance.allows(best)) return best
+      return (await (allowance.few() === undefined ? top(1) : exactly().top(1))).tokens[0] ?? best
     },
     top,
     logTotal: (temperature) => logits.logTotal(temperature),
   }
 
+  function exactly(): Logits {
+    return exactLogits(logits, allowance)
+  }
+
   async function top(count: number): Promise<Candidates> {
     const most = Math.min(mostTried, logits.vocabulary)
     for (let size = Math.max(firstLook, count); size <= most; size *= eachFurther) {
-      if (size > beforeListing && allowance.few() !== undefined) break
+      // Whether few are allowed at all is soon known, and they cost less than to look further.
+      if (size > firstLook && allowance.few() !== undefined) break
       const all = await logits.top(size)
       const found = filtered(all, allowance)
       if (found.tokens.length > 0) return { ...found, others: all.logits.at(-1) ?? -Infinity }
     }
-    const exact = exactLogits(logits, allowance)
+    const exact = exactly()
     const found = await exact.top(count)
     return count < exact.vocabulary ? found : { ...found, others: -Infinity }
   }

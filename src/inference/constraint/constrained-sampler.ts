@@ -6,7 +6,7 @@ import { allowedLogits, exactLogits } from './allowed-logits.ts'
 import type { Allowance } from './constraint.ts'
 
 /** How often a draw from all tokens may miss those that are allowed, where these are many. */
-const mostMisses = 8
+const mostMisses = 4
 
 export interface ConstrainedParts {
   sampling: Sampling

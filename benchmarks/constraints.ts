@@ -1,0 +1,53 @@
+import type { Sampling } from '../src/inference/backend.ts'
+import type { Constraint } from '../src/inference/grammar/compile.ts'
+
+const text = (maxLength: number) => ({ type: 'string', maxLength })
+const small = {
+  type: 'object',
+  properties: {
+    name: text(40),
+    age: { type: 'integer', minimum: 0, maximum: 120 },
+    married: { type: 'boolean' },
+  },
+  required: ['name', 'age', 'married'],
+  additionalProperties: false,
+}
+const large = {
+  type: 'object',
+  properties: Object.fromEntries(
+    Array.from({ length: 40 }, (_, i) => [
+      `member_${i}`,
+      [
+        text(60),
+        { type: 'number' },
+        small,
+        { type: 'array', items: text(20), maxItems: 5 },
+        { enum: ['low', 'high'] },
+      ][i % 5],
+    ]),
+  ),
+  required: Array.from({ length: 40 }, (_, i) => `member_${i}`),
+  additionalProperties: false,
+}
+/** What an answer is held to. */
+export const constraints: Record<string, Constraint> = {
+  'a small schema': { kind: 'json', schema: small },
+  'a large schema': { kind: 'json', schema: large },
+  'any object': { kind: 'json_object' },
+  'a regular expression': { kind: 'regex', regex: '([A-Z][a-z]{2,9} ){8,20}\\d{4}-\\d{2}' },
+  'one of 1,000': {
+    kind: 'json',
+    schema: {
+      type: 'array',
+      items: { enum: Array.from({ length: 1000 }, (_, i) => `choice ${(i * 7919) % 100_003}`) },
+      minItems: 20,
+      maxItems: 40,
+    },
+  },
+}
+/** As most requests have it. */
+export const samplings: Record<string, Partial<Sampling>> = {
+  'temperature 0': { temperature: 0 },
+  'temperature 0.8': { temperature: 0.8 },
+  'temperature 1, top_p 0.95': { topP: 0.95 },
+}

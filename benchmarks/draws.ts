@@ -1,0 +1,84 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+import type { Sampling } from '../src/inference/backend.ts'
+import { createChoice, planAnswer } from '../src/inference/choice.ts'
+import { type Constraint, createConstraints } from '../src/inference/constraint/constraint.ts'
+import { loadModel } from '../src/inference/embedded/native.ts'
+import { createConstraintCompiler } from '../src/inference/grammar/compile.ts'
+import { generationOf } from '../test/support/generations.ts'
+import { benchmarkShape, writeRandomModel } from '../test/support/random-model.ts'
+import { constraints, samplings } from './constraints.ts'
+
+/**
+ * What drawing a token costs, with a constraint and without one: processor time, which hardly depends on what else the
+ * machine does. Run with UV_THREADPOOL_SIZE=1; --model takes a file, a random model of 50 k tokens stands in for it.
+ */
+const { values } = parseArgs({
+  options: {
+    model: { type: 'string' },
+    answers: { type: 'string', default: '4' },
+    tokens: { type: 'string', default: '80' },
+  },
+})
+const folder = await mkdtemp(join(tmpdir(), 'heddle-benchmark-'))
+const file = values.model ?? join(folder, 'random.gguf')
+if (values.model === undefined) await writeRandomModel(file, { ...benchmarkShape, layers: 1 })
+const model = await loadModel(file, () => {})
+const context = await model.openContext({ context: 512, sequences: 4, batch: 64, threads: 1 })
+const prompt = model.tokenize('Describe a person.', { special: true, add: false })
+const held = createConstraints(model.vocabulary)
+const compiler = createConstraintCompiler()
+
+/** Microseconds of each draw of one answer. */
+async function draws(sampling: Partial<Sampling>, seed: number, constraint?: Constraint): Promise<number[]> {
+  const maxTokens = Number(values.tokens)
+  const generation = generationOf({
+    sampling: { ...sampling, seed: BigInt(seed) },
+    ending: { ignoreEos: constraint === undefined },
+  })
+  const choice = createChoice(
+    planAnswer({ generation, prompt, maxTokens, vocabulary: model.vocabulary, constraint }),
+    0,
+  )
+  const spent: number[] = []
+  context.forget(0, 0)
+  for (let next = prompt, at = 0; ; ) {
+    context.begin(next.length)
+    const [place = Number.NaN] = context.add(0, at, Uint32Array.from(next), Uint32Array.of(next.length - 1))
+    at += next.length
+    await context.decode()
+    const before = process.cpuUsage()
+    const drawn = await choice.next(context.logits(place))
+    const { finished } = choice.accept(drawn)
+    const { user, system } = process.cpuUsage(before)
+    spent.push(user + system)
+    if (finished !== undefined) return spent
+    next = [drawn.token]
+  }
+}
+
+async function described(sampling: Partial<Sampling>, constraint?: Constraint): Promise<string> {
+  // The first answer learns the grammar, and warms the code.
+  await draws(sampling, 0, constraint)
+  const all: number[] = []
+  for (let answer = 1; answer <= Number(values.answers); answer++) {
+    all.push(...(await draws(sampling, answer, constraint)))
+  }
+  const sorted = all.toSorted((a, b) => a - b)
+  const mean = all.reduce((sum, one) => sum + one, 0) / all.length
+  return `${mean.toFixed(0)} (${sorted[all.length >> 1]}, ${sorted[Math.floor(0.9 * all.length)]})`
+}
+
+console.log(`| microseconds of a draw: mean (median, 90 %) | ${Object.keys(samplings).join(' | ')} |`)
+console.log(`| --- ${'| --- '.repeat(Object.keys(samplings).length)}|`)
+for (const [name, constraint] of [['free', undefined], ...Object.entries(constraints)] as const) {
+  const of = constraint && held.of(compiler.compile(constraint, { whitespace: 'bounded' }, 'constraint').gbnf)
+  const cells: string[] = []
+  for (const sampling of Object.values(samplings)) cells.push(await described(sampling, of))
+  console.log(`| ${name} | ${cells.join(' | ')} |`)
+}
+await context.close()
+await rm(folder, { recursive: true })
+process.exit(0)
