@@ -58,8 +58,8 @@ ${rows.join('\n')}
 
 A request is refused for the first of these that is wrong: credentials (401), size and type of the body (413, 415), JSON and schema
 (400, \`param\` is the path of the field), fields that do not fit together (400), whether a model is there (503) and has this name (404), fields
-that this server does not offer (400), messages and template (400), then what only the model knows: length, token ids (400), and
-whether there is room in its queue (429). A stream is refused in the same way; its head is sent when the request has its place.
+that this server does not offer (400), constraint, messages and template (400), a text that is far too long (400), whether there is room in
+the model's queue (429), then what only the model knows: length, token ids (400). A stream is refused in the same way; its head is sent when the request has its place.
 
 ## Answers
 

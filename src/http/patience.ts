@@ -1,3 +1,4 @@
+import { Socket } from 'node:net'
 import type { FastifyInstance } from 'fastify'
 
 /** So long a client may take nothing of its answer; as of a stream of events. */
@@ -15,7 +16,8 @@ export function cutWhoTakesNothing(app: FastifyInstance, patienceMs: number): vo
     const isShort =
       payload == null ||
       ((typeof payload === 'string' || payload instanceof Uint8Array) && payload.length <= shortAnswer)
-    if (!isShort) {
+    // A request that was injected has no connection.
+    if (!isShort && request.raw.socket instanceof Socket) {
       // The socket's own clock: it begins anew whenever the system has taken some of what waits.
       raw.setTimeout(patienceMs, () => {
         const { socket } = raw

@@ -6,6 +6,7 @@ import type { Generation, GenerationEvent, Run } from '../../src/inference/backe
 import { createEmbeddedBackend, type EmbeddedBackend } from '../../src/inference/embedded/owner.ts'
 import { type Supervision, usualSupervision } from '../../src/inference/embedded/supervision.ts'
 import type { ModelPlan } from '../../src/inference/models/plan.ts'
+import { plainSampling } from './generations.ts'
 import { type RandomModelShape, writeRandomModel } from './random-model.ts'
 import { until } from './waiting.ts'
 
@@ -65,19 +66,7 @@ export function generationOf(
   return {
     prompt: typeof prompt === 'string' ? { text: prompt, special: true, add: false } : { tokens: prompt },
     choices: 1,
-    sampling: {
-      temperature: 1,
-      topP: 1,
-      topK: 0,
-      minP: 0,
-      seed: 1n,
-      frequencyPenalty: 0,
-      presencePenalty: 0,
-      repetitionPenalty: 1,
-      bias: [],
-      badWords: [],
-      ...sampling,
-    },
+    sampling: { ...plainSampling, seed: 1n, ...sampling },
     ending: {
       maxTokens: 16,
       minTokens: 0,

@@ -6,6 +6,19 @@ export interface GenerationParts extends Omit<Partial<Generation>, 'sampling' | 
   text?: Partial<Generation['text']>
 }
 
+/** Draws from what the model says. */
+export const plainSampling: Sampling = {
+  temperature: 1,
+  topP: 1,
+  topK: 0,
+  minP: 0,
+  frequencyPenalty: 0,
+  presencePenalty: 0,
+  repetitionPenalty: 1,
+  bias: [],
+  badWords: [],
+}
+
 /** A generation that draws from what the model says and ends where the model ends, but for what is given. */
 export function generationOf({ sampling, ending, text, ...parts }: GenerationParts = {}): Generation {
   return {
@@ -13,18 +26,7 @@ export function generationOf({ sampling, ending, text, ...parts }: GenerationPar
     choices: 1,
     priority: 0,
     ...parts,
-    sampling: {
-      temperature: 1,
-      topP: 1,
-      topK: 0,
-      minP: 0,
-      frequencyPenalty: 0,
-      presencePenalty: 0,
-      repetitionPenalty: 1,
-      bias: [],
-      badWords: [],
-      ...sampling,
-    },
+    sampling: { ...plainSampling, ...sampling },
     ending: { minTokens: 0, stop: [], stopTokens: [], ignoreEos: false, includeStop: false, ...ending },
     text: { skipSpecial: true, spaceSpecial: true, ...text },
   }

@@ -60,11 +60,14 @@ async function exists(path: string): Promise<boolean> {
   }
 }
 
+/** A model must not take the room in which the record beside it goes on. */
+const keptFree = 64 * 1024 * 1024
+
 async function checkRoom(folder: string, path: string, missing: number): Promise<void> {
   const { bavail, bsize } = await statfs(folder)
-  if (bavail * bsize >= missing) return
+  if (missing === 0 || bavail * bsize >= missing + keptFree) return
   throw new ModelTrouble(
-    `${path} takes ${shownBytes(missing)} more and the disk of ${folder} has ${shownBytes(bavail * bsize)} free.`,
+    `${path} takes ${shownBytes(missing)} more and the disk of ${folder} has ${shownBytes(bavail * bsize)} free, of which ${shownBytes(keptFree)} are left to the record.`,
     { mayPass: true },
   )
 }

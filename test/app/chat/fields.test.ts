@@ -9,22 +9,13 @@ import {
 } from '../../../src/inference/grammar/compile.ts'
 import { openApp } from '../../support/app.ts'
 import { asking, chatUrl } from '../../support/chat.ts'
+import { plainSampling } from '../../support/generations.ts'
 import { scriptedBackend } from '../../support/scripted-backend.ts'
 
 const plain: Generation = {
   prompt: { text: '<s><|user|>Hi<|end|><|assistant|>', special: true, add: false },
   choices: 1,
-  sampling: {
-    temperature: 1,
-    topP: 1,
-    topK: 0,
-    minP: 0,
-    frequencyPenalty: 0,
-    presencePenalty: 0,
-    repetitionPenalty: 1,
-    bias: [],
-    badWords: [],
-  },
+  sampling: plainSampling,
   ending: { minTokens: 0, stop: [], stopTokens: [], ignoreEos: false, includeStop: false },
   text: { skipSpecial: true, spaceSpecial: true },
   priority: 0,

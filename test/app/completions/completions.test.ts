@@ -4,6 +4,7 @@ import { refuse } from '../../../src/domain/refusals.ts'
 import { createConstraintCompiler } from '../../../src/inference/grammar/compile.ts'
 import { version } from '../../../src/version.ts'
 import { type Answer, openApp } from '../../support/app.ts'
+import { plainSampling } from '../../support/generations.ts'
 import {
   prefilled,
   type Script,
@@ -52,17 +53,7 @@ test('a text is continued', async (t) => {
     {
       prompt: { text: 'Once', special: true, add: true },
       choices: 1,
-      sampling: {
-        temperature: 1,
-        topP: 1,
-        topK: 0,
-        minP: 0,
-        frequencyPenalty: 0,
-        presencePenalty: 0,
-        repetitionPenalty: 1,
-        bias: [],
-        badWords: [],
-      },
+      sampling: plainSampling,
       ending: { maxTokens: 16, minTokens: 0, stop: [], stopTokens: [], ignoreEos: false, includeStop: false },
       text: { skipSpecial: true, spaceSpecial: true },
       priority: 0,

@@ -36,7 +36,7 @@ test('model pull says how much room is missing before it begins', async (t) => {
   assert.deepEqual([code, out], [1, ''])
   assert.match(
     err,
-    /^Downloading acme\/tiny:m-Q4_0\.gguf\nm-Q4_0\.gguf takes [\d.]+ MiB more and the disk of .+ has \d+ KiB free\.\n$/,
+    /^Downloading acme\/tiny:m-Q4_0\.gguf\nm-Q4_0\.gguf takes [\d.]+ MiB more and the disk of .+ has \d+ KiB free, of which 64 MiB are left to the record\.\n$/,
   )
   assert.deepEqual(
     hub.asked.filter((line) => line.startsWith('GET bytes')),
@@ -75,7 +75,10 @@ test('a server whose disk has no room for the model serves the record, says what
   const logged = () => server.log.map((line) => JSON.parse(line))
   const trouble = () => logged().find(({ msg }) => msg.startsWith('the model cannot be served'))
   await until('the model cannot be served', () => trouble() !== undefined)
-  assert.match(trouble().msg, /takes [\d.]+ MiB more and the disk of .+ has [\d.]+ MiB free/)
+  assert.match(
+    trouble().msg,
+    /takes [\d.]+ MiB more and the disk of .+ has [\d.]+ MiB free, of which 64 MiB are left to the record/,
+  )
   assert.ok(trouble().again_in_ms > 0)
   assert.equal((await server.post('/call/start', { start: startOf({ project_id: project }) })).status, 200)
   const chat = await server.post('/v1/completions', { prompt: 'a' })

@@ -2,22 +2,11 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Sampling } from '../../../src/inference/backend.ts'
 import { createAdjustments, planAdjustments } from '../../../src/inference/sampling/adjustments.ts'
-
-const off: Sampling = {
-  temperature: 1,
-  topP: 1,
-  topK: 0,
-  minP: 0,
-  frequencyPenalty: 0,
-  presencePenalty: 0,
-  repetitionPenalty: 1,
-  bias: [],
-  badWords: [],
-}
+import { plainSampling } from '../../support/generations.ts'
 
 function plan(sampling: Partial<Sampling>, parts: Partial<Parameters<typeof planAdjustments>[0]> = {}) {
   return planAdjustments({
-    sampling: { ...off, ...sampling },
+    sampling: { ...plainSampling, ...sampling },
     vocabulary: 10,
     minTokens: 0,
     bannedEnds: [9],

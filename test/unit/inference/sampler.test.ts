@@ -4,23 +4,12 @@ import type { Sampling } from '../../../src/inference/backend.ts'
 import { createAdjustments, planAdjustments } from '../../../src/inference/sampling/adjustments.ts'
 import { createRandom } from '../../../src/inference/sampling/random.ts'
 import { createSampler } from '../../../src/inference/sampling/sampler.ts'
+import { plainSampling } from '../../support/generations.ts'
 import { type ScriptedLogits, scriptedLogits } from '../../support/scripted-logits.ts'
-
-const off: Sampling = {
-  temperature: 1,
-  topP: 1,
-  topK: 0,
-  minP: 0,
-  frequencyPenalty: 0,
-  presencePenalty: 0,
-  repetitionPenalty: 1,
-  bias: [],
-  badWords: [],
-}
 
 function adjustmentsOf(sampling: Partial<Sampling>, vocabulary: number, banned: number[] = []) {
   const plan = planAdjustments({
-    sampling: { ...off, ...sampling },
+    sampling: { ...plainSampling, ...sampling },
     vocabulary,
     minTokens: banned.length,
     bannedEnds: banned,
@@ -38,7 +27,7 @@ function drawn(
   banned: number[] = [],
 ): Promise<number | undefined> {
   const adjustments = adjustmentsOf(sampling, position.vocabulary, banned)
-  return createSampler({ ...off, ...sampling }, adjustments, () => number)(position, [])
+  return createSampler({ ...plainSampling, ...sampling }, adjustments, () => number)(position, [])
 }
 
 /** Probabilities 1/2, 1/4, 1/8 and 1/8 of the tokens 2, 0, 1 and 3. */
@@ -220,7 +209,7 @@ test('what a negative penalty lifted out of sight is looked for when the draw ha
     token === 0 ? Math.log(4999) : -1e-9 * token,
   )
   const position = scriptedLogits(values)
-  const sampling = { ...off, presencePenalty: -2 }
+  const sampling = { ...plainSampling, presencePenalty: -2 }
   const adjustments = adjustmentsOf(sampling, 5000)
   for (let token = 4900; token < 5000; token++) adjustments?.accept(token)
   // 0.485 of 10,637 is 160 behind the end of token 0: on the 22nd of the 100.
@@ -237,7 +226,7 @@ test('a weight that is a small difference of large ones is not trusted', async (
 })
 
 test('in many draws tokens come up as often as they should', async () => {
-  const sample = createSampler(off, undefined, createRandom(1n))
+  const sample = createSampler(plainSampling, undefined, createRandom(1n))
   const counts = [0, 0, 0, 0]
   for (let i = 0; i < 8000; i++) {
     const token = (await sample(scriptedLogits(halves), [])) as number
