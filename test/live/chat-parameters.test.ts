@@ -674,9 +674,9 @@ describe('P2: every field is honoured, or refused by its name', () => {
         const schema = { type: 'object', properties: { a: { enum: [7] } }, required: ['a'] }
         const closed = { ...schema, additionalProperties: false }
         const format = { type: 'json_schema', json_schema: { name: 'a', schema: closed } }
-        assert.deepEqual(JSON.parse((await one({ response_format: format, max_tokens: 40 })).content), {
-          a: 7,
-        })
+        // Room for all the spaces that the grammar allows.
+        const { content } = await one({ response_format: format, max_tokens: 400 })
+        assert.deepEqual(JSON.parse(content), { a: 7 })
       },
       bad: [{ response_format: {} }, { response_format: 'text' }, { response_format: { type: 'poem' } }],
     },

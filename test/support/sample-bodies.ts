@@ -193,7 +193,6 @@ const completion = () => {
     suffix: null,
     best_of: null,
     logprobs: 1,
-    response_format: { type: 'text' },
   }
 }
 
