@@ -45,53 +45,66 @@ const backend = createEmbeddedBackend(
 )
 while (backend.status().state === 'starting') await new Promise((resolve) => setTimeout(resolve, 10))
 
-async function speed(
+/** Milliseconds of an answer from the question to its end, and its tokens. */
+async function answer(
   sampling: Partial<Generation['sampling']>,
-  grammar: string | undefined,
-  seed: number,
-): Promise<number> {
-  let tokens = 0
-  let ms = 0
-  for (let answer = 0; answer < Number(values.answers); answer++) {
-    const generation: Generation = {
-      prompt: { text: values.prompt, special: true, add: false },
-      choices: 1,
-      sampling: {
-        temperature: 1,
-        topP: 1,
-        topK: 0,
-        minP: 0,
-        seed: BigInt(seed + answer),
-        frequencyPenalty: 0,
-        presencePenalty: 0,
-        repetitionPenalty: 1,
-        bias: [],
-        badWords: [],
-        ...sampling,
-      },
-      ending: {
-        maxTokens: Number(values.tokens),
-        minTokens: 0,
-        stop: [],
-        stopTokens: [],
-        ignoreEos: grammar === undefined,
-        includeStop: false,
-      },
-      text: { skipSpecial: true, spaceSpecial: false },
-      priority: 0,
-      ...(grammar !== undefined && { constraint: { grammar, field: 'structured_outputs' } }),
-    }
-    const { events } = await backend.generate(generation, new AbortController().signal)
-    let first: number | undefined
-    for await (const group of events) {
-      for (const event of group) {
-        if (event.kind === 'tokens' && first !== undefined) tokens += event.tokens.length
-      }
-      if (group.some(({ kind }) => kind === 'tokens')) first ??= performance.now()
-    }
-    ms += performance.now() - (first ?? 0)
+  { seed, maxTokens, grammar }: { seed: number; maxTokens: number; grammar?: string },
+): Promise<{ ms: number; tokens: number }> {
+  const generation: Generation = {
+    prompt: { text: values.prompt, special: true, add: false },
+    choices: 1,
+    sampling: {
+      temperature: 1,
+      topP: 1,
+      topK: 0,
+      minP: 0,
+      seed: BigInt(seed),
+      frequencyPenalty: 0,
+      presencePenalty: 0,
+      repetitionPenalty: 1,
+      bias: [],
+      badWords: [],
+      ...sampling,
+    },
+    ending: {
+      maxTokens,
+      minTokens: 0,
+      stop: [],
+      stopTokens: [],
+      ignoreEos: grammar === undefined,
+      includeStop: false,
+    },
+    text: { skipSpecial: true, spaceSpecial: false },
+    priority: 0,
+    ...(grammar !== undefined && { constraint: { grammar, field: 'structured_outputs' } }),
   }
-  return (1000 * tokens) / ms
+  const since = performance.now()
+  const { events } = await backend.generate(generation, new AbortController().signal)
+  let tokens = 0
+  for await (const group of events) {
+    for (const event of group) if (event.kind === 'tokens') tokens += event.tokens.length
+  }
+  return { ms: performance.now() - since, tokens }
+}
+
+/** Tokens a second of answers with a constraint, and of free ones that have as many tokens. */
+async function pair(
+  sampling: Partial<Generation['sampling']>,
+  grammar: string,
+  seed: number,
+): Promise<{ free: number; constrained: number }> {
+  let tokens = 0
+  const ms = { free: 0, constrained: 0 }
+  for (let number = 0; number < Number(values.answers); number++) {
+    const held = await answer(sampling, { seed: seed + number, maxTokens: Number(values.tokens), grammar })
+    const free = await answer(sampling, { seed: seed + number, maxTokens: held.tokens })
+    if (free.tokens !== held.tokens)
+      throw new Error(`${held.tokens} tokens, and ${free.tokens} without a constraint`)
+    tokens += held.tokens
+    ms.free += free.ms
+    ms.constrained += held.ms
+  }
+  return { free: (1000 * tokens) / ms.free, constrained: (1000 * tokens) / ms.constrained }
 }
 
 const median = (all: number[]) => all.toSorted((a, b) => a - b)[all.length >> 1] ?? Number.NaN
@@ -114,9 +127,8 @@ for (const [how, sampling] of Object.entries(samplings)) {
     // The first pass learns the grammar, as the first answer of a server does, and is not counted.
     for (let pass = 0; pass <= Number(values.passes); pass++) {
       // Free and constrained take turns, so that what else the machine does falls on both.
-      const free = await speed(sampling, undefined, 100 * pass)
-      const constrained = await speed(sampling, grammar, 100 * pass)
-      if (pass > 0) found.push({ free, constrained })
+      const both = await pair(sampling, grammar, 100 * pass)
+      if (pass > 0) found.push(both)
     }
     const ratios = found.map(({ free, constrained }) => constrained / free)
     const range = `${Math.min(...ratios).toFixed(2)}-${Math.max(...ratios).toFixed(2)}`
