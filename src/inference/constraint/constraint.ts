@@ -38,6 +38,9 @@ export interface Constraints {
 const mostListed = 256
 /** Of the places of one grammar. */
 const mostLists = 512
+/** A place is no more than a name for a mask that others may have too, … */
+const mostMaskedPlaces = 4096
+/** … and this is for the masks of a grammar. */
 const mostMaskBytes = 1024 * 1024
 const mostKept = 32
 /** Of the texts of the grammars that are kept. */
@@ -85,7 +88,8 @@ function createConstraint(grammar: string, { vocabulary, ends, order, maskOf }: 
   const following = createFollowing(writtenGrammar(grammar))
   const lists = createKept<Place, readonly number[] | 'many'>(mostLists, () => {})
   const mostMasks = Math.max(16, Math.floor((8 * mostMaskBytes) / vocabulary.size))
-  const masks = createKept<Place, TokenMask>(mostMasks, () => {})
+  const masks = new Map<Place, TokenMask>()
+  const different = new Set<TokenMask>()
 
   const isComplete = ({ place, begun }: BytePlace) => begun === undefined && place.isComplete
 
@@ -106,6 +110,20 @@ function createConstraint(grammar: string, { vocabulary, ends, order, maskOf }: 
     })
   }
 
+  /** A counted repetition has a place for each count, and mostly one mask for all of them. */
+  function remembered(place: Place, at: BytePlace): TokenMask {
+    const known = masks.get(place)
+    if (known !== undefined) return known
+    const mask = masked(at)
+    if (masks.size === mostMaskedPlaces || different.size === mostMasks) {
+      masks.clear()
+      different.clear()
+    }
+    masks.set(place, mask)
+    different.add(mask)
+    return mask
+  }
+
   return {
     begin() {
       let at: BytePlace = { place: following.start, begun: undefined }
@@ -121,7 +139,7 @@ function createConstraint(grammar: string, { vocabulary, ends, order, maskOf }: 
           const list = at.begun === undefined ? lists.get(at.place, () => listed(at)) : listed(at)
           return list === 'many' ? undefined : list
         },
-        mask: () => (at.begun === undefined ? masks.get(at.place, () => masked(at)) : masked(at)),
+        mask: () => (at.begun === undefined ? remembered(at.place, at) : masked(at)),
         get isComplete() {
           return isComplete(at)
         },
