@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import type { Generation, GenerationEvent, Run } from '../src/inference/backend.ts'
 import { createEmbeddedBackend } from '../src/inference/embedded/owner.ts'
+import { generationOf } from '../test/support/generations.ts'
 import { benchmarkShape, writeRandomModel } from '../test/support/random-model.ts'
 import { shown, shownSpread, spreadOf, table } from './figures.ts'
 import { loadNow, workOf } from './machine.ts'
@@ -104,24 +105,12 @@ async function thePackage(): Promise<Contestant> {
 }
 
 function greedy(tokens: number[], maxTokens: number): Generation {
-  return {
+  return generationOf({
     prompt: { tokens },
-    choices: 1,
-    sampling: {
-      temperature: 0,
-      topP: 1,
-      topK: 0,
-      minP: 0,
-      frequencyPenalty: 0,
-      presencePenalty: 0,
-      repetitionPenalty: 1,
-      bias: [],
-      badWords: [],
-    },
-    ending: { maxTokens, minTokens: 0, stop: [], stopTokens: [], ignoreEos: true, includeStop: false },
-    text: { skipSpecial: true, spaceSpecial: false },
-    priority: 0,
-  }
+    sampling: { temperature: 0 },
+    ending: { maxTokens, ignoreEos: true },
+    text: { spaceSpecial: false },
+  })
 }
 
 if (values.model === undefined) await writeRandomModel(file, benchmarkShape)

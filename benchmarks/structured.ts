@@ -5,6 +5,7 @@ import { parseArgs } from 'node:util'
 import type { Generation } from '../src/inference/backend.ts'
 import { createEmbeddedBackend } from '../src/inference/embedded/owner.ts'
 import { createConstraintCompiler } from '../src/inference/grammar/compile.ts'
+import { generationOf } from '../test/support/generations.ts'
 import { benchmarkShape, writeRandomModel } from '../test/support/random-model.ts'
 import { constraints, samplings } from './constraints.ts'
 import { loadNow } from './machine.ts'
@@ -50,34 +51,13 @@ async function answer(
   sampling: Partial<Generation['sampling']>,
   { seed, maxTokens, grammar }: { seed: number; maxTokens: number; grammar?: string },
 ): Promise<{ ms: number; tokens: number }> {
-  const generation: Generation = {
+  const generation = generationOf({
     prompt: { text: values.prompt, special: true, add: false },
-    choices: 1,
-    sampling: {
-      temperature: 1,
-      topP: 1,
-      topK: 0,
-      minP: 0,
-      seed: BigInt(seed),
-      frequencyPenalty: 0,
-      presencePenalty: 0,
-      repetitionPenalty: 1,
-      bias: [],
-      badWords: [],
-      ...sampling,
-    },
-    ending: {
-      maxTokens,
-      minTokens: 0,
-      stop: [],
-      stopTokens: [],
-      ignoreEos: grammar === undefined,
-      includeStop: false,
-    },
+    sampling: { seed: BigInt(seed), ...sampling },
+    ending: { maxTokens, ignoreEos: grammar === undefined },
     text: { skipSpecial: true, spaceSpecial: false },
-    priority: 0,
     ...(grammar !== undefined && { constraint: { grammar, field: 'structured_outputs' } }),
-  }
+  })
   const since = performance.now()
   const { events } = await backend.generate(generation, new AbortController().signal)
   let tokens = 0

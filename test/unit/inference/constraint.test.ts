@@ -16,7 +16,7 @@ import { createRandom } from '../../../src/inference/sampling/random.ts'
 import { createSampler } from '../../../src/inference/sampling/sampler.ts'
 import { isIn } from '../../../src/inference/sampling/token-mask.ts'
 import { createGbnfMatcher } from '../../support/gbnf-matcher.ts'
-import { type GenerationParts, generationOf } from '../../support/generations.ts'
+import { type GenerationParts, generationOf, plainSampling } from '../../support/generations.ts'
 import { listedVocabulary } from '../../support/listed-vocabulary.ts'
 import { naiveDraw } from '../../support/naive-sampling.ts'
 import { scriptedLogits } from '../../support/scripted-logits.ts'
@@ -177,18 +177,6 @@ test('where many tokens are allowed they are not listed', () => {
   assert.deepEqual(constraints.of('root ::= "x1" [0-9]').begin().few()?.length, 11)
 })
 
-const off: Sampling = {
-  temperature: 1,
-  topP: 1,
-  topK: 0,
-  minP: 0,
-  frequencyPenalty: 0,
-  presencePenalty: 0,
-  repetitionPenalty: 1,
-  bias: [],
-  badWords: [],
-}
-
 const oneOf = (...values: number[]) => fc.constantFrom(...values)
 
 test('a draw with a cut, and the likeliest token, are those of logits without what is not allowed', async () => {
@@ -213,7 +201,12 @@ test('a draw with a cut, and the likeliest token, are those of logits without wh
       const logits = Float32Array.from({ length: size }, () => spread * random())
       const isAllowed = Uint8Array.from({ length: size }, () => (random() < share ? 1 : 0))
       const list = [...isAllowed.keys()].filter((token) => isAllowed[token])
-      const sampling: Sampling = { ...off, ...others, bias: [...others.bias], ...(allowed && { allowed }) }
+      const sampling: Sampling = {
+        ...plainSampling,
+        ...others,
+        bias: [...others.bias],
+        ...(allowed && { allowed }),
+      }
       const isCut = sampling.topP < 1 || sampling.topK > 0 || sampling.minP > 0
       if (!isCut && sampling.temperature > 0) sampling.topP = 0.999
       const plan = planAdjustments({
@@ -268,8 +261,8 @@ for (const [title, size, few] of [
     const isAllowed = new Uint8Array(size)
     for (const token of few) isAllowed[token] = 1
     const sample = createConstrainedSampler({
-      sampling: off,
-      sample: createSampler(off, undefined, createRandom(5n)),
+      sampling: plainSampling,
+      sample: createSampler(plainSampling, undefined, createRandom(5n)),
       allowance: allowing([...few], isAllowed),
       narrowed: (position) => position,
       isPlain: true,
