@@ -1,4 +1,4 @@
-import { canonicalJson } from '../domain/canonical-json.ts'
+import { canonicalJson } from '../domain/json/canonical.ts'
 import { refuse } from '../domain/refusals.ts'
 import { type CallPart, type CallRow, type CallStart, deleteCalls, isLive, upsertCalls } from './calls.ts'
 import type { Dialect } from './dialect.ts'

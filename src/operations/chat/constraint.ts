@@ -1,4 +1,4 @@
-import type { JsonText } from '../../domain/json-text.ts'
+import type { JsonText } from '../../domain/json/text.ts'
 import { refuse } from '../../domain/refusals.ts'
 import type { CompileQuestion } from '../../inference/constraint/compiling-thread.ts'
 import type { Constraint, ConstraintOptions } from '../../inference/grammar/compile.ts'
