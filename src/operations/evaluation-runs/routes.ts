@@ -3,7 +3,7 @@ import { projectPath } from '../../domain/fields.ts'
 import { type Routes, recordRefusals, refusing } from '../../http/contracts.ts'
 import { departureOf } from '../../http/departure.ts'
 import { sendJsonLines } from '../../http/json-lines.ts'
-import type { Kind } from '../../storage/evaluation-runs.ts'
+import type { Kind } from '../../storage/evaluations/runs.ts'
 import { family } from '../parts.ts'
 import {
   Deleted,
