@@ -2,7 +2,7 @@ import { membersOf, Scan } from '../../domain/json/scan.ts'
 import { type PieceReader, readInPieces } from '../../domain/json/steps.ts'
 import { storableText } from '../../domain/text.ts'
 import type { YieldToLoop } from '../../domain/yielding.ts'
-import type { ObjectKind } from '../../storage/objects.ts'
+import type { ObjectKind } from '../../storage/tables/objects.ts'
 
 export interface ObjectClasses {
   kind: ObjectKind

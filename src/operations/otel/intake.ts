@@ -1,6 +1,6 @@
 import { type Caller, requireAccess } from '../../domain/callers.ts'
 import { createYieldToLoop } from '../../domain/yielding.ts'
-import type { CallPart } from '../../storage/calls.ts'
+import type { CallPart } from '../../storage/tables/calls.ts'
 import type { Ingest } from '../calls/ingest.ts'
 import { endPart, type Intake, mergeParts, startPart } from '../calls/parts.ts'
 import { callOfSpan } from './call.ts'
