@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import Sqlite from 'better-sqlite3'
-import { loadMigrations } from '../src/storage/migrations.ts'
+import { loadMigrations } from '../src/storage/engines/migrations.ts'
 import { type Row, rowColumns } from './calls.ts'
 
 /** The record's own table and indexes, filled by hand: one prepared statement for a row, FULL and WAL as in the record. */

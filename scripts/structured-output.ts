@@ -1,5 +1,5 @@
-import { formats, numberFormats, otherFormats } from '../src/inference/grammar/formats.ts'
-import { keywords } from '../src/inference/grammar/keywords.ts'
+import { formats, numberFormats, otherFormats } from '../src/inference/constraints/schema/formats.ts'
+import { keywords } from '../src/inference/constraints/schema/keywords.ts'
 import { cell, generated } from './pages.ts'
 
 /** What a constraint may say, from the compiler's own lists. */

@@ -1,4 +1,5 @@
 import underPressure from '@fastify/under-pressure'
+import type { Registry } from '@prometheus-io/client'
 import Fastify, { type FastifyBaseLogger, type FastifyServerOptions } from 'fastify'
 import type { Config } from './config.ts'
 import { refuse } from './domain/refusals.ts'
@@ -16,7 +17,7 @@ import { describeRoutes, serveReference } from './http/openapi.ts'
 import { cutWhoTakesNothing, usualPatienceMs } from './http/patience.ts'
 import { requestIds } from './http/request-ids.ts'
 import type { Backend } from './inference/backend.ts'
-import { createCompiling } from './inference/constraint/compiling.ts'
+import { createCompiling } from './inference/constraints/compiling.ts'
 import { createPrompts } from './inference/prompt/prompts.ts'
 import { callRoutes } from './operations/calls/routes.ts'
 import { startSweep } from './operations/calls/sweep.ts'
@@ -33,6 +34,7 @@ import { fileRoutes } from './operations/files/routes.ts'
 import { modelRoutes } from './operations/models/routes.ts'
 import { objectRoutes } from './operations/objects/routes.ts'
 import { otelRoutes } from './operations/otel/routes.ts'
+import type { OperationParts } from './operations/parts.ts'
 import { priceRoutes } from './operations/prices/routes.ts'
 import { queueRoutes } from './operations/queues/routes.ts'
 import { tableRoutes } from './operations/tables/routes.ts'
@@ -57,6 +59,24 @@ export interface Parts {
 
 /** As Fastify types them, they would be those of JSON Schema. */
 type SchemaCompilers = NonNullable<NonNullable<FastifyServerOptions['schemaController']>['compilersFactory']>
+
+const families = [
+  callRoutes,
+  otelRoutes,
+  priceRoutes,
+  queueRoutes,
+  evaluationResultRoutes,
+  objectRoutes,
+  tableRoutes,
+  fileRoutes,
+  definitionRoutes,
+  evaluationRunRoutes,
+  feedbackRoutes,
+  modelRoutes,
+  chatRoutes,
+  completionRoutes,
+  tokenRoutes,
+]
 
 /** The whole app, ready to be asked. It never listens. */
 export async function buildApp(config: Config, parts: Parts): Promise<App> {
@@ -117,59 +137,47 @@ export async function buildApp(config: Config, parts: Parts): Promise<App> {
   if (config.docs) await describeRoutes(app, version)
 
   answerHealth(app, { database, backend: parts.backend, metrics, version })
+  const operations = openOperations(app, config, parts, metrics.registry)
+  for (const family of families) await app.register(family, operations)
+  methods.refuseOthers()
+  if (config.docs) await serveReference(app)
+  await app.ready()
+  return app
+}
+
+/** Opens what the operations share and what works in the background, and closes it with the app. */
+function openOperations(app: App, config: Config, parts: Parts, registry: Registry): OperationParts {
+  const { database, backend } = parts
   const schemas = createSchemaChecks()
-  app.addHook('onClose', () => schemas.close())
-  const options = { db: database, retentionDays: config.retention_days }
-  for (const route of [
-    ...callRoutes,
-    ...otelRoutes,
-    ...priceRoutes,
-    ...queueRoutes,
-    ...evaluationResultRoutes,
-  ])
-    await app.register(route, options)
-  for (const route of [...objectRoutes, ...tableRoutes]) await app.register(route, { db: database, schemas })
-  for (const route of fileRoutes) {
-    await app.register(route, { db: database, fileLimit: config.file_limit })
-  }
-  for (const route of definitionRoutes) {
-    await app.register(route, { db: database, refScheme: config.ref_scheme })
-  }
-  for (const route of evaluationRunRoutes) {
-    await app.register(route, { ...options, schemas, refScheme: config.ref_scheme })
-  }
-  for (const route of feedbackRoutes) await app.register(route, { db: database, schemas })
-  for (const route of modelRoutes) await app.register(route, { backend: parts.backend })
   const prompts = createPrompts()
-  app.addHook('onClose', () => prompts.close())
   const compiling = createCompiling()
-  app.addHook('onClose', () => compiling.close())
-  const chat = {
-    backend: parts.backend,
+  const background = parts.sweep === false ? [] : startBackground(app, database)
+  app.addHook('onClose', async () => {
+    for (const work of background) await work.stop()
+    await Promise.all([schemas.close(), prompts.close(), compiling.close()])
+  })
+  return {
+    db: database,
+    schemas,
+    retentionDays: config.retention_days,
+    fileLimit: config.file_limit,
+    refScheme: config.ref_scheme,
+    backend,
     prompts,
     compiling,
     settings: { priority: config.priority, requestTemplates: config.request_templates },
-    metrics: parts.backend ? registerChatMetrics(metrics.registry, parts.backend) : noChatMetrics,
+    metrics: backend ? registerChatMetrics(registry, backend) : noChatMetrics,
     ...parts.streams,
   }
-  for (const route of chatRoutes) await app.register(route, chat)
-  for (const route of completionRoutes) await app.register(route, chat)
-  for (const route of tokenRoutes) await app.register(route, { tokens: chat })
-  methods.refuseOthers()
-  if (config.docs) await serveReference(app)
+}
 
-  if (parts.sweep !== false) {
-    const sweep = startSweep(database, (error) =>
-      app.log.error({ err: error }, 'the sweep could not free space'),
-    )
-    const deriving = startDeriving(database, (error) =>
-      app.log.error({ err: error }, 'evaluation results could not be derived; whoever asks tries again'),
-    )
-    app.addHook('onClose', async () => {
-      await sweep.stop()
-      await deriving.stop()
-    })
-  }
-  await app.ready()
-  return app
+function startBackground(app: App, database: Database): { stop(): Promise<void> }[] {
+  const logging = (message: string) => (err: unknown) => app.log.error({ err }, message)
+  return [
+    startSweep(database, logging('the sweep could not free space')),
+    startDeriving(
+      database,
+      logging('evaluation results could not be derived; the next read of them tries again'),
+    ),
+  ]
 }

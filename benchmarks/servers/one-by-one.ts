@@ -3,8 +3,8 @@
 import { createLogger } from '../../src/command-line/logger.ts'
 import { readConfig } from '../../src/config.ts'
 import { startServer } from '../../src/server.ts'
+import { openSqlite } from '../../src/storage/engines/sqlite/open.ts'
 import { sqliteFile } from '../../src/storage/open.ts'
-import { openSqlite } from '../../src/storage/sqlite/open.ts'
 
 const config = readConfig(process.env)
 const database = await openSqlite({ file: sqliteFile(config.data), groupLimit: 1 })

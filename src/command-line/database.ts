@@ -3,16 +3,16 @@ import { parseArgs } from 'node:util'
 import type { Config } from '../config.ts'
 import { now } from '../domain/time.ts'
 import type { Database } from '../storage/database.ts'
+import { loadMigrations } from '../storage/engines/migrations.ts'
+import { backupSqlite, checkSqlite } from '../storage/engines/sqlite/maintenance.ts'
+import { isOlder } from '../storage/engines/sqlite/migrate.ts'
 import {
   checkEvaluation,
   type EvaluationOfProject,
   mostProblems,
   selectEvaluations,
-} from '../storage/evaluation-check.ts'
-import { loadMigrations } from '../storage/migrations.ts'
+} from '../storage/evaluations/check.ts'
 import { sqliteFile } from '../storage/open.ts'
-import { backupSqlite, checkSqlite } from '../storage/sqlite/maintenance.ts'
-import { isOlder } from '../storage/sqlite/migrate.ts'
 import { CommandFailure, exitCodes } from './exit-codes.ts'
 import type { Command } from './help.ts'
 import { withRecord } from './record.ts'

@@ -1,7 +1,7 @@
 import { newId } from '../domain/ids.ts'
 import { hashKey, newKey } from '../domain/keys.ts'
 import { formatTime, now } from '../domain/time.ts'
-import { hasUser, listKeys } from '../storage/users.ts'
+import { hasUser, listKeys } from '../storage/tables/users.ts'
 import { CommandFailure, exitCodes } from './exit-codes.ts'
 import type { Command } from './help.ts'
 import { withRecord } from './record.ts'

@@ -5,8 +5,8 @@ import type { ConfiguredUser } from '../config.ts'
 import type { Caller } from '../domain/callers.ts'
 import { hashKey, sameSecret } from '../domain/keys.ts'
 import { refuse } from '../domain/refusals.ts'
+import { userOfKey } from '../storage/tables/users.ts'
 import type { Reader } from '../storage/transaction.ts'
-import { userOfKey } from '../storage/users.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {

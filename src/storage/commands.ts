@@ -1,6 +1,5 @@
-import { deleteCalls, renameCall, sweepCalls, upsertCalls } from './calls.ts'
-import { rebuildEvaluation } from './evaluation-check.ts'
-import { deriveOwed, deriveSome } from './evaluation-owed.ts'
+import { rebuildEvaluation } from './evaluations/check.ts'
+import { deriveOwed, deriveSome } from './evaluations/pending.ts'
 import {
   addEvaluationRun,
   addPrediction,
@@ -10,19 +9,20 @@ import {
   deleteScores,
   finishEvaluationRun,
   finishPrediction,
-} from './evaluation-runs.ts'
-import { refreshStale } from './evaluation-trials.ts'
-import { addFeedback, removeFeedback, replaceFeedback } from './feedback.ts'
-import { dropPieces, finishFile, keepPiece, sweepUploads } from './files.ts'
-import { changeTags, removeAliases, setAliases } from './object-labels.ts'
-import { deleteObjects, keepObject } from './objects.ts'
-import { addPrices, removePrices } from './prices.ts'
+} from './evaluations/runs.ts'
+import { refreshStale } from './evaluations/trials.ts'
 import { probe } from './probe.ts'
-import { addCallsToQueue } from './queue-items.ts'
-import { setProgress, takeNextItem } from './queue-progress.ts'
-import { addQueue, changeQueue, deleteQueue } from './queues.ts'
-import { keepEntries, keepRows, keepTable } from './tables.ts'
-import { addFirstUser, addKey, addUser, removeUser, revokeKey } from './users.ts'
+import { deleteCalls, renameCall, sweepCalls, upsertCalls } from './tables/calls.ts'
+import { addFeedback, removeFeedback, replaceFeedback } from './tables/feedback.ts'
+import { dropPieces, finishFile, keepPiece, sweepUploads } from './tables/files.ts'
+import { changeTags, removeAliases, setAliases } from './tables/object-labels.ts'
+import { deleteObjects, keepObject } from './tables/objects.ts'
+import { addPrices, removePrices } from './tables/prices.ts'
+import { addCallsToQueue } from './tables/queue-items.ts'
+import { setProgress, takeNextItem } from './tables/queue-progress.ts'
+import { addQueue, changeQueue, deleteQueue } from './tables/queues.ts'
+import { keepEntries, keepRows, keepTable } from './tables/tables.ts'
+import { addFirstUser, addKey, addUser, removeUser, revokeKey } from './tables/users.ts'
 
 /** Every write there is, by the name that crosses to the thread of the writer. */
 export const commands = {

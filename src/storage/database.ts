@@ -1,5 +1,5 @@
 import type { Commands } from './commands.ts'
-import type { Sql } from './sql.ts'
+import type { Sql } from './sql/sql.ts'
 import type { Reader } from './transaction.ts'
 
 export interface StreamOptions {

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import type { Database } from './database.ts'
-import { openSqlite } from './sqlite/open.ts'
+import { openSqlite } from './engines/sqlite/open.ts'
 
 export interface RecordPlace {
   /** postgres://… or empty. */
@@ -24,7 +24,7 @@ export async function openRecord({
   report,
 }: RecordPlace): Promise<Database> {
   if (databaseUrl === '') return openSqlite({ file: sqliteFile(folder), queryTimeoutMs })
-  const { openPostgres } = await import('./postgres/open.ts')
+  const { openPostgres } = await import('./engines/postgres/open.ts')
   return openPostgres(databaseUrl, {
     queryTimeoutMs,
     // A reader may take its rows as slowly here as on SQLite.

@@ -1,4 +1,4 @@
-import { sql } from './sql.ts'
+import { sql } from './sql/sql.ts'
 import type { Command } from './transaction.ts'
 
 /** Proof that the store takes writes. */

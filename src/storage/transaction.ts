@@ -1,5 +1,5 @@
-import type { Dialect } from './dialect.ts'
-import type { Sql } from './sql.ts'
+import type { Dialect } from './sql/dialect.ts'
+import type { Sql } from './sql/sql.ts'
 
 export interface Reader {
   readonly dialect: Dialect

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Database } from '../../src/storage/database.ts'
-import { openSqlite } from '../../src/storage/sqlite/open.ts'
+import { openSqlite } from '../../src/storage/engines/sqlite/open.ts'
 import { whole } from '../support/answers.ts'
 import { basic, keys, openApp } from '../support/app.ts'
 import { endOf, project, startOf } from '../support/calls.ts'

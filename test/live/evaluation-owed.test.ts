@@ -5,7 +5,7 @@ import { startDeriving } from '../../src/operations/evaluations/derive-behind.ts
 import { queryResults } from '../../src/operations/evaluations/results.ts'
 import { ResultsBody } from '../../src/operations/evaluations/results-contract.ts'
 import type { Database } from '../../src/storage/database.ts'
-import { readOwed } from '../../src/storage/evaluation-owed.ts'
+import { readOwed } from '../../src/storage/evaluations/pending.ts'
 import { newProject, startPart, wholePart } from '../support/call-parts.ts'
 import { allDrivers } from '../support/drivers.ts'
 import { until } from '../support/waiting.ts'

@@ -5,12 +5,12 @@ import fc from 'fast-check'
 import pg from 'pg'
 import { evaluate } from '../../src/domain/expressions/evaluate.ts'
 import { parseExpressionText } from '../../src/domain/expressions/parse.ts'
-import type { Dialect } from '../../src/storage/dialect.ts'
-import { compileCondition, compileOrder, compileSorting } from '../../src/storage/expressions.ts'
-import { postgresDialect, valueLookedUp } from '../../src/storage/postgres/dialect.ts'
-import { judgedBy } from '../../src/storage/postgres/gathered.ts'
-import { createStatements } from '../../src/storage/postgres/statements.ts'
-import { join, nothing, type Sql, sql, trusted } from '../../src/storage/sql.ts'
+import { postgresDialect, valueLookedUp } from '../../src/storage/engines/postgres/dialect.ts'
+import { judgedBy } from '../../src/storage/engines/postgres/gathered.ts'
+import { createStatements } from '../../src/storage/engines/postgres/statements.ts'
+import type { Dialect } from '../../src/storage/sql/dialect.ts'
+import { compileCondition, compileOrder, compileSorting } from '../../src/storage/sql/expressions.ts'
+import { join, nothing, type Sql, sql, trusted } from '../../src/storage/sql/sql.ts'
 import {
   constantQueries,
   everyColumn,

@@ -3,7 +3,7 @@ import { buildApp, type Parts } from '../../src/app.ts'
 import { type Config, readConfig } from '../../src/config.ts'
 import type { App } from '../../src/http/contracts.ts'
 import type { Database } from '../../src/storage/database.ts'
-import { openSqlite } from '../../src/storage/sqlite/open.ts'
+import { openSqlite } from '../../src/storage/engines/sqlite/open.ts'
 
 /** Two tenants and someone who reaches everything. */
 export const keys = { alice: 'alice-secret-key', bob: 'bob-secret-key', root: 'root-secret-key' }

@@ -1,13 +1,13 @@
 import { randomUUID } from 'node:crypto'
+import type { Database } from '../../src/storage/database.ts'
+import { sql, trusted } from '../../src/storage/sql/sql.ts'
 import {
   type CallEnd,
   type CallPart,
   type CallRow,
   type CallStart,
   selectCalls,
-} from '../../src/storage/calls.ts'
-import type { Database } from '../../src/storage/database.ts'
-import { sql, trusted } from '../../src/storage/sql.ts'
+} from '../../src/storage/tables/calls.ts'
 
 /** Parts of calls as the store takes them; what matters to a test is overridden. */
 

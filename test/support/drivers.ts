@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import type { Database } from '../../src/storage/database.ts'
+import { openSqlite } from '../../src/storage/engines/sqlite/open.ts'
 import { openRecord } from '../../src/storage/open.ts'
-import { openSqlite } from '../../src/storage/sqlite/open.ts'
 import { startPostgres, type TestPostgres } from './postgres.ts'
 
 export interface Driver {

@@ -1,6 +1,6 @@
 import Sqlite from 'better-sqlite3'
+import { openSqlite } from '../../src/storage/engines/sqlite/open.ts'
 import { sqliteFile } from '../../src/storage/open.ts'
-import { openSqlite } from '../../src/storage/sqlite/open.ts'
 import { startedAt } from './call-parts.ts'
 import { project } from './calls.ts'
 

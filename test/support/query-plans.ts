@@ -1,8 +1,8 @@
-import { loadMigrations } from '../../src/storage/migrations.ts'
-import { type Sql, sql } from '../../src/storage/sql.ts'
-import { connect } from '../../src/storage/sqlite/connection.ts'
-import { sqliteDialect } from '../../src/storage/sqlite/dialect.ts'
-import { migrateSqlite } from '../../src/storage/sqlite/migrate.ts'
+import { loadMigrations } from '../../src/storage/engines/migrations.ts'
+import { connect } from '../../src/storage/engines/sqlite/connection.ts'
+import { sqliteDialect } from '../../src/storage/engines/sqlite/dialect.ts'
+import { migrateSqlite } from '../../src/storage/engines/sqlite/migrate.ts'
+import { type Sql, sql } from '../../src/storage/sql/sql.ts'
 import type { Transaction } from '../../src/storage/transaction.ts'
 
 export interface PlannedRecord {

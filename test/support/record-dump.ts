@@ -1,5 +1,5 @@
 import type { Database } from '../../src/storage/database.ts'
-import { sql, trusted } from '../../src/storage/sql.ts'
+import { sql, trusted } from '../../src/storage/sql/sql.ts'
 
 const tablesOf = {
   sqlite: "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite%'",

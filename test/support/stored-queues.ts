@@ -1,10 +1,10 @@
 import type { AnnotationState } from '../../src/domain/annotation-states.ts'
 import type { Database } from '../../src/storage/database.ts'
-import { type SeenItem, selectItems } from '../../src/storage/queue-items.ts'
-import type { HandedItem, NextItem } from '../../src/storage/queue-progress.ts'
-import { type QueueCount, selectQueueCounts } from '../../src/storage/queue-stats.ts'
-import type { Queue } from '../../src/storage/queues.ts'
-import { trusted } from '../../src/storage/sql.ts'
+import { trusted } from '../../src/storage/sql/sql.ts'
+import { type SeenItem, selectItems } from '../../src/storage/tables/queue-items.ts'
+import type { HandedItem, NextItem } from '../../src/storage/tables/queue-progress.ts'
+import { type QueueCount, selectQueueCounts } from '../../src/storage/tables/queue-stats.ts'
+import type { Queue } from '../../src/storage/tables/queues.ts'
 import { newProject, secondMicros, startedAt, wholePart } from './call-parts.ts'
 
 const never = new AbortController().signal

@@ -4,12 +4,12 @@ import Sqlite from 'better-sqlite3'
 import fc from 'fast-check'
 import { evaluate } from '../../src/domain/expressions/evaluate.ts'
 import { parseExpressionText } from '../../src/domain/expressions/parse.ts'
-import type { Dialect } from '../../src/storage/dialect.ts'
-import { compileCondition, compileOrder, compileSorting } from '../../src/storage/expressions.ts'
-import { join } from '../../src/storage/sql.ts'
-import { sqliteDialect } from '../../src/storage/sqlite/dialect.ts'
-import { registerFunctions } from '../../src/storage/sqlite/functions.ts'
-import { judgedBy, sortedBy as sortedIn } from '../../src/storage/sqlite/judged.ts'
+import { sqliteDialect } from '../../src/storage/engines/sqlite/dialect.ts'
+import { registerFunctions } from '../../src/storage/engines/sqlite/functions.ts'
+import { judgedBy, sortedBy as sortedIn } from '../../src/storage/engines/sqlite/judged.ts'
+import type { Dialect } from '../../src/storage/sql/dialect.ts'
+import { compileCondition, compileOrder, compileSorting } from '../../src/storage/sql/expressions.ts'
+import { join } from '../../src/storage/sql/sql.ts'
 import {
   constantQueries,
   everyColumn,

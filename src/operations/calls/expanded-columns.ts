@@ -1,6 +1,6 @@
 import { checkPath, splitPath } from '../../domain/expressions/path.ts'
 import { refuse } from '../../domain/refusals.ts'
-import type { FieldResolver } from '../../storage/expressions.ts'
+import type { FieldResolver } from '../../storage/sql/expressions.ts'
 
 /** Columns whose references are replaced by what they lead to, as a tree of the steps to them. */
 export interface ExpandedColumns {

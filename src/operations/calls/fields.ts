@@ -1,9 +1,9 @@
 import { splitPath } from '../../domain/expressions/path.ts'
 import { refuse } from '../../domain/refusals.ts'
-import type { Dialect } from '../../storage/dialect.ts'
-import type { FieldReading, FieldResolver } from '../../storage/expressions.ts'
-import { mostPayloadBytes, payloadOfCall } from '../../storage/feedback.ts'
-import { type Sql, sql, trusted } from '../../storage/sql.ts'
+import type { Dialect } from '../../storage/sql/dialect.ts'
+import type { FieldReading, FieldResolver } from '../../storage/sql/expressions.ts'
+import { type Sql, sql, trusted } from '../../storage/sql/sql.ts'
+import { mostPayloadBytes, payloadOfCall } from '../../storage/tables/feedback.ts'
 
 const text = (column: string): FieldReading => ({ kind: 'text', sql: trusted(column) })
 const time = (column: string): FieldReading => ({ kind: 'time', sql: trusted(column) })

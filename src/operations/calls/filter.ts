@@ -1,8 +1,8 @@
 import { refuse } from '../../domain/refusals.ts'
-import type { Dialect } from '../../storage/dialect.ts'
-import { joined } from '../../storage/expressions.ts'
-import { soughtIn } from '../../storage/sought.ts'
-import { listOf, type Sql, sql, trusted } from '../../storage/sql.ts'
+import type { Dialect } from '../../storage/sql/dialect.ts'
+import { joined } from '../../storage/sql/expressions.ts'
+import { soughtIn } from '../../storage/sql/sought.ts'
+import { listOf, type Sql, sql, trusted } from '../../storage/sql/sql.ts'
 import type { CallsFilter } from './contract.ts'
 
 const longestList = 1000

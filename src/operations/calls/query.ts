@@ -4,14 +4,6 @@ import { checkPath } from '../../domain/expressions/path.ts'
 import { writeJson } from '../../domain/json-text.ts'
 import { refuse } from '../../domain/refusals.ts'
 import { now } from '../../domain/time.ts'
-import {
-  type CallRow,
-  type CallStats,
-  countCalls,
-  type LargeColumn,
-  largeColumns,
-  selectCalls,
-} from '../../storage/calls.ts'
 import type { Database } from '../../storage/database.ts'
 import {
   compileCondition,
@@ -19,8 +11,16 @@ import {
   type FieldReading,
   firstOfEach,
   type Sorting,
-} from '../../storage/expressions.ts'
-import { type Sql, trusted } from '../../storage/sql.ts'
+} from '../../storage/sql/expressions.ts'
+import { type Sql, trusted } from '../../storage/sql/sql.ts'
+import {
+  type CallRow,
+  type CallStats,
+  countCalls,
+  type LargeColumn,
+  largeColumns,
+  selectCalls,
+} from '../../storage/tables/calls.ts'
 import type { Reader } from '../../storage/transaction.ts'
 import type { QueryStatsBody, StreamQueryBody } from './contract.ts'
 import { createPricing } from './costs.ts'

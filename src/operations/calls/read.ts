@@ -1,7 +1,7 @@
 import { type Caller, reach } from '../../domain/callers.ts'
 import { refuse } from '../../domain/refusals.ts'
 import { now } from '../../domain/time.ts'
-import { readCall } from '../../storage/calls.ts'
+import { readCall } from '../../storage/tables/calls.ts'
 import type { Reader } from '../../storage/transaction.ts'
 import type { ReadBody } from './contract.ts'
 import { createPricing } from './costs.ts'

@@ -4,7 +4,7 @@ import { membersOf, objectText } from '../../domain/json-scan.ts'
 import { JsonText } from '../../domain/json-text.ts'
 import { opNameOf } from '../../domain/op-names.ts'
 import { formatTime } from '../../domain/time.ts'
-import type { CallRow } from '../../storage/calls.ts'
+import type { CallRow } from '../../storage/tables/calls.ts'
 
 export interface Shown {
   storageSize?: boolean | null | undefined

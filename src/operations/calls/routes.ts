@@ -3,6 +3,7 @@ import { type Routes, recordRefusals, refusing } from '../../http/contracts.ts'
 import { departureOf } from '../../http/departure.ts'
 import { sendJsonLines } from '../../http/json-lines.ts'
 import type { Database } from '../../storage/database.ts'
+import { family } from '../parts.ts'
 import {
   CallRecord,
   CompleteBody,
@@ -151,4 +152,4 @@ const queryStats: RoutePlugin = async (app, { db }) => {
   )
 }
 
-export const callRoutes = [start, end, batch, complete, read, update, remove, streamQuery, queryStats]
+export const callRoutes = family(start, end, batch, complete, read, update, remove, streamQuery, queryStats)

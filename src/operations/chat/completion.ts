@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { Caller } from '../../domain/callers.ts'
 import type { Backend, Generation, GenerationEvent, Run, ServedModel } from '../../inference/backend.ts'
-import type { Compiling } from '../../inference/constraint/compiling.ts'
+import type { Compiling } from '../../inference/constraints/compiling.ts'
 import type { Prompts } from '../../inference/prompt/prompts.ts'
 import { version } from '../../version.ts'
 import { candidatesOfToken, checkCandidates } from './candidates.ts'

@@ -1,7 +1,10 @@
 import type { JsonText } from '../../domain/json-text.ts'
 import { refuse } from '../../domain/refusals.ts'
-import type { CompileQuestion } from '../../inference/constraint/compiling-thread.ts'
-import type { Constraint, ConstraintOptions } from '../../inference/grammar/compile.ts'
+import type {
+  CompileQuestion,
+  Constraint,
+  ConstraintOptions,
+} from '../../inference/constraints/constraint.ts'
 import type { ConstraintFields } from './constraint-fields.ts'
 import type { SamplingFields } from './sampling-fields.ts'
 

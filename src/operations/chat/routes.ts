@@ -5,8 +5,9 @@ import { departureOf } from '../../http/departure.ts'
 import { eventDefaults, sendEvents } from '../../http/sse.ts'
 import { noteUnknownFields } from '../../http/unknown-fields.ts'
 import type { Backend } from '../../inference/backend.ts'
-import type { Compiling } from '../../inference/constraint/compiling.ts'
+import type { Compiling } from '../../inference/constraints/compiling.ts'
 import type { Prompts } from '../../inference/prompt/prompts.ts'
+import { family } from '../parts.ts'
 import { answerOf } from './answer.ts'
 import { chunksOf } from './chunks.ts'
 import { beginCompletion } from './completion.ts'
@@ -81,4 +82,4 @@ function completionId(request: FastifyRequest, { request_id }: ChatBody): string
   return request_id ?? randomUUID().replaceAll('-', '')
 }
 
-export const chatRoutes = [complete]
+export const chatRoutes = family(complete)

@@ -1,6 +1,6 @@
 import type { Caller } from '../../domain/callers.ts'
 import type { Backend, Generation, GenerationEvent, Run } from '../../inference/backend.ts'
-import type { Compiling } from '../../inference/constraint/compiling.ts'
+import type { Compiling } from '../../inference/constraints/compiling.ts'
 import { candidatesOfToken, checkCandidates } from '../chat/candidates.ts'
 import { fingerprintOf } from '../chat/completion.ts'
 import { constraintOf } from '../chat/constraint.ts'

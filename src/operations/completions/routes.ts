@@ -3,6 +3,7 @@ import { type Routes, refusingOpenAi } from '../../http/contracts.ts'
 import { departureOf } from '../../http/departure.ts'
 import { eventDefaults, sendEvents } from '../../http/sse.ts'
 import { noteUnknownFields } from '../../http/unknown-fields.ts'
+import { family } from '../parts.ts'
 import { answerOf } from './answer.ts'
 import { chunksOf } from './chunks.ts'
 import { beginCompletion, type Completions } from './completion.ts'
@@ -44,4 +45,4 @@ const complete: Routes<Completions> = async (app, options) => {
   )
 }
 
-export const completionRoutes = [complete]
+export const completionRoutes = family(complete)

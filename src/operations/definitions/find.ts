@@ -1,7 +1,7 @@
 import type { z } from 'zod'
 import { type Caller, reach } from '../../domain/callers.ts'
 import { writeJson } from '../../domain/json-text.ts'
-import { isOf, type ObjectWithValue, selectObjects } from '../../storage/objects.ts'
+import { isOf, type ObjectWithValue, selectObjects } from '../../storage/tables/objects.ts'
 import { deleteObject } from '../objects/delete.ts'
 import { conditionsOf, orderOf } from '../objects/query.ts'
 import { liveObject } from '../objects/read.ts'

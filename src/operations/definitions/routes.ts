@@ -5,6 +5,7 @@ import { type Routes, recordRefusals, refusing } from '../../http/contracts.ts'
 import { departureOf } from '../../http/departure.ts'
 import { sendJsonLines } from '../../http/json-lines.ts'
 import { DeleteAnswer } from '../objects/contract.ts'
+import { family } from '../parts.ts'
 import { DeleteQuery, ListQuery, Name, Version } from './contract.ts'
 import { datasets } from './datasets.ts'
 import { evaluations } from './evaluations.ts'
@@ -96,10 +97,10 @@ function routesOf<Body extends z.ZodType>(kind: DefinitionKind<Body>): RoutePlug
   return [create, list, read, remove]
 }
 
-export const definitionRoutes = [
+export const definitionRoutes = family(
   ...routesOf(ops),
   ...routesOf(datasets),
   ...routesOf(scorers),
   ...routesOf(evaluations),
   ...routesOf(models),
-]
+)

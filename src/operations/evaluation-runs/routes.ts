@@ -3,7 +3,8 @@ import { projectPath } from '../../domain/fields.ts'
 import { type Routes, recordRefusals, refusing } from '../../http/contracts.ts'
 import { departureOf } from '../../http/departure.ts'
 import { sendJsonLines } from '../../http/json-lines.ts'
-import type { Kind } from '../../storage/evaluation-runs.ts'
+import type { Kind } from '../../storage/evaluations/runs.ts'
+import { family } from '../parts.ts'
 import {
   Deleted,
   FinishBody,
@@ -265,7 +266,7 @@ const status: RoutePlugin = async (app, { db }) => {
   )
 }
 
-export const evaluationRunRoutes = [
+export const evaluationRunRoutes = family(
   startRun,
   endRun,
   readRun,
@@ -281,4 +282,4 @@ export const evaluationRunRoutes = [
   findScores,
   removeScores,
   status,
-]
+)

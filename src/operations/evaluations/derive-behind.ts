@@ -1,6 +1,6 @@
 import { now } from '../../domain/time.ts'
 import type { Database } from '../../storage/database.ts'
-import { readOwed } from '../../storage/evaluation-owed.ts'
+import { readOwed } from '../../storage/evaluations/pending.ts'
 
 /** So few that a write that waits behind them hardly notices. */
 const trialsAtOnce = 8

@@ -5,8 +5,8 @@ import { JsonText } from '../../domain/json-text.ts'
 import { parseRef } from '../../domain/refs.ts'
 import { Refusal } from '../../domain/refusals.ts'
 import type { Database } from '../../storage/database.ts'
-import { selectInputs, type TrialRow } from '../../storage/evaluation-results.ts'
-import { readRows } from '../../storage/tables.ts'
+import { selectInputs, type TrialRow } from '../../storage/evaluations/results.ts'
+import { readRows } from '../../storage/tables/tables.ts'
 import { type NamedRef, resolveEach } from '../objects/resolve.ts'
 
 export interface RawRows {

@@ -2,11 +2,11 @@ import { exampleKinds } from '../../domain/evaluations/example.ts'
 import { outputKeys } from '../../domain/evaluations/trial.ts'
 import { splitPath } from '../../domain/expressions/path.ts'
 import { refuse } from '../../domain/refusals.ts'
-import type { Dialect } from '../../storage/dialect.ts'
-import { scoreReading } from '../../storage/evaluation-scores.ts'
-import type { EvaluationShape } from '../../storage/evaluation-shapes.ts'
-import type { FieldReading } from '../../storage/expressions.ts'
-import { join, type Sql, sql, trusted } from '../../storage/sql.ts'
+import { scoreReading } from '../../storage/evaluations/scores.ts'
+import type { EvaluationShape } from '../../storage/evaluations/shapes.ts'
+import type { Dialect } from '../../storage/sql/dialect.ts'
+import type { FieldReading } from '../../storage/sql/expressions.ts'
+import { join, type Sql, sql, trusted } from '../../storage/sql/sql.ts'
 
 const documents = ['scores', 'inputs', 'outputs', 'output'] as const
 type ResultDocument = (typeof documents)[number]

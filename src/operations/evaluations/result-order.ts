@@ -1,8 +1,8 @@
 import { checkPath } from '../../domain/expressions/path.ts'
-import type { Dialect } from '../../storage/dialect.ts'
-import type { RowOrder } from '../../storage/evaluation-results.ts'
-import { meanReading, scoreReading } from '../../storage/evaluation-scores.ts'
-import type { EvaluationShape } from '../../storage/evaluation-shapes.ts'
+import type { RowOrder } from '../../storage/evaluations/results.ts'
+import { meanReading, scoreReading } from '../../storage/evaluations/scores.ts'
+import type { EvaluationShape } from '../../storage/evaluations/shapes.ts'
+import type { Dialect } from '../../storage/sql/dialect.ts'
 import {
   acceptedFields,
   fieldRefused,

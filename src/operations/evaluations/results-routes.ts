@@ -3,6 +3,7 @@ import { type Routes, recordRefusals, refusing } from '../../http/contracts.ts'
 import { departureOf } from '../../http/departure.ts'
 import { sendJsonList } from '../../http/json-list.ts'
 import type { Database } from '../../storage/database.ts'
+import { family } from '../parts.ts'
 import { queryResults } from './results.ts'
 import { ResultsAnswer, ResultsBody } from './results-contract.ts'
 
@@ -32,4 +33,4 @@ const query: Routes<{ db: Database }> = async (app, { db }) => {
   })
 }
 
-export const evaluationResultRoutes = [query]
+export const evaluationResultRoutes = family(query)

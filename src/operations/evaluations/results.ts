@@ -5,7 +5,7 @@ import { JsonText, writeJson } from '../../domain/json-text.ts'
 import { refuse } from '../../domain/refusals.ts'
 import { now } from '../../domain/time.ts'
 import type { Database } from '../../storage/database.ts'
-import { lastOwed, owedBetween } from '../../storage/evaluation-owed.ts'
+import { lastOwed, owedBetween } from '../../storage/evaluations/pending.ts'
 import {
   countRows,
   type FoundRow,
@@ -18,10 +18,10 @@ import {
   selectRowPage,
   selectTrials,
   type TrialRow,
-} from '../../storage/evaluation-results.ts'
-import { type RowSet, readRowSets } from '../../storage/evaluation-row-sets.ts'
-import { readShapes } from '../../storage/evaluation-shapes.ts'
-import type { Sql } from '../../storage/sql.ts'
+} from '../../storage/evaluations/results.ts'
+import { type RowSet, readRowSets } from '../../storage/evaluations/row-sets.ts'
+import { readShapes } from '../../storage/evaluations/shapes.ts'
+import type { Sql } from '../../storage/sql/sql.ts'
 import { bringsRow, rawRowsOf } from './raw-rows.ts'
 import { rowFiltersOf } from './result-filters.ts'
 import { rowOrderOf } from './result-order.ts'

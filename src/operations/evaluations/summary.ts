@@ -9,8 +9,8 @@ import {
   type ShapeSums,
   selectShapeless,
   selectSums,
-} from '../../storage/evaluation-results.ts'
-import { type EvaluationShape, emptyShape, noShape, readShapes } from '../../storage/evaluation-shapes.ts'
+} from '../../storage/evaluations/results.ts'
+import { type EvaluationShape, emptyShape, noShape, readShapes } from '../../storage/evaluations/shapes.ts'
 import type { EvaluationSummary } from './results-contract.ts'
 
 /** The trials of an evaluation that have a scalar, added up. */

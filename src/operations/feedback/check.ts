@@ -1,7 +1,7 @@
 import { membersOf } from '../../domain/json-scan.ts'
 import { refuse } from '../../domain/refusals.ts'
 import type { SchemaChecks } from '../../schemas/checks.ts'
-import { findQueue } from '../../storage/queues.ts'
+import { findQueue } from '../../storage/tables/queues.ts'
 import type { Reader } from '../../storage/transaction.ts'
 import { createAnnotationChecks, type SpecGiven } from './annotation-checks.ts'
 import type { FeedbackGiven } from './contract.ts'

@@ -1,7 +1,7 @@
 import { splitPath } from '../../domain/expressions/path.ts'
 import { type Refusal, refuse } from '../../domain/refusals.ts'
-import type { FieldReading, FieldResolver } from '../../storage/expressions.ts'
-import { trusted } from '../../storage/sql.ts'
+import type { FieldReading, FieldResolver } from '../../storage/sql/expressions.ts'
+import { trusted } from '../../storage/sql/sql.ts'
 
 /** The columns by their names on the wire, in the order in which they come back. */
 export const wireColumns = {

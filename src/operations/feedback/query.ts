@@ -6,16 +6,16 @@ import { JsonText, writeJson } from '../../domain/json-text.ts'
 import { refuse } from '../../domain/refusals.ts'
 import { formatTime } from '../../domain/time.ts'
 import type { Database } from '../../storage/database.ts'
-import type { Dialect } from '../../storage/dialect.ts'
+import type { Dialect } from '../../storage/sql/dialect.ts'
 import {
   compileCondition,
   compileSorting,
   type FieldReading,
   firstOfEach,
   type Sorting,
-} from '../../storage/expressions.ts'
-import { countFeedback, type FeedbackQuery, selectFeedback } from '../../storage/feedback.ts'
-import { type Sql, sql, trusted } from '../../storage/sql.ts'
+} from '../../storage/sql/expressions.ts'
+import { type Sql, sql, trusted } from '../../storage/sql/sql.ts'
+import { countFeedback, type FeedbackQuery, selectFeedback } from '../../storage/tables/feedback.ts'
 import type { PurgeBody, QueryBody } from './contract.ts'
 import { columnOf, feedbackFields, payloadPathOf, unknownField, wireColumns } from './fields.ts'
 

@@ -1,6 +1,7 @@
 import { type Routes, recordRefusals, refusing } from '../../http/contracts.ts'
 import { departureOf } from '../../http/departure.ts'
 import { sendJsonList } from '../../http/json-list.ts'
+import { family } from '../parts.ts'
 import {
   BatchAnswer,
   BatchBody,
@@ -88,4 +89,4 @@ const replace: RoutePlugin = async (app, intake) => {
   )
 }
 
-export const feedbackRoutes = [create, batch, query, purge, replace]
+export const feedbackRoutes = family(create, batch, query, purge, replace)

@@ -1,7 +1,7 @@
 import { type Caller, reach } from '../../domain/callers.ts'
 import { refuse } from '../../domain/refusals.ts'
 import type { Database } from '../../storage/database.ts'
-import { pieceBytes, readFileEntry, readPiece, sumFiles } from '../../storage/files.ts'
+import { pieceBytes, readFileEntry, readPiece, sumFiles } from '../../storage/tables/files.ts'
 import type { Reader } from '../../storage/transaction.ts'
 import type { ContentBody, StatsBody } from './contract.ts'
 

@@ -4,6 +4,7 @@ import { departureOf } from '../../http/departure.ts'
 import { acceptForms, readForm } from '../../http/forms.ts'
 import { sendPieces } from '../../http/pieces.ts'
 import type { Database } from '../../storage/database.ts'
+import { family } from '../parts.ts'
 import { readFile, sumOfFiles } from './content.ts'
 import { ContentBody, StatsAnswer, StatsBody, UploadAnswer, UploadForm } from './contract.ts'
 import { receiveFile } from './receive.ts'
@@ -67,4 +68,4 @@ const stats: RoutePlugin = async (app, { db }) => {
   )
 }
 
-export const fileRoutes = [create, content, stats]
+export const fileRoutes = family(create, content, stats)

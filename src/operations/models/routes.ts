@@ -1,5 +1,6 @@
 import { type Routes, refusingOpenAi } from '../../http/contracts.ts'
 import type { Backend } from '../../inference/backend.ts'
+import { family } from '../parts.ts'
 import { ModelCard, ModelList, ModelPath, ModelRest } from './contract.ts'
 import { listModels, readModel } from './models.ts'
 
@@ -26,4 +27,4 @@ const read: RoutePlugin = async (app, { backend }) => {
   )
 }
 
-export const modelRoutes = [list, read]
+export const modelRoutes = family(list, read)

@@ -2,7 +2,7 @@ import type { Breathe } from '../../domain/breathing.ts'
 import { storableText } from '../../domain/expressions/text.ts'
 import { membersOf, Scan } from '../../domain/json-scan.ts'
 import { type PieceReader, readInPieces } from '../../domain/json-steps.ts'
-import type { ObjectKind } from '../../storage/objects.ts'
+import type { ObjectKind } from '../../storage/tables/objects.ts'
 
 export interface ObjectClasses {
   kind: ObjectKind

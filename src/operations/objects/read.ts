@@ -1,12 +1,12 @@
 import { type Caller, reach } from '../../domain/callers.ts'
-import { readLabels } from '../../storage/object-labels.ts'
+import { readLabels } from '../../storage/tables/object-labels.ts'
 import {
   type ObjectVersion,
   type ObjectWithValue,
   readObject,
   readVersion,
   type VersionName,
-} from '../../storage/objects.ts'
+} from '../../storage/tables/objects.ts'
 import type { Reader } from '../../storage/transaction.ts'
 import type { ReadBody } from './contract.ts'
 import { objectRecord } from './record.ts'

@@ -1,7 +1,7 @@
 import { JsonText } from '../../domain/json-text.ts'
 import { formatTime } from '../../domain/time.ts'
-import type { Labels } from '../../storage/object-labels.ts'
-import type { ObjectVersion } from '../../storage/objects.ts'
+import type { Labels } from '../../storage/tables/object-labels.ts'
+import type { ObjectVersion } from '../../storage/tables/objects.ts'
 
 const emptyObject = new JsonText('{}')
 

@@ -10,8 +10,8 @@ import {
   readVersion,
   readVersions,
   type VersionName,
-} from '../../storage/objects.ts'
-import { readRowSizes, readRows } from '../../storage/tables.ts'
+} from '../../storage/tables/objects.ts'
+import { readRowSizes, readRows } from '../../storage/tables/tables.ts'
 import type { Reader } from '../../storage/transaction.ts'
 import { Value } from './values.ts'
 

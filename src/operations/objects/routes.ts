@@ -4,6 +4,7 @@ import { departureOf } from '../../http/departure.ts'
 import { sendJsonList } from '../../http/json-list.ts'
 import type { SchemaChecks } from '../../schemas/checks.ts'
 import type { Database } from '../../storage/database.ts'
+import { family } from '../parts.ts'
 import {
   AliasesBody,
   AliasesToRemove,
@@ -171,7 +172,7 @@ const refs: RoutePlugin = async (app, { db }) => {
   )
 }
 
-export const objectRoutes = [
+export const objectRoutes = family(
   create,
   read,
   query,
@@ -181,4 +182,4 @@ export const objectRoutes = [
   setAliases,
   removeAliases,
   refs,
-]
+)

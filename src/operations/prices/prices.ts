@@ -5,9 +5,9 @@ import { newId } from '../../domain/ids.ts'
 import { refuse } from '../../domain/refusals.ts'
 import { formatTime, now } from '../../domain/time.ts'
 import type { Database } from '../../storage/database.ts'
-import { compileCondition, compileOrder, type FieldResolver } from '../../storage/expressions.ts'
-import { findPrices, type Price } from '../../storage/prices.ts'
-import { trusted } from '../../storage/sql.ts'
+import { compileCondition, compileOrder, type FieldResolver } from '../../storage/sql/expressions.ts'
+import { trusted } from '../../storage/sql/sql.ts'
+import { findPrices, type Price } from '../../storage/tables/prices.ts'
 import type { CreateBody, PurgeBody, QueryBody } from './contract.ts'
 
 export async function createPrices(db: Database, caller: Caller, { project_id, costs }: CreateBody) {

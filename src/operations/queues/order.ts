@@ -1,5 +1,5 @@
 import { refuse } from '../../domain/refusals.ts'
-import { type Sql, trusted } from '../../storage/sql.ts'
+import { type Sql, trusted } from '../../storage/sql/sql.ts'
 
 export type SortBy = { field: string; direction: 'asc' | 'desc' }[] | null | undefined
 

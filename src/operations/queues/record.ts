@@ -1,7 +1,7 @@
 import { JsonText } from '../../domain/json-text.ts'
 import { formatTime } from '../../domain/time.ts'
-import type { SeenItem } from '../../storage/queue-items.ts'
-import type { Queue } from '../../storage/queues.ts'
+import type { SeenItem } from '../../storage/tables/queue-items.ts'
+import type { Queue } from '../../storage/tables/queues.ts'
 
 export function queueRecord(queue: Queue): Record<string, unknown> {
   return {

@@ -3,6 +3,7 @@ import { departureOf } from '../../http/departure.ts'
 import { sendJsonLines } from '../../http/json-lines.ts'
 import { sendJsonList } from '../../http/json-list.ts'
 import type { Database } from '../../storage/database.ts'
+import { family } from '../parts.ts'
 import { nextItem, updateProgress } from './annotating.ts'
 import {
   AddItemsAnswer,
@@ -173,4 +174,4 @@ const stats: RoutePlugin = async (app, { db }) => {
   )
 }
 
-export const queueRoutes = [create, query, read, update, remove, add, queryItems, progress, next, stats]
+export const queueRoutes = family(create, query, read, update, remove, add, queryItems, progress, next, stats)

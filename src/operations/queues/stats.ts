@@ -2,7 +2,7 @@ import { annotationStates, itemStates } from '../../domain/annotation-states.ts'
 import { type Caller, reach } from '../../domain/callers.ts'
 import { refuse } from '../../domain/refusals.ts'
 import type { Database } from '../../storage/database.ts'
-import { type QueueCount, selectQueueCounts } from '../../storage/queue-stats.ts'
+import { type QueueCount, selectQueueCounts } from '../../storage/tables/queue-stats.ts'
 import type { StatsBody } from './contract.ts'
 
 const mostQueues = 1000

@@ -4,7 +4,7 @@ import { digestOfTable } from '../../domain/digests.ts'
 import type { JsonText } from '../../domain/json-text.ts'
 import { refuse } from '../../domain/refusals.ts'
 import type { Database } from '../../storage/database.ts'
-import { missingRows } from '../../storage/tables.ts'
+import { missingRows } from '../../storage/tables/tables.ts'
 import type { CreateBody, FromDigestsBody } from './contract.ts'
 import { digestRows, eachOnce, keepAllRows, keepOrder } from './keep.ts'
 

@@ -3,7 +3,7 @@ import { digestOfAnyJson } from '../../domain/digests.ts'
 import type { JsonText } from '../../domain/json-text.ts'
 import { now } from '../../domain/time.ts'
 import type { Database } from '../../storage/database.ts'
-import { readTable, type TableRow } from '../../storage/tables.ts'
+import { readTable, type TableRow } from '../../storage/tables/tables.ts'
 
 /** What one write carries: small enough that the writes of others go in between. */
 const bytesAtOnce = 1024 * 1024

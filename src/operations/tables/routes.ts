@@ -2,6 +2,7 @@ import { type Routes, recordRefusals, refusing } from '../../http/contracts.ts'
 import { departureOf } from '../../http/departure.ts'
 import { sendJsonList } from '../../http/json-list.ts'
 import type { Database } from '../../storage/database.ts'
+import { family } from '../parts.ts'
 import {
   CreateAnswer,
   CreateBody,
@@ -104,4 +105,4 @@ const statsBatch: RoutePlugin = async (app, { db }) => {
   )
 }
 
-export const tableRoutes = [create, update, fromDigests, query, stats, statsBatch]
+export const tableRoutes = family(create, update, fromDigests, query, stats, statsBatch)

@@ -1,6 +1,6 @@
 import { type Caller, reach } from '../../domain/callers.ts'
 import type { Database } from '../../storage/database.ts'
-import { readTable, readTables, sumTable } from '../../storage/tables.ts'
+import { readTable, readTables, sumTable } from '../../storage/tables/tables.ts'
 import type { Reader } from '../../storage/transaction.ts'
 import type { StatsBatchBody, StatsBody } from './contract.ts'
 import { tableNotFound } from './update.ts'

@@ -1,5 +1,6 @@
 import { type Routes, refusing } from '../../http/contracts.ts'
 import { departureOf } from '../../http/departure.ts'
+import { family } from '../parts.ts'
 import { DetokenizeAnswer, DetokenizeBody, TokenizeAnswer, TokenizeBody } from './contract.ts'
 import { detokenize, type Tokens, tokenize } from './tokens.ts'
 
@@ -15,9 +16,9 @@ const refused = refusing(
   'queue_full',
 )
 
-type RoutePlugin = Routes<{ tokens: Tokens }>
+type RoutePlugin = Routes<Tokens>
 
-const toTokens: RoutePlugin = async (app, { tokens }) => {
+const toTokens: RoutePlugin = async (app, tokens) => {
   const schema = {
     summary: 'Count the tokens of a text or a conversation',
     tags,
@@ -29,7 +30,7 @@ const toTokens: RoutePlugin = async (app, { tokens }) => {
   )
 }
 
-const toText: RoutePlugin = async (app, { tokens }) => {
+const toText: RoutePlugin = async (app, tokens) => {
   const schema = {
     summary: 'The text of tokens',
     tags,
@@ -41,4 +42,4 @@ const toText: RoutePlugin = async (app, { tokens }) => {
   )
 }
 
-export const tokenRoutes = [toTokens, toText]
+export const tokenRoutes = family(toTokens, toText)

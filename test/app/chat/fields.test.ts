@@ -2,11 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { pino } from 'pino'
 import type { Generation } from '../../../src/inference/backend.ts'
-import {
-  type Constraint,
-  type ConstraintOptions,
-  createConstraintCompiler,
-} from '../../../src/inference/grammar/compile.ts'
+import { createConstraintCompiler } from '../../../src/inference/constraints/compile.ts'
+import type { Constraint, ConstraintOptions } from '../../../src/inference/constraints/constraint.ts'
 import { openApp } from '../../support/app.ts'
 import { asking, chatUrl } from '../../support/chat.ts'
 import { plainSampling } from '../../support/generations.ts'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { readOneObject } from '../../../src/operations/objects/read.ts'
-import type { Sql } from '../../../src/storage/sql.ts'
+import type { Sql } from '../../../src/storage/sql/sql.ts'
 import type { Reader } from '../../../src/storage/transaction.ts'
 import { whole } from '../../support/answers.ts'
 import { openApp } from '../../support/app.ts'

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { sql } from '../../../src/storage/sql.ts'
+import { sql } from '../../../src/storage/sql/sql.ts'
 import { newProject, startPart, streamOfCalls, visibleCalls } from '../../support/call-parts.ts'
 import type { Driver } from '../../support/drivers.ts'
 import { refusedWith } from '../../support/refusals.ts'

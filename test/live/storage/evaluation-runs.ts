@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { Database } from '../../../src/storage/database.ts'
-import { findMarked } from '../../../src/storage/evaluation-runs.ts'
+import { findMarked } from '../../../src/storage/evaluations/runs.ts'
 import {
   countTrials,
   selectTrialValues,
   type TrialCounts,
   type TrialValues,
-} from '../../../src/storage/trials.ts'
+} from '../../../src/storage/evaluations/trial-calls.ts'
 import {
   endPart,
   newProject,

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
-import type { CallName, CallPart } from '../../../src/storage/calls.ts'
 import type { Database } from '../../../src/storage/database.ts'
+import type { CallName, CallPart } from '../../../src/storage/tables/calls.ts'
 import { endPart, newProject, startedAt, startPart, storedRows, wholePart } from '../../support/call-parts.ts'
 import type { Driver } from '../../support/drivers.ts'
 

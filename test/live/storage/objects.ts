@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { Database } from '../../../src/storage/database.ts'
-import { readLabels } from '../../../src/storage/object-labels.ts'
+import { sql, trusted } from '../../../src/storage/sql/sql.ts'
+import { readLabels } from '../../../src/storage/tables/object-labels.ts'
 import {
   type NewObject,
   type ObjectWithValue,
@@ -10,8 +11,7 @@ import {
   readVersions,
   selectObjects,
   type VersionsOf,
-} from '../../../src/storage/objects.ts'
-import { sql, trusted } from '../../../src/storage/sql.ts'
+} from '../../../src/storage/tables/objects.ts'
 import { newProject, startedAt } from '../../support/call-parts.ts'
 import type { Driver } from '../../support/drivers.ts'
 

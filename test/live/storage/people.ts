@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { Database } from '../../../src/storage/database.ts'
-import { hasUser, listKeys, listUsers, type User, userOfKey } from '../../../src/storage/users.ts'
+import { hasUser, listKeys, listUsers, type User, userOfKey } from '../../../src/storage/tables/users.ts'
 import { startedAt } from '../../support/call-parts.ts'
 import type { Driver } from '../../support/drivers.ts'
 

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { Database } from '../../../src/storage/database.ts'
-import { compileOrder } from '../../../src/storage/expressions.ts'
-import { type Sql, sql, trusted } from '../../../src/storage/sql.ts'
+import { compileOrder } from '../../../src/storage/sql/expressions.ts'
+import { type Sql, sql, trusted } from '../../../src/storage/sql/sql.ts'
 import {
   missingRows,
   type RowOfTable,
@@ -13,7 +13,7 @@ import {
   selectRowDigests,
   selectRows,
   sumTable,
-} from '../../../src/storage/tables.ts'
+} from '../../../src/storage/tables/tables.ts'
 import { newProject, startedAt } from '../../support/call-parts.ts'
 import type { Driver } from '../../support/drivers.ts'
 

@@ -1,0 +1,70 @@
+import { createHash } from 'node:crypto'
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { StorageRefusal } from '../failures.ts'
+import type { Engine } from '../sql/dialect.ts'
+
+export interface Migration {
+  version: number
+  name: string
+  checksum: string
+  text: string
+}
+
+/** What the store remembers of a migration that it has. */
+export interface AppliedMigration {
+  version: number
+  name: string
+  checksum: string
+}
+
+/** The table that remembers, in words that both engines read. */
+export const migrationTable = `CREATE TABLE IF NOT EXISTS heddle_migrations (
+  version INTEGER PRIMARY KEY,
+  name TEXT NOT NULL,
+  checksum TEXT NOT NULL,
+  applied_at BIGINT NOT NULL
+)`
+
+const folder = new URL('../../../migrations/', import.meta.url)
+
+/** The numbered files of an engine, in order: `0001_name.sql`, `0002_…`. */
+export function loadMigrations(engine: Engine, from: URL = folder): Migration[] {
+  const directory = new URL(`${engine}/`, from)
+  return readdirSync(directory)
+    .filter((file) => file.endsWith('.sql'))
+    .sort()
+    .map((file, index) => {
+      const text = readFileSync(join(directory.pathname, file), 'utf8')
+      const version = Number.parseInt(file, 10)
+      if (version !== index + 1)
+        throw new Error(`migrations/${engine}/${file} should have number ${index + 1}`)
+      return { version, name: file, checksum: createHash('sha256').update(text).digest('hex'), text }
+    })
+}
+
+/**
+ * What is left to apply. A store that is newer than this program, or whose history differs from ours, is refused before
+ * anything is touched: opening it could only lose data.
+ */
+export function pendingMigrations(
+  known: readonly Migration[],
+  applied: readonly AppliedMigration[],
+): Migration[] {
+  for (const have of applied) {
+    const ours = known[have.version - 1]
+    if (ours === undefined) {
+      throw new StorageRefusal(
+        'newer',
+        `The record was written by a newer Heddle: it has schema ${applied.length}, this version knows ${known.length}. Start the newer version, or restore a backup from before the upgrade.`,
+      )
+    }
+    if (ours.checksum !== have.checksum) {
+      throw new StorageRefusal(
+        'foreign',
+        `The record has another history: its migration ${have.name} is not the one this version ships. Start the version that wrote it.`,
+      )
+    }
+  }
+  return known.slice(applied.length)
+}

@@ -1,0 +1,110 @@
+import pg from 'pg'
+import { createTurns, takeInTime } from '../../../domain/turns.ts'
+import { ConnectionLost } from './failures.ts'
+import { createSession, type Session } from './session.ts'
+import { columnTypes } from './values.ts'
+
+export interface ConnectionOptions {
+  connections: number
+  /** Pieces of work that may wait for a connection. */
+  line: number
+  connectTimeoutMs: number
+  /** For one statement, on the server. */
+  queryTimeoutMs: number
+  lockTimeoutMs: number
+  /** A transaction between two statements: a reader that has stopped reading. */
+  idleTimeoutMs: number
+  /** On top of the server's limit, before a silent server is given up. */
+  graceMs: number
+  /** Hears of connections that end while nobody uses them. */
+  report(error: Error): void
+}
+
+export interface Connections {
+  /** The caller gives it back. */
+  checkOut(signal?: AbortSignal): Promise<Session>
+  use<T>(work: (session: Session) => Promise<T>, signal?: AbortSignal): Promise<T>
+  /** Resolves when every connection came back and ended. */
+  close(): Promise<void>
+}
+
+export function createConnections(url: string, options: ConnectionOptions): Connections {
+  const { connectTimeoutMs } = options
+  const turns = createTurns(options.connections, options.line)
+  const facts = new WeakMap<pg.ClientBase, { pid: number; prepared: Set<string> }>()
+
+  const pool = new pg.Pool({
+    connectionString: url,
+    application_name: 'heddle',
+    max: options.connections,
+    connectionTimeoutMillis: connectTimeoutMs,
+    idleTimeoutMillis: 60_000,
+    // The server's processes collect caches for as long as they live.
+    maxLifetimeSeconds: 3_600,
+    keepAlive: true,
+    types: columnTypes,
+    onConnect: async (client) => {
+      facts.set(client, { pid: await prepareConnection(client as pg.Client, options), prepared: new Set() })
+    },
+  })
+  // Without a listener a connection that ends while it is idle would end this process.
+  pool.on('error', (error) => options.report(error))
+
+  async function checkOut(signal?: AbortSignal): Promise<Session> {
+    const seat = await takeInTime(turns, options.queryTimeoutMs, signal)
+    try {
+      const client = await pool.connect()
+      const { pid, prepared } = facts.get(client) ?? { pid: 0, prepared: new Set<string>() }
+      return createSession(client, {
+        pid,
+        prepared,
+        answerTimeoutMs: options.queryTimeoutMs + options.graceMs,
+        given: () => turns.give(seat),
+      })
+    } catch (error) {
+      turns.give(seat)
+      throw new ConnectionLost('unreachable', error)
+    }
+  }
+
+  return {
+    checkOut,
+    async use(work, signal) {
+      const session = await checkOut(signal)
+      try {
+        return await work(session)
+      } finally {
+        session.giveBack()
+      }
+    },
+    close: () => pool.end(),
+  }
+}
+
+/**
+ * What every statement relies on, whatever the server or the role have as defaults. By statement and not in the startup
+ * packet, because poolers refuse settings there.
+ */
+async function prepareConnection(client: pg.Client, options: ConnectionOptions): Promise<number> {
+  const alarm = setTimeout(() => {
+    client.connection.stream.destroy(new Error('timeout while the connection was prepared'))
+  }, options.connectTimeoutMs)
+  try {
+    // A commit is answered when it is on disk; a server that waits for its replicas too is left to do so.
+    const { rows } = await client.query<{ pid: number }>(
+      `SELECT pg_backend_pid() AS pid,
+        CASE WHEN current_setting('synchronous_commit') IN ('on', 'remote_apply') THEN ''
+          ELSE set_config('synchronous_commit', 'on', false) END,
+        set_config('client_encoding', 'UTF8', false),
+        set_config('extra_float_digits', '1', false),
+        set_config('bytea_output', 'hex', false),
+        set_config('statement_timeout', $1, false),
+        set_config('lock_timeout', $2, false),
+        set_config('idle_in_transaction_session_timeout', $3, false)`,
+      [String(options.queryTimeoutMs), String(options.lockTimeoutMs), String(options.idleTimeoutMs)],
+    )
+    return rows[0]?.pid ?? 0
+  } finally {
+    clearTimeout(alarm)
+  }
+}

@@ -1,0 +1,176 @@
+import { giveUp } from '../../../domain/given-up.ts'
+import { refuse } from '../../../domain/refusals.ts'
+import { createTurns } from '../../../domain/turns.ts'
+import type { Database, StreamOptions } from '../../database.ts'
+import { storageFailure } from '../../failures.ts'
+import type { Dialect } from '../../sql/dialect.ts'
+import { type Sql, sql } from '../../sql/sql.ts'
+import type { Command, Reader } from '../../transaction.ts'
+import { type ConnectionOptions, type Connections, createConnections } from './connections.ts'
+import { postgresFailure } from './failures.ts'
+import { createStatements } from './statements.ts'
+import { streamRows } from './stream.ts'
+import { lostOnce, runCommand } from './transaction.ts'
+
+export interface PostgresOptions extends ConnectionOptions {
+  /** Long reads at once. */
+  streams: number
+  /** Long reads that may wait. */
+  streamLine: number
+  probeTimeoutMs: number
+}
+
+export const postgresDefaults: PostgresOptions = {
+  connections: 10,
+  line: 1_000,
+  streams: 4,
+  streamLine: 256,
+  connectTimeoutMs: 5_000,
+  queryTimeoutMs: 60_000,
+  lockTimeoutMs: 10_000,
+  idleTimeoutMs: 60_000,
+  graceMs: 5_000,
+  probeTimeoutMs: 3_000,
+  report: () => undefined,
+}
+
+type Registry = Record<string, Command<never, unknown>>
+
+/** The record on PostgreSQL for any set of commands; with the commands of this program it is a `Database`. */
+export interface PostgresDatabase<R extends Registry>
+  extends Reader,
+    Omit<Database, 'write' | 'writeBehind' | keyof Reader> {
+  write<Name extends keyof R>(
+    name: Name,
+    input: Parameters<R[Name]>[1],
+  ): Promise<Awaited<ReturnType<R[Name]>>>
+  writeBehind<Name extends keyof R>(name: Name, input: Parameters<R[Name]>[1]): Promise<boolean>
+}
+
+const defaultRows = 200
+
+export function createPostgresDatabase<R extends Registry>(
+  url: string,
+  dialect: Dialect,
+  commands: R,
+  options: PostgresOptions,
+): PostgresDatabase<R> {
+  const statements = createStatements()
+  const connections = createConnections(url, options)
+  // Cancelling and probing must not wait behind the work that they are about.
+  const side = createConnections(url, {
+    ...options,
+    connections: 2,
+    queryTimeoutMs: options.probeTimeoutMs,
+    connectTimeoutMs: Math.min(options.connectTimeoutMs, options.probeTimeoutMs),
+    lockTimeoutMs: options.probeTimeoutMs,
+    graceMs: Math.min(options.graceMs, 1_000),
+  })
+  // One connection at least is left for those who do not stream: a stream's reader may ask something else meanwhile.
+  const seats = createTurns(
+    Math.max(1, Math.min(options.streams, options.connections - 1)),
+    options.streamLine,
+  )
+  const leaving = new AbortController()
+  let working = 0
+  let closing: Promise<void> | undefined
+  let probing: Promise<void> | undefined
+  const idle: (() => void)[] = []
+
+  async function counted<T>(work: () => Promise<T>): Promise<T> {
+    if (closing !== undefined) throw refuse('stopping')
+    working++
+    try {
+      return await work()
+    } catch (error) {
+      throw postgresFailure(error, options)
+    } finally {
+      if (--working === 0) for (const wake of idle.splice(0)) wake()
+    }
+  }
+
+  async function read(from: Connections, query: Sql): Promise<unknown[]> {
+    const statement = statements(query)
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return (await from.use((session) => session.query(statement))).rows
+      } catch (error) {
+        if (!lostOnce(error, attempt)) throw error
+      }
+    }
+  }
+
+  async function readAndWrite(): Promise<void> {
+    await read(side, sql`SELECT at FROM heddle_probe WHERE id = 1`)
+    await read(
+      side,
+      sql`INSERT INTO heddle_probe (id, at) VALUES (1, ${Date.now() * 1000})
+          ON CONFLICT (id) DO UPDATE SET at = excluded.at`,
+    )
+  }
+
+  const database: PostgresDatabase<R> = {
+    dialect,
+    all: <T>(query: Sql) => counted(() => read(connections, query)) as Promise<T[]>,
+    get: <T>(query: Sql) =>
+      counted(async () => (await read(connections, query))[0]) as Promise<T | undefined>,
+    write<Name extends keyof R>(name: Name, input: Parameters<R[Name]>[1]) {
+      type Output = Awaited<ReturnType<R[Name]>>
+      const command = commands[name] as Command<Parameters<R[Name]>[1], unknown> | undefined
+      return counted(() => {
+        if (command === undefined) throw new Error(`no command ${String(name)}`)
+        return runCommand(connections, statements, dialect, command, input)
+      }) as Promise<Output>
+    },
+    // Here nobody waits for another's write, but for those about the same.
+    writeBehind: (name, input) => database.write(name, input as never) as Promise<boolean>,
+    async *stream<T>(query: Sql, { signal, rows = defaultRows }: StreamOptions) {
+      if (closing !== undefined) throw refuse('stopping')
+      const givenUp = (reason: Error) => giveUp(signal, reason)
+      const parts = { connections, seats, waitMs: options.queryTimeoutMs, cancel, givenUp }
+      const either = AbortSignal.any([signal, leaving.signal])
+      try {
+        yield* streamRows<T>(parts, statements(query), rows, either)
+      } catch (error) {
+        throw postgresFailure(error, options)
+      }
+    },
+    probe() {
+      probing ??= counted(() => inTime(readAndWrite(), options.probeTimeoutMs)).finally(() => {
+        probing = undefined
+      })
+      return probing
+    },
+    // The server's autovacuum does it.
+    reclaim: async () => false,
+    close() {
+      closing ??= (async () => {
+        leaving.abort(refuse('stopping'))
+        if (working > 0) await new Promise<void>((resolve) => idle.push(resolve))
+        // Resolves when the streams have given their connections back, some of them after a cancel.
+        await connections.close()
+        await side.close()
+      })()
+      return closing
+    },
+  }
+
+  async function cancel(pid: number): Promise<void> {
+    await read(side, sql`SELECT pg_cancel_backend(CAST(${pid} AS INTEGER))`)
+  }
+
+  return database
+}
+
+async function inTime(work: Promise<void>, limitMs: number): Promise<void> {
+  let alarm: NodeJS.Timeout | undefined
+  const late = new Promise<never>((_, reject) => {
+    const reason = new Error(`the database did not answer within ${limitMs} ms`)
+    alarm = setTimeout(() => reject(storageFailure('storage_failed', reason)), limitMs)
+  })
+  try {
+    await Promise.race([work, late])
+  } finally {
+    clearTimeout(alarm)
+  }
+}

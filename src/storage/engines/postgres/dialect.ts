@@ -1,0 +1,86 @@
+import { isListIndex } from '../../../domain/expressions/path.ts'
+import type { Dialect } from '../../sql/dialect.ts'
+import { join, type Sql, sql, trusted } from '../../sql/sql.ts'
+import { judgedBy, sortedBy } from './gathered.ts'
+import { mentionsIn } from './mentions.ts'
+
+const text = (value: string) => sql`CAST(${value} AS TEXT)`
+
+/** By code point, whatever the database's own order is. */
+const ordered = (value: Sql) => sql`(${value} COLLATE "C")`
+
+/** What `#>` would take for a list index, in the words of C's strtol: also `-1`, `01` and ` 1`. */
+const looksLikeIndex = /^\s*[+-]?\d+$/
+
+/**
+ * The steps of a path as a JSON value is asked for them: `#>` reads a number as a list index or a key, depending on the
+ * value; `->` text is a key alone.
+ */
+function stepsOf(path: readonly string[]): (string | string[])[] {
+  const steps: (string | string[])[] = []
+  for (const segment of path) {
+    const run = steps.at(-1)
+    if (!isListIndex(segment) && looksLikeIndex.test(segment)) steps.push(segment)
+    else if (Array.isArray(run)) run.push(segment)
+    else steps.push([segment])
+  }
+  return steps
+}
+
+const listed = (run: readonly string[]) => sql`ARRAY[${join(run.map(text), ', ')}]`
+
+function valueAt(column: Sql, path: readonly string[]): Sql {
+  const steps = stepsOf(path).map((step) =>
+    typeof step === 'string' ? sql` -> ${text(step)}` : sql` #> ${listed(step)}`,
+  )
+  return sql`(heddle_json(${column})${join(steps, '')})`
+}
+
+/** The same by functions, for many values of one large document. */
+export function valueLookedUp(document: Sql, path: readonly string[]): Sql {
+  return stepsOf(path).reduce(
+    (value, step) =>
+      typeof step === 'string'
+        ? sql`heddle_member(${value}, ${text(step)})`
+        : sql`heddle_value(${value}, ${listed(step)})`,
+    document,
+  )
+}
+
+export const postgresDialect: Dialect = {
+  engine: 'postgres',
+  going: trusted('TRUE'),
+  sortsWholeRows: false,
+  noLimit: trusted('ALL'),
+  json(column, path) {
+    const value = valueAt(column, path)
+    const asText = sql`heddle_text(${value})`
+    return {
+      text: ordered(asText),
+      number: sql`heddle_number(${asText})`,
+      exists: sql`coalesce(json_typeof(${value}) <> 'null', FALSE)`,
+    }
+  },
+  longText: (value) => value,
+  judged: (condition) => judgedBy(postgresDialect, valueLookedUp, condition),
+  sorting: (compile) => sortedBy(postgresDialect, valueLookedUp, compile),
+  token: (column, path) => sql`CAST(${valueAt(column, path)} AS TEXT)`,
+  text: (value) => ordered(text(value)),
+  // A column of whole numbers keeps its index next to a BIGINT. Other numbers take the way of those that are stored.
+  number: (value) =>
+    Number.isSafeInteger(Number(value))
+      ? sql`CAST(${value} AS BIGINT)`
+      : sql`heddle_number(${text(String(value))})`,
+  textNumber: (value) => sql`heddle_number(${value})`,
+  textWhole: (value) => sql`heddle_whole(${value})`,
+  columnNumber: (column) => sql`heddle_number(CAST(${column} AS TEXT))`,
+  numberText: (number) => ordered(sql`heddle_decimal(CAST(${number} AS TEXT))`),
+  timeText: (time) => ordered(sql`heddle_time(${time})`),
+  timeNumber: (time) => sql`heddle_number(CAST(${time} * 0.000001 AS TEXT))`,
+  ordered,
+  lower: (value) => ordered(sql`heddle_lower(${value})`),
+  position: (value, part) => sql`strpos(${value}, ${part})`,
+  mentions: mentionsIn,
+  quoted: (value) => sql`coalesce(CAST(to_json(${value}) AS TEXT), 'null')`,
+  bytes: (value) => sql`octet_length(${value})`,
+}

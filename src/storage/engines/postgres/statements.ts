@@ -1,0 +1,61 @@
+import { createHash } from 'node:crypto'
+import type { Sql, SqlValue } from '../../sql/sql.ts'
+
+/** What the driver sends. With a name the connection prepares it once and finds it again. */
+export interface Statement {
+  text: string
+  name?: string
+  values: SqlValue[]
+}
+
+/** Texts of queries that are remembered. Filters and sorts make new ones without end. */
+const remembered = 500
+
+/** A longer text is a batch of its own, which comes once: its plan would only fill the server's memory. */
+const longestNamed = 4_096
+
+/** The wire counts parameters in 16 bits. */
+const mostValues = 65_535
+
+interface Shape {
+  text: string
+  name: string | undefined
+  parameters: number
+}
+
+export type Statements = (query: Sql) => Statement
+
+export function createStatements(): Statements {
+  const shapes = new Map<string, Shape>()
+
+  function shapeOf(text: string): Shape {
+    const known = shapes.get(text)
+    if (known !== undefined) return known
+    const shape = number(text)
+    if (shape.name === undefined) return shape
+    if (shapes.size >= remembered) shapes.delete(shapes.keys().next().value as string)
+    shapes.set(text, shape)
+    return shape
+  }
+
+  return ({ text, values }) => {
+    const shape = shapeOf(text)
+    if (shape.parameters !== values.length || values.length > mostValues) {
+      throw new Error(`${shape.parameters} parameters and ${values.length} values: ${text.slice(0, 200)}`)
+    }
+    const statement: Statement = { text: shape.text, values: [...values] }
+    if (shape.name !== undefined) statement.name = shape.name
+    return statement
+  }
+}
+
+/** `?` becomes `$1`, `$2` …, except inside quotes. */
+function number(text: string): Shape {
+  let parameters = 0
+  const numbered = text.replace(/'[^']*'|"[^"]*"|\?/g, (part) => (part === '?' ? `$${++parameters}` : part))
+  const name =
+    text.length > longestNamed
+      ? undefined
+      : `heddle_${createHash('sha256').update(numbered).digest('base64url').slice(0, 22)}`
+  return { text: numbered, name, parameters }
+}

@@ -1,0 +1,142 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type Turns, takeInTime } from '../../../domain/turns.ts'
+import { bytesOfRow, chunkBytes } from '../chunks.ts'
+import type { Connections } from './connections.ts'
+import type { Answer, Session } from './session.ts'
+import type { Statement } from './statements.ts'
+import { lostOnce, rollBack } from './transaction.ts'
+
+export interface StreamParts {
+  connections: Connections
+  /** Fewer than there are connections, so that long reads leave some to everyone else. */
+  seats: Turns
+  waitMs: number
+  cancel(pid: number): Promise<void>
+  /** Hears that the connection has ended while nobody asked for rows: the server waits for a reader only so long. */
+  givenUp(reason: Error): void
+}
+
+const firstRows = 20
+
+/** Between two requests to cancel the same statement. */
+const cancelAgainMs = 100
+
+/** Rows by a cursor on the server, fetched as the reader asks for them. */
+export async function* streamRows<T>(
+  parts: StreamParts,
+  statement: Statement,
+  rows: number,
+  signal: AbortSignal,
+): AsyncGenerator<T[], void, undefined> {
+  const reading = await openReading(parts, statement, signal)
+  try {
+    // How large rows are is known only when some are there.
+    for (let asked = Math.min(rows, firstRows); ; ) {
+      const chunk = (await reading.ask(`FETCH FORWARD ${asked} FROM heddle_stream`)).rows as T[]
+      if (chunk.length > 0) yield chunk
+      if (chunk.length < asked) return
+      const bytes = chunk.reduce((sum, row) => sum + bytesOfRow(row), 1)
+      asked = Math.max(1, Math.min(rows, Math.floor((chunkBytes * chunk.length) / bytes)))
+    }
+  } finally {
+    await reading.end()
+  }
+}
+
+async function openReading(parts: StreamParts, statement: Statement, signal: AbortSignal): Promise<Reading> {
+  for (let attempt = 1; ; attempt++) {
+    const reading = await startReading(parts, signal)
+    try {
+      await reading.ask('BEGIN READ ONLY')
+      const { text, values } = statement
+      await reading.ask({ text: `DECLARE heddle_stream NO SCROLL CURSOR FOR ${text}`, values })
+      return reading
+    } catch (error) {
+      await reading.end()
+      if (!lostOnce(error, attempt)) throw error
+    }
+  }
+}
+
+interface Reading {
+  ask(statement: Statement | string): Promise<Answer>
+  /** Ends the transaction and gives the connection and the seat back; once. */
+  end(): Promise<void>
+}
+
+/**
+ * A connection for one reader. It is given back when the reader is done, and also when the signal aborts or the
+ * connection ends while the reader is busy elsewhere and may never come back.
+ */
+async function startReading(parts: StreamParts, signal: AbortSignal): Promise<Reading> {
+  signal.throwIfAborted()
+  const seat = await takeInTime(parts.seats, parts.waitMs, signal)
+  let session: Session
+  try {
+    session = await parts.connections.checkOut(signal)
+  } catch (error) {
+    parts.seats.give(seat)
+    throw error
+  }
+  let running: Promise<unknown> | undefined
+  let cancelling: Promise<void> | undefined
+  let ended: Promise<void> | undefined
+
+  function end(): Promise<void> {
+    ended ??= (async () => {
+      signal.removeEventListener('abort', leave)
+      // A late request to cancel would meet whatever the connection does next.
+      await cancelling
+      await rollBack(session)
+      session.giveBack()
+      parts.seats.give(seat)
+    })()
+    return ended
+  }
+
+  function leave(): void {
+    if (running === undefined) void end()
+    else cancelling ??= cancelUntilEnded()
+  }
+
+  async function cancelUntilEnded(): Promise<void> {
+    try {
+      // The request goes another way and may overtake the statement it is meant for.
+      while (running !== undefined && session.lost === undefined) {
+        await parts.cancel(session.pid)
+        await Promise.race([running, sleep(cancelAgainMs, undefined, { ref: false })])
+      }
+    } catch (error) {
+      session.hangUp(error as Error)
+    }
+  }
+
+  signal.addEventListener('abort', leave, { once: true })
+  session.onLost(() => {
+    if (running !== undefined) return
+    void end()
+    parts.givenUp(session.lost ?? new Error('the connection has ended'))
+  })
+  if (signal.aborted) leave()
+
+  return {
+    async ask(statement) {
+      signal.throwIfAborted()
+      const answer = session.query(statement)
+      running = answer.then(
+        () => undefined,
+        () => undefined,
+      )
+      try {
+        return await answer
+      } catch (error) {
+        // The failure is what we asked for.
+        signal.throwIfAborted()
+        throw error
+      } finally {
+        running = undefined
+      }
+    },
+    end,
+  }
+}

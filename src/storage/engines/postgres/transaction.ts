@@ -1,0 +1,118 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Dialect } from '../../sql/dialect.ts'
+import { type Sql, sql } from '../../sql/sql.ts'
+import type { Command, Transaction } from '../../transaction.ts'
+import type { Connections } from './connections.ts'
+import { ConnectionLost, isCollision } from './failures.ts'
+import type { Answer, Session } from './session.ts'
+import type { Statements } from './statements.ts'
+
+/** Of a transaction that met another in the wrong order. */
+const mostRetries = 3
+
+/**
+ * Runs a command in a transaction of its own and resolves after COMMIT. It may run more than once, each time from a clean
+ * slate: after a deadlock, and once when the connection was lost before COMMIT was sent.
+ */
+export async function runCommand<Input, Output>(
+  connections: Connections,
+  statements: Statements,
+  dialect: Dialect,
+  command: Command<Input, Output>,
+  input: Input,
+): Promise<Output> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await connections.use((session) => commit(session, statements, dialect, command, input))
+    } catch (error) {
+      if (!mayRetry(error, attempt)) throw error
+      await sleep(attempt * 10 * (0.5 + Math.random()))
+    }
+  }
+}
+
+function mayRetry(error: unknown, attempt: number): boolean {
+  if (isCollision(error)) return attempt <= mostRetries
+  return lostOnce(error, attempt)
+}
+
+/** A connection that died while it was idle shows only when it is used; the next one tells whether the server is away. */
+export function lostOnce(error: unknown, attempt: number): boolean {
+  return error instanceof ConnectionLost && error.stage === 'before-commit' && attempt === 1
+}
+
+async function commit<Input, Output>(
+  session: Session,
+  statements: Statements,
+  dialect: Dialect,
+  command: Command<Input, Output>,
+  input: Input,
+): Promise<Output> {
+  const { tx, seal } = transactionOn(session, statements, dialect)
+  let output: Output
+  try {
+    // The server's default may be another.
+    await session.query('BEGIN ISOLATION LEVEL READ COMMITTED')
+    output = await command(tx, input)
+    seal()
+    if (session.lost !== undefined) throw new ConnectionLost('before-commit', session.lost)
+  } catch (error) {
+    seal()
+    await rollBack(session)
+    throw error
+  }
+  try {
+    const { command: answer } = await session.query('COMMIT')
+    // The server answers ROLLBACK, without an error, when a statement had failed and the command went on.
+    if (answer !== 'COMMIT') throw new Error('a command went on after a statement of it had failed')
+    return output
+  } catch (error) {
+    throw error instanceof ConnectionLost ? new ConnectionLost('unconfirmed', error.cause) : error
+  }
+}
+
+export async function rollBack(session: Session): Promise<void> {
+  if (session.lost !== undefined) return
+  try {
+    await session.query('ROLLBACK')
+  } catch (error) {
+    session.hangUp(error as Error)
+  }
+}
+
+interface OpenTransaction {
+  tx: Transaction
+  /** After this a statement that a command forgot to await fails instead of running outside the transaction. */
+  seal(): void
+}
+
+function transactionOn(session: Session, statements: Statements, dialect: Dialect): OpenTransaction {
+  let sealed = false
+
+  async function ask(query: Sql): Promise<Answer> {
+    if (sealed) throw new Error('a command did not await its transaction')
+    return session.query(statements(query))
+  }
+
+  const tx: Transaction = {
+    dialect,
+    all: async <T>(query: Sql) => (await ask(query)).rows as T[],
+    get: async <T>(query: Sql) => (await ask(query)).rows[0] as T | undefined,
+    run: async (query) => (await ask(query)).rowCount ?? 0,
+    async share(key) {
+      await ask(sql`SELECT pg_advisory_xact_lock_shared(hashtextextended(${key}, ${turnSeed}))`)
+    },
+    async turn(key) {
+      await ask(sql`SELECT pg_advisory_xact_lock(hashtextextended(${key}, ${turnSeed}))`)
+    },
+  }
+  return {
+    tx,
+    seal() {
+      sealed = true
+    },
+  }
+}
+
+/** Keeps our turns apart from the advisory locks of other programs in the same database. */
+const turnSeed = 0x6865_646c

@@ -1,0 +1,78 @@
+import Sqlite from 'better-sqlite3'
+import type { Sql } from '../../sql/sql.ts'
+import { openFailure, sqliteFailure } from './failures.ts'
+import { registerFunctions } from './functions.ts'
+
+export type { Database as SqliteHandle } from 'better-sqlite3'
+
+/** Prepared statements kept per connection. Texts depend on the shape of a query alone, so there are few. */
+const statementLimit = 500
+
+/** Waiting for another process that writes, for instance `heddle user add` beside a running server. */
+const busyTimeoutMs = 5_000
+
+export interface Connection {
+  readonly handle: Sqlite.Database
+  prepare(query: Sql): Sqlite.Statement<unknown[]>
+  all<T>(query: Sql): T[]
+  get<T>(query: Sql): T | undefined
+  run(query: Sql): number
+  close(): void
+}
+
+/** `going` is asked at each row of a long query; it throws to stop one. */
+export function connect(file: string, access: 'write' | 'read', going: () => void = () => {}): Connection {
+  let handle: Sqlite.Database
+  try {
+    handle = new Sqlite(file, { timeout: busyTimeoutMs })
+    handle.pragma('busy_timeout = 5000')
+    if (access === 'write') {
+      // Must come before the first table; it lets freed pages go back to the disk in small steps. On a file that has it
+      // already SQLite would write it again.
+      if (handle.pragma('page_count', { simple: true }) === 0) handle.pragma('auto_vacuum = INCREMENTAL')
+      handle.pragma('journal_mode = WAL')
+      handle.pragma('foreign_keys = ON')
+      // Without FULL a power cut loses the last commits of a WAL, https://www.sqlite.org/pragma.html#pragma_synchronous
+      handle.pragma('synchronous = FULL')
+      handle.pragma('journal_size_limit = 67108864')
+    } else {
+      handle.pragma('query_only = ON')
+    }
+    handle.pragma('cache_size = -16384')
+    // What a query sorts can be as large as the record: beyond the cache it goes to a file.
+    handle.pragma(`temp_store = ${access === 'write' ? 'MEMORY' : 'FILE'}`)
+  } catch (error) {
+    throw openFailure(file, error)
+  }
+  registerFunctions(handle, going)
+  handle.function('heddle_going', { deterministic: false }, () => {
+    going()
+    return 1
+  })
+
+  const statements = new Map<string, Sqlite.Statement<unknown[]>>()
+  function prepare(query: Sql): Sqlite.Statement<unknown[]> {
+    let statement = statements.get(query.text)
+    if (statement === undefined) {
+      statement = handle.prepare<unknown[]>(query.text)
+      if (statements.size >= statementLimit) statements.delete(statements.keys().next().value as string)
+      statements.set(query.text, statement)
+    }
+    return statement
+  }
+  function guarded<T>(work: () => T): T {
+    try {
+      return work()
+    } catch (error) {
+      throw sqliteFailure(error)
+    }
+  }
+  return {
+    handle,
+    prepare,
+    all: <T>(query: Sql) => guarded(() => prepare(query).all(query.values) as T[]),
+    get: <T>(query: Sql) => guarded(() => prepare(query).get(query.values) as T | undefined),
+    run: (query) => guarded(() => prepare(query).run(query.values).changes),
+    close: () => handle.close(),
+  }
+}

@@ -1,0 +1,91 @@
+import { isListIndex } from '../../../domain/expressions/path.ts'
+import type { Dialect } from '../../sql/dialect.ts'
+import { join, type Sql, sql, trusted } from '../../sql/sql.ts'
+import { judgedBy, sortedBy } from './judged.ts'
+import { mentionsIn } from './mentions.ts'
+
+/**
+ * Names a value that is looked at several times, so that it is computed once and stands in the statement once. SQLite
+ * runs such a subquery as a coroutine, which costs next to nothing.
+ */
+function once(value: Sql, name: string, result: string | Sql): Sql {
+  return sql`(SELECT ${typeof result === 'string' ? trusted(result) : result} FROM (SELECT ${value} AS ${trusted(name)}))`
+}
+
+/** Text with \u escapes may hold what text cannot hold; a tail of zeros is cut off only behind a whole number. */
+const textOfToken = `CASE
+  WHEN j IS NULL OR j = 'null' THEN ''
+  WHEN instr(j, '\\u') > 0 THEN heddle_json_text(j)
+  WHEN j GLOB '"*' THEN j ->> '$'
+  WHEN j GLOB '[-0-9]*.*0' AND rtrim(j, '0') GLOB '*.' THEN rtrim(rtrim(j, '0'), '.')
+  ELSE j END`
+
+/** SQLite rounds as JavaScript does, so the function sees only what may be out of range and strings that look like numbers. */
+const numberOfToken = `CASE
+  WHEN j GLOB '"*' THEN CASE
+    WHEN instr(j, '\\u') > 0 OR j GLOB '*[0-9]*' AND j NOT GLOB '"*[^0-9eE+.-]*"' THEN heddle_json_number(j) END
+  WHEN j GLOB '[tfn{[]*' THEN NULL
+  WHEN length(j) > 17 OR j GLOB '*[eE]*' THEN heddle_json_number(j)
+  ELSE CAST(j AS NUMERIC) END`
+
+/** Both readings of every whole-number segment: at most one of them is there. `flawOfPath` bounds how many there are. */
+function pathsOf(path: readonly string[]): string[] {
+  let paths = ['$']
+  for (const segment of path) {
+    const steps = [`.${JSON.stringify(segment)}`]
+    if (isListIndex(segment)) steps.push(`[${segment}]`)
+    paths = steps.flatMap((step) => paths.map((start) => start + step))
+  }
+  return paths
+}
+
+/** The JSON token at the path as it is stored. `->>` would lose the digits of numbers. */
+function tokenAt(column: Sql, path: readonly string[]): Sql {
+  const [first = '$', ...others] = pathsOf(path)
+  if (others.length === 0) return sql`(${column} -> ${first})`
+  // A column that is itself looked up would be looked up for each of them.
+  const tokens = [first, ...others].map((one) => sql`d -> ${one}`)
+  return once(column, 'd', sql`coalesce(${join(tokens, ', ')})`)
+}
+
+export const sqliteDialect: Dialect = {
+  engine: 'sqlite',
+  going: trusted('heddle_going() = 1'),
+  sortsWholeRows: true,
+  noLimit: trusted('-1'),
+  json(column, path) {
+    const token = tokenAt(column, path)
+    return {
+      text: once(token, 'j', textOfToken),
+      number: once(token, 'j', numberOfToken),
+      exists: sql`coalesce(${token} <> 'null', FALSE)`,
+    }
+  },
+  longText: (text) => text,
+  judged: (condition) => judgedBy(sqliteDialect, condition),
+  sorting: (compile) => sortedBy(sqliteDialect, compile),
+  token: tokenAt,
+  text: (value) => sql`${value}`,
+  // A plain number also binds where a bigint would only be slower.
+  number: (value) => sql`${Number.isSafeInteger(Number(value)) ? Number(value) : value}`,
+  textNumber: (text) =>
+    once(text, 't', "CASE WHEN t GLOB '*[0-9]*' AND t NOT GLOB '*[^0-9eE+.-]*' THEN heddle_number(t) END"),
+  textWhole: (text) =>
+    once(text, 't', "CASE WHEN t GLOB '*[0-9]*' AND t NOT GLOB '*[^0-9+-]*' THEN heddle_number(t) END"),
+  columnNumber: (column) => column,
+  numberText: (number) =>
+    once(
+      number,
+      'n',
+      "CASE typeof(n) WHEN 'integer' THEN CAST(n AS TEXT) WHEN 'real' THEN heddle_decimal(n) END",
+    ),
+  timeText: (time) => sql`heddle_time(${time})`,
+  timeNumber: (time) => sql`(${time} / 1000000.0)`,
+  ordered: (text) => text,
+  lower: (text) =>
+    once(text, 't', 'CASE WHEN length(t) = octet_length(t) THEN lower(t) ELSE heddle_lower(t) END'),
+  position: (text, part) => sql`instr(${text}, ${part})`,
+  mentions: mentionsIn,
+  quoted: (text) => sql`json_quote(${text})`,
+  bytes: (text) => sql`octet_length(${text})`,
+}

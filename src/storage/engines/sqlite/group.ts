@@ -1,0 +1,71 @@
+import { commands } from '../../commands.ts'
+import type { Command, Transaction } from '../../transaction.ts'
+import type { Connection } from './connection.ts'
+import { sqliteDialect } from './dialect.ts'
+import { endsTransaction, sqliteFailure } from './failures.ts'
+import { describeFailure, type JobFailure } from './job-failure.ts'
+
+export interface Job {
+  id: number
+  name: string
+  input: unknown
+  /**
+   * Runs alone while nothing else waits, again as long as it answers true; not endlessly. Only for what a power cut may undo,
+   * because it would be done again.
+   */
+  behind?: true
+}
+
+export type JobResult = { id: number; value: unknown } | { id: number; failure: JobFailure }
+
+const registry: Record<string, Command<never, unknown>> = commands
+
+/**
+ * Group commit: all jobs share one transaction and so one fsync, and are answered after it. Each has a savepoint, so a
+ * job that is refused takes nothing of its neighbours with it.
+ */
+export async function commitGroup(connection: Connection, jobs: readonly Job[]): Promise<JobResult[]> {
+  const { handle } = connection
+  const tx = transactionOn(connection)
+  const results: JobResult[] = []
+  try {
+    handle.exec('BEGIN IMMEDIATE')
+    for (const job of jobs) {
+      if (jobs.length > 1) handle.exec('SAVEPOINT job')
+      try {
+        const command = registry[job.name]
+        if (command === undefined) throw new Error(`no command ${job.name}`)
+        results.push({ id: job.id, value: await command(tx, job.input as never) })
+        if (jobs.length > 1) handle.exec('RELEASE job')
+      } catch (error) {
+        const failure = sqliteFailure(error)
+        // A full disk or a failing one may have rolled everything back already: nobody in this group was stored.
+        if (endsTransaction(failure) || !handle.inTransaction) throw failure
+        if (jobs.length > 1) {
+          handle.exec('ROLLBACK TO job')
+          handle.exec('RELEASE job')
+        } else {
+          handle.exec('ROLLBACK')
+        }
+        results.push({ id: job.id, failure: describeFailure(failure) })
+      }
+    }
+    if (handle.inTransaction) handle.exec('COMMIT')
+    return results
+  } catch (error) {
+    if (handle.inTransaction) handle.exec('ROLLBACK')
+    const failure = describeFailure(sqliteFailure(error))
+    return jobs.map((job) => ({ id: job.id, failure }))
+  }
+}
+
+function transactionOn(connection: Connection): Transaction {
+  return {
+    dialect: sqliteDialect,
+    all: async (query) => connection.all(query),
+    get: async (query) => connection.get(query),
+    run: async (query) => connection.run(query),
+    turn: async () => {},
+    share: async () => {},
+  }
+}

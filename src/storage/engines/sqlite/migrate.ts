@@ -1,0 +1,137 @@
+import { closeSync, existsSync, fsyncSync, openSync, renameSync, rmSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { StorageRefusal } from '../../failures.ts'
+import { sql } from '../../sql/sql.ts'
+import type { Migration } from '../migrations.ts'
+import { type AppliedMigration, migrationTable, pendingMigrations } from '../migrations.ts'
+import { type Connection, connect } from './connection.ts'
+import { openFailure } from './failures.ts'
+
+/** "hedl", so that `file` and we can tell our files from others, https://www.sqlite.org/pragma.html#pragma_application_id */
+export const applicationId = 0x6865646c
+
+/**
+ * Brings the file to the schema of this version: one transaction for each migration, under the write lock, so that two
+ * processes that start together do it once. Before it changes a file that already holds a record, it sets a copy aside.
+ */
+export function migrateSqlite(
+  connection: Connection,
+  file: string,
+  known: readonly Migration[],
+  now: number,
+): Migration[] {
+  const { handle } = connection
+  const done: Migration[] = []
+  try {
+    refuseForeign(connection, file)
+    handle.exec('BEGIN IMMEDIATE')
+    const pending = pendingMigrations(known, applied(connection))
+    handle.exec('ROLLBACK')
+    if (pending.length === 0) return done
+    setAside(connection, file, pending)
+    for (const migration of pending) {
+      handle.exec('BEGIN IMMEDIATE')
+      // Another process may have been faster.
+      if (pendingMigrations(known, applied(connection)).some((left) => left.version === migration.version)) {
+        handle.exec(migration.text)
+        connection.run(
+          sql`INSERT INTO heddle_migrations (version, name, checksum, applied_at)
+              VALUES (${migration.version}, ${migration.name}, ${migration.checksum}, ${now})`,
+        )
+        handle.pragma(`application_id = ${applicationId}`)
+        handle.pragma(`user_version = ${migration.version}`)
+        done.push(migration)
+      }
+      handle.exec('COMMIT')
+    }
+    return done
+  } catch (error) {
+    if (handle.inTransaction) handle.exec('ROLLBACK')
+    throw openFailure(file, error)
+  }
+}
+
+/** Looks at the file before a connection that writes could change so much as its header. */
+export function refuseUnsuitable(file: string, known: readonly Migration[]): void {
+  if (!existsSync(file)) return
+  const connection = connect(file, 'read')
+  try {
+    refuseForeign(connection, file)
+    if (hasMigrations(connection)) pendingMigrations(known, history(connection))
+  } catch (error) {
+    throw openFailure(file, error)
+  } finally {
+    connection.close()
+  }
+}
+
+/** Whether the file that is there has a schema from before this version. */
+export function isOlder(file: string, known: readonly Migration[]): boolean {
+  const connection = connect(file, 'read')
+  try {
+    return !hasMigrations(connection) || pendingMigrations(known, history(connection)).length > 0
+  } catch (error) {
+    throw openFailure(file, error)
+  } finally {
+    connection.close()
+  }
+}
+
+function applied(connection: Connection): AppliedMigration[] {
+  connection.handle.exec(migrationTable)
+  return history(connection)
+}
+
+function hasMigrations(connection: Connection): boolean {
+  return connection.get(sql`SELECT name FROM sqlite_schema WHERE name = 'heddle_migrations'`) !== undefined
+}
+
+function history(connection: Connection): AppliedMigration[] {
+  return connection.all<AppliedMigration>(
+    sql`SELECT version, name, checksum FROM heddle_migrations ORDER BY version`,
+  )
+}
+
+export function refuseForeign({ handle }: Connection, file: string): void {
+  const id = handle.pragma('application_id', { simple: true })
+  if (id === applicationId) return
+  const tables = handle
+    .prepare("SELECT count(*) FROM sqlite_schema WHERE name NOT LIKE 'sqlite_%'")
+    .pluck()
+    .get()
+  if (tables !== 0) {
+    throw new StorageRefusal(
+      'foreign',
+      `${file} is the database of another program. Set HEDDLE_DATA to a folder of its own.`,
+    )
+  }
+}
+
+function setAside({ handle }: Connection, file: string, pending: readonly Migration[]): void {
+  const first = pending[0] as Migration
+  if (first.version === 1 || file === ':memory:') return
+  const copy = `${file}.before-${first.name.replace(/\.sql$/, '')}`
+  if (existsSync(copy)) return
+  // Only a copy that is whole has the name: one that was cut short must not be taken for it at the next start.
+  const unfinished = `${copy}.${process.pid}.unfinished`
+  rmSync(unfinished, { force: true })
+  try {
+    handle.prepare('VACUUM INTO ?').run(unfinished)
+    flush(unfinished, 'r+')
+    renameSync(unfinished, copy)
+  } catch (error) {
+    rmSync(unfinished, { force: true })
+    throw error
+  }
+  // The folder keeps the name; Windows opens no folders, and needs none of this.
+  if (process.platform !== 'win32') flush(dirname(copy), 'r')
+}
+
+function flush(path: string, flags: string): void {
+  const descriptor = openSync(path, flags)
+  try {
+    fsyncSync(descriptor)
+  } finally {
+    closeSync(descriptor)
+  }
+}

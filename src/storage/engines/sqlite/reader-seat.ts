@@ -1,0 +1,144 @@
+import type { Worker } from 'node:worker_threads'
+import { refuse } from '../../../domain/refusals.ts'
+import { startThread } from '../../../threads/thread.ts'
+import {
+  type ReaderAnswer,
+  type ReaderMessage,
+  type ReaderQuestion,
+  type ReaderThreadData,
+  readerThread,
+} from './reader-thread.ts'
+
+/** A place for one query at a time, with a thread of its own: nobody's query is in the way of another's. */
+export interface ReaderSeat {
+  /** There is a thread. */
+  readonly running: boolean
+  /** Someone sits down. */
+  take(): void
+  /** Stops the query in the middle. */
+  stop(): void
+  /** One question at a time. The first starts the thread. */
+  ask(question: ReaderQuestion): Promise<ReaderAnswer>
+  /** Nobody sits here: after a while the thread ends. */
+  rest(): void
+  /** Ends the thread; there is no question after this. */
+  close(): Promise<void>
+}
+
+/**
+ * A row, what is made of it to judge it, and the copy that is sent on. Where V8 meets this limit it ends the process, so it
+ * is well above what `heddle_judge` lets itself need.
+ */
+const heapMb = 1_024
+
+/** On top of the limit of a query, for a thread that is deep in one row, before it is given up. */
+const defaultGraceMs = 5_000
+
+export function createReaderSeat(file: string, restMs: number, graceMs = defaultGraceMs): ReaderSeat {
+  let left = newCell()
+  const ending = new Set<Promise<void>>()
+  let thread: Worker | undefined
+  let expecting: { resolve(answer: ReaderAnswer): void; reject(error: Error): void } | undefined
+  let resting: NodeJS.Timeout | undefined
+  let limitMs = 0
+  let closed = false
+
+  function fail(error: Error): void {
+    thread = undefined
+    expecting?.reject(error)
+    expecting = undefined
+  }
+
+  function start(): Worker {
+    const started = startThread(readerThread, { file, left: left.buffer } satisfies ReaderThreadData, heapMb)
+    started.on('message', (answer: ReaderAnswer) => {
+      if (thread !== started) return
+      const one = expecting
+      expecting = undefined
+      started.unref()
+      one?.resolve(answer)
+    })
+    started.on('error', (error) => {
+      if (thread === started) fail(error instanceof Error ? error : new Error(String(error)))
+    })
+    started.on('exit', () => {
+      if (thread === started) fail(new Error('the reader thread has ended'))
+    })
+    return started
+  }
+
+  function end(): Worker | undefined {
+    const last = thread
+    if (last === undefined) return undefined
+    thread = undefined
+    const ended = new Promise<void>((resolve) => {
+      last.once('exit', () => {
+        ending.delete(ended)
+        resolve()
+      })
+    })
+    ending.add(ended)
+    last.postMessage({ kind: 'end' } satisfies ReaderMessage)
+    // Until it has closed its connection the process waits for it.
+    last.ref()
+    return last
+  }
+
+  /** Its query heeds no deadline: the thread ends when SQLite lets go of it, and the next question starts another. */
+  function abandon(): void {
+    Atomics.store(left, 0, 1)
+    left = newCell()
+    const one = expecting
+    expecting = undefined
+    void end()?.terminate()
+    one?.reject(refuse('query_too_slow', { limit: limitMs }))
+  }
+
+  return {
+    get running() {
+      return thread !== undefined
+    },
+    take() {
+      clearTimeout(resting)
+      Atomics.store(left, 0, 0)
+    },
+    stop() {
+      Atomics.store(left, 0, 1)
+    },
+    ask(question) {
+      if (closed) return Promise.reject(refuse('stopping'))
+      return new Promise((resolve, reject) => {
+        thread ??= start()
+        if (question.kind === 'open') limitMs = question.limitMs
+        const alarm = setTimeout(abandon, limitMs + graceMs).unref()
+        const answered =
+          <V>(settle: (value: V) => void) =>
+          (value: V) => {
+            clearTimeout(alarm)
+            settle(value)
+          }
+        expecting = { resolve: answered(resolve), reject: answered(reject) }
+        // A query that is under way keeps the process alive; a thread that waits does not.
+        thread.ref()
+        thread.postMessage(question)
+      })
+    },
+    rest() {
+      clearTimeout(resting)
+      if (!closed) resting = setTimeout(() => end(), restMs).unref()
+    },
+    async close() {
+      closed = true
+      clearTimeout(resting)
+      Atomics.store(left, 0, 1)
+      end()
+      await Promise.all(ending)
+      fail(refuse('stopping'))
+    },
+  }
+}
+
+/** One cell of memory that two threads share. */
+function newCell(): Int32Array<SharedArrayBuffer> {
+  return new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT))
+}

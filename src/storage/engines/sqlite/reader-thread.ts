@@ -1,0 +1,103 @@
+import { workerData } from 'node:worker_threads'
+import { refuse } from '../../../domain/refusals.ts'
+import { ownPort } from '../../../threads/thread.ts'
+import { Sql, type SqlValue } from '../../sql/sql.ts'
+import { bytesOfRow, chunkBytes } from '../chunks.ts'
+import { type Connection, connect } from './connection.ts'
+import { sqliteFailure } from './failures.ts'
+import { describeFailure, type JobFailure } from './job-failure.ts'
+
+export interface ReaderThreadData {
+  file: string
+  /** One cell: 1 means that the reader has left. Shared memory, because a thread deep in a query takes no messages. */
+  left: SharedArrayBuffer
+}
+
+export type ReaderQuestion =
+  | { kind: 'open'; text: string; values: readonly SqlValue[]; rows: number; limitMs: number }
+  | { kind: 'next' }
+  | { kind: 'close' }
+
+export type ReaderMessage = ReaderQuestion | { kind: 'end' }
+
+export type ReaderAnswer =
+  | { kind: 'rows'; rows: unknown[]; done: boolean }
+  | { kind: 'failed'; failure: JobFailure }
+  | { kind: 'closed' }
+
+interface Query {
+  rows: Iterator<unknown>
+  most: number
+  deadline: number
+  limitMs: number
+}
+
+/** Where `startThread` finds this file, before and after the build. */
+export const readerThread = import.meta.url
+
+/** What the thread does: one query at a time. */
+export function serve(): void {
+  const port = ownPort()
+  const { file, left } = workerData as ReaderThreadData
+  const leftCells = new Int32Array(left)
+  let connection: Connection | undefined
+  let query: Query | undefined
+
+  function goOn(): void {
+    if (Atomics.load(leftCells, 0) === 1) throw new Error('the reader has left')
+    if (query !== undefined && performance.now() > query.deadline)
+      throw refuse('query_too_slow', { limit: query.limitMs })
+  }
+
+  function open({ text, values, rows, limitMs }: Extract<ReaderQuestion, { kind: 'open' }>): Query {
+    connection ??= connect(file, 'read', goOn)
+    return {
+      rows: connection.prepare(new Sql(text, values)).iterate(values),
+      most: rows,
+      deadline: Number.POSITIVE_INFINITY,
+      limitMs,
+    }
+  }
+
+  function next(from: Query): ReaderAnswer {
+    const rows: unknown[] = []
+    let bytes = 0
+    while (rows.length < from.most && bytes < chunkBytes) {
+      const step = from.rows.next()
+      if (step.done) return { kind: 'rows', rows, done: true }
+      rows.push(step.value)
+      bytes += bytesOfRow(step.value)
+    }
+    return { kind: 'rows', rows, done: false }
+  }
+
+  function close(): void {
+    query?.rows.return?.()
+    query = undefined
+  }
+
+  function answer(question: ReaderQuestion): ReaderAnswer {
+    if (question.kind === 'close') {
+      close()
+      return { kind: 'closed' }
+    }
+    try {
+      if (question.kind === 'open') query = open(question)
+      if (query === undefined) throw new Error('there is no query to go on with')
+      query.deadline = performance.now() + query.limitMs
+      const rows = next(query)
+      if (rows.kind === 'rows' && rows.done) close()
+      return rows
+    } catch (error) {
+      close()
+      return { kind: 'failed', failure: describeFailure(sqliteFailure(error)) }
+    }
+  }
+
+  port.on('message', (message: ReaderMessage) => {
+    if (message.kind !== 'end') return port.postMessage(answer(message))
+    close()
+    connection?.close()
+    port.close()
+  })
+}

@@ -1,0 +1,165 @@
+import { shapeOf } from '../../domain/evaluations/shape.ts'
+import { isTrialOp } from '../../domain/evaluations/trial-ops.ts'
+import type { Database } from '../database.ts'
+import { type Sql, type SqlValue, sql, wantedOf } from '../sql/sql.ts'
+import type { Command, Reader } from '../transaction.ts'
+import { membership, owedAmong } from './pending.ts'
+import { numberOfRow, readRowSets, sumOfRows } from './row-sets.ts'
+import { emptyShape, forgetShapes, noShape, readShapes } from './shapes.ts'
+import {
+  derivation,
+  deriveTrials,
+  readTrials,
+  referredRows,
+  type StoredTrial,
+  storedTrial,
+  trialColumns,
+} from './trials.ts'
+
+export interface EvaluationOfProject {
+  project_id: string
+  evaluation_id: string
+}
+
+/** Trials that are held in memory at a time, with the calls below them. */
+const trialsAtOnce = 64
+
+/** More would only repeat what is wrong. */
+export const mostProblems = 100
+
+/** Calls that may be trials; which of them are, their op says. */
+const maybeTrials = sql`op_name LIKE '%predict%' AND parent_id IS NOT NULL`
+
+/** Every evaluation that has something derived or should have. Long. */
+export const selectEvaluations: Sql = sql`SELECT project_id, evaluation_id FROM eval_trials
+  UNION SELECT project_id, evaluation_id FROM eval_row_sets
+  UNION SELECT project_id, evaluation_id FROM eval_shapes
+  UNION SELECT project_id, parent_id FROM calls WHERE ${maybeTrials}
+  ORDER BY project_id, evaluation_id`
+
+/**
+ * Compares what is derived of an evaluation with what its calls say, a few trials at a time. Answers what differs, in
+ * words, as far as the first hundred or so; empty when all is right. What a running server is about to derive again is not held against it.
+ */
+export async function checkEvaluation(
+  db: Database,
+  { project_id: project, evaluation_id: evaluation }: EvaluationOfProject,
+  now: number,
+  signal: AbortSignal,
+): Promise<string[]> {
+  const problems: string[] = []
+  const rows = new Set<string>()
+  for await (const trials of db.stream<{ id: string; op_name: string | null }>(
+    trialsOf(project, evaluation),
+    { signal, rows: trialsAtOnce },
+  )) {
+    const ids = trials.filter(({ op_name }) => op_name === null || isTrialOp(op_name)).map(({ id }) => id)
+    for (const id of await wrongTrials(db, project, evaluation, ids, now, rows)) {
+      problems.push(`trial ${id} of evaluation ${evaluation} in ${project} is not what its calls say`)
+    }
+    if (problems.length >= mostProblems) return problems
+  }
+  const [set] = await readRowSets(db, project, [evaluation])
+  const sum = [...rows].reduce((total, row) => sumOfRows(total, numberOfRow(row)), 0n).toString(16)
+  if (Number(set?.row_count ?? 0) !== rows.size || (set?.row_sum ?? '0') !== sum) {
+    problems.push(`the rows of evaluation ${evaluation} in ${project} are not those of its trials`)
+  }
+  return problems
+}
+
+/** Derived trials, and calls that may be trials: the second have an op to tell. */
+function trialsOf(project: string, evaluation: string): Sql {
+  return sql`SELECT trial_id AS id, NULL AS op_name FROM eval_trials
+      WHERE project_id = ${project} AND evaluation_id = ${evaluation}
+    UNION ALL SELECT id, op_name FROM calls
+      WHERE project_id = ${project} AND parent_id = ${evaluation} AND ${maybeTrials} AND NOT EXISTS (
+        SELECT 1 FROM eval_trials WHERE eval_trials.project_id = calls.project_id AND trial_id = calls.id
+          AND evaluation_id = ${evaluation})`
+}
+
+/** Between two looks a running server may have written one of them. */
+const looks = 3
+
+async function wrongTrials(
+  db: Reader,
+  project: string,
+  evaluation: string,
+  ids: readonly string[],
+  now: number,
+  rows: Set<string>,
+): Promise<string[]> {
+  let wrong = ids
+  for (let look = 0; look < looks && wrong.length > 0; look++) {
+    wrong = await differing(db, project, evaluation, wrong, now, rows)
+  }
+  return [...wrong]
+}
+
+async function differing(
+  db: Reader,
+  project: string,
+  evaluation: string,
+  ids: readonly string[],
+  now: number,
+  rows: Set<string>,
+): Promise<string[]> {
+  const stored = await db.all<StoredTrial & Record<string, SqlValue>>(
+    sql`${wantedOf(ids)} SELECT eval_trials.* FROM wanted CROSS JOIN eval_trials
+        WHERE project_id = ${project} AND trial_id = wanted.id`,
+  )
+  const derived = new Map(stored.map((row) => [row.trial_id as string, row]))
+  const trials = await readTrials(db, project, ids, now)
+  const tableRows = await referredRows(db, project, trials.values())
+  const owed = await owedAmong(db, project, ids)
+  const shapes = new Map((await readShapes(db, project, [evaluation])).map((one) => [one.shape, one.leaves]))
+
+  return ids.filter((id) => {
+    const row = derived.get(id)
+    const trial = trials.get(id)
+    const isStale = row !== undefined && row.stale_at !== null && Number(row.stale_at) <= now
+    const isOwed = isStale || owed.has(id)
+    if (row?.evaluation_id === evaluation && row.row_digest !== '') rows.add(row.row_digest as string)
+    if (row === undefined || trial === undefined) return row !== trial && !isOwed
+    if (isOwed) return false
+    const said = storedTrial(project, trial, tableRows)
+    // A row that came after its trial is looked up where it stands.
+    const isSame = trialColumns.every(
+      (name) => same(row[name], said[name]) || (name === 'brief' && row[name] === null),
+    )
+    return !isSame || !shapeIsRight(row, trial.scores)
+  })
+
+  function shapeIsRight(row: Record<string, SqlValue>, scores: string): boolean {
+    const shape = Number(row.shape)
+    const shaped = shapeOf(scores)
+    if (shape === noShape) return shapes.has(noShape)
+    if (shaped === undefined) return false
+    if (shape === emptyShape) return shaped.leaves === '[]'
+    return (
+      JSON.stringify(shapes.get(shape)) === shaped.leaves &&
+      shaped.numbers.every((number, slot) => same(row[`v${slot}`] ?? null, number))
+    )
+  }
+}
+
+/** One engine gives numbers as texts. */
+function same(stored: SqlValue | undefined, said: SqlValue | undefined): boolean {
+  if (stored === said) return true
+  return typeof said === 'number' && stored !== null && Number(stored) === said
+}
+
+/** Forgets what is derived of an evaluation and derives it again from the calls. */
+export const rebuildEvaluation: Command<EvaluationOfProject & { now: number }, number> = async (
+  tx,
+  { project_id: project, evaluation_id: evaluation, now },
+) => {
+  await tx.turn(membership(project))
+  await tx.turn(derivation(project))
+  const trials = await tx.all<{ id: string; op_name: string | null }>(trialsOf(project, evaluation))
+  await tx.run(sql`DELETE FROM eval_trials WHERE project_id = ${project} AND evaluation_id = ${evaluation}`)
+  await tx.run(sql`DELETE FROM eval_row_sets WHERE project_id = ${project} AND evaluation_id = ${evaluation}`)
+  await tx.run(forgetShapes(project, [evaluation]))
+  const ids = trials.filter(({ op_name }) => op_name === null || isTrialOp(op_name)).map(({ id }) => id)
+  await deriveTrials(tx, project, ids, now)
+  return ids.length
+}

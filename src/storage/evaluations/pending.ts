@@ -1,0 +1,249 @@
+import { isTrialOp } from '../../domain/evaluations/trial-ops.ts'
+import { newId } from '../../domain/ids.ts'
+import { listOf, nothing, type Sql, sql, wantedOf } from '../sql/sql.ts'
+import type { CallPart } from '../tables/calls.ts'
+import type { Command, Reader, Transaction } from '../transaction.ts'
+import { deriveTrials } from './trials.ts'
+
+/** Ids of one statement. */
+const idsAtOnce = 200
+
+/** Of a project: whoever asks next derives them first, and must not wait long. Who writes more derives the rest. */
+const mostOwed = 5000
+/** To look whether there are more costs what is owed, so that a write of fewer trials leaves it to chance whether it looks. */
+const lookedAfter = 200
+
+/** Two who write a trial and its children at once must see each other; who writes one child beside another need not. */
+export const membership = (project: string) => `the trials of ${project}`
+
+/** Before calls are written: which projects the parts are of, and where new trials may appear. */
+export async function announceParts(tx: Transaction, parts: readonly CallPart[]): Promise<void> {
+  const projects = new Map<string, boolean>()
+  for (const { project_id, start } of parts) {
+    const brings = start !== undefined && start.parent_id !== null && isTrialOp(start.op_name)
+    projects.set(project_id, brings || projects.get(project_id) === true)
+  }
+  for (const project of [...projects.keys()].sort()) {
+    if (projects.get(project)) await tx.turn(membership(project))
+    else await tx.share(membership(project))
+  }
+}
+
+/** Before calls are deleted. */
+export function announceDeletion(tx: Transaction, project: string): Promise<void> {
+  return tx.share(membership(project))
+}
+
+/** After calls of one project were written: the results of the trials that they touch are owed. */
+export async function followParts(
+  tx: Transaction,
+  project: string,
+  parts: readonly CallPart[],
+  now: number,
+): Promise<void> {
+  const touched = new Set<string>()
+  const asked = new Set<string>()
+  const ended: string[] = []
+  for (const { id, start } of parts) {
+    if (start === undefined) {
+      // It may be a trial itself, or below one.
+      asked.add(id)
+      ended.push(id)
+    } else if (start.parent_id !== null) {
+      if (isTrialOp(start.op_name)) touched.add(id)
+      asked.add(start.parent_id)
+    }
+  }
+  if (touched.size === 0 && !(await hasTrials(tx, project))) return
+  for (const parent of await parentsOf(tx, project, ended)) asked.add(parent)
+  for (const id of await formerTrials(tx, project, parts)) asked.add(id)
+  for (const id of touched) asked.delete(id)
+  for (const id of await knownTrials(tx, project, [...asked])) touched.add(id)
+  await owe(tx, project, [...touched], now)
+}
+
+/** After calls were deleted. */
+export async function followDeletion(
+  tx: Transaction,
+  project: string,
+  calls: readonly string[],
+  now: number,
+): Promise<void> {
+  // Not as they were when they were looked for: a part of them may have arrived since.
+  const asked = new Set([...calls, ...(await parentsOf(tx, project, calls))])
+  await owe(tx, project, await knownTrials(tx, project, [...asked]), now)
+}
+
+/** Most projects have no evaluations, and this is all that they pay for those of others. */
+async function hasTrials(tx: Transaction, project: string): Promise<boolean> {
+  const one = await tx.get(
+    sql`SELECT 1 AS one WHERE EXISTS (SELECT 1 FROM eval_trials WHERE project_id = ${project})
+        OR EXISTS (SELECT 1 FROM eval_owed WHERE project_id = ${project})`,
+  )
+  return one !== undefined
+}
+
+async function parentsOf(tx: Transaction, project: string, calls: readonly string[]): Promise<string[]> {
+  const found = await inSome<{ parent_id: string }>(
+    tx,
+    calls,
+    sql`SELECT parent_id FROM wanted CROSS JOIN calls
+        WHERE project_id = ${project} AND calls.id = wanted.id AND parent_id IS NOT NULL`,
+  )
+  return found.map(({ parent_id }) => parent_id)
+}
+
+/** Where these calls were before, if they were others: what they were themselves, and what they were below. */
+async function formerTrials(tx: Transaction, project: string, parts: readonly CallPart[]): Promise<string[]> {
+  const some = await tx.get(
+    sql`SELECT id FROM calls WHERE project_id = ${project} AND moved_from IS NOT NULL LIMIT 1`,
+  )
+  if (some === undefined) return []
+  const found = await inSome<{ id: string; moved_from: string }>(
+    tx,
+    parts.map(({ id }) => id),
+    sql`SELECT calls.id, moved_from FROM wanted CROSS JOIN calls
+        WHERE project_id = ${project} AND calls.id = wanted.id AND moved_from IS NOT NULL`,
+  )
+  return found.flatMap(({ id, moved_from }) => [id, moved_from])
+}
+
+/** Which of these calls are trials already, derived or owed. */
+async function knownTrials(tx: Transaction, project: string, calls: readonly string[]): Promise<string[]> {
+  const found = await inSome<{ id: string }>(
+    tx,
+    calls,
+    sql`SELECT id FROM wanted WHERE EXISTS
+          (SELECT 1 FROM eval_trials WHERE project_id = ${project} AND trial_id = wanted.id)
+        OR EXISTS (SELECT 1 FROM eval_owed WHERE project_id = ${project} AND trial_id = wanted.id)`,
+  )
+  return found.map(({ id }) => id)
+}
+
+/** `query` selects from a table `wanted` of ids. */
+async function inSome<T>(tx: Reader, ids: readonly string[], query: Sql): Promise<T[]> {
+  const found: T[] = []
+  for (let from = 0; from < ids.length; from += idsAtOnce) {
+    const some = await tx.all<T>(sql`${wantedOf(ids.slice(from, from + idsAtOnce))} ${query}`)
+    for (const row of some) found.push(row)
+  }
+  return found
+}
+
+/** The mark is of this write alone: who derives takes away what could be seen, and never what came meanwhile. */
+async function owe(tx: Transaction, project: string, trials: readonly string[], now: number): Promise<void> {
+  if (trials.length === 0) return
+  const mark = newId()
+  for (let from = 0; from < trials.length; from += idsAtOnce) {
+    const some = trials.slice(from, from + idsAtOnce)
+    await tx.run(
+      sql`INSERT INTO eval_owed (project_id, trial_id, mark) ${wantedOf(some)}
+          SELECT ${tx.dialect.text(project)}, id, ${tx.dialect.text(mark)} FROM wanted WHERE id IS NOT NULL`,
+    )
+  }
+  if (Math.random() * lookedAfter > trials.length) return
+  const beyond = await tx.all<OwedTrial>(
+    sql`SELECT project_id, trial_id, mark FROM eval_owed WHERE project_id = ${project}
+        ORDER BY trial_id, mark LIMIT ${tx.dialect.noLimit} OFFSET ${mostOwed}`,
+  )
+  await settle(tx, project, beyond, now)
+}
+
+export interface OwedTrial {
+  project_id: string
+  trial_id: string
+  mark: string
+}
+
+/** What is owed in any project, or in one, as far as there is a limit. A trial may be there several times. */
+export function readOwed(db: Reader, project: string | null, limit: number | null): Promise<OwedTrial[]> {
+  const where = project === null ? nothing : sql`WHERE project_id = ${project}`
+  const most = limit === null ? db.dialect.noLimit : sql`${limit}`
+  return db.all<OwedTrial>(sql`SELECT project_id, trial_id, mark FROM eval_owed ${where} LIMIT ${most}`)
+}
+
+/** The last of the trials that are owed in a project. */
+export async function lastOwed(db: Reader, project: string): Promise<string | undefined> {
+  const last = await db.get<{ trial_id: string }>(
+    sql`SELECT trial_id FROM eval_owed WHERE project_id = ${project} ORDER BY trial_id DESC LIMIT 1`,
+  )
+  return last?.trial_id
+}
+
+/** Some of the trials that are owed in a project, in their order, behind one of them and up to another. */
+export async function owedBetween(
+  db: Reader,
+  project: string,
+  after: string,
+  last: string,
+  limit: number,
+): Promise<string[]> {
+  const found = await db.all<{ trial_id: string }>(
+    sql`SELECT DISTINCT trial_id FROM eval_owed WHERE project_id = ${project} AND trial_id > ${after}
+        AND trial_id <= ${last} ORDER BY trial_id LIMIT ${limit}`,
+  )
+  return found.map(({ trial_id }) => trial_id)
+}
+
+/** Which of these trials are owed. */
+export async function owedAmong(
+  db: Reader,
+  project: string,
+  trials: readonly string[],
+): Promise<Set<string>> {
+  const found = await inSome<{ id: string }>(
+    db,
+    trials,
+    sql`SELECT id FROM wanted WHERE EXISTS
+          (SELECT 1 FROM eval_owed WHERE project_id = ${project} AND trial_id = wanted.id)`,
+  )
+  return new Set(found.map(({ id }) => id))
+}
+
+/** Derives a few of the trials that are owed, of any project. Answers whether there may be more. */
+export const deriveSome: Command<{ limit: number; now: number }, boolean> = async (tx, { limit, now }) => {
+  const owed = await readOwed(tx, null, limit)
+  const byProject = Map.groupBy(owed, ({ project_id }) => project_id)
+  for (const project of [...byProject.keys()].sort()) {
+    await settle(tx, project, byProject.get(project) ?? [], now)
+  }
+  return owed.length === limit
+}
+
+/** Derives those of these trials that are owed. */
+export const deriveOwed: Command<
+  { project_id: string; trial_ids: readonly string[]; now: number },
+  void
+> = async (tx, { project_id: project, trial_ids, now }) => {
+  const owed = await inSome<OwedTrial>(
+    tx,
+    [...new Set(trial_ids)],
+    sql`SELECT project_id, trial_id, mark FROM wanted CROSS JOIN eval_owed
+        WHERE project_id = ${project} AND trial_id = wanted.id`,
+  )
+  await settle(tx, project, owed, now)
+}
+
+/** The marks were read before the calls are: what they stand for is seen. */
+async function settle(
+  tx: Transaction,
+  project: string,
+  owed: readonly OwedTrial[],
+  now: number,
+): Promise<void> {
+  await deriveTrials(
+    tx,
+    project,
+    owed.map(({ trial_id }) => trial_id),
+    now,
+  )
+  for (let from = 0; from < owed.length; from += idsAtOnce) {
+    const some = owed.slice(from, from + idsAtOnce)
+    const trials = new Set(some.map(({ trial_id }) => trial_id))
+    // Whatever else has one of these marks was written together with what was seen.
+    const marks = new Set(some.map(({ mark }) => mark))
+    await tx.run(
+      sql`DELETE FROM eval_owed WHERE project_id = ${project} AND trial_id IN (${listOf([...trials])}) AND mark IN (${listOf([...marks])})`,
+    )
+  }
+}

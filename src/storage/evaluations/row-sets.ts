@@ -1,0 +1,123 @@
+import { hash } from 'node:crypto'
+import { listOf, sql, wantedPairs } from '../sql/sql.ts'
+import type { Reader, Transaction } from '../transaction.ts'
+import { forgetShapes } from './shapes.ts'
+
+/** A trial of an evaluation is about a row. */
+export interface RowUse {
+  evaluation: string
+  row: string
+}
+
+export interface RowSet {
+  evaluation_id: string
+  row_count: number
+  /** Of the rows, in no order: evaluations of the same rows have the same. */
+  row_sum: string
+}
+
+const keyOf = (evaluation: string, row: string) => `${evaluation}\0${row}`
+
+/** Pairs of one statement. */
+const pairsAtOnce = 100
+
+/** Before trials come and go: keeps what is known of the rows of their evaluations. Within the turn of a derivation. */
+export async function followRows(
+  tx: Transaction,
+  project: string,
+  coming: readonly RowUse[],
+  leaving: readonly RowUse[],
+): Promise<void> {
+  const changes = new Map<string, RowUse & { coming: number; leaving: number }>()
+  const note = (use: RowUse, way: 'coming' | 'leaving') => {
+    const key = keyOf(use.evaluation, use.row)
+    const change = changes.get(key) ?? { ...use, coming: 0, leaving: 0 }
+    change[way]++
+    changes.set(key, change)
+  }
+  for (const use of coming) note(use, 'coming')
+  for (const use of leaving) note(use, 'leaving')
+
+  const all = [...changes.values()].filter((change) => change.coming !== change.leaving)
+  const steps = new Map<string, { count: number; sum: bigint }>()
+  for (let from = 0; from < all.length; from += pairsAtOnce) {
+    const some = all.slice(from, from + pairsAtOnce)
+    const there = await trialsThere(tx, project, some, leaving.length + 1)
+    for (const change of some) {
+      const { evaluation, row } = change
+      const before = there.get(keyOf(evaluation, row)) ?? 0
+      const after = before + change.coming - change.leaving
+      const way = Number(after > 0) - Number(before > 0)
+      if (way === 0) continue
+      const step = steps.get(evaluation) ?? { count: 0, sum: 0n }
+      step.count += way
+      step.sum += BigInt(way) * numberOfRow(row)
+      steps.set(evaluation, step)
+    }
+  }
+  if (steps.size > 0) await apply(tx, project, steps)
+}
+
+/** How many trials are about each of these rows; no more than `most` are counted. */
+async function trialsThere(
+  tx: Transaction,
+  project: string,
+  uses: readonly RowUse[],
+  most: number,
+): Promise<Map<string, number>> {
+  const rows = await tx.all<{ one: string; other: string; count: number }>(
+    sql`${wantedPairs(uses.map(({ evaluation, row }) => [evaluation, row]))} SELECT one, other,
+          (SELECT count(*) FROM (SELECT 1 FROM eval_trials WHERE project_id = ${project}
+            AND evaluation_id = wanted.one AND row_digest = wanted.other LIMIT ${most}) AS there) AS count
+        FROM wanted WHERE one IS NOT NULL`,
+  )
+  return new Map(rows.map(({ one, other, count }) => [keyOf(one, other), count]))
+}
+
+const size = 1n << 128n
+
+/** A sum of these tells sets apart as well as a digest does, and a row is added to it or taken away at any time. */
+export function numberOfRow(digest: string): bigint {
+  return BigInt(`0x${hash('sha256', digest, 'hex').slice(0, 32)}`)
+}
+
+export function sumOfRows(sum: bigint, step: bigint): bigint {
+  return (((sum + step) % size) + size) % size
+}
+
+async function apply(
+  tx: Transaction,
+  project: string,
+  steps: ReadonlyMap<string, { count: number; sum: bigint }>,
+): Promise<void> {
+  const before = await readRowSets(tx, project, [...steps.keys()])
+  const empty: string[] = []
+  for (const [evaluation, step] of steps) {
+    const { row_count = 0, row_sum = '0' } = before.find((set) => set.evaluation_id === evaluation) ?? {}
+    const count = row_count + step.count
+    if (count === 0) {
+      empty.push(evaluation)
+      continue
+    }
+    const sum = sumOfRows(BigInt(`0x${row_sum}`), step.sum)
+    await tx.run(
+      sql`INSERT INTO eval_row_sets (project_id, evaluation_id, row_count, row_sum)
+          VALUES (${project}, ${evaluation}, ${count}, ${sum.toString(16)})
+          ON CONFLICT (project_id, evaluation_id) DO UPDATE
+          SET row_count = excluded.row_count, row_sum = excluded.row_sum`,
+    )
+  }
+  if (empty.length === 0) return
+  await tx.run(
+    sql`DELETE FROM eval_row_sets WHERE project_id = ${project} AND evaluation_id IN (${listOf(empty)})`,
+  )
+  await tx.run(forgetShapes(project, empty))
+}
+
+/** Of the evaluations that have rows. */
+export function readRowSets(db: Reader, project: string, evaluations: readonly string[]): Promise<RowSet[]> {
+  return db.all<RowSet>(
+    sql`SELECT evaluation_id, row_count, row_sum FROM eval_row_sets
+        WHERE project_id = ${project} AND evaluation_id IN (${listOf(evaluations)})`,
+  )
+}

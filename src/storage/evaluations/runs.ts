@@ -1,0 +1,276 @@
+import { canonicalJson } from '../../domain/canonical-json.ts'
+import { refuse } from '../../domain/refusals.ts'
+import type { Dialect } from '../sql/dialect.ts'
+import { listOf, type Sql, sql, trusted } from '../sql/sql.ts'
+import {
+  type CallPart,
+  type CallRow,
+  type CallStart,
+  deleteCalls,
+  isLive,
+  upsertCalls,
+} from '../tables/calls.ts'
+import { addFeedback, type Feedback, removeFeedback } from '../tables/feedback.ts'
+import type { Command, Reader, Transaction } from '../transaction.ts'
+import { trialOf, trialOutput, writeTrialOutput } from './trial-outputs.ts'
+
+/** The calls that are more than calls, by the mark in their attributes. */
+const marks = { run: 'evaluation_run', prediction: 'prediction', score: 'score' } as const
+export type Kind = keyof typeof marks
+
+/** A condition on a row of `calls`. */
+export function isMarked(dialect: Dialect, kind: Kind): Sql {
+  return sql`${dialect.json(trusted('calls.attributes'), ['weave', marks[kind]]).text} = 'true'`
+}
+
+export type MarkedCall = Pick<
+  CallRow,
+  'id' | 'parent_id' | 'started_at' | 'ended_at' | 'exception' | 'user_id'
+> &
+  Record<'attributes' | 'inputs' | 'summary', string> & { output: string | null }
+
+export function findMarked(
+  db: Reader,
+  kind: Kind,
+  projectId: string,
+  id: string,
+  now: number,
+): Promise<MarkedCall | undefined> {
+  return db.get(
+    sql`SELECT id, parent_id, started_at, ended_at, exception, user_id, coalesce(attributes, '{}') AS attributes,
+          coalesce(inputs, '{}') AS inputs, output, coalesce(summary, '{}') AS summary
+        FROM calls WHERE project_id = ${projectId} AND id = ${id} AND ${isLive(now)} AND ${isMarked(db.dialect, kind)}`,
+  )
+}
+
+/** The call of this kind; refuses what is none. */
+export async function requireMarked(
+  db: Reader,
+  kind: Kind,
+  projectId: string,
+  id: string,
+  field: string,
+  now: number,
+): Promise<MarkedCall> {
+  const found = await findMarked(db, kind, projectId, id, now)
+  if (found !== undefined) return found
+  const project = JSON.stringify(projectId)
+  const named = JSON.stringify(id)
+  if (kind === 'run') throw refuse('evaluation_run_not_found', { field, run: named, project })
+  if (kind === 'prediction') throw refuse('prediction_not_found', { field, prediction: named, project })
+  throw refuse('score_not_found', { field, score: named, project })
+}
+
+/** A run or a prediction changes under one turn, so what looks at it and then writes sees it as it is. */
+const turnOf = (kind: Kind, projectId: string, id: string) => `${kind} ${projectId} ${id}`
+
+export interface NewCall {
+  call: CallPart & { start: CallStart }
+  /** How a refusal names the id; null when it was made here, so that nobody else can have it. */
+  field: string | null
+  now: number
+}
+
+/** It is there already: the same one, sent again. Refuses when another call has the id. */
+async function isThere(tx: Transaction, { call, field, now }: NewCall): Promise<boolean> {
+  if (field === null) return false
+  const { project_id, id, start, end } = call
+  await tx.turn(`new call ${project_id} ${id}`)
+  const of = sql`project_id = ${project_id} AND id = ${id}`
+  const taken = await tx.get(sql`SELECT id FROM calls WHERE ${of}`)
+  if (taken === undefined) return false
+  type Stored = Record<'op_name' | 'attributes' | 'inputs', string> &
+    Record<'parent_id' | 'output' | 'user_id', string | null>
+  const stored = await tx.get<Stored>(
+    sql`SELECT op_name, parent_id, user_id, attributes, inputs, output FROM calls WHERE ${of} AND ${isLive(now)}`,
+  )
+  const isSame =
+    stored !== undefined &&
+    stored.op_name === start.op_name &&
+    stored.user_id === start.user_id &&
+    isSameJson(stored.attributes, start.attributes) &&
+    isSameJson(stored.inputs, start.inputs) &&
+    (end === undefined || isSameJson(stored.output, end.output))
+  if (isSame) return true
+  throw refuse('call_conflict', {
+    field,
+    given: JSON.stringify(id),
+    project: JSON.stringify(project_id),
+  })
+}
+
+function isSameJson(one: string | null, other: string | null): boolean {
+  return one === other || canonicalJson(one ?? 'null') === canonicalJson(other ?? 'null')
+}
+
+export const addEvaluationRun: Command<NewCall, void> = async (tx, given) => {
+  if (!(await isThere(tx, given))) await upsertCalls(tx, [given.call])
+}
+
+export interface NewPrediction extends NewCall {
+  /** Within a run: the trial that the prediction is the first part of. */
+  trial: (CallPart & { start: CallStart }) | null
+  run: { id: string; field: string } | null
+}
+
+export const addPrediction: Command<NewPrediction, void> = async (tx, given) => {
+  if (await isThere(tx, given)) return
+  const { call, trial, run, now } = given
+  if (run) await requireMarked(tx, 'run', call.project_id, run.id, run.field, now)
+  await upsertCalls(tx, trial ? [trial, call] : [call])
+}
+
+export interface PredictionKey {
+  project_id: string
+  prediction_id: string
+}
+
+/** Ends the trial of the prediction with what was scored so far. Once: what is scored later is added to it. */
+export const finishPrediction: Command<PredictionKey & { field: string; now: number }, void> = async (
+  tx,
+  { project_id, prediction_id, field, now },
+) => {
+  await tx.turn(turnOf('prediction', project_id, prediction_id))
+  const prediction = await requireMarked(tx, 'prediction', project_id, prediction_id, field, now)
+  const trial = await trialOf(tx, project_id, prediction, now)
+  if (trial === undefined || trial.ended_at !== null) return
+  const output = await trialOutput(tx, project_id, prediction, trial, now)
+  await writeTrialOutput(tx, project_id, trial, output, now)
+}
+
+export interface NewScore extends NewCall, PredictionKey {
+  /** How a refusal names the prediction. */
+  predictionField: string
+  /** The same score, said about the prediction. */
+  feedback: Feedback
+}
+
+/** A trial that is finished gains the score, so that it makes no difference which of the two came first. */
+export const addScore: Command<NewScore, void> = async (tx, given) => {
+  if (await isThere(tx, given)) return
+  const { call, field, project_id, prediction_id, predictionField, feedback, now } = given
+  await tx.turn(turnOf('prediction', project_id, prediction_id))
+  const prediction = await requireMarked(tx, 'prediction', project_id, prediction_id, predictionField, now)
+  await changeScores(tx, project_id, prediction, now, async () => {
+    await upsertCalls(tx, [call])
+    await addFeedback(tx, [{ record: feedback, field: field ?? 'id' }])
+  })
+}
+
+/** Scores come or go, and the output of a finished trial follows; one that somebody else wrote stays as it is. */
+async function changeScores(
+  tx: Transaction,
+  projectId: string,
+  prediction: MarkedCall,
+  now: number,
+  change: () => Promise<void>,
+): Promise<void> {
+  const trial = await trialOf(tx, projectId, prediction, now)
+  const ended = trial?.ended_at ?? null
+  if (trial === undefined || ended === null) return change()
+  const isOurs = trial.output === (await trialOutput(tx, projectId, prediction, trial, now))
+  await change()
+  if (!isOurs) return
+  const output = await trialOutput(tx, projectId, prediction, trial, now)
+  await writeTrialOutput(tx, projectId, trial, output, ended)
+}
+
+export interface RunEnd {
+  project_id: string
+  run_id: string
+  field: string
+  /** The end of the root. */
+  end: CallPart & { end: { summary: string } }
+  summarize: CallPart
+  now: number
+}
+
+/** A run ends once; to end it again as it ended changes nothing. */
+export const finishEvaluationRun: Command<RunEnd, void> = async (
+  tx,
+  { project_id, run_id, field, end, summarize, now },
+) => {
+  await tx.turn(turnOf('run', project_id, run_id))
+  const run = await requireMarked(tx, 'run', project_id, run_id, field, now)
+  if (run.ended_at === null) return upsertCalls(tx, [end, summarize])
+  if (!run.exception && isSameJson(run.summary, end.end.summary)) return
+  const how = run.exception ? 'with an exception' : 'with another summary'
+  throw refuse('evaluation_run_ended', { field, run: JSON.stringify(run_id), how })
+}
+
+export interface MarkedCalls {
+  project_id: string
+  ids: readonly string[]
+  now: number
+}
+
+interface Found {
+  id: string
+  parent_id: string | null
+}
+
+function findSome(tx: Transaction, kind: Kind, { project_id, ids, now }: MarkedCalls): Promise<Found[]> {
+  return tx.all<Found>(
+    sql`SELECT id, parent_id FROM calls WHERE project_id = ${project_id} AND id IN (${listOf(ids)})
+        AND ${isLive(now)} AND ${isMarked(tx.dialect, kind)}`,
+  )
+}
+
+/** Everyone takes the turns of several in one order, so that nobody waits in a ring. */
+async function takeTurns(tx: Transaction, kind: Kind, projectId: string, ids: Iterable<string>) {
+  for (const id of [...new Set(ids)].sort()) await tx.turn(turnOf(kind, projectId, id))
+}
+
+/** Answers how many runs went, each with everything in it. */
+export const deleteEvaluationRuns: Command<MarkedCalls, number> = async (tx, given) => {
+  await takeTurns(tx, 'run', given.project_id, given.ids)
+  const runs = await findSome(tx, 'run', given)
+  await deleteCalls(tx, { ...given, ids: runs.map(({ id }) => id) })
+  return runs.length
+}
+
+/** A prediction takes the trial with it that it is the first part of. */
+export const deletePredictions: Command<MarkedCalls, number> = async (tx, given) => {
+  const { project_id, now } = given
+  await takeTurns(tx, 'prediction', project_id, given.ids)
+  const predictions = await findSome(tx, 'prediction', given)
+  const ids: string[] = []
+  for (const prediction of predictions) {
+    const trial = await trialOf(tx, project_id, prediction, now)
+    ids.push(trial?.id ?? prediction.id)
+  }
+  await deleteCalls(tx, { project_id, ids, now })
+  return predictions.length
+}
+
+/** What a score said about its prediction goes too, and a finished trial loses it. */
+export const deleteScores: Command<MarkedCalls, number> = async (tx, given) => {
+  const { project_id, now } = given
+  const predictionId = tx.dialect.json(trusted('calls.attributes'), ['weave', 'prediction_id']).text
+  const named = await tx.all<{ id: string; prediction_id: string }>(
+    sql`SELECT id, ${predictionId} AS prediction_id FROM calls
+        WHERE project_id = ${project_id} AND id IN (${listOf(given.ids)})`,
+  )
+  await takeTurns(
+    tx,
+    'prediction',
+    project_id,
+    named.map(({ prediction_id }) => prediction_id),
+  )
+  const live = new Set((await findSome(tx, 'score', given)).map(({ id }) => id))
+  const byPrediction = Map.groupBy(
+    named.filter(({ id }) => live.has(id)),
+    ({ prediction_id }) => prediction_id,
+  )
+  for (const [prediction_id, scores] of byPrediction) {
+    const ids = scores.map(({ id }) => id)
+    const remove = async () => {
+      await deleteCalls(tx, { project_id, ids, now })
+      await removeFeedback(tx, { project_id, ids })
+    }
+    const prediction = await findMarked(tx, 'prediction', project_id, prediction_id, now)
+    if (prediction === undefined) await remove()
+    else await changeScores(tx, project_id, prediction, now, remove)
+  }
+  return live.size
+}

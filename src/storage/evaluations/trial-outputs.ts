@@ -1,0 +1,74 @@
+import { parseRef } from '../../domain/refs.ts'
+import { sql, trusted } from '../sql/sql.ts'
+import { isLive, upsertCalls } from '../tables/calls.ts'
+import type { Transaction } from '../transaction.ts'
+import type { MarkedCall } from './runs.ts'
+
+const attributes = trusted('calls.attributes')
+
+export interface Trial {
+  id: string
+  ended_at: number | null
+  output: string | null
+}
+
+/** The call that holds a prediction and its scores, when the prediction was made within a run. */
+export async function trialOf(
+  tx: Transaction,
+  projectId: string,
+  prediction: Pick<MarkedCall, 'id' | 'parent_id'>,
+  now: number,
+): Promise<Trial | undefined> {
+  const predicted = tx.dialect.json(attributes, ['weave', 'predict_call_id']).text
+  if (prediction.parent_id === null) return undefined
+  return tx.get<Trial>(
+    sql`SELECT id, ended_at, output FROM calls WHERE project_id = ${projectId} AND id = ${prediction.parent_id}
+        AND ${isLive(now)} AND ${predicted} = ${tx.dialect.text(prediction.id)}`,
+  )
+}
+
+/** What a finished trial answers: the model's output and, by the name of its scorer, the last score of each. */
+export async function trialOutput(
+  tx: Transaction,
+  projectId: string,
+  prediction: MarkedCall,
+  trial: Trial,
+  now: number,
+): Promise<string> {
+  const weave = (name: string) => tx.dialect.json(attributes, ['weave', name]).text
+  const scored = await tx.all<{ scorer: string; output: string }>(
+    sql`SELECT ${weave('scorer')} AS scorer, output FROM calls
+        WHERE project_id = ${projectId} AND parent_id = ${trial.id} AND ${isLive(now)} AND output IS NOT NULL
+        AND ${weave('score')} = 'true' ORDER BY started_at, id`,
+  )
+  const scores = new Map(scored.map(({ scorer, output }) => [scorerName(scorer), output]))
+  const { started_at, ended_at, output } = prediction
+  const latency = ended_at === null ? 'null' : `{"mean":${(ended_at - started_at) / 1_000_000}}`
+  const members = [...scores].map(([name, value]) => `${JSON.stringify(name)}:${value}`)
+  return `{"output":${output ?? 'null'},"scores":{${members.join(',')}},"model_latency":${latency}}`
+}
+
+function scorerName(scorer: string): string {
+  const ref = parseRef(scorer)
+  return ref?.kind === 'object' || ref?.kind === 'op' ? ref.name : scorer
+}
+
+export async function writeTrialOutput(
+  tx: Transaction,
+  projectId: string,
+  { id }: Trial,
+  output: string,
+  endedAt: number,
+): Promise<void> {
+  const summary = '{}'
+  const end = {
+    trace_id: null,
+    ended_at: endedAt,
+    exception: null,
+    run_step_end: null,
+    end_bytes: Buffer.byteLength(output) + summary.length,
+    output,
+    summary,
+  }
+  await upsertCalls(tx, [{ project_id: projectId, id, display_name: null, end }])
+}

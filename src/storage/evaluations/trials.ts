@@ -1,0 +1,218 @@
+import { briefOf, exampleKinds } from '../../domain/evaluations/example.ts'
+import { shapeOf, slotCount } from '../../domain/evaluations/shape.ts'
+import { type EvaluationCall, type Trial, trialOf } from '../../domain/evaluations/trial.ts'
+import { isTrialOp } from '../../domain/evaluations/trial-ops.ts'
+import { listOf, Sql, type SqlValue, sql, trusted, wantedOf } from '../sql/sql.ts'
+import type { Reader, Transaction } from '../transaction.ts'
+import { followRows, type RowUse } from './row-sets.ts'
+import { createShapes } from './shapes.ts'
+
+/** Trials that are held in memory at a time, with the calls below them. */
+const trialsAtOnce = 64
+/** Of one trial; no harness makes as many, and a request must not read without end. */
+const mostChildren = 1000
+
+export const derivation = (project: string) => `the results of ${project}`
+
+/** Makes the rows of these trials what their calls say now. */
+export async function deriveTrials(
+  tx: Transaction,
+  project: string,
+  trialIds: Iterable<string>,
+  now: number,
+): Promise<void> {
+  const ids = [...new Set(trialIds)].sort()
+  if (ids.length === 0) return
+  await tx.turn(derivation(project))
+  for (let from = 0; from < ids.length; from += trialsAtOnce) {
+    await deriveSome(tx, project, ids.slice(from, from + trialsAtOnce), now)
+  }
+}
+
+export type StoredTrial = Record<(typeof trialColumns)[number], SqlValue>
+
+export const trialColumns = [
+  'project_id',
+  'trial_id',
+  'evaluation_id',
+  'row_digest',
+  'row_kind',
+  'brief',
+  'started_at',
+  'stale_at',
+  'output_key',
+  'failed',
+  'predict_call_id',
+  'latency',
+  'tokens',
+  'own_latency',
+  'own_tokens',
+  'scorer_call_ids',
+  'scores',
+] as const
+
+/** What follows from the scores and the evaluation. */
+const shapeColumns = ['shape', ...Array.from({ length: slotCount }, (_, slot) => `v${slot}`)]
+
+async function deriveSome(tx: Transaction, project: string, ids: string[], now: number): Promise<void> {
+  const rows = await tx.all<StoredTrial>(
+    sql`${wantedOf(ids)} SELECT ${trusted(trialColumns.join(', '))} FROM wanted CROSS JOIN eval_trials
+        WHERE project_id = ${project} AND trial_id = wanted.id`,
+  )
+  const stored = new Map(rows.map((row) => [row.trial_id as string, row]))
+  const trials = await readTrials(tx, project, ids, now)
+  const tableRows = await referredRows(tx, project, trials.values())
+  const shapeNumber = createShapes(tx, project)
+  const gone: string[] = []
+  const changed: SqlValue[][] = []
+  const coming: RowUse[] = []
+  const leaving: RowUse[] = []
+  for (const id of ids) {
+    const before = stored.get(id)
+    const trial = trials.get(id)
+    const after = trial && storedTrial(project, trial, tableRows)
+    if (before && after && trialColumns.every((column) => before[column] === after[column])) continue
+    if (before && before.row_digest !== '') leaving.push(useOf(before))
+    if (after) coming.push(useOf(after))
+    if (trial && after) {
+      const shaped = shapeOf(trial.scores)
+      const shape = await shapeNumber(trial.evaluation_id, shaped)
+      const numbers: SqlValue[] = shape > 0 && shaped ? shaped.numbers : []
+      while (numbers.length < slotCount) numbers.push(null)
+      changed.push([...trialColumns.map((column) => after[column]), shape, ...numbers])
+    } else if (before) gone.push(id)
+  }
+  await followRows(tx, project, coming, leaving)
+  if (gone.length > 0) {
+    await tx.run(sql`DELETE FROM eval_trials WHERE project_id = ${project} AND trial_id IN (${listOf(gone)})`)
+  }
+  await keepTrials(tx, changed)
+}
+
+export function storedTrial(project: string, trial: Trial, rows: ReadonlyMap<string, string>): StoredTrial {
+  const { digest, kind, inline } = trial.example
+  const row = kind === exampleKinds.ref ? rows.get(digest) : inline
+  return {
+    project_id: project,
+    trial_id: trial.id,
+    evaluation_id: trial.evaluation_id,
+    row_digest: digest,
+    row_kind: kind,
+    brief: row === undefined ? null : briefOf(row),
+    started_at: trial.started_at,
+    stale_at: trial.stale_at,
+    output_key: trial.output_key,
+    failed: Number(trial.failed),
+    predict_call_id: trial.predict_call_id,
+    latency: trial.latency,
+    tokens: trial.tokens,
+    own_latency: trial.own_latency,
+    own_tokens: trial.own_tokens,
+    scorer_call_ids: JSON.stringify(trial.scorer_call_ids),
+    scores: trial.scores,
+  }
+}
+
+/** The rows that trials refer to, as far as the tables of the project have them already. */
+export async function referredRows(
+  tx: Pick<Transaction, 'all'>,
+  project: string,
+  trials: Iterable<Trial>,
+): Promise<Map<string, string>> {
+  const digests = new Set<string>()
+  for (const { example } of trials) if (example.kind === exampleKinds.ref) digests.add(example.digest)
+  if (digests.size === 0) return new Map()
+  const found = await tx.all<{ digest: string; val: string }>(
+    sql`${wantedOf([...digests])} SELECT digest, val FROM wanted CROSS JOIN table_rows
+        WHERE project_id = ${project} AND digest = wanted.id`,
+  )
+  return new Map(found.map(({ digest, val }) => [digest, val]))
+}
+
+function useOf({ evaluation_id, row_digest }: StoredTrial): RowUse {
+  return { evaluation: evaluation_id as string, row: row_digest as string }
+}
+
+const insertedColumns = [...trialColumns, ...shapeColumns]
+const insertedRow = `(${insertedColumns.map(() => '?').join(', ')})`
+const replaced = insertedColumns.slice(2).map((name) => `${name} = excluded.${name}`)
+
+const insertTexts = new Map<number, string>()
+
+function insertText(rows: number): string {
+  let text = insertTexts.get(rows)
+  if (text === undefined) {
+    text = `INSERT INTO eval_trials (${insertedColumns.join(', ')}) VALUES ${Array(rows).fill(insertedRow).join(', ')}
+      ON CONFLICT (project_id, trial_id) DO UPDATE SET ${replaced.join(', ')}`
+    insertTexts.set(rows, text)
+  }
+  return text
+}
+
+/** In as many rows as powers of two, so that few statements are prepared. */
+async function keepTrials(tx: Transaction, rows: readonly SqlValue[][]): Promise<void> {
+  let size = trialsAtOnce
+  for (let from = 0; from < rows.length; from += size) {
+    while (size > rows.length - from) size /= 2
+    await tx.run(new Sql(insertText(size), rows.slice(from, from + size).flat()))
+  }
+}
+
+/** The trials among these calls as they follow from the calls, which may be gone or be no trials. */
+export async function readTrials(
+  tx: Reader,
+  project: string,
+  ids: readonly string[],
+  now: number,
+): Promise<Map<string, Trial>> {
+  const { dialect } = tx
+  const mentioning = (column: string, word: string, where: string) =>
+    sql`CASE WHEN ${dialect.position(trusted(where), sql`${word}`)} > 0 THEN ${trusted(column)} END AS ${trusted(column)}`
+  const small = trusted(
+    'calls.id, parent_id, op_name, started_at, ended_at, exception, expire_at, attributes',
+  )
+  const isLive = sql`started_at IS NOT NULL AND deleted_at IS NULL AND (expire_at IS NULL OR expire_at > ${now})`
+  const found = await tx.all<EvaluationCall>(
+    sql`${wantedOf(ids)} SELECT ${small}, inputs, output, summary FROM wanted CROSS JOIN calls
+        WHERE project_id = ${project} AND calls.id = wanted.id AND ${isLive}`,
+  )
+  const trialCalls = found.filter(({ parent_id, op_name }) => parent_id !== null && isTrialOp(op_name))
+  const trials = new Map<string, Trial>()
+  if (trialCalls.length === 0) return trials
+  const parents = trialCalls.map(({ id }) => id)
+  // Of a child that is no scorer its output says nothing here, and its inputs only what it is a method of.
+  const children = await tx.all<EvaluationCall>(
+    sql`${wantedOf(parents)} SELECT ${small}, summary, ${mentioning('inputs', '"self"', 'inputs')},
+          ${mentioning('output', 'score', 'attributes')} FROM wanted CROSS JOIN calls
+        WHERE project_id = ${project} AND parent_id = wanted.id AND ${isLive} LIMIT ${mostChildren * parents.length}`,
+  )
+  // Not in SQL, which would then look for them in the order of all calls of the project.
+  children.sort((a, b) => a.started_at - b.started_at || (a.id < b.id ? -1 : 1))
+  const byParent = Map.groupBy(children, ({ parent_id }) => parent_id as string)
+  for (const call of trialCalls) trials.set(call.id, trialOf(call, byParent.get(call.id) ?? []))
+  return trials
+}
+
+export interface RefreshStep {
+  now: number
+  /** Null is every project. */
+  project_id: string | null
+  limit: number
+}
+
+/** Derives again the trials of which a call has expired, a few at a time. Answers how many there were. */
+export async function refreshStale(
+  tx: Transaction,
+  { now, project_id, limit }: RefreshStep,
+): Promise<number> {
+  const inProject = project_id === null ? trusted('1 = 1') : sql`project_id = ${project_id}`
+  const stale = await tx.all<{ project_id: string; trial_id: string }>(
+    sql`SELECT project_id, trial_id FROM eval_trials WHERE stale_at <= ${now} AND ${inProject} LIMIT ${limit}`,
+  )
+  const byProject = Map.groupBy(stale, (row) => row.project_id)
+  for (const project of [...byProject.keys()].sort()) {
+    const ids = (byProject.get(project) ?? []).map(({ trial_id }) => trial_id)
+    await deriveTrials(tx, project, ids, now)
+  }
+  return stale.length
+}

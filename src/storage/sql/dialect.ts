@@ -1,0 +1,73 @@
+import type { Expression } from '../../domain/expressions/expression.ts'
+import type { Exact } from '../../domain/expressions/numbers.ts'
+import type { FieldReading, Sorting } from './expressions.ts'
+import type { Sought } from './sought.ts'
+import type { Sql } from './sql.ts'
+
+export type Engine = 'sqlite' | 'postgres'
+
+/** What a JSON value reads as, see domain/expressions/json-value.ts. */
+export interface JsonReading {
+  /** Never NULL: what is missing reads as the empty text. */
+  text: Sql
+  /** Exact for 64-bit integers, else the nearest double; NULL when the text is not a number. */
+  number: Sql
+  /** A condition: there is a value other than null. */
+  exists: Sql
+}
+
+/** A condition on documents. `compile` writes it with the readings of the dialect that it is given. */
+export interface Judged {
+  expression: Expression
+  /** Of every field of the expression. */
+  readings: ReadonlyMap<string, FieldReading>
+  compile(dialect: Dialect): Sql
+}
+
+/** The few places where the two engines are written differently. Texts that it makes compare by code point. */
+export interface Dialect {
+  readonly engine: Engine
+  /** A condition that always holds and lets a long query be stopped while it looks at rows. */
+  readonly going: Sql
+  /** What is sorted is all that is selected, and not the keys of the rows alone. */
+  readonly sortsWholeRows: boolean
+  /** A LIMIT that is none. */
+  readonly noLimit: Sql
+  /** A value inside a JSON text column. Whole-number segments address lists and keys alike. */
+  json(column: Sql, path: readonly string[], most?: number): JsonReading
+  /** The JSON at the same place as it is stored; NULL when nothing is there. */
+  token(column: Sql, path: readonly string[]): Sql
+  /** A text that may be long, where it is looked at several times. */
+  longText(text: Sql): Sql
+  /** The condition, so that what it holds of a row is a small multiple of the row, however often it reads the same. */
+  judged(condition: Judged): Sql
+  /** The same of what rows are sorted by. */
+  sorting(compile: (dialect: Dialect) => Sql[]): Sorting
+  /** A parameter where nothing else tells the engine its type. */
+  text(value: string): Sql
+  number(value: Exact): Sql
+  /** The same reading as of a JSON value, of any text. */
+  textNumber(text: Sql): Sql
+  /** Digits with or without a sign; NULL for any other text. */
+  textWhole(text: Sql): Sql
+  /** A number column next to numbers that were read from text. */
+  columnNumber(column: Sql): Sql
+  /** Decimal digits without an exponent. */
+  numberText(number: Sql): Sql
+  /** Microseconds as ISO 8601. */
+  timeText(time: Sql): Sql
+  /** Microseconds as seconds. */
+  timeNumber(time: Sql): Sql
+  /** A text of our own making among texts that compare by code point. */
+  ordered(text: Sql): Sql
+  /** Lower case for comparison without regard to case. */
+  lower(text: Sql): Sql
+  /** Position of a substring, 1-based; 0 when it is not there. */
+  position(text: Sql, part: Sql): Sql
+  /** One of the strings in the JSON is one of these, or begins with one of those. */
+  mentions(column: Sql, sought: Sought): Sql
+  /** A text column as a JSON string; NULL as null. */
+  quoted(text: Sql): Sql
+  /** Length of a text in bytes. */
+  bytes(text: Sql): Sql
+}

@@ -1,0 +1,119 @@
+import { type Sql, sql } from '../sql/sql.ts'
+import type { Command, Reader, Transaction } from '../transaction.ts'
+
+/** A file lies in pieces, so that neither a reader nor a writer ever holds the whole of it. */
+export const pieceBytes = 256 * 1024
+
+export interface StoredFile {
+  upload_id: string
+  size: number
+}
+
+export function readFileEntry(db: Reader, project: string, digest: string): Promise<StoredFile | undefined> {
+  return db.get<StoredFile>(
+    sql`SELECT upload_id, size FROM files WHERE project_id = ${project} AND digest = ${digest}`,
+  )
+}
+
+export async function readPiece(
+  db: Reader,
+  project: string,
+  uploadId: string,
+  position: number,
+): Promise<Uint8Array | undefined> {
+  const row = await db.get<{ bytes: Uint8Array }>(
+    sql`SELECT bytes FROM file_pieces
+        WHERE project_id = ${project} AND upload_id = ${uploadId} AND position = ${position}`,
+  )
+  return row?.bytes
+}
+
+/** The bytes of all files of a project; NULL when it has none. Long: read it with `stream`. */
+export function sumFiles(db: Reader, project: string): Sql {
+  return sql`SELECT sum(size) AS bytes FROM files WHERE project_id = ${project} AND ${db.dialect.going}`
+}
+
+export interface Piece {
+  project_id: string
+  upload_id: string
+  position: number
+  bytes: Uint8Array
+  now: number
+}
+
+/** A piece of an upload that is under way. Nobody sees it before its file is finished. */
+export const keepPiece: Command<Piece, void> = async (
+  tx,
+  { project_id, upload_id, position, bytes, now },
+) => {
+  await tx.run(
+    sql`INSERT INTO file_uploads (project_id, upload_id, touched_at) VALUES (${project_id}, ${upload_id}, ${now})
+        ON CONFLICT (project_id, upload_id) DO UPDATE SET touched_at = excluded.touched_at`,
+  )
+  await insertPiece(tx, project_id, upload_id, position, bytes)
+}
+
+export interface FinishedUpload {
+  project_id: string
+  upload_id: string
+  digest: string
+  size: number
+  last: { position: number; bytes: Uint8Array } | null
+  now: number
+}
+
+/** Makes the file visible. Answers false when the project has the same bytes already: then the upload is of no use. */
+export const finishFile: Command<FinishedUpload, boolean> = async (tx, upload) => {
+  const { project_id, upload_id, digest, size, last, now } = upload
+  const isNew = await tx.run(
+    sql`INSERT INTO files (project_id, digest, upload_id, size, created_at)
+        VALUES (${project_id}, ${digest}, ${upload_id}, ${size}, ${now}) ON CONFLICT DO NOTHING`,
+  )
+  if (isNew === 0) return false
+  if (last !== null) await insertPiece(tx, project_id, upload_id, last.position, last.bytes)
+  await tx.run(sql`DELETE FROM file_uploads WHERE project_id = ${project_id} AND upload_id = ${upload_id}`)
+  return true
+}
+
+/** Pieces that are freed in one write, so that the writes of others go in between. */
+const piecesAtOnce = 64
+
+/** Removes a few pieces of an upload. Answers whether there may be more. */
+export const dropPieces: Command<{ project_id: string; upload_id: string }, boolean> = (
+  tx,
+  { project_id, upload_id },
+) => removeSome(tx, project_id, upload_id)
+
+/** A step of removing what the end of a server left in the middle of an upload. Answers whether there may be more. */
+export const sweepUploads: Command<{ before: number }, boolean> = async (tx, { before }) => {
+  const abandoned = await tx.get<{ project_id: string; upload_id: string }>(
+    sql`SELECT project_id, upload_id FROM file_uploads WHERE touched_at < ${before} LIMIT 1`,
+  )
+  if (abandoned === undefined) return false
+  await removeSome(tx, abandoned.project_id, abandoned.upload_id)
+  return true
+}
+
+async function removeSome(tx: Transaction, projectId: string, uploadId: string): Promise<boolean> {
+  const of = sql`project_id = ${projectId} AND upload_id = ${uploadId}`
+  const removed = await tx.run(
+    sql`DELETE FROM file_pieces WHERE ${of}
+        AND position IN (SELECT position FROM file_pieces WHERE ${of} ORDER BY position LIMIT ${piecesAtOnce})`,
+  )
+  if (removed === piecesAtOnce) return true
+  await tx.run(sql`DELETE FROM file_uploads WHERE ${of}`)
+  return false
+}
+
+async function insertPiece(
+  tx: Transaction,
+  projectId: string,
+  uploadId: string,
+  position: number,
+  bytes: Uint8Array,
+): Promise<void> {
+  await tx.run(
+    sql`INSERT INTO file_pieces (project_id, upload_id, position, bytes)
+        VALUES (${projectId}, ${uploadId}, ${position}, ${bytes})`,
+  )
+}

@@ -1,0 +1,105 @@
+import { pairsOf, sql } from '../sql/sql.ts'
+import type { Command, Reader } from '../transaction.ts'
+import { objectTurn, readVersion } from './objects.ts'
+
+/** Which names a version carries beside its digest and its number. */
+export interface Labels {
+  tags: string[]
+  aliases: string[]
+}
+
+export interface LabelledVersion {
+  object_id: string
+  digest: string
+}
+
+/** In the order of the versions. */
+export async function readLabels(
+  db: Reader,
+  project: string,
+  versions: readonly LabelledVersion[],
+): Promise<Labels[]> {
+  const labels = new Map<string, Labels>()
+  const keyOf = ({ object_id, digest }: LabelledVersion) => `${object_id}:${digest}`
+  for (const version of versions) labels.set(keyOf(version), { tags: [], aliases: [] })
+  if (versions.length === 0) return []
+  const pairs = pairsOf(versions.map(({ object_id, digest }) => [object_id, digest]))
+  const of = sql`project_id = ${project} AND (object_id, digest) IN ${pairs}`
+  const tags = await db.all<LabelledVersion & { tag: string }>(
+    sql`SELECT object_id, digest, tag FROM object_tags WHERE ${of} ORDER BY tag`,
+  )
+  for (const row of tags) labels.get(keyOf(row))?.tags.push(row.tag)
+  const aliases = await db.all<LabelledVersion & { alias: string }>(
+    sql`SELECT object_id, digest, alias FROM object_aliases WHERE ${of} ORDER BY alias`,
+  )
+  for (const row of aliases) labels.get(keyOf(row))?.aliases.push(row.alias)
+  return versions.map((version) => labels.get(keyOf(version)) as Labels)
+}
+
+export interface TagChange {
+  project_id: string
+  object_id: string
+  version: string
+  add: readonly string[]
+  remove: readonly string[]
+}
+
+/** Answers whether there is such a version. */
+export const changeTags: Command<TagChange, boolean> = async (tx, change) => {
+  const { project_id, object_id, version, add, remove } = change
+  await tx.turn(objectTurn(project_id, object_id))
+  const found = await readVersion(tx, project_id, { name: object_id, digest: version })
+  if (found === undefined || found.deleted_at !== null) return false
+  for (const tag of add) {
+    await tx.run(
+      sql`INSERT INTO object_tags (project_id, object_id, digest, tag)
+          VALUES (${project_id}, ${object_id}, ${found.digest}, ${tag}) ON CONFLICT DO NOTHING`,
+    )
+  }
+  for (const tag of remove) {
+    await tx.run(
+      sql`DELETE FROM object_tags WHERE project_id = ${project_id} AND object_id = ${object_id}
+          AND digest = ${found.digest} AND tag = ${tag}`,
+    )
+  }
+  return true
+}
+
+export interface AliasSetting {
+  project_id: string
+  object_id: string
+  version: string
+  aliases: readonly string[]
+}
+
+/** An alias names one version of its object: set again, it moves. Answers whether there is such a version. */
+export const setAliases: Command<AliasSetting, boolean> = async (tx, setting) => {
+  const { project_id, object_id, version, aliases } = setting
+  await tx.turn(objectTurn(project_id, object_id))
+  const found = await readVersion(tx, project_id, { name: object_id, digest: version })
+  if (found === undefined || found.deleted_at !== null) return false
+  for (const alias of aliases) {
+    await tx.run(
+      sql`INSERT INTO object_aliases (project_id, object_id, alias, digest)
+          VALUES (${project_id}, ${object_id}, ${alias}, ${found.digest})
+          ON CONFLICT (project_id, object_id, alias) DO UPDATE SET digest = excluded.digest`,
+    )
+  }
+  return true
+}
+
+export interface AliasRemoval {
+  project_id: string
+  object_id: string
+  aliases: readonly string[]
+}
+
+export const removeAliases: Command<AliasRemoval, void> = async (tx, { project_id, object_id, aliases }) => {
+  await tx.turn(objectTurn(project_id, object_id))
+  for (const alias of aliases) {
+    await tx.run(
+      sql`DELETE FROM object_aliases
+          WHERE project_id = ${project_id} AND object_id = ${object_id} AND alias = ${alias}`,
+    )
+  }
+}

@@ -1,0 +1,272 @@
+import type { Page } from '../sql/page.ts'
+import { rowsInOrder } from '../sql/rows-in-order.ts'
+import { allOf, pairsOf, type Sql, sql, trusted } from '../sql/sql.ts'
+import type { Command, Reader, Transaction } from '../transaction.ts'
+
+export type ObjectKind = 'op' | 'object'
+
+/** A version as it is stored, beside its value. Times are microseconds. */
+export interface ObjectVersion {
+  project_id: string
+  object_id: string
+  digest: string
+  version_index: number
+  is_latest: number
+  kind: ObjectKind
+  base_object_class: string | null
+  leaf_object_class: string | null
+  size: number
+  user_id: string
+  created_at: number
+  deleted_at: number | null
+}
+
+export interface ObjectWithValue extends ObjectVersion {
+  /** JSON; null when the version is deleted. */
+  val: string | null
+}
+
+export const versionColumns = trusted(
+  'objects.project_id, objects.object_id, objects.digest, objects.version_index, objects.is_latest, objects.kind, objects.base_object_class, objects.leaf_object_class, objects.size, objects.user_id, objects.created_at, objects.deleted_at',
+)
+
+/** What names a version beside its object: the digest, `latest`, `v` and its number, or an alias. */
+export interface VersionName {
+  name: string
+  digest: string
+}
+
+const numbered = /^v(0|[1-9]\d{0,14})$/
+
+/** Names that the server gives, so that no alias may take them. */
+export function isReservedVersion(name: string): boolean {
+  return name === 'latest' || /^v\d+$/.test(name)
+}
+
+function named(project: string, { name, digest }: VersionName): Sql {
+  const version = numbered.exec(digest)?.[1]
+  const of = sql`project_id = ${project} AND object_id = ${name}`
+  if (digest === 'latest') return sql`${of} AND is_latest = 1`
+  if (version !== undefined) return sql`${of} AND version_index = ${Number(version)}`
+  return sql`${of} AND digest IN (${digest}, (SELECT digest FROM object_aliases WHERE ${of} AND alias = ${digest}))
+    ORDER BY CASE WHEN digest = ${digest} THEN 0 ELSE 1 END LIMIT 1`
+}
+
+/** The stored version, also a deleted one; undefined when there is none. `latest` is the latest that is not deleted. */
+export function readObject(
+  db: Reader,
+  project: string,
+  version: VersionName,
+): Promise<ObjectWithValue | undefined> {
+  return db.get<ObjectWithValue>(
+    sql`SELECT ${versionColumns}, val FROM objects WHERE ${named(project, version)}`,
+  )
+}
+
+/** The same without the value. */
+export function readVersion(
+  db: Reader,
+  project: string,
+  version: VersionName,
+): Promise<ObjectVersion | undefined> {
+  return db.get<ObjectVersion>(sql`SELECT ${versionColumns} FROM objects WHERE ${named(project, version)}`)
+}
+
+/** Versions by their digests, without their values; what is not there is left out. */
+export async function readVersions(
+  db: Reader,
+  project: string,
+  wanted: readonly VersionName[],
+): Promise<ObjectVersion[]> {
+  if (wanted.length === 0) return []
+  const pairs = pairsOf(wanted.map(({ name, digest }) => [name, digest]))
+  return db.all<ObjectVersion>(
+    sql`SELECT ${versionColumns} FROM objects WHERE project_id = ${project} AND (object_id, digest) IN ${pairs}`,
+  )
+}
+
+/** The value of a version that is known by its digest; null when it is deleted. */
+export async function readValue(
+  db: Reader,
+  project: string,
+  { name, digest }: VersionName,
+): Promise<string | null> {
+  const row = await db.get<{ val: string | null }>(
+    sql`SELECT val FROM objects WHERE project_id = ${project} AND object_id = ${name} AND digest = ${digest}`,
+  )
+  return row?.val ?? null
+}
+
+/** The values of versions that are known by their digests, in any order; what is deleted is left out. */
+export async function readValues(
+  db: Reader,
+  project: string,
+  versions: readonly Pick<ObjectVersion, 'object_id' | 'digest'>[],
+): Promise<{ object_id: string; digest: string; val: string }[]> {
+  if (versions.length === 0) return []
+  const pairs = pairsOf(versions.map(({ object_id, digest }) => [object_id, digest]))
+  return db.all(
+    sql`SELECT object_id, digest, val FROM objects
+        WHERE project_id = ${project} AND (object_id, digest) IN ${pairs} AND val IS NOT NULL`,
+  )
+}
+
+export interface NewObject {
+  project_id: string
+  object_id: string
+  digest: string
+  kind: ObjectKind
+  base_object_class: string | null
+  leaf_object_class: string | null
+  val: string
+  size: number
+  user_id: string
+  now: number
+}
+
+/** A name keeps its class; `conflict` is the class that it has. */
+export type KeptObject = { version_index: number } | { conflict: string }
+
+/**
+ * Stores a value under a name. The same value again is the same version, which becomes the latest once more; a deleted
+ * one comes back with its number. Times follow the numbers, whoever's clock or turn was late. Whatever it looks at is found
+ * by an index, so that it costs the same however many versions the name has.
+ */
+export const keepObject: Command<NewObject, KeptObject> = async (tx, given) => {
+  const { project_id, object_id, digest, base_object_class } = given
+  await tx.turn(objectTurn(project_id, object_id))
+  const of = sql`project_id = ${project_id} AND object_id = ${object_id}`
+  if (base_object_class !== null) {
+    // Any of them, because they all have the same; the order has PostgreSQL take the index.
+    const other = await tx.get<{ base_object_class: string }>(
+      sql`SELECT base_object_class FROM objects WHERE ${of} AND deleted_at IS NULL
+          AND base_object_class IS NOT NULL ORDER BY base_object_class LIMIT 1`,
+    )
+    if (other !== undefined && other.base_object_class !== base_object_class) {
+      return { conflict: other.base_object_class }
+    }
+  }
+  const recent = await tx.get<{ recency: number | null }>(
+    sql`SELECT max(recency) AS recency FROM objects WHERE ${of} AND deleted_at IS NULL`,
+  )
+  const recency = (recent?.recency ?? 0) + 1
+  const known = await tx.get<Pick<ObjectVersion, 'version_index' | 'deleted_at'>>(
+    sql`SELECT version_index, deleted_at FROM objects WHERE ${of} AND digest = ${digest}`,
+  )
+  await tx.run(sql`UPDATE objects SET is_latest = 0 WHERE ${of} AND is_latest = 1`)
+  if (known !== undefined) {
+    // A value that is there stays as it was first written (decision 0007).
+    const value =
+      known.deleted_at === null
+        ? trusted('')
+        : sql`, deleted_at = NULL, val = ${given.val}, size = ${given.size}`
+    await tx.run(
+      sql`UPDATE objects SET is_latest = 1, recency = ${recency}${value} WHERE ${of} AND digest = ${digest}`,
+    )
+    return { version_index: known.version_index }
+  }
+  const last = await tx.get<{ version_index: number; created_at: number }>(
+    sql`SELECT version_index, created_at FROM objects WHERE ${of} ORDER BY version_index DESC LIMIT 1`,
+  )
+  const version = last === undefined ? 0 : last.version_index + 1
+  const created = last === undefined ? given.now : Math.max(given.now, last.created_at + 1)
+  await tx.run(
+    sql`INSERT INTO objects (project_id, object_id, digest, version_index, recency, is_latest, kind, base_object_class,
+          leaf_object_class, val, size, user_id, created_at)
+        VALUES (${project_id}, ${object_id}, ${digest}, ${version}, ${recency}, 1, ${given.kind}, ${base_object_class},
+          ${given.leaf_object_class}, ${given.val}, ${given.size}, ${given.user_id}, ${created})`,
+  )
+  return { version_index: version }
+}
+
+export function objectTurn(project: string, name: string): string {
+  return `object ${project} ${name}`
+}
+
+/** Which versions are of a kind: ops, or objects of these base classes. */
+export type VersionsOf = { is_op: true } | { base_object_classes: readonly string[] }
+
+export function isOf(
+  only: VersionsOf,
+  { kind, base_object_class }: Pick<ObjectVersion, 'kind' | 'base_object_class'>,
+): boolean {
+  if ('is_op' in only) return kind === 'op'
+  return base_object_class !== null && only.base_object_classes.includes(base_object_class)
+}
+
+export interface ObjectDeletion {
+  project_id: string
+  object_id: string
+  /** What is not of this kind is not there; null is any kind. */
+  only: VersionsOf | null
+  /** Digests, `latest`, numbers or aliases; null is every version. */
+  versions: readonly string[] | null
+  now: number
+}
+
+/** `missing` names a version that is not there; then nothing is deleted. */
+export type DeletedObjects = { deleted: number } | { missing: string }
+
+export const deleteObjects: Command<ObjectDeletion, DeletedObjects> = async (tx, given) => {
+  const { project_id, object_id, only, versions, now } = given
+  await tx.turn(objectTurn(project_id, object_id))
+  const of = sql`project_id = ${project_id} AND object_id = ${object_id}`
+  const digests = new Set<string>()
+  if (versions === null) {
+    const all = await tx.all<Pick<ObjectVersion, 'digest' | 'kind' | 'base_object_class'>>(
+      sql`SELECT digest, kind, base_object_class FROM objects WHERE ${of} AND deleted_at IS NULL`,
+    )
+    for (const version of all) if (only === null || isOf(only, version)) digests.add(version.digest)
+    if (digests.size === 0) return { missing: object_id }
+  }
+  for (const version of versions ?? []) {
+    const found = await readVersion(tx, project_id, { name: object_id, digest: version })
+    if (found === undefined || found.deleted_at !== null) return { missing: version }
+    if (only !== null && !isOf(only, found)) return { missing: version }
+    digests.add(found.digest)
+  }
+  for (const digest of digests) {
+    await tx.run(
+      sql`UPDATE objects SET deleted_at = ${now}, val = NULL, size = 0, is_latest = 0 WHERE ${of} AND digest = ${digest}`,
+    )
+    await tx.run(sql`DELETE FROM object_aliases WHERE ${of} AND digest = ${digest}`)
+    await tx.run(sql`DELETE FROM object_tags WHERE ${of} AND digest = ${digest}`)
+  }
+  await chooseLatest(tx, of)
+  return { deleted: digests.size }
+}
+
+async function chooseLatest(tx: Transaction, of: Sql): Promise<void> {
+  const latest = await tx.get(sql`SELECT digest FROM objects WHERE ${of} AND is_latest = 1`)
+  if (latest !== undefined) return
+  await tx.run(
+    sql`UPDATE objects SET is_latest = 1 WHERE ${of} AND deleted_at IS NULL AND recency =
+          (SELECT max(recency) FROM objects WHERE ${of} AND deleted_at IS NULL)`,
+  )
+}
+
+export interface ObjectsQuery extends Page {
+  projectId: string
+  conditions: readonly Sql[]
+  order: readonly Sql[]
+  /** Without it every value is null. */
+  values: boolean
+}
+
+/** Versions that are not deleted. Long: read it with `stream`. */
+export function selectObjects(db: Reader, query: ObjectsQuery): Sql {
+  const val = trusted(query.values ? 'objects.val' : 'CAST(NULL AS TEXT) AS val')
+  const matching = sql`FROM objects WHERE ${allOf([
+    sql`objects.project_id = ${query.projectId}`,
+    trusted('objects.deleted_at IS NULL'),
+    ...query.conditions,
+    db.dialect.going,
+  ])}`
+  return rowsInOrder(db.dialect, {
+    table: 'objects',
+    columns: sql`${versionColumns}, ${val}`,
+    matching,
+    order: query.order,
+    page: query,
+  })
+}

@@ -1,0 +1,177 @@
+import { type AnnotationState, isFinished, statesAfter } from '../../domain/annotation-states.ts'
+import { refuse } from '../../domain/refusals.ts'
+import { allOf, type Sql, sql, trusted } from '../sql/sql.ts'
+import type { Command, Transaction } from '../transaction.ts'
+import { findItem, firstItem, lastPosition, ofQueue, ownState, type SeenItem } from './queue-items.ts'
+import { type QueueKey, queueTurn, requireQueue } from './queues.ts'
+
+export interface Progress extends QueueKey {
+  item_id: string
+  annotator: string
+  state: AnnotationState
+  now: number
+  /** How long whoever begins an item has it, in microseconds. */
+  lease: number
+}
+
+/**
+ * What an annotator says of an item. Who speaks last is who the item shows; the turn decides who that is. `in_progress`
+ * takes or renews the lease unless another holds it, and to finish gives it back.
+ */
+export const setProgress: Command<Progress, SeenItem> = async (tx, given) => {
+  await tx.turn(queueTurn(given))
+  await requireQueue(tx, given)
+  const item = await findItem(tx, given, given.item_id, given.annotator)
+  if (item === undefined) {
+    throw refuse('queue_item_not_found', {
+      field: 'item_id',
+      item: JSON.stringify(given.item_id),
+      queue: JSON.stringify(given.queue_id),
+    })
+  }
+  const from = item.own_state ?? 'unstarted'
+  const accepted = statesAfter(from)
+  if (!accepted.includes(given.state)) {
+    throw refuse('annotation_state_conflict', {
+      field: 'annotation_state',
+      given: given.state,
+      state: from,
+      accepted: accepted.join(', '),
+    })
+  }
+  const { leased_by, leased_until } = leaseAfter(item, given)
+  if (from === given.state && leased_until === item.leased_until) return item
+  if (from === given.state) {
+    await setLease(tx, item, { leased_by, leased_until })
+  } else {
+    await tx.run(
+      sql`INSERT INTO annotation_progress (project_id, item_id, annotator, queue_id, state, created_at, updated_at)
+          VALUES (${given.project_id}, ${given.item_id}, ${given.annotator}, ${given.queue_id}, ${given.state}, ${given.now}, ${given.now})
+          ON CONFLICT (project_id, item_id, annotator) DO UPDATE SET state = excluded.state, updated_at = excluded.updated_at`,
+    )
+    await tx.run(
+      sql`UPDATE annotation_queue_items SET state = ${given.state}, annotator = ${given.annotator},
+          finished_by = finished_by + ${isFinished(given.state) ? 1 : 0}, leased_by = ${leased_by}, leased_until = ${leased_until}
+          WHERE project_id = ${given.project_id} AND id = ${given.item_id}`,
+    )
+    if (isFinished(given.state)) await countFinished(tx, given)
+  }
+  return (await findItem(tx, given, given.item_id, given.annotator)) as SeenItem
+}
+
+async function countFinished(tx: Transaction, { project_id, queue_id, annotator }: Progress): Promise<void> {
+  await tx.run(
+    sql`INSERT INTO annotation_finished (project_id, queue_id, annotator, items)
+        VALUES (${project_id}, ${queue_id}, ${annotator}, 1)
+        ON CONFLICT (project_id, queue_id, annotator) DO UPDATE SET items = annotation_finished.items + 1`,
+  )
+}
+
+/** What was finished stays so, and so does every item: the two numbers are enough. */
+async function hasFinishedAll(tx: Transaction, given: NextItem): Promise<boolean> {
+  const { project_id, queue_id, annotator } = given
+  const finished = await tx.get<{ items: number }>(
+    sql`SELECT items FROM annotation_finished
+        WHERE project_id = ${project_id} AND queue_id = ${queue_id} AND annotator = ${annotator}`,
+  )
+  return finished !== undefined && finished.items >= (await lastPosition(tx, given))
+}
+
+interface Lease {
+  leased_by: string | null
+  leased_until: number | null
+}
+
+function leaseAfter(item: SeenItem, { annotator, state, now, lease }: Progress): Lease {
+  const { leased_by, leased_until } = item
+  if (isFinished(state)) {
+    return leased_by === annotator ? { leased_by: null, leased_until: null } : { leased_by, leased_until }
+  }
+  const live = leased_until !== null && leased_until > now
+  if (live && leased_by !== annotator) return { leased_by, leased_until }
+  return { leased_by: annotator, leased_until: Math.max(now + lease, live ? leased_until : 0) }
+}
+
+async function setLease(tx: Transaction, item: SeenItem, { leased_by, leased_until }: Lease): Promise<void> {
+  await tx.run(
+    sql`UPDATE annotation_queue_items SET leased_by = ${leased_by}, leased_until = ${leased_until}
+        WHERE project_id = ${item.project_id} AND id = ${item.id}`,
+  )
+}
+
+export interface NextItem extends QueueKey {
+  annotator: string
+  /** An item is open until so many have completed or skipped it. */
+  annotators: number
+  now: number
+  /** In microseconds. */
+  lease: number
+}
+
+export interface HandedItem {
+  item: SeenItem | null
+  /** Items that are open to the caller but for the lease that another holds. */
+  leased: number
+}
+
+/**
+ * Hands out an open item and leases it. First what the annotator holds already, so that asking again after a lost answer
+ * gives the same item; then what it has begun; then the items that the fewest have finished, in the queue's order.
+ */
+export const takeNextItem: Command<NextItem, HandedItem> = async (tx, given) => {
+  const { annotator, now } = given
+  await tx.turn(queueTurn(given))
+  await requireQueue(tx, given)
+  // Who is done asks again and again whether there is more, and every item would have to be looked at to say no.
+  if (await hasFinishedAll(tx, given)) return { item: null, leased: 0 }
+  const here = ofQueue(given)
+  const mine = sql`item.leased_by = ${annotator}`
+  const live = sql`item.leased_until > ${now}`
+  const free = sql`(item.leased_by IS NULL OR item.leased_by = ${annotator} OR item.leased_until <= ${now})`
+  const named = openTo(given, unindexed)
+  const byPosition = unindexed('item.position')
+  const item =
+    (await firstItem(tx, annotator, [here, mine, live, ...named], byPosition)) ??
+    (await firstItem(tx, annotator, [begunBy(given), free, ...named], byPosition)) ??
+    (await firstItem(
+      tx,
+      annotator,
+      [here, free, ...openTo(given, trusted)],
+      trusted('item.finished_by, item.position'),
+    ))
+  const lease = { leased_by: annotator, leased_until: now + given.lease }
+  if (item !== undefined) await setLease(tx, item, lease)
+  const others = [
+    here,
+    trusted('item.leased_by IS NOT NULL'),
+    sql`item.leased_by <> ${annotator}`,
+    live,
+    ...named,
+  ]
+  const leased = await tx.get<{ n: number }>(
+    sql`SELECT count(*) AS n FROM annotation_queue_items AS item WHERE ${allOf(others)}`,
+  )
+  return { item: item ? { ...item, ...lease } : null, leased: leased?.n ?? 0 }
+}
+
+/**
+ * A plus sign keeps SQLite from walking a whole queue along this column where leases and progress name the few items
+ * that count (https://sqlite.org/optoverview.html, "Disqualifying WHERE clause terms using unary +").
+ */
+function unindexed(column: string): Sql {
+  return trusted(`+${column}`)
+}
+
+/** Not finished by the annotator, nor by as many as are wanted. */
+function openTo(given: NextItem, read: (column: string) => Sql): Sql[] {
+  return [
+    sql`${read('item.finished_by')} < ${given.annotators}`,
+    sql`coalesce(${ownState(given.annotator)}, 'unstarted') IN ('unstarted', 'in_progress')`,
+  ]
+}
+
+function begunBy({ project_id, queue_id, annotator }: NextItem): Sql {
+  return sql`item.project_id = ${project_id} AND item.id IN (SELECT begun.item_id FROM annotation_progress AS begun
+    WHERE begun.project_id = ${project_id} AND begun.queue_id = ${queue_id} AND begun.annotator = ${annotator}
+      AND begun.state = 'in_progress')`
+}

@@ -1,0 +1,113 @@
+import { refuse } from '../../domain/refusals.ts'
+import { type Page, pageOf } from '../sql/page.ts'
+import { allOf, join, type Sql, sql, trusted } from '../sql/sql.ts'
+import type { Command, Reader } from '../transaction.ts'
+
+/** A queue of calls that people look at. Times are microseconds; `scorer_refs` is a JSON list. */
+export interface Queue {
+  project_id: string
+  id: string
+  name: string
+  description: string
+  scorer_refs: string
+  created_at: number
+  created_by: string
+  updated_at: number
+  deleted_at: number | null
+}
+
+export interface QueueKey {
+  project_id: string
+  queue_id: string
+}
+
+/** Everything that changes a queue or its items takes turns, so that each looks at what the one before has left. */
+export function queueTurn({ project_id, queue_id }: QueueKey): string {
+  return `annotation queue ${project_id} ${queue_id}`
+}
+
+const columns = trusted(
+  'project_id, id, name, description, scorer_refs, created_at, created_by, updated_at, deleted_at',
+)
+
+/** The queue, unless it was deleted. */
+export function findQueue(db: Reader, projectId: string, id: string): Promise<Queue | undefined> {
+  return db.get<Queue>(
+    sql`SELECT ${columns} FROM annotation_queues WHERE project_id = ${projectId} AND id = ${id} AND deleted_at IS NULL`,
+  )
+}
+
+/** The same, for whom there is nothing to do without it. */
+export async function requireQueue(db: Reader, { project_id, queue_id }: QueueKey): Promise<Queue> {
+  const queue = await findQueue(db, project_id, queue_id)
+  if (queue !== undefined) return queue
+  throw refuse('annotation_queue_not_found', {
+    field: 'queue_id',
+    queue: JSON.stringify(queue_id),
+    project: JSON.stringify(project_id),
+  })
+}
+
+export interface QueuesQuery extends Page {
+  projectId: string
+  conditions: readonly Sql[]
+  order: readonly Sql[]
+}
+
+/** The queues that were not deleted. */
+export function selectQueues(db: Reader, query: QueuesQuery): Sql {
+  const conditions = [
+    sql`project_id = ${query.projectId}`,
+    trusted('deleted_at IS NULL'),
+    ...query.conditions,
+    db.dialect.going,
+  ]
+  return sql`SELECT ${columns} FROM annotation_queues WHERE ${allOf(conditions)}
+    ORDER BY ${join(query.order, ', ')}${pageOf(db.dialect, query)}`
+}
+
+export const addQueue: Command<Queue, void> = async (tx, queue) => {
+  await tx.run(
+    sql`INSERT INTO annotation_queues (${columns}) VALUES (${queue.project_id}, ${queue.id}, ${queue.name},
+        ${queue.description}, ${queue.scorer_refs}, ${queue.created_at}, ${queue.created_by}, ${queue.updated_at}, NULL)`,
+  )
+}
+
+export interface QueueChange extends QueueKey {
+  /** Null leaves a field as it is. */
+  name: string | null
+  description: string | null
+  scorer_refs: string | null
+  now: number
+}
+
+/** The queue as it is now. */
+export const changeQueue: Command<QueueChange, Queue> = async (tx, change) => {
+  await tx.turn(queueTurn(change))
+  const queue = await requireQueue(tx, change)
+  const { name, description, scorer_refs, now } = change
+  if (name === null && description === null && scorer_refs === null) return queue
+  const changed = {
+    ...queue,
+    name: name ?? queue.name,
+    description: description ?? queue.description,
+    scorer_refs: scorer_refs ?? queue.scorer_refs,
+    updated_at: now,
+  }
+  await tx.run(
+    sql`UPDATE annotation_queues SET name = ${changed.name}, description = ${changed.description},
+        scorer_refs = ${changed.scorer_refs}, updated_at = ${changed.updated_at}
+        WHERE project_id = ${queue.project_id} AND id = ${queue.id}`,
+  )
+  return changed
+}
+
+/** The queue as it was, with the time of its end. What is in it stays. */
+export const deleteQueue: Command<QueueKey & { now: number }, Queue> = async (tx, given) => {
+  await tx.turn(queueTurn(given))
+  const queue = await requireQueue(tx, given)
+  await tx.run(
+    sql`UPDATE annotation_queues SET deleted_at = ${given.now} WHERE project_id = ${queue.project_id} AND id = ${queue.id}`,
+  )
+  return { ...queue, deleted_at: given.now }
+}

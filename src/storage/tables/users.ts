@@ -1,0 +1,91 @@
+import { sql } from '../sql/sql.ts'
+import type { Command, Reader } from '../transaction.ts'
+
+export type Role = 'member' | 'admin'
+
+export interface User {
+  name: string
+  role: Role
+  entities: string[]
+  created_at: number
+}
+
+export interface ApiKey {
+  id: string
+  user_name: string
+  created_at: number
+  revoked_at: number | null
+}
+
+interface UserRow extends Omit<User, 'entities'> {
+  entities: string
+}
+
+const userOf = (row: UserRow): User => ({ ...row, entities: JSON.parse(row.entities) as string[] })
+
+/**
+ * The user whose unrevoked key has this hash. Two statements and not a join: each request asks this, and SQLite plans a join
+ * of these two again every time, which takes ten times as long as both.
+ */
+export async function userOfKey(db: Reader, hash: string): Promise<User | undefined> {
+  const key = await db.get<{ user_name: string }>(
+    sql`SELECT user_name FROM api_keys WHERE hash = ${hash} AND revoked_at IS NULL`,
+  )
+  if (key === undefined) return undefined
+  const row = await db.get<UserRow>(
+    sql`SELECT name, role, entities, created_at FROM users WHERE name = ${key.user_name}`,
+  )
+  return row && userOf(row)
+}
+
+export async function listUsers(db: Reader): Promise<User[]> {
+  return (await db.all<UserRow>(sql`SELECT name, role, entities, created_at FROM users ORDER BY name`)).map(
+    userOf,
+  )
+}
+
+export async function hasUser(db: Reader, name: string): Promise<boolean> {
+  return (await db.get(sql`SELECT name FROM users WHERE name = ${name}`)) !== undefined
+}
+
+export function listKeys(db: Reader, user: string): Promise<ApiKey[]> {
+  return db.all<ApiKey>(
+    sql`SELECT id, user_name, created_at, revoked_at FROM api_keys WHERE user_name = ${user} ORDER BY created_at, id`,
+  )
+}
+
+export interface NewKey {
+  id: string
+  hash: string
+}
+
+/** The user and its first key together. False when the name is taken. */
+export const addUser: Command<{ user: User; key: NewKey }, boolean> = async (tx, { user, key }) => {
+  const added = await tx.run(
+    sql`INSERT INTO users (name, role, entities, created_at)
+        VALUES (${user.name}, ${user.role}, ${JSON.stringify(user.entities)}, ${user.created_at}) ON CONFLICT (name) DO NOTHING`,
+  )
+  return added === 1 && addKey(tx, { ...key, user: user.name, now: user.created_at })
+}
+
+/** The first user of a record that has none: of two processes that start together, one makes it. */
+export const addFirstUser: typeof addUser = async (tx, first) => {
+  await tx.turn('first user')
+  if (await tx.get(sql`SELECT name FROM users LIMIT 1`)) return false
+  return addUser(tx, first)
+}
+
+/** Its keys go with it. False when there is no such user. */
+export const removeUser: Command<{ name: string }, boolean> = async (tx, { name }) =>
+  (await tx.run(sql`DELETE FROM users WHERE name = ${name}`)) === 1
+
+/** False when there is no such user. */
+export const addKey: Command<NewKey & { user: string; now: number }, boolean> = async (tx, key) =>
+  (await tx.run(
+    sql`INSERT INTO api_keys (id, user_name, hash, created_at)
+        SELECT ${key.id}, name, ${key.hash}, ${key.now} FROM users WHERE name = ${key.user}`,
+  )) === 1
+
+/** False when there is no such key, or when it was revoked before. */
+export const revokeKey: Command<{ id: string; now: number }, boolean> = async (tx, { id, now }) =>
+  (await tx.run(sql`UPDATE api_keys SET revoked_at = ${now} WHERE id = ${id} AND revoked_at IS NULL`)) === 1
