@@ -1,0 +1,19 @@
+import type { Models } from '../../inference/registry.ts'
+import type { GenerationMetrics } from './metrics.ts'
+
+/** What every way of asking a model is given. */
+export interface GenerationParts {
+  models: Models
+  settings: GenerationSettings
+  metrics: GenerationMetrics
+  /** How long a stream may be silent, and how long its client; for tests. */
+  keepAliveMs?: number
+  patienceMs?: number
+}
+
+export interface GenerationSettings {
+  /** Requests may say how urgent they are. */
+  priority: boolean
+  /** Requests may bring a template of their own. */
+  requestTemplates: boolean
+}
