@@ -1,6 +1,6 @@
 import { projectOf, projectPath } from '../../domain/fields.ts'
 import { answers, jsonLinesOf } from '../../http/contracts.ts'
-import { departureOf } from '../../http/departure.ts'
+import { disconnectSignal } from '../../http/disconnect.ts'
 import { sendJsonLines } from '../../http/json-lines.ts'
 import { family, type Operation } from '../parts.ts'
 import {
@@ -106,7 +106,7 @@ const streamQuery: Operation = async (app, { db }) => {
     response: answers(jsonLinesOf(CallRecord), 'invalid_value', 'query_too_slow'),
   }
   app.post('/calls/stream_query', { schema }, async (request, reply) => {
-    const lines = await streamCalls(db, request.caller, request.body, departureOf(reply))
+    const lines = await streamCalls(db, request.caller, request.body, disconnectSignal(reply))
     return sendJsonLines(reply, lines)
   })
 }
@@ -119,7 +119,7 @@ const queryStats: Operation = async (app, { db }) => {
     response: answers(QueryStatsAnswer, 'invalid_value', 'query_too_slow'),
   }
   app.post('/calls/query_stats', { schema }, (request, reply) =>
-    countSomeCalls(db, request.caller, request.body, departureOf(reply)),
+    countSomeCalls(db, request.caller, request.body, disconnectSignal(reply)),
   )
 }
 

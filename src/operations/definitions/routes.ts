@@ -2,7 +2,7 @@ import type { z } from 'zod'
 import { requireAccess } from '../../domain/callers.ts'
 import { projectOf, projectPath } from '../../domain/fields.ts'
 import { answers, jsonLinesOf, refusing } from '../../http/contracts.ts'
-import { departureOf } from '../../http/departure.ts'
+import { disconnectSignal } from '../../http/disconnect.ts'
 import { sendJsonLines } from '../../http/json-lines.ts'
 import { DeleteAnswer } from '../objects/contract.ts'
 import { ListQuery } from '../paging.ts'
@@ -44,7 +44,7 @@ function routesOf<Body extends z.ZodType>(kind: DefinitionKind<Body>): Operation
     }
     app.get(all, { schema }, (request, reply) => {
       const project = projectOf(request.params)
-      const signal = departureOf(reply)
+      const signal = disconnectSignal(reply)
       const lines = listDefinitions(kind, options, request.caller, project, request.query, signal)
       return sendJsonLines(reply, lines)
     })

@@ -1,5 +1,5 @@
 import { answers } from '../../http/contracts.ts'
-import { departureOf } from '../../http/departure.ts'
+import { disconnectSignal } from '../../http/disconnect.ts'
 import { sendJsonList } from '../../http/json-list.ts'
 import { family, type Operation } from '../parts.ts'
 import {
@@ -54,7 +54,7 @@ const query: Operation = async (app, { db }) => {
     response: answers(QueryAnswer, 'invalid_value', 'query_too_slow'),
   }
   app.post('/feedback/query', { schema }, async (request, reply) => {
-    const { records, total } = await queryFeedback(db, request.caller, request.body, departureOf(reply))
+    const { records, total } = await queryFeedback(db, request.caller, request.body, disconnectSignal(reply))
     return sendJsonList(reply, 'result', records, { total_count: total })
   })
 }

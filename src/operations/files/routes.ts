@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { answers } from '../../http/contracts.ts'
-import { departureOf } from '../../http/departure.ts'
+import { disconnectSignal } from '../../http/disconnect.ts'
 import { acceptForms, readForm } from '../../http/forms.ts'
 import { sendPieces } from '../../http/pieces.ts'
 import { family, type Operation } from '../parts.ts'
@@ -52,7 +52,7 @@ const stats: Operation = async (app, { db }) => {
     response: answers(StatsAnswer, 'query_too_slow'),
   }
   app.post('/files/query_stats', { schema }, (request, reply) =>
-    sumOfFiles(db, request.caller, request.body, departureOf(reply)),
+    sumOfFiles(db, request.caller, request.body, disconnectSignal(reply)),
   )
 }
 

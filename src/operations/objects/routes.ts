@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { answers, RefusalBody } from '../../http/contracts.ts'
-import { departureOf } from '../../http/departure.ts'
+import { disconnectSignal } from '../../http/disconnect.ts'
 import { sendJsonList } from '../../http/json-list.ts'
 import { family, type Operation } from '../parts.ts'
 import {
@@ -69,7 +69,7 @@ const query: Operation = async (app, { db }) => {
     response: answers(QueryAnswer, 'query_too_slow'),
   }
   app.post('/objs/query', { schema }, (request, reply) =>
-    sendJsonList(reply, 'objs', queryObjects(db, request.caller, request.body, departureOf(reply))),
+    sendJsonList(reply, 'objs', queryObjects(db, request.caller, request.body, disconnectSignal(reply))),
   )
 }
 

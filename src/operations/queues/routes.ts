@@ -1,5 +1,5 @@
 import { answers, jsonLinesOf, refusing } from '../../http/contracts.ts'
-import { departureOf } from '../../http/departure.ts'
+import { disconnectSignal } from '../../http/disconnect.ts'
 import { sendJsonLines } from '../../http/json-lines.ts'
 import { sendJsonList } from '../../http/json-list.ts'
 import { family, type Operation } from '../parts.ts'
@@ -53,7 +53,7 @@ const query: Operation = async (app, { db }) => {
     response: answers(jsonLinesOf(QueueRecord, type), 'query_too_slow'),
   }
   app.post('/annotation_queues/query', { schema }, async (request, reply) => {
-    const lines = await streamQueues(db, request.caller, request.body, departureOf(reply))
+    const lines = await streamQueues(db, request.caller, request.body, disconnectSignal(reply))
     return sendJsonLines(reply, lines, type)
   })
 }
@@ -120,7 +120,7 @@ const queryItems: Operation = async (app, { db }) => {
   }
   app.post('/annotation_queues/:queue_id/items/query', { schema }, async (request, reply) => {
     const { queue_id } = request.params
-    const items = await streamItems(db, request.caller, queue_id, request.body, departureOf(reply))
+    const items = await streamItems(db, request.caller, queue_id, request.body, disconnectSignal(reply))
     return sendJsonList(reply, 'items', items)
   })
 }
@@ -159,7 +159,7 @@ const stats: Operation = async (app, { db }) => {
     response: answers(StatsAnswer, 'too_many_ids', 'query_too_slow'),
   }
   app.post('/annotation_queues/stats', { schema }, (request, reply) =>
-    queueStats(db, request.caller, request.body, departureOf(reply)),
+    queueStats(db, request.caller, request.body, disconnectSignal(reply)),
   )
 }
 

@@ -1,5 +1,5 @@
 import { answers } from '../../http/contracts.ts'
-import { departureOf } from '../../http/departure.ts'
+import { disconnectSignal } from '../../http/disconnect.ts'
 import { sendJsonList } from '../../http/json-list.ts'
 import { family, type Operation } from '../parts.ts'
 import {
@@ -44,7 +44,7 @@ const update: Operation = async (app, { db }) => {
     response: answers(UpdateAnswer, 'invalid_value', 'too_many_rows', 'table_not_found', 'query_too_slow'),
   }
   app.post('/table/update', { schema, config }, (request, reply) =>
-    updateTable(db, request.caller, request.body, departureOf(reply)),
+    updateTable(db, request.caller, request.body, disconnectSignal(reply)),
   )
 }
 
@@ -56,7 +56,7 @@ const fromDigests: Operation = async (app, { db }) => {
     response: answers(FromDigestsAnswer, 'too_many_rows', 'digest_differs', 'row_not_found'),
   }
   app.post('/table/create_from_digests', { schema, config }, (request, reply) =>
-    createFromDigests(db, request.caller, request.body, departureOf(reply)),
+    createFromDigests(db, request.caller, request.body, disconnectSignal(reply)),
   )
 }
 
@@ -68,7 +68,7 @@ const query: Operation = async (app, { db }) => {
     response: answers(QueryAnswer, 'invalid_value', 'query_too_slow'),
   }
   app.post('/table/query', { schema }, (request, reply) =>
-    sendJsonList(reply, 'rows', queryTable(db, request.caller, request.body, departureOf(reply))),
+    sendJsonList(reply, 'rows', queryTable(db, request.caller, request.body, disconnectSignal(reply))),
   )
 }
 
@@ -90,7 +90,7 @@ const statsBatch: Operation = async (app, { db }) => {
     response: answers(StatsBatchAnswer, 'query_too_slow'),
   }
   app.post('/table/query_stats_batch', { schema }, (request, reply) =>
-    countTables(db, request.caller, request.body, departureOf(reply)),
+    countTables(db, request.caller, request.body, disconnectSignal(reply)),
   )
 }
 
