@@ -3,8 +3,7 @@ import { buildApp } from './app.ts'
 import type { Config } from './config.ts'
 import type { Backend } from './inference/backend.ts'
 import { createEmbeddedBackend } from './inference/embedded/owner.ts'
-import { placesOf } from './inference/models/find.ts'
-import { sourceOf } from './inference/models/source.ts'
+import { locationsOf, sourceOf } from './inference/models/find.ts'
 import { createServedModel } from './inference/served-model.ts'
 import type { Database } from './storage/database.ts'
 import { forgetStarting } from './threads/forget-starting.ts'
@@ -64,7 +63,7 @@ function backendOf(config: Config, logger: FastifyBaseLogger): Backend | undefin
   const source = sourceOf(config.model)
   if (source.kind === 'none') return undefined
   return createServedModel(source, config, {
-    places: placesOf(config),
+    locations: locationsOf(config),
     log: logger,
     startEngine: (plan) => createEmbeddedBackend(plan, logger),
   })
