@@ -6,7 +6,7 @@ import { createEmbeddedBackend } from './inference/embedded/owner.ts'
 import { locationsOf, sourceOf } from './inference/models/find.ts'
 import { createServedModel } from './inference/served-model.ts'
 import type { Database } from './storage/database.ts'
-import { forgetStarting } from './threads/forget-starting.ts'
+import { releaseStartupMemory } from './threads/startup-memory.ts'
 
 export interface Server {
   /** Where it listens, for instance http://127.0.0.1:8080. */
@@ -31,7 +31,7 @@ export async function startServer(
   }
   try {
     const app = await buildApp(config, { database, logger, ...(backend && { backend }) })
-    await forgetStarting()
+    await releaseStartupMemory()
     const address = await app.listen({
       host: config.host,
       port: config.port,

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { callIdPattern, traceIdPattern } from './ids.ts'
-import { JsonText } from './json-text.ts'
+import { JsonText } from './json/text.ts'
 import { parseTime } from './time.ts'
 
 /** Field types that the contracts of the record share. */

@@ -1,5 +1,5 @@
 import type { FastifyReply } from 'fastify'
-import { onGivenUp } from '../domain/given-up.ts'
+import { onAbandoned } from '../domain/abandoning.ts'
 
 /** Why work ended: nobody waits for it any more. No fault of anyone's. */
 export class Departure extends Error {}
@@ -14,7 +14,7 @@ export function departureOf(reply: FastifyReply): AbortSignal {
   reply.raw.once('close', () => {
     if (!reply.raw.writableFinished) controller.abort(new Departure('the client has left'))
   })
-  onGivenUp(controller.signal, (reason) => {
+  onAbandoned(controller.signal, (reason) => {
     if (!reply.raw.headersSent) return
     reply.log.info({ reason: reason.message }, 'cut off an answer that its client does not read')
     reply.raw.destroy()

@@ -1,6 +1,6 @@
 import type { Routes } from '../http/contracts.ts'
 import type { Backend } from '../inference/backend.ts'
-import type { Compiling } from '../inference/constraint/compiling.ts'
+import type { Compiling } from '../inference/constraints/compiling.ts'
 import type { Prompts } from '../inference/prompt/prompts.ts'
 import type { SchemaChecks } from '../schemas/checks.ts'
 import type { Database } from '../storage/database.ts'

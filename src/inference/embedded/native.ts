@@ -1,5 +1,5 @@
 import { type GgufMetadata, getLlama, LlamaLogLevel, readGgufFileInfo } from 'node-llama-cpp'
-import { createBreathing } from '../../domain/breathing.ts'
+import { createYieldToLoop } from '../../domain/yielding.ts'
 import type { PositionLogits } from '../sampling/logits.ts'
 import type { Vocabulary } from '../vocabulary.ts'
 import { type AddonContext, type AddonModel, type Binding, bindingOf } from './binding.ts'
@@ -105,11 +105,11 @@ export async function loadModel(file: string, onProgress: (share: number) => voi
       return add ? whole(tokens) : tokens
     },
     async tokenizeInTurns(text, { special, add }) {
-      const breathe = createBreathing()
+      const yieldToLoop = createYieldToLoop()
       const pieces: number[][] = []
       for (const piece of tokenPieces(addon, text, special)) {
         pieces.push(piece)
-        const pause = breathe()
+        const pause = yieldToLoop()
         if (pause) await pause
       }
       return add ? whole(pieces.flat()) : pieces.flat()

@@ -1,7 +1,7 @@
-import { type Caller, reach } from '../../domain/callers.ts'
+import { type Caller, requireAccess } from '../../domain/callers.ts'
 import { parseExpressionText } from '../../domain/expressions/parse.ts'
 import { checkPath } from '../../domain/expressions/path.ts'
-import { writeJson } from '../../domain/json-text.ts'
+import { writeJson } from '../../domain/json/text.ts'
 import { refuse } from '../../domain/refusals.ts'
 import { now } from '../../domain/time.ts'
 import type { Database } from '../../storage/database.ts'
@@ -38,7 +38,7 @@ export async function streamCalls(
   body: StreamQueryBody,
   signal: AbortSignal,
 ): Promise<AsyncIterable<string>> {
-  reach(caller, body.project_id)
+  requireAccess(caller, body.project_id)
   const expanded = expandedColumns(body.expand_columns ?? [])
   const large = largeGiven(body.columns)
   const time = now()
@@ -80,7 +80,7 @@ export async function countSomeCalls(
   body: QueryStatsBody,
   signal: AbortSignal,
 ) {
-  reach(caller, body.project_id)
+  requireAccess(caller, body.project_id)
   const conditions = conditionsOf(db, body, expandedColumns(body.expand_columns ?? []))
   const limit = body.limit ?? null
   const statement = countCalls(

@@ -1,4 +1,4 @@
-import { JsonText } from '../../domain/json-text.ts'
+import { JsonText } from '../../domain/json/text.ts'
 import type { FinishReason, GenerationEvent } from '../../inference/backend.ts'
 import { checkCandidates } from './candidates.ts'
 import type { Completion } from './completion.ts'

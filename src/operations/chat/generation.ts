@@ -1,4 +1,4 @@
-import type { JsonText } from '../../domain/json-text.ts'
+import type { JsonText } from '../../domain/json/text.ts'
 import { refuse } from '../../domain/refusals.ts'
 import type { Ending, Generation, Sampling } from '../../inference/backend.ts'
 import type { SamplingFields } from './sampling-fields.ts'

@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer'
-import { createBreathing } from '../../domain/breathing.ts'
-import { JsonText } from '../../domain/json-text.ts'
+import { JsonText } from '../../domain/json/text.ts'
+import { createYieldToLoop } from '../../domain/yielding.ts'
 import type { Candidate, PromptLogprobs, TokenLogprob } from '../../inference/backend.ts'
 
 const decoder = new TextDecoder()
@@ -33,11 +33,11 @@ function promptLogprobShown(given: PromptLogprobs[number], asIds: boolean) {
 
 /** In steps: a long prompt has many. */
 export async function promptLogprobsWritten(given: PromptLogprobs, asIds: boolean): Promise<JsonText> {
-  const breathe = createBreathing()
+  const yieldToLoop = createYieldToLoop()
   const texts: string[] = []
   for (const one of given) {
     texts.push(JSON.stringify(promptLogprobShown(one, asIds)))
-    const pause = breathe()
+    const pause = yieldToLoop()
     if (pause) await pause
   }
   return new JsonText(`[${texts.join(',')}]`)

@@ -1,4 +1,4 @@
-import type { JsonText } from '../../domain/json-text.ts'
+import type { JsonText } from '../../domain/json/text.ts'
 import { type Refusal, refuse } from '../../domain/refusals.ts'
 import type { ChatBody } from './contract.ts'
 import type { SamplingFields } from './sampling-fields.ts'

@@ -1,5 +1,5 @@
-import { createBreathing } from '../../domain/breathing.ts'
-import { JsonText } from '../../domain/json-text.ts'
+import { JsonText } from '../../domain/json/text.ts'
+import { createYieldToLoop } from '../../domain/yielding.ts'
 import type { FinishReason, GenerationEvent } from '../../inference/backend.ts'
 import { candidatesOfToken, checkCandidates } from '../chat/candidates.ts'
 import { promptLogprobsWritten } from '../chat/logprobs.ts'
@@ -53,7 +53,7 @@ async function gather({ prompts, choices, wants, giveUp }: Completion): Promise<
       cachedTokens: 0,
     }
   })
-  const breathe = createBreathing()
+  const yieldToLoop = createYieldToLoop()
   let candidates = 0
   const events = merged(
     prompts.map((prompt) => prompt.events),
@@ -79,7 +79,7 @@ async function gather({ prompts, choices, wants, giveUp }: Completion): Promise<
     const { logprobs = [] } = event
     candidates += logprobs.length * candidatesOfToken(wants.logprobs)
     checkCandidates('logprobs', candidates)
-    await inSteps(logprobs.length, breathe, (start, end) =>
+    await inSteps(logprobs.length, yieldToLoop, (start, end) =>
       choice.logprobs.add(judgedAnswer(logprobs.slice(start, end))),
     )
   }
@@ -94,7 +94,7 @@ async function gather({ prompts, choices, wants, giveUp }: Completion): Promise<
     if (wants.promptLogprobs) one.promptLogprobs = await promptLogprobsWritten(promptLogprobs, style.asIds)
     if (!wants.echoLogprobs) return
     const echoed = writeLogprobs(style)
-    await inSteps(promptTokens.length, breathe, (start, end) =>
+    await inSteps(promptTokens.length, yieldToLoop, (start, end) =>
       echoed.add(judgedPrompt(promptTokens.slice(start, end), promptLogprobs.slice(start, end), firstToken)),
     )
     for (const choice of one.choices) choice.logprobs = echoed.copy()

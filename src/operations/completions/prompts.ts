@@ -1,5 +1,5 @@
 import { described } from '../../domain/fields.ts'
-import type { JsonText } from '../../domain/json-text.ts'
+import type { JsonText } from '../../domain/json/text.ts'
 import { type Refusal, refuse } from '../../domain/refusals.ts'
 
 /** A text, or tokens as they are. */

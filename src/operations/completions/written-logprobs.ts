@@ -1,5 +1,5 @@
-import type { Breathe } from '../../domain/breathing.ts'
-import { JsonText } from '../../domain/json-text.ts'
+import { JsonText } from '../../domain/json/text.ts'
+import type { YieldToLoop } from '../../domain/yielding.ts'
 import { type Judged, type LogprobsWanted, legacyLogprobs } from './legacy-logprobs.ts'
 
 /** Written as they come: together they may be many megabytes, and would hold everyone else up in the end. */
@@ -45,12 +45,12 @@ const step = 32
 
 export async function inSteps(
   count: number,
-  breathe: Breathe,
+  yieldToLoop: YieldToLoop,
   work: (from: number, until: number) => void,
 ): Promise<void> {
   for (let from = 0; from < count; from += step) {
     work(from, Math.min(count, from + step))
-    const pause = breathe()
+    const pause = yieldToLoop()
     if (pause) await pause
   }
 }

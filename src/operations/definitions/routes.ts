@@ -1,5 +1,5 @@
 import type { z } from 'zod'
-import { reach } from '../../domain/callers.ts'
+import { requireAccess } from '../../domain/callers.ts'
 import { projectPath } from '../../domain/fields.ts'
 import { type Routes, recordRefusals, refusing } from '../../http/contracts.ts'
 import { departureOf } from '../../http/departure.ts'
@@ -35,7 +35,7 @@ function routesOf<Body extends z.ZodType>(kind: DefinitionKind<Body>): RoutePlug
     }
     app.post(all, { schema, config: { largeBodies: true } }, (request) => {
       const project = projectOf(request.params as z.output<typeof projectPath>)
-      reach(request.caller, project, 'path')
+      requireAccess(request.caller, project, 'path')
       return kind.create(options, { caller: request.caller, project }, request.body as z.output<Body>)
     })
   }

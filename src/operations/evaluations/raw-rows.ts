@@ -1,7 +1,7 @@
 import type { Caller } from '../../domain/callers.ts'
 import { exampleKinds, rowDigestOfRef } from '../../domain/evaluations/example.ts'
 import { valueAt } from '../../domain/expressions/json-value.ts'
-import { JsonText } from '../../domain/json-text.ts'
+import { JsonText } from '../../domain/json/text.ts'
 import { parseRef } from '../../domain/refs.ts'
 import { Refusal } from '../../domain/refusals.ts'
 import type { Database } from '../../storage/database.ts'

@@ -1,7 +1,7 @@
-import { type Caller, reach } from '../../domain/callers.ts'
+import { type Caller, requireAccess } from '../../domain/callers.ts'
 import { modelOutput } from '../../domain/evaluations/trial.ts'
 import { valueAt } from '../../domain/expressions/json-value.ts'
-import { JsonText, writeJson } from '../../domain/json-text.ts'
+import { JsonText, writeJson } from '../../domain/json/text.ts'
 import { refuse } from '../../domain/refusals.ts'
 import { now } from '../../domain/time.ts'
 import type { Database } from '../../storage/database.ts'
@@ -48,7 +48,7 @@ export async function queryResults(
   body: ResultsBody,
   signal: AbortSignal,
 ): Promise<Results> {
-  reach(caller, project, 'path')
+  requireAccess(caller, project, 'path')
   const evaluations = evaluationsOf(body)
   const time = now()
   await refreshTrials(db, project, time, signal)

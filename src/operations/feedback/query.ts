@@ -1,8 +1,8 @@
-import { type Caller, reach } from '../../domain/callers.ts'
+import { type Caller, requireAccess } from '../../domain/callers.ts'
 import { idsNamed } from '../../domain/expressions/ids-named.ts'
 import { parseExpressionText } from '../../domain/expressions/parse.ts'
 import { checkPath } from '../../domain/expressions/path.ts'
-import { JsonText, writeJson } from '../../domain/json-text.ts'
+import { JsonText, writeJson } from '../../domain/json/text.ts'
 import { refuse } from '../../domain/refusals.ts'
 import { formatTime } from '../../domain/time.ts'
 import type { Database } from '../../storage/database.ts'
@@ -33,7 +33,7 @@ export async function queryFeedback(
   body: QueryBody,
   signal: AbortSignal,
 ): Promise<FoundFeedback> {
-  reach(caller, body.project_id)
+  requireAccess(caller, body.project_id)
   const shown = shownOf(body.fields, db.dialect)
   const query: FeedbackQuery = {
     projectId: body.project_id,
@@ -133,6 +133,6 @@ export async function purgeFeedback(
   caller: Caller,
   { project_id, query }: PurgeBody,
 ): Promise<void> {
-  reach(caller, project_id)
+  requireAccess(caller, project_id)
   await db.write('removeFeedback', { project_id, ids: idsNamed(parseExpressionText(query.text)) })
 }

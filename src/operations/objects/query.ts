@@ -1,5 +1,5 @@
-import { type Caller, reach } from '../../domain/callers.ts'
-import { writeJson } from '../../domain/json-text.ts'
+import { type Caller, requireAccess } from '../../domain/callers.ts'
+import { writeJson } from '../../domain/json/text.ts'
 import { refuse } from '../../domain/refusals.ts'
 import type { Database } from '../../storage/database.ts'
 import { join, listOf, type Sql, sql, trusted } from '../../storage/sql/sql.ts'
@@ -19,7 +19,7 @@ export async function* queryObjects(
   signal: AbortSignal,
 ): AsyncGenerator<string> {
   const { project_id } = body
-  reach(caller, project_id)
+  requireAccess(caller, project_id)
   const statement = selectObjects(db, {
     projectId: project_id,
     conditions: body.filter ? conditionsOf(project_id, body.filter) : [],

@@ -1,4 +1,4 @@
-import { type Caller, reach } from '../../domain/callers.ts'
+import { type Caller, requireAccess } from '../../domain/callers.ts'
 import { idsNamed } from '../../domain/expressions/ids-named.ts'
 import { parseExpressionText } from '../../domain/expressions/parse.ts'
 import { newId } from '../../domain/ids.ts'
@@ -11,7 +11,7 @@ import { findPrices, type Price } from '../../storage/tables/prices.ts'
 import type { CreateBody, PurgeBody, QueryBody } from './contract.ts'
 
 export async function createPrices(db: Database, caller: Caller, { project_id, costs }: CreateBody) {
-  reach(caller, project_id)
+  requireAccess(caller, project_id)
   const time = now()
   const prices = Object.entries(costs).map(
     ([model, given]): Price => ({
@@ -35,7 +35,7 @@ export async function createPrices(db: Database, caller: Caller, { project_id, c
 }
 
 export async function queryPrices(db: Database, caller: Caller, body: QueryBody) {
-  reach(caller, body.project_id)
+  requireAccess(caller, body.project_id)
   const names = fieldsGiven(body.fields)
   const conditions = body.query
     ? [compileCondition(parseExpressionText(body.query.text), priceFields('query'), db.dialect)]
@@ -61,7 +61,7 @@ export async function purgePrices(
   caller: Caller,
   { project_id, query }: PurgeBody,
 ): Promise<void> {
-  reach(caller, project_id)
+  requireAccess(caller, project_id)
   await db.write('removePrices', { project_id, ids: idsNamed(parseExpressionText(query.text)) })
 }
 

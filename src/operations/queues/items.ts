@@ -1,6 +1,6 @@
-import { type Caller, reach } from '../../domain/callers.ts'
+import { type Caller, requireAccess } from '../../domain/callers.ts'
 import { newId } from '../../domain/ids.ts'
-import { writeJson } from '../../domain/json-text.ts'
+import { writeJson } from '../../domain/json/text.ts'
 import { refuse } from '../../domain/refusals.ts'
 import { now } from '../../domain/time.ts'
 import type { Database } from '../../storage/database.ts'
@@ -16,7 +16,7 @@ const mostIds = 1000
 /** Every id that was given is counted once: as added, as a duplicate or as unknown. */
 export async function addItems(db: Database, caller: Caller, queue_id: string, body: AddItemsBody) {
   const { project_id, call_ids, display_fields } = body
-  reach(caller, project_id)
+  requireAccess(caller, project_id)
   if (call_ids.length > mostIds)
     throw refuse('too_many_ids', { field: 'call_ids', given: call_ids.length, limit: mostIds })
   const result = await db.write('addCallsToQueue', {
@@ -46,7 +46,7 @@ export async function streamItems(
   signal: AbortSignal,
 ): Promise<AsyncIterable<string>> {
   const { project_id } = body
-  reach(caller, project_id)
+  requireAccess(caller, project_id)
   const order = orderOf(body.sort_by, columns, { last: 'item.position ASC' })
   await requireQueue(db, { project_id, queue_id })
   const statement = selectItems(db, {

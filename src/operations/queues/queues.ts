@@ -1,6 +1,6 @@
-import { type Caller, reach } from '../../domain/callers.ts'
+import { type Caller, requireAccess } from '../../domain/callers.ts'
 import { newId } from '../../domain/ids.ts'
-import { writeJson } from '../../domain/json-text.ts'
+import { writeJson } from '../../domain/json/text.ts'
 import { now } from '../../domain/time.ts'
 import type { Database } from '../../storage/database.ts'
 import { type Sql, sql, trusted } from '../../storage/sql/sql.ts'
@@ -11,7 +11,7 @@ import { orderOf } from './order.ts'
 import { queueRecord } from './record.ts'
 
 export async function createQueue(db: Database, caller: Caller, body: CreateBody) {
-  reach(caller, body.project_id)
+  requireAccess(caller, body.project_id)
   const time = now()
   const id = newId()
   await db.write('addQueue', {
@@ -29,13 +29,13 @@ export async function createQueue(db: Database, caller: Caller, body: CreateBody
 }
 
 export async function readQueue(db: Reader, caller: Caller, key: QueueKey) {
-  reach(caller, key.project_id)
+  requireAccess(caller, key.project_id)
   return { queue: queueRecord(await requireQueue(db, key)) }
 }
 
 export async function updateQueue(db: Database, caller: Caller, queue_id: string, body: UpdateBody) {
   const { project_id, name, description, scorer_refs } = body
-  reach(caller, project_id)
+  requireAccess(caller, project_id)
   const queue = await db.write('changeQueue', {
     project_id,
     queue_id,
@@ -48,7 +48,7 @@ export async function updateQueue(db: Database, caller: Caller, queue_id: string
 }
 
 export async function deleteOneQueue(db: Database, caller: Caller, key: QueueKey) {
-  reach(caller, key.project_id)
+  requireAccess(caller, key.project_id)
   const queue = await db.write('deleteQueue', { ...key, now: now() })
   return { queue: queueRecord(queue) }
 }
@@ -60,7 +60,7 @@ export async function streamQueues(
   body: QueryBody,
   signal: AbortSignal,
 ): Promise<AsyncIterable<string>> {
-  reach(caller, body.project_id)
+  requireAccess(caller, body.project_id)
   const statement = selectQueues(db, {
     projectId: body.project_id,
     conditions: body.name ? [nameContains(db, body.name)] : [],

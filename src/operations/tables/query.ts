@@ -1,6 +1,6 @@
-import { type Caller, reach } from '../../domain/callers.ts'
+import { type Caller, requireAccess } from '../../domain/callers.ts'
 import { checkPath, splitPath } from '../../domain/expressions/path.ts'
-import { JsonText, writeJson } from '../../domain/json-text.ts'
+import { JsonText, writeJson } from '../../domain/json/text.ts'
 import { refuse } from '../../domain/refusals.ts'
 import type { Database } from '../../storage/database.ts'
 import type { Dialect } from '../../storage/sql/dialect.ts'
@@ -18,7 +18,7 @@ export async function* queryTable(
   body: QueryBody,
   signal: AbortSignal,
 ): AsyncGenerator<string> {
-  reach(caller, body.project_id)
+  requireAccess(caller, body.project_id)
   const digests = body.filter?.row_digests
   const statement = selectRows(db, {
     projectId: body.project_id,

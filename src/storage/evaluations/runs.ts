@@ -1,4 +1,4 @@
-import { canonicalJson } from '../../domain/canonical-json.ts'
+import { canonicalJson } from '../../domain/json/canonical.ts'
 import { refuse } from '../../domain/refusals.ts'
 import type { Dialect } from '../sql/dialect.ts'
 import { listOf, type Sql, sql, trusted } from '../sql/sql.ts'

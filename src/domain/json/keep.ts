@@ -1,5 +1,5 @@
-import { compactJson, Scan } from './json-scan.ts'
-import { JsonText } from './json-text.ts'
+import { compactJson, Scan } from './scan.ts'
+import { JsonText } from './text.ts'
 
 /** Where in a body the values stand that are kept as text. */
 export type KeepPlan = 'keep' | KeepBranch
@@ -18,7 +18,7 @@ interface Cut {
   value: unknown
 }
 
-/** Parses a body and puts the text itself in the places that the plan names. Throws SyntaxError or TooDeep. */
+/** Parses a body and puts the text itself in the places that the plan names. Throws SyntaxError or DepthError. */
 export function parseKeeping(text: string, plan: KeepPlan, deepest: number): unknown {
   const scan = new Scan(text, deepest)
   try {

@@ -1,44 +1,45 @@
 import type { ErrorObject } from 'ajv'
 import { createCompiledSchemas } from './compiled.ts'
 
-/** What a schema says about a value. */
-export type Judgement =
-  | { kind: 'fits' }
-  | { kind: 'differs'; path: string[]; given: string; why: string }
-  | { kind: 'flawed'; why: string }
+/** The result of validating a value; `schema_error` when the schema itself is wrong. */
+export type Validation =
+  | { kind: 'valid' }
+  | { kind: 'invalid'; path: string[]; given: string; why: string }
+  | { kind: 'schema_error'; why: string }
 
-/** Both as JSON. Without a value the schema alone is looked at. */
-export type Judge = (schema: string, value: string | undefined) => Judgement
+/** Both are JSON texts. Without a value only the schema is checked. */
+export type Validator = (schema: string, value: string | undefined) => Validation
 
-export function createJudge(): Judge {
+export function createValidator(): Validator {
   const schemas = createCompiledSchemas()
   return (schema, value) => {
     try {
       const compiled = schemas(schema)
-      if ('flaw' in compiled) return { kind: 'flawed', why: compiled.flaw }
-      if (value === undefined) return { kind: 'fits' }
+      if ('error' in compiled) return { kind: 'schema_error', why: compiled.error }
+      if (value === undefined) return { kind: 'valid' }
       const given: unknown = JSON.parse(value)
-      if (compiled.validate(given)) return { kind: 'fits' }
-      return differing(compiled.validate.errors ?? [], given)
+      if (compiled.validate(given)) return { kind: 'valid' }
+      return invalid(compiled.validate.errors ?? [], given)
     } catch (error) {
-      // No value is nested deeply enough for this.
+      // No value is nested deeply enough for this, so the schema is the reason.
       if (error instanceof RangeError) {
-        return { kind: 'flawed', why: 'it refers to itself without end, or has too many branches or members' }
+        const why = 'it refers to itself without end, or has too many branches or members'
+        return { kind: 'schema_error', why }
       }
       throw error
     }
   }
 }
 
-/** The reasons that are named when branches fail, each with its own. */
+/** When several branches fail, so many of their reasons are named. */
 const mostReasons = 4
 
-function differing(errors: readonly ErrorObject[], value: unknown): Judgement {
+function invalid(errors: readonly ErrorObject[], value: unknown): Validation {
   const [first] = errors
   const path = segmentsOf(first?.instancePath ?? '')
   const reasons = new Set(errors.map((error) => reasonOf(error, path)))
   return {
-    kind: 'differs',
+    kind: 'invalid',
     path,
     given: described(valueAt(value, path)),
     why: [...reasons].slice(0, mostReasons).join('; '),
@@ -48,8 +49,8 @@ function differing(errors: readonly ErrorObject[], value: unknown): Judgement {
 function reasonOf({ instancePath, keyword, message = 'does not fit', params }: ErrorObject, path: string[]) {
   const own = segmentsOf(instancePath)
   const inner = own.slice(path.length).join('.')
-  const place = inner === '' || !path.every((segment, i) => own[i] === segment) ? '' : `${inner} `
-  return `${place}${message}${detailOf(keyword, params)}`
+  const where = inner === '' || !path.every((segment, i) => own[i] === segment) ? '' : `${inner} `
+  return `${where}${message}${detailOf(keyword, params)}`
 }
 
 function detailOf(keyword: string, params: Record<string, unknown>): string {

@@ -1,5 +1,5 @@
-import { compareText } from './expressions/text.ts'
-import { JsonNumber, parseLossless } from './lossless-json.ts'
+import { compareText } from '../text.ts'
+import { JsonNumber, parseLossless } from './lossless.ts'
 
 /**
  * The one text of a JSON value that digests are made of: keys sorted by code point, `", "` and `": "` between tokens, ASCII

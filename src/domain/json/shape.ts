@@ -1,8 +1,8 @@
-import type { Breathe } from './breathing.ts'
-import { type KeepPlan, nothingAfter, type Parsed, parseAt } from './json-keeping.ts'
-import { compactJson, Scan } from './json-scan.ts'
-import { onePiece, type PieceReader, readInPieces } from './json-steps.ts'
-import { JsonText } from './json-text.ts'
+import type { YieldToLoop } from '../yielding.ts'
+import { type KeepPlan, nothingAfter, type Parsed, parseAt } from './keep.ts'
+import { compactJson, Scan } from './scan.ts'
+import { onePiece, type PieceReader, readInPieces } from './steps.ts'
+import { JsonText } from './text.ts'
 
 /**
  * What a contract takes at a place of a body. Of a large body nothing else is made: what has no place in the contract, or is
@@ -21,15 +21,15 @@ export interface Shape {
   most?: number
 }
 
-/** Parses a body piece by piece, so that other requests go on meanwhile. Throws SyntaxError or TooDeep. */
+/** Parses a body piece by piece, so that other requests go on meanwhile. Throws SyntaxError or DepthError. */
 export async function parseByShape(
   text: string,
   shape: Shape,
   deepest: number,
-  breathe: Breathe,
+  yieldToLoop: YieldToLoop,
   piece = onePiece,
 ): Promise<unknown> {
-  const reading: Reading = { scan: new Scan(text, deepest), breathe, piece }
+  const reading: Reading = { scan: new Scan(text, deepest), yieldToLoop, piece }
   const { value, end } = await readLarge(reading, reading.scan.space(0), shape, 1)
   nothingAfter(reading.scan, end)
   return value
@@ -37,7 +37,7 @@ export async function parseByShape(
 
 interface Reading {
   scan: Scan
-  breathe: Breathe
+  yieldToLoop: YieldToLoop
   /** Characters of what is parsed in one go. */
   piece: number
 }
@@ -63,7 +63,7 @@ function readSmall({ scan }: Reading, from: number, to: number, { plan }: Shape,
 }
 
 async function readObject(reading: Reading, at: number, shape: Shape, depth: number): Promise<Parsed> {
-  const { scan, breathe, piece } = reading
+  const { scan, yieldToLoop, piece } = reading
   const { text } = scan
   const { fields, others, most = Number.POSITIVE_INFINITY } = shape
   const members: Record<string, unknown> = {}
@@ -98,7 +98,7 @@ async function readObject(reading: Reading, at: number, shape: Shape, depth: num
         end = read.end
       }
     }
-    const pause = breathe()
+    const pause = yieldToLoop()
     if (pause) await pause
   }
   endsWith(scan, '}')
@@ -120,7 +120,7 @@ async function readList(
   { most = Number.POSITIVE_INFINITY }: Shape,
   depth: number,
 ): Promise<Parsed> {
-  const { scan, breathe, piece } = reading
+  const { scan, yieldToLoop, piece } = reading
   const items: unknown[] = []
   let count = 0
   // Without anything to keep, many items are parsed in one go.
@@ -143,7 +143,7 @@ async function readList(
         end = read.end
       }
     }
-    const pause = breathe()
+    const pause = yieldToLoop()
     if (pause) await pause
   }
   endsWith(scan, ']')
@@ -184,10 +184,10 @@ function createRun(
   }
 }
 
-async function readKept({ scan, breathe, piece }: Reading, at: number, depth: number): Promise<Parsed> {
+async function readKept({ scan, yieldToLoop, piece }: Reading, at: number, depth: number): Promise<Parsed> {
   scan.spaced = false
   const pieces = createKeptPieces(scan)
-  const end = await readInPieces(scan, at, depth, pieces.reader, breathe, piece)
+  const end = await readInPieces(scan, at, depth, pieces.reader, yieldToLoop, piece)
   return { value: new JsonText(pieces.text(at, end)), end }
 }
 
@@ -231,7 +231,7 @@ function createKeptPieces(scan: Scan): { reader: PieceReader; text(from: number,
 
 /** Looks whether it is JSON, and answers something else in its place. */
 async function passOver(
-  { scan, breathe, piece }: Reading,
+  { scan, yieldToLoop, piece }: Reading,
   at: number,
   value: unknown,
   depth: number,
@@ -244,5 +244,5 @@ async function passOver(
     large: () => undefined,
     close: () => void holders.pop(),
   }
-  return { value, end: await readInPieces(scan, at, depth, reader, breathe, piece) }
+  return { value, end: await readInPieces(scan, at, depth, reader, yieldToLoop, piece) }
 }

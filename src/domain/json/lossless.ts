@@ -1,4 +1,4 @@
-import { membersOf } from './json-scan.ts'
+import { membersOf } from './scan.ts'
 
 /**
  * A number that a double cannot write back as it was read: 9007199254740993, 1.0, 1E5.

@@ -1,5 +1,5 @@
-import type { Breathe } from './breathing.ts'
-import type { Scan } from './json-scan.ts'
+import type { YieldToLoop } from '../yielding.ts'
+import type { Scan } from './scan.ts'
 
 /** Characters that are worked through in one go: what takes a millisecond. */
 export const onePiece = 64 * 1024
@@ -26,7 +26,7 @@ export async function readInPieces(
   at: number,
   depth: number,
   reader: PieceReader,
-  breathe: Breathe,
+  yieldToLoop: YieldToLoop,
   size = onePiece,
 ): Promise<number> {
   const { text } = scan
@@ -52,13 +52,13 @@ export async function readInPieces(
       const before = text.slice(i, from)
       if (isObject) JSON.parse(`{${before}0}`)
       reader.large(scan.name, before)
-      end = await readInPieces(scan, from, depth + 1, reader, breathe, size)
+      end = await readInPieces(scan, from, depth + 1, reader, yieldToLoop, size)
     } else {
       if (run === -1) run = i
       end = valueEnd
       if (end - run >= size) endRun()
     }
-    const pause = breathe()
+    const pause = yieldToLoop()
     if (pause) await pause
   }
   if (text[scan.end - 1] !== (isObject ? '}' : ']')) {

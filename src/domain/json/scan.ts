@@ -1,4 +1,4 @@
-export class TooDeep extends Error {}
+export class DepthError extends Error {}
 
 const quote = 0x22
 const backslash = 0x5c
@@ -120,7 +120,7 @@ export class Scan {
   }
 
   bound(depth: number): void {
-    if (depth > this.#deepest) throw new TooDeep()
+    if (depth > this.#deepest) throw new DepthError()
   }
 }
 

@@ -1,15 +1,19 @@
-import type { Breathe } from './breathing.ts'
-import { canonicalJson, canonicalText, isOrderedOtherwise, quoted } from './canonical-json.ts'
-import { compareText } from './expressions/text.ts'
-import { Scan } from './json-scan.ts'
-import { onePiece, type PieceReader, readInPieces } from './json-steps.ts'
-import { parseLossless } from './lossless-json.ts'
+import { compareText } from '../text.ts'
+import type { YieldToLoop } from '../yielding.ts'
+import { canonicalJson, canonicalText, isOrderedOtherwise, quoted } from './canonical.ts'
+import { parseLossless } from './lossless.ts'
+import { Scan } from './scan.ts'
+import { onePiece, type PieceReader, readInPieces } from './steps.ts'
 
 /**
  * The canonical text of a value that is large, in pieces that follow each other. They are made one by one, so that others get
  * their turn.
  */
-export async function canonicalPieces(text: string, breathe: Breathe, size = onePiece): Promise<string[]> {
+export async function canonicalPieces(
+  text: string,
+  yieldToLoop: YieldToLoop,
+  size = onePiece,
+): Promise<string[]> {
   const whole = new Pieces(size)
   const holders: Holder[] = []
   let name = ''
@@ -24,7 +28,7 @@ export async function canonicalPieces(text: string, breathe: Breathe, size = one
     async value(piece) {
       const pieces = begin()
       if (piece.length <= size || !piece.startsWith('"')) pieces.add(canonicalJson(piece))
-      else await addString(pieces, JSON.parse(piece) as string, breathe, size)
+      else await addString(pieces, JSON.parse(piece) as string, yieldToLoop, size)
     },
     open(isObject) {
       const pieces = begin()
@@ -44,11 +48,11 @@ export async function canonicalPieces(text: string, breathe: Breathe, size = one
       name = key
     },
     async close() {
-      await (holders.pop() as Holder).close(breathe)
+      await (holders.pop() as Holder).close(yieldToLoop)
     },
   }
   const scan = new Scan(text)
-  await readInPieces(scan, scan.space(0), 1, reader, breathe, size)
+  await readInPieces(scan, scan.space(0), 1, reader, yieldToLoop, size)
   return whole.texts
 }
 
@@ -114,30 +118,35 @@ class LargeObject {
     return pieces
   }
 
-  async close(breathe: Breathe): Promise<void> {
+  async close(yieldToLoop: YieldToLoop): Promise<void> {
     const pieces = this.#pieces
     let separator = ''
     pieces.add('{')
     const compare = this.#isOrderedOtherwise ? compareText : compareUnits
-    for (const key of await sortInSteps([...this.#members.keys()], compare, breathe)) {
+    for (const key of await sortInSteps([...this.#members.keys()], compare, yieldToLoop)) {
       const member = this.#members.get(key)
       pieces.add(`${separator}${quoted(key)}: `)
       separator = ', '
       if (typeof member === 'string') pieces.add(member)
       else for (const text of member?.texts ?? []) pieces.add(text)
-      const pause = breathe()
+      const pause = yieldToLoop()
       if (pause) await pause
     }
     pieces.add('}')
   }
 }
 
-async function addString(pieces: Pieces, text: string, breathe: Breathe, size: number): Promise<void> {
+async function addString(
+  pieces: Pieces,
+  text: string,
+  yieldToLoop: YieldToLoop,
+  size: number,
+): Promise<void> {
   pieces.add('"')
   for (let from = 0; from < text.length; from += size) {
     // A pair that is cut in two is written as its halves, as everywhere.
     pieces.add(quoted(text.slice(from, from + size)).slice(1, -1))
-    const pause = breathe()
+    const pause = yieldToLoop()
     if (pause) await pause
   }
   pieces.add('"')
@@ -150,17 +159,21 @@ const compareUnits: Compare = (left, right) => (left < right ? -1 : 1)
 const sortedAtOnce = 1024
 
 /** Parts that are sorted, then merged two by two. */
-async function sortInSteps(keys: readonly string[], compare: Compare, breathe: Breathe): Promise<string[]> {
+async function sortInSteps(
+  keys: readonly string[],
+  compare: Compare,
+  yieldToLoop: YieldToLoop,
+): Promise<string[]> {
   let parts: string[][] = []
   for (let from = 0; from < keys.length; from += sortedAtOnce) {
     parts.push(keys.slice(from, from + sortedAtOnce).sort(compare))
-    const pause = breathe()
+    const pause = yieldToLoop()
     if (pause) await pause
   }
   while (parts.length > 1) {
     const merged: string[][] = []
     for (let at = 0; at < parts.length; at += 2) {
-      merged.push(await mergeInSteps(parts[at] as string[], parts[at + 1] ?? [], compare, breathe))
+      merged.push(await mergeInSteps(parts[at] as string[], parts[at + 1] ?? [], compare, yieldToLoop))
     }
     parts = merged
   }
@@ -171,7 +184,7 @@ async function mergeInSteps(
   left: readonly string[],
   right: readonly string[],
   compare: Compare,
-  breathe: Breathe,
+  yieldToLoop: YieldToLoop,
 ): Promise<string[]> {
   const merged: string[] = []
   let l = 0
@@ -179,7 +192,7 @@ async function mergeInSteps(
   while (l < left.length && r < right.length) {
     const isLeft = compare(left[l] as string, right[r] as string) < 0
     merged.push((isLeft ? left[l++] : right[r++]) as string)
-    const pause = merged.length % sortedAtOnce === 0 ? breathe() : undefined
+    const pause = merged.length % sortedAtOnce === 0 ? yieldToLoop() : undefined
     if (pause) await pause
   }
   for (; l < left.length; l++) merged.push(left[l] as string)

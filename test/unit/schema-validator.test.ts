@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createCompiledSchemas } from '../../src/schemas/compiled.ts'
-import { createJudge } from '../../src/schemas/judge.ts'
+import { createValidator } from '../../src/schemas/validator.ts'
 
-const judge = createJudge()
-const say = (schema: unknown, value: unknown) => judge(JSON.stringify(schema), JSON.stringify(value))
+const validate = createValidator()
+const check = (schema: unknown, value: unknown) => validate(JSON.stringify(schema), JSON.stringify(value))
 const draft7 = 'http://json-schema.org/draft-07/schema#'
 
 for (const [schema, value] of [
@@ -30,7 +30,7 @@ for (const [schema, value] of [
   [{ properties: { $async: { type: 'boolean' }, id: { type: 'string' } } }, { $async: true, id: 'x' }],
 ] as const) {
   test(`${JSON.stringify(value)} fits ${JSON.stringify(schema)}`, () => {
-    assert.deepEqual(say(schema, value), { kind: 'fits' })
+    assert.deepEqual(check(schema, value), { kind: 'valid' })
   })
 }
 
@@ -56,7 +56,7 @@ for (const [schema, value, path, given, why] of [
   [{ maxLength: 1 }, 'x'.repeat(200), [], `"${'x'.repeat(79)}…`, 'must NOT have more than 1 characters'],
 ] as const) {
   test(`${JSON.stringify(value).slice(0, 40)} differs from ${JSON.stringify(schema)}`, () => {
-    assert.deepEqual(say(schema, value), { kind: 'differs', path: [...path], given, why })
+    assert.deepEqual(check(schema, value), { kind: 'invalid', path: [...path], given, why })
   })
 }
 
@@ -75,15 +75,15 @@ for (const [schema, why] of [
   [{ $ref: 'https://example.com/one' }, /can't resolve reference/],
 ] as const) {
   test(`${JSON.stringify(schema)} is no schema to check with`, () => {
-    const { kind, why: said } = say(schema, 1) as { kind: string; why: string }
-    assert.equal(kind, 'flawed')
+    const { kind, why: said } = check(schema, 1) as { kind: string; why: string }
+    assert.equal(kind, 'schema_error')
     assert.match(said, why)
   })
 }
 
 test('a schema alone is looked at without a value', () => {
-  assert.deepEqual(judge('{"type":"string"}', undefined), { kind: 'fits' })
-  assert.equal(judge('{"type":5}', undefined).kind, 'flawed')
+  assert.deepEqual(validate('{"type":"string"}', undefined), { kind: 'valid' })
+  assert.equal(validate('{"type":5}', undefined).kind, 'schema_error')
 })
 
 test('a schema is compiled once while it is used, and forgotten when others are', () => {
