@@ -14,8 +14,9 @@ import { dropWhatFollows } from './http/lingering.ts'
 import { noteMethods } from './http/methods.ts'
 import { measure } from './http/metrics.ts'
 import { describeRoutes, serveReference } from './http/openapi.ts'
-import { cutWhoTakesNothing, usualPatienceMs } from './http/patience.ts'
 import { requestIds } from './http/request-ids.ts'
+import { type StreamTimes, setStreamTimes } from './http/sse.ts'
+import { cutStalledClients } from './http/stalled-clients.ts'
 import type { Backend } from './inference/backend.ts'
 import { createCompiling } from './inference/constraints/compiling.ts'
 import { createPrompts } from './inference/prompt/prompts.ts'
@@ -51,8 +52,8 @@ export interface Parts {
   logger?: FastifyBaseLogger
   /** Fails on an answer that breaks its contract: for tests. */
   checkAnswers?: boolean
-  /** How long a stream may be silent, and how long its client: for tests. */
-  streams?: { keepAliveMs?: number; patienceMs?: number }
+  /** Shorter times of event streams: for tests. */
+  streams?: Partial<StreamTimes>
   /** Whether work goes on in the background. Off in tests that look at what the sweep would take away. */
   sweep?: boolean
 }
@@ -116,7 +117,7 @@ export async function buildApp(config: Config, parts: Parts): Promise<App> {
 
   dropWhatFollows(app)
   limitPlainBodies(app)
-  cutWhoTakesNothing(app, parts.streams?.patienceMs ?? usualPatienceMs)
+  cutStalledClients(app, setStreamTimes(app, parts.streams).stallTimeoutMs)
   const metrics = measure(app)
   handleErrors(app)
   app.addHook('onRequest', (request, reply, done) => {
@@ -167,7 +168,6 @@ function openOperations(app: App, config: Config, parts: Parts, registry: Regist
     compiling,
     settings: { priority: config.priority, requestTemplates: config.request_templates },
     metrics: backend ? registerChatMetrics(registry, backend) : noChatMetrics,
-    ...parts.streams,
   }
 }
 

@@ -21,9 +21,6 @@ export interface OperationParts {
   compiling: Compiling
   settings: { priority: boolean; requestTemplates: boolean }
   metrics: ChatMetrics
-  /** How long a stream may be silent, and how long its client: for tests. */
-  keepAliveMs?: number
-  patienceMs?: number
 }
 
 /** One plugin for the operations that belong together. Each of them stays a plugin with a scope of its own. */

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import type { FastifyRequest } from 'fastify'
 import { type Routes, refusingOpenAi } from '../../http/contracts.ts'
-import { departureOf } from '../../http/departure.ts'
-import { eventDefaults, sendEvents } from '../../http/sse.ts'
+import { disconnectSignal } from '../../http/disconnect.ts'
+import { sendEvents } from '../../http/sse.ts'
 import { noteUnknownFields } from '../../http/unknown-fields.ts'
 import type { Backend } from '../../inference/backend.ts'
 import type { Compiling } from '../../inference/constraints/compiling.ts'
@@ -21,17 +21,10 @@ export interface ChatOptions {
   compiling: Compiling
   settings: ChatSettings
   metrics?: ChatMetrics
-  /** How long a stream may be silent, and how long its client; for tests. */
-  keepAliveMs?: number
-  patienceMs?: number
 }
 
 const complete: Routes<ChatOptions> = async (app, options) => {
   const { backend, prompts, compiling, settings, metrics = noChatMetrics } = options
-  const times = {
-    keepAliveMs: options.keepAliveMs ?? eventDefaults.keepAliveMs,
-    patienceMs: options.patienceMs ?? eventDefaults.patienceMs,
-  }
   const schema = {
     summary: 'Answer a conversation',
     description:
@@ -56,7 +49,7 @@ const complete: Routes<ChatOptions> = async (app, options) => {
       { schema: { ...schema, hide: url.endsWith('/') }, preValidation: noteUnknownFields(ChatBody) },
       async (request, reply) => {
         const { body, caller, log } = request
-        const signal = departureOf(reply)
+        const signal = disconnectSignal(reply)
         const id = completionId(request, body)
         const completion = await beginCompletion(
           { backend, prompts, compiling, settings, metrics },
@@ -69,7 +62,7 @@ const complete: Routes<ChatOptions> = async (app, options) => {
           },
         )
         if (!body.stream) return answerOf(completion)
-        await sendEvents(reply, chunksOf(completion), { ...times, signal })
+        await sendEvents(reply, chunksOf(completion), signal)
         return reply
       },
     )

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { type Routes, refusingOpenAi } from '../../http/contracts.ts'
-import { departureOf } from '../../http/departure.ts'
-import { eventDefaults, sendEvents } from '../../http/sse.ts'
+import { disconnectSignal } from '../../http/disconnect.ts'
+import { sendEvents } from '../../http/sse.ts'
 import { noteUnknownFields } from '../../http/unknown-fields.ts'
 import { family } from '../parts.ts'
 import { answerOf } from './answer.ts'
@@ -33,13 +33,13 @@ const complete: Routes<Completions> = async (app, options) => {
     { schema, preValidation: noteUnknownFields(CompletionBody) },
     async (request, reply) => {
       const { body, caller, log } = request
-      const signal = departureOf(reply)
+      const signal = disconnectSignal(reply)
       const asked = request.headers['x-request-id'] === undefined ? body.request_id : request.id
       const id = asked ?? randomUUID().replaceAll('-', '')
       const note = (record: object) => log.info({ ...record, completion: id }, 'completion')
       const completion = await beginCompletion(options, { body, caller, id, signal, note })
       if (!body.stream) return answerOf(completion)
-      await sendEvents(reply, chunksOf(completion), { ...eventDefaults, signal })
+      await sendEvents(reply, chunksOf(completion), signal)
       return reply
     },
   )

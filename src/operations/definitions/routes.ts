@@ -2,7 +2,7 @@ import type { z } from 'zod'
 import { requireAccess } from '../../domain/callers.ts'
 import { projectPath } from '../../domain/fields.ts'
 import { type Routes, recordRefusals, refusing } from '../../http/contracts.ts'
-import { departureOf } from '../../http/departure.ts'
+import { disconnectSignal } from '../../http/disconnect.ts'
 import { sendJsonLines } from '../../http/json-lines.ts'
 import { DeleteAnswer } from '../objects/contract.ts'
 import { family } from '../parts.ts'
@@ -54,7 +54,7 @@ function routesOf<Body extends z.ZodType>(kind: DefinitionKind<Body>): RoutePlug
     }
     app.get(all, { schema }, (request, reply) => {
       const project = projectOf(request.params)
-      const signal = departureOf(reply)
+      const signal = disconnectSignal(reply)
       const lines = listDefinitions(kind, options, request.caller, project, request.query, signal)
       return sendJsonLines(reply, lines)
     })

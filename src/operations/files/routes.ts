@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { type Routes, recordRefusals, refusing } from '../../http/contracts.ts'
-import { departureOf } from '../../http/departure.ts'
+import { disconnectSignal } from '../../http/disconnect.ts'
 import { acceptForms, readForm } from '../../http/forms.ts'
 import { sendPieces } from '../../http/pieces.ts'
 import type { Database } from '../../storage/database.ts'
@@ -64,7 +64,7 @@ const stats: RoutePlugin = async (app, { db }) => {
     response: { 200: StatsAnswer, ...recordRefusals, ...refusing('query_too_slow') },
   }
   app.post('/files/query_stats', { schema }, (request, reply) =>
-    sumOfFiles(db, request.caller, request.body, departureOf(reply)),
+    sumOfFiles(db, request.caller, request.body, disconnectSignal(reply)),
   )
 }
 

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { RefusalBody, type Routes, recordRefusals, refusing } from '../../http/contracts.ts'
-import { departureOf } from '../../http/departure.ts'
+import { disconnectSignal } from '../../http/disconnect.ts'
 import { sendJsonList } from '../../http/json-list.ts'
 import type { SchemaChecks } from '../../schemas/checks.ts'
 import type { Database } from '../../storage/database.ts'
@@ -83,7 +83,7 @@ const query: RoutePlugin = async (app, { db }) => {
     response: { 200: QueryAnswer, ...recordRefusals, ...refusing('query_too_slow') },
   }
   app.post('/objs/query', { schema }, (request, reply) =>
-    sendJsonList(reply, 'objs', queryObjects(db, request.caller, request.body, departureOf(reply))),
+    sendJsonList(reply, 'objs', queryObjects(db, request.caller, request.body, disconnectSignal(reply))),
   )
 }
 

@@ -1,5 +1,5 @@
 import { type Routes, refusing } from '../../http/contracts.ts'
-import { departureOf } from '../../http/departure.ts'
+import { disconnectSignal } from '../../http/disconnect.ts'
 import { family } from '../parts.ts'
 import { DetokenizeAnswer, DetokenizeBody, TokenizeAnswer, TokenizeBody } from './contract.ts'
 import { detokenize, type Tokens, tokenize } from './tokens.ts'
@@ -26,7 +26,7 @@ const toTokens: RoutePlugin = async (app, tokens) => {
     response: { 200: TokenizeAnswer, ...refused },
   }
   app.post('/tokenize', { schema }, (request, reply) =>
-    tokenize(tokens, request.caller, request.body, departureOf(reply)),
+    tokenize(tokens, request.caller, request.body, disconnectSignal(reply)),
   )
 }
 
@@ -38,7 +38,7 @@ const toText: RoutePlugin = async (app, tokens) => {
     response: { 200: DetokenizeAnswer, ...refused },
   }
   app.post('/detokenize', { schema }, (request, reply) =>
-    detokenize(tokens.backend, request.body, departureOf(reply)),
+    detokenize(tokens.backend, request.body, disconnectSignal(reply)),
   )
 }
 

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { Readable } from 'node:stream'
 import { describe, type TestContext, test } from 'node:test'
 import Fastify from 'fastify'
-import { cutWhoTakesNothing } from '../../src/http/patience.ts'
+import { cutStalledClients } from '../../src/http/stalled-clients.ts'
 import { basic, keys, openApp } from '../support/app.ts'
 import { project, startOf } from '../support/calls.ts'
 import { fileForm, formType } from '../support/forms.ts'
@@ -14,7 +14,7 @@ import { inTime } from '../support/waiting.ts'
 const long = 'x'.repeat(24 * 1024 * 1024)
 
 async function openPort(t: TestContext) {
-  const opened = await openApp(t, { streams: { patienceMs: 100 } })
+  const opened = await openApp(t, { streams: { stallTimeoutMs: 100 } })
   const address = await opened.app.listen({ port: 0, host: '127.0.0.1' })
   return { ...opened, address }
 }
@@ -35,7 +35,7 @@ async function isTaken(
   return inTime('the answer ends while nobody reads it', closed)
 }
 
-describe('a client that takes nothing of its answer is cut off', () => {
+describe('a client that does not read its answer is cut off', () => {
   test('of a file', async (t) => {
     const opened = await openPort(t)
     const stored = await opened.app.inject({
@@ -60,7 +60,7 @@ describe('a client that takes nothing of its answer is cut off', () => {
 test('while the rest of an answer is not there yet, its client is not cut off', async (t) => {
   const app = Fastify()
   t.after(() => app.close())
-  cutWhoTakesNothing(app, 20)
+  cutStalledClients(app, 20)
   app.get('/', (_request, reply) => {
     async function* slowly() {
       yield 'one '
