@@ -123,7 +123,8 @@ function argumentsOf(text: string | null | undefined, path: string): object {
   })
 }
 
-/** The content of a message as one text. */
-export function wholeText({ content }: Message): string {
-  return typeof content === 'string' ? content : content.join('\n')
+/** The content of a message as one text. `index` is its position in the conversation. */
+export function wholeText({ content }: GivenMessage, index: number): string {
+  const text = contentOf(content, `messages.${index}.content`)
+  return typeof text === 'string' ? text : text.join('\n')
 }

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { jsonValue } from '../../domain/fields.ts'
-import { flag } from './scalars.ts'
+import { documented, flag } from './scalars.ts'
 
 const JsonSchemaFormat = z.object({
   name: z.string().max(256),
@@ -11,12 +11,9 @@ const JsonSchemaFormat = z.object({
 
 const constraint = z.string().nullish()
 
-const described = <Schema extends z.ZodType>(schema: Schema, description: string) =>
-  schema.meta({ description })
-
 /** The fields that say what an answer has to be. Chat and text completions share them. */
 export const constraintFields = {
-  response_format: described(
+  response_format: documented(
     z
       .object({
         type: z.enum(['text', 'json_object', 'json_schema', 'structural_tag']).optional(),
@@ -29,7 +26,7 @@ export const constraintFields = {
       .nullish(),
     'What the answer is: `text`; `json_object`, with a `schema` if there is one; `json_schema`, always kept, strict or not; `structural_tag`, in both forms. Without a `type` it is the `json_schema` that is there. What cannot be kept is refused. docs/structured-output.md has the details.',
   ),
-  structured_outputs: described(
+  structured_outputs: documented(
     z
       .object({
         json: jsonValue().nullish(),
