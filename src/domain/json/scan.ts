@@ -124,7 +124,8 @@ export class Scan {
   }
 }
 
-function stringEnd(text: string, at: number): number {
+/** Where the string that begins here ends: after the next quote that is not escaped. */
+export function stringEnd(text: string, at: number): number {
   for (let end = text.indexOf('"', at + 1); ; end = text.indexOf('"', end + 1)) {
     if (end === -1) throw new SyntaxError('Unterminated string in JSON')
     let slashes = 0

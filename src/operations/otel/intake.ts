@@ -7,7 +7,7 @@ import { callOfSpan } from './call.ts'
 import { type PartialSuccess, Rejections } from './partial-success.ts'
 import type { ResourcePiece, SpanPiece } from './pieces.ts'
 import { noProject, projectOfHeader, projectOfResource } from './project.ts'
-import { cut, MalformedSpan, type Resource } from './span.ts'
+import { cut, MalformedSpanError, type Resource } from './span.ts'
 
 /**
  * Every span that can be a call becomes one; the others are reported. Nothing is written when one of the projects is out
@@ -64,7 +64,7 @@ function partOf(piece: SpanPiece, resource: Resource, project: string, intake: I
     const call = callOfSpan(span, resource, piece.scope(), project)
     return { ...startPart(call, intake), end: endPart(call).end }
   } catch (error) {
-    if (error instanceof MalformedSpan) throw new MalformedSpan(`${name}: ${error.message}`)
+    if (error instanceof MalformedSpanError) throw new MalformedSpanError(`${name}: ${error.message}`)
     throw error
   }
 }
@@ -73,7 +73,7 @@ function openedOr<T>(open: () => T, malformed: (why: string) => void): T | undef
   try {
     return open()
   } catch (error) {
-    if (!(error instanceof MalformedSpan)) throw error
+    if (!(error instanceof MalformedSpanError)) throw error
     malformed(error.message)
     return undefined
   }

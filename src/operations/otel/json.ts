@@ -13,7 +13,7 @@ import {
   cut,
   deeper,
   doubleNumber,
-  MalformedSpan,
+  MalformedSpanError,
   mostEntries,
   objectOf,
   type Resource,
@@ -53,7 +53,7 @@ type Fields = Record<string, unknown>
 const mostMarks = 8 * mostEntries
 
 function fieldsOf(text: JsonText | null | undefined): Fields {
-  if (text && hasMoreMarks(text.text, mostMarks)) throw new MalformedSpan(tooMany)
+  if (text && hasMoreMarks(text.text, mostMarks)) throw new MalformedSpanError(tooMany)
   return text ? (parseLossless(text.text) as Fields) : {}
 }
 
@@ -159,9 +159,9 @@ function openedValue(given: unknown, depth: number, counter: CountEntries): Valu
   return null
 }
 
-function wrong(field: string, expected: string, given: unknown): MalformedSpan {
+function wrong(field: string, expected: string, given: unknown): MalformedSpanError {
   const shown = given instanceof JsonNumber ? cut(given.token) : described(given)
-  return new MalformedSpan(`${field}: expected ${expected}, received ${shown}`)
+  return new MalformedSpanError(`${field}: expected ${expected}, received ${shown}`)
 }
 
 function object(given: unknown, field: string): Fields {

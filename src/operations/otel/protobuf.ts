@@ -25,7 +25,7 @@ import {
   countEntries,
   deeper,
   doubleNumber,
-  MalformedSpan,
+  MalformedSpanError,
   objectOf,
   type Resource,
   type Scope,
@@ -99,8 +99,8 @@ function decoded<Schema extends DescMessage>(schema: Schema, bytes: Uint8Array):
     countMessages(schema, bytes, countEntries(), deepest)
     return fromBinary(schema, bytes, { readUnknownFields: false })
   } catch (error) {
-    if (error instanceof MalformedSpan) throw error
-    throw new MalformedSpan(`cannot be read: ${(error as Error).message}`)
+    if (error instanceof MalformedSpanError) throw error
+    throw new MalformedSpanError(`cannot be read: ${(error as Error).message}`)
   }
 }
 

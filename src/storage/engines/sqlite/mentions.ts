@@ -1,5 +1,5 @@
 import type { Database } from 'better-sqlite3'
-import { stringEnd } from '../../../domain/expressions/json-value.ts'
+import { stringEnd } from '../../../domain/json/scan.ts'
 import type { Sought } from '../../sql/sought.ts'
 import { allOf, join, type Sql, sql, trusted } from '../../sql/sql.ts'
 
