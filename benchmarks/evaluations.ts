@@ -17,7 +17,7 @@ import type { Database } from '../src/storage/database.ts'
 import { openSqlite } from '../src/storage/engines/sqlite/open.ts'
 import { readOwed } from '../src/storage/evaluations/pending.ts'
 import { listOf, sql } from '../src/storage/sql/sql.ts'
-import type { CallPart } from '../src/storage/tables/calls.ts'
+import type { CallPart } from '../src/storage/tables/call-parts.ts'
 import { quantile, sorted } from './figures.ts'
 import { machineFacts } from './machine.ts'
 

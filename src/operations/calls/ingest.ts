@@ -2,7 +2,7 @@ import { createBreathing } from '../../domain/breathing.ts'
 import { type Caller, reach } from '../../domain/callers.ts'
 import { refuse } from '../../domain/refusals.ts'
 import type { Database } from '../../storage/database.ts'
-import type { CallPart } from '../../storage/tables/calls.ts'
+import type { CallPart } from '../../storage/tables/call-parts.ts'
 import type { CompleteBody, EndedCall, StartedCall, UpdateBody, UpsertBatchBody } from './contract.ts'
 import { endPart, mergeParts, startPart } from './parts.ts'
 

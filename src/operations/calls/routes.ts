@@ -23,7 +23,7 @@ import {
 } from './contract.ts'
 import { deleteSomeCalls } from './delete.ts'
 import { endCall, renameCall, startCall, upsertBatch, writeComplete } from './ingest.ts'
-import { countSomeCalls, streamCalls } from './query.ts'
+import { countSomeCalls, queryCalls } from './query.ts'
 import { readOneCall } from './read.ts'
 
 const tags = ['calls']
@@ -134,7 +134,7 @@ const streamQuery: RoutePlugin = async (app, { db }) => {
     },
   }
   app.post('/calls/stream_query', { schema }, async (request, reply) => {
-    const lines = await streamCalls(db, request.caller, request.body, departureOf(reply))
+    const lines = await queryCalls(db, request.caller, request.body, departureOf(reply))
     return sendJsonLines(reply, lines)
   })
 }

@@ -5,7 +5,7 @@ import { refuse } from '../../domain/refusals.ts'
 import { scoreReading } from '../../storage/evaluations/scores.ts'
 import type { EvaluationShape } from '../../storage/evaluations/shapes.ts'
 import type { Dialect } from '../../storage/sql/dialect.ts'
-import type { FieldReading } from '../../storage/sql/expressions.ts'
+import type { FieldReading } from '../../storage/sql/readings.ts'
 import { join, type Sql, sql, trusted } from '../../storage/sql/sql.ts'
 
 const documents = ['scores', 'inputs', 'outputs', 'output'] as const

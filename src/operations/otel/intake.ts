@@ -1,6 +1,6 @@
 import { createBreathing } from '../../domain/breathing.ts'
 import { type Caller, reach } from '../../domain/callers.ts'
-import type { CallPart } from '../../storage/tables/calls.ts'
+import type { CallPart } from '../../storage/tables/call-parts.ts'
 import type { Ingest } from '../calls/ingest.ts'
 import { endPart, type Intake, mergeParts, startPart } from '../calls/parts.ts'
 import { callOfSpan } from './call.ts'

@@ -2,14 +2,9 @@ import { canonicalJson } from '../../domain/canonical-json.ts'
 import { refuse } from '../../domain/refusals.ts'
 import type { Dialect } from '../sql/dialect.ts'
 import { listOf, type Sql, sql, trusted } from '../sql/sql.ts'
-import {
-  type CallPart,
-  type CallRow,
-  type CallStart,
-  deleteCalls,
-  isLive,
-  upsertCalls,
-} from '../tables/calls.ts'
+import type { CallPart, CallStart } from '../tables/call-parts.ts'
+import { deleteCalls, upsertCalls } from '../tables/call-writes.ts'
+import { type CallRow, isLive } from '../tables/calls.ts'
 import { addFeedback, type Feedback, removeFeedback } from '../tables/feedback.ts'
 import type { Command, Reader, Transaction } from '../transaction.ts'
 import { trialOf, trialOutput, writeTrialOutput } from './trial-outputs.ts'

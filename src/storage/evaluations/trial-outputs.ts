@@ -1,6 +1,7 @@
 import { parseRef } from '../../domain/refs.ts'
 import { sql, trusted } from '../sql/sql.ts'
-import { isLive, upsertCalls } from '../tables/calls.ts'
+import { upsertCalls } from '../tables/call-writes.ts'
+import { isLive } from '../tables/calls.ts'
 import type { Transaction } from '../transaction.ts'
 import type { MarkedCall } from './runs.ts'
 

@@ -1,8 +1,8 @@
 import { giveUp } from '../../../domain/given-up.ts'
 import { refuse } from '../../../domain/refusals.ts'
 import { createTurns, takeInTime } from '../../../domain/turns.ts'
-import type { StreamOptions } from '../../database.ts'
 import type { Sql } from '../../sql/sql.ts'
+import type { StreamOptions } from '../../transaction.ts'
 import { failureError } from './job-failure.ts'
 import { createReaderSeat, type ReaderSeat } from './reader-seat.ts'
 
