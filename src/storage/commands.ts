@@ -1,5 +1,5 @@
 import { rebuildEvaluation } from './evaluations/check.ts'
-import { deriveOwed, deriveSome } from './evaluations/pending.ts'
+import { deriveNext, derivePending } from './evaluations/pending.ts'
 import {
   addEvaluationRun,
   addPrediction,
@@ -30,8 +30,8 @@ export const commands = {
   renameCall,
   deleteCalls,
   sweepCalls,
-  deriveOwed,
-  deriveSome,
+  derivePending,
+  deriveNext,
   refreshStale,
   rebuildEvaluation,
   addPrices,

@@ -27,6 +27,13 @@ export async function onlyRow<T>(db: LongReader, query: Sql, signal: AbortSignal
   throw new Error('the query should answer one row')
 }
 
+/** All rows of a long query, of which there are few. */
+export async function allRows<T>(db: LongReader, query: Sql, signal: AbortSignal): Promise<T[]> {
+  const all: T[] = []
+  for await (const rows of db.stream<T>(query, { signal, rows: 1000 })) for (const row of rows) all.push(row)
+  return all
+}
+
 /** Reads and writes that become true together. A command awaits its transaction and nothing else. */
 export interface Transaction extends Reader {
   /** Answers how many rows it changed. */

@@ -3,8 +3,8 @@ import { JsonText } from '../../domain/json-text.ts'
 import { nextMoment } from '../../domain/moments.ts'
 import { now } from '../../domain/time.ts'
 import type { Database } from '../../storage/database.ts'
-import { requireMarked } from '../../storage/evaluations/runs.ts'
-import { selectTrialValues, type TrialValues } from '../../storage/evaluations/trial-calls.ts'
+import { requireMarked } from '../../storage/evaluations/marked-calls.ts'
+import { streamTrialValues } from '../../storage/evaluations/trial-calls.ts'
 import { Value } from '../objects/values.ts'
 import type { FinishBody, RunBody } from './contract.ts'
 import { createMeans } from './means.ts'
@@ -65,7 +65,7 @@ async function meansOf(db: Database, project: string, id: string, signal: AbortS
   const breathe = createBreathing()
   const scores = createMeans(breathe)
   const output = createMeans(breathe)
-  for await (const trials of db.stream<TrialValues>(selectTrialValues(db, project, id, now()), { signal })) {
+  for await (const trials of streamTrialValues(db, project, id, now(), signal)) {
     for (const trial of trials) {
       if (trial.scores !== null) await scores.addMembers(trial.scores)
       if (trial.output !== null) await output.add('output', trial.output)

@@ -3,7 +3,7 @@ import { sql, trusted } from '../sql/sql.ts'
 import { upsertCalls } from '../tables/call-writes.ts'
 import { isLive } from '../tables/calls.ts'
 import type { Transaction } from '../transaction.ts'
-import type { MarkedCall } from './runs.ts'
+import type { MarkedCall } from './marked-calls.ts'
 
 const attributes = trusted('calls.attributes')
 
