@@ -4,10 +4,12 @@ import type { Database } from '../../../src/storage/database.ts'
 import { findMarked } from '../../../src/storage/evaluations/marked-calls.ts'
 import { countTrials, streamTrialValues } from '../../../src/storage/evaluations/trial-calls.ts'
 import {
+  endPart,
   newProject,
   secondMicros,
   startedAt,
   startPart,
+  storedRows,
   visibleCalls,
   wholePart,
 } from '../../support/call-parts.ts'
