@@ -1,5 +1,5 @@
 import type { Sampling } from '../src/inference/backend.ts'
-import type { Constraint } from '../src/inference/grammar/compile.ts'
+import type { Constraint } from '../src/inference/constraints/constraint.ts'
 
 const text = (maxLength: number) => ({ type: 'string', maxLength })
 const small = {

@@ -13,9 +13,11 @@ export function configurationPage(): string {
 
 # Settings
 
-Every setting is an environment variable. \`HOST\`, \`PORT\`, \`HF_ENDPOINT\` and \`HF_TOKEN\` without the prefix work too; the
-names with it win. A variable that begins with \`HEDDLE_\` and is not in this table stops the server with a line that names it.
-What Kubernetes says of services (\`HEDDLE_SERVICE_HOST\`, \`HEDDLE_PORT=tcp://…\`) is left aside, and the log says so.
+Every setting of the server, its default and its meaning. Settings are environment variables.
+
+- A variable that begins with \`HEDDLE_\` and is not in the table stops the server with a line that names it.
+- \`HOST\`, \`PORT\`, \`HF_ENDPOINT\` and \`HF_TOKEN\` work without the prefix too; the names with the prefix win.
+- Variables that Kubernetes sets for services (\`HEDDLE_SERVICE_HOST\`, \`HEDDLE_PORT=tcp://…\`) are ignored, and the log says so.
 
 | Variable | Default | Meaning |
 |---|---|---|
@@ -33,11 +35,13 @@ export function errorsPage(): string {
 
 # Errors
 
-Match on the code, not on the text. A message names the field, what was given and what would be accepted; \`{…}\` is filled
-in. Every answer carries \`x-request-id\`, which the log repeats.
+Every refusal: its status, its code, its message and what to do about it. Match on the code, not on the text. A message names the
+field, what was given and what would be accepted; \`{…}\` is filled in. Every answer has an \`x-request-id\`, which the log repeats.
 
-Under \`/v1\` a refusal is \`{"error": {"message", "type", "param", "code"}}\`, as the OpenAI SDKs read it. Elsewhere it is
-\`{"reason": "…", "code": "…"}\`; one with code \`invalid_request\` adds \`"detail": [{"loc": [...], "msg", "type"}]\`.
+| Routes | Form of a refusal |
+|---|---|
+| under \`/v1\` | \`{"error": {"message", "type", "param", "code"}}\`, as the OpenAI SDKs read it |
+| all others | \`{"reason": "…", "code": "…"}\`; the code \`invalid_request\` adds \`"detail": [{"loc": [...], "msg", "type"}]\` |
 
 | Status | Code | Message | What to do |
 |---|---|---|---|

@@ -1,4 +1,5 @@
 import underPressure from '@fastify/under-pressure'
+import type { Registry } from '@prometheus-io/client'
 import Fastify, { type FastifyBaseLogger, type FastifyServerOptions } from 'fastify'
 import type { Config } from './config.ts'
 import { refuse } from './domain/refusals.ts'
@@ -13,15 +14,12 @@ import { dropWhatFollows } from './http/lingering.ts'
 import { noteMethods } from './http/methods.ts'
 import { measure } from './http/metrics.ts'
 import { describeRoutes, serveReference } from './http/openapi.ts'
-import { cutWhoTakesNothing, usualPatienceMs } from './http/patience.ts'
 import { requestIds } from './http/request-ids.ts'
-import type { Backend } from './inference/backend.ts'
-import { createCompiling } from './inference/constraint/compiling.ts'
-import { createPrompts } from './inference/prompt/prompts.ts'
+import { type StreamTimes, setStreamTimes } from './http/sse.ts'
+import { cutStalledClients } from './http/stalled-clients.ts'
+import { createModels, type Models } from './inference/registry.ts'
 import { callRoutes } from './operations/calls/routes.ts'
 import { startSweep } from './operations/calls/sweep.ts'
-import { noChatMetrics } from './operations/chat/metrics.ts'
-import { registerChatMetrics } from './operations/chat/registered-metrics.ts'
 import { chatRoutes } from './operations/chat/routes.ts'
 import { completionRoutes } from './operations/completions/routes.ts'
 import { definitionRoutes } from './operations/definitions/routes.ts'
@@ -30,9 +28,12 @@ import { startDeriving } from './operations/evaluations/derive-behind.ts'
 import { evaluationResultRoutes } from './operations/evaluations/results-routes.ts'
 import { feedbackRoutes } from './operations/feedback/routes.ts'
 import { fileRoutes } from './operations/files/routes.ts'
+import { noMetrics } from './operations/generation/metrics.ts'
+import { registerGenerationMetrics } from './operations/generation/registered-metrics.ts'
 import { modelRoutes } from './operations/models/routes.ts'
 import { objectRoutes } from './operations/objects/routes.ts'
 import { otelRoutes } from './operations/otel/routes.ts'
+import type { OperationParts } from './operations/parts.ts'
 import { priceRoutes } from './operations/prices/routes.ts'
 import { queueRoutes } from './operations/queues/routes.ts'
 import { tableRoutes } from './operations/tables/routes.ts'
@@ -45,18 +46,36 @@ import { version } from './version.ts'
 export interface Parts {
   database: Database
   /** Absent where no model is served. */
-  backend?: Backend
+  models?: Models
   logger?: FastifyBaseLogger
   /** Fails on an answer that breaks its contract: for tests. */
   checkAnswers?: boolean
-  /** How long a stream may be silent, and how long its client: for tests. */
-  streams?: { keepAliveMs?: number; patienceMs?: number }
+  /** Shorter times of event streams: for tests. */
+  streams?: Partial<StreamTimes>
   /** Whether work goes on in the background. Off in tests that look at what the sweep would take away. */
   sweep?: boolean
 }
 
 /** As Fastify types them, they would be those of JSON Schema. */
 type SchemaCompilers = NonNullable<NonNullable<FastifyServerOptions['schemaController']>['compilersFactory']>
+
+const families = [
+  callRoutes,
+  otelRoutes,
+  priceRoutes,
+  queueRoutes,
+  evaluationResultRoutes,
+  objectRoutes,
+  tableRoutes,
+  fileRoutes,
+  definitionRoutes,
+  evaluationRunRoutes,
+  feedbackRoutes,
+  modelRoutes,
+  chatRoutes,
+  completionRoutes,
+  tokenRoutes,
+]
 
 /** The whole app, ready to be asked. It never listens. */
 export async function buildApp(config: Config, parts: Parts): Promise<App> {
@@ -96,7 +115,7 @@ export async function buildApp(config: Config, parts: Parts): Promise<App> {
 
   dropWhatFollows(app)
   limitPlainBodies(app)
-  cutWhoTakesNothing(app, parts.streams?.patienceMs ?? usualPatienceMs)
+  cutStalledClients(app, setStreamTimes(app, parts.streams).stallTimeoutMs)
   const metrics = measure(app)
   handleErrors(app)
   app.addHook('onRequest', (request, reply, done) => {
@@ -116,60 +135,49 @@ export async function buildApp(config: Config, parts: Parts): Promise<App> {
   const methods = noteMethods(app)
   if (config.docs) await describeRoutes(app, version)
 
-  answerHealth(app, { database, backend: parts.backend, metrics, version })
-  const schemas = createSchemaChecks()
-  app.addHook('onClose', () => schemas.close())
-  const options = { db: database, retentionDays: config.retention_days }
-  for (const route of [
-    ...callRoutes,
-    ...otelRoutes,
-    ...priceRoutes,
-    ...queueRoutes,
-    ...evaluationResultRoutes,
-  ])
-    await app.register(route, options)
-  for (const route of [...objectRoutes, ...tableRoutes]) await app.register(route, { db: database, schemas })
-  for (const route of fileRoutes) {
-    await app.register(route, { db: database, fileLimit: config.file_limit })
-  }
-  for (const route of definitionRoutes) {
-    await app.register(route, { db: database, refScheme: config.ref_scheme })
-  }
-  for (const route of evaluationRunRoutes) {
-    await app.register(route, { ...options, schemas, refScheme: config.ref_scheme })
-  }
-  for (const route of feedbackRoutes) await app.register(route, { db: database, schemas })
-  for (const route of modelRoutes) await app.register(route, { backend: parts.backend })
-  const prompts = createPrompts()
-  app.addHook('onClose', () => prompts.close())
-  const compiling = createCompiling()
-  app.addHook('onClose', () => compiling.close())
-  const chat = {
-    backend: parts.backend,
-    prompts,
-    compiling,
-    settings: { priority: config.priority, requestTemplates: config.request_templates },
-    metrics: parts.backend ? registerChatMetrics(metrics.registry, parts.backend) : noChatMetrics,
-    ...parts.streams,
-  }
-  for (const route of chatRoutes) await app.register(route, chat)
-  for (const route of completionRoutes) await app.register(route, chat)
-  for (const route of tokenRoutes) await app.register(route, { tokens: chat })
+  const models = parts.models ?? createModels([])
+  answerHealth(app, { database, models, metrics, version })
+  const operations = openOperations(app, config, { ...parts, models }, metrics.registry)
+  for (const family of families) await app.register(family, operations)
   methods.refuseOthers()
   if (config.docs) await serveReference(app)
-
-  if (parts.sweep !== false) {
-    const sweep = startSweep(database, (error) =>
-      app.log.error({ err: error }, 'the sweep could not free space'),
-    )
-    const deriving = startDeriving(database, (error) =>
-      app.log.error({ err: error }, 'evaluation results could not be derived; whoever asks tries again'),
-    )
-    app.addHook('onClose', async () => {
-      await sweep.stop()
-      await deriving.stop()
-    })
-  }
   await app.ready()
   return app
+}
+
+/** Opens what the operations share and what works in the background, and closes it with the app. */
+function openOperations(
+  app: App,
+  config: Config,
+  parts: Parts & { models: Models },
+  registry: Registry,
+): OperationParts {
+  const { database, models } = parts
+  const schemas = createSchemaChecks()
+  const background = parts.sweep === false ? [] : startBackground(app, database)
+  app.addHook('onClose', async () => {
+    for (const work of background) await work.stop()
+    await schemas.close()
+  })
+  return {
+    db: database,
+    schemas,
+    retentionDays: config.retention_days,
+    fileLimit: config.file_limit,
+    refScheme: config.ref_scheme,
+    models,
+    settings: { priority: config.priority, requestTemplates: config.request_templates },
+    metrics: models.all.length > 0 ? registerGenerationMetrics(registry, models) : noMetrics,
+  }
+}
+
+function startBackground(app: App, database: Database): { stop(): Promise<void> }[] {
+  const logging = (message: string) => (err: unknown) => app.log.error({ err }, message)
+  return [
+    startSweep(database, logging('the sweep could not free space')),
+    startDeriving(
+      database,
+      logging('evaluation results could not be derived; the next read of them tries again'),
+    ),
+  ]
 }

@@ -6,7 +6,7 @@ const ahead = 1_000_000
 let last = 0
 
 /** Now, in microseconds, and later than the moment before: what happens within one tick of the clock keeps its order. */
-export function nextMoment(): number {
+export function monotonicNow(): number {
   const time = now()
   last = time > last || time < last - ahead ? time : last + 1
   return last

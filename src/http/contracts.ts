@@ -9,7 +9,7 @@ import type {
   RawServerDefault,
 } from 'fastify'
 import { z } from 'zod'
-import { writeJson } from '../domain/json-text.ts'
+import { writeJson } from '../domain/json/text.ts'
 import { type RefusalCode, refusals } from '../domain/refusals.ts'
 
 /** Handlers get what the contract makes of a body; answers are checked against their contract in tests. */

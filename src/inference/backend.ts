@@ -1,3 +1,5 @@
+import type { GivenConstraint } from './constraints/constraint.ts'
+
 /**
  * What turns a prompt into an answer: the one interface that the operations see. Behind it stands the embedded engine
  * or, in tests, a script. Values only: a backend knows nothing of HTTP, and whoever asks knows nothing of engines.
@@ -69,13 +71,6 @@ export interface Generation {
   tenant?: string
   /** Present: a beam search as wide as `choices`, and `sampling` but for its temperature plays no part. */
   beam?: { lengthPenalty: number }
-}
-
-export interface GivenConstraint {
-  /** In GBNF, as writeGbnf writes it. */
-  grammar: string
-  /** Where the request has it. */
-  field: string
 }
 
 /** All of them set: nothing here means "default". Their order of effect is that of vLLM's sampler. */

@@ -3,8 +3,8 @@ import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { refusals } from '../../src/domain/refusals.ts'
-import { formats, numberFormats } from '../../src/inference/grammar/formats.ts'
-import { keywords } from '../../src/inference/grammar/keywords.ts'
+import { formats, numberFormats } from '../../src/inference/constraints/schema/formats.ts'
+import { keywords } from '../../src/inference/constraints/schema/keywords.ts'
 
 const root = new URL('../..', import.meta.url)
 

@@ -1,10 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import {
-  type Constraint,
-  type ConstraintOptions,
-  createConstraintCompiler,
-} from '../../src/inference/grammar/compile.ts'
+import { createConstraintCompiler } from '../../src/inference/constraints/compile.ts'
+import type { Constraint, ConstraintOptions } from '../../src/inference/constraints/constraint.ts'
 import { type ChatServer, startChatServer } from '../support/chat-server.ts'
 import { createGbnfMatcher } from '../support/gbnf-matcher.ts'
 import { createJudge } from '../support/schemas/judge.ts'

@@ -1,4 +1,4 @@
-import { createMasks } from '../../src/inference/constraint/token-masks.ts'
+import { createMasks } from '../../src/inference/constraints/mask/token-masks.ts'
 import { loadModel } from '../../src/inference/embedded/native.ts'
 
 import type { TokenMask } from '../../src/inference/sampling/token-mask.ts'

@@ -1,4 +1,4 @@
-import type { CompileQuestion } from '../../src/inference/constraint/compiling-thread.ts'
+import type { CompileQuestion } from '../../src/inference/constraints/constraint.ts'
 import { ownPort } from '../../src/threads/thread.ts'
 
 /** Compiles everything to its field, but never comes to an end with what is too much for it. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { JsonText } from '../../src/domain/json-text.ts'
+import { JsonText } from '../../src/domain/json/text.ts'
 import { endPart, mergeParts, startPart } from '../../src/operations/calls/parts.ts'
 import type { CallEnd, CallPart, CallStart } from '../../src/storage/tables/call-parts.ts'
 

@@ -40,7 +40,8 @@ export function createEmbeddedBackend(
     context: plan.context,
     parallel: plan.parallel,
     threads: plan.threads,
-    batch: Math.max(plan.batch, plan.parallel),
+    // Beside all others that write, three tokens of a prompt fit: see planBatch.
+    batch: Math.max(plan.batch, plan.parallel + 2),
     queue: plan.queue,
   }
   const asked = new Map<number, Waiting>()

@@ -1,7 +1,12 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { extname } from 'node:path'
 import { refuse } from '../../domain/refusals.ts'
-import { createOneWorker, type Start, TooMuch, type WorkerOptions } from '../../threads/one-worker.ts'
+import {
+  BudgetExceededError,
+  createSingleWorker,
+  type Start,
+  type WorkerOptions,
+} from '../../threads/single-worker.ts'
 import type { Rendering, RenderQuestion } from './rendering.ts'
 
 /**
@@ -33,8 +38,8 @@ const defaults: PromptOptions = {
   heapMb: 192,
   longestText: 8 * 1024 * 1024,
   longestList: 1_000_000,
-  line: 256,
-  longestLine: 1_024,
+  queuePerTenant: 256,
+  queueTotal: 1_024,
   // With it go 50 MB.
   idleMs: 600_000,
   // Before the build and after it.
@@ -44,13 +49,13 @@ const defaults: PromptOptions = {
 export function createPrompts(given: Partial<PromptOptions> = {}): Prompts {
   const options = { ...defaults, ...given }
   const { longestText, longestMs } = options
-  const worker = createOneWorker(inProcess(options), { ...options, limitMs: longestMs })
+  const worker = createSingleWorker(inProcess(options), { ...options, limitMs: longestMs })
   return {
     async render(tenant, question, signal) {
       // What would be refused in the end is not carried there first.
       if (lengthOf(question) > longestText) throw tooCostly(`${longestText} characters`)
       const rendering = await worker.ask(tenant, question, signal).catch((error: unknown) => {
-        throw error instanceof TooMuch ? tooCostly(error.limit) : error
+        throw error instanceof BudgetExceededError ? tooCostly(error.limit) : error
       })
       if (rendering.kind === 'rendered') return rendering.text
       if (rendering.kind === 'costly') throw tooCostly(rendering.limit)
@@ -62,7 +67,7 @@ export function createPrompts(given: Partial<PromptOptions> = {}): Prompts {
 
 function inProcess(options: PromptOptions): Start<RenderQuestion, Rendering> {
   const { entry, limitMs, longestText, longestList, heapMb } = options
-  return (heard) => {
+  return (listener) => {
     const child = fork(entry, [limitMs, longestText, longestList].map(String), {
       serialization: 'advanced',
       execArgv: [`--max-old-space-size=${heapMb}`, '--max-semi-space-size=4'],
@@ -72,21 +77,21 @@ function inProcess(options: PromptOptions): Start<RenderQuestion, Rendering> {
       stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
     })
     child.on('message', (message: 'ready' | Rendering) => {
-      if (message === 'ready') heard.ready()
-      else heard.answer(message)
+      if (message === 'ready') listener.ready()
+      else listener.answer(message)
     })
-    child.on('error', (error) => heard.failed(error))
+    child.on('error', (error) => listener.failed(error))
     child.on('exit', (code, signal) => {
       const isMemory = signal === 'SIGABRT' || signal === 'SIGKILL' || code === 134
-      heard.failed(
+      listener.failed(
         isMemory
-          ? new TooMuch(`${heapMb} MB`)
+          ? new BudgetExceededError(`${heapMb} MB`)
           : new Error(`the process for templates has ended with ${signal ?? code}`),
       )
     })
     return {
       ask: (question) => {
-        child.send(question, (error) => error && heard.failed(error))
+        child.send(question, (error) => error && listener.failed(error))
       },
       hold(isHeld) {
         if (isHeld) {

@@ -1,6 +1,6 @@
-import { createBreathing } from '../../domain/breathing.ts'
-import { type Caller, reach } from '../../domain/callers.ts'
+import { type Caller, requireAccess } from '../../domain/callers.ts'
 import { refuse } from '../../domain/refusals.ts'
+import { createYieldToLoop } from '../../domain/yielding.ts'
 import type { Database } from '../../storage/database.ts'
 import type { CallPart } from '../../storage/tables/call-parts.ts'
 import type { CompleteBody, EndedCall, StartedCall, UpdateBody, UpsertBatchBody } from './contract.ts'
@@ -18,14 +18,14 @@ export async function startCall(
   caller: Caller,
   start: StartedCall,
 ): Promise<Started> {
-  reach(caller, start.project_id, 'start.project_id')
+  requireAccess(caller, start.project_id, 'start.project_id')
   const part = startPart(start, { user: caller.name, retentionDays })
   await db.write('upsertCalls', [part])
   return { id: part.id, trace_id: part.start.trace_id }
 }
 
 export async function endCall({ db }: Ingest, caller: Caller, end: EndedCall): Promise<void> {
-  reach(caller, end.project_id, 'end.project_id')
+  requireAccess(caller, end.project_id, 'end.project_id')
   await db.write('upsertCalls', [endPart(end)])
 }
 
@@ -33,19 +33,19 @@ export async function endCall({ db }: Ingest, caller: Caller, end: EndedCall): P
 export async function upsertBatch({ db, retentionDays }: Ingest, caller: Caller, { batch }: UpsertBatchBody) {
   const res: (Started | Record<string, never>)[] = []
   const parts: CallPart[] = []
-  const breathe = createBreathing()
+  const yieldToLoop = createYieldToLoop()
   for (const [index, item] of batch.entries()) {
-    const pause = breathe()
+    const pause = yieldToLoop()
     if (pause) await pause
     if (item.mode === 'start') {
       const { start } = item.req
-      reach(caller, start.project_id, `batch.${index}.req.start.project_id`)
+      requireAccess(caller, start.project_id, `batch.${index}.req.start.project_id`)
       const part = startPart(start, { user: caller.name, retentionDays })
       parts.push(part)
       res.push({ id: part.id, trace_id: part.start.trace_id })
     } else {
       const { end } = item.req
-      reach(caller, end.project_id, `batch.${index}.req.end.project_id`)
+      requireAccess(caller, end.project_id, `batch.${index}.req.end.project_id`)
       parts.push(endPart(end))
       res.push({})
     }
@@ -61,11 +61,11 @@ export async function writeComplete(
   project: string,
   { batch }: CompleteBody,
 ): Promise<void> {
-  reach(caller, project, 'path')
+  requireAccess(caller, project, 'path')
   const parts: CallPart[] = []
-  const breathe = createBreathing()
+  const yieldToLoop = createYieldToLoop()
   for (const [index, call] of batch.entries()) {
-    const pause = breathe()
+    const pause = yieldToLoop()
     if (pause) await pause
     if (call.project_id !== project) {
       const given = JSON.stringify(call.project_id)
@@ -82,6 +82,6 @@ export async function writeComplete(
 
 /** The name may arrive before the call: the SDK sends its batches later than its renames. */
 export async function renameCall({ db }: Ingest, caller: Caller, body: UpdateBody): Promise<void> {
-  reach(caller, body.project_id)
+  requireAccess(caller, body.project_id)
   await db.write('renameCall', { project_id: body.project_id, id: body.call_id, name: body.display_name })
 }

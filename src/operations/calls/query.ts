@@ -1,7 +1,7 @@
-import { type Caller, reach } from '../../domain/callers.ts'
+import { type Caller, requireAccess } from '../../domain/callers.ts'
 import { fieldsOf } from '../../domain/expressions/expression.ts'
 import { checkPath } from '../../domain/expressions/path.ts'
-import { writeJson } from '../../domain/json-text.ts'
+import { writeJson } from '../../domain/json/text.ts'
 import { refuse } from '../../domain/refusals.ts'
 import { now } from '../../domain/time.ts'
 import { viewOf } from '../../domain/view.ts'
@@ -21,7 +21,7 @@ export async function queryCalls(
   body: StreamQueryBody,
   signal: AbortSignal,
 ): Promise<AsyncIterable<string>> {
-  reach(caller, body.project_id)
+  requireAccess(caller, body.project_id)
   const expanded = expandedColumns(body.expand_columns ?? [])
   const columns = {
     large: largeGiven(body.columns),
@@ -52,7 +52,7 @@ export async function countSomeCalls(
   body: QueryStatsBody,
   signal: AbortSignal,
 ) {
-  reach(caller, body.project_id)
+  requireAccess(caller, body.project_id)
   const view = viewIn(body, expandedColumns(body.expand_columns ?? []))
   const { count, bytes } = await statsOfCalls(db, view, now(), signal)
   return {

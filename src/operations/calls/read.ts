@@ -1,4 +1,4 @@
-import { type Caller, reach } from '../../domain/callers.ts'
+import { type Caller, requireAccess } from '../../domain/callers.ts'
 import { refuse } from '../../domain/refusals.ts'
 import { now } from '../../domain/time.ts'
 import { readCall } from '../../storage/tables/calls.ts'
@@ -8,7 +8,7 @@ import { createPricing } from './costs.ts'
 import { callRecord } from './record.ts'
 
 export async function readOneCall(db: Reader, caller: Caller, body: ReadBody) {
-  reach(caller, body.project_id)
+  requireAccess(caller, body.project_id)
   const row = await readCall(db, body.project_id, body.id, body.include_total_storage_size === true, now())
   if (row === undefined)
     throw refuse('call_not_found', { id: JSON.stringify(body.id), project: JSON.stringify(body.project_id) })

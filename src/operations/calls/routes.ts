@@ -1,8 +1,9 @@
 import { projectPath } from '../../domain/fields.ts'
 import { type Routes, recordRefusals, refusing } from '../../http/contracts.ts'
-import { departureOf } from '../../http/departure.ts'
+import { disconnectSignal } from '../../http/disconnect.ts'
 import { sendJsonLines } from '../../http/json-lines.ts'
 import type { Database } from '../../storage/database.ts'
+import { family } from '../parts.ts'
 import {
   CallRecord,
   CompleteBody,
@@ -134,7 +135,7 @@ const streamQuery: RoutePlugin = async (app, { db }) => {
     },
   }
   app.post('/calls/stream_query', { schema }, async (request, reply) => {
-    const lines = await queryCalls(db, request.caller, request.body, departureOf(reply))
+    const lines = await queryCalls(db, request.caller, request.body, disconnectSignal(reply))
     return sendJsonLines(reply, lines)
   })
 }
@@ -147,8 +148,8 @@ const queryStats: RoutePlugin = async (app, { db }) => {
     response: { 200: QueryStatsAnswer, ...recordRefusals, ...refusing('invalid_value', 'query_too_slow') },
   }
   app.post('/calls/query_stats', { schema }, (request, reply) =>
-    countSomeCalls(db, request.caller, request.body, departureOf(reply)),
+    countSomeCalls(db, request.caller, request.body, disconnectSignal(reply)),
   )
 }
 
-export const callRoutes = [start, end, batch, complete, read, update, remove, streamQuery, queryStats]
+export const callRoutes = family(start, end, batch, complete, read, update, remove, streamQuery, queryStats)

@@ -1,9 +1,9 @@
 import { z } from 'zod'
 import { jsonValue, plainText } from '../../domain/fields.ts'
-import { constraintFields } from '../chat/constraint-fields.ts'
-import { Usage } from '../chat/contract.ts'
-import { mostChoices, mostLogprobs, samplingFields } from '../chat/sampling-fields.ts'
-import { flag, integer } from '../chat/scalars.ts'
+import { answerHead, ended, PromptLogprobs, Usage } from '../generation/answer-contract.ts'
+import { constraintFields } from '../generation/constraint-fields.ts'
+import { mostChoices, mostLogprobs, samplingFields } from '../generation/sampling-fields.ts'
+import { flag, integer } from '../generation/scalars.ts'
 
 /** As many as most who say nothing get, since the first version of this operation. */
 export const usualMaxTokens = 16
@@ -49,12 +49,6 @@ const LegacyLogprobs = z.object({
 })
 export type LegacyLogprobs = z.output<typeof LegacyLogprobs>
 
-const PromptLogprobs = z.array(
-  z
-    .record(z.string(), z.object({ logprob: z.number(), rank: z.int(), decoded_token: z.string() }))
-    .nullable(),
-)
-
 const choice = {
   index: z.int(),
   text: z.string(),
@@ -63,24 +57,14 @@ const choice = {
   prompt_token_ids: z.array(z.int()).optional(),
 }
 
-const finishReason = z.enum(['stop', 'length', 'repetition'])
-const stopReason = z.union([z.string(), z.int(), z.null()])
-
-const head = {
-  id: z.string(),
-  object: z.literal('text_completion'),
-  created: z.int(),
-  model: z.string(),
-  system_fingerprint: z.string(),
-}
+const head = { ...answerHead, object: z.literal('text_completion') }
 
 export const CompletionAnswer = z.object({
   ...head,
   choices: z.array(
     z.object({
       ...choice,
-      finish_reason: finishReason,
-      stop_reason: stopReason,
+      ...ended,
       prompt_logprobs: PromptLogprobs.optional(),
     }),
   ),
@@ -91,7 +75,11 @@ export type CompletionAnswer = z.output<typeof CompletionAnswer>
 export const CompletionChunk = z.object({
   ...head,
   choices: z.array(
-    z.object({ ...choice, finish_reason: finishReason.nullable(), stop_reason: stopReason.optional() }),
+    z.object({
+      ...choice,
+      finish_reason: ended.finish_reason.nullable(),
+      stop_reason: ended.stop_reason.optional(),
+    }),
   ),
   usage: Usage.optional(),
 })

@@ -1,6 +1,6 @@
 import type { z } from 'zod'
-import { type Caller, reach } from '../../domain/callers.ts'
-import { writeJson } from '../../domain/json-text.ts'
+import { type Caller, requireAccess } from '../../domain/callers.ts'
+import { writeJson } from '../../domain/json/text.ts'
 import { viewOf } from '../../domain/view.ts'
 import { streamObjects } from '../../storage/tables/object-queries.ts'
 import { isOf } from '../../storage/tables/objects.ts'
@@ -20,7 +20,7 @@ export async function* listDefinitions<Body extends z.ZodType>(
   { limit, offset }: ListQuery,
   signal: AbortSignal,
 ): AsyncGenerator<string> {
-  reach(caller, project, 'path')
+  requireAccess(caller, project, 'path')
   const { db } = options
   const filter = { ...kind.filter, latest_only: true }
   const view = { ...viewOf({ project_id: project, limit, offset }), filter, values: true }
@@ -37,7 +37,7 @@ export async function readDefinition<Body extends z.ZodType>(
   name: string,
   digest: string,
 ): Promise<Record<string, unknown>> {
-  reach(caller, project, 'path')
+  requireAccess(caller, project, 'path')
   const version = await liveObject(options.db, project, { name, digest }, 'path')
   if (!isOf(kind.filter, version)) throw objectNotFound('path', project, { name, digest })
   return kind.describe(options, version, new Value(version.val))
@@ -52,7 +52,7 @@ export async function deleteDefinition<Body extends z.ZodType>(
   name: string,
   { digests }: DeleteQuery,
 ): Promise<{ num_deleted: number }> {
-  reach(caller, project, 'path')
+  requireAccess(caller, project, 'path')
   const versions = digests === undefined ? null : [digests].flat()
   const asked = { only: kind.filter, object: 'path', versions: 'digests' }
   return deleteObject(db, caller, { project_id: project, object_id: name, digests: versions }, asked)

@@ -1,4 +1,4 @@
-import { JsonText, writeJson } from '../../domain/json-text.ts'
+import { JsonText, writeJson } from '../../domain/json/text.ts'
 import { type CreatedObject, createObject } from '../objects/create.ts'
 import { Created, OpBody, OpRecord } from './contract.ts'
 import {

@@ -1,10 +1,11 @@
 import type { z } from 'zod'
-import { reach } from '../../domain/callers.ts'
+import { requireAccess } from '../../domain/callers.ts'
 import { projectPath } from '../../domain/fields.ts'
 import { type Routes, recordRefusals, refusing } from '../../http/contracts.ts'
-import { departureOf } from '../../http/departure.ts'
+import { disconnectSignal } from '../../http/disconnect.ts'
 import { sendJsonLines } from '../../http/json-lines.ts'
 import { DeleteAnswer } from '../objects/contract.ts'
+import { family } from '../parts.ts'
 import { DeleteQuery, ListQuery, Name, Version } from './contract.ts'
 import { datasets } from './datasets.ts'
 import { evaluations } from './evaluations.ts'
@@ -34,7 +35,7 @@ function routesOf<Body extends z.ZodType>(kind: DefinitionKind<Body>): RoutePlug
     }
     app.post(all, { schema, config: { largeBodies: true } }, (request) => {
       const project = projectOf(request.params as z.output<typeof projectPath>)
-      reach(request.caller, project, 'path')
+      requireAccess(request.caller, project, 'path')
       return kind.create(options, { caller: request.caller, project }, request.body as z.output<Body>)
     })
   }
@@ -53,7 +54,7 @@ function routesOf<Body extends z.ZodType>(kind: DefinitionKind<Body>): RoutePlug
     }
     app.get(all, { schema }, (request, reply) => {
       const project = projectOf(request.params)
-      const signal = departureOf(reply)
+      const signal = disconnectSignal(reply)
       const lines = listDefinitions(kind, options, request.caller, project, request.query, signal)
       return sendJsonLines(reply, lines)
     })
@@ -96,10 +97,10 @@ function routesOf<Body extends z.ZodType>(kind: DefinitionKind<Body>): RoutePlug
   return [create, list, read, remove]
 }
 
-export const definitionRoutes = [
+export const definitionRoutes = family(
   ...routesOf(ops),
   ...routesOf(datasets),
   ...routesOf(scorers),
   ...routesOf(evaluations),
   ...routesOf(models),
-]
+)

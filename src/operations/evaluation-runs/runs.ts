@@ -1,7 +1,7 @@
-import { createBreathing } from '../../domain/breathing.ts'
-import { JsonText } from '../../domain/json-text.ts'
-import { nextMoment } from '../../domain/moments.ts'
+import { JsonText } from '../../domain/json/text.ts'
+import { monotonicNow } from '../../domain/moments.ts'
 import { now } from '../../domain/time.ts'
+import { createYieldToLoop } from '../../domain/yielding.ts'
 import type { Database } from '../../storage/database.ts'
 import { requireMarked } from '../../storage/evaluations/marked-calls.ts'
 import { streamTrialValues } from '../../storage/evaluations/trial-calls.ts'
@@ -44,7 +44,7 @@ export async function finishRun(
     inputs: { self: evaluationOf(run.inputs) },
   })
   const output = new JsonText(run.ended_at === null ? await meansOf(db, project, id, signal) : '{}')
-  const ended = nextMoment()
+  const ended = monotonicNow()
   await db.write('finishEvaluationRun', {
     project_id: project,
     run_id: id,
@@ -62,9 +62,9 @@ export function evaluationOf(inputs: string): JsonText {
 }
 
 async function meansOf(db: Database, project: string, id: string, signal: AbortSignal): Promise<string> {
-  const breathe = createBreathing()
-  const scores = createMeans(breathe)
-  const output = createMeans(breathe)
+  const yieldToLoop = createYieldToLoop()
+  const scores = createMeans(yieldToLoop)
+  const output = createMeans(yieldToLoop)
   for await (const trials of streamTrialValues(db, project, id, now(), signal)) {
     for (const trial of trials) {
       if (trial.scores !== null) await scores.addMembers(trial.scores)

@@ -1,5 +1,5 @@
 import { newId } from '../../domain/ids.ts'
-import { JsonText, writeJson } from '../../domain/json-text.ts'
+import { JsonText, writeJson } from '../../domain/json/text.ts'
 import { callRef, parseRef } from '../../domain/refs.ts'
 import { refuse } from '../../domain/refusals.ts'
 import { now } from '../../domain/time.ts'

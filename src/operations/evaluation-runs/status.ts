@@ -1,5 +1,5 @@
-import { type Caller, reach } from '../../domain/callers.ts'
-import { JsonText } from '../../domain/json-text.ts'
+import { type Caller, requireAccess } from '../../domain/callers.ts'
+import { JsonText } from '../../domain/json/text.ts'
 import { opNameOf } from '../../domain/op-names.ts'
 import { parseRef } from '../../domain/refs.ts'
 import { Refusal, refuse } from '../../domain/refusals.ts'
@@ -19,7 +19,7 @@ export async function evaluationStatus(
   { project_id, call_id }: StatusBody,
   signal: AbortSignal,
 ) {
-  reach(caller, project_id)
+  requireAccess(caller, project_id)
   const call = await readCall(db, project_id, call_id, false, now())
   if (call === undefined) return { status: { code: 'not_found' } }
   if (!opNameOf(call.op_name).endsWith('Evaluation.evaluate')) {

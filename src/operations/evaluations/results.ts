@@ -1,8 +1,8 @@
-import { type Caller, reach } from '../../domain/callers.ts'
+import { type Caller, requireAccess } from '../../domain/callers.ts'
 import { modelOutput } from '../../domain/evaluations/trial.ts'
 import { valueAt } from '../../domain/expressions/json-value.ts'
 import { parseExpressionText } from '../../domain/expressions/parse.ts'
-import { JsonText, writeJson } from '../../domain/json-text.ts'
+import { JsonText, writeJson } from '../../domain/json/text.ts'
 import { refuse } from '../../domain/refusals.ts'
 import type { Database } from '../../storage/database.ts'
 import {
@@ -33,7 +33,7 @@ export async function queryResults(
   body: ResultsBody,
   signal: AbortSignal,
 ): Promise<ResultsAnswer> {
-  reach(caller, project, 'path')
+  requireAccess(caller, project, 'path')
   const view = viewOf(project, body)
   const results = await deriveThenOpen(db, view, signal)
   const warnings = withoutEffect(body, view.evaluations)

@@ -1,6 +1,6 @@
 import { type LeafKind, leafKinds, leavesOf, nameOf } from '../../domain/evaluations/leaves.ts'
 import { valueAt } from '../../domain/expressions/json-value.ts'
-import { compareText } from '../../domain/expressions/text.ts'
+import { compareText } from '../../domain/text.ts'
 import { formatTime } from '../../domain/time.ts'
 import type { Database } from '../../storage/database.ts'
 import type { Results, ResultsView, RootRow, ShapeSums } from '../../storage/evaluations/results.ts'

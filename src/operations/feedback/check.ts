@@ -1,4 +1,4 @@
-import { membersOf } from '../../domain/json-scan.ts'
+import { membersOf } from '../../domain/json/scan.ts'
 import { refuse } from '../../domain/refusals.ts'
 import type { SchemaChecks } from '../../schemas/checks.ts'
 import { findQueue } from '../../storage/tables/queues.ts'

@@ -1,7 +1,7 @@
-import { type Caller, reach } from '../../domain/callers.ts'
+import { type Caller, requireAccess } from '../../domain/callers.ts'
 import { idsNamed } from '../../domain/expressions/ids-named.ts'
 import { parseExpressionText } from '../../domain/expressions/parse.ts'
-import { JsonText, writeJson } from '../../domain/json-text.ts'
+import { JsonText, writeJson } from '../../domain/json/text.ts'
 import { refuse } from '../../domain/refusals.ts'
 import { formatTime } from '../../domain/time.ts'
 import { viewOf } from '../../domain/view.ts'
@@ -23,7 +23,7 @@ export async function queryFeedback(
   body: QueryBody,
   signal: AbortSignal,
 ): Promise<FeedbackAnswer> {
-  reach(caller, body.project_id)
+  requireAccess(caller, body.project_id)
   const fields = body.fields ?? []
   const isCount = fields.includes(counted)
   const others = new Set(fields).size - 1
@@ -58,6 +58,6 @@ export async function purgeFeedback(
   caller: Caller,
   { project_id, query }: PurgeBody,
 ): Promise<void> {
-  reach(caller, project_id)
+  requireAccess(caller, project_id)
   await db.write('removeFeedback', { project_id, ids: idsNamed(parseExpressionText(query.text)) })
 }

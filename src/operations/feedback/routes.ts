@@ -1,6 +1,7 @@
 import { type Routes, recordRefusals, refusing } from '../../http/contracts.ts'
-import { departureOf } from '../../http/departure.ts'
+import { disconnectSignal } from '../../http/disconnect.ts'
 import { sendJsonList } from '../../http/json-list.ts'
+import { family } from '../parts.ts'
 import {
   BatchAnswer,
   BatchBody,
@@ -58,7 +59,7 @@ const query: RoutePlugin = async (app, { db }) => {
     response: { 200: QueryAnswer, ...recordRefusals, ...refusing('invalid_value', 'query_too_slow') },
   }
   app.post('/feedback/query', { schema }, async (request, reply) => {
-    const { records, total } = await queryFeedback(db, request.caller, request.body, departureOf(reply))
+    const { records, total } = await queryFeedback(db, request.caller, request.body, disconnectSignal(reply))
     return sendJsonList(reply, 'result', records, { total_count: total })
   })
 }
@@ -88,4 +89,4 @@ const replace: RoutePlugin = async (app, intake) => {
   )
 }
 
-export const feedbackRoutes = [create, batch, query, purge, replace]
+export const feedbackRoutes = family(create, batch, query, purge, replace)

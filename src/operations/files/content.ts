@@ -1,4 +1,4 @@
-import { type Caller, reach } from '../../domain/callers.ts'
+import { type Caller, requireAccess } from '../../domain/callers.ts'
 import { refuse } from '../../domain/refusals.ts'
 import type { Database } from '../../storage/database.ts'
 import { pieceBytes, readFileEntry, readPiece, sizeOfFiles } from '../../storage/tables/files.ts'
@@ -16,7 +16,7 @@ export async function readFile(
   caller: Caller,
   { project_id, digest }: ContentBody,
 ): Promise<FileContent> {
-  reach(caller, project_id)
+  requireAccess(caller, project_id)
   const file = await readFileEntry(db, project_id, digest)
   if (file === undefined) {
     throw refuse('file_not_found', { digest: JSON.stringify(digest), project: JSON.stringify(project_id) })
@@ -44,6 +44,6 @@ export async function sumOfFiles(
   { project_id }: StatsBody,
   signal: AbortSignal,
 ) {
-  reach(caller, project_id)
+  requireAccess(caller, project_id)
   return { total_size_bytes: await sizeOfFiles(db, project_id, signal) }
 }

@@ -1,9 +1,10 @@
 import { z } from 'zod'
 import { type Routes, recordRefusals, refusing } from '../../http/contracts.ts'
-import { departureOf } from '../../http/departure.ts'
+import { disconnectSignal } from '../../http/disconnect.ts'
 import { acceptForms, readForm } from '../../http/forms.ts'
 import { sendPieces } from '../../http/pieces.ts'
 import type { Database } from '../../storage/database.ts'
+import { family } from '../parts.ts'
 import { readFile, sumOfFiles } from './content.ts'
 import { ContentBody, StatsAnswer, StatsBody, UploadAnswer, UploadForm } from './contract.ts'
 import { receiveFile } from './receive.ts'
@@ -63,8 +64,8 @@ const stats: RoutePlugin = async (app, { db }) => {
     response: { 200: StatsAnswer, ...recordRefusals, ...refusing('query_too_slow') },
   }
   app.post('/files/query_stats', { schema }, (request, reply) =>
-    sumOfFiles(db, request.caller, request.body, departureOf(reply)),
+    sumOfFiles(db, request.caller, request.body, disconnectSignal(reply)),
   )
 }
 
-export const fileRoutes = [create, content, stats]
+export const fileRoutes = family(create, content, stats)

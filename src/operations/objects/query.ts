@@ -1,5 +1,5 @@
-import { type Caller, reach } from '../../domain/callers.ts'
-import { writeJson } from '../../domain/json-text.ts'
+import { type Caller, requireAccess } from '../../domain/callers.ts'
+import { writeJson } from '../../domain/json/text.ts'
 import { viewOf } from '../../domain/view.ts'
 import type { Database } from '../../storage/database.ts'
 import { readLabels } from '../../storage/tables/object-labels.ts'
@@ -15,7 +15,7 @@ export async function* queryObjects(
   signal: AbortSignal,
 ): AsyncGenerator<string> {
   const { project_id } = body
-  reach(caller, project_id)
+  requireAccess(caller, project_id)
   const view = { ...viewOf(body), filter: body.filter ?? {}, values: !body.metadata_only }
   for await (const rows of streamObjects(db, view, signal)) {
     const labels =

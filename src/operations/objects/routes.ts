@@ -1,9 +1,10 @@
 import { z } from 'zod'
 import { RefusalBody, type Routes, recordRefusals, refusing } from '../../http/contracts.ts'
-import { departureOf } from '../../http/departure.ts'
+import { disconnectSignal } from '../../http/disconnect.ts'
 import { sendJsonList } from '../../http/json-list.ts'
 import type { SchemaChecks } from '../../schemas/checks.ts'
 import type { Database } from '../../storage/database.ts'
+import { family } from '../parts.ts'
 import {
   AliasesBody,
   AliasesToRemove,
@@ -82,7 +83,7 @@ const query: RoutePlugin = async (app, { db }) => {
     response: { 200: QueryAnswer, ...recordRefusals, ...refusing('query_too_slow') },
   }
   app.post('/objs/query', { schema }, (request, reply) =>
-    sendJsonList(reply, 'objs', queryObjects(db, request.caller, request.body, departureOf(reply))),
+    sendJsonList(reply, 'objs', queryObjects(db, request.caller, request.body, disconnectSignal(reply))),
   )
 }
 
@@ -171,7 +172,7 @@ const refs: RoutePlugin = async (app, { db }) => {
   )
 }
 
-export const objectRoutes = [
+export const objectRoutes = family(
   create,
   read,
   query,
@@ -181,4 +182,4 @@ export const objectRoutes = [
   setAliases,
   removeAliases,
   refs,
-]
+)

@@ -2,6 +2,7 @@ import type { FastifyRequest } from 'fastify'
 import { uncompressed } from '../../http/compression.ts'
 import { type Routes, recordRefusals, refusing } from '../../http/contracts.ts'
 import type { CallRoutes } from '../calls/routes.ts'
+import { family } from '../parts.ts'
 import { TracesAnswer, TracesBody } from './contract.ts'
 import { takeSpans } from './intake.ts'
 import { jsonAnswer, piecesOfJson } from './json.ts'
@@ -49,4 +50,4 @@ const traces: Routes<CallRoutes> = async (app, options) => {
   })
 }
 
-export const otelRoutes = [traces]
+export const otelRoutes = family(traces)

@@ -1,4 +1,4 @@
-import { type Caller, reach } from '../../domain/callers.ts'
+import { type Caller, requireAccess } from '../../domain/callers.ts'
 import { idsNamed } from '../../domain/expressions/ids-named.ts'
 import { parseExpressionText } from '../../domain/expressions/parse.ts'
 import { newId } from '../../domain/ids.ts'
@@ -10,7 +10,7 @@ import { type Price, priceFields, readPrices } from '../../storage/tables/prices
 import type { CreateBody, PurgeBody, QueryBody } from './contract.ts'
 
 export async function createPrices(db: Database, caller: Caller, { project_id, costs }: CreateBody) {
-  reach(caller, project_id)
+  requireAccess(caller, project_id)
   const time = now()
   const prices = Object.entries(costs).map(
     ([model, given]): Price => ({
@@ -34,7 +34,7 @@ export async function createPrices(db: Database, caller: Caller, { project_id, c
 }
 
 export async function queryPrices(db: Database, caller: Caller, body: QueryBody) {
-  reach(caller, body.project_id)
+  requireAccess(caller, body.project_id)
   const names = fieldsGiven(body.fields)
   const limit = Math.min(body.limit ?? mostPrices, mostPrices)
   const prices = await readPrices(db, { ...viewOf(body), limit })
@@ -49,7 +49,7 @@ export async function purgePrices(
   caller: Caller,
   { project_id, query }: PurgeBody,
 ): Promise<void> {
-  reach(caller, project_id)
+  requireAccess(caller, project_id)
   await db.write('removePrices', { project_id, ids: idsNamed(parseExpressionText(query.text)) })
 }
 

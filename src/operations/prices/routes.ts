@@ -1,5 +1,6 @@
 import { type Routes, recordRefusals, refusing } from '../../http/contracts.ts'
 import type { Database } from '../../storage/database.ts'
+import { family } from '../parts.ts'
 import { CreateAnswer, CreateBody, PurgeAnswer, PurgeBody, QueryAnswer, QueryBody } from './contract.ts'
 import { createPrices, purgePrices, queryPrices } from './prices.ts'
 
@@ -36,4 +37,4 @@ const purge: RoutePlugin = async (app, { db }) => {
   })
 }
 
-export const priceRoutes = [create, query, purge]
+export const priceRoutes = family(create, query, purge)

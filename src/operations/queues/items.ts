@@ -1,6 +1,6 @@
-import { type Caller, reach } from '../../domain/callers.ts'
+import { type Caller, requireAccess } from '../../domain/callers.ts'
 import { newId } from '../../domain/ids.ts'
-import { writeJson } from '../../domain/json-text.ts'
+import { writeJson } from '../../domain/json/text.ts'
 import { refuse } from '../../domain/refusals.ts'
 import { now } from '../../domain/time.ts'
 import { viewOf } from '../../domain/view.ts'
@@ -15,7 +15,7 @@ const mostIds = 1000
 /** Every id that was given is counted once: as added, as a duplicate or as unknown. */
 export async function addItems(db: Database, caller: Caller, queue_id: string, body: AddItemsBody) {
   const { project_id, call_ids, display_fields } = body
-  reach(caller, project_id)
+  requireAccess(caller, project_id)
   if (call_ids.length > mostIds)
     throw refuse('too_many_ids', { field: 'call_ids', given: call_ids.length, limit: mostIds })
   const result = await db.write('addCallsToQueue', {
@@ -45,11 +45,11 @@ export async function listItems(
   signal: AbortSignal,
 ): Promise<AsyncIterable<string>> {
   const { project_id } = body
-  reach(caller, project_id)
+  requireAccess(caller, project_id)
   const filter = body.filter ?? undefined
-  await requireQueue(db, { project_id, queue_id })
   const view = { ...viewOf(body), queue_id, annotator: caller.name, filter }
   const chunks = streamItems(db, view, signal)
+  await requireQueue(db, { project_id, queue_id })
   const time = now()
   return (async function* () {
     for await (const items of chunks) {

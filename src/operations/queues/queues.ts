@@ -1,6 +1,6 @@
-import { type Caller, reach } from '../../domain/callers.ts'
+import { type Caller, requireAccess } from '../../domain/callers.ts'
 import { newId } from '../../domain/ids.ts'
-import { writeJson } from '../../domain/json-text.ts'
+import { writeJson } from '../../domain/json/text.ts'
 import { now } from '../../domain/time.ts'
 import { viewOf } from '../../domain/view.ts'
 import type { Database } from '../../storage/database.ts'
@@ -10,7 +10,7 @@ import type { CreateBody, QueryBody, UpdateBody } from './contract.ts'
 import { queueRecord } from './record.ts'
 
 export async function createQueue(db: Database, caller: Caller, body: CreateBody) {
-  reach(caller, body.project_id)
+  requireAccess(caller, body.project_id)
   const time = now()
   const id = newId()
   await db.write('addQueue', {
@@ -28,13 +28,13 @@ export async function createQueue(db: Database, caller: Caller, body: CreateBody
 }
 
 export async function readQueue(db: Reader, caller: Caller, key: QueueKey) {
-  reach(caller, key.project_id)
+  requireAccess(caller, key.project_id)
   return { queue: queueRecord(await requireQueue(db, key)) }
 }
 
 export async function updateQueue(db: Database, caller: Caller, queue_id: string, body: UpdateBody) {
   const { project_id, name, description, scorer_refs } = body
-  reach(caller, project_id)
+  requireAccess(caller, project_id)
   const queue = await db.write('changeQueue', {
     project_id,
     queue_id,
@@ -47,7 +47,7 @@ export async function updateQueue(db: Database, caller: Caller, queue_id: string
 }
 
 export async function deleteOneQueue(db: Database, caller: Caller, key: QueueKey) {
-  reach(caller, key.project_id)
+  requireAccess(caller, key.project_id)
   const queue = await db.write('deleteQueue', { ...key, now: now() })
   return { queue: queueRecord(queue) }
 }
@@ -59,7 +59,7 @@ export function listQueues(
   body: QueryBody,
   signal: AbortSignal,
 ): AsyncIterable<string> {
-  reach(caller, body.project_id)
+  requireAccess(caller, body.project_id)
   const chunks = streamQueues(db, { ...viewOf(body), name: body.name ?? undefined }, signal)
   return (async function* () {
     for await (const queues of chunks) for (const queue of queues) yield writeJson(queueRecord(queue))

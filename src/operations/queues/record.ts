@@ -1,4 +1,4 @@
-import { JsonText } from '../../domain/json-text.ts'
+import { JsonText } from '../../domain/json/text.ts'
 import { formatTime } from '../../domain/time.ts'
 import type { SeenItem } from '../../storage/tables/queue-items.ts'
 import type { Queue } from '../../storage/tables/queues.ts'

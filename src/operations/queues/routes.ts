@@ -1,8 +1,9 @@
 import { type Routes, recordRefusals, refusing } from '../../http/contracts.ts'
-import { departureOf } from '../../http/departure.ts'
+import { disconnectSignal } from '../../http/disconnect.ts'
 import { sendJsonLines } from '../../http/json-lines.ts'
 import { sendJsonList } from '../../http/json-list.ts'
 import type { Database } from '../../storage/database.ts'
+import { family } from '../parts.ts'
 import { nextItem, updateProgress } from './annotating.ts'
 import {
   AddItemsAnswer,
@@ -59,7 +60,7 @@ const query: RoutePlugin = async (app, { db }) => {
     },
   }
   app.post('/annotation_queues/query', { schema }, async (request, reply) => {
-    const lines = listQueues(db, request.caller, request.body, departureOf(reply))
+    const lines = listQueues(db, request.caller, request.body, disconnectSignal(reply))
     return sendJsonLines(reply, lines, type)
   })
 }
@@ -126,7 +127,7 @@ const queryItems: RoutePlugin = async (app, { db }) => {
   }
   app.post('/annotation_queues/:queue_id/items/query', { schema }, async (request, reply) => {
     const { queue_id } = request.params
-    const items = await listItems(db, request.caller, queue_id, request.body, departureOf(reply))
+    const items = await listItems(db, request.caller, queue_id, request.body, disconnectSignal(reply))
     return sendJsonList(reply, 'items', items)
   })
 }
@@ -169,8 +170,8 @@ const stats: RoutePlugin = async (app, { db }) => {
     response: { 200: StatsAnswer, ...recordRefusals, ...refusing('too_many_ids', 'query_too_slow') },
   }
   app.post('/annotation_queues/stats', { schema }, (request, reply) =>
-    queueStats(db, request.caller, request.body, departureOf(reply)),
+    queueStats(db, request.caller, request.body, disconnectSignal(reply)),
   )
 }
 
-export const queueRoutes = [create, query, read, update, remove, add, queryItems, progress, next, stats]
+export const queueRoutes = family(create, query, read, update, remove, add, queryItems, progress, next, stats)

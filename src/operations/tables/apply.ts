@@ -1,5 +1,5 @@
-import type { Breathe } from '../../domain/breathing.ts'
 import { refuse } from '../../domain/refusals.ts'
+import type { YieldToLoop } from '../../domain/yielding.ts'
 import type { RowOrder } from './row-order.ts'
 
 /** A change of an order of rows, by their digests. */
@@ -9,12 +9,12 @@ export type Change = { append: string } | { pop: number } | { insert: { index: n
 export async function applyChanges(
   order: RowOrder,
   changes: readonly Change[],
-  breathe: Breathe,
+  yieldToLoop: YieldToLoop,
 ): Promise<string[]> {
   const touched: string[] = []
   for (const [at, change] of changes.entries()) {
     touched.push(applied(order, change, at))
-    const pause = breathe()
+    const pause = yieldToLoop()
     if (pause) await pause
   }
   return touched

@@ -1,5 +1,5 @@
-import { type Caller, reach } from '../../domain/callers.ts'
-import { JsonText, writeJson } from '../../domain/json-text.ts'
+import { type Caller, requireAccess } from '../../domain/callers.ts'
+import { JsonText, writeJson } from '../../domain/json/text.ts'
 import { viewOf } from '../../domain/view.ts'
 import type { Database } from '../../storage/database.ts'
 import { streamRows } from '../../storage/tables/tables.ts'
@@ -12,7 +12,7 @@ export async function* queryTable(
   body: QueryBody,
   signal: AbortSignal,
 ): AsyncGenerator<string> {
-  reach(caller, body.project_id)
+  requireAccess(caller, body.project_id)
   const rows = body.filter?.row_digests ?? undefined
   const view = { ...viewOf(body), digest: body.digest, rows }
   for await (const chunk of streamRows(db, view, signal)) {

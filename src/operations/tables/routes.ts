@@ -1,7 +1,8 @@
 import { type Routes, recordRefusals, refusing } from '../../http/contracts.ts'
-import { departureOf } from '../../http/departure.ts'
+import { disconnectSignal } from '../../http/disconnect.ts'
 import { sendJsonList } from '../../http/json-list.ts'
 import type { Database } from '../../storage/database.ts'
+import { family } from '../parts.ts'
 import {
   CreateAnswer,
   CreateBody,
@@ -50,7 +51,7 @@ const update: RoutePlugin = async (app, { db }) => {
     },
   }
   app.post('/table/update', { schema, config }, (request, reply) =>
-    updateTable(db, request.caller, request.body, departureOf(reply)),
+    updateTable(db, request.caller, request.body, disconnectSignal(reply)),
   )
 }
 
@@ -66,7 +67,7 @@ const fromDigests: RoutePlugin = async (app, { db }) => {
     },
   }
   app.post('/table/create_from_digests', { schema, config }, (request, reply) =>
-    createFromDigests(db, request.caller, request.body, departureOf(reply)),
+    createFromDigests(db, request.caller, request.body, disconnectSignal(reply)),
   )
 }
 
@@ -78,7 +79,7 @@ const query: RoutePlugin = async (app, { db }) => {
     response: { 200: QueryAnswer, ...recordRefusals, ...refusing('invalid_value', 'query_too_slow') },
   }
   app.post('/table/query', { schema }, (request, reply) =>
-    sendJsonList(reply, 'rows', queryTable(db, request.caller, request.body, departureOf(reply))),
+    sendJsonList(reply, 'rows', queryTable(db, request.caller, request.body, disconnectSignal(reply))),
   )
 }
 
@@ -100,8 +101,8 @@ const statsBatch: RoutePlugin = async (app, { db }) => {
     response: { 200: StatsBatchAnswer, ...recordRefusals, ...refusing('query_too_slow') },
   }
   app.post('/table/query_stats_batch', { schema }, (request, reply) =>
-    countTables(db, request.caller, request.body, departureOf(reply)),
+    countTables(db, request.caller, request.body, disconnectSignal(reply)),
   )
 }
 
-export const tableRoutes = [create, update, fromDigests, query, stats, statsBatch]
+export const tableRoutes = family(create, update, fromDigests, query, stats, statsBatch)

@@ -1,8 +1,8 @@
-import { type Breathe, createBreathing } from '../../domain/breathing.ts'
-import { type Caller, reach } from '../../domain/callers.ts'
+import { type Caller, requireAccess } from '../../domain/callers.ts'
 import { digestOfTable } from '../../domain/digests.ts'
-import type { JsonText } from '../../domain/json-text.ts'
+import type { JsonText } from '../../domain/json/text.ts'
 import { refuse } from '../../domain/refusals.ts'
+import { createYieldToLoop, type YieldToLoop } from '../../domain/yielding.ts'
 import type { Database } from '../../storage/database.ts'
 import { readTable, streamRowDigests, type TableRow } from '../../storage/tables/tables.ts'
 import { applyChanges, type Change } from './apply.ts'
@@ -16,18 +16,18 @@ const digestsAtOnce = 2000
 /** Makes a new table out of another one, which stays as it is. Who leaves before it is written ends it. */
 export async function updateTable(db: Database, caller: Caller, body: UpdateBody, signal: AbortSignal) {
   const { project_id, base_digest, updates } = body
-  reach(caller, project_id)
+  requireAccess(caller, project_id)
   const base = await readTable(db, project_id, base_digest)
   if (base === undefined) throw tableNotFound('base_digest', project_id, base_digest)
   refuseTooMany(base.row_count + updates.length, 'updates')
   const order = new RowOrder()
   const chunks = streamRowDigests(db, project_id, base_digest, { signal, rows: digestsAtOnce })
   for await (const digests of chunks) for (const digest of digests) order.push(digest)
-  const breathe = createBreathing(signal)
-  const rows = await digestRows(rowsOf(updates), breathe)
-  const changes = await changesOf(updates, rows, breathe)
-  const updated = await applyChanges(order, changes, breathe)
-  const digest = await digestOfTable(order, breathe)
+  const yieldToLoop = createYieldToLoop(signal)
+  const rows = await digestRows(rowsOf(updates), yieldToLoop)
+  const changes = await changesOf(updates, rows, yieldToLoop)
+  const updated = await applyChanges(order, changes, yieldToLoop)
+  const digest = await digestOfTable(order, yieldToLoop)
   signal.throwIfAborted()
   await keepAllRows(db, project_id, rows)
   await keepOrder(db, project_id, digest, order)
@@ -38,7 +38,7 @@ export async function updateTable(db: Database, caller: Caller, body: UpdateBody
 async function changesOf(
   updates: readonly TableUpdate[],
   rows: readonly TableRow[],
-  breathe: Breathe,
+  yieldToLoop: YieldToLoop,
 ): Promise<Change[]> {
   const digests = rows.values()
   const changes: Change[] = []
@@ -50,7 +50,7 @@ async function changesOf(
         'append' in update ? { append: digest } : { insert: { index: update.insert.index, digest } },
       )
     }
-    const pause = breathe()
+    const pause = yieldToLoop()
     if (pause) await pause
   }
   return changes

@@ -1,4 +1,4 @@
-import { canonicalJson } from '../../domain/canonical-json.ts'
+import { canonicalJson } from '../../domain/json/canonical.ts'
 import { refuse } from '../../domain/refusals.ts'
 import { listOf, sql, trusted } from '../sql/sql.ts'
 import type { CallPart, CallStart } from '../tables/call-parts.ts'

@@ -6,8 +6,8 @@ import {
   timeOfLiteral,
 } from '../../domain/expressions/kinds.ts'
 import { parseNumber } from '../../domain/expressions/numbers.ts'
-import { parseBoolean } from '../../domain/expressions/text.ts'
 import { refuse } from '../../domain/refusals.ts'
+import { parseBoolean } from '../../domain/text.ts'
 import type { Dialect, JsonReading } from './dialect.ts'
 import type { FieldResolver, PlainReading } from './readings.ts'
 import { join, joined, padded, type Sql, sql, trusted } from './sql.ts'

@@ -1,4 +1,4 @@
-import { exactJson } from '../../domain/canonical-json.ts'
+import { exactJson } from '../../domain/json/canonical.ts'
 import { refuse } from '../../domain/refusals.ts'
 import type { Page } from '../../domain/view.ts'
 import type { Dialect } from '../sql/dialect.ts'

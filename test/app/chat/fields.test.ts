@@ -2,11 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { pino } from 'pino'
 import type { Generation } from '../../../src/inference/backend.ts'
-import {
-  type Constraint,
-  type ConstraintOptions,
-  createConstraintCompiler,
-} from '../../../src/inference/grammar/compile.ts'
+import { createConstraintCompiler } from '../../../src/inference/constraints/compile.ts'
+import type { Constraint, ConstraintOptions } from '../../../src/inference/constraints/constraint.ts'
 import { openApp } from '../../support/app.ts'
 import { asking, chatUrl } from '../../support/chat.ts'
 import { plainSampling } from '../../support/generations.ts'
@@ -215,6 +212,13 @@ test('seeds keep every digit', async (t) => {
     ['-9223372036854775808', -9223372036854775808n],
     ['9223372036854776000', 9223372036854775807n],
     ['-9223372036854776000', -9223372036854775808n],
+    // The range of the specification ends where doubles round the ends of 64 bits to.
+    ['9223372036854775808', 9223372036854775807n],
+    ['-9223372036854775809', -9223372036854775808n],
+    ['9.223372036854776e18', 9223372036854775807n],
+    ['-9.223372036854776E+18', -9223372036854775808n],
+    ['9.223372036854775e18', 9223372036854775000n],
+    ['922337203685477580700e-2', 9223372036854775807n],
     ['"9007199254740993"', 9007199254740993n],
     ['1e3', 1000n],
     ['5.0', 5n],

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { refuse } from '../../../src/domain/refusals.ts'
-import { createConstraintCompiler } from '../../../src/inference/grammar/compile.ts'
+import { createConstraintCompiler } from '../../../src/inference/constraints/compile.ts'
 import { version } from '../../../src/version.ts'
 import { type Answer, openApp } from '../../support/app.ts'
 import { plainSampling } from '../../support/generations.ts'

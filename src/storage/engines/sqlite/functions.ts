@@ -1,7 +1,7 @@
 import type { Database } from 'better-sqlite3'
 import { isPresent, textOfJson, valueAt } from '../../../domain/expressions/json-value.ts'
 import { decimalText, type Exact, parseNumber } from '../../../domain/expressions/numbers.ts'
-import { foldCase } from '../../../domain/expressions/text.ts'
+import { foldCase } from '../../../domain/text.ts'
 import { formatTime } from '../../../domain/time.ts'
 import { registerRowCondition } from './row-condition.ts'
 import { registerStringSearch } from './string-search.ts'

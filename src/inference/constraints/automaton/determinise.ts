@@ -1,0 +1,171 @@
+import type { Budget } from '../grammar/budget.ts'
+import type { Expr } from '../grammar/expressions.ts'
+import { type Automaton, type Edge, smallest, trimmed } from './automaton.ts'
+
+/** States that move without reading, and what they move on by reading. */
+interface Loose {
+  silent: number[][]
+  reading: Edge[][]
+}
+
+/** The automaton of a piece of grammar that refers to no rule: all that a regular expression becomes. */
+export function automatonOf(expr: Expr, budget: Budget): Automaton {
+  const loose: Loose = { silent: [], reading: [] }
+  const start = addState(loose, budget)
+  const end = lay(expr, start, loose, budget)
+  return smallest(subsets(loose, start, end, budget), budget)
+}
+
+function addState(loose: Loose, budget: Budget): number {
+  budget.spend(1)
+  loose.silent.push([])
+  loose.reading.push([])
+  return loose.silent.length - 1
+}
+
+/** Lays the piece from a state on, and says in which state it ends. */
+function lay(expr: Expr, from: number, loose: Loose, budget: Budget): number {
+  switch (expr.kind) {
+    case 'literal': {
+      let at = from
+      for (const character of expr.text) {
+        const point = character.codePointAt(0) ?? 0
+        at = layReading([[point, point]], at, loose, budget)
+      }
+      return at
+    }
+    case 'class':
+      return layReading(expr.ranges, from, loose, budget)
+    case 'sequence': {
+      let at = from
+      for (const part of expr.of) at = lay(part, at, loose, budget)
+      return at
+    }
+    case 'alternatives': {
+      const end = addState(loose, budget)
+      for (const part of expr.of) {
+        const begin = addState(loose, budget)
+        loose.silent[from]?.push(begin)
+        loose.silent[lay(part, begin, loose, budget)]?.push(end)
+      }
+      return end
+    }
+    case 'repetition':
+      return layRepetition(expr, from, loose, budget)
+    case 'rule':
+      throw new Error(`rule ${expr.name} in a regular expression`)
+  }
+}
+
+function layReading(
+  ranges: readonly (readonly [number, number])[],
+  from: number,
+  loose: Loose,
+  budget: Budget,
+): number {
+  const end = addState(loose, budget)
+  budget.spend(ranges.length)
+  for (const [first, last] of ranges) loose.reading[from]?.push({ from: first, to: last, target: end })
+  return end
+}
+
+function layRepetition(
+  { of, min, max }: Extract<Expr, { kind: 'repetition' }>,
+  from: number,
+  loose: Loose,
+  budget: Budget,
+): number {
+  let at = from
+  for (let round = 0; round < min; round++) at = lay(of, at, loose, budget)
+  if (max === undefined) {
+    const loop = addState(loose, budget)
+    loose.silent[at]?.push(loop)
+    loose.silent[lay(of, loop, loose, budget)]?.push(loop)
+    const end = addState(loose, budget)
+    loose.silent[loop]?.push(end)
+    return end
+  }
+  const end = addState(loose, budget)
+  for (let round = min; round < max; round++) {
+    loose.silent[at]?.push(end)
+    // A state of its own, so that a loop inside the piece does not lead back to before it.
+    const begin = addState(loose, budget)
+    loose.silent[at]?.push(begin)
+    at = lay(of, begin, loose, budget)
+  }
+  loose.silent[at]?.push(end)
+  return end
+}
+
+function subsets(loose: Loose, start: number, end: number, budget: Budget): Automaton {
+  const numbers = new Map<string, number>()
+  const sets: number[][] = []
+  const single = new Map<number, number>()
+  const numberOf = (states: readonly number[]): number => {
+    const [only] = states
+    const before = states.length === 1 && only !== undefined ? single.get(only) : undefined
+    if (before !== undefined) return before
+    const number = numberOfSet(states)
+    if (states.length === 1 && only !== undefined) single.set(only, number)
+    return number
+  }
+  const numberOfSet = (states: readonly number[]): number => {
+    const closed = closure(loose, states, budget)
+    const key = closed.join()
+    const known = numbers.get(key)
+    if (known !== undefined) return known
+    numbers.set(key, sets.length)
+    sets.push(closed)
+    return sets.length - 1
+  }
+  numberOf([start])
+  const edges: Edge[][] = []
+  for (let state = 0; state < sets.length; state++) {
+    const reading = (sets[state] ?? []).flatMap((one) => loose.reading[one] ?? [])
+    budget.spend(1 + reading.length)
+    edges.push(separated(reading, numberOf))
+  }
+  return trimmed(
+    edges,
+    sets.map((states) => states.includes(end)),
+  )
+}
+
+function closure(loose: Loose, states: readonly number[], budget: Budget): number[] {
+  const found = new Set(states)
+  for (const state of found) for (const target of loose.silent[state] ?? []) found.add(target)
+  budget.spend(found.size)
+  // Only what reads or ends tells sets apart, but the states are few enough to keep all.
+  return [...found].sort((a, b) => a - b)
+}
+
+/** Overlapping ranges cut where one begins or ends, each piece with all that it may lead to. */
+function separated(reading: readonly Edge[], numberOf: (states: readonly number[]) => number): Edge[] {
+  const apart = reading.every(({ from }, i) => i === 0 || from > (reading[i - 1]?.to ?? from))
+  if (apart) return reading.map(({ from, to, target }) => ({ from, to, target: numberOf([target]) }))
+  const cuts = reading
+    .flatMap(({ from, to, target }) => [
+      { at: from, target, opens: true },
+      { at: to + 1, target, opens: false },
+    ])
+    .sort((a, b) => a.at - b.at)
+  const open = new Map<number, number>()
+  const known = new Map<string, number>()
+  const edges: Edge[] = []
+  for (let i = 0; i < cuts.length; ) {
+    const from = cuts[i]?.at ?? 0
+    for (; i < cuts.length && cuts[i]?.at === from; i++) {
+      const { target, opens } = cuts[i] as (typeof cuts)[number]
+      const count = (open.get(target) ?? 0) + (opens ? 1 : -1)
+      if (count === 0) open.delete(target)
+      else open.set(target, count)
+    }
+    const next = cuts[i]?.at
+    if (open.size === 0 || next === undefined) continue
+    const key = [...open.keys()].sort((a, b) => a - b).join()
+    const target = known.get(key) ?? numberOf([...open.keys()])
+    known.set(key, target)
+    edges.push({ from, to: next - 1, target })
+  }
+  return edges
+}

@@ -1,0 +1,175 @@
+import { type RefusalCode, type RefusalValues, refuse } from '../../domain/refusals.ts'
+import { difference, isEmpty } from './automaton/automaton.ts'
+import { automatonOf } from './automaton/determinise.ts'
+import type { Constraint, ConstraintOptions } from './constraint.ts'
+import { type Budget, createBudget, TooCostly } from './grammar/budget.ts'
+import { choiceGrammar } from './grammar/choice.ts'
+import { ConstraintTrouble } from './grammar/constraint-trouble.ts'
+import { charClass, type Expr, type Grammar, repetition } from './grammar/expressions.ts'
+import { givenGrammar } from './grammar/gbnf-reader.ts'
+import { GrammarEmpty, GrammarTooLarge, LeftRecursion } from './grammar/grammar-flaws.ts'
+import { type CompileSchema, structuralTagGrammar } from './grammar/structural-tag.ts'
+import { writeGbnf } from './grammar/write-gbnf.ts'
+import { compileRegex } from './regex/regex.ts'
+import { regexGrammar } from './regex/regex-grammar.ts'
+import { RegexTrouble } from './regex/regex-trouble.ts'
+import { SchemaProblem } from './schema/problems.ts'
+import { addSchema, type SchemaSettings, spaces } from './schema/schema-grammar.ts'
+
+export interface Compiled {
+  /** In llama.cpp's GBNF, its root the whole answer. */
+  readonly gbnf: string
+}
+
+export interface ConstraintCompiler {
+  /** Throws a refusal that names the field when the constraint cannot be kept. */
+  compile(constraint: Constraint, options: ConstraintOptions, field: string): Compiled
+}
+
+/** About a tenth of a second in the worst case. */
+const steps = 200_000
+const mostKept = 256
+const mostCharacters = 16 * 1024 * 1024
+
+type Outcome = Compiled | { code: RefusalCode; values: RefusalValues }
+
+/** What was compiled, or refused, is kept by its source, as long as it is used and there is room. */
+export function createConstraintCompiler(): ConstraintCompiler {
+  const kept = new Map<string, Outcome>()
+  let characters = 0
+  return {
+    compile(constraint, options, field) {
+      if (isDeep(constraint)) throw refuse('constraint_too_large', { field, why: 'it is nested too deeply' })
+      const source = JSON.stringify([constraint, options])
+      let outcome = kept.get(source)
+      if (outcome === undefined) {
+        outcome = outcomeOf(constraint, options)
+        characters += sizeOf(source, outcome)
+      } else {
+        kept.delete(source)
+      }
+      kept.set(source, outcome)
+      for (const [oldest, old] of kept) {
+        if (oldest === source || (kept.size <= mostKept && characters <= mostCharacters)) break
+        kept.delete(oldest)
+        characters -= sizeOf(oldest, old)
+      }
+      if ('code' in outcome) throw refuse(outcome.code, { ...outcome.values, field })
+      return outcome
+    },
+  }
+}
+
+/** More than any schema has that a person writes; what follows walks it with a stack of calls. */
+const deepest = 512
+
+function isDeep(given: unknown): boolean {
+  let level: unknown[] = [given]
+  for (let depth = 0; level.length > 0; depth++) {
+    if (depth > deepest) return true
+    level = level.flatMap((value) =>
+      typeof value === 'object' && value !== null ? Object.values(value) : [],
+    )
+  }
+  return false
+}
+
+function sizeOf(source: string, outcome: Outcome): number {
+  return source.length + ('gbnf' in outcome ? outcome.gbnf.length : 0)
+}
+
+function outcomeOf(constraint: Constraint, options: ConstraintOptions): Outcome {
+  try {
+    return { gbnf: writeGbnf(grammarOf(constraint, options)) }
+  } catch (error) {
+    return flawOf(error)
+  }
+}
+
+function grammarOf(constraint: Constraint, options: ConstraintOptions): Grammar {
+  switch (constraint.kind) {
+    case 'regex':
+      return regexGrammar(constraint.regex)
+    case 'choice':
+      return choiceGrammar(constraint.choices)
+    case 'grammar':
+      return givenGrammar(constraint.grammar, createBudget(steps))
+  }
+  const budget = createBudget(steps)
+  const settings = settingsOf(options, budget)
+  if (constraint.kind === 'structural_tag') {
+    const compileSchema: CompileSchema = (schema, grammar, prefix, place) =>
+      placed(place, () => addSchema(schema, grammar, `${prefix}-`, settings, budget))
+    return structuralTagGrammar(constraint.tag, compileSchema, budget)
+  }
+  const grammar: Grammar = { rules: new Map() }
+  const schema = constraint.kind === 'json' ? constraint.schema : { type: 'object' }
+  grammar.rules.set('root', addSchema(schema, grammar, '', settings, budget))
+  return grammar
+}
+
+/** What is wrong with a schema inside of something else is named by its place in the whole. */
+function placed(place: string, compile: () => Expr): Expr {
+  try {
+    return compile()
+  } catch (error) {
+    if (!(error instanceof SchemaProblem)) throw error
+    const { keyword, path, why, invalid } = error
+    throw new SchemaProblem(keyword, `#${place}${path.replace(/^#/, '')}`, why, invalid)
+  }
+}
+
+const jsonSpace = repetition(charClass([0x09, 0x0a], [0x0d, 0x0d], [0x20, 0x20]), 0)
+
+function settingsOf({ whitespace, additionalProperties }: ConstraintOptions, budget: Budget): SchemaSettings {
+  const closing = additionalProperties === undefined ? 'silent' : additionalProperties ? 'told' : 'listing'
+  if (typeof whitespace === 'string') return { ...spaces(whitespace), closing }
+  const { pattern } = whitespace
+  const refused = (why: string) => new WhitespaceFlaw(pattern, why)
+  try {
+    const space = compileRegex(pattern, { search: false, budget })
+    const automaton = automatonOf(space, budget)
+    if (isEmpty(automaton) || !isEmpty(difference(automaton, automatonOf(jsonSpace, budget), budget))) {
+      throw refused('it matches other characters than space, tab and the ends of lines')
+    }
+    return { space, gap: space, closing }
+  } catch (error) {
+    if (error instanceof RegexTrouble) throw refused(error.message)
+    throw error
+  }
+}
+
+class WhitespaceFlaw extends Error {
+  override readonly name = 'WhitespaceFlaw'
+  readonly pattern: string
+
+  constructor(pattern: string, why: string) {
+    super(why)
+    this.pattern = pattern
+  }
+}
+
+/** What is thrown that is no flaw of the constraint is a fault of ours. */
+function flawOf(error: unknown): Outcome {
+  if (error instanceof SchemaProblem) {
+    const { keyword, path, why, invalid } = error
+    return { code: invalid ? 'schema_invalid' : 'schema_unsupported', values: { keyword, path, why } }
+  }
+  if (error instanceof ConstraintTrouble || error instanceof RegexTrouble) {
+    const code = error.kind === 'flawed' ? 'constraint_invalid' : 'constraint_unsupported'
+    return { code, values: { why: error.message } }
+  }
+  if (error instanceof TooCostly || error instanceof GrammarTooLarge) {
+    return { code: 'constraint_too_large', values: { why: error.message } }
+  }
+  if (error instanceof GrammarEmpty) {
+    return { code: 'constraint_impossible', values: { why: error.message } }
+  }
+  if (error instanceof LeftRecursion) {
+    return { code: 'constraint_unsupported', values: { why: error.message } }
+  }
+  if (error instanceof WhitespaceFlaw) {
+    return { code: 'whitespace_unsupported', values: { given: error.pattern, why: error.message } }
+  }
+  throw error
+}

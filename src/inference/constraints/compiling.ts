@@ -1,0 +1,50 @@
+import { refuse } from '../../domain/refusals.ts'
+import { BudgetExceededError, createSingleWorker, type WorkerOptions } from '../../threads/single-worker.ts'
+import { inThread } from '../../threads/thread.ts'
+import { type CompileAnswer, compilingThread } from './compiling-thread.ts'
+import type { CompileQuestion } from './constraint.ts'
+
+/**
+ * Compiles constraints in a thread of its own, one after the other: most take less than a millisecond, the worst that is
+ * accepted a tenth of a second, and nobody else's answer waits for it.
+ */
+export interface Compiling {
+  /** The grammar; rejects with a refusal that names the field. `tenant` is whose request it is. */
+  compile(tenant: string, question: CompileQuestion, signal?: AbortSignal): Promise<string>
+  close(): Promise<void>
+}
+
+/** The time is for what the compiler's own bounds have not ended. */
+export interface CompilingOptions extends WorkerOptions {
+  heapMb: number
+  /** The module of the thread, for tests. */
+  thread: string
+}
+
+const defaults: CompilingOptions = {
+  limitMs: 2_000,
+  startMs: 30_000,
+  heapMb: 192,
+  queuePerTenant: 256,
+  queueTotal: 1_024,
+  thread: compilingThread,
+  // With it go what it has compiled, and 30 MB.
+  idleMs: 600_000,
+}
+
+export function createCompiling(given: Partial<CompilingOptions> = {}): Compiling {
+  const options = { ...defaults, ...given }
+  const start = inThread<CompileQuestion, CompileAnswer>(options.thread, options.heapMb)
+  const worker = createSingleWorker(start, options)
+  return {
+    async compile(tenant, question, signal) {
+      const answer = await worker.ask(tenant, question, signal).catch((error: unknown) => {
+        if (!(error instanceof BudgetExceededError)) throw error
+        throw refuse('constraint_too_large', { field: question.field, why: error.message })
+      })
+      if ('gbnf' in answer) return answer.gbnf
+      throw refuse(answer.code, answer.values)
+    },
+    close: () => worker.close(),
+  }
+}

@@ -1,0 +1,35 @@
+/** What an answer has to be. */
+export type Constraint =
+  | { kind: 'json'; schema: unknown }
+  | { kind: 'json_object' }
+  | { kind: 'regex'; regex: string }
+  | { kind: 'choice'; choices: readonly string[] }
+  | { kind: 'grammar'; grammar: string }
+  /** The object, or its JSON text. */
+  | { kind: 'structural_tag'; tag: unknown }
+
+export interface ConstraintOptions {
+  /** Space between the parts of JSON: none, a little, or what the pattern says. */
+  whitespace: 'none' | 'bounded' | { pattern: string }
+  /**
+   * Members that a schema lists nothing of: true leaves them as JSON Schema has it, false closes whatever lists members and
+   * has no `additionalProperties`. Without it what says nothing of them is closed.
+   */
+  additionalProperties?: boolean
+}
+
+/** What is asked of an answer, as the thread that compiles takes it. */
+export interface CompileQuestion {
+  constraint: Constraint
+  options: ConstraintOptions
+  /** Where the request has it. */
+  field: string
+}
+
+/** A constraint that was compiled, as the engine takes it. */
+export interface GivenConstraint {
+  /** In GBNF, as writeGbnf writes it. */
+  grammar: string
+  /** Where the request has it. */
+  field: string
+}

@@ -1,0 +1,23 @@
+import { ConstraintTrouble } from './constraint-trouble.ts'
+import { type Grammar, trieOf } from './expressions.ts'
+
+const mostCharacters = 1024 * 1024
+
+/** Exactly one of these texts. */
+export function choiceGrammar(choices: readonly string[]): Grammar {
+  if (choices.length === 0) throw new ConstraintTrouble('flawed', 'there is nothing to choose from')
+  for (const [at, choice] of choices.entries()) {
+    if (choice.includes('\0')) throw new ConstraintTrouble('flawed', 'it has a NUL character', `/${at}`)
+    if (!choice.isWellFormed()) {
+      throw new ConstraintTrouble('flawed', 'it has half of a surrogate pair, which is no text', `/${at}`)
+    }
+  }
+  const characters = choices.reduce((sum, choice) => sum + choice.length, 0)
+  if (characters > mostCharacters) {
+    throw new ConstraintTrouble(
+      'unsupported',
+      `the texts have ${characters} characters, at most ${mostCharacters} are accepted`,
+    )
+  }
+  return { rules: new Map([['root', trieOf(choices)]]) }
+}

@@ -1,0 +1,71 @@
+import type { Following, Place } from './following.ts'
+
+/** Where a text of bytes stands: tokens end in the middle of characters. */
+export interface BytePlace {
+  readonly place: Place
+  /** What has begun of a character; undefined between characters. */
+  readonly begun: Begun | undefined
+}
+
+interface Begun {
+  readonly value: number
+  /** Bytes that are missing. */
+  readonly left: number
+  /** The smallest code point that is written with as many bytes: what is less would be an overlong form. */
+  readonly least: number
+}
+
+/**
+ * Where the bytes lead; undefined when they are no UTF-8, or when the grammar does not go on so. As strict as the decoder
+ * that makes the answer's text of them, or else the grammar would hold for another text than the one that is sent.
+ */
+export function afterBytes(
+  following: Following,
+  from: BytePlace,
+  bytes: Uint8Array,
+  start = 0,
+): BytePlace | undefined {
+  let { place, begun } = from
+  for (let at = start; at < bytes.length; at++) {
+    const byte = bytes[at] as number
+    let point = byte
+    if (begun !== undefined || byte >= 0x80) {
+      begun = begun === undefined ? beginning(byte) : continued(begun, byte)
+      if (begun === undefined) return undefined
+      if (begun.left > 0) continue
+      point = begun.value
+      begun = undefined
+    }
+    const next = following.after(place, point)
+    if (next === undefined) return undefined
+    place = next
+  }
+  if (begun !== undefined && !canBeCompleted(following, place, begun)) return undefined
+  return { place, begun }
+}
+
+function beginning(byte: number): Begun | undefined {
+  if (byte < 0xc2 || byte > 0xf4) return undefined
+  if (byte < 0xe0) return { value: byte & 0x1f, left: 1, least: 0x80 }
+  if (byte < 0xf0) return { value: byte & 0x0f, left: 2, least: 0x800 }
+  return { value: byte & 0x07, left: 3, least: 0x10000 }
+}
+
+function continued({ value, left, least }: Begun, byte: number): Begun | undefined {
+  if (byte >> 6 !== 2) return undefined
+  const begun = { value: (value << 6) | (byte & 0x3f), left: left - 1, least }
+  const [first, last] = rangeOf(begun)
+  return first <= last && !(first >= 0xd800 && last <= 0xdfff) ? begun : undefined
+}
+
+/** The code points that it can become. */
+function rangeOf({ value, left, least }: Begun): [first: number, last: number] {
+  const bits = 6 * left
+  const first = value << bits
+  return [Math.max(first, least), Math.min(first | ((1 << bits) - 1), 0x10ffff)]
+}
+
+function canBeCompleted(following: Following, place: Place, begun: Begun): boolean {
+  const [first, last] = rangeOf(begun)
+  return following.canBegin(place, first, last)
+}

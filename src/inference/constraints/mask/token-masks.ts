@@ -1,0 +1,32 @@
+import { createKept } from '../../kept.ts'
+import type { TokenMask } from '../../sampling/token-mask.ts'
+
+/** Most places of a grammar allow one of a few sets of tokens. */
+const mostKept = 64
+
+/** Makes masks, so that equal ones among the last are one: what was prepared for one is there for the other. */
+export function createMasks(
+  vocabulary: number,
+): (tokens: (put: (token: number) => void) => void) => TokenMask {
+  const kept = createKept<number, TokenMask>(mostKept, () => {})
+  const words = Math.ceil(vocabulary / 32)
+  let ids = 0
+  return (fill) => {
+    const bits = new Uint32Array(words)
+    let count = 0
+    fill((token) => {
+      bits[token >>> 5] = (bits[token >>> 5] ?? 0) | (1 << (token & 31))
+      count++
+    })
+    const make = (): TokenMask => ({ id: ids++, bits, count })
+    const known = kept.get(hashOf(bits), make)
+    return known.bits.every((word, at) => word === bits[at]) ? known : make()
+  }
+}
+
+/** FNV-1a, word by word. */
+function hashOf(bits: Uint32Array): number {
+  let hash = 0x811c9dc5
+  for (const word of bits) hash = Math.imul(hash ^ word, 0x01000193) ^ (hash >>> 15)
+  return hash
+}

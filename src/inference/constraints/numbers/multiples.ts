@@ -1,0 +1,127 @@
+import {
+  type Automaton,
+  type Edge,
+  intersection,
+  smallest as smallestAutomaton,
+  trimmed,
+} from '../automaton/automaton.ts'
+import { automatonOf } from '../automaton/determinise.ts'
+import type { Budget } from '../grammar/budget.ts'
+import {
+  alternatives,
+  charClass,
+  type Expr,
+  literal,
+  optional as perhaps,
+  repetition,
+  sequence,
+} from '../grammar/expressions.ts'
+import { compareDecimals, type Decimal, negated, roundedUp, zero } from './decimals.ts'
+import { digit, digits, fractionDigits } from './number-digits.ts'
+import { type NumberDemands, type Range, ranges, rangeText } from './number-ranges.ts'
+import { integerBetween, plainBetween } from './plain-decimals.ts'
+
+/** Digits of a number that must be a multiple: a remainder is carried along, so they are fewer. */
+const multipleDigits = 15
+
+export function multiples(demands: NumberDemands, bounded: boolean, budget: Budget): Automaton {
+  const { integer, steps } = demands
+  const places = integer ? 0 : Math.max(...steps.map(({ scale }) => scale))
+  const text = bounded
+    ? alternatives(...ranges(demands).map((range) => clippedText(range, integer, places)))
+    : sequence(
+        perhaps(literal('-')),
+        integerBetween(0n, 10n ** BigInt(multipleDigits) - 1n),
+        places === 0 ? sequence() : perhaps(sequence(literal('.'), digits(1, places))),
+      )
+  let automaton = automatonOf(text, budget)
+  for (const step of steps) automaton = intersection(automaton, multiplesOf(step, budget), budget)
+  return automaton
+}
+
+function clippedText({ least, most }: Range, integer: boolean, places: number): Expr {
+  const far: Decimal = { units: 10n ** BigInt(multipleDigits) - 1n, scale: 0 }
+  const clipped = {
+    least: roundedUp(least ?? smaller(negated(far), most), places),
+    most: negated(roundedUp(negated(most ?? larger(far, least)), places)),
+  }
+  if (compareDecimals(clipped.least, clipped.most) > 0) return alternatives()
+  if (integer) return rangeText(clipped, true, 0)
+  const from = compareDecimals(clipped.least, zero)
+  const to = compareDecimals(clipped.most, zero)
+  const ways: Expr[] = []
+  if (to >= 0) ways.push(plainBetween(from > 0 ? clipped.least : zero, clipped.most, places))
+  if (from < 0) {
+    const end = to < 0 ? negated(clipped.most) : zero
+    ways.push(sequence(literal('-'), plainBetween(end, negated(clipped.least), places)))
+  }
+  return alternatives(...ways)
+}
+
+function smaller(value: Decimal, other: Decimal | undefined): Decimal {
+  return other !== undefined && compareDecimals(other, value) < 0
+    ? { ...other, units: other.units * 2n }
+    : value
+}
+
+function larger(value: Decimal, other: Decimal | undefined): Decimal {
+  return other !== undefined && compareDecimals(other, value) > 0
+    ? { ...other, units: other.units * 2n }
+    : value
+}
+
+/** With a larger one there would be more states than a grammar may have. Powers of ten need none. */
+const largestStep = 1000n
+
+/** Whether multiples of it are a language that a grammar can say in reasonable size. */
+export function isSayableStep({ units, scale }: Decimal): boolean {
+  const size = units * BigInt(scale + 1)
+  return units > 0n && scale <= fractionDigits && (size <= largestStep || isPowerOfTen(units))
+}
+
+function isPowerOfTen(units: bigint): boolean {
+  return /^10*$/.test(units.toString())
+}
+
+/** The texts of multiples: what counts is the remainder of the digits so far, and how many of them stood behind the point. */
+function multiplesOf({ units, scale }: Decimal, budget: Budget): Automaton {
+  if (scale === 0 && isPowerOfTen(units)) {
+    const zeros = units.toString().length - 1
+    const core = sequence(
+      charClass([0x31, 0x39]),
+      repetition(digit, 0),
+      repetition(literal('0'), zeros, zeros),
+    )
+    return automatonOf(alternatives(literal('0'), sequence(perhaps(literal('-')), core)), budget)
+  }
+  const step = Number(units)
+  // Behind the minus as at the start; then, place by place, the remainders, each place but the first with a point before it.
+  const state = (place: number, rest: number) => 2 + place * step + rest
+  const edges: Edge[][] = []
+  const accepting: boolean[] = []
+  const reading = (place: number, rest: number): Edge[] =>
+    Array.from({ length: 10 }, (_, value) => ({
+      from: 0x30 + value,
+      to: 0x30 + value,
+      target: state(place, (rest * 10 + value) % step),
+    }))
+  const put = (number: number, out: Edge[], accepted: boolean): void => {
+    budget.spend(1 + out.length)
+    edges[number] = out
+    accepting[number] = accepted
+  }
+  put(0, [{ from: 0x2d, to: 0x2d, target: 1 }, ...reading(0, 0)], false)
+  put(1, reading(0, 0), false)
+  // The points stand behind all places, so that a text cannot end with one.
+  const point = (rest: number) => 2 + (scale + 1) * step + rest
+  for (let place = 0; place <= scale; place++) {
+    for (let rest = 0; rest < step; rest++) {
+      const missing = Array.from({ length: scale - place }).reduce<number>((at) => (at * 10) % step, rest)
+      const further = place === 0 ? reading(0, rest) : place < scale ? reading(place + 1, rest) : []
+      const fraction = place === 0 && scale > 0 ? [{ from: 0x2e, to: 0x2e, target: point(rest) }] : []
+      put(state(place, rest), [...fraction, ...further], missing === 0)
+    }
+  }
+  if (scale > 0) for (let rest = 0; rest < step; rest++) put(point(rest), reading(1, rest), false)
+  return smallestAutomaton(trimmed(edges, accepting), budget)
+}

@@ -1,0 +1,103 @@
+import {
+  alternatives,
+  charClass,
+  type Expr,
+  emptyText,
+  isNever,
+  never,
+  repetition,
+  sequence,
+} from '../grammar/expressions.ts'
+import { mayBeEmpty } from '../grammar/prepared-grammar.ts'
+import { RegexTrouble } from './regex-trouble.ts'
+
+/**
+ * A piece of a regular expression by what its anchors demand: nothing, that it stands at the start of the text, at its
+ * end, or both (the sum). Each way in which it matches is in one of the four.
+ */
+export type Anchored = readonly [free: Expr, atStart: Expr, atEnd: Expr, exact: Expr]
+
+type Demand = 0 | 1 | 2 | 3
+
+const demands: readonly Demand[] = [0, 1, 2, 3]
+const start = 1
+const end = 2
+const noRules: ReadonlySet<string> = new Set()
+
+export const startAnchor: Anchored = [never, emptyText, never, never]
+export const endAnchor: Anchored = [never, never, emptyText, never]
+
+export function free(expr: Expr): Anchored {
+  return [expr, never, never, never]
+}
+
+export function either(pieces: readonly Anchored[]): Anchored {
+  return byDemand((demand) => alternatives(...pieces.map((piece) => piece[demand])))
+}
+
+export function inOrder(pieces: readonly Anchored[]): Anchored {
+  let whole = free(emptyText)
+  // What has no anchors is put together at once: pieces may be many.
+  let run: Expr[] = []
+  for (const piece of pieces) {
+    if (isFree(piece)) {
+      run.push(piece[0])
+      continue
+    }
+    whole = followed(followed(whole, free(sequence(...run))), piece)
+    run = []
+  }
+  return followed(whole, free(sequence(...run)))
+}
+
+/** What demands the end of the text is followed by nothing, and before what demands its start there is nothing. */
+function followed(left: Anchored, right: Anchored): Anchored {
+  const ways: [Expr[], Expr[], Expr[], Expr[]] = [[], [], [], []]
+  for (const first of demands) {
+    for (const second of demands) {
+      const before = second & start ? onlyEmpty(left[first]) : left[first]
+      const after = first & end ? onlyEmpty(right[second]) : right[second]
+      ways[(first | second) as Demand].push(sequence(before, after))
+    }
+  }
+  return byDemand((demand) => alternatives(...ways[demand]))
+}
+
+export function repeated(piece: Anchored, min: number, max: number | undefined): Anchored {
+  if (max === 0) return free(emptyText)
+  if (max === 1) return min === 0 ? either([piece, free(emptyText)]) : piece
+  if (!isFree(piece)) {
+    throw new RegexTrouble('unsupported', 'an anchor (^ or $) inside of a repetition is not supported')
+  }
+  return free(repetition(piece[0], min, max))
+}
+
+/** The whole text is a match. */
+export function wholeText(piece: Anchored): Expr {
+  return alternatives(...piece)
+}
+
+/** The text has a match in it: what no anchor holds may be anywhere. */
+export function somewhere([inside, leading, trailing, exact]: Anchored): Expr {
+  const anything = repetition(charClass([0, 0x10ffff]), 0)
+  // The empty match is found in any text, unless both ends are demanded at once.
+  if ([inside, leading, trailing].some((expr) => mayBeEmpty(expr, noRules))) return anything
+  return alternatives(
+    sequence(anything, inside, anything),
+    sequence(leading, anything),
+    sequence(anything, trailing),
+    exact,
+  )
+}
+
+function isFree([, ...anchored]: Anchored): boolean {
+  return anchored.every(isNever)
+}
+
+function onlyEmpty(expr: Expr): Expr {
+  return mayBeEmpty(expr, noRules) ? emptyText : never
+}
+
+function byDemand(of: (demand: Demand) => Expr): Anchored {
+  return [of(0), of(1), of(2), of(3)]
+}

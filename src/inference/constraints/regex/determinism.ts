@@ -1,0 +1,80 @@
+import type { Expr, Range } from '../grammar/expressions.ts'
+import { united } from '../grammar/expressions.ts'
+
+/**
+ * Whether the next character alone always says where in the expression one is. The engine follows every place where one
+ * may be, so this is what is written as it stands, however large its counts are. Of an expression without rules.
+ */
+export function isDeterministic(expr: Expr): boolean {
+  return leadsOn(expr, [])
+}
+
+/** `follow`: what may come after the expression. */
+function leadsOn(expr: Expr, follow: readonly Range[]): boolean {
+  switch (expr.kind) {
+    case 'literal':
+    case 'class':
+      return true
+    case 'rule':
+      return false
+    case 'alternatives':
+      return (
+        areDisjoint(expr.of.map((part) => opening(part).ranges)) &&
+        expr.of.filter((part) => opening(part).empty).length <= 1 &&
+        expr.of.every((part) => leadsOn(part, follow))
+      )
+    case 'sequence': {
+      let after = follow
+      for (const part of expr.of.toReversed()) {
+        const { ranges, empty } = opening(part)
+        if (empty && !areDisjoint([ranges, after])) return false
+        if (!leadsOn(part, after)) return false
+        after = empty ? united([...ranges, ...after]) : ranges
+      }
+      return true
+    }
+    case 'repetition': {
+      const { ranges, empty } = opening(expr.of)
+      const again = expr.max === 1 ? follow : united([...ranges, ...follow])
+      return !empty && (expr.min === expr.max || areDisjoint([ranges, follow])) && leadsOn(expr.of, again)
+    }
+  }
+}
+
+function opening(expr: Expr): { ranges: readonly Range[]; empty: boolean } {
+  switch (expr.kind) {
+    case 'literal': {
+      const point = expr.text.codePointAt(0) ?? 0
+      return { ranges: [[point, point]], empty: false }
+    }
+    case 'class':
+      return { ranges: expr.ranges, empty: false }
+    case 'rule':
+      return { ranges: [], empty: false }
+    case 'alternatives': {
+      const parts = expr.of.map(opening)
+      return {
+        ranges: united(parts.flatMap(({ ranges }) => ranges)),
+        empty: parts.some(({ empty }) => empty),
+      }
+    }
+    case 'sequence': {
+      const ranges: Range[] = []
+      for (const part of expr.of) {
+        const next = opening(part)
+        ranges.push(...next.ranges)
+        if (!next.empty) return { ranges: united(ranges), empty: false }
+      }
+      return { ranges: united(ranges), empty: true }
+    }
+    case 'repetition': {
+      const { ranges, empty } = opening(expr.of)
+      return { ranges, empty: empty || expr.min === 0 }
+    }
+  }
+}
+
+function areDisjoint(sets: readonly (readonly Range[])[]): boolean {
+  const all = sets.flat().toSorted(([a], [b]) => a - b)
+  return all.every(([first], at) => first > (all[at - 1]?.[1] ?? -1))
+}

@@ -1,0 +1,64 @@
+import { rulesOf } from '../automaton/automaton-rules.ts'
+import { automatonOf } from '../automaton/determinise.ts'
+import { type Budget, createBudget, TooCostly } from '../grammar/budget.ts'
+import { charClass, type Expr, type Grammar } from '../grammar/expressions.ts'
+import { isDeterministic } from './determinism.ts'
+import { compileRegex } from './regex.ts'
+import { RegexTrouble } from './regex-trouble.ts'
+
+const steps = 400_000
+/** For one automaton, before it is given up. */
+const stepsOfAutomaton = 40_000
+/** As many places as the engine may follow at once without being slowed down much. */
+const fewPlaces = 200
+
+/** All texts that the regular expression matches as a whole. */
+export function regexGrammar(source: string): Grammar {
+  const rules = new Map<string, Expr>()
+  rules.set('root', wholeMatch(source, 'root', rules, createBudget(steps)))
+  return { rules }
+}
+
+/** The same as a piece; rules that it needs are added, with names that begin with the prefix. */
+export function wholeMatch(source: string, prefix: string, rules: Map<string, Expr>, budget: Budget): Expr {
+  if (source.includes('\0')) throw new RegexTrouble('flawed', 'it has a NUL character')
+  const expr = compileRegex(source, { search: false, budget })
+  if (isDeterministic(expr)) return expr
+  try {
+    let count = 0
+    return rulesOf(
+      automatonOf(expr, partOf(budget, stepsOfAutomaton)),
+      (ranges) => charClass(...ranges),
+      () => `${prefix}-state-${++count}`,
+      (name, body) => rules.set(name, body),
+    )
+  } catch (error) {
+    if (error instanceof TooCostly && places(expr) <= fewPlaces) return expr
+    throw error
+  }
+}
+
+function partOf(budget: Budget, most: number): Budget {
+  const part = createBudget(most)
+  return {
+    spend(count) {
+      budget.spend(count)
+      part.spend(count)
+    },
+  }
+}
+
+/** How many characters the expression has with its counts written out. */
+function places(expr: Expr): number {
+  switch (expr.kind) {
+    case 'literal':
+      return expr.text.length
+    case 'class':
+    case 'rule':
+      return 1
+    case 'repetition':
+      return places(expr.of) * Math.max(1, expr.max ?? expr.min)
+    default:
+      return expr.of.reduce((sum, part) => sum + places(part), 0)
+  }
+}

@@ -1,0 +1,52 @@
+import { type Range, united } from '../grammar/expressions.ts'
+
+/** Above, planes are the same throughout, but for their last two code points. */
+const lastMixed = 0x3ffff
+const tags: Range = [0xe0000, 0xe01ff]
+const lastCodePoint = 0x10ffff
+const step = 0x2000
+const mostKept = 64
+
+const kept = new Map<string, readonly Range[]>()
+
+/** The code points that `\p{…}` stands for. Throws a SyntaxError when there is no such property. */
+export function propertyRanges(property: string): readonly Range[] {
+  const known = kept.get(property)
+  if (known !== undefined) return known
+  const ranges = united([...scanned(property)])
+  const [oldest] = kept.keys()
+  if (kept.size >= mostKept && oldest !== undefined) kept.delete(oldest)
+  kept.set(property, ranges)
+  return ranges
+}
+
+function* scanned(property: string): Generator<Range> {
+  const runs = new RegExp(`${property}+`, 'gu')
+  for (let from = 0; from <= lastMixed; from += step) yield* runsIn(from, from + step - 1, runs)
+  yield* runsIn(...tags, runs)
+  const one = new RegExp(`^${property}$`, 'u')
+  for (let from = lastMixed + 1; from <= lastCodePoint; from = (from | 0xffff) + 1) {
+    const parts: Range[] = [
+      [from === tags[0] ? tags[1] + 1 : from, (from | 0xffff) - 2],
+      [(from | 0xffff) - 1, from | 0xffff],
+    ]
+    for (const part of parts) if (one.test(String.fromCodePoint(part[0]))) yield part
+  }
+}
+
+function* runsIn(first: number, last: number, runs: RegExp): Generator<Range> {
+  // Half of a surrogate pair is no character of a text, and would join with its neighbour.
+  const points = Array.from({ length: last - first + 1 }, (_, at) => first + at)
+  const text = String.fromCodePoint(...points.filter((point) => point < 0xd800 || point > 0xdfff))
+  for (const { 0: run } of text.matchAll(runs)) {
+    const from = run.codePointAt(0) ?? 0
+    const to = lastOf(run)
+    if (from < 0xd800 && to > 0xdfff) yield* [[from, 0xd7ff] as const, [0xe000, to] as const]
+    else yield [from, to]
+  }
+}
+
+function lastOf(run: string): number {
+  const last = run.codePointAt(run.length - 1) ?? 0
+  return last >= 0xdc00 && last <= 0xdfff ? (run.codePointAt(run.length - 2) ?? last) : last
+}

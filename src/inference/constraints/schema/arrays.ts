@@ -1,0 +1,220 @@
+import { TooCostly } from '../grammar/budget.ts'
+import {
+  alternatives,
+  type Expr,
+  emptyText,
+  literal,
+  never,
+  repetition,
+  sequence,
+} from '../grammar/expressions.ts'
+import { canonicalOf } from './canonical-values.ts'
+import { valuesOf } from './cases.ts'
+import type { Emission } from './emission.ts'
+import { itemSchemas } from './holds.ts'
+import { SchemaProblem } from './problems.ts'
+import { derived, type SchemaNode, stepped } from './schema-document.ts'
+import { valuesExpr } from './values.ts'
+
+interface ArrayDemands {
+  /** The schemas of the items at the front, by place. */
+  prefix: SchemaNode[][]
+  rest: SchemaNode[]
+  min: number
+  max: number | undefined
+  contains: { node: SchemaNode; schema: unknown; min: number; max: number | undefined } | undefined
+  unique: SchemaNode | undefined
+}
+
+/** Places written inside one another before they get rules of their own. */
+const deepest = 6
+const mostUnique = 8
+const mostCounted = 2000
+
+export function arrayDemands(bases: readonly SchemaNode[], { document }: Emission): ArrayDemands {
+  const demands: ArrayDemands = {
+    prefix: [],
+    rest: [],
+    min: 0,
+    max: undefined,
+    contains: undefined,
+    unique: undefined,
+  }
+  const lists = bases.map((base) => ({ base, ...itemSchemas(base.schema) }))
+  const places = Math.max(0, ...lists.map(({ prefix }) => prefix.length))
+  for (let i = 0; i < places; i++) {
+    demands.prefix.push(
+      lists.flatMap(({ base, prefix, rest }) => {
+        const schema = i < prefix.length ? prefix[i] : rest
+        return schema === undefined ? [] : [document.node(schema, stepped(base.path, 'items', i))]
+      }),
+    )
+  }
+  for (const { base, rest } of lists) {
+    const { schema, path } = base
+    if (rest !== undefined) demands.rest.push(document.node(rest, stepped(path, 'items')))
+    demands.min = Math.max(demands.min, Number(schema.minItems ?? 0))
+    if (schema.maxItems !== undefined) {
+      demands.max = Math.min(demands.max ?? Infinity, Number(schema.maxItems))
+    }
+    if (schema.uniqueItems === true) demands.unique = base
+    const contained = {
+      node: base,
+      schema: schema.contains,
+      min: Number(schema.minContains ?? 1),
+      max: schema.maxContains === undefined ? undefined : Number(schema.maxContains),
+    }
+    if (schema.contains === undefined || (contained.min === 0 && contained.max === undefined)) continue
+    if (demands.contains !== undefined) {
+      throw new SchemaProblem('contains', path, 'two of them hold for the same array')
+    }
+    demands.contains = contained
+  }
+  for (const { schema, path } of bases) {
+    for (const value of (schema[derived.notEnum] ?? []) as unknown[]) {
+      if (!Array.isArray(value)) continue
+      if (value.length > 0) throw new SchemaProblem('enum', path, 'lists cannot be excluded')
+      demands.min = Math.max(demands.min, 1)
+    }
+  }
+  return demands
+}
+
+/** The JSON arrays for which all of these schemas hold. */
+export function arrayExpr(bases: readonly SchemaNode[], emission: Emission): Expr {
+  const demands = arrayDemands(bases, emission)
+  const { min, max } = demands
+  if (max !== undefined && max < min) return never
+  if (demands.unique !== undefined && (max === undefined || max > 1)) {
+    return uniqueExpr(demands, demands.unique, emission)
+  }
+  if (demands.contains !== undefined) return containingExpr(demands, demands.contains, emission)
+  const { prefix } = demands
+  const { space } = emission
+  const rest = emission.value(demands.rest)
+  const comma = sequence(literal(','), space)
+  const close = sequence(space, literal(']'))
+  const places = Math.min(prefix.length, max ?? Infinity)
+  const open = sequence(literal('['), space)
+  if (max === 0) return sequence(open, literal(']'))
+  if (places === 0) {
+    const more = repetition(
+      sequence(comma, rest),
+      Math.max(min - 1, 0),
+      max === undefined ? undefined : max - 1,
+    )
+    const some = sequence(rest, more, close)
+    return sequence(open, min === 0 ? alternatives(some, literal(']')) : some)
+  }
+  // Behind the last place; then each place before what follows it.
+  let tail =
+    places < prefix.length
+      ? close
+      : sequence(
+          repetition(
+            sequence(comma, rest),
+            Math.max(min - places, 0),
+            max === undefined ? undefined : max - places,
+          ),
+          close,
+        )
+  for (let i = places - 1; i >= 0; i--) {
+    const item = sequence(i === 0 ? emptyText : comma, emission.value(prefix[i] ?? []), tail)
+    tail = i < min ? item : alternatives(item, i === 0 ? literal(']') : close)
+    if (i > 0 && i % deepest === 0) tail = emission.named('items', tail)
+  }
+  return sequence(open, tail)
+}
+
+export function someArray(bases: readonly SchemaNode[], emission: Emission, depth: number): boolean {
+  const { prefix, rest, min, max } = arrayDemands(bases, emission)
+  if (max !== undefined && max < min) return false
+  for (let i = 0; i < Math.min(min, prefix.length + 1); i++) {
+    if (!emission.possible(prefix[i] ?? rest, depth - 1)) return false
+  }
+  return true
+}
+
+/** A rule for each count of items and of items that are contained, as far as the counts matter. */
+function containingExpr(
+  { prefix, rest, min, max }: ArrayDemands,
+  contains: NonNullable<ArrayDemands['contains']>,
+  emission: Emission,
+): Expr {
+  const { node, schema } = contains
+  const inside = emission.document.node(schema, stepped(node.path, 'contains'))
+  const outside =
+    contains.max === undefined
+      ? []
+      : [emission.document.derive({ not: schema }, stepped(node.path, 'contains'))]
+  const counts = contains.max ?? contains.min
+  const lengths = max ?? Math.max(min, prefix.length, counts, 1)
+  if ((lengths + 1) * (counts + 1) > mostCounted) {
+    throw new TooCostly(`contains at ${node.path} has too many combinations of counts`)
+  }
+  const comma = sequence(literal(','), emission.space)
+  // Without a bound the last of the counts stands for itself and all above.
+  const name = (length: number, count: number) => `${length},${count}`
+  const states = new Map<string, Expr>()
+  for (let length = lengths; length >= 0; length--) {
+    const nodes = prefix[length] ?? rest
+    for (let count = Math.min(counts, length); count >= 0; count--) {
+      const ways: Expr[] = []
+      const loops: Expr[] = []
+      const step = (item: Expr, to: number) => {
+        const entry = sequence(length === 0 ? emptyText : comma, item)
+        const further = length < lengths ? length + 1 : max === undefined ? length : undefined
+        if (further === undefined) return
+        if (further === length && to === count) loops.push(entry)
+        else ways.push(sequence(entry, states.get(name(further, to)) ?? never))
+      }
+      if (count < counts) step(emission.value([...nodes, inside]), count + 1)
+      const enough = count === counts && contains.max === undefined
+      step(emission.value(enough ? nodes : [...nodes, ...outside]), count)
+      if (length >= min && count >= contains.min) {
+        ways.push(length === 0 ? literal(']') : sequence(emission.space, literal(']')))
+      }
+      const expr = sequence(repetition(alternatives(...loops), 0), alternatives(...ways))
+      states.set(name(length, count), emission.named('containing', expr))
+    }
+  }
+  return sequence(literal('['), emission.space, states.get(name(0, 0)) ?? never)
+}
+
+/** A rule for each set of values that were written already. */
+function uniqueExpr(
+  { prefix, rest, min, max, contains }: ArrayDemands,
+  unique: SchemaNode,
+  emission: Emission,
+): Expr {
+  const refused = new SchemaProblem(
+    'uniqueItems',
+    unique.path,
+    `it needs items that are one of at most ${mostUnique} values, or at most one item`,
+  )
+  if (prefix.length > 0 || contains !== undefined) throw refused
+  const values = new Map<string, unknown>()
+  for (const one of emission.cases.of(rest)) {
+    const listed = valuesOf(one)
+    if (listed === undefined) throw refused
+    for (const value of listed) values.set(canonicalOf(value), value)
+  }
+  const items = [...values.values()].map((value) => valuesExpr([value], emission))
+  if (items.length > mostUnique) throw refused
+  const most = Math.min(max ?? Infinity, items.length)
+  const comma = sequence(literal(','), emission.space)
+  const states: Expr[] = []
+  for (let used = 2 ** items.length - 1; used >= 0; used--) {
+    const count = used.toString(2).replaceAll('0', '').length
+    const ways: Expr[] = []
+    if (count < most) {
+      for (const [i, item] of items.entries()) {
+        if ((used & (1 << i)) !== 0) continue
+        ways.push(sequence(count === 0 ? emptyText : comma, item, states[used | (1 << i)] ?? never))
+      }
+    }
+    if (count >= min) ways.push(count === 0 ? literal(']') : sequence(emission.space, literal(']')))
+    states[used] = emission.named('unique', alternatives(...ways))
+  }
+  return sequence(literal('['), emission.space, states[0] ?? never)
+}

@@ -1,0 +1,237 @@
+import { type Budget, TooCostly } from '../grammar/budget.ts'
+import { negations, typeList } from './negation.ts'
+import { SchemaProblem } from './problems.ts'
+import { derived, type SchemaDocument, type SchemaNode, stepped } from './schema-document.ts'
+
+/** Schemas that hold together, none of them with a branch left to take. `values`, when there, are all that fits. */
+export interface Case {
+  readonly bases: readonly SchemaNode[]
+  readonly values?: readonly unknown[]
+}
+
+export interface Cases {
+  /** All cases in which these schemas hold together; a value may fit several. */
+  of(nodes: readonly SchemaNode[]): readonly Case[]
+}
+
+/** More would be a grammar that nobody meant. */
+const mostCases = 256
+
+/** Which nodes led to a node, so that a schema which is only itself is found. */
+type Ancestry = { readonly id: number; readonly parent: Ancestry } | undefined
+
+interface Option {
+  nodes: readonly SchemaNode[]
+  ancestry: Ancestry
+}
+
+type Choice = () => readonly Option[]
+
+interface Open {
+  bases: SchemaNode[]
+  seen: Set<number>
+  choices: Choice[]
+}
+
+export function createCases(
+  document: SchemaDocument,
+  budget: Budget,
+  holds: (value: unknown, node: SchemaNode) => boolean,
+  possible: (nodes: readonly SchemaNode[]) => boolean,
+): Cases {
+  const known = new Map<string, readonly Case[]>()
+  const negated = new Map<number, SchemaNode[]>()
+  const exclusive = new Map<number, readonly (readonly SchemaNode[])[]>()
+  const overlaps = new Map<string, boolean>()
+
+  const overlapping = (left: SchemaNode, right: SchemaNode): boolean => {
+    const key = `${left.id},${right.id}`
+    const before = overlaps.get(key)
+    if (before !== undefined) return before
+    // While it is being found out, a recursive schema takes it for possible, which is never wrong.
+    overlaps.set(key, true)
+    const found = possible([left, right])
+    overlaps.set(key, found)
+    return found
+  }
+
+  const notOf = (node: SchemaNode): SchemaNode[] => {
+    let ways = negated.get(node.id)
+    if (ways === undefined) {
+      const inner = (schema: unknown) => document.node(schema, node.path)
+      ways = negations(node, document, (left, right) => overlapping(inner(left), inner(right)))
+      negated.set(node.id, ways)
+    }
+    return ways
+  }
+
+  const branches = (node: SchemaNode, keyword: string): SchemaNode[] =>
+    (node.schema[keyword] as unknown[]).map((part, i) => document.node(part, stepped(node.path, keyword, i)))
+
+  /** Each branch alone: with the negations of those that could hold beside it. */
+  const oneOf = (node: SchemaNode): readonly (readonly SchemaNode[])[] => {
+    const before = exclusive.get(node.id)
+    if (before !== undefined) return before
+    const parts = branches(node, 'oneOf')
+    const ways = parts.flatMap((part, i) => {
+      let options: SchemaNode[][] = [[part]]
+      for (const [j, other] of parts.entries()) {
+        budget.spend(1)
+        if (i === j || !overlapping(parts[Math.min(i, j)] ?? part, parts[Math.max(i, j)] ?? other)) continue
+        let without: SchemaNode[]
+        try {
+          without = notOf(other)
+        } catch (error) {
+          if (!(error instanceof SchemaProblem)) throw error
+          const [first, second] = [Math.min(i, j), Math.max(i, j)]
+          throw new SchemaProblem(
+            'oneOf',
+            node.path,
+            `its branches ${first} and ${second} can hold together, and to keep them apart ${error.keyword} at ${error.path} would have to be negated: ${error.why}`,
+          )
+        }
+        options = options.flatMap((option) => without.map((one) => [...option, one]))
+        if (options.length > mostCases)
+          throw new TooCostly('a oneOf has too many branches that can hold together')
+      }
+      return options
+    })
+    exclusive.set(node.id, ways)
+    return ways
+  }
+
+  const take = (nodes: readonly SchemaNode[], ancestry: Ancestry, open: Open): boolean => {
+    const pending = nodes.map((node) => ({ node, ancestry })).reverse()
+    for (let at = pending.pop(); at !== undefined; at = pending.pop()) {
+      const { node } = at
+      budget.spend(1)
+      if (node.never) return false
+      for (let up = at.ancestry; up !== undefined; up = up.parent) {
+        if (up.id === node.id) {
+          throw new SchemaProblem('$ref', node.path, 'it leads back to itself with nothing in between', true)
+        }
+      }
+      if (open.seen.has(node.id)) continue
+      open.seen.add(node.id)
+      open.bases.push(node)
+      const own: Ancestry = { id: node.id, parent: at.ancestry }
+      const { schema, path } = node
+      const next: SchemaNode[] = []
+      if (schema.$ref !== undefined) next.push(document.resolve(node))
+      if (schema.allOf !== undefined) next.push(...branches(node, 'allOf'))
+      pending.push(...next.map((each) => ({ node: each, ancestry: own })).reverse())
+      const choose = (options: () => readonly (readonly SchemaNode[])[]) =>
+        open.choices.push(() => options().map((option) => ({ nodes: option, ancestry: own })))
+      const part = (keyword: string) => document.node(schema[keyword], stepped(path, keyword))
+      if (schema.anyOf !== undefined) choose(() => branches(node, 'anyOf').map((branch) => [branch]))
+      if (schema.oneOf !== undefined) choose(() => oneOf(node))
+      if (schema.not !== undefined) choose(() => notOf(part('not')).map((way) => [way]))
+      if (schema.if !== undefined && (schema.then !== undefined || schema.else !== undefined)) {
+        choose(() => [
+          [part('if'), ...(schema.then === undefined ? [] : [part('then')])],
+          ...notOf(part('if')).map((way) => [way, ...(schema.else === undefined ? [] : [part('else')])]),
+        ])
+      }
+      for (const keyword of ['dependentRequired', 'dependentSchemas', 'dependencies']) {
+        for (const [name, then] of Object.entries(schema[keyword] ?? {})) {
+          choose(() => {
+            const place = stepped(path, keyword, name)
+            const present = document.derive(
+              { type: 'object', required: [name, ...(Array.isArray(then) ? then : [])] },
+              place,
+            )
+            return [
+              [document.derive({ properties: Object.fromEntries([[name, false]]) }, place)],
+              [present, ...(Array.isArray(then) ? [] : [document.node(then, place)])],
+            ]
+          })
+        }
+      }
+    }
+    return true
+  }
+
+  const expand = (open: Open, found: Case[]): void => {
+    budget.spend(1 + open.bases.length)
+    const values = enumerated(open.bases)
+    if (values !== undefined) {
+      const fitting = values.filter((value) => open.bases.every((base) => holds(value, base)))
+      budget.spend(values.length)
+      if (fitting.length > 0) found.push({ bases: open.bases, values: fitting })
+    } else if (typesOf(open.bases).size > 0) {
+      const [choice, ...choices] = open.choices
+      if (choice === undefined) {
+        found.push({ bases: open.bases })
+      } else {
+        for (const { nodes, ancestry } of choice()) {
+          const copy = { bases: [...open.bases], seen: new Set(open.seen), choices: [...choices] }
+          if (take(nodes, ancestry, copy)) expand(copy, found)
+        }
+      }
+    }
+    if (found.length > mostCases) throw new TooCostly('its branches combine in too many ways')
+  }
+
+  return {
+    of(nodes) {
+      const key = nodes
+        .map(({ id }) => id)
+        .sort((a, b) => a - b)
+        .join()
+      const before = known.get(key)
+      if (before !== undefined) return before
+      const open: Open = { bases: [], seen: new Set(), choices: [] }
+      const found: Case[] = []
+      if (take(nodes, undefined, open)) expand(open, found)
+      known.set(key, found)
+      return found
+    },
+  }
+}
+
+/** The values of the shortest list that one of the schemas gives. */
+function enumerated(bases: readonly SchemaNode[]): readonly unknown[] | undefined {
+  let shortest: readonly unknown[] | undefined
+  for (const { schema } of bases) {
+    const list = Object.hasOwn(schema, 'const') ? [schema.const] : (schema.enum as unknown[] | undefined)
+    if (list !== undefined && (shortest === undefined || list.length < shortest.length)) shortest = list
+  }
+  return shortest
+}
+
+export type TypeName = 'null' | 'boolean' | 'integer' | 'number' | 'string' | 'array' | 'object'
+
+/** What values can be when all of the schemas hold; `integer` only where no other number fits. */
+export function typesOf(bases: readonly SchemaNode[]): Set<TypeName> {
+  let types = new Set<TypeName>(['null', 'boolean', 'number', 'string', 'array', 'object'])
+  for (const { schema } of bases) {
+    if (schema.type === undefined) continue
+    const allowed = typeList(schema)
+    const whole = allowed.includes('integer') && !allowed.includes('number')
+    types = new Set(
+      [...types].flatMap((type): TypeName[] => {
+        if (type === 'number' && whole) return ['integer']
+        if (type === 'integer') return whole || allowed.includes('number') ? [type] : []
+        return allowed.includes(type) ? [type] : []
+      }),
+    )
+  }
+  return types
+}
+
+/** The values of the types that have few. */
+export function constants(bases: readonly SchemaNode[], type: TypeName): unknown[] {
+  const all = type === 'null' ? [null] : type === 'boolean' ? [true, false] : []
+  return all.filter((value) =>
+    bases.every(({ schema }) => !((schema[derived.notEnum] ?? []) as unknown[]).includes(value)),
+  )
+}
+
+/** All values of a case, where there are few. */
+export function valuesOf({ bases, values }: Case): readonly unknown[] | undefined {
+  if (values !== undefined) return values
+  const types = [...typesOf(bases)]
+  return types.every((type) => type === 'null' || type === 'boolean')
+    ? types.flatMap((type) => constants(bases, type))
+    : undefined
+}

@@ -1,0 +1,349 @@
+import { type Automaton, isEmpty, wordsOf } from '../automaton/automaton.ts'
+import { TooCostly } from '../grammar/budget.ts'
+import {
+  alternatives,
+  type Expr,
+  emptyText,
+  literal,
+  never,
+  optional,
+  repetition,
+  sequence,
+} from '../grammar/expressions.ts'
+import { hasNoOthers, requiredOf } from './closed-objects.ts'
+import type { Emission } from './emission.ts'
+import { memberSchemas } from './holds.ts'
+import { inJsonString } from './json-characters.ts'
+import { isRecord } from './keywords.ts'
+import { SchemaProblem } from './problems.ts'
+import { derived, type SchemaNode, stepped } from './schema-document.ts'
+import { quoted, stringAutomaton } from './strings.ts'
+
+interface Member {
+  name: string
+  required: boolean
+  nodes: SchemaNode[]
+}
+
+/** Names that are not declared, and what their values are. */
+interface Others {
+  key: Expr
+  nodes: SchemaNode[]
+}
+
+/** Schemas that hold together for one object. */
+interface Whole {
+  bases: readonly SchemaNode[]
+  /** How many schemas the object was asked to fit, before they were taken apart. */
+  asked: number
+  required: ReadonlySet<string>
+  /** Nobody says anything of further members, and so there are none. */
+  closed: boolean
+}
+
+interface Counts {
+  min: number
+  max: number | undefined
+}
+
+const mostPatterns = 4
+const mostWords = 64
+const mostStates = 20_000
+/** The engine follows each of them at once. */
+const mostFirst = 900
+
+/** The JSON objects for which all of these schemas hold: declared members in their order, then the others. */
+export function objectExpr(bases: readonly SchemaNode[], asked: number, emission: Emission): Expr {
+  const counts = countsOf(bases)
+  const whole = wholeOf(bases, asked, counts, emission)
+  const allowed = allowedNames(bases, emission)
+  const members = membersOf(whole, allowed, emission)
+  if (members === undefined || (counts.max !== undefined && counts.max < counts.min)) return never
+  const first = members.findIndex(({ required }) => required)
+  if ((first < 0 ? members.length : first) > mostFirst) {
+    throw new TooCostly(`more than ${mostFirst} optional members may come first`)
+  }
+  const others = othersOf(whole, members, allowed, emission)
+  return sequence(
+    literal('{'),
+    emission.space,
+    membersExpr(members.filter(isPossible), others, counts, bases, emission),
+  )
+}
+
+/** Whether the members that have to be there can be there. */
+export function someObject(
+  bases: readonly SchemaNode[],
+  asked: number,
+  emission: Emission,
+  depth: number,
+): boolean {
+  const counts = countsOf(bases)
+  const { min, max } = counts
+  if (max !== undefined && max < min) return false
+  const whole = wholeOf(bases, asked, counts, emission)
+  const names = whole.required
+  for (const name of names) {
+    if (!nameHolds(bases, name, emission)) return false
+    const nodes = nodesOf(whole, name, emission)
+    if (nodes.some(({ never: none }) => none) || !emission.possible(nodes, depth - 1)) return false
+  }
+  return max === undefined || names.size <= max
+}
+
+function countsOf(bases: readonly SchemaNode[]): Counts {
+  let min = 0
+  let max: number | undefined
+  for (const { schema, path } of bases) {
+    min = Math.max(min, Number(schema.minProperties ?? 0))
+    if (schema.maxProperties !== undefined) max = Math.min(max ?? Infinity, Number(schema.maxProperties))
+    for (const value of (schema[derived.notEnum] ?? []) as unknown[]) {
+      if (!isRecord(value)) continue
+      if (Object.keys(value).length > 0) throw new SchemaProblem('enum', path, 'objects cannot be excluded')
+      min = Math.max(min, 1)
+    }
+  }
+  return { min, max }
+}
+
+function wholeOf(bases: readonly SchemaNode[], asked: number, { min }: Counts, emission: Emission): Whole {
+  const closed = hasNoOthers(bases, min, emission)
+  return { bases, asked, required: new Set(bases.flatMap(requiredOf)), closed }
+}
+
+function isPossible({ nodes }: Member): boolean {
+  return !nodes.some((node) => node.never)
+}
+
+/** What `propertyNames` leaves of all names; undefined where it says nothing. */
+function allowedNames(bases: readonly SchemaNode[], emission: Emission): Automaton | undefined {
+  const nodes = bases.flatMap((base) => nameNodes(base, emission))
+  if (nodes.length === 0) return undefined
+  const { texts } = emission
+  let allowed = texts.exactly([])
+  for (const { bases: inner, values } of emission.cases.of(nodes)) {
+    if (values === undefined) {
+      const types = inner.flatMap(({ schema }) => (schema.type === undefined ? [] : [schema.type].flat()))
+      if (types.length > 0 && !types.includes('string')) continue
+    }
+    const own =
+      values === undefined
+        ? (stringAutomaton(inner, texts) ?? texts.lengths(0, undefined))
+        : texts.exactly(values.filter((value) => typeof value === 'string'))
+    allowed = isEmpty(allowed) ? own : texts.either(allowed, own)
+  }
+  return allowed
+}
+
+function nameNodes({ schema, path }: SchemaNode, { document }: Emission): SchemaNode[] {
+  return schema.propertyNames === undefined
+    ? []
+    : [document.node(schema.propertyNames, stepped(path, 'propertyNames'))]
+}
+
+function nameHolds(bases: readonly SchemaNode[], name: string, emission: Emission): boolean {
+  return bases.every((base) => nameNodes(base, emission).every((node) => emission.holds(name, node)))
+}
+
+/** Undefined when a name is required that cannot be there. */
+function membersOf(whole: Whole, allowed: Automaton | undefined, emission: Emission): Member[] | undefined {
+  const { bases, required } = whole
+  const names = new Set(bases.flatMap(({ schema }) => Object.keys(schema.properties ?? {})))
+  for (const name of required) names.add(name)
+  if (allowed !== undefined) for (const name of wordsOf(allowed, mostWords) ?? []) names.add(name)
+  const members: Member[] = []
+  for (const name of names) {
+    emission.budget.spend(bases.length)
+    const fits = nameHolds(bases, name, emission)
+    const nodes = fits ? nodesOf(whole, name, emission) : [emission.document.node(false, '#')]
+    const member = { name, required: required.has(name), nodes }
+    if (member.required && !isPossible(member)) return undefined
+    members.push(member)
+  }
+  return members
+}
+
+/** All that the schemas say about the member of a name. */
+function nodesOf(whole: Whole, name: string, emission: Emission): SchemaNode[] {
+  const { bases, required } = whole
+  const nodes: SchemaNode[] = []
+  let evaluated = false
+  for (const base of bases) {
+    const found = memberSchemas(base, name, emission.texts)
+    if (found.length > 0 && !base.derived) evaluated = true
+    for (const { schema, keys } of found) {
+      nodes.push(emission.document.node(schema, stepped(base.path, ...keys)))
+    }
+  }
+  if (evaluated) return nodes
+  // A name that is required is one that was asked for, declared or not.
+  const closed = whole.closed && !(emission.closing === 'silent' && required.has(name))
+  nodes.push(...undeclared({ ...whole, closed }, emission))
+  return nodes
+}
+
+/** What holds for members that no schema declares. */
+function undeclared({ bases, asked, closed }: Whole, emission: Emission): SchemaNode[] {
+  const { document } = emission
+  const nodes: SchemaNode[] = []
+  for (const [i, { schema, path }] of bases.entries()) {
+    if (schema.unevaluatedProperties === undefined || schema.unevaluatedProperties === true) continue
+    if (i > 0 || asked > 1) {
+      throw new SchemaProblem(
+        'unevaluatedProperties',
+        path,
+        'it stands inside a branch or beside other schemas',
+      )
+    }
+    nodes.push(document.node(schema.unevaluatedProperties, stepped(path, 'unevaluatedProperties')))
+  }
+  if (closed) nodes.push(document.node(false, '#'))
+  return nodes
+}
+
+/** The names that are not declared, by which patterns they match. */
+function othersOf(
+  whole: Whole,
+  members: readonly Member[],
+  allowed: Automaton | undefined,
+  emission: Emission,
+): Others[] {
+  const { texts, document, budget } = emission
+  const { bases } = whole
+  const patterns = new Map<string, Automaton>()
+  for (const { schema, path } of bases) {
+    for (const source of Object.keys(schema.patternProperties ?? {})) {
+      patterns.set(source, texts.pattern(source, stepped(path, 'patternProperties')))
+    }
+    if (patterns.size > mostPatterns) {
+      throw new SchemaProblem('patternProperties', path, `more than ${mostPatterns} patterns hold together`)
+    }
+  }
+  const sources = [...patterns.keys()]
+  const declared = texts.exactly(members.map(({ name }) => name))
+  const others: Others[] = []
+  for (let set = 0; set < 2 ** sources.length; set++) {
+    const matched = new Set(sources.filter((_, i) => (set & (1 << i)) !== 0))
+    const nodes: SchemaNode[] = []
+    let evaluated = false
+    for (const base of bases) {
+      const { schema, path } = base
+      const own = Object.entries(schema.patternProperties ?? {}).filter(([source]) => matched.has(source))
+      for (const [source, part] of own) {
+        nodes.push(document.node(part, stepped(path, 'patternProperties', source)))
+      }
+      if (own.length === 0 && schema.additionalProperties !== undefined) {
+        nodes.push(document.node(schema.additionalProperties, stepped(path, 'additionalProperties')))
+        if (!base.derived) evaluated = true
+      }
+      if (own.length > 0 && !base.derived) evaluated = true
+    }
+    if (!evaluated) nodes.push(...undeclared(whole, emission))
+    if (nodes.some((node) => node.never)) continue
+    if (sources.length === 0 && members.length === 0 && allowed === undefined) {
+      return [{ key: emission.string, nodes }]
+    }
+    let names = allowed ?? texts.lengths(0, undefined)
+    for (const [source, automaton] of patterns) {
+      budget.spend(names.accepting.length)
+      names = matched.has(source) ? texts.both(names, automaton) : texts.without(names, automaton)
+    }
+    names = texts.without(names, declared)
+    if (!isEmpty(names)) others.push({ key: quoted(emission.write(names, inJsonString)), nodes })
+  }
+  return others
+}
+
+function membersExpr(
+  members: readonly Member[],
+  others: readonly Others[],
+  { min, max }: Counts,
+  bases: readonly SchemaNode[],
+  emission: Emission,
+): Expr {
+  const comma = sequence(literal(','), emission.space)
+  const close = sequence(emission.space, literal('}'))
+  const colon = sequence(literal(':'), emission.gap)
+  const other = alternatives(...others.map(({ key, nodes }) => sequence(key, colon, emission.value(nodes))))
+  const some = others.length > 0
+  const entries = members.map(({ name, nodes }) =>
+    sequence(literal(JSON.stringify(name)), colon, emission.value(nodes)),
+  )
+  const required = members.filter((member) => member.required).length
+  if (some && min - required > 1) {
+    const path = bases.find(({ schema }) => schema.minProperties !== undefined)?.path ?? '#'
+    throw new SchemaProblem(
+      'minProperties',
+      path,
+      'more than one member without a declared name would be needed, and their names could repeat',
+    )
+  }
+  const counted = min > required || (max !== undefined && (some || max < members.length))
+  if (!counted) return plainMembers(members, entries, some ? other : never, { comma, close }, emission)
+
+  // How many members were written, as far as it matters.
+  const last = max ?? min
+  if ((members.length + 1) * (last + 1) > mostStates) {
+    throw new TooCostly('minProperties or maxProperties has too many combinations')
+  }
+  let next: Expr[] = Array.from({ length: last + 1 }, (_, count) => {
+    const least = Math.max(min - count, 0)
+    const most = max === undefined ? undefined : max - count
+    if (count > 0) return sequence(repetition(sequence(comma, other), least, most), close)
+    const more = repetition(
+      sequence(comma, other),
+      Math.max(least - 1, 0),
+      most === undefined ? undefined : most - 1,
+    )
+    const filled = most === 0 ? never : sequence(other, more, close)
+    return least === 0 ? alternatives(filled, literal('}')) : filled
+  })
+  for (const [i, member] of members.entries().toArray().reverse()) {
+    const entry = entries[i] ?? never
+    next = next.map((without, count) => {
+      // Only so many members can have been written before this one.
+      if (count > i) return never
+      const behind = count < last ? next[count + 1] : max === undefined ? next[count] : undefined
+      const ways: Expr[] = []
+      if (behind !== undefined) ways.push(sequence(count === 0 ? emptyText : comma, entry, behind))
+      if (!member.required) ways.push(without)
+      return emission.named('members', alternatives(...ways))
+    })
+  }
+  return next[0] ?? never
+}
+
+/** Without counting: behind the first required member nothing depends on what came before. */
+function plainMembers(
+  members: readonly Member[],
+  entries: readonly Expr[],
+  other: Expr,
+  { comma, close }: { comma: Expr; close: Expr },
+  emission: Emission,
+): Expr {
+  const further = repetition(sequence(comma, other), 0)
+  const firstRequired = members.findIndex(({ required }) => required)
+  // Behind[i]: at least one member is written, and those from i on follow.
+  let behind: Expr = sequence(further, close)
+  let first: Expr = firstRequired < 0 ? alternatives(sequence(other, further, close), literal('}')) : never
+  for (let i = members.length - 1; i >= 0; i--) {
+    const entry = entries[i] ?? never
+    const required = members[i]?.required === true
+    // Every optional member up to the first required one may be the one that comes first.
+    const shared = firstRequired < 0 || i <= firstRequired
+    if (shared) {
+      const rest = isShort(behind) ? behind : emission.named('members', behind)
+      first = required
+        ? sequence(entry, rest)
+        : alternatives(sequence(entry, rest), isShort(first) ? first : emission.named('members', first))
+      behind = rest
+    }
+    const follow = sequence(comma, entry)
+    behind = sequence(required ? follow : optional(follow), behind)
+  }
+  return first
+}
+
+function isShort(expr: Expr): boolean {
+  return expr.kind === 'rule' || expr.kind === 'literal'
+}

@@ -1,0 +1,126 @@
+import { type Automaton, extent, isEmpty } from '../automaton/automaton.ts'
+import { TooCostly } from '../grammar/budget.ts'
+import { type Expr, literal, never, type Range, repetition, sequence } from '../grammar/expressions.ts'
+import type { Emission } from './emission.ts'
+import { inJsonString } from './json-characters.ts'
+import { derived, type SchemaNode } from './schema-document.ts'
+import type { TextLanguages } from './text-languages.ts'
+
+interface StringDemands {
+  min: number
+  max: number | undefined
+  /** What patterns, formats and forbidden values leave; undefined when there are none. */
+  language: Automaton | undefined
+}
+
+/** Above it an automaton is not written as a grammar. */
+const mostStates = 4000
+
+/** The JSON strings for which all of these schemas hold. */
+export function stringExpr(bases: readonly SchemaNode[], emission: Emission): Expr {
+  const demands = demandsOf(bases, emission.texts)
+  const { min, max, language } = demands
+  if (language === undefined) {
+    if (min === 0 && max === undefined) return emission.string
+    return quoted(repetition(emission.character, min, max))
+  }
+  const run = runOf(language)
+  if (run !== undefined) {
+    const most = Math.min(run.max ?? Infinity, max ?? Infinity)
+    return quoted(
+      repetition(inJsonString(run.ranges), Math.max(run.min, min), most === Infinity ? undefined : most),
+    )
+  }
+  const automaton = limited(demands, language, emission.texts)
+  if (isEmpty(automaton)) return never
+  return quoted(emission.write(automaton, inJsonString))
+}
+
+/** The texts for which all of these schemas hold, or undefined for all. */
+export function stringAutomaton(bases: readonly SchemaNode[], texts: TextLanguages): Automaton | undefined {
+  const demands = demandsOf(bases, texts)
+  if (demands.language !== undefined) return limited(demands, demands.language, texts)
+  return demands.min === 0 && demands.max === undefined ? undefined : texts.lengths(demands.min, demands.max)
+}
+
+export function someString(bases: readonly SchemaNode[], texts: TextLanguages): boolean {
+  const demands = demandsOf(bases, texts)
+  if (demands.max !== undefined && demands.max < demands.min) return false
+  return demands.language === undefined || !isEmpty(limited(demands, demands.language, texts))
+}
+
+export function quoted(text: Expr): Expr {
+  return sequence(literal('"'), text, literal('"'))
+}
+
+/** Lengths that the language has anyway demand nothing of it. */
+function limited({ min, max }: StringDemands, language: Automaton, texts: TextLanguages): Automaton {
+  if (isEmpty(language)) return language
+  const { shortest, longest } = extent(language)
+  const least = shortest >= min ? 0 : min
+  const most = max === undefined || longest <= max ? undefined : max
+  if (least === 0 && most === undefined) return small(language)
+  if (language.accepting.length * (most ?? least) > 4 * mostStates) {
+    throw new TooCostly('a length and a pattern or format together have too many states')
+  }
+  return small(texts.both(language, texts.lengths(least, most)))
+}
+
+function small(automaton: Automaton): Automaton {
+  if (automaton.accepting.length > mostStates) throw new TooCostly('a pattern has too many states')
+  return automaton
+}
+
+function demandsOf(bases: readonly SchemaNode[], texts: TextLanguages): StringDemands {
+  const demands: StringDemands = { min: 0, max: undefined, language: undefined }
+  const narrow = (automaton: Automaton | undefined) => {
+    if (automaton === undefined) return
+    demands.language = demands.language === undefined ? automaton : texts.both(demands.language, automaton)
+  }
+  const all = () => texts.lengths(0, undefined)
+  for (const { schema } of bases) {
+    demands.min = Math.max(demands.min, Number(schema.minLength ?? 0))
+    if (schema.maxLength !== undefined) {
+      demands.max = Math.min(demands.max ?? Infinity, Number(schema.maxLength))
+    }
+  }
+  for (const { schema, path } of bases) {
+    if (typeof schema.pattern === 'string') narrow(texts.pattern(schema.pattern, path))
+    if (typeof schema.format === 'string') {
+      narrow(
+        demands.max === undefined
+          ? texts.format(schema.format, path)
+          : texts.formatWithin(schema.format, demands.max, path),
+      )
+    }
+    const without = schema[derived.notPattern]
+    if (typeof without === 'string') narrow(texts.without(all(), texts.pattern(without, path)))
+    const format = schema[derived.notFormat]
+    if (typeof format === 'string') {
+      narrow(texts.without(all(), texts.format(format, path) ?? texts.exactly([])))
+    }
+    const words = ((schema[derived.notEnum] ?? []) as unknown[]).filter((value) => typeof value === 'string')
+    if (words.length > 0) narrow(texts.without(all(), texts.exactly(words)))
+  }
+  return demands
+}
+
+/** A language that says only how many characters of one class there are: it is counted instead of unrolled. */
+function runOf({
+  edges,
+  accepting,
+}: Automaton): { ranges: readonly Range[]; min: number; max: number | undefined } | undefined {
+  const last = accepting.length - 1
+  const min = accepting.indexOf(true)
+  if (last < 0 || accepting.slice(min).includes(false)) return undefined
+  const ranges = (edges[0] ?? []).map(({ from, to }): Range => [from, to])
+  if (ranges.length === 0) return undefined
+  const key = JSON.stringify(ranges)
+  for (const [state, out] of edges.entries()) {
+    if (state === last && out.length === 0) break
+    const target = Math.min(state + 1, last)
+    if (out.some((edge) => edge.target !== target)) return undefined
+    if (JSON.stringify(out.map(({ from, to }) => [from, to])) !== key) return undefined
+  }
+  return { ranges, min, max: (edges[last] ?? []).length === 0 ? last : undefined }
+}

@@ -1,0 +1,103 @@
+import {
+  type Automaton,
+  difference,
+  extent,
+  intersection,
+  lengths,
+  texts,
+  union,
+} from '../automaton/automaton.ts'
+import { automatonOf } from '../automaton/determinise.ts'
+import { type Budget, createBudget, TooCostly } from '../grammar/budget.ts'
+import type { Expr } from '../grammar/expressions.ts'
+import { compileRegex } from '../regex/regex.ts'
+import { RegexTrouble } from '../regex/regex-trouble.ts'
+import { formats, numberFormats, otherFormats } from './formats.ts'
+import { SchemaProblem } from './problems.ts'
+
+/** The languages of patterns and formats, each compiled once. */
+export interface TextLanguages {
+  /** What a `pattern` says: anywhere in the text unless it is anchored. */
+  pattern(source: string, path: string): Automaton
+  /** Undefined for a format that says nothing about texts. */
+  format(name: string, path: string): Automaton | undefined
+  /** Narrower where that is needed to keep to a length. */
+  formatWithin(name: string, most: number, path: string): Automaton | undefined
+  lengths(min: number, max: number | undefined): Automaton
+  exactly(words: readonly string[]): Automaton
+  both(left: Automaton, right: Automaton): Automaton
+  either(left: Automaton, right: Automaton): Automaton
+  without(left: Automaton, right: Automaton): Automaton
+}
+
+/** The formats are few and the same for everybody. */
+const formatAutomata = new Map<string, Automaton>()
+const formatSteps = 10_000_000
+/** As many as are worth it for a format that is counted exactly. */
+const fewStates = 2000
+
+export function createTextLanguages(budget: Budget): TextLanguages {
+  const patterns = new Map<string, Automaton>()
+  const exprs = new Map<string, Expr>()
+
+  const patternExpr = (source: string, path: string): Expr => {
+    const before = exprs.get(source)
+    if (before !== undefined) return before
+    let expr: Expr
+    try {
+      expr = compileRegex(source, { search: true, budget })
+    } catch (error) {
+      if (error instanceof RegexTrouble) {
+        throw new SchemaProblem('pattern', path, error.message, error.kind === 'flawed')
+      }
+      throw error
+    }
+    exprs.set(source, expr)
+    return expr
+  }
+
+  const format = (name: string, path: string): Automaton | undefined => {
+    const { pattern } = (Object.hasOwn(formats, name) ? formats[name] : undefined) ?? {}
+    if (pattern === undefined) {
+      if (Object.hasOwn(numberFormats, name) || otherFormats.includes(name)) return undefined
+      const accepted = [...Object.keys(formats), ...Object.keys(numberFormats), ...otherFormats].join(', ')
+      throw new SchemaProblem('format', path, `${JSON.stringify(name.slice(0, 60))} is none of ${accepted}`)
+    }
+    const automaton =
+      formatAutomata.get(name) ??
+      automatonOf(compileRegex(pattern, { search: false }), createBudget(formatSteps))
+    formatAutomata.set(name, automaton)
+    return automaton
+  }
+
+  return {
+    pattern(source, path) {
+      let automaton = patterns.get(source)
+      if (automaton === undefined) {
+        const expr = patternExpr(source, path)
+        try {
+          automaton = automatonOf(expr, budget)
+        } catch (error) {
+          if (!(error instanceof TooCostly)) throw error
+          throw new TooCostly(`the pattern at ${path} has too many states`)
+        }
+        patterns.set(source, automaton)
+      }
+      return automaton
+    },
+    format,
+    formatWithin(name, most, path) {
+      const automaton = format(name, path)
+      const { within } = (Object.hasOwn(formats, name) ? formats[name] : undefined) ?? {}
+      if (automaton === undefined || within === undefined) return automaton
+      const few = automaton.accepting.length * most <= fewStates
+      if (few || extent(automaton).longest <= most) return automaton
+      return automatonOf(compileRegex(within(most), { search: false }), budget)
+    },
+    lengths: (min, max) => lengths(min, max, budget),
+    exactly: (words) => texts(words, budget),
+    both: (left, right) => intersection(left, right, budget),
+    either: (left, right) => union(left, right, budget),
+    without: (left, right) => difference(left, right, budget),
+  }
+}

@@ -1,0 +1,38 @@
+import { alternatives, type Expr, literal, sequence, trieOf } from '../grammar/expressions.ts'
+import type { Emission } from './emission.ts'
+import { isRecord } from './keywords.ts'
+
+/** Exactly these values, in the text that JSON.stringify gives them, but for the space between their parts. */
+export function valuesExpr(values: readonly unknown[], emission: Pick<Emission, 'space' | 'gap'>): Expr {
+  const simple = values.filter((value) => !hasParts(value))
+  const composed = values.filter(hasParts)
+  return alternatives(
+    trieOf(simple.map((value) => JSON.stringify(value))),
+    ...composed.map((value) => partsExpr(value, emission)),
+  )
+}
+
+function hasParts(value: unknown): boolean {
+  return (Array.isArray(value) || isRecord(value)) && Object.keys(value).length > 0
+}
+
+function partsExpr(value: unknown, emission: Pick<Emission, 'space' | 'gap'>): Expr {
+  const { space, gap } = emission
+  const separated = (parts: Expr[]) =>
+    parts.flatMap((part, i) => (i === 0 ? [space, part] : [literal(','), space, part]))
+  if (Array.isArray(value) && value.length > 0) {
+    return sequence(
+      literal('['),
+      ...separated(value.map((item) => partsExpr(item, emission))),
+      space,
+      literal(']'),
+    )
+  }
+  if (isRecord(value) && Object.keys(value).length > 0) {
+    const members = Object.entries(value).map(([name, member]) =>
+      sequence(literal(`${JSON.stringify(name)}:`), gap, partsExpr(member, emission)),
+    )
+    return sequence(literal('{'), ...separated(members), space, literal('}'))
+  }
+  return literal(JSON.stringify(value))
+}

@@ -1,0 +1,22 @@
+import type { Routes } from '../http/contracts.ts'
+import type { SchemaChecks } from '../schemas/checks.ts'
+import type { Database } from '../storage/database.ts'
+import type { GenerationParts } from './generation/parts.ts'
+
+/** What every operation is built from. All families get the same object; a route names the members that it uses. */
+export interface OperationParts extends GenerationParts {
+  db: Database
+  schemas: SchemaChecks
+  retentionDays: number
+  /** The most bytes that one file may have. */
+  fileLimit: number
+  /** The scheme of the references that are made here. */
+  refScheme: string
+}
+
+/** One plugin for the operations that belong together. Each of them stays a plugin with a scope of its own. */
+export function family(...operations: Routes<OperationParts>[]): Routes<OperationParts> {
+  return async (app, parts) => {
+    for (const operation of operations) await app.register(operation, parts)
+  }
+}

@@ -1,0 +1,282 @@
+// biome-ignore-all lint/suspicious/noThenProperty: the keyword of JSON Schema is called that.
+
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { createConstraintCompiler } from '../../../src/inference/constraints/compile.ts'
+import type { ConstraintOptions } from '../../../src/inference/constraints/constraint.ts'
+import { createGbnfMatcher, type GbnfMatcher } from '../../support/gbnf-matcher.ts'
+import { createJudge } from '../../support/schemas/judge.ts'
+import { keywordCases } from '../../support/schemas/keyword-cases.ts'
+import { pairCases } from '../../support/schemas/pair-cases.ts'
+import { realCases } from '../../support/schemas/real-cases.ts'
+
+type Schema = Record<string, unknown>
+
+const compiler = createConstraintCompiler()
+const silent: ConstraintOptions = { whitespace: 'none' }
+const told: ConstraintOptions = { whitespace: 'none', additionalProperties: true }
+const listing: ConstraintOptions = { whitespace: 'none', additionalProperties: false }
+
+function matcherOf(schema: unknown, options = silent): GbnfMatcher {
+  return createGbnfMatcher(compiler.compile({ kind: 'json', schema }, options, 'x').gbnf)
+}
+
+const a = { properties: { a: { type: 'integer' } } }
+const b = { properties: { b: { type: 'integer' } } }
+
+/** What is closed unless the request says otherwise, and how far. */
+const cases: [name: string, schema: Schema, yes: string[], no: string[]][] = [
+  ['what names members', { type: 'object', ...a }, ['{}', '{"a":1}'], ['{"b":1}', '{"a":1,"b":1}']],
+  [
+    'also without a type, where other types stay what they are',
+    a,
+    ['{"a":1}', '[1]', '"x"', '[{"b":1}]'],
+    ['{"b":1}'],
+  ],
+  ['inner objects', { type: 'object', properties: { o: a } }, ['{"o":{"a":1}}'], ['{"o":{"b":1}}']],
+  ['items of lists', { type: 'array', items: { type: 'object', ...a } }, ['[{"a":1}]'], ['[{"b":1}]']],
+  [
+    'values of further members',
+    { type: 'object', additionalProperties: { type: 'object', ...a } },
+    ['{"x":{"a":1}}'],
+    ['{"x":{"b":1}}'],
+  ],
+  ['what allOf merges, as a whole', { allOf: [a, b] }, ['{"a":1,"b":2}'], ['{"a":1,"c":1}', '{"c":1}']],
+  [
+    'what a reference merges',
+    { type: 'object', $defs: { b }, $ref: '#/$defs/b', ...a },
+    ['{"b":1}', '{"a":1,"b":1}'],
+    ['{"c":1}'],
+  ],
+  [
+    'each branch with what stands beside it',
+    { type: 'object', ...a, anyOf: [b, { properties: { c: {} } }] },
+    ['{"a":1,"b":1}', '{"a":1,"c":1}'],
+    ['{"a":1,"d":1}', '{"a":1,"b":1,"c":1}'],
+  ],
+  [
+    'a branch that names nothing stays open',
+    {
+      anyOf: [
+        { type: 'object', ...a, required: ['a'] },
+        { type: 'object', maxProperties: 1 },
+      ],
+    },
+    ['{"a":1}', '{"z":1}'],
+    ['{"a":1,"z":1}'],
+  ],
+  [
+    'branches that are told apart by a member',
+    {
+      type: 'object',
+      properties: { kind: { enum: ['x', 'y'] } },
+      required: ['kind'],
+      oneOf: [
+        { properties: { kind: { const: 'x' }, a: { type: 'integer' } } },
+        { properties: { kind: { const: 'y' }, b: { type: 'integer' } } },
+      ],
+    },
+    ['{"kind":"x","a":1}', '{"kind":"y","b":1}'],
+    ['{"kind":"x","b":1}', '{"kind":"x","c":1}'],
+  ],
+  [
+    'conditions',
+    { type: 'object', ...a, if: { required: ['a'] }, then: b },
+    ['{"a":1,"b":1}', '{}'],
+    ['{"a":1,"c":1}', '{"c":1}'],
+  ],
+  [
+    'members that come with others',
+    { type: 'object', ...a, dependentSchemas: { a: b } },
+    ['{"a":1,"b":1}', '{"a":1}', '{}'],
+    ['{"b":1}', '{"a":1,"c":1}'],
+  ],
+  [
+    'a required name is one that was asked for, declared or not',
+    { type: 'object', ...a, required: ['z'] },
+    ['{"z":[]}', '{"a":1,"z":null}'],
+    ['{"a":1}', '{"z":1,"y":1}'],
+  ],
+  [
+    'required by one of several branches',
+    { type: 'object', ...a, anyOf: [{ required: ['a'] }, { required: ['z'] }] },
+    ['{"a":1}', '{"z":1}', '{"a":1,"z":1}'],
+    ['{}', '{"a":1,"y":1}'],
+  ],
+  [
+    'required beside another',
+    { type: 'object', ...a, dependentRequired: { a: ['z'] } },
+    ['{"a":1,"z":1}', '{}'],
+    ['{"a":1}', '{"z":1}'],
+  ],
+  [
+    'a negation that needs a name which is not declared',
+    { type: 'object', ...a, not: { properties: { z: { type: 'integer' } } } },
+    ['{"z":"1"}', '{"a":1,"z":[]}'],
+    ['{}', '{"z":1}', '{"z":"1","y":1}'],
+  ],
+  ['no named members', { type: 'object' }, ['{}', '{"z":{"y":1}}'], ['[]']],
+  ['an empty list of them', { type: 'object', properties: {} }, ['{}', '{"z":1}'], []],
+  ['only required ones', { type: 'object', required: ['a'] }, ['{"a":1,"z":1}'], ['{"z":1}']],
+  ['only a negation', { type: 'object', not: a }, ['{"a":"x","z":1}'], ['{"a":1}', '{"z":1}']],
+  ['additionalProperties true', { ...a, additionalProperties: true }, ['{"z":1}'], ['{"a":"x"}']],
+  [
+    'additionalProperties with a schema',
+    { type: 'object', ...a, additionalProperties: { type: 'string' } },
+    ['{"a":1,"z":"x"}'],
+    ['{"z":1}'],
+  ],
+  [
+    'said in one of the merged parts',
+    { type: 'object', ...a, allOf: [{ ...b, additionalProperties: true }] },
+    ['{"a":1,"b":1,"z":1}'],
+    [],
+  ],
+  [
+    'patternProperties',
+    { type: 'object', ...a, patternProperties: { '^x': { type: 'integer' } } },
+    ['{"a":1,"x1":1,"z":"y"}'],
+    ['{"x1":"y"}'],
+  ],
+  ['propertyNames', { type: 'object', ...a, propertyNames: { maxLength: 2 } }, ['{"zz":1}'], ['{"zzz":1}']],
+  ['unevaluatedProperties', { type: 'object', ...a, unevaluatedProperties: true }, ['{"z":1}'], []],
+  [
+    'as many as are needed can be of those that are named',
+    { type: 'object', properties: { ...a.properties, ...b.properties }, minProperties: 2 },
+    ['{"a":1,"b":1}'],
+    ['{"a":1}', '{"a":1,"z":1}'],
+  ],
+  [
+    'more are needed than are named',
+    { type: 'object', ...a, required: ['a'], minProperties: 2 },
+    ['{"a":1,"z":1}'],
+    ['{"a":1}'],
+  ],
+  [
+    'more are needed than can be',
+    { type: 'object', properties: { a: false, b: { type: 'string', enum: [1] } }, minProperties: 1 },
+    ['{"z":1}'],
+    ['{}', '{"a":1}', '{"b":1}'],
+  ],
+  ['listed values are what they are', { enum: [{ a: 1, z: 1 }], ...a }, ['{"a":1,"z":1}'], ['{"a":1}']],
+]
+
+describe('an object that names members and says nothing of others has none', () => {
+  for (const [name, schema, yes, no] of cases) {
+    it(name, () => {
+      const matcher = matcherOf(schema)
+      const judge = createJudge(schema)
+      for (const text of yes) {
+        assert.ok(matcher.accepts(text), `refused: ${text}`)
+        assert.equal(judge(JSON.parse(text)), true, `no instance: ${text}`)
+      }
+      for (const text of no) assert.ok(!matcher.accepts(text), `accepted: ${text}`)
+    })
+  }
+
+  it('also in a structural tag', () => {
+    const tag = {
+      type: 'structural_tag',
+      structures: [{ begin: '<a>', schema: { type: 'object', ...a }, end: '</a>' }],
+      triggers: ['<a'],
+    }
+    const of = (options: ConstraintOptions) =>
+      createGbnfMatcher(compiler.compile({ kind: 'structural_tag', tag }, options, 'x').gbnf)
+    const open = 'so: <a>{"z":1}</a>'
+    assert.deepEqual(
+      [of(silent).accepts(open), of(told).accepts(open), of(listing).accepts(open)],
+      [false, true, false],
+    )
+    assert.ok(of(silent).accepts('so: <a>{"a":1}</a>'))
+  })
+})
+
+describe('what a request can say of it', () => {
+  it('open, as JSON Schema has it', () => {
+    assert.ok(matcherOf({ type: 'object', ...a, required: ['z'] }, told).accepts('{"z":1,"y":2}'))
+    assert.ok(!matcherOf({ type: 'object', ...a, additionalProperties: false }, told).accepts('{"z":1}'))
+  })
+
+  it('closed, whatever lists members and has no additionalProperties', () => {
+    const both = { type: 'object', properties: { a: {} }, patternProperties: { '^x': {} } }
+    assert.ok(matcherOf(both, listing).accepts('{"a":1,"x1":1}'))
+    assert.ok(!matcherOf(both, listing).accepts('{"z":1}'))
+    assert.ok(!matcherOf({ type: 'object', properties: {} }, listing).accepts('{"z":1}'))
+    assert.ok(matcherOf({ type: 'object', ...a, additionalProperties: true }, listing).accepts('{"z":1}'))
+    assert.ok(matcherOf({ type: 'object' }, listing).accepts('{"z":1}'))
+  })
+})
+
+/** Keywords with one schema, or with several, whose values are values of their own. */
+const plainKeywords = [
+  'type',
+  'enum',
+  'const',
+  'title',
+  'description',
+  'required',
+  'minItems',
+  'maxItems',
+  'minimum',
+]
+const plain = new Set([
+  ...plainKeywords,
+  ...['maximum', 'minLength', 'maxLength', 'pattern', 'format', 'default', 'examples', 'multipleOf'],
+])
+
+/** The same schema with every closed object closed in so many words; undefined where something would have to be merged first. */
+function saidOutLoud(schema: unknown): unknown {
+  if (typeof schema !== 'object' || schema === null || Array.isArray(schema)) return schema
+  const said: Schema = {}
+  const {
+    properties,
+    required = [],
+    additionalProperties,
+  } = schema as { properties?: Schema; required?: string[]; additionalProperties?: unknown }
+  for (const [keyword, value] of Object.entries(schema)) {
+    if (plain.has(keyword)) {
+      said[keyword] = value
+    } else if (keyword === 'properties' || keyword === '$defs') {
+      const parts = Object.entries(value as Schema).map(([name, part]) => [name, saidOutLoud(part)])
+      if (parts.some(([, part]) => part === undefined)) return undefined
+      said[keyword] = Object.fromEntries(parts)
+    } else if (keyword === 'items' || keyword === 'additionalProperties') {
+      said[keyword] = saidOutLoud(value)
+      if (said[keyword] === undefined) return undefined
+    } else if (keyword === '$ref' && Object.keys(schema).every((key) => key === '$ref' || key === '$defs')) {
+      said[keyword] = value
+    } else {
+      return undefined
+    }
+  }
+  if (properties === undefined || Object.keys(properties).length === 0 || additionalProperties !== undefined)
+    return said
+  const names = Object.fromEntries(required.map((name) => [name, true]))
+  return { ...said, properties: { ...names, ...(said.properties as Schema) }, additionalProperties: false }
+}
+
+/** The value with a member that nobody has heard of. */
+function withStranger(value: unknown): unknown[] {
+  const isObject = typeof value === 'object' && value !== null && !Array.isArray(value)
+  return isObject ? [{ ...value, stranger: 1 }] : []
+}
+
+it('the corpus: what is accepted is what fits when each closed object says so itself', () => {
+  let compared = 0
+  let closed = 0
+  for (const { name, schema, valid, invalid } of [...keywordCases, ...pairCases, ...realCases]) {
+    const said = saidOutLoud(schema)
+    if (said === undefined) continue
+    const judge = createJudge(said)
+    const matcher = matcherOf(schema)
+    for (const value of [...valid, ...valid.flatMap(withStranger)]) {
+      const text = JSON.stringify(value)
+      compared++
+      if (!judge(value)) closed++
+      assert.equal(matcher.accepts(text), judge(value), `${name}: ${text}`)
+    }
+    for (const value of invalid)
+      assert.ok(!matcher.accepts(JSON.stringify(value)), `${name}: ${JSON.stringify(value)}`)
+  }
+  assert.ok(compared > 500 && closed > 50, `${compared} instances compared, ${closed} of them closed out`)
+})

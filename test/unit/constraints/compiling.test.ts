@@ -1,0 +1,97 @@
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import { createConstraintCompiler } from '../../../src/inference/constraints/compile.ts'
+import { type CompilingOptions, createCompiling } from '../../../src/inference/constraints/compiling.ts'
+import type { CompileQuestion } from '../../../src/inference/constraints/constraint.ts'
+
+const slow = new URL('../../support/slow-compiling-thread.ts', import.meta.url).href
+
+function question(constraint: CompileQuestion['constraint'], field = 'x'): CompileQuestion {
+  return { constraint, options: { whitespace: 'bounded' }, field }
+}
+
+function open(t: TestContext, options?: Partial<CompilingOptions>) {
+  const compiling = createCompiling(options)
+  t.after(() => compiling.close())
+  return compiling
+}
+
+test('a thread compiles as the compiler does, and refuses by the field', async (t) => {
+  const compiling = open(t)
+  const schema = { type: 'object', properties: { b: { type: 'integer' }, a: {} } }
+  const asked = [question({ kind: 'json', schema }), question({ kind: 'choice', choices: ['a', 'b'] })]
+  const compiler = createConstraintCompiler()
+  assert.deepEqual(
+    await Promise.all(asked.map((one) => compiling.compile('a', one))),
+    asked.map(({ constraint, options, field }) => compiler.compile(constraint, options, field).gbnf),
+  )
+  const flawed = question({ kind: 'json', schema: { uniqueItems: true } }, 'structured_outputs.json')
+  await assert.rejects(compiling.compile('a', flawed), {
+    code: 'schema_unsupported',
+    field: 'structured_outputs.json',
+    message: /uniqueItems/,
+  })
+})
+
+test('what never ends is given up, and others go on', async (t) => {
+  const compiling = open(t, { thread: slow, limitMs: 100 })
+  const [endless, next] = await Promise.allSettled([
+    compiling.compile('a', question({ kind: 'regex', regex: 'a' }, 'structured_outputs.regex')),
+    compiling.compile('a', question({ kind: 'json_object' }, 'response_format')),
+  ])
+  assert.ok(endless.status === 'rejected')
+  assert.deepEqual(
+    [endless.reason.code, endless.reason.field],
+    ['constraint_too_large', 'structured_outputs.regex'],
+  )
+  assert.deepEqual(next, { status: 'fulfilled', value: 'response_format' })
+})
+
+test('a fault of the thread fails one request', async (t) => {
+  const compiling = open(t, { thread: slow })
+  await assert.rejects(compiling.compile('a', question({ kind: 'choice', choices: [] })), /a fault/)
+  assert.equal(await compiling.compile('a', question({ kind: 'json_object' })), 'x')
+})
+
+test('the line is bounded, and its end refuses who waits', async (t) => {
+  const compiling = open(t, { thread: slow, queuePerTenant: 1, limitMs: 60_000 })
+  const endless = assert.rejects(compiling.compile('a', question({ kind: 'regex', regex: 'a' })), {
+    code: 'stopping',
+  })
+  const waiting = assert.rejects(compiling.compile('a', question({ kind: 'json_object' })), {
+    code: 'stopping',
+  })
+  await assert.rejects(compiling.compile('a', question({ kind: 'json_object' })), { code: 'queue_full' })
+  await compiling.close()
+  await Promise.all([endless, waiting])
+  await assert.rejects(compiling.compile('a', question({ kind: 'json_object' })), { code: 'stopping' })
+})
+
+test('tenants take turns, and each has a line of its own', async (t) => {
+  const compiling = open(t, { queuePerTenant: 4 })
+  const order: string[] = []
+  const ask = async (tenant: string) => {
+    await compiling.compile(tenant, question({ kind: 'choice', choices: ['a'] }))
+    order.push(tenant)
+  }
+  // The first is under way before the others arrive.
+  const asked = ['a', 'a', 'a', 'a', 'a', 'b', 'b', 'c'].map(ask)
+  await assert.rejects(ask('a'), { code: 'queue_full' })
+  await Promise.all(asked)
+  assert.equal(order.join(''), 'aabcabaa')
+})
+
+test('who leaves the line is not waited for, and the thread goes when nobody needs it', async (t) => {
+  const compiling = open(t, { idleMs: 0 })
+  const leaving = new AbortController()
+  const [first, left, last] = [undefined, leaving.signal, undefined].map((signal) =>
+    compiling.compile('a', question({ kind: 'json_object' }), signal),
+  )
+  leaving.abort(new Error('left'))
+  await assert.rejects(left ?? assert.fail(), /left/)
+  assert.equal(await first, await last)
+  for (let round = 0; round < 3; round++) {
+    await new Promise((resolve) => setTimeout(resolve, 5))
+    assert.equal(await compiling.compile('a', question({ kind: 'json_object' })), await first)
+  }
+})

@@ -1,0 +1,338 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import type { Sampling } from '../../../src/inference/backend.ts'
+import { createChoice, planAnswer } from '../../../src/inference/choice.ts'
+import { createConstrainedSampler } from '../../../src/inference/constraints/constrained-sampler.ts'
+import {
+  type Allowance,
+  createConstraints,
+} from '../../../src/inference/constraints/following-constraints.ts'
+import { choiceGrammar } from '../../../src/inference/constraints/grammar/choice.ts'
+import { writeGbnf } from '../../../src/inference/constraints/grammar/write-gbnf.ts'
+import { createMasks } from '../../../src/inference/constraints/mask/token-masks.ts'
+import { regexGrammar } from '../../../src/inference/constraints/regex/regex-grammar.ts'
+import { createAdjustments, planAdjustments } from '../../../src/inference/sampling/adjustments.ts'
+import { onlyAllowed } from '../../../src/inference/sampling/allowed.ts'
+import type { Logits } from '../../../src/inference/sampling/logits.ts'
+import { createRandom } from '../../../src/inference/sampling/random.ts'
+import { createSampler } from '../../../src/inference/sampling/sampler.ts'
+import { isIn } from '../../../src/inference/sampling/token-mask.ts'
+import { createGbnfMatcher } from '../../support/gbnf-matcher.ts'
+import { type GenerationParts, generationOf, plainSampling } from '../../support/generations.ts'
+import { listedVocabulary } from '../../support/listed-vocabulary.ts'
+import { naiveDraw } from '../../support/naive-sampling.ts'
+import { scriptedLogits } from '../../support/scripted-logits.ts'
+
+const letters = [
+  'a',
+  'b',
+  'ab',
+  'ba',
+  'abc',
+  'c',
+  '1',
+  '12',
+  '2',
+  ' ',
+  '"',
+  'é',
+  'éa',
+  '<pad>',
+  '</s>',
+  '<end>',
+  '',
+]
+/** Parts of é and 😀, and what no UTF-8 has: an overlong quote and é, a surrogate, a byte that never comes. */
+const pieces = [
+  [0xc3],
+  [0xa9],
+  [0xa9, 0x61],
+  [0xf0, 0x9f],
+  [0x98, 0x80],
+  [0xc0, 0xa2],
+  [0xe0, 0x83, 0xa9],
+  [0xe0],
+  [0x83, 0xa9],
+  [0xed, 0xa0, 0x80],
+  [0xff],
+  [0x61, 0xc3],
+]
+const vocabulary = listedVocabulary({
+  tokens: [...letters, ...pieces],
+  eos: letters.indexOf('</s>'),
+  ends: [15],
+})
+const ends = vocabulary.ends
+const everyToken = Array.from({ length: vocabulary.size }, (_, token) => token)
+const id = (text: string) => letters.indexOf(text)
+
+const regexes = [
+  '[ab]{2,5}',
+  '(ab|a1)*c?',
+  '[^"]{0,3}',
+  '[é😀]+',
+  'a?',
+  '"[^"]*"',
+  '[a-c]{1,3}( [12]{2})?',
+  '\\P{L}*',
+]
+
+/** What is true of the tokens by the definition: the text so far and the token's bytes begin a text of the grammar. */
+function allowedByDefinition(gbnf: string, said: readonly number[]): number[] {
+  const matcher = createGbnfMatcher(gbnf)
+  return everyToken.filter((token) => {
+    const before = textOf(said)
+    if (ends.includes(token)) return before !== undefined && matcher.accepts(before)
+    if (vocabulary.isSpecial(token) || vocabulary.bytes(token).length === 0) return false
+    return beginsWith(matcher, bytesOf([...said, token]))
+  })
+}
+
+function bytesOf(tokens: readonly number[]): Buffer {
+  return Buffer.concat(tokens.map((token) => vocabulary.bytes(token)))
+}
+
+/** Undefined when it ends in the middle of a character. */
+function textOf(tokens: readonly number[]): string | undefined {
+  try {
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytesOf(tokens))
+  } catch {
+    return undefined
+  }
+}
+
+/** Some character completes it, if it has to be completed. */
+function beginsWith(matcher: ReturnType<typeof createGbnfMatcher>, bytes: Buffer): boolean {
+  for (const rest of ['', ...completions]) {
+    try {
+      const whole = Buffer.concat([bytes, Buffer.from(rest)])
+      if (matcher.begins(new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(whole)))
+        return true
+    } catch {}
+  }
+  return false
+}
+
+/** What may be missing of the characters that are worth a try here: é, 😀, and others with the same beginnings. */
+const completions = [0xe9, 0xe1, 0x1f600, 0x1f400, 0x863, 0x10000, 0xd7, 0x966].flatMap((point) => {
+  const bytes = Buffer.from(String.fromCodePoint(point))
+  return Array.from({ length: bytes.length - 1 }, (_, at) => bytes.subarray(at + 1))
+})
+
+function begin(gbnf: string, said: readonly number[] = []): Allowance {
+  const allowance = createConstraints(vocabulary).of(gbnf).begin()
+  for (const token of said) allowance.accept(token)
+  return allowance
+}
+
+test('a token is allowed exactly when its bytes go on with a text of the grammar', async () => {
+  const random = createRandom(3n)
+  let checked = 0
+  for (const regex of regexes) {
+    const gbnf = writeGbnf(regexGrammar(regex))
+    for (let walk = 0; walk < 12; walk++) {
+      const said: number[] = []
+      const allowance = begin(gbnf)
+      for (let step = 0; step < 6; step++) {
+        const expected = allowedByDefinition(gbnf, said)
+        const where = `${regex} after ${JSON.stringify(bytesOf(said).toString('latin1'))}`
+        assert.deepEqual(
+          everyToken.filter((token) => allowance.allows(token)),
+          expected,
+          where,
+        )
+        assert.deepEqual(
+          allowance.few()?.toSorted((a, b) => a - b),
+          expected,
+          where,
+        )
+        const mask = allowance.mask()
+        assert.deepEqual(
+          everyToken.filter((token) => isIn(mask, token)),
+          expected,
+          where,
+        )
+        assert.equal(mask.count, expected.length, where)
+        assert.equal(
+          allowance.isComplete,
+          ends.every((token) => expected.includes(token)),
+          where,
+        )
+        checked++
+        const further = expected.filter((token) => !ends.includes(token))
+        const token = further[Math.floor(random() * further.length)]
+        if (allowance.isComplete) assert.equal(allowance.isOver, further.length === 0, where)
+        if (token === undefined) break
+        allowance.accept(token)
+        said.push(token)
+      }
+    }
+  }
+  assert.ok(checked > 300)
+})
+
+test('where many tokens are allowed they are not listed', () => {
+  const tokens = Array.from({ length: 1000 }, (_, i) => `x${i}`)
+  const many = listedVocabulary({ tokens: [...tokens, '</s>'], eos: 1000 })
+  const constraints = createConstraints(many)
+  assert.equal(constraints.of('root ::= "x" [0-9]*').begin().few(), undefined)
+  assert.deepEqual(constraints.of('root ::= "x1" [0-9]').begin().few()?.length, 11)
+})
+
+const oneOf = (...values: number[]) => fc.constantFrom(...values)
+
+test('a draw with a cut, and the likeliest token, are those of logits without what is not allowed', async () => {
+  const given = fc.record({
+    size: oneOf(40, 300, 1500, 4000),
+    seed: fc.bigInt({ min: 0n, max: 2n ** 64n - 1n }),
+    spread: oneOf(0.01, 2, 20),
+    share: oneOf(0, 0.002, 0.05, 0.5, 0.99),
+    temperature: oneOf(0, 0.7, 1, 2),
+    topP: oneOf(0.9999, 0.9, 0.3, 1),
+    topK: oneOf(0, 0, 3, 50),
+    minP: oneOf(0, 0, 0.05),
+    repetitionPenalty: oneOf(1, 1.3, 0.8),
+    frequencyPenalty: oneOf(0, 0.5),
+    bias: fc.array(fc.tuple(fc.nat({ max: 39 }), oneOf(-100, 3, 100)), { maxLength: 3 }),
+    answer: fc.array(fc.nat({ max: 39 }), { maxLength: 10 }),
+    allowed: fc.option(fc.uniqueArray(fc.nat({ max: 39 }), { minLength: 1 }), { freq: 4, nil: undefined }),
+  })
+  await fc.assert(
+    fc.asyncProperty(given, async ({ size, seed, spread, share, answer, allowed, ...others }) => {
+      const random = createRandom(seed)
+      const logits = Float32Array.from({ length: size }, () => spread * random())
+      const isAllowed = Uint8Array.from({ length: size }, () => (random() < share ? 1 : 0))
+      const list = [...isAllowed.keys()].filter((token) => isAllowed[token])
+      const sampling: Sampling = {
+        ...plainSampling,
+        ...others,
+        bias: [...others.bias],
+        ...(allowed && { allowed }),
+      }
+      const isCut = sampling.topP < 1 || sampling.topK > 0 || sampling.minP > 0
+      if (!isCut && sampling.temperature > 0) sampling.topP = 0.999
+      const plan = planAdjustments({
+        sampling,
+        vocabulary: size,
+        minTokens: 0,
+        bannedEnds: [],
+        prompt: [],
+        tokenize: () => [],
+        isPossible: (token) => allowed?.includes(token) ?? true,
+      })
+      const adjustments = plan && createAdjustments(plan)
+      for (const token of answer) adjustments?.accept(token)
+      const number = random()
+      const sample = createConstrainedSampler({
+        sampling,
+        sample: createSampler(sampling, adjustments, () => number),
+        allowance: allowing(list, isAllowed),
+        narrowed: (position: Logits) => (allowed ? onlyAllowed(position, allowed) : position),
+        isPlain: adjustments === undefined && allowed === undefined,
+      })
+      const masked = logits.map((logit, token) => (isAllowed[token] ? logit : -Infinity))
+      const expected = naiveDraw({ logits: masked, sampling, prompt: [], answer, banned: [], random: number })
+      // What is remembered of a draw changes nothing of the next.
+      for (let draw = 0; draw < 3; draw++) {
+        assert.equal(await sample(scriptedLogits(logits), answer), expected)
+      }
+    }),
+    { numRuns: 1500 },
+  )
+})
+
+function allowing(list: number[], isAllowed: Uint8Array): Allowance {
+  const maskOf = createMasks(isAllowed.length)
+  return {
+    allows: (token) => isAllowed[token] === 1,
+    few: () => (list.length <= 256 ? list : undefined),
+    mask: () => maskOf((put) => list.forEach(put)),
+    isComplete: false,
+    isOver: false,
+    accept() {},
+  }
+}
+
+for (const [title, size, few] of [
+  ['few', 12, [1, 4, 7]],
+  ['many', 600, Array.from({ length: 300 }, (_, i) => 2 * i)],
+] as const) {
+  test(`a draw without a cut has the probabilities that are left, of ${title}`, async () => {
+    const random = createRandom(11n)
+    const logits = Float32Array.from({ length: size }, () => 3 * random())
+    const isAllowed = new Uint8Array(size)
+    for (const token of few) isAllowed[token] = 1
+    const sample = createConstrainedSampler({
+      sampling: plainSampling,
+      sample: createSampler(plainSampling, undefined, createRandom(5n)),
+      allowance: allowing([...few], isAllowed),
+      narrowed: (position) => position,
+      isPlain: true,
+    })
+    const draws = 20_000
+    const position = scriptedLogits(logits)
+    const times = new Map<number, number>()
+    for (let draw = 0; draw < draws; draw++) {
+      const token = await sample(position, [])
+      assert.ok(token !== undefined && isAllowed[token] === 1)
+      times.set(token, (times.get(token) ?? 0) + 1)
+    }
+    const total = few.reduce((sum, token) => sum + Math.exp(logits[token] ?? 0), 0)
+    let distance = 0
+    for (const token of few) {
+      distance += Math.abs((times.get(token) ?? 0) / draws - Math.exp(logits[token] ?? 0) / total) / 2
+    }
+    assert.ok(distance < 0.06, `${distance}`)
+  })
+}
+
+async function story(favoured: string[], gbnf: string, parts: GenerationParts = {}): Promise<unknown[]> {
+  const generation = generationOf({ sampling: { temperature: 0 }, ...parts })
+  const plan = planAnswer({
+    generation: { ...generation, constraint: { grammar: gbnf, field: 'structured_outputs.choice' } },
+    prompt: [0],
+    maxTokens: 10,
+    vocabulary,
+    constraint: createConstraints(vocabulary).of(gbnf),
+  })
+  const choice = createChoice(plan, 0)
+  const told: unknown[] = []
+  for (const text of favoured) {
+    const logits = scriptedLogits(everyToken.map((token) => (token === id(text) ? 50 : -token)))
+    const { tokens, finished } = choice.accept(await choice.next(logits))
+    told.push(tokens.text)
+    if (finished) {
+      told.push(`${finished.reason} ${finished.stop}`)
+      break
+    }
+  }
+  return told
+}
+
+test('an answer ends with its last word when nothing can follow, whatever else would keep it going', async () => {
+  const choices = writeGbnf(choiceGrammar(['ab', 'abc1']))
+  assert.deepEqual(await story(['ab', '</s>', 'a'], choices), ['ab', '', 'stop null'])
+  assert.deepEqual(await story(['ab', 'c', '1', 'a'], choices), ['ab', 'c', '1', 'stop null'])
+  const ending = { ignoreEos: true, minTokens: 8 }
+  assert.deepEqual(await story(['</s>', 'ab', '</s>', '</s>'], choices, { ending }), [
+    'a',
+    'b',
+    'c',
+    '1',
+    'stop null',
+  ])
+  assert.deepEqual(await story(['abc', '1'], choices, { ending: { stop: ['c1'] } }), ['ab', '', 'stop c1'])
+})
+
+test('when other settings leave nothing that is allowed, the refusal names the constraint too', async () => {
+  const choices = writeGbnf(choiceGrammar(['b']))
+  await assert.rejects(story(['b'], choices, { sampling: { temperature: 1, allowed: [id('a')] } }), {
+    code: 'no_token_possible',
+    message: /^structured_outputs\.choice, allowed_token_ids: /,
+  })
+  await assert.rejects(story(['b'], choices, { sampling: { temperature: 0, badWords: ['b'] } }), {
+    code: 'no_token_possible',
+    message: /^structured_outputs\.choice, bad_words: /,
+  })
+})

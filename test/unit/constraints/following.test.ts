@@ -1,0 +1,87 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { createConstraintCompiler } from '../../../src/inference/constraints/compile.ts'
+import { writtenGrammar } from '../../../src/inference/constraints/grammar/written-grammar.ts'
+import {
+  createFollowing,
+  type Following,
+  type Place,
+} from '../../../src/inference/constraints/mask/following.ts'
+import { createGbnfMatcher } from '../../support/gbnf-matcher.ts'
+import { keywordCases } from '../../support/schemas/keyword-cases.ts'
+import { pairCases } from '../../support/schemas/pair-cases.ts'
+import { realCases } from '../../support/schemas/real-cases.ts'
+import { seededRandom } from '../../support/seeded-random.ts'
+
+function placeAfter(following: Following, text: string): Place | undefined {
+  let place: Place | undefined = following.start
+  for (const character of text) {
+    place = place && following.after(place, character.codePointAt(0) ?? 0)
+  }
+  return place
+}
+
+test('the grammars of the corpus are followed as another matcher follows them', () => {
+  const compiler = createConstraintCompiler()
+  const random = seededRandom(9)
+  let followed = 0
+  for (const { name, schema, valid, invalid } of [...keywordCases, ...pairCases, ...realCases]) {
+    let gbnf: string
+    try {
+      gbnf = compiler.compile({ kind: 'json', schema }, { whitespace: 'bounded' }, 'x').gbnf
+    } catch {
+      continue
+    }
+    const following = createFollowing(writtenGrammar(gbnf))
+    const matcher = createGbnfMatcher(gbnf)
+    const sampled = Array.from({ length: 4 }, () => matcher.sample(random))
+    const written = [...valid, ...invalid].map((value) => JSON.stringify(value))
+    const spoilt = sampled.map((text) => `${text.slice(0, -2)}${text.slice(-1)}x`)
+    for (const text of [...sampled, ...written, ...spoilt]) {
+      const half = text.slice(0, text.length >> 1).toWellFormed()
+      for (const one of [text.toWellFormed(), half]) {
+        const place = placeAfter(following, one)
+        const told = [place !== undefined, place?.isComplete ?? false]
+        assert.deepEqual(told, [matcher.begins(one), matcher.accepts(one)], `${name}: ${JSON.stringify(one)}`)
+        followed++
+      }
+    }
+  }
+  assert.ok(followed > 3000)
+})
+
+test('what is remembered is bounded, and forgetting it changes nothing', () => {
+  const grammar = 'root ::= "(" [^()]? root? ")"'
+  const { gbnf } = createConstraintCompiler().compile(
+    { kind: 'grammar', grammar },
+    { whitespace: 'bounded' },
+    'x',
+  )
+  const following = createFollowing(writtenGrammar(gbnf))
+  const deep = 300_000
+  const begun = '(é'.repeat(deep)
+  assert.equal(placeAfter(following, begun)?.isComplete, false)
+  const place = placeAfter(following, begun + ')'.repeat(deep - 1))
+  assert.ok(place && !place.isComplete && following.canBegin(place, 0x29, 0x29))
+  assert.equal(following.after(place, 0x29)?.isOver, true)
+  assert.equal(following.after(place, 0x28), undefined)
+  assert.equal(placeAfter(following, '(é(a))')?.isOver, true)
+})
+
+test('a character leads to the same place whether few or many ways are open', () => {
+  const words = Array.from({ length: 40 }, (_, at) => `"${String.fromCodePoint(0xe0 + at)}" [ä-ö]{${at + 1}}`)
+  for (const grammar of [`root ::= ${words.slice(0, 5).join(' | ')}`, `root ::= ${words.join(' | ')}`]) {
+    const { gbnf } = createConstraintCompiler().compile(
+      { kind: 'grammar', grammar },
+      { whitespace: 'bounded' },
+      'x',
+    )
+    const following = createFollowing(writtenGrammar(gbnf))
+    for (let round = 0; round < 2; round++) {
+      assert.equal(placeAfter(following, 'âäöä')?.isOver, true)
+      assert.equal(placeAfter(following, 'âää')?.isComplete, false)
+      assert.equal(placeAfter(following, 'âäüä'), undefined)
+      assert.equal(placeAfter(following, 'ä'.repeat(6))?.isOver, true)
+    }
+  }
+})

@@ -1,0 +1,168 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { createBudget, TooCostly } from '../../../src/inference/constraints/grammar/budget.ts'
+import { ConstraintTrouble } from '../../../src/inference/constraints/grammar/constraint-trouble.ts'
+import { givenGrammar as readGrammar } from '../../../src/inference/constraints/grammar/gbnf-reader.ts'
+import {
+  GrammarEmpty,
+  GrammarTooLarge,
+  LeftRecursion,
+} from '../../../src/inference/constraints/grammar/grammar-flaws.ts'
+import { writeGbnf } from '../../../src/inference/constraints/grammar/write-gbnf.ts'
+import { regexGrammar } from '../../../src/inference/constraints/regex/regex-grammar.ts'
+import { createGbnfMatcher } from '../../support/gbnf-matcher.ts'
+import { regexes } from '../../support/regexes.ts'
+
+const sql = `
+# A few statements.
+root ::= select_statement ";"?
+select_statement ::=
+  "SELECT " column (", " column)*
+  " FROM " table_name
+  ( " WHERE " column " = " number ) ?
+column ::= "id"
+  | "name"   # in quotes, or not
+  | "\\"name\\""
+table_name ::= [a-z_] [a-z0-9_]{0,9}
+number ::= "-"? [0-9]+
+`
+
+const accepted: { text: string; yes: string[]; no: string[] }[] = [
+  {
+    text: sql,
+    yes: ['SELECT id FROM users', 'SELECT "name", id FROM t_1 WHERE id = -12;'],
+    no: ['SELECT id', 'SELECT x FROM users', 'SELECT id FROM 1', 'SELECT id FROM abcdefghijk'],
+  },
+  { text: 'root ::= a_b a-b\na_b ::= "x"\na-b ::= "y"', yes: ['xy'], no: ['xx', 'yy'] },
+  { text: 'root ::= "" | "a"', yes: ['', 'a'], no: ['b'] },
+  { text: 'root ::= ("a"? "b"?)*', yes: ['', 'ab', 'ba', 'bbaa'], no: ['c'] },
+  { text: 'root ::= "a"{2,5000}', yes: ['aa', 'a'.repeat(5000)], no: ['a', 'a'.repeat(5001)] },
+  {
+    text: 'root ::= (("a" | "b"){2} ","){50,60}',
+    yes: ['ab,'.repeat(50)],
+    no: ['ab,'.repeat(49), 'ab,'.repeat(61)],
+  },
+  {
+    text: 'root ::= [^"\\\\\\x00-\\x1F\\]] . "\\t\\x41\\u00e9\\U0001F600"',
+    yes: ['x\n\tAé😀'],
+    no: ['"\n\tAé😀', ']\n\tAé😀'],
+  },
+  { text: 'root ::= [+\\-*/^-] [a-]', yes: ['+a', '--', '^a', '/-'], no: ['.a', '+b'] },
+  { text: 'root ::= "[" (root ("," root)*)? "]"', yes: ['[]', '[[],[[]]]'], no: ['[', '[[]', '[,]'] },
+]
+
+const refused: [text: string, kind: ConstraintTrouble['kind'], why: RegExp][] = [
+  ['', 'flawed', /^it is empty$/],
+  ['  \n', 'flawed', /^it is empty$/],
+  [
+    '?start: "a"',
+    'unsupported',
+    /^it has no rule with ::=; grammars are read as GBNF, those of Lark are not$/,
+  ],
+  ['root ::= x', 'flawed', /^there is no rule x$/],
+  ['start ::= "a"', 'flawed', /^there is no rule root$/],
+  ['root ::= "a"\nroot ::= "b"', 'flawed', /^the rule root is defined twice$/],
+  ['root ::= "a', 'flawed', /^line 1, column 12: a closing quote is missing$/],
+  ['root ::= "a"\nx ::= ("b"', 'flawed', /^line 2, column 11: a closing parenthesis is missing$/],
+  ['root ::= [a', 'flawed', /closing bracket/],
+  ['root ::= [z-a]', 'flawed', /wrong way round/],
+  ['root ::= "\\q"', 'flawed', /there is no escape \\q/],
+  ['root ::= "\\x4"', 'flawed', /there is no escape \\x/],
+  ['root ::= "\\x00"', 'flawed', /NUL is no character of a text/],
+  ['root ::= "\\U00110000"', 'flawed', /no character of a text/],
+  ['root ::= "a"{x}', 'flawed', /a count is/],
+  ['root ::= "a"{3,2}', 'flawed', /wrong way round/],
+  ['root ::= "a"{1000000}', 'unsupported', /a count is at most 100000/],
+  ['root ::= "a" }', 'flawed', /"}" is not expected here/],
+  ['root ::= <think> "a"', 'unsupported', /tokens in a grammar/],
+  ['root ::= !<[12]>', 'unsupported', /tokens in a grammar/],
+  [`root ::= ${'('.repeat(20_000)}"a"${')'.repeat(20_000)}`, 'unsupported', /more than 100 deep/],
+  [`root ::= "${'a'.repeat(300_000)}"`, 'unsupported', /at most 262144 are accepted/],
+  [`root ::= ${'.'.repeat(100_000)}`, 'unsupported', /more than 20000 parts/],
+  [`root ::= ${'"a"|'.repeat(40_000)}"b"`, 'unsupported', /more than 20000 alternatives/],
+  [
+    Array.from({ length: 6000 }, (_, at) => `r${at} ::= "a"`).join('\n'),
+    'unsupported',
+    /more than 5000 rules/,
+  ],
+]
+
+const givenGrammar = (text: string) => readGrammar(text, createBudget(400_000))
+
+describe('a grammar as it was sent', () => {
+  for (const { text, yes, no } of accepted) {
+    it(`keeps ${text.trim().slice(0, 60).replaceAll('\n', '↵')}`, () => {
+      const matcher = createGbnfMatcher(writeGbnf(givenGrammar(text)))
+      for (const one of yes) assert.equal(matcher.accepts(one), true, one)
+      for (const one of no) assert.equal(matcher.accepts(one), false, one)
+    })
+  }
+
+  for (const [text, kind, why] of refused) {
+    it(`refuses ${JSON.stringify(text.slice(0, 40))}`, () => {
+      assert.throws(
+        () => givenGrammar(text),
+        (error) => {
+          assert.ok(error instanceof ConstraintTrouble, String(error))
+          assert.equal(error.kind, kind)
+          assert.match(error.why, why)
+          return true
+        },
+      )
+    })
+  }
+
+  it('refuses what the engine would not come to an end with', () => {
+    assert.throws(() => writeGbnf(givenGrammar('root ::= root "a" | "b"')), LeftRecursion)
+    assert.throws(
+      () => writeGbnf(givenGrammar('root ::= x? y\nx ::= "a"\ny ::= root "c" | "d"')),
+      LeftRecursion,
+    )
+    assert.throws(() => writeGbnf(givenGrammar('root ::= "(" root ")"')), GrammarEmpty)
+    const doubling = Array.from({ length: 40 }, (_, at) => `x${at} ::= x${at + 1} "a" | x${at + 1} "b"`).join(
+      '\n',
+    )
+    assert.throws(() => writeGbnf(givenGrammar(`root ::= x0\n${doubling}\nx40 ::= "c"`)), GrammarTooLarge)
+  })
+
+  it('refuses what is so ambiguous that every token would be slowed down', () => {
+    const ambiguous = [
+      'root ::= x*\nx ::= (y y y y y y y y)*\ny ::= "a"? z z z z z\nz ::= (w | "b")*\nw ::= "c"? "d"? "e"?',
+      'root ::= (("a"{0,40}){0,40}){0,40}',
+      'root ::= a a a\na ::= b b b b | "y"\nb ::= c c c c | "x"\nc ::= ("x"? "y"?){0,60}',
+    ]
+    for (const text of ambiguous) {
+      assert.throws(
+        () => givenGrammar(text),
+        (error) => error instanceof GrammarTooLarge || error instanceof TooCostly,
+        text,
+      )
+    }
+  })
+
+  it('takes what is ambiguous and harmless', () => {
+    const json = String.raw`root ::= object
+value ::= object | array | string | number | ("true" | "false" | "null") ws
+object ::= "{" ws (string ":" ws value ("," ws string ":" ws value)*)? "}" ws
+array ::= "[" ws (value ("," ws value)*)? "]" ws
+string ::= "\"" ([^"\\\x7F\x00-\x1F] | "\\" (["\\bfnrt] | "u" [0-9a-fA-F]{4}))* "\"" ws
+number ::= ("-"? ([0-9] | [1-9] [0-9]{0,15})) ("." [0-9]+)? ([eE] [-+]? [0-9] [1-9]{0,15})? ws
+ws ::= | " " | "\n" [ \t]{0,20}`
+    const matcher = createGbnfMatcher(writeGbnf(givenGrammar(json)))
+    assert.equal(matcher.accepts('{"a":[1.5e+12,{"b": null}], "c":"\\u00e9\\n"}\n'), true)
+    assert.equal(matcher.accepts('{"a":01}'), false)
+    const arithmetic = 'root ::= term ([-+*/] term)*\nterm ::= [0-9]+ | [a-z] [a-z0-9]* | "(" root ")"'
+    assert.equal(createGbnfMatcher(writeGbnf(givenGrammar(arithmetic))).accepts('(a+12)*b3/(c)'), true)
+    const mirrored = 'root ::= "a" root "a" | "b" root "b" | ""'
+    assert.equal(createGbnfMatcher(writeGbnf(givenGrammar(mirrored))).accepts('abbbba'), true)
+  })
+
+  it('reads what it writes', () => {
+    for (const { source, yes, no } of regexes) {
+      const once = writeGbnf(regexGrammar(source))
+      const matcher = createGbnfMatcher(writeGbnf(givenGrammar(once)))
+      for (const text of yes) assert.equal(matcher.accepts(text), true, `${source}: ${text}`)
+      for (const text of no) assert.equal(matcher.accepts(text), false, `${source}: ${text}`)
+    }
+  })
+})

@@ -1,0 +1,90 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { createConstraintCompiler } from '../../../src/inference/constraints/compile.ts'
+import type { ConstraintOptions } from '../../../src/inference/constraints/constraint.ts'
+import { createGbnfMatcher, type GbnfMatcher } from '../../support/gbnf-matcher.ts'
+import { formatCases } from '../../support/schemas/format-cases.ts'
+import { createJudge } from '../../support/schemas/judge.ts'
+import { keywordCases } from '../../support/schemas/keyword-cases.ts'
+import { pairCases } from '../../support/schemas/pair-cases.ts'
+import { realCases } from '../../support/schemas/real-cases.ts'
+import { seededRandom } from '../../support/seeded-random.ts'
+
+const judged = [...keywordCases, ...pairCases, ...realCases]
+const all = [...judged, ...formatCases]
+const compiler = createConstraintCompiler()
+
+const matchers = new Map<unknown, GbnfMatcher>()
+
+function matcherOf(schema: unknown): GbnfMatcher {
+  const known = matchers.get(schema)
+  if (known !== undefined) return known
+  const matcher = compiled(schema, { whitespace: 'bounded', additionalProperties: true })
+  matchers.set(schema, matcher)
+  return matcher
+}
+
+function compiled(schema: unknown, options: ConstraintOptions): GbnfMatcher {
+  return createGbnfMatcher(compiler.compile({ kind: 'json', schema }, options, 'schema').gbnf)
+}
+
+describe('the corpus itself', () => {
+  it('has its size, and each case has a name of its own', () => {
+    assert.ok(all.length >= 300)
+    assert.ok(realCases.length >= 40)
+    assert.equal(new Set(all.map(({ name }) => name)).size, all.length)
+  })
+
+  it('is judged as ajv judges it', () => {
+    for (const { name, schema, valid, invalid } of judged) {
+      const judge = createJudge(schema)
+      for (const value of valid) assert.equal(judge(value), true, `${name}: ${JSON.stringify(value)}`)
+      for (const value of invalid) assert.equal(judge(value), false, `${name}: ${JSON.stringify(value)}`)
+    }
+  })
+})
+
+describe('a schema that is read as the standard has it lets through what fits it and nothing else', () => {
+  for (const { name, schema, valid, invalid } of all) {
+    it(name, () => {
+      const matcher = matcherOf(schema)
+      for (const value of valid) {
+        assert.ok(matcher.accepts(JSON.stringify(value)), `refused: ${JSON.stringify(value)}`)
+        assert.ok(
+          matcher.accepts(JSON.stringify(value, null, 2)),
+          `refused indented: ${JSON.stringify(value)}`,
+        )
+      }
+      for (const value of invalid) {
+        assert.ok(!matcher.accepts(JSON.stringify(value)), `accepted: ${JSON.stringify(value)}`)
+      }
+    })
+  }
+})
+
+it('what the grammars of the corpus produce fits their schemas', () => {
+  for (const { name, schema } of judged) {
+    const judge = createJudge(schema)
+    const matcher = matcherOf(schema)
+    const random = seededRandom(7)
+    for (let i = 0; i < 12; i++) {
+      const text = matcher.sample(random)
+      assert.notEqual(judge(JSON.parse(text)), false, `${name}: ${text}`)
+    }
+  }
+})
+
+it('what the grammars of the corpus produce for closed objects fits their schemas', () => {
+  for (const { name, schema } of judged) {
+    const judge = createJudge(schema)
+    for (const options of [{}, { additionalProperties: false }]) {
+      const matcher = compiled(schema, { whitespace: 'none', ...options })
+      const random = seededRandom(8)
+      for (let i = 0; i < 4; i++) {
+        const text = matcher.sample(random)
+        assert.notEqual(judge(JSON.parse(text)), false, `${name}: ${text}`)
+        assert.equal(JSON.stringify(JSON.parse(text)).length <= text.length, true, `${name}: ${text}`)
+      }
+    }
+  }
+})

@@ -1,0 +1,55 @@
+import assert from 'node:assert/strict'
+import { it } from 'node:test'
+import fc from 'fast-check'
+import { Refusal } from '../../../src/domain/refusals.ts'
+import { createConstraintCompiler } from '../../../src/inference/constraints/compile.ts'
+import { createGbnfMatcher } from '../../support/gbnf-matcher.ts'
+import { schemas, values } from '../../support/schemas/generated-schemas.ts'
+import { createJudge } from '../../support/schemas/judge.ts'
+import { orderings } from '../../support/schemas/orderings.ts'
+import { seededRandom } from '../../support/seeded-random.ts'
+
+const compiler = createConstraintCompiler()
+
+it('generated schemas: what the grammar produces fits, what fits is accepted, what does not is refused', () => {
+  let compiled = 0
+  fc.assert(
+    fc.property(
+      schemas,
+      fc.array(values, { minLength: 6, maxLength: 6 }),
+      fc.integer(),
+      (schema, given, seed) => {
+        const judge = createJudge(schema)
+        let gbnf: string
+        try {
+          gbnf = compiler.compile(
+            { kind: 'json', schema },
+            { whitespace: 'none', additionalProperties: true },
+            'schema',
+          ).gbnf
+        } catch (error) {
+          assert.ok(error instanceof Refusal)
+          assert.notEqual(error.code, 'schema_invalid', error.message)
+          if (error.code === 'constraint_impossible') {
+            for (const value of given) assert.notEqual(judge(value), true, JSON.stringify(value))
+          }
+          return
+        }
+        compiled++
+        const matcher = createGbnfMatcher(gbnf)
+        const random = seededRandom(seed)
+        for (let i = 0; i < 5; i++) {
+          const text = matcher.sample(random, 40)
+          assert.notEqual(judge(JSON.parse(text)), false, text)
+        }
+        for (const value of given) {
+          const fits = judge(value)
+          if (fits === undefined) continue
+          assert.equal(orderings(value).some(matcher.accepts), fits, JSON.stringify(value))
+        }
+      },
+    ),
+    { numRuns: 400, seed: 20_261_120 },
+  )
+  assert.ok(compiled > 200, `${compiled} of 400 compiled`)
+})

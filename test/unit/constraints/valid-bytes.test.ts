@@ -1,0 +1,72 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import fc from 'fast-check'
+import {
+  type BytePlace,
+  betweenCharacters,
+  followBytes,
+} from '../../../src/inference/constraints/grammar/valid-bytes.ts'
+
+function isWhole(place: BytePlace | undefined): boolean {
+  return place !== undefined && place.needed === 0
+}
+
+/** What the platform's decoder takes. */
+function isText(bytes: Uint8Array): boolean {
+  try {
+    new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)
+    return true
+  } catch {
+    return false
+  }
+}
+
+describe('bytes that are to become a text', () => {
+  it('are taken exactly where a decoder takes them, for all short sequences', () => {
+    const every = Array.from({ length: 256 }, (_, byte) => byte)
+    const edges = [0x00, 0x7f, 0x80, 0x8f, 0x90, 0x9f, 0xa0, 0xbf, 0xc2, 0xff]
+    const sequences = [
+      ...every.flatMap((first) => every.map((second) => [first, second])),
+      ...every
+        .slice(0xc0)
+        .flatMap((first) => edges.flatMap((second) => edges.map((third) => [first, second, third]))),
+      ...every
+        .slice(0xe0)
+        .flatMap((first) =>
+          edges.flatMap((second) =>
+            edges.flatMap((third) => edges.map((fourth) => [first, second, third, fourth])),
+          ),
+        ),
+    ]
+    const differing = sequences
+      .map((bytes) => Uint8Array.from(bytes))
+      .filter((bytes) => isWhole(followBytes(betweenCharacters, bytes)) !== isText(bytes))
+    assert.deepEqual(differing, [])
+  })
+
+  it('are taken in pieces as they are taken at once', () => {
+    fc.assert(
+      fc.property(
+        fc.string({ unit: 'binary', maxLength: 6 }),
+        fc.nat(),
+        fc.nat({ max: 255 }),
+        (text, cut, other) => {
+          const bytes = Uint8Array.from(Buffer.from(text.toWellFormed()))
+          const at = bytes.length === 0 ? 0 : cut % bytes.length
+          const place = followBytes(betweenCharacters, bytes.subarray(0, at))
+          assert.ok(place)
+          assert.ok(isWhole(followBytes(place, bytes.subarray(at))))
+          if (bytes.length === 0) return
+          const spoiled = bytes.with(at, other)
+          assert.equal(isWhole(followBytes(betweenCharacters, spoiled)), isText(spoiled))
+        },
+      ),
+    )
+  })
+
+  it('are refused at the first byte that no text has there', () => {
+    for (const bytes of [[0xc1], [0xe0, 0x82], [0xed, 0xa0], [0xf0, 0x80], [0xf4, 0x90], [0xff], [0x80]]) {
+      assert.equal(followBytes(betweenCharacters, Uint8Array.from(bytes)), undefined, `${bytes}`)
+    }
+  })
+})
