@@ -8,7 +8,7 @@ import {
   requireMarked,
   streamMarked,
 } from '../../storage/evaluations/marked-calls.ts'
-import type { ListQuery } from '../definitions/contract.ts'
+import type { ListQuery } from '../paging.ts'
 import type { PartList, RunList } from './contract.ts'
 import { records } from './record.ts'
 
