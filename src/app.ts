@@ -28,8 +28,7 @@ import { startDeriving } from './operations/evaluations/derive-behind.ts'
 import { evaluationResultRoutes } from './operations/evaluations/results-routes.ts'
 import { feedbackRoutes } from './operations/feedback/routes.ts'
 import { fileRoutes } from './operations/files/routes.ts'
-import { noMetrics } from './operations/generation/metrics.ts'
-import { registerGenerationMetrics } from './operations/generation/registered-metrics.ts'
+import { registerGenerationMetrics } from './operations/generation/metrics.ts'
 import { modelRoutes } from './operations/models/routes.ts'
 import { objectRoutes } from './operations/objects/routes.ts'
 import { otelRoutes } from './operations/otel/routes.ts'
@@ -167,7 +166,7 @@ function openOperations(
     refScheme: config.ref_scheme,
     models,
     settings: { priority: config.priority, requestTemplates: config.request_templates },
-    metrics: models.all.length > 0 ? registerGenerationMetrics(registry, models) : noMetrics,
+    metrics: registerGenerationMetrics(registry, models),
   }
 }
 
