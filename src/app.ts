@@ -1,5 +1,5 @@
 import underPressure from '@fastify/under-pressure'
-import type { Registry } from '@prometheus-io/client'
+import { Registry } from '@prometheus-io/client'
 import Fastify, { type FastifyBaseLogger, type FastifyServerOptions } from 'fastify'
 import type { Config } from './config.ts'
 import { refuse } from './domain/refusals.ts'
@@ -166,7 +166,7 @@ function openOperations(
     refScheme: config.ref_scheme,
     models,
     settings: { priority: config.priority, requestTemplates: config.request_templates },
-    metrics: registerGenerationMetrics(registry, models),
+    metrics: registerGenerationMetrics(models.all.length > 0 ? registry : new Registry(), models),
   }
 }
 

@@ -48,7 +48,7 @@ export function registerGenerationMetrics(registry: Registry, models: Models) {
     help: '1 while the model answers.',
     registers,
     collect() {
-      this.set(models.all.length > 0 && models.all.every((model) => model.status().state === 'ready') ? 1 : 0)
+      this.set(models.all.every((model) => model.status().state === 'ready') ? 1 : 0)
     },
   })
   const promptTokens = counter('prompt_tokens_total', 'Tokens of prompts that were read or found again.')
