@@ -28,8 +28,7 @@ export const databaseCommands: Record<string, Command> = {
       if (copy === undefined || rest.length > 0)
         throw new CommandError('Give the file to write.', exitCodes.usage)
       const file = ownFile(config, 'pg_dump')
-      if (existsSync(copy))
-        throw new CommandError(`${copy} exists already; a backup never replaces a file.`)
+      if (existsSync(copy)) throw new CommandError(`${copy} exists already; a backup never replaces a file.`)
       backupSqlite(file, copy)
       process.stdout.write(`${copy}\n`)
     },

@@ -9,7 +9,7 @@ const busyMs = 50
 /** How long a deleted call is remembered without its content, so that a late part cannot bring it back. */
 const remembered = 7 * 86_400_000_000
 
-/** How long an upload may stand still before nobody will go on with it. */
+/** An upload without progress for this long is abandoned. */
 const uploadAbandoned = 86_400_000_000
 
 export interface Sweep {
@@ -17,8 +17,8 @@ export interface Sweep {
 }
 
 /**
- * Frees the space of deleted and expired calls and of abandoned uploads in the background, in steps so small that nobody
- * waits for them.
+ * Frees the space of deleted and expired calls and of abandoned uploads in the background, in small
+ * steps.
  */
 export function startSweep(db: Database, failed: (error: unknown) => void): Sweep {
   let timer: NodeJS.Timeout | undefined

@@ -44,7 +44,7 @@ export async function createFeedbackBatch(
   return { res: kept.map((one) => answerOf(one, caller)) }
 }
 
-/** The new record is checked before the old one goes, and comes in the same moment. */
+/** The new feedback is checked first; then it replaces the old one in one transaction. */
 export async function replaceOneFeedback(
   { db, schemas }: FeedbackIntake,
   caller: Caller,

@@ -1,4 +1,4 @@
-import { described } from '../../domain/fields.ts'
+import { described } from '../../domain/described.ts'
 import { membersOf, objectText } from '../../domain/json/scan.ts'
 import type { JsonText } from '../../domain/json/text.ts'
 import { type Refusal, refuse } from '../../domain/refusals.ts'

@@ -1,3 +1,4 @@
+import { shortened } from '../../domain/described.ts'
 import { parseRef, type Ref } from '../../domain/refs.ts'
 import { type Refusal, refuse } from '../../domain/refusals.ts'
 import type { FeedbackGiven } from './contract.ts'
@@ -79,10 +80,5 @@ export function refuseRef(given: FeedbackGiven, field: RefField, kind: string, a
 }
 
 function wrong(field: string, given: string | null | undefined, accepted: string): Refusal {
-  return refuse('invalid_value', { field, given: shown(given), accepted })
-}
-
-function shown(given: string | null | undefined): string {
-  const text = JSON.stringify(given ?? null)
-  return text.length > 120 ? `${text.slice(0, 120)}…` : text
+  return refuse('invalid_value', { field, given: shortened(JSON.stringify(given ?? null), 120), accepted })
 }

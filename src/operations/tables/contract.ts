@@ -15,12 +15,12 @@ export const CreateBody = z.object({
 export type CreateBody = z.output<typeof CreateBody>
 export const CreateAnswer = z.object({ digest: z.string(), row_digests: rowDigests })
 
-/** Which place is right depends on the table, so it is for the rules to say. */
-const place = z.int()
+/** Its range depends on the table, so the rules check it. */
+const index = z.int()
 
 const changes = ['append', 'pop', 'insert']
 
-/** One change; which of two would come first, nobody said. */
+/** One change: two would have no order. */
 export const TableUpdate = z.preprocess(
   (given, context) => {
     if (typeof given !== 'object' || given === null) return given
@@ -34,8 +34,8 @@ export const TableUpdate = z.preprocess(
   z.union(
     [
       z.object({ append: z.object({ row: jsonObject() }) }),
-      z.object({ pop: z.object({ index: place }) }),
-      z.object({ insert: z.object({ index: place, row: jsonObject() }) }),
+      z.object({ pop: z.object({ index }) }),
+      z.object({ insert: z.object({ index, row: jsonObject() }) }),
     ],
     { error: 'expected an object with append, pop or insert' },
   ),
