@@ -222,6 +222,16 @@ export function withAliases<Shape extends z.ZodType>(aliases: Record<string, str
   return aliased
 }
 
+/** A switch, and what it means where it is absent or null. */
+export const flag = (absent: boolean) => z.boolean().nullish().meta({ default: absent })
+
+/** How many a page leaves out. */
+export const pageOffset = z.int().min(0).nullish().meta({ default: 0 })
+
+/** What a route answers. OpenAPI shows the description beside the status. */
+export const answer = <Shape extends z.ZodRawShape>(description: string, shape: Shape) =>
+  z.object(shape).meta({ description })
+
 /** Filled in by the server from the credentials; a client may only leave it empty. */
 export const setByServer = z
   .null({ error: 'is set by the server from the credentials; leave it out or send null' })

@@ -22,12 +22,13 @@ const projectOf = ({ entity, project }: z.output<typeof projectPath>) => `${enti
 
 function routesOf<Body extends z.ZodType>(kind: DefinitionKind<Body>): RoutePlugin[] {
   const { path, noun } = kind
+  const article = /^[aeiou]/.test(noun) ? 'an' : 'a'
   const tags = [path]
   const all = `/v2/:entity/:project/${path}`
 
   const create: RoutePlugin = async (app, options) => {
     const schema = {
-      summary: `Store a version of a ${noun}`,
+      summary: `Store a version of ${article} ${noun}`,
       tags,
       params: projectPath,
       body: kind.body,
@@ -62,7 +63,7 @@ function routesOf<Body extends z.ZodType>(kind: DefinitionKind<Body>): RoutePlug
 
   const read: RoutePlugin = async (app, options) => {
     const schema = {
-      summary: `Read a version of a ${noun}`,
+      summary: `Read a version of ${article} ${noun}`,
       tags,
       params: Version,
       response: { 200: kind.record, ...asked, ...refusing('object_not_found') },
@@ -75,7 +76,7 @@ function routesOf<Body extends z.ZodType>(kind: DefinitionKind<Body>): RoutePlug
 
   const remove: RoutePlugin = async (app, options) => {
     const schema = {
-      summary: `Delete versions of a ${noun}, or all of them`,
+      summary: `Delete versions of ${article} ${noun}, or all of them`,
       tags,
       params: Name,
       querystring: DeleteQuery,

@@ -1,5 +1,13 @@
 import { z } from 'zod'
-import { dateTime, jsonObject, plainText, projectId, shortRecord } from '../../domain/fields.ts'
+import {
+  answer,
+  dateTime,
+  jsonObject,
+  pageOffset,
+  plainText,
+  projectId,
+  shortRecord,
+} from '../../domain/fields.ts'
 
 const unitPrice = z.number().min(0).meta({ description: 'For one token.' })
 const name = plainText(256).min(1)
@@ -20,7 +28,7 @@ export const CreateBody = z.object({
   costs: shortRecord(name, PriceGiven, { most: 1000, things: 'models', name: 'name of a model' }),
 })
 export type CreateBody = z.output<typeof CreateBody>
-export const CreateAnswer = z.object({
+export const CreateAnswer = answer('The ids of the prices.', {
   ids: z
     .array(z.tuple([z.string(), z.string()]))
     .meta({ description: 'The id of the price, then the model.' }),
@@ -35,11 +43,13 @@ export const QueryBody = z.object({
     .max(16)
     .nullish(),
   limit: z.int().min(0).nullish().meta({ description: 'At most 10,000 come at once, also without it.' }),
-  offset: z.int().min(0).nullish(),
+  offset: pageOffset,
 })
 export type QueryBody = z.output<typeof QueryBody>
 
-export const QueryAnswer = z.object({ results: z.array(z.record(z.string(), z.unknown())) })
+export const QueryAnswer = answer('The prices that were found, with the fields that were asked for.', {
+  results: z.array(z.record(z.string(), z.unknown())),
+})
 
 export const PurgeBody = z.object({
   project_id: projectId,
@@ -48,4 +58,4 @@ export const PurgeBody = z.object({
   }),
 })
 export type PurgeBody = z.output<typeof PurgeBody>
-export const PurgeAnswer = z.object({})
+export const PurgeAnswer = answer('An empty object: the prices are gone.', {})

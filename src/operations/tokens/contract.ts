@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { longList, shortList } from '../../domain/fields.ts'
+import { answer, longList, shortList } from '../../domain/fields.ts'
 import { ChatBody } from '../chat/contract.ts'
 import { flag, integer } from '../chat/scalars.ts'
 
@@ -36,7 +36,7 @@ export const TokenizeBody = z.object({
 })
 export type TokenizeBody = z.output<typeof TokenizeBody>
 
-export const TokenizeAnswer = z.object({
+export const TokenizeAnswer = answer('The tokens and their number.', {
   count: z.int(),
   max_model_len: z.int(),
   tokens: z.array(z.int()),
@@ -49,5 +49,5 @@ export const mostTokens = 262_144
 export const DetokenizeBody = z.object({ model, tokens: longList(integer(0, 2 ** 31 - 1)) })
 export type DetokenizeBody = z.output<typeof DetokenizeBody>
 
-export const DetokenizeAnswer = z.object({ prompt: z.string() })
+export const DetokenizeAnswer = answer('The text.', { prompt: z.string() })
 export type DetokenizeAnswer = z.output<typeof DetokenizeAnswer>
