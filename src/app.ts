@@ -17,13 +17,9 @@ import { describeRoutes, serveReference } from './http/openapi.ts'
 import { requestIds } from './http/request-ids.ts'
 import { type StreamTimes, setStreamTimes } from './http/sse.ts'
 import { cutStalledClients } from './http/stalled-clients.ts'
-import type { Backend } from './inference/backend.ts'
-import { createCompiling } from './inference/constraints/compiling.ts'
-import { createPrompts } from './inference/prompt/prompts.ts'
+import { createModels, type Models } from './inference/registry.ts'
 import { callRoutes } from './operations/calls/routes.ts'
 import { startSweep } from './operations/calls/sweep.ts'
-import { noChatMetrics } from './operations/chat/metrics.ts'
-import { registerChatMetrics } from './operations/chat/registered-metrics.ts'
 import { chatRoutes } from './operations/chat/routes.ts'
 import { completionRoutes } from './operations/completions/routes.ts'
 import { definitionRoutes } from './operations/definitions/routes.ts'
@@ -32,6 +28,8 @@ import { startDeriving } from './operations/evaluations/derive-behind.ts'
 import { evaluationResultRoutes } from './operations/evaluations/results-routes.ts'
 import { feedbackRoutes } from './operations/feedback/routes.ts'
 import { fileRoutes } from './operations/files/routes.ts'
+import { noMetrics } from './operations/generation/metrics.ts'
+import { registerGenerationMetrics } from './operations/generation/registered-metrics.ts'
 import { modelRoutes } from './operations/models/routes.ts'
 import { objectRoutes } from './operations/objects/routes.ts'
 import { otelRoutes } from './operations/otel/routes.ts'
@@ -48,7 +46,7 @@ import { version } from './version.ts'
 export interface Parts {
   database: Database
   /** Absent where no model is served. */
-  backend?: Backend
+  models?: Models
   logger?: FastifyBaseLogger
   /** Fails on an answer that breaks its contract: for tests. */
   checkAnswers?: boolean
@@ -137,8 +135,9 @@ export async function buildApp(config: Config, parts: Parts): Promise<App> {
   const methods = noteMethods(app)
   if (config.docs) await describeRoutes(app, version)
 
-  answerHealth(app, { database, backend: parts.backend, metrics, version })
-  const operations = openOperations(app, config, parts, metrics.registry)
+  const models = parts.models ?? createModels([])
+  answerHealth(app, { database, models, metrics, version })
+  const operations = openOperations(app, config, { ...parts, models }, metrics.registry)
   for (const family of families) await app.register(family, operations)
   methods.refuseOthers()
   if (config.docs) await serveReference(app)
@@ -147,15 +146,18 @@ export async function buildApp(config: Config, parts: Parts): Promise<App> {
 }
 
 /** Opens what the operations share and what works in the background, and closes it with the app. */
-function openOperations(app: App, config: Config, parts: Parts, registry: Registry): OperationParts {
-  const { database, backend } = parts
+function openOperations(
+  app: App,
+  config: Config,
+  parts: Parts & { models: Models },
+  registry: Registry,
+): OperationParts {
+  const { database, models } = parts
   const schemas = createSchemaChecks()
-  const prompts = createPrompts()
-  const compiling = createCompiling()
   const background = parts.sweep === false ? [] : startBackground(app, database)
   app.addHook('onClose', async () => {
     for (const work of background) await work.stop()
-    await Promise.all([schemas.close(), prompts.close(), compiling.close()])
+    await schemas.close()
   })
   return {
     db: database,
@@ -163,11 +165,9 @@ function openOperations(app: App, config: Config, parts: Parts, registry: Regist
     retentionDays: config.retention_days,
     fileLimit: config.file_limit,
     refScheme: config.ref_scheme,
-    backend,
-    prompts,
-    compiling,
+    models,
     settings: { priority: config.priority, requestTemplates: config.request_templates },
-    metrics: backend ? registerChatMetrics(registry, backend) : noChatMetrics,
+    metrics: models.all.length > 0 ? registerGenerationMetrics(registry, models) : noMetrics,
   }
 }
 

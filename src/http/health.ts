@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { answer } from '../domain/fields.ts'
 import { refuse } from '../domain/refusals.ts'
-import type { Backend } from '../inference/backend.ts'
+import type { Models } from '../inference/registry.ts'
 import type { Database } from '../storage/database.ts'
 import { type App, RefusalBody, refusing } from './contracts.ts'
 import type { Metrics } from './metrics.ts'
@@ -13,8 +13,7 @@ const freshMs = 1_000
 
 export interface HealthParts {
   database: Database
-  /** Absent where no model is served. */
-  backend: Backend | undefined
+  models: Models
   metrics: Metrics
   version: string
 }
@@ -35,7 +34,7 @@ const NotReady = RefusalBody.extend({
  * Two questions: is the process alive, and can it do its work (so that a load balancer may send requests). And for those
  * with credentials: how is it doing, and which one is it.
  */
-export function answerHealth(app: App, { database, backend, metrics, version }: HealthParts): void {
+export function answerHealth(app: App, { database, models, metrics, version }: HealthParts): void {
   app.get(
     '/health',
     {
@@ -66,7 +65,7 @@ export function answerHealth(app: App, { database, backend, metrics, version }: 
       const now = performance.now()
       if (asked === undefined || now - asked.at > freshMs) asked = { at: now, probe: database.probe() }
       await asked.probe
-      const model = backend?.status().state ?? 'none'
+      const model = models.all[0]?.status().state ?? 'none'
       if (model === 'ready' || model === 'none') return { status: 'ready', record: 'ready', model }
       const { message: reason, code } = refuse('model_not_ready', { why: whyNot[model] })
       return reply.code(503).header('retry-after', '1').send({ reason, code, record: 'ready', model })

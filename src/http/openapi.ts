@@ -1,13 +1,16 @@
 import swagger from '@fastify/swagger'
 import swaggerUi from '@fastify/swagger-ui'
 import { createJsonSchemaTransform } from 'fastify-type-provider-zod'
+import { showDefault } from '../domain/fields.ts'
 import type { App } from './contracts.ts'
 
 const about = `One process with a local model behind the OpenAI wire and the record around it.
 Every route takes HTTP Basic (user name \`api\`, a key as password) or Bearer (a key).
 docs/errors.md lists every code of a refusal.`
 
-const transform = createJsonSchemaTransform({ zodToJsonConfig: { unrepresentable: 'any' } })
+const transform = createJsonSchemaTransform({
+  zodToJsonConfig: { unrepresentable: 'any', override: showDefault },
+})
 
 const refusals: Record<string, string> = {
   400: 'The request contradicts itself or the record, or its body cannot be read.',

@@ -123,7 +123,8 @@ function argumentsOf(text: string | null | undefined, place: string): object {
   })
 }
 
-/** The text of a message as one. */
-export function wholeText({ content }: Message): string {
-  return typeof content === 'string' ? content : content.join('\n')
+/** The text of a message as one. `index` is its position in the conversation. */
+export function wholeText({ content }: GivenMessage, index: number): string {
+  const text = contentOf(content, `messages.${index}.content`)
+  return typeof text === 'string' ? text : text.join('\n')
 }

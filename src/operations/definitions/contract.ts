@@ -53,11 +53,14 @@ export const ModelBody = z.object({
   attributes: jsonObject().nullish(),
 })
 
-export const Created = answer('The version that holds the definition, new or known.', {
-  digest: z.string(),
-  object_id: z.string(),
-  version_index: z.number().int(),
-})
+/** What creating answers, with the fields that a kind adds. */
+export const createdWith = <Added extends z.ZodRawShape>(added: Added) =>
+  answer('The version that holds the definition, new or known.', {
+    digest: z.string(),
+    object_id: z.string(),
+    version_index: z.number().int(),
+    ...added,
+  })
 
 const version = {
   object_id: z.string(),

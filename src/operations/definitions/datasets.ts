@@ -1,5 +1,5 @@
 import { storeTable } from '../tables/create.ts'
-import { Created, DatasetBody, DatasetRecord } from './contract.ts'
+import { createdWith, DatasetBody, DatasetRecord } from './contract.ts'
 import { createdAnswer, createOfClass, definitionKind, memberOf, namedFields, objectIdOf } from './kind.ts'
 
 /** A dataset is a name for a table. */
@@ -8,7 +8,7 @@ export const datasets = definitionKind({
   noun: 'dataset',
   filter: { base_object_classes: ['Dataset'] },
   body: DatasetBody,
-  created: Created,
+  created: createdWith({}),
   record: DatasetRecord,
   async create(options, place, { name, description, rows }) {
     const given = name ?? 'Dataset'

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { Created, EvaluationBody, EvaluationRecord } from './contract.ts'
+import { createdWith, EvaluationBody, EvaluationRecord } from './contract.ts'
 import { createdAnswer, createOfClass, definitionKind, memberOf, namedFields, refOf } from './kind.ts'
 
 /** An evaluation says which dataset and which scorers. */
@@ -8,7 +8,7 @@ export const evaluations = definitionKind({
   noun: 'evaluation',
   filter: { base_object_classes: ['Evaluation'] },
   body: EvaluationBody,
-  created: Created.extend({ evaluation_ref: z.string() }),
+  created: createdWith({ evaluation_ref: z.string() }),
   record: EvaluationRecord,
   async create(options, place, body) {
     const evaluation = await createOfClass(options, place, body.name, 'Evaluation', {

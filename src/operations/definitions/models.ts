@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { Created, ModelBody, ModelRecord } from './contract.ts'
+import { createdWith, ModelBody, ModelRecord } from './contract.ts'
 import {
   createdAnswer,
   createOfClass,
@@ -19,7 +19,7 @@ export const models = definitionKind({
   noun: 'model',
   filter: { base_object_classes: ['Model'] },
   body: ModelBody,
-  created: Created.extend({ model_ref: z.string() }),
+  created: createdWith({ model_ref: z.string() }),
   record: ModelRecord,
   async create(options, place, { name, description, source_code, attributes }) {
     objectIdOf(name)

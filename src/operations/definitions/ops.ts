@@ -1,6 +1,6 @@
 import { JsonText, writeJson } from '../../domain/json/text.ts'
 import { type CreatedObject, createObject } from '../objects/create.ts'
-import { Created, OpBody, OpRecord } from './contract.ts'
+import { createdWith, OpBody, OpRecord } from './contract.ts'
 import {
   createdAnswer,
   type Definitions,
@@ -31,7 +31,7 @@ export const ops = definitionKind({
   noun: 'op',
   filter: { is_op: true },
   body: OpBody,
-  created: Created,
+  created: createdWith({}),
   record: OpRecord,
   async create(options, place, { name, source_code }) {
     return createdAnswer(await createOp(options, place, name, source_code ?? ''))

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { Created, ScorerBody, ScorerRecord } from './contract.ts'
+import { createdWith, ScorerBody, ScorerRecord } from './contract.ts'
 import { createdAnswer, createOfClass, definitionKind, namedFields, objectIdOf, refOf } from './kind.ts'
 import { createOp } from './ops.ts'
 
@@ -9,7 +9,7 @@ export const scorers = definitionKind({
   noun: 'scorer',
   filter: { base_object_classes: ['Scorer'] },
   body: ScorerBody,
-  created: Created.extend({ scorer: z.string().meta({ description: 'The reference to it.' }) }),
+  created: createdWith({ scorer: z.string().meta({ description: 'The reference to it.' }) }),
   record: ScorerRecord,
   async create(options, place, { name, description, op_source_code }) {
     objectIdOf(name)

@@ -25,13 +25,10 @@ const RowSort = z.object({
   field: z.string().min(1).max(1024).meta({ description: 'scores.…, inputs.…, outputs.… or output.…' }),
   direction: z.enum(['asc', 'desc']).nullish().meta({ default: 'asc' }),
   evaluation_call_id: scope,
-  mode: z
-    .enum(['value', 'difference'])
-    .nullish()
-    .meta({
-      default: 'value',
-      description: 'difference: the largest minus the smallest of the means of the evaluations.',
-    }),
+  mode: z.enum(['value', 'difference']).nullish().meta({
+    default: 'value',
+    description: 'difference: the largest minus the smallest of the means of the evaluations.',
+  }),
 })
 
 export const ResultsBody = z

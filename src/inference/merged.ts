@@ -1,18 +1,15 @@
 type Next<Value> = { from: number } & ({ result: IteratorResult<Value> } | { error: unknown })
 
-/**
- * Several iterables as one, each value with the place of its source, as they come. When it ends early `giveUp` makes the
- * sources end too.
- */
+/** Several iterables as one, their values as they come. When it ends early, `cancel` makes the sources end too. */
 export async function* merged<Value>(
   sources: readonly AsyncIterable<Value>[],
-  giveUp: () => void,
-): AsyncGenerator<{ from: number; value: Value }> {
+  cancel: () => void,
+): AsyncGenerator<Value> {
   const iterators = sources.map((source) => source[Symbol.asyncIterator]())
   const arrived: Next<Value>[] = []
   let wake = () => {}
   const asked: Promise<void>[] = []
-  // Of each source one value is asked for ahead, and no more: whoever reads sets the pace.
+  // One value of each source is requested ahead, and no more: the reader sets the pace.
   const ask = (from: number) => {
     const arrive = (next: Next<Value>) => {
       arrived.push(next)
@@ -39,10 +36,10 @@ export async function* merged<Value>(
         continue
       }
       ask(next.from)
-      yield { from: next.from, value: next.result.value }
+      yield next.result.value
     }
   } finally {
-    giveUp()
+    cancel()
     await Promise.all(asked)
     await Promise.allSettled(iterators.map((iterator) => iterator.return?.(undefined)))
   }

@@ -1,6 +1,6 @@
 import { Counter, Gauge, Histogram, type Registry } from '@prometheus-io/client'
-import type { Backend } from '../../inference/backend.ts'
-import type { ChatMetrics } from './metrics.ts'
+import type { Models } from '../../inference/registry.ts'
+import type { GenerationMetrics } from './metrics.ts'
 
 const long = [0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300]
 const short = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5]
@@ -10,7 +10,7 @@ const counts = [1, 8, 32, 128, 512, 2048, 8192, 32_768]
  * The figures that dashboards for vLLM show, under our prefix. No label says which model: a server has one. What is
  * labelled has a handful of values.
  */
-export function registerChatMetrics(registry: Registry, backend: Backend): ChatMetrics {
+export function registerGenerationMetrics(registry: Registry, models: Models): GenerationMetrics {
   const registers = [registry]
   const counter = (name: string, help: string) => new Counter({ name: `heddle_${name}`, help, registers })
   const histogram = (name: string, help: string, buckets: number[]) =>
@@ -23,8 +23,8 @@ export function registerChatMetrics(registry: Registry, backend: Backend): ChatM
       help,
       registers,
       collect() {
-        const status = backend.status()
-        this.set(status.state === 'ready' ? status[state] : 0)
+        const statuses = models.all.map((model) => model.status())
+        this.set(statuses.reduce((sum, one) => sum + (one.state === 'ready' ? one[state] : 0), 0))
       },
     })
   }
@@ -33,7 +33,7 @@ export function registerChatMetrics(registry: Registry, backend: Backend): ChatM
     help: '1 while the model answers.',
     registers,
     collect() {
-      this.set(backend.status().state === 'ready' ? 1 : 0)
+      this.set(models.all.every((model) => model.status().state === 'ready') ? 1 : 0)
     },
   })
   const promptTokens = counter('prompt_tokens_total', 'Tokens of prompts that were read or found again.')

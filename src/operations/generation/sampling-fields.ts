@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { int64, jsonObject, plainText } from '../../domain/fields.ts'
-import { flag, integer, number } from './scalars.ts'
+import { documented, flag, integer, number } from './scalars.ts'
 
 /** The fields that say how tokens are drawn and where an answer ends. Chat and text completions share them. */
 
@@ -17,108 +17,106 @@ const tokenIds = (most: number) => z.array(integer(0, mostTokens)).max(most)
 
 const stopText = z.string().min(1).max(4_096)
 
-/** With what the tables in docs say of a field. */
-const said = <Schema extends z.ZodType>(schema: Schema, description: string, initial?: unknown) =>
-  schema.meta({ description, ...(initial !== undefined && { 'x-default': initial }) })
-
 export const samplingFields = {
-  frequency_penalty: said(
+  frequency_penalty: documented(
     number(z.number().min(-2).max(2)).nullish(),
     'Taken from the logit of a token for each time the answer has it already.',
-    0,
+    { initial: 0 },
   ),
-  presence_penalty: said(
+  presence_penalty: documented(
     number(z.number().min(-2).max(2)).nullish(),
     'Taken once from the logit of each token that the answer has already.',
-    0,
+    { initial: 0 },
   ),
-  repetition_penalty: said(
+  repetition_penalty: documented(
     number(z.number().gt(0)).nullish(),
     'Divides the positive logits, and multiplies the negative ones, of tokens that the prompt or the answer has.',
-    1,
+    { initial: 1 },
   ),
-  temperature: said(
+  temperature: documented(
     number(z.number().min(0)).nullish(),
     '0 takes the likeliest token each time; between 0 and 0.01 it counts as 0.01.',
-    1,
+    { initial: 1 },
   ),
-  top_p: said(
+  top_p: documented(
     number(z.number().gt(0).max(1)).nullish(),
     'Draws from the likeliest tokens that have this probability together.',
-    1,
+    { initial: 1 },
   ),
-  top_k: said(
+  top_k: documented(
     integer(-1, mostTokens).nullish(),
     'Draws from so many of the likeliest tokens; 0 and -1 from all.',
-    0,
+    { initial: 0 },
   ),
-  min_p: said(
+  min_p: documented(
     number(z.number().min(0).max(1)).nullish(),
     'Draws from tokens at least so likely in proportion to the likeliest.',
-    0,
+    { initial: 0 },
   ),
-  seed: said(
+  seed: documented(
     int64().nullish(),
-    'The same seed repeats the same draws; choice i takes seed + i. -1 is no seed. ±9223372036854776000, the ends of the range as doubles write them, count as the ends.',
+    'The same seed repeats the same draws; choice i takes seed + i. -1 is no seed. Beyond the ends of 64 bits, up to ±9223372036854776000 (the ends as doubles write them), it counts as the end.',
   ),
-  n: said(
+  n: documented(
     integer(1, mostChoices).nullish(),
     'So many independent answers; 1 with temperature 0. With `use_beam_search` the width of the search.',
-    1,
+    { initial: 1 },
   ),
-  logit_bias: said(
+  logit_bias: documented(
     jsonObject().nullish(),
     'Token ids as texts, each with what is added to its logit; beyond ±100 counts as ±100. At most 16384.',
   ),
-  allowed_token_ids: said(
+  allowed_token_ids: documented(
     tokenIds(65_536).min(1).nullish(),
     'Only these tokens can be drawn; an answer that is to end needs the end token among them.',
   ),
-  bad_words: said(
+  bad_words: documented(
     z.array(plainText(1_024).min(1)).max(1_024).optional(),
     'Texts that the answer does not contain as these tokens, with or without a space before them. At most 65536 characters together.',
-    [],
+    { initial: [] },
   ),
-  use_beam_search: said(
+  use_beam_search: documented(
     flag().optional(),
     'Searches the likeliest answers, `n` wide, instead of drawing; penalties, top_*, stop texts and logit_bias play no part.',
-    false,
+    { initial: false },
   ),
-  length_penalty: said(
+  length_penalty: documented(
     number().optional(),
     'In a beam search: the power of the length by which the score of an answer is divided.',
-    1,
+    { initial: 1 },
   ),
 
-  max_tokens: said(
+  max_tokens: documented(
     integer(1, mostTokens).nullish(),
     'Deprecated by OpenAI; `max_completion_tokens` wins. As many as the context leaves when neither is there; more than that is refused, never cut.',
   ),
-  min_tokens: said(
+  min_tokens: documented(
     integer(0, mostTokens).optional(),
     'Until so many tokens nothing ends the answer: no end token, no stop token, no stop text, no repetition.',
-    0,
+    { initial: 0 },
   ),
-  stop: said(
+  stop: documented(
     z
       .union([stopText, z.array(stopText).max(1_024)], {
         error: 'expected a text of 1 to 4096 characters, or a list of at most 1024 such texts',
       })
       .nullish(),
     'Texts at which the answer ends, before them. `stop_reason` says which.',
-    [],
+    { initial: [] },
   ),
-  stop_token_ids: said(
+  stop_token_ids: documented(
     tokenIds(4_096).nullish(),
     'Tokens at which the answer ends. `stop_reason` says which.',
   ),
-  ignore_eos: said(flag().optional(), 'The end token of the model does not end the answer.', false),
-  include_stop_str_in_output: said(
+  ignore_eos: documented(flag().optional(), 'The end token of the model does not end the answer.', {
+    initial: false,
+  }),
+  include_stop_str_in_output: documented(
     flag().optional(),
     'The stop text, or the text of the stop token, stays in the answer.',
-    false,
+    { initial: false },
   ),
-  repetition_detection: said(
+  repetition_detection: documented(
     z
       .object({
         max_pattern_size: integer(0, mostTokens).optional(),
@@ -129,13 +127,15 @@ export const samplingFields = {
     'Ends the answer (`finish_reason` is `repetition`) when its last tokens are one pattern of `min_pattern_size` to `max_pattern_size` tokens, `min_count` times in a row. A `max_pattern_size` of 0 is off; `min_count` is at least 2.',
   ),
 
-  skip_special_tokens: said(flag().optional(), 'Special tokens have no text in the answer.', true),
-  spaces_between_special_tokens: said(
+  skip_special_tokens: documented(flag().optional(), 'Special tokens have no text in the answer.', {
+    initial: true,
+  }),
+  spaces_between_special_tokens: documented(
     flag().optional(),
     'Where special tokens have a text, there are spaces between them.',
-    true,
+    { initial: true },
   ),
-  truncate_prompt_tokens: said(
+  truncate_prompt_tokens: documented(
     number(
       z
         .number()
@@ -146,14 +146,14 @@ export const samplingFields = {
     ).nullish(),
     'Keeps so many of the last tokens of the prompt; -1 as many as the context leaves beside the answer. A text that is far too long for the context is refused all the same.',
   ),
-  cache_salt: said(
+  cache_salt: documented(
     plainText(256).min(1).nullish(),
     'What was read of a prompt is reused only for requests with the same salt, or all without one.',
   ),
-  priority: said(
+  priority: documented(
     integer(-(2 ** 31), 2 ** 31 - 1).optional(),
     'Lower ones are taken first. Anything but 0 is refused unless HEDDLE_PRIORITY=on.',
-    0,
+    { initial: 0 },
   ),
 }
 export type SamplingFields = z.output<z.ZodObject<typeof samplingFields>>

@@ -1,10 +1,13 @@
 import type { JsonText } from '../../domain/json/text.ts'
 import { refuse } from '../../domain/refusals.ts'
+
 import type {
   CompileQuestion,
   Constraint,
   ConstraintOptions,
 } from '../../inference/constraints/constraint.ts'
+
+import { wrong } from './checks.ts'
 import type { ConstraintFields } from './constraint-fields.ts'
 import type { SamplingFields } from './sampling-fields.ts'
 
@@ -143,8 +146,4 @@ function optionsOf(outputs: Outputs | null | undefined): ConstraintOptions {
     whitespace: none ? 'none' : pattern == null ? 'bounded' : { pattern },
     ...(closed !== undefined && { additionalProperties: !closed }),
   }
-}
-
-function wrong(field: string, given: string, accepted: string): Error {
-  return refuse('invalid_value', { field, given, accepted })
 }

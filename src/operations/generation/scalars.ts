@@ -13,26 +13,14 @@ function asNumber(given: unknown): unknown {
   return numeric.test(text) ? Number(text) : given
 }
 
-const flags: Record<string, boolean> = {
-  true: true,
-  t: true,
-  yes: true,
-  y: true,
-  on: true,
-  '1': true,
-  false: false,
-  f: false,
-  no: false,
-  n: false,
-  off: false,
-  '0': false,
-}
+const yes = new Set(['true', 't', 'yes', 'y', 'on', '1'])
+const no = new Set(['false', 'f', 'no', 'n', 'off', '0'])
 
 function asFlag(given: unknown): unknown {
   if (given === 1 || given === 0) return given === 1
   if (typeof given !== 'string' || given.length > 5) return given
   const word = given.toLowerCase()
-  return Object.hasOwn(flags, word) ? flags[word] : given
+  return yes.has(word) || (no.has(word) ? false : given)
 }
 
 export const number = (schema: z.ZodNumber = z.number()) => z.preprocess(asNumber, schema)
@@ -42,3 +30,20 @@ export const integer = (least: number, most = Number.MAX_SAFE_INTEGER) =>
   z.preprocess(asNumber, z.int().min(least).max(most))
 
 export const flag = () => z.preprocess(asFlag, z.boolean())
+
+/** A flag that is off where it is absent or null. */
+export const optIn = () => flag().nullish().meta({ default: false })
+
+/** What the tables in docs say of a field. `none`: its type is checked, and that is all. */
+type Effect = 'honoured' | 'partly' | 'none' | 'refused'
+
+export const documented = <Schema extends z.ZodType>(
+  schema: Schema,
+  description: string,
+  { initial, effect = 'honoured' }: { initial?: unknown; effect?: Effect } = {},
+) =>
+  schema.meta({
+    description,
+    ...(initial !== undefined && { default: initial }),
+    ...(effect !== 'honoured' && { 'x-effect': effect }),
+  })

@@ -1,23 +1,26 @@
 import type { JsonText } from '../../domain/json/text.ts'
-import { refuse } from '../../domain/refusals.ts'
-import type { Ending, Generation, Sampling } from '../../inference/backend.ts'
+import type { Ending, Sampling } from '../../inference/backend.ts'
+import type { AnswerRequest } from '../../inference/model.ts'
+import { wrong } from './checks.ts'
 import type { SamplingFields } from './sampling-fields.ts'
 
 export interface Asked {
+  inputs: AnswerRequest['inputs']
+  constraint: AnswerRequest['constraint']
+  tenant: string
   maxTokens: number | undefined
-  logprobs?: number
-  promptLogprobs?: number
+  /** How many candidates beside each token of the answer, and of the prompt; none where absent. */
+  logprobs: number | undefined
+  promptLogprobs: number | undefined
 }
 
-/** Fields with the meaning that vLLM gives them, as the backend wants them: every default filled in. */
-export function generationOf(
-  fields: SamplingFields,
-  prompt: Generation['prompt'],
-  { maxTokens, logprobs, promptLogprobs }: Asked,
-): Generation {
+/** The fields of a request with the meaning that vLLM gives them, every default filled in. */
+export function requestOf(fields: SamplingFields, asked: Asked): AnswerRequest {
+  const { inputs, constraint, tenant, maxTokens, logprobs, promptLogprobs } = asked
   const { truncate_prompt_tokens: truncate, cache_salt: salt } = fields
   return {
-    prompt,
+    inputs,
+    tenant,
     choices: fields.n ?? 1,
     sampling: samplingOf(fields),
     ending: endingOf(fields, maxTokens),
@@ -26,6 +29,7 @@ export function generationOf(
       spaceSpecial: fields.spaces_between_special_tokens ?? true,
     },
     priority: fields.priority ?? 0,
+    ...(constraint && { constraint }),
     ...(truncate != null && { truncate }),
     ...(logprobs !== undefined && { logprobs }),
     ...(promptLogprobs !== undefined && { promptLogprobs }),
@@ -78,28 +82,16 @@ const largestBias = 100
 function biasOf(given: JsonText | null | undefined): [number, number][] {
   const entries = Object.entries((given?.value ?? {}) as Record<string, unknown>)
   if (entries.length > mostBiases) {
-    throw refuse('invalid_value', {
-      field: 'logit_bias',
-      given: `${entries.length} tokens`,
-      accepted: `at most ${mostBiases}`,
-    })
+    throw wrong('logit_bias', `${entries.length} tokens`, `at most ${mostBiases}`)
   }
   const unknown = entries.map(([id]) => id).filter((id) => !/^\d{1,10}$/.test(id))
   if (unknown.length > 0) {
     const shown = unknown.slice(0, 10).map((id) => JSON.stringify(id.slice(0, 40)))
-    throw refuse('invalid_value', {
-      field: 'logit_bias',
-      given: shown.join(', '),
-      accepted: 'token ids as keys',
-    })
+    throw wrong('logit_bias', shown.join(', '), 'token ids as keys')
   }
   return entries.map(([id, value]) => {
     if (typeof value !== 'number' || !Number.isFinite(value)) {
-      throw refuse('invalid_value', {
-        field: `logit_bias.${id}`,
-        given: 'not a number',
-        accepted: 'a number from -100 to 100',
-      })
+      throw wrong(`logit_bias.${id}`, 'not a number', 'a number from -100 to 100')
     }
     return [Number(id), Math.min(largestBias, Math.max(-largestBias, value))]
   })

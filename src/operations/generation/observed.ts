@@ -1,9 +1,10 @@
 import { Refusal } from '../../domain/refusals.ts'
-import type { FinishReason, GenerationEvent, Run } from '../../inference/backend.ts'
-import type { ChatMetrics, Outcome } from './metrics.ts'
+import type { FinishReason } from '../../inference/backend.ts'
+import type { AnswerEvent, Answering } from '../../inference/model.ts'
+import type { GenerationMetrics, Outcome } from './metrics.ts'
 
-/** What the log keeps of a completion: never a word of it. */
-export interface CompletionRecord {
+/** What the log keeps of a generation: never a word of it. */
+export interface GenerationRecord {
   model: string
   outcome: Outcome
   prompt_tokens: number
@@ -21,21 +22,21 @@ export interface CompletionRecord {
 interface Observation {
   arrived: number
   model: string
-  metrics: ChatMetrics
+  metrics: GenerationMetrics
   signal: AbortSignal
-  note(record: CompletionRecord): void
+  note(record: GenerationRecord): void
 }
 
 /** The groups of events as they are, measured as they pass by. */
 export async function* observed(
-  { events, promptTokens }: Run,
+  { events, prompts }: Answering,
   { arrived, model, metrics, signal, note }: Observation,
-): AsyncGenerator<GenerationEvent[]> {
+): AsyncGenerator<AnswerEvent[]> {
   const since = () => performance.now() - arrived
-  const record: CompletionRecord = {
+  const record: GenerationRecord = {
     model,
     outcome: 'left',
-    prompt_tokens: promptTokens.length,
+    prompt_tokens: prompts.reduce((sum, { length }) => sum + length, 0),
     cached_tokens: 0,
     completion_tokens: 0,
     finish_reasons: [],
@@ -43,12 +44,16 @@ export async function* observed(
   }
   const last = new Map<number, number>()
 
-  function pass(event: GenerationEvent, now: number): void {
+  function pass(event: AnswerEvent, now: number): void {
     if (event.kind === 'prefilled') {
-      record.cached_tokens = event.cachedTokens
-      record.prefilled_ms = now
+      record.cached_tokens += event.cachedTokens
+      record.prefilled_ms ??= now
       const queued = event.queuedMs === undefined ? undefined : event.queuedMs / 1000
-      metrics.prefilled(now / 1000, { prompt: promptTokens.length, cached: event.cachedTokens }, queued)
+      metrics.prefilled(
+        now / 1000,
+        { prompt: prompts[event.input]?.length ?? 0, cached: event.cachedTokens },
+        queued,
+      )
     } else if (event.kind === 'tokens') {
       if (record.first_token_ms === undefined) {
         record.first_token_ms = now
