@@ -170,13 +170,17 @@ const projectPart = z
   .max(254)
   .regex(/^[^/\s\0]+$/, 'expected text without spaces and slashes')
 
-/** The same project in two parts of a path. */
+/** The same project in two segments of a URL. */
 export const projectPath = z
   .object({ entity: projectPart, project: projectPart })
   .refine(({ entity, project }) => projectId.safeParse(`${entity}/${project}`).success, {
     error: 'expected at most 255 characters together with the entity',
     path: ['project'],
   })
+
+export function projectOf({ entity, project }: z.output<typeof projectPath>): string {
+  return `${entity}/${project}`
+}
 
 export const callId = z
   .string()
@@ -243,9 +247,6 @@ export function showDefault({ zodSchema, jsonSchema }: { zodSchema: z.core.$ZodT
 
 /** A switch, and what it means where it is absent or null. */
 export const flag = (absent: boolean) => z.boolean().nullish().meta({ default: absent })
-
-/** How many a page leaves out. */
-export const pageOffset = z.int().min(0).nullish().meta({ default: 0 })
 
 /** What a route answers. OpenAPI shows the description beside the status. */
 export const answer = <Shape extends z.ZodRawShape>(description: string, shape: Shape) =>

@@ -38,8 +38,8 @@ export interface NativeContext {
   /** Starts a batch of so many tokens. */
   begin(size: number): void
   /**
-   * The sequence goes on at the position with these tokens. Sequences are added in the order of their numbers: only
-   * neighbours that stand in this order are worked on together. Answers where the logits will be that are wanted.
+   * The sequence continues at the position with these tokens. Those that are added in the order of their numbers, one
+   * after the other, are computed together: see additionOrder. Answers where the logits will be that are wanted.
    */
   add(sequence: number, position: number, tokens: Uint32Array, wanted: Uint32Array): Uint32Array
   decode(): Promise<void>

@@ -8,7 +8,7 @@ import {
   projectId,
   projectPath,
 } from '../../domain/fields.ts'
-import { ListQuery } from '../definitions/contract.ts'
+import { ListQuery } from '../paging.ts'
 
 const pathId = plainText(512).min(1)
 

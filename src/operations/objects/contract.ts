@@ -1,5 +1,6 @@
 import { z } from 'zod'
-import { answer, flag, jsonValue, pageOffset, plainText, projectId, shortList } from '../../domain/fields.ts'
+import { answer, flag, jsonValue, plainText, projectId, shortList } from '../../domain/fields.ts'
+import { limit, offset, sortBy } from '../paging.ts'
 
 export const objectId = z
   .string()
@@ -78,13 +79,11 @@ export type ObjectsFilter = z.output<typeof ObjectsFilter>
 export const QueryBody = z.object({
   project_id: projectId,
   filter: ObjectsFilter.nullish(),
-  limit: z.int().min(0).nullish().meta({ description: 'Null means all.' }),
-  offset: pageOffset,
-  sort_by: z
-    .array(z.object({ field: z.string().min(1).max(256), direction: z.enum(['asc', 'desc']) }))
-    .max(16)
-    .nullish()
-    .meta({ description: 'By `object_id` or `created_at`; the oldest first unless asked otherwise.' }),
+  limit,
+  offset,
+  sort_by: sortBy(256).meta({
+    description: 'By `object_id` or `created_at`; the oldest first unless asked otherwise.',
+  }),
   metadata_only: off,
   include_storage_size: off.meta({ description: 'Accepted; `size_bytes` is always there.' }),
   include_tags_and_aliases: off,

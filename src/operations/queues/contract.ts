@@ -3,23 +3,18 @@ import { annotationStates, itemStates } from '../../domain/annotation-states.ts'
 import {
   answer,
   flag,
-  pageOffset,
   plainText,
   projectId,
   setByServer,
   shortList,
   withAliases,
 } from '../../domain/fields.ts'
+import { limit, offset, sortBy } from '../paging.ts'
 
 const queueId = plainText(128).min(1)
 const name = plainText(1024).min(1)
 const description = plainText(64 * 1024)
 const scorerRefs = z.array(plainText(2048)).max(1000).meta({ description: 'References of any kind.' })
-const limit = z.int().min(0).nullish().meta({ description: 'Null is all.' })
-const sortBy = z
-  .array(z.object({ field: z.string().min(1).max(1024), direction: z.enum(['asc', 'desc']) }))
-  .max(16)
-  .nullish()
 
 export const QueuePath = z.object({ queue_id: queueId })
 export const ItemPath = z.object({ queue_id: queueId, item_id: plainText(128).min(1) })
@@ -60,9 +55,9 @@ export type UpdateBody = z.output<typeof UpdateBody>
 export const QueryBody = z.object({
   project_id: projectId,
   name: plainText(1024).nullish().meta({ description: 'A part of the name, in upper or lower case.' }),
-  sort_by: sortBy.meta({ description: 'By id, name, created_at or updated_at; newest first when absent.' }),
+  sort_by: sortBy().meta({ description: 'By id, name, created_at or updated_at; newest first when absent.' }),
   limit,
-  offset: pageOffset,
+  offset,
 })
 export type QueryBody = z.output<typeof QueryBody>
 
@@ -110,12 +105,12 @@ export type ItemsFilter = z.output<typeof ItemsFilter>
 export const QueryItemsBody = z.object({
   project_id: projectId,
   filter: ItemsFilter.nullish(),
-  sort_by: sortBy.meta({
+  sort_by: sortBy().meta({
     description:
       'By call_started_at, call_op_name, created_at, updated_at or position_in_queue; the order of the queue when absent.',
   }),
   limit,
-  offset: pageOffset,
+  offset,
   include_position: flag(false).meta({ description: 'Fills position_in_queue.' }),
 })
 export type QueryItemsBody = z.output<typeof QueryItemsBody>
