@@ -239,6 +239,19 @@ export function withAliases<Shape extends z.ZodType>(aliases: Record<string, str
   return aliased
 }
 
+/** For `z.toJSONSchema`, which drops the default of a field that is transformed after it is read. */
+export function showDefault({ zodSchema, jsonSchema }: { zodSchema: z.core.$ZodType; jsonSchema: object }) {
+  const { default: absent } = z.globalRegistry.get(zodSchema) ?? {}
+  if (absent !== undefined) Object.assign(jsonSchema, { default: absent })
+}
+
+/** A switch, and what it means where it is absent or null. */
+export const flag = (absent: boolean) => z.boolean().nullish().meta({ default: absent })
+
+/** What a route answers. OpenAPI shows the description beside the status. */
+export const answer = <Shape extends z.ZodRawShape>(description: string, shape: Shape) =>
+  z.object(shape).meta({ description })
+
 /** Filled in by the server from the credentials; a client may only leave it empty. */
 export const setByServer = z
   .null({ error: 'is set by the server from the credentials; leave it out or send null' })

@@ -1,12 +1,12 @@
-import type { Dialect, JsonReading, Judged } from '../../sql/dialect.ts'
-import type { Sorting } from '../../sql/expressions.ts'
+import type { Dialect, DocumentCondition, JsonReading } from '../../sql/dialect.ts'
+import type { Sorting } from '../../sql/readings.ts'
 import { join, type Sql, sql, trusted } from '../../sql/sql.ts'
 
 /**
  * Each reading once for a row. PostgreSQL keeps what a function returns, and what it unpacks for one, until it comes to the
  * next row, so that a condition which reads the same large value many times would hold it as many times.
  */
-interface Gathering {
+interface Readings {
   /** Readings by the names that `source` gives them. */
   dialect: Dialect
   /** How often JSON was read. */
@@ -22,7 +22,7 @@ type Step = 'unpacked' | 'value' | 'reading' | 'derived'
 /** In the order in which one is made of the other. */
 const steps: readonly Step[] = ['unpacked', 'value', 'reading', 'derived']
 
-function gather(dialect: Dialect, valueIn: ValueIn): Gathering {
+function readOnce(dialect: Dialect, valueIn: ValueIn): Readings {
   const named = new Map<Step, Map<string, { name: Sql; value: Sql }>>(steps.map((step) => [step, new Map()]))
   const texts = new Set<string>()
   let uses = 0
@@ -32,7 +32,7 @@ function gather(dialect: Dialect, valueIn: ValueIn): Gathering {
     const key = JSON.stringify([value.text, value.values])
     let one = known.get(key)
     if (one === undefined) {
-      one = { name: trusted(`gathered_${step}_${known.size}`), value }
+      one = { name: trusted(`read_${step}_${known.size}`), value }
       known.set(key, one)
     }
     return one.name
@@ -90,15 +90,24 @@ function gather(dialect: Dialect, valueIn: ValueIn): Gathering {
 /** So few readings are left where they stand: what they would share is not worth a query of its own for each row. */
 const fewUses = 2
 
-export function judgedBy(dialect: Dialect, valueIn: ValueIn, { compile }: Judged, few = fewUses): Sql {
-  const gathering = gather(dialect, valueIn)
-  const condition = compile(gathering.dialect)
-  if (gathering.uses() <= few) return compile(dialect)
-  return sql`(SELECT ${condition} FROM (${gathering.source()}) AS gathered)`
+export function boundedCondition(
+  dialect: Dialect,
+  valueIn: ValueIn,
+  { compile }: DocumentCondition,
+  few = fewUses,
+): Sql {
+  const readings = readOnce(dialect, valueIn)
+  const condition = compile(readings.dialect)
+  if (readings.uses() <= few) return compile(dialect)
+  return sql`(SELECT ${condition} FROM (${readings.source()}) AS readings)`
 }
 
-export function sortedBy(dialect: Dialect, valueIn: ValueIn, compile: (dialect: Dialect) => Sql[]): Sorting {
-  const gathering = gather(dialect, valueIn)
-  const order = compile(gathering.dialect)
-  return { order, source: sql` CROSS JOIN LATERAL (${gathering.source()}) AS gathered` }
+export function boundedSorting(
+  dialect: Dialect,
+  valueIn: ValueIn,
+  compile: (dialect: Dialect) => Sql[],
+): Sorting {
+  const readings = readOnce(dialect, valueIn)
+  const order = compile(readings.dialect)
+  return { order, source: sql` CROSS JOIN LATERAL (${readings.source()}) AS readings` }
 }

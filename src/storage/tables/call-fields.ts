@@ -1,16 +1,14 @@
-import { splitPath } from '../../domain/expressions/path.ts'
+import { checkPath, splitPath } from '../../domain/expressions/path.ts'
 import { refuse } from '../../domain/refusals.ts'
-import type { Dialect } from '../../storage/sql/dialect.ts'
-import type { FieldReading, FieldResolver } from '../../storage/sql/expressions.ts'
-import { type Sql, sql, trusted } from '../../storage/sql/sql.ts'
-import { mostPayloadBytes, payloadOfCall } from '../../storage/tables/feedback.ts'
+import type { Dialect } from '../sql/dialect.ts'
+import type { FieldReading, FieldResolver } from '../sql/readings.ts'
+import { type Sql, sql, trusted } from '../sql/sql.ts'
+import { largeColumns, shownName } from './calls.ts'
+import { mostPayloadBytes, payloadOfCall } from './feedback.ts'
 
 const text = (column: string): FieldReading => ({ kind: 'text', sql: trusted(column) })
 const time = (column: string): FieldReading => ({ kind: 'time', sql: trusted(column) })
 const number = (column: string): FieldReading => ({ kind: 'number', sql: trusted(column) })
-
-/** What a rename gave comes before what the start or the end brought. */
-const shownName = "nullif(coalesce(renamed, display_name), '')"
 
 const columns = new Map([
   ['id', text('id')],
@@ -36,8 +34,6 @@ const columns = new Map([
   ['storage_size_bytes', number('(start_bytes + end_bytes)')],
 ])
 
-const documents = ['inputs', 'output', 'attributes', 'summary']
-
 const accepted =
   'id, trace_id, parent_id, thread_id, turn_id, op_name, display_name, started_at, ended_at, expire_at, exception, svc_user_id, svc_run_id, svc_run_step, svc_run_step_end, storage_size_bytes, inputs.…, output.…, attributes.…, summary.…, summary.weave.status, summary.weave.latency_ms, summary.weave.trace_name, feedback.[<type>].payload.…'
 
@@ -47,15 +43,16 @@ const accepted =
  */
 export function callFields(dialect: Dialect, place: string): FieldResolver {
   return (field) => {
+    checkPath(field, place)
     const column = columns.get(field)
     if (column) return column
-    const said = feedbackReading(field, dialect)
-    if (said) return said
+    const payload = payloadReading(field, dialect)
+    if (payload) return payload
     const [document = '', ...path] = splitPath(field)
     if (document === 'summary' && path[0] === 'weave') {
       const derived = derivedReading(path.slice(1).join('.'), dialect)
       if (derived) return derived
-    } else if (documents.includes(document)) {
+    } else if ((largeColumns as readonly string[]).includes(document)) {
       return { kind: 'json', column: trusted(document), path }
     }
     throw refuse('unknown_field', { field: place, given: JSON.stringify(field), accepted })
@@ -65,7 +62,7 @@ export function callFields(dialect: Dialect, place: string): FieldResolver {
 /** `feedback.[wandb.runnable.judge].payload.output.score`; a kind may have dots, and `*` is any. */
 const feedbackField = /^feedback\.\[(.+?)\]\.payload(?:\.(.+))?$/s
 
-function feedbackReading(field: string, dialect: Dialect): FieldReading | undefined {
+function payloadReading(field: string, dialect: Dialect): FieldReading | undefined {
   const [match, type = '', rest] = feedbackField.exec(field) ?? []
   if (match === undefined) return undefined
   const path = rest === undefined ? [] : splitPath(rest)

@@ -1,18 +1,18 @@
-import type { Dialect, JsonReading, Judged } from '../../sql/dialect.ts'
-import type { FieldReading, Sorting } from '../../sql/expressions.ts'
+import type { Dialect, DocumentCondition, JsonReading } from '../../sql/dialect.ts'
+import type { FieldReading, Sorting } from '../../sql/readings.ts'
 import { join, nothing, type Sql, sql, trusted } from '../../sql/sql.ts'
-import { type JudgedField, writeJudgement } from './judge.ts'
+import { type ConditionField, writeCondition } from './row-condition.ts'
 
 /**
  * Bytes of documents that the readings of one condition may go through in SQLite itself, which keeps some six copies for
- * each reading until it comes to the next row. Larger rows are judged in memory.
+ * each reading until it comes to the next row. For larger rows a condition is evaluated in memory.
  */
 const readAtOnce = 16 << 20
 
-/** For each of what rows are sorted by, of which there are few. */
+/** For each value that rows are sorted by, of which there are few. */
 const sortedAtOnce = 256 << 10
 
-export function judgedBy(dialect: Dialect, condition: Judged, atOnce = readAtOnce): Sql {
+export function boundedCondition(dialect: Dialect, condition: DocumentCondition, atOnce = readAtOnce): Sql {
   const { expression, readings, compile } = condition
   let uses = 0
   let lookedUp = 0
@@ -31,7 +31,7 @@ export function judgedBy(dialect: Dialect, condition: Judged, atOnce = readAtOnc
   const inSqlite = compile(counting)
   if (uses === 0 && lookedUp === 0) return inSqlite
   const most = Math.floor((atOnce - lookedUp) / Math.max(1, uses))
-  const inMemory = judgedInMemory(expression, readings)
+  const inMemory = conditionInMemory(expression, readings)
   if (most <= 0) return inMemory
   const columns = distinct([...readings.values()].flatMap(documentOf))
   if (columns.length === 0) return inSqlite
@@ -51,20 +51,27 @@ function distinct(columns: readonly Sql[]): Sql[] {
 
 const keyOf = ({ text, values }: Sql) => JSON.stringify([text, values])
 
-function judgedInMemory(expression: Judged['expression'], readings: Judged['readings']): Sql {
-  const places = new Map<string, number>()
+function conditionInMemory(
+  expression: DocumentCondition['expression'],
+  readings: DocumentCondition['readings'],
+): Sql {
+  const positions = new Map<string, number>()
   const row: Sql[] = []
-  const fields = [...readings].map(([name, reading]): [string, JudgedField] => {
+  const fields = [...readings].map(([name, reading]): [string, ConditionField] => {
     const column = reading.kind === 'json' ? reading.column : reading.sql
-    const argument = places.get(keyOf(column)) ?? row.push(column) - 1
-    places.set(keyOf(column), argument)
+    const argument = positions.get(keyOf(column)) ?? row.push(column) - 1
+    positions.set(keyOf(column), argument)
     return [name, { kind: reading.kind, path: reading.kind === 'json' ? reading.path : [], argument }]
   })
-  const judgement = writeJudgement(expression, fields)
-  return sql`heddle_judge(${join([judgement, ...row], ', ')})`
+  const written = writeCondition(expression, fields)
+  return sql`heddle_condition(${join([written, ...row], ', ')})`
 }
 
-export function sortedBy(dialect: Dialect, compile: (own: Dialect) => Sql[], atOnce = sortedAtOnce): Sorting {
+export function boundedSorting(
+  dialect: Dialect,
+  compile: (own: Dialect) => Sql[],
+  atOnce = sortedAtOnce,
+): Sorting {
   const bounded = (column: Sql, path: readonly string[], most?: number): JsonReading => {
     const reading = dialect.json(column, path, most)
     if (most !== undefined) return reading

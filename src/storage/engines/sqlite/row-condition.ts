@@ -4,10 +4,10 @@ import type { Expression } from '../../../domain/expressions/expression.ts'
 import { jsonField, type Room } from '../../../domain/expressions/json-field.ts'
 import { exact, parseNumber } from '../../../domain/expressions/numbers.ts'
 import { refuse } from '../../../domain/refusals.ts'
-import type { FieldReading } from '../../sql/expressions.ts'
+import type { FieldReading } from '../../sql/readings.ts'
 
 /** How a field of a condition is read, and from which argument. */
-export interface JudgedField {
+export interface ConditionField {
   kind: FieldReading['kind']
   path: readonly string[]
   argument: number
@@ -17,21 +17,21 @@ export interface JudgedField {
  * The names of the fields are texts of a list, not keys of an object: once V8 (Node 24) has parsed an object with a key that
  * ends in a backslash, it takes the same key with a quote at its end, which is written with a backslash too, for that one.
  */
-interface Judgement {
+interface RowCondition {
   expression: Expression
-  fields: Map<string, JudgedField>
+  fields: Map<string, ConditionField>
 }
 
 /** A condition as a parameter. Constants keep their text, from which numbers that JSON cannot write are read again. */
-export function writeJudgement(expression: Expression, fields: readonly [string, JudgedField][]): string {
+export function writeCondition(expression: Expression, fields: readonly [string, ConditionField][]): string {
   const written = { expression, fields }
   return JSON.stringify(written, (_, value: unknown) => (typeof value === 'bigint' ? null : value))
 }
 
-function readJudgement(text: string): Judgement {
+function readCondition(text: string): RowCondition {
   const { expression, fields } = JSON.parse(text) as {
     expression: Expression
-    fields: [string, JudgedField][]
+    fields: [string, ConditionField][]
   }
   readNumbers(expression)
   return { expression, fields: new Map(fields) }
@@ -54,20 +54,20 @@ const keptCharacters = 64 << 20
 type Argument = string | bigint | number | null
 
 /**
- * Judges a row in memory. For rows whose documents are large: each value is found once, what is kept of them is bounded,
- * and the query can be stopped between two comparisons.
+ * Evaluates a condition on one row in memory, for rows whose documents are large: each value is found once, what is kept of
+ * them is bounded, and the query can be stopped between two comparisons.
  */
-export function registerJudge(db: Database, going: () => void): void {
-  let last: { text: string; judgement: Judgement } | undefined
+export function registerRowCondition(db: Database, going: () => void): void {
+  let last: { text: string; condition: RowCondition } | undefined
 
-  function judgementOf(text: string): Judgement {
-    if (last?.text !== text) last = { text, judgement: readJudgement(text) }
-    return last.judgement
+  function conditionOf(text: string): RowCondition {
+    if (last?.text !== text) last = { text, condition: readCondition(text) }
+    return last.condition
   }
 
   const options = { varargs: true, deterministic: true, directOnly: true, safeIntegers: true }
-  db.function('heddle_judge', options, (text: unknown, ...row: unknown[]) => {
-    const { expression, fields } = judgementOf(text as string)
+  db.function('heddle_condition', options, (text: unknown, ...row: unknown[]) => {
+    const { expression, fields } = conditionOf(text as string)
     boundRow(row)
     const room: Room = { left: keptCharacters }
     const values = new Map<string, FieldValue>()
@@ -75,7 +75,7 @@ export function registerJudge(db: Database, going: () => void): void {
       going()
       let value = values.get(name)
       if (value === undefined) {
-        const { kind, path, argument } = fields.get(name) as JudgedField
+        const { kind, path, argument } = fields.get(name) as ConditionField
         value = fieldOf(kind, path, row[argument] as Argument, room)
         values.set(name, value)
       }

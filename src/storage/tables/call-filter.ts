@@ -1,16 +1,24 @@
 import { refuse } from '../../domain/refusals.ts'
-import type { Dialect } from '../../storage/sql/dialect.ts'
-import { joined } from '../../storage/sql/expressions.ts'
-import { soughtIn } from '../../storage/sql/sought.ts'
-import { listOf, type Sql, sql, trusted } from '../../storage/sql/sql.ts'
-import type { CallsFilter } from './contract.ts'
+import type { Dialect } from '../sql/dialect.ts'
+import { joined, listOf, type Sql, sql, trusted } from '../sql/sql.ts'
+import { stringSearch } from '../sql/string-search.ts'
+
+type ListField =
+  | `${'call' | 'trace' | 'parent' | 'thread' | 'turn' | 'svc_user' | 'svc_run'}_ids`
+  | 'op_names'
+  | 'input_refs'
+  | 'output_refs'
+
+export interface CallsFilter extends Partial<Record<ListField, readonly string[] | null | undefined>> {
+  trace_roots_only?: boolean | null | undefined
+}
 
 const longestList = 1000
 
 /** Lists are alternatives, the fields hold together; an empty list is no condition, except where the contract says so. */
 export function filterConditions(filter: CallsFilter, dialect: Dialect): Sql[] {
   const conditions: Sql[] = []
-  const among = (field: keyof CallsFilter, column: string, emptyMatchesNothing = false) => {
+  const among = (field: ListField, column: string, emptyMatchesNothing = false) => {
     const values = listGiven(filter, field)
     if (values === undefined || (values.length === 0 && !emptyMatchesNothing)) return
     conditions.push(sql`${trusted(column)} IN (${listOf(values)})`)
@@ -29,16 +37,15 @@ export function filterConditions(filter: CallsFilter, dialect: Dialect): Sql[] {
     ['output_refs', 'output'],
   ] as const) {
     const refs = listGiven(filter, field)
-    if (refs?.length) conditions.push(mentions(refs, column, dialect))
+    if (refs?.length) conditions.push(hasReference(refs, column, dialect))
   }
   if (filter.trace_roots_only) conditions.push(trusted('parent_id IS NULL'))
   return conditions
 }
 
-function listGiven(filter: CallsFilter, field: keyof CallsFilter): string[] | undefined {
-  const values = filter[field]
-  if (!Array.isArray(values)) return undefined
-  if (values.length > longestList) {
+function listGiven(filter: CallsFilter, field: ListField): readonly string[] | undefined {
+  const values = filter[field] ?? undefined
+  if (values !== undefined && values.length > longestList) {
     throw refuse('invalid_value', {
       field: `filter.${field}`,
       given: `${values.length} entries`,
@@ -58,8 +65,8 @@ function anyVersion(names: readonly string[], column: string, dialect: Dialect):
 }
 
 /** A reference stands in JSON as a string of its own. */
-function mentions(refs: readonly string[], column: string, dialect: Dialect): Sql {
+function hasReference(refs: readonly string[], column: string, dialect: Dialect): Sql {
   const whole = refs.filter((ref) => !ref.endsWith(':*'))
   const starts = refs.filter((ref) => ref.endsWith(':*')).map((ref) => ref.slice(0, -1))
-  return dialect.mentions(trusted(column), soughtIn(whole, starts))
+  return dialect.containsString(trusted(column), stringSearch(whole, starts))
 }

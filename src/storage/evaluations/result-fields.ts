@@ -2,11 +2,11 @@ import { exampleKinds } from '../../domain/evaluations/example.ts'
 import { outputKeys } from '../../domain/evaluations/trial.ts'
 import { splitPath } from '../../domain/expressions/path.ts'
 import { refuse } from '../../domain/refusals.ts'
-import { scoreReading } from '../../storage/evaluations/scores.ts'
-import type { EvaluationShape } from '../../storage/evaluations/shapes.ts'
-import type { Dialect } from '../../storage/sql/dialect.ts'
-import type { FieldReading } from '../../storage/sql/expressions.ts'
-import { join, type Sql, sql, trusted } from '../../storage/sql/sql.ts'
+import type { Dialect } from '../sql/dialect.ts'
+import type { FieldReading } from '../sql/readings.ts'
+import { join, type Sql, sql, trusted } from '../sql/sql.ts'
+import { scoreReading } from './scores.ts'
+import type { EvaluationShape } from './shapes.ts'
 
 const documents = ['scores', 'inputs', 'outputs', 'output'] as const
 type ResultDocument = (typeof documents)[number]

@@ -1,23 +1,23 @@
-/** Texts that are looked for among the strings of JSON, in every way that writers of JSON spell them. */
-export interface Sought {
+/** Texts that are searched among the strings of JSON, in every way that writers of JSON spell them. */
+export interface StringSearch {
   /** What stands between the quotes. */
   whole: readonly string[]
   /** What a string begins with. */
   starts: readonly string[]
-  /** Where none of these is, none of the texts is: one for each, the same in all its spellings. */
-  signs: readonly string[]
-  /** Where one of these is, one of the texts is: as most documents write it. */
-  proofs: readonly string[]
+  /** One for each text, the same in all its spellings: where none of these is found, none of the texts is there. */
+  necessary: readonly string[]
+  /** Where one of these is found, one of the texts is there: most documents are written like this. */
+  sufficient: readonly string[]
 }
 
-export function soughtIn(texts: readonly string[], starts: readonly string[]): Sought {
+export function stringSearch(texts: readonly string[], starts: readonly string[]): StringSearch {
   const plain = [...texts.map((text) => `${written(text)}"`), ...starts.map(written)]
   return {
     whole: texts.flatMap(spellingsOf),
     starts: starts.flatMap(spellingsOf),
-    signs: plain.map(signOf),
+    necessary: plain.map(commonPart),
     // Behind a colon a quote begins a string, unless what follows it could stand between two strings.
-    proofs: plain.filter((text) => /^[^,:}\]]/.test(text)).map((text) => `:"${text}`),
+    sufficient: plain.filter((text) => /^[^,:}\]]/.test(text)).map((text) => `:"${text}`),
   }
 }
 
@@ -34,7 +34,7 @@ function spellingsOf(text: string): string[] {
   return [...new Set(spellings.flatMap((one) => [one, one.replaceAll('/', '\\/')]))]
 }
 
-/** The last part of it that every spelling has. */
-function signOf(plain: string): string {
+/** The last part of the text that every spelling has. */
+function commonPart(plain: string): string {
   return plain.split(/[^\0-.0-~]+/).findLast((part) => part !== '') ?? ''
 }

@@ -1,7 +1,7 @@
 import type { Expression } from '../../domain/expressions/expression.ts'
 import { refuse } from '../../domain/refusals.ts'
-import type { FieldResolver } from '../../storage/sql/expressions.ts'
-import { isQueued } from '../../storage/tables/queue-items.ts'
+import type { FieldResolver } from '../sql/readings.ts'
+import { isQueued } from './queue-items.ts'
 
 /** A call can be in many queues, so this field is no value: `$eq` asks whether the call is in the queue that is named. */
 const queueField = 'annotation_queue_items.queue_id'
