@@ -9,7 +9,7 @@ const pauseMs = 100
 /** After a failure, which is likely to be there still. */
 const longPauseMs = 5_000
 
-/** Derives the results of what was written behind the writes, so that whoever asks for them finds them done. */
+/** Derives pending results while nobody writes, so that queries find them done. */
 export function startDeriving(db: Database, failed: (error: unknown) => void): { stop(): Promise<void> } {
   let timer: NodeJS.Timeout | undefined
   let running: Promise<void> = Promise.resolve()
