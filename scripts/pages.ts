@@ -3,11 +3,17 @@ import { refusals } from '../src/domain/refusals.ts'
 
 export const generated = '<!-- Made by `npm run docs:generate`; do not edit. -->'
 
-export const cell = (text: string) => text.replaceAll('|', '\\|').replaceAll('\n', ' ')
+/** A text as the cell of a table; a page of docs that it names becomes a link to that page. */
+export const cell = (text: string) =>
+  text
+    .replaceAll('|', '\\|')
+    .replaceAll('\n', ' ')
+    .replace(/\bdocs\/([\w-]+\.md)/g, '[docs/$1]($1)')
 
 export function configurationPage(): string {
   const rows = Object.entries(settings).map(
-    ([name, { shown, meaning }]) => `| \`${variableOf(name)}\` | \`${cell(shown)}\` | ${cell(meaning)} |`,
+    ([name, { initial, shown, meaning }]) =>
+      `| \`${variableOf(name)}\` | ${shown === initial || /^\d+$/.test(shown) ? `\`${cell(shown)}\`` : cell(shown)} | ${cell(meaning)} |`,
   )
   return `${generated}
 
@@ -35,7 +41,7 @@ export function errorsPage(): string {
 
 # Errors
 
-Every refusal: its status, its code, its message and what to do about it. Match on the code, not on the text. A message names the
+Every refusal: its status, its code, its message, its cause and what to do. Match on the code, not on the text. A message names the
 field, what was given and what would be accepted; \`{…}\` is filled in. Every answer has an \`x-request-id\`, which the log repeats.
 
 | Routes | Form of a refusal |
@@ -43,7 +49,7 @@ field, what was given and what would be accepted; \`{…}\` is filled in. Every 
 | under \`/v1\` | \`{"error": {"message", "type", "param", "code"}}\`, as the OpenAI SDKs read it |
 | all others | \`{"reason": "…", "code": "…"}\`; the code \`invalid_request\` adds \`"detail": [{"loc": [...], "msg", "type"}]\` |
 
-| Status | Code | Message | What to do |
+| Status | Code | Message | Cause and remedy |
 |---|---|---|---|
 ${rows.join('\n')}
 `
