@@ -1,5 +1,5 @@
 import { createKept } from '../kept.ts'
-import type { TokenMask } from '../sampling/token-mask.ts'
+import type { TokenMask, TokenRule } from '../sampling/logits.ts'
 import type { Vocabulary } from '../vocabulary.ts'
 import { writtenGrammar } from './grammar/written-grammar.ts'
 import { eachAllowed } from './mask/allowed-tokens.ts'
@@ -15,13 +15,11 @@ export interface Constraint {
 }
 
 /** Which tokens the grammar allows after the answer so far. */
-export interface Allowance {
+export interface Allowance extends TokenRule {
   /** A token that ends the answer is allowed where the grammar is complete, other special tokens never. */
   allows(token: number): boolean
   /** All that are allowed, when they are few; the same list for the same place of the grammar. */
   few(): readonly number[] | undefined
-  /** All that are allowed, however many. */
-  mask(): TokenMask
   /** The answer is a text of the grammar. */
   readonly isComplete: boolean
   /** It is, and nothing can follow. */

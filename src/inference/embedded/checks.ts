@@ -23,6 +23,13 @@ export function checkGeneration(
     })
   }
   const { sampling, ending, prompt } = generation
+  if (generation.beam !== undefined && ending.repetition !== undefined) {
+    throw refuse('not_available', {
+      field: 'repetition_detection',
+      given: 'an object with use_beam_search',
+      accepted: 'one of both',
+    })
+  }
   checkTokens(
     'logit_bias',
     Array.from(sampling.bias, ([token]) => token),

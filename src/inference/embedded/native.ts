@@ -161,7 +161,6 @@ function readVocabulary(addon: AddonModel, size: number): { vocabulary: Vocabula
         return bytes
       },
       isSpecial: (token) => specials.has(token),
-      tokenize: (text) => Array.from(tokenPieces(addon, text, false)).flat(),
     },
   }
 }
