@@ -35,7 +35,7 @@ export function errorsPage(): string {
 
 # Errors
 
-Every refusal: its status, its code, its message and what to do about it. Match on the code, not on the text. A message names the
+Every refusal: its status, its code, its message, its cause and what to do. Match on the code, not on the text. A message names the
 field, what was given and what would be accepted; \`{…}\` is filled in. Every answer has an \`x-request-id\`, which the log repeats.
 
 | Routes | Form of a refusal |
@@ -43,7 +43,7 @@ field, what was given and what would be accepted; \`{…}\` is filled in. Every 
 | under \`/v1\` | \`{"error": {"message", "type", "param", "code"}}\`, as the OpenAI SDKs read it |
 | all others | \`{"reason": "…", "code": "…"}\`; the code \`invalid_request\` adds \`"detail": [{"loc": [...], "msg", "type"}]\` |
 
-| Status | Code | Message | What to do |
+| Status | Code | Message | Cause and remedy |
 |---|---|---|---|
 ${rows.join('\n')}
 `

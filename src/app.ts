@@ -1,5 +1,5 @@
 import underPressure from '@fastify/under-pressure'
-import type { Registry } from '@prometheus-io/client'
+import { Registry } from '@prometheus-io/client'
 import Fastify, { type FastifyBaseLogger, type FastifyServerOptions } from 'fastify'
 import type { Config } from './config.ts'
 import { refuse } from './domain/refusals.ts'
@@ -28,8 +28,7 @@ import { startDeriving } from './operations/evaluations/derive-behind.ts'
 import { evaluationResultRoutes } from './operations/evaluations/results-routes.ts'
 import { feedbackRoutes } from './operations/feedback/routes.ts'
 import { fileRoutes } from './operations/files/routes.ts'
-import { noMetrics } from './operations/generation/metrics.ts'
-import { registerGenerationMetrics } from './operations/generation/registered-metrics.ts'
+import { registerGenerationMetrics } from './operations/generation/metrics.ts'
 import { modelRoutes } from './operations/models/routes.ts'
 import { objectRoutes } from './operations/objects/routes.ts'
 import { otelRoutes } from './operations/otel/routes.ts'
@@ -167,7 +166,7 @@ function openOperations(
     refScheme: config.ref_scheme,
     models,
     settings: { priority: config.priority, requestTemplates: config.request_templates },
-    metrics: models.all.length > 0 ? registerGenerationMetrics(registry, models) : noMetrics,
+    metrics: registerGenerationMetrics(models.all.length > 0 ? registry : new Registry(), models),
   }
 }
 

@@ -2,7 +2,7 @@ import { createHash, type Hash, hash } from 'node:crypto'
 import { canonicalJson } from './json/canonical.ts'
 import { canonicalPieces } from './json/canonical-steps.ts'
 import { onePiece } from './json/steps.ts'
-import { createYieldToLoop, type YieldToLoop } from './yielding.ts'
+import { createYieldToLoop, inSteps, type YieldToLoop } from './yielding.ts'
 
 /** The digest of content, 43 letters and digits: SHA-256 in base64url whose two other characters are letters too. */
 export function digestOf(content: string | Uint8Array): string {
@@ -33,11 +33,7 @@ export function digestOfJson(text: string): string {
 export async function digestOfAnyJson(text: string, yieldToLoop: YieldToLoop): Promise<string> {
   if (text.length <= onePiece) return digestOfJson(text)
   const hash = createHash('sha256')
-  for (const piece of await canonicalPieces(text, yieldToLoop)) {
-    hash.update(piece)
-    const pause = yieldToLoop()
-    if (pause) await pause
-  }
+  await inSteps(await canonicalPieces(text, yieldToLoop), (piece) => void hash.update(piece), yieldToLoop)
   return ended(hash)
 }
 

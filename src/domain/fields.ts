@@ -170,13 +170,17 @@ const projectPart = z
   .max(254)
   .regex(/^[^/\s\0]+$/, 'expected text without spaces and slashes')
 
-/** The same project in two parts of a path. */
+/** The same project in two segments of a URL. */
 export const projectPath = z
   .object({ entity: projectPart, project: projectPart })
   .refine(({ entity, project }) => projectId.safeParse(`${entity}/${project}`).success, {
     error: 'expected at most 255 characters together with the entity',
     path: ['project'],
   })
+
+export function projectOf({ entity, project }: z.output<typeof projectPath>): string {
+  return `${entity}/${project}`
+}
 
 export const callId = z
   .string()

@@ -20,3 +20,18 @@ export function createYieldToLoop(signal?: AbortSignal): YieldToLoop {
     })
   }
 }
+
+/** Takes a step for each item, and yields to the event loop between them. */
+export async function inSteps<Item>(
+  items: Iterable<Item>,
+  step: (item: Item, index: number) => Promise<void> | void,
+  yieldToLoop: YieldToLoop = createYieldToLoop(),
+): Promise<void> {
+  let index = 0
+  for (const item of items) {
+    const done = step(item, index++)
+    if (done) await done
+    const pause = yieldToLoop()
+    if (pause) await pause
+  }
+}

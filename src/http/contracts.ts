@@ -75,6 +75,16 @@ export const recordRefusals = refusing(
   'queue_full',
 )
 
+/** The answers of a route of the record by status: its own, and what it may refuse beside what each of them may. */
+export function answers<Own>(own: Own, ...codes: RefusalCode[]): Record<number, Own | z.ZodType> {
+  return { 200: own, ...recordRefusals, ...refusing(...codes) }
+}
+
+/** An answer of one JSON text a line. */
+export function jsonLinesOf(schema: z.ZodType, type = 'application/jsonl') {
+  return { description: 'JSON Lines', content: { [type]: { schema } } }
+}
+
 /** `check` is for tests: an answer that breaks its contract is a fault there, and costs nothing in production. */
 export function writeAnswers(check: boolean): FastifySerializerCompiler<unknown> {
   if (!check) return () => writeJson

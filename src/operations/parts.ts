@@ -14,8 +14,11 @@ export interface OperationParts extends GenerationParts {
   refScheme: string
 }
 
+/** The plugin that declares the route of one operation. */
+export type Operation = Routes<OperationParts>
+
 /** One plugin for the operations that belong together. Each of them stays a plugin with a scope of its own. */
-export function family(...operations: Routes<OperationParts>[]): Routes<OperationParts> {
+export function family(...operations: Operation[]): Operation {
   return async (app, parts) => {
     for (const operation of operations) await app.register(operation, parts)
   }

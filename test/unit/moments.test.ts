@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { monotonicNow } from '../../src/domain/moments.ts'
+import { monotonicNow } from '../../src/domain/time.ts'
 
 test('moments follow each other, however fast, and a clock that is set back is followed', (t) => {
   t.mock.timers.enable({ apis: ['Date'], now: 5_000_000 })

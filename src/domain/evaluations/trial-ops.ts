@@ -1,4 +1,4 @@
-import { opNameOf } from '../op-names.ts'
+import { opNameOf } from '../refs.ts'
 
 /** One trial of an evaluation: a row goes through the model and the scorers. In the words of Python and of TypeScript. */
 const trialOps = ['Evaluation.predict_and_score', 'Evaluation.predictAndScore']

@@ -1,4 +1,4 @@
-import { createKept } from '../kept.ts'
+import { LRUCache } from 'lru-cache'
 import type { TokenMask, TokenRule } from '../sampling/logits.ts'
 import type { Vocabulary } from '../vocabulary.ts'
 import { writtenGrammar } from './grammar/written-grammar.ts'
@@ -49,30 +49,20 @@ const mostCharacters = 2 * 1024 * 1024
  * once, and what was learnt of them stays.
  */
 export function createConstraints(vocabulary: Vocabulary): Constraints {
-  const kept = new Map<string, Constraint>()
   const ends = new Set(vocabulary.ends)
-  let characters = 0
   const tokens: Tokens = {
     vocabulary,
     ends,
     order: orderTokens(vocabulary),
     maskOf: createMasks(vocabulary.size),
   }
-  return {
-    of(grammar) {
-      const known = kept.get(grammar)
-      const constraint = known ?? createConstraint(grammar, tokens)
-      if (known === undefined) characters += grammar.length
-      kept.delete(grammar)
-      kept.set(grammar, constraint)
-      for (const oldest of kept.keys()) {
-        if (kept.size === 1 || (kept.size <= mostKept && characters <= mostCharacters)) break
-        kept.delete(oldest)
-        characters -= oldest.length
-      }
-      return constraint
-    },
-  }
+  const cache = new LRUCache<string, Constraint>({
+    max: mostKept,
+    maxSize: mostCharacters,
+    sizeCalculation: (_constraint, grammar) => grammar.length,
+    memoMethod: (grammar) => createConstraint(grammar, tokens),
+  })
+  return { of: (grammar) => cache.memo(grammar) }
 }
 
 interface Tokens {
@@ -84,7 +74,10 @@ interface Tokens {
 
 function createConstraint(grammar: string, { vocabulary, ends, order, maskOf }: Tokens): Constraint {
   const following = createFollowing(writtenGrammar(grammar))
-  const lists = createKept<Place, readonly number[] | 'many'>(mostLists, () => {})
+  const lists = new LRUCache<Place, readonly number[] | 'many', BytePlace>({
+    max: mostLists,
+    memoMethod: (_place, _stale, { context }) => listed(context),
+  })
   const mostMasks = Math.max(16, Math.floor((8 * mostMaskBytes) / vocabulary.size))
   const masks = new Map<Place, TokenMask>()
   const different = new Set<TokenMask>()
@@ -134,7 +127,7 @@ function createConstraint(grammar: string, { vocabulary, ends, order, maskOf }: 
           )
         },
         few() {
-          const list = at.begun === undefined ? lists.get(at.place, () => listed(at)) : listed(at)
+          const list = at.begun === undefined ? lists.memo(at.place, { context: at }) : listed(at)
           return list === 'many' ? undefined : list
         },
         mask: () => (at.begun === undefined ? remembered(at.place, at) : masked(at)),

@@ -10,12 +10,11 @@ import {
 import type { Rendering, RenderQuestion } from './rendering.ts'
 
 /**
- * Renders chat templates. A template of a request is code of a stranger, so it runs in a process of its own that is ended
- * when it takes too long. A thread would not do: when one list of it outgrows its heap, V8 ends the whole process
- * (docs/decisions/0009).
+ * Renders chat templates. A template of a request is a stranger's code, so it runs in a process of its own, which is killed
+ * when it takes too long (docs/decisions/0009 says why a thread does not suffice).
  */
 export interface Prompts {
-  /** `tenant` is whose request it is. */
+  /** Tenants take turns. */
   render(tenant: string, question: RenderQuestion, signal: AbortSignal): Promise<string>
   close(): Promise<void>
 }
@@ -40,7 +39,7 @@ const defaults: PromptOptions = {
   longestList: 1_000_000,
   queuePerTenant: 256,
   queueTotal: 1_024,
-  // With it go 50 MB.
+  // It takes 50 MB.
   idleMs: 600_000,
   // Before the build and after it.
   entry: new URL(`./rendering-process${extname(import.meta.url)}`, import.meta.url),
@@ -52,7 +51,7 @@ export function createPrompts(given: Partial<PromptOptions> = {}): Prompts {
   const worker = createSingleWorker(inProcess(options), { ...options, limitMs: longestMs })
   return {
     async render(tenant, question, signal) {
-      // What would be refused in the end is not carried there first.
+      // Not sent to the process when it would be refused there anyway.
       if (lengthOf(question) > longestText) throw tooCostly(`${longestText} characters`)
       const rendering = await worker.ask(tenant, question, signal).catch((error: unknown) => {
         throw error instanceof BudgetExceededError ? tooCostly(error.limit) : error
@@ -71,9 +70,9 @@ function inProcess(options: PromptOptions): Start<RenderQuestion, Rendering> {
     const child = fork(entry, [limitMs, longestText, longestList].map(String), {
       serialization: 'advanced',
       execArgv: [`--max-old-space-size=${heapMb}`, '--max-semi-space-size=4'],
-      // No secret of the server is within its reach.
+      // Without the secrets of the server.
       env: environmentOf(process.env),
-      // What V8 says about a heap that is full is no news.
+      // V8 would print a report about a full heap.
       stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
     })
     child.on('message', (message: 'ready' | Rendering) => {
@@ -128,7 +127,7 @@ function tooCostly(limit: string): Error {
   return refuse('template_too_costly', { field: 'chat_template', limit })
 }
 
-/** What a process needs to run at all, and the time zone that templates see. */
+/** The variables that Node needs, and the time zone of the template. */
 function environmentOf(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   const { SystemRoot, TZ, NODE_COMPILE_CACHE } = environment
   return {

@@ -13,6 +13,7 @@ import {
   traceId,
   withAliases,
 } from '../../domain/fields.ts'
+import { limit, offset, query, sortBy } from '../paging.ts'
 
 const wireNames = {
   wb_run_id: 'svc_run_id',
@@ -179,21 +180,15 @@ export const CallsFilter = withAliases(
 )
 export type CallsFilter = z.output<typeof CallsFilter>
 
-const query = jsonObject()
-  .nullish()
-  .meta({ description: 'An expression: {"$expr": …}, see docs/queries.md.' })
-
-export const SortBy = z.object({ field: z.string().min(1).max(1024), direction: z.enum(['asc', 'desc']) })
-
 const expandColumns = z.array(z.string().max(1024)).max(200).nullish()
 
 export const StreamQueryBody = z.object({
   project_id: projectId,
   filter: CallsFilter.nullish(),
   query,
-  sort_by: z.array(SortBy).max(16).nullish(),
-  limit: z.int().min(0).nullish().meta({ description: '0 and null mean all.' }),
-  offset: z.int().min(0).nullish(),
+  sort_by: sortBy(),
+  limit: limit.meta({ description: '0 and null mean all.' }),
+  offset,
   columns: z.array(z.string().max(1024)).max(200).nullish(),
   include_costs: flag,
   include_feedback: flag,

@@ -2,7 +2,7 @@ import { objectOf } from '../../domain/json/lossless.ts'
 import { membersOf, objectText } from '../../domain/json/scan.ts'
 import { writeJson } from '../../domain/json/text.ts'
 import { formatTime } from '../../domain/time.ts'
-import { createYieldToLoop, type YieldToLoop } from '../../domain/yielding.ts'
+import { createYieldToLoop, inSteps, type YieldToLoop } from '../../domain/yielding.ts'
 import type { CallRow } from '../../storage/tables/calls.ts'
 import { type Price, pricesOfModels } from '../../storage/tables/prices.ts'
 import type { Reader } from '../../storage/transaction.ts'
@@ -54,13 +54,12 @@ export async function costsOf(
   yieldToLoop: YieldToLoop,
 ): Promise<string | undefined> {
   const costs: [model: string, cost: string][] = []
-  for (const [model, used] of Object.entries(usage)) {
+  const add = ([model, used]: [string, unknown]) => {
     const price = priceOf(prices.get(model) ?? [], startedAt)
     if (price && typeof used === 'object' && used !== null)
       costs.push([model, writeJson(costOf(used as Usage, price))])
-    const pause = yieldToLoop()
-    if (pause) await pause
   }
+  await inSteps(Object.entries(usage), add, yieldToLoop)
   return costs.length > 0 ? objectText(costs) : undefined
 }
 

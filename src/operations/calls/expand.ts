@@ -2,7 +2,7 @@ import { type Caller, hasAccess } from '../../domain/callers.ts'
 import { membersOf } from '../../domain/json/scan.ts'
 import { JsonText } from '../../domain/json/text.ts'
 import { parseRef } from '../../domain/refs.ts'
-import { createYieldToLoop } from '../../domain/yielding.ts'
+import { createYieldToLoop, inSteps } from '../../domain/yielding.ts'
 import type { Reader } from '../../storage/transaction.ts'
 import { createFollower, type NamedRef } from '../objects/resolve.ts'
 import type { ExpandedColumns } from './expanded-columns.ts'
@@ -32,13 +32,11 @@ export async function* expandCalls(
   expanded: ExpandedColumns,
   records: Iterable<Record<string, unknown>>,
 ): AsyncGenerator<Record<string, unknown>> {
-  const yieldToLoop = createYieldToLoop()
   const calls: { record: Record<string, unknown>; documents: Map<string, Marked> }[] = []
-  for (const record of records) {
-    calls.push({ record, documents: markedDocuments(record, expanded) })
-    const pause = yieldToLoop()
-    if (pause) await pause
-  }
+  const yieldToLoop = createYieldToLoop()
+  const add = (record: Record<string, unknown>) =>
+    void calls.push({ record, documents: markedDocuments(record, expanded) })
+  await inSteps(records, add, yieldToLoop)
   const places = calls.flatMap(({ documents }) => [...documents.values()].flatMap((one) => one.places))
   const expansions = await followPlaces(db, caller, places)
   for (const { record, documents } of calls) {
@@ -75,7 +73,7 @@ async function followPlaces(db: Reader, caller: Caller, found: readonly Place[])
       values.set(ref, undefined)
       const named = parseRef(ref)
       const isNamed = named?.kind === 'object' || named?.kind === 'op'
-      if (isNamed && hasAccess(caller, `${named.entity}/${named.project}`)) fresh.set(ref, named)
+      if (isNamed && hasAccess(caller, named.project)) fresh.set(ref, named)
     }
     const texts = await follow([...fresh.values()])
     for (const [index, ref] of [...fresh.keys()].entries()) values.set(ref, texts[index])

@@ -6,14 +6,6 @@ const nameGiven = plainText(512).min(1)
 export const Version = projectPath.safeExtend({ object_id: nameGiven, digest: nameGiven })
 export const Name = projectPath.safeExtend({ object_id: nameGiven })
 
-const count = z
-  .string()
-  .regex(/^\d{1,15}$/, 'expected a whole number')
-  .transform(Number)
-
-export const ListQuery = z.object({ limit: count.optional(), offset: count.optional() })
-export type ListQuery = z.output<typeof ListQuery>
-
 const text = plainText(512).min(1)
 
 export const DeleteQuery = z.object({

@@ -7,7 +7,8 @@ import { conditionsOf, orderOf } from '../objects/query.ts'
 import { liveObject } from '../objects/read.ts'
 import { objectNotFound } from '../objects/resolve.ts'
 import { Value } from '../objects/values.ts'
-import type { DeleteQuery, ListQuery } from './contract.ts'
+import type { ListQuery } from '../paging.ts'
+import type { DeleteQuery } from './contract.ts'
 import type { DefinitionKind, Definitions } from './kind.ts'
 
 const rowsAtOnce = 50

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { callId, jsonObject, jsonValue, plainText, projectId, projectPath } from '../../domain/fields.ts'
-import { ListQuery } from '../definitions/contract.ts'
+import { ListQuery } from '../paging.ts'
 
 const pathId = plainText(512).min(1)
 

@@ -5,7 +5,7 @@ import type { Database } from '../../storage/database.ts'
 import { isMarked, type Kind, requireMarked } from '../../storage/evaluations/runs.ts'
 import { join, listOf, type Sql, sql, trusted } from '../../storage/sql/sql.ts'
 import { type CallRow, selectCalls } from '../../storage/tables/calls.ts'
-import type { ListQuery } from '../definitions/contract.ts'
+import type { ListQuery } from '../paging.ts'
 import type { PartList, RunList } from './contract.ts'
 import { records } from './record.ts'
 

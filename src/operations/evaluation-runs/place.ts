@@ -1,7 +1,7 @@
 import { type Caller, requireAccess } from '../../domain/callers.ts'
 import { newId } from '../../domain/ids.ts'
 import { JsonText, writeJson } from '../../domain/json/text.ts'
-import { monotonicNow } from '../../domain/moments.ts'
+import { monotonicNow } from '../../domain/time.ts'
 import type { SchemaChecks } from '../../schemas/checks.ts'
 import type { Database } from '../../storage/database.ts'
 import type { CallEnd, CallPart, CallStart } from '../../storage/tables/calls.ts'

@@ -1,6 +1,5 @@
 import { JsonText } from '../../domain/json/text.ts'
-import { monotonicNow } from '../../domain/moments.ts'
-import { now } from '../../domain/time.ts'
+import { monotonicNow, now } from '../../domain/time.ts'
 import { createYieldToLoop } from '../../domain/yielding.ts'
 import type { Database } from '../../storage/database.ts'
 import { requireMarked } from '../../storage/evaluations/runs.ts'

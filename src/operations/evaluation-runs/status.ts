@@ -1,7 +1,6 @@
 import { type Caller, requireAccess } from '../../domain/callers.ts'
 import { JsonText } from '../../domain/json/text.ts'
-import { opNameOf } from '../../domain/op-names.ts'
-import { parseRef } from '../../domain/refs.ts'
+import { opNameOf, parseRef } from '../../domain/refs.ts'
 import { Refusal, refuse } from '../../domain/refusals.ts'
 import { now } from '../../domain/time.ts'
 import type { Database } from '../../storage/database.ts'
@@ -55,10 +54,10 @@ async function trialCounts(
 async function plannedTrials(db: Database, caller: Caller, project: string, inputs: string): Promise<number> {
   const given = new Value(inputs)
   const ref = parseRef((given.member('self') ?? given.member('this'))?.string ?? '')
-  if (ref?.kind !== 'object' || `${ref.entity}/${ref.project}` !== project) return 0
+  if (ref?.kind !== 'object' || ref.project !== project) return 0
   const [rows, trials] = await stepsInto(db, caller, ref, [['dataset', 'rows'], ['trials']])
   const table = parseRef(new Value(rows ?? '').string ?? '')
-  if (table?.kind !== 'table' || `${table.entity}/${table.project}` !== project) return 0
+  if (table?.kind !== 'table' || table.project !== project) return 0
   const count = (await readTable(db, project, table.digest))?.row_count ?? 0
   return count * positiveInteger(given.member('nTrials')?.text ?? trials)
 }

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { jsonObject, longList, plainText, projectId, setByServer, withAliases } from '../../domain/fields.ts'
+import { limit, offset, query, sortBy } from '../paging.ts'
 
 const wireNames = { weave_ref: 'svc_ref', wb_user_id: 'svc_user_id' }
 
@@ -70,14 +71,10 @@ export const QueryBody = z.object({
   fields: z.array(z.string().min(1).max(1024)).max(100).nullish().meta({
     description: 'All when absent. payload.<path> is the value there as text; count(*) stands alone.',
   }),
-  query: jsonObject().nullish().meta({ description: 'An expression: {"$expr": …}, see docs/queries.md.' }),
-  sort_by: z
-    .array(z.object({ field: z.string().min(1).max(1024), direction: z.enum(['asc', 'desc']) }))
-    .max(16)
-    .nullish()
-    .meta({ description: 'In the order in which they came, when absent.' }),
-  limit: z.int().min(0).nullish().meta({ description: 'Null is all.' }),
-  offset: z.int().min(0).nullish(),
+  query,
+  sort_by: sortBy().meta({ description: 'In the order in which they came, when absent.' }),
+  limit,
+  offset,
 })
 export type QueryBody = z.output<typeof QueryBody>
 

@@ -1,10 +1,9 @@
 import { type Caller, requireAccess } from '../../domain/callers.ts'
 import { newId } from '../../domain/ids.ts'
 import { JsonText } from '../../domain/json/text.ts'
-import { monotonicNow } from '../../domain/moments.ts'
 import { refuse } from '../../domain/refusals.ts'
-import { formatTime } from '../../domain/time.ts'
-import { createYieldToLoop } from '../../domain/yielding.ts'
+import { formatTime, monotonicNow } from '../../domain/time.ts'
+import { inSteps } from '../../domain/yielding.ts'
 import type { SchemaChecks } from '../../schemas/checks.ts'
 import type { Database } from '../../storage/database.ts'
 import type { Feedback, KeptFeedback, NewFeedback } from '../../storage/tables/feedback.ts'
@@ -37,13 +36,10 @@ export async function createFeedbackBatch(
   for (const [index, { project_id }] of batch.entries())
     requireAccess(caller, project_id, atItem(index)('project_id'))
   const check = createCheck(db, schemas)
-  const yieldToLoop = createYieldToLoop()
   const checked: NewFeedback[] = []
-  for (const [index, given] of batch.entries()) {
+  await inSteps(batch, async (given, index) => {
     checked.push(await taken(check, caller, given, atItem(index)))
-    const pause = yieldToLoop()
-    if (pause) await pause
-  }
+  })
   const kept = checked.length > 0 ? await db.write('addFeedback', checked) : []
   return { res: kept.map((one) => answerOf(one, caller)) }
 }

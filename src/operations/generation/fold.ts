@@ -1,8 +1,8 @@
 import { createYieldToLoop } from '../../domain/yielding.ts'
 import type { FinishReason, TokenLogprob } from '../../inference/backend.ts'
-import { checkCandidates } from './candidates.ts'
 import { contentOf, type PromptDelta } from './deltas.ts'
 import type { Generation } from './generation.ts'
+import { checkCandidates } from './logprobs.ts'
 import { createTally, type Tally } from './usage.ts'
 
 /** One choice of a whole answer. */

@@ -2,6 +2,7 @@ import { isUtf8 } from 'node:buffer'
 import { JsonText } from '../../domain/json/text.ts'
 import { createYieldToLoop } from '../../domain/yielding.ts'
 import type { Candidate, PromptLogprobs, TokenLogprob } from '../../inference/backend.ts'
+import { wrong } from './checks.ts'
 
 const decoder = new TextDecoder()
 
@@ -41,4 +42,23 @@ export async function promptLogprobsWritten(given: PromptLogprobs, asIds: boolea
     if (pause) await pause
   }
   return new JsonText(`[${texts.join(',')}]`)
+}
+
+/** Some 70 MB of text, and a few times as much memory while it is written. */
+const mostCandidates = 1_000_000
+
+/** The token itself, and as many others as were asked for. */
+export const candidatesOfToken = (others: number | null | undefined) => (others == null ? 0 : 1 + others)
+
+/**
+ * A whole answer holds its log-probabilities until its last choice has ended, and one request could ask for gigabytes of
+ * them. A stream sends them as they come.
+ */
+export function checkCandidates(field: string, candidates: number): void {
+  if (candidates <= mostCandidates) return
+  throw wrong(
+    field,
+    `up to ${candidates} candidates in one answer`,
+    `up to ${mostCandidates}, counted as tokens of all answers times candidates of each token; or a stream`,
+  )
 }

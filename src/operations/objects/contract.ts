@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { jsonValue, plainText, projectId, shortList } from '../../domain/fields.ts'
+import { limit, offset, sortBy } from '../paging.ts'
 
 export const objectId = z
   .string()
@@ -75,13 +76,11 @@ export type ObjectsFilter = z.output<typeof ObjectsFilter>
 export const QueryBody = z.object({
   project_id: projectId,
   filter: ObjectsFilter.nullish(),
-  limit: z.int().min(0).nullish().meta({ description: 'Null means all.' }),
-  offset: z.int().min(0).nullish(),
-  sort_by: z
-    .array(z.object({ field: z.string().min(1).max(256), direction: z.enum(['asc', 'desc']) }))
-    .max(16)
-    .nullish()
-    .meta({ description: 'By `object_id` or `created_at`; the oldest first unless asked otherwise.' }),
+  limit,
+  offset,
+  sort_by: sortBy(256).meta({
+    description: 'By `object_id` or `created_at`; the oldest first unless asked otherwise.',
+  }),
   metadata_only: flag,
   include_storage_size: flag.meta({ description: 'Accepted; `size_bytes` is always there.' }),
   include_tags_and_aliases: flag,

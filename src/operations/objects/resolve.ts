@@ -3,7 +3,7 @@ import { JsonText } from '../../domain/json/text.ts'
 import { parseRef, type Ref, type RefStep } from '../../domain/refs.ts'
 import { Refusal, refuse } from '../../domain/refusals.ts'
 import { formatTime } from '../../domain/time.ts'
-import { createYieldToLoop } from '../../domain/yielding.ts'
+import { createYieldToLoop, inSteps } from '../../domain/yielding.ts'
 import {
   type ObjectVersion,
   readValues,
@@ -58,7 +58,7 @@ export function namedRefs(caller: Caller, refs: readonly string[], field = 'refs
         accepted: 'a reference to an object or an op: <scheme>:///<entity>/<project>/object/<name>:<digest>',
       })
     }
-    requireAccess(caller, `${ref.entity}/${ref.project}`, place)
+    requireAccess(caller, ref.project, place)
     return ref
   })
 }
@@ -155,20 +155,17 @@ function walksOf(refs: readonly NamedRef[], field: string): Walk[] {
 }
 
 async function walkAll(store: Store, walks: Walk[], advance: (walk: Walk) => void): Promise<void> {
-  const yieldToLoop = createYieldToLoop()
   for (let waiting = walks; waiting.length > 0; waiting = waiting.filter(({ end }) => end === undefined)) {
     await store.read(waiting)
-    for (const walk of waiting) {
+    await inSteps(waiting, (walk) => {
       store.arrive(walk)
       if (walk.end === undefined) advance(walk)
-      const pause = yieldToLoop()
-      if (pause) await pause
-    }
+    })
   }
 }
 
 function wantOf(ref: NamedRef): { project: string; version: VersionName } {
-  return { project: `${ref.entity}/${ref.project}`, version: { name: ref.name, digest: ref.digest } }
+  return { project: ref.project, version: { name: ref.name, digest: ref.digest } }
 }
 
 /** Takes steps until the value is reached or another thing must be read. */
@@ -181,7 +178,7 @@ function advance(walk: Walk, caller: Caller): void {
     const next = inner === undefined ? undefined : parseRef(inner)
     if (step.edge === 'id') {
       if (next?.kind !== 'table') throw notATable(walk, value)
-      const project = `${next.entity}/${next.project}`
+      const { project } = next
       requireAccess(caller, project, walk.place)
       hop(walk)
       walk.want = { project, row: step.value }
@@ -189,7 +186,7 @@ function advance(walk: Walk, caller: Caller): void {
       return
     }
     if (next?.kind === 'object') {
-      requireAccess(caller, `${next.entity}/${next.project}`, walk.place)
+      requireAccess(caller, next.project, walk.place)
       hop(walk)
       walk.want = wantOf(next)
       walk.steps = [...next.path, ...walk.steps]

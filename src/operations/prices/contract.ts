@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { dateTime, jsonObject, plainText, projectId, shortRecord } from '../../domain/fields.ts'
+import { limit, offset, query, sortBy } from '../paging.ts'
 
 const unitPrice = z.number().min(0).meta({ description: 'For one token.' })
 const name = plainText(256).min(1)
@@ -29,13 +30,10 @@ export const CreateAnswer = z.object({
 export const QueryBody = z.object({
   project_id: projectId,
   fields: z.array(z.string().max(256)).max(100).nullish(),
-  query: jsonObject().nullish().meta({ description: 'An expression: {"$expr": …}, see docs/queries.md.' }),
-  sort_by: z
-    .array(z.object({ field: z.string().min(1).max(256), direction: z.enum(['asc', 'desc']) }))
-    .max(16)
-    .nullish(),
-  limit: z.int().min(0).nullish().meta({ description: 'At most 10,000 come at once, also without it.' }),
-  offset: z.int().min(0).nullish(),
+  query,
+  sort_by: sortBy(256),
+  limit: limit.meta({ description: 'At most 10,000 come at once, also without it.' }),
+  offset,
 })
 export type QueryBody = z.output<typeof QueryBody>
 

@@ -1,17 +1,12 @@
 import { z } from 'zod'
 import { annotationStates, itemStates } from '../../domain/annotation-states.ts'
 import { plainText, projectId, setByServer, shortList, withAliases } from '../../domain/fields.ts'
+import { limit, offset, sortBy } from '../paging.ts'
 
 const queueId = plainText(128).min(1)
 const name = plainText(1024).min(1)
 const description = plainText(64 * 1024)
 const scorerRefs = z.array(plainText(2048)).max(1000).meta({ description: 'References of any kind.' })
-const limit = z.int().min(0).nullish().meta({ description: 'Null is all.' })
-const offset = z.int().min(0).nullish()
-const sortBy = z
-  .array(z.object({ field: z.string().min(1).max(1024), direction: z.enum(['asc', 'desc']) }))
-  .max(16)
-  .nullish()
 
 export const QueuePath = z.object({ queue_id: queueId })
 export const ItemPath = z.object({ queue_id: queueId, item_id: plainText(128).min(1) })
@@ -52,7 +47,7 @@ export type UpdateBody = z.output<typeof UpdateBody>
 export const QueryBody = z.object({
   project_id: projectId,
   name: plainText(1024).nullish().meta({ description: 'A part of the name, in upper or lower case.' }),
-  sort_by: sortBy.meta({ description: 'By id, name, created_at or updated_at; newest first when absent.' }),
+  sort_by: sortBy().meta({ description: 'By id, name, created_at or updated_at; newest first when absent.' }),
   limit,
   offset,
 })
@@ -102,7 +97,7 @@ export type ItemsFilter = z.output<typeof ItemsFilter>
 export const QueryItemsBody = z.object({
   project_id: projectId,
   filter: ItemsFilter.nullish(),
-  sort_by: sortBy.meta({
+  sort_by: sortBy().meta({
     description:
       'By call_started_at, call_op_name, created_at, updated_at or position_in_queue; the order of the queue when absent.',
   }),

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { jsonObject, longList, plainText, projectId } from '../../domain/fields.ts'
+import { limit, offset, sortBy } from '../paging.ts'
 
 const digestGiven = plainText(256).min(1)
 const rowDigests = z.array(z.string())
@@ -61,13 +62,11 @@ export const QueryBody = z.object({
   project_id: projectId,
   digest: digestGiven,
   filter: z.object({ row_digests: z.array(digestGiven).max(1000).nullish() }).nullish(),
-  limit: z.int().min(0).nullish().meta({ description: 'Null means all.' }),
-  offset: z.int().min(0).nullish(),
-  sort_by: z
-    .array(z.object({ field: z.string().min(1).max(1024), direction: z.enum(['asc', 'desc']) }))
-    .max(16)
-    .nullish()
-    .meta({ description: 'Paths into the rows; in the order of the table unless asked otherwise.' }),
+  limit,
+  offset,
+  sort_by: sortBy().meta({
+    description: 'Paths into the rows; in the order of the table unless asked otherwise.',
+  }),
 })
 export type QueryBody = z.output<typeof QueryBody>
 

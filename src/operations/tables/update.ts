@@ -2,18 +2,17 @@ import { type Caller, requireAccess } from '../../domain/callers.ts'
 import { digestOfTable } from '../../domain/digests.ts'
 import type { JsonText } from '../../domain/json/text.ts'
 import { refuse } from '../../domain/refusals.ts'
-import { createYieldToLoop, type YieldToLoop } from '../../domain/yielding.ts'
+import { createYieldToLoop } from '../../domain/yielding.ts'
 import type { Database } from '../../storage/database.ts'
 import { readTable, selectRowDigests, type TableRow } from '../../storage/tables/tables.ts'
-import { applyChanges, type Change } from './apply.ts'
 import type { TableUpdate, UpdateBody } from './contract.ts'
 import { refuseTooMany } from './create.ts'
 import { digestRows, keepAllRows, keepOrder } from './keep.ts'
-import { RowOrder } from './row-order.ts'
+import { applyChanges, type Change, RowOrder } from './row-order.ts'
 
 const digestsAtOnce = 2000
 
-/** Makes a new table out of another one, which stays as it is. Who leaves before it is written ends it. */
+/** Makes a new table out of another one, which stays as it is. A client that disconnects before it is written ends it. */
 export async function updateTable(db: Database, caller: Caller, body: UpdateBody, signal: AbortSignal) {
   const { project_id, base_digest, updates } = body
   requireAccess(caller, project_id)
@@ -27,8 +26,7 @@ export async function updateTable(db: Database, caller: Caller, body: UpdateBody
   }
   const yieldToLoop = createYieldToLoop(signal)
   const rows = await digestRows(rowsOf(updates), yieldToLoop)
-  const changes = await changesOf(updates, rows, yieldToLoop)
-  const updated = await applyChanges(order, changes, yieldToLoop)
+  const updated = await applyChanges(order, changesOf(updates, rows), yieldToLoop)
   const digest = await digestOfTable(order, yieldToLoop)
   signal.throwIfAborted()
   await keepAllRows(db, project_id, rows)
@@ -37,25 +35,15 @@ export async function updateTable(db: Database, caller: Caller, body: UpdateBody
 }
 
 /** `rows` are those of the updates that bring one, in their order. */
-async function changesOf(
-  updates: readonly TableUpdate[],
-  rows: readonly TableRow[],
-  yieldToLoop: YieldToLoop,
-): Promise<Change[]> {
+function* changesOf(updates: readonly TableUpdate[], rows: readonly TableRow[]): Generator<Change> {
   const digests = rows.values()
-  const changes: Change[] = []
   for (const update of updates) {
-    if ('pop' in update) changes.push({ pop: update.pop.index })
+    if ('pop' in update) yield { pop: update.pop.index }
     else {
       const { digest } = digests.next().value as TableRow
-      changes.push(
-        'append' in update ? { append: digest } : { insert: { index: update.insert.index, digest } },
-      )
+      yield 'append' in update ? { append: digest } : { insert: { index: update.insert.index, digest } }
     }
-    const pause = yieldToLoop()
-    if (pause) await pause
   }
-  return changes
 }
 
 function* rowsOf(updates: readonly TableUpdate[]): Generator<JsonText> {

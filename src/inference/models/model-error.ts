@@ -1,9 +1,9 @@
 import { dirname, sep } from 'node:path'
 
-/** Why a model cannot be served, in one line that says what was given and what would do. */
-export class ModelTrouble extends Error {
-  override readonly name = 'ModelTrouble'
-  /** Whether it may be over by itself: a network that is down, a hub that is busy. */
+/** Why a model cannot be served, in one line that says what was given and what is accepted. */
+export class ModelError extends Error {
+  override readonly name = 'ModelError'
+  /** Whether another attempt may succeed: a network that is down, a hub that is busy. */
   readonly mayPass: boolean
 
   constructor(message: string, { mayPass = false, cause }: { mayPass?: boolean; cause?: unknown } = {}) {
@@ -25,13 +25,13 @@ const meanings: Record<string, string> = {
   ENAMETOOLONG: 'its name is too long',
 }
 
-/** What the system said, in words. */
+/** The meaning of a system error in words. */
 export function reasonOf(error: unknown): string {
   const { code, message } = error as NodeJS.ErrnoException
   return meanings[code ?? ''] ?? message
 }
 
-/** For those who only ask the model: what happened, without where these files lie. */
+/** The text for callers of the API: they see what happened, but not the folders of these files. */
 export function withoutFolders(text: string, ...files: string[]): string {
   return files.reduce((shown, file) => shown.replaceAll(`${dirname(file)}${sep}`, ''), text)
 }

@@ -1,9 +1,17 @@
 import { type Caller, requireAccess } from '../../domain/callers.ts'
 import { refuse } from '../../domain/refusals.ts'
-import { createYieldToLoop } from '../../domain/yielding.ts'
+import { now } from '../../domain/time.ts'
+import { inSteps } from '../../domain/yielding.ts'
 import type { Database } from '../../storage/database.ts'
 import type { CallPart } from '../../storage/tables/calls.ts'
-import type { CompleteBody, EndedCall, StartedCall, UpdateBody, UpsertBatchBody } from './contract.ts'
+import type {
+  CompleteBody,
+  DeleteBody,
+  EndedCall,
+  StartedCall,
+  UpdateBody,
+  UpsertBatchBody,
+} from './contract.ts'
 import { endPart, mergeParts, startPart } from './parts.ts'
 
 export interface Ingest {
@@ -29,14 +37,11 @@ export async function endCall({ db }: Ingest, caller: Caller, end: EndedCall): P
   await db.write('upsertCalls', [endPart(end)])
 }
 
-/** All or nothing: a batch that is answered is stored, one that is refused left nothing. It may be re-sent whole. */
+/** All or nothing. A batch may be sent again as a whole. */
 export async function upsertBatch({ db, retentionDays }: Ingest, caller: Caller, { batch }: UpsertBatchBody) {
   const res: (Started | Record<string, never>)[] = []
   const parts: CallPart[] = []
-  const yieldToLoop = createYieldToLoop()
-  for (const [index, item] of batch.entries()) {
-    const pause = yieldToLoop()
-    if (pause) await pause
+  await inSteps(batch, (item, index) => {
     if (item.mode === 'start') {
       const { start } = item.req
       requireAccess(caller, start.project_id, `batch.${index}.req.start.project_id`)
@@ -49,12 +54,12 @@ export async function upsertBatch({ db, retentionDays }: Ingest, caller: Caller,
       parts.push(endPart(end))
       res.push({})
     }
-  }
+  })
   if (parts.length > 0) await db.write('upsertCalls', mergeParts(parts))
   return { res }
 }
 
-/** Every record belongs to the project of the path. */
+/** Every call belongs to the project of the path. */
 export async function writeComplete(
   { db, retentionDays }: Ingest,
   caller: Caller,
@@ -63,25 +68,33 @@ export async function writeComplete(
 ): Promise<void> {
   requireAccess(caller, project, 'path')
   const parts: CallPart[] = []
-  const yieldToLoop = createYieldToLoop()
-  for (const [index, call] of batch.entries()) {
-    const pause = yieldToLoop()
-    if (pause) await pause
+  await inSteps(batch, (call, index) => {
     if (call.project_id !== project) {
-      const given = JSON.stringify(call.project_id)
       throw refuse('invalid_value', {
         field: `batch.${index}.project_id`,
-        given,
+        given: JSON.stringify(call.project_id),
         accepted: `the project of the path, ${project}`,
       })
     }
     parts.push({ ...startPart(call, { user: caller.name, retentionDays }), end: endPart(call).end })
-  }
+  })
   if (parts.length > 0) await db.write('upsertCalls', mergeParts(parts))
 }
 
-/** The name may arrive before the call: the SDK sends its batches later than its renames. */
+/** The call need not be there yet: the SDK sends a rename before the batch with its call. */
 export async function renameCall({ db }: Ingest, caller: Caller, body: UpdateBody): Promise<void> {
   requireAccess(caller, body.project_id)
   await db.write('renameCall', { project_id: body.project_id, id: body.call_id, name: body.display_name })
+}
+
+const mostIds = 1000
+
+/** Counts the ids that were named, also unknown ones, and the descendants that were deleted with them. */
+export async function deleteSomeCalls({ db }: Ingest, caller: Caller, { project_id, call_ids }: DeleteBody) {
+  requireAccess(caller, project_id)
+  if (call_ids.length > mostIds)
+    throw refuse('too_many_ids', { field: 'call_ids', given: call_ids.length, limit: mostIds })
+  const ids = [...new Set(call_ids)]
+  const { descendants } = await db.write('deleteCalls', { project_id, ids, now: now() })
+  return { num_deleted: ids.length + descendants }
 }
