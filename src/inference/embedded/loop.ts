@@ -1,4 +1,3 @@
-import { refuse } from '../../domain/refusals.ts'
 import type { Generation, GenerationEvent } from '../backend.ts'
 import { type Continuations, createBeams } from '../beam.ts'
 import { type AnswerPlan, type Choice, checkFirstToken, createChoice, planAnswer } from '../choice.ts'
@@ -79,9 +78,6 @@ export function createLoop(
   let batchSince: number | undefined
 
   function add(id: number, generation: Generation): readonly number[] {
-    if (waiting() >= options.queue && sequences.free() <= line.length) {
-      throw refuse('engine_queue_full', { limit: options.queue })
-    }
     const { tokens, maxTokens } = checkGeneration(generation, model, options)
     const { vocabulary } = model
     const constraint = generation.constraint && constraints.of(generation.constraint.grammar)
