@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { showDefault } from '../src/domain/fields.ts'
 import { ChatBody } from '../src/operations/chat/contract.ts'
 import { cell, generated } from './pages.ts'
 
@@ -16,7 +17,7 @@ interface Schema {
   maxLength?: number
   format?: string
   description?: string
-  'x-default'?: unknown
+  default?: unknown
   'x-effect'?: string
 }
 
@@ -31,13 +32,14 @@ export function chatParametersPage(): string {
   const { properties = {}, required = [] } = z.toJSONSchema(ChatBody, {
     io: 'input',
     unrepresentable: 'any',
+    override: showDefault,
   }) as { properties?: Record<string, Schema>; required?: string[] }
   const rows = Object.entries(properties).map(([name, schema]) => {
     const initial = required.includes(name)
       ? 'required'
-      : schema['x-default'] === undefined
+      : schema.default === undefined
         ? ''
-        : `\`${JSON.stringify(schema['x-default'])}\``
+        : `\`${JSON.stringify(schema.default)}\``
     const effect = effects[schema['x-effect'] ?? ''] ?? ''
     return `| \`${name}\` | ${cell(typeOf(schema))} | ${initial} | ${effect}${cell(schema.description ?? '')} |`
   })

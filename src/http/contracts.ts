@@ -49,6 +49,14 @@ export function refusing(...codes: RefusalCode[]): Record<number, z.ZodType> {
   return Object.fromEntries([...always, ...codes].map((code) => [refusals[code].status, RefusalBody]))
 }
 
+/** An answer that comes whole, or as server-sent events where the request says `"stream": true`. */
+export function wholeOrEvents(whole: z.ZodType, event: z.ZodType) {
+  return {
+    description: `${whole.description} With \`"stream": true\` it comes in parts: each event is \`data: {…}\`, the last one \`data: [DONE]\`.`,
+    content: { 'application/json': { schema: whole }, 'text/event-stream': { schema: event } },
+  }
+}
+
 /** The same under /v1, as the SDKs of OpenAI read it. */
 export const OpenAiRefusal = z.object({
   error: z.object({

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { answer } from '../domain/fields.ts'
 import { refuse } from '../domain/refusals.ts'
 import type { Models } from '../inference/registry.ts'
 import type { Database } from '../storage/database.ts'
@@ -18,7 +19,7 @@ export interface HealthParts {
 }
 
 /** The record has been asked when this is told; nothing here says where anything lies: the route is public. */
-const Ready = z.object({
+const Ready = answer('Requests can be answered.', {
   status: z.literal('ready'),
   record: z.literal('ready'),
   model: z.enum(['ready', 'none']).meta({ description: '`none` where HEDDLE_MODEL says so.' }),
@@ -42,7 +43,7 @@ export function answerHealth(app: App, { database, models, metrics, version }: H
         summary: 'The process is alive',
         tags: ['service'],
         security: [],
-        response: { 200: z.object({ status: z.literal('ok') }) },
+        response: { 200: answer('The process is alive.', { status: z.literal('ok') }) },
       },
     },
     async () => ({ status: 'ok' }),
@@ -95,7 +96,7 @@ export function answerHealth(app: App, { database, models, metrics, version }: H
         summary: 'Versions, as the clients of Weave ask for them before anything else',
         tags: ['service'],
         response: {
-          200: z.object({
+          200: answer('The versions.', {
             min_required_weave_python_version: z
               .string()
               .meta({ description: 'An older client would stop tracing; every client may try.' }),

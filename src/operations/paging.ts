@@ -14,7 +14,7 @@ export const sortBy = (longestField = 1024) =>
     .nullish()
 
 export const limit = z.int().min(0).nullish().meta({ description: 'Null means all.' })
-export const offset = z.int().min(0).nullish()
+export const offset = z.int().min(0).nullish().meta({ default: 0 })
 
 const count = z
   .string()
@@ -22,5 +22,8 @@ const count = z
   .transform(Number)
 
 /** The page of a list in the query of its URL. */
-export const ListQuery = z.object({ limit: count.optional(), offset: count.optional() })
+export const ListQuery = z.object({
+  limit: count.optional(),
+  offset: count.optional().meta({ default: '0' }),
+})
 export type ListQuery = z.output<typeof ListQuery>

@@ -9,7 +9,7 @@ import { ResultsBody } from '../../src/operations/evaluations/results-contract.t
 import type { Database } from '../../src/storage/database.ts'
 import { checkEvaluation } from '../../src/storage/evaluations/check.ts'
 import { sql } from '../../src/storage/sql/sql.ts'
-import type { CallPart } from '../../src/storage/tables/calls.ts'
+import type { CallPart } from '../../src/storage/tables/call-parts.ts'
 import { endPart, newProject, startedAt, startPart, wholePart } from '../support/call-parts.ts'
 import { allDrivers } from '../support/drivers.ts'
 import { type FinalCall, type ResultsRequest, resultsOf } from '../support/evaluation-results.ts'

@@ -7,7 +7,7 @@ import { splitPath } from '../../src/domain/expressions/path.ts'
 import { JsonNumber } from '../../src/domain/json/lossless.ts'
 import { Refusal, refuse } from '../../src/domain/refusals.ts'
 import { compareText, storableText } from '../../src/domain/text.ts'
-import type { FieldResolver } from '../../src/storage/sql/expressions.ts'
+import type { FieldResolver } from '../../src/storage/sql/readings.ts'
 import { trusted } from '../../src/storage/sql/sql.ts'
 
 /** A table with a column of every kind, and random rows, fields and expressions for it. */

@@ -86,7 +86,7 @@ function summaryOf(row: CallRow, costs: string | undefined): JsonText {
   return new JsonText(objectText(members))
 }
 
-/** The same rule as queries follow, in fields.ts. */
+/** The same rule as queries follow, in storage/tables/call-fields.ts. */
 function statusOf(row: CallRow, summary: ReadonlyMap<string, string>): string {
   if (row.exception) return 'error'
   if (row.ended_at === null) return 'running'

@@ -21,7 +21,7 @@ import {
   UpsertBatchAnswer,
   UpsertBatchBody,
 } from './contract.ts'
-import { countSomeCalls, streamCalls } from './query.ts'
+import { countSomeCalls, queryCalls } from './query.ts'
 import { readOneCall } from './record.ts'
 import { deleteSomeCalls, endCall, renameCall, startCall, upsertBatch, writeComplete } from './write.ts'
 
@@ -106,7 +106,7 @@ const streamQuery: Operation = async (app, { db }) => {
     response: answers(jsonLinesOf(CallRecord), 'invalid_value', 'query_too_slow'),
   }
   app.post('/calls/stream_query', { schema }, async (request, reply) => {
-    const lines = await streamCalls(db, request.caller, request.body, disconnectSignal(reply))
+    const lines = await queryCalls(db, request.caller, request.body, disconnectSignal(reply))
     return sendJsonLines(reply, lines)
   })
 }

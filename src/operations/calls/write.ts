@@ -3,7 +3,7 @@ import { refuse } from '../../domain/refusals.ts'
 import { now } from '../../domain/time.ts'
 import { inSteps } from '../../domain/yielding.ts'
 import type { Database } from '../../storage/database.ts'
-import type { CallPart } from '../../storage/tables/calls.ts'
+import type { CallPart } from '../../storage/tables/call-parts.ts'
 import type {
   CompleteBody,
   DeleteBody,

@@ -1,10 +1,10 @@
 import { z } from 'zod'
-import { jsonObject, plainText } from '../../domain/fields.ts'
+import { answer, jsonObject, plainText } from '../../domain/fields.ts'
 import { answerHead, ended, PromptLogprobs, Usage } from '../generation/answer-contract.ts'
 import { constraintFields } from '../generation/constraint-fields.ts'
 import { conversationFields } from '../generation/conversation-fields.ts'
 import { mostLogprobs, samplingFields } from '../generation/sampling-fields.ts'
-import { documented, flag, integer } from '../generation/scalars.ts'
+import { documented, flag, integer, optIn } from '../generation/scalars.ts'
 
 const none = { effect: 'none' } as const
 
@@ -33,13 +33,7 @@ export const ChatBody = z.object({
   ),
   ...samplingFields,
 
-  logprobs: documented(
-    flag().nullish(),
-    'Gives each token its log-probability, before any sampling setting.',
-    {
-      initial: false,
-    },
-  ),
+  logprobs: documented(optIn(), 'Gives each token its log-probability, before any sampling setting.'),
   top_logprobs: documented(
     integer(0, mostLogprobs).nullish(),
     'Gives so many of the likeliest tokens beside each, likeliest first. Needs `logprobs`. Without a stream, `n` times `max_tokens` times one more than this is at most 1000000.',
@@ -50,17 +44,14 @@ export const ChatBody = z.object({
     'The same for the tokens of the prompt. Not in a stream; the prompt is then read anew.',
   ),
   return_token_ids: documented(
-    flag().nullish(),
+    optIn(),
     'Gives the ids of the prompt (in a stream in the first chunk) and of the answer.',
   ),
-  return_tokens_as_token_ids: documented(
-    flag().nullish(),
-    'Log-probabilities name tokens as `token_id:<id>`.',
-  ),
+  return_tokens_as_token_ids: documented(optIn(), 'Log-probabilities name tokens as `token_id:<id>`.'),
 
-  stream: documented(flag().nullish(), 'The answer comes as server-sent events.', { initial: false }),
+  stream: documented(optIn(), 'The answer comes as server-sent events.'),
   stream_options: documented(
-    z.object({ include_usage: flag().nullish(), continuous_usage_stats: flag().nullish() }).nullish(),
+    z.object({ include_usage: optIn(), continuous_usage_stats: optIn() }).nullish(),
     '`include_usage` adds a last chunk with the usage and no choices; with `continuous_usage_stats` each chunk has the usage so far. Both are false unless given. Needs `stream`.',
   ),
   request_id: documented(
@@ -88,7 +79,7 @@ export const ChatBody = z.object({
   ...constraintFields,
 
   user: documented(z.string().max(1_024).nullish(), 'The caller is known by its key.', none),
-  store: documented(flag().nullish(), 'Nothing of a conversation is kept.', none),
+  store: documented(optIn(), 'Nothing of a conversation is kept.', none),
   metadata: documented(jsonObject().nullish(), 'For stored completions of OpenAI.', none),
   service_tier: documented(z.string().max(64).nullish(), 'There is one.', none),
   kv_transfer_params: documented(jsonObject().nullish(), 'For servers that read prompts elsewhere.', none),
@@ -104,15 +95,45 @@ export type ChatBody = z.output<typeof ChatBody>
 
 const Candidate = z.object({ token: z.string(), bytes: z.array(z.int()), logprob: z.number() })
 
+const FunctionCall = z.object({ name: z.string(), arguments: z.string() })
+
 const Logprobs = z.object({ content: z.array(Candidate.extend({ top_logprobs: z.array(Candidate) })) })
 
-export const ChatAnswer = z.object({
+/** What the spec has, and what this version never fills in yet. */
+const optionalMembers = {
+  reasoning: z.string().optional(),
+  tool_calls: z
+    .array(z.object({ id: z.string(), type: z.literal('function'), function: FunctionCall }))
+    .optional(),
+  function_call: FunctionCall.optional(),
+  annotations: z
+    .object({
+      type: z.string(),
+      url_citation: z.object({
+        start_index: z.int(),
+        end_index: z.int(),
+        title: z.string(),
+        url: z.string(),
+      }),
+    })
+    .optional(),
+  audio: z
+    .object({ id: z.string(), data: z.string(), expires_at: z.int(), transcript: z.string() })
+    .optional(),
+}
+
+export const ChatAnswer = answer('The conversation goes on with this message.', {
   ...answerHead,
   object: z.literal('chat.completion'),
   choices: z.array(
     z.object({
       index: z.int(),
-      message: z.object({ role: z.string(), content: z.string(), refusal: z.null() }),
+      message: z.object({
+        role: z.string(),
+        content: z.string(),
+        refusal: z.string().nullable(),
+        ...optionalMembers,
+      }),
       logprobs: Logprobs.nullable(),
       ...ended,
       token_ids: z.array(z.int()).optional(),
@@ -121,6 +142,8 @@ export const ChatAnswer = z.object({
   usage: Usage,
   prompt_token_ids: z.array(z.int()).optional(),
   prompt_logprobs: PromptLogprobs.optional(),
+  service_tier: z.enum(['auto', 'default', 'flex', 'scale', 'priority']).nullish(),
+  kv_transfer_params: z.record(z.string(), z.unknown()).optional(),
 })
 
 export const ChatChunk = z.object({

@@ -1,4 +1,4 @@
-import { type Routes, refusingOpenAi } from '../../http/contracts.ts'
+import { type Routes, refusingOpenAi, wholeOrEvents } from '../../http/contracts.ts'
 import { noteUnknownFields } from '../../http/unknown-fields.ts'
 import type { GenerationParts } from '../generation/parts.ts'
 import { respond, type Writers } from '../generation/respond.ts'
@@ -6,19 +6,18 @@ import { family } from '../parts.ts'
 import { answerOf } from './answer.ts'
 import { chunksOf } from './chunks.ts'
 import { beginChat, type ChatCompletion } from './completion.ts'
-import { ChatAnswer, ChatBody } from './contract.ts'
+import { ChatAnswer, ChatBody, ChatChunk } from './contract.ts'
 
 const chat: Writers<ChatBody, ChatCompletion> = { begin: beginChat, answerOf, chunksOf }
 
 const complete: Routes<GenerationParts> = async (app, parts) => {
   const schema = {
     summary: 'Answer a conversation',
-    description:
-      'As OpenAI and vLLM have it; docs/chat-parameters.md says what each field does. With `"stream": true` the answer is `text/event-stream`: chunks as `data: {…}`, and `data: [DONE]` at the end.',
+    description: 'As OpenAI and vLLM have it; docs/chat-parameters.md says what each field does.',
     tags: ['chat'],
     body: ChatBody,
     response: {
-      200: ChatAnswer,
+      200: wholeOrEvents(ChatAnswer, ChatChunk),
       ...refusingOpenAi(
         'malformed_json',
         'model_not_found',

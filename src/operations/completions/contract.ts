@@ -1,9 +1,9 @@
 import { z } from 'zod'
-import { jsonValue, plainText } from '../../domain/fields.ts'
+import { answer, jsonValue, plainText } from '../../domain/fields.ts'
 import { answerHead, ended, PromptLogprobs, Usage } from '../generation/answer-contract.ts'
 import { constraintFields } from '../generation/constraint-fields.ts'
 import { mostChoices, mostLogprobs, samplingFields } from '../generation/sampling-fields.ts'
-import { flag, integer } from '../generation/scalars.ts'
+import { flag, integer, optIn } from '../generation/scalars.ts'
 
 /** As many as most who say nothing get, since the first version of this operation. */
 export const usualMaxTokens = 16
@@ -14,7 +14,7 @@ export const CompletionBody = z.object({
   }),
   model: z.string().max(256).nullish(),
   suffix: z.string().nullish().meta({ description: 'Null or empty: this version inserts nothing.' }),
-  echo: flag().nullish(),
+  echo: optIn(),
   add_special_tokens: flag().nullish().meta({ default: true }),
   best_of: integer(1, mostChoices).nullish().meta({ description: 'Null, or as many as `n`.' }),
 
@@ -28,13 +28,11 @@ export const CompletionBody = z.object({
 
   logprobs: integer(0, mostLogprobs).nullish(),
   prompt_logprobs: integer(0, mostLogprobs).nullish(),
-  return_token_ids: flag().nullish(),
-  return_tokens_as_token_ids: flag().nullish(),
+  return_token_ids: optIn(),
+  return_tokens_as_token_ids: optIn(),
 
-  stream: flag().nullish(),
-  stream_options: z
-    .object({ include_usage: flag().nullish(), continuous_usage_stats: flag().nullish() })
-    .nullish(),
+  stream: optIn(),
+  stream_options: z.object({ include_usage: optIn(), continuous_usage_stats: optIn() }).nullish(),
   request_id: plainText(256).min(1).optional(),
   ...constraintFields,
   user: z.string().max(1_024).nullish(),
@@ -59,7 +57,7 @@ const choice = {
 
 const head = { ...answerHead, object: z.literal('text_completion') }
 
-export const CompletionAnswer = z.object({
+export const CompletionAnswer = answer('The text goes on with these.', {
   ...head,
   choices: z.array(
     z.object({

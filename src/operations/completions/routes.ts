@@ -1,4 +1,4 @@
-import { type Routes, refusingOpenAi } from '../../http/contracts.ts'
+import { type Routes, refusingOpenAi, wholeOrEvents } from '../../http/contracts.ts'
 import { noteUnknownFields } from '../../http/unknown-fields.ts'
 import type { GenerationParts } from '../generation/parts.ts'
 import { respond, type Writers } from '../generation/respond.ts'
@@ -6,19 +6,18 @@ import { family } from '../parts.ts'
 import { answerOf } from './answer.ts'
 import { chunksOf } from './chunks.ts'
 import { beginCompletion, type Completion } from './completion.ts'
-import { CompletionAnswer, CompletionBody } from './contract.ts'
+import { CompletionAnswer, CompletionBody, CompletionChunk } from './contract.ts'
 
 const completions: Writers<CompletionBody, Completion> = { begin: beginCompletion, answerOf, chunksOf }
 
 const complete: Routes<GenerationParts> = async (app, parts) => {
   const schema = {
     summary: 'Continue a text',
-    description:
-      'The operation that chat completions came after, as OpenAI and vLLM have it. With `"stream": true` the answer is `text/event-stream`: chunks as `data: {…}`, and `data: [DONE]` at the end.',
+    description: 'The operation that chat completions came after, as OpenAI and vLLM have it.',
     tags: ['completions'],
     body: CompletionBody,
     response: {
-      200: CompletionAnswer,
+      200: wholeOrEvents(CompletionAnswer, CompletionChunk),
       ...refusingOpenAi(
         'malformed_json',
         'model_not_found',

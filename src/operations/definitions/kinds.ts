@@ -4,7 +4,7 @@ import { tableRef } from '../../domain/refs.ts'
 import { type CreatedObject, createObject } from '../objects/create.ts'
 import { storeTable } from '../tables/create.ts'
 import {
-  Created,
+  createdWith,
   DatasetBody,
   DatasetRecord,
   EvaluationBody,
@@ -51,7 +51,7 @@ export const ops = definitionKind({
   noun: 'op',
   filter: { is_op: true },
   body: OpBody,
-  created: Created,
+  created: createdWith({}),
   record: OpRecord,
   async create(options, destination, { name, source_code }) {
     return createdAnswer(await createOp(options, destination, name, source_code ?? ''))
@@ -67,7 +67,7 @@ export const datasets = definitionKind({
   noun: 'dataset',
   filter: { base_object_classes: ['Dataset'] },
   body: DatasetBody,
-  created: Created,
+  created: createdWith({}),
   record: DatasetRecord,
   async create(options, destination, { name, description, rows }) {
     const given = name ?? 'Dataset'
@@ -92,7 +92,7 @@ export const scorers = definitionKind({
   noun: 'scorer',
   filter: { base_object_classes: ['Scorer'] },
   body: ScorerBody,
-  created: Created.extend({ scorer: z.string().meta({ description: 'The reference to it.' }) }),
+  created: createdWith({ scorer: z.string().meta({ description: 'The reference to it.' }) }),
   record: ScorerRecord,
   async create(options, destination, { name, description, op_source_code }) {
     objectIdOf(name)
@@ -115,7 +115,7 @@ export const evaluations = definitionKind({
   noun: 'evaluation',
   filter: { base_object_classes: ['Evaluation'] },
   body: EvaluationBody,
-  created: Created.extend({ evaluation_ref: z.string() }),
+  created: createdWith({ evaluation_ref: z.string() }),
   record: EvaluationRecord,
   async create(options, destination, body) {
     const evaluation = await createOfClass(options, destination, body.name, 'Evaluation', {
@@ -147,7 +147,7 @@ export const models = definitionKind({
   noun: 'model',
   filter: { base_object_classes: ['Model'] },
   body: ModelBody,
-  created: Created.extend({ model_ref: z.string() }),
+  created: createdWith({ model_ref: z.string() }),
   record: ModelRecord,
   async create(options, destination, { name, description, source_code, attributes }) {
     objectIdOf(name)

@@ -16,12 +16,13 @@ const asked = refusing('entity_forbidden', 'invalid_request')
 
 function routesOf<Body extends z.ZodType>(kind: DefinitionKind<Body>): Operation[] {
   const { path, noun } = kind
+  const article = /^[aeiou]/.test(noun) ? 'an' : 'a'
   const tags = [path]
   const all = `/v2/:entity/:project/${path}`
 
   const create: Operation = async (app, options) => {
     const schema = {
-      summary: `Store a version of a ${noun}`,
+      summary: `Store a version of ${article} ${noun}`,
       tags,
       params: projectPath,
       body: kind.body,
@@ -52,7 +53,7 @@ function routesOf<Body extends z.ZodType>(kind: DefinitionKind<Body>): Operation
 
   const read: Operation = async (app, options) => {
     const schema = {
-      summary: `Read a version of a ${noun}`,
+      summary: `Read a version of ${article} ${noun}`,
       tags,
       params: Version,
       response: { 200: kind.record, ...asked, ...refusing('object_not_found') },
@@ -65,7 +66,7 @@ function routesOf<Body extends z.ZodType>(kind: DefinitionKind<Body>): Operation
 
   const remove: Operation = async (app, options) => {
     const schema = {
-      summary: `Delete versions of a ${noun}, or all of them`,
+      summary: `Delete versions of ${article} ${noun}, or all of them`,
       tags,
       params: Name,
       querystring: DeleteQuery,

@@ -4,7 +4,7 @@ import { JsonText, writeJson } from '../../domain/json/text.ts'
 import { monotonicNow } from '../../domain/time.ts'
 import type { SchemaChecks } from '../../schemas/checks.ts'
 import type { Database } from '../../storage/database.ts'
-import type { CallEnd, CallPart, CallStart } from '../../storage/tables/calls.ts'
+import type { CallEnd, CallPart, CallStart } from '../../storage/tables/call-parts.ts'
 import { endPart, startPart } from '../calls/parts.ts'
 
 export interface EvaluationRuns {

@@ -3,7 +3,7 @@ import { projectPath } from '../../domain/fields.ts'
 import { type Routes, recordRefusals, refusing } from '../../http/contracts.ts'
 import { disconnectSignal } from '../../http/disconnect.ts'
 import { sendJsonLines } from '../../http/json-lines.ts'
-import type { Kind } from '../../storage/evaluations/runs.ts'
+import type { Kind } from '../../storage/evaluations/marked-calls.ts'
 import { family } from '../parts.ts'
 import {
   Deleted,

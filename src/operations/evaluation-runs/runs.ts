@@ -2,8 +2,8 @@ import { JsonText } from '../../domain/json/text.ts'
 import { monotonicNow, now } from '../../domain/time.ts'
 import { createYieldToLoop } from '../../domain/yielding.ts'
 import type { Database } from '../../storage/database.ts'
-import { requireMarked } from '../../storage/evaluations/runs.ts'
-import { selectTrialValues, type TrialValues } from '../../storage/evaluations/trial-calls.ts'
+import { requireMarked } from '../../storage/evaluations/marked-calls.ts'
+import { streamTrialValues } from '../../storage/evaluations/trial-calls.ts'
 import { Value } from '../objects/values.ts'
 import type { FinishBody, RunBody } from './contract.ts'
 import { createMeans } from './means.ts'
@@ -64,7 +64,7 @@ async function meansOf(db: Database, project: string, id: string, signal: AbortS
   const yieldToLoop = createYieldToLoop()
   const scores = createMeans(yieldToLoop)
   const output = createMeans(yieldToLoop)
-  for await (const trials of db.stream<TrialValues>(selectTrialValues(db, project, id, now()), { signal })) {
+  for await (const trials of streamTrialValues(db, project, id, now(), signal)) {
     for (const trial of trials) {
       if (trial.scores !== null) await scores.addMembers(trial.scores)
       if (trial.output !== null) await output.add('output', trial.output)

@@ -4,7 +4,7 @@ import { opNameOf, parseRef } from '../../domain/refs.ts'
 import { Refusal, refuse } from '../../domain/refusals.ts'
 import { now } from '../../domain/time.ts'
 import type { Database } from '../../storage/database.ts'
-import { countTrials, type TrialCounts } from '../../storage/evaluations/trial-calls.ts'
+import { countTrials } from '../../storage/evaluations/trial-calls.ts'
 import { readCall } from '../../storage/tables/calls.ts'
 import { readTable } from '../../storage/tables/tables.ts'
 import { type NamedRef, resolveEach } from '../objects/resolve.ts'
@@ -32,22 +32,9 @@ export async function evaluationStatus(
   if (call.ended_at !== null) {
     return { status: { code: 'complete', output: call.output === null ? null : new JsonText(call.output) } }
   }
-  const { begun, ended } = await trialCounts(db, project_id, call_id, signal)
+  const { begun, ended } = await countTrials(db, project_id, call_id, now(), signal)
   const planned = await plannedTrials(db, caller, project_id, call.inputs ?? '{}')
   return { status: { code: 'running', completed_rows: ended, total_rows: Math.max(begun, planned) } }
-}
-
-async function trialCounts(
-  db: Database,
-  project: string,
-  evaluation: string,
-  signal: AbortSignal,
-): Promise<TrialCounts> {
-  const statement = countTrials(db, project, evaluation, now())
-  for await (const [counts] of db.stream<TrialCounts>(statement, { signal })) {
-    if (counts !== undefined) return counts
-  }
-  throw new Error('a count answers one row')
 }
 
 /** Rows of the dataset that the evaluation names, times its trials; 0 where that cannot be seen. */

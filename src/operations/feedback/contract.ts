@@ -1,5 +1,13 @@
 import { z } from 'zod'
-import { jsonObject, longList, plainText, projectId, setByServer, withAliases } from '../../domain/fields.ts'
+import {
+  answer,
+  jsonObject,
+  longList,
+  plainText,
+  projectId,
+  setByServer,
+  withAliases,
+} from '../../domain/fields.ts'
 import { limit, offset, query, sortBy } from '../paging.ts'
 
 const wireNames = { weave_ref: 'svc_ref', wb_user_id: 'svc_user_id' }
@@ -39,7 +47,7 @@ const fields = {
 export const FeedbackGiven = withAliases(wireNames, z.object(fields))
 export type FeedbackGiven = z.output<typeof FeedbackGiven>
 
-export const FeedbackAnswer = z.object({
+export const FeedbackAnswer = answer('The feedback as it is stored.', {
   id: z.string(),
   created_at: z.iso.datetime(),
   svc_user_id: z.string(),
@@ -55,7 +63,9 @@ export const BatchBody = z.object({
   batch: longList(FeedbackGiven).meta({ description: `At most ${mostInBatch}; all are stored, or none.` }),
 })
 export type BatchBody = z.output<typeof BatchBody>
-export const BatchAnswer = z.object({ res: z.array(FeedbackAnswer) })
+export const BatchAnswer = answer('The feedbacks as they are stored, in the order of the request.', {
+  res: z.array(FeedbackAnswer),
+})
 
 export const ReplaceBody = withAliases(
   wireNames,
@@ -78,7 +88,7 @@ export const QueryBody = z.object({
 })
 export type QueryBody = z.output<typeof QueryBody>
 
-export const QueryAnswer = z.object({
+export const QueryAnswer = answer('The feedbacks that were found, with the fields that were asked for.', {
   result: z.array(z.record(z.string(), z.unknown())),
   total_count: z.number().int().meta({ description: 'What the query finds, before limit and offset.' }),
 })
@@ -90,4 +100,4 @@ export const PurgeBody = z.object({
   }),
 })
 export type PurgeBody = z.output<typeof PurgeBody>
-export const PurgeAnswer = z.object({})
+export const PurgeAnswer = answer('An empty object: the feedbacks are gone.', {})

@@ -1,7 +1,7 @@
 import { type Caller, requireAccess } from '../../domain/callers.ts'
 import { refuse } from '../../domain/refusals.ts'
 import type { Database } from '../../storage/database.ts'
-import { pieceBytes, readFileEntry, readPiece, sumFiles } from '../../storage/tables/files.ts'
+import { pieceBytes, readFileEntry, readPiece, sizeOfFiles } from '../../storage/tables/files.ts'
 import type { Reader } from '../../storage/transaction.ts'
 import type { ContentBody, StatsBody } from './contract.ts'
 
@@ -45,8 +45,5 @@ export async function sumOfFiles(
   signal: AbortSignal,
 ) {
   requireAccess(caller, project_id)
-  for await (const [row] of db.stream<{ bytes: number | null }>(sumFiles(db, project_id), { signal })) {
-    return { total_size_bytes: row?.bytes ?? 0 }
-  }
-  throw new Error('a sum answers one row')
+  return { total_size_bytes: await sizeOfFiles(db, project_id, signal) }
 }

@@ -1,12 +1,12 @@
 import { z } from 'zod'
 import { jsonValue } from '../../domain/fields.ts'
-import { documented, flag } from './scalars.ts'
+import { documented, flag, optIn } from './scalars.ts'
 
 const JsonSchemaFormat = z.object({
   name: z.string().max(256),
   description: z.string().nullish(),
   schema: jsonValue().nullish(),
-  strict: flag().nullish(),
+  strict: optIn(),
 })
 
 const constraint = z.string().nullish()
@@ -33,14 +33,14 @@ export const constraintFields = {
         regex: constraint,
         choice: z.array(z.string()).max(4_096).nullish(),
         grammar: constraint,
-        json_object: flag().nullish(),
+        json_object: optIn(),
         structural_tag: constraint,
-        disable_fallback: flag().optional(),
-        disable_any_whitespace: flag().optional(),
+        disable_fallback: flag().optional().meta({ default: false }),
+        disable_any_whitespace: flag().optional().meta({ default: false }),
         disable_additional_properties: flag().optional(),
         whitespace_pattern: constraint,
         _backend: constraint,
-        _backend_was_auto: flag().optional(),
+        _backend_was_auto: flag().optional().meta({ default: false }),
       })
       .nullish(),
     'One of `json` (a JSON Schema or its text), `regex`, `choice`, `grammar` (GBNF), `json_object` and `structural_tag`, and how JSON is written: `whitespace_pattern`, `disable_any_whitespace`, `disable_additional_properties` (false: objects that name members are open, as JSON Schema has it). `disable_fallback`, `_backend` and `_backend_was_auto` have no effect. Together with `response_format` there is one constraint in a request.',

@@ -56,7 +56,7 @@ const Tool = z.object({
 export const conversationFields = {
   messages: documented(
     longList(Message),
-    'The conversation, at least one message and at most 10000. Any role; `developer` becomes `system` where the template does not know it. Content is a text or a list of text parts; pictures, sounds and files are refused by their type. Arguments of `tool_calls` are the text of a JSON object.',
+    'The conversation: 1 to 10000 messages of any role; `developer` becomes `system` where the template does not know it. Content is a text or a list of text parts; images, audio and files are refused by their type. The arguments of `tool_calls` are the text of a JSON object.',
   ),
   model: documented(
     z.string().max(256).nullish(),
@@ -64,7 +64,7 @@ export const conversationFields = {
   ),
   add_generation_prompt: documented(
     flag().optional(),
-    'The template opens the turn of the assistant. When false, the answer has the role of the last message.',
+    'The template opens a turn of the assistant. When false, the answer has the role of the last message.',
     { initial: true },
   ),
   continue_final_message: documented(
@@ -74,15 +74,15 @@ export const conversationFields = {
   ),
   chat_template: documented(
     z.string().max(131_072).nullish(),
-    'A Jinja template instead of the model’s own, with one second and a bounded size for its texts and lists. HEDDLE_REQUEST_TEMPLATES=off refuses it.',
+    'A Jinja template to use instead of the model’s own. Rendering is limited to one second and to a bounded size of texts and lists. HEDDLE_REQUEST_TEMPLATES=off refuses it.',
   ),
   chat_template_kwargs: documented(
     jsonObject().nullish(),
-    'Variables for the template. Fields of the request win over those of the same name, unless they are null. `chat_template` and `tokenize` are refused here.',
+    'Variables for the template. A field of the request wins over a variable of the same name, unless it is null. The names `chat_template` and `tokenize` are refused.',
   ),
   documents: documented(
     z.array(jsonObject()).max(1_024).nullish(),
-    'Objects of texts, for templates that show documents.',
+    'Objects with text values, for templates that show documents.',
   ),
   reasoning_effort: documented(
     z.enum(['low', 'medium', 'high']).nullish(),
@@ -90,7 +90,7 @@ export const conversationFields = {
   ),
   tools: documented(
     z.array(Tool).max(512).nullish(),
-    'Shown to the model by templates that show tools. What it says about them comes as text.',
+    'Shown to the model by templates that show tools. Tool calls of the model come as text.',
     { effect: 'partly' },
   ),
 }

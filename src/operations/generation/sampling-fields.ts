@@ -20,17 +20,17 @@ const stopText = z.string().min(1).max(4_096)
 export const samplingFields = {
   frequency_penalty: documented(
     number(z.number().min(-2).max(2)).nullish(),
-    'Taken from the logit of a token for each time the answer has it already.',
+    'Subtracted from the logit of a token once for each time that it occurs in the answer so far.',
     { initial: 0 },
   ),
   presence_penalty: documented(
     number(z.number().min(-2).max(2)).nullish(),
-    'Taken once from the logit of each token that the answer has already.',
+    'Subtracted once from the logit of each token that occurs in the answer so far.',
     { initial: 0 },
   ),
   repetition_penalty: documented(
     number(z.number().gt(0)).nullish(),
-    'Divides the positive logits, and multiplies the negative ones, of tokens that the prompt or the answer has.',
+    'Divides positive logits, and multiplies negative ones, of tokens that occur in the prompt or the answer so far.',
     { initial: 1 },
   ),
   temperature: documented(
@@ -40,17 +40,17 @@ export const samplingFields = {
   ),
   top_p: documented(
     number(z.number().gt(0).max(1)).nullish(),
-    'Draws from the likeliest tokens that have this probability together.',
+    'Draws from the smallest set of likeliest tokens whose probabilities add up to this.',
     { initial: 1 },
   ),
   top_k: documented(
     integer(-1, mostTokens).nullish(),
-    'Draws from so many of the likeliest tokens; 0 and -1 from all.',
+    'Draws from this many of the likeliest tokens; 0 and -1 mean all.',
     { initial: 0 },
   ),
   min_p: documented(
     number(z.number().min(0).max(1)).nullish(),
-    'Draws from tokens at least so likely in proportion to the likeliest.',
+    'Draws from tokens that have at least this fraction of the probability of the likeliest one.',
     { initial: 0 },
   ),
   seed: documented(
@@ -59,16 +59,16 @@ export const samplingFields = {
   ),
   n: documented(
     integer(1, mostChoices).nullish(),
-    'So many independent answers; 1 with temperature 0. With `use_beam_search` the width of the search.',
+    'The number of independent answers; must be 1 with temperature 0. With `use_beam_search`, the width of the search.',
     { initial: 1 },
   ),
   logit_bias: documented(
     jsonObject().nullish(),
-    'Token ids as texts, each with what is added to its logit; beyond ±100 counts as ±100. At most 16384.',
+    'Token ids, each with what is added to its logit. Values beyond ±100 count as ±100. At most 16384 entries.',
   ),
   allowed_token_ids: documented(
     tokenIds(65_536).min(1).nullish(),
-    'Only these tokens can be drawn; an answer that is to end needs the end token among them.',
+    'Only these tokens can be drawn. For the answer to end by itself, the end token must be among them.',
   ),
   bad_words: documented(
     z.array(plainText(1_024).min(1)).max(1_024).optional(),
@@ -82,17 +82,17 @@ export const samplingFields = {
   ),
   length_penalty: documented(
     number().optional(),
-    'In a beam search: the power of the length by which the score of an answer is divided.',
+    'In a beam search, the score of an answer is divided by its length to this power.',
     { initial: 1 },
   ),
 
   max_tokens: documented(
     integer(1, mostTokens).nullish(),
-    'Deprecated by OpenAI; `max_completion_tokens` wins. As many as the context leaves when neither is there; more than that is refused, never cut.',
+    'Deprecated by OpenAI; `max_completion_tokens` wins. Without either, as many as the context leaves. More than that is refused.',
   ),
   min_tokens: documented(
     integer(0, mostTokens).optional(),
-    'Until so many tokens nothing ends the answer: no end token, no stop token, no stop text, no repetition. More than the answer can have is refused.',
+    'Before this many tokens nothing ends the answer: no end token, stop token, stop text or repetition. More than the answer can have is refused.',
     { initial: 0 },
   ),
   stop: documented(
@@ -101,12 +101,12 @@ export const samplingFields = {
         error: 'expected a text of 1 to 4096 characters, or a list of at most 1024 such texts',
       })
       .nullish(),
-    'Texts at which the answer ends, before them. `stop_reason` says which.',
+    'The answer ends before the first of these texts. `stop_reason` says which.',
     { initial: [] },
   ),
   stop_token_ids: documented(
     tokenIds(4_096).nullish(),
-    'Tokens at which the answer ends. `stop_reason` says which.',
+    'The answer ends at the first of these tokens. `stop_reason` says which.',
   ),
   ignore_eos: documented(flag().optional(), 'The end token of the model does not end the answer.', {
     initial: false,
@@ -124,15 +124,15 @@ export const samplingFields = {
         min_count: integer(0, mostTokens).optional(),
       })
       .nullish(),
-    'Ends the answer (`finish_reason` is `repetition`) when its last tokens are one pattern of `min_pattern_size` to `max_pattern_size` tokens, `min_count` times in a row. A `max_pattern_size` of 0 is off; `min_count` is at least 2.',
+    'Ends the answer, with `finish_reason` `repetition`, when its last tokens repeat one pattern of `min_pattern_size` to `max_pattern_size` tokens `min_count` times. A `max_pattern_size` of 0 turns it off; `min_count` is at least 2.',
   ),
 
-  skip_special_tokens: documented(flag().optional(), 'Special tokens have no text in the answer.', {
+  skip_special_tokens: documented(flag().optional(), 'Leaves the text of special tokens out of the answer.', {
     initial: true,
   }),
   spaces_between_special_tokens: documented(
     flag().optional(),
-    'Where special tokens have a text, there are spaces between them.',
+    'Puts spaces between special tokens where their text is shown.',
     { initial: true },
   ),
   truncate_prompt_tokens: documented(
@@ -148,11 +148,11 @@ export const samplingFields = {
   ),
   cache_salt: documented(
     plainText(256).min(1).nullish(),
-    'What was read of a prompt is reused only for requests with the same salt, or all without one.',
+    'A cached prompt is reused only for requests with the same salt, or for all requests without one.',
   ),
   priority: documented(
     integer(-(2 ** 31), 2 ** 31 - 1).optional(),
-    'Lower ones are taken first. Anything but 0 is refused unless HEDDLE_PRIORITY=on.',
+    'Requests with a lower value go first. Anything but 0 is refused unless HEDDLE_PRIORITY=on.',
     { initial: 0 },
   ),
 }

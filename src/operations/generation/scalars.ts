@@ -31,6 +31,9 @@ export const integer = (least: number, most = Number.MAX_SAFE_INTEGER) =>
 
 export const flag = () => z.preprocess(asFlag, z.boolean())
 
+/** A flag that is off where it is absent or null. */
+export const optIn = () => flag().nullish().meta({ default: false })
+
 /** What the tables in docs say of a field. `none`: its type is checked, and that is all. */
 type Effect = 'honoured' | 'partly' | 'none' | 'refused'
 
@@ -41,6 +44,6 @@ export const documented = <Schema extends z.ZodType>(
 ) =>
   schema.meta({
     description,
-    ...(initial !== undefined && { 'x-default': initial }),
+    ...(initial !== undefined && { default: initial }),
     ...(effect !== 'honoured' && { 'x-effect': effect }),
   })

@@ -3,7 +3,7 @@ import type { StreamFields } from './checks.ts'
 /** What an answer shows beside its text. */
 export interface Shown {
   tokenIds: boolean
-  /** Log-probabilities name tokens as `token_id:<id>`. */
+  /** Writes tokens in log-probabilities as `token_id:<id>`. */
   tokensAsIds: boolean
   /** In a stream: at its end, and beside each chunk. */
   usage: boolean

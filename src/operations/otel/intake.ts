@@ -1,6 +1,6 @@
 import { type Caller, requireAccess } from '../../domain/callers.ts'
 import { createYieldToLoop } from '../../domain/yielding.ts'
-import type { CallPart } from '../../storage/tables/calls.ts'
+import type { CallPart } from '../../storage/tables/call-parts.ts'
 import { endPart, type Intake, mergeParts, startPart } from '../calls/parts.ts'
 import type { Ingest } from '../calls/write.ts'
 import { callOfSpan } from './call.ts'
@@ -11,7 +11,7 @@ import { cut, MalformedSpan, type Resource } from './span.ts'
 
 /**
  * Every span that can be a call becomes one; the others are reported. Nothing is written when one of the projects is out
- * of the caller's reach. A request that is sent again writes the same calls.
+ * of the caller's requireAccess. A request that is sent again writes the same calls.
  */
 export async function takeSpans(
   { db, retentionDays }: Ingest,

@@ -1,6 +1,14 @@
 import { z } from 'zod'
 import { annotationStates, itemStates } from '../../domain/annotation-states.ts'
-import { plainText, projectId, setByServer, shortList, withAliases } from '../../domain/fields.ts'
+import {
+  answer,
+  flag,
+  plainText,
+  projectId,
+  setByServer,
+  shortList,
+  withAliases,
+} from '../../domain/fields.ts'
 import { limit, offset, sortBy } from '../paging.ts'
 
 const queueId = plainText(128).min(1)
@@ -19,7 +27,7 @@ export const CreateBody = z.object({
   scorer_refs: scorerRefs,
 })
 export type CreateBody = z.output<typeof CreateBody>
-export const CreateAnswer = z.object({ id: z.string() })
+export const CreateAnswer = answer('The id of the queue.', { id: z.string() })
 
 const time = z.iso.datetime()
 
@@ -34,7 +42,7 @@ export const QueueRecord = z.object({
   updated_at: time,
   deleted_at: time.nullable(),
 })
-export const QueueAnswer = z.object({ queue: QueueRecord })
+export const QueueAnswer = answer('The queue as it is now.', { queue: QueueRecord })
 
 export const UpdateBody = z.object({
   project_id: projectId,
@@ -66,7 +74,7 @@ export const AddItemsBody = z.object({
     .meta({ description: 'Paths into the call that a reviewer is shown, such as inputs.question.' }),
 })
 export type AddItemsBody = z.output<typeof AddItemsBody>
-export const AddItemsAnswer = z.object({
+export const AddItemsAnswer = answer('How many calls are new in the queue, and how many were there before.', {
   added_count: z.number().int(),
   duplicates: z
     .number()
@@ -103,7 +111,7 @@ export const QueryItemsBody = z.object({
   }),
   limit,
   offset,
-  include_position: z.boolean().nullish().meta({ description: 'Fills position_in_queue.' }),
+  include_position: flag(false).meta({ description: 'Fills position_in_queue.' }),
 })
 export type QueryItemsBody = z.output<typeof QueryItemsBody>
 
@@ -131,8 +139,8 @@ export const ItemRecord = z.object({
     .nullable()
     .meta({ description: 'Who is on the item now, and until when.' }),
 })
-export const ItemsAnswer = z.object({ items: z.array(ItemRecord) })
-export const ItemAnswer = z.object({ item: ItemRecord })
+export const ItemsAnswer = answer('The items that were found.', { items: z.array(ItemRecord) })
+export const ItemAnswer = answer('The item as it is now.', { item: ItemRecord })
 
 export const ProgressBody = withAliases(
   { wb_user_id: 'svc_user_id' },
@@ -164,7 +172,7 @@ export const NextBody = z.object({
     .meta({ default: 1, description: 'An item is open until so many have completed or skipped it.' }),
 })
 export type NextBody = z.output<typeof NextBody>
-export const NextAnswer = z.object({
+export const NextAnswer = answer('The item that the caller holds from now on.', {
   item: ItemRecord.nullable().meta({ description: 'Null when none is open to the caller.' }),
   leased_items: z.number().int().meta({
     description: 'Items that would be open to the caller but for the lease of another.',
@@ -186,4 +194,6 @@ export const QueueStats = z.object({
     .array(ownCounts.extend({ user: z.string() }))
     .meta({ description: "Items by each annotator's own state." }),
 })
-export const StatsAnswer = z.object({ stats: z.array(QueueStats) })
+export const StatsAnswer = answer('Counts for each queue, in the order of the request.', {
+  stats: z.array(QueueStats),
+})

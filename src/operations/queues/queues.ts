@@ -2,12 +2,11 @@ import { type Caller, requireAccess } from '../../domain/callers.ts'
 import { newId } from '../../domain/ids.ts'
 import { writeJson } from '../../domain/json/text.ts'
 import { now } from '../../domain/time.ts'
+import { viewOf } from '../../domain/view.ts'
 import type { Database } from '../../storage/database.ts'
-import { type Sql, sql, trusted } from '../../storage/sql/sql.ts'
-import { type Queue, type QueueKey, requireQueue, selectQueues } from '../../storage/tables/queues.ts'
+import { type QueueKey, requireQueue, streamQueues } from '../../storage/tables/queues.ts'
 import type { Reader } from '../../storage/transaction.ts'
 import type { CreateBody, QueryBody, UpdateBody } from './contract.ts'
-import { orderOf } from './order.ts'
 import { queueRecord } from './record.ts'
 
 export async function createQueue(db: Database, caller: Caller, body: CreateBody) {
@@ -54,30 +53,15 @@ export async function deleteOneQueue(db: Database, caller: Caller, key: QueueKey
 }
 
 /** One JSON text for each queue. */
-export async function streamQueues(
+export function listQueues(
   db: Database,
   caller: Caller,
   body: QueryBody,
   signal: AbortSignal,
-): Promise<AsyncIterable<string>> {
+): AsyncIterable<string> {
   requireAccess(caller, body.project_id)
-  const statement = selectQueues(db, {
-    projectId: body.project_id,
-    conditions: body.name ? [nameContains(db, body.name)] : [],
-    order: orderOf(body.sort_by, columns, { term: 'created_at DESC', last: 'id DESC' }),
-    limit: body.limit ?? null,
-    offset: body.offset ?? 0,
-  })
+  const chunks = streamQueues(db, { ...viewOf(body), name: body.name ?? undefined }, signal)
   return (async function* () {
-    for await (const queues of db.stream<Queue>(statement, { signal })) {
-      for (const queue of queues) yield writeJson(queueRecord(queue))
-    }
+    for await (const queues of chunks) for (const queue of queues) yield writeJson(queueRecord(queue))
   })()
-}
-
-const columns = new Map(['id', 'name', 'created_at', 'updated_at'].map((name) => [name, name]))
-
-function nameContains({ dialect }: Reader, part: string): Sql {
-  const position = dialect.position(dialect.lower(trusted('name')), dialect.lower(dialect.text(part)))
-  return sql`${position} > 0`
 }

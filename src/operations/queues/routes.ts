@@ -25,8 +25,8 @@ import {
   StatsBody,
   UpdateBody,
 } from './contract.ts'
-import { addItems, streamItems } from './items.ts'
-import { createQueue, deleteOneQueue, readQueue, streamQueues, updateQueue } from './queues.ts'
+import { addItems, listItems } from './items.ts'
+import { createQueue, deleteOneQueue, listQueues, readQueue, updateQueue } from './queues.ts'
 import { queueStats } from './stats.ts'
 
 const tags = ['annotation queues']
@@ -53,7 +53,7 @@ const query: Operation = async (app, { db }) => {
     response: answers(jsonLinesOf(QueueRecord, type), 'query_too_slow'),
   }
   app.post('/annotation_queues/query', { schema }, async (request, reply) => {
-    const lines = await streamQueues(db, request.caller, request.body, disconnectSignal(reply))
+    const lines = listQueues(db, request.caller, request.body, disconnectSignal(reply))
     return sendJsonLines(reply, lines, type)
   })
 }
@@ -120,7 +120,7 @@ const queryItems: Operation = async (app, { db }) => {
   }
   app.post('/annotation_queues/:queue_id/items/query', { schema }, async (request, reply) => {
     const { queue_id } = request.params
-    const items = await streamItems(db, request.caller, queue_id, request.body, disconnectSignal(reply))
+    const items = await listItems(db, request.caller, queue_id, request.body, disconnectSignal(reply))
     return sendJsonList(reply, 'items', items)
   })
 }

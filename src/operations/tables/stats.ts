@@ -1,6 +1,6 @@
 import { type Caller, requireAccess } from '../../domain/callers.ts'
 import type { Database } from '../../storage/database.ts'
-import { readTable, readTables, sumTable } from '../../storage/tables/tables.ts'
+import { readTable, readTables, sizeOfTable } from '../../storage/tables/tables.ts'
 import type { Reader } from '../../storage/transaction.ts'
 import type { StatsBatchBody, StatsBody } from './contract.ts'
 import { tableNotFound } from './update.ts'
@@ -22,14 +22,8 @@ export async function countTables(db: Database, caller: Caller, body: StatsBatch
   for (const digest of once) {
     const count = counts.get(digest)
     if (count === undefined) continue
-    const size = body.include_storage_size ? await sizeOf(db, project_id, digest, signal) : null
+    const size = body.include_storage_size ? await sizeOfTable(db, project_id, digest, signal) : null
     tables.push({ digest, count, storage_size_bytes: size })
   }
   return { tables }
-}
-
-async function sizeOf(db: Database, project: string, digest: string, signal: AbortSignal): Promise<number> {
-  const rows = db.stream<{ bytes: number | null }>(sumTable(db, project, digest), { signal })
-  for await (const [row] of rows) return row?.bytes ?? 0
-  return 0
 }

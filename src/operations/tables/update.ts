@@ -4,7 +4,7 @@ import type { JsonText } from '../../domain/json/text.ts'
 import { refuse } from '../../domain/refusals.ts'
 import { createYieldToLoop } from '../../domain/yielding.ts'
 import type { Database } from '../../storage/database.ts'
-import { readTable, selectRowDigests, type TableRow } from '../../storage/tables/tables.ts'
+import { readTable, streamRowDigests, type TableRow } from '../../storage/tables/tables.ts'
 import type { TableUpdate, UpdateBody } from './contract.ts'
 import { refuseTooMany } from './create.ts'
 import { digestRows, keepAllRows, keepOrder } from './keep.ts'
@@ -20,10 +20,8 @@ export async function updateTable(db: Database, caller: Caller, body: UpdateBody
   if (base === undefined) throw tableNotFound('base_digest', project_id, base_digest)
   refuseTooMany(base.row_count + updates.length, 'updates')
   const order = new RowOrder()
-  const statement = selectRowDigests(db, project_id, base_digest)
-  for await (const rows of db.stream<{ row_digest: string }>(statement, { signal, rows: digestsAtOnce })) {
-    for (const { row_digest } of rows) order.push(row_digest)
-  }
+  const chunks = streamRowDigests(db, project_id, base_digest, { signal, rows: digestsAtOnce })
+  for await (const digests of chunks) for (const digest of digests) order.push(digest)
   const yieldToLoop = createYieldToLoop(signal)
   const rows = await digestRows(rowsOf(updates), yieldToLoop)
   const updated = await applyChanges(order, changesOf(updates, rows), yieldToLoop)

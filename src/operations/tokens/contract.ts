@@ -1,7 +1,7 @@
 import { z } from 'zod'
-import { longList, shortList } from '../../domain/fields.ts'
+import { answer, longList, shortList } from '../../domain/fields.ts'
 import { conversationFields, Message } from '../generation/conversation-fields.ts'
-import { flag, integer } from '../generation/scalars.ts'
+import { flag, integer, optIn } from '../generation/scalars.ts'
 
 /** Longer than any context: whoever counts the tokens of a text wants to know whether it fits. */
 const longestText = 1024 * 1024
@@ -13,11 +13,11 @@ export const TokenizeBody = z.object({
   add_special_tokens: flag().nullish().meta({
     description: 'Adds what the model wants around a text. True for `prompt`, false for `messages`.',
   }),
-  return_token_strs: flag().nullish(),
+  return_token_strs: optIn(),
 })
 export type TokenizeBody = z.output<typeof TokenizeBody>
 
-export const TokenizeAnswer = z.object({
+export const TokenizeAnswer = answer('The tokens and their number.', {
   count: z.int(),
   max_model_len: z.int(),
   tokens: z.array(z.int()),
@@ -33,5 +33,5 @@ export const DetokenizeBody = z.object({
 })
 export type DetokenizeBody = z.output<typeof DetokenizeBody>
 
-export const DetokenizeAnswer = z.object({ prompt: z.string() })
+export const DetokenizeAnswer = answer('The text.', { prompt: z.string() })
 export type DetokenizeAnswer = z.output<typeof DetokenizeAnswer>

@@ -1,8 +1,8 @@
 import { abandon } from '../../../domain/abandoning.ts'
 import { refuse } from '../../../domain/refusals.ts'
 import { acquireInTime, createSlots } from '../../../domain/slots.ts'
-import type { StreamOptions } from '../../database.ts'
 import type { Sql } from '../../sql/sql.ts'
+import type { StreamOptions } from '../../transaction.ts'
 import { failureError } from './job-failure.ts'
 import { createReaderSeat, type ReaderSeat } from './reader-seat.ts'
 
