@@ -4,39 +4,35 @@ import { automatonOf } from './automaton/determinise.ts'
 import type { Constraint, ConstraintOptions } from './constraint.ts'
 import { type Budget, createBudget, TooCostly } from './grammar/budget.ts'
 import { choiceGrammar } from './grammar/choice.ts'
+import { type CompiledGrammar, sizeOfGrammar } from './grammar/compiled-grammar.ts'
 import { ConstraintTrouble } from './grammar/constraint-trouble.ts'
 import { charClass, type Expr, type Grammar, repetition } from './grammar/expressions.ts'
 import { givenGrammar } from './grammar/gbnf-reader.ts'
 import { GrammarEmpty, GrammarTooLarge, LeftRecursion } from './grammar/grammar-flaws.ts'
+import { packGrammar } from './grammar/pack.ts'
 import { type CompileSchema, structuralTagGrammar } from './grammar/structural-tag.ts'
-import { writeGbnf } from './grammar/write-gbnf.ts'
 import { compileRegex } from './regex/regex.ts'
 import { regexGrammar } from './regex/regex-grammar.ts'
 import { RegexTrouble } from './regex/regex-trouble.ts'
 import { SchemaProblem } from './schema/problems.ts'
 import { addSchema, type SchemaSettings, spaces } from './schema/schema-grammar.ts'
 
-export interface Compiled {
-  /** In llama.cpp's GBNF, its root the whole answer. */
-  readonly gbnf: string
-}
-
 export interface ConstraintCompiler {
   /** Throws a refusal that names the field when the constraint cannot be kept. */
-  compile(constraint: Constraint, options: ConstraintOptions, field: string): Compiled
+  compile(constraint: Constraint, options: ConstraintOptions, field: string): CompiledGrammar
 }
 
 /** About a tenth of a second in the worst case. */
 const steps = 200_000
 const mostKept = 256
-const mostCharacters = 16 * 1024 * 1024
+const mostBytes = 32 * 1024 * 1024
 
-type Outcome = Compiled | { code: RefusalCode; values: RefusalValues }
+type Outcome = CompiledGrammar | { code: RefusalCode; values: RefusalValues }
 
 /** What was compiled, or refused, is kept by its source, as long as it is used and there is room. */
 export function createConstraintCompiler(): ConstraintCompiler {
   const kept = new Map<string, Outcome>()
-  let characters = 0
+  let bytes = 0
   return {
     compile(constraint, options, field) {
       if (isDeep(constraint)) throw refuse('constraint_too_large', { field, why: 'it is nested too deeply' })
@@ -44,15 +40,15 @@ export function createConstraintCompiler(): ConstraintCompiler {
       let outcome = kept.get(source)
       if (outcome === undefined) {
         outcome = outcomeOf(constraint, options)
-        characters += sizeOf(source, outcome)
+        bytes += sizeOf(source, outcome)
       } else {
         kept.delete(source)
       }
       kept.set(source, outcome)
       for (const [oldest, old] of kept) {
-        if (oldest === source || (kept.size <= mostKept && characters <= mostCharacters)) break
+        if (oldest === source || (kept.size <= mostKept && bytes <= mostBytes)) break
         kept.delete(oldest)
-        characters -= sizeOf(oldest, old)
+        bytes -= sizeOf(oldest, old)
       }
       if ('code' in outcome) throw refuse(outcome.code, { ...outcome.values, field })
       return outcome
@@ -75,12 +71,12 @@ function isDeep(given: unknown): boolean {
 }
 
 function sizeOf(source: string, outcome: Outcome): number {
-  return source.length + ('gbnf' in outcome ? outcome.gbnf.length : 0)
+  return 2 * source.length + ('code' in outcome ? 0 : sizeOfGrammar(outcome))
 }
 
 function outcomeOf(constraint: Constraint, options: ConstraintOptions): Outcome {
   try {
-    return { gbnf: writeGbnf(grammarOf(constraint, options)) }
+    return packGrammar(grammarOf(constraint, options).rules)
   } catch (error) {
     return flawOf(error)
   }

@@ -1,10 +1,10 @@
 import { createKept } from '../kept.ts'
 import type { TokenMask } from '../sampling/token-mask.ts'
 import type { Vocabulary } from '../vocabulary.ts'
-import { writtenGrammar } from './grammar/written-grammar.ts'
+import { type CompiledGrammar, sizeOfGrammar } from './grammar/compiled-grammar.ts'
+import { createFollowing, type Place } from './grammar/following.ts'
 import { eachAllowed } from './mask/allowed-tokens.ts'
 import { afterBytes, type BytePlace } from './mask/byte-following.ts'
-import { createFollowing, type Place } from './mask/following.ts'
 import { createMasks } from './mask/token-masks.ts'
 import { orderTokens, type TokenOrder } from './mask/token-order.ts'
 
@@ -31,7 +31,7 @@ export interface Allowance {
 }
 
 export interface Constraints {
-  of(grammar: string): Constraint
+  of(grammar: CompiledGrammar): Constraint
 }
 
 /** More are not listed: among so many there are likely ones. */
@@ -43,17 +43,17 @@ const mostMaskedPlaces = 4096
 /** … and this is for the masks of a grammar. */
 const mostMaskBytes = 1024 * 1024
 const mostKept = 32
-/** Of the texts of the grammars that are kept. */
-const mostCharacters = 2 * 1024 * 1024
+/** Of the grammars that are kept. */
+const mostBytes = 4 * 1024 * 1024
 
 /**
  * Puts the vocabulary in order, which takes a moment: once, when the model is loaded. Grammars that are used again are read
  * once, and what was learnt of them stays.
  */
 export function createConstraints(vocabulary: Vocabulary): Constraints {
-  const kept = new Map<string, Constraint>()
+  const kept = new Map<string, { constraint: Constraint; bytes: number }>()
   const ends = new Set(vocabulary.ends)
-  let characters = 0
+  let bytes = 0
   const tokens: Tokens = {
     vocabulary,
     ends,
@@ -62,17 +62,17 @@ export function createConstraints(vocabulary: Vocabulary): Constraints {
   }
   return {
     of(grammar) {
-      const known = kept.get(grammar)
-      const constraint = known ?? createConstraint(grammar, tokens)
-      if (known === undefined) characters += grammar.length
-      kept.delete(grammar)
-      kept.set(grammar, constraint)
-      for (const oldest of kept.keys()) {
-        if (kept.size === 1 || (kept.size <= mostKept && characters <= mostCharacters)) break
+      const known = kept.get(grammar.digest)
+      const made = known ?? { constraint: createConstraint(grammar, tokens), bytes: sizeOfGrammar(grammar) }
+      if (known === undefined) bytes += made.bytes
+      kept.delete(grammar.digest)
+      kept.set(grammar.digest, made)
+      for (const [oldest, old] of kept) {
+        if (kept.size === 1 || (kept.size <= mostKept && bytes <= mostBytes)) break
         kept.delete(oldest)
-        characters -= oldest.length
+        bytes -= old.bytes
       }
-      return constraint
+      return made.constraint
     },
   }
 }
@@ -84,8 +84,8 @@ interface Tokens {
   maskOf: ReturnType<typeof createMasks>
 }
 
-function createConstraint(grammar: string, { vocabulary, ends, order, maskOf }: Tokens): Constraint {
-  const following = createFollowing(writtenGrammar(grammar))
+function createConstraint(grammar: CompiledGrammar, { vocabulary, ends, order, maskOf }: Tokens): Constraint {
+  const following = createFollowing(grammar)
   const lists = createKept<Place, readonly number[] | 'many'>(mostLists, () => {})
   const mostMasks = Math.max(16, Math.floor((8 * mostMaskBytes) / vocabulary.size))
   const masks = new Map<Place, TokenMask>()
