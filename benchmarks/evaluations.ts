@@ -9,15 +9,15 @@ import { uuidv7 } from 'uuidv7'
 import { buildApp } from '../src/app.ts'
 import { readConfig } from '../src/config.ts'
 import type { Caller } from '../src/domain/callers.ts'
-import { JsonText } from '../src/domain/json-text.ts'
+import { JsonText } from '../src/domain/json/text.ts'
 import { startDeriving } from '../src/operations/evaluations/derive-behind.ts'
 import { queryResults } from '../src/operations/evaluations/results.ts'
 import { ResultsBody } from '../src/operations/evaluations/results-contract.ts'
 import type { Database } from '../src/storage/database.ts'
 import { openSqlite } from '../src/storage/engines/sqlite/open.ts'
-import { readOwed } from '../src/storage/evaluations/pending.ts'
+import { readPending } from '../src/storage/evaluations/pending.ts'
 import { listOf, sql } from '../src/storage/sql/sql.ts'
-import type { CallPart } from '../src/storage/tables/calls.ts'
+import type { CallPart } from '../src/storage/tables/call-parts.ts'
 import { quantile, sorted } from './figures.ts'
 import { machineFacts } from './machine.ts'
 
@@ -154,7 +154,7 @@ async function ingest(
 }
 
 async function untilDerived(record: Database): Promise<void> {
-  while ((await readOwed(record, null, 1)).length > 0) await sleep(1)
+  while ((await readPending(record, null, 1)).length > 0) await sleep(1)
 }
 
 const sides = [

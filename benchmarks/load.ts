@@ -144,3 +144,12 @@ export async function post(
   for await (const piece of answer.setEncoding('utf8')) text += piece
   return { status: answer.statusCode, text }
 }
+
+/** Requests that write, and what a round of them needs. */
+export interface Prepared {
+  requests: Requests
+  /** Done before each round. */
+  ready?(seconds: number): Promise<void>
+  /** How many writes of this kind the server has. */
+  count(): Promise<number>
+}

@@ -1,7 +1,7 @@
 import { ask } from './answers.ts'
 import { batchMaker, project } from './calls.ts'
 import type { Contestant } from './contestants.ts'
-import type { Prepared } from './writes.ts'
+import type { Prepared } from './load.ts'
 
 const itemsOfQueue = 1000
 /** More than a server gets through; a round that runs out of items fails. */

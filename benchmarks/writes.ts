@@ -2,7 +2,7 @@ import { ask, countCalls } from './answers.ts'
 import { project, startBody } from './calls.ts'
 import type { Contestant, Name } from './contestants.ts'
 import { annotation, feedback } from './feedback.ts'
-import type { Requests } from './load.ts'
+import type { Prepared } from './load.ts'
 import { itemsOf } from './progress.ts'
 import { alternate, type Lane, type Plan, type Series } from './rounds.ts'
 
@@ -12,14 +12,6 @@ export interface WriteKind {
   route: string
   servers: readonly Name[]
   prepare(server: Contestant): Promise<Prepared>
-}
-
-export interface Prepared {
-  requests: Requests
-  /** Done before each round. */
-  ready?(seconds: number): Promise<void>
-  /** How many writes of this kind the server has. */
-  count(): Promise<number>
 }
 
 const recorders: readonly Name[] = ['heddle', 'one by one']

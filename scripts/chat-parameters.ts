@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { showDefault } from '../src/domain/fields.ts'
 import { ChatBody } from '../src/operations/chat/contract.ts'
 import { cell, generated } from './pages.ts'
 
@@ -16,7 +17,7 @@ interface Schema {
   maxLength?: number
   format?: string
   description?: string
-  'x-default'?: unknown
+  default?: unknown
   'x-effect'?: string
 }
 
@@ -31,45 +32,65 @@ export function chatParametersPage(): string {
   const { properties = {}, required = [] } = z.toJSONSchema(ChatBody, {
     io: 'input',
     unrepresentable: 'any',
+    override: showDefault,
   }) as { properties?: Record<string, Schema>; required?: string[] }
   const rows = Object.entries(properties).map(([name, schema]) => {
     const initial = required.includes(name)
       ? 'required'
-      : schema['x-default'] === undefined
+      : schema.default === undefined
         ? ''
-        : `\`${JSON.stringify(schema['x-default'])}\``
+        : `\`${JSON.stringify(schema.default)}\``
     const effect = effects[schema['x-effect'] ?? ''] ?? ''
     return `| \`${name}\` | ${cell(typeOf(schema))} | ${initial} | ${effect}${cell(schema.description ?? '')} |`
   })
   return `${generated}
 
-# Fields of POST /v1/chat/completions
+# Chat parameters
 
-Every field is honoured, or refused by name with a 400 before the first byte of an answer; those that can have no effect here say
-so. A field that is not in this table is ignored, and named in the log at level debug. Numbers may also come as their text, and
-flags as 0, 1 or a word such as \`"true"\`; \`null\` is taken where the table says so and nowhere else. The meaning is that of
-vLLM, from which these fields come.
+What each field of \`POST /v1/chat/completions\` does. The fields are those of OpenAI and vLLM, with vLLM's meaning.
+
+Every field is honoured, or refused by name with a 400 before the first byte of the answer. A field that can have no effect here is
+marked **No effect**. A field that is not in the table is ignored, and named in the log at level debug. Numbers may also be sent
+as text, and booleans as 0, 1 or a word such as \`"true"\`. \`null\` is accepted only where the table says so.
+
+## Fields
 
 | Field | Type | Default | What it does |
 |---|---|---|---|
 ${rows.join('\n')}
 
-## Order of the checks
-
-A request is refused for the first of these that is wrong: credentials (401), size and type of the body (413, 415), JSON and schema
-(400, \`param\` is the path of the field), fields that do not fit together (400), whether a model is there (503) and has this name (404), fields
-that this server does not offer (400), constraint, messages and template (400), a text that is far too long (400), whether there is room in
-the model's queue (429), then what only the model knows: length, token ids (400). A stream is refused in the same way; its head is sent when the request has its place.
-
 ## Answers
 
-\`choices[].finish_reason\` is \`stop\`, \`length\` (the limit of tokens, or the end of the context) or \`repetition\`.
-\`choices[].stop_reason\` is the stop text or the stop token that ended the answer, \`repetition_detected\`, or null.
-\`usage.prompt_tokens_details.cached_tokens\` says how much of the prompt was still there from an earlier request. \`bytes\` of a
-log-probability are the true bytes of the token, also of one that is half a character, whose \`token\` is then empty.
+| Field | Value |
+|---|---|
+| \`choices[].finish_reason\` | \`stop\`, \`length\` (the limit of tokens, or the end of the context) or \`repetition\` |
+| \`choices[].stop_reason\` | the stop text or the stop token that ended the answer, \`repetition_detected\`, or null |
+| \`usage.prompt_tokens_details.cached_tokens\` | how many tokens of the prompt were cached from an earlier request |
+| \`bytes\` of a log-probability | the exact bytes of the token. A token that is part of a character has an empty \`token\` and its bytes here |
 
-In a stream each chunk has one choice. The first chunk of a choice has \`delta.role\`, its last one \`finish_reason\`; the stream ends with
-\`data: [DONE]\`. A failure in the middle is \`data: {"error": …}\` before that. While nothing comes, a comment is sent every 15 seconds.
+## Streams
+
+Each chunk has one choice. The first chunk of a choice has \`delta.role\`, its last one has \`finish_reason\`, and \`data: [DONE]\` ends
+the stream. An error during the stream is sent as \`data: {"error": …}\` before \`[DONE]\`. A comment is sent every 15 seconds while there is
+nothing else to send.
+
+## Order of checks
+
+A request is refused for the first of these that fails. A stream is checked in the same way, before its status line is sent.
+
+| Check | Status |
+|---|---|
+| credentials | 401 |
+| size and type of the body | 413, 415 |
+| JSON and schema; \`param\` is the path of the field | 400 |
+| fields that contradict each other | 400 |
+| a model is loaded | 503 |
+| the model has this name | 404 |
+| fields that this server does not offer | 400 |
+| constraint, messages and template | 400 |
+| a text far too long for the context | 400 |
+| room in the queue | 429 |
+| what only the model knows: prompt length, token ids | 400 |
 `
 }
 

@@ -3,19 +3,27 @@ import { refusals } from '../src/domain/refusals.ts'
 
 export const generated = '<!-- Made by `npm run docs:generate`; do not edit. -->'
 
-export const cell = (text: string) => text.replaceAll('|', '\\|').replaceAll('\n', ' ')
+/** A text as the cell of a table; a page of docs that it names becomes a link to that page. */
+export const cell = (text: string) =>
+  text
+    .replaceAll('|', '\\|')
+    .replaceAll('\n', ' ')
+    .replace(/\bdocs\/([\w-]+\.md)/g, '[docs/$1]($1)')
 
 export function configurationPage(): string {
   const rows = Object.entries(settings).map(
-    ([name, { shown, meaning }]) => `| \`${variableOf(name)}\` | \`${cell(shown)}\` | ${cell(meaning)} |`,
+    ([name, { initial, shown, meaning }]) =>
+      `| \`${variableOf(name)}\` | ${shown === initial || /^\d+$/.test(shown) ? `\`${cell(shown)}\`` : cell(shown)} | ${cell(meaning)} |`,
   )
   return `${generated}
 
 # Settings
 
-Every setting is an environment variable. \`HOST\`, \`PORT\`, \`HF_ENDPOINT\` and \`HF_TOKEN\` without the prefix work too; the
-names with it win. A variable that begins with \`HEDDLE_\` and is not in this table stops the server with a line that names it.
-What Kubernetes says of services (\`HEDDLE_SERVICE_HOST\`, \`HEDDLE_PORT=tcp://…\`) is left aside, and the log says so.
+Every setting of the server, its default and its meaning. Settings are environment variables.
+
+- A variable that begins with \`HEDDLE_\` and is not in the table stops the server with a line that names it.
+- \`HOST\`, \`PORT\`, \`HF_ENDPOINT\` and \`HF_TOKEN\` work without the prefix too; the names with the prefix win.
+- Variables that Kubernetes sets for services (\`HEDDLE_SERVICE_HOST\`, \`HEDDLE_PORT=tcp://…\`) are ignored, and the log says so.
 
 | Variable | Default | Meaning |
 |---|---|---|
@@ -33,13 +41,15 @@ export function errorsPage(): string {
 
 # Errors
 
-Match on the code, not on the text. A message names the field, what was given and what would be accepted; \`{…}\` is filled
-in. Every answer carries \`x-request-id\`, which the log repeats.
+Every refusal: its status, its code, its message, its cause and what to do. Match on the code, not on the text. A message names the
+field, what was given and what would be accepted; \`{…}\` is filled in. Every answer has an \`x-request-id\`, which the log repeats.
 
-Under \`/v1\` a refusal is \`{"error": {"message", "type", "param", "code"}}\`, as the OpenAI SDKs read it. Elsewhere it is
-\`{"reason": "…", "code": "…"}\`; one with code \`invalid_request\` adds \`"detail": [{"loc": [...], "msg", "type"}]\`.
+| Routes | Form of a refusal |
+|---|---|
+| under \`/v1\` | \`{"error": {"message", "type", "param", "code"}}\`, as the OpenAI SDKs read it |
+| all others | \`{"reason": "…", "code": "…"}\`; the code \`invalid_request\` adds \`"detail": [{"loc": [...], "msg", "type"}]\` |
 
-| Status | Code | Message | What to do |
+| Status | Code | Message | Cause and remedy |
 |---|---|---|---|
 ${rows.join('\n')}
 `

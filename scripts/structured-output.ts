@@ -24,51 +24,78 @@ export function structuredOutputPage(): string {
 
 # Structured output
 
-What a constraint says is what comes out, character for character, in a stream or not. A constraint becomes a grammar before the
-answer begins, of a chat or of a text (\`/v1/completions\`); what cannot be kept is refused with a 400 that names the keyword and its path, never ignored. An answer that ends with
-\`finish_reason: "length"\` is cut off, and then only the beginning of what fits.
+How to get an answer that fits a JSON Schema, a regular expression, a choice, a grammar or a tag, and what each of these may
+contain. It works for chat and for \`/v1/completions\`, streamed or not.
 
-| Kind | What comes out |
+\`\`\`json
+{"messages": [{"role": "user", "content": "Name a city and its country."}],
+ "response_format": {"type": "json_schema", "json_schema": {"name": "city", "schema": {
+   "type": "object", "required": ["city", "country"],
+   "properties": {"city": {"type": "string"}, "country": {"type": "string"}}}}}}
+\`\`\`
+
+The answer always fits its constraint, on any model. A constraint that cannot be guaranteed is refused with a 400 that names the keyword
+and its path; none is ignored. An answer that ends with \`finish_reason: "length"\` is cut off, so it is only the beginning of one that fits.
+
+## Kinds of constraints
+
+\`response_format\` takes \`json_object\`, \`json_schema\` and \`structural_tag\` as its \`type\`. \`structured_outputs\` takes one of these fields:
+
+| Field | The answer is |
 |---|---|
-| \`json\` | A JSON value that fits the schema |
-| \`json_object\` | Any JSON object |
-| \`regex\` | A text that the expression matches as a whole. ECMAScript with the flag \`u\`; lazy repetitions are repetitions. Look-around, back-references, word boundaries and flags in groups are refused |
-| \`choice\` | Exactly one of the texts |
-| \`grammar\` | A text of the grammar, in GBNF with \`::=\`. Lark, tokens (\`<[65]>\`), left recursion and undefined rules are refused |
-| \`structural_tag\` | Free text; from a trigger on, what the tag says until its end. Both forms, \`structures\` with \`triggers\` and \`format\` |
+| \`json\` | a JSON value that fits the schema |
+| \`json_object\` | any JSON object |
+| \`regex\` | a text that the whole expression matches. ECMAScript with the flag \`u\`; lazy repetitions match like greedy ones. Look-around, back-references, word boundaries and flags in groups are refused |
+| \`choice\` | exactly one of the texts |
+| \`grammar\` | a text of the grammar, in GBNF with \`::=\`. Lark, tokens (\`<[65]>\`), left recursion and undefined rules are refused |
+| \`structural_tag\` | free text; from a trigger on, what the tag prescribes until its end. Both forms, \`structures\` with \`triggers\` and \`format\` |
+
+A request has one constraint. \`response_format\` and \`structured_outputs\` may both be present when they say the same, or when
+\`structured_outputs\` only says how JSON is written (\`disable_any_whitespace\`, \`whitespace_pattern\`, \`disable_additional_properties\`).
+\`strict\` changes nothing: every schema is enforced.
 
 ## How JSON is written
 
-Members come in the order of \`properties\`, those that are not required may be left out, others follow. Between the parts stands
-nothing, one space, or a line break with up to 32 spaces or tabs; behind a colon nothing or one space. None stands around the whole.
-White space can be switched off, or given as a pattern. Whole numbers have up to 19 digits, decimals up to 21 before the point and 22
-behind it, exponents end at 307. Strings have no raw control characters; a string with a \`pattern\`, a \`format\` or a forbidden value is
-written with the escapes of JSON.stringify. Values of \`enum\` and \`const\` are written as they were given.
+| | |
+|---|---|
+| Order of members | that of \`properties\`, optional members may be left out, then other members |
+| White space | nothing, one space, or a line break with up to 32 spaces or tabs between parts; nothing or one space after a colon; none around the value. \`disable_any_whitespace\` forbids it, \`whitespace_pattern\` replaces it |
+| Numbers | integers up to 19 digits, decimals up to 21 digits before the point and 22 after it, exponents up to 307 |
+| Strings | no raw control characters. A string with a \`pattern\`, a \`format\` or a forbidden value is escaped as by JSON.stringify |
+| \`enum\`, \`const\` | as they were given |
 
-An object that names members in \`properties\` and says nothing of others has no others: closed by default, as what asks for such an
-object means it. What stands beside it in \`allOf\`, \`$ref\` and the branch that is taken counts as one with it. Open stays what says
-something of others (\`additionalProperties\`, \`patternProperties\`, \`unevaluatedProperties\`, \`propertyNames\`), what names none, and
-what needs more members by \`minProperties\` than it names. A name that is \`required\` is possible, declared or not.
-\`disable_additional_properties\` in \`structured_outputs\` changes that: \`false\` leaves objects as open as JSON Schema has them, \`true\`
-closes all that list members and have neither \`additionalProperties\` nor \`unevaluatedProperties\`. The reasons are in
-docs/decisions/0012. In open objects names that are not declared may repeat, as nothing remembers them; where that would
-matter (\`minProperties\` above one) the schema is refused.
+## Objects are closed by default
+
+An object that lists \`properties\` and says nothing about others has no others. \`allOf\`, \`$ref\` and the branch that is taken count as
+part of the object. An object stays open when it
+
+- says something about others: \`additionalProperties\`, \`patternProperties\`, \`unevaluatedProperties\` or \`propertyNames\`;
+- lists no \`properties\`; or
+- needs more members (\`minProperties\`) than it lists.
+
+A \`required\` name is possible whether it is listed or not. \`disable_additional_properties\` in \`structured_outputs\` changes the default:
+\`false\` leaves objects as open as JSON Schema does; \`true\` closes every object that lists members and has neither
+\`additionalProperties\` nor \`unevaluatedProperties\`. [Decision 12](decisions/0012-objects-are-closed-by-default.md) has the reasons.
+
+In an open object, names that are not declared may repeat, because nothing remembers them. A schema where that matters
+(\`minProperties\` above one) is refused.
 
 ## Keywords
 
-Drafts 6, 7, 2019-09 and 2020-12. A keyword without \`type\` beside it says nothing of other types, as the standard has it.
+JSON Schema drafts 6, 7, 2019-09 and 2020-12. As in the standard, a keyword restricts only values of its own type: add \`type\` to
+exclude the others.
 
-| Keyword | |
+| Keyword | What is supported |
 |---|---|
 ${rows.join('\n')}
 
-Negation (\`not\`, \`if\`, and the branches of \`oneOf\` that could hold together) works for everything but \`multipleOf\`,
+Negation (\`not\`, \`if\`, and branches of \`oneOf\` that could hold at the same time) works for everything but \`multipleOf\`,
 \`uniqueItems\`, \`patternProperties\`, \`propertyNames\`, \`additionalProperties\`, \`additionalItems\` and
 \`unevaluatedProperties\` with a schema, \`contains\` with counts, and lists or objects with parts in \`enum\` and \`const\`.
 
-These describe, and are ignored: ${annotations.join(', ')}, and every keyword that begins with \`x-\`.
+Annotations are ignored: ${annotations.join(', ')}, and every keyword that begins with \`x-\`.
 
-Any other keyword is refused, as are:
+Any other keyword is refused, and so are these:
 
 | Keyword | Why |
 |---|---|
@@ -76,35 +103,39 @@ ${refused.join('\n')}
 
 ## Formats
 
-What is accepted is never wider than the standard; where it is narrower, the table says so.
+A string is never accepted that the standard rejects. Where less than the standard is generated, the table says so.
 
-| Format | Standard | Left out |
+| Format | Standard | Restriction |
 |---|---|---|
 ${texts.join('\n')}
 ${numbers.join('\n')}
 
-${otherFormats.map((name) => `\`${name}\``).join(', ')} say nothing that could be kept, and are ignored. Any other format is refused.
+${otherFormats.map((name) => `\`${name}\``).join(', ')} restrict nothing, and are ignored. Any other format is refused.
 
-## How answers are drawn and end
+## Sampling and the end of an answer
 
-What the grammar does not allow counts as −∞ before anything else, also before log-probabilities are taken, where it shows as −9999.
-Then bias, penalties and cuts have their effect as ever. A token that ends the answer can be drawn only where the text is complete. Where
-nothing can follow, the answer ends with its last token, \`finish_reason: "stop"\` and \`stop_reason: null\`; no end token is drawn, and
-neither \`min_tokens\` nor \`ignore_eos\` prolongs it. Special tokens are never part of it.
+Tokens that the grammar does not allow get a logit of −∞ before anything else; log-probabilities show them as −9999. Bias, penalties, top_k,
+top_p and min_p apply after that. Special tokens are never allowed.
 
-A stop text or a stop token ends the answer where it comes up, and so may cut it off. When \`allowed_token_ids\`, \`bad_words\` or
-\`min_tokens\` leave no token that the grammar allows, the request is refused with \`no_token_possible\`, in the middle of a stream as an
-event. A beam search takes no constraint.
+A token that ends the answer can be drawn only where the text is complete. Where nothing can follow, the answer ends with its last token,
+with \`finish_reason: "stop"\` and \`stop_reason: null\`; \`min_tokens\` and \`ignore_eos\` do not prolong it. A stop text or a stop token ends
+the answer where it occurs, so it may cut the answer off.
 
-There is one constraint in a request. \`response_format\` and \`structured_outputs\` may both be there when they say the same, or when
-\`structured_outputs\` only says how JSON is written (\`disable_any_whitespace\`, \`whitespace_pattern\`,
-\`disable_additional_properties\`). \`strict\` changes nothing: every schema is kept.
+When \`allowed_token_ids\`, \`bad_words\` or \`min_tokens\` leave no token that the grammar allows, the request fails with
+\`no_token_possible\`, in a stream as an error event. Beam search takes no constraint.
 
-## Bounds
+## Limits
 
-A compilation takes a bounded number of steps, some tenths of a second at most, and is kept for the next request with the same
-constraint. Refused as too large are branches that combine in more than 256 ways, schemas nested deeper than 128 levels, patterns of more
-than 4000 states (counted together with their lengths), objects of which more than 900 optional members may come first, and
-grammars above 20,000 rules or a mebibyte.
+Compiling takes a bounded number of steps, some tenths of a second at most. The result is cached for the next request with the same
+constraint. A constraint is refused as too large when it has
+
+| What | More than |
+|---|---|
+| ways in which branches combine | 256 |
+| levels of nesting in a schema | 128 |
+| states of a pattern, counted together with its lengths | 4,000 |
+| optional members of an object that may come first | 900 |
+| grammar rules | 20,000 |
+| bytes of grammar | 1 MiB |
 `
 }

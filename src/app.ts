@@ -1,5 +1,5 @@
 import underPressure from '@fastify/under-pressure'
-import type { Registry } from '@prometheus-io/client'
+import { Registry } from '@prometheus-io/client'
 import Fastify, { type FastifyBaseLogger, type FastifyServerOptions } from 'fastify'
 import type { Config } from './config.ts'
 import { refuse } from './domain/refusals.ts'
@@ -14,15 +14,12 @@ import { dropWhatFollows } from './http/lingering.ts'
 import { noteMethods } from './http/methods.ts'
 import { measure } from './http/metrics.ts'
 import { describeRoutes, serveReference } from './http/openapi.ts'
-import { cutWhoTakesNothing, usualPatienceMs } from './http/patience.ts'
 import { requestIds } from './http/request-ids.ts'
-import type { Backend } from './inference/backend.ts'
-import { createCompiling } from './inference/constraints/compiling.ts'
-import { createPrompts } from './inference/prompt/prompts.ts'
+import { type StreamTimes, setStreamTimes } from './http/sse.ts'
+import { cutStalledClients } from './http/stalled-clients.ts'
+import { createModels, type Models } from './inference/registry.ts'
 import { callRoutes } from './operations/calls/routes.ts'
 import { startSweep } from './operations/calls/sweep.ts'
-import { noChatMetrics } from './operations/chat/metrics.ts'
-import { registerChatMetrics } from './operations/chat/registered-metrics.ts'
 import { chatRoutes } from './operations/chat/routes.ts'
 import { completionRoutes } from './operations/completions/routes.ts'
 import { definitionRoutes } from './operations/definitions/routes.ts'
@@ -31,6 +28,7 @@ import { startDeriving } from './operations/evaluations/derive-behind.ts'
 import { evaluationResultRoutes } from './operations/evaluations/results-routes.ts'
 import { feedbackRoutes } from './operations/feedback/routes.ts'
 import { fileRoutes } from './operations/files/routes.ts'
+import { registerGenerationMetrics } from './operations/generation/metrics.ts'
 import { modelRoutes } from './operations/models/routes.ts'
 import { objectRoutes } from './operations/objects/routes.ts'
 import { otelRoutes } from './operations/otel/routes.ts'
@@ -47,12 +45,12 @@ import { version } from './version.ts'
 export interface Parts {
   database: Database
   /** Absent where no model is served. */
-  backend?: Backend
+  models?: Models
   logger?: FastifyBaseLogger
   /** Fails on an answer that breaks its contract: for tests. */
   checkAnswers?: boolean
-  /** How long a stream may be silent, and how long its client: for tests. */
-  streams?: { keepAliveMs?: number; patienceMs?: number }
+  /** Shorter times of event streams: for tests. */
+  streams?: Partial<StreamTimes>
   /** Whether work goes on in the background. Off in tests that look at what the sweep would take away. */
   sweep?: boolean
 }
@@ -116,7 +114,7 @@ export async function buildApp(config: Config, parts: Parts): Promise<App> {
 
   dropWhatFollows(app)
   limitPlainBodies(app)
-  cutWhoTakesNothing(app, parts.streams?.patienceMs ?? usualPatienceMs)
+  cutStalledClients(app, setStreamTimes(app, parts.streams).stallTimeoutMs)
   const metrics = measure(app)
   handleErrors(app)
   app.addHook('onRequest', (request, reply, done) => {
@@ -136,8 +134,9 @@ export async function buildApp(config: Config, parts: Parts): Promise<App> {
   const methods = noteMethods(app)
   if (config.docs) await describeRoutes(app, version)
 
-  answerHealth(app, { database, backend: parts.backend, metrics, version })
-  const operations = openOperations(app, config, parts, metrics.registry)
+  const models = parts.models ?? createModels([])
+  answerHealth(app, { database, models, metrics, version })
+  const operations = openOperations(app, config, { ...parts, models }, metrics.registry)
   for (const family of families) await app.register(family, operations)
   methods.refuseOthers()
   if (config.docs) await serveReference(app)
@@ -146,15 +145,18 @@ export async function buildApp(config: Config, parts: Parts): Promise<App> {
 }
 
 /** Opens what the operations share and what works in the background, and closes it with the app. */
-function openOperations(app: App, config: Config, parts: Parts, registry: Registry): OperationParts {
-  const { database, backend } = parts
+function openOperations(
+  app: App,
+  config: Config,
+  parts: Parts & { models: Models },
+  registry: Registry,
+): OperationParts {
+  const { database, models } = parts
   const schemas = createSchemaChecks()
-  const prompts = createPrompts()
-  const compiling = createCompiling()
   const background = parts.sweep === false ? [] : startBackground(app, database)
   app.addHook('onClose', async () => {
     for (const work of background) await work.stop()
-    await Promise.all([schemas.close(), prompts.close(), compiling.close()])
+    await schemas.close()
   })
   return {
     db: database,
@@ -162,12 +164,9 @@ function openOperations(app: App, config: Config, parts: Parts, registry: Regist
     retentionDays: config.retention_days,
     fileLimit: config.file_limit,
     refScheme: config.ref_scheme,
-    backend,
-    prompts,
-    compiling,
+    models,
     settings: { priority: config.priority, requestTemplates: config.request_templates },
-    metrics: backend ? registerChatMetrics(registry, backend) : noChatMetrics,
-    ...parts.streams,
+    metrics: registerGenerationMetrics(models.all.length > 0 ? registry : new Registry(), models),
   }
 }
 

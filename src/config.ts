@@ -118,7 +118,7 @@ export const settings = {
   users: setting(
     users,
     '',
-    'Users that exist from the start, comma-separated: `name:key` reaches every entity and is an admin, `name:key:entity+entity` reaches only those.',
+    'Users that exist from the start, comma-separated: `name:key` is an admin with access to every entity, `name:key:entity+entity` has access to those alone.',
     'none',
   ),
   log_level: setting(
@@ -135,7 +135,7 @@ export const settings = {
   body_budget: setting(
     wholeNumber(1024, 2 ** 34),
     String(256 * 1024 * 1024),
-    'Bytes of bodies that may be in work at once; beyond that a request is told to come back.',
+    'Bytes of request bodies that are processed at once; a request beyond that gets 429 with Retry-After.',
   ),
   connection_timeout: setting(
     wholeNumber(0, 3_600_000),
@@ -160,12 +160,12 @@ export const settings = {
   query_timeout: setting(
     wholeNumber(1, 3_600_000),
     '60000',
-    'Milliseconds that a long query may look for its next rows, and may wait for its reader to take them.',
+    'Milliseconds that a long query may take to find its next rows, or wait for the client to read them.',
   ),
   max_loop_delay: setting(
     wholeNumber(0, 60_000),
     '1000',
-    'Milliseconds that the event loop may be late before requests get 503; 0 never sheds.',
+    'Milliseconds that the event loop may be late before requests get 503; 0 never refuses.',
   ),
   grace: setting(
     wholeNumber(0, 600_000),
@@ -175,7 +175,7 @@ export const settings = {
   retention_days: setting(
     wholeNumber(0, 36_500),
     '0',
-    'Days after its start when a call expires, unless it says so itself with expire_at; 0 keeps calls for ever.',
+    'Days after its start when a call expires, unless it has an expire_at of its own; 0 keeps calls for ever.',
   ),
   ref_scheme: setting(
     z.string().regex(/^[a-z][a-z0-9+.-]*$/, 'expected the name of a scheme, in lower case'),
@@ -209,7 +209,7 @@ export const settings = {
   batch: setting(
     chosen(32, 8192),
     '0',
-    'Tokens that the engine works on in one step. Smaller batches need less memory, larger ones read prompts faster.',
+    'Tokens that the engine computes in one step. Smaller batches need less memory, larger ones read prompts faster.',
     '512',
   ),
   memory_check: setting(onOff, 'on', 'Refuses a model that is larger than the free memory: on or off.'),

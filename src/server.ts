@@ -1,13 +1,13 @@
 import type { FastifyBaseLogger } from 'fastify'
 import { buildApp } from './app.ts'
 import type { Config } from './config.ts'
-import type { Backend } from './inference/backend.ts'
 import { createEmbeddedBackend } from './inference/embedded/owner.ts'
-import { placesOf } from './inference/models/find.ts'
-import { sourceOf } from './inference/models/source.ts'
+import { localModels } from './inference/local-model.ts'
+import { locationsOf, sourceOf } from './inference/models/find.ts'
+import { createModels, type Models } from './inference/registry.ts'
 import { createServedModel } from './inference/served-model.ts'
 import type { Database } from './storage/database.ts'
-import { forgetStarting } from './threads/forget-starting.ts'
+import { releaseStartupMemory } from './threads/startup-memory.ts'
 
 export interface Server {
   /** Where it listens, for instance http://127.0.0.1:8080. */
@@ -22,17 +22,17 @@ export async function startServer(
   database: Database,
   logger: FastifyBaseLogger,
 ): Promise<Server> {
-  const backend = backendOf(config, logger)
+  const models = modelsOf(config, logger)
   const close = async () => {
     try {
-      await backend?.close()
+      await models.close()
     } finally {
       await database.close()
     }
   }
   try {
-    const app = await buildApp(config, { database, logger, ...(backend && { backend }) })
-    await forgetStarting()
+    const app = await buildApp(config, { database, logger, models })
+    await releaseStartupMemory()
     const address = await app.listen({
       host: config.host,
       port: config.port,
@@ -60,12 +60,13 @@ export async function startServer(
   }
 }
 
-function backendOf(config: Config, logger: FastifyBaseLogger): Backend | undefined {
+function modelsOf(config: Config, logger: FastifyBaseLogger): Models {
   const source = sourceOf(config.model)
-  if (source.kind === 'none') return undefined
-  return createServedModel(source, config, {
-    places: placesOf(config),
+  if (source.kind === 'none') return createModels([])
+  const engine = createServedModel(source, config, {
+    locations: locationsOf(config),
     log: logger,
     startEngine: (plan) => createEmbeddedBackend(plan, logger),
   })
+  return localModels(engine)
 }

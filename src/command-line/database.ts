@@ -6,12 +6,7 @@ import type { Database } from '../storage/database.ts'
 import { loadMigrations } from '../storage/engines/migrations.ts'
 import { backupSqlite, checkSqlite } from '../storage/engines/sqlite/maintenance.ts'
 import { isOlder } from '../storage/engines/sqlite/migrate.ts'
-import {
-  checkEvaluation,
-  type EvaluationOfProject,
-  mostProblems,
-  selectEvaluations,
-} from '../storage/evaluations/check.ts'
+import { checkEvaluation, findEvaluations, mostProblems } from '../storage/evaluations/check.ts'
 import { sqliteFile } from '../storage/open.ts'
 import { CommandFailure, exitCodes } from './exit-codes.ts'
 import type { Command } from './help.ts'
@@ -71,7 +66,7 @@ export const databaseCommands: Record<string, Command> = {
 
 async function checkResults(db: Database): Promise<void> {
   const problems: string[] = []
-  for (const evaluation of await evaluationsOf(db)) {
+  for (const evaluation of await findEvaluations(db, untilTheEnd)) {
     problems.push(...(await checkEvaluation(db, evaluation, now(), untilTheEnd)))
     if (problems.length >= mostProblems) break
   }
@@ -83,7 +78,7 @@ async function checkResults(db: Database): Promise<void> {
 async function rebuildResults(db: Database): Promise<void> {
   let evaluations = 0
   let trials = 0
-  for (const evaluation of await evaluationsOf(db)) {
+  for (const evaluation of await findEvaluations(db, untilTheEnd)) {
     evaluations++
     trials += await db.write('rebuildEvaluation', { ...evaluation, now: now() })
   }
@@ -92,14 +87,6 @@ async function rebuildResults(db: Database): Promise<void> {
 
 /** A command on the terminal is ended by ending its process. */
 const untilTheEnd = new AbortController().signal
-
-/** Read to the end before the first is looked at: a long query would be given up meanwhile. */
-async function evaluationsOf(db: Database): Promise<EvaluationOfProject[]> {
-  const found: EvaluationOfProject[] = []
-  const chunks = db.stream<EvaluationOfProject>(selectEvaluations, { signal: untilTheEnd })
-  for await (const chunk of chunks) found.push(...chunk)
-  return found
-}
 
 function ownFile(config: Config, tool: string): string {
   if (config.database_url !== '') {

@@ -1,11 +1,16 @@
 import { join, resolve } from 'node:path'
 import { type Config, settings } from '../config.ts'
-import { builtinModels, findModel, placesOf } from '../inference/models/find.ts'
-import { prepareModel } from '../inference/models/prepare.ts'
-import { sourceOf } from '../inference/models/source.ts'
-import { modelsFolder, storedModels } from '../inference/models/stored-models.ts'
+import {
+  builtinModels,
+  findModel,
+  locationsOf,
+  modelsFolder,
+  sourceOf,
+  storedModels,
+} from '../inference/models/find.ts'
+import { ModelError } from '../inference/models/model-error.ts'
+import { prepareModel } from '../inference/models/plan.ts'
 import { quantizationOf } from '../inference/models/tensor-types.ts'
-import { ModelTrouble } from '../inference/models/trouble.ts'
 import { CommandFailure, exitCodes } from './exit-codes.ts'
 import type { Command } from './help.ts'
 import { showProgress } from './progress.ts'
@@ -26,7 +31,7 @@ export const modelCommands: Record<string, Command> = {
       }
       const progress = showProgress(process.stderr)
       try {
-        const file = await findModel(source, placesOf(config), {
+        const file = await findModel(source, locationsOf(config), {
           signal: new AbortController().signal,
           onDownload: (what) => progress.begin(what),
           onWait: () => progress.say('Another process downloads it; waiting for it.'),
@@ -86,7 +91,7 @@ async function described(model: string, file: string, config: Config): Promise<o
       threads: plan.threads,
     }
   } catch (error) {
-    if (error instanceof ModelTrouble) return { model, file, trouble: error.message }
+    if (error instanceof ModelError) return { model, file, trouble: error.message }
     throw error
   }
 }

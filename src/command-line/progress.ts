@@ -1,5 +1,5 @@
+import { inSteps } from '../inference/models/download.ts'
 import { shownBytes } from '../inference/models/memory.ts'
-import { inSteps } from '../inference/models/progress.ts'
 
 export interface Progress {
   begin(what: string): void

@@ -1,6 +1,6 @@
 import { ConfigError, readConfig } from '../config.ts'
 import { Refusal } from '../domain/refusals.ts'
-import { ModelTrouble } from '../inference/models/trouble.ts'
+import { ModelError } from '../inference/models/model-error.ts'
 import { StorageRefusal } from '../storage/failures.ts'
 import { version } from '../version.ts'
 import { databaseCommands } from './database.ts'
@@ -65,7 +65,7 @@ const listening = new Set(['listen', 'bind', 'getaddrinfo'])
 function explain(error: unknown): number {
   if (error instanceof CommandFailure) return complain(error.message, error.exitCode)
   if (error instanceof ConfigError) return complain(error.message, exitCodes.usage)
-  if (error instanceof ModelTrouble) return complain(error.message, exitCodes.failed)
+  if (error instanceof ModelError) return complain(error.message, exitCodes.failed)
   if (error instanceof StorageRefusal) return complain(error.message, exitCodes.record)
   if (error instanceof Refusal && error.code.startsWith('storage_')) {
     return complain(`${error.message} (${String(error.cause)})`, exitCodes.record)

@@ -1,5 +1,6 @@
 import { refuse } from './refusals.ts'
 
+/** Who sent a request. */
 export interface Caller {
   name: string
   role: 'member' | 'admin'
@@ -7,14 +8,12 @@ export interface Caller {
   entities: ReadonlySet<string>
 }
 
-/**
- * The caller's grant reaches the project. Nothing is looked up, so the answer is the same whether the project exists or not.
- */
-export function reach(caller: Caller, project: string, field = 'project_id'): void {
-  if (!reaches(caller, project)) throw refuse('entity_forbidden', { field, given: JSON.stringify(project) })
+/** Nothing is looked up, so the refusal is the same whether the project exists or not. */
+export function requireAccess(caller: Caller, project: string, field = 'project_id'): void {
+  if (!hasAccess(caller, project)) throw refuse('entity_forbidden', { field, given: JSON.stringify(project) })
 }
 
-export function reaches(caller: Caller, project: string): boolean {
+export function hasAccess(caller: Caller, project: string): boolean {
   return caller.entities.has('*') || caller.entities.has(entityOf(project))
 }
 

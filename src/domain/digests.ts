@@ -1,8 +1,8 @@
 import { createHash, type Hash, hash } from 'node:crypto'
-import { type Breathe, createBreathing } from './breathing.ts'
-import { canonicalJson } from './canonical-json.ts'
-import { canonicalPieces } from './canonical-pieces.ts'
-import { onePiece } from './json-steps.ts'
+import { canonicalJson } from './json/canonical.ts'
+import { canonicalPieces } from './json/canonical-steps.ts'
+import { onePiece } from './json/steps.ts'
+import { createYieldToLoop, inSteps, type YieldToLoop } from './yielding.ts'
 
 /** The digest of content, 43 letters and digits: SHA-256 in base64url whose two other characters are letters too. */
 export function digestOf(content: string | Uint8Array): string {
@@ -30,14 +30,10 @@ export function digestOfJson(text: string): string {
 }
 
 /** The same of a text that may be large: others get their turn meanwhile. */
-export async function digestOfAnyJson(text: string, breathe: Breathe): Promise<string> {
+export async function digestOfAnyJson(text: string, yieldToLoop: YieldToLoop): Promise<string> {
   if (text.length <= onePiece) return digestOfJson(text)
   const hash = createHash('sha256')
-  for (const piece of await canonicalPieces(text, breathe)) {
-    hash.update(piece)
-    const pause = breathe()
-    if (pause) await pause
-  }
+  await inSteps(await canonicalPieces(text, yieldToLoop), (piece) => void hash.update(piece), yieldToLoop)
   return ended(hash)
 }
 
@@ -47,7 +43,7 @@ const rowsAtOnce = 256
 /** Of a table, by the digests of its rows in their order. A long table takes a while. */
 export async function digestOfTable(
   rows: Iterable<string>,
-  breathe: Breathe = createBreathing(),
+  yieldToLoop: YieldToLoop = createYieldToLoop(),
 ): Promise<string> {
   const hash = createHash('sha256')
   let some: string[] = []
@@ -56,7 +52,7 @@ export async function digestOfTable(
     if (some.length < rowsAtOnce) continue
     hash.update(some.join(''))
     some = []
-    const pause = breathe()
+    const pause = yieldToLoop()
     if (pause) await pause
   }
   return hash.update(some.join('')).digest('hex')

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { callIdPattern, traceIdPattern } from './ids.ts'
-import { JsonText } from './json-text.ts'
+import { JsonText } from './json/text.ts'
 import { parseTime } from './time.ts'
 
 /** Field types that the contracts of the record share. */
@@ -49,27 +49,40 @@ export const jsonObject = () =>
 /** Any JSON value, kept digit by digit. */
 export const jsonValue = () => kept(() => true, 'a JSON value', {})
 
-/** What a client that counts in doubles sends for the ends of the range. */
-const ends: Record<string, bigint> = {
-  '9223372036854776000': 2n ** 63n - 1n,
-  '-9223372036854776000': -(2n ** 63n),
+const largest = 2n ** 63n - 1n
+const smallest = -(2n ** 63n)
+
+/** The ends of the range as doubles write them. Clients that count in doubles send what lies between these and the true ends. */
+const roundedEnd = 9223372036854776000n
+
+const decimal = /^(-?\d{1,40})(?:\.(\d{1,40}))?(?:[eE]([+-]?\d{1,3}))?$/
+
+/** The digits of a number that is whole however it is written: 5.0 and 1e3 are, 5.5 is not. */
+function wholeNumber(token: string): bigint | undefined {
+  const [, whole, fraction = '', exponent = '0'] = decimal.exec(token) ?? []
+  if (whole === undefined) return undefined
+  const scale = Number(exponent) - fraction.length
+  const digits = BigInt(whole + fraction)
+  if (digits === 0n) return 0n
+  // Far beyond 64 bits either way.
+  if (scale > 40 || scale < -120) return undefined
+  if (scale >= 0) return digits * 10n ** BigInt(scale)
+  const divisor = 10n ** BigInt(-scale)
+  return digits % divisor === 0n ? digits / divisor : undefined
 }
 
 function int64Of({ text }: JsonText): bigint | undefined {
-  const token = text.replace(/^"(.{1,20})"$/, '$1')
-  if (Object.hasOwn(ends, token)) return ends[token]
-  const isPlain = /^-?\d{1,19}$/.test(token)
-  // 5.0 and 1e3 are whole numbers, too.
-  if (!isPlain && !(/^-?\d/.test(token) && Number.isSafeInteger(Number(token)))) return undefined
-  const number = BigInt(isPlain ? token : Number(token))
-  return BigInt.asIntN(64, number) === number ? number : undefined
+  const number = wholeNumber(text.replace(/^"(.{1,90})"$/, '$1'))
+  if (number === undefined || number > roundedEnd || number < -roundedEnd) return undefined
+  if (number > largest) return largest
+  return number < smallest ? smallest : number
 }
 
 /** An integer of 64 bits with every digit; the rules see a bigint. */
 export const int64 = () =>
   kept(
     (value) => int64Of(value) !== undefined,
-    'a whole number from -9223372036854775808 to 9223372036854775807',
+    'a whole number from -9223372036854776000 to 9223372036854776000',
     { type: 'integer', format: 'int64' },
   ).transform((value) => int64Of(value) as bigint)
 
@@ -157,13 +170,17 @@ const projectPart = z
   .max(254)
   .regex(/^[^/\s\0]+$/, 'expected text without spaces and slashes')
 
-/** The same project in two parts of a path. */
+/** The same project in two segments of a URL. */
 export const projectPath = z
   .object({ entity: projectPart, project: projectPart })
   .refine(({ entity, project }) => projectId.safeParse(`${entity}/${project}`).success, {
     error: 'expected at most 255 characters together with the entity',
     path: ['project'],
   })
+
+export function projectOf({ entity, project }: z.output<typeof projectPath>): string {
+  return `${entity}/${project}`
+}
 
 export const callId = z
   .string()
@@ -221,6 +238,19 @@ export function withAliases<Shape extends z.ZodType>(aliases: Record<string, str
   )
   return aliased
 }
+
+/** For `z.toJSONSchema`, which drops the default of a field that is transformed after it is read. */
+export function showDefault({ zodSchema, jsonSchema }: { zodSchema: z.core.$ZodType; jsonSchema: object }) {
+  const { default: absent } = z.globalRegistry.get(zodSchema) ?? {}
+  if (absent !== undefined) Object.assign(jsonSchema, { default: absent })
+}
+
+/** A switch, and what it means where it is absent or null. */
+export const flag = (absent: boolean) => z.boolean().nullish().meta({ default: absent })
+
+/** What a route answers. OpenAPI shows the description beside the status. */
+export const answer = <Shape extends z.ZodRawShape>(description: string, shape: Shape) =>
+  z.object(shape).meta({ description })
 
 /** Filled in by the server from the credentials; a client may only leave it empty. */
 export const setByServer = z

@@ -1,12 +1,16 @@
-/** A reference to a thing of the record, such as `weave:///acme/qa/object/capitals:Wq…/attr/rows/id/YTY…`. */
-export type Ref = { scheme: string; entity: string; project: string } & (
+/** A reference to something in the record, such as `weave:///acme/qa/object/capitals:Wq…/attr/rows/id/YTY…`. */
+export type Ref = {
+  scheme: string
+  /** `<entity>/<project>` */
+  project: string
+} & (
   | { kind: 'object' | 'op'; name: string; digest: string; path: RefStep[] }
   | { kind: 'call'; id: string }
   | { kind: 'table'; digest: string }
   | { kind: 'other' }
 )
 
-/** A step into the value: `attr/rows`, `key/a`, `index/0`, `id/<row digest>`. */
+/** A step of the path into a value: `attr/rows`, `key/a`, `index/0`, `id/<row digest>`. */
 export interface RefStep {
   edge: 'attr' | 'key' | 'index' | 'id'
   value: string
@@ -14,29 +18,29 @@ export interface RefStep {
 
 const edges = ['attr', 'key', 'index', 'id']
 
-/** Any scheme is read; clients of other names for the same wire send theirs. Undefined when the text is no reference. */
+/** Reads any scheme: clients that speak the same protocol under other names send their own. Undefined for other texts. */
 export function parseRef(text: string): Ref | undefined {
-  const match = /^([a-z][a-z0-9+.-]*):\/\/\/([^/]+)\/([^/]+)\/([^/]+)\/(.+)$/.exec(text)
+  const match = /^([a-z][a-z0-9+.-]*):\/\/\/([^/]+\/[^/]+)\/([^/]+)\/(.+)$/.exec(text)
   if (match === null) return undefined
-  const [, scheme = '', entity = '', project = '', kind = '', tail = ''] = match
-  const place = { scheme, entity, project }
+  const [, scheme = '', project = '', kind = '', tail = ''] = match
+  const base = { scheme, project }
   const parts = tail.split('/')
   switch (kind) {
     case 'object':
     case 'op':
-      return named(parts, { ...place, kind })
+      return named(parts, { ...base, kind })
     case 'call':
-      return { ...place, kind, id: tail }
+      return { ...base, kind, id: tail }
     case 'table':
-      return parts.length === 1 ? { ...place, kind, digest: tail } : undefined
+      return parts.length === 1 ? { ...base, kind, digest: tail } : undefined
     default:
-      return { ...place, kind: 'other' }
+      return { ...base, kind: 'other' }
   }
 }
 
 function named(
   [head = '', ...rest]: string[],
-  place: { scheme: string; entity: string; project: string; kind: 'object' | 'op' },
+  base: { scheme: string; project: string; kind: 'object' | 'op' },
 ): Ref | undefined {
   const colon = head.indexOf(':')
   const name = colon === -1 ? head : head.slice(0, colon)
@@ -50,7 +54,7 @@ function named(
       return undefined
     path.push({ edge, value })
   }
-  return { ...place, name: decoded(name) ?? name, digest, path }
+  return { ...base, name: decoded(name) ?? name, digest, path }
 }
 
 function decoded(text: string): string | undefined {
@@ -79,6 +83,19 @@ export function objectRef(
   return `${scheme}:///${project}/${kind}/${encoded(name)}:${digest}`
 }
 
+export function tableRef(scheme: string, project: string, digest: string): string {
+  return `${scheme}:///${project}/table/${digest}`
+}
+
 export function callRef(scheme: string, project: string, id: string): string {
   return `${scheme}:///${project}/call/${id}`
+}
+
+/** The name of an op, given as a name or as a reference such as `weave:///acme/qa/op/answer:4f5…`. */
+export function opNameOf(op: string): string {
+  const start = op.includes(':///') ? op.indexOf('/op/') : -1
+  if (start === -1) return op
+  const tail = op.slice(start + 4)
+  const end = tail.indexOf(':')
+  return end === -1 ? tail : tail.slice(0, end)
 }

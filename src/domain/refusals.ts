@@ -7,13 +7,13 @@ export const refusals = {
     status: 401,
     message:
       'This server needs credentials: Basic with user name "api" and a key as password, or Bearer with a key.',
-    help: 'No Authorization header, or one of another scheme.',
+    help: 'There is no Authorization header, or it has another scheme.',
   },
   wrong_credentials: {
     status: 401,
     message:
       'These credentials are not accepted: the user name and the key do not belong together, or the key is unknown or revoked.',
-    help: 'The answer is the same, and takes the same time, whether the user exists or not.',
+    help: 'The answer is the same, and takes as long, whether the user exists or not.',
   },
   malformed_credentials: {
     status: 401,
@@ -33,7 +33,7 @@ export const refusals = {
   route_not_found: {
     status: 404,
     message: 'There is no route {method} {path}. GET /openapi.json lists them.',
-    help: 'A wrong path, or a route of a newer version.',
+    help: 'The path is wrong, or the route is one of a newer version.',
   },
   call_not_found: {
     status: 404,
@@ -68,7 +68,7 @@ export const refusals = {
   digest_differs: {
     status: 409,
     message: '{field}: {given} was expected, but the digest is {digest}. Nothing was stored.',
-    help: 'The client and the server compute another digest of the value, so it was changed on the way.',
+    help: 'The client and the server computed different digests, so the value was changed on the way.',
   },
   class_conflict: {
     status: 400,
@@ -79,7 +79,7 @@ export const refusals = {
   feedback_conflict: {
     status: 409,
     message: '{field}: there is a feedback {given} in project {project} already, and it says something else.',
-    help: 'The same content again under its id is the same record. Leave the id out, take another, or use /feedback/replace.',
+    help: 'Sending the same content again under its id is accepted. Leave the id out, use another, or use /feedback/replace.',
   },
   invalid_payload: {
     status: 400,
@@ -124,7 +124,7 @@ export const refusals = {
   annotation_state_conflict: {
     status: 409,
     message: '{field}: {given} cannot follow your state {state}; accepted after it: {accepted}.',
-    help: 'What an annotator completed or skipped stays so. Each annotator has a state of its own; docs/queues.md has the table.',
+    help: 'A completed or skipped item stays so for its annotator; docs/queues.md has the table.',
   },
   evaluation_run_not_found: {
     status: 404,
@@ -144,17 +144,17 @@ export const refusals = {
   call_conflict: {
     status: 409,
     message: '{field}: there is a call {given} in project {project} already, and it is another.',
-    help: 'The same content again under its id is the same call. Leave the id out, or take another; the id of a deleted call stays taken.',
+    help: 'Sending the same content again under its id is accepted. Leave the id out, or use another; the id of a deleted call is not free again.',
   },
   evaluation_run_ended: {
     status: 409,
     message: '{field}: the evaluation run {run} has ended already, {how}.',
-    help: 'A run ends once. To finish it again with the same summary changes nothing and is no conflict.',
+    help: 'A run ends once. Finishing it again with the same summary is accepted and changes nothing.',
   },
   schema_unsupported: {
     status: 400,
     message: '{field}: the keyword {keyword} at {path} cannot be kept: {why}.',
-    help: 'What is answered always fits the schema, so a keyword that no grammar can say is refused. docs/structured-output.md lists the keywords.',
+    help: 'An answer always fits its schema, so a keyword that no grammar can express is refused. docs/structured-output.md lists the keywords.',
   },
   schema_invalid: {
     status: 400,
@@ -164,12 +164,12 @@ export const refusals = {
   constraint_invalid: {
     status: 400,
     message: '{field}: it cannot be read: {why}.',
-    help: 'A regular expression, a choice, a grammar or a structural tag that is wrong in itself.',
+    help: 'The regular expression, choice, grammar or structural tag is itself invalid.',
   },
   constraint_unsupported: {
     status: 400,
     message: '{field}: it cannot be kept: {why}.',
-    help: 'What is answered always fits the constraint, so what no grammar can say is refused. docs/structured-output.md says what is accepted.',
+    help: 'An answer always fits its constraint, so what no grammar can express is refused. docs/structured-output.md says what is accepted.',
   },
   constraint_too_large: {
     status: 400,
@@ -179,18 +179,18 @@ export const refusals = {
   constraint_impossible: {
     status: 400,
     message: '{field}: nothing fits it: {why}.',
-    help: 'The demands contradict one another, or never come to an end.',
+    help: 'Its parts contradict each other, or allow no answer that ends.',
   },
   whitespace_unsupported: {
     status: 400,
     message:
       '{field}: whitespace_pattern {given} cannot be used: {why}; accepted: a regular expression of JSON white space.',
-    help: 'What stands between the parts of JSON is spaces, tabs and the ends of lines; `disable_any_whitespace` leaves all of it out.',
+    help: 'White space in JSON is spaces, tabs and line breaks; `disable_any_whitespace` leaves it out.',
   },
   no_token_possible: {
     status: 400,
     message: '{fields}: together they leave no token that could follow after {tokens} tokens of the answer.',
-    help: 'Allow more tokens, ban fewer words, or let the answer end earlier: a token that ends it has to be among allowed_token_ids too.',
+    help: 'Allow more tokens, ban fewer words, or let the answer end earlier: a token that ends it must be among allowed_token_ids too.',
   },
   method_not_allowed: {
     status: 405,
@@ -205,7 +205,7 @@ export const refusals = {
   body_too_deep: {
     status: 413,
     message: 'The body is nested deeper than {limit} levels.',
-    help: 'The bound protects everything that walks a value.',
+    help: 'The limit protects every part of the server that walks a value.',
   },
   too_many_ids: {
     status: 413,
@@ -220,22 +220,22 @@ export const refusals = {
   unsupported_encoding: {
     status: 415,
     message: 'Content-Encoding {given} is not accepted here; accepted: {accepted}.',
-    help: 'POST /otel/v1/traces takes gzip and deflate; other bodies come as they are.',
+    help: 'Only POST /otel/v1/traces takes gzip and deflate; send other bodies uncompressed.',
   },
   malformed_encoding: {
     status: 400,
     message: 'The body cannot be decompressed from {encoding}: {why}.',
-    help: 'Cut off, or compressed in another way than Content-Encoding says.',
+    help: 'It is cut off, or compressed differently than Content-Encoding says.',
   },
   malformed_protobuf: {
     status: 400,
     message: 'The body is not an ExportTraceServiceRequest in protobuf: {why}.',
-    help: 'Cut off, or something else than its Content-Type says.',
+    help: 'It is cut off, or is not what its Content-Type says.',
   },
   malformed_http: {
     status: 400,
     message: 'This is no HTTP/1.1 request: {why}.',
-    help: 'The connection is closed: where its next request would begin is not known. Often TLS or a proxy in between.',
+    help: 'The connection is closed, because the start of its next request is unknown. Often TLS is sent to the plain port, or a proxy is in between.',
   },
   request_too_slow: {
     status: 408,
@@ -255,12 +255,12 @@ export const refusals = {
   malformed_json: {
     status: 400,
     message: 'The body is not JSON: {why}.',
-    help: 'Empty, cut off, or not UTF-8 counts too.',
+    help: 'It may also be empty, cut off, or not UTF-8.',
   },
   malformed_form: {
     status: 400,
     message: 'The body is not multipart/form-data: {why}.',
-    help: 'Cut off, or without the boundary that its Content-Type names.',
+    help: 'It is cut off, or lacks the boundary that its Content-Type names.',
   },
   file_too_large: {
     status: 413,
@@ -275,32 +275,32 @@ export const refusals = {
   invalid_request: {
     status: 422,
     message: 'The body does not fit the schema: {what}.',
-    help: 'Wrong type, missing field, value out of range. `detail` lists the places: all of them, up to 100, or the first one of a body with more than 2,000 values. Under /v1 the status is 400.',
+    help: 'A wrong type, a missing field, or a value out of range. `detail` lists the paths: up to 100, or the first one of a body with more than 2,000 values. Under /v1 the status is 400.',
   },
   invalid_value: {
     status: 400,
     message: '{field}: {given}; accepted: {accepted}.',
-    help: 'Each value is well-formed, but not one that this operation takes.',
+    help: 'The value is well-formed, but this operation does not accept it.',
   },
   invalid_expression: {
     status: 422,
     message: '{field}: {why}; accepted: {accepted}.',
-    help: 'The query expression has an unknown operator, or an operator with the wrong operands.',
+    help: 'The expression has an unknown operator, or an operator has the wrong operands.',
   },
   unknown_field: {
     status: 422,
     message: '{field}: there is no field {given}; accepted: {accepted}.',
-    help: 'A field of a query, a sort or a column list that does not exist.',
+    help: 'A query, a sort or a list of columns names a field that does not exist.',
   },
   too_busy: {
     status: 503,
     message: 'The server is overloaded; try again shortly.',
-    help: 'The event loop is late. Retry-After says when to come back.',
+    help: 'The event loop is late. Retry-After says when to try again.',
   },
   queue_full: {
     status: 429,
     message: 'Too many requests of this kind are waiting; try again shortly.',
-    help: 'Every queue has a bound. Retry-After says when to come back.',
+    help: 'Every queue has a bound. Retry-After says when to try again.',
   },
   stopping: {
     status: 503,
@@ -315,7 +315,7 @@ export const refusals = {
   model_not_ready: {
     status: 503,
     message: 'The model is not ready: {why}.',
-    help: 'It is being loaded, it cannot be loaded, or HEDDLE_MODEL is `none`. GET /ready tells.',
+    help: 'It is being loaded, it cannot be loaded, or HEDDLE_MODEL is `none`. GET /ready says which.',
   },
   not_available: {
     status: 400,
@@ -325,12 +325,12 @@ export const refusals = {
   priority_off: {
     status: 400,
     message: 'priority: {given} needs priority scheduling, which is switched off; accepted: 0.',
-    help: 'HEDDLE_PRIORITY=on lets requests say how urgent they are.',
+    help: 'HEDDLE_PRIORITY=on allows requests to set it.',
   },
   request_templates_off: {
     status: 400,
     message: '{field}: templates of requests are switched off on this server; accepted: nothing.',
-    help: 'HEDDLE_REQUEST_TEMPLATES=on takes them.',
+    help: 'HEDDLE_REQUEST_TEMPLATES=on accepts them.',
   },
   no_chat_template: {
     status: 400,
@@ -340,12 +340,12 @@ export const refusals = {
   template_failed: {
     status: 400,
     message: '{field}: the template cannot be rendered with these messages: {why}.',
-    help: 'The text after the colon is the template’s own, for example that roles must alternate.',
+    help: 'The text after the colon comes from the template, for example that roles must alternate.',
   },
   template_too_costly: {
     status: 400,
     message: '{field}: rendering the template takes more than {limit}.',
-    help: 'A template has one second and a bounded size for its texts and lists.',
+    help: 'A template gets one second and a bounded size of texts and lists.',
   },
   query_too_slow: {
     status: 504,
@@ -357,7 +357,7 @@ export const refusals = {
     status: 413,
     message:
       'A row of {given} characters is too large to be judged by this query; accepted: at most {limit}. Leave it out by id, time or op.',
-    help: 'Only with a HEDDLE_BODY_LIMIT far above its default can such a row be stored.',
+    help: 'Such a row can be stored only with a HEDDLE_BODY_LIMIT far above its default.',
   },
   context_length_exceeded: {
     status: 400,
@@ -373,23 +373,23 @@ export const refusals = {
   engine_queue_full: {
     status: 429,
     message: 'The model is busy and {limit} requests wait already; try again shortly.',
-    help: 'HEDDLE_QUEUE sets how many may wait. Retry-After says when to come back.',
+    help: 'HEDDLE_QUEUE sets how many may wait. Retry-After says when to try again.',
   },
   engine_share_full: {
     status: 429,
     message:
       'The model is busy and {own} of your requests run or wait already; the places that are left are for others. Try again shortly.',
-    help: 'While the queue of the model fills up, what is left of it is shared: one caller may have seven times as many waiting requests as there are free places. Retry-After says when to come back.',
+    help: 'As the queue fills, what is left of it is shared: a caller may have seven times as many waiting requests as there are free slots. Retry-After says when to try again.',
   },
   engine_failed: {
     status: 503,
     message: 'The engine of the model failed in the middle of this request: {why}.',
-    help: 'An engine that has ended is started again, and nothing of the record is touched. Send the request again; the log has what the engine said last.',
+    help: 'The engine is started again, and the record is not affected. Send the request again; the log has the last messages of the engine.',
   },
   storage_full: {
     status: 503,
     message: 'The disk of the record is full: nothing of this request was stored.',
-    help: 'Free space, then send it again. Reading goes on.',
+    help: 'Free space, then send it again. Reading still works.',
   },
   storage_busy: {
     status: 503,

@@ -49,6 +49,22 @@ export function formatTime(micros: number): string {
   return `${wall}.${digits.slice(0, 3)}${digits.slice(3).replace(/0+$/, '')}Z`
 }
 
+export function formatTimeOrNull(micros: number | null): string | null {
+  return micros === null ? null : formatTime(micros)
+}
+
 export function now(): number {
   return Date.now() * 1000
+}
+
+/** How far the last time may be ahead of the clock. A clock that is set back further than that is followed. */
+const mostAhead = 1_000_000
+
+let last = 0
+
+/** Later than the time before, so that what happens within one tick of the clock keeps its order. */
+export function monotonicNow(): number {
+  const time = now()
+  last = time > last || time < last - mostAhead ? time : last + 1
+  return last
 }

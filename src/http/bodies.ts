@@ -1,13 +1,13 @@
 import { isUtf8 } from 'node:buffer'
 import type { FastifyInstance, FastifyRequest, FastifySchemaCompiler } from 'fastify'
 import { z } from 'zod'
-import { createBreathing } from '../domain/breathing.ts'
 import { described, isLong } from '../domain/fields.ts'
-import { parseKeeping } from '../domain/json-keeping.ts'
-import { TooDeep } from '../domain/json-scan.ts'
-import { parseByShape } from '../domain/json-shape.ts'
-import { JsonText } from '../domain/json-text.ts'
+import { parseKeeping } from '../domain/json/keep.ts'
+import { DepthError } from '../domain/json/scan.ts'
+import { parseByShape } from '../domain/json/shape.ts'
+import { JsonText } from '../domain/json/text.ts'
 import { refuse, type SchemaIssue } from '../domain/refusals.ts'
+import { createYieldToLoop } from '../domain/yielding.ts'
 import { limitBodies } from './body-budget.ts'
 import { encodingOf, uncompressed } from './compression.ts'
 import { keepPlanOf, shapeOf } from './keep-plan.ts'
@@ -44,10 +44,10 @@ async function parseBody(request: FastifyRequest, body: Buffer, large: LargeBodi
       body.toString('utf8'),
       schema ? shapeOf(schema) : {},
       deepestBody,
-      createBreathing(),
+      createYieldToLoop(),
     )
   } catch (error) {
-    if (error instanceof TooDeep) throw refuse('body_too_deep', { limit: deepestBody })
+    if (error instanceof DepthError) throw refuse('body_too_deep', { limit: deepestBody })
     if (error instanceof SyntaxError) throw refuse('malformed_json', { why: error.message })
     throw error
   }
@@ -136,12 +136,12 @@ async function fitInSteps(
   list: unknown[],
   { path, items }: LongList,
 ): Promise<boolean> {
-  const breathe = createBreathing()
+  const yieldToLoop = createYieldToLoop()
   for (const [index, item] of list.entries()) {
     const result = items.safeParse(item, howToCheck(item))
     if (!result.success) throw schemaRefusal(result.error.issues, ['body', ...path, index])
     list[index] = result.data
-    const pause = breathe()
+    const pause = yieldToLoop()
     if (pause) await pause
   }
   put(data, path, [])

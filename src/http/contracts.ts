@@ -9,7 +9,7 @@ import type {
   RawServerDefault,
 } from 'fastify'
 import { z } from 'zod'
-import { writeJson } from '../domain/json-text.ts'
+import { writeJson } from '../domain/json/text.ts'
 import { type RefusalCode, refusals } from '../domain/refusals.ts'
 
 /** Handlers get what the contract makes of a body; answers are checked against their contract in tests. */
@@ -49,6 +49,14 @@ export function refusing(...codes: RefusalCode[]): Record<number, z.ZodType> {
   return Object.fromEntries([...always, ...codes].map((code) => [refusals[code].status, RefusalBody]))
 }
 
+/** An answer that comes whole, or as server-sent events where the request says `"stream": true`. */
+export function wholeOrEvents(whole: z.ZodType, event: z.ZodType) {
+  return {
+    description: `${whole.description} With \`"stream": true\` it comes in parts: each event is \`data: {…}\`, the last one \`data: [DONE]\`.`,
+    content: { 'application/json': { schema: whole }, 'text/event-stream': { schema: event } },
+  }
+}
+
 /** The same under /v1, as the SDKs of OpenAI read it. */
 export const OpenAiRefusal = z.object({
   error: z.object({
@@ -74,6 +82,16 @@ export const recordRefusals = refusing(
   'invalid_request',
   'queue_full',
 )
+
+/** The answers of a route of the record by status: its own, and what it may refuse beside what each of them may. */
+export function answers<Own>(own: Own, ...codes: RefusalCode[]): Record<number, Own | z.ZodType> {
+  return { 200: own, ...recordRefusals, ...refusing(...codes) }
+}
+
+/** An answer of one JSON text a line. */
+export function jsonLinesOf(schema: z.ZodType, type = 'application/jsonl') {
+  return { description: 'JSON Lines', content: { [type]: { schema } } }
+}
 
 /** `check` is for tests: an answer that breaks its contract is a fault there, and costs nothing in production. */
 export function writeAnswers(check: boolean): FastifySerializerCompiler<unknown> {

@@ -1,6 +1,6 @@
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { Refusal, type RefusalCode, refuse } from '../domain/refusals.ts'
-import { Departure } from './departure.ts'
+import { DisconnectError } from './disconnect.ts'
 import { readRestOf } from './lingering.ts'
 
 /** Both schemes, so that a browser asks and a client knows (RFC 9110, section 11.6.1). */
@@ -96,7 +96,7 @@ export function handleErrors(app: FastifyInstance): void {
   app.setErrorHandler((error, request, reply) => {
     const refusal = asRefusal(error, request)
     // The caller's mistakes are no news for the operator; ours and the disk's are.
-    if (refusal.status >= 500 && refusal.code !== 'too_busy' && !(error instanceof Departure)) {
+    if (refusal.status >= 500 && refusal.code !== 'too_busy' && !(error instanceof DisconnectError)) {
       request.log.error({ err: refusal.cause ?? refusal, code: refusal.code }, refusal.message)
     } else {
       request.log.debug({ code: refusal.code }, refusal.message)

@@ -1,6 +1,7 @@
 import { z } from 'zod'
+import { answer } from '../domain/fields.ts'
 import { refuse } from '../domain/refusals.ts'
-import type { Backend } from '../inference/backend.ts'
+import type { Models } from '../inference/registry.ts'
 import type { Database } from '../storage/database.ts'
 import { type App, RefusalBody, refusing } from './contracts.ts'
 import type { Metrics } from './metrics.ts'
@@ -12,14 +13,13 @@ const freshMs = 1_000
 
 export interface HealthParts {
   database: Database
-  /** Absent where no model is served. */
-  backend: Backend | undefined
+  models: Models
   metrics: Metrics
   version: string
 }
 
 /** The record has been asked when this is told; nothing here says where anything lies: the route is public. */
-const Ready = z.object({
+const Ready = answer('Requests can be answered.', {
   status: z.literal('ready'),
   record: z.literal('ready'),
   model: z.enum(['ready', 'none']).meta({ description: '`none` where HEDDLE_MODEL says so.' }),
@@ -34,7 +34,7 @@ const NotReady = RefusalBody.extend({
  * Two questions: is the process alive, and can it do its work (so that a load balancer may send requests). And for those
  * with credentials: how is it doing, and which one is it.
  */
-export function answerHealth(app: App, { database, backend, metrics, version }: HealthParts): void {
+export function answerHealth(app: App, { database, models, metrics, version }: HealthParts): void {
   app.get(
     '/health',
     {
@@ -43,7 +43,7 @@ export function answerHealth(app: App, { database, backend, metrics, version }: 
         summary: 'The process is alive',
         tags: ['service'],
         security: [],
-        response: { 200: z.object({ status: z.literal('ok') }) },
+        response: { 200: answer('The process is alive.', { status: z.literal('ok') }) },
       },
     },
     async () => ({ status: 'ok' }),
@@ -65,7 +65,7 @@ export function answerHealth(app: App, { database, backend, metrics, version }: 
       const now = performance.now()
       if (asked === undefined || now - asked.at > freshMs) asked = { at: now, probe: database.probe() }
       await asked.probe
-      const model = backend?.status().state ?? 'none'
+      const model = models.all[0]?.status().state ?? 'none'
       if (model === 'ready' || model === 'none') return { status: 'ready', record: 'ready', model }
       const { message: reason, code } = refuse('model_not_ready', { why: whyNot[model] })
       return reply.code(503).header('retry-after', '1').send({ reason, code, record: 'ready', model })
@@ -96,7 +96,7 @@ export function answerHealth(app: App, { database, backend, metrics, version }: 
         summary: 'Versions, as the clients of Weave ask for them before anything else',
         tags: ['service'],
         response: {
-          200: z.object({
+          200: answer('The versions.', {
             min_required_weave_python_version: z
               .string()
               .meta({ description: 'An older client would stop tracing; every client may try.' }),

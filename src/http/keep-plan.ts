@@ -1,7 +1,7 @@
 import type { z } from 'zod'
 import { aliasesIn, isKept, isShortRecord } from '../domain/fields.ts'
-import type { KeepPlan } from '../domain/json-keeping.ts'
-import type { Shape } from '../domain/json-shape.ts'
+import type { KeepPlan } from '../domain/json/keep.ts'
+import type { Shape } from '../domain/json/shape.ts'
 
 const plans = new WeakMap<object, KeepPlan>()
 

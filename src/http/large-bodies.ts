@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { createTurns } from '../domain/turns.ts'
+import { createSlots } from '../domain/slots.ts'
 
 /** Large bodies that may wait for their turn. */
 const line = 256
@@ -15,7 +15,7 @@ export interface LargeBodies {
  * writer would have nothing to do until then. A turn lasts until the handler begins.
  */
 export function takeTurnsWithLargeBodies(app: FastifyInstance): LargeBodies {
-  const turns = createTurns(1, line)
+  const turns = createSlots(1, line)
   const never = new AbortController().signal
   const holding = new WeakMap<FastifyRequest, number>()
   const over = new WeakSet<FastifyRequest>()
@@ -24,7 +24,7 @@ export function takeTurnsWithLargeBodies(app: FastifyInstance): LargeBodies {
     const seat = holding.get(request)
     if (seat === undefined) return
     holding.delete(request)
-    turns.give(seat)
+    turns.release(seat)
   }
 
   app.addHook('preHandler', (request, _reply, done) => {
@@ -33,8 +33,8 @@ export function takeTurnsWithLargeBodies(app: FastifyInstance): LargeBodies {
   })
   return {
     async enter(request) {
-      const seat = await turns.take(never)
-      if (over.has(request)) turns.give(seat)
+      const seat = await turns.acquire(never)
+      if (over.has(request)) turns.release(seat)
       else holding.set(request, seat)
     },
     leave(request) {

@@ -1,13 +1,51 @@
 import swagger from '@fastify/swagger'
 import swaggerUi from '@fastify/swagger-ui'
 import { createJsonSchemaTransform } from 'fastify-type-provider-zod'
+import { showDefault } from '../domain/fields.ts'
 import type { App } from './contracts.ts'
 
 const about = `One process with a local model behind the OpenAI wire and the record around it.
 Every route takes HTTP Basic (user name \`api\`, a key as password) or Bearer (a key).
 docs/errors.md lists every code of a refusal.`
 
-const transform = createJsonSchemaTransform({ zodToJsonConfig: { unrepresentable: 'any' } })
+const transform = createJsonSchemaTransform({
+  zodToJsonConfig: { unrepresentable: 'any', override: showDefault },
+})
+
+const refusals: Record<string, string> = {
+  400: 'The request contradicts itself or the record, or its body cannot be read.',
+  401: 'The credentials are missing or wrong.',
+  403: 'The caller may not use the entity or the route.',
+  404: 'There is no such thing, or none that the caller may see.',
+  409: 'The request conflicts with what is stored.',
+  413: 'The body is too large.',
+  415: 'The media type of the body is not accepted.',
+  422: 'The request does not fit its schema.',
+  429: 'A queue is full. `Retry-After` says when to try again.',
+  500: 'The server failed.',
+  503: 'The server is not ready, or too busy. `Retry-After` says when to try again.',
+  504: 'The query took too long.',
+}
+
+/** Each refusal says what its status means here. */
+function describedRefusals(response: Record<string, unknown>): Record<string, unknown> {
+  const described = Object.entries(response).map(([status, schema]) => {
+    const description = refusals[status]
+    return [status, description ? { description, content: { 'application/json': { schema } } } : schema]
+  })
+  return Object.fromEntries(described)
+}
+
+/**
+ * The name that generated clients give to an operation: method and path, so it is unique and stays as long as the address
+ * does. `POST /objs/:object_id/aliases` is `postObjsByObjectIdAliases`.
+ */
+function operationIdOf(method: string, url: string): string {
+  const words = url.split(/[/_]/).filter((word) => !['', ':entity', ':project'].includes(word))
+  const capital = (word: string) => `${word.charAt(0).toUpperCase()}${word.slice(1)}`
+  const names = words.map((word) => (word.startsWith(':') ? `By${capital(word.slice(1))}` : capital(word)))
+  return method.toLowerCase() + names.join('')
+}
 
 /** Collects the contracts of the routes that follow. */
 export async function describeRoutes(app: App, version: string): Promise<void> {
@@ -28,13 +66,15 @@ export async function describeRoutes(app: App, version: string): Promise<void> {
       },
       security: [{ basic: [] }, { bearer: [] }],
     },
-    transform: (given) => {
-      const { form } = given.route.config ?? {}
-      if (form === undefined) return transform(given)
-      return transform({
-        ...given,
-        schema: { ...given.schema, consumes: ['multipart/form-data'], body: form },
-      })
+    transform: ({ schema, url, route, ...given }) => {
+      const { form } = route.config ?? {}
+      const shown = {
+        ...schema,
+        operationId: operationIdOf([route.method].flat()[0] as string, url),
+        ...(form && { consumes: ['multipart/form-data'], body: form }),
+        response: describedRefusals((schema?.response ?? {}) as Record<string, unknown>),
+      }
+      return transform({ ...given, url, route, schema: shown })
     },
   })
 }

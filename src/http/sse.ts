@@ -1,24 +1,32 @@
 import { once } from 'node:events'
-import type { ServerResponse } from 'node:http'
-import type { FastifyReply } from 'fastify'
-import { Departure } from './departure.ts'
+import type { FastifyInstance, FastifyReply } from 'fastify'
 import { asRefusal, openAiError } from './errors.ts'
+import { cutWhenStalled, usualStallTimeoutMs } from './stalled-clients.ts'
 
-export interface EventOptions {
-  /** From `departureOf`: whoever makes the events ends with it. */
-  signal: AbortSignal
-  /** After so long without an event a comment is sent, because proxies and clients close what is silent. */
-  keepAliveMs: number
-  /** A client that takes nothing for so long is cut off. */
-  patienceMs: number
+declare module 'fastify' {
+  interface FastifyInstance {
+    streamTimes: StreamTimes
+  }
 }
 
-export const eventDefaults = { keepAliveMs: 15_000, patienceMs: 120_000 }
+export interface StreamTimes {
+  /** After this long without an event a comment is sent, because proxies and clients close a silent connection. */
+  keepAliveMs: number
+  /** How long a client may read nothing of what waits for it. */
+  stallTimeoutMs: number
+}
+
+/** The usual times of event streams; tests give shorter ones. */
+export function setStreamTimes(app: FastifyInstance, given: Partial<StreamTimes> = {}): StreamTimes {
+  const times = { keepAliveMs: 15_000, stallTimeoutMs: usualStallTimeoutMs, ...given }
+  app.decorate('streamTimes', times)
+  return times
+}
 
 const headers = {
   'content-type': 'text/event-stream; charset=utf-8',
   'cache-control': 'no-cache',
-  // For proxies that gather an answer before they pass it on.
+  // For proxies that collect an answer before they pass it on.
   'x-accel-buffering': 'no',
 }
 
@@ -26,35 +34,39 @@ const end = 'data: [DONE]\n\n'
 
 /**
  * Sends values as events (https://html.spec.whatwg.org/multipage/server-sent-events.html) at the pace at which the client
- * reads: the next one is only asked for when the socket has taken the last. The head goes out at once, so whatever can be
+ * reads: the next value is only read when the socket has taken the last. The head goes out at once, so everything that can be
  * refused has to be refused before. A failure in the middle is an event of its own, as the clients of OpenAI expect it.
+ * `signal` comes from `disconnectSignal`; whatever produces the values must end with it.
  */
 export async function sendEvents(
   reply: FastifyReply,
   values: AsyncIterable<unknown>,
-  options: EventOptions,
+  signal: AbortSignal,
 ): Promise<void> {
-  const { signal } = options
-  reply.hijack()
   const { raw } = reply
+  const { keepAliveMs, stallTimeoutMs } = reply.server.streamTimes
+  reply.hijack()
   raw.writeHead(200, { ...(reply.getHeaders() as Record<string, string>), ...headers })
   raw.flushHeaders()
+  cutWhenStalled(reply, stallTimeoutMs)
   const silence = setTimeout(() => {
-    // Whoever has not taken what came before is not waiting for a sign of life.
+    // A client that has not read what came before does not wait for a sign of life.
     if (!raw.destroyed && !raw.writableNeedDrain) raw.write(': keep-alive\n\n')
     silence.refresh()
-  }, options.keepAliveMs)
+  }, keepAliveMs)
+  const send = async (text: string) => {
+    signal.throwIfAborted()
+    if (!raw.write(text)) await once(raw, 'drain', { signal })
+  }
   try {
     for await (const value of values) {
-      signal.throwIfAborted()
-      if (!raw.write(`data: ${JSON.stringify(value)}\n\n`)) await taken(raw, options)
+      await send(`data: ${JSON.stringify(value)}\n\n`)
       silence.refresh()
     }
-    signal.throwIfAborted()
-    if (!raw.write(end)) await taken(raw, options)
+    await send(end)
   } catch (error) {
-    if (signal.aborted || error instanceof Departure) {
-      reply.log.debug({ reason: String(signal.reason ?? error) }, 'the client left in the middle of a stream')
+    if (signal.aborted) {
+      reply.log.debug({ reason: String(signal.reason) }, 'the client left in the middle of a stream')
       raw.destroy()
       return
     }
@@ -65,17 +77,4 @@ export async function sendEvents(
     clearTimeout(silence)
   }
   raw.end()
-}
-
-/** Until the client has taken what was written. */
-async function taken(raw: ServerResponse, { signal, patienceMs }: EventOptions): Promise<void> {
-  const impatience = AbortSignal.timeout(patienceMs)
-  try {
-    await once(raw, 'drain', { signal: AbortSignal.any([signal, impatience]) })
-  } catch (error) {
-    if (!impatience.aborted || signal.aborted) throw error
-    // First, because whoever makes the events may only end when the client has left.
-    raw.destroy()
-    throw new Departure('the client does not read its stream')
-  }
 }

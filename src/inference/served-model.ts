@@ -2,14 +2,12 @@ import { join, resolve } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { type Refusal, refuse } from '../domain/refusals.ts'
 import type { Backend, BackendStatus } from './backend.ts'
-import { builtinFolder, findModel, type Places } from './models/find.ts'
-import type { ModelPlan } from './models/plan.ts'
-import { type ModelSettings, prepareModel } from './models/prepare.ts'
-import { inSteps } from './models/progress.ts'
-import type { ModelSource } from './models/source.ts'
-import { ModelTrouble, withoutFolders } from './models/trouble.ts'
+import { inSteps } from './models/download.ts'
+import { builtinFolder, findModel, type ModelLocations, type ModelSource } from './models/find.ts'
+import { ModelError, withoutFolders } from './models/model-error.ts'
+import { type ModelPlan, type ModelSettings, prepareModel } from './models/plan.ts'
 
-/** As much of a logger as this uses. */
+/** The part of a logger that is used here. */
 export interface Log {
   info(values: object, message: string): void
   warn(values: object, message: string): void
@@ -17,33 +15,33 @@ export interface Log {
 }
 
 export interface ServedModelParts {
-  places: Places
+  locations: ModelLocations
   log: Log
-  /** Makes what runs a model that is there and fits. */
+  /** Starts the engine that runs a prepared model. */
   startEngine(plan: ModelPlan): Backend
-  /** Before what may have passed is tried again; for tests. */
+  /** The pause before another attempt after an error that may pass; for tests. */
   pauseMs?: (attempts: number) => number
 }
 
-/** Half a minute at first, ten in the end. */
+/** Half a minute at first, ten minutes in the end. */
 const usualPause = (attempts: number) => Math.min(600_000, 30_000 * 2 ** (attempts - 1))
 
 /**
- * The model that the settings ask for, from the moment it is asked for: found or downloaded, checked, and run. It is there
- * at once and ready some time later, so that nothing else has to wait for it.
+ * The model of the settings: found or downloaded, checked, and run. The backend exists at once and becomes ready later, so
+ * the rest of the server does not wait for it.
  */
 export function createServedModel(
   source: Exclude<ModelSource, { kind: 'none' }>,
   settings: ModelSettings,
-  { places, log, startEngine, pauseMs = usualPause }: ServedModelParts,
+  { locations, log, startEngine, pauseMs = usualPause }: ServedModelParts,
 ): Backend {
   const closing = new AbortController()
   let engine: Backend | undefined
   let before: BackendStatus = { state: 'starting', doing: 'looking for the model' }
   const { model } = settings
-  // The log names places, answers do not.
-  const lying = [builtinFolder, join(places.data, 'any')]
-  if (source.kind === 'file') lying.push(source.path, resolve(source.path))
+  // Answers do not show the folders of these files; the log does.
+  const hiddenPaths = [builtinFolder, join(locations.data, 'any')]
+  if (source.kind === 'file') hiddenPaths.push(source.path, resolve(source.path))
 
   async function bring(): Promise<void> {
     for (let attempts = 1; !closing.signal.aborted; attempts++) {
@@ -53,37 +51,38 @@ export function createServedModel(
       } catch (error) {
         if (closing.signal.aborted) return
         const reason = error instanceof Error ? error.message : String(error)
-        before = { state: 'failed', reason: withoutFolders(reason, ...lying) }
-        const again = error instanceof ModelTrouble && error.mayPass ? pauseMs(attempts) : undefined
-        const told = error instanceof ModelTrouble ? {} : { err: error }
-        log.error({ model, ...told, again_in_ms: again }, `the model cannot be served: ${reason}`)
+        before = { state: 'failed', reason: withoutFolders(reason, ...hiddenPaths) }
+        const again = error instanceof ModelError && error.mayPass ? pauseMs(attempts) : undefined
+        const unexpected = error instanceof ModelError ? {} : { err: error }
+        log.error({ model, ...unexpected, again_in_ms: again }, `the model cannot be served: ${reason}`)
         if (again === undefined) return
-        await pause(again)
+        // Rejected when the server stops, which the loop sees.
+        await delay(again, undefined, { ref: false, signal: closing.signal }).catch(() => undefined)
       }
     }
   }
 
   async function prepare(): Promise<ModelPlan> {
-    const tell = (doing: string) => {
+    const report = (doing: string) => {
       before = { state: 'starting', doing }
     }
-    tell('looking for the model')
+    report('looking for the model')
     let downloading = 'the model'
-    const file = await findModel(source, places, {
+    const file = await findModel(source, locations, {
       signal: closing.signal,
       onDownload: (what) => {
         downloading = what
       },
       onWait: () => {
-        tell(`waiting for another process that downloads ${downloading}`)
+        report(`waiting for another process that downloads ${downloading}`)
         log.info({ model }, `another process downloads ${downloading}; waiting for it`)
       },
       onProgress: inSteps(5, (line, { done, total }) => {
-        tell(`downloading ${downloading}, ${line}`)
+        report(`downloading ${downloading}, ${line}`)
         log.info({ model, done, total }, `downloading ${downloading}: ${line}`)
       }),
     })
-    tell('checking the model')
+    report('checking the model')
     const { plan, header } = await prepareModel(file, settings)
     const { names, context, parallel, threads, batch } = plan
     log.info({ model, file, names, context, parallel, threads, batch }, 'loading the model')
@@ -91,11 +90,6 @@ export function createServedModel(
       log.warn({ model }, 'the model has no chat template: chat requests must bring one')
     }
     return plan
-  }
-
-  /** Ends early, and quietly, when the server stops. */
-  async function pause(ms: number): Promise<void> {
-    await Promise.race([delay(ms, undefined, { ref: false }), aborted(closing.signal)])
   }
 
   const brought = bring()
@@ -119,16 +113,9 @@ export function createServedModel(
   }
 }
 
-/** What a request is told while there is nobody to ask. */
+/** The refusal of requests while no model is ready. */
 export function notReady(status: BackendStatus): Refusal {
   const why =
     status.state === 'failed' ? status.reason : status.state === 'starting' ? status.doing : status.state
   return refuse('model_not_ready', { why: why.replace(/\.$/, '') })
-}
-
-function aborted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve()
-    else signal.addEventListener('abort', () => resolve(), { once: true })
-  })
 }

@@ -1,13 +1,10 @@
 import type { Routes } from '../http/contracts.ts'
-import type { Backend } from '../inference/backend.ts'
-import type { Compiling } from '../inference/constraints/compiling.ts'
-import type { Prompts } from '../inference/prompt/prompts.ts'
 import type { SchemaChecks } from '../schemas/checks.ts'
 import type { Database } from '../storage/database.ts'
-import type { ChatMetrics } from './chat/metrics.ts'
+import type { GenerationParts } from './generation/parts.ts'
 
 /** What every operation is built from. All families get the same object; a route names the members that it uses. */
-export interface OperationParts {
+export interface OperationParts extends GenerationParts {
   db: Database
   schemas: SchemaChecks
   retentionDays: number
@@ -15,19 +12,13 @@ export interface OperationParts {
   fileLimit: number
   /** The scheme of the references that are made here. */
   refScheme: string
-  /** Absent where no model is served. */
-  backend: Backend | undefined
-  prompts: Prompts
-  compiling: Compiling
-  settings: { priority: boolean; requestTemplates: boolean }
-  metrics: ChatMetrics
-  /** How long a stream may be silent, and how long its client: for tests. */
-  keepAliveMs?: number
-  patienceMs?: number
 }
 
+/** The plugin that declares the route of one operation. */
+export type Operation = Routes<OperationParts>
+
 /** One plugin for the operations that belong together. Each of them stays a plugin with a scope of its own. */
-export function family(...operations: Routes<OperationParts>[]): Routes<OperationParts> {
+export function family(...operations: Operation[]): Operation {
   return async (app, parts) => {
     for (const operation of operations) await app.register(operation, parts)
   }

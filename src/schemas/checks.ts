@@ -1,23 +1,23 @@
-import { createOneWorker, TooMuch, type WorkerOptions } from '../threads/one-worker.ts'
+import { BudgetExceededError, createSingleWorker, type WorkerOptions } from '../threads/single-worker.ts'
 import { inThread } from '../threads/thread.ts'
 import { type CheckQuestion, checksThread } from './checks-thread.ts'
-import type { Judgement } from './judge.ts'
+import type { Validation } from './validator.ts'
 
-/** `costly`: stopped, because it took more time or more memory than a check may take. */
-export type Verdict = Judgement | { kind: 'costly'; limit: string }
+/** `over_budget`: the check was stopped, because it took more time or memory than it may. */
+export type CheckResult = Validation | { kind: 'over_budget'; limit: string }
 
 /**
- * Checks values against JSON Schemas that someone sent: code of a stranger, in effect. A pattern can backtrack and
- * branches can double until the end of time, so it runs in a thread of its own that is ended when it takes too long
+ * Checks values against JSON Schemas that callers sent: in effect, code of theirs. A pattern can backtrack and branches can
+ * double for ever, so the checks run in a thread of their own that is ended when one takes too long
  * (docs/decisions/0006).
  */
 export interface SchemaChecks {
-  /** `tenant` is whose schema it is. Both texts are JSON; without a value the schema alone is looked at. */
-  check(tenant: string, schema: string, value?: string): Promise<Verdict>
+  /** `tenant` is the owner of the schema. Both texts are JSON; without a value only the schema is checked. */
+  check(tenant: string, schema: string, value?: string): Promise<CheckResult>
   close(): Promise<void>
 }
 
-/** The time of one check includes the compiling of its schema. */
+/** The time of a check includes compiling its schema. */
 export interface ChecksOptions extends WorkerOptions {
   heapMb: number
   /** The module of the thread, for tests. */
@@ -28,22 +28,25 @@ const defaults: ChecksOptions = {
   limitMs: 1_000,
   startMs: 30_000,
   heapMb: 96,
-  line: 128,
-  longestLine: 1_024,
+  queuePerTenant: 128,
+  queueTotal: 1_024,
   thread: checksThread,
-  // With it go 25 MB.
+  // An idle thread holds 25 MB.
   idleMs: 60_000,
 }
 
 export function createSchemaChecks(given: Partial<ChecksOptions> = {}): SchemaChecks {
   const options = { ...defaults, ...given }
-  const worker = createOneWorker<CheckQuestion, Judgement>(inThread(options.thread, options.heapMb), options)
+  const worker = createSingleWorker<CheckQuestion, Validation>(
+    inThread(options.thread, options.heapMb),
+    options,
+  )
   return {
     async check(tenant, schema, value) {
       try {
         return await worker.ask(tenant, { schema, value })
       } catch (error) {
-        if (error instanceof TooMuch) return { kind: 'costly', limit: error.limit }
+        if (error instanceof BudgetExceededError) return { kind: 'over_budget', limit: error.limit }
         throw error
       }
     },

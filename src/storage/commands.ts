@@ -1,5 +1,5 @@
 import { rebuildEvaluation } from './evaluations/check.ts'
-import { deriveOwed, deriveSome } from './evaluations/pending.ts'
+import { deriveNext, derivePending } from './evaluations/pending.ts'
 import {
   addEvaluationRun,
   addPrediction,
@@ -12,7 +12,7 @@ import {
 } from './evaluations/runs.ts'
 import { refreshStale } from './evaluations/trials.ts'
 import { probe } from './probe.ts'
-import { deleteCalls, renameCall, sweepCalls, upsertCalls } from './tables/calls.ts'
+import { deleteCalls, renameCall, sweepCalls, upsertCalls } from './tables/call-writes.ts'
 import { addFeedback, removeFeedback, replaceFeedback } from './tables/feedback.ts'
 import { dropPieces, finishFile, keepPiece, sweepUploads } from './tables/files.ts'
 import { changeTags, removeAliases, setAliases } from './tables/object-labels.ts'
@@ -30,8 +30,8 @@ export const commands = {
   renameCall,
   deleteCalls,
   sweepCalls,
-  deriveOwed,
-  deriveSome,
+  derivePending,
+  deriveNext,
   refreshStale,
   rebuildEvaluation,
   addPrices,

@@ -1,19 +1,46 @@
 import type { Dialect } from './sql/dialect.ts'
 import type { Sql } from './sql/sql.ts'
 
+/** Reads that answer at once. */
 export interface Reader {
   readonly dialect: Dialect
   all<T>(query: Sql): Promise<T[]>
   get<T>(query: Sql): Promise<T | undefined>
 }
 
+export interface StreamOptions {
+  /** When it aborts, the query is stopped in the middle. */
+  signal: AbortSignal
+  /** Rows that are fetched at a time; no more than this waits for a slow reader. */
+  rows?: number
+}
+
+/** A reader that also takes queries that may be long, without blocking the event loop. */
+export interface LongReader extends Reader {
+  /** Chunks of rows. Ending the loop early gives everything back. */
+  stream<T>(query: Sql, options: StreamOptions): AsyncIterable<T[]>
+}
+
+/** The one row of a long query, such as a count. */
+export async function onlyRow<T>(db: LongReader, query: Sql, signal: AbortSignal): Promise<T> {
+  for await (const [row] of db.stream<T>(query, { signal })) if (row !== undefined) return row
+  throw new Error('the query should answer one row')
+}
+
+/** All rows of a long query, of which there are few. */
+export async function allRows<T>(db: LongReader, query: Sql, signal: AbortSignal): Promise<T[]> {
+  const all: T[] = []
+  for await (const rows of db.stream<T>(query, { signal, rows: 1000 })) for (const row of rows) all.push(row)
+  return all
+}
+
 /** Reads and writes that become true together. A command awaits its transaction and nothing else. */
 export interface Transaction extends Reader {
   /** Answers how many rows it changed. */
   run(query: Sql): Promise<number>
-  /** Commands that look first and write then take turns by this key; an engine with one writer has no work here. */
+  /** Commands that read first and write then take turns by this key; an engine with one writer has nothing to do here. */
   turn(key: string): Promise<void>
-  /** Waits for those who have a turn by this key, and they wait for it; others who share it go on. */
+  /** Waits for whoever has the turn of this key, and whoever wants that turn waits; others that share it do not wait. */
   share(key: string): Promise<void>
 }
 

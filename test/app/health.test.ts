@@ -63,7 +63,11 @@ for (const [code, reason] of [
 
 test('GET /ready: the truth about the model, and nothing about where it lies', async (t) => {
   let status: BackendStatus = { state: 'starting', doing: 'downloading acme/secret' }
-  const backend = { status: () => status, model: () => undefined } as unknown as Backend
+  const backend = {
+    status: () => status,
+    model: () => undefined,
+    close: async () => {},
+  } as unknown as Backend
   const { app } = await openApp(t, { backend })
   const ask = async () => {
     const answer = await app.inject('/ready')

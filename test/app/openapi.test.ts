@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
+import { type TestContext, test } from 'node:test'
 import { Validator } from '@seriousme/openapi-schema-validator'
 import { openApp } from '../support/app.ts'
 import { documentedPath, documentOf, type Operation, type Schema, withoutNull } from '../support/openapi.ts'
@@ -119,6 +119,150 @@ for (const [path, statuses] of Object.entries({
     }
   })
 }
+
+async function operationsOf(t: TestContext) {
+  const { paths } = await documentOf(await openApp(t))
+  return Object.entries(paths).flatMap(([path, operations]) =>
+    Object.entries(operations).map(([method, operation]) => ({ path, method, operation })),
+  )
+}
+
+test('every operation has an id of its own, made of its method and its path', async (t) => {
+  const operations = await operationsOf(t)
+  const ids = operations.map(({ operation }) => operation.operationId ?? '')
+  assert.equal(new Set(ids).size, ids.length)
+  for (const id of ids) assert.match(id, /^(get|post|put|delete)([A-Z][a-z0-9]*)+$/)
+  const byId = new Map(
+    operations.map(({ path, method, operation }) => [operation.operationId, { path, method }]),
+  )
+  for (const [id, method, path] of [
+    ['postCallStart', 'post', '/call/start'],
+    ['postV1ChatCompletions', 'post', '/v1/chat/completions'],
+    ['postV2EvalResultsQuery', 'post', '/v2/{entity}/{project}/eval_results/query'],
+    ['deleteAnnotationQueuesByQueueId', 'delete', '/annotation_queues/{queue_id}'],
+    ['getV1ModelsByModel', 'get', '/v1/models/{model}'],
+  ]) {
+    assert.deepEqual(byId.get(id), { path, method })
+  }
+})
+
+test('every answer and every refusal says what it means', async (t) => {
+  for (const { path, operation } of await operationsOf(t)) {
+    for (const [status, { description }] of Object.entries(operation.responses)) {
+      assert.notEqual(description, 'Default Response', `${path} ${status}`)
+      assert.ok(description.length >= 5, `${path} ${status}`)
+    }
+  }
+})
+
+test('what can be streamed is also described as events', async (t) => {
+  const streamed = (await operationsOf(t)).filter(({ operation }) => {
+    const schema = operation.requestBody?.content['application/json']?.schema
+    return schema?.properties?.stream !== undefined
+  })
+  assert.deepEqual(
+    streamed.map(({ path }) => path),
+    ['/v1/chat/completions', '/v1/completions'],
+  )
+  for (const { operation } of streamed) {
+    const { content = {} } = operation.responses['200'] ?? {}
+    assert.deepEqual(Object.keys(content), ['application/json', 'text/event-stream'])
+    for (const { schema } of Object.values(content)) assert.ok(schema.properties?.choices)
+    const event = content['text/event-stream']?.schema
+    assert.ok(!event?.required?.includes('usage'), 'only the last event may have the usage')
+  }
+})
+
+/** Switches that are not simply on or off when they are absent. */
+const undecided = [
+  'is_op',
+  'summary_require_intersection',
+  'add_special_tokens',
+  'disable_additional_properties',
+  'strict',
+]
+
+test('every switch and every offset of a request has a default', async (t) => {
+  let seen = 0
+  const visit = (given: Schema, where: string, isRequired = true) => {
+    const { schema, nullable } = withoutNull(given)
+    const name = where.split('.').at(-1) as string
+    const isOptional = !isRequired || nullable
+    if (isOptional && (schema.type === 'boolean' || name === 'offset') && !undecided.includes(name)) {
+      seen += 1
+      assert.notEqual(given.default, undefined, where)
+    }
+    for (const [member, inner] of Object.entries(schema.properties ?? {}))
+      visit(inner, `${where}.${member}`, schema.required?.includes(member) ?? false)
+    for (const inner of schema.anyOf ?? schema.oneOf ?? []) visit(inner, where)
+    if (schema.items) visit(schema.items, where)
+  }
+  for (const { path, operation } of await operationsOf(t)) {
+    for (const { schema } of Object.values(operation.requestBody?.content ?? {})) visit(schema, path)
+    for (const { name, schema, required } of operation.parameters ?? [])
+      visit(schema, `${path}.${name}`, required ?? false)
+  }
+  assert.ok(seen >= 40, `${seen} were seen`)
+})
+
+test('the defaults of a chat completion are those of the specification', async (t) => {
+  const { paths } = await documentOf(await openApp(t))
+  const { schema } = paths['/v1/chat/completions']?.post?.requestBody?.content['application/json'] ?? {}
+  const defaults = {
+    add_generation_prompt: true,
+    add_special_tokens: false,
+    continue_final_message: false,
+    echo: false,
+    frequency_penalty: 0,
+    ignore_eos: false,
+    include_reasoning: true,
+    include_stop_str_in_output: false,
+    length_penalty: 1,
+    logprobs: false,
+    min_tokens: 0,
+    n: 1,
+    parallel_tool_calls: true,
+    presence_penalty: 0,
+    priority: 0,
+    skip_special_tokens: true,
+    spaces_between_special_tokens: true,
+    stop: [],
+    stream: false,
+    tool_choice: 'none',
+    top_logprobs: 0,
+    use_beam_search: false,
+  }
+  for (const [name, value] of Object.entries(defaults)) {
+    assert.deepEqual(schema?.properties?.[name]?.default, value, name)
+  }
+})
+
+test('a chat answer may have every field of the specification', async (t) => {
+  const { paths } = await documentOf(await openApp(t))
+  const { responses = {} } = paths['/v1/chat/completions']?.post ?? {}
+  const answer = responses['200']?.content?.['application/json']?.schema as Schema
+  const choice = answer.properties?.choices?.items as Schema
+  const message = choice.properties?.message as Schema
+  const wanted: [Schema, string[]][] = [
+    [
+      answer,
+      [
+        ...['choices', 'model', 'usage', 'created', 'id', 'kv_transfer_params', 'object', 'prompt_logprobs'],
+        ...['prompt_token_ids', 'service_tier', 'system_fingerprint'],
+      ],
+    ],
+    [choice, ['index', 'message', 'finish_reason', 'logprobs', 'stop_reason', 'token_ids']],
+    [
+      message,
+      ['role', 'annotations', 'audio', 'content', 'function_call', 'reasoning', 'refusal', 'tool_calls'],
+    ],
+  ]
+  for (const [schema, fields] of wanted) {
+    assert.deepEqual(Object.keys(schema.properties ?? {}).toSorted(), fields.toSorted())
+  }
+  const optional = ['annotations', 'audio', 'function_call', 'reasoning', 'tool_calls']
+  for (const name of optional) assert.ok(!message.required?.includes(name), name)
+})
 
 test('everything but the public routes asks for credentials', async (t) => {
   const opened = await openAppWithRoutes(t)

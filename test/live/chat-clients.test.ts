@@ -161,7 +161,7 @@ test('a client that stops reading is cut off, and its generation ends', async (t
       yield* endless(request, signal) as Iterable<ReturnType<typeof tokens>>
       await never
     },
-    { streams: { patienceMs: 200 } },
+    { streams: { stallTimeoutMs: 200 } },
   )
   const reader = await rawPost(address, chatUrl, asking({ stream: true }))
   t.after(() => reader.socket.destroy())

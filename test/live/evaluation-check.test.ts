@@ -46,7 +46,7 @@ test('`heddle db check` finds results that are not what the calls say, and deriv
     'what is owed is no damage',
   )
   const behind = await openSqlite({ file })
-  while (await behind.writeBehind('deriveSome', { limit: 50, now: now() }));
+  while (await behind.writeBehind('deriveNext', { limit: 50, now: now() }));
   await behind.close()
   const check = (...options: string[]) => runHeddle(['db', 'check', ...options], { HEDDLE_DATA: folder })
 

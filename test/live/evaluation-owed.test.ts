@@ -5,7 +5,7 @@ import { startDeriving } from '../../src/operations/evaluations/derive-behind.ts
 import { queryResults } from '../../src/operations/evaluations/results.ts'
 import { ResultsBody } from '../../src/operations/evaluations/results-contract.ts'
 import type { Database } from '../../src/storage/database.ts'
-import { readOwed } from '../../src/storage/evaluations/pending.ts'
+import { readPending } from '../../src/storage/evaluations/pending.ts'
 import { newProject, startPart, wholePart } from '../support/call-parts.ts'
 import { allDrivers } from '../support/drivers.ts'
 import { until } from '../support/waiting.ts'
@@ -39,7 +39,7 @@ for (const driver of allDrivers()) {
       for (let from = 0; from < 300; from += 50) {
         await db.write('upsertCalls', trials(project, from, from + 50))
         assert.deepEqual(await resultsOf(db, project), [from + 50, from + 50])
-        assert.deepEqual(await readOwed(db, project, 1), [])
+        assert.deepEqual(await readPending(db, project, 1), [])
       }
       await db.write('deleteCalls', { project_id: project, ids: ['t7'], now: Date.now() * 1000 })
       assert.deepEqual(await resultsOf(db, project), [299, 299])
@@ -54,7 +54,7 @@ for (const driver of allDrivers()) {
       let most = 0
       for (let from = 0; from < 7000; from += 500) {
         await db.write('upsertCalls', trials(project, from, from + 500))
-        most = Math.max(most, (await readOwed(db, project, null)).length)
+        most = Math.max(most, (await readPending(db, project, null)).length)
       }
       assert.equal(most, 5000)
       assert.deepEqual(await resultsOf(db, project), [7000, 7000])
@@ -66,7 +66,7 @@ for (const driver of allDrivers()) {
       const deriving = startDeriving(db, (error) => assert.fail(error as Error))
       t.after(() => deriving.stop())
       await db.write('upsertCalls', trials(project, 0, 200))
-      await until('nothing is owed', async () => (await readOwed(db, project, 1)).length === 0)
+      await until('nothing is owed', async () => (await readPending(db, project, 1)).length === 0)
       await deriving.stop()
       assert.deepEqual(await resultsOf(db, project), [200, 200])
     })

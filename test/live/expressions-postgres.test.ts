@@ -6,10 +6,11 @@ import pg from 'pg'
 import { evaluate } from '../../src/domain/expressions/evaluate.ts'
 import { parseExpressionText } from '../../src/domain/expressions/parse.ts'
 import { postgresDialect, valueLookedUp } from '../../src/storage/engines/postgres/dialect.ts'
-import { judgedBy } from '../../src/storage/engines/postgres/gathered.ts'
+import { boundedCondition } from '../../src/storage/engines/postgres/row-memory.ts'
 import { createStatements } from '../../src/storage/engines/postgres/statements.ts'
+import { compileCondition } from '../../src/storage/sql/conditions.ts'
 import type { Dialect } from '../../src/storage/sql/dialect.ts'
-import { compileCondition, compileOrder, compileSorting } from '../../src/storage/sql/expressions.ts'
+import { compileOrder, compileSorting } from '../../src/storage/sql/sorting.ts'
 import { join, nothing, type Sql, sql, trusted } from '../../src/storage/sql/sql.ts'
 import {
   constantQueries,
@@ -79,7 +80,7 @@ const mostColumns = 1_000
 /** Every value once for a row, however few there are. */
 const gathered: Dialect = {
   ...postgresDialect,
-  judged: (condition) => judgedBy(postgresDialect, valueLookedUp, condition, 0),
+  condition: (condition) => boundedCondition(postgresDialect, valueLookedUp, condition, 0),
 }
 
 /** Not only which rows are kept: false and unknown are told apart. */

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto'
 import { after, before, describe, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
-import { onGivenUp } from '../../src/domain/given-up.ts'
+import { onAbandoned } from '../../src/domain/abandoning.ts'
 import { Refusal, type RefusalCode, refuse } from '../../src/domain/refusals.ts'
 import { loadMigrations, type Migration } from '../../src/storage/engines/migrations.ts'
 import {
@@ -622,7 +622,7 @@ describe('streams', () => {
   test('a reader that the server no longer waits for is told, though it asks for nothing', async () => {
     await withStore({ connections: 2, streams: 1, idleTimeoutMs: 50 }, async (store) => {
       const { signal } = new AbortController()
-      const told = new Promise<Error>((resolve) => onGivenUp(signal, resolve))
+      const told = new Promise<Error>((resolve) => onAbandoned(signal, resolve))
       const rows = store.stream(oneTo(1_000), { signal })[Symbol.asyncIterator]()
       await rows.next()
       assert.ok((await told) instanceof Error)

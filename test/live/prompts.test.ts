@@ -64,8 +64,8 @@ test('a process that fails otherwise is a fault of ours', async (t) => {
   assert.match(await codeOf(nowhere.render('a')), /^Error: the process for templates has ended with 1/)
 })
 
-test('lines are bounded, and whoever waits may leave', async (t) => {
-  const { render } = open(t, { entry, line: 2, longestLine: 3 })
+test('queues are bounded, and a waiting request may leave', async (t) => {
+  const { render } = open(t, { entry, queuePerTenant: 2, queueTotal: 3 })
   const leaving = new AbortController()
   const running = render('running')
   const waiting = [render('1'), render('2', 'alice', leaving.signal)]

@@ -14,7 +14,7 @@ interface Step {
 
 /**
  * `$ ` begins a command; the lines until its quotes are closed, and after a line that ends in a backslash, belong to it.
- * Those after that are what it prints.
+ * Those after that are what it prints. The README breaks a long line there: what is indented continues the line before.
  */
 function stepsOf(text: string): Step[] {
   const steps: Step[] = []
@@ -29,12 +29,12 @@ function stepsOf(text: string): Step[] {
       open = command.endsWith('\\') || (command.match(/'/g)?.length ?? 0) % 2 === 1
     }
   }
-  return steps
+  return steps.map(({ command, printed }) => ({ command, printed: printed.replace(/\n +/g, '') }))
 }
 
 /**
- * Ids and times that are made anew each time; those of the session itself are its own. And what a model says, which may
- * differ from one processor to the next.
+ * Replaces what differs from run to run: ids and times, but those that the session itself sends, and what a model says, which
+ * may differ from one processor to the next.
  */
 function settled(answer: string): string {
   return answer

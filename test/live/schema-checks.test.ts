@@ -10,7 +10,7 @@ function open(t: Pick<TestContext, 'after'>, options: Partial<ChecksOptions> = {
   return checks
 }
 
-const fits = { kind: 'fits' }
+const valid = { kind: 'valid' }
 const number = '{"type":"number"}'
 
 /** None of them ends within the life of the machine. */
@@ -38,8 +38,8 @@ for (const [what, [schema, value]] of Object.entries(endless)) {
       checks.check('a', '{}', '1'),
       checks.check('b', '{}', '1'),
     ])
-    assert.deepEqual(stopped, { kind: 'costly', limit: '300 ms' })
-    assert.deepEqual(others, [fits, fits])
+    assert.deepEqual(stopped, { kind: 'over_budget', limit: '300 ms' })
+    assert.deepEqual(others, [valid, valid])
   })
 }
 
@@ -55,8 +55,11 @@ test('the loop is free while a check does not end', async (t) => {
 test('a check that takes too much memory is stopped, and the next one goes on', async (t) => {
   const checks = open(t, { heapMb: 48, limitMs: 60_000 })
   const value = `[${'{},'.repeat(3_000_000)}{}]`
-  assert.deepEqual(await checks.check('a', '{"type":"array"}', value), { kind: 'costly', limit: '48 MB' })
-  assert.deepEqual(await checks.check('a', number, '1'), fits)
+  assert.deepEqual(await checks.check('a', '{"type":"array"}', value), {
+    kind: 'over_budget',
+    limit: '48 MB',
+  })
+  assert.deepEqual(await checks.check('a', number, '1'), valid)
 })
 
 test('a check whose thread dies is asked again in a new one, unless it was the first there', async (t) => {
@@ -66,7 +69,7 @@ test('a check whose thread dies is asked again in a new one, unless it was the f
   )
   assert.deepEqual(
     answers.map((answer) => (answer.status === 'fulfilled' ? answer.value.kind : answer.reason.message)),
-    ['fits', 'fits', 'it died of "die"', 'fits'],
+    ['valid', 'valid', 'it died of "die"', 'valid'],
   )
 })
 
@@ -82,8 +85,8 @@ test('tenants take turns', async (t) => {
   assert.equal(order.join(''), 'aabcaba')
 })
 
-test('a line is bounded, of one tenant and of all', async (t) => {
-  const checks = open(t, { line: 2, longestLine: 3 })
+test('the queue is bounded, for one tenant and for all', async (t) => {
+  const checks = open(t, { queuePerTenant: 2, queueTotal: 3 })
   const ask = (tenant: string) => checks.check(tenant, number, '1')
   const taken = [ask('a'), ask('a'), ask('a')]
   await assert.rejects(ask('a'), refusedWith('queue_full'))
@@ -91,15 +94,15 @@ test('a line is bounded, of one tenant and of all', async (t) => {
   await assert.rejects(ask('c'), refusedWith('queue_full'))
   assert.deepEqual(
     await Promise.all(taken),
-    taken.map(() => fits),
+    taken.map(() => valid),
   )
-  assert.deepEqual(await ask('a'), fits)
+  assert.deepEqual(await ask('a'), valid)
 })
 
 test('the thread goes when nobody needs it, and comes back', async (t) => {
   const checks = open(t, { idleMs: 0 })
   for (let n = 0; n < 3; n++) {
-    assert.deepEqual(await checks.check('a', number, '1'), fits)
+    assert.deepEqual(await checks.check('a', number, '1'), valid)
     await new Promise((resolve) => setTimeout(resolve, 5))
   }
 })

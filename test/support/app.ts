@@ -2,6 +2,9 @@ import type { TestContext } from 'node:test'
 import { buildApp, type Parts } from '../../src/app.ts'
 import { type Config, readConfig } from '../../src/config.ts'
 import type { App } from '../../src/http/contracts.ts'
+import type { Backend } from '../../src/inference/backend.ts'
+import { localModels } from '../../src/inference/local-model.ts'
+import { createModels } from '../../src/inference/registry.ts'
 import type { Database } from '../../src/storage/database.ts'
 import { openSqlite } from '../../src/storage/engines/sqlite/open.ts'
 
@@ -47,14 +50,23 @@ export interface TestApp {
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 
+interface TestParts extends Partial<Omit<Parts, 'models'>> {
+  settings?: Record<string, string>
+  /** The engine of the one model; none where absent. */
+  backend?: Backend
+}
+
 export async function openApp(
   t: Pick<TestContext, 'after'>,
-  { settings, ...parts }: { settings?: Record<string, string> } & Partial<Parts> = {},
+  { settings, backend, ...parts }: TestParts = {},
 ): Promise<TestApp> {
   const database = parts.database ?? (await openSqlite({ file: ':memory:' }))
-  const app = await buildApp(testConfig(settings), { sweep: false, checkAnswers: true, ...parts, database })
+  const models = backend ? localModels(backend) : createModels([])
+  const shared = { sweep: false, checkAnswers: true, ...parts, database, models }
+  const app = await buildApp(testConfig(settings), shared)
   t.after(async () => {
     await app.close()
+    await models.close()
     await database.close()
   })
   return { app, database, ...clientOf(app) }

@@ -67,7 +67,8 @@ export async function startChatServer(
 ): Promise<ChatServer> {
   const folder = await newFolder(t)
   const file = model === 'builtin' ? model : join(folder, 'random.gguf')
-  if (model !== 'builtin') await writeRandomModel(file, { weights: 'q8_0', context: 1024, ...model })
+  if (model !== 'builtin')
+    await writeRandomModel(file, { weights: 'q8_0', hidden: 64, context: 1024, ...model })
   const server = await startServer(t, {
     HEDDLE_DATA: folder,
     HEDDLE_MODEL: file,

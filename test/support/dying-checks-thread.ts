@@ -4,12 +4,12 @@ import { ownPort } from '../../src/threads/thread.ts'
 /** Answers one question, and dies of the next; of a question to die at once. */
 export async function serve(): Promise<void> {
   const port = ownPort()
-  const say = (message: CheckMessage) => port.postMessage(message)
+  const post = (message: CheckMessage) => port.postMessage(message)
   let answered = 0
   port.on('message', ({ value }: CheckQuestion) => {
     if (answered > 0 || value === '"die"') throw new Error(`it died of ${value}`)
     answered++
-    say({ kind: 'fits' })
+    post({ kind: 'valid' })
   })
-  say('ready')
+  post('ready')
 }

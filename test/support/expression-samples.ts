@@ -4,10 +4,10 @@ import { jsonField } from '../../src/domain/expressions/json-field.ts'
 import { isPresent, textOfJson, valueAt } from '../../src/domain/expressions/json-value.ts'
 import { compareNumbers, parseNumber } from '../../src/domain/expressions/numbers.ts'
 import { splitPath } from '../../src/domain/expressions/path.ts'
-import { compareText, storableText } from '../../src/domain/expressions/text.ts'
-import { JsonNumber } from '../../src/domain/lossless-json.ts'
+import { JsonNumber } from '../../src/domain/json/lossless.ts'
 import { Refusal, refuse } from '../../src/domain/refusals.ts'
-import type { FieldResolver } from '../../src/storage/sql/expressions.ts'
+import { compareText, storableText } from '../../src/domain/text.ts'
+import type { FieldResolver } from '../../src/storage/sql/readings.ts'
 import { trusted } from '../../src/storage/sql/sql.ts'
 
 /** A table with a column of every kind, and random rows, fields and expressions for it. */

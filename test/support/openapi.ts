@@ -18,14 +18,17 @@ export interface Schema {
   maxItems?: number
   pattern?: string
   format?: string
+  default?: unknown
 }
 
 export interface Operation {
+  operationId?: string
   summary?: string
   tags?: string[]
   security?: object[]
+  parameters?: { name: string; required?: boolean; schema: Schema }[]
   requestBody?: { content: { 'application/json': { schema: Schema } } }
-  responses: Record<string, { content?: Record<string, { schema: Schema }> }>
+  responses: Record<string, { description: string; content?: Record<string, { schema: Schema }> }>
 }
 
 export interface Document {

@@ -1,5 +1,5 @@
-import type { KeepPlan } from '../../src/domain/json-keeping.ts'
-import { parseByShape, type Shape } from '../../src/domain/json-shape.ts'
+import type { KeepPlan } from '../../src/domain/json/keep.ts'
+import { parseByShape, type Shape } from '../../src/domain/json/shape.ts'
 
 /** Takes everything, and keeps what the plan keeps. */
 export function shapeOfPlan(plan: KeepPlan | undefined): Shape {
@@ -21,8 +21,8 @@ export function parseInSteps(
   text: string,
   plan: KeepPlan,
   deepest: number,
-  breathe: () => Promise<void> | undefined,
+  yieldToLoop: () => Promise<void> | undefined,
   piece?: number,
 ): Promise<unknown> {
-  return parseByShape(text, shapeOfPlan(plan), deepest, breathe, piece)
+  return parseByShape(text, shapeOfPlan(plan), deepest, yieldToLoop, piece)
 }

@@ -1,11 +1,11 @@
 import type { AnnotationState } from '../../src/domain/annotation-states.ts'
 import type { Database } from '../../src/storage/database.ts'
-import { trusted } from '../../src/storage/sql/sql.ts'
-import { type SeenItem, selectItems } from '../../src/storage/tables/queue-items.ts'
+import { type SeenItem, streamItems } from '../../src/storage/tables/queue-items.ts'
 import type { HandedItem, NextItem } from '../../src/storage/tables/queue-progress.ts'
 import { type QueueCount, selectQueueCounts } from '../../src/storage/tables/queue-stats.ts'
 import type { Queue } from '../../src/storage/tables/queues.ts'
 import { newProject, secondMicros, startedAt, wholePart } from './call-parts.ts'
+import { collected, viewIn } from './views.ts'
 
 const never = new AbortController().signal
 
@@ -68,25 +68,12 @@ export async function openQueue(db: Database, size: number): Promise<StoredQueue
     next: (annotator, fields) =>
       db.write('takeNextItem', { ...key, annotator, annotators: 1, now: noon, lease: minute, ...fields }),
     async items(annotator = 'alice') {
-      const query = {
-        ...key,
-        annotator,
-        conditions: [],
-        order: [trusted('item.position')],
-        limit: null,
-        offset: 0,
-      }
-      return collected<SeenItem>(db.stream(selectItems(db, query), { signal: never }))
+      const view = { ...viewIn(project), queue_id: key.queue_id, annotator, filter: undefined }
+      return (await collected(streamItems(db, view, never))).map((row) => ({ ...row }))
     },
     counts: () =>
       collected<QueueCount>(db.stream(selectQueueCounts(db, project, ['queue']), { signal: never })),
   }
   await queue.add(callIds)
   return queue
-}
-
-async function collected<Row>(chunks: AsyncIterable<Row[]>): Promise<Row[]> {
-  const rows: Row[] = []
-  for await (const chunk of chunks) rows.push(...chunk.map((row) => ({ ...row })))
-  return rows
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { JsonText } from '../../src/domain/json-text.ts'
+import { JsonText } from '../../src/domain/json/text.ts'
 import { annotationSpecOf } from '../../src/operations/objects/annotation-spec.ts'
 
 test('an annotation spec waits for its check with the specs of its entity, whatever their project', async () => {
@@ -8,7 +8,7 @@ test('an annotation spec waits for its check with the specs of its entity, whate
   const schemas = {
     async check(...given: unknown[]) {
       asked.push(given)
-      return { kind: 'fits' as const }
+      return { kind: 'valid' as const }
     },
     close: async () => undefined,
   }

@@ -3,8 +3,8 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { z } from 'zod'
 import { jsonObject, longList, shortList, shortRecord, withAliases } from '../../src/domain/fields.ts'
-import { parseKeeping } from '../../src/domain/json-keeping.ts'
-import { parseByShape } from '../../src/domain/json-shape.ts'
+import { parseKeeping } from '../../src/domain/json/keep.ts'
+import { parseByShape } from '../../src/domain/json/shape.ts'
 import { keepPlanOf, shapeOf } from '../../src/http/keep-plan.ts'
 
 const call = withAliases(

@@ -6,9 +6,10 @@ import { evaluate } from '../../src/domain/expressions/evaluate.ts'
 import { parseExpressionText } from '../../src/domain/expressions/parse.ts'
 import { sqliteDialect } from '../../src/storage/engines/sqlite/dialect.ts'
 import { registerFunctions } from '../../src/storage/engines/sqlite/functions.ts'
-import { judgedBy, sortedBy as sortedIn } from '../../src/storage/engines/sqlite/judged.ts'
+import { boundedCondition, boundedSorting as sortedIn } from '../../src/storage/engines/sqlite/row-memory.ts'
+import { compileCondition } from '../../src/storage/sql/conditions.ts'
 import type { Dialect } from '../../src/storage/sql/dialect.ts'
-import { compileCondition, compileOrder, compileSorting } from '../../src/storage/sql/expressions.ts'
+import { compileOrder, compileSorting } from '../../src/storage/sql/sorting.ts'
 import { join } from '../../src/storage/sql/sql.ts'
 import {
   constantQueries,
@@ -46,7 +47,7 @@ const fill = db.transaction((table: readonly Row[]) => {
 /** Every row as one that is too large for SQLite to judge itself. */
 const inMemory: Dialect = {
   ...sqliteDialect,
-  judged: (condition) => judgedBy(sqliteDialect, condition, 0),
+  condition: (condition) => boundedCondition(sqliteDialect, condition, 0),
   sorting: (compile) => sortedIn(sqliteDialect, compile, 0),
 }
 

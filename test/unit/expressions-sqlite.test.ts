@@ -5,11 +5,12 @@ import { parseExpressionText } from '../../src/domain/expressions/parse.ts'
 import { postgresDialect } from '../../src/storage/engines/postgres/dialect.ts'
 import { sqliteDialect } from '../../src/storage/engines/sqlite/dialect.ts'
 import { registerFunctions } from '../../src/storage/engines/sqlite/functions.ts'
-import { judgedBy } from '../../src/storage/engines/sqlite/judged.ts'
-import type { Judged } from '../../src/storage/sql/dialect.ts'
-import { compileCondition, compileOrder } from '../../src/storage/sql/expressions.ts'
-import { soughtIn } from '../../src/storage/sql/sought.ts'
+import { boundedCondition } from '../../src/storage/engines/sqlite/row-memory.ts'
+import { compileCondition } from '../../src/storage/sql/conditions.ts'
+import type { DocumentCondition } from '../../src/storage/sql/dialect.ts'
+import { compileOrder } from '../../src/storage/sql/sorting.ts'
 import { trusted } from '../../src/storage/sql/sql.ts'
+import { stringSearch } from '../../src/storage/sql/string-search.ts'
 import { fieldAt, fieldOf } from '../support/expression-samples.ts'
 
 const db = new Sqlite(':memory:')
@@ -185,7 +186,7 @@ test('a query is stopped while it judges one row', () => {
   })
   const always: typeof sqliteDialect = {
     ...sqliteDialect,
-    judged: (condition) => judgedBy(sqliteDialect, condition, 0),
+    condition: (condition) => boundedCondition(sqliteDialect, condition, 0),
   }
   const compared = Array.from({ length: 100 }, (_, i) => ({
     $eq: [{ $getField: 'data.a' }, { $literal: i }],
@@ -194,14 +195,17 @@ test('a query is stopped while it judges one row', () => {
   const judge = stoppable.prepare(`SELECT ${text} FROM (SELECT '{"a":1}' AS data)`)
   assert.throws(() => judge.get(values), /enough/)
   assert.equal(questions, 4)
-  const sought = sqliteDialect.mentions(trusted('data'), soughtIn(['a'], []))
+  const sought = sqliteDialect.containsString(trusted('data'), stringSearch(['a'], []))
   const strings = JSON.stringify(Array.from({ length: 20_000 }, () => ''))
   const mentions = stoppable.prepare(`SELECT ${sought.text} FROM (SELECT ? || '"a' AS data)`)
   assert.throws(() => mentions.get([...sought.values, `${strings.slice(0, -1)},"b a"]`]), /enough/)
 })
 
 test('a row beyond what can be judged in memory is refused by its size', () => {
-  const huge = { ...sqliteDialect, judged: (condition: Judged) => judgedBy(sqliteDialect, condition, 0) }
+  const huge = {
+    ...sqliteDialect,
+    condition: (condition: DocumentCondition) => boundedCondition(sqliteDialect, condition, 0),
+  }
   const { text, values } = compile('{"$eq":[{"$getField":"data.a"},{"$literal":1}]}', huge)
   const judge = db.prepare(`SELECT ${text} FROM (SELECT printf('%.*c', ${(128 << 20) + 1}, 'x') AS data)`)
   assert.throws(() => judge.get(values), { code: 'row_too_large', message: /134217729/ })

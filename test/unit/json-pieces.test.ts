@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { canonicalJson } from '../../src/domain/canonical-json.ts'
-import { canonicalPieces } from '../../src/domain/canonical-pieces.ts'
 import { digestOfAnyJson, digestOfJson } from '../../src/domain/digests.ts'
-import { compareText } from '../../src/domain/expressions/text.ts'
-import { type KeepPlan, parseKeeping } from '../../src/domain/json-keeping.ts'
-import { Scan, TooDeep } from '../../src/domain/json-scan.ts'
-import { readInPieces } from '../../src/domain/json-steps.ts'
+import { canonicalJson } from '../../src/domain/json/canonical.ts'
+import { canonicalPieces } from '../../src/domain/json/canonical-steps.ts'
+import { type KeepPlan, parseKeeping } from '../../src/domain/json/keep.ts'
+import { DepthError, Scan } from '../../src/domain/json/scan.ts'
+import { readInPieces } from '../../src/domain/json/steps.ts'
+import { compareText } from '../../src/domain/text.ts'
 import { parseInSteps } from '../support/shapes.ts'
 
 const never = () => undefined
@@ -146,7 +146,7 @@ test('a large value that is kept is the text that was sent without its spaces, r
     }
   }
   const deep = `{"obj":{"val":${'['.repeat(199)}${rows}${']'.repeat(199)}}}`
-  await assert.rejects(parseInSteps(deep, plan, 200, never), TooDeep)
+  await assert.rejects(parseInSteps(deep, plan, 200, never), DepthError)
 })
 
 test('texts are ordered by code point, halves of pairs too', () => {

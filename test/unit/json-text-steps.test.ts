@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type KeepPlan, parseKeeping } from '../../src/domain/json-keeping.ts'
-import { TooDeep } from '../../src/domain/json-scan.ts'
+import { type KeepPlan, parseKeeping } from '../../src/domain/json/keep.ts'
+import { DepthError } from '../../src/domain/json/scan.ts'
 import { parseInSteps } from '../support/shapes.ts'
 
 /** A long list in an item of a long list, as exports of spans have it. */
@@ -57,8 +57,8 @@ test('the bound on depth counts from the outside', async () => {
   ] as const) {
     const text = body.replace('"n": 1.0', `"n": ${value}`)
     const reading = parseInSteps(text, plan, deepest, () => undefined)
-    if (deepest === 199) await assert.rejects(reading, TooDeep)
+    if (deepest === 199) await assert.rejects(reading, DepthError)
     else assert.deepEqual(await reading, parseKeeping(text, plan, deepest))
-    if (deepest === 199) assert.throws(() => parseKeeping(text, plan, deepest), TooDeep)
+    if (deepest === 199) assert.throws(() => parseKeeping(text, plan, deepest), DepthError)
   }
 })

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { type KeepPlan, parseKeeping } from '../../src/domain/json-keeping.ts'
-import { compactJson, membersOf, TooDeep } from '../../src/domain/json-scan.ts'
-import { JsonText, writeJson } from '../../src/domain/json-text.ts'
+import { type KeepPlan, parseKeeping } from '../../src/domain/json/keep.ts'
+import { compactJson, DepthError, membersOf } from '../../src/domain/json/scan.ts'
+import { JsonText, writeJson } from '../../src/domain/json/text.ts'
 import { parseInSteps } from '../support/shapes.ts'
 
 const fields = (plan: Record<string, KeepPlan>): KeepPlan => ({ fields: new Map(Object.entries(plan)) })
@@ -69,8 +69,8 @@ for (const [levels, plan] of [
     const steps = (n: number) => parseInSteps(levels(n), plan, 10, () => undefined)
     assert.doesNotThrow(() => parseKeeping(levels(10), plan, 10))
     await steps(10)
-    assert.throws(() => parseKeeping(levels(11), plan, 10), TooDeep)
-    await assert.rejects(steps(11), TooDeep)
+    assert.throws(() => parseKeeping(levels(11), plan, 10), DepthError)
+    await assert.rejects(steps(11), DepthError)
   })
 }
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { JsonNumber, parseLossless } from '../../src/domain/lossless-json.ts'
+import { JsonNumber, parseLossless } from '../../src/domain/json/lossless.ts'
 
 test('numbers that a double writes back stay numbers', () => {
   for (const token of ['0', '1', '-5', '0.5', '123456789012345', '1e+21', '5e-324', '9007199254740991']) {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createBreathing } from '../../src/domain/breathing.ts'
+import { createYieldToLoop } from '../../src/domain/yielding.ts'
 import { createMeans } from '../../src/operations/evaluation-runs/means.ts'
 
 async function meansOf(...values: string[]): Promise<string> {
@@ -49,7 +49,7 @@ test('means: a large value is walked in small steps', async () => {
 })
 
 test('means: others go first while a large value is walked', async () => {
-  const means = createMeans(createBreathing())
+  const means = createMeans(createYieldToLoop())
   let others = 0
   let going = true
   const count = () => {

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { type KeepPlan, parseKeeping } from '../../src/domain/json-keeping.ts'
-import { itemsOf } from '../../src/domain/json-scan.ts'
+import { type KeepPlan, parseKeeping } from '../../src/domain/json/keep.ts'
+import { itemsOf } from '../../src/domain/json/scan.ts'
 import { parseInSteps } from '../support/shapes.ts'
 
 const plan: KeepPlan = {

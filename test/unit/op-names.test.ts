@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { opNameOf } from '../../src/domain/op-names.ts'
+import { opNameOf } from '../../src/domain/refs.ts'
 
 for (const [op, name] of [
   ['answer', 'answer'],

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { JsonText } from '../../src/domain/json-text.ts'
+import { JsonText } from '../../src/domain/json/text.ts'
 import type { CompleteCall } from '../../src/operations/calls/contract.ts'
 import { callOfSpan } from '../../src/operations/otel/call.ts'
 import { inputOf } from '../../src/operations/otel/conventions.ts'

@@ -26,7 +26,7 @@ const trialsOwed = (id: number, count: number): Job => ({
   name: 'upsertCalls',
   input: Array.from({ length: count }, (_, n) => wholePart('acme/qa', `t${n}`, { parent_id: 'e1', op_name })),
 })
-const oneByOne = (id: number): Job => ({ id, name: 'deriveSome', input: { limit: 1, now: 1 }, behind: true })
+const oneByOne = (id: number): Job => ({ id, name: 'deriveNext', input: { limit: 1, now: 1 }, behind: true })
 const probe = (id: number): Job => ({ id, name: 'probe', input: { at: 1 } })
 
 test('what can wait lets every other write go first, also those that come while it is under way', async (t) => {

@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { createBreathing } from '../../src/domain/breathing.ts'
-import { applyChanges, type Change } from '../../src/operations/tables/apply.ts'
-import { RowOrder } from '../../src/operations/tables/row-order.ts'
+import { createYieldToLoop } from '../../src/domain/yielding.ts'
+import { applyChanges, type Change, RowOrder } from '../../src/operations/tables/row-order.ts'
 import { refusedWith } from '../support/refusals.ts'
 import { breatheAtEachStep } from '../support/stepping.ts'
 
@@ -109,7 +108,7 @@ test('the changes end when nobody waits for them any more', async (t) => {
   const leaving = new AbortController()
   const order = new RowOrder()
   const changes = Array.from({ length: 1000 }, (_, n): Change => ({ append: String(n) }))
-  const applying = applyChanges(order, changes, createBreathing(leaving.signal))
+  const applying = applyChanges(order, changes, createYieldToLoop(leaving.signal))
   leaving.abort(new Error('gone'))
   await assert.rejects(applying, /gone/)
   assert.equal(order.length, 1)

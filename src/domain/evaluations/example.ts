@@ -1,6 +1,6 @@
 import { digestOf, digestOfJson } from '../digests.ts'
 import { isPresent, membersOf } from '../expressions/json-value.ts'
-import { storableText } from '../expressions/text.ts'
+import { storableText } from '../text.ts'
 
 export const exampleKinds = { none: 0, inline: 1, ref: 2, scalar: 3 } as const
 export type ExampleKind = (typeof exampleKinds)[keyof typeof exampleKinds]

@@ -1,5 +1,5 @@
-import { storableText } from '../expressions/text.ts'
-import { JsonNumber, parseLossless } from '../lossless-json.ts'
+import { JsonNumber, parseLossless } from '../json/lossless.ts'
+import { storableText } from '../text.ts'
 
 export const leafKinds = { binary: 0, continuous: 1, text: 2 } as const
 export type LeafKind = (typeof leafKinds)[keyof typeof leafKinds]

@@ -1,7 +1,7 @@
-import { opNameOf } from '../op-names.ts'
+import { opNameOf } from '../refs.ts'
 
 /** One trial of an evaluation: a row goes through the model and the scorers. In the words of Python and of TypeScript. */
-const trialOps = ['Evaluation.predict_and_score', 'Evaluation.predictAndScore']
+export const trialOps = ['Evaluation.predict_and_score', 'Evaluation.predictAndScore']
 
 /** Also of a class that extends Evaluation under a name of its own, such as `MyEvaluation.predict_and_score`. */
 export function isTrialOp(op: string): boolean {

@@ -1,5 +1,5 @@
 import { isPresent, membersOf, valueAt } from '../expressions/json-value.ts'
-import { opNameOf } from '../op-names.ts'
+import { opNameOf } from '../refs.ts'
 import { type Example, exampleOf } from './example.ts'
 
 /** What is read of a call that belongs to an evaluation. Times are microseconds, JSON is text. */

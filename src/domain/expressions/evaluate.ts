@@ -1,10 +1,10 @@
+import { compareText, foldCase, parseBoolean } from '../text.ts'
 import { formatTime } from '../time.ts'
 import type { Comparator, ConversionTarget, Expression, Literal } from './expression.ts'
 import type { JsonField } from './json-field.ts'
 import { isPresent } from './json-value.ts'
 import { type ComparisonKind, comparisonKind, standingOf, timeOfLiteral } from './kinds.ts'
 import { compareNumbers, decimalText, type Exact, exact, parseNumber, parseWhole } from './numbers.ts'
-import { compareText, foldCase, parseBoolean } from './text.ts'
 
 /** A field of one row. Times are microseconds. */
 export type FieldValue =

@@ -1,5 +1,5 @@
+import { foldCase } from '../text.ts'
 import { textOfJson, valueAt } from './json-value.ts'
-import { foldCase } from './text.ts'
 
 /** A value inside the JSON of one row. What it reads as is worked out when it is asked for. */
 export interface JsonField {

@@ -1,5 +1,5 @@
+import { storableText } from '../text.ts'
 import { isListIndex } from './path.ts'
-import { storableText } from './text.ts'
 
 /**
  * Values inside stored JSON, as slices of the text itself: parsing would lose digits, the order of keys and the escapes.

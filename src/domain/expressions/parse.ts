@@ -1,10 +1,10 @@
-import { JsonNumber, parseLossless } from '../lossless-json.ts'
+import { JsonNumber, parseLossless } from '../json/lossless.ts'
 import { refuse } from '../refusals.ts'
+import { storableText } from '../text.ts'
 import type { Comparator, ConversionTarget, Expression, Literal } from './expression.ts'
 import { textOfNumber } from './json-value.ts'
 import { parseNumber } from './numbers.ts'
 import { flawOfPath } from './path.ts'
-import { storableText } from './text.ts'
 
 /** Bounds that keep the statement and everything that walks the tree small. */
 const deepest = 100

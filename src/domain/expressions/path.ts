@@ -1,5 +1,5 @@
 import { refuse } from '../refusals.ts'
-import { storableText } from './text.ts'
+import { storableText } from '../text.ts'
 
 /** Dots separate; `\.` is a dot inside a key; every other backslash stands for itself. */
 export function splitPath(field: string): string[] {

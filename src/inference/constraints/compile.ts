@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache'
 import { type RefusalCode, type RefusalValues, refuse } from '../../domain/refusals.ts'
 import { difference, isEmpty } from './automaton/automaton.ts'
 import { automatonOf } from './automaton/determinise.ts'
@@ -29,27 +30,21 @@ const mostBytes = 32 * 1024 * 1024
 
 type Outcome = CompiledGrammar | { code: RefusalCode; values: RefusalValues }
 
-/** What was compiled, or refused, is kept by its source, as long as it is used and there is room. */
+/** An LRU cache of constraints that were compiled or refused, by their source. */
 export function createConstraintCompiler(): ConstraintCompiler {
-  const kept = new Map<string, Outcome>()
-  let bytes = 0
+  const cache = new LRUCache<string, Outcome>({
+    max: mostKept,
+    maxSize: mostBytes,
+    sizeCalculation: (outcome, source) =>
+      2 * source.length + ('code' in outcome ? 0 : sizeOfGrammar(outcome)),
+  })
   return {
     compile(constraint, options, field) {
       if (isDeep(constraint)) throw refuse('constraint_too_large', { field, why: 'it is nested too deeply' })
       const source = JSON.stringify([constraint, options])
-      let outcome = kept.get(source)
-      if (outcome === undefined) {
-        outcome = outcomeOf(constraint, options)
-        bytes += sizeOf(source, outcome)
-      } else {
-        kept.delete(source)
-      }
-      kept.set(source, outcome)
-      for (const [oldest, old] of kept) {
-        if (oldest === source || (kept.size <= mostKept && bytes <= mostBytes)) break
-        kept.delete(oldest)
-        bytes -= sizeOf(oldest, old)
-      }
+      const known = cache.get(source)
+      const outcome = known ?? outcomeOf(constraint, options)
+      if (known === undefined) cache.set(source, outcome)
       if ('code' in outcome) throw refuse(outcome.code, { ...outcome.values, field })
       return outcome
     },
@@ -68,10 +63,6 @@ function isDeep(given: unknown): boolean {
     )
   }
   return false
-}
-
-function sizeOf(source: string, outcome: Outcome): number {
-  return 2 * source.length + ('code' in outcome ? 0 : sizeOfGrammar(outcome))
 }
 
 function outcomeOf(constraint: Constraint, options: ConstraintOptions): Outcome {

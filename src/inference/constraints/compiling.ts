@@ -1,5 +1,5 @@
 import { refuse } from '../../domain/refusals.ts'
-import { createOneWorker, TooMuch, type WorkerOptions } from '../../threads/one-worker.ts'
+import { BudgetExceededError, createSingleWorker, type WorkerOptions } from '../../threads/single-worker.ts'
 import { inThread } from '../../threads/thread.ts'
 import { type CompileAnswer, compilingThread } from './compiling-thread.ts'
 import type { CompileQuestion } from './constraint.ts'
@@ -26,8 +26,8 @@ const defaults: CompilingOptions = {
   limitMs: 2_000,
   startMs: 30_000,
   heapMb: 192,
-  line: 256,
-  longestLine: 1_024,
+  queuePerTenant: 256,
+  queueTotal: 1_024,
   thread: compilingThread,
   // With it go what it has compiled, and 30 MB.
   idleMs: 600_000,
@@ -36,11 +36,11 @@ const defaults: CompilingOptions = {
 export function createCompiling(given: Partial<CompilingOptions> = {}): Compiling {
   const options = { ...defaults, ...given }
   const start = inThread<CompileQuestion, CompileAnswer>(options.thread, options.heapMb)
-  const worker = createOneWorker(start, options)
+  const worker = createSingleWorker(start, options)
   return {
     async compile(tenant, question, signal) {
       const answer = await worker.ask(tenant, question, signal).catch((error: unknown) => {
-        if (!(error instanceof TooMuch)) throw error
+        if (!(error instanceof BudgetExceededError)) throw error
         throw refuse('constraint_too_large', { field: question.field, why: error.message })
       })
       if ('grammar' in answer) return answer.grammar

@@ -1,4 +1,4 @@
-import { createKept } from '../kept.ts'
+import { LRUCache } from 'lru-cache'
 import type { TokenMask } from '../sampling/token-mask.ts'
 import type { Vocabulary } from '../vocabulary.ts'
 import { type CompiledGrammar, sizeOfGrammar } from './grammar/compiled-grammar.ts'
@@ -44,35 +44,27 @@ const mostMaskedPlaces = 4096
 const mostMaskBytes = 1024 * 1024
 const mostKept = 32
 /** Of the grammars that are kept. */
-const mostBytes = 4 * 1024 * 1024
+const mostBytes = 8 * 1024 * 1024
 
 /**
  * Puts the vocabulary in order, which takes a moment: once, when the model is loaded. Grammars that are used again are read
  * once, and what was learnt of them stays.
  */
 export function createConstraints(vocabulary: Vocabulary): Constraints {
-  const kept = new Map<string, { constraint: Constraint; bytes: number }>()
   const ends = new Set(vocabulary.ends)
-  let bytes = 0
   const tokens: Tokens = {
     vocabulary,
     ends,
     order: orderTokens(vocabulary),
     maskOf: createMasks(vocabulary.size),
   }
+  const cache = new LRUCache<string, Constraint>({ max: mostKept, maxSize: mostBytes })
   return {
     of(grammar) {
-      const known = kept.get(grammar.digest)
-      const made = known ?? { constraint: createConstraint(grammar, tokens), bytes: sizeOfGrammar(grammar) }
-      if (known === undefined) bytes += made.bytes
-      kept.delete(grammar.digest)
-      kept.set(grammar.digest, made)
-      for (const [oldest, old] of kept) {
-        if (kept.size === 1 || (kept.size <= mostKept && bytes <= mostBytes)) break
-        kept.delete(oldest)
-        bytes -= old.bytes
-      }
-      return made.constraint
+      const known = cache.get(grammar.digest)
+      const constraint = known ?? createConstraint(grammar, tokens)
+      if (known === undefined) cache.set(grammar.digest, constraint, { size: sizeOfGrammar(grammar) })
+      return constraint
     },
   }
 }
@@ -86,7 +78,10 @@ interface Tokens {
 
 function createConstraint(grammar: CompiledGrammar, { vocabulary, ends, order, maskOf }: Tokens): Constraint {
   const following = createFollowing(grammar)
-  const lists = createKept<Place, readonly number[] | 'many'>(mostLists, () => {})
+  const lists = new LRUCache<Place, readonly number[] | 'many', BytePlace>({
+    max: mostLists,
+    memoMethod: (_place, _stale, { context }) => listed(context),
+  })
   const mostMasks = Math.max(16, Math.floor((8 * mostMaskBytes) / vocabulary.size))
   const masks = new Map<Place, TokenMask>()
   const different = new Set<TokenMask>()
@@ -136,7 +131,7 @@ function createConstraint(grammar: CompiledGrammar, { vocabulary, ends, order, m
           )
         },
         few() {
-          const list = at.begun === undefined ? lists.get(at.place, () => listed(at)) : listed(at)
+          const list = at.begun === undefined ? lists.memo(at.place, { context: at }) : listed(at)
           return list === 'many' ? undefined : list
         },
         mask: () => (at.begun === undefined ? remembered(at.place, at) : masked(at)),

@@ -1,7 +1,7 @@
 /** What one sequence has left to read. */
 export interface Left {
   tokens: number
-  /** The most of them that one batch may take. */
+  /** The most of them that one batch may take, at least 3. */
   most: number
   /** Who came earlier has less. */
   arrival: number
@@ -20,6 +20,10 @@ const mostPiece = 256
  * with the fewest tokens to come first, so that a short one is read at once beside a long one, and of several the first is
  * done early; now and then (`oldestFirst`) the one that has waited longest, so that nobody waits for ever. A piece
  * that would be small, and not the end of its prompt, waits for the next batch.
+ *
+ * No piece is a single token, and none leaves one: llama.cpp computes the attention of a single row in another way than
+ * that of several, and the sums differ in their last digits. A prompt of more than one token is read as rows of several,
+ * however it is cut and however much of it is remembered, so its logits are always the same.
  */
 export function planBatch(
   left: readonly Left[],
@@ -39,13 +43,29 @@ export function planBatch(
       one.arrival - other.arrival,
   )
   let isFirst = true
-  for (const { index, tokens, most } of prompting) {
-    const wanted = Math.min(tokens, most, mostPiece)
-    const share = Math.min(wanted, room)
-    if (share < wanted && share < leastPiece && !isFirst) continue
+  for (const { index, tokens, most: bound } of prompting) {
+    const wanted = Math.min(tokens, bound, mostPiece)
+    const most = Math.min(wanted, room)
+    const share = tokens - most === 1 ? most - 1 : most
+    if (share < 2 || (most < wanted && most < leastPiece && !isFirst)) continue
     plan[index] = share
     room -= share
     isFirst = false
   }
   return plan
+}
+
+/**
+ * The parts of a batch, which come in the order of their sequences, in the order in which they are added to it. llama.cpp
+ * computes neighbours of ascending sequences together, the same number of tokens of each: good for those with one token,
+ * but it would take a single row from a prompt beside them. So each prompt stands alone, and all groups descend.
+ */
+export function additionOrder<Part extends { tokens: { length: number } }>(parts: readonly Part[]): Part[] {
+  const groups: Part[][] = []
+  for (const part of parts) {
+    const group = groups.at(-1)
+    if (part.tokens.length === 1 && group?.at(-1)?.tokens.length === 1) group.push(part)
+    else groups.push([part])
+  }
+  return groups.reverse().flat()
 }

@@ -3,7 +3,7 @@ import type { Generation, GenerationEvent } from '../backend.ts'
 import { type Continuations, createBeams } from '../beam.ts'
 import { type AnswerPlan, type Choice, createChoice, planAnswer } from '../choice.ts'
 import { createConstraints } from '../constraints/following-constraints.ts'
-import { planBatch } from './batch-plan.ts'
+import { additionOrder, planBatch } from './batch-plan.ts'
 import { checkGeneration } from './checks.ts'
 import { createLine } from './line.ts'
 import type { NativeContext, NativeModel } from './native.ts'
@@ -64,7 +64,7 @@ export function createLoop(
   const pace = createPace()
   const constraints = createConstraints(model.vocabulary)
   // Each place whose logits are wanted holds a number for each token of the vocabulary until the next batch.
-  const judgedAtOnce = Math.max(1, Math.floor(2 ** 22 / model.vocabulary.size))
+  const judgedAtOnce = Math.max(3, Math.floor(2 ** 22 / model.vocabulary.size))
   const line = createLine<Answering>()
   const requests = new Map<number, Request>()
   const running = new Set<Answering>()
@@ -283,19 +283,23 @@ export function createLoop(
       oldestFirst: turn % oldestEvery === 0,
     })
     context.begin(counts.reduce((sum, count) => sum + count, 0))
-    return answerings.flatMap((answering, index) => {
+    const parts = answerings.flatMap((answering, index) => {
       const { sequence, request } = answering
       const count = counts[index] ?? 0
       if (count === 0 || sequence === undefined) return []
       answering.turn = turn
       request.queuedMs ??= performance.now() - request.since
-      const tokens = nextToRead(answering, count)
+      const isLast = count === left[index]?.tokens
+      return [{ answering, sequence, tokens: nextToRead(answering, count), isLast }]
+    })
+    return additionOrder(parts).map(({ answering, sequence, tokens, isLast }) => {
+      const { request, drawn } = answering
       const wanted =
         request.promptLogprobs !== undefined && !request.isRead
           ? Uint32Array.from(tokens.keys())
-          : Uint32Array.of(...(count === left[index]?.tokens ? [count - 1] : []))
+          : Uint32Array.of(...(isLast ? [tokens.length - 1] : []))
       const places = context.add(sequence.id, sequence.tokens.length, tokens, wanted)
-      return [{ answering, sequence, tokens, places, isPrompt: answering.drawn === undefined }]
+      return { answering, sequence, tokens, places, isPrompt: drawn === undefined }
     })
   }
 

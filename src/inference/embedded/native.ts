@@ -1,5 +1,5 @@
 import { type GgufMetadata, getLlama, LlamaLogLevel, readGgufFileInfo } from 'node-llama-cpp'
-import { createBreathing } from '../../domain/breathing.ts'
+import { createYieldToLoop } from '../../domain/yielding.ts'
 import type { PositionLogits } from '../sampling/logits.ts'
 import type { Vocabulary } from '../vocabulary.ts'
 import { type AddonContext, type AddonModel, type Binding, bindingOf } from './binding.ts'
@@ -38,8 +38,8 @@ export interface NativeContext {
   /** Starts a batch of so many tokens. */
   begin(size: number): void
   /**
-   * The sequence goes on at the position with these tokens. Sequences are added in the order of their numbers: only
-   * neighbours that stand in this order are worked on together. Answers where the logits will be that are wanted.
+   * The sequence continues at the position with these tokens. Those that are added in the order of their numbers, one
+   * after the other, are computed together: see additionOrder. Answers where the logits will be that are wanted.
    */
   add(sequence: number, position: number, tokens: Uint32Array, wanted: Uint32Array): Uint32Array
   decode(): Promise<void>
@@ -105,11 +105,11 @@ export async function loadModel(file: string, onProgress: (share: number) => voi
       return add ? whole(tokens) : tokens
     },
     async tokenizeInTurns(text, { special, add }) {
-      const breathe = createBreathing()
+      const yieldToLoop = createYieldToLoop()
       const pieces: number[][] = []
       for (const piece of tokenPieces(addon, text, special)) {
         pieces.push(piece)
-        const pause = breathe()
+        const pause = yieldToLoop()
         if (pause) await pause
       }
       return add ? whole(pieces.flat()) : pieces.flat()

@@ -1,7 +1,7 @@
 import { refuse } from '../../domain/refusals.ts'
 import type { Backend, BackendStatus, Generation, GenerationEvent, Run, ServedModel } from '../backend.ts'
+import { withoutFolders } from '../models/model-error.ts'
 import type { ModelPlan } from '../models/plan.ts'
-import { withoutFolders } from '../models/trouble.ts'
 import { notReady } from '../served-model.ts'
 import { checkLength } from './checks.ts'
 import type { EngineLogger } from './engine-log.ts'
@@ -40,7 +40,8 @@ export function createEmbeddedBackend(
     context: plan.context,
     parallel: plan.parallel,
     threads: plan.threads,
-    batch: Math.max(plan.batch, plan.parallel),
+    // Beside all others that write, three tokens of a prompt fit: see planBatch.
+    batch: Math.max(plan.batch, plan.parallel + 2),
     queue: plan.queue,
   }
   const asked = new Map<number, Waiting>()

@@ -1,7 +1,9 @@
-import { createKept } from '../kept.ts'
+import { LRUCache } from 'lru-cache'
 import type { Candidates, Logits, PositionLogits } from '../sampling/logits.ts'
 import { isIn, type TokenMask } from '../sampling/token-mask.ts'
 import type { AddonContext, AddonModel, AddonSampler, Binding } from './binding.ts'
+
+const dispose = (sampler: AddonSampler) => sampler.dispose()
 
 /**
  * How the logits of a place are read, each in its cheapest form. Microseconds measured on one core:
@@ -30,12 +32,14 @@ export function createReading(
   const greedy = sampler({ temperature: 0 })
   const cuts = new Map<number, AddonSampler>()
   // At most one temperature of each sequence is in use at once, and two lists: what it may say, and what it says rather.
-  const warmths = createKept<number, AddonSampler>(sequences + 4, (old) => old.dispose())
+  const warmths = new LRUCache<number, AddonSampler>({
+    max: sequences + 4,
+    dispose,
+    memoMethod: (temperature) => sampler({ temperature }),
+  })
   // More than are in use at once, and as many of those that answers come back to as there is room for.
   const mostMasked = Math.min(64, Math.floor(maskedBytes / (bytesOfToken * vocabulary)))
-  const masks = createKept<string, AddonSampler>(Math.max(2 * sequences + 2, mostMasked), (old) =>
-    old.dispose(),
-  )
+  const masks = new LRUCache<string, AddonSampler>({ max: Math.max(2 * sequences + 2, mostMasked), dispose })
   const plain: Samplers = {
     greedy: () => greedy,
     cut(size) {
@@ -43,9 +47,13 @@ export function createReading(
       cuts.set(size, cut)
       return cut
     },
-    warm: (temperature) => warmths.get(temperature, () => sampler({ temperature })),
+    warm: (temperature) => warmths.memo(temperature),
   }
-  const lists = createKept<readonly number[], AddonSampler>(2 * sequences + 4, (old) => old.dispose())
+  const lists = new LRUCache<readonly number[], AddonSampler>({
+    max: 2 * sequences + 4,
+    dispose,
+    memoMethod: others,
+  })
   const seen = new WeakSet<readonly number[]>()
 
   function sampler(config: Parameters<AddonSampler['applyConfig']>[0]): AddonSampler {
@@ -56,10 +64,15 @@ export function createReading(
   }
 
   function samplersOf(mask: TokenMask): Samplers {
-    const prepared = (name: string, config: Parameters<AddonSampler['applyConfig']>[0]) =>
-      masks.get(`${mask.id} ${name}`, () =>
-        sampler({ ...config, ...forbidding(vocabulary - mask.count, (token) => isIn(mask, token)) }),
-      )
+    const prepared = (name: string, config: Parameters<AddonSampler['applyConfig']>[0]) => {
+      const key = `${mask.id} ${name}`
+      const known = masks.get(key)
+      if (known !== undefined) return known
+      const forbidden = forbidding(vocabulary - mask.count, (token) => isIn(mask, token))
+      const made = sampler({ ...config, ...forbidden })
+      masks.set(key, made)
+      return made
+    }
     return {
       greedy: () => prepared('greedy', { temperature: 0 }),
       cut: (size) => prepared(`cut ${size}`, { temperature: 1, topK: size }),
@@ -100,7 +113,7 @@ export function createReading(
       if (tokens.length > vocabulary / 2)
         return (await context.sampleToken(place, greedy, false, false, true))[3]
       if (seen.has(tokens)) {
-        const prepared = lists.get(tokens, () => others(tokens))
+        const prepared = lists.memo(tokens)
         return (await context.sampleToken(place, prepared, false, false, true))[3]
       }
       seen.add(tokens)

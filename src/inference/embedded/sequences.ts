@@ -55,8 +55,8 @@ export function createSequences(count: number, copyFrom: number): Sequences {
     free: () => all.reduce((free, sequence) => free + (sequence.busy ? 0 : 1), 0),
     isWorthCopying: (tokens) => tokens >= copyFrom,
     take(prompt, salt, remember) {
-      // The last token is read again in any case, because its logits are wanted.
-      const most = prompt.length - 1
+      // The logits of the last token are wanted, so it is read again; and never alone, see planBatch.
+      const most = Math.max(0, prompt.length - 2)
       const sharedWith = (sequence: Sequence) =>
         remember && sequence.salt === salt ? Math.min(most, commonLength(sequence.tokens, prompt)) : 0
       const places = all.map((sequence) => ({ sequence, shared: sharedWith(sequence) }))

@@ -1,11 +1,11 @@
-import { ModelTrouble } from './trouble.ts'
+import { ModelError } from './model-error.ts'
 
-/** Good answers for their size first: what most people mean who name none. */
+/** The order of preference when the setting names no quantization: good answers for their size. */
 const usual = ['Q4_K_M', 'Q4_K_S', 'Q5_K_M', 'Q4_0', 'Q8_0', 'Q6_K', 'F16', 'BF16']
 
 const part = /-(\d{5})-of-(\d{5})\.gguf$/i
-/** Files that lie beside models and are none. */
-const beside = /(^|[/._-])(mmproj|imatrix)([/._-]|$)/i
+/** Projectors and importance matrices are stored beside models. */
+const companion = /(^|[/._-])(mmproj|imatrix)([/._-]|$)/i
 
 /** One of a repository's GGUF files: by its name, by its quantization, or the usual one. */
 export function chooseFile<File extends { path: string }>(
@@ -14,20 +14,18 @@ export function chooseFile<File extends { path: string }>(
   files: readonly File[],
 ): File {
   const named = wanted !== undefined && /\.gguf$/i.test(wanted)
-  const models = named ? files : files.filter(({ path }) => !beside.test(path))
+  const models = named ? files : files.filter(({ path }) => !companion.test(path))
   if (models.length === 0 && !named) {
-    throw new ModelTrouble(`${repository} has no .gguf file; accepted: repositories with GGUF models.`)
+    throw new ModelError(`${repository} has no .gguf file; accepted: repositories with GGUF models.`)
   }
   const found = named ? byName(models, wanted) : byQuantization(models, wanted)
   if (found === undefined) {
     const what = wanted === undefined ? 'several models and none of the usual kinds' : `no ${wanted}`
-    throw new ModelTrouble(
-      `${repository} has ${what}; accepted after its name and a colon: ${listed(models)}.`,
-    )
+    throw new ModelError(`${repository} has ${what}; accepted after its name and a colon: ${listed(models)}.`)
   }
   const [, , parts] = part.exec(found.path) ?? []
   if (parts !== undefined) {
-    throw new ModelTrouble(
+    throw new ModelError(
       `${repository}: ${found.path} is one of ${Number(parts)} files of a split model; accepted: models in one file (${listed(models)}).`,
     )
   }
@@ -48,14 +46,14 @@ function byQuantization<File extends { path: string }>(
   for (const quantization of wanted === undefined ? usual : [wanted]) {
     const [first] = files
       .filter(({ path }) => names(path, quantization))
-      // `UD-Q4_K_M` is a Q4_K_M of another kind: the plain one is meant.
+      // `UD-Q4_K_M` is a variant of Q4_K_M: the plain one, with the shorter path, is preferred.
       .toSorted((a, b) => a.path.length - b.path.length || (a.path < b.path ? -1 : 1))
     if (first !== undefined) return first
   }
   return wanted === undefined && files.length === 1 ? files[0] : undefined
 }
 
-/** Whether the quantization stands in the path as a word of its own. */
+/** Whether the path contains the quantization as a whole word. */
 function names(path: string, quantization: string): boolean {
   const escaped = quantization.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')
   return new RegExp(`(^|[-./_])${escaped}([-./]|$)`, 'i').test(path)

@@ -1,11 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import Database from 'better-sqlite3'
 
-const againMs = 500
+const retryMs = 500
 
 /**
- * Does the work while no other process does it. The lock is that of an empty SQLite file: the system holds it, and lets
- * go of it when a process ends, however it ends.
+ * Does the work while no other process does it. The lock is that of an empty SQLite file: the system releases it when a
+ * process ends, however it ends.
  */
 export async function whileLocked<Result>(
   file: string,
@@ -14,11 +14,9 @@ export async function whileLocked<Result>(
 ): Promise<Result> {
   const lock = new Database(file, { timeout: 0 })
   try {
-    let told = false
-    while (!taken(lock)) {
-      if (!told) onWait()
-      told = true
-      await delay(againMs, undefined, { signal })
+    for (let attempt = 0; !acquired(lock); attempt++) {
+      if (attempt === 0) onWait()
+      await delay(retryMs, undefined, { signal })
     }
     return await work()
   } finally {
@@ -26,7 +24,7 @@ export async function whileLocked<Result>(
   }
 }
 
-function taken(lock: Database.Database): boolean {
+function acquired(lock: Database.Database): boolean {
   try {
     lock.exec('BEGIN EXCLUSIVE')
     return true

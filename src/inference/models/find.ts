@@ -1,21 +1,39 @@
-import { basename, join, resolve } from 'node:path'
+import { readdir } from 'node:fs/promises'
+import { join, resolve, sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { chooseFile } from './choose-file.ts'
 import { type DownloadWatch, download } from './download.ts'
 import { acceptedModels } from './gguf-header.ts'
 import { type Hub, listHubFiles } from './hub.ts'
-import type { ModelSource } from './source.ts'
-import { repositoryFolder, storedModels } from './stored-models.ts'
-import { ModelTrouble } from './trouble.ts'
+import { ModelError } from './model-error.ts'
 
-export interface Places {
+/** What HEDDLE_MODEL asks for. */
+export type ModelSource =
+  | { kind: 'none' }
+  | { kind: 'builtin' }
+  | { kind: 'file'; path: string }
+  | { kind: 'hub'; repository: string; wanted: string | undefined }
+
+/** Parses a value that the settings have already validated. */
+export function sourceOf(given: string): ModelSource {
+  if (given === 'none' || given === 'builtin') return { kind: given }
+  if (!given.startsWith('hf:')) return { kind: 'file', path: given }
+  const [repository = '', wanted] = given.slice(3).split(':')
+  return { kind: 'hub', repository, wanted }
+}
+
+/** Where models come from, and where downloads are stored. */
+export interface ModelLocations {
   /** The data folder. */
   data: string
   hub: Hub
 }
 
-/** As the settings say it. */
-export function placesOf(settings: { data: string; hf_endpoint: string; hf_token: string }): Places {
+export function locationsOf(settings: {
+  data: string
+  hf_endpoint: string
+  hf_token: string
+}): ModelLocations {
   return { data: settings.data, hub: { endpoint: settings.hf_endpoint, token: settings.hf_token } }
 }
 
@@ -23,15 +41,17 @@ export interface FindWatch extends DownloadWatch {
   onDownload(what: string): void
 }
 
-/** The file of a model; one that is not here yet is downloaded first. */
+/** The path of a model's file, which is downloaded if it is missing. */
 export async function findModel(
   source: Exclude<ModelSource, { kind: 'none' }>,
-  places: Places,
+  locations: ModelLocations,
   watch: FindWatch,
 ): Promise<string> {
-  if (source.kind === 'builtin') return builtinModel()
   if (source.kind === 'file') return resolve(source.path)
-  return hubModel(source, places, watch)
+  if (source.kind === 'hub') return hubModel(source, locations, watch)
+  const [model] = await builtinModels()
+  if (model !== undefined) return model
+  throw new ModelError(`This installation has no built-in model (${builtinFolder}); ${acceptedModels}.`)
 }
 
 export const builtinFolder = fileURLToPath(new URL('../../../models/builtin', import.meta.url))
@@ -41,21 +61,33 @@ export async function builtinModels(): Promise<string[]> {
   return (await storedModels(builtinFolder)).slice(0, 1).map((name) => join(builtinFolder, name))
 }
 
-async function builtinModel(): Promise<string> {
-  const [model] = await builtinModels()
-  if (model !== undefined) return model
-  throw new ModelTrouble(`This installation has no built-in model (${builtinFolder}); ${acceptedModels}.`)
+/** The folder of downloaded models. */
+export function modelsFolder(data: string): string {
+  return join(data, 'models')
 }
 
-/** What is here is used without a question to the hub: a server starts again where there is no network. */
+/** The complete models below a folder, by their paths in it, with `/`. Unfinished downloads end in `.part`. */
+export async function storedModels(folder: string): Promise<string[]> {
+  try {
+    const found = await readdir(folder, { recursive: true })
+    return found
+      .filter((path) => /\.gguf$/i.test(path))
+      .map((path) => path.split(sep).join('/'))
+      .toSorted()
+  } catch (error) {
+    if (['ENOENT', 'ENOTDIR'].includes((error as NodeJS.ErrnoException).code ?? '')) return []
+    throw error
+  }
+}
+
+/** A file that is already here is used without asking the hub, so a server restarts without a network. */
 async function hubModel(
   { repository, wanted }: Extract<ModelSource, { kind: 'hub' }>,
-  { data, hub }: Places,
+  { data, hub }: ModelLocations,
   watch: FindWatch,
 ): Promise<string> {
-  const folder = repositoryFolder(data, repository)
-  const here = await storedModels(folder)
-  const known = foundIn(repository, wanted, here)
+  const folder = join(modelsFolder(data), ...repository.split('/'))
+  const known = chosenPath(repository, wanted, await storedModels(folder))
   if (known !== undefined) return join(folder, known)
   const file = chooseFile(repository, wanted, await listHubFiles(hub, repository, watch.signal))
   const target = join(folder, ...file.path.split('/'))
@@ -64,24 +96,12 @@ async function hubModel(
   return target
 }
 
-function foundIn(
-  repository: string,
-  wanted: string | undefined,
-  here: readonly string[],
-): string | undefined {
+function chosenPath(repository: string, wanted: string | undefined, paths: string[]): string | undefined {
+  const files = paths.map((path) => ({ path }))
   try {
-    return chooseFile(
-      repository,
-      wanted,
-      here.map((path) => ({ path })),
-    ).path
+    return chooseFile(repository, wanted, files).path
   } catch (error) {
-    if (error instanceof ModelTrouble) return undefined
+    if (error instanceof ModelError) return undefined
     throw error
   }
-}
-
-/** What a model is called that nobody named: its file's name. */
-export function nameOf(file: string): string {
-  return basename(file).replace(/\.gguf$/i, '')
 }

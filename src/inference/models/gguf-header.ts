@@ -1,8 +1,8 @@
 import { type FileHandle, open, stat } from 'node:fs/promises'
-import { BadBytes, type FileBytes, fileBytes } from './file-bytes.ts'
+import { type FileBytes, fileBytes, GgufError } from './file-bytes.ts'
 import { numberIn, readName, readValues, textIn, type Value } from './gguf-values.ts'
+import { ModelError, reasonOf } from './model-error.ts'
 import { bytesOfTensor } from './tensor-types.ts'
-import { ModelTrouble, reasonOf } from './trouble.ts'
 
 /** What the header of a GGUF file says about its model (https://github.com/ggml-org/ggml/blob/master/docs/gguf.md). */
 export interface GgufHeader {
@@ -12,25 +12,25 @@ export interface GgufHeader {
   name: string | undefined
   /** `model`, `adapter`, `mmproj`…; absent in older files. */
   type: string | undefined
-  /** The number that stands for the quantization of most weights. */
+  /** The number of the quantization that most weights have. */
   fileType: number | undefined
   /** Tokens of context that it was trained with. */
   context: number
   layers: number
   embedding: number
-  /** Of all layers together, since they may differ. */
+  /** Summed over all layers, since they may differ. */
   heads: number
   kvHeads: number
   keyLength: number
   valueLength: number
-  /** False for models that read in both directions, which do not write. */
+  /** False for encoders, which cannot generate text. */
   causal: boolean
   vocabulary: number
   tokenizer: string | undefined
   template: string | undefined
   parameters: number
   weightBytes: number
-  /** Files that the model is spread over. */
+  /** The number of files that the model is split into. */
   parts: number
 }
 
@@ -41,16 +41,14 @@ const mostTensors = 1_000_000
 
 const newest = 3
 
-/** Reads the header and nothing else. Whatever the file claims, memory stays bounded. */
+/** Reads the header and nothing else, within bounds of memory whatever the file claims (docs/decisions/0014). */
 export async function readGgufHeader(path: string): Promise<GgufHeader> {
   const file = await openFile(path)
   try {
-    return await readHeader(file, (await file.stat()).size)
+    return await readHeader(path, file, (await file.stat()).size)
   } catch (error) {
-    if (error instanceof BadBytes)
-      throw new ModelTrouble(`${path} is a damaged GGUF file, perhaps not copied whole: ${error.message}.`)
-    if (error instanceof NotGguf) throw new ModelTrouble(`${path} ${error.message}`)
-    throw unreadable(path, error)
+    if (!(error instanceof GgufError)) throw unreadable(path, error)
+    throw new ModelError(`${path} is a damaged GGUF file, perhaps not copied whole: ${error.message}.`)
   } finally {
     await file.close()
   }
@@ -61,56 +59,53 @@ export const acceptedModels =
 
 async function openFile(path: string): Promise<FileHandle> {
   try {
-    // Before it is opened: a pipe would wait for someone to write.
+    // Checked before opening: opening a pipe waits for a writer.
     const found = await stat(path)
     if (found.isFile()) return await open(path)
-    throw new ModelTrouble(
-      `${path} is ${found.isDirectory() ? 'a folder' : 'not a file'}; ${acceptedModels}.`,
-    )
+    throw new ModelError(`${path} is ${found.isDirectory() ? 'a folder' : 'not a file'}; ${acceptedModels}.`)
   } catch (error) {
     throw unreadable(path, error)
   }
 }
 
-function unreadable(path: string, error: unknown): ModelTrouble {
-  if (error instanceof ModelTrouble) return error
-  return new ModelTrouble(`The model ${path} cannot be read: ${reasonOf(error)}; ${acceptedModels}.`, {
+function unreadable(path: string, error: unknown): ModelError {
+  if (error instanceof ModelError) return error
+  return new ModelError(`The model ${path} cannot be read: ${reasonOf(error)}; ${acceptedModels}.`, {
     cause: error,
   })
 }
 
-class NotGguf extends Error {}
-
-async function readHeader(file: FileHandle, size: number): Promise<GgufHeader> {
-  if (size < 24) throw new NotGguf('is no GGUF file: it is too short.')
+async function readHeader(path: string, file: FileHandle, size: number): Promise<GgufHeader> {
+  const refused = (why: string) => new ModelError(`${path} is ${why}.`)
+  if (size < 24) throw refused('no GGUF file: it is too short')
   const bytes = fileBytes(file, Math.min(size, largestHeader))
   const magic = (await bytes.take(4)).toString('latin1')
-  if (magic !== 'GGUF') throw new NotGguf(`is no GGUF file: it begins with ${JSON.stringify(magic)}.`)
+  if (magic !== 'GGUF') throw refused(`no GGUF file: it begins with ${JSON.stringify(magic)}`)
   const version = await bytes.u32()
-  if (version > 0xffff) throw new NotGguf('is a GGUF file for big-endian machines; accepted: little-endian.')
+  if (version > 0xffff) throw refused('a GGUF file for big-endian machines; accepted: little-endian')
   if (version < 2 || version > newest) {
-    throw new NotGguf(`is a GGUF file of version ${version}; accepted: versions 2 and ${newest}.`)
+    throw refused(`a GGUF file of version ${version}; accepted: versions 2 and ${newest}`)
   }
   const tensors = await countOf(bytes, mostTensors, 'tensors')
   const keys = await countOf(bytes, mostKeys, 'metadata keys')
   const values = await readValues(bytes, keys)
   const weights = await weightsOf(bytes, tensors)
   const alignment = numberIn(values, 'general.alignment') ?? 32
-  if (alignment < 1 || alignment > 1 << 20) throw new BadBytes(`it claims an alignment of ${alignment}`)
+  if (alignment < 1 || alignment > 1 << 20) throw new GgufError(`it claims an alignment of ${alignment}`)
   const dataStart = Math.ceil(bytes.position() / alignment) * alignment
   if (dataStart + weights.end > size) {
-    throw new BadBytes(`it has ${size} bytes where its tensors need ${dataStart + weights.end}`)
+    throw new GgufError(`it has ${size} bytes where its tensors need ${dataStart + weights.end}`)
   }
   return { fileBytes: size, version, ...factsOf(values), ...weights.facts }
 }
 
 async function countOf(bytes: FileBytes, most: number, what: string): Promise<number> {
   const count = await bytes.u64()
-  if (count > most) throw new BadBytes(`it claims ${count} ${what}`)
+  if (count > most) throw new GgufError(`it claims ${count} ${what}`)
   return count
 }
 
-/** What the tensors say of themselves; their data begins after the header. */
+/** The sizes that the list of tensors states; their data begins after the header. */
 async function weightsOf(bytes: FileBytes, count: number) {
   let parameters = 0
   let weightBytes = 0
@@ -118,7 +113,7 @@ async function weightsOf(bytes: FileBytes, count: number) {
   for (let n = 0; n < count; n++) {
     await readName(bytes)
     const dimensions = await bytes.u32()
-    if (dimensions > 4) throw new BadBytes(`it has a tensor of ${dimensions} dimensions`)
+    if (dimensions > 4) throw new GgufError(`it has a tensor of ${dimensions} dimensions`)
     let values = 1
     for (let d = 0; d < dimensions; d++) values *= await bytes.u64()
     const type = await bytes.u32()

@@ -1,8 +1,6 @@
-import { BadBytes, type FileBytes } from './file-bytes.ts'
+import { type FileBytes, GgufError } from './file-bytes.ts'
 
-/** The metadata of a GGUF file: keys with a value of one of a dozen types, or with a list of such. */
-
-/** A list is kept as its length and the sum of its numbers. */
+/** A value of the metadata. A list is kept as its length and the sum of its numbers. */
 export type Value = number | string | boolean | { length: number; sum: number } | undefined
 
 const scalars: Record<number, { bytes: number; read(from: Buffer, at: number): number | boolean }> = {
@@ -21,14 +19,14 @@ const scalars: Record<number, { bytes: number; read(from: Buffer, at: number): n
 const textType = 8
 const listType = 9
 
-/** Layers of a model: lists that are no longer than this hold a number for each of them. */
+/** Only lists up to this length are summed up: they hold a number for each layer. */
 const longestSum = 4096
 
 async function readValue(bytes: FileBytes, type: number, wanted: boolean): Promise<Value> {
   if (type === textType) return readText(bytes, wanted)
   if (type === listType) return listOf(bytes)
   const scalar = scalars[type]
-  if (scalar === undefined) throw new BadBytes(`it has a value of the unknown type ${type}`)
+  if (scalar === undefined) throw new GgufError(`it has a value of the unknown type ${type}`)
   return scalar.read(await bytes.take(scalar.bytes), 0)
 }
 
@@ -40,7 +38,7 @@ async function listOf(bytes: FileBytes): Promise<Value> {
     return { length, sum: 0 }
   }
   const scalar = scalars[type]
-  if (scalar === undefined) throw new BadBytes(`it has a list of the unknown type ${type}`)
+  if (scalar === undefined) throw new GgufError(`it has a list of the unknown type ${type}`)
   if (length > longestSum) {
     bytes.skip(length * scalar.bytes)
     return { length, sum: 0 }
@@ -51,7 +49,7 @@ async function listOf(bytes: FileBytes): Promise<Value> {
   return { length, sum }
 }
 
-/** One that nobody asks for is gone past, however long it is. */
+/** A text that nobody needs is skipped, however long it is. */
 async function readText(bytes: FileBytes, wanted: boolean): Promise<string | undefined> {
   const length = await bytes.u64()
   if (wanted) return (await bytes.take(length)).toString('utf8')
@@ -59,7 +57,7 @@ async function readText(bytes: FileBytes, wanted: boolean): Promise<string | und
   return undefined
 }
 
-/** Of the others nothing is kept: some are long. */
+/** The only texts that are kept: others are long. */
 const texts = [
   'general.architecture',
   'general.name',
@@ -68,9 +66,9 @@ const texts = [
   'tokenizer.chat_template',
 ]
 
-/** Keys, and names of tensors. */
+/** Of keys and of tensors. */
 const longestName = 65_535
-/** No key that anybody asks for is longer. */
+/** No key that is read later is longer. */
 const longestKept = 256
 
 export async function readValues(bytes: FileBytes, count: number): Promise<Map<string, Value>> {
@@ -85,7 +83,7 @@ export async function readValues(bytes: FileBytes, count: number): Promise<Map<s
 
 export async function readName(bytes: FileBytes): Promise<string> {
   const length = await bytes.u64()
-  if (length > longestName) throw new BadBytes(`it has a name of ${length} bytes`)
+  if (length > longestName) throw new GgufError(`it has a name of ${length} bytes`)
   return (await bytes.take(length)).toString('utf8')
 }
 

@@ -1,7 +1,7 @@
 import { z } from 'zod'
-import { ModelTrouble, reasonOf } from './trouble.ts'
+import { ModelError, reasonOf } from './model-error.ts'
 
-/** A place that speaks the protocol of huggingface.co, and who is asking. */
+/** A server that speaks the protocol of huggingface.co, and our token for it. */
 export interface Hub {
   endpoint: string
   token: string
@@ -14,8 +14,7 @@ export interface HubFile {
   sha256: string | undefined
 }
 
-/** For a first answer; a body has bounds of its own. */
-const answerMs = 30_000
+const listingMs = 30_000
 const largestListing = 8 * 1024 * 1024
 const mostPages = 20
 const mostRedirects = 5
@@ -32,9 +31,10 @@ const Listing = z.array(
 /** Every GGUF file of a repository. */
 export async function listHubFiles(hub: Hub, repository: string, signal: AbortSignal): Promise<HubFile[]> {
   const files: HubFile[] = []
+  const limited = () => AbortSignal.any([signal, AbortSignal.timeout(listingMs)])
   let url: string | undefined = `${hub.endpoint}/api/models/${repository}/tree/main?recursive=true`
   for (let page = 0; url !== undefined && page < mostPages; page++) {
-    const { response } = await ask(hub, url, { signal: withTimeLimit(signal) }, repository)
+    const { response } = await ask(hub, url, { signal: limited() }, repository)
     for (const { type, path, size, lfs } of await listingIn(response, repository)) {
       if (type !== 'file' || !/\.gguf$/i.test(path) || !isPlainPath(path)) continue
       files.push({ path, bytes: lfs?.size ?? size, sha256: sha256In(lfs?.oid) })
@@ -44,7 +44,7 @@ export async function listHubFiles(hub: Hub, repository: string, signal: AbortSi
   return files
 }
 
-/** A path that stays in its folder wherever it is put. */
+/** A path that cannot leave the folder it is put into. */
 function isPlainPath(path: string): boolean {
   return path.split('/').every((part) => /^[^\\:*?"<>|\p{Cc}]{1,255}$/u.test(part) && !/^\.+$/.test(part))
 }
@@ -53,7 +53,7 @@ async function listingIn(response: Response, repository: string): Promise<z.outp
   try {
     return Listing.parse(JSON.parse(await boundedText(response, largestListing)))
   } catch (error) {
-    throw new ModelTrouble(
+    throw new ModelError(
       `The hub's list of the files of ${repository} cannot be read: ${shortReason(error)}.`,
       { mayPass: true, cause: error },
     )
@@ -71,7 +71,7 @@ async function boundedText(response: Response, most: number): Promise<string> {
   return Buffer.concat(pieces).toString('utf8')
 }
 
-/** RFC 8288. A next page of another host would get the token. */
+/** RFC 8288. A page on another host is not followed: it would get the token. */
 function nextPage(response: Response): string | undefined {
   const next = /<([^>]+)>\s*;\s*rel="?next"?/.exec(response.headers.get('link') ?? '')?.[1]
   if (next === undefined) return undefined
@@ -81,11 +81,11 @@ function nextPage(response: Response): string | undefined {
 
 export interface HubAnswer {
   response: Response
-  /** What the hub said of the file before it sent us elsewhere. */
+  /** The checksum in the hub's own answer, before any redirect to another host. */
   sha256: string | undefined
 }
 
-/** The bytes of a file, from `from` on. */
+/** The bytes of a file, starting at `from`. */
 export function openHubFile(
   hub: Hub,
   repository: string,
@@ -98,7 +98,7 @@ export function openHubFile(
   return ask(hub, `${hub.endpoint}/${repository}/resolve/main/${address}`, { signal, headers }, repository)
 }
 
-/** Redirects are followed here: the token is for the hub alone, and the hub's answer before the last has the checksum. */
+/** Follows redirects itself: the token is for the hub alone, and only the hub's own answer has the checksum. */
 async function ask(
   hub: Hub,
   address: string,
@@ -118,7 +118,7 @@ async function ask(
         ...(hub.token !== '' && url.origin === home && { authorization: `Bearer ${hub.token}` }),
       },
     })
-    // The tags of where it sends us are of another kind.
+    // Other hosts use entity tags of another kind.
     if (url.origin === home) {
       sha256 ??= sha256In(response.headers.get('x-linked-etag')) ?? sha256In(response.headers.get('etag'))
     }
@@ -133,7 +133,7 @@ async function ask(
     await response.body?.cancel()
     throw refusalOf(response.status, repository, hub.token !== '')
   }
-  throw new ModelTrouble(`The hub sends requests for ${repository} around in a circle.`, { mayPass: true })
+  throw new ModelError(`The hub sends requests for ${repository} around in a circle.`, { mayPass: true })
 }
 
 async function send(url: URL, init: RequestInit): Promise<Response> {
@@ -141,7 +141,7 @@ async function send(url: URL, init: RequestInit): Promise<Response> {
     return await fetch(url, init)
   } catch (error) {
     if (init.signal?.aborted && !isTimeout(init.signal.reason)) throw init.signal.reason
-    throw new ModelTrouble(`${url.origin} does not answer: ${shortReason(error)}.`, {
+    throw new ModelError(`${url.origin} does not answer: ${shortReason(error)}.`, {
       mayPass: true,
       cause: error,
     })
@@ -157,28 +157,24 @@ function isTimeout(reason: unknown): boolean {
   return reason instanceof DOMException && reason.name === 'TimeoutError'
 }
 
-export function withTimeLimit(signal: AbortSignal): AbortSignal {
-  return AbortSignal.any([signal, AbortSignal.timeout(answerMs)])
-}
-
-function refusalOf(status: number, repository: string, hasToken: boolean): ModelTrouble {
+function refusalOf(status: number, repository: string, hasToken: boolean): ModelError {
   const token = hasToken ? 'the token in HF_TOKEN does not open it' : 'it needs a token in HF_TOKEN'
   if (status === 401) {
-    return new ModelTrouble(
+    return new ModelError(
       `The hub answers 401 for ${repository}: there is no such repository, or it is private or gated and ${token}.`,
     )
   }
   if (status === 403) {
-    return new ModelTrouble(
+    return new ModelError(
       `The hub answers 403 for ${repository}: its terms must be accepted on its page first, or ${token}.`,
     )
   }
   if (status === 404)
-    return new ModelTrouble(`The hub answers 404: there is no ${repository}, or not that file.`)
-  return new ModelTrouble(`The hub answers ${status} for ${repository}.`, { mayPass: status >= 429 })
+    return new ModelError(`The hub answers 404: there is no ${repository}, or not that file.`)
+  return new ModelError(`The hub answers ${status} for ${repository}.`, { mayPass: status >= 429 })
 }
 
-/** Large files are named by the SHA-256 of what is in them; other entity tags are something else. */
+/** The entity tag of a large file is the SHA-256 of its content; other tags are not. */
 function sha256In(tag: string | null | undefined): string | undefined {
   return /^(?:W\/)?"?([0-9a-f]{64})"?$/i.exec(tag ?? '')?.[1]?.toLowerCase()
 }

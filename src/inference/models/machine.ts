@@ -2,16 +2,16 @@ import { readFile } from 'node:fs/promises'
 import { arch, availableParallelism, freemem, platform } from 'node:os'
 import { join } from 'node:path'
 
-/** What of the machine an engine may use. */
+/** The resources of the machine that an engine may use. */
 export interface Machine {
-  /** Bytes that can still be had, what the system keeps for files included. */
+  /** Bytes that can still be allocated, including what the system uses to cache files. */
   freeMemory: number
-  /** What sets that bound, for messages. */
+  /** What sets this limit, for messages. */
   boundBy: string
   cores: number
 }
 
-/** `root` is where the system's files are, for tests. */
+/** `root` is the folder of the system's files, for tests. */
 export async function lookAtMachine(root = '/'): Promise<Machine> {
   const [limits, cores] = await Promise.all([groupLimits(root), physicalCores(root)])
   const free = { freeMemory: freemem(), boundBy: 'this machine' }
@@ -25,8 +25,9 @@ interface Limit {
 }
 
 /**
- * The memory limits of the control groups that this process is in, its own and those around it: a container has one, and
- * whatever goes beyond it is killed without a word.
+ * The memory limits of the control group of this process and of those around it: a container has one, and the system kills
+ * a process that exceeds it. `process.availableMemory()` does not do: it counts cached files as used, and a model that has
+ * just been downloaded is one.
  */
 async function groupLimits(root: string): Promise<Limit[]> {
   const groups = (await textAt(root, 'proc/self/cgroup')) ?? ''
@@ -44,7 +45,7 @@ async function groupLimits(root: string): Promise<Limit[]> {
 interface GroupFiles {
   limit: string
   used: string
-  /** What of the used memory is only kept because nobody else wants it. */
+  /** The part of the used memory that the system frees when it is needed. */
   spare: string
 }
 
@@ -62,7 +63,7 @@ async function limitsUp(root: string, base: string, path: string, files: GroupFi
     const folder = join(base, ...steps.slice(0, depth))
     const limit = Number((await textAt(root, folder, files.limit)) ?? Number.NaN)
     const used = Number((await textAt(root, folder, files.used)) ?? Number.NaN)
-    // `max` and the absent are no number; no limit is written as a huge one.
+    // `max` and a missing file are not a number; version 1 writes "no limit" as a huge one.
     if (!(limit < 2 ** 60) || Number.isNaN(used)) continue
     const spare = new RegExp(`^${files.spare} (\\d+)$`, 'm').exec(
       (await textAt(root, folder, 'memory.stat')) ?? '',
@@ -73,7 +74,7 @@ async function limitsUp(root: string, base: string, path: string, files: GroupFi
   return limits
 }
 
-/** Two threads of one core share what calculates, so a thread for each of them is slower than one for both. */
+/** Hyper-threads share the arithmetic units of a core, so one engine thread for each of them is slower than one for both. */
 async function physicalCores(root: string): Promise<number> {
   const available = availableParallelism()
   if (platform() !== 'linux') return arch() === 'x64' ? Math.max(1, Math.ceil(available / 2)) : available
@@ -86,7 +87,7 @@ async function physicalCores(root: string): Promise<number> {
   return Math.min(available, found.size || available)
 }
 
-/** Undefined where the system does not say it. */
+/** Undefined when there is no such file. */
 async function textAt(root: string, ...path: string[]): Promise<string | undefined> {
   try {
     return await readFile(join(root, ...path), 'utf8')

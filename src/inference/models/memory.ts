@@ -3,7 +3,7 @@ import type { GgufHeader } from './gguf-header.ts'
 export interface MemoryNeed {
   weights: number
   cache: number
-  /** What the engine works with beside them. */
+  /** Buffers of the engine. */
   work: number
 }
 
@@ -15,18 +15,18 @@ export interface Sizes {
 
 export const mebi = 1024 * 1024
 
-/** What the engine's process takes before it has a model. */
+/** The memory of the engine's process before it has a model. */
 const processBytes = 96 * mebi
 
-/** Keys and values of one token are kept as 16-bit numbers. */
+/** Keys and values are 16-bit numbers. */
 export function cacheBytesOfToken({ kvHeads, keyLength, valueLength }: GgufHeader): number {
   return 2 * kvHeads * (keyLength + valueLength)
 }
 
-/** What it takes to run a model so, a little more rather than less. */
+/** An estimate, rather a little too high than too low. */
 export function memoryNeed(header: GgufHeader, { context, parallel, batch }: Sizes): MemoryNeed {
   const { vocabulary, embedding } = header
-  // Logits of every token of a batch, a handful of rows of the widest layer, and the mask of who sees whom.
+  // For each token of a batch: logits, a handful of rows of the widest layer, and its row of the attention mask.
   const perToken = 4 * (vocabulary + 16 * embedding) + 2 * context * parallel
   return {
     weights: header.weightBytes || header.fileBytes,

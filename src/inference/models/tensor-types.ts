@@ -1,4 +1,4 @@
-/** By the number that GGUF gives a tensor's type: how many values stand in a block, and its bytes (ggml.h). */
+/** By the number of a tensor's type in GGUF: the values of a block, and its bytes (ggml.h). */
 const blocks: Record<number, [values: number, bytes: number]> = {
   0: [1, 4],
   1: [1, 2],
@@ -34,13 +34,13 @@ const blocks: Record<number, [values: number, bytes: number]> = {
   39: [32, 17],
 }
 
-/** 0 for a type that is newer than this list: the engine has the last word. */
+/** 0 for a type that is newer than this list: whether it can be loaded is up to the engine. */
 export function bytesOfTensor(type: number, values: number): number {
   const [perBlock, bytes] = blocks[type] ?? [1, 0]
   return Math.ceil(values / perBlock) * bytes
 }
 
-/** By the number of `general.file_type`: what people call the quantization (llama.h). */
+/** By the number of `general.file_type`: the usual name of the quantization (llama.h). */
 const quantizations: Record<number, string> = {
   0: 'F32',
   1: 'F16',

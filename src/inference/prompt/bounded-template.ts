@@ -1,17 +1,17 @@
 import { type CompiledTemplate, Environment, Interpreter, type Node, type Value } from './jinja.ts'
-import { strftime } from './strftime.ts'
 
 export interface Bounds {
   /** Processor time for one rendering. */
   limitMs: number
-  /** Characters of any text that comes up, the whole prompt included. */
+  /** Characters of any text, the whole prompt included. */
   longestText: number
   /** Entries of any list. */
   longestList: number
 }
 
-/** The template wants more than anyone may have. */
-export class TooCostly extends Error {
+/** A rendering has reached one of its bounds. */
+export class LimitError extends Error {
+  override readonly name = 'LimitError'
   readonly limit: string
 
   constructor(limit: string) {
@@ -20,20 +20,20 @@ export class TooCostly extends Error {
   }
 }
 
-/** What `range` makes at most, as in the sandbox of Jinja itself. */
+/** The most entries of `range()`, as in Jinja's own sandbox. */
 const longestRange = 100_000
 
-/** Between two looks at the processor time, which cost more than one at the clock. */
-const betweenLooksMs = 5
+/** Reading the processor time costs more than reading the clock, so it is read only this often. */
+const betweenChecksMs = 5
 
 /**
- * Templates are programs, and those of a request are a stranger's. Every value passes by here, so what doubles is stopped
- * when it is twice too large; what gets past is stopped by the end of this process.
+ * Templates are programs, and those of a request are a stranger's. Every value of a template passes through `evaluate`, so
+ * a text that doubles is stopped at twice its limit; whatever gets past these checks is stopped by the end of this process.
  */
 class BoundedInterpreter extends Interpreter {
   readonly #bounds: Bounds
   readonly #since = process.cpuUsage()
-  #looked = performance.now()
+  #checkedAt = performance.now()
 
   constructor(environment: Environment, bounds: Bounds) {
     super(environment)
@@ -42,25 +42,25 @@ class BoundedInterpreter extends Interpreter {
 
   override evaluate(node: Node, environment: Environment): Value {
     const now = performance.now()
-    if (now - this.#looked > betweenLooksMs) {
-      this.#looked = now
-      this.#lookAtTime()
+    if (now - this.#checkedAt > betweenChecksMs) {
+      this.#checkedAt = now
+      this.#checkTime()
     }
     const value = super.evaluate(node, environment)
-    // The filter `first` of an empty list gives nothing at all.
+    // The filter `first` of an empty list returns undefined.
     const inner = value?.value
     const { longestText, longestList } = this.#bounds
     if (typeof inner === 'string' && inner.length > longestText) {
-      throw new TooCostly(`${longestText} characters`)
+      throw new LimitError(`${longestText} characters`)
     }
     if (Array.isArray(inner) && inner.length > longestList)
-      throw new TooCostly(`${longestList} entries of a list`)
+      throw new LimitError(`${longestList} entries of a list`)
     return value
   }
 
-  #lookAtTime(): void {
+  #checkTime(): void {
     const { user, system } = process.cpuUsage(this.#since)
-    if ((user + system) / 1000 > this.#bounds.limitMs) throw new TooCostly(`${this.#bounds.limitMs} ms`)
+    if ((user + system) / 1000 > this.#bounds.limitMs) throw new LimitError(`${this.#bounds.limitMs} ms`)
   }
 }
 
@@ -68,8 +68,37 @@ function range(start: number, end?: number, step = 1): number[] {
   const [from, to] = end === undefined ? [0, start] : [start, end]
   if (!(Math.abs(step) >= 1)) throw new Error('range() takes a step that is not zero')
   const length = Math.max(0, Math.ceil((to - from) / step))
-  if (length > longestRange) throw new TooCostly(`${longestRange} entries of range()`)
+  if (length > longestRange) throw new LimitError(`${longestRange} entries of range()`)
   return Array.from({ length }, (_, index) => from + index * step)
+}
+
+const months = 'January February March April May June July August September October November December'.split(
+  ' ',
+)
+const days = 'Sunday Monday Tuesday Wednesday Thursday Friday Saturday'.split(' ')
+
+const two = (number: number) => String(number).padStart(2, '0')
+
+const directives: Record<string, (date: Date) => string> = {
+  Y: (date) => String(date.getFullYear()),
+  y: (date) => two(date.getFullYear() % 100),
+  m: (date) => two(date.getMonth() + 1),
+  d: (date) => two(date.getDate()),
+  B: (date) => months[date.getMonth()] as string,
+  b: (date) => (months[date.getMonth()] as string).slice(0, 3),
+  A: (date) => days[date.getDay()] as string,
+  a: (date) => (days[date.getDay()] as string).slice(0, 3),
+  H: (date) => two(date.getHours()),
+  I: (date) => two(date.getHours() % 12 || 12),
+  M: (date) => two(date.getMinutes()),
+  S: (date) => two(date.getSeconds()),
+  p: (date) => (date.getHours() < 12 ? 'AM' : 'PM'),
+  '%': () => '%',
+}
+
+/** Like Python's function of this name, with the directives that templates use. */
+export function strftime(date: Date, format: string): string {
+  return format.replace(/%(.)/g, (whole, name: string) => directives[name]?.(date) ?? whole)
 }
 
 const builtIn = {
@@ -86,7 +115,7 @@ const builtIn = {
   },
 }
 
-/** Throws TooCostly, or whatever the template itself raises. */
+/** Throws LimitError, or the error that the template raises. */
 export function renderBounded(
   template: CompiledTemplate,
   variables: Record<string, unknown>,
@@ -94,7 +123,7 @@ export function renderBounded(
 ): string {
   const environment = new Environment()
   for (const [name, value] of Object.entries({ ...builtIn, ...variables })) {
-    // A name that is set twice is an error of the library, and it knows one itself.
+    // The library throws when a name is set twice, and it sets this one itself.
     if (name !== 'namespace') environment.set(name, value)
   }
   return String(new BoundedInterpreter(environment, bounds).run(template.parsed)?.value)

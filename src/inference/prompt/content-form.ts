@@ -1,28 +1,28 @@
 import type { Node } from './jinja.ts'
 
 /**
- * How a template wants the content of messages: `list` when it goes through the parts of one. `both` when it asks first
+ * The form of content that a template expects: `list` when it loops over the parts of a content, `both` when it first tests
  * whether the content is a text.
  */
 export type ContentForm = 'text' | 'list' | 'both'
 
-/** Found in the template itself, since nothing else says so. */
+/** Read from the syntax tree, since a model says it nowhere else. */
 export function contentFormOf(program: Node): ContentForm {
   const names = new Set(['content'])
-  let goesThrough = false
-  let asksForText = false
-  // Twice, because a name may be given to the content after a macro has used it.
+  let loops = false
+  let testsForText = false
+  // Twice, because a macro may use a name before the content is assigned to it.
   for (let round = 0; round < 2; round++) {
     for (const node of nodesOf(program)) {
       if (node.type === 'Set' && isContent(node.value, names)) addName(names, node.assignee)
-      else if (node.type === 'For' && isContent(node.iterable, names)) goesThrough = true
+      else if (node.type === 'For' && isContent(node.iterable, names)) loops = true
       else if (node.type === 'TestExpression' && isNode(node.test) && node.test.value === 'string') {
-        asksForText ||= isContent(node.operand, names)
+        testsForText ||= isContent(node.operand, names)
       }
     }
   }
-  if (!goesThrough) return 'text'
-  return asksForText ? 'both' : 'list'
+  if (!loops) return 'text'
+  return testsForText ? 'both' : 'list'
 }
 
 function* nodesOf(root: unknown): Generator<Node> {
@@ -46,7 +46,7 @@ function addName(names: Set<string>, assignee: unknown): void {
   if (isNode(assignee) && assignee.type === 'Identifier') names.add(String(assignee.value))
 }
 
-/** `message.content`, `message['content']`, a name that was given to it, and these with a filter or a condition. */
+/** `message.content`, `message['content']`, a name it is assigned to, and these with a filter or a condition. */
 function isContent(value: unknown, names: ReadonlySet<string>): boolean {
   if (!isNode(value)) return false
   switch (value.type) {

@@ -1,6 +1,6 @@
 import { refuse } from '../../domain/refusals.ts'
 
-/** What a client said, as far as the shape of it has been checked. */
+/** A message of a request, as the contract has validated it. */
 export interface GivenMessage {
   role: string
   content?: string | (string | GivenPart)[] | null | undefined
@@ -22,7 +22,7 @@ export interface GivenToolCall {
   function: { name: string; arguments?: string | null | undefined }
 }
 
-/** A message as templates want it. Its content is the texts of its parts; one text when it came as one. */
+/** A message as templates expect it. The content is a list of the texts of its parts, or one text when it was given as one. */
 export interface Message {
   role: string
   content: string | string[]
@@ -33,31 +33,31 @@ export interface Message {
   reasoning_content?: string
 }
 
-/** Throws a refusal that names the place when a message holds what no template can be given. */
+/** Throws a refusal that names the path when a message holds something that templates cannot take. */
 export function conversationOf(given: readonly GivenMessage[]): Message[] {
   return given.map((message, index) => messageOf(message, `messages.${index}`))
 }
 
-function messageOf(given: GivenMessage, place: string): Message {
+function messageOf(given: GivenMessage, path: string): Message {
   const { role, name, tool_calls, tool_call_id } = given
   const reasoning = given.reasoning ?? given.reasoning_content
   return {
     role,
-    content: contentOf(given.content, `${place}.content`),
+    content: contentOf(given.content, `${path}.content`),
     ...(name != null && { name }),
     ...(tool_call_id != null && { tool_call_id }),
     ...(tool_calls?.length && {
-      tool_calls: tool_calls.map((call, index) => toolCallOf(call, `${place}.tool_calls.${index}`)),
+      tool_calls: tool_calls.map((call, index) => toolCallOf(call, `${path}.tool_calls.${index}`)),
     }),
-    // Templates know it by the one name or the other.
+    // Some templates use the one name, some the other.
     ...(reasoning != null && { reasoning, reasoning_content: reasoning }),
   }
 }
 
-function contentOf(content: GivenMessage['content'], place: string): Message['content'] {
+function contentOf(content: GivenMessage['content'], path: string): Message['content'] {
   if (content == null) return ''
   if (typeof content === 'string') return content
-  return content.map((part, index) => textOf(part, `${place}.${index}`))
+  return content.map((part, index) => textOf(part, `${path}.${index}`))
 }
 
 /** The member that holds the text of a part, by the part's type. */
@@ -70,20 +70,20 @@ const textMembers: Record<string, string> = {
 }
 const accepted = Object.keys(textMembers).join(', ')
 
-function textOf(part: string | GivenPart, place: string): string {
+function textOf(part: string | GivenPart, path: string): string {
   if (typeof part === 'string') return part
   const type = part.type ?? typeByMember(part)
   const member = Object.hasOwn(textMembers, type) ? textMembers[type] : undefined
   if (member === undefined) {
     throw refuse('invalid_value', {
-      field: `${place}.type`,
+      field: `${path}.type`,
       given: `a part of type ${JSON.stringify(type)}, which the model cannot take`,
       accepted,
     })
   }
   const text = part[member]
   if (typeof text === 'string') return text
-  throw refuse('invalid_value', { field: `${place}.${member}`, given: 'nothing', accepted: 'a text' })
+  throw refuse('invalid_value', { field: `${path}.${member}`, given: 'nothing', accepted: 'a text' })
 }
 
 /** A part may come without its type: {"image_url": "…"}. */
@@ -91,10 +91,10 @@ function typeByMember(part: GivenPart): string {
   return Object.keys(part).find((name) => name !== 'type' && part[name] != null) ?? 'none'
 }
 
-function toolCallOf({ id, type, function: { name, arguments: text } }: GivenToolCall, place: string) {
+function toolCallOf({ id, type, function: { name, arguments: text } }: GivenToolCall, path: string) {
   if (type != null && type !== 'function') {
     throw refuse('invalid_value', {
-      field: `${place}.type`,
+      field: `${path}.type`,
       given: JSON.stringify(type),
       accepted: '"function"',
     })
@@ -102,12 +102,12 @@ function toolCallOf({ id, type, function: { name, arguments: text } }: GivenTool
   return {
     ...(id != null && { id }),
     type: 'function' as const,
-    function: { name, arguments: argumentsOf(text, `${place}.function.arguments`) },
+    function: { name, arguments: argumentsOf(text, `${path}.function.arguments`) },
   }
 }
 
-/** Templates go through the arguments by name. */
-function argumentsOf(text: string | null | undefined, place: string): object {
+/** Templates read the arguments by name, so they get an object. */
+function argumentsOf(text: string | null | undefined, path: string): object {
   if (text == null || text.trim() === '') return {}
   let value: unknown
   try {
@@ -117,13 +117,14 @@ function argumentsOf(text: string | null | undefined, place: string): object {
   }
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value
   throw refuse('invalid_value', {
-    field: place,
+    field: path,
     given: 'not an object',
     accepted: 'the text of a JSON object',
   })
 }
 
-/** The text of a message as one. */
-export function wholeText({ content }: Message): string {
-  return typeof content === 'string' ? content : content.join('\n')
+/** The content of a message as one text. `index` is its position in the conversation. */
+export function wholeText({ content }: GivenMessage, index: number): string {
+  const text = contentOf(content, `messages.${index}.content`)
+  return typeof text === 'string' ? text : text.join('\n')
 }

@@ -1,11 +1,11 @@
 import * as jinja from '@huggingface/jinja'
 
 /**
- * The part of the library that is used. Its own types point at files by names that Node does not resolve, so TypeScript
- * sees nothing there.
+ * The types of the part of the library that is used. Those of the library import files by names that Node does not resolve,
+ * so TypeScript cannot read them.
  */
 
-/** Of the syntax tree: what a node is, and whatever it consists of. */
+/** A node of the syntax tree. */
 export interface Node {
   type: string
   [member: string]: unknown

@@ -1,16 +1,20 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { extname } from 'node:path'
 import { refuse } from '../../domain/refusals.ts'
-import { createOneWorker, type Start, TooMuch, type WorkerOptions } from '../../threads/one-worker.ts'
+import {
+  BudgetExceededError,
+  createSingleWorker,
+  type Start,
+  type WorkerOptions,
+} from '../../threads/single-worker.ts'
 import type { Rendering, RenderQuestion } from './rendering.ts'
 
 /**
- * Renders chat templates. A template of a request is code of a stranger, so it runs in a process of its own that is ended
- * when it takes too long. A thread would not do: when one list of it outgrows its heap, V8 ends the whole process
- * (docs/decisions/0009).
+ * Renders chat templates. A template of a request is a stranger's code, so it runs in a process of its own, which is killed
+ * when it takes too long (docs/decisions/0009 says why a thread does not suffice).
  */
 export interface Prompts {
-  /** `tenant` is whose request it is. */
+  /** Tenants take turns. */
   render(tenant: string, question: RenderQuestion, signal: AbortSignal): Promise<string>
   close(): Promise<void>
 }
@@ -33,9 +37,9 @@ const defaults: PromptOptions = {
   heapMb: 192,
   longestText: 8 * 1024 * 1024,
   longestList: 1_000_000,
-  line: 256,
-  longestLine: 1_024,
-  // With it go 50 MB.
+  queuePerTenant: 256,
+  queueTotal: 1_024,
+  // It takes 50 MB.
   idleMs: 600_000,
   // Before the build and after it.
   entry: new URL(`./rendering-process${extname(import.meta.url)}`, import.meta.url),
@@ -44,13 +48,13 @@ const defaults: PromptOptions = {
 export function createPrompts(given: Partial<PromptOptions> = {}): Prompts {
   const options = { ...defaults, ...given }
   const { longestText, longestMs } = options
-  const worker = createOneWorker(inProcess(options), { ...options, limitMs: longestMs })
+  const worker = createSingleWorker(inProcess(options), { ...options, limitMs: longestMs })
   return {
     async render(tenant, question, signal) {
-      // What would be refused in the end is not carried there first.
+      // Not sent to the process when it would be refused there anyway.
       if (lengthOf(question) > longestText) throw tooCostly(`${longestText} characters`)
       const rendering = await worker.ask(tenant, question, signal).catch((error: unknown) => {
-        throw error instanceof TooMuch ? tooCostly(error.limit) : error
+        throw error instanceof BudgetExceededError ? tooCostly(error.limit) : error
       })
       if (rendering.kind === 'rendered') return rendering.text
       if (rendering.kind === 'costly') throw tooCostly(rendering.limit)
@@ -62,31 +66,31 @@ export function createPrompts(given: Partial<PromptOptions> = {}): Prompts {
 
 function inProcess(options: PromptOptions): Start<RenderQuestion, Rendering> {
   const { entry, limitMs, longestText, longestList, heapMb } = options
-  return (heard) => {
+  return (listener) => {
     const child = fork(entry, [limitMs, longestText, longestList].map(String), {
       serialization: 'advanced',
       execArgv: [`--max-old-space-size=${heapMb}`, '--max-semi-space-size=4'],
-      // No secret of the server is within its reach.
+      // Without the secrets of the server.
       env: environmentOf(process.env),
-      // What V8 says about a heap that is full is no news.
+      // V8 would print a report about a full heap.
       stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
     })
     child.on('message', (message: 'ready' | Rendering) => {
-      if (message === 'ready') heard.ready()
-      else heard.answer(message)
+      if (message === 'ready') listener.ready()
+      else listener.answer(message)
     })
-    child.on('error', (error) => heard.failed(error))
+    child.on('error', (error) => listener.failed(error))
     child.on('exit', (code, signal) => {
       const isMemory = signal === 'SIGABRT' || signal === 'SIGKILL' || code === 134
-      heard.failed(
+      listener.failed(
         isMemory
-          ? new TooMuch(`${heapMb} MB`)
+          ? new BudgetExceededError(`${heapMb} MB`)
           : new Error(`the process for templates has ended with ${signal ?? code}`),
       )
     })
     return {
       ask: (question) => {
-        child.send(question, (error) => error && heard.failed(error))
+        child.send(question, (error) => error && listener.failed(error))
       },
       hold(isHeld) {
         if (isHeld) {
@@ -123,7 +127,7 @@ function tooCostly(limit: string): Error {
   return refuse('template_too_costly', { field: 'chat_template', limit })
 }
 
-/** What a process needs to run at all, and the time zone that templates see. */
+/** The variables that Node needs, and the time zone of the template. */
 function environmentOf(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   const { SystemRoot, TZ, NODE_COMPILE_CACHE } = environment
   return {

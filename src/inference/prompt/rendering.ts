@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
-import { type Bounds, renderBounded, TooCostly } from './bounded-template.ts'
+import { LRUCache } from 'lru-cache'
+import { type Bounds, LimitError, renderBounded } from './bounded-template.ts'
 import { type ContentForm, contentFormOf } from './content-form.ts'
 import type { Message } from './conversation.ts'
 import { type CompiledTemplate, Template } from './jinja.ts'
@@ -7,15 +8,15 @@ import { type CompiledTemplate, Template } from './jinja.ts'
 export interface RenderQuestion {
   template: string
   messages: Message[]
-  /** Everything else that the template sees. */
+  /** All other variables of the template. */
   variables: Record<string, unknown>
-  /** Leaves the last message open, so that the model goes on with it. */
+  /** Leaves the last message open, so that the model continues it. */
   open: boolean
 }
 
 export type Rendering =
   | { kind: 'rendered'; text: string }
-  /** The template is broken, or says no itself. */
+  /** The template is broken, or raises an error itself. */
   | { kind: 'failed'; why: string }
   | { kind: 'costly'; limit: string }
 
@@ -25,11 +26,11 @@ interface Compiled {
   knowsDevelopers: boolean
 }
 
-/** Templates that stay compiled: the model's own, and what one client sends again and again. */
+/** Templates that stay compiled: the model's own, and those that clients send repeatedly. */
 const mostCompiled = 8
 
 export function createRendering(bounds: Bounds): (question: RenderQuestion) => Rendering {
-  const compiled = new Map<string, Compiled>()
+  const compiled = new LRUCache<string, Compiled>({ max: mostCompiled })
 
   function compile(text: string): Compiled {
     const known = compiled.get(text)
@@ -40,7 +41,6 @@ export function createRendering(bounds: Bounds): (question: RenderQuestion) => R
       form: contentFormOf(template.parsed),
       knowsDevelopers: text.includes('developer'),
     }
-    if (compiled.size >= mostCompiled) compiled.delete(compiled.keys().next().value as string)
     compiled.set(text, made)
     return made
   }
@@ -60,8 +60,8 @@ export function createRendering(bounds: Bounds): (question: RenderQuestion) => R
     try {
       return render(question)
     } catch (error) {
-      if (error instanceof TooCostly) return { kind: 'costly', limit: error.limit }
-      // What JavaScript itself bounds.
+      if (error instanceof LimitError) return { kind: 'costly', limit: error.limit }
+      // The bounds of JavaScript itself.
       if (error instanceof RangeError) {
         const isDepth = error.message.includes('stack')
         return { kind: 'costly', limit: isDepth ? 'the depth of nesting' : 'the length of a text' }
@@ -71,7 +71,7 @@ export function createRendering(bounds: Bounds): (question: RenderQuestion) => R
   }
 }
 
-/** A template that is cut off makes the library trip over what is not there, and say so in the words of JavaScript. */
+/** For a template that is cut off the library throws a TypeError about its own variables. */
 function parsed(text: string): CompiledTemplate {
   try {
     return new Template(text)
@@ -86,7 +86,7 @@ function reasonOf(error: Error): string {
   return error.message.replace(/\.+$/, '') || `${error.name} outside of a loop`
 }
 
-/** A role of newer models: what the template does not know, it may refuse or print (the spec calls it a system message). */
+/** `developer` is a role of newer models. Other templates may refuse it or print it, so they get a system message, as the spec says. */
 function shownMessage(message: Message, form: ContentForm, knowsDevelopers: boolean) {
   const role = message.role === 'developer' && !knowsDevelopers ? 'system' : message.role
   return { ...message, role, content: shownContent(message.content, form) }
@@ -105,9 +105,9 @@ function marked(message: Message, mark: string): Message {
 }
 
 /**
- * Where the content of the last message ends cannot be told from its text alone: it may be empty, or stand at several
- * places. So it is rendered with a mark behind it, and the mark has a space behind it, which says whether the template
- * trims; then the content has lost its own space as well.
+ * The position where the last message's content ends cannot be found by its text: that may be empty, or occur several
+ * times. So the message is rendered with a mark at its end, and a space after the mark: if that space is gone, the template
+ * trims contents, and the space before the mark goes too.
  */
 function cutAtMark(rendered: string, mark: string): Rendering {
   const at = rendered.lastIndexOf(mark)

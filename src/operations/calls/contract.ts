@@ -1,7 +1,9 @@
 import { z } from 'zod'
 import {
+  answer,
   callId,
   dateTime,
+  flag,
   jsonObject,
   jsonValue,
   longList,
@@ -13,6 +15,7 @@ import {
   traceId,
   withAliases,
 } from '../../domain/fields.ts'
+import { limit, offset, query, sortBy } from '../paging.ts'
 
 const wireNames = {
   wb_run_id: 'svc_run_id',
@@ -101,18 +104,24 @@ export type UpsertBatchBody = z.output<typeof UpsertBatchBody>
 export const CompleteBody = z.object({ batch: longList(CompleteCall) })
 export type CompleteBody = z.output<typeof CompleteBody>
 
-export const StartAnswer = z.object({ id: z.string(), trace_id: z.string() })
-export const EmptyAnswer = z.object({})
-export const UpsertBatchAnswer = z.object({ res: z.array(z.union([StartAnswer, EmptyAnswer])) })
+export const StartAnswer = answer('The ids of the call, also where the server made them.', {
+  id: z.string(),
+  trace_id: z.string(),
+})
+export const EmptyAnswer = answer('An empty object: it is written.', {})
+export const UpsertBatchAnswer = answer(
+  'One entry for each part of the batch, in its order: ids for a start, an empty object for an end.',
+  { res: z.array(z.union([StartAnswer, EmptyAnswer])) },
+)
 
-const flag = z.boolean().nullish()
+const off = flag(false)
 
 export const ReadBody = z.object({
   project_id: projectId,
   id: plainText(128).min(1),
-  include_costs: flag.meta({ description: 'Adds summary.weave.costs.' }),
-  include_storage_size: flag.meta({ description: 'Fills storage_size_bytes.' }),
-  include_total_storage_size: flag.meta({ description: 'Fills total_storage_size_bytes of a root call.' }),
+  include_costs: off.meta({ description: 'Adds summary.weave.costs.' }),
+  include_storage_size: off.meta({ description: 'Fills storage_size_bytes.' }),
+  include_total_storage_size: off.meta({ description: 'Fills total_storage_size_bytes of a root call.' }),
 })
 export type ReadBody = z.output<typeof ReadBody>
 
@@ -145,7 +154,7 @@ export const CallRecord = z.object({
   total_storage_size_bytes: z.number().int().nullable(),
 })
 
-export const ReadAnswer = z.object({ call: CallRecord })
+export const ReadAnswer = answer('The call.', { call: CallRecord })
 
 export const UpdateBody = z.object({
   project_id: projectId,
@@ -159,7 +168,9 @@ const idList = shortList(plainText(2048), 1000)
 
 export const DeleteBody = z.object({ project_id: projectId, call_ids: idList })
 export type DeleteBody = z.output<typeof DeleteBody>
-export const DeleteAnswer = z.object({ num_deleted: z.number().int() })
+export const DeleteAnswer = answer('How many calls are gone, with what they called.', {
+  num_deleted: z.number().int(),
+})
 
 export const CallsFilter = withAliases(
   { wb_user_ids: 'svc_user_ids', wb_run_ids: 'svc_run_ids' },
@@ -172,18 +183,12 @@ export const CallsFilter = withAliases(
     call_ids: idList.nullish(),
     thread_ids: idList.nullish().meta({ description: 'An empty list matches nothing.' }),
     turn_ids: idList.nullish().meta({ description: 'An empty list matches nothing.' }),
-    trace_roots_only: flag,
+    trace_roots_only: off,
     svc_user_ids: idList.nullish(),
     svc_run_ids: idList.nullish(),
   }),
 )
 export type CallsFilter = z.output<typeof CallsFilter>
-
-const query = jsonObject()
-  .nullish()
-  .meta({ description: 'An expression: {"$expr": …}, see docs/queries.md.' })
-
-export const SortBy = z.object({ field: z.string().min(1).max(1024), direction: z.enum(['asc', 'desc']) })
 
 const expandColumns = z.array(z.string().max(1024)).max(200).nullish()
 
@@ -191,20 +196,20 @@ export const StreamQueryBody = z.object({
   project_id: projectId,
   filter: CallsFilter.nullish(),
   query,
-  sort_by: z.array(SortBy).max(16).nullish(),
-  limit: z.int().min(0).nullish().meta({ description: '0 and null mean all.' }),
-  offset: z.int().min(0).nullish(),
+  sort_by: sortBy(),
+  limit: limit.meta({ description: '0 and null mean all.' }),
+  offset,
   columns: z.array(z.string().max(1024)).max(200).nullish(),
-  include_costs: flag,
-  include_feedback: flag,
-  include_storage_size: flag,
-  include_total_storage_size: flag,
-  include_usernames: flag,
+  include_costs: off,
+  include_feedback: off,
+  include_storage_size: off,
+  include_total_storage_size: off,
+  include_usernames: off,
   expand_columns: expandColumns.meta({
     description:
       'References to objects at these paths are replaced by the object, with its reference under _ref.',
   }),
-  return_expanded_column_values: flag.meta({ description: 'False leaves the references as they are.' }),
+  return_expanded_column_values: flag(true).meta({ description: 'False leaves the references as they are.' }),
 })
 export type StreamQueryBody = z.output<typeof StreamQueryBody>
 
@@ -213,13 +218,13 @@ export const QueryStatsBody = z.object({
   filter: CallsFilter.nullish(),
   query,
   limit: z.int().min(1).nullish(),
-  include_total_storage_size: flag,
+  include_total_storage_size: off,
   expand_columns: expandColumns.meta({
     description: 'Fields below these paths are refused in the query, as in /calls/stream_query.',
   }),
 })
 export type QueryStatsBody = z.output<typeof QueryStatsBody>
-export const QueryStatsAnswer = z.object({
+export const QueryStatsAnswer = answer('How many calls there are.', {
   count: z.number().int(),
   has_more: z.boolean(),
   total_storage_size_bytes: z.number().int().nullable(),

@@ -1,8 +1,8 @@
-import { type Breathe, createBreathing } from '../../domain/breathing.ts'
-import { membersOf, objectText } from '../../domain/json-scan.ts'
-import { writeJson } from '../../domain/json-text.ts'
-import { objectOf } from '../../domain/lossless-json.ts'
+import { objectOf } from '../../domain/json/lossless.ts'
+import { membersOf, objectText } from '../../domain/json/scan.ts'
+import { writeJson } from '../../domain/json/text.ts'
 import { formatTime } from '../../domain/time.ts'
+import { createYieldToLoop, inSteps, type YieldToLoop } from '../../domain/yielding.ts'
 import type { CallRow } from '../../storage/tables/calls.ts'
 import { type Price, pricesOfModels } from '../../storage/tables/prices.ts'
 import type { Reader } from '../../storage/transaction.ts'
@@ -17,7 +17,7 @@ export function createPricing(
   db: Reader,
   projectId: string,
 ): (row: Pick<CallRow, 'summary' | 'started_at'>) => Promise<string | undefined> {
-  const breathe = createBreathing()
+  const yieldToLoop = createYieldToLoop()
   const known = new Map<string, Price[]>()
 
   async function learn(models: readonly string[]): Promise<void> {
@@ -27,7 +27,7 @@ export function createPricing(
       const names = fresh.slice(at, at + namesAtOnce)
       for (const name of names) known.set(name, [])
       for (const price of await pricesOfModels(db, projectId, names)) known.get(price.llm_id)?.push(price)
-      const pause = breathe()
+      const pause = yieldToLoop()
       if (pause) await pause
     }
   }
@@ -37,7 +37,7 @@ export function createPricing(
     if (!text?.startsWith('{')) return undefined
     const usage = objectOf(text)
     await learn(Object.keys(usage))
-    return costsOf(usage, started_at, known, breathe)
+    return costsOf(usage, started_at, known, yieldToLoop)
   }
 }
 
@@ -51,16 +51,15 @@ export async function costsOf(
   usage: Usage,
   startedAt: number,
   prices: ReadonlyMap<string, readonly Price[]>,
-  breathe: Breathe,
+  yieldToLoop: YieldToLoop,
 ): Promise<string | undefined> {
   const costs: [model: string, cost: string][] = []
-  for (const [model, used] of Object.entries(usage)) {
+  const add = ([model, used]: [string, unknown]) => {
     const price = priceOf(prices.get(model) ?? [], startedAt)
     if (price && typeof used === 'object' && used !== null)
       costs.push([model, writeJson(costOf(used as Usage, price))])
-    const pause = breathe()
-    if (pause) await pause
   }
+  await inSteps(Object.entries(usage), add, yieldToLoop)
   return costs.length > 0 ? objectText(costs) : undefined
 }
 

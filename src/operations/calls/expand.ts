@@ -1,8 +1,8 @@
-import { createBreathing } from '../../domain/breathing.ts'
-import { type Caller, reaches } from '../../domain/callers.ts'
-import { membersOf } from '../../domain/json-scan.ts'
-import { JsonText } from '../../domain/json-text.ts'
+import { type Caller, hasAccess } from '../../domain/callers.ts'
+import { membersOf } from '../../domain/json/scan.ts'
+import { JsonText } from '../../domain/json/text.ts'
 import { parseRef } from '../../domain/refs.ts'
+import { createYieldToLoop, inSteps } from '../../domain/yielding.ts'
 import type { Reader } from '../../storage/transaction.ts'
 import { createFollower, type NamedRef } from '../objects/resolve.ts'
 import type { ExpandedColumns } from './expanded-columns.ts'
@@ -32,20 +32,18 @@ export async function* expandCalls(
   expanded: ExpandedColumns,
   records: Iterable<Record<string, unknown>>,
 ): AsyncGenerator<Record<string, unknown>> {
-  const breathe = createBreathing()
   const calls: { record: Record<string, unknown>; documents: Map<string, Marked> }[] = []
-  for (const record of records) {
-    calls.push({ record, documents: markedDocuments(record, expanded) })
-    const pause = breathe()
-    if (pause) await pause
-  }
+  const yieldToLoop = createYieldToLoop()
+  const add = (record: Record<string, unknown>) =>
+    void calls.push({ record, documents: markedDocuments(record, expanded) })
+  await inSteps(records, add, yieldToLoop)
   const places = calls.flatMap(({ documents }) => [...documents.values()].flatMap((one) => one.places))
   const expansions = await followPlaces(db, caller, places)
   for (const { record, documents } of calls) {
     const room = { left: mostAdded }
     for (const [name, document] of documents) record[name] = new JsonText(written(document, expansions, room))
     yield record
-    const pause = breathe()
+    const pause = yieldToLoop()
     if (pause) await pause
   }
 }
@@ -63,7 +61,7 @@ function markedDocuments(record: Record<string, unknown>, { steps }: ExpandedCol
 
 async function followPlaces(db: Reader, caller: Caller, found: readonly Place[]): Promise<Expansions> {
   const follow = createFollower(db, caller)
-  const breathe = createBreathing()
+  const yieldToLoop = createYieldToLoop()
   const expansions: Expansions = new Map()
   /** By the reference; undefined is what stays one. */
   const values = new Map<string, string | undefined>()
@@ -75,7 +73,7 @@ async function followPlaces(db: Reader, caller: Caller, found: readonly Place[])
       values.set(ref, undefined)
       const named = parseRef(ref)
       const isNamed = named?.kind === 'object' || named?.kind === 'op'
-      if (isNamed && reaches(caller, `${named.entity}/${named.project}`)) fresh.set(ref, named)
+      if (isNamed && hasAccess(caller, named.project)) fresh.set(ref, named)
     }
     const texts = await follow([...fresh.values()])
     for (const [index, ref] of [...fresh.keys()].entries()) values.set(ref, texts[index])
@@ -90,7 +88,7 @@ async function followPlaces(db: Reader, caller: Caller, found: readonly Place[])
       const inner = { text, places: isSearched ? placesBelow(text, branch) : [] }
       known.set(ref, inner)
       for (const place of inner.places) further.push(place)
-      const pause = breathe()
+      const pause = yieldToLoop()
       if (pause) await pause
     }
     places = further

@@ -1,6 +1,5 @@
 import { checkPath, splitPath } from '../../domain/expressions/path.ts'
 import { refuse } from '../../domain/refusals.ts'
-import type { FieldResolver } from '../../storage/sql/expressions.ts'
 
 /** Columns whose references are replaced by what they lead to, as a tree of the steps to them. */
 export interface ExpandedColumns {
@@ -64,18 +63,16 @@ function refuseLongChains(root: ExpandedColumns): void {
   }
 }
 
-/** Resolves fields, and refuses what lies in what a reference leads to: the calls do not hold it. */
-export function outsideOf(expanded: ExpandedColumns, place: string, resolve: FieldResolver): FieldResolver {
-  return (field) => {
-    const column = columnAbove(expanded, splitPath(field))
-    if (column === undefined) return resolve(field)
-    throw refuse('invalid_value', {
-      field: place,
-      given: `${JSON.stringify(field)} lies below ${JSON.stringify(column)} of expand_columns`,
-      accepted:
-        'fields of the calls themselves; what a reference leads to is shown, and neither filtered nor sorted by',
-    })
-  }
+/** Refuses a field that lies in what a reference leads to: the calls do not hold it. */
+export function refuseExpanded(expanded: ExpandedColumns, field: string, place: string): void {
+  const column = columnAbove(expanded, splitPath(field))
+  if (column === undefined) return
+  throw refuse('invalid_value', {
+    field: place,
+    given: `${JSON.stringify(field)} lies below ${JSON.stringify(column)} of expand_columns`,
+    accepted:
+      'fields of the calls themselves; what a reference leads to is shown, and neither filtered nor sorted by',
+  })
 }
 
 function columnAbove(expanded: ExpandedColumns, path: readonly string[]): string | undefined {

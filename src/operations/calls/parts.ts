@@ -1,7 +1,7 @@
 import { newId, traceOf } from '../../domain/ids.ts'
-import { membersOf, objectText } from '../../domain/json-scan.ts'
-import { JsonText } from '../../domain/json-text.ts'
-import type { CallEnd, CallPart, CallStart } from '../../storage/tables/calls.ts'
+import { membersOf, objectText } from '../../domain/json/scan.ts'
+import { JsonText } from '../../domain/json/text.ts'
+import type { CallEnd, CallPart, CallStart } from '../../storage/tables/call-parts.ts'
 import type { CompleteCall, EndedCall, StartedCall } from './contract.ts'
 
 const dayInMicroseconds = 86_400_000_000

@@ -1,16 +1,30 @@
+import { type Caller, requireAccess } from '../../domain/callers.ts'
 import { textOfJson } from '../../domain/expressions/json-value.ts'
 import { parseNumber } from '../../domain/expressions/numbers.ts'
-import { membersOf, objectText } from '../../domain/json-scan.ts'
-import { JsonText } from '../../domain/json-text.ts'
-import { opNameOf } from '../../domain/op-names.ts'
-import { formatTime } from '../../domain/time.ts'
-import type { CallRow } from '../../storage/tables/calls.ts'
+import { membersOf, objectText } from '../../domain/json/scan.ts'
+import { JsonText } from '../../domain/json/text.ts'
+import { opNameOf } from '../../domain/refs.ts'
+import { refuse } from '../../domain/refusals.ts'
+import { formatTime, formatTimeOrNull, now } from '../../domain/time.ts'
+import { type CallRow, readCall } from '../../storage/tables/calls.ts'
+import type { Reader } from '../../storage/transaction.ts'
+import type { ReadBody } from './contract.ts'
+import { createPricing } from './costs.ts'
 
 export interface Shown {
   storageSize?: boolean | null | undefined
   username?: boolean | null | undefined
   /** What its models cost, when that is asked for. */
   costs?: string | undefined
+}
+
+export async function readOneCall(db: Reader, caller: Caller, body: ReadBody) {
+  requireAccess(caller, body.project_id)
+  const row = await readCall(db, body.project_id, body.id, body.include_total_storage_size === true, now())
+  if (row === undefined)
+    throw refuse('call_not_found', { id: JSON.stringify(body.id), project: JSON.stringify(body.project_id) })
+  const costs = body.include_costs ? await createPricing(db, body.project_id)(row) : undefined
+  return { call: callRecord(row, { storageSize: body.include_storage_size, costs }) }
 }
 
 const emptyObject = new JsonText('{}')
@@ -27,7 +41,7 @@ export function callRecord(row: CallRow, { storageSize, username, costs }: Shown
     thread_id: row.thread_id,
     turn_id: row.turn_id,
     started_at: formatTime(row.started_at),
-    ended_at: timeOrNull(row.ended_at),
+    ended_at: formatTimeOrNull(row.ended_at),
     exception: row.exception,
     attributes: row.attributes === null ? emptyObject : new JsonText(row.attributes),
     inputs: row.inputs === null ? emptyObject : new JsonText(row.inputs),
@@ -38,15 +52,11 @@ export function callRecord(row: CallRow, { storageSize, username, costs }: Shown
     svc_run_id: row.run_id,
     svc_run_step: row.run_step,
     svc_run_step_end: row.run_step_end,
-    expire_at: timeOrNull(row.expire_at),
+    expire_at: formatTimeOrNull(row.expire_at),
     deleted_at: null,
     storage_size_bytes: storageSize ? row.storage_size : null,
     total_storage_size_bytes: row.total_storage_size,
   }
-}
-
-function timeOrNull(time: number | null): string | null {
-  return time === null ? null : formatTime(time)
 }
 
 /** What the client stored, and under `weave` what follows from the call itself. */
@@ -76,7 +86,7 @@ function summaryOf(row: CallRow, costs: string | undefined): JsonText {
   return new JsonText(objectText(members))
 }
 
-/** The same rule as queries follow, in fields.ts. */
+/** The same rule as queries follow, in storage/tables/call-fields.ts. */
 function statusOf(row: CallRow, summary: ReadonlyMap<string, string>): string {
   if (row.exception) return 'error'
   if (row.ended_at === null) return 'running'

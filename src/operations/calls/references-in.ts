@@ -1,4 +1,4 @@
-import { Scan } from '../../domain/json-scan.ts'
+import { Scan } from '../../domain/json/scan.ts'
 import type { ExpandedColumns } from './expanded-columns.ts'
 
 /** A string at the place of a column that may be a reference: where it stands in the text, and the column. */

@@ -1,81 +1,57 @@
-import type { GenerationEvent, TokenLogprob } from '../../inference/backend.ts'
-import type { Completion } from './completion.ts'
+import { contentOf } from '../generation/deltas.ts'
+import { logprobShown } from '../generation/logprobs.ts'
+import { createTally } from '../generation/usage.ts'
+import type { ChatCompletion } from './completion.ts'
 import type { ChatChunk } from './contract.ts'
-import { logprobShown } from './logprobs.ts'
-import { usageOf } from './usage.ts'
 
 type ChunkChoice = ChatChunk['choices'][number]
 
-/** What one choice has to say at once. */
-interface Piece {
-  text: string
-  tokens: number[]
-  logprobs: TokenLogprob[]
-  finished?: Extract<GenerationEvent, { kind: 'finished' }>
-}
-
 /**
- * The answer piece by piece: for each choice who speaks, then its words, and with the last of them why it ended. Choices
- * come mixed, each chunk with exactly one.
+ * The answer piece by piece: for each choice its role, then its text, and with the last of it why it ended. Choices come
+ * mixed, each chunk with exactly one.
  */
-export async function* chunksOf(completion: Completion): AsyncGenerator<ChatChunk> {
-  const { role, echo, wants, promptTokens } = completion
-  const { id, ...about } = completion.head
-  const counts = new Array<number>(completion.choices).fill(0)
-  let cachedTokens = 0
+export async function* chunksOf(completion: ChatCompletion): AsyncGenerator<ChatChunk> {
+  const { head, role, echo, logprobs: withLogprobs, shown } = completion
+  const about = { id: completion.id, object: 'chat.completion.chunk' as const, ...head }
+  const tally = createTally(completion)
 
   const chunk = (index: number, delta: ChunkChoice['delta'], rest: Partial<ChunkChoice> = {}): ChatChunk => ({
-    id,
-    object: 'chat.completion.chunk',
     ...about,
     choices: [{ index, delta, logprobs: null, finish_reason: null, ...rest }],
-    ...(wants.runningUsage && { usage: usageOf(promptTokens.length, counts[index] ?? 0, cachedTokens) }),
+    ...(shown.runningUsage && { usage: tally.ofChoice(index) }),
   })
 
   function* openings(): Generator<ChatChunk> {
-    for (const index of counts.keys()) {
+    for (let index = 0; index < completion.choices; index++) {
       const opening = chunk(index, { role, content: '' })
-      // Once is enough: it is the same prompt for all of them.
-      yield index === 0 && wants.tokenIds ? { ...opening, prompt_token_ids: promptTokens } : opening
+      // Once is enough: all choices have the same prompt.
+      const [prompt] = completion.prompts
+      yield index === 0 && shown.tokenIds && prompt ? { ...opening, prompt_token_ids: prompt } : opening
     }
     if (echo === '') return
-    for (const index of counts.keys()) yield chunk(index, { content: echo })
+    for (let index = 0; index < completion.choices; index++) yield chunk(index, { content: echo })
   }
 
-  for await (const group of completion.events) {
-    const pieces = new Map<number, Piece>()
-    for (const event of group) {
-      if (event.kind === 'prefilled') {
-        cachedTokens = event.cachedTokens
+  for await (const group of completion.deltas) {
+    for (const delta of group) {
+      tally.add(delta)
+      if (delta.kind === 'prompt') {
         yield* openings()
         continue
       }
-      const piece = pieces.get(event.choice) ?? { text: '', tokens: [], logprobs: [] }
-      pieces.set(event.choice, piece)
-      if (event.kind === 'finished') piece.finished = event
-      else {
-        piece.text += event.text
-        for (const token of event.tokens) piece.tokens.push(token)
-        for (const one of event.logprobs ?? []) piece.logprobs.push(one)
-      }
-    }
-    for (const [index, { text, tokens, logprobs, finished }] of pieces) {
-      counts[index] = (counts[index] ?? 0) + tokens.length
-      const carries = (wants.logprobs || wants.tokenIds) && tokens.length > 0
-      // What is held back for now comes with later words.
-      if (text === '' && !carries && !finished) continue
-      yield chunk(index, text === '' ? {} : { content: text }, {
-        ...(wants.logprobs && {
-          logprobs: { content: logprobs.map((one) => logprobShown(one, wants.tokensAsIds)) },
+      const { choice, tokens, logprobs, finished } = delta
+      const content = contentOf(delta.parts)
+      const carries = (withLogprobs || shown.tokenIds) && tokens.length > 0
+      // Text that is held back comes with a later chunk.
+      if (content === '' && !carries && !finished) continue
+      yield chunk(choice, content === '' ? {} : { content }, {
+        ...(withLogprobs && {
+          logprobs: { content: logprobs.map((one) => logprobShown(one, shown.tokensAsIds)) },
         }),
         ...(finished && { finish_reason: finished.reason, stop_reason: finished.stop }),
-        ...(wants.tokenIds && { token_ids: tokens }),
+        ...(shown.tokenIds && { token_ids: tokens }),
       })
     }
   }
-  if (wants.usage) {
-    const completionTokens = counts.reduce((sum, count) => sum + count, 0)
-    const usage = usageOf(promptTokens.length, completionTokens, cachedTokens)
-    yield { id, object: 'chat.completion.chunk', ...about, choices: [], usage }
-  }
+  if (shown.usage) yield { ...about, choices: [], usage: tally.total() }
 }

@@ -1,45 +1,23 @@
-import { randomUUID } from 'node:crypto'
-import type { FastifyRequest } from 'fastify'
-import { type Routes, refusingOpenAi } from '../../http/contracts.ts'
-import { departureOf } from '../../http/departure.ts'
-import { eventDefaults, sendEvents } from '../../http/sse.ts'
+import { type Routes, refusingOpenAi, wholeOrEvents } from '../../http/contracts.ts'
 import { noteUnknownFields } from '../../http/unknown-fields.ts'
-import type { Backend } from '../../inference/backend.ts'
-import type { Compiling } from '../../inference/constraints/compiling.ts'
-import type { Prompts } from '../../inference/prompt/prompts.ts'
+import type { GenerationParts } from '../generation/parts.ts'
+import { respond, type Writers } from '../generation/respond.ts'
 import { family } from '../parts.ts'
 import { answerOf } from './answer.ts'
 import { chunksOf } from './chunks.ts'
-import { beginCompletion } from './completion.ts'
-import { ChatAnswer, ChatBody } from './contract.ts'
-import { type ChatMetrics, noChatMetrics } from './metrics.ts'
-import type { ChatSettings } from './refused.ts'
+import { beginChat, type ChatCompletion } from './completion.ts'
+import { ChatAnswer, ChatBody, ChatChunk } from './contract.ts'
 
-export interface ChatOptions {
-  backend: Backend | undefined
-  prompts: Prompts
-  compiling: Compiling
-  settings: ChatSettings
-  metrics?: ChatMetrics
-  /** How long a stream may be silent, and how long its client; for tests. */
-  keepAliveMs?: number
-  patienceMs?: number
-}
+const chat: Writers<ChatBody, ChatCompletion> = { begin: beginChat, answerOf, chunksOf }
 
-const complete: Routes<ChatOptions> = async (app, options) => {
-  const { backend, prompts, compiling, settings, metrics = noChatMetrics } = options
-  const times = {
-    keepAliveMs: options.keepAliveMs ?? eventDefaults.keepAliveMs,
-    patienceMs: options.patienceMs ?? eventDefaults.patienceMs,
-  }
+const complete: Routes<GenerationParts> = async (app, parts) => {
   const schema = {
     summary: 'Answer a conversation',
-    description:
-      'As OpenAI and vLLM have it; docs/chat-parameters.md says what each field does. With `"stream": true` the answer is `text/event-stream`: chunks as `data: {…}`, and `data: [DONE]` at the end.',
+    description: 'As OpenAI and vLLM have it; docs/chat-parameters.md says what each field does.',
     tags: ['chat'],
     body: ChatBody,
     response: {
-      200: ChatAnswer,
+      200: wholeOrEvents(ChatAnswer, ChatChunk),
       ...refusingOpenAi(
         'malformed_json',
         'model_not_found',
@@ -54,32 +32,9 @@ const complete: Routes<ChatOptions> = async (app, options) => {
     app.post(
       url,
       { schema: { ...schema, hide: url.endsWith('/') }, preValidation: noteUnknownFields(ChatBody) },
-      async (request, reply) => {
-        const { body, caller, log } = request
-        const signal = departureOf(reply)
-        const id = completionId(request, body)
-        const completion = await beginCompletion(
-          { backend, prompts, compiling, settings, metrics },
-          {
-            body,
-            caller,
-            id,
-            signal,
-            note: (record) => log.info({ ...record, completion: id }, 'completion'),
-          },
-        )
-        if (!body.stream) return answerOf(completion)
-        await sendEvents(reply, chunksOf(completion), { ...times, signal })
-        return reply
-      },
+      (request, reply) => respond(parts, request, reply, chat),
     )
   }
-}
-
-/** The caller's own id, by header before body, so that the logs of both sides meet. */
-function completionId(request: FastifyRequest, { request_id }: ChatBody): string {
-  if (request.headers['x-request-id'] !== undefined) return request.id
-  return request_id ?? randomUUID().replaceAll('-', '')
 }
 
 export const chatRoutes = family(complete)

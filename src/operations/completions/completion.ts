@@ -1,184 +1,144 @@
-import type { Caller } from '../../domain/callers.ts'
-import type { Backend, Generation, GenerationEvent, Run } from '../../inference/backend.ts'
-import type { Compiling } from '../../inference/constraints/compiling.ts'
-import { candidatesOfToken, checkCandidates } from '../chat/candidates.ts'
-import { fingerprintOf } from '../chat/completion.ts'
-import { constraintOf } from '../chat/constraint.ts'
-import { generationOf } from '../chat/generation.ts'
-import type { ChatMetrics } from '../chat/metrics.ts'
-import { namingTheField } from '../chat/named-fields.ts'
-import { type CompletionRecord, observed } from '../chat/observed.ts'
-import type { ChatSettings } from '../chat/refused.ts'
-import { servedModel } from '../chat/served-model.ts'
-import { checkTogether, maxTokensOf, refuseWhatIsNotThere } from './checks.ts'
-import type { CompletionBody } from './contract.ts'
-import { type Prompt, promptsOf } from './prompts.ts'
+import { refuse } from '../../domain/refusals.ts'
+import type { Input, Model } from '../../inference/model.ts'
+import { checkPriority, checkSampling, checkStream, wrong } from '../generation/checks.ts'
+import { constraintOf } from '../generation/constraint.ts'
+import type { Delta } from '../generation/deltas.ts'
+import { type Asking, type Generation, generate } from '../generation/generation.ts'
+import { candidatesOfToken, checkCandidates } from '../generation/logprobs.ts'
+import type { GenerationParts } from '../generation/parts.ts'
+import { requestOf } from '../generation/request.ts'
+import { type Shown, shownOf } from '../generation/shown.ts'
+import { type CompletionBody, usualMaxTokens } from './contract.ts'
+import { promptsOf } from './prompts.ts'
 
-export interface Completions {
-  backend: Backend | undefined
-  compiling: Compiling
-  settings: ChatSettings
-  metrics: ChatMetrics
+/** A completion whose prompts are all running or queued. */
+export interface Completion extends Generation {
+  head: Generation['head'] & { id: string; object: 'text_completion' }
+  /** What the answers to each prompt begin with. */
+  openings: Opening[]
+  /** Candidates beside each token; undefined without log-probabilities. */
+  logprobs: number | undefined
+  /** Those of the prompt come in front of the answer's own, because the prompt does. */
+  echoLogprobs: boolean
+  shown: Shown & { promptLogprobs: boolean }
 }
 
-export interface CompletionRequest {
-  body: CompletionBody
-  caller: Caller
-  /** Of the completion, without its prefix. */
-  id: string
-  /** Aborts when the client has left. */
-  signal: AbortSignal
-  /** Hears of the end of each prompt's answers. */
-  note(record: CompletionRecord): void
-}
-
-/** What became of one prompt. */
-export interface PromptRun {
-  promptTokens: number[]
-  /** What its answers begin with; empty unless the request asked to have the prompt back. */
+interface Opening {
+  /** Empty unless the request asked to have the prompt back. */
   echo: string
-  /** The text of the prompt's first token, for logprobs of an echo. */
+  /** The text of the prompt's first token, for log-probabilities of an echo. */
   firstToken: string
-  events: AsyncIterable<GenerationEvent[]>
-}
-
-/** A completion whose prompts all have their place in the engine. */
-export interface Completion {
-  head: { id: string; object: 'text_completion'; created: number; model: string; system_fingerprint: string }
-  prompts: PromptRun[]
-  /** Answers to each prompt. */
-  choices: number
-  wants: {
-    logprobs: number | undefined
-    /** In front of the answer's own, because the prompt is. */
-    echoLogprobs: boolean
-    promptLogprobs: boolean
-    tokenIds: boolean
-    tokensAsIds: boolean
-    /** The one token that had to be drawn is kept back. */
-    onlyPrompt: boolean
-    usage: boolean
-    runningUsage: boolean
-  }
-  /** Ends what still runs. */
-  giveUp(): void
 }
 
 /** Checks everything that can be wrong before there is a first byte of an answer. */
 export async function beginCompletion(
-  { backend: given, compiling, settings, metrics }: Completions,
-  { body, caller, id, signal: departure, note }: CompletionRequest,
+  parts: GenerationParts,
+  body: CompletionBody,
+  asking: Asking,
 ): Promise<Completion> {
-  const arrived = performance.now()
-  const prompts = promptsOf(body.prompt)
-  checkTogether(body)
-  const { backend, model } = servedModel(given, body.model)
-  refuseWhatIsNotThere(body, settings)
-  const asked = constraintOf(body)
-  const constraint = asked && {
-    grammar: await compiling.compile(caller.name, asked, departure),
-    field: asked.field,
-  }
-  const wants = wantsOf(body)
-  const giving = new AbortController()
-  const signal = AbortSignal.any([departure, giving.signal])
-  const name = model.names[0] as string
-  const watch = { arrived, model: name, metrics, signal, note }
-  let candidates = candidatesOfAnswers(body, prompts.length)
+  // Null is as many as fit.
+  const maxTokens = body.max_tokens === undefined ? usualMaxTokens : (body.max_tokens ?? undefined)
+  const inputs = promptsOf(body)
+  checkTogether(body, maxTokens)
+  const found = parts.models.find(body.model)
+  refuseUnavailable(body)
+  checkPriority(body, parts.settings)
+  const { stream, echo } = body
+  const logprobs = body.logprobs ?? undefined
+  const echoLogprobs = logprobs !== undefined && (echo ?? false)
+  const promptLogprobs = body.prompt_logprobs != null && !stream
+  const onlyPrompt = maxTokens === 0
+  const request = requestOf(body, {
+    inputs,
+    constraint: constraintOf(body),
+    tenant: asking.caller.name,
+    maxTokens: onlyPrompt ? 1 : maxTokens,
+    logprobs,
+    promptLogprobs:
+      echoLogprobs || promptLogprobs
+        ? Math.max(echoLogprobs ? logprobs : 0, promptLogprobs ? (body.prompt_logprobs ?? 0) : 0)
+        : undefined,
+  })
+  let candidates = stream
+    ? 0
+    : inputs.length * request.choices * (maxTokens ?? 0) * candidatesOfToken(logprobs)
   checkCandidates('logprobs', candidates)
+
+  const ending = new AbortController()
+  const signal = AbortSignal.any([asking.signal, ending.signal])
   try {
-    const runs: PromptRun[] = []
-    // One after the other: they are to stand in the queue in their order.
-    for (const prompt of prompts) {
-      const generation = {
-        ...generationFor(body, prompt, wants),
-        ...(constraint && { constraint }),
-        tenant: caller.name,
-      }
-      const run = await backend.generate(generation, signal)
-      const { promptTokens } = run
-      candidates += candidatesOfPrompt(body, promptTokens.length)
+    const names = { prompt: 'prompt', maxTokens: 'max_tokens' }
+    const generation = await generate(parts, found, request, { ...asking, signal }, names)
+    if (!stream) {
+      // What is said of a prompt is in each of its answers.
+      const ofToken = (echo ? candidatesOfToken(logprobs) : 0) + candidatesOfToken(body.prompt_logprobs)
+      for (const { length } of generation.prompts) candidates += request.choices * length * ofToken
       checkCandidates('prompt', candidates)
-      const echoed = body.echo
-        ? await echoOf(backend, body, prompt, run, signal)
-        : { echo: '', firstToken: '' }
-      runs.push({ promptTokens, ...echoed, events: observed(run, watch) })
     }
     return {
-      head: {
-        id: `cmpl-${id}`,
-        object: 'text_completion',
-        created: Math.floor(Date.now() / 1000),
-        model: name,
-        system_fingerprint: fingerprintOf(model),
-      },
-      prompts: runs,
-      choices: body.n ?? 1,
-      wants,
-      giveUp: () => giving.abort(new Error('the completion is over')),
+      ...generation,
+      head: { id: `cmpl-${asking.id}`, object: 'text_completion', ...generation.head },
+      openings: echo
+        ? await openingsOf(found.model, body, inputs, generation.prompts, signal)
+        : inputs.map(() => ({ echo: '', firstToken: '' })),
+      logprobs,
+      echoLogprobs,
+      shown: { ...shownOf(body), promptLogprobs },
+      deltas: onlyPrompt ? withoutAnswers(generation.deltas) : generation.deltas,
     }
   } catch (error) {
-    giving.abort(error)
-    throw namingTheField(error, { prompt: 'prompt', answer: 'max_tokens' })
+    ending.abort(error)
+    throw error
   }
 }
 
-/** A stream gives them away as they come. */
-function candidatesOfAnswers(body: CompletionBody, prompts: number): number {
-  if (body.stream) return 0
-  return prompts * (body.n ?? 1) * (maxTokensOf(body) ?? 0) * candidatesOfToken(body.logprobs)
+/** What each field allows on its own, but not with the others. */
+function checkTogether(body: CompletionBody, maxTokens: number | undefined): void {
+  checkStream(body)
+  if (maxTokens === 0 && !body.echo) {
+    throw wrong('max_tokens', '0, which leaves no answer', 'at least 1, or 0 with "echo": true')
+  }
+  checkSampling(body, maxTokens)
 }
 
-/** What was said of a prompt stands in each of its answers. */
-function candidatesOfPrompt({ stream, echo, logprobs, prompt_logprobs, n }: CompletionBody, tokens: number) {
-  if (stream) return 0
-  const echoed = echo ? candidatesOfToken(logprobs) : 0
-  return (n ?? 1) * tokens * (echoed + candidatesOfToken(prompt_logprobs))
-}
-
-function wantsOf(body: CompletionBody): Completion['wants'] {
-  const { logprobs, echo, prompt_logprobs, stream_options: options } = body
-  return {
-    logprobs: logprobs ?? undefined,
-    echoLogprobs: logprobs != null && (echo ?? false),
-    promptLogprobs: prompt_logprobs != null && !body.stream,
-    tokenIds: body.return_token_ids ?? false,
-    tokensAsIds: body.return_tokens_as_token_ids ?? false,
-    onlyPrompt: maxTokensOf(body) === 0,
-    usage: options?.include_usage ?? false,
-    runningUsage: (options?.include_usage && options.continuous_usage_stats) ?? false,
+/** Refused by name rather than ignored. */
+function refuseUnavailable({ suffix, best_of, n }: CompletionBody): void {
+  const refused = (field: string, given: string, accepted: string) =>
+    refuse('not_available', { field, given, accepted })
+  if (suffix) throw refused('suffix', 'a text', 'null')
+  if (best_of != null && best_of !== (n ?? 1)) {
+    throw refused('best_of', String(best_of), `${n ?? 1}, as \`n\` is`)
   }
 }
 
-function generationFor(body: CompletionBody, prompt: Prompt, wants: Completion['wants']): Generation {
-  const { logprobs, echoLogprobs, promptLogprobs, onlyPrompt } = wants
-  const ofPrompt = Math.max(
-    echoLogprobs ? (logprobs ?? 0) : 0,
-    promptLogprobs ? (body.prompt_logprobs ?? 0) : 0,
-  )
-  return generationOf(
-    body,
-    'text' in prompt ? { text: prompt.text, special: true, add: body.add_special_tokens ?? true } : prompt,
-    {
-      maxTokens: onlyPrompt ? 1 : maxTokensOf(body),
-      ...(logprobs !== undefined && { logprobs }),
-      ...((echoLogprobs || promptLogprobs) && { promptLogprobs: ofPrompt }),
-    },
-  )
-}
-
-/** The prompt as it was sent, unless it was sent as tokens, or only its end was read. */
-async function echoOf(
-  backend: Backend,
-  body: CompletionBody,
-  prompt: Prompt,
-  { promptTokens }: Run,
+/** The prompts as they were sent, unless they were sent as tokens, or only their ends were read. */
+async function openingsOf(
+  model: Model,
+  { truncate_prompt_tokens, skip_special_tokens }: CompletionBody,
+  inputs: readonly Input[],
+  prompts: Generation['prompts'],
   signal: AbortSignal,
-): Promise<Pick<PromptRun, 'echo' | 'firstToken'>> {
-  const isWhole = 'text' in prompt && body.truncate_prompt_tokens == null
-  const special = !(body.skip_special_tokens ?? true)
-  return {
-    echo: isWhole ? prompt.text : await backend.detokenize(promptTokens, { special }, signal),
-    firstToken: await backend.detokenize(promptTokens.slice(0, 1), { special: true }, signal),
+): Promise<Opening[]> {
+  const openings: Opening[] = []
+  const special = !(skip_special_tokens ?? true)
+  for (const [index, tokens] of prompts.entries()) {
+    const input = inputs[index]
+    const whole = truncate_prompt_tokens == null && input && 'text' in input ? input.text : undefined
+    openings.push({
+      echo: whole ?? (await model.detokenize(tokens, { special }, signal)),
+      firstToken: await model.detokenize(tokens.slice(0, 1), { special: true }, signal),
+    })
+  }
+  return openings
+}
+
+/** The engine has to draw one token after a prompt. Where only the prompt was asked for, nothing is shown of it. */
+async function* withoutAnswers(deltas: AsyncIterable<Delta[]>): AsyncGenerator<Delta[]> {
+  for await (const group of deltas) {
+    yield group.map((delta) => {
+      if (delta.kind === 'prompt') return delta
+      const shown = { ...delta, parts: [], tokens: [], logprobs: [] }
+      return delta.finished ? { ...shown, finished: { reason: 'length', stop: null } } : shown
+    })
   }
 }

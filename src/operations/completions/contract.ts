@@ -1,9 +1,9 @@
 import { z } from 'zod'
-import { jsonValue, plainText } from '../../domain/fields.ts'
-import { constraintFields } from '../chat/constraint-fields.ts'
-import { Usage } from '../chat/contract.ts'
-import { mostChoices, mostLogprobs, samplingFields } from '../chat/sampling-fields.ts'
-import { flag, integer } from '../chat/scalars.ts'
+import { answer, jsonValue, plainText } from '../../domain/fields.ts'
+import { answerHead, ended, PromptLogprobs, Usage } from '../generation/answer-contract.ts'
+import { constraintFields } from '../generation/constraint-fields.ts'
+import { mostChoices, mostLogprobs, samplingFields } from '../generation/sampling-fields.ts'
+import { flag, integer, optIn } from '../generation/scalars.ts'
 
 /** As many as most who say nothing get, since the first version of this operation. */
 export const usualMaxTokens = 16
@@ -14,7 +14,7 @@ export const CompletionBody = z.object({
   }),
   model: z.string().max(256).nullish(),
   suffix: z.string().nullish().meta({ description: 'Null or empty: this version inserts nothing.' }),
-  echo: flag().nullish(),
+  echo: optIn(),
   add_special_tokens: flag().nullish().meta({ default: true }),
   best_of: integer(1, mostChoices).nullish().meta({ description: 'Null, or as many as `n`.' }),
 
@@ -28,13 +28,11 @@ export const CompletionBody = z.object({
 
   logprobs: integer(0, mostLogprobs).nullish(),
   prompt_logprobs: integer(0, mostLogprobs).nullish(),
-  return_token_ids: flag().nullish(),
-  return_tokens_as_token_ids: flag().nullish(),
+  return_token_ids: optIn(),
+  return_tokens_as_token_ids: optIn(),
 
-  stream: flag().nullish(),
-  stream_options: z
-    .object({ include_usage: flag().nullish(), continuous_usage_stats: flag().nullish() })
-    .nullish(),
+  stream: optIn(),
+  stream_options: z.object({ include_usage: optIn(), continuous_usage_stats: optIn() }).nullish(),
   request_id: plainText(256).min(1).optional(),
   ...constraintFields,
   user: z.string().max(1_024).nullish(),
@@ -49,12 +47,6 @@ const LegacyLogprobs = z.object({
 })
 export type LegacyLogprobs = z.output<typeof LegacyLogprobs>
 
-const PromptLogprobs = z.array(
-  z
-    .record(z.string(), z.object({ logprob: z.number(), rank: z.int(), decoded_token: z.string() }))
-    .nullable(),
-)
-
 const choice = {
   index: z.int(),
   text: z.string(),
@@ -63,24 +55,14 @@ const choice = {
   prompt_token_ids: z.array(z.int()).optional(),
 }
 
-const finishReason = z.enum(['stop', 'length', 'repetition'])
-const stopReason = z.union([z.string(), z.int(), z.null()])
+const head = { ...answerHead, object: z.literal('text_completion') }
 
-const head = {
-  id: z.string(),
-  object: z.literal('text_completion'),
-  created: z.int(),
-  model: z.string(),
-  system_fingerprint: z.string(),
-}
-
-export const CompletionAnswer = z.object({
+export const CompletionAnswer = answer('The text goes on with these.', {
   ...head,
   choices: z.array(
     z.object({
       ...choice,
-      finish_reason: finishReason,
-      stop_reason: stopReason,
+      ...ended,
       prompt_logprobs: PromptLogprobs.optional(),
     }),
   ),
@@ -91,7 +73,11 @@ export type CompletionAnswer = z.output<typeof CompletionAnswer>
 export const CompletionChunk = z.object({
   ...head,
   choices: z.array(
-    z.object({ ...choice, finish_reason: finishReason.nullable(), stop_reason: stopReason.optional() }),
+    z.object({
+      ...choice,
+      finish_reason: ended.finish_reason.nullable(),
+      stop_reason: ended.stop_reason.optional(),
+    }),
   ),
   usage: Usage.optional(),
 })

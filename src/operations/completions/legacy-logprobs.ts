@@ -1,5 +1,5 @@
 import type { Candidate, PromptLogprobs, TokenLogprob } from '../../inference/backend.ts'
-import { textOf } from '../chat/logprobs.ts'
+import { textOf } from '../generation/logprobs.ts'
 import type { LegacyLogprobs } from './contract.ts'
 
 /** A token as its place judged it. The first of a prompt has no place before it: only its text. */

@@ -1,23 +1,23 @@
-import { randomUUID } from 'node:crypto'
-import { type Routes, refusingOpenAi } from '../../http/contracts.ts'
-import { departureOf } from '../../http/departure.ts'
-import { eventDefaults, sendEvents } from '../../http/sse.ts'
+import { type Routes, refusingOpenAi, wholeOrEvents } from '../../http/contracts.ts'
 import { noteUnknownFields } from '../../http/unknown-fields.ts'
+import type { GenerationParts } from '../generation/parts.ts'
+import { respond, type Writers } from '../generation/respond.ts'
 import { family } from '../parts.ts'
 import { answerOf } from './answer.ts'
 import { chunksOf } from './chunks.ts'
-import { beginCompletion, type Completions } from './completion.ts'
-import { CompletionAnswer, CompletionBody } from './contract.ts'
+import { beginCompletion, type Completion } from './completion.ts'
+import { CompletionAnswer, CompletionBody, CompletionChunk } from './contract.ts'
 
-const complete: Routes<Completions> = async (app, options) => {
+const completions: Writers<CompletionBody, Completion> = { begin: beginCompletion, answerOf, chunksOf }
+
+const complete: Routes<GenerationParts> = async (app, parts) => {
   const schema = {
     summary: 'Continue a text',
-    description:
-      'The operation that chat completions came after, as OpenAI and vLLM have it. With `"stream": true` the answer is `text/event-stream`: chunks as `data: {…}`, and `data: [DONE]` at the end.',
+    description: 'The operation that chat completions came after, as OpenAI and vLLM have it.',
     tags: ['completions'],
     body: CompletionBody,
     response: {
-      200: CompletionAnswer,
+      200: wholeOrEvents(CompletionAnswer, CompletionChunk),
       ...refusingOpenAi(
         'malformed_json',
         'model_not_found',
@@ -31,17 +31,7 @@ const complete: Routes<Completions> = async (app, options) => {
   app.post(
     '/v1/completions',
     { schema, preValidation: noteUnknownFields(CompletionBody) },
-    async (request, reply) => {
-      const { body, caller, log } = request
-      const signal = departureOf(reply)
-      const asked = request.headers['x-request-id'] === undefined ? body.request_id : request.id
-      const id = asked ?? randomUUID().replaceAll('-', '')
-      const note = (record: object) => log.info({ ...record, completion: id }, 'completion')
-      const completion = await beginCompletion(options, { body, caller, id, signal, note })
-      if (!body.stream) return answerOf(completion)
-      await sendEvents(reply, chunksOf(completion), { ...eventDefaults, signal })
-      return reply
-    },
+    (request, reply) => respond(parts, request, reply, completions),
   )
 }
 

@@ -1,10 +1,12 @@
-import type { Breathe } from '../../domain/breathing.ts'
-import { JsonText } from '../../domain/json-text.ts'
-import { type Judged, type LogprobsWanted, legacyLogprobs } from './legacy-logprobs.ts'
+import { JsonText } from '../../domain/json/text.ts'
+import type { YieldToLoop } from '../../domain/yielding.ts'
+import type { TokenLogprob } from '../../inference/backend.ts'
+import { type Judged, judgedAnswer, type LogprobsWanted, legacyLogprobs } from './legacy-logprobs.ts'
 
 /** Written as they come: together they may be many megabytes, and would hold everyone else up in the end. */
 export interface WrittenLogprobs {
-  add(judged: readonly Judged[]): void
+  add(given: readonly TokenLogprob[]): void
+  addEntries(judged: readonly Judged[]): void
   /** With the same beginning, for another answer to the same prompt. */
   copy(): WrittenLogprobs
   text(): JsonText
@@ -20,12 +22,14 @@ export function writeLogprobs(
   characters = 0,
 ): WrittenLogprobs {
   const length = { characters }
+  function addEntries(judged: readonly Judged[]): void {
+    if (judged.length === 0) return
+    const shown = legacyLogprobs(judged, wanted, length)
+    for (const name of columns) begun[name].push(JSON.stringify(shown[name]).slice(1, -1))
+  }
   return {
-    add(judged) {
-      if (judged.length === 0) return
-      const shown = legacyLogprobs(judged, wanted, length)
-      for (const name of columns) begun[name].push(JSON.stringify(shown[name]).slice(1, -1))
-    },
+    add: (given) => addEntries(judgedAnswer(given)),
+    addEntries,
     copy() {
       const { tokens, token_logprobs, top_logprobs, text_offset } = begun
       const copied = {
@@ -45,12 +49,12 @@ const step = 32
 
 export async function inSteps(
   count: number,
-  breathe: Breathe,
+  yieldToLoop: YieldToLoop,
   work: (from: number, until: number) => void,
 ): Promise<void> {
   for (let from = 0; from < count; from += step) {
     work(from, Math.min(count, from + step))
-    const pause = breathe()
+    const pause = yieldToLoop()
     if (pause) await pause
   }
 }

@@ -1,18 +1,10 @@
 import { z } from 'zod'
-import { jsonObject, longList, plainText, projectPath, shortList } from '../../domain/fields.ts'
+import { answer, jsonObject, longList, plainText, projectPath, shortList } from '../../domain/fields.ts'
 
 const nameGiven = plainText(512).min(1)
 
 export const Version = projectPath.safeExtend({ object_id: nameGiven, digest: nameGiven })
 export const Name = projectPath.safeExtend({ object_id: nameGiven })
-
-const count = z
-  .string()
-  .regex(/^\d{1,15}$/, 'expected a whole number')
-  .transform(Number)
-
-export const ListQuery = z.object({ limit: count.optional(), offset: count.optional() })
-export type ListQuery = z.output<typeof ListQuery>
 
 const text = plainText(512).min(1)
 
@@ -50,11 +42,14 @@ export const ModelBody = z.object({
   attributes: jsonObject().nullish(),
 })
 
-export const Created = z.object({
-  digest: z.string(),
-  object_id: z.string(),
-  version_index: z.number().int(),
-})
+/** What creating answers, with the fields that a kind adds. */
+export const createdWith = <Added extends z.ZodRawShape>(added: Added) =>
+  answer('The version that holds the definition, new or known.', {
+    digest: z.string(),
+    object_id: z.string(),
+    version_index: z.number().int(),
+    ...added,
+  })
 
 const version = {
   object_id: z.string(),
@@ -66,10 +61,10 @@ const textOrNull = z.string().nullable()
 const named = { ...version, name: textOrNull, description: textOrNull }
 const sourceCode = textOrNull.meta({ description: 'Null when it was not stored, or is larger than 4 MiB.' })
 
-export const OpRecord = z.object({ ...version, code: sourceCode })
-export const DatasetRecord = z.object({ ...named, rows: z.unknown() })
-export const ScorerRecord = z.object({ ...named, score_op: textOrNull })
-export const EvaluationRecord = z.object({
+export const OpRecord = answer('The version of the op.', { ...version, code: sourceCode })
+export const DatasetRecord = answer('The version of the dataset.', { ...named, rows: z.unknown() })
+export const ScorerRecord = answer('The version of the scorer.', { ...named, score_op: textOrNull })
+export const EvaluationRecord = answer('The version of the evaluation.', {
   ...named,
   dataset: z.unknown(),
   scorers: z.unknown(),
@@ -77,4 +72,8 @@ export const EvaluationRecord = z.object({
   evaluation_name: textOrNull,
   eval_attributes: z.unknown(),
 })
-export const ModelRecord = z.object({ ...named, source_code: sourceCode, attributes: z.unknown() })
+export const ModelRecord = answer('The version of the model.', {
+  ...named,
+  source_code: sourceCode,
+  attributes: z.unknown(),
+})

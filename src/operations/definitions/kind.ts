@@ -1,6 +1,6 @@
 import type { z } from 'zod'
 import type { Caller } from '../../domain/callers.ts'
-import { JsonText, writeJson } from '../../domain/json-text.ts'
+import { JsonText, writeJson } from '../../domain/json/text.ts'
 import { objectRef } from '../../domain/refs.ts'
 import { refuse } from '../../domain/refusals.ts'
 import { formatTime } from '../../domain/time.ts'
@@ -16,8 +16,8 @@ export interface Definitions {
   refScheme: string
 }
 
-/** Where something is defined, and by whom. */
-export interface Place {
+/** The project that something is defined in, and the caller that defines it. */
+export interface Destination {
   caller: Caller
   project: string
 }
@@ -31,7 +31,11 @@ export interface DefinitionKind<Body extends z.ZodType> {
   body: Body
   created: z.ZodType
   record: z.ZodType
-  create(options: Definitions, place: Place, body: z.output<Body>): Promise<Record<string, unknown>>
+  create(
+    options: Definitions,
+    destination: Destination,
+    body: z.output<Body>,
+  ): Promise<Record<string, unknown>>
   describe(options: Definitions, version: ObjectWithValue, val: Value): Promise<Record<string, unknown>>
 }
 
@@ -53,7 +57,7 @@ export function objectIdOf(name: string): string {
 /** Stores the object of a class, with the marks that clients look for. */
 export function createOfClass(
   { db }: Definitions,
-  { caller, project }: Place,
+  { caller, project }: Destination,
   name: string,
   className: string,
   members: Record<string, unknown>,
@@ -70,7 +74,7 @@ export function createdAnswer({ digest, object_id, version_index }: CreatedObjec
 
 export function refOf(
   { refScheme }: Definitions,
-  { project }: Place,
+  { project }: Destination,
   { kind, object_id, digest }: CreatedObject,
 ): string {
   return objectRef(refScheme, project, kind, object_id, digest)

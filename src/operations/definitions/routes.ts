@@ -1,68 +1,59 @@
 import type { z } from 'zod'
-import { reach } from '../../domain/callers.ts'
-import { projectPath } from '../../domain/fields.ts'
-import { type Routes, recordRefusals, refusing } from '../../http/contracts.ts'
-import { departureOf } from '../../http/departure.ts'
+import { requireAccess } from '../../domain/callers.ts'
+import { projectOf, projectPath } from '../../domain/fields.ts'
+import { answers, jsonLinesOf, refusing } from '../../http/contracts.ts'
+import { disconnectSignal } from '../../http/disconnect.ts'
 import { sendJsonLines } from '../../http/json-lines.ts'
 import { DeleteAnswer } from '../objects/contract.ts'
-import { family } from '../parts.ts'
-import { DeleteQuery, ListQuery, Name, Version } from './contract.ts'
-import { datasets } from './datasets.ts'
-import { evaluations } from './evaluations.ts'
+import { ListQuery } from '../paging.ts'
+import { family, type Operation } from '../parts.ts'
+import { DeleteQuery, Name, Version } from './contract.ts'
 import { deleteDefinition, listDefinitions, readDefinition } from './find.ts'
-import type { DefinitionKind, Definitions } from './kind.ts'
-import { models } from './models.ts'
-import { ops } from './ops.ts'
-import { scorers } from './scorers.ts'
-
-type RoutePlugin = Routes<Definitions>
+import type { DefinitionKind } from './kind.ts'
+import { datasets, evaluations, models, ops, scorers } from './kinds.ts'
 
 const asked = refusing('entity_forbidden', 'invalid_request')
-const projectOf = ({ entity, project }: z.output<typeof projectPath>) => `${entity}/${project}`
 
-function routesOf<Body extends z.ZodType>(kind: DefinitionKind<Body>): RoutePlugin[] {
+function routesOf<Body extends z.ZodType>(kind: DefinitionKind<Body>): Operation[] {
   const { path, noun } = kind
+  const article = /^[aeiou]/.test(noun) ? 'an' : 'a'
   const tags = [path]
   const all = `/v2/:entity/:project/${path}`
 
-  const create: RoutePlugin = async (app, options) => {
+  const create: Operation = async (app, options) => {
     const schema = {
-      summary: `Store a version of a ${noun}`,
+      summary: `Store a version of ${article} ${noun}`,
       tags,
       params: projectPath,
       body: kind.body,
-      response: { 200: kind.created, ...recordRefusals, ...refusing('class_conflict', 'too_many_rows') },
+      response: answers(kind.created, 'class_conflict', 'too_many_rows'),
     }
     app.post(all, { schema, config: { largeBodies: true } }, (request) => {
       const project = projectOf(request.params as z.output<typeof projectPath>)
-      reach(request.caller, project, 'path')
+      requireAccess(request.caller, project, 'path')
       return kind.create(options, { caller: request.caller, project }, request.body as z.output<Body>)
     })
   }
 
-  const list: RoutePlugin = async (app, options) => {
+  const list: Operation = async (app, options) => {
     const schema = {
       summary: `List the latest version of each ${noun}, one JSON text a line`,
       tags,
       params: projectPath,
       querystring: ListQuery,
-      response: {
-        200: { description: 'JSON Lines', content: { 'application/jsonl': { schema: kind.record } } },
-        ...asked,
-        ...refusing('query_too_slow', 'queue_full'),
-      },
+      response: { 200: jsonLinesOf(kind.record), ...asked, ...refusing('query_too_slow', 'queue_full') },
     }
     app.get(all, { schema }, (request, reply) => {
       const project = projectOf(request.params)
-      const signal = departureOf(reply)
+      const signal = disconnectSignal(reply)
       const lines = listDefinitions(kind, options, request.caller, project, request.query, signal)
       return sendJsonLines(reply, lines)
     })
   }
 
-  const read: RoutePlugin = async (app, options) => {
+  const read: Operation = async (app, options) => {
     const schema = {
-      summary: `Read a version of a ${noun}`,
+      summary: `Read a version of ${article} ${noun}`,
       tags,
       params: Version,
       response: { 200: kind.record, ...asked, ...refusing('object_not_found') },
@@ -73,9 +64,9 @@ function routesOf<Body extends z.ZodType>(kind: DefinitionKind<Body>): RoutePlug
     })
   }
 
-  const remove: RoutePlugin = async (app, options) => {
+  const remove: Operation = async (app, options) => {
     const schema = {
-      summary: `Delete versions of a ${noun}, or all of them`,
+      summary: `Delete versions of ${article} ${noun}, or all of them`,
       tags,
       params: Name,
       querystring: DeleteQuery,

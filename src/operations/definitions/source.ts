@@ -6,8 +6,8 @@ import type { Value } from '../objects/values.ts'
 /** Source code is read whole. */
 const mostBytes = 4 * 1024 * 1024
 
-/** Keeps source code as a file of the project and answers its digest. */
-export async function keepSource(db: Database, project: string, code: string): Promise<string> {
+/** Stores source code as a file of the project and returns its digest. */
+export async function storeSource(db: Database, project: string, code: string): Promise<string> {
   const upload = openUpload(db, project, Number.POSITIVE_INFINITY)
   try {
     await upload.add(Buffer.from(code))

@@ -1,6 +1,14 @@
 import { z } from 'zod'
-import { callId, jsonObject, jsonValue, plainText, projectId, projectPath } from '../../domain/fields.ts'
-import { ListQuery } from '../definitions/contract.ts'
+import {
+  answer,
+  callId,
+  jsonObject,
+  jsonValue,
+  plainText,
+  projectId,
+  projectPath,
+} from '../../domain/fields.ts'
+import { ListQuery } from '../paging.ts'
 
 const pathId = plainText(512).min(1)
 
@@ -20,13 +28,13 @@ export const RunBody = z.object({
   id: ownId,
 })
 export type RunBody = z.output<typeof RunBody>
-export const RunCreated = z.object({ evaluation_run_id: z.string() })
+export const RunCreated = answer('The id of the run.', { evaluation_run_id: z.string() })
 
 export const FinishBody = z.object({
   summary: jsonObject().nullish().meta({ description: 'Kept with the run, digit by digit.' }),
 })
 export type FinishBody = z.output<typeof FinishBody>
-export const Finished = z.object({ success: z.literal(true) })
+export const Finished = answer('It has ended.', { success: z.literal(true) })
 
 const runOfPrediction = namedId
   .nullish()
@@ -40,7 +48,7 @@ export const PredictionBody = z.object({
   id: ownId,
 })
 export type PredictionBody = z.output<typeof PredictionBody>
-export const PredictionCreated = z.object({ prediction_id: z.string() })
+export const PredictionCreated = answer('The id of the prediction.', { prediction_id: z.string() })
 
 export const ScoreBody = z.object({
   prediction_id: namedId,
@@ -54,7 +62,7 @@ export const ScoreBody = z.object({
   id: ownId,
 })
 export type ScoreBody = z.output<typeof ScoreBody>
-export const ScoreCreated = z.object({ score_id: z.string() })
+export const ScoreCreated = answer('The id of the score.', { score_id: z.string() })
 
 const several = z.union([z.string(), z.array(z.string())]).transform((given) => [given].flat())
 
@@ -79,13 +87,13 @@ const idsToDelete = ids.meta({ description: 'Given several times, or with commas
 export const RunDeletion = z.object({ evaluation_run_ids: idsToDelete })
 export const PredictionDeletion = z.object({ prediction_ids: idsToDelete })
 export const ScoreDeletion = z.object({ score_ids: idsToDelete })
-export const Deleted = z.object({
+export const Deleted = answer('How many are gone.', {
   num_deleted: z.number().int().meta({ description: 'Unknown ids are not counted.' }),
 })
 
 const time = z.iso.datetime()
 
-export const RunRecord = z.object({
+export const RunRecord = answer('The run.', {
   evaluation_run_id: z.string(),
   evaluation: z.string(),
   model: z.string(),
@@ -99,7 +107,7 @@ export const RunRecord = z.object({
   output: z.unknown().meta({ description: 'The means that were computed when the run was finished.' }),
 })
 
-export const PredictionRecord = z.object({
+export const PredictionRecord = answer('The prediction.', {
   prediction_id: z.string(),
   model: z.string(),
   inputs: z.record(z.string(), z.unknown()),
@@ -108,7 +116,7 @@ export const PredictionRecord = z.object({
   svc_user_id: z.string().nullable(),
 })
 
-export const ScoreRecord = z.object({
+export const ScoreRecord = answer('The score.', {
   score_id: z.string(),
   prediction_id: z.string(),
   scorer: z.string(),
@@ -123,7 +131,7 @@ export const StatusBody = z.object({
 })
 export type StatusBody = z.output<typeof StatusBody>
 
-export const StatusAnswer = z.object({
+export const StatusAnswer = answer('How far the evaluation is, by `code`.', {
   status: z.discriminatedUnion('code', [
     z.object({ code: z.literal('not_found') }),
     z.object({

@@ -1,11 +1,14 @@
-import { writeJson } from '../../domain/json-text.ts'
+import { writeJson } from '../../domain/json/text.ts'
 import { refuse } from '../../domain/refusals.ts'
 import { now } from '../../domain/time.ts'
 import type { Database } from '../../storage/database.ts'
-import { isMarked, type Kind, requireMarked } from '../../storage/evaluations/runs.ts'
-import { join, listOf, type Sql, sql, trusted } from '../../storage/sql/sql.ts'
-import { type CallRow, selectCalls } from '../../storage/tables/calls.ts'
-import type { ListQuery } from '../definitions/contract.ts'
+import {
+  type Kind,
+  type MarkedView,
+  requireMarked,
+  streamMarked,
+} from '../../storage/evaluations/marked-calls.ts'
+import type { ListQuery } from '../paging.ts'
 import type { PartList, RunList } from './contract.ts'
 import { records } from './record.ts'
 
@@ -22,17 +25,10 @@ export function listRuns(
   query: RunList,
   signal: AbortSignal,
 ): AsyncIterable<string> {
-  const conditions: Sql[] = []
   const ids = bounded(query.evaluation_run_ids, 'evaluation_run_ids')
-  if (ids) conditions.push(sql`calls.id IN (${listOf(ids)})`)
-  for (const [field, name] of [
-    ['evaluations', 'evaluation'],
-    ['models', 'model'],
-  ] as const) {
-    const refs = bounded(query[field], field)
-    if (refs) conditions.push(sql`${weave(db, name)} IN (${oneOf(db, refs)})`)
-  }
-  return list(db, 'run', project, conditions, query, signal)
+  const evaluations = bounded(query.evaluations, 'evaluations')
+  const models = bounded(query.models, 'models')
+  return list(db, { kind: 'run', project, ids, evaluations, models, ...pageOf(query) }, signal)
 }
 
 export function listParts(
@@ -42,53 +38,17 @@ export function listParts(
   query: PartList,
   signal: AbortSignal,
 ): AsyncIterable<string> {
-  const { evaluation_run_id: run } = query
-  const conditions = run
-    ? [sql`calls.trace_id = ${run}`, sql`${weave(db, 'evaluation_run_id')} = ${db.dialect.text(run)}`]
-    : []
-  return list(db, kind, project, conditions, query, signal)
+  return list(db, { kind, project, run: query.evaluation_run_id, ...pageOf(query) }, signal)
 }
 
-/** What the ops of each kind have in their name: a look at it spares reading the attributes of all other calls. */
-const inName: Record<Kind, string> = { run: 'evaluate', prediction: '.predict', score: '.score' }
+const pageOf = ({ limit, offset }: ListQuery) => ({ limit: limit ?? null, offset: offset ?? 0 })
 
-/** One JSON text for each, in the order in which they began. */
-async function* list(
-  db: Database,
-  kind: Kind,
-  project: string,
-  conditions: readonly Sql[],
-  { limit, offset }: ListQuery,
-  signal: AbortSignal,
-): AsyncGenerator<string> {
-  const { large, of } = records[kind]
-  const isNamed = sql`${db.dialect.position(trusted('calls.op_name'), sql`${inName[kind]}`)} > 0`
-  const statement = selectCalls(
-    db,
-    {
-      projectId: project,
-      conditions: [isNamed, ...conditions, isMarked(db.dialect, kind)],
-      order: [trusted('started_at'), trusted('id')],
-      limit: limit ?? null,
-      offset: offset ?? 0,
-    },
-    { large: new Set(large), totalStorageSize: false },
-    now(),
-  )
-  for await (const rows of db.stream<CallRow>(statement, { signal })) {
+/** One JSON text for each. */
+async function* list(db: Database, view: MarkedView, signal: AbortSignal): AsyncGenerator<string> {
+  const { large, of } = records[view.kind]
+  for await (const rows of streamMarked(db, view, large, now(), signal)) {
     for (const row of rows) yield writeJson(of(row))
   }
-}
-
-function weave({ dialect }: Database, name: string): Sql {
-  return dialect.json(trusted('calls.attributes'), ['weave', name]).text
-}
-
-function oneOf({ dialect }: Database, values: readonly string[]): Sql {
-  return join(
-    values.map((value) => dialect.text(value)),
-    ', ',
-  )
 }
 
 /** No list, or an empty one, is no condition. */

@@ -1,5 +1,5 @@
-import type { Breathe } from '../../domain/breathing.ts'
-import { Scan } from '../../domain/json-scan.ts'
+import { Scan } from '../../domain/json/scan.ts'
+import type { YieldToLoop } from '../../domain/yielding.ts'
 
 /** Places of which a mean is kept. Beyond that new ones are passed by, so that no evaluation fills the memory. */
 const mostPlaces = 10_000
@@ -20,7 +20,7 @@ export interface Means {
   text(): string
 }
 
-export function createMeans(breathe: Breathe): Means {
+export function createMeans(yieldToLoop: YieldToLoop): Means {
   const root = newPlace()
   let places = 0
 
@@ -63,7 +63,7 @@ export function createMeans(breathe: Breathe): Means {
   async function take(json: string, place: Place): Promise<void> {
     const scan = new Scan(json)
     for (const _ of walk(scan, scan.space(0), place)) {
-      const pause = breathe()
+      const pause = yieldToLoop()
       if (pause) await pause
     }
   }

@@ -1,10 +1,10 @@
-import { type Caller, reach } from '../../domain/callers.ts'
+import { type Caller, requireAccess } from '../../domain/callers.ts'
 import { newId } from '../../domain/ids.ts'
-import { JsonText, writeJson } from '../../domain/json-text.ts'
-import { nextMoment } from '../../domain/moments.ts'
+import { JsonText, writeJson } from '../../domain/json/text.ts'
+import { monotonicNow } from '../../domain/time.ts'
 import type { SchemaChecks } from '../../schemas/checks.ts'
 import type { Database } from '../../storage/database.ts'
-import type { CallEnd, CallPart, CallStart } from '../../storage/tables/calls.ts'
+import type { CallEnd, CallPart, CallStart } from '../../storage/tables/call-parts.ts'
 import { endPart, startPart } from '../calls/parts.ts'
 
 export interface EvaluationRuns {
@@ -23,7 +23,7 @@ export interface Place {
 
 export function placeOf(caller: Caller, { entity, project }: { entity: string; project: string }): Place {
   const place = { caller, project: `${entity}/${project}` }
-  reach(caller, place.project, 'path')
+  requireAccess(caller, place.project, 'path')
   return place
 }
 
@@ -48,7 +48,7 @@ export function startOf(
     trace_id,
     parent_id,
     op_name,
-    started_at: nextMoment(),
+    started_at: monotonicNow(),
     attributes: new JsonText(writeJson(weave ? { weave } : {})),
     inputs: new JsonText(writeJson(inputs)),
   }

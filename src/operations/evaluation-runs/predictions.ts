@@ -1,7 +1,7 @@
 import { newId } from '../../domain/ids.ts'
 import { parseRef } from '../../domain/refs.ts'
 import { now } from '../../domain/time.ts'
-import { type MarkedCall, requireMarked } from '../../storage/evaluations/runs.ts'
+import { type MarkedCall, requireMarked } from '../../storage/evaluations/marked-calls.ts'
 import type { PredictionBody } from './contract.ts'
 import { type EvaluationRuns, type Place, startOf, wholeOf } from './place.ts'
 import { evaluationOf } from './runs.ts'

@@ -1,6 +1,6 @@
-import { JsonText } from '../../domain/json-text.ts'
+import { JsonText } from '../../domain/json/text.ts'
 import { formatTime } from '../../domain/time.ts'
-import type { Kind } from '../../storage/evaluations/runs.ts'
+import type { Kind } from '../../storage/evaluations/marked-calls.ts'
 import type { CallRow, LargeColumn } from '../../storage/tables/calls.ts'
 import { Value } from '../objects/values.ts'
 

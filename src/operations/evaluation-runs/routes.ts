@@ -1,9 +1,9 @@
 import type { z } from 'zod'
 import { projectPath } from '../../domain/fields.ts'
 import { type Routes, recordRefusals, refusing } from '../../http/contracts.ts'
-import { departureOf } from '../../http/departure.ts'
+import { disconnectSignal } from '../../http/disconnect.ts'
 import { sendJsonLines } from '../../http/json-lines.ts'
-import type { Kind } from '../../storage/evaluations/runs.ts'
+import type { Kind } from '../../storage/evaluations/marked-calls.ts'
 import { family } from '../parts.ts'
 import {
   Deleted,
@@ -81,7 +81,7 @@ const endRun: RoutePlugin = async (app, options) => {
   app.post(`${runs}/:evaluation_run_id/finish`, { schema }, (request, reply) => {
     const place = placeOf(request.caller, request.params)
     const { evaluation_run_id } = request.params
-    return finishRun(options, place, evaluation_run_id, request.body, departureOf(reply))
+    return finishRun(options, place, evaluation_run_id, request.body, disconnectSignal(reply))
   })
 }
 
@@ -108,7 +108,7 @@ const findRuns: RoutePlugin = async (app, { db }) => {
   }
   app.get(runs, { schema }, (request, reply) => {
     const { project } = placeOf(request.caller, request.params)
-    return sendJsonLines(reply, listRuns(db, project, request.query, departureOf(reply)))
+    return sendJsonLines(reply, listRuns(db, project, request.query, disconnectSignal(reply)))
   })
 }
 
@@ -178,7 +178,7 @@ const findPredictions: RoutePlugin = async (app, { db }) => {
   }
   app.get(predictions, { schema }, (request, reply) => {
     const { project } = placeOf(request.caller, request.params)
-    return sendJsonLines(reply, listParts(db, 'prediction', project, request.query, departureOf(reply)))
+    return sendJsonLines(reply, listParts(db, 'prediction', project, request.query, disconnectSignal(reply)))
   })
 }
 
@@ -236,7 +236,7 @@ const findScores: RoutePlugin = async (app, { db }) => {
   }
   app.get(scores, { schema }, (request, reply) => {
     const { project } = placeOf(request.caller, request.params)
-    return sendJsonLines(reply, listParts(db, 'score', project, request.query, departureOf(reply)))
+    return sendJsonLines(reply, listParts(db, 'score', project, request.query, disconnectSignal(reply)))
   })
 }
 
@@ -262,7 +262,7 @@ const status: RoutePlugin = async (app, { db }) => {
     response: { 200: StatusAnswer, ...recordRefusals, ...refusing('invalid_value', 'query_too_slow') },
   }
   app.post('/evaluations/status', { schema }, (request, reply) =>
-    evaluationStatus(db, request.caller, request.body, departureOf(reply)),
+    evaluationStatus(db, request.caller, request.body, disconnectSignal(reply)),
   )
 }
 

@@ -1,10 +1,9 @@
-import { createBreathing } from '../../domain/breathing.ts'
-import { JsonText } from '../../domain/json-text.ts'
-import { nextMoment } from '../../domain/moments.ts'
-import { now } from '../../domain/time.ts'
+import { JsonText } from '../../domain/json/text.ts'
+import { monotonicNow, now } from '../../domain/time.ts'
+import { createYieldToLoop } from '../../domain/yielding.ts'
 import type { Database } from '../../storage/database.ts'
-import { requireMarked } from '../../storage/evaluations/runs.ts'
-import { selectTrialValues, type TrialValues } from '../../storage/evaluations/trial-calls.ts'
+import { requireMarked } from '../../storage/evaluations/marked-calls.ts'
+import { streamTrialValues } from '../../storage/evaluations/trial-calls.ts'
 import { Value } from '../objects/values.ts'
 import type { FinishBody, RunBody } from './contract.ts'
 import { createMeans } from './means.ts'
@@ -44,7 +43,7 @@ export async function finishRun(
     inputs: { self: evaluationOf(run.inputs) },
   })
   const output = new JsonText(run.ended_at === null ? await meansOf(db, project, id, signal) : '{}')
-  const ended = nextMoment()
+  const ended = monotonicNow()
   await db.write('finishEvaluationRun', {
     project_id: project,
     run_id: id,
@@ -62,10 +61,10 @@ export function evaluationOf(inputs: string): JsonText {
 }
 
 async function meansOf(db: Database, project: string, id: string, signal: AbortSignal): Promise<string> {
-  const breathe = createBreathing()
-  const scores = createMeans(breathe)
-  const output = createMeans(breathe)
-  for await (const trials of db.stream<TrialValues>(selectTrialValues(db, project, id, now()), { signal })) {
+  const yieldToLoop = createYieldToLoop()
+  const scores = createMeans(yieldToLoop)
+  const output = createMeans(yieldToLoop)
+  for await (const trials of streamTrialValues(db, project, id, now(), signal)) {
     for (const trial of trials) {
       if (trial.scores !== null) await scores.addMembers(trial.scores)
       if (trial.output !== null) await output.add('output', trial.output)

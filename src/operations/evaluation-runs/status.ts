@@ -1,11 +1,10 @@
-import { type Caller, reach } from '../../domain/callers.ts'
-import { JsonText } from '../../domain/json-text.ts'
-import { opNameOf } from '../../domain/op-names.ts'
-import { parseRef } from '../../domain/refs.ts'
+import { type Caller, requireAccess } from '../../domain/callers.ts'
+import { JsonText } from '../../domain/json/text.ts'
+import { opNameOf, parseRef } from '../../domain/refs.ts'
 import { Refusal, refuse } from '../../domain/refusals.ts'
 import { now } from '../../domain/time.ts'
 import type { Database } from '../../storage/database.ts'
-import { countTrials, type TrialCounts } from '../../storage/evaluations/trial-calls.ts'
+import { countTrials } from '../../storage/evaluations/trial-calls.ts'
 import { readCall } from '../../storage/tables/calls.ts'
 import { readTable } from '../../storage/tables/tables.ts'
 import { type NamedRef, resolveEach } from '../objects/resolve.ts'
@@ -19,7 +18,7 @@ export async function evaluationStatus(
   { project_id, call_id }: StatusBody,
   signal: AbortSignal,
 ) {
-  reach(caller, project_id)
+  requireAccess(caller, project_id)
   const call = await readCall(db, project_id, call_id, false, now())
   if (call === undefined) return { status: { code: 'not_found' } }
   if (!opNameOf(call.op_name).endsWith('Evaluation.evaluate')) {
@@ -33,32 +32,19 @@ export async function evaluationStatus(
   if (call.ended_at !== null) {
     return { status: { code: 'complete', output: call.output === null ? null : new JsonText(call.output) } }
   }
-  const { begun, ended } = await trialCounts(db, project_id, call_id, signal)
+  const { begun, ended } = await countTrials(db, project_id, call_id, now(), signal)
   const planned = await plannedTrials(db, caller, project_id, call.inputs ?? '{}')
   return { status: { code: 'running', completed_rows: ended, total_rows: Math.max(begun, planned) } }
-}
-
-async function trialCounts(
-  db: Database,
-  project: string,
-  evaluation: string,
-  signal: AbortSignal,
-): Promise<TrialCounts> {
-  const statement = countTrials(db, project, evaluation, now())
-  for await (const [counts] of db.stream<TrialCounts>(statement, { signal })) {
-    if (counts !== undefined) return counts
-  }
-  throw new Error('a count answers one row')
 }
 
 /** Rows of the dataset that the evaluation names, times its trials; 0 where that cannot be seen. */
 async function plannedTrials(db: Database, caller: Caller, project: string, inputs: string): Promise<number> {
   const given = new Value(inputs)
   const ref = parseRef((given.member('self') ?? given.member('this'))?.string ?? '')
-  if (ref?.kind !== 'object' || `${ref.entity}/${ref.project}` !== project) return 0
+  if (ref?.kind !== 'object' || ref.project !== project) return 0
   const [rows, trials] = await stepsInto(db, caller, ref, [['dataset', 'rows'], ['trials']])
   const table = parseRef(new Value(rows ?? '').string ?? '')
-  if (table?.kind !== 'table' || `${table.entity}/${table.project}` !== project) return 0
+  if (table?.kind !== 'table' || table.project !== project) return 0
   const count = (await readTable(db, project, table.digest))?.row_count ?? 0
   return count * positiveInteger(given.member('nTrials')?.text ?? trials)
 }

@@ -1,6 +1,6 @@
 import { now } from '../../domain/time.ts'
 import type { Database } from '../../storage/database.ts'
-import { readOwed } from '../../storage/evaluations/pending.ts'
+import { readPending } from '../../storage/evaluations/pending.ts'
 
 /** So few that a write that waits behind them hardly notices. */
 const trialsAtOnce = 8
@@ -19,9 +19,9 @@ export function startDeriving(db: Database, failed: (error: unknown) => void): {
     let pause = pauseMs
     try {
       // A look that costs next to nothing.
-      let hasMore = (await readOwed(db, null, 1)).length > 0
+      let hasMore = (await readPending(db, null, 1)).length > 0
       while (hasMore && !stopped) {
-        hasMore = await db.writeBehind('deriveSome', { limit: trialsAtOnce, now: now() })
+        hasMore = await db.writeBehind('deriveNext', { limit: trialsAtOnce, now: now() })
       }
     } catch (error) {
       failed(error)

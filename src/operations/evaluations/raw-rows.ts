@@ -1,11 +1,12 @@
+import { batchesOf } from '../../domain/batches.ts'
 import type { Caller } from '../../domain/callers.ts'
 import { exampleKinds, rowDigestOfRef } from '../../domain/evaluations/example.ts'
 import { valueAt } from '../../domain/expressions/json-value.ts'
-import { JsonText } from '../../domain/json-text.ts'
+import { JsonText } from '../../domain/json/text.ts'
 import { parseRef } from '../../domain/refs.ts'
 import { Refusal } from '../../domain/refusals.ts'
 import type { Database } from '../../storage/database.ts'
-import { selectInputs, type TrialRow } from '../../storage/evaluations/results.ts'
+import type { Results, TrialRow } from '../../storage/evaluations/results.ts'
 import { readRows } from '../../storage/tables/tables.ts'
 import { type NamedRef, resolveEach } from '../objects/resolve.ts'
 
@@ -14,7 +15,7 @@ export interface RawRows {
   caller: Caller
   project: string
   resolve: boolean
-  signal: AbortSignal
+  results: Results
   /** What could not be resolved is named here. */
   warn(text: string): void
 }
@@ -23,16 +24,14 @@ const rowsAtOnce = 50
 
 /** The data rows of some result rows, by digest. `firsts` is for each the first trial that brought one. */
 export async function rawRowsOf(
-  { db, caller, project, resolve, signal, warn }: RawRows,
+  { db, caller, project, resolve, results, warn }: RawRows,
   firsts: readonly TrialRow[],
 ): Promise<Map<string, JsonText>> {
   const found = new Map<string, JsonText>()
   const refs = new Map<string, string>()
   const digestOf = new Map(firsts.map(({ trial_id, row_digest }) => [trial_id, row_digest]))
-  for (let from = 0; from < firsts.length; from += rowsAtOnce) {
-    const ids = firsts.slice(from, from + rowsAtOnce).map(({ trial_id }) => trial_id)
-    const calls = db.stream<{ id: string; inputs: string | null }>(selectInputs(project, ids), { signal })
-    for await (const chunk of calls) {
+  for (const some of batchesOf(firsts, rowsAtOnce)) {
+    for await (const chunk of results.inputsOf(some.map(({ trial_id }) => trial_id))) {
       for (const { id, inputs } of chunk) {
         const example = inputs === null ? undefined : valueAt(inputs, ['example'])
         if (example === undefined) continue
@@ -46,8 +45,8 @@ export async function rawRowsOf(
   if (!resolve || refs.size === 0) return found
   // In the order of the rows, which the warnings keep.
   const digests = firsts.map(({ row_digest }) => row_digest).filter((digest) => refs.has(digest))
-  for (let from = 0; from < digests.length; from += rowsAtOnce) {
-    for (const { digest, val } of await readRows(db, project, digests.slice(from, from + rowsAtOnce))) {
+  for (const some of batchesOf(digests, rowsAtOnce)) {
+    for (const { digest, val } of await readRows(db, project, some)) {
       found.set(digest, new JsonText(val))
       refs.delete(digest)
     }

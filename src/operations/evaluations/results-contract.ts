@@ -1,12 +1,12 @@
 import { z } from 'zod'
-import { jsonObject, shortList } from '../../domain/fields.ts'
+import { answer, flag, jsonObject, shortList } from '../../domain/fields.ts'
 
 /** Of one comparison. */
 export const mostEvaluations = 100
 
 const ids = shortList(z.string().min(1).max(128), mostEvaluations).nullish()
 
-const flag = z.boolean().nullish()
+const off = flag(false)
 
 /** Rows of one page. */
 export const mostRows = 10_000
@@ -23,12 +23,12 @@ const RowFilter = z.object({
 
 const RowSort = z.object({
   field: z.string().min(1).max(1024).meta({ description: 'scores.…, inputs.…, outputs.… or output.…' }),
-  direction: z.enum(['asc', 'desc']).nullish().meta({ description: 'asc unless given.' }),
+  direction: z.enum(['asc', 'desc']).nullish().meta({ default: 'asc' }),
   evaluation_call_id: scope,
-  mode: z
-    .enum(['value', 'difference'])
-    .nullish()
-    .meta({ description: 'difference: the largest minus the smallest of the means of the evaluations.' }),
+  mode: z.enum(['value', 'difference']).nullish().meta({
+    default: 'value',
+    description: 'difference: the largest minus the smallest of the means of the evaluations.',
+  }),
 })
 
 export const ResultsBody = z
@@ -40,19 +40,23 @@ export const ResultsBody = z
       .max(16)
       .nullish()
       .meta({ description: 'Rows for which each holds on some trial.' }),
-    include_predict_and_score_children: flag.meta({ description: 'true unless given.' }),
-    include_raw_data_rows: flag,
-    include_rows: flag.meta({ description: 'true unless given.' }),
-    include_summary: flag,
+    include_predict_and_score_children: flag(true),
+    include_raw_data_rows: off,
+    include_rows: flag(true),
+    include_summary: off,
     limit: z.int().min(0).max(mostRows).nullish().meta({ description: 'null is all rows.' }),
     offset: z
       .int()
       .max(2 ** 40)
-      .nullish(),
-    require_intersection: flag,
-    resolve_row_refs: flag.meta({ description: 'With include_raw_data_rows alone.' }),
+      .nullish()
+      .meta({ default: 0 }),
+    require_intersection: off,
+    resolve_row_refs: off.meta({ description: 'With include_raw_data_rows alone.' }),
     sort_by: z.array(RowSort).max(8).nullish(),
-    summary_require_intersection: flag.meta({ description: 'As require_intersection unless given.' }),
+    summary_require_intersection: z
+      .boolean()
+      .nullish()
+      .meta({ description: 'As require_intersection unless given.' }),
   })
   .superRefine((body, context) => {
     if (body.evaluation_call_ids?.length || body.evaluation_run_ids?.length) return
@@ -114,7 +118,7 @@ export type EvaluationSummary = z.output<typeof EvaluationSummary>
 export const Summary = z.object({ row_count: z.number().int(), evaluations: z.array(EvaluationSummary) })
 export type Summary = z.output<typeof Summary>
 
-export const ResultsAnswer = z.object({
+export const ResultsAnswer = answer('The rows of the page and the summary, as far as they were asked for.', {
   rows: z.array(Row),
   total_rows: z.number().int(),
   summary: Summary.nullable(),

@@ -1,6 +1,6 @@
 import { projectPath } from '../../domain/fields.ts'
 import { type Routes, recordRefusals, refusing } from '../../http/contracts.ts'
-import { departureOf } from '../../http/departure.ts'
+import { disconnectSignal } from '../../http/disconnect.ts'
 import { sendJsonList } from '../../http/json-list.ts'
 import type { Database } from '../../storage/database.ts'
 import { family } from '../parts.ts'
@@ -21,7 +21,7 @@ const query: Routes<{ db: Database }> = async (app, { db }) => {
   }
   app.post('/v2/:entity/:project/eval_results/query', { schema }, async (request, reply) => {
     const { entity, project } = request.params
-    const signal = departureOf(reply)
+    const signal = disconnectSignal(reply)
     const { rows, others } = await queryResults(
       db,
       request.caller,

@@ -1,16 +1,10 @@
 import { type LeafKind, leafKinds, leavesOf, nameOf } from '../../domain/evaluations/leaves.ts'
 import { valueAt } from '../../domain/expressions/json-value.ts'
-import { compareText } from '../../domain/expressions/text.ts'
+import { compareText } from '../../domain/text.ts'
 import { formatTime } from '../../domain/time.ts'
 import type { Database } from '../../storage/database.ts'
-import {
-  type ResultsView,
-  type RootRow,
-  type ShapeSums,
-  selectShapeless,
-  selectSums,
-} from '../../storage/evaluations/results.ts'
-import { type EvaluationShape, emptyShape, noShape, readShapes } from '../../storage/evaluations/shapes.ts'
+import type { Results, ResultsView, RootRow, ShapeSums } from '../../storage/evaluations/results.ts'
+import { noShape, readShapes } from '../../storage/evaluations/shapes.ts'
 import type { EvaluationSummary } from './results-contract.ts'
 
 /** The trials of an evaluation that have a scalar, added up. */
@@ -37,12 +31,12 @@ interface EvaluationSums {
 /** One entry for each evaluation that has a trial in the view, as they first appear over the rows in their order. */
 export async function summaries(
   db: Database,
+  results: Results,
   view: ResultsView,
-  shapes: readonly EvaluationShape[],
-  roots: ReadonlyMap<string, RootRow>,
-  signal: AbortSignal,
+  intersect: boolean,
 ): Promise<EvaluationSummary[]> {
-  const found = await sumsOf(db, view, shapes, signal)
+  const found = await sumsOf(db, results, view, intersect)
+  const { roots } = results
   return [...found].toSorted(byAppearance).map(([id, sums]) => {
     const root = roots.get(id)
     return {
@@ -60,17 +54,14 @@ export async function summaries(
 
 async function sumsOf(
   db: Database,
-  view: ResultsView,
-  shapes: readonly EvaluationShape[],
-  signal: AbortSignal,
+  results: Results,
+  { project, evaluations }: ResultsView,
+  intersect: boolean,
 ): Promise<Map<string, EvaluationSums>> {
-  const added: ShapeSums[] = []
-  for await (const rows of db.stream<ShapeSums>(selectSums(db, view), { signal })) added.push(...rows)
-  let leavesOfShape = leavesByShape(shapes)
-  // Of a trial that was written since the shapes were read.
-  if (added.some(({ shape }) => shape !== emptyShape && !leavesOfShape.has(shape))) {
-    leavesOfShape = leavesByShape(await readShapes(db, view.project, view.evaluations))
-  }
+  const added = await results.sums(intersect)
+  // Read last, so that they know the shapes of all trials that were added up.
+  const shapes = await readShapes(db, project, evaluations)
+  const leavesOfShape = new Map(shapes.map(({ shape, leaves }) => [shape, leaves]))
   const found = new Map<string, EvaluationSums>()
   for (const row of added) {
     const sums = foundSums(found, row)
@@ -79,8 +70,7 @@ async function sumsOf(
     }
   }
   if (!leavesOfShape.has(noShape)) return found
-  type Shapeless = { evaluation_id: string; scores: string }
-  for await (const rows of db.stream<Shapeless>(selectShapeless(db, view), { signal })) {
+  for await (const rows of results.shapeless(intersect)) {
     for (const { evaluation_id, scores } of rows) {
       const sums = found.get(evaluation_id)
       // Written since the trials were added up.
@@ -89,10 +79,6 @@ async function sumsOf(
     }
   }
   return found
-}
-
-function leavesByShape(shapes: readonly EvaluationShape[]) {
-  return new Map(shapes.map(({ shape, leaves }) => [shape, leaves]))
 }
 
 function foundSums(found: Map<string, EvaluationSums>, row: ShapeSums): EvaluationSums {

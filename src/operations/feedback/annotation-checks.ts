@@ -1,5 +1,5 @@
 import { entityOf } from '../../domain/callers.ts'
-import { membersOf } from '../../domain/json-scan.ts'
+import { membersOf } from '../../domain/json/scan.ts'
 import { type Refusal, refuse } from '../../domain/refusals.ts'
 import type { SchemaChecks } from '../../schemas/checks.ts'
 import { readValue, readVersion, type VersionName } from '../../storage/tables/objects.ts'
@@ -41,19 +41,19 @@ export function createAnnotationChecks(db: Reader, schemas: SchemaChecks): Annot
     schemaOf,
     async check(given, value, field) {
       const schema = await schemaOf(given)
-      const verdict = await schemas.check(entityOf(given.project), schema, value)
+      const result = await schemas.check(entityOf(given.project), schema, value)
       const spec = JSON.stringify(given.ref)
-      switch (verdict.kind) {
-        case 'fits':
+      switch (result.kind) {
+        case 'valid':
           return
-        case 'differs': {
-          const place = [field, ...verdict.path].join('.')
-          throw refuse('annotation_mismatch', { field: place, given: verdict.given, spec, why: verdict.why })
+        case 'invalid': {
+          const place = [field, ...result.path].join('.')
+          throw refuse('annotation_mismatch', { field: place, given: result.given, spec, why: result.why })
         }
-        case 'flawed':
-          throw invalidSpec(given, `field_schema is no JSON Schema that can be checked: ${verdict.why}`)
-        case 'costly':
-          throw refuse('annotation_too_costly', { field, spec, limit: verdict.limit })
+        case 'schema_error':
+          throw invalidSpec(given, `field_schema is no JSON Schema that can be checked: ${result.why}`)
+        case 'over_budget':
+          throw refuse('annotation_too_costly', { field, spec, limit: result.limit })
       }
     },
   }

@@ -1,4 +1,4 @@
-import { membersOf } from '../../domain/json-scan.ts'
+import { membersOf } from '../../domain/json/scan.ts'
 import { refuse } from '../../domain/refusals.ts'
 import type { SchemaChecks } from '../../schemas/checks.ts'
 import { findQueue } from '../../storage/tables/queues.ts'
@@ -48,7 +48,7 @@ export function createCheck(db: Reader, schemas: SchemaChecks): Check {
     const ref = objectRefOf(given, 'annotation_ref', at)
     const field = at('annotation_ref')
     const text = given.annotation_ref as string
-    const project = `${ref.entity}/${ref.project}`
+    const { project } = ref
     if (project !== given.project_id) {
       throw refuse('invalid_value', {
         field,

@@ -1,5 +1,14 @@
 import { z } from 'zod'
-import { jsonObject, longList, plainText, projectId, setByServer, withAliases } from '../../domain/fields.ts'
+import {
+  answer,
+  jsonObject,
+  longList,
+  plainText,
+  projectId,
+  setByServer,
+  withAliases,
+} from '../../domain/fields.ts'
+import { limit, offset, query, sortBy } from '../paging.ts'
 
 const wireNames = { weave_ref: 'svc_ref', wb_user_id: 'svc_user_id' }
 
@@ -38,7 +47,7 @@ const fields = {
 export const FeedbackGiven = withAliases(wireNames, z.object(fields))
 export type FeedbackGiven = z.output<typeof FeedbackGiven>
 
-export const FeedbackAnswer = z.object({
+export const FeedbackAnswer = answer('The feedback as it is stored.', {
   id: z.string(),
   created_at: z.iso.datetime(),
   svc_user_id: z.string(),
@@ -54,7 +63,9 @@ export const BatchBody = z.object({
   batch: longList(FeedbackGiven).meta({ description: `At most ${mostInBatch}; all are stored, or none.` }),
 })
 export type BatchBody = z.output<typeof BatchBody>
-export const BatchAnswer = z.object({ res: z.array(FeedbackAnswer) })
+export const BatchAnswer = answer('The feedbacks as they are stored, in the order of the request.', {
+  res: z.array(FeedbackAnswer),
+})
 
 export const ReplaceBody = withAliases(
   wireNames,
@@ -70,18 +81,14 @@ export const QueryBody = z.object({
   fields: z.array(z.string().min(1).max(1024)).max(100).nullish().meta({
     description: 'All when absent. payload.<path> is the value there as text; count(*) stands alone.',
   }),
-  query: jsonObject().nullish().meta({ description: 'An expression: {"$expr": …}, see docs/queries.md.' }),
-  sort_by: z
-    .array(z.object({ field: z.string().min(1).max(1024), direction: z.enum(['asc', 'desc']) }))
-    .max(16)
-    .nullish()
-    .meta({ description: 'In the order in which they came, when absent.' }),
-  limit: z.int().min(0).nullish().meta({ description: 'Null is all.' }),
-  offset: z.int().min(0).nullish(),
+  query,
+  sort_by: sortBy().meta({ description: 'In the order in which they came, when absent.' }),
+  limit,
+  offset,
 })
 export type QueryBody = z.output<typeof QueryBody>
 
-export const QueryAnswer = z.object({
+export const QueryAnswer = answer('The feedbacks that were found, with the fields that were asked for.', {
   result: z.array(z.record(z.string(), z.unknown())),
   total_count: z.number().int().meta({ description: 'What the query finds, before limit and offset.' }),
 })
@@ -93,4 +100,4 @@ export const PurgeBody = z.object({
   }),
 })
 export type PurgeBody = z.output<typeof PurgeBody>
-export const PurgeAnswer = z.object({})
+export const PurgeAnswer = answer('An empty object: the feedbacks are gone.', {})

@@ -1,10 +1,9 @@
-import { createBreathing } from '../../domain/breathing.ts'
-import { type Caller, reach } from '../../domain/callers.ts'
+import { type Caller, requireAccess } from '../../domain/callers.ts'
 import { newId } from '../../domain/ids.ts'
-import { JsonText } from '../../domain/json-text.ts'
-import { nextMoment } from '../../domain/moments.ts'
+import { JsonText } from '../../domain/json/text.ts'
 import { refuse } from '../../domain/refusals.ts'
-import { formatTime } from '../../domain/time.ts'
+import { formatTime, monotonicNow } from '../../domain/time.ts'
+import { inSteps } from '../../domain/yielding.ts'
 import type { SchemaChecks } from '../../schemas/checks.ts'
 import type { Database } from '../../storage/database.ts'
 import type { Feedback, KeptFeedback, NewFeedback } from '../../storage/tables/feedback.ts'
@@ -19,7 +18,7 @@ export interface FeedbackIntake {
 }
 
 export async function createFeedback({ db, schemas }: FeedbackIntake, caller: Caller, given: FeedbackGiven) {
-  reach(caller, given.project_id)
+  requireAccess(caller, given.project_id)
   const checked = await taken(createCheck(db, schemas), caller, given, atRoot)
   const [kept] = await db.write('addFeedback', [checked])
   return answerOf(kept as KeptFeedback, caller)
@@ -35,15 +34,12 @@ export async function createFeedbackBatch(
     throw refuse('too_many_ids', { field: 'batch', given: batch.length, limit: mostInBatch })
   }
   for (const [index, { project_id }] of batch.entries())
-    reach(caller, project_id, atItem(index)('project_id'))
+    requireAccess(caller, project_id, atItem(index)('project_id'))
   const check = createCheck(db, schemas)
-  const breathe = createBreathing()
   const checked: NewFeedback[] = []
-  for (const [index, given] of batch.entries()) {
+  await inSteps(batch, async (given, index) => {
     checked.push(await taken(check, caller, given, atItem(index)))
-    const pause = breathe()
-    if (pause) await pause
-  }
+  })
   const kept = checked.length > 0 ? await db.write('addFeedback', checked) : []
   return { res: kept.map((one) => answerOf(one, caller)) }
 }
@@ -54,7 +50,7 @@ export async function replaceOneFeedback(
   caller: Caller,
   given: ReplaceBody,
 ) {
-  reach(caller, given.project_id)
+  requireAccess(caller, given.project_id)
   const checked = await taken(createCheck(db, schemas), caller, given, atRoot)
   const [kept] = await db.write('replaceFeedback', { ...checked, replaced: given.feedback_id })
   return answerOf(kept as KeptFeedback, caller)
@@ -80,7 +76,7 @@ export async function feedbackOf(
     call_id: callOf(given),
     user_id: caller.name,
     creator: given.creator ?? null,
-    created_at: nextMoment(),
+    created_at: monotonicNow(),
     payload,
     annotation_ref: given.annotation_ref ?? null,
     runnable_ref: given.runnable_ref ?? null,

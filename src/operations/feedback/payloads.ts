@@ -1,6 +1,6 @@
 import { described } from '../../domain/fields.ts'
-import { membersOf } from '../../domain/json-scan.ts'
-import type { JsonText } from '../../domain/json-text.ts'
+import { membersOf } from '../../domain/json/scan.ts'
+import type { JsonText } from '../../domain/json/text.ts'
 import { type Refusal, refuse } from '../../domain/refusals.ts'
 import type { FeedbackGiven } from './contract.ts'
 import { emojiOf, withoutTone } from './emoji.ts'

@@ -27,7 +27,7 @@ export function checkTarget({ svc_ref }: FeedbackGiven, at: At): void {
 /** The call that the feedback is about, when it is one of the project: a foreign project is never touched. */
 export function callOf({ svc_ref, project_id }: FeedbackGiven): string | null {
   const ref = parseRef(svc_ref)
-  const isOwn = ref?.kind === 'call' && `${ref.entity}/${ref.project}` === project_id
+  const isOwn = ref?.kind === 'call' && ref.project === project_id
   return isOwn && !ref.id.includes('/') ? ref.id : null
 }
 

@@ -1,7 +1,7 @@
-import { type Caller, reach } from '../../domain/callers.ts'
+import { type Caller, requireAccess } from '../../domain/callers.ts'
 import { refuse } from '../../domain/refusals.ts'
 import type { Database } from '../../storage/database.ts'
-import { pieceBytes, readFileEntry, readPiece, sumFiles } from '../../storage/tables/files.ts'
+import { pieceBytes, readFileEntry, readPiece, sizeOfFiles } from '../../storage/tables/files.ts'
 import type { Reader } from '../../storage/transaction.ts'
 import type { ContentBody, StatsBody } from './contract.ts'
 
@@ -16,7 +16,7 @@ export async function readFile(
   caller: Caller,
   { project_id, digest }: ContentBody,
 ): Promise<FileContent> {
-  reach(caller, project_id)
+  requireAccess(caller, project_id)
   const file = await readFileEntry(db, project_id, digest)
   if (file === undefined) {
     throw refuse('file_not_found', { digest: JSON.stringify(digest), project: JSON.stringify(project_id) })
@@ -44,9 +44,6 @@ export async function sumOfFiles(
   { project_id }: StatsBody,
   signal: AbortSignal,
 ) {
-  reach(caller, project_id)
-  for await (const [row] of db.stream<{ bytes: number | null }>(sumFiles(db, project_id), { signal })) {
-    return { total_size_bytes: row?.bytes ?? 0 }
-  }
-  throw new Error('a sum answers one row')
+  requireAccess(caller, project_id)
+  return { total_size_bytes: await sizeOfFiles(db, project_id, signal) }
 }

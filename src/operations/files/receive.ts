@@ -1,4 +1,4 @@
-import { type Caller, reach } from '../../domain/callers.ts'
+import { type Caller, requireAccess } from '../../domain/callers.ts'
 import { projectId as ProjectId } from '../../domain/fields.ts'
 import { type Refusal, refuse } from '../../domain/refusals.ts'
 import type { FormPart } from '../../http/forms.ts'
@@ -25,7 +25,7 @@ export async function receiveFile(
         if (part.name !== 'project_id') continue
         if (project !== undefined) throw wrongPart('project_id', 'expected once, received twice')
         project = projectOf(part.text)
-        reach(caller, project)
+        requireAccess(caller, project)
       } else if (part.name === 'file') {
         if (upload !== undefined || early !== undefined)
           throw wrongPart('file', 'expected once, received twice')

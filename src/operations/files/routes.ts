@@ -1,30 +1,25 @@
 import { z } from 'zod'
-import { type Routes, recordRefusals, refusing } from '../../http/contracts.ts'
-import { departureOf } from '../../http/departure.ts'
+import { answers } from '../../http/contracts.ts'
+import { disconnectSignal } from '../../http/disconnect.ts'
 import { acceptForms, readForm } from '../../http/forms.ts'
 import { sendPieces } from '../../http/pieces.ts'
-import type { Database } from '../../storage/database.ts'
-import { family } from '../parts.ts'
+import { family, type Operation } from '../parts.ts'
 import { readFile, sumOfFiles } from './content.ts'
 import { ContentBody, StatsAnswer, StatsBody, UploadAnswer, UploadForm } from './contract.ts'
 import { receiveFile } from './receive.ts'
 
 const tags = ['files']
-
-export interface FileRoutes {
-  db: Database
-  /** Of one file, in bytes. */
-  fileLimit: number
+const bytes = {
+  description: 'The bytes',
+  content: { 'application/octet-stream': { schema: z.string().meta({ format: 'binary' }) } },
 }
 
-type RoutePlugin = Routes<FileRoutes>
-
-const create: RoutePlugin = async (app, { db, fileLimit }) => {
+const create: Operation = async (app, { db, fileLimit }) => {
   await acceptForms(app)
   const schema = {
     summary: 'Store a file',
     tags,
-    response: { 200: UploadAnswer, ...recordRefusals, ...refusing('malformed_form', 'file_too_large') },
+    response: answers(UploadAnswer, 'malformed_form', 'file_too_large'),
   }
   for (const url of ['/file/create', '/files/create']) {
     app.post(url, { schema, config: { form: UploadForm }, bodyLimit: fileLimit }, (request) =>
@@ -33,19 +28,12 @@ const create: RoutePlugin = async (app, { db, fileLimit }) => {
   }
 }
 
-const content: RoutePlugin = async (app, { db }) => {
+const content: Operation = async (app, { db }) => {
   const schema = {
     summary: 'Read a file',
     tags,
     body: ContentBody,
-    response: {
-      200: {
-        description: 'The bytes',
-        content: { 'application/octet-stream': { schema: z.string().meta({ format: 'binary' }) } },
-      },
-      ...recordRefusals,
-      ...refusing('file_not_found'),
-    },
+    response: answers(bytes, 'file_not_found'),
   }
   for (const url of ['/file/content', '/files/content']) {
     app.post(url, { schema }, async (request, reply) => {
@@ -56,15 +44,15 @@ const content: RoutePlugin = async (app, { db }) => {
   }
 }
 
-const stats: RoutePlugin = async (app, { db }) => {
+const stats: Operation = async (app, { db }) => {
   const schema = {
     summary: 'How much the files of a project take',
     tags,
     body: StatsBody,
-    response: { 200: StatsAnswer, ...recordRefusals, ...refusing('query_too_slow') },
+    response: answers(StatsAnswer, 'query_too_slow'),
   }
   app.post('/files/query_stats', { schema }, (request, reply) =>
-    sumOfFiles(db, request.caller, request.body, departureOf(reply)),
+    sumOfFiles(db, request.caller, request.body, disconnectSignal(reply)),
   )
 }
 

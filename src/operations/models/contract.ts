@@ -1,11 +1,12 @@
 import { z } from 'zod'
+import { answer } from '../../domain/fields.ts'
 
 export const ModelPath = z.object({ model: z.string().min(1).max(512) })
 
 /** For names with slashes, which Fastify calls `*`. */
 export const ModelRest = z.object({ '*': z.string().min(1).max(512) })
 
-export const ModelCard = z.object({
+export const ModelCard = answer('What is known about the model.', {
   id: z.string().meta({ description: 'A served name: what `model` in a request may be.' }),
   object: z.literal('model'),
   created: z.int().meta({ description: 'Seconds since 1970 when it was loaded.' }),
@@ -18,5 +19,8 @@ export const ModelCard = z.object({
 })
 export type ModelCard = z.output<typeof ModelCard>
 
-export const ModelList = z.object({ object: z.literal('list'), data: z.array(ModelCard) })
+export const ModelList = answer('A card for each served name.', {
+  object: z.literal('list'),
+  data: z.array(ModelCard),
+})
 export type ModelList = z.output<typeof ModelList>

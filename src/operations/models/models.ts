@@ -1,17 +1,18 @@
 import { refuse } from '../../domain/refusals.ts'
-import type { Backend, ServedModel } from '../../inference/backend.ts'
-import { servedModel } from '../chat/served-model.ts'
+import type { ServedModel } from '../../inference/backend.ts'
+import type { Models } from '../../inference/registry.ts'
 import type { ModelCard, ModelList } from './contract.ts'
 
-/** The served model under each of its names; none where the server has no model at all. */
-export function listModels(backend: Backend | undefined): ModelList {
-  if (backend === undefined) return { object: 'list', data: [] }
-  const { model } = servedModel(backend, undefined)
-  return { object: 'list', data: model.names.map((name) => cardOf(model, name)) }
+/** The served models under each of their names. */
+export function listModels(models: Models): ModelList {
+  // Refused while the first is being loaded, so that no client takes an empty list for the truth.
+  if (models.all.length > 0) models.find(undefined)
+  const served = models.all.flatMap((model) => model.served() ?? [])
+  return { object: 'list', data: served.flatMap((one) => one.names.map((name) => cardOf(one, name))) }
 }
 
-export function readModel(backend: Backend | undefined, name: string): ModelCard {
-  if (backend !== undefined) return cardOf(servedModel(backend, name).model, name)
+export function readModel(models: Models, name: string): ModelCard {
+  if (models.all.length > 0) return cardOf(models.find(name).served, name)
   throw refuse('model_not_found', {
     field: 'model',
     model: JSON.stringify(name),

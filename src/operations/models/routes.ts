@@ -1,29 +1,29 @@
 import { type Routes, refusingOpenAi } from '../../http/contracts.ts'
-import type { Backend } from '../../inference/backend.ts'
+import type { GenerationParts } from '../generation/parts.ts'
 import { family } from '../parts.ts'
 import { ModelCard, ModelList, ModelPath, ModelRest } from './contract.ts'
 import { listModels, readModel } from './models.ts'
 
 const tags = ['models']
 
-type RoutePlugin = Routes<{ backend: Backend | undefined }>
+type RoutePlugin = Routes<GenerationParts>
 
-const list: RoutePlugin = async (app, { backend }) => {
+const list: RoutePlugin = async (app, { models }) => {
   const schema = {
     summary: 'List the names of the served model',
     tags,
     response: { 200: ModelList, ...refusingOpenAi() },
   }
-  app.get('/v1/models', { schema }, () => listModels(backend))
+  app.get('/v1/models', { schema }, () => listModels(models))
 }
 
-const read: RoutePlugin = async (app, { backend }) => {
+const read: RoutePlugin = async (app, { models }) => {
   const response = { 200: ModelCard, ...refusingOpenAi('model_not_found', 'invalid_request') }
   const schema = { summary: 'Look a model up by its name', tags, params: ModelPath, response }
-  app.get('/v1/models/:model', { schema }, async (request) => readModel(backend, request.params.model))
+  app.get('/v1/models/:model', { schema }, async (request) => readModel(models, request.params.model))
   // Names such as org/name, from clients that do not encode the slash.
   app.get('/v1/models/*', { schema: { hide: true, params: ModelRest, response } }, async (request) =>
-    readModel(backend, request.params['*']),
+    readModel(models, request.params['*']),
   )
 }
 

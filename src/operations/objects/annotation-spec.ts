@@ -1,8 +1,8 @@
 import { z } from 'zod'
 import { entityOf } from '../../domain/callers.ts'
 import { plainText } from '../../domain/fields.ts'
-import { membersOf, objectText } from '../../domain/json-scan.ts'
-import { JsonText } from '../../domain/json-text.ts'
+import { membersOf, objectText } from '../../domain/json/scan.ts'
+import { JsonText } from '../../domain/json/text.ts'
 import { type Refusal, refuse, type SchemaIssue } from '../../domain/refusals.ts'
 import type { SchemaChecks } from '../../schemas/checks.ts'
 
@@ -80,12 +80,12 @@ async function checkSchema(
   schema: string,
   place: readonly string[],
 ): Promise<void> {
-  const flawed = (why: string) =>
+  const wrongSchema = (why: string) =>
     wrong([{ loc: ['body', ...place], msg: `expected a JSON Schema, but ${why}`, type: 'custom' }])
-  if (schema.length > longestSchema) throw flawed(`it is longer than ${longestSchema} characters`)
-  const verdict = await schemas.check(entityOf(project), schema)
-  if (verdict.kind === 'flawed') throw flawed(verdict.why)
-  if (verdict.kind === 'costly') throw flawed(`reading it takes more than ${verdict.limit}`)
+  if (schema.length > longestSchema) throw wrongSchema(`it is longer than ${longestSchema} characters`)
+  const result = await schemas.check(entityOf(project), schema)
+  if (result.kind === 'schema_error') throw wrongSchema(result.why)
+  if (result.kind === 'over_budget') throw wrongSchema(`reading it takes more than ${result.limit}`)
 }
 
 function wrong(detail: readonly SchemaIssue[]): Refusal {

@@ -1,7 +1,7 @@
-import type { Breathe } from '../../domain/breathing.ts'
-import { storableText } from '../../domain/expressions/text.ts'
-import { membersOf, Scan } from '../../domain/json-scan.ts'
-import { type PieceReader, readInPieces } from '../../domain/json-steps.ts'
+import { membersOf, Scan } from '../../domain/json/scan.ts'
+import { type PieceReader, readInPieces } from '../../domain/json/steps.ts'
+import { storableText } from '../../domain/text.ts'
+import type { YieldToLoop } from '../../domain/yielding.ts'
 import type { ObjectKind } from '../../storage/tables/objects.ts'
 
 export interface ObjectClasses {
@@ -16,8 +16,8 @@ const marks = ['_type', 'weave_type', '_class_name', '_bases']
 const longestMark = 64 * 1024
 
 /** What kind of thing a value is, by the marks that the clients' serializers leave in it. */
-export async function classesOf(text: string, breathe: Breathe): Promise<ObjectClasses> {
-  const given = text.startsWith('{') ? await marksIn(text, breathe) : {}
+export async function classesOf(text: string, yieldToLoop: YieldToLoop): Promise<ObjectClasses> {
+  const given = text.startsWith('{') ? await marksIn(text, yieldToLoop) : {}
   const type = given.weave_type
   const isOp =
     given._type === 'CustomWeaveType' &&
@@ -35,7 +35,7 @@ export async function classesOf(text: string, breathe: Breathe): Promise<ObjectC
 }
 
 /** The marks alone: to parse a large value for them would hold up everyone else. */
-async function marksIn(text: string, breathe: Breathe): Promise<Record<string, unknown>> {
+async function marksIn(text: string, yieldToLoop: YieldToLoop): Promise<Record<string, unknown>> {
   const found = new Map<string, string>()
   let depth = 0
   const look = (object: string) => {
@@ -64,7 +64,7 @@ async function marksIn(text: string, breathe: Breathe): Promise<Record<string, u
       depth--
     },
   }
-  await readInPieces(new Scan(text), 0, 1, reader, breathe)
+  await readInPieces(new Scan(text), 0, 1, reader, yieldToLoop)
   return Object.fromEntries([...found].map(([name, member]) => [name, JSON.parse(member) as unknown]))
 }
 

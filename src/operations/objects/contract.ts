@@ -1,5 +1,6 @@
 import { z } from 'zod'
-import { jsonValue, plainText, projectId, shortList } from '../../domain/fields.ts'
+import { answer, flag, jsonValue, plainText, projectId, shortList } from '../../domain/fields.ts'
+import { limit, offset, sortBy } from '../paging.ts'
 
 export const objectId = z
   .string()
@@ -13,7 +14,7 @@ const nameGiven = plainText(512).min(1)
 const versionGiven = plainText(512)
   .min(1)
   .meta({ description: 'The digest of a version, `latest`, `v` and its number, or an alias.' })
-const flag = z.boolean().nullish()
+const off = flag(false)
 const digest = plainText(256).nullish()
 
 export const ObjectToCreate = z.object({
@@ -28,14 +29,17 @@ export const ObjectToCreate = z.object({
 
 export const CreateBody = z.object({ obj: ObjectToCreate })
 export type CreateBody = z.output<typeof CreateBody>
-export const CreateAnswer = z.object({ digest: z.string(), object_id: z.string() })
+export const CreateAnswer = answer('The version that holds the value, new or known.', {
+  digest: z.string(),
+  object_id: z.string(),
+})
 
 export const ReadBody = z.object({
   project_id: projectId,
   object_id: nameGiven,
   digest: versionGiven,
-  metadata_only: flag.meta({ description: '`val` is {}.' }),
-  include_tags_and_aliases: flag.meta({ description: 'Fills `tags` and `aliases`.' }),
+  metadata_only: off.meta({ description: '`val` is {}.' }),
+  include_tags_and_aliases: off.meta({ description: 'Fills `tags` and `aliases`.' }),
 })
 export type ReadBody = z.output<typeof ReadBody>
 
@@ -56,7 +60,7 @@ export const ObjectRecord = z.object({
   tags: z.array(z.string()).nullable(),
   aliases: z.array(z.string()).nullable(),
 })
-export const ReadAnswer = z.object({ obj: ObjectRecord })
+export const ReadAnswer = answer('The version with its value.', { obj: ObjectRecord })
 
 const names = z.array(plainText(512)).max(1000).nullish()
 
@@ -65,8 +69,8 @@ export const ObjectsFilter = z.object({
   base_object_classes: names,
   exclude_base_object_classes: names,
   leaf_object_classes: names,
-  is_op: flag,
-  latest_only: flag,
+  is_op: z.boolean().nullish().meta({ description: 'Ops alone, or none; null means both.' }),
+  latest_only: off,
   tags: names.meta({ description: 'Versions with one of these tags.' }),
   aliases: names.meta({ description: 'Versions with one of these aliases; `latest` is one.' }),
 })
@@ -75,19 +79,17 @@ export type ObjectsFilter = z.output<typeof ObjectsFilter>
 export const QueryBody = z.object({
   project_id: projectId,
   filter: ObjectsFilter.nullish(),
-  limit: z.int().min(0).nullish().meta({ description: 'Null means all.' }),
-  offset: z.int().min(0).nullish(),
-  sort_by: z
-    .array(z.object({ field: z.string().min(1).max(256), direction: z.enum(['asc', 'desc']) }))
-    .max(16)
-    .nullish()
-    .meta({ description: 'By `object_id` or `created_at`; the oldest first unless asked otherwise.' }),
-  metadata_only: flag,
-  include_storage_size: flag.meta({ description: 'Accepted; `size_bytes` is always there.' }),
-  include_tags_and_aliases: flag,
+  limit,
+  offset,
+  sort_by: sortBy(256).meta({
+    description: 'By `object_id` or `created_at`; the oldest first unless asked otherwise.',
+  }),
+  metadata_only: off,
+  include_storage_size: off.meta({ description: 'Accepted; `size_bytes` is always there.' }),
+  include_tags_and_aliases: off,
 })
 export type QueryBody = z.output<typeof QueryBody>
-export const QueryAnswer = z.object({ objs: z.array(ObjectRecord) })
+export const QueryAnswer = answer('The versions that were found.', { objs: z.array(ObjectRecord) })
 
 export const DeleteBody = z.object({
   project_id: projectId,
@@ -97,7 +99,7 @@ export const DeleteBody = z.object({
     .meta({ description: 'At most 100; digests, `latest`, `vN` or aliases. Null means every version.' }),
 })
 export type DeleteBody = z.output<typeof DeleteBody>
-export const DeleteAnswer = z.object({ num_deleted: z.number().int() })
+export const DeleteAnswer = answer('How many versions are gone.', { num_deleted: z.number().int() })
 
 export const Version = z.object({ object_id: nameGiven, digest: versionGiven })
 export const Name = z.object({ object_id: nameGiven })
@@ -127,7 +129,7 @@ export const AliasesToRemove = z.object({
 })
 export type AliasesToRemove = z.output<typeof AliasesToRemove>
 
-export const EmptyAnswer = z.object({})
+export const EmptyAnswer = answer('An empty object: it is written.', {})
 
 export const RefsBody = z.object({
   refs: shortList(plainText(8192), 1000).meta({
@@ -135,4 +137,4 @@ export const RefsBody = z.object({
   }),
 })
 export type RefsBody = z.output<typeof RefsBody>
-export const RefsAnswer = z.object({ vals: z.array(z.unknown()) })
+export const RefsAnswer = answer('The values in the order of the references.', { vals: z.array(z.unknown()) })

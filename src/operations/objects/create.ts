@@ -1,9 +1,9 @@
-import { createBreathing } from '../../domain/breathing.ts'
-import { type Caller, reach } from '../../domain/callers.ts'
+import { type Caller, requireAccess } from '../../domain/callers.ts'
 import { digestOfAnyJson } from '../../domain/digests.ts'
-import { JsonText } from '../../domain/json-text.ts'
+import { JsonText } from '../../domain/json/text.ts'
 import { refuse } from '../../domain/refusals.ts'
 import { now } from '../../domain/time.ts'
+import { createYieldToLoop } from '../../domain/yielding.ts'
 import type { SchemaChecks } from '../../schemas/checks.ts'
 import type { Database } from '../../storage/database.ts'
 import { type ObjectKind, readVersion } from '../../storage/tables/objects.ts'
@@ -38,11 +38,11 @@ export async function createObject(
 ): Promise<CreatedObject> {
   const { project_id, object_id, expected_digest } = given
   const at = (field: string) => [...place, field].join('.')
-  reach(caller, project_id, at('project_id'))
+  requireAccess(caller, project_id, at('project_id'))
   const val = given.val ?? nullValue
-  const breathe = createBreathing()
-  const { kind, base, leaf } = await classesOf(val.text, breathe)
-  const digest = await digestOfAnyJson(val.text, breathe)
+  const yieldToLoop = createYieldToLoop()
+  const { kind, base, leaf } = await classesOf(val.text, yieldToLoop)
+  const digest = await digestOfAnyJson(val.text, yieldToLoop)
   if (expected_digest != null && expected_digest !== digest) {
     throw refuse('digest_differs', {
       field: at('expected_digest'),
@@ -87,7 +87,7 @@ export async function createGivenObject(
   caller: Caller,
   obj: CreateBody['obj'],
 ): Promise<CreatedObject> {
-  reach(caller, obj.project_id, 'obj.project_id')
+  requireAccess(caller, obj.project_id, 'obj.project_id')
   const { builtin_object_class: builtin, ...given } = obj
   if (builtin == null) return createObject(db, caller, given)
   if (builtin !== 'AnnotationSpec') {

@@ -1,4 +1,4 @@
-import { type Caller, reach } from '../../domain/callers.ts'
+import { type Caller, requireAccess } from '../../domain/callers.ts'
 import { refuse } from '../../domain/refusals.ts'
 import { now } from '../../domain/time.ts'
 import type { Database } from '../../storage/database.ts'
@@ -23,7 +23,7 @@ export async function deleteObject(
   asked: Asked = { only: null, object: 'object_id', versions: 'digests' },
 ) {
   const { project_id, object_id, digests } = body
-  reach(caller, project_id)
+  requireAccess(caller, project_id)
   if (digests && digests.length > mostVersions) {
     throw refuse('invalid_value', {
       field: asked.versions,

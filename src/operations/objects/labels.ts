@@ -1,4 +1,4 @@
-import { type Caller, reach } from '../../domain/callers.ts'
+import { type Caller, requireAccess } from '../../domain/callers.ts'
 import { refuse } from '../../domain/refusals.ts'
 import type { Database } from '../../storage/database.ts'
 import { isReservedVersion, readVersion, type VersionName } from '../../storage/tables/objects.ts'
@@ -14,7 +14,7 @@ export async function changeTagsOf(
   { project_id, tags }: TagsBody,
   change: TagChange,
 ): Promise<void> {
-  reach(caller, project_id)
+  requireAccess(caller, project_id)
   const isThere = await db.write('changeTags', {
     project_id,
     object_id: name,
@@ -31,7 +31,7 @@ export async function setAliasesOf(
   name: string,
   { project_id, digest, aliases }: AliasesBody,
 ): Promise<void> {
-  reach(caller, project_id)
+  requireAccess(caller, project_id)
   for (const [index, alias] of aliases.entries()) {
     if (!isReserved(alias)) continue
     throw refuse('invalid_value', {
@@ -50,7 +50,7 @@ export async function removeAliasesOf(
   name: string,
   { project_id, aliases }: AliasesToRemove,
 ): Promise<void> {
-  reach(caller, project_id)
+  requireAccess(caller, project_id)
   const found = await readVersion(db, project_id, { name, digest: 'latest' })
   if (found === undefined) throw objectNotFound('path.object_id', project_id, { name, digest: 'latest' })
   await db.write('removeAliases', { project_id, object_id: name, aliases })

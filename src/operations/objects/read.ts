@@ -1,4 +1,4 @@
-import { type Caller, reach } from '../../domain/callers.ts'
+import { type Caller, requireAccess } from '../../domain/callers.ts'
 import { readLabels } from '../../storage/tables/object-labels.ts'
 import {
   type ObjectVersion,
@@ -14,7 +14,7 @@ import { objectDeleted, objectNotFound } from './resolve.ts'
 
 export async function readOneObject(db: Reader, caller: Caller, body: ReadBody) {
   const { project_id, object_id, digest } = body
-  reach(caller, project_id)
+  requireAccess(caller, project_id)
   const name = { name: object_id, digest }
   // A value may be large, and to read it holds up everyone else.
   const found = body.metadata_only

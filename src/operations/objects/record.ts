@@ -1,4 +1,4 @@
-import { JsonText } from '../../domain/json-text.ts'
+import { JsonText } from '../../domain/json/text.ts'
 import { formatTime } from '../../domain/time.ts'
 import type { Labels } from '../../storage/tables/object-labels.ts'
 import type { ObjectVersion } from '../../storage/tables/objects.ts'

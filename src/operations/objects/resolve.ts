@@ -1,9 +1,9 @@
-import { createBreathing } from '../../domain/breathing.ts'
-import { type Caller, reach } from '../../domain/callers.ts'
-import { JsonText } from '../../domain/json-text.ts'
+import { type Caller, requireAccess } from '../../domain/callers.ts'
+import { JsonText } from '../../domain/json/text.ts'
 import { parseRef, type Ref, type RefStep } from '../../domain/refs.ts'
 import { Refusal, refuse } from '../../domain/refusals.ts'
 import { formatTime } from '../../domain/time.ts'
+import { createYieldToLoop, inSteps } from '../../domain/yielding.ts'
 import {
   type ObjectVersion,
   readValues,
@@ -58,7 +58,7 @@ export function namedRefs(caller: Caller, refs: readonly string[], field = 'refs
         accepted: 'a reference to an object or an op: <scheme>:///<entity>/<project>/object/<name>:<digest>',
       })
     }
-    reach(caller, `${ref.entity}/${ref.project}`, place)
+    requireAccess(caller, ref.project, place)
     return ref
   })
 }
@@ -155,20 +155,17 @@ function walksOf(refs: readonly NamedRef[], field: string): Walk[] {
 }
 
 async function walkAll(store: Store, walks: Walk[], advance: (walk: Walk) => void): Promise<void> {
-  const breathe = createBreathing()
   for (let waiting = walks; waiting.length > 0; waiting = waiting.filter(({ end }) => end === undefined)) {
     await store.read(waiting)
-    for (const walk of waiting) {
+    await inSteps(waiting, (walk) => {
       store.arrive(walk)
       if (walk.end === undefined) advance(walk)
-      const pause = breathe()
-      if (pause) await pause
-    }
+    })
   }
 }
 
 function wantOf(ref: NamedRef): { project: string; version: VersionName } {
-  return { project: `${ref.entity}/${ref.project}`, version: { name: ref.name, digest: ref.digest } }
+  return { project: ref.project, version: { name: ref.name, digest: ref.digest } }
 }
 
 /** Takes steps until the value is reached or another thing must be read. */
@@ -181,15 +178,15 @@ function advance(walk: Walk, caller: Caller): void {
     const next = inner === undefined ? undefined : parseRef(inner)
     if (step.edge === 'id') {
       if (next?.kind !== 'table') throw notATable(walk, value)
-      const project = `${next.entity}/${next.project}`
-      reach(caller, project, walk.place)
+      const { project } = next
+      requireAccess(caller, project, walk.place)
       hop(walk)
       walk.want = { project, row: step.value }
       walk.steps = walk.steps.slice(1)
       return
     }
     if (next?.kind === 'object') {
-      reach(caller, `${next.entity}/${next.project}`, walk.place)
+      requireAccess(caller, next.project, walk.place)
       hop(walk)
       walk.want = wantOf(next)
       walk.steps = [...next.path, ...walk.steps]
@@ -251,7 +248,7 @@ function createStore(db: Reader, overfull: () => false): Store {
   }
 
   async function readObjects(wanted: ReadonlyMap<string, WantedObject>) {
-    const breathe = createBreathing()
+    const yieldToLoop = createYieldToLoop()
     for (const [project, all] of Map.groupBy(wanted.values(), (one) => one.project)) {
       for (let from = 0; from < all.length; from += atOnce) {
         const some = all.slice(from, from + atOnce).map(({ version }) => version)
@@ -259,12 +256,12 @@ function createStore(db: Reader, overfull: () => false): Store {
           const key = objectKey(project, nameOf(version))
           if (wanted.has(key)) versions.set(key, version)
         }
-        const pause = breathe()
+        const pause = yieldToLoop()
         if (pause) await pause
       }
       const fitting = new Map<string, ObjectVersion>()
       for (const { version: name } of all) {
-        const pause = breathe()
+        const pause = yieldToLoop()
         if (pause) await pause
         const key = objectKey(project, name)
         // Not a digest, so `latest`, a number or an alias.
@@ -282,18 +279,18 @@ function createStore(db: Reader, overfull: () => false): Store {
   }
 
   async function readTheValues(project: string, wanted: readonly ObjectVersion[]): Promise<void> {
-    const breathe = createBreathing()
+    const yieldToLoop = createYieldToLoop()
     for (const some of inLoads(wanted)) {
       for (const { object_id, digest, val } of await readValues(db, project, some)) {
         values.set(objectKey(project, { name: object_id, digest }), new Value(val))
       }
-      const pause = breathe()
+      const pause = yieldToLoop()
       if (pause) await pause
     }
   }
 
   async function readTheRows(wanted: ReadonlyMap<string, WantedRow>): Promise<void> {
-    const breathe = createBreathing()
+    const yieldToLoop = createYieldToLoop()
     for (const [project, all] of Map.groupBy(wanted.values(), (one) => one.project)) {
       for (let from = 0; from < all.length; from += atOnce) {
         const digests = all.slice(from, from + atOnce).map(({ row }) => row)
@@ -302,7 +299,7 @@ function createStore(db: Reader, overfull: () => false): Store {
         for (const { digest, val } of await readRows(db, project, fitting)) {
           rows.set(rowKey(project, digest), new Value(val))
         }
-        const pause = breathe()
+        const pause = yieldToLoop()
         if (pause) await pause
       }
     }

@@ -1,10 +1,8 @@
 import { z } from 'zod'
-import { RefusalBody, type Routes, recordRefusals, refusing } from '../../http/contracts.ts'
-import { departureOf } from '../../http/departure.ts'
+import { answers, RefusalBody } from '../../http/contracts.ts'
+import { disconnectSignal } from '../../http/disconnect.ts'
 import { sendJsonList } from '../../http/json-list.ts'
-import type { SchemaChecks } from '../../schemas/checks.ts'
-import type { Database } from '../../storage/database.ts'
-import { family } from '../parts.ts'
+import { family, type Operation } from '../parts.ts'
 import {
   AliasesBody,
   AliasesToRemove,
@@ -34,30 +32,18 @@ const tags = ['objects']
 
 /** Of routes that write values of any size. */
 const config = { largeBodies: true }
-const missing = refusing('object_not_found')
 const deleted = {
   404: RefusalBody.extend({
     deleted_at: z.iso.datetime().optional().meta({ description: 'When the version was deleted, if it was.' }),
   }),
 }
 
-export interface ObjectRoutes {
-  db: Database
-  schemas: SchemaChecks
-}
-
-type RoutePlugin = Routes<ObjectRoutes>
-
-const create: RoutePlugin = async (app, { db, schemas }) => {
+const create: Operation = async (app, { db, schemas }) => {
   const schema = {
     summary: 'Store a value under a name; the same value is the same version',
     tags,
     body: CreateBody,
-    response: {
-      200: CreateAnswer,
-      ...recordRefusals,
-      ...refusing('invalid_value', 'class_conflict', 'digest_differs'),
-    },
+    response: answers(CreateAnswer, 'invalid_value', 'class_conflict', 'digest_differs'),
   }
   app.post('/obj/create', { schema, config }, async (request) => {
     const { digest, object_id } = await createGivenObject(db, schemas, request.caller, request.body.obj)
@@ -65,45 +51,45 @@ const create: RoutePlugin = async (app, { db, schemas }) => {
   })
 }
 
-const read: RoutePlugin = async (app, { db }) => {
+const read: Operation = async (app, { db }) => {
   const schema = {
     summary: 'Read a version of an object',
     tags,
     body: ReadBody,
-    response: { 200: ReadAnswer, ...recordRefusals, ...deleted },
+    response: { ...answers(ReadAnswer), ...deleted },
   }
   app.post('/obj/read', { schema }, (request) => readOneObject(db, request.caller, request.body))
 }
 
-const query: RoutePlugin = async (app, { db }) => {
+const query: Operation = async (app, { db }) => {
   const schema = {
     summary: 'Find versions of objects',
     tags,
     body: QueryBody,
-    response: { 200: QueryAnswer, ...recordRefusals, ...refusing('query_too_slow') },
+    response: answers(QueryAnswer, 'query_too_slow'),
   }
   app.post('/objs/query', { schema }, (request, reply) =>
-    sendJsonList(reply, 'objs', queryObjects(db, request.caller, request.body, departureOf(reply))),
+    sendJsonList(reply, 'objs', queryObjects(db, request.caller, request.body, disconnectSignal(reply))),
   )
 }
 
-const remove: RoutePlugin = async (app, { db }) => {
+const remove: Operation = async (app, { db }) => {
   const schema = {
     summary: 'Delete versions of an object, or all of them',
     tags,
     body: DeleteBody,
-    response: { 200: DeleteAnswer, ...recordRefusals, ...refusing('invalid_value'), ...missing },
+    response: answers(DeleteAnswer, 'invalid_value', 'object_not_found'),
   }
   app.post('/obj/delete', { schema }, (request) => deleteObject(db, request.caller, request.body))
 }
 
-const addTags: RoutePlugin = async (app, { db }) => {
+const addTags: Operation = async (app, { db }) => {
   const schema = {
     summary: 'Add tags to a version',
     tags,
     params: Version,
     body: TagsBody,
-    response: { 200: EmptyAnswer, ...recordRefusals, ...missing },
+    response: answers(EmptyAnswer, 'object_not_found'),
   }
   app.put('/objs/:object_id/versions/:digest/tags', { schema }, async (request) => {
     const { object_id: name, digest } = request.params
@@ -112,13 +98,13 @@ const addTags: RoutePlugin = async (app, { db }) => {
   })
 }
 
-const removeTags: RoutePlugin = async (app, { db }) => {
+const removeTags: Operation = async (app, { db }) => {
   const schema = {
     summary: 'Take tags from a version',
     tags,
     params: Version,
     body: TagsBody,
-    response: { 200: EmptyAnswer, ...recordRefusals, ...missing },
+    response: answers(EmptyAnswer, 'object_not_found'),
   }
   app.post('/objs/:object_id/versions/:digest/tags/remove', { schema }, async (request) => {
     const { object_id: name, digest } = request.params
@@ -127,13 +113,13 @@ const removeTags: RoutePlugin = async (app, { db }) => {
   })
 }
 
-const setAliases: RoutePlugin = async (app, { db }) => {
+const setAliases: Operation = async (app, { db }) => {
   const schema = {
     summary: 'Let aliases name a version',
     tags,
     params: Name,
     body: AliasesBody,
-    response: { 200: EmptyAnswer, ...recordRefusals, ...refusing('invalid_value'), ...missing },
+    response: answers(EmptyAnswer, 'invalid_value', 'object_not_found'),
   }
   app.put('/objs/:object_id/aliases', { schema }, async (request) => {
     await setAliasesOf(db, request.caller, request.params.object_id, request.body)
@@ -141,13 +127,13 @@ const setAliases: RoutePlugin = async (app, { db }) => {
   })
 }
 
-const removeAliases: RoutePlugin = async (app, { db }) => {
+const removeAliases: Operation = async (app, { db }) => {
   const schema = {
     summary: 'Remove aliases of an object',
     tags,
     params: Name,
     body: AliasesToRemove,
-    response: { 200: EmptyAnswer, ...recordRefusals, ...missing },
+    response: answers(EmptyAnswer, 'object_not_found'),
   }
   app.post('/objs/:object_id/aliases/remove', { schema }, async (request) => {
     await removeAliasesOf(db, request.caller, request.params.object_id, request.body)
@@ -155,17 +141,12 @@ const removeAliases: RoutePlugin = async (app, { db }) => {
   })
 }
 
-const refs: RoutePlugin = async (app, { db }) => {
+const refs: Operation = async (app, { db }) => {
   const schema = {
     summary: 'Read what references lead to, in their order',
     tags,
     body: RefsBody,
-    response: {
-      200: RefsAnswer,
-      ...recordRefusals,
-      ...refusing('invalid_value', 'answer_too_large'),
-      ...missing,
-    },
+    response: answers(RefsAnswer, 'invalid_value', 'answer_too_large', 'object_not_found'),
   }
   app.post('/refs/read_batch', { schema }, (request, reply) =>
     sendJsonList(reply, 'vals', readRefs(db, request.caller, request.body)),

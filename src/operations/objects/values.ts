@@ -1,4 +1,4 @@
-import { itemsOf, membersOf } from '../../domain/json-scan.ts'
+import { itemsOf, membersOf } from '../../domain/json/scan.ts'
 
 /** A JSON value that is walked into, digit by digit as it is stored. What was looked at once is not read again. */
 export class Value {

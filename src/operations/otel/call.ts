@@ -1,4 +1,4 @@
-import { JsonText, writeJson } from '../../domain/json-text.ts'
+import { JsonText, writeJson } from '../../domain/json/text.ts'
 import type { CompleteCall } from '../calls/contract.ts'
 import { nested } from './attributes.ts'
 import { inputOf, outputOf, type Payload, textOf, usageOf } from './conventions.ts'

@@ -1,6 +1,6 @@
-import { parseKeeping } from '../../domain/json-keeping.ts'
-import { TooDeep } from '../../domain/json-scan.ts'
-import { JsonText } from '../../domain/json-text.ts'
+import { parseKeeping } from '../../domain/json/keep.ts'
+import { DepthError } from '../../domain/json/scan.ts'
+import { JsonText } from '../../domain/json/text.ts'
 import { nested, withLists } from './attributes.ts'
 import type { Attributes, Span, Value } from './span.ts'
 
@@ -164,7 +164,7 @@ function read(value: Value): Value {
   try {
     return parseKeeping(value, 'keep', 100) as JsonText
   } catch (error) {
-    if (error instanceof SyntaxError || error instanceof TooDeep) return value
+    if (error instanceof SyntaxError || error instanceof DepthError) return value
     throw error
   }
 }

@@ -1,8 +1,8 @@
-import { createBreathing } from '../../domain/breathing.ts'
-import { type Caller, reach } from '../../domain/callers.ts'
-import type { CallPart } from '../../storage/tables/calls.ts'
-import type { Ingest } from '../calls/ingest.ts'
+import { type Caller, requireAccess } from '../../domain/callers.ts'
+import { createYieldToLoop } from '../../domain/yielding.ts'
+import type { CallPart } from '../../storage/tables/call-parts.ts'
 import { endPart, type Intake, mergeParts, startPart } from '../calls/parts.ts'
+import type { Ingest } from '../calls/write.ts'
 import { callOfSpan } from './call.ts'
 import { type PartialSuccess, Rejections } from './partial-success.ts'
 import type { ResourcePiece, SpanPiece } from './pieces.ts'
@@ -11,7 +11,7 @@ import { cut, MalformedSpan, type Resource } from './span.ts'
 
 /**
  * Every span that can be a call becomes one; the others are reported. Nothing is written when one of the projects is out
- * of the caller's reach. A request that is sent again writes the same calls.
+ * of the caller's requireAccess. A request that is sent again writes the same calls.
  */
 export async function takeSpans(
   { db, retentionDays }: Ingest,
@@ -19,13 +19,13 @@ export async function takeSpans(
   pieces: readonly ResourcePiece[],
   header: string | undefined,
 ): Promise<PartialSuccess> {
-  const breathe = createBreathing()
+  const yieldToLoop = createYieldToLoop()
   const fallback = projectOfHeader(header)
-  if (fallback !== undefined) reach(caller, fallback, 'project_id')
+  if (fallback !== undefined) requireAccess(caller, fallback, 'project_id')
   const places: { project: string; resource: Resource; spans: SpanPiece[] }[] = []
   const rejections = new Rejections()
   for (const [index, { resource, spans }] of pieces.entries()) {
-    const pause = breathe()
+    const pause = yieldToLoop()
     if (pause) await pause
     const place = `resourceSpans.${index}.resource`
     const opened = openedOr(resource, (why) => {
@@ -34,7 +34,7 @@ export async function takeSpans(
     if (opened === undefined) continue
     const project = projectOfResource(opened, place) ?? fallback
     if (project !== undefined) {
-      reach(caller, project, place)
+      requireAccess(caller, project, place)
       places.push({ project, resource: opened, spans })
     } else if (spans.length > 0) throw noProject(place, undefined)
   }
@@ -43,7 +43,7 @@ export async function takeSpans(
   const intake = { user: caller.name, retentionDays }
   for (const { project, resource, spans } of places) {
     for (const span of spans) {
-      const pause = breathe()
+      const pause = yieldToLoop()
       if (pause) await pause
       const part = openedOr(
         () => partOf(span, resource, project, intake),

@@ -1,8 +1,7 @@
 import type { FastifyRequest } from 'fastify'
 import { uncompressed } from '../../http/compression.ts'
-import { type Routes, recordRefusals, refusing } from '../../http/contracts.ts'
-import type { CallRoutes } from '../calls/routes.ts'
-import { family } from '../parts.ts'
+import { answers } from '../../http/contracts.ts'
+import { family, type Operation } from '../parts.ts'
 import { TracesAnswer, TracesBody } from './contract.ts'
 import { takeSpans } from './intake.ts'
 import { jsonAnswer, piecesOfJson } from './json.ts'
@@ -13,7 +12,7 @@ const protobuf = 'application/x-protobuf'
 /** What exporters send at once is far below this. */
 const largestExport = 16 * 1024 * 1024
 
-const traces: Routes<CallRoutes> = async (app, options) => {
+const traces: Operation = async (app, options) => {
   app.addContentTypeParser(protobuf, { parseAs: 'buffer' }, (request: FastifyRequest, body: Buffer) =>
     uncompressed(request, body),
   )
@@ -28,11 +27,7 @@ const traces: Routes<CallRoutes> = async (app, options) => {
     tags: ['calls'],
     consumes: ['application/json', protobuf],
     body: TracesBody,
-    response: {
-      200: answer,
-      ...recordRefusals,
-      ...refusing('invalid_value', 'malformed_protobuf', 'too_many_ids', 'unsupported_encoding'),
-    },
+    response: answers(answer, 'invalid_value', 'malformed_protobuf', 'too_many_ids', 'unsupported_encoding'),
   }
   const config = { compressed: true, keyHeader: 'wandb-api-key' }
   const bodyLimit = Math.min(app.initialConfig.bodyLimit ?? largestExport, largestExport)

@@ -1,4 +1,4 @@
-import { JsonText, writeJson } from '../../domain/json-text.ts'
+import { JsonText, writeJson } from '../../domain/json/text.ts'
 import { formatTime } from '../../domain/time.ts'
 import type { Attributes, Resource, Scope, Span, Value } from './span.ts'
 

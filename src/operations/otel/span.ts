@@ -1,4 +1,4 @@
-import { JsonText } from '../../domain/json-text.ts'
+import { JsonText } from '../../domain/json/text.ts'
 
 /** A span as both encodings tell it. Numbers that a double would change are kept as text. */
 export interface Span {

@@ -1,5 +1,6 @@
 import { z } from 'zod'
-import { dateTime, jsonObject, plainText, projectId, shortRecord } from '../../domain/fields.ts'
+import { answer, dateTime, jsonObject, plainText, projectId, shortRecord } from '../../domain/fields.ts'
+import { limit, offset, query, sortBy } from '../paging.ts'
 
 const unitPrice = z.number().min(0).meta({ description: 'For one token.' })
 const name = plainText(256).min(1)
@@ -20,7 +21,7 @@ export const CreateBody = z.object({
   costs: shortRecord(name, PriceGiven, { most: 1000, things: 'models', name: 'name of a model' }),
 })
 export type CreateBody = z.output<typeof CreateBody>
-export const CreateAnswer = z.object({
+export const CreateAnswer = answer('The ids of the prices.', {
   ids: z
     .array(z.tuple([z.string(), z.string()]))
     .meta({ description: 'The id of the price, then the model.' }),
@@ -29,17 +30,16 @@ export const CreateAnswer = z.object({
 export const QueryBody = z.object({
   project_id: projectId,
   fields: z.array(z.string().max(256)).max(100).nullish(),
-  query: jsonObject().nullish().meta({ description: 'An expression: {"$expr": …}, see docs/queries.md.' }),
-  sort_by: z
-    .array(z.object({ field: z.string().min(1).max(256), direction: z.enum(['asc', 'desc']) }))
-    .max(16)
-    .nullish(),
-  limit: z.int().min(0).nullish().meta({ description: 'At most 10,000 come at once, also without it.' }),
-  offset: z.int().min(0).nullish(),
+  query,
+  sort_by: sortBy(256),
+  limit: limit.meta({ description: 'At most 10,000 come at once, also without it.' }),
+  offset,
 })
 export type QueryBody = z.output<typeof QueryBody>
 
-export const QueryAnswer = z.object({ results: z.array(z.record(z.string(), z.unknown())) })
+export const QueryAnswer = answer('The prices that were found, with the fields that were asked for.', {
+  results: z.array(z.record(z.string(), z.unknown())),
+})
 
 export const PurgeBody = z.object({
   project_id: projectId,
@@ -48,4 +48,4 @@ export const PurgeBody = z.object({
   }),
 })
 export type PurgeBody = z.output<typeof PurgeBody>
-export const PurgeAnswer = z.object({})
+export const PurgeAnswer = answer('An empty object: the prices are gone.', {})

@@ -1,17 +1,16 @@
-import { type Caller, reach } from '../../domain/callers.ts'
+import { type Caller, requireAccess } from '../../domain/callers.ts'
 import { idsNamed } from '../../domain/expressions/ids-named.ts'
 import { parseExpressionText } from '../../domain/expressions/parse.ts'
 import { newId } from '../../domain/ids.ts'
 import { refuse } from '../../domain/refusals.ts'
 import { formatTime, now } from '../../domain/time.ts'
+import { viewOf } from '../../domain/view.ts'
 import type { Database } from '../../storage/database.ts'
-import { compileCondition, compileOrder, type FieldResolver } from '../../storage/sql/expressions.ts'
-import { trusted } from '../../storage/sql/sql.ts'
-import { findPrices, type Price } from '../../storage/tables/prices.ts'
+import { type Price, priceFields, readPrices } from '../../storage/tables/prices.ts'
 import type { CreateBody, PurgeBody, QueryBody } from './contract.ts'
 
 export async function createPrices(db: Database, caller: Caller, { project_id, costs }: CreateBody) {
-  reach(caller, project_id)
+  requireAccess(caller, project_id)
   const time = now()
   const prices = Object.entries(costs).map(
     ([model, given]): Price => ({
@@ -35,21 +34,10 @@ export async function createPrices(db: Database, caller: Caller, { project_id, c
 }
 
 export async function queryPrices(db: Database, caller: Caller, body: QueryBody) {
-  reach(caller, body.project_id)
+  requireAccess(caller, body.project_id)
   const names = fieldsGiven(body.fields)
-  const conditions = body.query
-    ? [compileCondition(parseExpressionText(body.query.text), priceFields('query'), db.dialect)]
-    : []
-  const order = (body.sort_by ?? []).flatMap(({ field, direction }, index) =>
-    compileOrder(priceFields(`sort_by.${index}.field`)(field), direction, db.dialect),
-  )
-  const prices = await findPrices(db, {
-    projectId: body.project_id,
-    conditions,
-    order,
-    limit: Math.min(body.limit ?? mostPrices, mostPrices),
-    offset: body.offset ?? 0,
-  })
+  const limit = Math.min(body.limit ?? mostPrices, mostPrices)
+  const prices = await readPrices(db, { ...viewOf(body), limit })
   return { results: prices.map((price) => shown(price, names)) }
 }
 
@@ -61,45 +49,19 @@ export async function purgePrices(
   caller: Caller,
   { project_id, query }: PurgeBody,
 ): Promise<void> {
-  reach(caller, project_id)
+  requireAccess(caller, project_id)
   await db.write('removePrices', { project_id, ids: idsNamed(parseExpressionText(query.text)) })
 }
 
-const texts = [
-  'id',
-  'project_id',
-  'llm_id',
-  'provider_id',
-  'prompt_token_cost_unit',
-  'completion_token_cost_unit',
-  'created_by',
-]
-const numbers = [
-  'prompt_token_cost',
-  'completion_token_cost',
-  'cache_read_input_token_cost',
-  'cache_creation_input_token_cost',
-]
 const times = ['effective_date', 'created_at']
 /** Constant on the wire, so not stored. */
 const constant: Record<string, (price: Price) => string> = {
   pricing_level: () => 'project',
   pricing_level_id: (price) => price.project_id,
 }
-const accepted = [...texts, ...numbers, ...times].join(', ')
-
-/** `place` is how a refusal names where the field was given. */
-function priceFields(place: string): FieldResolver {
-  return (field) => {
-    if (texts.includes(field)) return { kind: 'text', sql: trusted(field) }
-    if (numbers.includes(field)) return { kind: 'number', sql: trusted(field) }
-    if (times.includes(field)) return { kind: 'time', sql: trusted(field) }
-    throw refuse('unknown_field', { field: place, given: JSON.stringify(field), accepted })
-  }
-}
 
 function fieldsGiven(fields: QueryBody['fields']): string[] {
-  const all = [...texts, ...numbers, ...times, ...Object.keys(constant)]
+  const all = [...priceFields, ...Object.keys(constant)]
   for (const [index, field] of (fields ?? []).entries()) {
     if (!all.includes(field))
       throw refuse('unknown_field', {

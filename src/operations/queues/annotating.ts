@@ -1,4 +1,4 @@
-import { type Caller, reach } from '../../domain/callers.ts'
+import { type Caller, requireAccess } from '../../domain/callers.ts'
 import { now } from '../../domain/time.ts'
 import type { Database } from '../../storage/database.ts'
 import { type NextBody, type ProgressBody, usualLeaseSeconds } from './contract.ts'
@@ -13,7 +13,7 @@ export async function updateProgress(
   { queue_id, item_id }: { queue_id: string; item_id: string },
   { project_id, annotation_state: state }: ProgressBody,
 ) {
-  reach(caller, project_id)
+  requireAccess(caller, project_id)
   const time = now()
   const lease = usualLeaseSeconds * microsPerSecond
   const key = { project_id, queue_id, item_id }
@@ -24,7 +24,7 @@ export async function updateProgress(
 /** Hands the caller an open item that nobody else is on. */
 export async function nextItem(db: Database, caller: Caller, queue_id: string, body: NextBody) {
   const { project_id } = body
-  reach(caller, project_id)
+  requireAccess(caller, project_id)
   const time = now()
   const { item, leased } = await db.write('takeNextItem', {
     project_id,

@@ -1,17 +1,20 @@
 import { z } from 'zod'
 import { annotationStates, itemStates } from '../../domain/annotation-states.ts'
-import { plainText, projectId, setByServer, shortList, withAliases } from '../../domain/fields.ts'
+import {
+  answer,
+  flag,
+  plainText,
+  projectId,
+  setByServer,
+  shortList,
+  withAliases,
+} from '../../domain/fields.ts'
+import { limit, offset, sortBy } from '../paging.ts'
 
 const queueId = plainText(128).min(1)
 const name = plainText(1024).min(1)
 const description = plainText(64 * 1024)
 const scorerRefs = z.array(plainText(2048)).max(1000).meta({ description: 'References of any kind.' })
-const limit = z.int().min(0).nullish().meta({ description: 'Null is all.' })
-const offset = z.int().min(0).nullish()
-const sortBy = z
-  .array(z.object({ field: z.string().min(1).max(1024), direction: z.enum(['asc', 'desc']) }))
-  .max(16)
-  .nullish()
 
 export const QueuePath = z.object({ queue_id: queueId })
 export const ItemPath = z.object({ queue_id: queueId, item_id: plainText(128).min(1) })
@@ -24,7 +27,7 @@ export const CreateBody = z.object({
   scorer_refs: scorerRefs,
 })
 export type CreateBody = z.output<typeof CreateBody>
-export const CreateAnswer = z.object({ id: z.string() })
+export const CreateAnswer = answer('The id of the queue.', { id: z.string() })
 
 const time = z.iso.datetime()
 
@@ -39,7 +42,7 @@ export const QueueRecord = z.object({
   updated_at: time,
   deleted_at: time.nullable(),
 })
-export const QueueAnswer = z.object({ queue: QueueRecord })
+export const QueueAnswer = answer('The queue as it is now.', { queue: QueueRecord })
 
 export const UpdateBody = z.object({
   project_id: projectId,
@@ -52,7 +55,7 @@ export type UpdateBody = z.output<typeof UpdateBody>
 export const QueryBody = z.object({
   project_id: projectId,
   name: plainText(1024).nullish().meta({ description: 'A part of the name, in upper or lower case.' }),
-  sort_by: sortBy.meta({ description: 'By id, name, created_at or updated_at; newest first when absent.' }),
+  sort_by: sortBy().meta({ description: 'By id, name, created_at or updated_at; newest first when absent.' }),
   limit,
   offset,
 })
@@ -71,7 +74,7 @@ export const AddItemsBody = z.object({
     .meta({ description: 'Paths into the call that a reviewer is shown, such as inputs.question.' }),
 })
 export type AddItemsBody = z.output<typeof AddItemsBody>
-export const AddItemsAnswer = z.object({
+export const AddItemsAnswer = answer('How many calls are new in the queue, and how many were there before.', {
   added_count: z.number().int(),
   duplicates: z
     .number()
@@ -102,13 +105,13 @@ export type ItemsFilter = z.output<typeof ItemsFilter>
 export const QueryItemsBody = z.object({
   project_id: projectId,
   filter: ItemsFilter.nullish(),
-  sort_by: sortBy.meta({
+  sort_by: sortBy().meta({
     description:
       'By call_started_at, call_op_name, created_at, updated_at or position_in_queue; the order of the queue when absent.',
   }),
   limit,
   offset,
-  include_position: z.boolean().nullish().meta({ description: 'Fills position_in_queue.' }),
+  include_position: flag(false).meta({ description: 'Fills position_in_queue.' }),
 })
 export type QueryItemsBody = z.output<typeof QueryItemsBody>
 
@@ -136,8 +139,8 @@ export const ItemRecord = z.object({
     .nullable()
     .meta({ description: 'Who is on the item now, and until when.' }),
 })
-export const ItemsAnswer = z.object({ items: z.array(ItemRecord) })
-export const ItemAnswer = z.object({ item: ItemRecord })
+export const ItemsAnswer = answer('The items that were found.', { items: z.array(ItemRecord) })
+export const ItemAnswer = answer('The item as it is now.', { item: ItemRecord })
 
 export const ProgressBody = withAliases(
   { wb_user_id: 'svc_user_id' },
@@ -169,7 +172,7 @@ export const NextBody = z.object({
     .meta({ default: 1, description: 'An item is open until so many have completed or skipped it.' }),
 })
 export type NextBody = z.output<typeof NextBody>
-export const NextAnswer = z.object({
+export const NextAnswer = answer('The item that the caller holds from now on.', {
   item: ItemRecord.nullable().meta({ description: 'Null when none is open to the caller.' }),
   leased_items: z.number().int().meta({
     description: 'Items that would be open to the caller but for the lease of another.',
@@ -191,4 +194,6 @@ export const QueueStats = z.object({
     .array(ownCounts.extend({ user: z.string() }))
     .meta({ description: "Items by each annotator's own state." }),
 })
-export const StatsAnswer = z.object({ stats: z.array(QueueStats) })
+export const StatsAnswer = answer('Counts for each queue, in the order of the request.', {
+  stats: z.array(QueueStats),
+})

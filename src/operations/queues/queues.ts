@@ -1,17 +1,16 @@
-import { type Caller, reach } from '../../domain/callers.ts'
+import { type Caller, requireAccess } from '../../domain/callers.ts'
 import { newId } from '../../domain/ids.ts'
-import { writeJson } from '../../domain/json-text.ts'
+import { writeJson } from '../../domain/json/text.ts'
 import { now } from '../../domain/time.ts'
+import { viewOf } from '../../domain/view.ts'
 import type { Database } from '../../storage/database.ts'
-import { type Sql, sql, trusted } from '../../storage/sql/sql.ts'
-import { type Queue, type QueueKey, requireQueue, selectQueues } from '../../storage/tables/queues.ts'
+import { type QueueKey, requireQueue, streamQueues } from '../../storage/tables/queues.ts'
 import type { Reader } from '../../storage/transaction.ts'
 import type { CreateBody, QueryBody, UpdateBody } from './contract.ts'
-import { orderOf } from './order.ts'
 import { queueRecord } from './record.ts'
 
 export async function createQueue(db: Database, caller: Caller, body: CreateBody) {
-  reach(caller, body.project_id)
+  requireAccess(caller, body.project_id)
   const time = now()
   const id = newId()
   await db.write('addQueue', {
@@ -29,13 +28,13 @@ export async function createQueue(db: Database, caller: Caller, body: CreateBody
 }
 
 export async function readQueue(db: Reader, caller: Caller, key: QueueKey) {
-  reach(caller, key.project_id)
+  requireAccess(caller, key.project_id)
   return { queue: queueRecord(await requireQueue(db, key)) }
 }
 
 export async function updateQueue(db: Database, caller: Caller, queue_id: string, body: UpdateBody) {
   const { project_id, name, description, scorer_refs } = body
-  reach(caller, project_id)
+  requireAccess(caller, project_id)
   const queue = await db.write('changeQueue', {
     project_id,
     queue_id,
@@ -48,36 +47,21 @@ export async function updateQueue(db: Database, caller: Caller, queue_id: string
 }
 
 export async function deleteOneQueue(db: Database, caller: Caller, key: QueueKey) {
-  reach(caller, key.project_id)
+  requireAccess(caller, key.project_id)
   const queue = await db.write('deleteQueue', { ...key, now: now() })
   return { queue: queueRecord(queue) }
 }
 
 /** One JSON text for each queue. */
-export async function streamQueues(
+export function listQueues(
   db: Database,
   caller: Caller,
   body: QueryBody,
   signal: AbortSignal,
-): Promise<AsyncIterable<string>> {
-  reach(caller, body.project_id)
-  const statement = selectQueues(db, {
-    projectId: body.project_id,
-    conditions: body.name ? [nameContains(db, body.name)] : [],
-    order: orderOf(body.sort_by, columns, { term: 'created_at DESC', last: 'id DESC' }),
-    limit: body.limit ?? null,
-    offset: body.offset ?? 0,
-  })
+): AsyncIterable<string> {
+  requireAccess(caller, body.project_id)
+  const chunks = streamQueues(db, { ...viewOf(body), name: body.name ?? undefined }, signal)
   return (async function* () {
-    for await (const queues of db.stream<Queue>(statement, { signal })) {
-      for (const queue of queues) yield writeJson(queueRecord(queue))
-    }
+    for await (const queues of chunks) for (const queue of queues) yield writeJson(queueRecord(queue))
   })()
-}
-
-const columns = new Map(['id', 'name', 'created_at', 'updated_at'].map((name) => [name, name]))
-
-function nameContains({ dialect }: Reader, part: string): Sql {
-  const position = dialect.position(dialect.lower(trusted('name')), dialect.lower(dialect.text(part)))
-  return sql`${position} > 0`
 }

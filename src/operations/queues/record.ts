@@ -1,5 +1,5 @@
-import { JsonText } from '../../domain/json-text.ts'
-import { formatTime } from '../../domain/time.ts'
+import { JsonText } from '../../domain/json/text.ts'
+import { formatTime, formatTimeOrNull } from '../../domain/time.ts'
 import type { SeenItem } from '../../storage/tables/queue-items.ts'
 import type { Queue } from '../../storage/tables/queues.ts'
 
@@ -13,7 +13,7 @@ export function queueRecord(queue: Queue): Record<string, unknown> {
     created_at: formatTime(queue.created_at),
     created_by: queue.created_by,
     updated_at: formatTime(queue.updated_at),
-    deleted_at: timeOrNull(queue.deleted_at),
+    deleted_at: formatTimeOrNull(queue.deleted_at),
   }
 }
 
@@ -27,7 +27,7 @@ export function itemRecord(item: SeenItem, time: number, withPosition: boolean):
     call_id: item.call_id,
     call_op_name: item.call_op_name,
     call_started_at: formatTime(item.call_started_at),
-    call_ended_at: timeOrNull(item.call_ended_at),
+    call_ended_at: formatTimeOrNull(item.call_ended_at),
     call_trace_id: item.call_trace_id,
     created_at: added,
     created_by: item.added_by,
@@ -46,8 +46,4 @@ export function itemRecord(item: SeenItem, time: number, withPosition: boolean):
 function leaseOf({ leased_by, leased_until }: SeenItem, time: number) {
   if (leased_until === null || leased_until <= time) return null
   return { user: leased_by, expires_at: formatTime(leased_until) }
-}
-
-function timeOrNull(time: number | null): string | null {
-  return time === null ? null : formatTime(time)
 }

@@ -1,9 +1,8 @@
-import { type Routes, recordRefusals, refusing } from '../../http/contracts.ts'
-import { departureOf } from '../../http/departure.ts'
+import { answers, jsonLinesOf, refusing } from '../../http/contracts.ts'
+import { disconnectSignal } from '../../http/disconnect.ts'
 import { sendJsonLines } from '../../http/json-lines.ts'
 import { sendJsonList } from '../../http/json-list.ts'
-import type { Database } from '../../storage/database.ts'
-import { family } from '../parts.ts'
+import { family, type Operation } from '../parts.ts'
 import { nextItem, updateProgress } from './annotating.ts'
 import {
   AddItemsAnswer,
@@ -26,46 +25,40 @@ import {
   StatsBody,
   UpdateBody,
 } from './contract.ts'
-import { addItems, streamItems } from './items.ts'
-import { createQueue, deleteOneQueue, readQueue, streamQueues, updateQueue } from './queues.ts'
+import { addItems, listItems } from './items.ts'
+import { createQueue, deleteOneQueue, listQueues, readQueue, updateQueue } from './queues.ts'
 import { queueStats } from './stats.ts'
 
 const tags = ['annotation queues']
-/** Where the project stands in the query and there is no body. */
-const bodiless = refusing('entity_forbidden', 'invalid_request', 'annotation_queue_not_found')
-const ofQueue = { ...recordRefusals, ...refusing('annotation_queue_not_found') }
+const notFound = 'annotation_queue_not_found'
+/** Of routes without a body, which name the project in the query. */
+const bodiless = refusing('entity_forbidden', 'invalid_request', notFound)
 
-type RoutePlugin = Routes<{ db: Database }>
-
-const create: RoutePlugin = async (app, { db }) => {
+const create: Operation = async (app, { db }) => {
   const schema = {
     summary: 'Make an annotation queue',
     tags,
     body: CreateBody,
-    response: { 200: CreateAnswer, ...recordRefusals },
+    response: answers(CreateAnswer),
   }
   app.post('/annotation_queues', { schema }, (request) => createQueue(db, request.caller, request.body))
 }
 
-const query: RoutePlugin = async (app, { db }) => {
+const query: Operation = async (app, { db }) => {
   const type = 'application/x-ndjson'
   const schema = {
     summary: 'Find annotation queues, one JSON text a line',
     tags,
     body: QueryBody,
-    response: {
-      200: { description: 'JSON Lines', content: { [type]: { schema: QueueRecord } } },
-      ...recordRefusals,
-      ...refusing('query_too_slow'),
-    },
+    response: answers(jsonLinesOf(QueueRecord, type), 'query_too_slow'),
   }
   app.post('/annotation_queues/query', { schema }, async (request, reply) => {
-    const lines = await streamQueues(db, request.caller, request.body, departureOf(reply))
+    const lines = listQueues(db, request.caller, request.body, disconnectSignal(reply))
     return sendJsonLines(reply, lines, type)
   })
 }
 
-const read: RoutePlugin = async (app, { db }) => {
+const read: Operation = async (app, { db }) => {
   const schema = {
     summary: 'Read an annotation queue',
     tags,
@@ -78,20 +71,20 @@ const read: RoutePlugin = async (app, { db }) => {
   )
 }
 
-const update: RoutePlugin = async (app, { db }) => {
+const update: Operation = async (app, { db }) => {
   const schema = {
     summary: 'Change an annotation queue',
     tags,
     params: QueuePath,
     body: UpdateBody,
-    response: { 200: QueueAnswer, ...ofQueue },
+    response: answers(QueueAnswer, notFound),
   }
   app.put('/annotation_queues/:queue_id', { schema }, (request) =>
     updateQueue(db, request.caller, request.params.queue_id, request.body),
   )
 }
 
-const remove: RoutePlugin = async (app, { db }) => {
+const remove: Operation = async (app, { db }) => {
   const schema = {
     summary: 'Delete an annotation queue',
     tags,
@@ -104,73 +97,69 @@ const remove: RoutePlugin = async (app, { db }) => {
   )
 }
 
-const add: RoutePlugin = async (app, { db }) => {
+const add: Operation = async (app, { db }) => {
   const schema = {
     summary: 'Put calls into an annotation queue; safe to re-send',
     tags,
     params: QueuePath,
     body: AddItemsBody,
-    response: { 200: AddItemsAnswer, ...ofQueue, ...refusing('too_many_ids') },
+    response: answers(AddItemsAnswer, notFound, 'too_many_ids'),
   }
   app.post('/annotation_queues/:queue_id/items', { schema }, (request) =>
     addItems(db, request.caller, request.params.queue_id, request.body),
   )
 }
 
-const queryItems: RoutePlugin = async (app, { db }) => {
+const queryItems: Operation = async (app, { db }) => {
   const schema = {
     summary: 'Find the items of an annotation queue',
     tags,
     params: QueuePath,
     body: QueryItemsBody,
-    response: { 200: ItemsAnswer, ...ofQueue, ...refusing('query_too_slow') },
+    response: answers(ItemsAnswer, notFound, 'query_too_slow'),
   }
   app.post('/annotation_queues/:queue_id/items/query', { schema }, async (request, reply) => {
     const { queue_id } = request.params
-    const items = await streamItems(db, request.caller, queue_id, request.body, departureOf(reply))
+    const items = await listItems(db, request.caller, queue_id, request.body, disconnectSignal(reply))
     return sendJsonList(reply, 'items', items)
   })
 }
 
-const progress: RoutePlugin = async (app, { db }) => {
+const progress: Operation = async (app, { db }) => {
   const schema = {
     summary: 'Say how far you are with an item',
     tags,
     params: ItemPath,
     body: ProgressBody,
-    response: {
-      200: ItemAnswer,
-      ...ofQueue,
-      ...refusing('queue_item_not_found', 'annotation_state_conflict'),
-    },
+    response: answers(ItemAnswer, notFound, 'queue_item_not_found', 'annotation_state_conflict'),
   }
   app.post('/annotation_queues/:queue_id/items/:item_id/progress', { schema }, (request) =>
     updateProgress(db, request.caller, request.params, request.body),
   )
 }
 
-const next: RoutePlugin = async (app, { db }) => {
+const next: Operation = async (app, { db }) => {
   const schema = {
     summary: 'Take the next open item and lease it',
     tags,
     params: QueuePath,
     body: NextBody,
-    response: { 200: NextAnswer, ...ofQueue },
+    response: answers(NextAnswer, notFound),
   }
   app.post('/annotation_queues/:queue_id/next', { schema }, (request) =>
     nextItem(db, request.caller, request.params.queue_id, request.body),
   )
 }
 
-const stats: RoutePlugin = async (app, { db }) => {
+const stats: Operation = async (app, { db }) => {
   const schema = {
     summary: 'Count the items of annotation queues by state and by annotator',
     tags,
     body: StatsBody,
-    response: { 200: StatsAnswer, ...recordRefusals, ...refusing('too_many_ids', 'query_too_slow') },
+    response: answers(StatsAnswer, 'too_many_ids', 'query_too_slow'),
   }
   app.post('/annotation_queues/stats', { schema }, (request, reply) =>
-    queueStats(db, request.caller, request.body, departureOf(reply)),
+    queueStats(db, request.caller, request.body, disconnectSignal(reply)),
   )
 }
 

@@ -1,5 +1,5 @@
 import { annotationStates, itemStates } from '../../domain/annotation-states.ts'
-import { type Caller, reach } from '../../domain/callers.ts'
+import { type Caller, requireAccess } from '../../domain/callers.ts'
 import { refuse } from '../../domain/refusals.ts'
 import type { Database } from '../../storage/database.ts'
 import { type QueueCount, selectQueueCounts } from '../../storage/tables/queue-stats.ts'
@@ -10,7 +10,7 @@ const mostQueues = 1000
 /** An entry for each queue that was named, once, in that order; zeros for one that is not there. */
 export async function queueStats(db: Database, caller: Caller, body: StatsBody, signal: AbortSignal) {
   const { project_id, queue_ids } = body
-  reach(caller, project_id)
+  requireAccess(caller, project_id)
   if (queue_ids.length > mostQueues)
     throw refuse('too_many_ids', { field: 'queue_ids', given: queue_ids.length, limit: mostQueues })
   const stats = new Map(queue_ids.map((id) => [id, noStats(id)]))

@@ -1,5 +1,6 @@
 import { z } from 'zod'
-import { jsonObject, longList, plainText, projectId } from '../../domain/fields.ts'
+import { answer, flag, jsonObject, longList, plainText, projectId } from '../../domain/fields.ts'
+import { limit, offset, sortBy } from '../paging.ts'
 
 const digestGiven = plainText(256).min(1)
 const rowDigests = z.array(z.string())
@@ -12,7 +13,10 @@ export const CreateBody = z.object({
   }),
 })
 export type CreateBody = z.output<typeof CreateBody>
-export const CreateAnswer = z.object({ digest: z.string(), row_digests: rowDigests })
+export const CreateAnswer = answer('The digests of the table and of its rows.', {
+  digest: z.string(),
+  row_digests: rowDigests,
+})
 
 /** Which place is right depends on the table, so it is for the rules to say. */
 const place = z.int()
@@ -47,7 +51,10 @@ export const UpdateBody = z.object({
   updates: longList(TableUpdate).meta({ description: 'Applied one after the other.' }),
 })
 export type UpdateBody = z.output<typeof UpdateBody>
-export const UpdateAnswer = z.object({ digest: z.string(), updated_row_digests: rowDigests })
+export const UpdateAnswer = answer('The digests of the new table and of the rows that changed.', {
+  digest: z.string(),
+  updated_row_digests: rowDigests,
+})
 
 export const FromDigestsBody = z.object({
   project_id: projectId,
@@ -55,37 +62,35 @@ export const FromDigestsBody = z.object({
   expected_digest: plainText(256).nullish(),
 })
 export type FromDigestsBody = z.output<typeof FromDigestsBody>
-export const FromDigestsAnswer = z.object({ digest: z.string() })
+export const FromDigestsAnswer = answer('The digest of the table.', { digest: z.string() })
 
 export const QueryBody = z.object({
   project_id: projectId,
   digest: digestGiven,
   filter: z.object({ row_digests: z.array(digestGiven).max(1000).nullish() }).nullish(),
-  limit: z.int().min(0).nullish().meta({ description: 'Null means all.' }),
-  offset: z.int().min(0).nullish(),
-  sort_by: z
-    .array(z.object({ field: z.string().min(1).max(1024), direction: z.enum(['asc', 'desc']) }))
-    .max(16)
-    .nullish()
-    .meta({ description: 'Paths into the rows; in the order of the table unless asked otherwise.' }),
+  limit,
+  offset,
+  sort_by: sortBy().meta({
+    description: 'Paths into the rows; in the order of the table unless asked otherwise.',
+  }),
 })
 export type QueryBody = z.output<typeof QueryBody>
 
-export const QueryAnswer = z.object({
+export const QueryAnswer = answer('The rows of the page.', {
   rows: z.array(z.object({ digest: z.string(), val: z.unknown(), original_index: z.number().int() })),
 })
 
 export const StatsBody = z.object({ project_id: projectId, digest: digestGiven })
 export type StatsBody = z.output<typeof StatsBody>
-export const StatsAnswer = z.object({ count: z.number().int() })
+export const StatsAnswer = answer('How many rows the table has.', { count: z.number().int() })
 
 export const StatsBatchBody = z.object({
   project_id: projectId,
   digests: z.array(digestGiven).max(1000),
-  include_storage_size: z.boolean().nullish(),
+  include_storage_size: flag(false),
 })
 export type StatsBatchBody = z.output<typeof StatsBatchBody>
-export const StatsBatchAnswer = z.object({
+export const StatsBatchAnswer = answer('How many rows each table has.', {
   tables: z.array(
     z.object({
       digest: z.string(),

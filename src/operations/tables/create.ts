@@ -1,8 +1,8 @@
-import { createBreathing } from '../../domain/breathing.ts'
-import { type Caller, reach } from '../../domain/callers.ts'
+import { type Caller, requireAccess } from '../../domain/callers.ts'
 import { digestOfTable } from '../../domain/digests.ts'
-import type { JsonText } from '../../domain/json-text.ts'
+import type { JsonText } from '../../domain/json/text.ts'
 import { refuse } from '../../domain/refusals.ts'
+import { createYieldToLoop } from '../../domain/yielding.ts'
 import type { Database } from '../../storage/database.ts'
 import { missingRows } from '../../storage/tables/tables.ts'
 import type { CreateBody, FromDigestsBody } from './contract.ts'
@@ -12,7 +12,7 @@ const mostRows = 1_000_000
 const digestsAtOnce = 512
 
 export async function createTable(db: Database, caller: Caller, { table }: CreateBody) {
-  reach(caller, table.project_id, 'table.project_id')
+  requireAccess(caller, table.project_id, 'table.project_id')
   return storeTable(db, table.project_id, table.rows, ['table'], table.expected_digest)
 }
 
@@ -25,10 +25,10 @@ export async function storeTable(
   expected?: string | null,
 ): Promise<{ digest: string; row_digests: string[] }> {
   refuseTooMany(given.length, [...place, 'rows'].join('.'))
-  const breathe = createBreathing()
-  const rows = await digestRows(given, breathe)
+  const yieldToLoop = createYieldToLoop()
+  const rows = await digestRows(given, yieldToLoop)
   const rowDigests = rows.map((row) => row.digest)
-  const digest = await digestOfTable(rowDigests, breathe)
+  const digest = await digestOfTable(rowDigests, yieldToLoop)
   refuseOther(digest, expected, [...place, 'expected_digest'].join('.'))
   await keepAllRows(db, projectId, rows)
   await keepOrder(db, projectId, digest, rowDigests)
@@ -43,17 +43,17 @@ export async function createFromDigests(
   signal: AbortSignal,
 ) {
   const { project_id, row_digests } = body
-  reach(caller, project_id)
+  requireAccess(caller, project_id)
   refuseTooMany(row_digests.length, 'row_digests')
-  const breathe = createBreathing(signal)
-  const digest = await digestOfTable(row_digests, breathe)
+  const yieldToLoop = createYieldToLoop(signal)
+  const digest = await digestOfTable(row_digests, yieldToLoop)
   refuseOther(digest, body.expected_digest, 'expected_digest')
-  const once = await eachOnce(row_digests, breathe)
+  const once = await eachOnce(row_digests, yieldToLoop)
   for (let from = 0; from < once.length; from += digestsAtOnce) {
     const [missing] = await missingRows(db, project_id, once.slice(from, from + digestsAtOnce))
     if (missing !== undefined)
       throw rowNotFound(`row_digests.${row_digests.indexOf(missing)}`, project_id, missing)
-    const pause = breathe()
+    const pause = yieldToLoop()
     if (pause) await pause
   }
   await keepOrder(db, project_id, digest, row_digests)

@@ -1,7 +1,7 @@
-import { type Breathe, createBreathing } from '../../domain/breathing.ts'
 import { digestOfAnyJson } from '../../domain/digests.ts'
-import type { JsonText } from '../../domain/json-text.ts'
+import type { JsonText } from '../../domain/json/text.ts'
 import { now } from '../../domain/time.ts'
+import { inSteps, type YieldToLoop } from '../../domain/yielding.ts'
 import type { Database } from '../../storage/database.ts'
 import { readTable, type TableRow } from '../../storage/tables/tables.ts'
 
@@ -12,37 +12,29 @@ const entriesAtOnce = 2000
 /** Writes of one request that are under way, so that they share a commit. */
 const writesAtOnce = 4
 
-export async function digestRows(rows: Iterable<JsonText>, breathe: Breathe): Promise<TableRow[]> {
+export async function digestRows(rows: Iterable<JsonText>, yieldToLoop: YieldToLoop): Promise<TableRow[]> {
   const digested: TableRow[] = []
-  for (const { text } of rows) {
-    digested.push({ digest: await digestOfAnyJson(text, breathe), val: text })
-    const pause = breathe()
-    if (pause) await pause
+  const add = async ({ text }: JsonText) => {
+    digested.push({ digest: await digestOfAnyJson(text, yieldToLoop), val: text })
   }
+  await inSteps(rows, add, yieldToLoop)
   return digested
 }
 
 /** The digests, each once. */
-export async function eachOnce(digests: readonly string[], breathe: Breathe): Promise<string[]> {
+export async function eachOnce(digests: readonly string[], yieldToLoop: YieldToLoop): Promise<string[]> {
   const once = new Set<string>()
-  for (const digest of digests) {
-    once.add(digest)
-    const pause = breathe()
-    if (pause) await pause
-  }
+  await inSteps(digests, (digest) => void once.add(digest), yieldToLoop)
   return [...once]
 }
 
 /** Stores rows that the project may have already. */
 export async function keepAllRows(db: Database, projectId: string, rows: readonly TableRow[]): Promise<void> {
   const once = new Map<string, TableRow>()
-  const breathe = createBreathing()
-  for (const row of rows) {
+  await inSteps(rows, (row) => {
     // The first spelling of a value is the one that stays (decision 0007).
     if (!once.has(row.digest)) once.set(row.digest, row)
-    const pause = breathe()
-    if (pause) await pause
-  }
+  })
   await writeAll(portionsOf(once.values()), (portion) =>
     db.write('keepRows', { project_id: projectId, rows: portion }),
   )

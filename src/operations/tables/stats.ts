@@ -1,12 +1,12 @@
-import { type Caller, reach } from '../../domain/callers.ts'
+import { type Caller, requireAccess } from '../../domain/callers.ts'
 import type { Database } from '../../storage/database.ts'
-import { readTable, readTables, sumTable } from '../../storage/tables/tables.ts'
+import { readTable, readTables, sizeOfTable } from '../../storage/tables/tables.ts'
 import type { Reader } from '../../storage/transaction.ts'
 import type { StatsBatchBody, StatsBody } from './contract.ts'
 import { tableNotFound } from './update.ts'
 
 export async function countRows(db: Reader, caller: Caller, { project_id, digest }: StatsBody) {
-  reach(caller, project_id)
+  requireAccess(caller, project_id)
   const table = await readTable(db, project_id, digest)
   if (table === undefined) throw tableNotFound('digest', project_id, digest)
   return { count: table.row_count }
@@ -15,21 +15,15 @@ export async function countRows(db: Reader, caller: Caller, { project_id, digest
 /** In the order of the digests, each once; a table that is not there is left out. */
 export async function countTables(db: Database, caller: Caller, body: StatsBatchBody, signal: AbortSignal) {
   const { project_id, digests } = body
-  reach(caller, project_id)
+  requireAccess(caller, project_id)
   const once = [...new Set(digests)]
   const counts = new Map((await readTables(db, project_id, once)).map((table) => [table.digest, table.count]))
   const tables: { digest: string; count: number; storage_size_bytes: number | null }[] = []
   for (const digest of once) {
     const count = counts.get(digest)
     if (count === undefined) continue
-    const size = body.include_storage_size ? await sizeOf(db, project_id, digest, signal) : null
+    const size = body.include_storage_size ? await sizeOfTable(db, project_id, digest, signal) : null
     tables.push({ digest, count, storage_size_bytes: size })
   }
   return { tables }
-}
-
-async function sizeOf(db: Database, project: string, digest: string, signal: AbortSignal): Promise<number> {
-  const rows = db.stream<{ bytes: number | null }>(sumTable(db, project, digest), { signal })
-  for await (const [row] of rows) return row?.bytes ?? 0
-  return 0
 }

@@ -1,35 +1,31 @@
-import { type Breathe, createBreathing } from '../../domain/breathing.ts'
-import { type Caller, reach } from '../../domain/callers.ts'
+import { type Caller, requireAccess } from '../../domain/callers.ts'
 import { digestOfTable } from '../../domain/digests.ts'
-import type { JsonText } from '../../domain/json-text.ts'
+import type { JsonText } from '../../domain/json/text.ts'
 import { refuse } from '../../domain/refusals.ts'
+import { createYieldToLoop } from '../../domain/yielding.ts'
 import type { Database } from '../../storage/database.ts'
-import { readTable, selectRowDigests, type TableRow } from '../../storage/tables/tables.ts'
-import { applyChanges, type Change } from './apply.ts'
+import { readTable, streamRowDigests, type TableRow } from '../../storage/tables/tables.ts'
 import type { TableUpdate, UpdateBody } from './contract.ts'
 import { refuseTooMany } from './create.ts'
 import { digestRows, keepAllRows, keepOrder } from './keep.ts'
-import { RowOrder } from './row-order.ts'
+import { applyChanges, type Change, RowOrder } from './row-order.ts'
 
 const digestsAtOnce = 2000
 
-/** Makes a new table out of another one, which stays as it is. Who leaves before it is written ends it. */
+/** Makes a new table out of another one, which stays as it is. A client that disconnects before it is written ends it. */
 export async function updateTable(db: Database, caller: Caller, body: UpdateBody, signal: AbortSignal) {
   const { project_id, base_digest, updates } = body
-  reach(caller, project_id)
+  requireAccess(caller, project_id)
   const base = await readTable(db, project_id, base_digest)
   if (base === undefined) throw tableNotFound('base_digest', project_id, base_digest)
   refuseTooMany(base.row_count + updates.length, 'updates')
   const order = new RowOrder()
-  const statement = selectRowDigests(db, project_id, base_digest)
-  for await (const rows of db.stream<{ row_digest: string }>(statement, { signal, rows: digestsAtOnce })) {
-    for (const { row_digest } of rows) order.push(row_digest)
-  }
-  const breathe = createBreathing(signal)
-  const rows = await digestRows(rowsOf(updates), breathe)
-  const changes = await changesOf(updates, rows, breathe)
-  const updated = await applyChanges(order, changes, breathe)
-  const digest = await digestOfTable(order, breathe)
+  const chunks = streamRowDigests(db, project_id, base_digest, { signal, rows: digestsAtOnce })
+  for await (const digests of chunks) for (const digest of digests) order.push(digest)
+  const yieldToLoop = createYieldToLoop(signal)
+  const rows = await digestRows(rowsOf(updates), yieldToLoop)
+  const updated = await applyChanges(order, changesOf(updates, rows), yieldToLoop)
+  const digest = await digestOfTable(order, yieldToLoop)
   signal.throwIfAborted()
   await keepAllRows(db, project_id, rows)
   await keepOrder(db, project_id, digest, order)
@@ -37,25 +33,15 @@ export async function updateTable(db: Database, caller: Caller, body: UpdateBody
 }
 
 /** `rows` are those of the updates that bring one, in their order. */
-async function changesOf(
-  updates: readonly TableUpdate[],
-  rows: readonly TableRow[],
-  breathe: Breathe,
-): Promise<Change[]> {
+function* changesOf(updates: readonly TableUpdate[], rows: readonly TableRow[]): Generator<Change> {
   const digests = rows.values()
-  const changes: Change[] = []
   for (const update of updates) {
-    if ('pop' in update) changes.push({ pop: update.pop.index })
+    if ('pop' in update) yield { pop: update.pop.index }
     else {
       const { digest } = digests.next().value as TableRow
-      changes.push(
-        'append' in update ? { append: digest } : { insert: { index: update.insert.index, digest } },
-      )
+      yield 'append' in update ? { append: digest } : { insert: { index: update.insert.index, digest } }
     }
-    const pause = breathe()
-    if (pause) await pause
   }
-  return changes
 }
 
 function* rowsOf(updates: readonly TableUpdate[]): Generator<JsonText> {

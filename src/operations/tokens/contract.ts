@@ -1,42 +1,23 @@
 import { z } from 'zod'
-import { longList, shortList } from '../../domain/fields.ts'
-import { ChatBody } from '../chat/contract.ts'
-import { flag, integer } from '../chat/scalars.ts'
-
-const {
-  messages: { element: Message },
-  model,
-  add_generation_prompt,
-  continue_final_message,
-  chat_template,
-  chat_template_kwargs,
-  documents,
-  reasoning_effort,
-  tools,
-} = ChatBody.shape
+import { answer, longList, shortList } from '../../domain/fields.ts'
+import { conversationFields, Message } from '../generation/conversation-fields.ts'
+import { flag, integer, optIn } from '../generation/scalars.ts'
 
 /** Longer than any context: whoever counts the tokens of a text wants to know whether it fits. */
 const longestText = 1024 * 1024
 
 export const TokenizeBody = z.object({
-  model,
+  ...conversationFields,
   prompt: z.string().max(longestText).nullish().meta({ description: 'A text; or send `messages`.' }),
   messages: shortList(Message, 5_000).nullish(),
   add_special_tokens: flag().nullish().meta({
     description: 'Adds what the model wants around a text. True for `prompt`, false for `messages`.',
   }),
-  return_token_strs: flag().nullish(),
-  add_generation_prompt,
-  continue_final_message,
-  chat_template,
-  chat_template_kwargs,
-  documents,
-  reasoning_effort,
-  tools,
+  return_token_strs: optIn(),
 })
 export type TokenizeBody = z.output<typeof TokenizeBody>
 
-export const TokenizeAnswer = z.object({
+export const TokenizeAnswer = answer('The tokens and their number.', {
   count: z.int(),
   max_model_len: z.int(),
   tokens: z.array(z.int()),
@@ -46,8 +27,11 @@ export type TokenizeAnswer = z.output<typeof TokenizeAnswer>
 
 export const mostTokens = 262_144
 
-export const DetokenizeBody = z.object({ model, tokens: longList(integer(0, 2 ** 31 - 1)) })
+export const DetokenizeBody = z.object({
+  model: conversationFields.model,
+  tokens: longList(integer(0, 2 ** 31 - 1)),
+})
 export type DetokenizeBody = z.output<typeof DetokenizeBody>
 
-export const DetokenizeAnswer = z.object({ prompt: z.string() })
+export const DetokenizeAnswer = answer('The text.', { prompt: z.string() })
 export type DetokenizeAnswer = z.output<typeof DetokenizeAnswer>

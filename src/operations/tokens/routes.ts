@@ -1,8 +1,9 @@
 import { type Routes, refusing } from '../../http/contracts.ts'
-import { departureOf } from '../../http/departure.ts'
+import { disconnectSignal } from '../../http/disconnect.ts'
+import type { GenerationParts } from '../generation/parts.ts'
 import { family } from '../parts.ts'
 import { DetokenizeAnswer, DetokenizeBody, TokenizeAnswer, TokenizeBody } from './contract.ts'
-import { detokenize, type Tokens, tokenize } from './tokens.ts'
+import { detokenize, tokenize } from './tokens.ts'
 
 const tags = ['tokens']
 
@@ -16,9 +17,9 @@ const refused = refusing(
   'queue_full',
 )
 
-type RoutePlugin = Routes<Tokens>
+type RoutePlugin = Routes<GenerationParts>
 
-const toTokens: RoutePlugin = async (app, tokens) => {
+const toTokens: RoutePlugin = async (app, parts) => {
   const schema = {
     summary: 'Count the tokens of a text or a conversation',
     tags,
@@ -26,11 +27,11 @@ const toTokens: RoutePlugin = async (app, tokens) => {
     response: { 200: TokenizeAnswer, ...refused },
   }
   app.post('/tokenize', { schema }, (request, reply) =>
-    tokenize(tokens, request.caller, request.body, departureOf(reply)),
+    tokenize(parts, request.caller, request.body, disconnectSignal(reply)),
   )
 }
 
-const toText: RoutePlugin = async (app, tokens) => {
+const toText: RoutePlugin = async (app, parts) => {
   const schema = {
     summary: 'The text of tokens',
     tags,
@@ -38,7 +39,7 @@ const toText: RoutePlugin = async (app, tokens) => {
     response: { 200: DetokenizeAnswer, ...refused },
   }
   app.post('/detokenize', { schema }, (request, reply) =>
-    detokenize(tokens.backend, request.body, departureOf(reply)),
+    detokenize(parts, request.body, disconnectSignal(reply)),
   )
 }
 

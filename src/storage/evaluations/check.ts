@@ -1,9 +1,8 @@
 import { shapeOf } from '../../domain/evaluations/shape.ts'
 import { isTrialOp } from '../../domain/evaluations/trial-ops.ts'
-import type { Database } from '../database.ts'
 import { type Sql, type SqlValue, sql, wantedOf } from '../sql/sql.ts'
-import type { Command, Reader } from '../transaction.ts'
-import { membership, owedAmong } from './pending.ts'
+import { allRows, type Command, type LongReader, type Reader } from '../transaction.ts'
+import { membership, pendingAmong } from './pending.ts'
 import { numberOfRow, readRowSets, sumOfRows } from './row-sets.ts'
 import { emptyShape, forgetShapes, noShape, readShapes } from './shapes.ts'
 import {
@@ -30,19 +29,23 @@ export const mostProblems = 100
 /** Calls that may be trials; which of them are, their op says. */
 const maybeTrials = sql`op_name LIKE '%predict%' AND parent_id IS NOT NULL`
 
-/** Every evaluation that has something derived or should have. Long. */
-export const selectEvaluations: Sql = sql`SELECT project_id, evaluation_id FROM eval_trials
+const evaluations = sql`SELECT project_id, evaluation_id FROM eval_trials
   UNION SELECT project_id, evaluation_id FROM eval_row_sets
   UNION SELECT project_id, evaluation_id FROM eval_shapes
   UNION SELECT project_id, parent_id FROM calls WHERE ${maybeTrials}
   ORDER BY project_id, evaluation_id`
+
+/** Every evaluation that has something derived or should have. */
+export function findEvaluations(db: LongReader, signal: AbortSignal): Promise<EvaluationOfProject[]> {
+  return allRows<EvaluationOfProject>(db, evaluations, signal)
+}
 
 /**
  * Compares what is derived of an evaluation with what its calls say, a few trials at a time. Answers what differs, in
  * words, as far as the first hundred or so; empty when all is right. What a running server is about to derive again is not held against it.
  */
 export async function checkEvaluation(
-  db: Database,
+  db: LongReader,
   { project_id: project, evaluation_id: evaluation }: EvaluationOfProject,
   now: number,
   signal: AbortSignal,
@@ -110,7 +113,7 @@ async function differing(
   const derived = new Map(stored.map((row) => [row.trial_id as string, row]))
   const trials = await readTrials(db, project, ids, now)
   const tableRows = await referredRows(db, project, trials.values())
-  const owed = await owedAmong(db, project, ids)
+  const owed = await pendingAmong(db, project, ids)
   const shapes = new Map((await readShapes(db, project, [evaluation])).map((one) => [one.shape, one.leaves]))
 
   return ids.filter((id) => {

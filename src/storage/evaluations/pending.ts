@@ -1,7 +1,7 @@
 import { isTrialOp } from '../../domain/evaluations/trial-ops.ts'
 import { newId } from '../../domain/ids.ts'
 import { listOf, nothing, type Sql, sql, wantedOf } from '../sql/sql.ts'
-import type { CallPart } from '../tables/calls.ts'
+import type { CallPart } from '../tables/call-parts.ts'
 import type { Command, Reader, Transaction } from '../transaction.ts'
 import { deriveTrials } from './trials.ts'
 
@@ -9,7 +9,7 @@ import { deriveTrials } from './trials.ts'
 const idsAtOnce = 200
 
 /** Of a project: whoever asks next derives them first, and must not wait long. Who writes more derives the rest. */
-const mostOwed = 5000
+const mostPending = 5000
 /** To look whether there are more costs what is owed, so that a write of fewer trials leaves it to chance whether it looks. */
 const lookedAfter = 200
 
@@ -142,28 +142,32 @@ async function owe(tx: Transaction, project: string, trials: readonly string[], 
     )
   }
   if (Math.random() * lookedAfter > trials.length) return
-  const beyond = await tx.all<OwedTrial>(
+  const beyond = await tx.all<PendingTrial>(
     sql`SELECT project_id, trial_id, mark FROM eval_owed WHERE project_id = ${project}
-        ORDER BY trial_id, mark LIMIT ${tx.dialect.noLimit} OFFSET ${mostOwed}`,
+        ORDER BY trial_id, mark LIMIT ${tx.dialect.noLimit} OFFSET ${mostPending}`,
   )
   await settle(tx, project, beyond, now)
 }
 
-export interface OwedTrial {
+export interface PendingTrial {
   project_id: string
   trial_id: string
   mark: string
 }
 
 /** What is owed in any project, or in one, as far as there is a limit. A trial may be there several times. */
-export function readOwed(db: Reader, project: string | null, limit: number | null): Promise<OwedTrial[]> {
+export function readPending(
+  db: Reader,
+  project: string | null,
+  limit: number | null,
+): Promise<PendingTrial[]> {
   const where = project === null ? nothing : sql`WHERE project_id = ${project}`
   const most = limit === null ? db.dialect.noLimit : sql`${limit}`
-  return db.all<OwedTrial>(sql`SELECT project_id, trial_id, mark FROM eval_owed ${where} LIMIT ${most}`)
+  return db.all<PendingTrial>(sql`SELECT project_id, trial_id, mark FROM eval_owed ${where} LIMIT ${most}`)
 }
 
 /** The last of the trials that are owed in a project. */
-export async function lastOwed(db: Reader, project: string): Promise<string | undefined> {
+export async function lastPending(db: Reader, project: string): Promise<string | undefined> {
   const last = await db.get<{ trial_id: string }>(
     sql`SELECT trial_id FROM eval_owed WHERE project_id = ${project} ORDER BY trial_id DESC LIMIT 1`,
   )
@@ -171,7 +175,7 @@ export async function lastOwed(db: Reader, project: string): Promise<string | un
 }
 
 /** Some of the trials that are owed in a project, in their order, behind one of them and up to another. */
-export async function owedBetween(
+export async function pendingBetween(
   db: Reader,
   project: string,
   after: string,
@@ -186,7 +190,7 @@ export async function owedBetween(
 }
 
 /** Which of these trials are owed. */
-export async function owedAmong(
+export async function pendingAmong(
   db: Reader,
   project: string,
   trials: readonly string[],
@@ -201,8 +205,8 @@ export async function owedAmong(
 }
 
 /** Derives a few of the trials that are owed, of any project. Answers whether there may be more. */
-export const deriveSome: Command<{ limit: number; now: number }, boolean> = async (tx, { limit, now }) => {
-  const owed = await readOwed(tx, null, limit)
+export const deriveNext: Command<{ limit: number; now: number }, boolean> = async (tx, { limit, now }) => {
+  const owed = await readPending(tx, null, limit)
   const byProject = Map.groupBy(owed, ({ project_id }) => project_id)
   for (const project of [...byProject.keys()].sort()) {
     await settle(tx, project, byProject.get(project) ?? [], now)
@@ -211,11 +215,11 @@ export const deriveSome: Command<{ limit: number; now: number }, boolean> = asyn
 }
 
 /** Derives those of these trials that are owed. */
-export const deriveOwed: Command<
+export const derivePending: Command<
   { project_id: string; trial_ids: readonly string[]; now: number },
   void
 > = async (tx, { project_id: project, trial_ids, now }) => {
-  const owed = await inSome<OwedTrial>(
+  const owed = await inSome<PendingTrial>(
     tx,
     [...new Set(trial_ids)],
     sql`SELECT project_id, trial_id, mark FROM wanted CROSS JOIN eval_owed
@@ -228,7 +232,7 @@ export const deriveOwed: Command<
 async function settle(
   tx: Transaction,
   project: string,
-  owed: readonly OwedTrial[],
+  owed: readonly PendingTrial[],
   now: number,
 ): Promise<void> {
   await deriveTrials(

@@ -1,65 +1,20 @@
-import { canonicalJson } from '../../domain/canonical-json.ts'
+import { canonicalJson } from '../../domain/json/canonical.ts'
 import { refuse } from '../../domain/refusals.ts'
-import type { Dialect } from '../sql/dialect.ts'
-import { listOf, type Sql, sql, trusted } from '../sql/sql.ts'
-import {
-  type CallPart,
-  type CallRow,
-  type CallStart,
-  deleteCalls,
-  isLive,
-  upsertCalls,
-} from '../tables/calls.ts'
+import { listOf, sql, trusted } from '../sql/sql.ts'
+import type { CallPart, CallStart } from '../tables/call-parts.ts'
+import { deleteCalls, upsertCalls } from '../tables/call-writes.ts'
+import { isLive } from '../tables/calls.ts'
 import { addFeedback, type Feedback, removeFeedback } from '../tables/feedback.ts'
-import type { Command, Reader, Transaction } from '../transaction.ts'
+import type { Command, Transaction } from '../transaction.ts'
+import {
+  findMarked,
+  type Kind,
+  liveAmong,
+  type MarkedCall,
+  type MarkedCalls,
+  requireMarked,
+} from './marked-calls.ts'
 import { trialOf, trialOutput, writeTrialOutput } from './trial-outputs.ts'
-
-/** The calls that are more than calls, by the mark in their attributes. */
-const marks = { run: 'evaluation_run', prediction: 'prediction', score: 'score' } as const
-export type Kind = keyof typeof marks
-
-/** A condition on a row of `calls`. */
-export function isMarked(dialect: Dialect, kind: Kind): Sql {
-  return sql`${dialect.json(trusted('calls.attributes'), ['weave', marks[kind]]).text} = 'true'`
-}
-
-export type MarkedCall = Pick<
-  CallRow,
-  'id' | 'parent_id' | 'started_at' | 'ended_at' | 'exception' | 'user_id'
-> &
-  Record<'attributes' | 'inputs' | 'summary', string> & { output: string | null }
-
-export function findMarked(
-  db: Reader,
-  kind: Kind,
-  projectId: string,
-  id: string,
-  now: number,
-): Promise<MarkedCall | undefined> {
-  return db.get(
-    sql`SELECT id, parent_id, started_at, ended_at, exception, user_id, coalesce(attributes, '{}') AS attributes,
-          coalesce(inputs, '{}') AS inputs, output, coalesce(summary, '{}') AS summary
-        FROM calls WHERE project_id = ${projectId} AND id = ${id} AND ${isLive(now)} AND ${isMarked(db.dialect, kind)}`,
-  )
-}
-
-/** The call of this kind; refuses what is none. */
-export async function requireMarked(
-  db: Reader,
-  kind: Kind,
-  projectId: string,
-  id: string,
-  field: string,
-  now: number,
-): Promise<MarkedCall> {
-  const found = await findMarked(db, kind, projectId, id, now)
-  if (found !== undefined) return found
-  const project = JSON.stringify(projectId)
-  const named = JSON.stringify(id)
-  if (kind === 'run') throw refuse('evaluation_run_not_found', { field, run: named, project })
-  if (kind === 'prediction') throw refuse('prediction_not_found', { field, prediction: named, project })
-  throw refuse('score_not_found', { field, score: named, project })
-}
 
 /** A run or a prediction changes under one turn, so what looks at it and then writes sees it as it is. */
 const turnOf = (kind: Kind, projectId: string, id: string) => `${kind} ${projectId} ${id}`
@@ -198,24 +153,6 @@ export const finishEvaluationRun: Command<RunEnd, void> = async (
   throw refuse('evaluation_run_ended', { field, run: JSON.stringify(run_id), how })
 }
 
-export interface MarkedCalls {
-  project_id: string
-  ids: readonly string[]
-  now: number
-}
-
-interface Found {
-  id: string
-  parent_id: string | null
-}
-
-function findSome(tx: Transaction, kind: Kind, { project_id, ids, now }: MarkedCalls): Promise<Found[]> {
-  return tx.all<Found>(
-    sql`SELECT id, parent_id FROM calls WHERE project_id = ${project_id} AND id IN (${listOf(ids)})
-        AND ${isLive(now)} AND ${isMarked(tx.dialect, kind)}`,
-  )
-}
-
 /** Everyone takes the turns of several in one order, so that nobody waits in a ring. */
 async function takeTurns(tx: Transaction, kind: Kind, projectId: string, ids: Iterable<string>) {
   for (const id of [...new Set(ids)].sort()) await tx.turn(turnOf(kind, projectId, id))
@@ -224,7 +161,7 @@ async function takeTurns(tx: Transaction, kind: Kind, projectId: string, ids: It
 /** Answers how many runs went, each with everything in it. */
 export const deleteEvaluationRuns: Command<MarkedCalls, number> = async (tx, given) => {
   await takeTurns(tx, 'run', given.project_id, given.ids)
-  const runs = await findSome(tx, 'run', given)
+  const runs = await liveAmong(tx, 'run', given)
   await deleteCalls(tx, { ...given, ids: runs.map(({ id }) => id) })
   return runs.length
 }
@@ -233,7 +170,7 @@ export const deleteEvaluationRuns: Command<MarkedCalls, number> = async (tx, giv
 export const deletePredictions: Command<MarkedCalls, number> = async (tx, given) => {
   const { project_id, now } = given
   await takeTurns(tx, 'prediction', project_id, given.ids)
-  const predictions = await findSome(tx, 'prediction', given)
+  const predictions = await liveAmong(tx, 'prediction', given)
   const ids: string[] = []
   for (const prediction of predictions) {
     const trial = await trialOf(tx, project_id, prediction, now)
@@ -257,7 +194,7 @@ export const deleteScores: Command<MarkedCalls, number> = async (tx, given) => {
     project_id,
     named.map(({ prediction_id }) => prediction_id),
   )
-  const live = new Set((await findSome(tx, 'score', given)).map(({ id }) => id))
+  const live = new Set((await liveAmong(tx, 'score', given)).map(({ id }) => id))
   const byPrediction = Map.groupBy(
     named.filter(({ id }) => live.has(id)),
     ({ prediction_id }) => prediction_id,

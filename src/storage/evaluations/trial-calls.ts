@@ -1,14 +1,13 @@
+import { trialOps } from '../../domain/evaluations/trial-ops.ts'
 import type { Dialect } from '../sql/dialect.ts'
-import { join, type Sql, sql, trusted } from '../sql/sql.ts'
+import { joined, type Sql, sql, trusted } from '../sql/sql.ts'
 import { isLive } from '../tables/calls.ts'
-import type { Reader } from '../transaction.ts'
-
-const opNames = ['Evaluation.predict_and_score', 'Evaluation.predictAndScore']
+import { type LongReader, onlyRow, type Reader } from '../transaction.ts'
 
 /** A condition on a row of `calls`: its op, plain or a reference, is one that predicts and scores one row. */
 function isTrial(dialect: Dialect): Sql {
-  const found = opNames.map((name) => sql`${dialect.position(trusted('calls.op_name'), sql`${name}`)} > 0`)
-  return sql`(${join(found, ' OR ')})`
+  const found = trialOps.map((name) => sql`${dialect.position(trusted('calls.op_name'), sql`${name}`)} > 0`)
+  return joined(found, ' OR ')
 }
 
 function trialsOf(db: Reader, projectId: string, evaluation: string, now: number): Sql {
@@ -23,12 +22,19 @@ export interface TrialValues {
   output: string | null
 }
 
-/** Of the trials of an evaluation that have an output. In no order, so that nothing is gathered to be sorted. Long. */
-export function selectTrialValues(db: Reader, projectId: string, evaluation: string, now: number): Sql {
+/** Of the trials of an evaluation that have an output. In no order, so that nothing is collected to be sorted. */
+export function streamTrialValues(
+  db: LongReader,
+  projectId: string,
+  evaluation: string,
+  now: number,
+  signal: AbortSignal,
+): AsyncIterable<TrialValues[]> {
   const token = (name: string) => db.dialect.token(trusted('calls.output'), [name])
-  return sql`SELECT scores, CASE WHEN substr(output, 1, 1) <> '"' THEN output END AS output FROM (
+  const statement = sql`SELECT scores, CASE WHEN substr(output, 1, 1) <> '"' THEN output END AS output FROM (
     SELECT ${token('scores')} AS scores, coalesce(${token('output')}, ${token('model_output')}) AS output
     ${trialsOf(db, projectId, evaluation, now)} AND calls.output IS NOT NULL) AS trials`
+  return db.stream<TrialValues>(statement, { signal })
 }
 
 export interface TrialCounts {
@@ -36,7 +42,14 @@ export interface TrialCounts {
   ended: number
 }
 
-/** Long. */
-export function countTrials(db: Reader, projectId: string, evaluation: string, now: number): Sql {
-  return sql`SELECT count(*) AS begun, count(ended_at) AS ended ${trialsOf(db, projectId, evaluation, now)}`
+export function countTrials(
+  db: LongReader,
+  projectId: string,
+  evaluation: string,
+  now: number,
+  signal: AbortSignal,
+): Promise<TrialCounts> {
+  const trials = trialsOf(db, projectId, evaluation, now)
+  const statement = sql`SELECT count(*) AS begun, count(ended_at) AS ended ${trials}`
+  return onlyRow<TrialCounts>(db, statement, signal)
 }

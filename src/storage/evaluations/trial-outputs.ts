@@ -1,8 +1,9 @@
 import { parseRef } from '../../domain/refs.ts'
 import { sql, trusted } from '../sql/sql.ts'
-import { isLive, upsertCalls } from '../tables/calls.ts'
+import { upsertCalls } from '../tables/call-writes.ts'
+import { isLive } from '../tables/calls.ts'
 import type { Transaction } from '../transaction.ts'
-import type { MarkedCall } from './runs.ts'
+import type { MarkedCall } from './marked-calls.ts'
 
 const attributes = trusted('calls.attributes')
 

@@ -1,8 +1,8 @@
 import type { Expression } from '../../domain/expressions/expression.ts'
 import type { Exact } from '../../domain/expressions/numbers.ts'
-import type { FieldReading, Sorting } from './expressions.ts'
-import type { Sought } from './sought.ts'
+import type { FieldReading, Sorting } from './readings.ts'
 import type { Sql } from './sql.ts'
+import type { StringSearch } from './string-search.ts'
 
 export type Engine = 'sqlite' | 'postgres'
 
@@ -16,8 +16,8 @@ export interface JsonReading {
   exists: Sql
 }
 
-/** A condition on documents. `compile` writes it with the readings of the dialect that it is given. */
-export interface Judged {
+/** A condition that reads documents. `compile` writes it with the readings of the dialect that it is given. */
+export interface DocumentCondition {
   expression: Expression
   /** Of every field of the expression. */
   readings: ReadonlyMap<string, FieldReading>
@@ -31,17 +31,17 @@ export interface Dialect {
   readonly going: Sql
   /** What is sorted is all that is selected, and not the keys of the rows alone. */
   readonly sortsWholeRows: boolean
-  /** A LIMIT that is none. */
+  /** LIMIT takes this for all rows. */
   readonly noLimit: Sql
   /** A value inside a JSON text column. Whole-number segments address lists and keys alike. */
   json(column: Sql, path: readonly string[], most?: number): JsonReading
-  /** The JSON at the same place as it is stored; NULL when nothing is there. */
+  /** The JSON at the path as it is stored; NULL when nothing is there. */
   token(column: Sql, path: readonly string[]): Sql
   /** A text that may be long, where it is looked at several times. */
   longText(text: Sql): Sql
-  /** The condition, so that what it holds of a row is a small multiple of the row, however often it reads the same. */
-  judged(condition: Judged): Sql
-  /** The same of what rows are sorted by. */
+  /** Keeps what a condition holds of a row a small multiple of the row, however often it reads the same. */
+  condition(condition: DocumentCondition): Sql
+  /** The same for what rows are sorted by. */
   sorting(compile: (dialect: Dialect) => Sql[]): Sorting
   /** A parameter where nothing else tells the engine its type. */
   text(value: string): Sql
@@ -64,8 +64,8 @@ export interface Dialect {
   lower(text: Sql): Sql
   /** Position of a substring, 1-based; 0 when it is not there. */
   position(text: Sql, part: Sql): Sql
-  /** One of the strings in the JSON is one of these, or begins with one of those. */
-  mentions(column: Sql, sought: Sought): Sql
+  /** One of the strings in the JSON is one of those, or begins with one. */
+  containsString(column: Sql, search: StringSearch): Sql
   /** A text column as a JSON string; NULL as null. */
   quoted(text: Sql): Sql
   /** Length of a text in bytes. */

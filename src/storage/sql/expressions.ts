@@ -1,4 +1,4 @@
-import { type Comparator, type Expression, fieldsOf } from '../../domain/expressions/expression.ts'
+import type { Comparator, Expression } from '../../domain/expressions/expression.ts'
 import {
   type ComparisonKind,
   comparisonKind,
@@ -6,174 +6,11 @@ import {
   timeOfLiteral,
 } from '../../domain/expressions/kinds.ts'
 import { parseNumber } from '../../domain/expressions/numbers.ts'
-import { parseBoolean } from '../../domain/expressions/text.ts'
 import { refuse } from '../../domain/refusals.ts'
+import { parseBoolean } from '../../domain/text.ts'
 import type { Dialect, JsonReading } from './dialect.ts'
-import { join, nothing, type Sql, sql, trusted } from './sql.ts'
-
-/**
- * Where a field is read. The SQL of a text compares by code point: columns do, and what is put together from other text
- * goes through `dialect.ordered`. A time is integer microseconds.
- */
-export type FieldReading =
-  | PlainReading
-  | {
-      kind: 'json'
-      column: Sql
-      path: readonly string[]
-      /** The bytes that the column can hold, where to ask for its length is to look it up once more. */
-      most?: number
-      /** What it is a part of, where to ask for the length of that costs less. */
-      within?: Sql
-      /** The same number, and the number 1 or 0 of a truth value, where they can be read for less. */
-      known?: { number: Sql; truth: Sql }
-    }
-
-/** `document` is the column that is read for it, when that may be large. */
-export interface PlainReading {
-  kind: 'text' | 'number' | 'time'
-  sql: Sql
-  document?: Sql
-}
-
-/** Throws unknown_field for what is none. */
-export type FieldResolver = (field: string) => FieldReading
-
-/**
- * A condition for WHERE, in parentheses. Means what domain/expressions/evaluate.ts means. What has to hold besides and
- * reads no document stays a condition of its own, so that its index is used.
- */
-export function compileCondition(expression: Expression, resolve: FieldResolver, dialect: Dialect): Sql {
-  const readings = new Map<string, FieldReading>()
-  const once: FieldResolver = (field) => {
-    const reading = readings.get(field) ?? resolve(field)
-    readings.set(field, reading)
-    return reading
-  }
-  const readsDocument = (part: Expression) => fieldsOf(part).map(once).some(isOfDocument)
-  const parts = allHolding(expression)
-  const ofDocuments = new Set(parts.filter(readsDocument))
-  boundReadings([...readings.values()])
-  const judged: Expression[] = []
-  const compiled: Sql[] = []
-  for (const part of parts) {
-    const condition = ofDocuments.has(part)
-      ? withoutDocuments(part, once, dialect)
-      : createCompiler(once, dialect)(part)
-    if (condition === undefined) judged.push(part)
-    else compiled.push(condition)
-  }
-  const [only, ...others] = judged
-  if (only !== undefined) {
-    const together: Expression = others.length === 0 ? only : { op: 'and', operands: judged }
-    compiled.push(
-      dialect.judged({
-        expression: together,
-        readings: new Map(fieldsOf(together).map((field) => [field, once(field)])),
-        compile: (own) => createCompiler(once, own)(together),
-      }),
-    )
-  }
-  const condition = joined(compiled, ' AND ')
-  if (condition.values.length <= mostValues) return condition
-  throw refuse('invalid_expression', {
-    field: 'query',
-    why: `needs ${condition.values.length} parameters for its values and paths`,
-    accepted: `at most ${mostValues}`,
-  })
-}
-
-/** Undefined when a document has to be read after all: what is known of it was not enough. */
-function withoutDocuments(part: Expression, resolve: FieldResolver, dialect: Dialect): Sql | undefined {
-  const isKnown = (reading: FieldReading) => reading.kind === 'json' && reading.known !== undefined
-  if (!fieldsOf(part).map(resolve).filter(isOfDocument).every(isKnown)) return undefined
-  let isRead = false
-  const own: Dialect = {
-    ...dialect,
-    json(...given) {
-      isRead = true
-      return dialect.json(...given)
-    },
-  }
-  const condition = createCompiler(resolve, own)(part)
-  return isRead ? undefined : condition
-}
-
-function allHolding(expression: Expression): Expression[] {
-  return expression.op === 'and' ? expression.operands.flatMap(allHolding) : [expression]
-}
-
-function isOfDocument(reading: FieldReading): boolean {
-  return reading.kind === 'json' || reading.document !== undefined
-}
-
-/** A value and what it lies in are held at once, each as a text of its own. */
-const mostAround = 4
-
-/** What is looked up for each row, such as its feedback. */
-const mostLookups = 32
-
-function boundReadings(readings: readonly FieldReading[], place = 'query'): void {
-  const ofJson = readings.filter((reading) => reading.kind === 'json')
-  const lookups = ofJson.filter(({ most }) => most !== undefined).length
-  if (lookups > mostLookups) {
-    throw refuse('invalid_value', {
-      field: place,
-      given: `${lookups} fields of feedback`,
-      accepted: `at most ${mostLookups}`,
-    })
-  }
-  const keyOf = ({ text, values }: Sql, path: readonly string[]) => JSON.stringify([text, values, path])
-  const known = new Set(ofJson.map(({ column, path }) => keyOf(column, path)))
-  for (const { column, path } of ofJson) {
-    const around = path.filter((_, steps) => known.has(keyOf(column, path.slice(0, steps)))).length
-    if (around <= mostAround) continue
-    throw refuse('invalid_value', {
-      field: place,
-      given: `a field that lies in ${around} others which are read too`,
-      accepted: `at most ${mostAround}`,
-    })
-  }
-}
-
-/** A text sorts by so much of it: what is sorted is kept until the last row is known. */
-const sortedCharacters = 1_024
-
-/** Terms of ORDER BY: values that exist, numbers before text, and what is missing last in both directions. */
-export function compileOrder(reading: FieldReading, direction: 'asc' | 'desc', dialect: Dialect): Sql[] {
-  const way = trusted(direction === 'asc' ? 'ASC NULLS LAST' : 'DESC NULLS LAST')
-  if (reading.kind !== 'json') return [sql`${reading.sql} ${way}`]
-  const { exists, number, text } = dialect.json(reading.column, reading.path, reading.most)
-  const start = sql`substr(${text}, 1, ${trusted(String(sortedCharacters))})`
-  return [sql`${exists} DESC`, sql`${number} ${way}`, sql`${start} ${way}`]
-}
-
-export interface Sort {
-  reading: FieldReading
-  direction: 'asc' | 'desc'
-}
-
-/** What ORDER BY sorts by. */
-export interface Sorting {
-  order: readonly Sql[]
-  /** What has to stand behind FROM for it. */
-  source?: Sql
-}
-
-/** What is equal by a field is equal by the same field once more. */
-export function firstOfEach<T extends { field: string }>(sorts: readonly T[]): T[] {
-  return sorts.filter(({ field }, index) => sorts.findIndex((other) => other.field === field) === index)
-}
-
-export function compileSorting(sorts: readonly Sort[], dialect: Dialect): Sorting {
-  const readings = sorts.map(({ reading }) => reading)
-  boundReadings(readings, 'sort_by')
-  const compile = (own: Dialect) =>
-    sorts.flatMap(({ reading, direction }) => compileOrder(reading, direction, own))
-  return readings.some(({ kind }) => kind === 'json')
-    ? dialect.sorting(compile)
-    : { order: compile(dialect), source: nothing }
-}
+import type { FieldResolver, PlainReading } from './readings.ts'
+import { join, joined, padded, type Sql, sql, trusted } from './sql.ts'
 
 const operators: Record<Comparator, Sql> = {
   eq: trusted('='),
@@ -187,12 +24,10 @@ const unknownText = trusted('CAST(NULL AS TEXT)')
 const unknownNumber = trusted('CAST(NULL AS NUMERIC)')
 const unknownBoolean = trusted('CAST(NULL AS BOOLEAN)')
 
-/** SQLite takes 32,766 parameters in a statement, of which the rest of it needs a few. */
-export const mostValues = 30_000
 const mostSteps = 2_000
 
-/** Answers what reads an expression as a condition. */
-function createCompiler(resolve: FieldResolver, dialect: Dialect): (expression: Expression) => Sql {
+/** Answers what reads an expression as a condition. Means what domain/expressions/evaluate.ts means. */
+export function createCompiler(resolve: FieldResolver, dialect: Dialect): (expression: Expression) => Sql {
   let steps = 0
   const kindOfField = (field: string) => resolve(field).kind
 
@@ -410,18 +245,6 @@ function createCompiler(resolve: FieldResolver, dialect: Dialect): (expression: 
   return asBoolean
 }
 
-/** Halves of halves, because SQLite bounds how deep an expression is and a chain is as deep as it is long. */
-export function joined(conditions: readonly Sql[], operator: ' AND ' | ' OR '): Sql {
-  const [only] = conditions
-  if (only !== undefined && conditions.length === 1) return only
-  const middle = Math.ceil(conditions.length / 2)
-  const halves = [conditions.slice(0, middle), conditions.slice(middle)]
-  return sql`(${join(
-    halves.map((half) => joined(half, operator)),
-    operator,
-  )})`
-}
-
 function isBeyondDoubles(expression: Expression): boolean {
   const number = expression.op === 'literal' ? parseNumber(expression.literal.text) : null
   return typeof number === 'bigint' && !Number.isSafeInteger(Number(number))
@@ -442,11 +265,4 @@ function booleanOfNumber(number: Sql): Sql {
 function booleanLiteral(text: string): Sql {
   const value = parseBoolean(text)
   return value === null ? unknownBoolean : sql`(${Number(value)} <> 0)`
-}
-
-/** The length is rounded up by repeating the last value, so that few statements are prepared. */
-function padded(values: readonly Sql[]): Sql[] {
-  const list = [...values]
-  while (list.length & (list.length - 1)) list.push(values.at(-1) as Sql)
-  return list
 }

@@ -1,5 +1,5 @@
+import type { Page } from '../../domain/view.ts'
 import type { Dialect } from './dialect.ts'
-import { type Page, pageOf } from './page.ts'
 import { join, nothing, type Sql, sql, trusted } from './sql.ts'
 
 /** Rows of one table in an order that an index may or may not have. */
@@ -26,4 +26,10 @@ export function rowsInOrder(dialect: Dialect, rows: RowsInOrder): Sql {
   return sql`SELECT ${trusted(beside === undefined ? '' : `${beside.name}, `)}${columns}
     FROM (SELECT ${shown}${trusted(`${table}.rowid`)} AS found_row ${sorted} LIMIT ${page.limit ?? dialect.noLimit} OFFSET ${page.offset}) AS found
     CROSS JOIN ${trusted(`${table} ON ${table}.rowid = found_row`)}`
+}
+
+/** LIMIT and OFFSET. */
+export function pageOf(dialect: Dialect, { limit, offset }: Page): Sql {
+  if (limit !== null) return sql` LIMIT ${limit} OFFSET ${offset}`
+  return offset > 0 ? sql` LIMIT ${dialect.noLimit} OFFSET ${offset}` : nothing
 }

@@ -17,19 +17,9 @@ export class Sql {
 
 /** Values become parameters; nested pieces become part of the text. `?` stands for a parameter in the text. */
 export function sql(strings: TemplateStringsArray, ...parts: (SqlValue | Sql)[]): Sql {
-  let text = strings[0] as string
   const values: SqlValue[] = []
-  for (let i = 0; i < parts.length; i++) {
-    const part = parts[i] as SqlValue | Sql
-    if (part instanceof Sql) {
-      text += part.text
-      for (const value of part.values) values.push(value)
-    } else {
-      text += '?'
-      values.push(part)
-    }
-    text += strings[i + 1]
-  }
+  let text = strings[0] as string
+  for (let i = 0; i < parts.length; i++) text += add(parts[i] as SqlValue | Sql, values) + strings[i + 1]
   return new Sql(text, values)
 }
 
@@ -41,25 +31,39 @@ export function trusted(text: string): Sql {
 }
 
 export function join(parts: readonly (SqlValue | Sql)[], separator: string): Sql {
-  let text = ''
   const values: SqlValue[] = []
+  let text = ''
   for (let i = 0; i < parts.length; i++) {
-    const part = parts[i] as SqlValue | Sql
-    if (i > 0) text += separator
-    if (part instanceof Sql) {
-      text += part.text
-      for (const value of part.values) values.push(value)
-    } else {
-      text += '?'
-      values.push(part)
-    }
+    text += (i > 0 ? separator : '') + add(parts[i] as SqlValue | Sql, values)
   }
   return new Sql(text, values)
+}
+
+/** Answers the text of a part and adds its values to those before it. */
+function add(part: SqlValue | Sql, values: SqlValue[]): string {
+  if (part instanceof Sql) {
+    for (const value of part.values) values.push(value)
+    return part.text
+  }
+  values.push(part)
+  return '?'
 }
 
 /** All of them hold; true when there is none. */
 export function allOf(conditions: readonly Sql[]): Sql {
   return conditions.length === 0 ? trusted('1 = 1') : join(conditions, ' AND ')
+}
+
+/** Halves of halves, because SQLite bounds how deep an expression is and a chain is as deep as it is long. */
+export function joined(conditions: readonly Sql[], operator: ' AND ' | ' OR '): Sql {
+  const [only] = conditions
+  if (only !== undefined && conditions.length === 1) return only
+  const middle = Math.ceil(conditions.length / 2)
+  const halves = [conditions.slice(0, middle), conditions.slice(middle)]
+  return sql`(${join(
+    halves.map((half) => joined(half, operator)),
+    operator,
+  )})`
 }
 
 /** The values of an IN list. */
@@ -76,11 +80,10 @@ export function pairsOf(pairs: readonly (readonly [string, string])[]): Sql {
   return sql`(VALUES ${join(rows, ', ')})`
 }
 
-/** The length is rounded up by repeating the last one, so that few texts are prepared. */
-function padded<T>(values: readonly T[]): T[] {
+/** The length is rounded up to a power of two by repeating the last one, so that few statements are prepared. */
+export function padded<T>(values: readonly T[], filler = values.at(-1) as T): T[] {
   const all = [...values]
-  const last = values.at(-1) as T
-  for (let size = 1; size < values.length * 2; size *= 2) while (all.length < size) all.push(last)
+  while (all.length & (all.length - 1)) all.push(filler)
   return all
 }
 
@@ -89,18 +92,15 @@ function padded<T>(values: readonly T[]): T[] {
  * project is less work.
  */
 export function wantedOf(values: readonly string[]): Sql {
-  let size = 1
-  while (size < values.length) size *= 2
-  const padded: SqlValue[] = [...values]
-  while (padded.length < size) padded.push(null)
-  return new Sql(`WITH wanted (id) AS (VALUES (?)${', (?)'.repeat(size - 1)})`, padded)
+  const all = padded<string | null>(values.length === 0 ? [null] : values, null)
+  return new Sql(`WITH wanted (id) AS (VALUES (?)${', (?)'.repeat(all.length - 1)})`, all)
 }
 
-/** The same for pairs: a table `wanted (one, other)`. */
+/** The same for pairs: a table `wanted (one, other)`. There has to be one. */
 export function wantedPairs(pairs: readonly (readonly [string, string])[]): Sql {
-  let size = 1
-  while (size < pairs.length) size *= 2
-  const padded: SqlValue[] = pairs.flat()
-  while (padded.length < 2 * size) padded.push(null)
-  return new Sql(`WITH wanted (one, other) AS (VALUES (?, ?)${', (?, ?)'.repeat(size - 1)})`, padded)
+  const all = padded<readonly (string | null)[]>(pairs, [null, null])
+  return new Sql(
+    `WITH wanted (one, other) AS (VALUES (?, ?)${', (?, ?)'.repeat(all.length - 1)})`,
+    all.flat(),
+  )
 }

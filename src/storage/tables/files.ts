@@ -1,5 +1,5 @@
-import { type Sql, sql } from '../sql/sql.ts'
-import type { Command, Reader, Transaction } from '../transaction.ts'
+import { sql } from '../sql/sql.ts'
+import { type Command, type LongReader, onlyRow, type Reader, type Transaction } from '../transaction.ts'
 
 /** A file lies in pieces, so that neither a reader nor a writer ever holds the whole of it. */
 export const pieceBytes = 256 * 1024
@@ -28,9 +28,10 @@ export async function readPiece(
   return row?.bytes
 }
 
-/** The bytes of all files of a project; NULL when it has none. Long: read it with `stream`. */
-export function sumFiles(db: Reader, project: string): Sql {
-  return sql`SELECT sum(size) AS bytes FROM files WHERE project_id = ${project} AND ${db.dialect.going}`
+/** The bytes of all files of a project. */
+export async function sizeOfFiles(db: LongReader, project: string, signal: AbortSignal): Promise<number> {
+  const statement = sql`SELECT sum(size) AS bytes FROM files WHERE project_id = ${project} AND ${db.dialect.going}`
+  return (await onlyRow<{ bytes: number | null }>(db, statement, signal)).bytes ?? 0
 }
 
 export interface Piece {

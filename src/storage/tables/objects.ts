@@ -1,6 +1,4 @@
-import type { Page } from '../sql/page.ts'
-import { rowsInOrder } from '../sql/rows-in-order.ts'
-import { allOf, pairsOf, type Sql, sql, trusted } from '../sql/sql.ts'
+import { pairsOf, type Sql, sql, trusted } from '../sql/sql.ts'
 import type { Command, Reader, Transaction } from '../transaction.ts'
 
 export type ObjectKind = 'op' | 'object'
@@ -243,30 +241,4 @@ async function chooseLatest(tx: Transaction, of: Sql): Promise<void> {
     sql`UPDATE objects SET is_latest = 1 WHERE ${of} AND deleted_at IS NULL AND recency =
           (SELECT max(recency) FROM objects WHERE ${of} AND deleted_at IS NULL)`,
   )
-}
-
-export interface ObjectsQuery extends Page {
-  projectId: string
-  conditions: readonly Sql[]
-  order: readonly Sql[]
-  /** Without it every value is null. */
-  values: boolean
-}
-
-/** Versions that are not deleted. Long: read it with `stream`. */
-export function selectObjects(db: Reader, query: ObjectsQuery): Sql {
-  const val = trusted(query.values ? 'objects.val' : 'CAST(NULL AS TEXT) AS val')
-  const matching = sql`FROM objects WHERE ${allOf([
-    sql`objects.project_id = ${query.projectId}`,
-    trusted('objects.deleted_at IS NULL'),
-    ...query.conditions,
-    db.dialect.going,
-  ])}`
-  return rowsInOrder(db.dialect, {
-    table: 'objects',
-    columns: sql`${versionColumns}, ${val}`,
-    matching,
-    order: query.order,
-    page: query,
-  })
 }

@@ -1,5 +1,11 @@
-import { type Page, pageOf } from '../sql/page.ts'
-import { allOf, join, listOf, type Sql, sql, trusted } from '../sql/sql.ts'
+import { refuse } from '../../domain/refusals.ts'
+import type { View } from '../../domain/view.ts'
+import { compileCondition } from '../sql/conditions.ts'
+import { insertInto } from '../sql/inserts.ts'
+import type { FieldReading } from '../sql/readings.ts'
+import { pageOf } from '../sql/rows-in-order.ts'
+import { sortingOf } from '../sql/sorting.ts'
+import { allOf, join, listOf, sql, trusted } from '../sql/sql.ts'
 import type { Command, Reader } from '../transaction.ts'
 
 /** What a model costs from a day on. Times are microseconds. */
@@ -19,32 +25,51 @@ export interface Price {
   created_by: string
 }
 
-const columns = trusted(
-  'project_id, id, llm_id, provider_id, effective_date, prompt_token_cost, completion_token_cost, cache_read_input_token_cost, cache_creation_input_token_cost, prompt_token_cost_unit, completion_token_cost_unit, created_at, created_by',
-)
+const kinds = {
+  id: 'text',
+  project_id: 'text',
+  llm_id: 'text',
+  provider_id: 'text',
+  prompt_token_cost_unit: 'text',
+  completion_token_cost_unit: 'text',
+  created_by: 'text',
+  prompt_token_cost: 'number',
+  completion_token_cost: 'number',
+  cache_read_input_token_cost: 'number',
+  cache_creation_input_token_cost: 'number',
+  effective_date: 'time',
+  created_at: 'time',
+} as const satisfies Record<keyof Price, 'text' | 'number' | 'time'>
+
+/** In the order in which they are shown. */
+export const priceFields = Object.keys(kinds) as (keyof Price)[]
+
+const columns = trusted(priceFields.join(', '))
+
+const insertPrices = insertInto('prices', priceFields)
 
 export const addPrices: Command<readonly Price[], void> = async (tx, prices) => {
-  for (const price of prices) {
-    await tx.run(
-      sql`INSERT INTO prices (${columns}) VALUES (${price.project_id}, ${price.id}, ${price.llm_id}, ${price.provider_id},
-          ${price.effective_date}, ${price.prompt_token_cost}, ${price.completion_token_cost},
-          ${price.cache_read_input_token_cost}, ${price.cache_creation_input_token_cost}, ${price.prompt_token_cost_unit},
-          ${price.completion_token_cost_unit}, ${price.created_at}, ${price.created_by})`,
-    )
-  }
+  for (const price of prices) await tx.run(insertPrices([priceFields.map((field) => price[field])]))
 }
 
-export interface PricesQuery extends Page {
-  projectId: string
-  conditions: readonly Sql[]
-  order: readonly Sql[]
-}
-
-export function findPrices(db: Reader, query: PricesQuery): Promise<Price[]> {
+/** Prices are few: a view of them is read at once. */
+export function readPrices(db: Reader, view: View): Promise<Price[]> {
+  const conditions = [sql`project_id = ${view.project}`]
+  if (view.query) conditions.push(compileCondition(view.query, fieldsAt('query'), db.dialect))
+  const order = [...sortingOf(view.sort, fieldsAt, db.dialect).order, trusted('id')]
   return db.all<Price>(
-    sql`SELECT ${columns} FROM prices WHERE ${allOf([sql`project_id = ${query.projectId}`, ...query.conditions])}
-        ORDER BY ${join([...query.order, trusted('id')], ', ')}${pageOf(db.dialect, query)}`,
+    sql`SELECT ${columns} FROM prices WHERE ${allOf(conditions)} ORDER BY ${join(order, ', ')}${pageOf(db.dialect, view)}`,
   )
+}
+
+/** `place` is how a refusal names where the field was given. */
+function fieldsAt(place: string) {
+  return (field: string): FieldReading => {
+    const kind = Object.hasOwn(kinds, field) ? kinds[field as keyof Price] : undefined
+    if (kind !== undefined) return { kind, sql: trusted(field) }
+    const accepted = priceFields.join(', ')
+    throw refuse('unknown_field', { field: place, given: JSON.stringify(field), accepted })
+  }
 }
 
 export function pricesOfModels(db: Reader, projectId: string, models: readonly string[]): Promise<Price[]> {

@@ -1,7 +1,11 @@
 import type { AnnotationState, ItemState } from '../../domain/annotation-states.ts'
-import { type Page, pageOf } from '../sql/page.ts'
-import { allOf, join, listOf, Sql, type SqlValue, sql } from '../sql/sql.ts'
-import type { Command, Reader, Transaction } from '../transaction.ts'
+import { batchesOf } from '../../domain/batches.ts'
+import type { View } from '../../domain/view.ts'
+import { groupsOf, insertInto } from '../sql/inserts.ts'
+import { pageOf } from '../sql/rows-in-order.ts'
+import { columnOrder } from '../sql/sorting.ts'
+import { allOf, join, listOf, type Sql, type SqlValue, sql, trusted } from '../sql/sql.ts'
+import type { Command, LongReader, Reader, Transaction } from '../transaction.ts'
 import { isLive } from './calls.ts'
 import { type QueueKey, queueTurn, requireQueue } from './queues.ts'
 
@@ -20,7 +24,7 @@ export interface QueueItem {
   display_fields: string
   added_at: number
   added_by: string
-  /** Of whoever spoke last. */
+  /** As the annotator in the next field has set it, the last who did. */
   state: ItemState
   annotator: string | null
   /** How many annotators have completed or skipped it. */
@@ -29,7 +33,7 @@ export interface QueueItem {
   leased_until: number | null
 }
 
-/** The same with the state of the one who asks; null is unstarted. */
+/** The same with the state of the annotator who asks; null is unstarted. */
 export interface SeenItem extends QueueItem {
   own_state: AnnotationState | null
 }
@@ -47,17 +51,47 @@ export function ownState(annotator: string): Sql {
     AND progress.item_id = item.id AND progress.annotator = ${annotator})`
 }
 
-export interface ItemsQuery extends Page, QueueKey {
-  annotator: string
-  conditions: readonly Sql[]
-  order: readonly Sql[]
+const filterable = ['id', 'call_id', 'call_op_name', 'call_trace_id', 'added_by'] as const
+
+export interface ItemsFilter extends Partial<Record<(typeof filterable)[number], string | null | undefined>> {
+  annotation_states?: readonly ItemState[] | null | undefined
+  /** Of the annotator who asks. */
+  own_annotation_states?: readonly ItemState[] | null | undefined
 }
 
-/** Conditions and order read `annotation_queue_items AS item`. */
-export function selectItems(db: Reader, query: ItemsQuery): Sql {
-  const conditions = [ofQueue(query), ...query.conditions, db.dialect.going]
-  return sql`SELECT ${seenBy(query.annotator)} FROM annotation_queue_items AS item WHERE ${allOf(conditions)}
-    ORDER BY ${join(query.order, ', ')}${pageOf(db.dialect, query)}`
+export interface ItemsView extends View {
+  queue_id: string
+  annotator: string
+  filter: ItemsFilter | undefined
+}
+
+const sortable = {
+  call_started_at: 'item.call_started_at',
+  call_op_name: 'item.call_op_name',
+  created_at: 'item.added_at',
+  updated_at: 'item.added_at',
+  position_in_queue: 'item.position',
+}
+
+/** The items of a queue, in its order unless asked otherwise. */
+export function streamItems(db: LongReader, view: ItemsView, signal: AbortSignal): AsyncIterable<SeenItem[]> {
+  const { project, queue_id, annotator, filter, sort } = view
+  const conditions = [ofQueue({ project_id: project, queue_id }), ...filtered(filter ?? {}, annotator)]
+  const order = columnOrder(sort, sortable, [], ['item.position ASC'])
+  const statement = sql`SELECT ${seenBy(annotator)} FROM annotation_queue_items AS item
+    WHERE ${allOf([...conditions, db.dialect.going])} ORDER BY ${join(order, ', ')}${pageOf(db.dialect, view)}`
+  return db.stream<SeenItem>(statement, { signal })
+}
+
+function filtered(filter: ItemsFilter, annotator: string): Sql[] {
+  const conditions = filterable.flatMap((name) => {
+    const value = filter[name]
+    return value == null ? [] : [sql`${trusted(`item.${name}`)} = ${value}`]
+  })
+  const { annotation_states: states, own_annotation_states: own } = filter
+  if (states?.length) conditions.push(sql`item.state IN (${listOf(states)})`)
+  if (own?.length) conditions.push(sql`coalesce(${ownState(annotator)}, 'unstarted') IN (${listOf(own)})`)
+  return conditions
 }
 
 export function ofQueue({ project_id, queue_id }: QueueKey): Sql {
@@ -96,7 +130,7 @@ export function isQueued(queueId: string): Sql {
 }
 
 export interface CallsToAdd extends QueueKey {
-  /** Each call once, with the id that its item gets if it becomes one; the queue keeps this order. */
+  /** Each call once, with the id that its item gets if it is added; the queue keeps this order. */
   calls: readonly { item_id: string; call_id: string }[]
   display_fields: string
   added_by: string
@@ -120,27 +154,13 @@ export const addCallsToQueue: Command<CallsToAdd, AddedCalls> = async (tx, given
   const live = await liveAmong(tx, given, fresh)
   const taken = fresh.filter(({ call_id }) => live.has(call_id))
   let position = await lastPosition(tx, given)
-  const rows = taken.map(({ item_id, call_id }) => {
-    const call = live.get(call_id) as LiveCall
-    position++
-    return [
-      given.project_id,
-      item_id,
-      given.queue_id,
-      position,
-      call_id,
-      call.op_name,
-      call.trace_id,
-      call.started_at,
-      call.ended_at,
-      given.display_fields,
-      given.now,
-      given.added_by,
-    ]
+  const { project_id, queue_id, display_fields, now, added_by } = given
+  const rows = taken.map(({ item_id, call_id }): SqlValue[] => {
+    const { op_name, trace_id, started_at, ended_at } = live.get(call_id) as LiveCall
+    const call = [call_id, op_name, trace_id, started_at, ended_at]
+    return [project_id, item_id, queue_id, ++position, ...call, display_fields, now, added_by]
   })
-  const whole = rows.length - (rows.length % rowsAtOnce)
-  for (let i = 0; i < whole; i += rowsAtOnce) await tx.run(insertion(rows.slice(i, i + rowsAtOnce)))
-  for (const row of rows.slice(whole)) await tx.run(insertion([row]))
+  for (const group of groupsOf(rows, rowsAtOnce)) await tx.run(insertItems(group))
   return {
     added: taken.length,
     duplicates: [...known],
@@ -148,17 +168,13 @@ export const addCallsToQueue: Command<CallsToAdd, AddedCalls> = async (tx, given
   }
 }
 
-const idsAtOnce = 100
-
-function* groupsOf(calls: CallsToAdd['calls']): Generator<Sql> {
-  for (let i = 0; i < calls.length; i += idsAtOnce) {
-    yield listOf(calls.slice(i, i + idsAtOnce).map(({ call_id }) => call_id))
-  }
+function* idsOf(calls: CallsToAdd['calls']): Generator<Sql> {
+  for (const some of batchesOf(calls, 100)) yield listOf(some.map(({ call_id }) => call_id))
 }
 
 async function queuedAmong(tx: Transaction, given: CallsToAdd): Promise<Set<string>> {
   const found = new Set<string>()
-  for (const ids of groupsOf(given.calls)) {
+  for (const ids of idsOf(given.calls)) {
     const rows = await tx.all<{ call_id: string }>(
       sql`SELECT item.call_id FROM annotation_queue_items AS item WHERE ${ofQueue(given)} AND item.call_id IN (${ids})`,
     )
@@ -181,7 +197,7 @@ async function liveAmong(
   calls: CallsToAdd['calls'],
 ): Promise<Map<string, LiveCall>> {
   const found = new Map<string, LiveCall>()
-  for (const ids of groupsOf(calls)) {
+  for (const ids of idsOf(calls)) {
     const rows = await tx.all<LiveCall>(
       sql`SELECT id, op_name, trace_id, started_at, ended_at FROM calls
           WHERE project_id = ${project_id} AND id IN (${ids}) AND ${isLive(now)}`,
@@ -199,7 +215,9 @@ export async function lastPosition(tx: Transaction, key: QueueKey): Promise<numb
   return row?.last ?? 0
 }
 
-const insertedColumns = [
+const rowsAtOnce = 20
+
+const insertItems = insertInto('annotation_queue_items', [
   'project_id',
   'id',
   'queue_id',
@@ -212,15 +230,4 @@ const insertedColumns = [
   'display_fields',
   'added_at',
   'added_by',
-]
-
-/** Rows of one statement: two sizes, so that two statements are prepared. */
-const rowsAtOnce = 20
-
-function insertion(rows: readonly (readonly SqlValue[])[]): Sql {
-  const row = `(${insertedColumns.map(() => '?').join(', ')})`
-  return new Sql(
-    `INSERT INTO annotation_queue_items (${insertedColumns.join(', ')}) VALUES ${rows.map(() => row).join(', ')}`,
-    rows.flat(),
-  )
-}
+])

@@ -1,7 +1,9 @@
 import { refuse } from '../../domain/refusals.ts'
-import { type Page, pageOf } from '../sql/page.ts'
-import { allOf, join, type Sql, sql, trusted } from '../sql/sql.ts'
-import type { Command, Reader } from '../transaction.ts'
+import type { View } from '../../domain/view.ts'
+import { pageOf } from '../sql/rows-in-order.ts'
+import { columnOrder } from '../sql/sorting.ts'
+import { allOf, join, sql, trusted } from '../sql/sql.ts'
+import type { Command, LongReader, Reader } from '../transaction.ts'
 
 /** A queue of calls that people look at. Times are microseconds; `scorer_refs` is a JSON list. */
 export interface Queue {
@@ -48,22 +50,25 @@ export async function requireQueue(db: Reader, { project_id, queue_id }: QueueKe
   })
 }
 
-export interface QueuesQuery extends Page {
-  projectId: string
-  conditions: readonly Sql[]
-  order: readonly Sql[]
+export interface QueuesView extends View {
+  /** A part of the name, in upper or lower case. */
+  name: string | undefined
 }
 
-/** The queues that were not deleted. */
-export function selectQueues(db: Reader, query: QueuesQuery): Sql {
-  const conditions = [
-    sql`project_id = ${query.projectId}`,
-    trusted('deleted_at IS NULL'),
-    ...query.conditions,
-    db.dialect.going,
-  ]
-  return sql`SELECT ${columns} FROM annotation_queues WHERE ${allOf(conditions)}
-    ORDER BY ${join(query.order, ', ')}${pageOf(db.dialect, query)}`
+const sortable = { id: 'id', name: 'name', created_at: 'created_at', updated_at: 'updated_at' }
+
+/** The queues that were not deleted, the newest first unless asked otherwise. */
+export function streamQueues(db: LongReader, view: QueuesView, signal: AbortSignal): AsyncIterable<Queue[]> {
+  const { dialect } = db
+  const conditions = [sql`project_id = ${view.project}`, trusted('deleted_at IS NULL')]
+  if (view.name) {
+    const position = dialect.position(dialect.lower(trusted('name')), dialect.lower(dialect.text(view.name)))
+    conditions.push(sql`${position} > 0`)
+  }
+  const order = columnOrder(view.sort, sortable, ['created_at DESC'], ['id DESC'])
+  const statement = sql`SELECT ${columns} FROM annotation_queues WHERE ${allOf([...conditions, dialect.going])}
+    ORDER BY ${join(order, ', ')}${pageOf(dialect, view)}`
+  return db.stream<Queue>(statement, { signal })
 }
 
 export const addQueue: Command<Queue, void> = async (tx, queue) => {

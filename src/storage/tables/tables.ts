@@ -1,8 +1,13 @@
-import type { Sorting } from '../sql/expressions.ts'
-import type { Page } from '../sql/page.ts'
+import { batchesOf } from '../../domain/batches.ts'
+import { checkPath, splitPath } from '../../domain/expressions/path.ts'
+import { refuse } from '../../domain/refusals.ts'
+import type { View } from '../../domain/view.ts'
+import { insertInto } from '../sql/inserts.ts'
+import type { FieldReading } from '../sql/readings.ts'
 import { rowsInOrder } from '../sql/rows-in-order.ts'
-import { allOf, listOf, nothing, Sql, type SqlValue, sql, trusted } from '../sql/sql.ts'
-import type { Command, Reader } from '../transaction.ts'
+import { sortingOf } from '../sql/sorting.ts'
+import { allOf, listOf, nothing, sql, trusted } from '../sql/sql.ts'
+import { type Command, type LongReader, onlyRow, type Reader, type StreamOptions } from '../transaction.ts'
 
 export interface TableRow {
   digest: string
@@ -52,11 +57,12 @@ export const keepRows: Command<{ project_id: string; rows: readonly TableRow[] }
 ) => {
   // In one order for everyone: two writers of the same rows then wait for each other and never in a ring.
   const sorted = rows.toSorted((a, b) => (a.digest < b.digest ? -1 : 1))
-  for (let from = 0; from < sorted.length; from += rowsAtOnce) {
-    const values = sorted.slice(from, from + rowsAtOnce).map(({ digest, val }) => [project_id, digest, val])
-    await tx.run(insert('table_rows', ['project_id', 'digest', 'val'], values))
+  for (const some of batchesOf(sorted, rowsAtOnce)) {
+    await tx.run(insertRows(some.map(({ digest, val }) => [project_id, digest, val])))
   }
 }
+
+const insertRows = insertInto('table_rows', ['project_id', 'digest', 'val'], 'ON CONFLICT DO NOTHING')
 
 export interface TableEntries {
   project_id: string
@@ -68,15 +74,15 @@ export interface TableEntries {
 
 /** A part of the order of a table. Its digest says what stands where, so the same part again is the same. */
 export const keepEntries: Command<TableEntries, void> = async (tx, part) => {
-  const { project_id, table_digest, from, row_digests } = part
-  const columns = ['project_id', 'table_digest', 'position', 'row_digest']
-  for (let at = 0; at < row_digests.length; at += rowsAtOnce) {
-    const values = row_digests
-      .slice(at, at + rowsAtOnce)
-      .map((digest, i) => [project_id, table_digest, from + at + i, digest])
-    await tx.run(insert('table_entries', columns, values))
+  const { project_id, table_digest, row_digests } = part
+  let position = part.from
+  for (const some of batchesOf(row_digests, rowsAtOnce)) {
+    await tx.run(insertEntries(some.map((digest) => [project_id, table_digest, position++, digest])))
   }
 }
+
+const entryColumns = ['project_id', 'table_digest', 'position', 'row_digest']
+const insertEntries = insertInto('table_entries', entryColumns, 'ON CONFLICT DO NOTHING')
 
 export interface NewTable {
   project_id: string
@@ -93,51 +99,57 @@ export const keepTable: Command<NewTable, void> = async (tx, { project_id, diges
   )
 }
 
-function insert(
-  table: string,
-  columns: readonly string[],
-  rows: readonly (readonly (string | number)[])[],
-): Sql {
-  const row = `(${columns.map(() => '?').join(', ')})`
-  const values: SqlValue[] = rows.flat()
-  const places = Array(rows.length).fill(row).join(', ')
-  return new Sql(
-    `INSERT INTO ${table} (${columns.join(', ')}) VALUES ${places} ON CONFLICT DO NOTHING`,
-    values,
-  )
-}
-
-export interface RowsQuery extends Page, Sorting {
-  projectId: string
+export interface RowsView extends View {
   digest: string
-  conditions: readonly Sql[]
+  /** Only these rows. */
+  rows: readonly string[] | undefined
 }
 
 export interface RowOfTable extends TableRow {
   original_index: number
 }
 
-/** Rows of a table, in its order when nothing else decides. Long: read it with `stream`. */
-export function selectRows(db: Reader, query: RowsQuery): Sql {
-  const order = [...query.order, trusted('entry.position')]
-  const beside = { column: trusted('entry.position'), name: 'original_index' }
-  const columns = trusted('table_rows.digest AS digest, table_rows.val AS val')
-  const matching = sql`FROM row_tables
-    JOIN table_entries AS entry ON entry.project_id = row_tables.project_id AND entry.table_digest = row_tables.digest
-    JOIN table_rows ON table_rows.project_id = entry.project_id AND table_rows.digest = entry.row_digest${query.source ?? nothing}
-    WHERE ${allOf([
-      sql`row_tables.project_id = ${query.projectId}`,
-      sql`row_tables.digest = ${query.digest}`,
-      ...query.conditions,
-      db.dialect.going,
-    ])}`
-  return rowsInOrder(db.dialect, { table: 'table_rows', columns, beside, matching, order, page: query })
+/** Rows of a table, in its order where the sort does not decide. A table that is not there has none. */
+export function streamRows(db: LongReader, view: RowsView, signal: AbortSignal): AsyncIterable<RowOfTable[]> {
+  const sorting = sortingOf(view.sort, rowField, db.dialect)
+  const conditions = [sql`row_tables.project_id = ${view.project}`, sql`row_tables.digest = ${view.digest}`]
+  if (view.rows) conditions.push(sql`entry.row_digest IN (${listOf(view.rows)})`)
+  const statement = rowsInOrder(db.dialect, {
+    table: 'table_rows',
+    columns: trusted('table_rows.digest AS digest, table_rows.val AS val'),
+    beside: { column: trusted('entry.position'), name: 'original_index' },
+    matching: sql`FROM row_tables
+      JOIN table_entries AS entry ON entry.project_id = row_tables.project_id AND entry.table_digest = row_tables.digest
+      JOIN table_rows ON table_rows.project_id = entry.project_id AND table_rows.digest = entry.row_digest${sorting.source ?? nothing}
+      WHERE ${allOf([...conditions, db.dialect.going])}`,
+    order: [...sorting.order, trusted('entry.position')],
+    page: view,
+  })
+  return db.stream<RowOfTable>(statement, { signal })
 }
 
-/** The digests of a table in its order. Long: read it with `stream`. */
-export function selectRowDigests(db: Reader, projectId: string, digest: string): Sql {
-  return sql`SELECT row_digest FROM table_entries WHERE project_id = ${projectId} AND table_digest = ${digest}
-    AND ${db.dialect.going} ORDER BY position`
+function rowField(place: string) {
+  return (field: string): FieldReading => {
+    checkPath(field, place)
+    const path = splitPath(field)
+    if (!path.includes('')) return { kind: 'json', column: trusted('table_rows.val'), path }
+    const given = `${JSON.stringify(field)} has an empty step`
+    throw refuse('invalid_value', { field: place, given, accepted: 'a path such as a.b' })
+  }
+}
+
+/** The digests of a table in its order, so many at a time. */
+export async function* streamRowDigests(
+  db: LongReader,
+  projectId: string,
+  digest: string,
+  options: StreamOptions,
+): AsyncGenerator<string[]> {
+  const statement = sql`SELECT row_digest FROM table_entries
+    WHERE project_id = ${projectId} AND table_digest = ${digest} AND ${db.dialect.going} ORDER BY position`
+  for await (const rows of db.stream<{ row_digest: string }>(statement, options)) {
+    yield rows.map(({ row_digest }) => row_digest)
+  }
 }
 
 export function readTable(
@@ -161,9 +173,15 @@ export function readTables(db: Reader, project: string, digests: readonly string
   )
 }
 
-/** The bytes of a table's rows, each as often as it stands there. Long: read it with `stream`. */
-export function sumTable(db: Reader, project: string, digest: string): Sql {
-  return sql`SELECT sum(${db.dialect.bytes(trusted('table_rows.val'))}) AS bytes FROM table_entries AS entry
+/** The bytes of a table's rows, each as often as it stands there. */
+export async function sizeOfTable(
+  db: LongReader,
+  project: string,
+  digest: string,
+  signal: AbortSignal,
+): Promise<number> {
+  const statement = sql`SELECT sum(${db.dialect.bytes(trusted('table_rows.val'))}) AS bytes FROM table_entries AS entry
     JOIN table_rows ON table_rows.project_id = entry.project_id AND table_rows.digest = entry.row_digest
     WHERE entry.project_id = ${project} AND entry.table_digest = ${digest} AND ${db.dialect.going}`
+  return (await onlyRow<{ bytes: number | null }>(db, statement, signal)).bytes ?? 0
 }

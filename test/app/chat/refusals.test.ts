@@ -318,15 +318,19 @@ test('log-probabilities of an answer whose length nobody knew end where they are
   assert.equal((await post(chatUrl, asking({ logprobs: true, top_logprobs: 1 }))).status, 200)
 })
 
-test('integers of 64 bits outside of their range are refused', async (t) => {
+test('seeds outside of the range that the specification states are refused', async (t) => {
   const { post } = await openApp(t, { backend: scriptedBackend() })
   for (const seed of [
-    '9223372036854775808',
-    '-9223372036854775809',
     '9223372036854776001',
+    '-9223372036854776001',
+    '9.223372036854777e18',
     '1e19',
+    '1e400',
     '5.5',
+    '55e-1',
+    '1e-999',
     '""',
+    '"0x10"',
   ]) {
     const answer = await post(chatUrl, JSON.stringify(asking()).replace('{', `{"seed":${seed},`))
     assertRefused(answer, { status: 400, code: 'invalid_request', param: 'seed' })

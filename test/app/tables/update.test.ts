@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { digestOfJson, digestOfTable } from '../../../src/domain/digests.ts'
-import { JsonText } from '../../../src/domain/json-text.ts'
+import { JsonText } from '../../../src/domain/json/text.ts'
 import { updateTable } from '../../../src/operations/tables/update.ts'
 import type { Database } from '../../../src/storage/database.ts'
 import { whole } from '../../support/answers.ts'

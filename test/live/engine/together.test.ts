@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { generate, generationOf, startEngine } from '../../support/engine.ts'
+import { seededRandom } from '../../support/seeded-random.ts'
 import { until } from '../../support/waiting.ts'
 
 const word = 'the quick brown fox jumps over the lazy dog '
@@ -25,6 +26,36 @@ test('several requests at once get the same tokens as each of them alone', async
     [40, 41, 42, 43, 44, 45],
   )
 })
+
+for (const [name, setting] of Object.entries({
+  'the built-in model': { plan: { file: 'models/builtin/heddle-tiny.gguf' } },
+  'a random model': { shape: { layers: 8 } },
+})) {
+  test(`a short prompt has the same logits new, remembered and in a crowd: ${name}`, async (t) => {
+    const engine = await startEngine(t, { ...setting, plan: { queue: 250, ...setting.plan } })
+    const random = seededRandom(11)
+    const upTo = (most: number) => Math.floor(random() * most)
+    const prompts = Array.from({ length: 250 }, () => Array.from({ length: 2 + upTo(30) }, () => upTo(250)))
+    async function logits(prompt: number[], salt: string) {
+      const asked = { logprobs: 5, salt, sampling: { temperature: 0 }, ending: { maxTokens: 2 } }
+      const run = await engine.generate(generationOf(prompt, asked), t.signal)
+      const events = (await Array.fromAsync(run.events)).flat()
+      const tokens = events.flatMap((event) => (event.kind === 'tokens' ? [event] : []))
+      const told = tokens.flatMap((event) => event.logprobs ?? [])
+      return told.flatMap(({ top }) => top.map(({ token, logprob }) => [token, logprob]))
+    }
+
+    const alone = []
+    for (const [i, prompt] of prompts.entries()) {
+      const fresh = await logits(prompt, `salt ${i}`)
+      assert.equal(fresh.length, 10)
+      assert.deepEqual(await logits(prompt, `salt ${i}`), fresh, `remembered: ${prompt}`)
+      alone.push(fresh)
+    }
+    const crowd = await Promise.all(prompts.map((prompt, i) => logits(prompt, `crowd ${i}`)))
+    for (const [i, prompt] of prompts.entries()) assert.deepEqual(crowd[i], alone[i], `in a crowd: ${prompt}`)
+  })
+}
 
 test('choices draw with seeds that follow each other, and the prompt is read once for all of them', async (t) => {
   const engine = await startEngine(t)

@@ -4,9 +4,8 @@ import { existsSync } from 'node:fs'
 import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { type FindWatch, findModel } from '../../../src/inference/models/find.ts'
-import { sourceOf } from '../../../src/inference/models/source.ts'
-import { ModelTrouble } from '../../../src/inference/models/trouble.ts'
+import { type FindWatch, findModel, sourceOf } from '../../../src/inference/models/find.ts'
+import { ModelError } from '../../../src/inference/models/model-error.ts'
 import { type FakeHubOptions, startFakeHub } from '../../support/fake-hub.ts'
 import { newFolder } from '../../support/server.ts'
 
@@ -43,7 +42,7 @@ async function openHub(t: TestContext, options: Partial<FakeHubOptions> = {}) {
 }
 
 const trouble = (message: RegExp, mayPass: boolean) => (error: unknown) => {
-  assert.ok(error instanceof ModelTrouble, String(error))
+  assert.ok(error instanceof ModelError, String(error))
   assert.match(error.message, message)
   assert.doesNotMatch(error.message, /\n/)
   assert.equal(error.mayPass, mayPass)

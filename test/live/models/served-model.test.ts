@@ -4,8 +4,8 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { readConfig } from '../../../src/config.ts'
 import type { Backend } from '../../../src/inference/backend.ts'
+import { sourceOf } from '../../../src/inference/models/find.ts'
 import type { ModelPlan } from '../../../src/inference/models/plan.ts'
-import { sourceOf } from '../../../src/inference/models/source.ts'
 import { createServedModel } from '../../../src/inference/served-model.ts'
 import { type FakeHubOptions, startFakeHub } from '../../support/fake-hub.ts'
 import { writeGguf } from '../../support/gguf.ts'
@@ -43,7 +43,7 @@ async function openServed(
     },
   } as unknown as Backend
   const served = createServedModel(source, config, {
-    places: { data, hub: { endpoint: config.hf_endpoint, token: '' } },
+    locations: { data, hub: { endpoint: config.hf_endpoint, token: '' } },
     log: { info: line('info'), warn: line('warn'), error: line('error') },
     startEngine: (plan) => {
       plans.push(plan)

@@ -1,13 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { Database } from '../../../src/storage/database.ts'
-import { findMarked } from '../../../src/storage/evaluations/runs.ts'
-import {
-  countTrials,
-  selectTrialValues,
-  type TrialCounts,
-  type TrialValues,
-} from '../../../src/storage/evaluations/trial-calls.ts'
+import { findMarked } from '../../../src/storage/evaluations/marked-calls.ts'
+import { countTrials, streamTrialValues } from '../../../src/storage/evaluations/trial-calls.ts'
 import {
   endPart,
   newProject,
@@ -20,6 +15,7 @@ import {
 } from '../../support/call-parts.ts'
 import type { Driver } from '../../support/drivers.ts'
 import { refusedWith } from '../../support/refusals.ts'
+import { collected } from '../../support/views.ts'
 
 const now = startedAt + 100 * secondMicros
 const field = 'id'
@@ -262,11 +258,7 @@ export function evaluationRuns(open: Driver['open']): void {
         trial('gone', '{"output":9}', { expire_at: now }),
       ])
       const signal = new AbortController().signal
-      const found: TrialValues[] = []
-      for await (const rows of db.stream<TrialValues>(selectTrialValues(db, project, 'root', now), {
-        signal,
-      }))
-        found.push(...rows)
+      const found = await collected(streamTrialValues(db, project, 'root', now, signal))
       const shown = found.map(({ scores, output }) => `${scores} ${output}`).toSorted()
       assert.deepEqual(
         shown,
@@ -280,9 +272,7 @@ export function evaluationRuns(open: Driver['open']): void {
           'null null',
         ].toSorted(),
       )
-      for await (const rows of db.stream<TrialCounts>(countTrials(db, project, 'root', now), { signal })) {
-        assert.deepEqual(rows, [{ begun: 9, ended: 8 }])
-      }
+      assert.deepEqual({ ...(await countTrials(db, project, 'root', now, signal)) }, { begun: 9, ended: 8 })
     })
   })
 }

@@ -4,7 +4,7 @@ import { describe, test } from 'node:test'
 import { openUpload } from '../../../src/operations/files/upload.ts'
 import type { Database } from '../../../src/storage/database.ts'
 import { sql, trusted } from '../../../src/storage/sql/sql.ts'
-import { pieceBytes, readFileEntry, readPiece, sumFiles } from '../../../src/storage/tables/files.ts'
+import { pieceBytes, readFileEntry, readPiece, sizeOfFiles } from '../../../src/storage/tables/files.ts'
 import { newProject, startedAt } from '../../support/call-parts.ts'
 import type { Driver } from '../../support/drivers.ts'
 
@@ -35,9 +35,9 @@ export function files(open: Driver['open']): void {
       assert.deepEqual(Uint8Array.from(piece as Uint8Array), everyByte)
       assert.equal(await readPiece(db, project, file.upload_id, 1), undefined)
       assert.equal(await readFileEntry(db, newProject(), digest), undefined)
-      const sum = (of: string) => db.get<{ bytes: number | null }>(sumFiles(db, of))
-      assert.equal((await sum(project))?.bytes, 256)
-      assert.equal((await sum(newProject()))?.bytes, null)
+      const size = (of: string) => sizeOfFiles(db, of, new AbortController().signal)
+      assert.equal(await size(project), 256)
+      assert.equal(await size(newProject()), 0)
     })
 
     test('a file in pieces is seen when it is finished', async (t) => {

@@ -1,19 +1,20 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { Database } from '../../../src/storage/database.ts'
-import { sql, trusted } from '../../../src/storage/sql/sql.ts'
+import { sql } from '../../../src/storage/sql/sql.ts'
 import { readLabels } from '../../../src/storage/tables/object-labels.ts'
+import { streamObjects } from '../../../src/storage/tables/object-queries.ts'
 import {
   type NewObject,
   type ObjectWithValue,
   readObject,
   readValues,
   readVersions,
-  selectObjects,
   type VersionsOf,
 } from '../../../src/storage/tables/objects.ts'
 import { newProject, startedAt } from '../../support/call-parts.ts'
 import type { Driver } from '../../support/drivers.ts'
+import { collected, viewIn } from '../../support/views.ts'
 
 function objectOf(project: string, digest: string, fields: Partial<NewObject> = {}): NewObject {
   const val = JSON.stringify({ digest })
@@ -35,20 +36,9 @@ function objectOf(project: string, digest: string, fields: Partial<NewObject> = 
 const keep = (db: Database, project: string, digest: string, fields: Partial<NewObject> = {}) =>
   db.write('keepObject', objectOf(project, digest, fields))
 
-async function allOf(db: Database, project: string): Promise<ObjectWithValue[]> {
-  const statement = selectObjects(db, {
-    projectId: project,
-    conditions: [],
-    order: [trusted('objects.version_index')],
-    limit: null,
-    offset: 0,
-    values: true,
-  })
-  const found: ObjectWithValue[] = []
-  for await (const rows of db.stream<ObjectWithValue>(statement, { signal: new AbortController().signal })) {
-    found.push(...rows)
-  }
-  return found
+function allOf(db: Database, project: string): Promise<ObjectWithValue[]> {
+  const view = { ...viewIn(project), filter: {}, values: true }
+  return collected(streamObjects(db, view, new AbortController().signal))
 }
 
 async function shown(db: Database, project: string): Promise<string[]> {

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { describe, test } from 'node:test'
 import type { Database } from '../../../src/storage/database.ts'
-import { sql, trusted } from '../../../src/storage/sql/sql.ts'
-import { findPrices, type Price, pricesOfModels } from '../../../src/storage/tables/prices.ts'
+import { type Price, pricesOfModels, readPrices } from '../../../src/storage/tables/prices.ts'
 import { newProject, startedAt } from '../../support/call-parts.ts'
 import type { Driver } from '../../support/drivers.ts'
+import { equals, viewIn } from '../../support/views.ts'
 
 export function priceOf(project: string, fields: Partial<Price> = {}): Price {
   return {
@@ -27,8 +27,7 @@ export function priceOf(project: string, fields: Partial<Price> = {}): Price {
 }
 
 async function idsOf(db: Database, project: string, page: { limit?: number; offset?: number } = {}) {
-  const { limit = null, offset = 0 } = page
-  const found = await findPrices(db, { projectId: project, conditions: [], order: [], limit, offset })
+  const found = await readPrices(db, viewIn(project, page))
   return found.map((price) => price.id)
 }
 
@@ -39,9 +38,8 @@ export function prices(open: Driver['open']): void {
       const project = newProject()
       const price = priceOf(project)
       await db.write('addPrices', [price])
-      const query = { projectId: project, conditions: [], order: [], limit: null, offset: 0 }
       assert.deepEqual(
-        (await findPrices(db, query)).map((row) => ({ ...row })),
+        (await readPrices(db, viewIn(project))).map((row) => ({ ...row })),
         [price],
       )
     })
@@ -72,13 +70,8 @@ export function prices(open: Driver['open']): void {
       assert.deepEqual(await idsOf(db, project), ids)
       assert.deepEqual(await idsOf(db, project, { limit: 2, offset: 1 }), ['b', 'c'])
       assert.deepEqual(await idsOf(db, project, { offset: 3 }), ['d', 'e'])
-      const small = await findPrices(db, {
-        projectId: project,
-        conditions: [sql`llm_id = ${'small'}`],
-        order: [trusted('effective_date')],
-        limit: null,
-        offset: 0,
-      })
+      const sort = [{ field: 'effective_date', direction: 'asc' }] as const
+      const small = await readPrices(db, viewIn(project, { query: equals('llm_id', 'small'), sort }))
       assert.deepEqual(
         small.map((price) => price.id),
         ['c', 'b', 'a'],

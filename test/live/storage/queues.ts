@@ -2,14 +2,16 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { AnnotationState } from '../../../src/domain/annotation-states.ts'
 import { Refusal } from '../../../src/domain/refusals.ts'
+import type { View } from '../../../src/domain/view.ts'
 import { sql, trusted } from '../../../src/storage/sql/sql.ts'
 import { selectCalls } from '../../../src/storage/tables/calls.ts'
 import { isQueued } from '../../../src/storage/tables/queue-items.ts'
-import { findQueue, selectQueues } from '../../../src/storage/tables/queues.ts'
+import { findQueue, streamQueues } from '../../../src/storage/tables/queues.ts'
 import { endPart, newProject, startedAt, startPart, wholePart } from '../../support/call-parts.ts'
 import type { Driver } from '../../support/drivers.ts'
 import { refusedWith } from '../../support/refusals.ts'
 import { minute, noon, openQueue, queueRow, type StoredQueue } from '../../support/stored-queues.ts'
+import { collected, viewIn } from '../../support/views.ts'
 
 const never = new AbortController().signal
 
@@ -53,23 +55,13 @@ export function queues(open: Driver['open']): void {
         await db.write('addQueue', queueRow(project, { id: String(n), name, created_at: startedAt + n }))
       }
       await db.write('addQueue', queueRow(newProject()))
-      const { dialect } = db
-      const has = (part: string) =>
-        sql`${dialect.position(dialect.lower(trusted('name')), dialect.lower(dialect.text(part)))} > 0`
-      const found = async (part: string, limit: number | null = null, offset = 0) => {
-        const order = [trusted('created_at DESC'), trusted('id DESC')]
-        const query = { projectId: project, conditions: [has(part)], order, limit, offset }
-        const ids: string[] = []
-        for await (const rows of db.stream<{ id: string }>(selectQueues(db, query), { signal: never })) {
-          ids.push(...rows.map(({ id }) => id))
-        }
-        return ids
-      }
+      const found = async (name: string, page: Partial<View> = {}) =>
+        (await collected(streamQueues(db, { ...viewIn(project, page), name }, never))).map(({ id }) => id)
       assert.deepEqual(await found(''), ['2', '1', '0'])
       assert.deepEqual(await found('bet'), ['2', '1'])
       assert.deepEqual(await found('ä'), ['2', '0'])
-      assert.deepEqual(await found('', 1, 1), ['1'])
-      assert.deepEqual(await found('', null, 2), ['0'])
+      assert.deepEqual(await found('', { limit: 1, offset: 1 }), ['1'])
+      assert.deepEqual(await found('', { offset: 2 }), ['0'])
     })
 
     test('take live calls once and count the rest', async (t) => {

@@ -1,29 +1,22 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { Database } from '../../../src/storage/database.ts'
-import { compileOrder } from '../../../src/storage/sql/expressions.ts'
-import { type Sql, sql, trusted } from '../../../src/storage/sql/sql.ts'
 import {
   missingRows,
-  type RowOfTable,
+  type RowsView,
   readRowSizes,
   readRows,
   readTable,
   readTables,
-  selectRowDigests,
-  selectRows,
-  sumTable,
+  sizeOfTable,
+  streamRowDigests,
+  streamRows,
 } from '../../../src/storage/tables/tables.ts'
 import { newProject, startedAt } from '../../support/call-parts.ts'
 import type { Driver } from '../../support/drivers.ts'
+import { collected, viewIn } from '../../support/views.ts'
 
-async function streamed<Row>(db: Database, statement: Sql): Promise<Row[]> {
-  const found: Row[] = []
-  for await (const rows of db.stream<Row>(statement, { signal: new AbortController().signal })) {
-    found.push(...rows)
-  }
-  return found
-}
+const never = new AbortController().signal
 
 async function keep(db: Database, project: string, digest: string, vals: string[]): Promise<void> {
   const rows = [...new Set(vals)].map((val) => ({ digest: `of ${val}`, val }))
@@ -40,15 +33,8 @@ async function keep(db: Database, project: string, digest: string, vals: string[
   await db.write('keepTable', { project_id: project, digest, row_count: vals.length, now: startedAt })
 }
 
-const query = (projectId: string, digest: string, fields: Record<string, unknown> = {}) => ({
-  projectId,
-  digest,
-  conditions: [],
-  order: [],
-  limit: null,
-  offset: 0,
-  ...fields,
-})
+const rowsOf = (db: Database, project: string, digest: string, fields: Partial<RowsView> = {}) =>
+  collected(streamRows(db, { ...viewIn(project), digest, rows: undefined, ...fields }, never))
 
 export function tables(open: Driver['open']): void {
   describe('tables', () => {
@@ -59,14 +45,13 @@ export function tables(open: Driver['open']): void {
       const project = newProject()
       await keep(db, project, 't', vals)
       await keep(db, project, 't', vals)
-      const rows = await streamed<RowOfTable>(db, selectRows(db, query(project, 't')))
+      const rows = await rowsOf(db, project, 't')
       assert.deepEqual(
         rows.map((row) => ({ ...row })),
         vals.map((val, original_index) => ({ original_index, digest: `of ${val}`, val })),
       )
-      const order = await streamed<{ row_digest: string }>(db, selectRowDigests(db, project, 't'))
       assert.deepEqual(
-        order.map((row) => row.row_digest),
+        await collected(streamRowDigests(db, project, 't', { signal: never })),
         vals.map((val) => `of ${val}`),
       )
     })
@@ -75,20 +60,16 @@ export function tables(open: Driver['open']): void {
       const db = await open(t)
       const project = newProject()
       await keep(db, project, 't', vals)
-      const places = async (fields: Record<string, unknown>) =>
-        (await streamed<RowOfTable>(db, selectRows(db, query(project, 't', fields)))).map(
-          (row) => row.original_index,
-        )
+      const places = async (fields: Partial<RowsView>) =>
+        (await rowsOf(db, project, 't', fields)).map((row) => row.original_index)
       assert.deepEqual(await places({ limit: 2, offset: 3 }), [3, 4])
       assert.deepEqual(await places({ offset: 4 }), [4, 5])
-      assert.deepEqual(await places({ conditions: [sql`entry.row_digest = ${'of {"x":2}'}`] }), [0, 2, 5])
-      const column = trusted('table_rows.val')
+      assert.deepEqual(await places({ rows: ['of {"x":2}'] }), [0, 2, 5])
       for (const [direction, expected] of [
         ['asc', [0, 2, 5, 1, 4, 3]],
         ['desc', [1, 0, 2, 5, 4, 3]],
       ] as const) {
-        const order = compileOrder({ kind: 'json', column, path: ['x'] }, direction, db.dialect)
-        assert.deepEqual(await places({ order }), expected)
+        assert.deepEqual(await places({ sort: [{ field: 'x', direction }] }), expected)
       }
     })
 
@@ -97,11 +78,11 @@ export function tables(open: Driver['open']): void {
       const [project, other] = [newProject(), newProject()]
       await db.write('keepRows', { project_id: project, rows: [{ digest: 'r', val: '{}' }] })
       await db.write('keepEntries', { project_id: project, table_digest: 't', from: 0, row_digests: ['r'] })
-      assert.deepEqual(await streamed(db, selectRows(db, query(project, 't'))), [])
+      assert.deepEqual(await rowsOf(db, project, 't'), [])
       assert.equal(await readTable(db, project, 't'), undefined)
       await db.write('keepTable', { project_id: project, digest: 't', row_count: 1, now: startedAt })
-      assert.equal((await streamed(db, selectRows(db, query(project, 't')))).length, 1)
-      assert.deepEqual(await streamed(db, selectRows(db, query(other, 't'))), [])
+      assert.equal((await rowsOf(db, project, 't')).length, 1)
+      assert.deepEqual(await rowsOf(db, other, 't'), [])
       assert.deepEqual(await readRows(db, other, ['r']), [])
       assert.deepEqual(await missingRows(db, other, ['r', 's']), ['r', 's'])
       assert.deepEqual(await missingRows(db, project, ['r', 's']), ['s'])
@@ -123,7 +104,7 @@ export function tables(open: Driver['open']): void {
           { digest: 'forth', count: 200 },
         ],
       )
-      const rows = await streamed<RowOfTable>(db, selectRows(db, query(project, 'back')))
+      const rows = await rowsOf(db, project, 'back')
       assert.deepEqual(
         rows.map((row) => row.val),
         many.toReversed(),
@@ -134,9 +115,8 @@ export function tables(open: Driver['open']): void {
       const db = await open(t)
       const project = newProject()
       await keep(db, project, 't', vals)
-      const [sum] = await streamed<{ bytes: number }>(db, sumTable(db, project, 't'))
       assert.equal(
-        sum?.bytes,
+        await sizeOfTable(db, project, 't', never),
         vals.reduce((bytes, val) => bytes + Buffer.byteLength(val), 0),
       )
       const sizes = await readRowSizes(db, project, ['of {"x":"é"}', 'of {}'])

@@ -4,10 +4,11 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Refusal } from '../../../src/domain/refusals.ts'
 import { sql } from '../../../src/storage/sql/sql.ts'
 import { readCall } from '../../../src/storage/tables/calls.ts'
-import { findPrices } from '../../../src/storage/tables/prices.ts'
+import { readPrices } from '../../../src/storage/tables/prices.ts'
 import { newProject, startedAt, startPart, storedRows, visibleCalls } from '../../support/call-parts.ts'
 import type { Driver } from '../../support/drivers.ts'
 import { refusedWith } from '../../support/refusals.ts'
+import { viewIn } from '../../support/views.ts'
 import { priceOf } from './prices.ts'
 
 /** What a client does that is told to come back. */
@@ -80,9 +81,8 @@ export function writing(open: Driver['open']): void {
         (await storedRows(db, project)).map((row) => row.id),
         ['before', 'behind', 'between'],
       )
-      const query = { projectId: project, conditions: [], order: [], limit: null, offset: 0 }
       assert.deepEqual(
-        (await findPrices(db, query)).map((price) => price.id),
+        (await readPrices(db, viewIn(project))).map((price) => price.id),
         ['taken'],
       )
     })

@@ -305,7 +305,7 @@ describe('the other kinds', () => {
 })
 
 it('numbers of a schema keep their digits', async () => {
-  const { parseLossless } = await import('../../../src/domain/lossless-json.ts')
+  const { parseLossless } = await import('../../../src/domain/json/lossless.ts')
   const schema = parseLossless(
     '{"anyOf":[{"const":9007199254740993},{"const":1.0},{"type":"integer","minimum":18446744073709551614,"maximum":18446744073709551615}]}',
   )

@@ -54,7 +54,7 @@ test('a fault of the thread fails one request', async (t) => {
 })
 
 test('the line is bounded, and its end refuses who waits', async (t) => {
-  const compiling = open(t, { thread: slow, line: 1, limitMs: 60_000 })
+  const compiling = open(t, { thread: slow, queuePerTenant: 1, limitMs: 60_000 })
   const endless = assert.rejects(compiling.compile('a', question({ kind: 'regex', regex: 'a' })), {
     code: 'stopping',
   })
@@ -68,7 +68,7 @@ test('the line is bounded, and its end refuses who waits', async (t) => {
 })
 
 test('tenants take turns, and each has a line of its own', async (t) => {
-  const compiling = open(t, { line: 4 })
+  const compiling = open(t, { queuePerTenant: 4 })
   const order: string[] = []
   const ask = async (tenant: string) => {
     await compiling.compile(tenant, question({ kind: 'choice', choices: ['a'] }))

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { planBatch } from '../../../src/inference/embedded/batch-plan.ts'
+import { additionOrder, planBatch } from '../../../src/inference/embedded/batch-plan.ts'
 import { createPace } from '../../../src/inference/embedded/pace.ts'
 
 const most = Number.POSITIVE_INFINITY
@@ -43,7 +43,7 @@ test('no batch is too large, nobody gets more than there is, and no batch is emp
   const left = fc.array(
     fc.record({
       tokens: fc.integer({ min: 0, max: 600 }),
-      most: fc.integer({ min: 1, max: 600 }),
+      most: fc.integer({ min: 3, max: 600 }),
       arrival: fc.nat(),
     }),
     { minLength: 1, maxLength: 16 },
@@ -60,7 +60,8 @@ test('no batch is too large, nobody gets more than there is, and no batch is emp
         assert.ok(sum <= batch)
         for (const [i, count] of counts.entries()) {
           const { tokens = 0, most: bound = 0 } = all[i] ?? {}
-          assert.ok(count >= 0 && count <= Math.min(tokens, Math.max(bound, 1)))
+          assert.ok(count >= 0 && count <= Math.min(tokens, bound))
+          if (tokens > 1) assert.ok(count !== 1 && tokens - count !== 1, 'no row of a prompt stands alone')
           if (tokens === 1) assert.equal(count, 1)
         }
         assert.equal(
@@ -70,6 +71,14 @@ test('no batch is too large, nobody gets more than there is, and no batch is emp
       },
     ),
   )
+})
+
+test('what has one token stands together in ascending order, and each prompt alone', () => {
+  const order = (...lengths: number[]) =>
+    additionOrder(lengths.map((length, id) => ({ id, tokens: { length } }))).map(({ id }) => id)
+  assert.deepEqual(order(1, 1, 1), [0, 1, 2])
+  assert.deepEqual(order(1, 1, 64, 1, 1), [3, 4, 2, 0, 1])
+  assert.deepEqual(order(64, 64, 1), [2, 1, 0])
 })
 
 test('pieces of prompts follow the measured speed, and are shorter while others write', () => {

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { chooseFile } from '../../../src/inference/models/choose-file.ts'
-import { sourceOf } from '../../../src/inference/models/source.ts'
-import { ModelTrouble } from '../../../src/inference/models/trouble.ts'
+import { sourceOf } from '../../../src/inference/models/find.ts'
+import { ModelError } from '../../../src/inference/models/model-error.ts'
 
 const chosen = (wanted: string | undefined, ...paths: string[]) =>
   chooseFile(
@@ -58,7 +58,7 @@ for (const [wanted, paths, message] of [
   test(`${wanted ?? 'nothing'} of ${paths.join(', ') || 'nothing'} is refused`, () => {
     assert.throws(
       () => chosen(wanted, ...paths),
-      (error) => error instanceof ModelTrouble && error.message === message,
+      (error) => error instanceof ModelError && error.message === message,
     )
   })
 }

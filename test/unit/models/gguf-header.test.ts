@@ -5,9 +5,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import fc from 'fast-check'
-import { checkFitness } from '../../../src/inference/models/fitness.ts'
 import { readGgufHeader } from '../../../src/inference/models/gguf-header.ts'
-import { ModelTrouble } from '../../../src/inference/models/trouble.ts'
+import { ModelError } from '../../../src/inference/models/model-error.ts'
+import { checkFitness } from '../../../src/inference/models/plan.ts'
 import { type GgufValue, writeGguf } from '../../support/gguf.ts'
 import { smallShape, writeRandomModel } from '../../support/random-model.ts'
 
@@ -27,7 +27,7 @@ async function written(bytes: Uint8Array): Promise<string> {
 }
 
 const trouble = (message: RegExp) => (error: unknown) => {
-  assert.ok(error instanceof ModelTrouble, String(error))
+  assert.ok(error instanceof ModelError, String(error))
   assert.match(error.message, message)
   assert.doesNotMatch(error.message, /\n/)
   return true
@@ -207,7 +207,7 @@ test('a file that was cut off anywhere is refused', async () => {
   const { fileBytes } = await readGgufHeader(path)
   for (let length = fileBytes - 64; length >= 0; length -= Math.ceil(fileBytes / 40)) {
     await truncate(path, length)
-    await assert.rejects(readGgufHeader(path), ModelTrouble)
+    await assert.rejects(readGgufHeader(path), ModelError)
   }
 })
 
@@ -226,7 +226,7 @@ test('whatever is changed in a file, it is read or refused', async () => {
         try {
           checkFitness('x', await readGgufHeader(path))
         } catch (error) {
-          assert.ok(error instanceof ModelTrouble, String(error))
+          assert.ok(error instanceof ModelError, String(error))
         }
       },
     ),
@@ -271,7 +271,7 @@ for (const [what, changes, message] of [
     await writeGguf(path, { ...complete, ...changes }, [weights])
     const header = await readGgufHeader(path)
     assert.throws(() => checkFitness('x.gguf', header), trouble(message))
-    assert.throws(() => checkFitness('x.gguf', header), /^ModelTrouble: x\.gguf cannot be served/)
+    assert.throws(() => checkFitness('x.gguf', header), /^ModelError: x\.gguf cannot be served/)
   })
 }
 

@@ -5,8 +5,8 @@ import { dirname, join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import type { GgufHeader } from '../../../src/inference/models/gguf-header.ts'
 import { lookAtMachine } from '../../../src/inference/models/machine.ts'
+import { ModelError } from '../../../src/inference/models/model-error.ts'
 import { chooseSizes, type SizesGiven } from '../../../src/inference/models/sizes.ts'
-import { ModelTrouble } from '../../../src/inference/models/trouble.ts'
 
 const gibi = 1024 ** 3
 
@@ -72,16 +72,14 @@ for (const [what, header, given, free, expected] of [
 test('a context beyond the model’s own is refused', () => {
   assert.throws(
     () => chooseSizes('m.gguf', tiny, { ...nothing, context: 4096 }, machine(64)),
-    new ModelTrouble(
-      'HEDDLE_CONTEXT: given 4096; m.gguf was trained for 2048 tokens; accepted: at most that.',
-    ),
+    new ModelError('HEDDLE_CONTEXT: given 4096; m.gguf was trained for 2048 tokens; accepted: at most that.'),
   )
 })
 
 test('what does not fit is refused with its figures, unless nobody wants the check', () => {
   const given = { ...nothing, context: 8192, parallel: 4 }
   assert.throws(() => chooseSizes('m.gguf', large, given, machine(6)), {
-    name: 'ModelTrouble',
+    name: 'ModelError',
     message:
       'm.gguf does not fit: it needs about 8.5 GiB (weights 4.0 GiB, 4 × 8192 tokens of context 4.0 GiB, work space 506 MiB) ' +
       'and this machine has 6.0 GiB free; accepted: a smaller model or quantization, or less HEDDLE_CONTEXT, ' +

@@ -102,6 +102,7 @@ test('the arguments of a call are the text of an object', () => {
 })
 
 test('parts are one text with a line each', () => {
-  const [one, many] = conversationOf([user('a'), user(['a', { type: 'text', text: 'b' }])])
-  assert.deepEqual([one && wholeText(one), many && wholeText(many)], ['a', 'a\nb'])
+  const texts = [user('a'), user(['a', { type: 'text', text: 'b' }])].map(wholeText)
+  assert.deepEqual(texts, ['a', 'a\nb'])
+  assert.throws(() => wholeText(user([{ type: 'image_url' }]), 3), /messages\.3\.content\.0\.type/)
 })

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { strftime } from '../../../src/inference/prompt/bounded-template.ts'
 import type { Message } from '../../../src/inference/prompt/conversation.ts'
 import { createRendering } from '../../../src/inference/prompt/rendering.ts'
-import { strftime } from '../../../src/inference/prompt/strftime.ts'
 
 const bounds = { limitMs: 10_000, longestText: 10_000, longestList: 10_000 }
 

@@ -1,4 +1,4 @@
-import { createKept } from '../../kept.ts'
+import { LRUCache } from 'lru-cache'
 import type { TokenMask } from '../../sampling/token-mask.ts'
 
 /** Most places of a grammar allow one of a few sets of tokens. */
@@ -8,7 +8,7 @@ const mostKept = 64
 export function createMasks(
   vocabulary: number,
 ): (tokens: (put: (token: number) => void) => void) => TokenMask {
-  const kept = createKept<number, TokenMask>(mostKept, () => {})
+  const cache = new LRUCache<number, TokenMask>({ max: mostKept })
   const words = Math.ceil(vocabulary / 32)
   let ids = 0
   return (fill) => {
@@ -18,9 +18,12 @@ export function createMasks(
       bits[token >>> 5] = (bits[token >>> 5] ?? 0) | (1 << (token & 31))
       count++
     })
-    const make = (): TokenMask => ({ id: ids++, bits, count })
-    const known = kept.get(hashOf(bits), make)
-    return known.bits.every((word, at) => word === bits[at]) ? known : make()
+    const hash = hashOf(bits)
+    const known = cache.get(hash)
+    if (known?.bits.every((word, at) => word === bits[at])) return known
+    const mask: TokenMask = { id: ids++, bits, count }
+    cache.set(hash, mask)
+    return mask
   }
 }
 

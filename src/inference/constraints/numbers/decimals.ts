@@ -1,4 +1,4 @@
-import { JsonNumber } from '../../../domain/lossless-json.ts'
+import { JsonNumber } from '../../../domain/json/lossless.ts'
 
 /** units / 10^scale, exactly, without a trailing zero in units while there is a scale. */
 export interface Decimal {

@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache'
 import { type Range, united } from '../grammar/expressions.ts'
 
 /** Above, planes are the same throughout, but for their last two code points. */
@@ -7,16 +8,14 @@ const lastCodePoint = 0x10ffff
 const step = 0x2000
 const mostKept = 64
 
-const kept = new Map<string, readonly Range[]>()
+const cache = new LRUCache<string, readonly Range[]>({ max: mostKept })
 
 /** The code points that `\p{…}` stands for. Throws a SyntaxError when there is no such property. */
 export function propertyRanges(property: string): readonly Range[] {
-  const known = kept.get(property)
+  const known = cache.get(property)
   if (known !== undefined) return known
   const ranges = united([...scanned(property)])
-  const [oldest] = kept.keys()
-  if (kept.size >= mostKept && oldest !== undefined) kept.delete(oldest)
-  kept.set(property, ranges)
+  cache.set(property, ranges)
   return ranges
 }
 

@@ -1,4 +1,4 @@
-import { JsonNumber } from '../../../domain/lossless-json.ts'
+import { JsonNumber } from '../../../domain/json/lossless.ts'
 import { decimalOf } from '../numbers/decimals.ts'
 
 /** What a keyword's value has to look like before anything is made of it. */

@@ -1,5 +1,5 @@
 import pg from 'pg'
-import { createTurns, takeInTime } from '../../../domain/turns.ts'
+import { acquireInTime, createSlots } from '../../../domain/slots.ts'
 import { ConnectionLost } from './failures.ts'
 import { createSession, type Session } from './session.ts'
 import { columnTypes } from './values.ts'
@@ -30,7 +30,7 @@ export interface Connections {
 
 export function createConnections(url: string, options: ConnectionOptions): Connections {
   const { connectTimeoutMs } = options
-  const turns = createTurns(options.connections, options.line)
+  const turns = createSlots(options.connections, options.line)
   const facts = new WeakMap<pg.ClientBase, { pid: number; prepared: Set<string> }>()
 
   const pool = new pg.Pool({
@@ -51,7 +51,7 @@ export function createConnections(url: string, options: ConnectionOptions): Conn
   pool.on('error', (error) => options.report(error))
 
   async function checkOut(signal?: AbortSignal): Promise<Session> {
-    const seat = await takeInTime(turns, options.queryTimeoutMs, signal)
+    const seat = await acquireInTime(turns, options.queryTimeoutMs, signal)
     try {
       const client = await pool.connect()
       const { pid, prepared } = facts.get(client) ?? { pid: 0, prepared: new Set<string>() }
@@ -59,10 +59,10 @@ export function createConnections(url: string, options: ConnectionOptions): Conn
         pid,
         prepared,
         answerTimeoutMs: options.queryTimeoutMs + options.graceMs,
-        given: () => turns.give(seat),
+        given: () => turns.release(seat),
       })
     } catch (error) {
-      turns.give(seat)
+      turns.release(seat)
       throw new ConnectionLost('unreachable', error)
     }
   }

@@ -1,11 +1,11 @@
-import { giveUp } from '../../../domain/given-up.ts'
+import { abandon } from '../../../domain/abandoning.ts'
 import { refuse } from '../../../domain/refusals.ts'
-import { createTurns } from '../../../domain/turns.ts'
-import type { Database, StreamOptions } from '../../database.ts'
+import { createSlots } from '../../../domain/slots.ts'
+import type { Database } from '../../database.ts'
 import { storageFailure } from '../../failures.ts'
 import type { Dialect } from '../../sql/dialect.ts'
 import { type Sql, sql } from '../../sql/sql.ts'
-import type { Command, Reader } from '../../transaction.ts'
+import type { Command, Reader, StreamOptions } from '../../transaction.ts'
 import { type ConnectionOptions, type Connections, createConnections } from './connections.ts'
 import { postgresFailure } from './failures.ts'
 import { createStatements } from './statements.ts'
@@ -67,7 +67,7 @@ export function createPostgresDatabase<R extends Registry>(
     graceMs: Math.min(options.graceMs, 1_000),
   })
   // One connection at least is left for those who do not stream: a stream's reader may ask something else meanwhile.
-  const seats = createTurns(
+  const seats = createSlots(
     Math.max(1, Math.min(options.streams, options.connections - 1)),
     options.streamLine,
   )
@@ -126,7 +126,7 @@ export function createPostgresDatabase<R extends Registry>(
     writeBehind: (name, input) => database.write(name, input as never) as Promise<boolean>,
     async *stream<T>(query: Sql, { signal, rows = defaultRows }: StreamOptions) {
       if (closing !== undefined) throw refuse('stopping')
-      const givenUp = (reason: Error) => giveUp(signal, reason)
+      const givenUp = (reason: Error) => abandon(signal, reason)
       const parts = { connections, seats, waitMs: options.queryTimeoutMs, cancel, givenUp }
       const either = AbortSignal.any([signal, leaving.signal])
       try {

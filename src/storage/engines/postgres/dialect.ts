@@ -1,8 +1,8 @@
 import { isListIndex } from '../../../domain/expressions/path.ts'
 import type { Dialect } from '../../sql/dialect.ts'
 import { join, type Sql, sql, trusted } from '../../sql/sql.ts'
-import { judgedBy, sortedBy } from './gathered.ts'
-import { mentionsIn } from './mentions.ts'
+import { boundedCondition, boundedSorting } from './row-memory.ts'
+import { containsStringIn } from './string-search.ts'
 
 const text = (value: string) => sql`CAST(${value} AS TEXT)`
 
@@ -62,8 +62,8 @@ export const postgresDialect: Dialect = {
     }
   },
   longText: (value) => value,
-  judged: (condition) => judgedBy(postgresDialect, valueLookedUp, condition),
-  sorting: (compile) => sortedBy(postgresDialect, valueLookedUp, compile),
+  condition: (condition) => boundedCondition(postgresDialect, valueLookedUp, condition),
+  sorting: (compile) => boundedSorting(postgresDialect, valueLookedUp, compile),
   token: (column, path) => sql`CAST(${valueAt(column, path)} AS TEXT)`,
   text: (value) => ordered(text(value)),
   // A column of whole numbers keeps its index next to a BIGINT. Other numbers take the way of those that are stored.
@@ -80,7 +80,7 @@ export const postgresDialect: Dialect = {
   ordered,
   lower: (value) => ordered(sql`heddle_lower(${value})`),
   position: (value, part) => sql`strpos(${value}, ${part})`,
-  mentions: mentionsIn,
+  containsString: containsStringIn,
   quoted: (value) => sql`coalesce(CAST(to_json(${value}) AS TEXT), 'null')`,
   bytes: (value) => sql`octet_length(${value})`,
 }

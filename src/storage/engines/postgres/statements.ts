@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { LRUCache } from 'lru-cache'
 import type { Sql, SqlValue } from '../../sql/sql.ts'
 
 /** What the driver sends. With a name the connection prepares it once and finds it again. */
@@ -26,14 +27,13 @@ interface Shape {
 export type Statements = (query: Sql) => Statement
 
 export function createStatements(): Statements {
-  const shapes = new Map<string, Shape>()
+  const shapes = new LRUCache<string, Shape>({ max: remembered })
 
   function shapeOf(text: string): Shape {
     const known = shapes.get(text)
     if (known !== undefined) return known
     const shape = number(text)
     if (shape.name === undefined) return shape
-    if (shapes.size >= remembered) shapes.delete(shapes.keys().next().value as string)
     shapes.set(text, shape)
     return shape
   }

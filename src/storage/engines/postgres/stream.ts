@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type Turns, takeInTime } from '../../../domain/turns.ts'
+import { acquireInTime, type Slots } from '../../../domain/slots.ts'
 import { bytesOfRow, chunkBytes } from '../chunks.ts'
 import type { Connections } from './connections.ts'
 import type { Answer, Session } from './session.ts'
@@ -9,7 +9,7 @@ import { lostOnce, rollBack } from './transaction.ts'
 export interface StreamParts {
   connections: Connections
   /** Fewer than there are connections, so that long reads leave some to everyone else. */
-  seats: Turns
+  seats: Slots
   waitMs: number
   cancel(pid: number): Promise<void>
   /** Hears that the connection has ended while nobody asked for rows: the server waits for a reader only so long. */
@@ -70,12 +70,12 @@ interface Reading {
  */
 async function startReading(parts: StreamParts, signal: AbortSignal): Promise<Reading> {
   signal.throwIfAborted()
-  const seat = await takeInTime(parts.seats, parts.waitMs, signal)
+  const seat = await acquireInTime(parts.seats, parts.waitMs, signal)
   let session: Session
   try {
     session = await parts.connections.checkOut(signal)
   } catch (error) {
-    parts.seats.give(seat)
+    parts.seats.release(seat)
     throw error
   }
   let running: Promise<unknown> | undefined
@@ -89,7 +89,7 @@ async function startReading(parts: StreamParts, signal: AbortSignal): Promise<Re
       await cancelling
       await rollBack(session)
       session.giveBack()
-      parts.seats.give(seat)
+      parts.seats.release(seat)
     })()
     return ended
   }

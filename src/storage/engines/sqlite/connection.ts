@@ -1,4 +1,5 @@
 import Sqlite from 'better-sqlite3'
+import { LRUCache } from 'lru-cache'
 import type { Sql } from '../../sql/sql.ts'
 import { openFailure, sqliteFailure } from './failures.ts'
 import { registerFunctions } from './functions.ts'
@@ -50,12 +51,11 @@ export function connect(file: string, access: 'write' | 'read', going: () => voi
     return 1
   })
 
-  const statements = new Map<string, Sqlite.Statement<unknown[]>>()
+  const statements = new LRUCache<string, Sqlite.Statement<unknown[]>>({ max: statementLimit })
   function prepare(query: Sql): Sqlite.Statement<unknown[]> {
     let statement = statements.get(query.text)
     if (statement === undefined) {
       statement = handle.prepare<unknown[]>(query.text)
-      if (statements.size >= statementLimit) statements.delete(statements.keys().next().value as string)
       statements.set(query.text, statement)
     }
     return statement

@@ -1,8 +1,8 @@
 import { isListIndex } from '../../../domain/expressions/path.ts'
 import type { Dialect } from '../../sql/dialect.ts'
 import { join, type Sql, sql, trusted } from '../../sql/sql.ts'
-import { judgedBy, sortedBy } from './judged.ts'
-import { mentionsIn } from './mentions.ts'
+import { boundedCondition, boundedSorting } from './row-memory.ts'
+import { containsStringIn } from './string-search.ts'
 
 /**
  * Names a value that is looked at several times, so that it is computed once and stands in the statement once. SQLite
@@ -62,8 +62,8 @@ export const sqliteDialect: Dialect = {
     }
   },
   longText: (text) => text,
-  judged: (condition) => judgedBy(sqliteDialect, condition),
-  sorting: (compile) => sortedBy(sqliteDialect, compile),
+  condition: (condition) => boundedCondition(sqliteDialect, condition),
+  sorting: (compile) => boundedSorting(sqliteDialect, compile),
   token: tokenAt,
   text: (value) => sql`${value}`,
   // A plain number also binds where a bigint would only be slower.
@@ -85,7 +85,7 @@ export const sqliteDialect: Dialect = {
   lower: (text) =>
     once(text, 't', 'CASE WHEN length(t) = octet_length(t) THEN lower(t) ELSE heddle_lower(t) END'),
   position: (text, part) => sql`instr(${text}, ${part})`,
-  mentions: mentionsIn,
+  containsString: containsStringIn,
   quoted: (text) => sql`json_quote(${text})`,
   bytes: (text) => sql`octet_length(${text})`,
 }

@@ -1,10 +1,10 @@
 import type { Database } from 'better-sqlite3'
 import { isPresent, textOfJson, valueAt } from '../../../domain/expressions/json-value.ts'
 import { decimalText, type Exact, parseNumber } from '../../../domain/expressions/numbers.ts'
-import { foldCase } from '../../../domain/expressions/text.ts'
+import { foldCase } from '../../../domain/text.ts'
 import { formatTime } from '../../../domain/time.ts'
-import { registerJudge } from './judge.ts'
-import { registerMentions } from './mentions.ts'
+import { registerRowCondition } from './row-condition.ts'
+import { registerStringSearch } from './string-search.ts'
 
 /**
  * What SQLite cannot say itself. The dialect calls these for the rare rows that need them, never for every row. `going` is
@@ -43,6 +43,6 @@ export function registerFunctions(db: Database, going: () => void): void {
     ofValueAt((json) => Number(isPresent(json))),
   )
 
-  registerJudge(db, going)
-  registerMentions(db, going)
+  registerRowCondition(db, going)
+  registerStringSearch(db, going)
 }

@@ -27,7 +27,7 @@ export interface ReaderSeat {
 
 /**
  * A row, what is made of it to judge it, and the copy that is sent on. Where V8 meets this limit it ends the process, so it
- * is well above what `heddle_judge` lets itself need.
+ * is well above what `heddle_condition` lets itself need.
  */
 const heapMb = 1_024
 

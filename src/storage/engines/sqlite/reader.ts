@@ -1,8 +1,8 @@
-import { giveUp } from '../../../domain/given-up.ts'
+import { abandon } from '../../../domain/abandoning.ts'
 import { refuse } from '../../../domain/refusals.ts'
-import { createTurns, takeInTime } from '../../../domain/turns.ts'
-import type { StreamOptions } from '../../database.ts'
+import { acquireInTime, createSlots } from '../../../domain/slots.ts'
 import type { Sql } from '../../sql/sql.ts'
+import type { StreamOptions } from '../../transaction.ts'
 import { failureError } from './job-failure.ts'
 import { createReaderSeat, type ReaderSeat } from './reader-seat.ts'
 
@@ -27,11 +27,11 @@ export interface LongReaderOptions {
 
 /** Long reads, each in a thread of its own. The seat that was left last is taken first, so a quiet server has one thread. */
 export function createLongReader(file: string, { limitMs, waitMs }: LongReaderOptions): LongReader {
-  const turns = createTurns(seatCount, line)
+  const turns = createSlots(seatCount, line)
   const seats = Array.from({ length: seatCount }, () => createReaderSeat(file, restMs))
 
   async function* stream<T>(query: Sql, { signal, rows = defaultRows }: StreamOptions): AsyncIterable<T[]> {
-    const number = await takeInTime(turns, waitMs, signal)
+    const number = await acquireInTime(turns, waitMs, signal)
     const seat = seats[number] as ReaderSeat
     seat.take()
     const stop = () => seat.stop()
@@ -46,7 +46,7 @@ export function createLongReader(file: string, { limitMs, waitMs }: LongReaderOp
           if (open && seat.running) await seat.ask({ kind: 'close' })
         } finally {
           seat.rest()
-          turns.give(number)
+          turns.release(number)
         }
       })()
       return released
@@ -64,7 +64,7 @@ export function createLongReader(file: string, { limitMs, waitMs }: LongReaderOp
           idle = setTimeout(() => {
             // It fails when the thread has ended; the next question of the reader meets that too.
             release().catch(() => undefined)
-            giveUp(signal, tooSlow())
+            abandon(signal, tooSlow())
           }, limitMs).unref()
           yield answer.rows as T[]
           clearTimeout(idle)

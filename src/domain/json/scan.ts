@@ -1,0 +1,195 @@
+export class DepthError extends Error {}
+
+const quote = 0x22
+const backslash = 0x5c
+const openBrace = 0x7b
+const closeBrace = 0x7d
+const openBracket = 0x5b
+const closeBracket = 0x5d
+const comma = 0x2c
+
+function isSpace(code: number): boolean {
+  return code === 0x20 || code === 0x0a || code === 0x0d || code === 0x09
+}
+
+/**
+ * Walks JSON by what tells where values begin and end, and leaves it to JSON.parse to say whether each piece is sound. It
+ * ends on any text.
+ *
+ * A list or an object is walked by `enter` and `after`, which answer where the next item or key begins, or -1 when there
+ * is none; `end` is then where the whole ends.
+ */
+export class Scan {
+  readonly text: string
+  readonly #deepest: number
+  /** Where the list or object ends that was walked last. */
+  end = 0
+  /** The key that was read last. */
+  name = ''
+  /** Whether there was space between tokens since this was last set to false. */
+  spaced = false
+
+  constructor(text: string, deepest = Number.POSITIVE_INFINITY) {
+    this.text = text
+    this.#deepest = deepest
+  }
+
+  space(at: number): number {
+    const { text } = this
+    if (!isSpace(text.charCodeAt(at))) return at
+    this.spaced = true
+    let i = at + 1
+    while (isSpace(text.charCodeAt(i))) i++
+    return i
+  }
+
+  isObject(at: number): boolean {
+    return this.text.charCodeAt(at) === openBrace
+  }
+
+  isList(at: number): boolean {
+    return this.text.charCodeAt(at) === openBracket
+  }
+
+  enter(at: number, depth: number): number {
+    this.bound(depth)
+    const i = this.space(at + 1)
+    return this.#closes(i) ? -1 : i
+  }
+
+  /** Goes on behind a value. */
+  after(valueEnd: number): number {
+    const i = this.space(valueEnd)
+    if (this.text.charCodeAt(i) === comma) return this.space(i + 1)
+    if (!this.#closes(i)) throw new SyntaxError(`Expected ',' at position ${i}`)
+    return -1
+  }
+
+  #closes(at: number): boolean {
+    const code = this.text.charCodeAt(at)
+    if (code !== closeBrace && code !== closeBracket) return false
+    this.end = at + 1
+    return true
+  }
+
+  /** Reads the key at this place into `name` and answers where its value begins. */
+  key(at: number): number {
+    const { text } = this
+    if (text.charCodeAt(at) !== quote) throw new SyntaxError(`Expected '"' at position ${at}`)
+    const end = this.#string(at)
+    const raw = text.slice(at + 1, end - 1)
+    this.name = raw.includes('\\') ? (JSON.parse(text.slice(at, end)) as string) : raw
+    return this.space(this.space(end) + 1)
+  }
+
+  /** Answers where the value ends that begins here, or -1 when it is longer than `most`; of a number that is never asked. */
+  skip(at: number, depth: number, most = Number.POSITIVE_INFINITY): number {
+    const { text } = this
+    const first = text.charCodeAt(at)
+    if (first === quote) {
+      const end = this.#string(at)
+      return end - at > most ? -1 : end
+    }
+    let i = at
+    if (first !== openBrace && first !== openBracket) {
+      for (; i < text.length; i++) {
+        const code = text.charCodeAt(i)
+        if (code === comma || code === closeBrace || code === closeBracket || isSpace(code)) break
+      }
+      return i
+    }
+    let open = 0
+    for (;;) {
+      if (i >= text.length) throw new SyntaxError('Unexpected end of JSON input')
+      if (i - at > most) return -1
+      const code = text.charCodeAt(i)
+      if (code === quote) {
+        i = this.#string(i)
+        continue
+      }
+      i++
+      if (code === openBrace || code === openBracket) this.bound(depth + open++)
+      else if (code === closeBrace || code === closeBracket) {
+        if (--open === 0) return i
+      } else if (isSpace(code)) this.spaced = true
+    }
+  }
+
+  #string(at: number): number {
+    return stringEnd(this.text, at)
+  }
+
+  bound(depth: number): void {
+    if (depth > this.#deepest) throw new DepthError()
+  }
+}
+
+function stringEnd(text: string, at: number): number {
+  for (let end = text.indexOf('"', at + 1); ; end = text.indexOf('"', end + 1)) {
+    if (end === -1) throw new SyntaxError('Unterminated string in JSON')
+    let slashes = 0
+    while (text.charCodeAt(end - 1 - slashes) === backslash) slashes++
+    if (slashes % 2 === 0) return end + 1
+  }
+}
+
+/** Whether there is more to read than so many members and items: looks no further than that, and into no string. */
+export function hasMoreMarks(text: string, most: number): boolean {
+  let marks = 0
+  for (let at = 0; at < text.length; ) {
+    const code = text.charCodeAt(at)
+    at = code === quote ? stringEnd(text, at) : at + 1
+    if ((code === comma || code === openBrace || code === openBracket) && ++marks > most) return true
+  }
+  return false
+}
+
+/** The members of an object's text, each as its text; the last of a repeated key counts. */
+export function membersOf(text: string): Map<string, string> {
+  const members = new Map<string, string>()
+  const scan = new Scan(text)
+  let end = 0
+  for (let i = scan.enter(scan.space(0), 1); i !== -1; i = scan.after(end)) {
+    const from = scan.key(i)
+    end = scan.skip(from, 1)
+    members.set(scan.name, text.slice(from, end))
+  }
+  return members
+}
+
+/** The object of such members. */
+export function objectText(members: Iterable<readonly [name: string, text: string]>): string {
+  let object = '{'
+  for (const [name, text] of members)
+    object += `${object.length > 1 ? ',' : ''}${JSON.stringify(name)}:${text}`
+  return `${object}}`
+}
+
+/** The items of a list's text, each as its text. */
+export function itemsOf(text: string): string[] {
+  const items: string[] = []
+  const scan = new Scan(text)
+  let end = 0
+  for (let i = scan.enter(scan.space(0), 1); i !== -1; i = scan.after(end)) {
+    end = scan.skip(i, 1)
+    items.push(text.slice(i, end))
+  }
+  return items
+}
+
+/** The same tokens without the space between them. */
+export function compactJson(text: string): string {
+  let compact = ''
+  let from = 0
+  for (let i = 0; i < text.length; i++) {
+    const code = text.charCodeAt(i)
+    if (code === quote) {
+      for (i++; text.charCodeAt(i) !== quote; i++) if (text.charCodeAt(i) === backslash) i++
+    } else if (isSpace(code)) {
+      compact += text.slice(from, i)
+      while (isSpace(text.charCodeAt(i + 1))) i++
+      from = i + 1
+    }
+  }
+  return compact + text.slice(from)
+}

@@ -1,0 +1,37 @@
+/** How long a piece of work may hold the event loop before others run. */
+const sliceMs = 3
+
+export type YieldToLoop = () => Promise<void> | undefined
+
+/**
+ * For work in many small steps. Await the result between steps, and the event loop is never blocked for long. Rejects with
+ * the reason of the signal once nobody needs the work any more.
+ */
+export function createYieldToLoop(signal?: AbortSignal): YieldToLoop {
+  let since = performance.now()
+  return () => {
+    if (performance.now() - since < sliceMs) return undefined
+    return new Promise((resolve, reject) => {
+      setImmediate(() => {
+        if (signal?.aborted) reject(signal.reason)
+        since = performance.now()
+        resolve()
+      })
+    })
+  }
+}
+
+/** Takes a step for each item, and yields to the event loop between them. */
+export async function inSteps<Item>(
+  items: Iterable<Item>,
+  step: (item: Item, index: number) => Promise<void> | void,
+  yieldToLoop: YieldToLoop = createYieldToLoop(),
+): Promise<void> {
+  let index = 0
+  for (const item of items) {
+    const done = step(item, index++)
+    if (done) await done
+    const pause = yieldToLoop()
+    if (pause) await pause
+  }
+}

@@ -1,0 +1,23 @@
+import type { FastifyReply } from 'fastify'
+import { onAbandoned } from '../domain/abandoning.ts'
+
+/** The work ended because its client left. Nobody is to blame, so it is not logged as an error. */
+export class DisconnectError extends Error {}
+
+/**
+ * Aborts when the client leaves before its answer is complete. `request.signal` does not serve: it aborts as soon as the body
+ * of a POST has been read (fastify#6725, #7033), while `close` of the response comes at the right time. When work is abandoned
+ * because the client does not read an answer that has begun, the connection is cut, as that answer can never be completed.
+ */
+export function disconnectSignal(reply: FastifyReply): AbortSignal {
+  const controller = new AbortController()
+  reply.raw.once('close', () => {
+    if (!reply.raw.writableFinished) controller.abort(new DisconnectError('the client has left'))
+  })
+  onAbandoned(controller.signal, (reason) => {
+    if (!reply.raw.headersSent) return
+    reply.log.info({ reason: reason.message }, 'cut off an answer that its client does not read')
+    reply.raw.destroy()
+  })
+  return controller.signal
+}

@@ -1,0 +1,36 @@
+import { Socket } from 'node:net'
+import type { FastifyInstance, FastifyReply } from 'fastify'
+
+/** How long a client may read nothing of an answer that waits for it. */
+export const usualStallTimeoutMs = 120_000
+
+/** An answer up to this size fits into the buffers of the operating system. */
+const shortAnswer = 64 * 1024
+
+/** Cuts off clients that stop reading a long answer, as what waits for them is held in memory. */
+export function cutStalledClients(app: FastifyInstance, timeoutMs: number): void {
+  app.addHook('onSend', (_request, reply, payload, done) => {
+    const isShort =
+      payload == null ||
+      ((typeof payload === 'string' || payload instanceof Uint8Array) && payload.length <= shortAnswer)
+    if (!isShort) cutWhenStalled(reply, timeoutMs)
+    done(null, payload)
+  })
+}
+
+/** While the answer itself is not there yet nothing waits for the client, and it is not cut off. */
+export function cutWhenStalled({ raw, request }: FastifyReply, timeoutMs: number): void {
+  // An injected request has no connection.
+  if (!(request.raw.socket instanceof Socket)) return
+  // The timer of the socket starts again whenever the operating system takes some of what waits.
+  raw.setTimeout(timeoutMs, () => {
+    const { socket } = raw
+    if (socket === null) return
+    if (socket.writableLength === 0) {
+      socket.setTimeout(timeoutMs)
+      return
+    }
+    request.log.info({ waiting: socket.writableLength }, 'cut off a client that does not read its answer')
+    socket.destroy()
+  })
+}

@@ -1,0 +1,53 @@
+import type { BackendStatus, Generation, GenerationEvent, ServedModel } from './backend.ts'
+import type { CompileQuestion } from './constraints/constraint.ts'
+import type { Conversation } from './prompt/chat-prompt.ts'
+
+/**
+ * A model that can be asked, whatever stands behind it: the engine beside this process, or a server that speaks the wire of
+ * OpenAI. It is all that the operations see of inference. Requests and events are plain values.
+ */
+export interface Model {
+  status(): BackendStatus
+  /** Undefined until the model is loaded. */
+  served(): ServedModel | undefined
+  /**
+   * Resolves when the whole request has been checked and is running or queued; rejects with a refusal of the catalogue
+   * otherwise. From then on what happens arrives as events. When the signal aborts, its sequences are free again within one
+   * batch.
+   */
+  answer(request: AnswerRequest, signal: AbortSignal): Promise<Answering>
+  /** What an answer to this input would count as its prompt. */
+  tokenize(input: Input, tenant: string, signal: AbortSignal): Promise<number[]>
+  detokenize(tokens: number[], options: { special: boolean }, signal: AbortSignal): Promise<string>
+  close(): Promise<void>
+}
+
+/** What an answer continues. `addSpecial` adds the tokens that the model wants around a text. */
+export type Input =
+  | { conversation: Conversation; addSpecial: boolean }
+  | { text: string; addSpecial: boolean }
+  | { tokens: number[] }
+
+export interface AnswerRequest extends Omit<Generation, 'prompt' | 'constraint' | 'tenant'> {
+  /** Each is answered with as many choices as `choices` says. They are queued in their order. */
+  inputs: readonly Input[]
+  /** What each answer has to be. */
+  constraint?: CompileQuestion
+  /** Who asks: tenants take turns, and none takes all slots of a queue. */
+  tenant: string
+}
+
+export interface Answering {
+  /** The tokens of each input as the model sees them, after truncation. */
+  prompts: readonly number[][]
+  /**
+   * In groups: everything that has come when one is asked for, so that a slow reader gets few large groups instead of many
+   * small ones. Ends after the last choice's `finished`. Throws a refusal when the engine fails in the middle. Read once.
+   */
+  events: AsyncIterable<AnswerEvent[]>
+}
+
+/** Choices are counted over all inputs: choice i of input k is k times `choices` plus i. */
+export type AnswerEvent =
+  | (Extract<GenerationEvent, { kind: 'prefilled' }> & { input: number })
+  | Exclude<GenerationEvent, { kind: 'prefilled' }>

@@ -1,0 +1,37 @@
+import { dirname, sep } from 'node:path'
+
+/** Why a model cannot be served, in one line that says what was given and what is accepted. */
+export class ModelError extends Error {
+  override readonly name = 'ModelError'
+  /** Whether another attempt may succeed: a network that is down, a hub that is busy. */
+  readonly mayPass: boolean
+
+  constructor(message: string, { mayPass = false, cause }: { mayPass?: boolean; cause?: unknown } = {}) {
+    super(message, cause === undefined ? undefined : { cause })
+    this.mayPass = mayPass
+  }
+}
+
+const meanings: Record<string, string> = {
+  ENOENT: 'it is not there',
+  ENOTDIR: 'it is not there',
+  EACCES: 'it may not be read',
+  EPERM: 'it may not be read',
+  EISDIR: 'it is a folder',
+  ENOSPC: 'the disk is full',
+  EDQUOT: 'the disk quota is used up',
+  EROFS: 'the file system is read-only',
+  ELOOP: 'its links go in a circle',
+  ENAMETOOLONG: 'its name is too long',
+}
+
+/** The meaning of a system error in words. */
+export function reasonOf(error: unknown): string {
+  const { code, message } = error as NodeJS.ErrnoException
+  return meanings[code ?? ''] ?? message
+}
+
+/** The text for callers of the API: they see what happened, but not the folders of these files. */
+export function withoutFolders(text: string, ...files: string[]): string {
+  return files.reduce((shown, file) => shown.replaceAll(`${dirname(file)}${sep}`, ''), text)
+}

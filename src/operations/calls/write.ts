@@ -1,0 +1,100 @@
+import { type Caller, requireAccess } from '../../domain/callers.ts'
+import { refuse } from '../../domain/refusals.ts'
+import { now } from '../../domain/time.ts'
+import { inSteps } from '../../domain/yielding.ts'
+import type { Database } from '../../storage/database.ts'
+import type { CallPart } from '../../storage/tables/call-parts.ts'
+import type {
+  CompleteBody,
+  DeleteBody,
+  EndedCall,
+  StartedCall,
+  UpdateBody,
+  UpsertBatchBody,
+} from './contract.ts'
+import { endPart, mergeParts, startPart } from './parts.ts'
+
+export interface Ingest {
+  db: Database
+  retentionDays: number
+}
+
+type Started = { id: string; trace_id: string }
+
+export async function startCall(
+  { db, retentionDays }: Ingest,
+  caller: Caller,
+  start: StartedCall,
+): Promise<Started> {
+  requireAccess(caller, start.project_id, 'start.project_id')
+  const part = startPart(start, { user: caller.name, retentionDays })
+  await db.write('upsertCalls', [part])
+  return { id: part.id, trace_id: part.start.trace_id }
+}
+
+export async function endCall({ db }: Ingest, caller: Caller, end: EndedCall): Promise<void> {
+  requireAccess(caller, end.project_id, 'end.project_id')
+  await db.write('upsertCalls', [endPart(end)])
+}
+
+/** All or nothing. A batch may be sent again as a whole. */
+export async function upsertBatch({ db, retentionDays }: Ingest, caller: Caller, { batch }: UpsertBatchBody) {
+  const res: (Started | Record<string, never>)[] = []
+  const parts: CallPart[] = []
+  await inSteps(batch, (item, index) => {
+    if (item.mode === 'start') {
+      const { start } = item.req
+      requireAccess(caller, start.project_id, `batch.${index}.req.start.project_id`)
+      const part = startPart(start, { user: caller.name, retentionDays })
+      parts.push(part)
+      res.push({ id: part.id, trace_id: part.start.trace_id })
+    } else {
+      const { end } = item.req
+      requireAccess(caller, end.project_id, `batch.${index}.req.end.project_id`)
+      parts.push(endPart(end))
+      res.push({})
+    }
+  })
+  if (parts.length > 0) await db.write('upsertCalls', mergeParts(parts))
+  return { res }
+}
+
+/** Every call belongs to the project of the path. */
+export async function writeComplete(
+  { db, retentionDays }: Ingest,
+  caller: Caller,
+  project: string,
+  { batch }: CompleteBody,
+): Promise<void> {
+  requireAccess(caller, project, 'path')
+  const parts: CallPart[] = []
+  await inSteps(batch, (call, index) => {
+    if (call.project_id !== project) {
+      throw refuse('invalid_value', {
+        field: `batch.${index}.project_id`,
+        given: JSON.stringify(call.project_id),
+        accepted: `the project of the path, ${project}`,
+      })
+    }
+    parts.push({ ...startPart(call, { user: caller.name, retentionDays }), end: endPart(call).end })
+  })
+  if (parts.length > 0) await db.write('upsertCalls', mergeParts(parts))
+}
+
+/** The call need not be there yet: the SDK sends a rename before the batch with its call. */
+export async function renameCall({ db }: Ingest, caller: Caller, body: UpdateBody): Promise<void> {
+  requireAccess(caller, body.project_id)
+  await db.write('renameCall', { project_id: body.project_id, id: body.call_id, name: body.display_name })
+}
+
+const mostIds = 1000
+
+/** Counts the ids that were named, also unknown ones, and the descendants that were deleted with them. */
+export async function deleteSomeCalls({ db }: Ingest, caller: Caller, { project_id, call_ids }: DeleteBody) {
+  requireAccess(caller, project_id)
+  if (call_ids.length > mostIds)
+    throw refuse('too_many_ids', { field: 'call_ids', given: call_ids.length, limit: mostIds })
+  const ids = [...new Set(call_ids)]
+  const { descendants } = await db.write('deleteCalls', { project_id, ids, now: now() })
+  return { num_deleted: ids.length + descendants }
+}

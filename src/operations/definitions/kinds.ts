@@ -1,0 +1,169 @@
+import { z } from 'zod'
+import { JsonText, writeJson } from '../../domain/json/text.ts'
+import { tableRef } from '../../domain/refs.ts'
+import { type CreatedObject, createObject } from '../objects/create.ts'
+import { storeTable } from '../tables/create.ts'
+import {
+  createdWith,
+  DatasetBody,
+  DatasetRecord,
+  EvaluationBody,
+  EvaluationRecord,
+  ModelBody,
+  ModelRecord,
+  OpBody,
+  OpRecord,
+  ScorerBody,
+  ScorerRecord,
+} from './contract.ts'
+import {
+  createdAnswer,
+  createOfClass,
+  type Definitions,
+  type Destination,
+  definitionKind,
+  memberOf,
+  namedFields,
+  objectIdOf,
+  refOf,
+  versionFields,
+} from './kind.ts'
+import { readSource, storeSource } from './source.ts'
+
+const opFile = 'obj.py'
+const modelFile = 'model.py'
+
+/** An op is its source code. */
+async function createOp(
+  { db }: Definitions,
+  { caller, project }: Destination,
+  name: string,
+  code: string,
+): Promise<CreatedObject> {
+  const object_id = objectIdOf(name)
+  const marks = { _type: 'CustomWeaveType', weave_type: { type: 'Op' } }
+  const text = writeJson({ ...marks, files: { [opFile]: await storeSource(db, project, code) } })
+  return createObject(db, caller, { project_id: project, object_id, val: new JsonText(text) }, [])
+}
+
+export const ops = definitionKind({
+  path: 'ops',
+  noun: 'op',
+  filter: { is_op: true },
+  body: OpBody,
+  created: createdWith({}),
+  record: OpRecord,
+  async create(options, destination, { name, source_code }) {
+    return createdAnswer(await createOp(options, destination, name, source_code ?? ''))
+  },
+  async describe({ db }, version, val) {
+    return { ...versionFields(version), code: await readSource(db, version.project_id, val, opFile) }
+  },
+})
+
+/** A dataset is a name for a table. */
+export const datasets = definitionKind({
+  path: 'datasets',
+  noun: 'dataset',
+  filter: { base_object_classes: ['Dataset'] },
+  body: DatasetBody,
+  created: createdWith({}),
+  record: DatasetRecord,
+  async create(options, destination, { name, description, rows }) {
+    const given = name ?? 'Dataset'
+    objectIdOf(given)
+    const { project } = destination
+    const { digest } = await storeTable(options.db, project, rows, [])
+    const dataset = await createOfClass(options, destination, given, 'Dataset', {
+      name: given,
+      description: description ?? null,
+      rows: tableRef(options.refScheme, project, digest),
+    })
+    return createdAnswer(dataset)
+  },
+  async describe(_, version, val) {
+    return { ...namedFields(version, val), rows: memberOf(val, 'rows') }
+  },
+})
+
+/** A scorer is a name for an op that scores. */
+export const scorers = definitionKind({
+  path: 'scorers',
+  noun: 'scorer',
+  filter: { base_object_classes: ['Scorer'] },
+  body: ScorerBody,
+  created: createdWith({ scorer: z.string().meta({ description: 'The reference to it.' }) }),
+  record: ScorerRecord,
+  async create(options, destination, { name, description, op_source_code }) {
+    objectIdOf(name)
+    const op = await createOp(options, destination, `${name}.score`, op_source_code)
+    const scorer = await createOfClass(options, destination, name, 'Scorer', {
+      name,
+      description: description ?? null,
+      score: refOf(options, destination, op),
+    })
+    return { ...createdAnswer(scorer), scorer: refOf(options, destination, scorer) }
+  },
+  async describe(_, version, val) {
+    return { ...namedFields(version, val), score_op: val.member('score')?.string ?? null }
+  },
+})
+
+/** An evaluation names its dataset and its scorers. */
+export const evaluations = definitionKind({
+  path: 'evaluations',
+  noun: 'evaluation',
+  filter: { base_object_classes: ['Evaluation'] },
+  body: EvaluationBody,
+  created: createdWith({ evaluation_ref: z.string() }),
+  record: EvaluationRecord,
+  async create(options, destination, body) {
+    const evaluation = await createOfClass(options, destination, body.name, 'Evaluation', {
+      name: body.name,
+      description: body.description ?? null,
+      dataset: body.dataset,
+      scorers: body.scorers ?? [],
+      trials: body.trials ?? 1,
+      evaluation_name: body.evaluation_name ?? null,
+      eval_attributes: body.eval_attributes ?? null,
+    })
+    return { ...createdAnswer(evaluation), evaluation_ref: refOf(options, destination, evaluation) }
+  },
+  async describe(_, version, val) {
+    return {
+      ...namedFields(version, val),
+      dataset: memberOf(val, 'dataset'),
+      scorers: memberOf(val, 'scorers'),
+      trials: memberOf(val, 'trials'),
+      evaluation_name: val.member('evaluation_name')?.string ?? null,
+      eval_attributes: memberOf(val, 'eval_attributes'),
+    }
+  },
+})
+
+/** A model is its source code and what describes it. */
+export const models = definitionKind({
+  path: 'models',
+  noun: 'model',
+  filter: { base_object_classes: ['Model'] },
+  body: ModelBody,
+  created: createdWith({ model_ref: z.string() }),
+  record: ModelRecord,
+  async create(options, destination, { name, description, source_code, attributes }) {
+    objectIdOf(name)
+    const model = await createOfClass(options, destination, name, 'Model', {
+      name,
+      description: description ?? null,
+      attributes: attributes ?? null,
+      files: { [modelFile]: await storeSource(options.db, destination.project, source_code) },
+    })
+    return { ...createdAnswer(model), model_ref: refOf(options, destination, model) }
+  },
+  async describe({ db }, version, val) {
+    return {
+      ...namedFields(version, val),
+      source_code: await readSource(db, version.project_id, val, modelFile),
+      attributes: memberOf(val, 'attributes'),
+    }
+  },
+})

@@ -1,0 +1,29 @@
+import { z } from 'zod'
+
+/** What the answers of all ways of asking a model have in common. */
+
+export const Usage = z.object({
+  prompt_tokens: z.int(),
+  completion_tokens: z.int(),
+  total_tokens: z.int(),
+  prompt_tokens_details: z.object({ cached_tokens: z.int() }).optional(),
+})
+
+export const answerHead = {
+  id: z.string(),
+  created: z.int(),
+  model: z.string(),
+  system_fingerprint: z.string(),
+}
+
+export const ended = {
+  finish_reason: z.enum(['stop', 'length', 'repetition']),
+  stop_reason: z.union([z.string(), z.int(), z.null()]),
+}
+
+/** By the ids of the candidates; the first token of a prompt has none. */
+export const PromptLogprobs = z.array(
+  z
+    .record(z.string(), z.object({ logprob: z.number(), rank: z.int(), decoded_token: z.string() }))
+    .nullable(),
+)

@@ -1,0 +1,70 @@
+import { type Refusal, refuse } from '../../domain/refusals.ts'
+import type { GenerationSettings } from './parts.ts'
+import type { SamplingFields } from './sampling-fields.ts'
+
+/** What each field allows on its own, but not with the others or not with the settings. */
+
+/** Together, in characters: each is searched for in the answer. */
+const longestBadWords = 65_536
+
+export function wrong(field: string, given: string, accepted: string): Refusal {
+  return refuse('invalid_value', { field, given, accepted })
+}
+
+export interface StreamFields {
+  stream?: boolean | null | undefined
+  stream_options?:
+    | { include_usage?: boolean | null | undefined; continuous_usage_stats?: boolean | null | undefined }
+    | null
+    | undefined
+  prompt_logprobs?: number | null | undefined
+}
+
+export function checkStream({ stream, stream_options, prompt_logprobs }: StreamFields): void {
+  if (!stream && stream_options && Object.values(stream_options).some((value) => value !== undefined)) {
+    throw wrong('stream_options', 'given without `stream`', 'with "stream": true only')
+  }
+  if (stream && prompt_logprobs) {
+    throw wrong('prompt_logprobs', `${prompt_logprobs} with "stream": true`, '0 in a stream, or no stream')
+  }
+}
+
+export function checkPriority({ priority = 0 }: SamplingFields, settings: GenerationSettings): void {
+  if (priority !== 0 && !settings.priority) {
+    throw refuse('priority_off', { field: 'priority', given: priority })
+  }
+}
+
+export function checkSampling(fields: SamplingFields, maxTokens: number | undefined): void {
+  const { n, temperature, use_beam_search, min_tokens, repetition_detection, truncate_prompt_tokens } = fields
+  if ((n ?? 1) > 1 && !use_beam_search && temperature != null && temperature < 1e-5) {
+    throw wrong(
+      'n',
+      `${n} with temperature ${temperature}`,
+      '1 with greedy sampling: all answers would be the same',
+    )
+  }
+  if (min_tokens !== undefined && maxTokens !== undefined && min_tokens > maxTokens) {
+    throw wrong('min_tokens', `${min_tokens} with at most ${maxTokens} tokens`, `0 to ${maxTokens}`)
+  }
+  const letters = (fields.bad_words ?? []).reduce((sum, { length }) => sum + length, 0)
+  if (letters > longestBadWords) {
+    throw wrong('bad_words', `${letters} characters together`, `at most ${longestBadWords}`)
+  }
+  if (truncate_prompt_tokens === 0) {
+    throw wrong('truncate_prompt_tokens', '0, which leaves no prompt', '-1, or at least 1')
+  }
+  if (repetition_detection) {
+    const { max_pattern_size = 0, min_pattern_size = 0, min_count = 0 } = repetition_detection
+    if (min_pattern_size > max_pattern_size) {
+      throw wrong(
+        'repetition_detection.min_pattern_size',
+        String(min_pattern_size),
+        `at most max_pattern_size, ${max_pattern_size}`,
+      )
+    }
+    if (max_pattern_size > 0 && min_count < 2) {
+      throw wrong('repetition_detection.min_count', String(min_count), 'at least 2')
+    }
+  }
+}

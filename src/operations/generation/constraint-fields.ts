@@ -1,0 +1,49 @@
+import { z } from 'zod'
+import { jsonValue } from '../../domain/fields.ts'
+import { documented, flag, optIn } from './scalars.ts'
+
+const JsonSchemaFormat = z.object({
+  name: z.string().max(256),
+  description: z.string().nullish(),
+  schema: jsonValue().nullish(),
+  strict: optIn(),
+})
+
+const constraint = z.string().nullish()
+
+/** The fields that say what an answer has to be. Chat and text completions share them. */
+export const constraintFields = {
+  response_format: documented(
+    z
+      .object({
+        type: z.enum(['text', 'json_object', 'json_schema', 'structural_tag']).optional(),
+        json_schema: JsonSchemaFormat.nullish(),
+        schema: jsonValue().nullish(),
+        structures: jsonValue().nullish(),
+        triggers: jsonValue().nullish(),
+        format: jsonValue().nullish(),
+      })
+      .nullish(),
+    'What the answer is: `text`; `json_object`, with a `schema` if there is one; `json_schema`, always kept, strict or not; `structural_tag`, in both forms. Without a `type` it is the `json_schema` that is there. What cannot be kept is refused. docs/structured-output.md has the details.',
+  ),
+  structured_outputs: documented(
+    z
+      .object({
+        json: jsonValue().nullish(),
+        regex: constraint,
+        choice: z.array(z.string()).max(4_096).nullish(),
+        grammar: constraint,
+        json_object: optIn(),
+        structural_tag: constraint,
+        disable_fallback: flag().optional().meta({ default: false }),
+        disable_any_whitespace: flag().optional().meta({ default: false }),
+        disable_additional_properties: flag().optional(),
+        whitespace_pattern: constraint,
+        _backend: constraint,
+        _backend_was_auto: flag().optional().meta({ default: false }),
+      })
+      .nullish(),
+    'One of `json` (a JSON Schema or its text), `regex`, `choice`, `grammar` (GBNF), `json_object` and `structural_tag`, and how JSON is written: `whitespace_pattern`, `disable_any_whitespace`, `disable_additional_properties` (false: objects that name members are open, as JSON Schema has it). `disable_fallback`, `_backend` and `_backend_was_auto` have no effect. Together with `response_format` there is one constraint in a request.',
+  ),
+}
+export type ConstraintFields = z.output<z.ZodObject<typeof constraintFields>>

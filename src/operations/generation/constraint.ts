@@ -1,0 +1,149 @@
+import type { JsonText } from '../../domain/json/text.ts'
+import { refuse } from '../../domain/refusals.ts'
+
+import type {
+  CompileQuestion,
+  Constraint,
+  ConstraintOptions,
+} from '../../inference/constraints/constraint.ts'
+
+import { wrong } from './checks.ts'
+import type { ConstraintFields } from './constraint-fields.ts'
+import type { SamplingFields } from './sampling-fields.ts'
+
+type Format = NonNullable<ConstraintFields['response_format']>
+type Outputs = NonNullable<ConstraintFields['structured_outputs']>
+
+interface Asked {
+  constraint: Constraint
+  field: string
+}
+
+const kinds = ['json', 'regex', 'choice', 'grammar', 'json_object', 'structural_tag'] as const
+const accepted = `one of ${kinds.join(', ')}`
+
+/** What the answer has to be, by response_format and structured_outputs together; undefined when it is free. */
+export function constraintOf(
+  body: ConstraintFields & Pick<SamplingFields, 'use_beam_search'>,
+): CompileQuestion | undefined {
+  const format = body.response_format == null ? undefined : formatConstraint(body.response_format)
+  const outputs = body.structured_outputs == null ? undefined : outputsConstraint(body.structured_outputs)
+  if (body.structured_outputs != null && format === undefined && outputs === undefined) {
+    throw wrong('structured_outputs', 'an object that says nothing', accepted)
+  }
+  const asked = outputs ?? format
+  if (asked === undefined) return undefined
+  if (outputs && format && JSON.stringify(outputs.constraint) !== JSON.stringify(format.constraint)) {
+    throw wrong(
+      'structured_outputs',
+      `${outputs.constraint.kind} beside a response_format`,
+      'one constraint in a request',
+    )
+  }
+  if (body.use_beam_search) {
+    const field = asked.field.split('.')[0] as string
+    throw refuse('not_available', {
+      field,
+      given: 'a constraint with use_beam_search',
+      accepted: 'one of both',
+    })
+  }
+  return { ...asked, options: optionsOf(body.structured_outputs) }
+}
+
+function formatConstraint(format: Format): Asked | undefined {
+  // The specification shows the schema without a type beside it.
+  switch (format.type ?? (format.json_schema == null ? undefined : 'json_schema')) {
+    case undefined:
+      throw wrong(
+        'response_format.type',
+        'nothing',
+        '"text", "json_object", "json_schema" or "structural_tag"',
+      )
+    case 'text':
+      return undefined
+    case 'json_object':
+      return format.schema == null
+        ? { constraint: { kind: 'json_object' }, field: 'response_format' }
+        : schemaConstraint(format.schema, 'response_format.schema')
+    case 'json_schema': {
+      const { json_schema: given } = format
+      if (given == null)
+        throw wrong('response_format.json_schema', 'nothing', 'an object with a name and a schema')
+      if (given.schema == null) throw wrong('response_format.json_schema.schema', 'nothing', 'a JSON Schema')
+      return schemaConstraint(given.schema, 'response_format.json_schema.schema')
+    }
+    case 'structural_tag': {
+      const parts = Object.entries({
+        structures: format.structures,
+        triggers: format.triggers,
+        format: format.format,
+      }).flatMap(([name, part]) => (part == null ? [] : [[name, part.value]]))
+      const tag: unknown = { type: 'structural_tag', ...Object.fromEntries(parts) }
+      return { constraint: { kind: 'structural_tag', tag }, field: 'response_format' }
+    }
+  }
+}
+
+function outputsConstraint(outputs: Outputs): Asked | undefined {
+  const given = kinds.filter((kind) => outputs[kind] != null)
+  if (given.length > 1) {
+    throw wrong('structured_outputs', given.join(' and '), `one of ${kinds.join(', ')}, and no other`)
+  }
+  const [kind] = given
+  return kind && outputsOf(kind, outputs)
+}
+
+function outputsOf(kind: (typeof kinds)[number], outputs: Outputs): Asked | undefined {
+  const field = `structured_outputs.${kind}`
+  const { json, regex, choice, grammar, structural_tag: tag } = outputs
+  if (json != null) {
+    const { value } = json
+    if (typeof value === 'string')
+      return { constraint: { kind: 'json', schema: parsed(value, field) }, field }
+    return schemaConstraint(json, field)
+  }
+  if (regex != null) return { constraint: { kind: 'regex', regex }, field }
+  if (choice != null) return { constraint: { kind: 'choice', choices: choice }, field }
+  if (grammar != null) return { constraint: { kind: 'grammar', grammar }, field }
+  if (tag != null) return { constraint: { kind: 'structural_tag', tag }, field }
+  if (outputs.json_object === false) throw wrong(field, 'false', 'true, or null')
+  return { constraint: { kind: 'json_object' }, field }
+}
+
+function schemaConstraint({ value, text }: JsonText, field: string): Asked {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    throw wrong(field, text.slice(0, 40), 'a JSON Schema that is an object')
+  }
+  return { constraint: { kind: 'json', schema: value }, field }
+}
+
+function parsed(text: string, field: string): unknown {
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch (error) {
+    throw refuse('constraint_invalid', { field, why: `its text is no JSON: ${(error as Error).message}` })
+  }
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value
+  throw wrong(field, text.slice(0, 40), 'a JSON Schema that is an object')
+}
+
+function optionsOf(outputs: Outputs | null | undefined): ConstraintOptions {
+  const {
+    whitespace_pattern: pattern,
+    disable_any_whitespace: none,
+    disable_additional_properties: closed,
+  } = outputs ?? {}
+  if (none && pattern != null) {
+    throw wrong(
+      'structured_outputs.whitespace_pattern',
+      'a pattern beside disable_any_whitespace',
+      'one of both',
+    )
+  }
+  return {
+    whitespace: none ? 'none' : pattern == null ? 'bounded' : { pattern },
+    ...(closed !== undefined && { additionalProperties: !closed }),
+  }
+}

@@ -1,0 +1,97 @@
+import { z } from 'zod'
+import { jsonObject, jsonValue, longList, plainText } from '../../domain/fields.ts'
+import { documented, flag } from './scalars.ts'
+
+/** Pictures, sounds and files are recognised, so that a refusal can name them; their content is never read. */
+const media = () => jsonValue().nullish()
+
+const Part = z.looseObject({
+  type: z.string().max(64).nullish(),
+  text: z.string().nullish(),
+  refusal: z.string().nullish(),
+  thinking: z.string().nullish(),
+  image_url: media(),
+  input_image: media(),
+  input_audio: media(),
+  audio_url: media(),
+  video_url: media(),
+  file: media(),
+})
+
+const ToolCall = z.object({
+  id: z.string().max(256).nullish(),
+  type: z.string().max(64).nullish(),
+  function: z.object({ name: plainText(256).min(1), arguments: z.string().nullish() }),
+})
+
+export const Message = z.object({
+  role: plainText(64).min(1),
+  content: z
+    .union(
+      [z.string(), z.array(z.union([z.string(), Part], { error: 'expected a text or a part' })).max(1_024)],
+      {
+        error: 'expected a text or a list of at most 1024 parts',
+      },
+    )
+    .nullish(),
+  name: z.string().max(256).nullish(),
+  tool_calls: z.array(ToolCall).max(128).nullish(),
+  tool_call_id: z.string().max(256).nullish(),
+  reasoning: z.string().nullish(),
+  reasoning_content: z.string().nullish(),
+  refusal: z.string().nullish(),
+})
+
+const Tool = z.object({
+  type: z.literal('function').optional(),
+  function: z.object({
+    name: plainText(256).min(1),
+    description: z.string().nullish(),
+    parameters: jsonObject().nullish(),
+    strict: flag().nullish(),
+  }),
+})
+
+/** The fields that shape a conversation. Answers and token counts share them. */
+export const conversationFields = {
+  messages: documented(
+    longList(Message),
+    'The conversation: 1 to 10000 messages of any role; `developer` becomes `system` where the template does not know it. Content is a text or a list of text parts; images, audio and files are refused by their type. The arguments of `tool_calls` are the text of a JSON object.',
+  ),
+  model: documented(
+    z.string().max(256).nullish(),
+    'A served name; the first one answers when it is null or empty.',
+  ),
+  add_generation_prompt: documented(
+    flag().optional(),
+    'The template opens a turn of the assistant. When false, the answer has the role of the last message.',
+    { initial: true },
+  ),
+  continue_final_message: documented(
+    flag().optional(),
+    'The last message stays open and the answer continues it. Needs `"add_generation_prompt": false`.',
+    { initial: false },
+  ),
+  chat_template: documented(
+    z.string().max(131_072).nullish(),
+    'A Jinja template to use instead of the model’s own. Rendering is limited to one second and to a bounded size of texts and lists. HEDDLE_REQUEST_TEMPLATES=off refuses it.',
+  ),
+  chat_template_kwargs: documented(
+    jsonObject().nullish(),
+    'Variables for the template. A field of the request wins over a variable of the same name, unless it is null. The names `chat_template` and `tokenize` are refused.',
+  ),
+  documents: documented(
+    z.array(jsonObject()).max(1_024).nullish(),
+    'Objects with text values, for templates that show documents.',
+  ),
+  reasoning_effort: documented(
+    z.enum(['low', 'medium', 'high']).nullish(),
+    'A variable for templates that know it.',
+  ),
+  tools: documented(
+    z.array(Tool).max(512).nullish(),
+    'Shown to the model by templates that show tools. Tool calls of the model come as text.',
+    { effect: 'partly' },
+  ),
+}
+export type ConversationFields = z.output<z.ZodObject<typeof conversationFields>>

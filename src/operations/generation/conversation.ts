@@ -1,0 +1,66 @@
+import type { JsonText } from '../../domain/json/text.ts'
+import { refuse } from '../../domain/refusals.ts'
+import type { Conversation } from '../../inference/prompt/chat-prompt.ts'
+import { wrong } from './checks.ts'
+import type { ConversationFields } from './conversation-fields.ts'
+import type { GenerationSettings } from './parts.ts'
+
+/** Messages of one request; more than any context holds. */
+const mostMessages = 10_000
+
+/** What each field allows on its own, but not with the others. */
+export function checkConversation(fields: ConversationFields): void {
+  const { messages, documents } = fields
+  if (messages.length === 0) throw wrong('messages', 'an empty list', 'at least one message')
+  if (messages.length > mostMessages) {
+    throw wrong('messages', `${messages.length} messages`, `at most ${mostMessages}`)
+  }
+  if (fields.continue_final_message && (fields.add_generation_prompt ?? true)) {
+    throw wrong(
+      'continue_final_message',
+      'true together with add_generation_prompt, which is true unless it is given',
+      'true only with "add_generation_prompt": false',
+    )
+  }
+  for (const [index, document] of (documents ?? []).entries()) checkDocument(document, index)
+}
+
+function checkDocument(document: JsonText, index: number): void {
+  for (const [name, value] of Object.entries(document.value as object)) {
+    if (typeof value !== 'string') throw wrong(`documents.${index}.${name}`, 'not a text', 'texts only')
+  }
+}
+
+/** The conversation of a request, unless this server refuses what it asks of its template. */
+export function conversationFrom(
+  fields: ConversationFields,
+  { requestTemplates }: GenerationSettings,
+): Conversation {
+  const { chat_template: template, chat_template_kwargs: variables } = fields
+  const kwargs = (variables?.value ?? {}) as Record<string, unknown>
+  if (!requestTemplates) {
+    if (template != null) throw refuse('request_templates_off', { field: 'chat_template' })
+    if (kwargs.chat_template != null) {
+      throw refuse('request_templates_off', { field: 'chat_template_kwargs.chat_template' })
+    }
+  }
+  for (const name of ['chat_template', 'tokenize']) {
+    if (Object.hasOwn(kwargs, name)) {
+      throw wrong(
+        `chat_template_kwargs.${name}`,
+        'a name that is no variable of templates',
+        name === 'tokenize' ? 'other names' : 'the field chat_template',
+      )
+    }
+  }
+  return {
+    messages: fields.messages,
+    template,
+    variables,
+    addGenerationPrompt: fields.add_generation_prompt ?? true,
+    continueFinal: fields.continue_final_message ?? false,
+    tools: fields.tools,
+    documents: fields.documents,
+    reasoningEffort: fields.reasoning_effort,
+  }
+}

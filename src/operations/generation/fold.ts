@@ -1,0 +1,73 @@
+import { createYieldToLoop } from '../../domain/yielding.ts'
+import type { FinishReason, TokenLogprob } from '../../inference/backend.ts'
+import { contentOf, type PromptDelta } from './deltas.ts'
+import type { Generation } from './generation.ts'
+import { checkCandidates } from './logprobs.ts'
+import { createTally, type Tally } from './usage.ts'
+
+/** One choice of a whole answer. */
+export interface FoldedChoice<Logprobs> {
+  content: string
+  tokens: number[]
+  logprobs: Logprobs
+  reason: FinishReason
+  stop: string | number | null
+}
+
+export interface Folded<Logprobs> {
+  choices: FoldedChoice<Logprobs>[]
+  usage: ReturnType<Tally['total']>
+}
+
+/** Log-probabilities are written as they come: together they may be many megabytes, and would block the loop at the end. */
+export interface LogprobsWriter {
+  add(given: readonly TokenLogprob[]): void
+}
+
+export interface FoldOptions<Logprobs> {
+  createLogprobs(): Logprobs
+  /** The field that asks for log-probabilities, for the refusal when there are too many. */
+  logprobsField: string
+  /** Takes what was said of a prompt, and the choices that will answer it. */
+  onPrompt(delta: PromptDelta, choices: FoldedChoice<Logprobs>[]): Promise<void>
+}
+
+/** So many log-probabilities are written at once. */
+const stepSize = 32
+
+/** The whole answer, when its last choice has ended. */
+export async function fold<Logprobs extends LogprobsWriter>(
+  generation: Generation,
+  { createLogprobs, logprobsField, onPrompt }: FoldOptions<Logprobs>,
+): Promise<Folded<Logprobs>> {
+  const { choices: perPrompt, prompts, deltas } = generation
+  const tally = createTally(generation)
+  const yieldToLoop = createYieldToLoop()
+  const choices = Array.from({ length: prompts.length * perPrompt }, (): FoldedChoice<Logprobs> => {
+    return { content: '', tokens: [], logprobs: createLogprobs(), reason: 'stop', stop: null }
+  })
+  let candidates = 0
+  for await (const group of deltas) {
+    for (const delta of group) {
+      tally.add(delta)
+      if (delta.kind === 'prompt') {
+        const first = delta.input * perPrompt
+        await onPrompt(delta, choices.slice(first, first + perPrompt))
+        continue
+      }
+      const { parts, tokens, logprobs, finished } = delta
+      const choice = choices[delta.choice] as FoldedChoice<Logprobs>
+      choice.content += contentOf(parts)
+      for (const token of tokens) choice.tokens.push(token)
+      for (const { top } of logprobs) candidates += 1 + top.length
+      checkCandidates(logprobsField, candidates)
+      for (let from = 0; from < logprobs.length; from += stepSize) {
+        choice.logprobs.add(logprobs.slice(from, from + stepSize))
+        const pause = yieldToLoop()
+        if (pause) await pause
+      }
+      if (finished) Object.assign(choice, finished)
+    }
+  }
+  return { choices, usage: tally.total() }
+}

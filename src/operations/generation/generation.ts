@@ -1,0 +1,84 @@
+import { createHash } from 'node:crypto'
+import type { Caller } from '../../domain/callers.ts'
+import { Refusal, refuse } from '../../domain/refusals.ts'
+import type { ServedModel } from '../../inference/backend.ts'
+import type { Answering, AnswerRequest, Model } from '../../inference/model.ts'
+import { version } from '../../version.ts'
+import { type Delta, deltasOf } from './deltas.ts'
+import { type GenerationRecord, observed } from './observed.ts'
+import type { GenerationParts } from './parts.ts'
+
+/** Who asks, and what is to be known of it beside the body. */
+export interface Asking {
+  caller: Caller
+  /** Of the answer, without its prefix. */
+  id: string
+  /** When the request arrived, as `performance.now()` counts. */
+  arrived: number
+  /** Aborts when the client has left. */
+  signal: AbortSignal
+  /** Takes the record of the generation when it ends. */
+  note(record: GenerationRecord): void
+}
+
+/** A request whose prompts are all running or queued. */
+export interface Generation {
+  /** What the answer and each chunk of it say about themselves, beside their id and kind. */
+  head: { created: number; model: string; system_fingerprint: string }
+  /** The tokens of each prompt. */
+  prompts: readonly number[][]
+  /** Answers to each prompt. */
+  choices: number
+  /** In groups, as the model gives them. Read once, and to their end. */
+  deltas: AsyncIterable<Delta[]>
+}
+
+/** The fields of the body by which a refusal of the engine is explained. */
+export interface FieldNames {
+  prompt: string
+  maxTokens: string
+}
+
+/** Everything that can be wrong is refused here, before there is a first byte of an answer. */
+export async function generate(
+  { metrics }: GenerationParts,
+  { model, served }: { model: Model; served: ServedModel },
+  request: AnswerRequest,
+  { arrived, signal, note }: Asking,
+  names: FieldNames,
+): Promise<Generation> {
+  const answering = await naming(model.answer(request, signal), names)
+  const name = served.names[0] as string
+  return {
+    head: {
+      created: Math.floor(Date.now() / 1000),
+      model: name,
+      system_fingerprint: fingerprintOf(served),
+    },
+    prompts: answering.prompts,
+    choices: request.choices,
+    deltas: deltasOf(observed(answering, { arrived, model: name, metrics, signal, note })),
+  }
+}
+
+/** The engine knows that a prompt is empty, or too long for the context, but not which field made it so. */
+async function naming(answering: Promise<Answering>, names: FieldNames): Promise<Answering> {
+  try {
+    return await answering
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error
+    if (error.code === 'prompt_empty') throw refuse(error.code, { field: names.prompt })
+    if (error.code !== 'context_length_exceeded') throw error
+    const { limit, answer } = error.values
+    const isAnswer = typeof answer === 'number' && answer >= Number(limit)
+    throw refuse(error.code, { ...error.values, field: isAnswer ? names.maxTokens : names.prompt })
+  }
+}
+
+/** Changes when the same request may be answered in another way. */
+function fingerprintOf({ source, bytes, parameters, vocabulary }: ServedModel): string {
+  const hash = createHash('sha256')
+    .update(JSON.stringify([source, bytes, parameters, vocabulary]))
+    .digest('hex')
+  return `heddle-${version}-${hash.slice(0, 8)}`
+}

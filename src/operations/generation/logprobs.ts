@@ -1,0 +1,64 @@
+import { isUtf8 } from 'node:buffer'
+import { JsonText } from '../../domain/json/text.ts'
+import { createYieldToLoop } from '../../domain/yielding.ts'
+import type { Candidate, PromptLogprobs, TokenLogprob } from '../../inference/backend.ts'
+import { wrong } from './checks.ts'
+
+const decoder = new TextDecoder()
+
+/** Half of a character has no text; its bytes are in the answer beside it. */
+export function textOf(bytes: Uint8Array): string {
+  const text = decoder.decode(bytes)
+  return isUtf8(bytes) ? text : text.replaceAll('\ufffd', '')
+}
+
+function shown({ token, bytes, logprob }: Candidate, asIds: boolean) {
+  return { token: asIds ? `token_id:${token}` : textOf(bytes), bytes: [...bytes], logprob }
+}
+
+/** `asIds` writes tokens as `token_id:<id>`, for what cannot be written as text. */
+export function logprobShown(given: TokenLogprob, asIds: boolean) {
+  return { ...shown(given, asIds), top_logprobs: given.top.map((candidate) => shown(candidate, asIds)) }
+}
+
+/** Of one token of the prompt, keyed by the ids of the candidates; the first has none. */
+function promptLogprobShown(given: PromptLogprobs[number], asIds: boolean) {
+  if (given === null) return null
+  return Object.fromEntries(
+    given.map((candidate) => {
+      const { token, logprob } = shown(candidate, asIds)
+      return [String(candidate.token), { logprob, rank: candidate.rank, decoded_token: token }]
+    }),
+  )
+}
+
+/** In steps: a long prompt has many. */
+export async function promptLogprobsWritten(given: PromptLogprobs, asIds: boolean): Promise<JsonText> {
+  const yieldToLoop = createYieldToLoop()
+  const texts: string[] = []
+  for (const one of given) {
+    texts.push(JSON.stringify(promptLogprobShown(one, asIds)))
+    const pause = yieldToLoop()
+    if (pause) await pause
+  }
+  return new JsonText(`[${texts.join(',')}]`)
+}
+
+/** Some 70 MB of text, and a few times as much memory while it is written. */
+const mostCandidates = 1_000_000
+
+/** The token itself, and as many others as were asked for. */
+export const candidatesOfToken = (others: number | null | undefined) => (others == null ? 0 : 1 + others)
+
+/**
+ * A whole answer holds its log-probabilities until its last choice has ended, and one request could ask for gigabytes of
+ * them. A stream sends them as they come.
+ */
+export function checkCandidates(field: string, candidates: number): void {
+  if (candidates <= mostCandidates) return
+  throw wrong(
+    field,
+    `up to ${candidates} candidates in one answer`,
+    `up to ${mostCandidates}, counted as tokens of all answers times candidates of each token; or a stream`,
+  )
+}

@@ -1,0 +1,109 @@
+import { Counter, Gauge, Histogram, type Registry } from '@prometheus-io/client'
+import type { FinishReason } from '../../inference/backend.ts'
+import type { Models } from '../../inference/registry.ts'
+
+/** `left`: its client did not wait. `failed`: the engine ended in the middle. */
+export type Outcome = 'answered' | 'left' | 'failed'
+
+export interface EndOfGeneration {
+  outcome: Outcome
+  /** One for each choice that has ended. */
+  finishReasons: FinishReason[]
+  /** Of all choices together. */
+  completionTokens: number
+  /** From the arrival of the request. */
+  seconds: number
+  /** From the arrival of the request until the prompt was read; absent where it never was. */
+  prefilledSeconds?: number
+}
+
+/** What is counted about generations. Times are in seconds, from the arrival of the request. */
+export type GenerationMetrics = ReturnType<typeof registerGenerationMetrics>
+
+const long = [0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300]
+const short = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5]
+const counts = [1, 8, 32, 128, 512, 2048, 8192, 32_768]
+
+/** The figures that dashboards for vLLM show, under our prefix. Labels have a handful of values. */
+export function registerGenerationMetrics(registry: Registry, models: Models) {
+  const registers = [registry]
+  const counter = (name: string, help: string) => new Counter({ name: `heddle_${name}`, help, registers })
+  const histogram = (name: string, help: string, buckets: number[]) =>
+    new Histogram({ name: `heddle_${name}`, help, buckets, registers })
+  for (const state of ['running', 'waiting'] as const) {
+    const help =
+      state === 'running' ? 'Requests that the engine works on.' : 'Requests that wait for the engine.'
+    new Gauge({
+      name: `heddle_num_requests_${state}`,
+      help,
+      registers,
+      collect() {
+        const statuses = models.all.map((model) => model.status())
+        this.set(statuses.reduce((sum, one) => sum + (one.state === 'ready' ? one[state] : 0), 0))
+      },
+    })
+  }
+  new Gauge({
+    name: 'heddle_model_ready',
+    help: '1 while the model answers.',
+    registers,
+    collect() {
+      this.set(models.all.every((model) => model.status().state === 'ready') ? 1 : 0)
+    },
+  })
+  const promptTokens = counter('prompt_tokens_total', 'Tokens of prompts that were read or found again.')
+  const generatedTokens = counter('generation_tokens_total', 'Tokens of answers.')
+  const queries = counter(
+    'prefix_cache_queries_total',
+    'Tokens of prompts that were looked for in the cache.',
+  )
+  const hits = counter('prefix_cache_hits_total', 'Tokens of prompts that were found in the cache.')
+  const finished = new Counter({
+    name: 'heddle_request_success_total',
+    help: 'Answers that came to their end, by its reason.',
+    labelNames: ['finished_reason'] as const,
+    registers,
+  })
+  const outcomes = new Counter({
+    name: 'heddle_completions_total',
+    help: 'Completions: answered, left by their client, failed.',
+    labelNames: ['outcome'] as const,
+    registers,
+  })
+  const firstToken = histogram('time_to_first_token_seconds', 'From the request to its first token.', long)
+  const between = histogram('inter_token_latency_seconds', 'Between two tokens of an answer.', short)
+  const whole = histogram('e2e_request_latency_seconds', 'From the request to the end of its answer.', long)
+  const queued = histogram('request_queue_time_seconds', 'In the queue of the engine.', long)
+  const prefill = histogram('request_prefill_time_seconds', 'From the queue to the end of the prompt.', long)
+  const decode = histogram(
+    'request_decode_time_seconds',
+    'From the end of the prompt to that of the answer.',
+    long,
+  )
+  const promptSizes = histogram('request_prompt_tokens', 'Tokens of a prompt.', counts)
+  const answerSizes = histogram('request_generation_tokens', 'Tokens of all answers to a prompt.', counts)
+
+  return {
+    /** The prompt has been read; the engine's queue took `queuedSeconds` of the time. */
+    prefilled(seconds: number, tokens: { prompt: number; cached: number }, queuedSeconds?: number): void {
+      promptTokens.inc(tokens.prompt)
+      queries.inc(tokens.prompt)
+      hits.inc(tokens.cached)
+      promptSizes.observe(tokens.prompt)
+      if (queuedSeconds !== undefined) queued.observe(queuedSeconds)
+      prefill.observe(Math.max(0, seconds - (queuedSeconds ?? 0)))
+    },
+    firstToken: (seconds: number) => firstToken.observe(seconds),
+    /** Between two tokens of one choice. */
+    betweenTokens: (seconds: number) => between.observe(seconds),
+    ended({ outcome, finishReasons, completionTokens, seconds, prefilledSeconds }: EndOfGeneration): void {
+      outcomes.inc({ outcome })
+      for (const reason of finishReasons) finished.inc({ finished_reason: reason })
+      generatedTokens.inc(completionTokens)
+      whole.observe(seconds)
+      if (prefilledSeconds === undefined) return
+      answerSizes.observe(completionTokens)
+      decode.observe(Math.max(0, seconds - prefilledSeconds))
+    },
+  }
+}

@@ -1,0 +1,97 @@
+import { Refusal } from '../../domain/refusals.ts'
+import type { FinishReason } from '../../inference/backend.ts'
+import type { AnswerEvent, Answering } from '../../inference/model.ts'
+import type { GenerationMetrics, Outcome } from './metrics.ts'
+
+/** What the log keeps of a generation: never a word of it. */
+export interface GenerationRecord {
+  model: string
+  outcome: Outcome
+  prompt_tokens: number
+  cached_tokens: number
+  completion_tokens: number
+  finish_reasons: FinishReason[]
+  /** From the arrival of the request; absent when it did not come to it. */
+  prefilled_ms?: number
+  first_token_ms?: number
+  total_ms: number
+  /** Why it failed. */
+  code?: string
+}
+
+interface Observation {
+  arrived: number
+  model: string
+  metrics: GenerationMetrics
+  signal: AbortSignal
+  note(record: GenerationRecord): void
+}
+
+/** The groups of events as they are, measured as they pass by. */
+export async function* observed(
+  { events, prompts }: Answering,
+  { arrived, model, metrics, signal, note }: Observation,
+): AsyncGenerator<AnswerEvent[]> {
+  const since = () => performance.now() - arrived
+  const record: GenerationRecord = {
+    model,
+    outcome: 'left',
+    prompt_tokens: prompts.reduce((sum, { length }) => sum + length, 0),
+    cached_tokens: 0,
+    completion_tokens: 0,
+    finish_reasons: [],
+    total_ms: 0,
+  }
+  const last = new Map<number, number>()
+
+  function pass(event: AnswerEvent, now: number): void {
+    if (event.kind === 'prefilled') {
+      record.cached_tokens += event.cachedTokens
+      record.prefilled_ms ??= now
+      const queued = event.queuedMs === undefined ? undefined : event.queuedMs / 1000
+      metrics.prefilled(
+        now / 1000,
+        { prompt: prompts[event.input]?.length ?? 0, cached: event.cachedTokens },
+        queued,
+      )
+    } else if (event.kind === 'tokens') {
+      if (record.first_token_ms === undefined) {
+        record.first_token_ms = now
+        metrics.firstToken(now / 1000)
+      }
+      const before = last.get(event.choice)
+      const count = event.tokens.length
+      if (before !== undefined && count > 0) {
+        // Several at once came at even distances, as far as anyone can tell.
+        for (let i = 0; i < count; i++) metrics.betweenTokens((now - before) / count / 1000)
+      }
+      last.set(event.choice, now)
+      record.completion_tokens += count
+    } else record.finish_reasons.push(event.reason)
+  }
+
+  try {
+    for await (const group of events) {
+      const now = since()
+      for (const event of group) pass(event, now)
+      yield group
+    }
+    record.outcome = 'answered'
+  } catch (error) {
+    if (!signal.aborted) {
+      record.outcome = 'failed'
+      record.code = error instanceof Refusal ? error.code : 'internal_error'
+    }
+    throw error
+  } finally {
+    record.total_ms = since()
+    metrics.ended({
+      outcome: record.outcome,
+      finishReasons: record.finish_reasons,
+      completionTokens: record.completion_tokens,
+      seconds: record.total_ms / 1000,
+      ...(record.prefilled_ms !== undefined && { prefilledSeconds: record.prefilled_ms / 1000 }),
+    })
+    note(record)
+  }
+}

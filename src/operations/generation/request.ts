@@ -1,0 +1,98 @@
+import type { JsonText } from '../../domain/json/text.ts'
+import type { Ending, Sampling } from '../../inference/backend.ts'
+import type { AnswerRequest } from '../../inference/model.ts'
+import { wrong } from './checks.ts'
+import type { SamplingFields } from './sampling-fields.ts'
+
+export interface Asked {
+  inputs: AnswerRequest['inputs']
+  constraint: AnswerRequest['constraint']
+  tenant: string
+  maxTokens: number | undefined
+  /** How many candidates beside each token of the answer, and of the prompt; none where absent. */
+  logprobs: number | undefined
+  promptLogprobs: number | undefined
+}
+
+/** The fields of a request with the meaning that vLLM gives them, every default filled in. */
+export function requestOf(fields: SamplingFields, asked: Asked): AnswerRequest {
+  const { inputs, constraint, tenant, maxTokens, logprobs, promptLogprobs } = asked
+  const { truncate_prompt_tokens: truncate, cache_salt: salt } = fields
+  return {
+    inputs,
+    tenant,
+    choices: fields.n ?? 1,
+    sampling: samplingOf(fields),
+    ending: endingOf(fields, maxTokens),
+    text: {
+      skipSpecial: fields.skip_special_tokens ?? true,
+      spaceSpecial: fields.spaces_between_special_tokens ?? true,
+    },
+    priority: fields.priority ?? 0,
+    ...(constraint && { constraint }),
+    ...(truncate != null && { truncate }),
+    ...(logprobs !== undefined && { logprobs }),
+    ...(promptLogprobs !== undefined && { promptLogprobs }),
+    ...(salt != null && { salt }),
+    ...(fields.use_beam_search && { beam: { lengthPenalty: fields.length_penalty ?? 1 } }),
+  }
+}
+
+function samplingOf(fields: SamplingFields): Sampling {
+  const { seed, top_k, allowed_token_ids: allowed } = fields
+  return {
+    temperature: fields.temperature ?? 1,
+    topP: fields.top_p ?? 1,
+    topK: Math.max(0, top_k ?? 0),
+    minP: fields.min_p ?? 0,
+    // -1 says "no seed".
+    ...(seed != null && seed !== -1n && { seed }),
+    frequencyPenalty: fields.frequency_penalty ?? 0,
+    presencePenalty: fields.presence_penalty ?? 0,
+    repetitionPenalty: fields.repetition_penalty ?? 1,
+    bias: biasOf(fields.logit_bias),
+    ...(allowed && { allowed }),
+    badWords: fields.bad_words ?? [],
+  }
+}
+
+function endingOf(fields: SamplingFields, maxTokens: number | undefined): Ending {
+  const { stop, repetition_detection: repetition } = fields
+  return {
+    ...(maxTokens !== undefined && { maxTokens }),
+    minTokens: fields.min_tokens ?? 0,
+    stop: stop == null ? [] : [stop].flat(),
+    stopTokens: [...new Set(fields.stop_token_ids)],
+    ignoreEos: fields.ignore_eos ?? false,
+    includeStop: fields.include_stop_str_in_output ?? false,
+    ...(repetition?.max_pattern_size && {
+      repetition: {
+        minPattern: Math.max(1, repetition.min_pattern_size ?? 0),
+        maxPattern: repetition.max_pattern_size,
+        count: repetition.min_count ?? 0,
+      },
+    }),
+  }
+}
+
+const mostBiases = 16_384
+const largestBias = 100
+
+/** Token ids as texts, each with what is added to its logit; values beyond the range count as its end. */
+function biasOf(given: JsonText | null | undefined): [number, number][] {
+  const entries = Object.entries((given?.value ?? {}) as Record<string, unknown>)
+  if (entries.length > mostBiases) {
+    throw wrong('logit_bias', `${entries.length} tokens`, `at most ${mostBiases}`)
+  }
+  const unknown = entries.map(([id]) => id).filter((id) => !/^\d{1,10}$/.test(id))
+  if (unknown.length > 0) {
+    const shown = unknown.slice(0, 10).map((id) => JSON.stringify(id.slice(0, 40)))
+    throw wrong('logit_bias', shown.join(', '), 'token ids as keys')
+  }
+  return entries.map(([id, value]) => {
+    if (typeof value !== 'number' || !Number.isFinite(value)) {
+      throw wrong(`logit_bias.${id}`, 'not a number', 'a number from -100 to 100')
+    }
+    return [Number(id), Math.min(largestBias, Math.max(-largestBias, value))]
+  })
+}

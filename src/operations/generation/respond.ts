@@ -1,0 +1,43 @@
+import { randomUUID } from 'node:crypto'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { disconnectSignal } from '../../http/disconnect.ts'
+import { sendEvents } from '../../http/sse.ts'
+import type { Asking } from './generation.ts'
+import type { GenerationParts } from './parts.ts'
+
+/** The two ends of the road: the answer as a whole, and the answer as chunks. */
+export interface Writers<Body, Begun> {
+  begin(parts: GenerationParts, body: Body, asking: Asking): Promise<Begun>
+  answerOf(begun: Begun): Promise<object>
+  chunksOf(begun: Begun): AsyncIterable<object>
+}
+
+interface GenerationBody {
+  stream?: boolean | null | undefined
+  request_id?: string | undefined
+}
+
+/** Answers a request whole, or as server-sent events where its body says `"stream": true`. */
+export async function respond<Body extends GenerationBody, Begun>(
+  parts: GenerationParts,
+  request: FastifyRequest & { body: Body },
+  reply: FastifyReply,
+  { begin, answerOf, chunksOf }: Writers<Body, Begun>,
+): Promise<object> {
+  const { body, caller, log } = request
+  const arrived = performance.now()
+  const signal = disconnectSignal(reply)
+  // By header before body, so that the logs of both sides have the same id.
+  const given = request.headers['x-request-id'] === undefined ? body.request_id : request.id
+  const id = given ?? randomUUID().replaceAll('-', '')
+  const begun = await begin(parts, body, {
+    caller,
+    id,
+    arrived,
+    signal,
+    note: (record) => log.info({ ...record, completion: id }, 'completion'),
+  })
+  if (!body.stream) return answerOf(begun)
+  await sendEvents(reply, chunksOf(begun), signal)
+  return reply
+}

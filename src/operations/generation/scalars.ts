@@ -1,0 +1,49 @@
+import { z } from 'zod'
+
+/**
+ * Scalars as vLLM takes them: a number also as its text, a flag also as 0, 1 or a word. Lists and objects must be what
+ * they are.
+ */
+
+const numeric = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d{1,3})?$/i
+
+function asNumber(given: unknown): unknown {
+  if (typeof given !== 'string' || given.length > 100) return given
+  const text = given.trim()
+  return numeric.test(text) ? Number(text) : given
+}
+
+const yes = new Set(['true', 't', 'yes', 'y', 'on', '1'])
+const no = new Set(['false', 'f', 'no', 'n', 'off', '0'])
+
+function asFlag(given: unknown): unknown {
+  if (given === 1 || given === 0) return given === 1
+  if (typeof given !== 'string' || given.length > 5) return given
+  const word = given.toLowerCase()
+  return yes.has(word) || (no.has(word) ? false : given)
+}
+
+export const number = (schema: z.ZodNumber = z.number()) => z.preprocess(asNumber, schema)
+
+/** A double: `5.0` is a whole number, `5.5` is none. */
+export const integer = (least: number, most = Number.MAX_SAFE_INTEGER) =>
+  z.preprocess(asNumber, z.int().min(least).max(most))
+
+export const flag = () => z.preprocess(asFlag, z.boolean())
+
+/** A flag that is off where it is absent or null. */
+export const optIn = () => flag().nullish().meta({ default: false })
+
+/** What the tables in docs say of a field. `none`: its type is checked, and that is all. */
+type Effect = 'honoured' | 'partly' | 'none' | 'refused'
+
+export const documented = <Schema extends z.ZodType>(
+  schema: Schema,
+  description: string,
+  { initial, effect = 'honoured' }: { initial?: unknown; effect?: Effect } = {},
+) =>
+  schema.meta({
+    description,
+    ...(initial !== undefined && { default: initial }),
+    ...(effect !== 'honoured' && { 'x-effect': effect }),
+  })

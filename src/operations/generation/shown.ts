@@ -1,0 +1,30 @@
+import type { StreamFields } from './checks.ts'
+
+/** What an answer shows beside its text. */
+export interface Shown {
+  tokenIds: boolean
+  /** Writes tokens in log-probabilities as `token_id:<id>`. */
+  tokensAsIds: boolean
+  /** In a stream: at its end, and beside each chunk. */
+  usage: boolean
+  runningUsage: boolean
+}
+
+interface ShownFields extends StreamFields {
+  return_token_ids?: boolean | null | undefined
+  return_tokens_as_token_ids?: boolean | null | undefined
+}
+
+export function shownOf({
+  return_token_ids,
+  return_tokens_as_token_ids,
+  stream_options,
+}: ShownFields): Shown {
+  const usage = stream_options?.include_usage ?? false
+  return {
+    tokenIds: return_token_ids ?? false,
+    tokensAsIds: return_tokens_as_token_ids ?? false,
+    usage,
+    runningUsage: usage && (stream_options?.continuous_usage_stats ?? false),
+  }
+}

@@ -1,0 +1,43 @@
+import type { Delta } from './deltas.ts'
+import type { Generation } from './generation.ts'
+
+/** Counts tokens as deltas pass by. */
+export interface Tally {
+  add(delta: Delta): void
+  /** Of one choice so far, with its prompt. */
+  ofChoice(choice: number): Usage
+  total(): Usage
+}
+
+type Usage = ReturnType<typeof usageOf>
+
+export function createTally({ prompts, choices }: Generation): Tally {
+  const counts = new Array<number>(prompts.length * choices).fill(0)
+  let cachedTokens = 0
+  return {
+    add(delta) {
+      if (delta.kind === 'prompt') cachedTokens += delta.cachedTokens
+      else counts[delta.choice] = (counts[delta.choice] ?? 0) + delta.tokens.length
+    },
+    ofChoice: (choice) =>
+      usageOf(prompts[Math.floor(choice / choices)]?.length ?? 0, counts[choice] ?? 0, cachedTokens),
+    total() {
+      const promptTokens = prompts.reduce((sum, { length }) => sum + length, 0)
+      return usageOf(
+        promptTokens,
+        counts.reduce((sum, count) => sum + count, 0),
+        cachedTokens,
+      )
+    },
+  }
+}
+
+/** Tokens that were not read again, because an earlier request had the same beginning, are in `cached_tokens`. */
+function usageOf(promptTokens: number, completionTokens: number, cachedTokens: number) {
+  return {
+    prompt_tokens: promptTokens,
+    completion_tokens: completionTokens,
+    total_tokens: promptTokens + completionTokens,
+    prompt_tokens_details: { cached_tokens: cachedTokens },
+  }
+}

@@ -1,0 +1,29 @@
+import { z } from 'zod'
+import { jsonObject } from '../domain/fields.ts'
+
+/** The contract fields of queries that several families share. */
+
+export const query = jsonObject()
+  .nullish()
+  .meta({ description: 'An expression: {"$expr": …}, see docs/queries.md.' })
+
+export const sortBy = (longestField = 1024) =>
+  z
+    .array(z.object({ field: z.string().min(1).max(longestField), direction: z.enum(['asc', 'desc']) }))
+    .max(16)
+    .nullish()
+
+export const limit = z.int().min(0).nullish().meta({ description: 'Null means all.' })
+export const offset = z.int().min(0).nullish().meta({ default: 0 })
+
+const count = z
+  .string()
+  .regex(/^\d{1,15}$/, 'expected a whole number')
+  .transform(Number)
+
+/** The page of a list in the query of its URL. */
+export const ListQuery = z.object({
+  limit: count.optional(),
+  offset: count.optional().meta({ default: '0' }),
+})
+export type ListQuery = z.output<typeof ListQuery>

@@ -1,0 +1,92 @@
+import type { ErrorObject } from 'ajv'
+import { createCompiledSchemas } from './compiled.ts'
+
+/** The result of validating a value; `schema_error` when the schema itself is wrong. */
+export type Validation =
+  | { kind: 'valid' }
+  | { kind: 'invalid'; path: string[]; given: string; why: string }
+  | { kind: 'schema_error'; why: string }
+
+/** Both are JSON texts. Without a value only the schema is checked. */
+export type Validator = (schema: string, value: string | undefined) => Validation
+
+export function createValidator(): Validator {
+  const schemas = createCompiledSchemas()
+  return (schema, value) => {
+    try {
+      const compiled = schemas(schema)
+      if ('error' in compiled) return { kind: 'schema_error', why: compiled.error }
+      if (value === undefined) return { kind: 'valid' }
+      const given: unknown = JSON.parse(value)
+      if (compiled.validate(given)) return { kind: 'valid' }
+      return invalid(compiled.validate.errors ?? [], given)
+    } catch (error) {
+      // No value is nested deeply enough for this, so the schema is the reason.
+      if (error instanceof RangeError) {
+        const why = 'it refers to itself without end, or has too many branches or members'
+        return { kind: 'schema_error', why }
+      }
+      throw error
+    }
+  }
+}
+
+/** When several branches fail, so many of their reasons are named. */
+const mostReasons = 4
+
+function invalid(errors: readonly ErrorObject[], value: unknown): Validation {
+  const [first] = errors
+  const path = segmentsOf(first?.instancePath ?? '')
+  const reasons = new Set(errors.map((error) => reasonOf(error, path)))
+  return {
+    kind: 'invalid',
+    path,
+    given: described(valueAt(value, path)),
+    why: [...reasons].slice(0, mostReasons).join('; '),
+  }
+}
+
+function reasonOf({ instancePath, keyword, message = 'does not fit', params }: ErrorObject, path: string[]) {
+  const own = segmentsOf(instancePath)
+  const inner = own.slice(path.length).join('.')
+  const where = inner === '' || !path.every((segment, i) => own[i] === segment) ? '' : `${inner} `
+  return `${where}${message}${detailOf(keyword, params)}`
+}
+
+function detailOf(keyword: string, params: Record<string, unknown>): string {
+  const detail =
+    keyword === 'enum'
+      ? params.allowedValues
+      : keyword === 'const'
+        ? params.allowedValue
+        : keyword === 'additionalProperties'
+          ? params.additionalProperty
+          : params.unevaluatedProperty
+  if (detail === undefined) return ''
+  const text = JSON.stringify(detail)
+  return `: ${text.length > 200 ? `${text.slice(0, 200)}…` : text}`
+}
+
+/** A JSON Pointer (RFC 6901). */
+function segmentsOf(pointer: string): string[] {
+  if (pointer === '') return []
+  return pointer
+    .slice(1)
+    .split('/')
+    .map((segment) => segment.replaceAll('~1', '/').replaceAll('~0', '~'))
+}
+
+/** In words that a message has room for. */
+function described(value: unknown): string {
+  if (value === undefined) return 'nothing'
+  if (Array.isArray(value)) return 'a list'
+  if (typeof value === 'object' && value !== null) return 'an object'
+  const text = JSON.stringify(value)
+  return text.length > 80 ? `${text.slice(0, 80)}…` : text
+}
+
+function valueAt(value: unknown, path: readonly string[]): unknown {
+  let inner = value
+  for (const segment of path) inner = (inner as Record<string, unknown>)[segment]
+  return inner
+}

@@ -1,0 +1,111 @@
+import type { Database } from 'better-sqlite3'
+import { evaluate, type FieldValue } from '../../../domain/expressions/evaluate.ts'
+import type { Expression } from '../../../domain/expressions/expression.ts'
+import { jsonField, type Room } from '../../../domain/expressions/json-field.ts'
+import { exact, parseNumber } from '../../../domain/expressions/numbers.ts'
+import { refuse } from '../../../domain/refusals.ts'
+import type { FieldReading } from '../../sql/readings.ts'
+
+/** How a field of a condition is read, and from which argument. */
+export interface ConditionField {
+  kind: FieldReading['kind']
+  path: readonly string[]
+  argument: number
+}
+
+/**
+ * The names of the fields are texts of a list, not keys of an object: once V8 (Node 24) has parsed an object with a key that
+ * ends in a backslash, it takes the same key with a quote at its end, which is written with a backslash too, for that one.
+ */
+interface RowCondition {
+  expression: Expression
+  fields: Map<string, ConditionField>
+}
+
+/** A condition as a parameter. Constants keep their text, from which numbers that JSON cannot write are read again. */
+export function writeCondition(expression: Expression, fields: readonly [string, ConditionField][]): string {
+  const written = { expression, fields }
+  return JSON.stringify(written, (_, value: unknown) => (typeof value === 'bigint' ? null : value))
+}
+
+function readCondition(text: string): RowCondition {
+  const { expression, fields } = JSON.parse(text) as {
+    expression: Expression
+    fields: [string, ConditionField][]
+  }
+  readNumbers(expression)
+  return { expression, fields: new Map(fields) }
+}
+
+/** Of constants that JSON cannot write. */
+function readNumbers(part: unknown): void {
+  if (typeof part !== 'object' || part === null) return
+  if ('kind' in part && part.kind === 'number' && 'text' in part && 'value' in part) {
+    part.value = parseNumber(part.text as string)
+    return
+  }
+  for (const inner of Object.values(part)) readNumbers(inner)
+}
+
+/** Characters of documents at once. Three times as many are needed while one is read and compared. */
+const mostCharacters = 128 << 20
+const keptCharacters = 64 << 20
+
+type Argument = string | bigint | number | null
+
+/**
+ * Evaluates a condition on one row in memory, for rows whose documents are large: each value is found once, what is kept of
+ * them is bounded, and the query can be stopped between two comparisons.
+ */
+export function registerRowCondition(db: Database, going: () => void): void {
+  let last: { text: string; condition: RowCondition } | undefined
+
+  function conditionOf(text: string): RowCondition {
+    if (last?.text !== text) last = { text, condition: readCondition(text) }
+    return last.condition
+  }
+
+  const options = { varargs: true, deterministic: true, directOnly: true, safeIntegers: true }
+  db.function('heddle_condition', options, (text: unknown, ...row: unknown[]) => {
+    const { expression, fields } = conditionOf(text as string)
+    boundRow(row)
+    const room: Room = { left: keptCharacters }
+    const values = new Map<string, FieldValue>()
+    const holds = evaluate(expression, (name) => {
+      going()
+      let value = values.get(name)
+      if (value === undefined) {
+        const { kind, path, argument } = fields.get(name) as ConditionField
+        value = fieldOf(kind, path, row[argument] as Argument, room)
+        values.set(name, value)
+      }
+      return value
+    })
+    return holds === null ? null : Number(holds)
+  })
+}
+
+function boundRow(row: readonly unknown[]): void {
+  let characters = 0
+  for (const value of row) if (typeof value === 'string') characters += value.length
+  if (characters <= mostCharacters) return
+  throw refuse('row_too_large', { given: characters, limit: mostCharacters })
+}
+
+function fieldOf(
+  kind: FieldReading['kind'],
+  path: readonly string[],
+  value: Argument,
+  room: Room,
+): FieldValue {
+  switch (kind) {
+    case 'json':
+      return jsonField(value as string | null, path, room)
+    case 'text':
+      return { kind, value: value as string | null }
+    case 'number':
+      return { kind, value: value === null ? null : exact(value as number | bigint) }
+    case 'time':
+      return { kind, value: value === null ? null : Number(value) }
+  }
+}

@@ -1,0 +1,119 @@
+import { refuse } from '../../domain/refusals.ts'
+import type { Page } from '../../domain/view.ts'
+import type { Dialect } from '../sql/dialect.ts'
+import { join, listOf, type Sql, sql, trusted } from '../sql/sql.ts'
+import { type CallRow, isLive, type LargeColumn, selectCalls } from '../tables/calls.ts'
+import type { LongReader, Reader } from '../transaction.ts'
+
+/** The calls that are more than calls, by the mark in their attributes. */
+const marks = { run: 'evaluation_run', prediction: 'prediction', score: 'score' } as const
+export type Kind = keyof typeof marks
+
+/** A condition on a row of `calls`. */
+function isMarked(dialect: Dialect, kind: Kind): Sql {
+  return sql`${dialect.json(trusted('calls.attributes'), ['weave', marks[kind]]).text} = 'true'`
+}
+
+export type MarkedCall = Pick<
+  CallRow,
+  'id' | 'parent_id' | 'started_at' | 'ended_at' | 'exception' | 'user_id'
+> &
+  Record<'attributes' | 'inputs' | 'summary', string> & { output: string | null }
+
+export function findMarked(
+  db: Reader,
+  kind: Kind,
+  projectId: string,
+  id: string,
+  now: number,
+): Promise<MarkedCall | undefined> {
+  return db.get(
+    sql`SELECT id, parent_id, started_at, ended_at, exception, user_id, coalesce(attributes, '{}') AS attributes,
+          coalesce(inputs, '{}') AS inputs, output, coalesce(summary, '{}') AS summary
+        FROM calls WHERE project_id = ${projectId} AND id = ${id} AND ${isLive(now)} AND ${isMarked(db.dialect, kind)}`,
+  )
+}
+
+/** The call of this kind; refuses what is none. */
+export async function requireMarked(
+  db: Reader,
+  kind: Kind,
+  projectId: string,
+  id: string,
+  field: string,
+  now: number,
+): Promise<MarkedCall> {
+  const found = await findMarked(db, kind, projectId, id, now)
+  if (found !== undefined) return found
+  const project = JSON.stringify(projectId)
+  const named = JSON.stringify(id)
+  if (kind === 'run') throw refuse('evaluation_run_not_found', { field, run: named, project })
+  if (kind === 'prediction') throw refuse('prediction_not_found', { field, prediction: named, project })
+  throw refuse('score_not_found', { field, score: named, project })
+}
+
+export interface MarkedCalls {
+  project_id: string
+  ids: readonly string[]
+  now: number
+}
+
+/** Those of the calls that are there and of this kind. */
+export function liveAmong(
+  tx: Reader,
+  kind: Kind,
+  { project_id, ids, now }: MarkedCalls,
+): Promise<Pick<MarkedCall, 'id' | 'parent_id'>[]> {
+  return tx.all(
+    sql`SELECT id, parent_id FROM calls WHERE project_id = ${project_id} AND id IN (${listOf(ids)})
+        AND ${isLive(now)} AND ${isMarked(tx.dialect, kind)}`,
+  )
+}
+
+/** What the ops of each kind have in their name: to look at it spares reading the attributes of all other calls. */
+const inName: Record<Kind, string> = { run: 'evaluate', prediction: '.predict', score: '.score' }
+
+export interface MarkedView extends Page {
+  project: string
+  kind: Kind
+  /** Runs with these ids, of these evaluations and of these models; undefined is any. */
+  ids?: readonly string[] | undefined
+  evaluations?: readonly string[] | undefined
+  models?: readonly string[] | undefined
+  /** Predictions and scores of this run. */
+  run?: string | undefined
+}
+
+/** The calls of a kind in the order in which they began. */
+export function streamMarked(
+  db: LongReader,
+  view: MarkedView,
+  large: readonly LargeColumn[],
+  now: number,
+  signal: AbortSignal,
+): AsyncIterable<CallRow[]> {
+  const query = {
+    projectId: view.project,
+    conditions: conditionsOf(view, db.dialect),
+    order: [trusted('started_at'), trusted('id')],
+    limit: view.limit,
+    offset: view.offset,
+  }
+  const columns = { large: new Set(large), totalStorageSize: false }
+  return db.stream<CallRow>(selectCalls(db, query, columns, now), { signal })
+}
+
+function conditionsOf({ kind, ids, evaluations, models, run }: MarkedView, dialect: Dialect): Sql[] {
+  const conditions = [sql`${dialect.position(trusted('calls.op_name'), sql`${inName[kind]}`)} > 0`]
+  const weave = (name: string) => dialect.json(trusted('calls.attributes'), ['weave', name]).text
+  const among = (name: string, values: readonly string[] | undefined) => {
+    const texts = (values ?? []).map((value) => dialect.text(value))
+    if (values) conditions.push(sql`${weave(name)} IN (${join(texts, ', ')})`)
+  }
+  if (ids) conditions.push(sql`calls.id IN (${listOf(ids)})`)
+  among('evaluation', evaluations)
+  among('model', models)
+  if (run) conditions.push(sql`calls.trace_id = ${run}`)
+  among('evaluation_run_id', run ? [run] : undefined)
+  return [...conditions, isMarked(dialect, kind)]
+}

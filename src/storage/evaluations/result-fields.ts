@@ -1,0 +1,80 @@
+import { exampleKinds } from '../../domain/evaluations/example.ts'
+import { outputKeys } from '../../domain/evaluations/trial.ts'
+import { splitPath } from '../../domain/expressions/path.ts'
+import { refuse } from '../../domain/refusals.ts'
+import type { Dialect } from '../sql/dialect.ts'
+import type { FieldReading } from '../sql/readings.ts'
+import { join, type Sql, sql, trusted } from '../sql/sql.ts'
+import { scoreReading } from './scores.ts'
+import type { EvaluationShape } from './shapes.ts'
+
+const documents = ['scores', 'inputs', 'outputs', 'output'] as const
+type ResultDocument = (typeof documents)[number]
+
+/** A field of a trial: what the scorers, the row or the model said. */
+export interface ResultField {
+  document: ResultDocument
+  path: string[]
+}
+
+/** Undefined for what is no such field. */
+export function resultField(field: string): ResultField | undefined {
+  const [first = '', ...path] = splitPath(field)
+  const document = documents.find((name) => name === first)
+  if (document === undefined || path.length === 0 || (path.length === 1 && path[0] === '')) return undefined
+  return { document, path }
+}
+
+export function fieldRefused(place: string, given: string, accepted: string) {
+  return refuse('invalid_value', { field: place, given: JSON.stringify(given), accepted })
+}
+
+export const acceptedFields = 'scores.…, inputs.…, outputs.… (of the model), output.… (of the whole trial)'
+
+/** Where the SQL of a trial and its call reads the field. */
+export function readingOf(
+  { document, path }: ResultField,
+  shapes: readonly EvaluationShape[],
+  dialect: Dialect,
+): FieldReading & { kind: 'json' } {
+  switch (document) {
+    case 'scores': {
+      const known = scoreReading(shapes, path, dialect)
+      return { kind: 'json', column: trusted('trial.scores'), path, ...(known && { known }) }
+    }
+    case 'inputs':
+      return { kind: 'json', column: rowOf(path, dialect), path }
+    case 'outputs':
+      return { kind: 'json', column: modelOutputOf(dialect), path, within: trusted('call.output') }
+    case 'output':
+      return { kind: 'json', column: trusted('call.output'), path }
+  }
+}
+
+/** JSON text in which the field of the row is: of its short members, or out of the call or the tables of the project. */
+function rowOf(path: readonly string[], dialect: Dialect): Sql {
+  const brief = trusted('substr(trial.brief, 2)')
+  const example = dialect.json(trusted('calls.inputs'), ['example']).text
+  return sql`(CASE
+    WHEN substr(trial.brief, 1, 1) = '1' OR ${dialect.token(brief, path)} IS NOT NULL THEN ${brief}
+    WHEN trial.row_kind = ${trusted(String(exampleKinds.inline))} THEN (SELECT ${example} FROM calls
+      WHERE calls.project_id = trial.project_id AND calls.id = trial.trial_id)
+    WHEN trial.row_kind = ${trusted(String(exampleKinds.ref))} THEN (SELECT table_rows.val FROM table_rows
+      WHERE table_rows.project_id = trial.project_id AND table_rows.digest = trial.row_digest) END)`
+}
+
+/** The JSON of a field of the row, read once. */
+export function rowToken(path: readonly string[], dialect: Dialect): Sql {
+  return sql`(SELECT ${dialect.token(trusted('chosen.doc'), path)} FROM (SELECT ${rowOf(path, dialect)} AS doc) AS chosen)`
+}
+
+/** Only lists and objects have something inside that a path could lead to. */
+function modelOutputOf(dialect: Dialect): Sql {
+  const cases = outputKeys.flatMap((key, index) =>
+    key === ''
+      ? []
+      : [sql`WHEN ${trusted(String(index))} THEN ${dialect.json(trusted('call.output'), [key]).text}`],
+  )
+  const value = sql`(CASE trial.output_key ${join(cases, ' ')} END)`
+  return sql`(SELECT CASE WHEN substr(shown, 1, 1) IN ('{', '[') THEN shown END FROM (SELECT ${value} AS shown) AS model)`
+}

@@ -1,0 +1,216 @@
+import { checkPath } from '../../domain/expressions/path.ts'
+import type { Page } from '../../domain/view.ts'
+import type { Dialect } from '../sql/dialect.ts'
+import { pageOf } from '../sql/rows-in-order.ts'
+import { allOf, join, nothing, type Sql, sql, trusted } from '../sql/sql.ts'
+import type { Reader } from '../transaction.ts'
+import {
+  acceptedFields,
+  fieldRefused,
+  type ResultField,
+  readingOf,
+  resultField,
+  rowToken,
+} from './result-fields.ts'
+import {
+  inScope,
+  ofCall,
+  type RowsOfView,
+  rowsOf,
+  spokenByTrials,
+  spokenRow,
+  trialTable,
+  within,
+} from './result-rows.ts'
+import { meanReading, scoreReading } from './scores.ts'
+import type { EvaluationShape } from './shapes.ts'
+
+export interface ResultsSort {
+  field: string
+  direction: 'asc' | 'desc'
+  /** Only the trials of this evaluation count; null is all. */
+  evaluation: string | null
+  mode: 'value' | 'difference'
+}
+
+/** One key of the order of rows. */
+export interface RowOrder {
+  /** The mean over trials of a number; the smallest over trials of a text, numbers first; or the same of the row itself. */
+  reading: { kind: 'score'; number: Sql } | { kind: 'document'; number: Sql; text: Sql } | RowReading
+  needsCall: boolean
+  /** Only the trials of this one count; null is all. */
+  evaluation: string | null
+  /** The largest minus the smallest of the evaluations' means. */
+  difference: boolean
+  direction: 'asc' | 'desc'
+}
+
+/** A value of the row as JSON, out of what a `trial` says of its row. */
+export interface RowReading {
+  kind: 'row'
+  token: Sql
+}
+
+export interface FoundRow {
+  row_digest: string
+  /** Of all rows of the view. */
+  total: number
+}
+
+/** A page of rows where every row has to be looked at anyway: they are counted on the way. */
+export function selectCountedPage(db: Reader, view: RowsOfView, order: readonly RowOrder[], page: Page): Sql {
+  const counted = trusted('SELECT row_digest, count(*) OVER () AS total FROM')
+  if (order.length === 0) {
+    return sql`${counted} (${rowsOf(db, view)}) AS found ORDER BY row_digest${pageOf(db.dialect, page)}`
+  }
+  const terms = join([...order.flatMap(orderTerms), trusted('row_digest')], ', ')
+  return sql`WITH keyed AS (${keyedRows(db, view, order)}) ${counted} keyed ORDER BY ${terms}${pageOf(db.dialect, page)}`
+}
+
+/** The rows of the view with their keys: `mean0`; or `number0` and `text0`. */
+function keyedRows(db: Reader, view: RowsOfView, order: readonly RowOrder[]): Sql {
+  const grouped = order.some(({ difference }) => difference)
+    ? groupedTwice(db, view, order)
+    : groupedOnce(db, view, order)
+  if (!order.some(({ reading }) => reading.kind === 'row')) return grouped
+  const tokens = order.flatMap(({ reading }, i) => (reading.kind === 'row' ? tokenOf(view, reading, i) : []))
+  const keys = order.map(({ reading }, i) => {
+    if (reading.kind === 'score') return trusted(`mean${i}`)
+    if (reading.kind === 'document') return trusted(`number${i}, text${i}`)
+    const { number, text } = db.dialect.json(trusted(`token${i}`), [])
+    return sql`${number} AS ${trusted(`number${i}`)}, nullif(${text}, '') AS ${trusted(`text${i}`)}`
+  })
+  // Each is looked up once, whatever is read out of it.
+  return sql`SELECT row_digest, ${join(keys, ', ')} FROM (
+      WITH read_rows AS MATERIALIZED (SELECT chosen.*, ${join(tokens, ', ')} FROM (${grouped}) AS chosen)
+      SELECT * FROM read_rows) AS read_rows`
+}
+
+function tokenOf({ project }: RowsOfView, { token }: RowReading, i: number): Sql {
+  const trial = sql`(SELECT CAST(${project} AS TEXT) AS project_id, chosen.row_digest AS row_digest,
+    ${trusted(`chosen.trial${i} AS trial_id, chosen.kind${i} AS row_kind, chosen.brief${i} AS brief`)}) AS trial`
+  return sql`(SELECT ${token} FROM ${trial}) AS ${trusted(`token${i}`)}`
+}
+
+/** For each key the columns that aggregate it over trials. */
+function aggregated({ reading, evaluation }: RowOrder, i: number): Sql[] {
+  const only = (value: Sql) =>
+    evaluation === null ? value : sql`CASE WHEN trial.evaluation_id = ${evaluation} THEN ${value} END`
+  if (reading.kind === 'score') return [sql`avg(${only(reading.number)}) AS ${trusted(`mean${i}`)}`]
+  if (reading.kind === 'document') {
+    const text = sql`CASE WHEN ${reading.number} IS NULL THEN nullif(${reading.text}, '') END`
+    return [
+      sql`min(${only(reading.number)}) AS ${trusted(`number${i}`)}`,
+      sql`min(${only(text)}) AS ${trusted(`text${i}`)}`,
+    ]
+  }
+  return named(spokenByTrials(only), i)
+}
+
+function named(columns: Record<string, Sql>, i: number): Sql[] {
+  return Object.entries(columns).map(([name, column]) => sql`${column} AS ${trusted(`${name}${i}`)}`)
+}
+
+function trialsOf(db: Reader, view: RowsOfView, order: readonly RowOrder[]): Sql {
+  return sql`FROM ${trialTable} ${order.some(({ needsCall }) => needsCall) ? ofCall : nothing}
+    WHERE ${allOf([inScope(view, null), ...within(db, view), db.dialect.going])}`
+}
+
+function groupedOnce(db: Reader, view: RowsOfView, order: readonly RowOrder[]): Sql {
+  return sql`SELECT trial.row_digest AS row_digest, ${join(order.flatMap(aggregated), ', ')}
+    ${trialsOf(db, view, order)} GROUP BY trial.row_digest`
+}
+
+/** By evaluation first, whose means are then compared. What is a mean over all of them needs their sums. */
+function groupedTwice(db: Reader, view: RowsOfView, order: readonly RowOrder[]): Sql {
+  const inner = order.flatMap((key, i) =>
+    key.reading.kind === 'score'
+      ? [
+          sql`sum(${key.reading.number} * 1.0) AS ${trusted(`sum${i}`)}`,
+          sql`count(${key.reading.number}) AS ${trusted(`count${i}`)}`,
+        ]
+      : aggregated(key, i),
+  )
+  const outer = order.map(({ reading, evaluation, difference }, i) => {
+    if (reading.kind === 'row') {
+      return join(
+        named(
+          spokenRow(`kind${i}`, `trial${i}`, `brief${i}`, (value) => value),
+          i,
+        ),
+        ', ',
+      )
+    }
+    if (reading.kind === 'document')
+      return trusted(`min(number${i}) AS number${i}, min(text${i}) AS text${i}`)
+    const mean = trusted(`(sum${i} / nullif(count${i}, 0))`)
+    const only = (column: string) =>
+      evaluation === null
+        ? trusted(`${column}${i}`)
+        : sql`CASE WHEN evaluation_id = ${evaluation} THEN ${trusted(`${column}${i}`)} END`
+    // A row that is missing from one of them has no difference.
+    const value = difference
+      ? sql`CASE WHEN count(${mean}) = ${view.evaluations.length} THEN max(${mean}) - min(${mean}) END`
+      : sql`sum(${only('sum')}) / nullif(sum(${only('count')}), 0)`
+    return sql`${value} AS ${trusted(`mean${i}`)}`
+  })
+  return sql`SELECT row_digest, ${join(outer, ', ')} FROM (
+      SELECT trial.row_digest AS row_digest, trial.evaluation_id AS evaluation_id, ${join(inner, ', ')}
+      ${trialsOf(db, view, order)} GROUP BY trial.row_digest, trial.evaluation_id
+    ) AS part GROUP BY row_digest`
+}
+
+/** Numbers before text, and what is missing last, in both directions. */
+function orderTerms({ reading, direction }: RowOrder, i: number): Sql[] {
+  const way = direction === 'asc' ? 'ASC NULLS LAST' : 'DESC NULLS LAST'
+  if (reading.kind === 'score') return [trusted(`mean${i} ${way}`)]
+  return [
+    trusted(`CASE WHEN number${i} IS NULL THEN 1 ELSE 0 END`),
+    trusted(`number${i} ${way}`),
+    trusted(`CASE WHEN number${i} IS NULL THEN text${i} END ${way}`),
+  ]
+}
+
+/** What rows are sorted by, checked. */
+export function rowOrderOf(
+  sort: readonly ResultsSort[],
+  evaluations: readonly string[],
+  shapes: readonly EvaluationShape[],
+  dialect: Dialect,
+): RowOrder[] {
+  return sort.map(({ field, direction, evaluation, mode }, index) => {
+    checkPath(field, `sort_by.${index}.field`)
+    const known = resultField(field)
+    if (known === undefined) throw fieldRefused(`sort_by.${index}.field`, field, acceptedFields)
+    if (mode === 'difference' && known.document !== 'scores') {
+      const accepted = 'value for this field; difference is for scores.… alone'
+      throw fieldRefused(`sort_by.${index}.mode`, mode, accepted)
+    }
+    const difference = mode === 'difference' && evaluations.length > 1
+    return {
+      reading: keyOf(known, shapes, dialect),
+      needsCall: known.document === 'outputs' || known.document === 'output',
+      evaluation: difference ? null : evaluation,
+      difference,
+      direction,
+    }
+  })
+}
+
+function keyOf(
+  known: ResultField,
+  shapes: readonly EvaluationShape[],
+  dialect: Dialect,
+): RowOrder['reading'] {
+  const { document, path } = known
+  if (document === 'scores') {
+    const number = scoreReading(shapes, path, dialect)?.mean ?? meanReading(path, dialect)
+    return { kind: 'score', number }
+  }
+  if (document === 'inputs') {
+    return { kind: 'row', token: rowToken(path, dialect) }
+  }
+  const { column } = readingOf(known, shapes, dialect)
+  const { number, text } = dialect.json(column, path)
+  return { kind: 'document', number, text }
+}

@@ -1,0 +1,124 @@
+import { exampleKinds } from '../../domain/evaluations/example.ts'
+import type { Page } from '../../domain/view.ts'
+import { pageOf } from '../sql/rows-in-order.ts'
+import { join, listOf, nothing, type Sql, sql, trusted } from '../sql/sql.ts'
+import type { Reader } from '../transaction.ts'
+
+/** Trials whose rows, evaluations and calls a statement reads. Names that conditions may use: `trial`, `call`. */
+export const trialTable = trusted('eval_trials AS trial')
+
+/** Which rows of which evaluations are looked at, with the conditions written as SQL. */
+export interface RowsOfView {
+  project: string
+  evaluations: readonly string[]
+  filters: readonly RowFilter[]
+  intersect: boolean
+}
+
+export interface RowFilter {
+  /** On `trial`, and on `call` when one is needed. */
+  condition: Sql
+  /** What it is about: the trial alone, its call too, or the row alone, which is the same for all trials of it. */
+  about: 'trial' | 'call' | 'row'
+  /** Only trials of this one can satisfy it; null is any. */
+  evaluation: string | null
+}
+
+export const ofCall = trusted(
+  'JOIN calls AS call ON call.project_id = trial.project_id AND call.id = trial.trial_id',
+)
+
+/** No more than these are read side by side in the order of their rows. */
+const mostMerged = 16
+
+export function inScope({ project, evaluations }: RowsOfView, evaluation: string | null): Sql {
+  const base = sql`trial.project_id = ${project} AND trial.evaluation_id IN (${listOf(evaluations)})`
+  return evaluation === null ? base : sql`${base} AND trial.evaluation_id = ${evaluation}`
+}
+
+const { none, inline, ref, scalar } = exampleKinds
+
+/** What several say of their row together: one that holds it speaks, or else one that refers to it. */
+export function spokenRow(kind: string, trial: string, brief: string, only: (value: Sql) => Sql) {
+  const least = (value: string, of: number) =>
+    sql`min(${only(trusted(`CASE WHEN ${kind} = ${of} THEN ${value} END`))})`
+  return {
+    trial: sql`coalesce(${least(trial, inline)}, ${least(trial, ref)}, min(${only(trusted(trial))}))`,
+    kind: sql`min(${only(trusted(`CASE ${kind} WHEN ${none} THEN ${scalar} ELSE ${kind} END`))})`,
+    brief: sql`coalesce(${least(brief, inline)}, ${least(brief, ref)})`,
+  }
+}
+
+export const spokenByTrials = (only: (value: Sql) => Sql) =>
+  spokenRow('trial.row_kind', 'trial.trial_id', 'trial.brief', only)
+
+/** The rows as trials that speak for them. */
+function trialOfRow(db: Reader, view: RowsOfView, evaluation: string | null): Sql {
+  const { trial, kind, brief } = spokenByTrials((value) => value)
+  return sql`(SELECT trial.project_id AS project_id, trial.row_digest AS row_digest,
+      ${trial} AS trial_id, ${kind} AS row_kind, ${brief} AS brief
+    FROM ${trialTable} WHERE ${inScope(view, evaluation)} AND ${db.dialect.going}
+    GROUP BY trial.project_id, trial.row_digest) AS trial`
+}
+
+/** The rows that satisfy a filter. */
+function filtered(db: Reader, view: RowsOfView, { condition, about, evaluation }: RowFilter): Sql {
+  if (about === 'row') {
+    return sql`SELECT trial.row_digest AS row_digest FROM ${trialOfRow(db, view, evaluation)}
+      WHERE ${condition}`
+  }
+  return sql`SELECT DISTINCT trial.row_digest AS row_digest FROM ${trialTable} ${about === 'call' ? ofCall : nothing}
+    WHERE ${inScope(view, evaluation)} AND ${condition} AND ${db.dialect.going}`
+}
+
+function intersects(view: RowsOfView): boolean {
+  return view.intersect && view.evaluations.length > 1
+}
+
+/** Whether the view is every trial of its evaluations. */
+function isWhole(view: RowsOfView): boolean {
+  return view.filters.length === 0 && !intersects(view)
+}
+
+/**
+ * The rows of the view, one digest each. In their order, they are read side by side from the index, so that only what a
+ * page needs is read.
+ */
+export function rowsOf(db: Reader, view: RowsOfView, after: string | null = null): Sql {
+  const { project, evaluations } = view
+  const beyond = after === null ? db.dialect.going : sql`${db.dialect.going} AND row_digest > ${after}`
+  const arms = view.filters.map((filter) => filtered(db, view, filter))
+  const areFew = evaluations.length <= mostMerged
+  const ofEach = () =>
+    evaluations.map(
+      (evaluation) =>
+        sql`SELECT ${trusted(evaluations.length === 1 ? 'DISTINCT ' : '')}row_digest FROM eval_trials
+          WHERE project_id = ${project} AND evaluation_id = ${evaluation} AND ${beyond}`,
+    )
+  if (intersects(view)) {
+    if (areFew) arms.push(...ofEach())
+    else {
+      arms.push(sql`SELECT trial.row_digest AS row_digest FROM ${trialTable}
+        WHERE ${inScope(view, null)} AND ${beyond} GROUP BY trial.row_digest
+        HAVING count(DISTINCT trial.evaluation_id) = ${evaluations.length}`)
+    }
+  }
+  if (arms.length > 0) return join(arms, ' INTERSECT ')
+  if (areFew) return join(ofEach(), ' UNION ')
+  return sql`SELECT DISTINCT trial.row_digest AS row_digest FROM ${trialTable}
+    WHERE ${inScope(view, null)} AND ${beyond}`
+}
+
+export function within(db: Reader, view: RowsOfView): Sql[] {
+  return isWhole(view) ? [] : [sql`trial.row_digest IN (${rowsOf(db, view)})`]
+}
+
+/** The digests of a page of rows of a view without filters, of those `after` a row. */
+export function selectRowPage(db: Reader, view: RowsOfView, page: Page, after: string | null = null): Sql {
+  return sql`${rowsOf(db, view, after)} ORDER BY row_digest${pageOf(db.dialect, page)}`
+}
+
+export function countRows(db: Reader, view: RowsOfView): Sql {
+  // The order makes SQLite merge the indexes instead of collecting the rows.
+  return sql`SELECT count(*) AS count FROM (${rowsOf(db, view)} ORDER BY row_digest) AS rows_found`
+}

@@ -1,0 +1,77 @@
+import { type Expression, fieldsOf } from '../../domain/expressions/expression.ts'
+import { refuse } from '../../domain/refusals.ts'
+import type { Dialect } from './dialect.ts'
+import { createCompiler } from './expressions.ts'
+import { boundReadings, type FieldReading, type FieldResolver } from './readings.ts'
+import { joined, type Sql } from './sql.ts'
+
+/** SQLite takes 32,766 parameters in a statement, of which the rest of it needs a few. */
+export const mostValues = 30_000
+
+/**
+ * A condition for WHERE, in parentheses. Means what domain/expressions/evaluate.ts means. What has to hold besides and
+ * reads no document stays a condition of its own, so that its index is used.
+ */
+export function compileCondition(expression: Expression, resolve: FieldResolver, dialect: Dialect): Sql {
+  const readings = new Map<string, FieldReading>()
+  const once: FieldResolver = (field) => {
+    const reading = readings.get(field) ?? resolve(field)
+    readings.set(field, reading)
+    return reading
+  }
+  const readsDocument = (part: Expression) => fieldsOf(part).map(once).some(isOfDocument)
+  const parts = allHolding(expression)
+  const ofDocuments = new Set(parts.filter(readsDocument))
+  boundReadings([...readings.values()])
+  const onDocuments: Expression[] = []
+  const compiled: Sql[] = []
+  for (const part of parts) {
+    const condition = ofDocuments.has(part)
+      ? withoutDocuments(part, once, dialect)
+      : createCompiler(once, dialect)(part)
+    if (condition === undefined) onDocuments.push(part)
+    else compiled.push(condition)
+  }
+  const [only, ...others] = onDocuments
+  if (only !== undefined) {
+    const together: Expression = others.length === 0 ? only : { op: 'and', operands: onDocuments }
+    compiled.push(
+      dialect.condition({
+        expression: together,
+        readings: new Map(fieldsOf(together).map((field) => [field, once(field)])),
+        compile: (own) => createCompiler(once, own)(together),
+      }),
+    )
+  }
+  const condition = joined(compiled, ' AND ')
+  if (condition.values.length <= mostValues) return condition
+  throw refuse('invalid_expression', {
+    field: 'query',
+    why: `needs ${condition.values.length} parameters for its values and paths`,
+    accepted: `at most ${mostValues}`,
+  })
+}
+
+/** Undefined when a document has to be read after all: what is known of it was not enough. */
+function withoutDocuments(part: Expression, resolve: FieldResolver, dialect: Dialect): Sql | undefined {
+  const isKnown = (reading: FieldReading) => reading.kind === 'json' && reading.known !== undefined
+  if (!fieldsOf(part).map(resolve).filter(isOfDocument).every(isKnown)) return undefined
+  let isRead = false
+  const own: Dialect = {
+    ...dialect,
+    json(...given) {
+      isRead = true
+      return dialect.json(...given)
+    },
+  }
+  const condition = createCompiler(resolve, own)(part)
+  return isRead ? undefined : condition
+}
+
+function allHolding(expression: Expression): Expression[] {
+  return expression.op === 'and' ? expression.operands.flatMap(allHolding) : [expression]
+}
+
+function isOfDocument(reading: FieldReading): boolean {
+  return reading.kind === 'json' || reading.document !== undefined
+}

@@ -1,0 +1,93 @@
+import { checkPath, splitPath } from '../../domain/expressions/path.ts'
+import { refuse } from '../../domain/refusals.ts'
+import type { Dialect } from '../sql/dialect.ts'
+import type { FieldReading, FieldResolver } from '../sql/readings.ts'
+import { type Sql, sql, trusted } from '../sql/sql.ts'
+import { largeColumns, shownName } from './calls.ts'
+import { mostPayloadBytes, payloadOfCall } from './feedback.ts'
+
+const text = (column: string): FieldReading => ({ kind: 'text', sql: trusted(column) })
+const time = (column: string): FieldReading => ({ kind: 'time', sql: trusted(column) })
+const number = (column: string): FieldReading => ({ kind: 'number', sql: trusted(column) })
+
+const columns = new Map([
+  ['id', text('id')],
+  ['project_id', text('project_id')],
+  ['trace_id', text('trace_id')],
+  ['parent_id', text('parent_id')],
+  ['thread_id', text('thread_id')],
+  ['turn_id', text('turn_id')],
+  ['op_name', text('op_name')],
+  ['display_name', text(shownName)],
+  ['exception', { kind: 'text', sql: trusted('exception'), document: trusted('exception') }],
+  ['svc_user_id', text('user_id')],
+  ['wb_user_id', text('user_id')],
+  ['svc_run_id', text('run_id')],
+  ['wb_run_id', text('run_id')],
+  ['started_at', time('started_at')],
+  ['ended_at', time('ended_at')],
+  ['expire_at', time('expire_at')],
+  ['svc_run_step', number('run_step')],
+  ['wb_run_step', number('run_step')],
+  ['svc_run_step_end', number('run_step_end')],
+  ['wb_run_step_end', number('run_step_end')],
+  ['storage_size_bytes', number('(start_bytes + end_bytes)')],
+])
+
+const accepted =
+  'id, trace_id, parent_id, thread_id, turn_id, op_name, display_name, started_at, ended_at, expire_at, exception, svc_user_id, svc_run_id, svc_run_step, svc_run_step_end, storage_size_bytes, inputs.…, output.…, attributes.…, summary.…, summary.weave.status, summary.weave.latency_ms, summary.weave.trace_name, feedback.[<type>].payload.…'
+
+/**
+ * What the fields of a calls query read: columns, values inside the JSON, and what follows from a call itself. `place` is
+ * how a refusal names where the field was given.
+ */
+export function callFields(dialect: Dialect, place: string): FieldResolver {
+  return (field) => {
+    checkPath(field, place)
+    const column = columns.get(field)
+    if (column) return column
+    const payload = payloadReading(field, dialect)
+    if (payload) return payload
+    const [document = '', ...path] = splitPath(field)
+    if (document === 'summary' && path[0] === 'weave') {
+      const derived = derivedReading(path.slice(1).join('.'), dialect)
+      if (derived) return derived
+    } else if ((largeColumns as readonly string[]).includes(document)) {
+      return { kind: 'json', column: trusted(document), path }
+    }
+    throw refuse('unknown_field', { field: place, given: JSON.stringify(field), accepted })
+  }
+}
+
+/** `feedback.[wandb.runnable.judge].payload.output.score`; a kind may have dots, and `*` is any. */
+const feedbackField = /^feedback\.\[(.+?)\]\.payload(?:\.(.+))?$/s
+
+function payloadReading(field: string, dialect: Dialect): FieldReading | undefined {
+  const [match, type = '', rest] = feedbackField.exec(field) ?? []
+  if (match === undefined) return undefined
+  const path = rest === undefined ? [] : splitPath(rest)
+  const column = payloadOfCall(dialect, type === '*' ? null : type, path)
+  return { kind: 'json', column, path, most: mostPayloadBytes }
+}
+
+function derivedReading(name: string, dialect: Dialect): FieldReading | undefined {
+  if (name === 'status') return { kind: 'text', sql: status(dialect), document: trusted('summary') }
+  if (name === 'latency_ms') return { kind: 'number', sql: trusted('((ended_at - started_at) / 1000)') }
+  if (name === 'trace_name') return { kind: 'text', sql: traceName(dialect) }
+  return undefined
+}
+
+/** The same rule as the record shows, in SQL. */
+function status(dialect: Dialect): Sql {
+  const errors = dialect.json(trusted('summary'), ['status_counts', 'error']).number
+  return dialect.ordered(sql`(CASE WHEN exception <> '' THEN 'error' WHEN ended_at IS NULL THEN 'running'
+    WHEN ${errors} > 0 THEN 'descendant_error' ELSE 'success' END)`)
+}
+
+function traceName(dialect: Dialect): Sql {
+  const at = (text: string, part: string) => dialect.position(trusted(text), trusted(`'${part}'`))
+  const tail = `substr(op_name, ${at('op_name', '/op/').text} + 4)`
+  const colon = at(tail, ':')
+  return sql`coalesce(${trusted(shownName)}, CASE WHEN ${at('op_name', ':///')} = 0 OR ${at('op_name', '/op/')} = 0 THEN op_name
+    WHEN ${colon} = 0 THEN ${trusted(tail)} ELSE substr(${trusted(tail)}, 1, ${colon} - 1) END)`
+}

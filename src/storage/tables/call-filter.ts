@@ -1,0 +1,72 @@
+import { refuse } from '../../domain/refusals.ts'
+import type { Dialect } from '../sql/dialect.ts'
+import { joined, listOf, type Sql, sql, trusted } from '../sql/sql.ts'
+import { stringSearch } from '../sql/string-search.ts'
+
+type ListField =
+  | `${'call' | 'trace' | 'parent' | 'thread' | 'turn' | 'svc_user' | 'svc_run'}_ids`
+  | 'op_names'
+  | 'input_refs'
+  | 'output_refs'
+
+export interface CallsFilter extends Partial<Record<ListField, readonly string[] | null | undefined>> {
+  trace_roots_only?: boolean | null | undefined
+}
+
+const longestList = 1000
+
+/** Lists are alternatives, the fields hold together; an empty list is no condition, except where the contract says so. */
+export function filterConditions(filter: CallsFilter, dialect: Dialect): Sql[] {
+  const conditions: Sql[] = []
+  const among = (field: ListField, column: string, emptyMatchesNothing = false) => {
+    const values = listGiven(filter, field)
+    if (values === undefined || (values.length === 0 && !emptyMatchesNothing)) return
+    conditions.push(sql`${trusted(column)} IN (${listOf(values)})`)
+  }
+  among('call_ids', 'id')
+  among('trace_ids', 'trace_id')
+  among('parent_ids', 'parent_id')
+  among('thread_ids', 'thread_id', true)
+  among('turn_ids', 'turn_id', true)
+  among('svc_user_ids', 'user_id')
+  among('svc_run_ids', 'run_id')
+  const ops = listGiven(filter, 'op_names')
+  if (ops?.length) conditions.push(anyVersion(ops, 'op_name', dialect))
+  for (const [field, column] of [
+    ['input_refs', 'inputs'],
+    ['output_refs', 'output'],
+  ] as const) {
+    const refs = listGiven(filter, field)
+    if (refs?.length) conditions.push(hasReference(refs, column, dialect))
+  }
+  if (filter.trace_roots_only) conditions.push(trusted('parent_id IS NULL'))
+  return conditions
+}
+
+function listGiven(filter: CallsFilter, field: ListField): readonly string[] | undefined {
+  const values = filter[field] ?? undefined
+  if (values !== undefined && values.length > longestList) {
+    throw refuse('invalid_value', {
+      field: `filter.${field}`,
+      given: `${values.length} entries`,
+      accepted: `at most ${longestList}`,
+    })
+  }
+  return values
+}
+
+/** `…:*` at the end stands for every version of an op. */
+function anyVersion(names: readonly string[], column: string, dialect: Dialect): Sql {
+  const exact = names.filter((name) => !name.endsWith(':*'))
+  const prefixes = names.filter((name) => name.endsWith(':*')).map((name) => name.slice(0, -1))
+  const alternatives = prefixes.map((prefix) => sql`${dialect.position(trusted(column), sql`${prefix}`)} = 1`)
+  if (exact.length > 0) alternatives.push(sql`${trusted(column)} IN (${listOf(exact)})`)
+  return joined(alternatives, ' OR ')
+}
+
+/** A reference stands in JSON as a string of its own. */
+function hasReference(refs: readonly string[], column: string, dialect: Dialect): Sql {
+  const whole = refs.filter((ref) => !ref.endsWith(':*'))
+  const starts = refs.filter((ref) => ref.endsWith(':*')).map((ref) => ref.slice(0, -1))
+  return dialect.containsString(trusted(column), stringSearch(whole, starts))
+}

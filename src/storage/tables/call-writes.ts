@@ -1,0 +1,112 @@
+import { now as clock } from '../../domain/time.ts'
+import { announceDeletion, announceParts, followDeletion, followParts } from '../evaluations/pending.ts'
+import { refreshStale } from '../evaluations/trials.ts'
+import { listOf, type Sql, sql, trusted } from '../sql/sql.ts'
+import type { Command } from '../transaction.ts'
+import { type CallPart, mergeIntoCalls } from './call-parts.ts'
+
+/** Writes parts of calls; each call appears once in the list. */
+export const upsertCalls: Command<readonly CallPart[], void> = async (tx, parts) => {
+  await announceParts(tx, parts)
+  const time = clock()
+  const byProject = Map.groupBy(parts, ({ project_id }) => project_id)
+  for (const project of [...byProject.keys()].sort()) {
+    const own = byProject.get(project) as CallPart[]
+    await mergeIntoCalls(tx, own)
+    await followParts(tx, project, own, time)
+  }
+}
+
+export interface CallName {
+  project_id: string
+  id: string
+  /** The empty text takes the name away. */
+  name: string
+}
+
+/** Apart from what the parts of a call bring, so that none of them, early, late or sent again, undoes it. */
+export const renameCall: Command<CallName, void> = async (tx, { project_id, id, name }) => {
+  await tx.run(
+    sql`INSERT INTO calls (project_id, id, renamed) VALUES (${project_id}, ${id}, ${name})
+        ON CONFLICT (project_id, id) DO UPDATE SET renamed = excluded.renamed`,
+  )
+}
+
+/**
+ * A deleted call takes its descendants of the same trace with it. Answers how many went that were not named. SQLite joins
+ * in the order of a CROSS JOIN; left to itself it reads every call of the project in each round.
+ */
+export const deleteCalls: Command<
+  { project_id: string; ids: readonly string[]; now: number },
+  { descendants: number }
+> = async (tx, { project_id, ids, now }) => {
+  let descendants = 0
+  const named = new Set(ids)
+  await announceDeletion(tx, project_id)
+  for (let from = 0; from < ids.length; from += 100) {
+    const roots = ids.slice(from, from + 100)
+    const family = await tx.all<{ id: string }>(
+      sql`WITH RECURSIVE family (id, trace_id) AS (
+            SELECT id, trace_id FROM calls WHERE project_id = ${project_id} AND deleted_at IS NULL AND id IN (${listOf(roots)})
+            UNION
+            SELECT calls.id, calls.trace_id FROM family CROSS JOIN calls
+            WHERE calls.parent_id = family.id AND calls.project_id = ${project_id} AND calls.trace_id = family.trace_id AND calls.deleted_at IS NULL
+          ) SELECT id FROM family`,
+    )
+    for (let i = 0; i < family.length; i += 100) {
+      const some = family.slice(i, i + 100).map(({ id }) => id)
+      await tx.run(
+        sql`UPDATE calls SET deleted_at = ${now} WHERE project_id = ${project_id} AND id IN (${listOf(some)})`,
+      )
+    }
+    await followDeletion(
+      tx,
+      project_id,
+      family.map(({ id }) => id),
+      now,
+    )
+    for (const { id } of family) {
+      if (!named.has(id)) {
+        named.add(id)
+        descendants++
+      }
+    }
+  }
+  return { descendants }
+}
+
+export interface SweepStep {
+  now: number
+  /** Deleted calls that were emptied before this are forgotten. */
+  forgetBefore: number
+  /** Of rows. */
+  limit: number
+  /** What is freed at a time: a step ends at the row that reaches it. */
+  bytes: number
+}
+
+/**
+ * Frees the space of what is deleted or expired, a few rows at a time. The empty row stays for a while, so that a late
+ * part of a deleted call cannot bring it back. Answers how many rows it touched.
+ */
+export const sweepCalls: Command<SweepStep, number> = async (tx, { now, forgetBefore, limit, bytes }) => {
+  const some = (condition: Sql) =>
+    sql`(project_id, id) IN (SELECT project_id, id FROM calls WHERE ${condition} LIMIT ${limit})`
+  // To empty a row is to free its pages one by one, and to mark it is to write it again.
+  const light = (condition: Sql) =>
+    sql`(project_id, id) IN (
+      SELECT project_id, id FROM (
+        SELECT project_id, id, sum(size) OVER (ORDER BY project_id, id ROWS UNBOUNDED PRECEDING) - size AS before
+        FROM (SELECT project_id, id, start_bytes + end_bytes AS size FROM calls WHERE ${condition} LIMIT ${limit}) AS chosen
+      ) AS summed WHERE before < ${bytes})`
+  const expired = await tx.run(
+    sql`UPDATE calls SET deleted_at = expire_at WHERE ${light(sql`expire_at <= ${now} AND deleted_at IS NULL`)}`,
+  )
+  const emptied = await tx.run(
+    sql`UPDATE calls SET attributes = NULL, inputs = NULL, output = NULL, summary = NULL, exception = NULL,
+        start_bytes = 0, end_bytes = 0, swept_at = ${now} WHERE ${light(trusted('deleted_at IS NOT NULL AND swept_at IS NULL'))}`,
+  )
+  const forgotten = await tx.run(sql`DELETE FROM calls WHERE ${some(sql`swept_at < ${forgetBefore}`)}`)
+  const results = await refreshStale(tx, { now, project_id: null, limit })
+  return expired + emptied + forgotten + results
+}

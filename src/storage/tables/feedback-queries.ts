@@ -1,0 +1,101 @@
+import { checkPath, splitPath } from '../../domain/expressions/path.ts'
+import { type Refusal, refuse } from '../../domain/refusals.ts'
+import type { View } from '../../domain/view.ts'
+import { compileCondition } from '../sql/conditions.ts'
+import type { Dialect } from '../sql/dialect.ts'
+import type { FieldResolver } from '../sql/readings.ts'
+import { sortingOf } from '../sql/sorting.ts'
+import { type Sql, sql, trusted } from '../sql/sql.ts'
+import { type LongReader, onlyRow } from '../transaction.ts'
+import { countFeedback, type FeedbackQuery, selectFeedback } from './feedback.ts'
+
+/** The columns by their names on the wire, in the order in which they come back. */
+const wireColumns = {
+  id: 'id',
+  project_id: 'project_id',
+  svc_ref: 'svc_ref',
+  svc_user_id: 'user_id',
+  creator: 'creator',
+  created_at: 'created_at',
+  feedback_type: 'feedback_type',
+  payload: 'payload',
+  annotation_ref: 'annotation_ref',
+  runnable_ref: 'runnable_ref',
+  call_ref: 'call_ref',
+  trigger_ref: 'trigger_ref',
+  queue_id: 'queue_id',
+}
+
+const columns = new Map([
+  ...Object.entries(wireColumns),
+  ['weave_ref', wireColumns.svc_ref] as const,
+  ['wb_user_id', wireColumns.svc_user_id] as const,
+])
+
+/** A record as the names of its fields and their values: `payload` is JSON, times are microseconds. */
+export type FeedbackFields = [name: string, value: unknown][]
+
+export interface FoundFeedback {
+  /** How many there are, before limit and offset. */
+  total(signal: AbortSignal): Promise<number>
+  rows(signal: AbortSignal): AsyncIterable<FeedbackFields[]>
+}
+
+/** The feedback of the view, with these fields; none means all. Everything is checked before this answers. */
+export function feedbackInView(db: LongReader, view: View, fields: readonly string[]): FoundFeedback {
+  const names = fields.length > 0 ? [...new Set(fields)] : Object.keys(wireColumns)
+  const selected = names.map((name, index) => {
+    const column = shownColumn(name, `fields.${fields.indexOf(name)}`, db.dialect)
+    return sql`${column} AS ${trusted(`c${index}`)}`
+  })
+  const query = queryOf(view, db.dialect)
+  return {
+    total: async (signal) => (await onlyRow<{ count: number }>(db, countFeedback(db, query), signal)).count,
+    async *rows(signal) {
+      const statement = selectFeedback(db, query, selected)
+      for await (const rows of db.stream<Record<string, unknown>>(statement, { signal })) {
+        yield rows.map((row) => names.map((name, index) => [name, row[`c${index}`]]))
+      }
+    },
+  }
+}
+
+function shownColumn(name: string, place: string, dialect: Dialect): Sql {
+  checkPath(name, place)
+  const path = payloadPath(name)
+  if (path?.length) return dialect.json(trusted('payload'), path).text
+  const column = columns.get(name)
+  if (column === undefined) throw unknownField(place, name, 'count(*)')
+  return trusted(column)
+}
+
+/** The oldest first unless asked otherwise; the id decides between equals, so that pages fit together. */
+function queryOf({ project, query, sort, limit, offset }: View, dialect: Dialect): FeedbackQuery {
+  const conditions = query ? [compileCondition(query, feedbackFields('query'), dialect)] : []
+  const sorting = sortingOf(sort, feedbackFields, dialect)
+  const start = sort.length === 0 ? [trusted('created_at')] : sorting.order
+  return { projectId: project, conditions, ...sorting, order: [...start, trusted('id')], limit, offset }
+}
+
+/** `place` is how a refusal names where the field was given. */
+export function feedbackFields(place: string): FieldResolver {
+  return (field) => {
+    checkPath(field, place)
+    const path = payloadPath(field)
+    if (path !== undefined) return { kind: 'json', column: trusted('payload'), path }
+    const column = columns.get(field)
+    if (column === undefined) throw unknownField(place, field)
+    return { kind: column === 'created_at' ? 'time' : 'text', sql: trusted(column) }
+  }
+}
+
+/** The steps behind `payload.`; undefined when the field is none of the payload. */
+function payloadPath(field: string): string[] | undefined {
+  const [document, ...path] = splitPath(field)
+  return document === 'payload' ? path : undefined
+}
+
+function unknownField(place: string, field: string, ...others: string[]): Refusal {
+  const accepted = [...Object.keys(wireColumns), 'payload.…', ...others].join(', ')
+  return refuse('unknown_field', { field: place, given: JSON.stringify(field), accepted })
+}

@@ -1,0 +1,74 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { Readable } from 'node:stream'
+import { describe, type TestContext, test } from 'node:test'
+import Fastify from 'fastify'
+import { cutStalledClients } from '../../src/http/stalled-clients.ts'
+import { basic, keys, openApp } from '../support/app.ts'
+import { project, startOf } from '../support/calls.ts'
+import { fileForm, formType } from '../support/forms.ts'
+import { rawPost } from '../support/raw-client.ts'
+import { inTime } from '../support/waiting.ts'
+
+/** More than the buffers of two sockets hold. */
+const long = 'x'.repeat(24 * 1024 * 1024)
+
+async function openPort(t: TestContext) {
+  const opened = await openApp(t, { streams: { stallTimeoutMs: 100 } })
+  const address = await opened.app.listen({ port: 0, host: '127.0.0.1' })
+  return { ...opened, address }
+}
+
+/** Asks, reads nothing of the answer, and sees whether it was ever taken. */
+async function isTaken(
+  t: TestContext,
+  { app, address }: Awaited<ReturnType<typeof openPort>>,
+  url: string,
+  body: object,
+) {
+  const closed = new Promise<boolean>((resolve) => {
+    app.server.once('request', (_, answer) => answer.once('close', () => resolve(answer.writableFinished)))
+  })
+  const reader = await rawPost(address, url, body)
+  t.after(() => reader.socket.destroy())
+  await reader.begun()
+  return inTime('the answer ends while nobody reads it', closed)
+}
+
+describe('a client that does not read its answer is cut off', () => {
+  test('of a file', async (t) => {
+    const opened = await openPort(t)
+    const stored = await opened.app.inject({
+      method: 'POST',
+      url: '/file/create',
+      headers: { authorization: basic(keys.alice), 'content-type': formType },
+      payload: fileForm(project, long),
+    })
+    assert.equal(stored.statusCode, 200, stored.body)
+    const { digest } = stored.json()
+    assert.equal(await isTaken(t, opened, '/file/content', { project_id: project, digest }), false)
+  })
+
+  test('of a call', async (t) => {
+    const opened = await openPort(t)
+    const start = startOf({ inputs: { long } })
+    assert.equal((await opened.post('/call/start', { start })).status, 200)
+    assert.equal(await isTaken(t, opened, '/call/read', { project_id: project, id: start.id }), false)
+  })
+})
+
+test('while the rest of an answer is not there yet, its client is not cut off', async (t) => {
+  const app = Fastify()
+  t.after(() => app.close())
+  cutStalledClients(app, 20)
+  app.get('/', (_request, reply) => {
+    async function* slowly() {
+      yield 'one '
+      for (let silences = 0; silences < 3; silences++) await once(reply.raw, 'timeout')
+      yield 'two'
+    }
+    return reply.send(Readable.from(slowly()))
+  })
+  const address = await app.listen({ port: 0, host: '127.0.0.1' })
+  assert.equal(await (await fetch(address)).text(), 'one two')
+})

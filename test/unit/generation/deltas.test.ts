@@ -1,0 +1,143 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import type { AnswerEvent } from '../../../src/inference/model.ts'
+import { contentOf, type Delta, deltasOf } from '../../../src/operations/generation/deltas.ts'
+import { fold } from '../../../src/operations/generation/fold.ts'
+import type { Parser } from '../../../src/operations/generation/parsers.ts'
+import { createTally } from '../../../src/operations/generation/usage.ts'
+
+async function* inGroups(groups: AnswerEvent[][]): AsyncGenerator<AnswerEvent[]> {
+  yield* groups
+}
+
+const read = (input: number, cachedTokens = 0): AnswerEvent => ({ kind: 'prefilled', input, cachedTokens })
+const said = (choice: number, text: string, tokens: number[]): AnswerEvent => ({
+  kind: 'tokens',
+  choice,
+  text,
+  tokens,
+  logprobs: tokens.map((token) => ({ token, bytes: new Uint8Array(), logprob: -1, top: [] })),
+})
+const ended = (choice: number): AnswerEvent => ({ kind: 'finished', choice, reason: 'stop', stop: null })
+
+async function collected(groups: AnswerEvent[][], createParser?: () => Parser): Promise<Delta[]> {
+  return (await Array.fromAsync(deltasOf(inGroups(groups), createParser))).flat()
+}
+
+test('all that a choice has to say at once is one delta, in the order in which choices began', async () => {
+  const deltas = await collected([
+    [read(0, 2), said(1, 'a', [1]), said(0, 'b', [2]), said(1, 'c', [3])],
+    [said(0, '', [4]), ended(0), said(1, 'd', [5]), ended(1)],
+  ])
+  assert.deepEqual(
+    deltas.map((delta) =>
+      delta.kind === 'prompt'
+        ? ['prompt', delta.input, delta.cachedTokens]
+        : [delta.choice, contentOf(delta.parts), delta.tokens, delta.finished?.reason],
+    ),
+    [
+      ['prompt', 0, 2],
+      [1, 'ac', [1, 3], undefined],
+      [0, 'b', [2], undefined],
+      [0, '', [4], 'stop'],
+      [1, 'd', [5], 'stop'],
+    ],
+  )
+})
+
+test('each choice has a parser of its own, and what it holds back comes with the end', async () => {
+  const holding = (): Parser => {
+    let held = ''
+    return {
+      push(text) {
+        held += text
+        return []
+      },
+      end: () => [{ kind: 'content', text: `<${held}>` }],
+    }
+  }
+  const groups = [
+    [read(0), said(0, 'a', [1]), said(1, 'x', [2])],
+    [said(0, 'b', [3]), ended(0), ended(1)],
+  ]
+  const texts = ['', '']
+  for (const delta of await collected(groups, holding)) {
+    if (delta.kind === 'choice') texts[delta.choice] += contentOf(delta.parts)
+  }
+  assert.deepEqual(texts, ['<ab>', '<x>'])
+})
+
+/** Events of several prompts and choices, in an order that a model could give. */
+const histories = fc
+  .record({
+    prompts: fc.integer({ min: 1, max: 3 }),
+    choices: fc.integer({ min: 1, max: 3 }),
+    steps: fc.array(fc.tuple(fc.nat(8), fc.string({ maxLength: 3 }), fc.nat(9)), { maxLength: 30 }),
+  })
+  .map(({ prompts, choices, steps }) => {
+    const count = prompts * choices
+    const events: AnswerEvent[] = []
+    for (let input = 0; input < prompts; input++) events.push(read(input, input))
+    for (const [choice, text, token] of steps) events.push(said(choice % count, text, [token]))
+    for (let choice = 0; choice < count; choice++) events.push(ended(choice))
+    return { prompts, choices, events }
+  })
+
+/** One event after the other, cut into groups. */
+function cut(events: AnswerEvent[], sizes: number[]): AnswerEvent[][] {
+  const groups: AnswerEvent[][] = []
+  for (let from = 0, index = 0; from < events.length; index++) {
+    const size = Math.max(1, sizes[index % sizes.length] ?? 1)
+    groups.push(events.slice(from, from + size))
+    from += size
+  }
+  return groups
+}
+
+test('a folded answer and the deltas of a stream say the same, however the events are grouped', async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      histories,
+      fc.array(fc.integer({ min: 1, max: 40 }), { minLength: 1, maxLength: 5 }),
+      async ({ prompts, choices, events }, sizes) => {
+        const generation = {
+          head: { created: 0, model: 'm', system_fingerprint: 'f' },
+          prompts: Array.from({ length: prompts }, (_, index) => [index, index]),
+          choices,
+        }
+        const deltas = await collected(cut(events, sizes))
+        const tally = createTally({ ...generation, deltas: deltasOf(inGroups([])) })
+        const streamed = Array.from({ length: prompts * choices }, () => ({
+          text: '',
+          tokens: [] as number[],
+        }))
+        for (const delta of deltas) {
+          tally.add(delta)
+          if (delta.kind === 'prompt') continue
+          const choice = streamed[delta.choice]
+          assert.ok(choice)
+          choice.text += contentOf(delta.parts)
+          choice.tokens.push(...delta.tokens)
+        }
+        const folded = await fold(
+          { ...generation, deltas: deltasOf(inGroups(events.map((event) => [event]))) },
+          {
+            logprobsField: 'logprobs',
+            createLogprobs: () => {
+              const tokens: number[] = []
+              return { tokens, add: (given) => void tokens.push(...given.map(({ token }) => token)) }
+            },
+            onPrompt: async () => {},
+          },
+        )
+        assert.deepEqual(
+          folded.choices.map(({ content, tokens }) => ({ text: content, tokens })),
+          streamed,
+        )
+        for (const { tokens, logprobs } of folded.choices) assert.deepEqual(logprobs.tokens, tokens)
+        assert.deepEqual(folded.usage, tally.total())
+      },
+    ),
+  )
+})

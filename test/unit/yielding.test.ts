@@ -1,0 +1,28 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { createYieldToLoop } from '../../src/domain/yielding.ts'
+import { breatheAtEachStep } from '../support/stepping.ts'
+
+test('work goes on while its slice lasts, and lets others go first then', async (t) => {
+  let time = 0
+  t.mock.method(performance, 'now', () => time)
+  const yieldToLoop = createYieldToLoop()
+  assert.equal(yieldToLoop(), undefined)
+  time = 3
+  let first = false
+  setImmediate(() => {
+    first = true
+  })
+  await yieldToLoop()
+  assert.ok(first)
+  assert.equal(yieldToLoop(), undefined, 'a slice of its own begins')
+})
+
+test('work that nobody waits for ends at its next breath, with the reason', async (t) => {
+  breatheAtEachStep(t)
+  const leaving = new AbortController()
+  const yieldToLoop = createYieldToLoop(leaving.signal)
+  await yieldToLoop()
+  leaving.abort(new Error('gone'))
+  await assert.rejects(yieldToLoop() as Promise<void>, /gone/)
+})
