@@ -1,8 +1,10 @@
-import { type GgufMetadata, getLlama, LlamaLogLevel, readGgufFileInfo } from 'node-llama-cpp'
+import { type GgufMetadata, readGgufFileInfo } from 'node-llama-cpp'
 import { createYieldToLoop } from '../../domain/yielding.ts'
 import type { PositionLogits } from '../sampling/logits.ts'
 import type { Vocabulary } from '../vocabulary.ts'
 import { type AddonContext, type AddonModel, type Binding, bindingOf } from './binding.ts'
+import { openBuild } from './build.ts'
+import type { GpuBuild } from './device.ts'
 import { createReading } from './reading.ts'
 import { textPieces } from './text-pieces.ts'
 import { BYTE_PAIRS, isSpecial, tokenBytes } from './token-bytes.ts'
@@ -56,27 +58,23 @@ export interface NativeContext {
  * Loads a model. Progress goes from 0 to 1. This process has to have one libuv thread: the native library spins, each
  * thread that touches it brings a team of spinning threads of its own, and samplers are shared because they take turns.
  */
-export async function loadModel(file: string, onProgress: (share: number) => void): Promise<NativeModel> {
+export async function loadModel(
+  file: string,
+  onProgress: (share: number) => void,
+  { gpu, gpuLayers }: { gpu: GpuBuild | false; gpuLayers: number } = { gpu: false, gpuLayers: 0 },
+): Promise<NativeModel> {
   if (process.env.UV_THREADPOOL_SIZE !== '1') {
     throw new Error('the engine needs UV_THREADPOOL_SIZE=1 in the environment of its process')
   }
   const { metadata } = await readGgufFileInfo(file, { readTensorInfo: false, logWarnings: false })
   let complaint = ''
-  const llama = await getLlama({
-    gpu: false,
-    build: 'never',
-    progressLogs: false,
-    skipDownload: true,
-    logLevel: LlamaLogLevel.warn,
-    logger(level, message) {
-      if (level === LlamaLogLevel.error) complaint ||= message.trim()
-      process.stderr.write(`${message.trimEnd()}\n`)
-    },
+  const llama = await openBuild(gpu, (message) => {
+    complaint ||= message
   })
   const binding = bindingOf(llama)
   const addon = new binding.AddonModel(file, {
     addonExports: binding,
-    gpuLayers: 0,
+    gpuLayers,
     useMmap: true,
     onLoadProgress: onProgress,
   })

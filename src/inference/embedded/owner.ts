@@ -40,6 +40,8 @@ export function createEmbeddedBackend(
     context: plan.context,
     parallel: plan.parallel,
     threads: plan.threads,
+    gpu: plan.gpu,
+    gpuLayers: plan.gpuLayers,
     // Beside all others that write, three tokens of a prompt fit: see planBatch.
     batch: Math.max(plan.batch, plan.parallel + 2),
     queue: plan.queue,
@@ -126,6 +128,7 @@ export function createEmbeddedBackend(
           context: plan.context,
           parallel: plan.parallel,
           threads: plan.threads,
+          device: plan.device,
           vocabulary: model.vocabulary,
           parameters: model.parameters,
           bytes: model.bytes,
