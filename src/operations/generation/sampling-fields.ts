@@ -77,7 +77,7 @@ export const samplingFields = {
   ),
   use_beam_search: documented(
     flag().optional(),
-    'Searches the likeliest answers, `n` wide, instead of drawing; penalties, top_*, seed, stop texts and logit_bias play no part. Not with a constraint or `repetition_detection`.',
+    'Searches for the likeliest answers, `n` wide, instead of drawing; penalties, top_*, seed, stop texts and logit_bias have no effect. Not with a constraint or `repetition_detection`.',
     { initial: false },
   ),
   length_penalty: documented(
@@ -144,7 +144,7 @@ export const samplingFields = {
         .refine(Number.isInteger, 'expected a whole number')
         .meta({ type: 'integer' }),
     ).nullish(),
-    'Keeps so many of the last tokens of the prompt; -1 as many as the context leaves beside the answer. Of a long text no more than its end is turned to tokens.',
+    'Keeps this many of the last tokens of the prompt; -1 keeps as many as the context leaves beside the answer. Only the end of a long text is tokenized.',
   ),
   cache_salt: documented(
     plainText(256).min(1).nullish(),
