@@ -3,11 +3,17 @@ import { refusals } from '../src/domain/refusals.ts'
 
 export const generated = '<!-- Made by `npm run docs:generate`; do not edit. -->'
 
-export const cell = (text: string) => text.replaceAll('|', '\\|').replaceAll('\n', ' ')
+/** A text as the cell of a table; a page of docs that it names becomes a link to that page. */
+export const cell = (text: string) =>
+  text
+    .replaceAll('|', '\\|')
+    .replaceAll('\n', ' ')
+    .replace(/\bdocs\/([\w-]+\.md)/g, '[docs/$1]($1)')
 
 export function configurationPage(): string {
   const rows = Object.entries(settings).map(
-    ([name, { shown, meaning }]) => `| \`${variableOf(name)}\` | \`${cell(shown)}\` | ${cell(meaning)} |`,
+    ([name, { initial, shown, meaning }]) =>
+      `| \`${variableOf(name)}\` | ${shown === initial || /^\d+$/.test(shown) ? `\`${cell(shown)}\`` : cell(shown)} | ${cell(meaning)} |`,
   )
   return `${generated}
 

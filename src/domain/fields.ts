@@ -5,20 +5,25 @@ import { parseTime } from './time.ts'
 
 /** Field types that the contracts of the record share. */
 
-/** By definition, which a schema shares with its copies. */
-const keptDefinitions = new WeakSet<object>()
+/** What a contract says of a schema beside its type. Copies of the schema, such as `.meta()` makes, have it too. */
+export const traits = z.registry<{
+  /** Its value reaches the rules as the text that was sent. */
+  kept?: true
+  /** A list that may be the bulk of a body. */
+  isLong?: true
+  /** An object whose members are counted before it is looked into. */
+  isShort?: true
+  /** The names beside its own that it reads. */
+  aliases?: readonly string[]
+}>()
 
 /** Marks a schema whose value reaches the rules as the text that was sent. */
 function kept(accepts: (value: JsonText) => boolean, expected: string, json: Record<string, unknown>) {
   const schema = z.custom<JsonText>((value) => value instanceof JsonText && accepts(value), {
     error: (issue) => `expected ${expected}, received ${described(issue.input)}`,
   })
-  keptDefinitions.add(schema.def)
+  traits.add(schema, { kept: true })
   return schema.meta(json)
-}
-
-export function isKept(schema: z.ZodType): boolean {
-  return keptDefinitions.has(schema.def)
 }
 
 export function described(value: unknown): string {
@@ -94,8 +99,6 @@ export function shortList<Item extends z.ZodType>(item: Item, most: number): z.Z
   return z.array(item).max(2 * most, `expected at most ${most} entries`)
 }
 
-const shortRecords = new WeakSet<object>()
-
 /** An object with `1` to `most` members of the client's own names. It is counted before it is looked into. */
 export function shortRecord<Key extends z.ZodString, Value extends z.ZodType>(
   key: Key,
@@ -116,25 +119,15 @@ export function shortRecord<Key extends z.ZodString, Value extends z.ZodType>(
     },
     z.record(key, value),
   )
-  shortRecords.add(schema.def)
+  traits.add(schema, { isShort: true })
   return schema
 }
-
-export function isShortRecord(schema: z.ZodType): boolean {
-  return shortRecords.has(schema.def)
-}
-
-const longDefinitions = new WeakSet<object>()
 
 /** A list that may be the bulk of a body. It is checked in steps, so what it may hold beside its items is up to the rules. */
 export function longList<Item extends z.ZodType>(item: Item): z.ZodArray<Item> {
   const schema = z.array(item)
-  longDefinitions.add(schema.def)
+  traits.add(schema, { isLong: true })
   return schema
-}
-
-export function isLong(schema: z.ZodType): boolean {
-  return longDefinitions.has(schema.def)
 }
 
 /** Text that every engine can hold: no U+0000, no half of a surrogate pair. */
@@ -211,13 +204,6 @@ export const dateTime = z
   })
   .meta({ format: 'date-time' })
 
-const aliasNames = new WeakMap<object, readonly string[]>()
-
-/** The names beside its own that a contract reads. */
-export function aliasesIn(schema: z.ZodType): readonly string[] | undefined {
-  return aliasNames.get(schema.def)
-}
-
 /**
  * The real clients use the names of Weave for some fields (design 6.1). Such a name fills in where the spec's is absent or
  * null; the spec's wins when both have a value.
@@ -232,10 +218,7 @@ export function withAliases<Shape extends z.ZodType>(aliases: Record<string, str
     }
     return given
   }, schema)
-  aliasNames.set(
-    aliased.def,
-    pairs.map(([alias]) => alias),
-  )
+  traits.add(aliased, { aliases: pairs.map(([alias]) => alias) })
   return aliased
 }
 

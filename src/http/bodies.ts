@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer'
 import type { FastifyInstance, FastifyRequest, FastifySchemaCompiler } from 'fastify'
 import { z } from 'zod'
-import { described, isLong } from '../domain/fields.ts'
+import { described, traits } from '../domain/fields.ts'
 import { parseKeeping } from '../domain/json/keep.ts'
 import { DepthError } from '../domain/json/scan.ts'
 import { parseByShape } from '../domain/json/shape.ts'
@@ -9,8 +9,8 @@ import { JsonText } from '../domain/json/text.ts'
 import { refuse, type SchemaIssue } from '../domain/refusals.ts'
 import { createYieldToLoop } from '../domain/yielding.ts'
 import { limitBodies } from './body-budget.ts'
+import { keepPlanOf, shapeOf } from './body-shapes.ts'
 import { encodingOf, uncompressed } from './compression.ts'
-import { keepPlanOf, shapeOf } from './keep-plan.ts'
 import { type LargeBodies, takeTurnsWithLargeBodies } from './large-bodies.ts'
 
 /** Deep enough for any record, shallow enough that nothing that walks it runs out of stack. */
@@ -111,7 +111,7 @@ interface LongList {
 function longListIn(contract: z.ZodType): LongList | undefined {
   if (!(contract instanceof z.ZodObject)) return undefined
   for (const [name, member] of Object.entries(contract.shape as Record<string, z.ZodType>)) {
-    if (member instanceof z.ZodArray && isLong(member)) {
+    if (member instanceof z.ZodArray && traits.get(member)?.isLong) {
       return { path: [name], items: member.element as z.ZodType }
     }
     const inner = longListIn(member)

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { z } from 'zod'
-import { isKept, isLong, isShortRecord } from '../../src/domain/fields.ts'
+import { traits } from '../../src/domain/fields.ts'
 import { openApp } from '../support/app.ts'
 import { project } from '../support/calls.ts'
 import { addressOf, openAppWithRoutes } from '../support/routes.ts'
@@ -9,9 +9,10 @@ import { methodOf } from '../support/sample-bodies.ts'
 
 /** Places of a contract that may hold any number of values, each of which would be named when it is wrong. */
 function* unboundedIn(schema: z.ZodType, path = 'body'): Generator<string> {
-  if (isKept(schema) || isShortRecord(schema)) return
+  const { kept, isShort, isLong } = traits.get(schema) ?? {}
+  if (kept || isShort) return
   if (schema instanceof z.ZodArray) {
-    const isBounded = isLong(schema) || schema.def.checks?.some((check) => 'maximum' in check._zod.def)
+    const isBounded = isLong || schema.def.checks?.some((check) => 'maximum' in check._zod.def)
     if (!isBounded) yield path
     yield* unboundedIn(schema.element as z.ZodType, `${path}[]`)
   } else if (schema instanceof z.ZodObject) {

@@ -5,7 +5,7 @@ import { z } from 'zod'
 import { jsonObject, longList, shortList, shortRecord, withAliases } from '../../src/domain/fields.ts'
 import { parseKeeping } from '../../src/domain/json/keep.ts'
 import { parseByShape } from '../../src/domain/json/shape.ts'
-import { keepPlanOf, shapeOf } from '../../src/http/keep-plan.ts'
+import { keepPlanOf, shapeOf } from '../../src/http/body-shapes.ts'
 
 const call = withAliases(
   { old_name: 'name' },

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { z } from 'zod'
 import { jsonObject, jsonValue, withAliases } from '../../src/domain/fields.ts'
-import { keepPlanOf } from '../../src/http/keep-plan.ts'
+import { keepPlanOf } from '../../src/http/body-shapes.ts'
 
 const fields = (plan: Record<string, unknown>) => ({ fields: new Map(Object.entries(plan)) })
 

@@ -1,12 +1,6 @@
 import type { Emission } from './emission.ts'
 import { type SchemaNode, stepped } from './schema-document.ts'
 
-/**
- * Which objects have no members but those that their schema names (docs/decisions/0012): those whose schema says nothing of
- * others, those that list members without `additionalProperties`, or none but those whose schema says so.
- */
-export type Closing = 'silent' | 'listing' | 'told'
-
 /** Whoever uses one of them has thought of other members. */
 const ofOthers = ['additionalProperties', 'patternProperties', 'unevaluatedProperties', 'propertyNames']
 

@@ -2,9 +2,14 @@ import type { Automaton } from '../automaton/automaton.ts'
 import type { Budget } from '../grammar/budget.ts'
 import type { Expr, Range } from '../grammar/expressions.ts'
 import type { Cases } from './cases.ts'
-import type { Closing } from './closed-objects.ts'
 import type { SchemaDocument, SchemaNode } from './schema-document.ts'
 import type { TextLanguages } from './text-languages.ts'
+
+/**
+ * Which objects have no members but those that their schema names (docs/decisions/0012): those whose schema says nothing of
+ * others, those that list members without `additionalProperties`, or none but those whose schema says so.
+ */
+export type Closing = 'silent' | 'listing' | 'told'
 
 /** What those who write one type of value need of the compilation that they are a part of. */
 export interface Emission {

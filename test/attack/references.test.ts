@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { completeOf, project } from '../../support/calls.ts'
-import { create } from '../../support/objects.ts'
-import { openPatientApp } from '../../support/patient-app.ts'
-import { createTable } from '../../support/tables.ts'
+import { completeOf, project } from '../support/calls.ts'
+import { create } from '../support/objects.ts'
+import { openPatientApp } from '../support/patient-app.ts'
+import { createTable } from '../support/tables.ts'
 
 const ref = (path: string) => `weave:///${project}/object/${path}`
 

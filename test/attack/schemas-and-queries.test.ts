@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { project } from '../../support/calls.ts'
-import { createSpec, feedbackOf } from '../../support/feedback.ts'
-import { hostileQueries } from '../../support/hostile-queries.ts'
-import { openPatientApp } from '../../support/patient-app.ts'
+import { project } from '../support/calls.ts'
+import { createSpec, feedbackOf } from '../support/feedback.ts'
+import { hostileQueries } from '../support/hostile-queries.ts'
+import { openPatientApp } from '../support/patient-app.ts'
 
 hostileQueries(async () => undefined)
 

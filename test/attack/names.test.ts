@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { basic, keys, type Method, type TestApp } from '../../support/app.ts'
-import { fileForm, sendForm } from '../../support/forms.ts'
-import { secret, storeOneOfEach, type Things } from '../../support/one-of-each.ts'
-import { openPatientApp } from '../../support/patient-app.ts'
-import { dumpOf } from '../../support/record-dump.ts'
+import { basic, keys, type Method, type TestApp } from '../support/app.ts'
+import { fileForm, sendForm } from '../support/forms.ts'
+import { secret, storeOneOfEach, type Things } from '../support/one-of-each.ts'
+import { openPatientApp } from '../support/patient-app.ts'
+import { dumpOf } from '../support/record-dump.ts'
 
 /** Ways out of a folder and around a comparison of names. */
 const tricks = [

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { codeOf } from '../../support/answers.ts'
-import { completeOf, endOf, project, startOf } from '../../support/calls.ts'
-import { parseWithDigits } from '../../support/digits.ts'
-import { feedbackOf } from '../../support/feedback.ts'
-import { openPatientApp } from '../../support/patient-app.ts'
-import { addressOf } from '../../support/routes.ts'
-import { methodOf, sampleBodies } from '../../support/sample-bodies.ts'
+import { codeOf } from '../support/answers.ts'
+import { completeOf, endOf, project, startOf } from '../support/calls.ts'
+import { parseWithDigits } from '../support/digits.ts'
+import { feedbackOf } from '../support/feedback.ts'
+import { openPatientApp } from '../support/patient-app.ts'
+import { addressOf } from '../support/routes.ts'
+import { methodOf, sampleBodies } from '../support/sample-bodies.ts'
 
 const nested = (levels: number) => `${'['.repeat(levels)}${']'.repeat(levels)}`
 const nestedObjects = (levels: number) => `${'{"a":'.repeat(levels)}1${'}'.repeat(levels)}`

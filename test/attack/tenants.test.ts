@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { type TestContext, test } from 'node:test'
-import { type Answer, keys, type Method, type TestApp } from '../../support/app.ts'
-import { completeOf } from '../../support/calls.ts'
-import { secret, storeOneOfEach, type Things } from '../../support/one-of-each.ts'
-import { openPatientApp } from '../../support/patient-app.ts'
-import { dumpOf } from '../../support/record-dump.ts'
+import { type Answer, keys, type Method, type TestApp } from '../support/app.ts'
+import { completeOf } from '../support/calls.ts'
+import { secret, storeOneOfEach, type Things } from '../support/one-of-each.ts'
+import { openPatientApp } from '../support/patient-app.ts'
+import { dumpOf } from '../support/record-dump.ts'
 
 /** Things as they could be named, of which there is none. */
 function nothingAt(project: string): Things {

@@ -1,0 +1,130 @@
+import assert from 'node:assert/strict'
+import { readdirSync, readFileSync } from 'node:fs'
+import { dirname, join, normalize } from 'node:path'
+import { test } from 'node:test'
+
+/** From the top down. A file imports only from its own floor (within its own room) and from the floors below it. */
+const floors: readonly (readonly string[])[] = [
+  ['main.ts', 'command-line', 'server.ts', 'app.ts'],
+  ['operations'],
+  ['http'],
+  ['inference', 'storage', 'schemas'],
+  ['config.ts', 'version.ts', 'threads'],
+  ['domain'],
+]
+
+const root = new URL('../../src', import.meta.url).pathname
+
+/** Generated code is nobody's to arrange. */
+const files = readdirSync(root, { recursive: true, encoding: 'utf8' })
+  .filter((file) => file.endsWith('.ts') && !file.includes('/generated/'))
+  .toSorted()
+
+const text = new Map(files.map((file) => [file, readFileSync(join(root, file), 'utf8')]))
+
+const importing =
+  /(?:^|\n)(?:import|export)\b[^;'"]*?['"](\.[^'"]+\.ts)['"]|\bimport\(\s*['"](\.[^'"]+\.ts)['"]/g
+
+/** Every file with the files that it imports, for their types alone or not. */
+const imports = new Map(
+  files.map((file) => {
+    const found = (text.get(file) ?? '').matchAll(importing)
+    const paths = [...found].map(([, from = '', lazily = '']) =>
+      normalize(join(dirname(file), from || lazily)),
+    )
+    return [file, paths]
+  }),
+)
+
+const every = [...imports].flatMap(([from, paths]) => paths.map((to) => ({ from, to })))
+
+const roomOf = (file: string) => file.split('/')[0] as string
+const floorOf = (file: string) => floors.findIndex((rooms) => rooms.includes(roomOf(file)))
+const listed = (broken: readonly { from: string; to: string }[]) =>
+  broken.map(({ from, to }) => `src/${from} imports src/${to}`).join('\n')
+
+test('every file of src stands on a floor, and every import is found', () => {
+  assert.deepEqual(
+    files.filter((file) => floorOf(file) === -1),
+    [],
+    'Name its room in the list of floors in this test, and in the table of CONTRIBUTING.md.',
+  )
+  const unknown = every.filter(({ to }) => !to.includes('/generated/') && !text.has(to))
+  assert.equal(listed(unknown), '')
+  assert.ok(every.length > 1_000, `${every.length} imports were found`)
+})
+
+test('imports go down the floors', () => {
+  const broken = every.filter(({ from, to }) => {
+    const [above, below] = [floorOf(from), floorOf(to)]
+    return below < above || (below === above && above > 0 && roomOf(from) !== roomOf(to))
+  })
+  assert.equal(
+    listed(broken),
+    '',
+    'Move what is shared to a floor that both may import, or hand it over as an argument. CONTRIBUTING.md has the floors.',
+  )
+})
+
+test('no imports go in a circle, types included', () => {
+  const done = new Set<string>()
+  const open: string[] = []
+  const visit = (file: string): void => {
+    const at = open.indexOf(file)
+    assert.equal(
+      at,
+      -1,
+      `${[...open.slice(at), file].join(' → ')}: move what both need to a file of its own, which imports neither.`,
+    )
+    if (done.has(file)) return
+    open.push(file)
+    for (const next of imports.get(file) ?? []) visit(next)
+    open.pop()
+    done.add(file)
+  }
+  for (const file of files) visit(file)
+})
+
+test('no folder has more than 30 files', () => {
+  const sizes = Map.groupBy(files, (file) => dirname(file))
+  const large = [...sizes]
+    .filter(([, own]) => own.length > 30)
+    .map(([folder, own]) => `${folder}: ${own.length}`)
+  assert.deepEqual(large, [], 'Give each idea of the folder a folder of its own.')
+})
+
+test('chat is a way in like the others: nothing else imports from it', () => {
+  const sideways = every.filter(
+    ({ from, to }) =>
+      to.startsWith('operations/chat/') && !from.startsWith('operations/chat/') && from !== 'app.ts',
+  )
+  assert.equal(
+    listed(sideways),
+    '',
+    'What two ways of asking a model share belongs in operations/generation.',
+  )
+})
+
+test('operations have no SQL', () => {
+  const broken = files.filter(
+    (file) =>
+      file.startsWith('operations/') && /\bsql`|\btrusted\(|\bSELECT\b.*\bFROM\b/.test(text.get(file) ?? ''),
+  )
+  assert.deepEqual(broken, [], 'SQL belongs in storage, behind a function that says what it finds.')
+})
+
+test('packages stay in their rooms', () => {
+  const owners: Record<string, RegExp> = {
+    'node-llama-cpp': /^inference\//,
+    // A download is locked by a database, because that lock ends with its process.
+    'better-sqlite3': /^(storage\/|inference\/models\/download-lock\.ts)/,
+    pg: /^storage\//,
+    fastify: /^(app\.ts|server\.ts|command-line\/|http\/|operations\/)/,
+  }
+  const broken = files.flatMap((file) =>
+    Object.entries(owners)
+      .filter(([name, owner]) => new RegExp(`from '${name}'`).test(text.get(file) ?? '') && !owner.test(file))
+      .map(([name]) => `src/${file} imports ${name}`),
+  )
+  assert.deepEqual(broken, [], 'Hand it over as an argument, or use what its owner exports.')
+})
