@@ -1,7 +1,6 @@
-import { refuse } from '../../domain/refusals.ts'
 import type { Generation, GenerationEvent } from '../backend.ts'
 import { type Continuations, createBeams } from '../beam.ts'
-import { type AnswerPlan, type Choice, createChoice, planAnswer } from '../choice.ts'
+import { type AnswerPlan, type Choice, checkFirstToken, createChoice, planAnswer } from '../choice.ts'
 import { createConstraints } from '../constraints/following-constraints.ts'
 import { additionOrder, planBatch } from './batch-plan.ts'
 import { checkGeneration } from './checks.ts'
@@ -79,13 +78,11 @@ export function createLoop(
   let batchSince: number | undefined
 
   function add(id: number, generation: Generation): readonly number[] {
-    if (waiting() >= options.queue && sequences.free() <= line.length) {
-      throw refuse('engine_queue_full', { limit: options.queue })
-    }
     const { tokens, maxTokens } = checkGeneration(generation, model, options)
     const { vocabulary } = model
     const constraint = generation.constraint && constraints.of(generation.constraint.grammar)
     const plan = planAnswer({ generation, prompt: tokens, maxTokens, vocabulary, constraint })
+    checkFirstToken(plan)
     const isBeam = generation.beam !== undefined
     const judges = generation.promptLogprobs !== undefined
     const request: Request = {
@@ -417,7 +414,7 @@ export function createLoop(
     }
 
     return (slot) => async (logits) => {
-      judged.set(slot, await beams.judge(logits))
+      judged.set(slot, await beams.continuations(slot, logits))
       if (judged.size === order.length && requests.has(request.id)) await advance()
     }
   }
