@@ -2,7 +2,7 @@ import type { z } from 'zod'
 import { projectPath } from '../../domain/fields.ts'
 import { type Routes, recordRefusals, refusing } from '../../http/contracts.ts'
 import { disconnectSignal } from '../../http/disconnect.ts'
-import { sendJsonLines } from '../../http/json-lines.ts'
+import { sendJsonLines } from '../../http/streamed-answers.ts'
 import type { Kind } from '../../storage/evaluations/marked-calls.ts'
 import { family } from '../parts.ts'
 import {

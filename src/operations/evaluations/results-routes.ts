@@ -1,7 +1,7 @@
 import { projectPath } from '../../domain/fields.ts'
 import { type Routes, recordRefusals, refusing } from '../../http/contracts.ts'
 import { disconnectSignal } from '../../http/disconnect.ts'
-import { sendJsonList } from '../../http/json-list.ts'
+import { sendJsonList } from '../../http/streamed-answers.ts'
 import type { Database } from '../../storage/database.ts'
 import { family } from '../parts.ts'
 import { queryResults } from './results.ts'
