@@ -44,6 +44,8 @@ export async function runOf(source: string): Promise<ModelRun> {
     context,
     parallel,
     threads: 0,
+    gpu: 'off',
+    gpu_layers: 'auto',
     batch: 0,
     memory_check: true,
     queue: parallel,

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import type { Generation } from '../src/inference/backend.ts'
 import { createConstraintCompiler } from '../src/inference/constraints/compile.ts'
+import { type CompiledGrammar, sizeOfGrammar } from '../src/inference/constraints/grammar/compiled-grammar.ts'
 import { createEmbeddedBackend } from '../src/inference/embedded/owner.ts'
 import { generationOf } from '../test/support/generations.ts'
 import { benchmarkShape, writeRandomModel } from '../test/support/random-model.ts'
@@ -38,6 +39,9 @@ const backend = createEmbeddedBackend(
     context: 2048,
     parallel: 4,
     threads: Number(values.threads),
+    gpu: false,
+    gpuLayers: 0,
+    device: 'cpu',
     batch: 512,
     queue: 8,
     priority: false,
@@ -49,7 +53,7 @@ while (backend.status().state === 'starting') await new Promise((resolve) => set
 /** Milliseconds of an answer from the question to its end, and its tokens. */
 async function answer(
   sampling: Partial<Generation['sampling']>,
-  { seed, maxTokens, grammar }: { seed: number; maxTokens: number; grammar?: string },
+  { seed, maxTokens, grammar }: { seed: number; maxTokens: number; grammar?: CompiledGrammar },
 ): Promise<{ ms: number; tokens: number }> {
   const generation = generationOf({
     prompt: { text: values.prompt, special: true, add: false },
@@ -70,7 +74,7 @@ async function answer(
 /** Tokens a second of answers with a constraint, and of free ones that have as many tokens. */
 async function pair(
   sampling: Partial<Generation['sampling']>,
-  grammar: string,
+  grammar: CompiledGrammar,
   seed: number,
 ): Promise<{ free: number; constrained: number }> {
   let tokens = 0
@@ -92,9 +96,11 @@ const median = (all: number[]) => all.toSorted((a, b) => a - b)[all.length >> 1]
 const compiler = createConstraintCompiler()
 const grammars = Object.entries(constraints).map(([name, constraint]) => {
   const since = performance.now()
-  const { gbnf } = compiler.compile(constraint, { whitespace: 'bounded' }, 'x')
-  console.log(`${name}: compiled in ${(performance.now() - since).toFixed(1)} ms, ${gbnf.length} characters`)
-  return [name, gbnf] as const
+  const grammar = compiler.compile(constraint, { whitespace: 'bounded' }, 'x')
+  console.log(
+    `${name}: compiled in ${(performance.now() - since).toFixed(1)} ms, ${sizeOfGrammar(grammar)} bytes`,
+  )
+  return [name, grammar] as const
 })
 console.log(`load before: ${loadNow()}\n`)
 const row = (cells: string[]) => console.log(`| ${cells.join(' | ')} |`)

@@ -212,6 +212,19 @@ export const settings = {
     'Tokens that the engine computes in one step. Smaller batches need less memory, larger ones read prompts faster.',
     '512',
   ),
+  gpu: setting(
+    z.enum(['auto', 'off', 'cuda', 'vulkan', 'metal']),
+    'auto',
+    'The GPU build that runs the model: cuda, vulkan or metal; `auto` takes one that is installed and finds a device, else the CPU; `off` is the CPU (docs/models.md).',
+  ),
+  gpu_layers: setting(
+    z
+      .string()
+      .regex(/^(auto|all|[1-9]\d{0,4})$/, 'expected auto, all or a number of layers')
+      .transform((given) => (given === 'auto' || given === 'all' ? given : Number(given))),
+    'auto',
+    'Layers of the model on the GPU, the output layer included: a number, `all`, or `auto` for those that fit into its memory.',
+  ),
   memory_check: setting(onOff, 'on', 'Refuses a model that is larger than the free memory: on or off.'),
   queue: setting(
     wholeNumber(0, 100_000),

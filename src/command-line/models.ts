@@ -47,7 +47,7 @@ export const modelCommands: Record<string, Command> = {
   'model list': {
     usage: '',
     summary: 'List the models that are here and how this machine would run them, one JSON text a line',
-    more: 'Sizes follow the settings: HEDDLE_CONTEXT, HEDDLE_PARALLEL, HEDDLE_THREADS, HEDDLE_BATCH.',
+    more: 'Sizes follow the settings: HEDDLE_CONTEXT, HEDDLE_PARALLEL, HEDDLE_THREADS, HEDDLE_BATCH, HEDDLE_GPU, HEDDLE_GPU_LAYERS.',
     async run(args, config) {
       if (args.length > 0) {
         throw new CommandFailure(`model list takes no arguments, given ${args.join(' ')}.`, exitCodes.usage)
@@ -89,6 +89,7 @@ async function described(model: string, file: string, config: Config): Promise<o
       context: plan.context,
       parallel: plan.parallel,
       threads: plan.threads,
+      device: plan.device,
     }
   } catch (error) {
     if (error instanceof ModelError) return { model, file, trouble: error.message }

@@ -38,6 +38,8 @@ export interface ServedModel {
   /** Sequences that run at once. */
   parallel: number
   threads: number
+  /** Where it runs: `cpu`, or the GPU with the number of layers on it. */
+  device: string
   vocabulary: number
   parameters: number
   bytes: number

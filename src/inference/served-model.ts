@@ -83,12 +83,10 @@ export function createServedModel(
       }),
     })
     report('checking the model')
-    const { plan, header } = await prepareModel(file, settings)
-    const { names, context, parallel, threads, batch } = plan
-    log.info({ model, file, names, context, parallel, threads, batch }, 'loading the model')
-    if (header.template === undefined) {
-      log.warn({ model }, 'the model has no chat template: chat requests must bring one')
-    }
+    const { plan, warnings } = await prepareModel(file, settings, { signal: closing.signal })
+    const { names, context, parallel, threads, device, batch } = plan
+    log.info({ model, file, names, context, parallel, threads, device, batch }, 'loading the model')
+    for (const warning of warnings) log.warn({ model }, warning)
     return plan
   }
 

@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import { createConstraintCompiler } from '../../src/inference/constraints/compile.ts'
 import type { Constraint, ConstraintOptions } from '../../src/inference/constraints/constraint.ts'
 import { type ChatServer, startChatServer } from '../support/chat-server.ts'
+import { gbnfOf } from '../support/gbnf.ts'
 import { createGbnfMatcher } from '../support/gbnf-matcher.ts'
 import { createJudge } from '../support/schemas/judge.ts'
 import { keywordCases } from '../support/schemas/keyword-cases.ts'
@@ -28,7 +29,7 @@ const samplings = [
 ]
 
 function grammarOf(constraint: Constraint, options = bounded): string {
-  return compiler.compile(constraint, options, 'x').gbnf
+  return gbnfOf(compiler.compile(constraint, options, 'x'))
 }
 
 function formatOf(schema: unknown) {

@@ -44,6 +44,7 @@ export const scriptedModel: ServedModel = {
   context: 1_000_000,
   parallel: 4,
   threads: 1,
+  device: 'cpu',
   vocabulary: 0x110000,
   parameters: 1_000,
   bytes: 2_000,

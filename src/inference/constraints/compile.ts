@@ -5,41 +5,38 @@ import { automatonOf } from './automaton/determinise.ts'
 import type { Constraint, ConstraintOptions } from './constraint.ts'
 import { type Budget, createBudget, TooCostly } from './grammar/budget.ts'
 import { choiceGrammar } from './grammar/choice.ts'
+import { type CompiledGrammar, sizeOfGrammar } from './grammar/compiled-grammar.ts'
 import { ConstraintTrouble } from './grammar/constraint-trouble.ts'
 import { charClass, type Expr, type Grammar, repetition } from './grammar/expressions.ts'
 import { givenGrammar } from './grammar/gbnf-reader.ts'
 import { GrammarEmpty, GrammarTooLarge, LeftRecursion } from './grammar/grammar-flaws.ts'
+import { packGrammar } from './grammar/pack.ts'
 import { type CompileSchema, structuralTagGrammar } from './grammar/structural-tag.ts'
-import { writeGbnf } from './grammar/write-gbnf.ts'
 import { compileRegex } from './regex/regex.ts'
 import { regexGrammar } from './regex/regex-grammar.ts'
 import { RegexTrouble } from './regex/regex-trouble.ts'
 import { SchemaProblem } from './schema/problems.ts'
 import { addSchema, type SchemaSettings, spaces } from './schema/schema-grammar.ts'
 
-export interface Compiled {
-  /** In llama.cpp's GBNF, its root the whole answer. */
-  readonly gbnf: string
-}
-
 export interface ConstraintCompiler {
   /** Throws a refusal that names the field when the constraint cannot be kept. */
-  compile(constraint: Constraint, options: ConstraintOptions, field: string): Compiled
+  compile(constraint: Constraint, options: ConstraintOptions, field: string): CompiledGrammar
 }
 
 /** About a tenth of a second in the worst case. */
 const steps = 200_000
 const mostKept = 256
-const mostCharacters = 16 * 1024 * 1024
+const mostBytes = 32 * 1024 * 1024
 
-type Outcome = Compiled | { code: RefusalCode; values: RefusalValues }
+type Outcome = CompiledGrammar | { code: RefusalCode; values: RefusalValues }
 
 /** An LRU cache of constraints that were compiled or refused, by their source. */
 export function createConstraintCompiler(): ConstraintCompiler {
   const cache = new LRUCache<string, Outcome>({
     max: mostKept,
-    maxSize: mostCharacters,
-    sizeCalculation: (outcome, source) => source.length + ('gbnf' in outcome ? outcome.gbnf.length : 0),
+    maxSize: mostBytes,
+    sizeCalculation: (outcome, source) =>
+      2 * source.length + ('code' in outcome ? 0 : sizeOfGrammar(outcome)),
   })
   return {
     compile(constraint, options, field) {
@@ -70,7 +67,7 @@ function isDeep(given: unknown): boolean {
 
 function outcomeOf(constraint: Constraint, options: ConstraintOptions): Outcome {
   try {
-    return { gbnf: writeGbnf(grammarOf(constraint, options)) }
+    return packGrammar(grammarOf(constraint, options).rules)
   } catch (error) {
     return flawOf(error)
   }

@@ -2,8 +2,9 @@ import { flushCompileCache } from 'node:module'
 import { Refusal, type RefusalCode, type RefusalValues } from '../../domain/refusals.ts'
 import { ownPort } from '../../threads/thread.ts'
 import type { CompileQuestion } from './constraint.ts'
+import type { CompiledGrammar } from './grammar/compiled-grammar.ts'
 
-export type CompileAnswer = { gbnf: string } | { code: RefusalCode; values: RefusalValues }
+export type CompileAnswer = { grammar: CompiledGrammar } | { code: RefusalCode; values: RefusalValues }
 
 /** Where `startThread` finds this file, before and after the build. */
 export const compilingThread = import.meta.url
@@ -18,7 +19,7 @@ export async function serve(): Promise<void> {
   const say = (message: 'ready' | CompileAnswer) => port.postMessage(message)
   port.on('message', ({ constraint, options, field }: CompileQuestion) => {
     try {
-      say({ gbnf: compiler.compile(constraint, options, field).gbnf })
+      say({ grammar: compiler.compile(constraint, options, field) })
     } catch (error) {
       // Anything else is a fault of ours, and ends the thread.
       if (!(error instanceof Refusal)) throw error

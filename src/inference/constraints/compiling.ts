@@ -3,6 +3,7 @@ import { BudgetExceededError, createSingleWorker, type WorkerOptions } from '../
 import { inThread } from '../../threads/thread.ts'
 import { type CompileAnswer, compilingThread } from './compiling-thread.ts'
 import type { CompileQuestion } from './constraint.ts'
+import type { CompiledGrammar } from './grammar/compiled-grammar.ts'
 
 /**
  * Compiles constraints in a thread of its own, one after the other: most take less than a millisecond, the worst that is
@@ -10,7 +11,7 @@ import type { CompileQuestion } from './constraint.ts'
  */
 export interface Compiling {
   /** The grammar; rejects with a refusal that names the field. `tenant` is whose request it is. */
-  compile(tenant: string, question: CompileQuestion, signal?: AbortSignal): Promise<string>
+  compile(tenant: string, question: CompileQuestion, signal?: AbortSignal): Promise<CompiledGrammar>
   close(): Promise<void>
 }
 
@@ -42,7 +43,7 @@ export function createCompiling(given: Partial<CompilingOptions> = {}): Compilin
         if (!(error instanceof BudgetExceededError)) throw error
         throw refuse('constraint_too_large', { field: question.field, why: error.message })
       })
-      if ('gbnf' in answer) return answer.gbnf
+      if ('grammar' in answer) return answer.grammar
       throw refuse(answer.code, answer.values)
     },
     close: () => worker.close(),

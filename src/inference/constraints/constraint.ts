@@ -1,3 +1,5 @@
+import type { CompiledGrammar } from './grammar/compiled-grammar.ts'
+
 /** What an answer has to be. */
 export type Constraint =
   | { kind: 'json'; schema: unknown }
@@ -28,8 +30,7 @@ export interface CompileQuestion {
 
 /** A constraint that was compiled, as the engine takes it. */
 export interface GivenConstraint {
-  /** In GBNF, as writeGbnf writes it. */
-  grammar: string
+  grammar: CompiledGrammar
   /** Where the request has it. */
   field: string
 }

@@ -1,10 +1,10 @@
 import { LRUCache } from 'lru-cache'
-import type { TokenMask } from '../sampling/token-mask.ts'
+import type { TokenMask, TokenRule } from '../sampling/logits.ts'
 import type { Vocabulary } from '../vocabulary.ts'
-import { writtenGrammar } from './grammar/written-grammar.ts'
+import { type CompiledGrammar, sizeOfGrammar } from './grammar/compiled-grammar.ts'
+import { createFollowing, type Place } from './grammar/following.ts'
 import { eachAllowed } from './mask/allowed-tokens.ts'
 import { afterBytes, type BytePlace } from './mask/byte-following.ts'
-import { createFollowing, type Place } from './mask/following.ts'
 import { createMasks } from './mask/token-masks.ts'
 import { orderTokens, type TokenOrder } from './mask/token-order.ts'
 
@@ -15,13 +15,11 @@ export interface Constraint {
 }
 
 /** Which tokens the grammar allows after the answer so far. */
-export interface Allowance {
+export interface Allowance extends TokenRule {
   /** A token that ends the answer is allowed where the grammar is complete, other special tokens never. */
   allows(token: number): boolean
   /** All that are allowed, when they are few; the same list for the same place of the grammar. */
   few(): readonly number[] | undefined
-  /** All that are allowed, however many. */
-  mask(): TokenMask
   /** The answer is a text of the grammar. */
   readonly isComplete: boolean
   /** It is, and nothing can follow. */
@@ -31,7 +29,7 @@ export interface Allowance {
 }
 
 export interface Constraints {
-  of(grammar: string): Constraint
+  of(grammar: CompiledGrammar): Constraint
 }
 
 /** More are not listed: among so many there are likely ones. */
@@ -43,8 +41,8 @@ const mostMaskedPlaces = 4096
 /** … and this is for the masks of a grammar. */
 const mostMaskBytes = 1024 * 1024
 const mostKept = 32
-/** Of the texts of the grammars that are kept. */
-const mostCharacters = 2 * 1024 * 1024
+/** Of the grammars that are kept. */
+const mostBytes = 8 * 1024 * 1024
 
 /**
  * Puts the vocabulary in order, which takes a moment: once, when the model is loaded. Grammars that are used again are read
@@ -58,13 +56,15 @@ export function createConstraints(vocabulary: Vocabulary): Constraints {
     order: orderTokens(vocabulary),
     maskOf: createMasks(vocabulary.size),
   }
-  const cache = new LRUCache<string, Constraint>({
-    max: mostKept,
-    maxSize: mostCharacters,
-    sizeCalculation: (_constraint, grammar) => grammar.length,
-    memoMethod: (grammar) => createConstraint(grammar, tokens),
-  })
-  return { of: (grammar) => cache.memo(grammar) }
+  const cache = new LRUCache<string, Constraint>({ max: mostKept, maxSize: mostBytes })
+  return {
+    of(grammar) {
+      const known = cache.get(grammar.digest)
+      const constraint = known ?? createConstraint(grammar, tokens)
+      if (known === undefined) cache.set(grammar.digest, constraint, { size: sizeOfGrammar(grammar) })
+      return constraint
+    },
+  }
 }
 
 interface Tokens {
@@ -74,8 +74,8 @@ interface Tokens {
   maskOf: ReturnType<typeof createMasks>
 }
 
-function createConstraint(grammar: string, { vocabulary, ends, order, maskOf }: Tokens): Constraint {
-  const following = createFollowing(writtenGrammar(grammar))
+function createConstraint(grammar: CompiledGrammar, { vocabulary, ends, order, maskOf }: Tokens): Constraint {
+  const following = createFollowing(grammar)
   const lists = new LRUCache<Place, readonly number[] | 'many', BytePlace>({
     max: mostLists,
     memoMethod: (_place, _stale, { context }) => listed(context),

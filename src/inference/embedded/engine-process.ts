@@ -17,8 +17,22 @@ export interface EngineProcess {
 /** The same file before and after the build. */
 const entry = fileURLToPath(new URL(`./process${extname(import.meta.url)}`, import.meta.url))
 
-/** What the engine gets of the environment: nothing of what the server keeps secret. */
+/** The variables that the engine gets: none of the server's secrets. */
 const inherited = ['PATH', 'HOME', 'TMPDIR', 'LANG', 'LC_ALL', 'LD_LIBRARY_PATH', 'SystemRoot', 'TEMP', 'TMP']
+
+/** What drivers and llama.cpp read to choose among several GPUs. */
+const ofDrivers = /^(CUDA|NVIDIA|VK|GGML_CUDA|GGML_VK|GGML_METAL)_/
+
+export function engineEnvironment(): NodeJS.ProcessEnv {
+  const names = Object.keys(process.env).filter((name) => inherited.includes(name) || ofDrivers.test(name))
+  return {
+    ...Object.fromEntries(names.map((name) => [name, process.env[name]])),
+    // Read when the process begins; reading.ts and the native library rely on it.
+    UV_THREADPOOL_SIZE: '1',
+    // A failed assertion of the library ends the process at once, not after a debugger has looked at it.
+    GGML_NO_BACKTRACE: '1',
+  }
+}
 
 export function startEngineProcess(
   options: EngineOptions,
@@ -30,15 +44,7 @@ export function startEngineProcess(
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
     // What each token leaves behind is small: with more room for it V8 lets a hundred megabytes gather, and is no faster.
     execArgv: ['--disable-warning=ExperimentalWarning', '--max-semi-space-size=4'],
-    env: {
-      ...Object.fromEntries(
-        inherited.flatMap((name) => (process.env[name] === undefined ? [] : [[name, process.env[name]]])),
-      ),
-      // Read when the process begins; reading.ts and the native library rely on it.
-      UV_THREADPOOL_SIZE: '1',
-      // A failed assertion of the library ends the process at once, not after a debugger has looked at it.
-      GGML_NO_BACKTRACE: '1',
-    },
+    env: engineEnvironment(),
   })
   const lastLine = watchOutput(child, logger)
   child.on('message', (message: Answer) => onAnswer(message))

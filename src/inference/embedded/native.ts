@@ -1,10 +1,12 @@
-import { type GgufMetadata, getLlama, LlamaLogLevel, readGgufFileInfo } from 'node-llama-cpp'
+import { type GgufMetadata, readGgufFileInfo } from 'node-llama-cpp'
 import { createYieldToLoop } from '../../domain/yielding.ts'
 import type { PositionLogits } from '../sampling/logits.ts'
 import type { Vocabulary } from '../vocabulary.ts'
 import { type AddonContext, type AddonModel, type Binding, bindingOf } from './binding.ts'
+import { openBuild } from './build.ts'
+import type { GpuBuild } from './device.ts'
 import { createReading } from './reading.ts'
-import { textPieces } from './text-pieces.ts'
+import { endOfText, textPieces } from './text-pieces.ts'
 import { BYTE_PAIRS, isSpecial, tokenBytes } from './token-bytes.ts'
 
 /** A loaded model. Only token ids that its vocabulary has may be given to it: others end the process. */
@@ -16,8 +18,11 @@ export interface NativeModel {
   tokens: { bos: string; eos: string }
   parameters: number
   bytes: number
-  /** Text to tokens. `special` also reads the names of special tokens; `add` puts around it what the model wants there. */
-  tokenize(text: string, options: { special: boolean; add: boolean }): number[]
+  /**
+   * Text to tokens. `special` also reads the names of special tokens; `add` puts around it what the model wants there. When
+   * only the last so many tokens are wanted, the text before them may not be read.
+   */
+  tokenize(text: string, options: { special: boolean; add: boolean }, last?: number): number[]
   /** The same, for texts that may be longer than any prompt: others go first in between. */
   tokenizeInTurns(text: string, options: { special: boolean; add: boolean }): Promise<number[]>
   detokenize(tokens: number[], options: { special: boolean }): string
@@ -56,27 +61,23 @@ export interface NativeContext {
  * Loads a model. Progress goes from 0 to 1. This process has to have one libuv thread: the native library spins, each
  * thread that touches it brings a team of spinning threads of its own, and samplers are shared because they take turns.
  */
-export async function loadModel(file: string, onProgress: (share: number) => void): Promise<NativeModel> {
+export async function loadModel(
+  file: string,
+  onProgress: (share: number) => void,
+  { gpu, gpuLayers }: { gpu: GpuBuild | false; gpuLayers: number } = { gpu: false, gpuLayers: 0 },
+): Promise<NativeModel> {
   if (process.env.UV_THREADPOOL_SIZE !== '1') {
     throw new Error('the engine needs UV_THREADPOOL_SIZE=1 in the environment of its process')
   }
   const { metadata } = await readGgufFileInfo(file, { readTensorInfo: false, logWarnings: false })
   let complaint = ''
-  const llama = await getLlama({
-    gpu: false,
-    build: 'never',
-    progressLogs: false,
-    skipDownload: true,
-    logLevel: LlamaLogLevel.warn,
-    logger(level, message) {
-      if (level === LlamaLogLevel.error) complaint ||= message.trim()
-      process.stderr.write(`${message.trimEnd()}\n`)
-    },
+  const llama = await openBuild(gpu, (message) => {
+    complaint ||= message
   })
   const binding = bindingOf(llama)
   const addon = new binding.AddonModel(file, {
     addonExports: binding,
-    gpuLayers: 0,
+    gpuLayers,
     useMmap: true,
     onLoadProgress: onProgress,
   })
@@ -100,9 +101,14 @@ export async function loadModel(file: string, onProgress: (share: number) => voi
     tokens: { bos: nameOf(bos), eos: nameOf(eos) },
     parameters: addon.getTotalParameters(),
     bytes: addon.getTotalSize(),
-    tokenize: (text, { special, add }) => {
-      const tokens = Array.from(tokenPieces(addon, text, special)).flat()
-      return add ? whole(tokens) : tokens
+    tokenize: (text, { special, add }, last = Number.POSITIVE_INFINITY) => {
+      for (let size = lettersOfToken * last; ; size *= 2) {
+        const end = endOfText(text, size)
+        const tokens = Array.from(tokenPieces(addon, end, special)).flat()
+        // Where a text without words was cut, a few tokens may be others than those of the whole.
+        if (end.length < text.length && tokens.length < last + uncertainTokens) continue
+        return add ? whole(tokens) : tokens
+      }
     },
     async tokenizeInTurns(text, { special, add }) {
       const yieldToLoop = createYieldToLoop()
@@ -125,6 +131,10 @@ export async function loadModel(file: string, onProgress: (share: number) => voi
     },
   }
 }
+
+/** Tokens of most texts have fewer. */
+const lettersOfToken = 8
+const uncertainTokens = 64
 
 /** Only vocabularies of byte pairs are read word by word; others may see a text as a whole. */
 function* tokenPieces(addon: AddonModel, text: string, special: boolean): Generator<number[]> {
@@ -161,7 +171,6 @@ function readVocabulary(addon: AddonModel, size: number): { vocabulary: Vocabula
         return bytes
       },
       isSpecial: (token) => specials.has(token),
-      tokenize: (text) => Array.from(tokenPieces(addon, text, false)).flat(),
     },
   }
 }

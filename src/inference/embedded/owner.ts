@@ -3,10 +3,9 @@ import type { Backend, BackendStatus, Generation, GenerationEvent, Run, ServedMo
 import { withoutFolders } from '../models/model-error.ts'
 import type { ModelPlan } from '../models/plan.ts'
 import { notReady } from '../served-model.ts'
-import { checkLength } from './checks.ts'
+import { checkQueueRoom, checkTextLength } from './admission.ts'
 import type { EngineLogger } from './engine-log.ts'
 import { type EngineProcess, startEngineProcess } from './engine-process.ts'
-import { checkPlaces } from './places.ts'
 import type { Answer, EngineOptions, Load, Question } from './protocol.ts'
 import { createRunEvents, type RunEvents } from './run-events.ts'
 import { type Supervision, usualSupervision } from './supervision.ts'
@@ -40,6 +39,8 @@ export function createEmbeddedBackend(
     context: plan.context,
     parallel: plan.parallel,
     threads: plan.threads,
+    gpu: plan.gpu,
+    gpuLayers: plan.gpuLayers,
     // Beside all others that write, three tokens of a prompt fit: see planBatch.
     batch: Math.max(plan.batch, plan.parallel + 2),
     queue: plan.queue,
@@ -126,6 +127,7 @@ export function createEmbeddedBackend(
           context: plan.context,
           parallel: plan.parallel,
           threads: plan.threads,
+          device: plan.device,
           vocabulary: model.vocabulary,
           parameters: model.parameters,
           bytes: model.bytes,
@@ -226,9 +228,9 @@ export function createEmbeddedBackend(
   async function generate(generation: Generation, signal: AbortSignal): Promise<Run> {
     signal.throwIfAborted()
     const asking = present()
-    checkLength(generation, longestToken, plan.context)
+    checkTextLength(generation, longestToken, plan.context)
     const { tenant } = generation
-    checkPlaces(
+    checkQueueRoom(
       Array.from(asked.values()).flatMap(({ run }) => run ?? []),
       tenant,
       plan,

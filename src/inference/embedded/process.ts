@@ -21,11 +21,12 @@ let engine: Engine | undefined
 async function load(options: EngineOptions): Promise<void> {
   let said = 0
   try {
-    const model = await loadModel(options.file, (share) => {
+    const loading = (share: number) => {
       if (share - said < 0.01) return
       said = share
       say({ kind: 'loading', share })
-    })
+    }
+    const model = await loadModel(options.file, loading, options)
     const context = await model.openContext({ ...options, sequences: options.parallel })
     const loop = createLoop(model, context, options, {
       happened: (events) => say({ kind: 'happened', events, load: loop.load() }),

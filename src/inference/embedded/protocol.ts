@@ -1,5 +1,6 @@
 import type { RefusalCode, RefusalValues } from '../../domain/refusals.ts'
 import type { Generation, GenerationEvent, ServedModel } from '../backend.ts'
+import type { GpuBuild } from './device.ts'
 
 /** What the engine process has to know before it can load: values, so that it knows nothing of settings. */
 export interface EngineOptions {
@@ -9,6 +10,10 @@ export interface EngineOptions {
   /** Sequences at once. */
   parallel: number
   threads: number
+  /** The build of llama.cpp; false is the one for the CPU. */
+  gpu: GpuBuild | false
+  /** Layers on the GPU, the output layer included. */
+  gpuLayers: number
   /** The most tokens of one batch. */
   batch: number
   /** Requests that may wait for a sequence. */

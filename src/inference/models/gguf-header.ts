@@ -30,6 +30,8 @@ export interface GgufHeader {
   template: string | undefined
   parameters: number
   weightBytes: number
+  /** Of these, the bytes in the layers: the rest are embeddings and the output. */
+  layerBytes: number
   /** The number of files that the model is split into. */
   parts: number
 }
@@ -109,9 +111,10 @@ async function countOf(bytes: FileBytes, most: number, what: string): Promise<nu
 async function weightsOf(bytes: FileBytes, count: number) {
   let parameters = 0
   let weightBytes = 0
+  let layerBytes = 0
   let end = 0
   for (let n = 0; n < count; n++) {
-    await readName(bytes)
+    const name = await readName(bytes)
     const dimensions = await bytes.u32()
     if (dimensions > 4) throw new GgufError(`it has a tensor of ${dimensions} dimensions`)
     let values = 1
@@ -121,9 +124,10 @@ async function weightsOf(bytes: FileBytes, count: number) {
     const size = bytesOfTensor(type, values)
     parameters += values
     weightBytes += size
+    if (name.startsWith('blk.')) layerBytes += size
     end = Math.max(end, offset + size)
   }
-  return { end, facts: { parameters, weightBytes } }
+  return { end, facts: { parameters, weightBytes, layerBytes } }
 }
 
 function factsOf(values: ReadonlyMap<string, Value>) {

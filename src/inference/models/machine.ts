@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { arch, availableParallelism, freemem, platform } from 'node:os'
 import { join } from 'node:path'
+import type { Device } from '../embedded/device.ts'
 
 /** The resources of the machine that an engine may use. */
 export interface Machine {
@@ -9,6 +10,8 @@ export interface Machine {
   /** What sets this limit, for messages. */
   boundBy: string
   cores: number
+  /** Absent: models run on the CPU. */
+  device?: Device
 }
 
 /** `root` is the folder of the system's files, for tests. */

@@ -1,6 +1,8 @@
 import { basename } from 'node:path'
+import { type Device, findDevice, type GpuBuild, installedBuilds } from '../embedded/device.ts'
 import { type GgufHeader, readGgufHeader } from './gguf-header.ts'
 import { lookAtMachine } from './machine.ts'
+import { layersOf } from './memory.ts'
 import { ModelError } from './model-error.ts'
 import { chooseSizes, type SizesGiven } from './sizes.ts'
 
@@ -17,6 +19,12 @@ export interface ModelPlan {
   /** Sequences that run at once. */
   parallel: number
   threads: number
+  /** The build of llama.cpp; false is the one for the CPU. */
+  gpu: GpuBuild | false
+  /** Layers on the GPU, the output layer included. */
+  gpuLayers: number
+  /** For people: `cpu`, or the GPU with the number of layers on it. */
+  device: string
   /** Tokens of one step of the engine. */
   batch: number
   /** Requests that may wait. */
@@ -30,20 +38,82 @@ export interface ModelSettings extends SizesGiven {
   model_name: readonly string[]
   queue: number
   priority: boolean
+  gpu: 'auto' | 'off' | GpuBuild
 }
 
-/** Checks that the model of a file can be served here, and decides how. */
+export interface DeviceSearch {
+  signal?: AbortSignal
+  /** For tests. */
+  installed?: typeof installedBuilds
+  find?: typeof findDevice
+}
+
+/** Checks that the model of a file can be served here, and decides how. `warnings` are for the log. */
 export async function prepareModel(
   file: string,
   settings: ModelSettings,
-): Promise<{ plan: ModelPlan; header: GgufHeader }> {
+  search: DeviceSearch = {},
+): Promise<{ plan: ModelPlan; header: GgufHeader; warnings: string[] }> {
   const header = await readGgufHeader(file)
   const shownName = settings.model === 'builtin' ? 'The built-in model' : settings.model
   checkFitness(shownName, header)
-  const sizes = chooseSizes(shownName, header, settings, await lookAtMachine())
+  const { device, warnings } = await chooseDevice(settings, search)
+  const machine = { ...(await lookAtMachine()), ...(device && { device }) }
+  const { gpuLayers, ...sizes } = chooseSizes(shownName, header, settings, machine)
+  const gpu = gpuLayers > 0 && device !== undefined ? device.build : false
+  if (device !== undefined && !gpu) {
+    const why = `not one layer of ${shownName} fits into the free memory of ${device.names.join(', ')}`
+    if (settings.gpu !== 'auto') {
+      throw new ModelError(`HEDDLE_GPU: given ${settings.gpu}, and ${why}; accepted: auto, off.`, {
+        mayPass: true,
+      })
+    }
+    warnings.push(`${why}: it runs on the CPU`)
+  }
+  const where = gpu && `${gpu}: ${device?.names.join(', ')}, ${gpuLayers} of ${layersOf(header)} layers`
+  if (header.template === undefined) {
+    warnings.push('the model has no chat template: chat requests must bring one')
+  }
   const { model: source, model_name, queue, priority } = settings
   const names = model_name.length > 0 ? [...model_name] : [basename(file).replace(/\.gguf$/i, '')]
-  return { header, plan: { file, source, names, ...sizes, queue, priority } }
+  const plan: ModelPlan = {
+    file,
+    source,
+    names,
+    ...sizes,
+    gpu,
+    gpuLayers,
+    device: where || 'cpu',
+    queue,
+    priority,
+  }
+  return { header, plan, warnings }
+}
+
+/** The GPU of the settings: one that is named has to be there, `auto` takes the first that can be had. */
+async function chooseDevice(
+  { gpu, gpu_layers }: ModelSettings,
+  { signal, installed = installedBuilds, find = findDevice }: DeviceSearch,
+): Promise<{ device?: Device; warnings: string[] }> {
+  const warnings: string[] = []
+  const builds = gpu === 'auto' ? installed() : gpu === 'off' ? [] : [gpu]
+  for (const build of builds) {
+    const found = await find(build, signal)
+    if (!('missing' in found)) return { device: found, warnings }
+    warnings.push(found.missing)
+  }
+  if (gpu !== 'auto' && gpu !== 'off') {
+    throw new ModelError(
+      `HEDDLE_GPU: given ${gpu}, but ${warnings.join(', ')}; accepted: auto, off, or a build that is installed (docs/models.md).`,
+    )
+  }
+  if (gpu_layers !== 'auto') {
+    const why = gpu === 'off' ? 'HEDDLE_GPU is off' : (warnings[0] ?? 'no GPU build is installed')
+    throw new ModelError(
+      `HEDDLE_GPU_LAYERS: given ${gpu_layers}, but ${why}; accepted: auto, or a GPU (docs/models.md).`,
+    )
+  }
+  return { warnings }
 }
 
 /** Refuses a file that is a GGUF but no model that writes text. */

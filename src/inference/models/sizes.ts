@@ -1,6 +1,7 @@
+import type { Device } from '../embedded/device.ts'
 import type { GgufHeader } from './gguf-header.ts'
 import type { Machine } from './machine.ts'
-import { cacheBytesOfToken, mebi, memoryNeed, type Sizes, shownBytes, totalOf } from './memory.ts'
+import { cacheBytesOfToken, layersOf, mebi, memoryNeed, type Sizes, shownBytes, totalOf } from './memory.ts'
 import { ModelError } from './model-error.ts'
 
 /** As the settings give them; 0 means: chosen from model and machine. */
@@ -9,6 +10,7 @@ export interface SizesGiven {
   parallel: number
   threads: number
   batch: number
+  gpu_layers: 'auto' | 'all' | number
   memory_check: boolean
 }
 
@@ -42,38 +44,95 @@ export function chooseSizes(
       `HEDDLE_CONTEXT: given ${given.context}; ${shownName} was trained for ${header.context} tokens; accepted: at most that.`,
     )
   }
-  const threads = given.threads || (header.parameters < tinyParameters ? 1 : machine.cores)
-  const batch = given.batch || usualBatch
-  const candidates = wishes.map(
-    ([parallel, context]): Sizes => ({
+  const candidates = wishes.map(([parallel, context]) => {
+    const sizes = {
       parallel: given.parallel || parallel,
       context: given.context || Math.min(context, header.context),
-      batch,
-    }),
-  )
+      batch: given.batch || usualBatch,
+    }
+    return { ...sizes, gpuLayers: gpuLayersOf(header, given, sizes, machine.device) }
+  })
   const room = roomForCache(header, machine)
   const perToken = cacheBytesOfToken(header)
-  const fits = (sizes: Sizes) =>
-    perToken * sizes.parallel * sizes.context <= room &&
-    totalOf(memoryNeed(header, sizes)) <= machine.freeMemory
-  const sizes = candidates.find(fits) ?? (candidates.at(-1) as Sizes)
-  if (given.memory_check) checkMemory(shownName, header, sizes, machine)
-  return { ...sizes, threads }
+  const isGood = (sizes: Sizes) =>
+    perToken * sizes.parallel * sizes.context <= room && shortages(header, sizes, machine).length === 0
+  const isOnGpu = ({ gpuLayers }: Sizes) => gpuLayers === layersOf(header)
+  const sizes =
+    // A shorter context on the GPU is faster by far than a longer one that leaves layers to the CPU.
+    candidates.find((one) => isOnGpu(one) && isGood(one)) ??
+    candidates.find(isGood) ??
+    (candidates.at(-1) as Sizes)
+  const [shortage] = given.memory_check ? shortages(header, sizes, machine) : []
+  if (shortage !== undefined) throw doesNotFit(shownName, sizes, shortage)
+  const threads = header.parameters < tinyParameters || isOnGpu(sizes) ? 1 : machine.cores
+  return { ...sizes, threads: given.threads || threads }
+}
+
+/** Video memory is left for the display and for what the estimate misses: as much as node-llama-cpp leaves. */
+function roomOn({ freeMemory, totalMemory }: Device): number {
+  return freeMemory - Math.min(0.06 * totalMemory, 1024 * mebi)
+}
+
+function gpuLayersOf(
+  header: GgufHeader,
+  { gpu_layers }: SizesGiven,
+  sizes: Omit<Sizes, 'gpuLayers'>,
+  device: Device | undefined,
+): number {
+  if (device === undefined) return 0
+  const all = layersOf(header)
+  if (gpu_layers === 'all') return all
+  if (gpu_layers !== 'auto') return Math.min(gpu_layers, all)
+  const room = roomOn(device)
+  const needOf = (gpuLayers: number) => memoryNeed(header, { ...sizes, gpuLayers }).device
+  if (totalOf(needOf(all)) <= room) return all
+  const { weights, cache, work } = needOf(header.layers)
+  const fitting = Math.floor((header.layers * (room - work)) / (weights + cache))
+  return Math.max(0, Math.min(fitting, header.layers))
 }
 
 /** A share of the free memory, and no more than is in proportion to the model. */
-function roomForCache(header: GgufHeader, { freeMemory }: Machine): number {
-  return Math.min(freeMemory / 4, Math.max(1024 * mebi, header.weightBytes))
+function roomForCache(header: GgufHeader, { freeMemory, device }: Machine): number {
+  const free = freeMemory + (device === undefined || device.unified ? 0 : device.freeMemory)
+  return Math.min(free / 4, Math.max(1024 * mebi, header.weightBytes))
 }
 
-function checkMemory(shownName: string, header: GgufHeader, sizes: Sizes, machine: Machine): void {
+interface Shortage {
+  need: { weights: number; cache: number; work: number }
+  /** Whose memory it is. */
+  owner: string
+  free: number
+  accepted: string
+}
+
+function shortages(header: GgufHeader, sizes: Sizes, { freeMemory, boundBy, device }: Machine): Shortage[] {
   const need = memoryNeed(header, sizes)
-  if (totalOf(need) <= machine.freeMemory) return
-  const { context, parallel } = sizes
-  throw new ModelError(
-    `${shownName} does not fit: it needs about ${shownBytes(totalOf(need))} (weights ${shownBytes(need.weights)}, ` +
+  const found: Shortage[] = []
+  if (device !== undefined && totalOf(need.device) > roomOn(device)) {
+    const owner = device.names.join(', ')
+    found.push({ need: need.device, owner, free: roomOn(device), accepted: 'fewer HEDDLE_GPU_LAYERS' })
+  }
+  const machine = device?.unified
+    ? {
+        weights: need.machine.weights + need.device.weights,
+        cache: need.machine.cache + need.device.cache,
+        work: need.machine.work + need.device.work,
+      }
+    : need.machine
+  if (totalOf(machine) > freeMemory) {
+    const accepted = 'a smaller model or quantization'
+    found.push({ need: machine, owner: boundBy, free: freeMemory, accepted })
+  }
+  return found
+}
+
+function doesNotFit(shownName: string, { context, parallel, gpuLayers }: Sizes, shortage: Shortage) {
+  const { need, owner, free, accepted } = shortage
+  const part = gpuLayers > 0 ? ` with ${gpuLayers} layers on the GPU` : ''
+  return new ModelError(
+    `${shownName} does not fit${part}: it needs about ${shownBytes(totalOf(need))} (weights ${shownBytes(need.weights)}, ` +
       `${parallel} × ${context} tokens of context ${shownBytes(need.cache)}, work space ${shownBytes(need.work)}) and ` +
-      `${machine.boundBy} has ${shownBytes(machine.freeMemory)} free; accepted: a smaller model or quantization, or ` +
+      `${owner} has ${shownBytes(free)} free; accepted: ${accepted}, or ` +
       'less HEDDLE_CONTEXT, HEDDLE_PARALLEL or HEDDLE_BATCH (HEDDLE_MEMORY_CHECK=off tries anyway).',
     { mayPass: true },
   )

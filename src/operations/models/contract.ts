@@ -16,6 +16,9 @@ export const ModelCard = answer('What is known about the model.', {
   max_model_len: z
     .int()
     .meta({ description: 'Tokens that fit into one conversation, prompt and answer together.' }),
+  device: z
+    .string()
+    .meta({ description: '`cpu`, or the GPU that runs it, such as `cuda: NVIDIA L4, 29 of 29 layers`.' }),
 })
 export type ModelCard = z.output<typeof ModelCard>
 

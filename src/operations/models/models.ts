@@ -20,7 +20,7 @@ export function readModel(models: Models, name: string): ModelCard {
   })
 }
 
-function cardOf({ names, created, context }: ServedModel, id: string): ModelCard {
+function cardOf({ names, created, context, device }: ServedModel, id: string): ModelCard {
   return {
     id,
     object: 'model',
@@ -29,5 +29,6 @@ function cardOf({ names, created, context }: ServedModel, id: string): ModelCard
     root: names[0] ?? id,
     parent: null,
     max_model_len: context,
+    device,
   }
 }

@@ -85,12 +85,12 @@ test('each prompt is answered within the constraint', async (t) => {
     })
     assert.equal(status, 200)
   }
-  const { gbnf } = createConstraintCompiler().compile(
+  const grammar = createConstraintCompiler().compile(
     { kind: 'choice', choices },
     { whitespace: 'bounded' },
     'x',
   )
-  const constraint = { grammar: gbnf, field: 'structured_outputs.choice' }
+  const constraint = { grammar, field: 'structured_outputs.choice' }
   assert.deepEqual(
     backend.asked.map((generation) => generation.constraint),
     Array(4).fill(constraint),

@@ -12,6 +12,7 @@ const card = (id: string) => ({
   root: 'scripted',
   parent: null,
   max_model_len: 1_000_000,
+  device: 'cpu',
 })
 
 const notFound = (name: string, accepted: string) => ({

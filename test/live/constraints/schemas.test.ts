@@ -4,6 +4,7 @@ import fc from 'fast-check'
 import { Refusal } from '../../../src/domain/refusals.ts'
 import { createConstraintCompiler } from '../../../src/inference/constraints/compile.ts'
 import { type EngineGrammars, startEngineGrammars } from '../../support/engine-grammars.ts'
+import { gbnfOf } from '../../support/gbnf.ts'
 import { createGbnfMatcher } from '../../support/gbnf-matcher.ts'
 import { formatCases } from '../../support/schemas/format-cases.ts'
 import { schemas } from '../../support/schemas/generated-schemas.ts'
@@ -63,7 +64,7 @@ describe('grammars of schemas in the engine', () => {
 
   function compile(schema: unknown): string | undefined {
     try {
-      return compiler.compile({ kind: 'json', schema }, { whitespace: 'bounded' }, 'schema').gbnf
+      return gbnfOf(compiler.compile({ kind: 'json', schema }, { whitespace: 'bounded' }, 'schema'))
     } catch (error) {
       if (error instanceof Refusal) return undefined
       throw error

@@ -90,6 +90,7 @@ test('model list says what is here and how it would be run', async (t) => {
     context: 1024,
     parallel: 8,
     threads: 1,
+    device: 'cpu',
   }
   assert.deepEqual(await list(), [entry])
   assert.deepEqual(await list({ HEDDLE_CONTEXT: '256', HEDDLE_PARALLEL: '2', HEDDLE_THREADS: '4' }), [

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test'
 import fc from 'fast-check'
 import { choiceGrammar } from '../../../src/inference/constraints/grammar/choice.ts'
 import { ConstraintTrouble } from '../../../src/inference/constraints/grammar/constraint-trouble.ts'
-import { writeGbnf } from '../../../src/inference/constraints/grammar/write-gbnf.ts'
+import { writeGbnf } from '../../support/gbnf.ts'
 import { createGbnfMatcher } from '../../support/gbnf-matcher.ts'
 
 describe('a choice as a grammar', () => {

@@ -4,6 +4,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { createConstraintCompiler } from '../../../src/inference/constraints/compile.ts'
 import type { ConstraintOptions } from '../../../src/inference/constraints/constraint.ts'
+import { gbnfOf } from '../../support/gbnf.ts'
 import { createGbnfMatcher, type GbnfMatcher } from '../../support/gbnf-matcher.ts'
 import { createJudge } from '../../support/schemas/judge.ts'
 import { keywordCases } from '../../support/schemas/keyword-cases.ts'
@@ -18,7 +19,7 @@ const told: ConstraintOptions = { whitespace: 'none', additionalProperties: true
 const listing: ConstraintOptions = { whitespace: 'none', additionalProperties: false }
 
 function matcherOf(schema: unknown, options = silent): GbnfMatcher {
-  return createGbnfMatcher(compiler.compile({ kind: 'json', schema }, options, 'x').gbnf)
+  return createGbnfMatcher(gbnfOf(compiler.compile({ kind: 'json', schema }, options, 'x')))
 }
 
 const a = { properties: { a: { type: 'integer' } } }
@@ -181,7 +182,7 @@ describe('an object that names members and says nothing of others has none', () 
       triggers: ['<a'],
     }
     const of = (options: ConstraintOptions) =>
-      createGbnfMatcher(compiler.compile({ kind: 'structural_tag', tag }, options, 'x').gbnf)
+      createGbnfMatcher(gbnfOf(compiler.compile({ kind: 'structural_tag', tag }, options, 'x')))
     const open = 'so: <a>{"z":1}</a>'
     assert.deepEqual(
       [of(silent).accepts(open), of(told).accepts(open), of(listing).accepts(open)],

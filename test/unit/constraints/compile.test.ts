@@ -4,13 +4,14 @@ import { Refusal } from '../../../src/domain/refusals.ts'
 import { createConstraintCompiler } from '../../../src/inference/constraints/compile.ts'
 import type { Constraint, ConstraintOptions } from '../../../src/inference/constraints/constraint.ts'
 import { keywords } from '../../../src/inference/constraints/schema/keywords.ts'
+import { gbnfOf } from '../../support/gbnf.ts'
 import { createGbnfMatcher, type GbnfMatcher } from '../../support/gbnf-matcher.ts'
 
 const compiler = createConstraintCompiler()
 const bounded: ConstraintOptions = { whitespace: 'bounded' }
 
 function matcherOf(constraint: Constraint, options = bounded): GbnfMatcher {
-  return createGbnfMatcher(compiler.compile(constraint, options, 'response_format').gbnf)
+  return createGbnfMatcher(gbnfOf(compiler.compile(constraint, options, 'response_format')))
 }
 
 function refusalOf(constraint: Constraint, options = bounded): Refusal {

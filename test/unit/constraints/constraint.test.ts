@@ -9,15 +9,16 @@ import {
   createConstraints,
 } from '../../../src/inference/constraints/following-constraints.ts'
 import { choiceGrammar } from '../../../src/inference/constraints/grammar/choice.ts'
-import { writeGbnf } from '../../../src/inference/constraints/grammar/write-gbnf.ts'
+import type { CompiledGrammar } from '../../../src/inference/constraints/grammar/compiled-grammar.ts'
+import { packGrammar } from '../../../src/inference/constraints/grammar/pack.ts'
 import { createMasks } from '../../../src/inference/constraints/mask/token-masks.ts'
 import { regexGrammar } from '../../../src/inference/constraints/regex/regex-grammar.ts'
 import { createAdjustments, planAdjustments } from '../../../src/inference/sampling/adjustments.ts'
 import { onlyAllowed } from '../../../src/inference/sampling/allowed.ts'
-import type { Logits } from '../../../src/inference/sampling/logits.ts'
+import { isIn, type Logits } from '../../../src/inference/sampling/logits.ts'
 import { createRandom } from '../../../src/inference/sampling/random.ts'
 import { createSampler } from '../../../src/inference/sampling/sampler.ts'
-import { isIn } from '../../../src/inference/sampling/token-mask.ts'
+import { gbnfOf } from '../../support/gbnf.ts'
 import { createGbnfMatcher } from '../../support/gbnf-matcher.ts'
 import { type GenerationParts, generationOf, plainSampling } from '../../support/generations.ts'
 import { listedVocabulary } from '../../support/listed-vocabulary.ts'
@@ -79,8 +80,8 @@ const regexes = [
 ]
 
 /** What is true of the tokens by the definition: the text so far and the token's bytes begin a text of the grammar. */
-function allowedByDefinition(gbnf: string, said: readonly number[]): number[] {
-  const matcher = createGbnfMatcher(gbnf)
+function allowedByDefinition(grammar: CompiledGrammar, said: readonly number[]): number[] {
+  const matcher = createGbnfMatcher(gbnfOf(grammar))
   return everyToken.filter((token) => {
     const before = textOf(said)
     if (ends.includes(token)) return before !== undefined && matcher.accepts(before)
@@ -120,8 +121,8 @@ const completions = [0xe9, 0xe1, 0x1f600, 0x1f400, 0x863, 0x10000, 0xd7, 0x966].
   return Array.from({ length: bytes.length - 1 }, (_, at) => bytes.subarray(at + 1))
 })
 
-function begin(gbnf: string, said: readonly number[] = []): Allowance {
-  const allowance = createConstraints(vocabulary).of(gbnf).begin()
+function begin(grammar: CompiledGrammar, said: readonly number[] = []): Allowance {
+  const allowance = createConstraints(vocabulary).of(grammar).begin()
   for (const token of said) allowance.accept(token)
   return allowance
 }
@@ -130,12 +131,12 @@ test('a token is allowed exactly when its bytes go on with a text of the grammar
   const random = createRandom(3n)
   let checked = 0
   for (const regex of regexes) {
-    const gbnf = writeGbnf(regexGrammar(regex))
+    const grammar = packGrammar(regexGrammar(regex).rules)
     for (let walk = 0; walk < 12; walk++) {
       const said: number[] = []
-      const allowance = begin(gbnf)
+      const allowance = begin(grammar)
       for (let step = 0; step < 6; step++) {
-        const expected = allowedByDefinition(gbnf, said)
+        const expected = allowedByDefinition(grammar, said)
         const where = `${regex} after ${JSON.stringify(bytesOf(said).toString('latin1'))}`
         assert.deepEqual(
           everyToken.filter((token) => allowance.allows(token)),
@@ -176,8 +177,20 @@ test('where many tokens are allowed they are not listed', () => {
   const tokens = Array.from({ length: 1000 }, (_, i) => `x${i}`)
   const many = listedVocabulary({ tokens: [...tokens, '</s>'], eos: 1000 })
   const constraints = createConstraints(many)
-  assert.equal(constraints.of('root ::= "x" [0-9]*').begin().few(), undefined)
-  assert.deepEqual(constraints.of('root ::= "x1" [0-9]').begin().few()?.length, 11)
+  assert.equal(
+    constraints
+      .of(packGrammar(regexGrammar('x[0-9]*').rules))
+      .begin()
+      .few(),
+    undefined,
+  )
+  assert.deepEqual(
+    constraints
+      .of(packGrammar(regexGrammar('x1[0-9]').rules))
+      .begin()
+      .few()?.length,
+    11,
+  )
 })
 
 const oneOf = (...values: number[]) => fc.constantFrom(...values)
@@ -218,7 +231,6 @@ test('a draw with a cut, and the likeliest token, are those of logits without wh
         minTokens: 0,
         bannedEnds: [],
         prompt: [],
-        tokenize: () => [],
         isPossible: (token) => allowed?.includes(token) ?? true,
       })
       const adjustments = plan && createAdjustments(plan)
@@ -227,7 +239,7 @@ test('a draw with a cut, and the likeliest token, are those of logits without wh
       const sample = createConstrainedSampler({
         sampling,
         sample: createSampler(sampling, adjustments, () => number),
-        allowance: allowing(list, isAllowed),
+        rule: allowing(list, isAllowed),
         narrowed: (position: Logits) => (allowed ? onlyAllowed(position, allowed) : position),
         isPlain: adjustments === undefined && allowed === undefined,
       })
@@ -266,7 +278,7 @@ for (const [title, size, few] of [
     const sample = createConstrainedSampler({
       sampling: plainSampling,
       sample: createSampler(plainSampling, undefined, createRandom(5n)),
-      allowance: allowing([...few], isAllowed),
+      rule: allowing([...few], isAllowed),
       narrowed: (position) => position,
       isPlain: true,
     })
@@ -287,14 +299,18 @@ for (const [title, size, few] of [
   })
 }
 
-async function story(favoured: string[], gbnf: string, parts: GenerationParts = {}): Promise<unknown[]> {
+async function story(
+  favoured: string[],
+  grammar: CompiledGrammar,
+  parts: GenerationParts = {},
+): Promise<unknown[]> {
   const generation = generationOf({ sampling: { temperature: 0 }, ...parts })
   const plan = planAnswer({
-    generation: { ...generation, constraint: { grammar: gbnf, field: 'structured_outputs.choice' } },
+    generation: { ...generation, constraint: { grammar, field: 'structured_outputs.choice' } },
     prompt: [0],
     maxTokens: 10,
     vocabulary,
-    constraint: createConstraints(vocabulary).of(gbnf),
+    constraint: createConstraints(vocabulary).of(grammar),
   })
   const choice = createChoice(plan, 0)
   const told: unknown[] = []
@@ -311,7 +327,7 @@ async function story(favoured: string[], gbnf: string, parts: GenerationParts = 
 }
 
 test('an answer ends with its last word when nothing can follow, whatever else would keep it going', async () => {
-  const choices = writeGbnf(choiceGrammar(['ab', 'abc1']))
+  const choices = packGrammar(choiceGrammar(['ab', 'abc1']).rules)
   assert.deepEqual(await story(['ab', '</s>', 'a'], choices), ['ab', '', 'stop null'])
   assert.deepEqual(await story(['ab', 'c', '1', 'a'], choices), ['ab', 'c', '1', 'stop null'])
   const ending = { ignoreEos: true, minTokens: 8 }
@@ -326,7 +342,7 @@ test('an answer ends with its last word when nothing can follow, whatever else w
 })
 
 test('when other settings leave nothing that is allowed, the refusal names the constraint too', async () => {
-  const choices = writeGbnf(choiceGrammar(['b']))
+  const choices = packGrammar(choiceGrammar(['b']).rules)
   await assert.rejects(story(['b'], choices, { sampling: { temperature: 1, allowed: [id('a')] } }), {
     code: 'no_token_possible',
     message: /^structured_outputs\.choice, allowed_token_ids: /,

@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createConstraintCompiler } from '../../../src/inference/constraints/compile.ts'
-import { writtenGrammar } from '../../../src/inference/constraints/grammar/written-grammar.ts'
+import type { CompiledGrammar } from '../../../src/inference/constraints/grammar/compiled-grammar.ts'
 import {
   createFollowing,
   type Following,
   type Place,
-} from '../../../src/inference/constraints/mask/following.ts'
+} from '../../../src/inference/constraints/grammar/following.ts'
+import { gbnfOf } from '../../support/gbnf.ts'
 import { createGbnfMatcher } from '../../support/gbnf-matcher.ts'
 import { keywordCases } from '../../support/schemas/keyword-cases.ts'
 import { pairCases } from '../../support/schemas/pair-cases.ts'
@@ -26,14 +27,14 @@ test('the grammars of the corpus are followed as another matcher follows them', 
   const random = seededRandom(9)
   let followed = 0
   for (const { name, schema, valid, invalid } of [...keywordCases, ...pairCases, ...realCases]) {
-    let gbnf: string
+    let grammar: CompiledGrammar
     try {
-      gbnf = compiler.compile({ kind: 'json', schema }, { whitespace: 'bounded' }, 'x').gbnf
+      grammar = compiler.compile({ kind: 'json', schema }, { whitespace: 'bounded' }, 'x')
     } catch {
       continue
     }
-    const following = createFollowing(writtenGrammar(gbnf))
-    const matcher = createGbnfMatcher(gbnf)
+    const following = createFollowing(grammar)
+    const matcher = createGbnfMatcher(gbnfOf(grammar))
     const sampled = Array.from({ length: 4 }, () => matcher.sample(random))
     const written = [...valid, ...invalid].map((value) => JSON.stringify(value))
     const spoilt = sampled.map((text) => `${text.slice(0, -2)}${text.slice(-1)}x`)
@@ -52,12 +53,12 @@ test('the grammars of the corpus are followed as another matcher follows them', 
 
 test('what is remembered is bounded, and forgetting it changes nothing', () => {
   const grammar = 'root ::= "(" [^()]? root? ")"'
-  const { gbnf } = createConstraintCompiler().compile(
+  const compiled = createConstraintCompiler().compile(
     { kind: 'grammar', grammar },
     { whitespace: 'bounded' },
     'x',
   )
-  const following = createFollowing(writtenGrammar(gbnf))
+  const following = createFollowing(compiled)
   const deep = 300_000
   const begun = '(é'.repeat(deep)
   assert.equal(placeAfter(following, begun)?.isComplete, false)
@@ -71,12 +72,12 @@ test('what is remembered is bounded, and forgetting it changes nothing', () => {
 test('a character leads to the same place whether few or many ways are open', () => {
   const words = Array.from({ length: 40 }, (_, at) => `"${String.fromCodePoint(0xe0 + at)}" [ä-ö]{${at + 1}}`)
   for (const grammar of [`root ::= ${words.slice(0, 5).join(' | ')}`, `root ::= ${words.join(' | ')}`]) {
-    const { gbnf } = createConstraintCompiler().compile(
+    const compiled = createConstraintCompiler().compile(
       { kind: 'grammar', grammar },
       { whitespace: 'bounded' },
       'x',
     )
-    const following = createFollowing(writtenGrammar(gbnf))
+    const following = createFollowing(compiled)
     for (let round = 0; round < 2; round++) {
       assert.equal(placeAfter(following, 'âäöä')?.isOver, true)
       assert.equal(placeAfter(following, 'âää')?.isComplete, false)

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { createConstraintCompiler } from '../../../src/inference/constraints/compile.ts'
+import { gbnfOf } from '../../support/gbnf.ts'
 import { createGbnfMatcher } from '../../support/gbnf-matcher.ts'
 import { keywordCases } from '../../support/schemas/keyword-cases.ts'
 import { pairCases } from '../../support/schemas/pair-cases.ts'
@@ -54,7 +55,7 @@ it('agrees with another engine about the schemas that both keep', async () => {
     if (!isShared(schema) || /[^ -~]/.test(JSON.stringify(schema))) continue
     const theirs = await other.schema(schema)
     const ours = createGbnfMatcher(
-      compiler.compile({ kind: 'json', schema }, { whitespace: 'bounded' }, 'schema').gbnf,
+      gbnfOf(compiler.compile({ kind: 'json', schema }, { whitespace: 'bounded' }, 'schema')),
     )
     for (const value of [...valid, ...invalid]) {
       const text = JSON.stringify(value)

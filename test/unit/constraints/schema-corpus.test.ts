@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { createConstraintCompiler } from '../../../src/inference/constraints/compile.ts'
 import type { ConstraintOptions } from '../../../src/inference/constraints/constraint.ts'
+import { gbnfOf } from '../../support/gbnf.ts'
 import { createGbnfMatcher, type GbnfMatcher } from '../../support/gbnf-matcher.ts'
 import { formatCases } from '../../support/schemas/format-cases.ts'
 import { createJudge } from '../../support/schemas/judge.ts'
@@ -25,7 +26,7 @@ function matcherOf(schema: unknown): GbnfMatcher {
 }
 
 function compiled(schema: unknown, options: ConstraintOptions): GbnfMatcher {
-  return createGbnfMatcher(compiler.compile({ kind: 'json', schema }, options, 'schema').gbnf)
+  return createGbnfMatcher(gbnfOf(compiler.compile({ kind: 'json', schema }, options, 'schema')))
 }
 
 describe('the corpus itself', () => {

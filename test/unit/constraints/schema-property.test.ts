@@ -3,6 +3,7 @@ import { it } from 'node:test'
 import fc from 'fast-check'
 import { Refusal } from '../../../src/domain/refusals.ts'
 import { createConstraintCompiler } from '../../../src/inference/constraints/compile.ts'
+import { gbnfOf } from '../../support/gbnf.ts'
 import { createGbnfMatcher } from '../../support/gbnf-matcher.ts'
 import { schemas, values } from '../../support/schemas/generated-schemas.ts'
 import { createJudge } from '../../support/schemas/judge.ts'
@@ -22,11 +23,13 @@ it('generated schemas: what the grammar produces fits, what fits is accepted, wh
         const judge = createJudge(schema)
         let gbnf: string
         try {
-          gbnf = compiler.compile(
-            { kind: 'json', schema },
-            { whitespace: 'none', additionalProperties: true },
-            'schema',
-          ).gbnf
+          gbnf = gbnfOf(
+            compiler.compile(
+              { kind: 'json', schema },
+              { whitespace: 'none', additionalProperties: true },
+              'schema',
+            ),
+          )
         } catch (error) {
           assert.ok(error instanceof Refusal)
           assert.notEqual(error.code, 'schema_invalid', error.message)

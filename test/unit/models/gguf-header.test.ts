@@ -36,7 +36,7 @@ const trouble = (message: RegExp) => (error: unknown) => {
 test('the header of a model says its shape', async () => {
   const path = fresh()
   await writeRandomModel(path, { layers: 3, context: 2048 })
-  const { fileBytes, weightBytes, parameters, ...header } = await readGgufHeader(path)
+  const { fileBytes, weightBytes, layerBytes, parameters, ...header } = await readGgufHeader(path)
   assert.deepEqual(header, {
     version: 3,
     architecture: 'llama',
@@ -59,6 +59,7 @@ test('the header of a model says its shape', async () => {
   const perLayer = 2 * 32 + 2 * 32 * 32 + 2 * 32 * 16 + 3 * 32 * 64
   assert.equal(parameters, 260 * 32 + 32 + 3 * perLayer)
   assert.equal(weightBytes, 2 * (parameters - 7 * 32) + 4 * 7 * 32)
+  assert.equal(layerBytes, 2 * 3 * (perLayer - 2 * 32) + 4 * 3 * 2 * 32)
   assert.ok(fileBytes > weightBytes)
 })
 

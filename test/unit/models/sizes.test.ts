@@ -3,6 +3,7 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { freemem, tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { type TestContext, test } from 'node:test'
+import type { Device } from '../../../src/inference/embedded/device.ts'
 import type { GgufHeader } from '../../../src/inference/models/gguf-header.ts'
 import { lookAtMachine } from '../../../src/inference/models/machine.ts'
 import { ModelError } from '../../../src/inference/models/model-error.ts'
@@ -31,6 +32,7 @@ const large: GgufHeader = {
   template: '',
   parameters: 7_000_000_000,
   weightBytes: 4 * gibi,
+  layerBytes: 3.5 * gibi,
   parts: 1,
 }
 const tiny = {
@@ -43,9 +45,17 @@ const tiny = {
   vocabulary: 2048,
   parameters: 1_500_000,
   weightBytes: 3_000_000,
+  layerBytes: 2_000_000,
 }
 
-const nothing: SizesGiven = { context: 0, parallel: 0, threads: 0, batch: 0, memory_check: true }
+const nothing: SizesGiven = {
+  context: 0,
+  parallel: 0,
+  threads: 0,
+  batch: 0,
+  gpu_layers: 'auto',
+  memory_check: true,
+}
 const machine = (gibibytes: number) => ({ freeMemory: gibibytes * gibi, boundBy: 'this machine', cores: 6 })
 
 for (const [what, header, given, free, expected] of [
@@ -68,6 +78,64 @@ for (const [what, header, given, free, expected] of [
     assert.deepEqual([context, parallel, threads, batch], expected)
   })
 }
+
+const gpu = (gibibytes: number): Device => ({
+  build: 'cuda',
+  names: ['NVIDIA L4'],
+  freeMemory: gibibytes * gibi,
+  totalMemory: 24 * gibi,
+  unified: false,
+})
+
+for (const [what, given, ram, device, expected] of [
+  ['all of it fits', {}, 16, gpu(23), [33, 8192, 4, 1]],
+  ['all of it fits with a shorter context', {}, 16, gpu(6.5), [33, 4096, 2, 1]],
+  ['some layers fit', {}, 16, gpu(3), [6, 8192, 4, 6]],
+  ['fewer fit beside a longer context', { context: 32_768, parallel: 1 }, 16, gpu(3), [6, 32_768, 1, 6]],
+  ['no layer fits', {}, 16, gpu(1), [0, 8192, 4, 6]],
+  ['layers are given', { gpu_layers: 20 }, 16, gpu(23), [20, 8192, 4, 6]],
+  ['more layers are given than there are', { gpu_layers: 99 }, 16, gpu(23), [33, 8192, 4, 1]],
+  ['all layers are asked for', { gpu_layers: 'all' }, 16, gpu(6.5), [33, 4096, 2, 1]],
+  ['threads are given', { threads: 3 }, 16, gpu(23), [33, 8192, 4, 3]],
+  ['the memory is the machine’s', {}, 16, { ...gpu(12), unified: true }, [33, 8192, 4, 1]],
+] as const) {
+  test(`layers on a GPU when ${what}`, () => {
+    const with_ = { ...machine(ram), device }
+    const { gpuLayers, context, parallel, threads } = chooseSizes('m', large, { ...nothing, ...given }, with_)
+    assert.deepEqual([gpuLayers, context, parallel, threads], expected)
+  })
+}
+
+test('layers that do not fit into the video memory are refused with the figures', () => {
+  const given = { ...nothing, gpu_layers: 'all', context: 8192, parallel: 4 } as const
+  assert.throws(() => chooseSizes('m.gguf', large, given, { ...machine(64), device: gpu(8) }), {
+    name: 'ModelError',
+    message:
+      'm.gguf does not fit with 33 layers on the GPU: it needs about 8.4 GiB (weights 4.0 GiB, 4 × 8192 tokens of context ' +
+      '4.0 GiB, work space 410 MiB) and NVIDIA L4 has 7.0 GiB free; accepted: fewer HEDDLE_GPU_LAYERS, or less HEDDLE_CONTEXT, ' +
+      'HEDDLE_PARALLEL or HEDDLE_BATCH (HEDDLE_MEMORY_CHECK=off tries anyway).',
+  })
+  const { gpuLayers } = chooseSizes(
+    'm.gguf',
+    large,
+    { ...given, memory_check: false },
+    { ...machine(64), device: gpu(8) },
+  )
+  assert.equal(gpuLayers, 33)
+})
+
+test('what a GPU does not take has to fit into the memory of the machine', () => {
+  const given = { ...nothing, gpu_layers: 4, context: 8192, parallel: 4 } as const
+  assert.throws(
+    () => chooseSizes('m.gguf', large, given, { ...machine(6), device: gpu(23) }),
+    /with 4 layers on the GPU: it needs about 7\.6 GiB .* and this machine has 6\.0 GiB free; accepted: a smaller model/,
+  )
+  const shared = { ...machine(6), device: { ...gpu(23), unified: true } }
+  assert.throws(
+    () => chooseSizes('m.gguf', large, given, shared),
+    /it needs about 8\.9 GiB .* and this machine has/,
+  )
+})
 
 test('a context beyond the model’s own is refused', () => {
   assert.throws(

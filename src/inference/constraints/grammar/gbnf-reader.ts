@@ -13,8 +13,6 @@ import {
   sequence,
   united,
 } from './expressions.ts'
-import { checkLeftmost } from './leftmost.ts'
-import { prepareGrammar } from './prepared-grammar.ts'
 import { checkWidth } from './width.ts'
 
 const longest = 256 * 1024
@@ -31,15 +29,8 @@ const largestCount = 100_000
  */
 export function givenGrammar(text: string, budget: Budget): Grammar {
   const { rules } = readRules(text, '')
-  checkAmbiguity(rules, budget)
-  return { rules }
-}
-
-/** Of rules that were not made here, and may be as ambiguous as can be. */
-export function checkAmbiguity(given: ReadonlyMap<string, Expr>, budget: Budget): void {
-  const { rules, nullable } = prepareGrammar(given)
-  checkLeftmost(rules, nullable)
   checkWidth(rules, budget)
+  return { rules }
 }
 
 /** The same as a piece: its rules are added, with names that begin with the prefix. */

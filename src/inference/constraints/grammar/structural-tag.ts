@@ -16,7 +16,8 @@ import {
   trieOf,
 } from './expressions.ts'
 import { addFreeText, type Stop } from './free-text.ts'
-import { checkAmbiguity, givenPiece } from './gbnf-reader.ts'
+import { givenPiece } from './gbnf-reader.ts'
+import { checkWidth } from './width.ts'
 
 const deepest = 32
 const longestText = 1000
@@ -49,7 +50,7 @@ export function structuralTagGrammar(tag: unknown, compileSchema: CompileSchema,
           [],
         )
   grammar.rules.set('root', expr)
-  checkAmbiguity(grammar.rules, budget)
+  checkWidth(grammar.rules, budget)
   return grammar
 }
 

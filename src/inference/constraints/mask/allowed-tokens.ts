@@ -1,5 +1,5 @@
+import type { Following, Place } from '../grammar/following.ts'
 import { afterBytes, type BytePlace } from './byte-following.ts'
-import type { Following, Place } from './following.ts'
 import type { TokenOrder } from './token-order.ts'
 
 /**

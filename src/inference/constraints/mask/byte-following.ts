@@ -1,4 +1,4 @@
-import type { Following, Place } from './following.ts'
+import type { Following, Place } from '../grammar/following.ts'
 
 /** Where a text of bytes stands: tokens end in the middle of characters. */
 export interface BytePlace {

@@ -8,7 +8,7 @@ import {
   repetition,
   sequence,
 } from '../grammar/expressions.ts'
-import { mayBeEmpty } from '../grammar/prepared-grammar.ts'
+import { mayBeEmpty } from '../grammar/properties.ts'
 import { RegexTrouble } from './regex-trouble.ts'
 
 /**

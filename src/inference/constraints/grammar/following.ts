@@ -1,0 +1,353 @@
+import { type CompiledGrammar, nodeKinds, numbersOfNode } from './compiled-grammar.ts'
+
+/**
+ * Follows a text through a grammar, code point by code point. A place is all that may come next; equal places are the
+ * same object, and each remembers where its code points lead, so that what has been followed once costs a look-up.
+ */
+export interface Following {
+  readonly start: Place
+  /** Undefined when nothing of the grammar goes on with this code point. */
+  after(place: Place, point: number): Place | undefined
+  /** Whether some code point of this range may come next. */
+  canBegin(place: Place, first: number, last: number): boolean
+  /** What it took to find all that may come next. */
+  stepsTo(place: Place): number
+  /** Some code points that may come next. */
+  pointsOf(place: Place, most: number): number[]
+}
+
+export interface Place {
+  /** The text so far is one of the grammar. */
+  readonly isComplete: boolean
+  /** No text can follow. */
+  readonly isOver: boolean
+}
+
+interface OpenPlace extends Place {
+  readonly rests: readonly PointRest[]
+  readonly steps: number
+  readonly ascii: (OpenPlace | null | undefined)[]
+  /** Where it leads by which of the rests go on, as bits; there are far fewer ways than characters. */
+  readonly ways: Map<number, OpenPlace>
+  /** By character, where there are more rests than bits. */
+  readonly others: Map<number, OpenPlace | null>
+}
+
+type Node =
+  | { readonly kind: 'empty' }
+  /** Each range by its first and its last code point, ascending. */
+  | { readonly kind: 'point'; readonly ranges: readonly number[] }
+  | { readonly kind: 'pair'; readonly first: number; readonly second: number }
+  | { readonly kind: 'any'; readonly of: readonly number[] }
+  | Literal
+  | Repetition
+  | Rule
+
+/** A literal from this place on. */
+interface Literal {
+  readonly kind: 'literal'
+  readonly text: string
+  readonly at: number
+  /** From the next character on; made when it is needed. */
+  further: Literal | undefined
+}
+
+interface Repetition {
+  readonly kind: 'repetition'
+  readonly of: Node
+  readonly min: number
+  readonly max: number
+  /** The same when one has been read; made when it is needed. */
+  fewer: Repetition | undefined
+}
+
+interface Rule {
+  readonly kind: 'rule'
+  readonly body: number
+  /** Rules that may begin with others come before them. */
+  readonly rank: number
+  readonly canBeEmpty: boolean
+}
+
+/** What is still to be read, as a list whose ends are shared: equal rests are the same object. */
+interface Rest {
+  readonly id: number
+  /** Undefined where nothing is left, and where one of several rests follows. */
+  readonly node: Node | undefined
+  readonly next: Rest | undefined
+  /** The rests of which one follows: of all that were waiting for the end of one rule. */
+  readonly either: readonly Rest[] | undefined
+  readonly before: Map<Node, Rest>
+}
+
+type PointRest = Rest & { readonly node: Extract<Node, { kind: 'point' }>; readonly next: Rest }
+
+/**
+ * For one place. A schema's grammar takes no more, however deep a text is nested, because all that wait for one rule wait
+ * together. Where a caller's grammar is so ambiguous that a long text comes to more, the other ways are not followed: what
+ * can be said is less, but each text still fits.
+ */
+const mostSteps = 50_000
+/** When more is remembered than this, everything is forgotten and begins anew. */
+const mostRemembered = 400_000
+/** Of the numbers that are bits of what they tell. */
+const mostBits = 31
+
+export interface FollowingOptions {
+  mostSteps?: number
+  /** Hears of the steps that each place takes. */
+  spend?: (steps: number) => void
+}
+
+export function createFollowing(
+  grammar: CompiledGrammar,
+  { mostSteps: most = mostSteps, spend }: FollowingOptions = {},
+): Following {
+  const nodes: (Node | undefined)[] = []
+  const points = new Map<number, Node>()
+  let ids = 0
+  let remembered = 0
+  let places = new Map<string, OpenPlace>()
+  let unions = new Map<string, Rest>()
+  const end: Rest = { id: ids++, node: undefined, next: undefined, either: undefined, before: new Map() }
+
+  function nodeAt(number: number): Node {
+    nodes[number] ??= readNode(grammar, number, nodeAt)
+    return nodes[number]
+  }
+
+  function before(node: Node, next: Rest): Rest {
+    const known = next.before.get(node)
+    if (known !== undefined) return known
+    const rest: Rest = { id: ids++, node, next, either: undefined, before: new Map() }
+    next.before.set(node, rest)
+    remembered++
+    return rest
+  }
+
+  /** What follows a rule that several rests wait for. */
+  function either(rests: readonly Rest[]): Rest {
+    const all = new Set(rests)
+    // What is among the rests of another one is there already.
+    for (const rest of rests) for (const inner of rest.either ?? []) all.delete(inner)
+    const sorted = [...all].sort((one, other) => one.id - other.id)
+    if (sorted.length === 1) return sorted[0] as Rest
+    const key = sorted.map(({ id }) => id).join()
+    const known = unions.get(key)
+    if (known !== undefined) return known
+    const rest: Rest = { id: ids++, node: undefined, next: undefined, either: sorted, before: new Map() }
+    unions.set(key, rest)
+    remembered += 1 + sorted.length
+    return rest
+  }
+
+  function forget(): void {
+    for (const place of places.values()) {
+      place.ascii.length = 0
+      place.ways.clear()
+      place.others.clear()
+    }
+    places = new Map()
+    unions = new Map()
+    end.before.clear()
+    remembered = 0
+  }
+
+  /** The place of all that may come next where one of these rests begins. */
+  function placeOf(rests: readonly Rest[]): OpenPlace {
+    if (remembered > mostRemembered) forget()
+    const found: PointRest[] = []
+    const seen = new Set<Rest>()
+    const pending = [...rests]
+    const calls: Call[] = []
+    let isComplete = false
+    let steps = 0
+    while (++steps <= most || found.length === 0) {
+      const rest = pending.pop()
+      if (rest === undefined) {
+        // All that may begin with this rule is open by now, so all that wait for it are known.
+        const call = calls.pop()
+        if (call === undefined) break
+        pending.push(before(nodeAt(call.rule.body), either(call.waiting)))
+        continue
+      }
+      if (seen.has(rest)) continue
+      seen.add(rest)
+      if (isPoint(rest)) found.push(rest)
+      else if (rest.either !== undefined) pending.push(...rest.either)
+      else if (rest.node === undefined || rest.next === undefined) isComplete = true
+      else if (rest.node.kind === 'rule') {
+        addCall(calls, rest.node, rest.next)
+        if (rest.node.canBeEmpty) pending.push(rest.next)
+      } else open(rest.node, rest.next, pending)
+    }
+    spend?.(steps)
+    found.sort((one, other) => one.id - other.id)
+    const key = `${isComplete}${found.map(({ id }) => id).join(',')}`
+    const known = places.get(key)
+    if (known !== undefined) return known
+    const isOver = isComplete && found.length === 0
+    const place: OpenPlace = {
+      isComplete,
+      isOver,
+      rests: found,
+      steps,
+      ascii: [],
+      ways: new Map(),
+      others: new Map(),
+    }
+    places.set(key, place)
+    remembered += 2 + found.length
+    return place
+  }
+
+  function open(node: Exclude<Node, Rule>, next: Rest, pending: Rest[]): void {
+    switch (node.kind) {
+      case 'empty':
+        pending.push(next)
+        return
+      case 'any':
+        for (const one of node.of) pending.push(before(nodeAt(one), next))
+        return
+      case 'pair':
+        pending.push(before(nodeAt(node.first), before(nodeAt(node.second), next)))
+        return
+      case 'literal': {
+        const { text, at } = node
+        const point = text.codePointAt(at) ?? 0
+        const after = at + (point > 0xffff ? 2 : 1)
+        if (after < text.length) node.further ??= { kind: 'literal', text, at: after, further: undefined }
+        pending.push(before(pointOf(point), node.further === undefined ? next : before(node.further, next)))
+        return
+      }
+      case 'repetition':
+        if (node.min === 0) pending.push(next)
+        if (node.max > 0) pending.push(before(node.of, node.max === 1 ? next : before(fewer(node), next)))
+    }
+  }
+
+  function pointOf(point: number): Node {
+    const known = points.get(point)
+    if (known !== undefined) return known
+    const node: Node = { kind: 'point', ranges: [point, point] }
+    points.set(point, node)
+    return node
+  }
+
+  function follow(place: OpenPlace, point: number): OpenPlace | null {
+    const { rests, ways, others } = place
+    if (rests.length > mostBits) {
+      const known = others.get(point)
+      if (known !== undefined) return known
+      const met = rests.filter(({ node }) => meets(node.ranges, point, point))
+      const to = met.length === 0 ? null : placeOf(met.map(({ next }) => next))
+      others.set(point, to)
+      remembered++
+      return to
+    }
+    let met = 0
+    for (let at = 0; at < rests.length; at++) {
+      if (meets((rests[at] as PointRest).node.ranges, point, point)) met |= 1 << at
+    }
+    if (met === 0) return null
+    const known = ways.get(met)
+    if (known !== undefined) return known
+    const to = placeOf(rests.filter((_, at) => met & (1 << at)).map(({ next }) => next))
+    ways.set(met, to)
+    remembered++
+    return to
+  }
+
+  return {
+    start: placeOf([before(nodeAt(grammar.start), end)]),
+    after(place, point) {
+      const from = place as OpenPlace
+      if (point >= 128) return follow(from, point) ?? undefined
+      const known = from.ascii[point]
+      if (known !== undefined) return known ?? undefined
+      const to = follow(from, point)
+      from.ascii[point] = to
+      return to ?? undefined
+    },
+    canBegin: (place, first, last) =>
+      (place as OpenPlace).rests.some(({ node }) => meets(node.ranges, first, last)),
+    stepsTo: (place) => (place as OpenPlace).steps,
+    pointsOf(place, most) {
+      const points = new Set<number>()
+      for (const { node } of (place as OpenPlace).rests) {
+        for (let at = 0; at < Math.min(4, node.ranges.length); at += 2) points.add(node.ranges[at] as number)
+        if (points.size >= most) break
+      }
+      return [...points]
+    },
+  }
+}
+
+function isPoint(rest: Rest): rest is PointRest {
+  return rest.node?.kind === 'point'
+}
+
+/** A rule that may begin here, and what waits for its end. */
+interface Call {
+  readonly rule: Rule
+  readonly waiting: Rest[]
+}
+
+/** By falling rank, so that the last is the one that no other may begin with. */
+function addCall(calls: Call[], rule: Rule, next: Rest): void {
+  let low = 0
+  let high = calls.length
+  while (low < high) {
+    const middle = (low + high) >> 1
+    if ((calls[middle] as Call).rule.rank > rule.rank) low = middle + 1
+    else high = middle
+  }
+  const call = calls[low]
+  if (call?.rule === rule) call.waiting.push(next)
+  else calls.splice(low, 0, { rule, waiting: [next] })
+}
+
+/** A repetition without end is its own rest, once it has been read as often as it must. */
+function fewer(node: Repetition): Repetition {
+  if (node.min === 0 && node.max === Number.POSITIVE_INFINITY) return node
+  node.fewer ??= { ...node, min: Math.max(0, node.min - 1), max: node.max - 1, fewer: undefined }
+  return node.fewer
+}
+
+function meets(ranges: readonly number[], first: number, last: number): boolean {
+  let low = 0
+  let high = ranges.length >> 1
+  while (low < high) {
+    const middle = (low + high) >> 1
+    if ((ranges[2 * middle + 1] as number) < first) low = middle + 1
+    else high = middle
+  }
+  return 2 * low < ranges.length && (ranges[2 * low] as number) <= last
+}
+
+function readNode(grammar: CompiledGrammar, number: number, nodeAt: (number: number) => Node): Node {
+  const { nodes, lists, text } = grammar
+  const at = numbersOfNode * number
+  const [kind, one = 0, two = 0] = nodes.subarray(at, at + numbersOfNode)
+  switch (kind) {
+    case nodeKinds.empty:
+      return { kind: 'empty' }
+    case nodeKinds.point:
+      return { kind: 'point', ranges: Array.from(lists.subarray(one, one + 2 * two)) }
+    case nodeKinds.literal:
+      return { kind: 'literal', text: text.slice(one, one + two), at: 0, further: undefined }
+    case nodeKinds.pair:
+      return { kind: 'pair', first: one, second: two }
+    case nodeKinds.any:
+      return { kind: 'any', of: Array.from(lists.subarray(one, one + two)) }
+    case nodeKinds.repetition: {
+      const [min = 0, max = 0] = lists.subarray(two, two + 2)
+      const most = max < 0 ? Number.POSITIVE_INFINITY : max
+      return { kind: 'repetition', of: nodeAt(one), min, max: most, fewer: undefined }
+    }
+    case nodeKinds.rule:
+      return { kind: 'rule', body: one, rank: two >> 1, canBeEmpty: two % 2 === 1 }
+    default:
+      throw new Error(`there is no node ${number} in the grammar`)
+  }
+}

@@ -1,0 +1,71 @@
+import type { Expr } from './expressions.ts'
+import { GrammarTooLarge } from './grammar-flaws.ts'
+
+/** Only grammars made to be slow need more than a few passes over all rules. */
+const mostVisits = 2_000_000
+
+export type RuleSet = ReadonlySet<string>
+
+/** What may be true of an expression, when it is known of which rules it is true. */
+export type Property = (expr: Expr, known: RuleSet) => boolean
+
+/** The rules of which it is true, where being true of one may follow from being true of others. */
+export function rulesThat(property: Property, rules: ReadonlyMap<string, Expr>): RuleSet {
+  const known = new Set<string>()
+  let open = [...rules]
+  for (let visits = 0, before = -1; before !== known.size; ) {
+    before = known.size
+    visits += open.length
+    if (visits > mostVisits) throw new GrammarTooLarge('steps of a check', visits, mostVisits)
+    // What is reached last is mostly needed first; where it is not, the other direction is the short one.
+    open = open.reverse().filter(([name, expr]) => {
+      if (!property(expr, known)) return true
+      known.add(name)
+      return false
+    })
+  }
+  return known
+}
+
+/** Some text of finite length fits it. */
+export function mayEnd(expr: Expr, known: RuleSet): boolean {
+  return holds(expr, known, true)
+}
+
+/** The empty text fits it. */
+export function mayBeEmpty(expr: Expr, known: RuleSet): boolean {
+  return holds(expr, known, false)
+}
+
+function holds(expr: Expr, known: RuleSet, ofCharacters: boolean): boolean {
+  switch (expr.kind) {
+    case 'literal':
+    case 'class':
+      return ofCharacters
+    case 'rule':
+      return known.has(expr.name)
+    case 'repetition':
+      return expr.min === 0 || holds(expr.of, known, ofCharacters)
+    case 'sequence':
+      return expr.of.every((part) => holds(part, known, ofCharacters))
+    case 'alternatives':
+      return expr.of.some((part) => holds(part, known, ofCharacters))
+  }
+}
+
+/** A finite text that is not the empty one fits it. */
+export function mayBeMore(expr: Expr, known: RuleSet, finite: RuleSet): boolean {
+  switch (expr.kind) {
+    case 'literal':
+    case 'class':
+      return true
+    case 'rule':
+      return known.has(expr.name)
+    case 'repetition':
+      return mayBeMore(expr.of, known, finite)
+    case 'sequence':
+      return mayEnd(expr, finite) && expr.of.some((part) => mayBeMore(part, known, finite))
+    case 'alternatives':
+      return expr.of.some((part) => mayBeMore(part, known, finite))
+  }
+}

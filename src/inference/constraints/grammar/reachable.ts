@@ -1,0 +1,55 @@
+import { alternatives, charClass, type Expr, never, repetition, rule, sequence } from './expressions.ts'
+import { GrammarTooLarge } from './grammar-flaws.ts'
+
+/** Deeper pieces become rules of their own, so that nothing that walks a rule recurses deeply. */
+const deepest = 12
+const mostPieces = 200_000
+
+/** The rules that are reached from `root`, without what no output can have: NUL, and halves of surrogate pairs. */
+export function reachableRules(given: ReadonlyMap<string, Expr>): Map<string, Expr> {
+  const rules = new Map<string, Expr>()
+  const pending: { name: string; expr: Expr }[] = []
+  const asked = new Set<string>()
+  let pieces = 0
+
+  const cut = (expr: Expr, depth: number, owner: string): Expr => {
+    if (++pieces > mostPieces) throw new GrammarTooLarge('pieces', pieces, mostPieces)
+    switch (expr.kind) {
+      case 'literal':
+        return expr.text.includes('\0') || !expr.text.isWellFormed() ? never : expr
+      case 'class':
+        return charClass(...expr.ranges.flatMap(sayableRanges))
+      case 'rule':
+        ask(expr.name)
+        return expr
+    }
+    if (depth === deepest && (expr.kind === 'repetition' || expr.of.length > 0)) {
+      // No name that was given has a slash.
+      const name = `${owner.split('/')[0]}/${pieces}`
+      pending.push({ name, expr })
+      return rule(name)
+    }
+    if (expr.kind === 'repetition') return repetition(cut(expr.of, depth + 1, owner), expr.min, expr.max)
+    const of = expr.of.map((part) => cut(part, depth + 1, owner))
+    return expr.kind === 'sequence' ? sequence(...of) : alternatives(...of)
+  }
+  const ask = (name: string) => {
+    if (asked.has(name)) return
+    asked.add(name)
+    const expr = given.get(name)
+    if (expr === undefined) throw new Error(`the grammar has no rule ${name}`)
+    pending.push({ name, expr })
+  }
+
+  ask('root')
+  for (const { name, expr } of pending) rules.set(name, cut(expr, 0, name))
+  return rules
+}
+
+function sayableRanges([first, last]: readonly [number, number]): [number, number][] {
+  const parts: [number, number][] = [
+    [Math.max(first, 1), Math.min(last, 0xd7ff)],
+    [Math.max(first, 0xe000), Math.min(last, 0x10ffff)],
+  ]
+  return parts.filter(([from, to]) => from <= to)
+}

@@ -1,0 +1,11 @@
+import { openBuild } from './build.ts'
+import type { Device, GpuBuild } from './device.ts'
+
+/** Loads the GPU build that its argument names, reports the device that it sees, and ends. */
+
+const build = process.argv[2] as GpuBuild
+const llama = await openBuild(build)
+const names = await llama.getGpuDeviceNames()
+const { free, total, unifiedSize } = await llama.getVramState()
+const device: Device = { build, names, freeMemory: free, totalMemory: total, unified: unifiedSize > 0 }
+process.send?.(device, () => process.exit())

@@ -1,0 +1,64 @@
+import { fork } from 'node:child_process'
+import { findPackageJSON } from 'node:module'
+import { arch, platform } from 'node:os'
+import { extname } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { engineEnvironment } from './engine-process.ts'
+
+/** In order of preference. */
+const gpuBuilds = ['cuda', 'vulkan', 'metal'] as const
+
+/** A build of llama.cpp for GPUs. */
+export type GpuBuild = (typeof gpuBuilds)[number]
+
+/** A GPU, or several that work together. */
+export interface Device {
+  build: GpuBuild
+  names: string[]
+  /** Bytes, of all of them together. */
+  freeMemory: number
+  totalMemory: number
+  /** The video memory is a part of the machine's memory. */
+  unified: boolean
+}
+
+const longestProbeMs = 60_000
+
+const systems: Partial<Record<NodeJS.Platform, string>> = { linux: 'linux', win32: 'win', darwin: 'mac' }
+
+/** The GPU builds whose packages are installed. */
+export function installedBuilds(): GpuBuild[] {
+  return gpuBuilds.filter((build) => {
+    try {
+      return findPackageJSON(`@node-llama-cpp/${systems[platform()]}-${arch()}-${build}`, import.meta.url)
+    } catch {
+      return false
+    }
+  })
+}
+
+/** The device that a build sees. A process of its own looks: drivers take memory, and may end the process that loads them. */
+export async function findDevice(
+  build: GpuBuild,
+  signal?: AbortSignal,
+): Promise<Device | { missing: string }> {
+  const entry = fileURLToPath(new URL(`./device-process${extname(import.meta.url)}`, import.meta.url))
+  const child = fork(entry, [build], {
+    env: engineEnvironment(),
+    execArgv: ['--disable-warning=ExperimentalWarning'],
+    stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
+    timeout: longestProbeMs,
+    killSignal: 'SIGKILL',
+    ...(signal && { signal }),
+  })
+  return new Promise((resolve) => {
+    const missing = () => {
+      const isInstalled = installedBuilds().includes(build)
+      const why = isInstalled ? `the ${build} build finds no device here` : `no ${build} build is installed`
+      resolve({ missing: why })
+    }
+    child.once('message', (device: Device) => (device.names.length > 0 ? resolve(device) : missing()))
+    child.once('error', missing)
+    child.once('exit', missing)
+  })
+}

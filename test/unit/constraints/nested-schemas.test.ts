@@ -1,0 +1,121 @@
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { Refusal } from '../../../src/domain/refusals.ts'
+import { createConstraintCompiler } from '../../../src/inference/constraints/compile.ts'
+import { createConstraints } from '../../../src/inference/constraints/following-constraints.ts'
+import type { CompiledGrammar } from '../../../src/inference/constraints/grammar/compiled-grammar.ts'
+import { createFollowing } from '../../../src/inference/constraints/grammar/following.ts'
+import { gbnfOf } from '../../support/gbnf.ts'
+import { createGbnfMatcher } from '../../support/gbnf-matcher.ts'
+import { listedVocabulary } from '../../support/listed-vocabulary.ts'
+import { seededRandom } from '../../support/seeded-random.ts'
+
+const compiler = createConstraintCompiler()
+const compile = (schema: unknown): CompiledGrammar =>
+  compiler.compile({ kind: 'json', schema }, { whitespace: 'none' }, 'x')
+
+/** ajv's own, of what a schema of strangers may say: each of its members may be such a schema again. */
+const secure: unknown = JSON.parse(
+  readFileSync(
+    new URL('../../../node_modules/ajv/lib/refs/json-schema-secure.json', import.meta.url),
+    'utf8',
+  ),
+)
+
+/** Reads the text to its end, and says how many steps a character took at most. */
+function followed(grammar: CompiledGrammar, text: string): number {
+  const following = createFollowing(grammar)
+  let position = following.start
+  let widest = 0
+  for (const character of text) {
+    const next = following.after(position, character.codePointAt(0) ?? 0)
+    assert.ok(next, `${JSON.stringify(character)} in ${text}`)
+    position = next
+    widest = Math.max(widest, following.stepsTo(position))
+  }
+  assert.ok(position.isComplete, text)
+  return widest
+}
+
+test('a schema that holds itself in many cases is followed however deep a text is nested', () => {
+  const grammar = compile(secure)
+  const matcher = createGbnfMatcher(gbnfOf(grammar))
+  const random = seededRandom(11)
+  for (let text = 0; text < 20; text++) assert.ok(followed(grammar, matcher.sample(random, 200)) < 10_000)
+  const nested = (depth: number) => `${'{"items":'.repeat(depth)}{}${'}'.repeat(depth)}`
+  assert.equal(followed(grammar, nested(60)), followed(grammar, nested(4)))
+})
+
+test('tokens are drawn from the depth of such a schema', () => {
+  const tokens = ['{"items":', '{', '"items"', ':', '{}', '}', 'x', '</s>']
+  const vocabulary = listedVocabulary({ tokens, eos: 7 })
+  const allowance = createConstraints(vocabulary).of(compile(secure)).begin()
+  const allowed = () => tokens.filter((_, token) => allowance.allows(token))
+  for (const token of [0, 0, 0, 1]) allowance.accept(token)
+  assert.deepEqual(allowed(), ['"items"', '}'])
+  for (const token of [5, 5, 5]) allowance.accept(token)
+  assert.deepEqual(allowed(), ['}'])
+  allowance.accept(5)
+  assert.ok(allowance.isOver)
+})
+
+const self = { $ref: '#' }
+const names = ['a', 'b', 'c', 'd', 'e'] as const
+const name = fc.constantFrom(...names)
+const someNames = fc.uniqueArray(name, { minLength: 1, maxLength: 2 })
+const inner = fc.constantFrom<unknown>(
+  self,
+  { anyOf: [self, { type: 'array', items: self, minItems: 1 }] },
+  { type: 'array', items: self },
+  { additionalProperties: self },
+  { allOf: [self, { required: ['a'] }] },
+  true,
+)
+const condition = fc.record({ properties: fc.dictionary(name, fc.constant({ const: true }), { maxKeys: 2 }) })
+const nestedSchemas = fc.record(
+  {
+    type: fc.constant(['object', 'boolean']),
+    properties: fc.dictionary(name, inner, { minKeys: 2 }),
+    dependencies: fc.dictionary(
+      name,
+      fc.oneof(
+        someNames,
+        fc.record({ required: someNames }),
+        fc.record({ if: condition, else: fc.record({ required: someNames }) }),
+      ),
+      { maxKeys: 4 },
+    ),
+    additionalProperties: fc.constant(self),
+    allOf: fc.array(
+      fc.record({ if: condition, else: fc.record({ properties: fc.dictionary(name, inner) }) }),
+      {
+        minLength: 1,
+        maxLength: 2,
+      },
+    ),
+  },
+  { requiredKeys: ['type', 'properties'] },
+)
+
+test('what compiles of nested schemas is followed to its end, in a bounded number of steps', () => {
+  let compiled = 0
+  fc.assert(
+    fc.property(nestedSchemas, fc.nat(), (schema, seed) => {
+      let grammar: CompiledGrammar
+      try {
+        grammar = compile(schema)
+      } catch (error) {
+        assert.ok(error instanceof Refusal)
+        return
+      }
+      compiled++
+      const matcher = createGbnfMatcher(gbnfOf(grammar))
+      const random = seededRandom(seed)
+      for (let text = 0; text < 3; text++) assert.ok(followed(grammar, matcher.sample(random, 150)) < 20_000)
+    }),
+    { numRuns: 60, seed: 5 },
+  )
+  assert.ok(compiled > 30, `${compiled} compiled`)
+})
