@@ -6,7 +6,7 @@ import { cell, generated } from './pages.ts'
 export function structuredOutputPage(): string {
   const named = Object.entries(keywords)
   const rows = named.flatMap(([name, keyword]) =>
-    keyword.standing === 'honoured' ? [`| \`${name}\` | ${cell(keyword.note)} |`] : [],
+    keyword.standing === 'honoured' ? [`| \`${name}\` | ${cell(keyword.note || 'Supported.')} |`] : [],
   )
   const annotations = named.flatMap(([name, { standing }]) =>
     standing === 'annotation' ? [`\`${name}\``] : [],

@@ -18,6 +18,7 @@ import { requestIds } from './http/request-ids.ts'
 import { type StreamTimes, setStreamTimes } from './http/sse.ts'
 import { cutStalledClients } from './http/stalled-clients.ts'
 import { createModels, type Models } from './inference/registry.ts'
+import type { BackgroundWork } from './operations/background.ts'
 import { callRoutes } from './operations/calls/routes.ts'
 import { startSweep } from './operations/calls/sweep.ts'
 import { chatRoutes } from './operations/chat/routes.ts'
@@ -170,7 +171,7 @@ function openOperations(
   }
 }
 
-function startBackground(app: App, database: Database): { stop(): Promise<void> }[] {
+function startBackground(app: App, database: Database): BackgroundWork[] {
   const logging = (message: string) => (err: unknown) => app.log.error({ err }, message)
   return [
     startSweep(database, logging('the sweep could not free space')),

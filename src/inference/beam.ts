@@ -1,12 +1,12 @@
 import { refuse } from '../domain/refusals.ts'
 import type { GenerationEvent, TokenLogprob } from './backend.ts'
-import { type AnswerPlan, writeToken } from './choice.ts'
+import { type AnswerPlan, noTokenPossible, writeToken } from './choice.ts'
 import { createAnswerText } from './output/answer-text.ts'
 import { bannedEnds, type End } from './output/ending.ts'
 import { createStopStrings } from './output/stop-strings.ts'
-import type { Logits } from './sampling/logits.ts'
+import { onlyAllowed } from './sampling/allowed.ts'
+import { type Candidates, type Logits, remembered } from './sampling/logits.ts'
 import { candidateOf } from './sampling/logprobs.ts'
-import { remembered } from './sampling/remembered.ts'
 import { divisorOf } from './sampling/sampler.ts'
 
 /**
@@ -14,8 +14,8 @@ import { divisorOf } from './sampling/sampler.ts'
  * what is to be read next, and has no sequences itself.
  */
 export interface Beams {
-  /** What may follow at the end of one beam. */
-  judge(logits: Logits): Promise<Continuations>
+  /** What may follow at the end of the beam in this slot. */
+  continuations(slot: number, logits: Logits): Promise<Continuations>
   /**
    * Takes the continuations of all beams, in the order of the moves before; at first those of the prompt, which stands in
    * slot 0. Answers what each beam reads next; nothing when the search is over.
@@ -43,6 +43,8 @@ interface Beam {
   slot: number
   score: number
   last: Step | undefined
+  /** Where its text stands among the banned ones. */
+  said: number
 }
 
 /** The tokens of an answer from the last to the first: beams share what they have in common. */
@@ -60,13 +62,13 @@ interface Answer {
 }
 
 export function createBeams(plan: AnswerPlan): Beams {
-  const { generation, vocabulary, promptLength, maxTokens } = plan
+  const { generation, vocabulary, allowed, badWords, promptLength, maxTokens } = plan
   const width = generation.choices
   const lengthPenalty = generation.beam?.lengthPenalty ?? 1
   const temperature = divisorOf(generation.sampling)
   const { minTokens, includeStop } = generation.ending
   const early = new Set(bannedEnds(generation.ending, vocabulary))
-  let beams: Beam[] = [{ slot: 0, score: 0, last: undefined }]
+  let beams: Beam[] = [{ slot: 0, score: 0, last: undefined, said: 0 }]
   let answers: Answer[] = []
   let length = 0
 
@@ -89,26 +91,39 @@ export function createBeams(plan: AnswerPlan): Beams {
     return worst !== undefined && beams.every((beam) => hopeOf(beam) <= worst.rank)
   }
 
+  /** Twice as many as the search is wide, as far as there are so many: their places among the likeliest. */
+  async function likeliest(position: Logits, canFollow: (token: number) => boolean) {
+    const source = allowed ? onlyAllowed(position, allowed) : position
+    for (let count = 2 * width + (length < minTokens ? early.size : 0); ; count *= 8) {
+      const top = await source.top(Math.min(count, source.vocabulary))
+      const places = Array.from(top.tokens.keys()).filter(
+        (i) => (top.logits[i] as number) > -Infinity && canFollow(top.tokens[i] as number),
+      )
+      if (places.length >= 2 * width || count >= source.vocabulary) {
+        return { top, places: places.slice(0, 2 * width) }
+      }
+    }
+  }
+
   return {
-    async judge(logits) {
+    async continuations(slot, logits) {
       const position = remembered(logits)
+      const said = beams.find((beam) => beam.slot === slot)?.said ?? 0
       const banned = length < minTokens ? early : undefined
-      const count = 2 * width + (banned?.size ?? 0)
-      const top = await position.top(Math.max(count, generation.logprobs ?? 0))
-      const total = await position.logTotal(temperature)
-      const places = Array.from(top.tokens.keys())
-        .filter((i) => !banned?.has(top.tokens[i] as number) && (top.logits[i] as number) > -Infinity)
-        .slice(0, 2 * width)
+      const canFollow = (token: number) =>
+        !banned?.has(token) && (badWords === undefined || badWords.after(said, token) !== undefined)
       const { logprobs } = generation
+      const { top, places } = await likeliest(position, canFollow)
+      const total = await position.logTotal(temperature)
       const rawTotal = logprobs === undefined ? 0 : await position.logTotal(1)
-      const shown = (i: number) =>
-        candidateOf(vocabulary, top.tokens[i] as number, top.logits[i] as number, rawTotal)
-      const likeliest =
-        logprobs === undefined ? [] : Array.from(top.tokens.subarray(0, logprobs).keys(), shown)
+      const shown = ({ tokens, logits }: Candidates, i: number) =>
+        candidateOf(vocabulary, tokens[i] as number, logits[i] as number, rawTotal)
+      const first = logprobs === undefined ? undefined : await position.top(Math.max(1, logprobs))
+      const others = first && Array.from(first.tokens.subarray(0, logprobs).keys(), (i) => shown(first, i))
       return {
         tokens: Uint32Array.from(places, (i) => top.tokens[i] as number),
         logprobs: Float64Array.from(places, (i) => (top.logits[i] as number) / temperature - total),
-        shown: logprobs === undefined ? undefined : places.map((i) => ({ ...shown(i), top: likeliest })),
+        shown: others && places.map((i) => ({ ...shown(top, i), top: others })),
       }
     },
 
@@ -122,13 +137,13 @@ export function createBeams(plan: AnswerPlan): Beams {
           if (plan.ends.has(token)) {
             answers.push({ rank: rankOf(score, length), last, end: { reason: 'stop', stop: token } })
           } else {
-            going.push({ slot: beam.slot, score, last, token })
+            going.push({ slot: beam.slot, score, last, token, said: badWords?.after(beam.said, token) ?? 0 })
           }
         })
       })
       going.sort((a, b) => b.score - a.score)
       const moves = placed(going.slice(0, width))
-      beams = moves.map(({ slot, beam }) => ({ slot, score: beam.score, last: beam.last }))
+      beams = moves.map(({ slot, beam: { score, last, said } }) => ({ slot, score, last, said }))
       length++
       keepBest()
       if (length === maxTokens) {
@@ -144,6 +159,7 @@ export function createBeams(plan: AnswerPlan): Beams {
     },
 
     events() {
+      if (answers.length === 0) throw noTokenPossible(generation, length)
       if (answers.length < width) {
         throw refuse('invalid_value', {
           field: 'n',

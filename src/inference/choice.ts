@@ -1,17 +1,17 @@
 import { refuse } from '../domain/refusals.ts'
 import type { Generation, GenerationEvent, TokenLogprob } from './backend.ts'
 import { createConstrainedSampler, type PositionSampler } from './constraints/constrained-sampler.ts'
-import type { Constraint } from './constraints/following-constraints.ts'
+import type { Allowance, Constraint } from './constraints/following-constraints.ts'
 import { shownLogits } from './constraints/mask/allowed-logits.ts'
 import { type AnswerText, createAnswerText, type TextPlan } from './output/answer-text.ts'
 import { bannedEnds, createEndCheck, type End, type EndTokens, endTokens } from './output/ending.ts'
 import { createStopStrings } from './output/stop-strings.ts'
 import { type AdjustmentPlan, createAdjustments, planAdjustments } from './sampling/adjustments.ts'
 import { onlyAllowed } from './sampling/allowed.ts'
-import type { Logits, PositionLogits } from './sampling/logits.ts'
+import { type BadWords, createBadWords } from './sampling/bad-words.ts'
+import { type Logits, type PositionLogits, remembered, type TokenRule } from './sampling/logits.ts'
 import { tokenLogprob } from './sampling/logprobs.ts'
 import { randomOf } from './sampling/random.ts'
-import { remembered } from './sampling/remembered.ts'
 import { createSampler } from './sampling/sampler.ts'
 import type { Vocabulary } from './vocabulary.ts'
 
@@ -22,6 +22,7 @@ export interface AnswerPlan {
   readonly maxTokens: number
   readonly promptLength: number
   readonly allowed: readonly number[] | undefined
+  readonly badWords: BadWords | undefined
   readonly adjustments: AdjustmentPlan | undefined
   readonly ends: EndTokens
   readonly text: TextPlan
@@ -63,26 +64,32 @@ export interface Accepted {
 export function planAnswer(parts: AnswerParts): AnswerPlan {
   const { generation, prompt, maxTokens, vocabulary, constraint } = parts
   const { sampling, ending, text } = generation
+  const { skipSpecial, spaceSpecial } = text
   const allowed = sampling.allowed && new Set(sampling.allowed)
+  const ends = endTokens(ending, vocabulary)
   return {
     generation,
     vocabulary,
     maxTokens,
     promptLength: prompt.length,
     allowed: allowed && [...allowed],
+    badWords: createBadWords(sampling.badWords, vocabulary, {
+      skipSpecial,
+      spaceSpecial,
+      isSilent: (token) => !ending.includeStop && ends.has(token),
+    }),
     adjustments: planAdjustments({
       sampling,
       vocabulary: vocabulary.size,
       minTokens: ending.minTokens,
       bannedEnds: bannedEnds(ending, vocabulary),
       prompt,
-      tokenize: (words) => vocabulary.tokenize(words),
       isPossible: (token) => allowed?.has(token) ?? true,
     }),
-    ends: endTokens(ending, vocabulary),
+    ends,
     text: {
-      skipSpecial: text.skipSpecial,
-      spaceSpecial: text.spaceSpecial,
+      skipSpecial,
+      spaceSpecial,
       includeStop: ending.includeStop,
       stops: createStopStrings(ending.stop),
     },
@@ -90,16 +97,43 @@ export function planAnswer(parts: AnswerParts): AnswerPlan {
   }
 }
 
+/**
+ * Whether an answer can begin at all. Throws a refusal otherwise, before anything is read or sent. What is possible is
+ * mostly found at once.
+ */
+export function checkFirstToken({ generation, vocabulary, allowed, badWords, constraint }: AnswerPlan): void {
+  const early = new Set(generation.ending.minTokens > 0 ? bannedEnds(generation.ending, vocabulary) : [])
+  const rule = ruleOf(constraint?.begin(), badWords, () => 0)
+  const isPossible = (token: number) => !early.has(token) && (rule?.allows(token) ?? true)
+  if (rule === undefined && allowed === undefined) return
+  const few = allowed ?? rule?.few()
+  // A constraint that allows more than a few tokens allows some that do not end the answer.
+  if (few === undefined && badWords === undefined) return
+  const candidates = few ?? Array.from({ length: vocabulary.size }, (_, token) => token)
+  if (!candidates.some(isPossible)) throw noTokenPossible(generation, 0)
+}
+
+/** What a constraint and the banned texts allow together; undefined when there is neither. */
+function ruleOf(
+  allowance: Allowance | undefined,
+  badWords: BadWords | undefined,
+  state: () => number,
+): TokenRule | undefined {
+  return badWords === undefined ? allowance : badWords.rule(state, allowance)
+}
+
 export function createChoice(plan: AnswerPlan, index: number): Choice {
-  const { generation, vocabulary, allowed } = plan
+  const { generation, vocabulary, allowed, badWords } = plan
   const { sampling, ending, logprobs } = generation
   const adjustments = plan.adjustments && createAdjustments(plan.adjustments)
   const free = createSampler(sampling, adjustments, randomOf(sampling.seed, index))
   const narrowed = (logits: Logits) => (allowed ? onlyAllowed(logits, allowed) : logits)
   const allowance = plan.constraint?.begin()
   const isPlain = allowed === undefined && adjustments === undefined
-  const sample: PositionSampler = allowance
-    ? createConstrainedSampler({ sampling, sample: free, allowance, narrowed, isPlain })
+  let said = 0
+  const rule = ruleOf(allowance, badWords, () => said)
+  const sample: PositionSampler = rule
+    ? createConstrainedSampler({ sampling, sample: free, rule, narrowed, isPlain })
     : (logits, answer) => free(narrowed(logits), answer)
   const endOf = createEndCheck(ending, plan.ends, plan.maxTokens)
   const text = createAnswerText(vocabulary, plan.text)
@@ -117,6 +151,7 @@ export function createChoice(plan: AnswerPlan, index: number): Choice {
     },
     accept({ token, logprob }) {
       tokens.push(token)
+      said = badWords?.after(said, token) ?? 0
       adjustments?.accept(token)
       allowance?.accept(token)
       const ended = endOf(tokens)
@@ -163,7 +198,7 @@ export function writeToken(
 
 const over: End = { reason: 'stop', stop: null }
 
-function noTokenPossible({ sampling, ending, constraint }: Generation, tokens: number): Error {
+export function noTokenPossible({ sampling, ending, constraint }: Generation, tokens: number): Error {
   const fields = [
     constraint?.field,
     sampling.allowed && 'allowed_token_ids',

@@ -9,6 +9,4 @@ export interface Vocabulary {
   bytes(token: number): Uint8Array
   /** Control tokens, which no text can contain. */
   isSpecial(token: number): boolean
-  /** A plain text as tokens: nothing put before or after it, names of special tokens read as text. */
-  tokenize(text: string): readonly number[]
 }

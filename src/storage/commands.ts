@@ -11,7 +11,7 @@ import {
   finishPrediction,
 } from './evaluations/runs.ts'
 import { refreshStale } from './evaluations/trials.ts'
-import { probe } from './probe.ts'
+import { sql } from './sql/sql.ts'
 import { deleteCalls, renameCall, sweepCalls, upsertCalls } from './tables/call-writes.ts'
 import { addFeedback, removeFeedback, replaceFeedback } from './tables/feedback.ts'
 import { dropPieces, finishFile, keepPiece, sweepUploads } from './tables/files.ts'
@@ -23,6 +23,14 @@ import { setProgress, takeNextItem } from './tables/queue-progress.ts'
 import { addQueue, changeQueue, deleteQueue } from './tables/queues.ts'
 import { keepEntries, keepRows, keepTable } from './tables/tables.ts'
 import { addFirstUser, addKey, addUser, removeUser, revokeKey } from './tables/users.ts'
+import type { Command } from './transaction.ts'
+
+/** Proof that the store takes writes. */
+const probe: Command<{ at: number }, void> = async (tx, { at }) => {
+  await tx.run(
+    sql`INSERT INTO heddle_probe (id, at) VALUES (1, ${at}) ON CONFLICT (id) DO UPDATE SET at = excluded.at`,
+  )
+}
 
 /** Every write there is, by the name that crosses to the thread of the writer. */
 export const commands = {

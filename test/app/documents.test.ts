@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { readFileSync } from 'node:fs'
-import { test } from 'node:test'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { before, test } from 'node:test'
+import { settings, variableOf } from '../../src/config.ts'
 import { refusals } from '../../src/domain/refusals.ts'
 import { formats, numberFormats } from '../../src/inference/constraints/schema/formats.ts'
 import { keywords } from '../../src/inference/constraints/schema/keywords.ts'
+import { openAppWithRoutes } from '../support/routes.ts'
 
 const root = new URL('../..', import.meta.url)
 
@@ -31,4 +33,89 @@ test('docs/structured-output.md lists every keyword and format that the compiler
   for (const name of [...Object.keys(formats), ...Object.keys(numberFormats)]) {
     assert.ok(page.includes(`\n| \`${name}\` |`), name)
   }
+})
+
+const markdownIn = (folder: string) =>
+  readdirSync(new URL(folder, root))
+    .filter((name) => name.endsWith('.md'))
+    .map((name) => `${folder}${name}`)
+
+/** The pages about the version at hand: what changed in others is in the CHANGELOG. */
+const pages = new Map(
+  ['./', 'docs/', 'docs/decisions/', 'models/builtin/']
+    .flatMap(markdownIn)
+    .filter((name) => name !== './CHANGELOG.md')
+    .map((name) => [name, readFileSync(new URL(name, root), 'utf8')]),
+)
+
+/** The anchors that GitHub gives to the headings of a page. */
+function anchorsOf(page: string): string[] {
+  return Array.from(page.replace(/^```.*?^```/gms, '').matchAll(/^#+ (.*)$/gm), ([, heading = '']) =>
+    heading
+      .toLowerCase()
+      .replace(/[^\p{L}\p{N} _-]/gu, '')
+      .replaceAll(' ', '-'),
+  )
+}
+
+test('every link of the documentation leads to a file and a heading that are there', () => {
+  const broken: string[] = []
+  for (const [name, text] of pages) {
+    for (const [link, target = '', anchor] of text.matchAll(/\]\(([^)#\s]*)(?:#([^)\s]*))?\)/g)) {
+      if (/^https?:/.test(target)) continue
+      const file = new URL(target, new URL(name, root))
+      if (!existsSync(file)) broken.push(`${name}: ${link}`)
+      else if (
+        anchor &&
+        !anchorsOf(readFileSync(target ? file : new URL(name, root), 'utf8')).includes(anchor)
+      )
+        broken.push(`${name}: ${link}`)
+    }
+  }
+  assert.deepEqual(broken, [])
+})
+
+/** Read by docker compose, by the benchmarks and by Kubernetes, and not by the server. */
+const ofOthers = new Set(['HEDDLE_PUBLISH', 'HEDDLE_SERVICE_HOST'])
+
+test('every setting that the documentation names is there', () => {
+  const known = new Set(Object.keys(settings).map(variableOf))
+  const unknown: string[] = []
+  for (const [name, text] of pages) {
+    for (const [variable] of text.matchAll(/\bHEDDLE_[A-Z_]*[A-Z]\b/g))
+      if (!known.has(variable) && !ofOthers.has(variable)) unknown.push(`${name}: ${variable}`)
+  }
+  assert.deepEqual(unknown, [])
+})
+
+let declared: Set<string>
+
+before(async () => {
+  const cleaning: (() => unknown)[] = []
+  const { routes } = await openAppWithRoutes({ after: (clean: () => unknown) => void cleaning.push(clean) })
+  declared = new Set(routes.map(({ method, url }) => `${method} ${url}`))
+  for (const clean of cleaning.reverse()) await clean()
+})
+
+test('every route that the documentation names is there', () => {
+  const unknown: string[] = []
+  let named = 0
+  for (const [name, text] of pages) {
+    for (const [route, methods = '', url = ''] of text.matchAll(
+      /`((?:GET|POST|PUT|DELETE)(?:, (?:GET|POST|PUT|DELETE))*) (\/[^`\s?]*)/g,
+    )) {
+      const path = url.replace(/\{(\w+)\}/g, ':$1')
+      // A page about one family leaves out the beginning that its routes share.
+      const isThere = (method: string) =>
+        [path, `/v2/:entity/:project${path}`].some((one) =>
+          [...declared].some(
+            (known) => known.replace(/:\w+/g, ':') === `${method} ${one}`.replace(/:\w+/g, ':'),
+          ),
+        )
+      named++
+      if (!url.includes('…') && !methods.split(', ').every(isThere)) unknown.push(`${name}: ${route}`)
+    }
+  }
+  assert.ok(named > 40, `${named} routes`)
+  assert.deepEqual(unknown, [])
 })

@@ -18,6 +18,8 @@ const impossible: [param: RegExp, fields: Record<string, unknown>][] = [
   [/^structured_outputs/, { structured_outputs: { structural_tag: '{}' } }],
   [/^structured_outputs/, { structured_outputs: {} }],
   [/^structured_outputs/, { structured_outputs: { choice: ['a'], regex: 'a' } }],
+  [/^structured_outputs/, { structured_outputs: { choice: ['b'] }, allowed_token_ids: [1] }],
+  [/^structured_outputs/, { structured_outputs: { choice: ['b', 'ab'] }, bad_words: ['b', 'a'] }],
 ]
 
 /** What this version does not know how to keep. */
@@ -50,5 +52,7 @@ test('P4: a constraint that cannot be kept is refused before the first byte, str
   }
   assert.equal(await server.figure('heddle_prompt_tokens_total'), 0, 'the model has not read a word')
   assert.equal((await server.ask({ max_tokens: 1 })).status, 200)
+  const errors = server.log.filter((line) => (JSON.parse(line) as { level: number }).level >= 50)
+  assert.deepEqual(errors, [])
   assert.equal(await server.end('SIGTERM'), 0)
 })

@@ -339,7 +339,16 @@ describe('P2: every field is honoured, or refused by its name', () => {
         })
         assert.deepEqual(new Set(tokens), new Set([70, 71, 72]))
       },
-      bad: [{ allowed_token_ids: [] }, { allowed_token_ids: [99999] }, { allowed_token_ids: [1.5] }],
+      bad: [
+        { allowed_token_ids: [] },
+        { allowed_token_ids: [99999] },
+        { allowed_token_ids: [1.5] },
+        { allowed_token_ids: [end], min_tokens: 2 },
+        {
+          allowed_token_ids: [97, 98],
+          bad_words: Array.from({ length: 256 }, (_, i) => String.fromCodePoint(i + 1)),
+        },
+      ],
     },
     bad_words: {
       async effect() {
@@ -348,6 +357,13 @@ describe('P2: every field is honoured, or refused by its name', () => {
         assert.match((await one(fields)).content, /qz/)
         assert.match((await one({ ...fields, bad_words: ['qz'] })).content, /^z*q+$/)
         assert.match((await one({ ...fields, bad_words: ['q'] })).content, /^z{60}$/)
+        // One token has these two letters together, and two tokens have them one by one.
+        assert.equal((await server.tokenize('th')).length, 1)
+        const letters = { ...fields, allowed_token_ids: [await letter('t'), await letter('h')] }
+        assert.match((await one(letters)).content, /th/)
+        for (const stream of [false, true]) {
+          assert.match((await one({ ...letters, stream, bad_words: ['th'] })).content, /^h*t+$/)
+        }
       },
       bad: [{ bad_words: [''] }, { bad_words: null }],
     },
@@ -417,7 +433,12 @@ describe('P2: every field is honoured, or refused by its name', () => {
         const late = await one({ ...early, min_tokens: 5 })
         assert.ok(late.tokens.length > 5 && !late.tokens.slice(0, 5).includes(tokens[0] as number))
       },
-      bad: [{ min_tokens: -1 }, { min_tokens: null }, { min_tokens: 5, max_tokens: 4 }],
+      bad: [
+        { min_tokens: -1 },
+        { min_tokens: null },
+        { min_tokens: 5, max_tokens: 4 },
+        { min_tokens: 1_020 },
+      ],
     },
     stop: {
       async effect() {
@@ -482,6 +503,7 @@ describe('P2: every field is honoured, or refused by its name', () => {
         assert.deepEqual([off.content, off.finish_reason], ['aaaaaaaaa', 'length'])
       },
       bad: [
+        { repetition_detection: { max_pattern_size: 3, min_count: 2 }, use_beam_search: true },
         { repetition_detection: { max_pattern_size: 3 } },
         { repetition_detection: { min_pattern_size: 1 } },
         { repetition_detection: 5 },
@@ -514,6 +536,18 @@ describe('P2: every field is honoured, or refused by its name', () => {
         assert.equal((await server.ask({ messages })).status, 400)
         const most = await said({ messages, max_tokens: 24, truncate_prompt_tokens: -1 })
         assert.equal(most.usage.prompt_tokens, 1_000)
+        const long = { messages: [{ role: 'user', content: 'Hello '.repeat(6_000) }], max_tokens: 1 }
+        const end = (await said({ ...long, truncate_prompt_tokens: 50 })).promptTokens
+        const template = '<|im_end|>\n<|im_start|>assistant\n'
+        assert.ok(
+          'Hello '
+            .repeat(50)
+            .concat(template)
+            .endsWith(await server.detokenize(end)),
+        )
+        assert.equal(end.length, 50)
+        const room = await said({ messages, min_tokens: 24, max_tokens: null, truncate_prompt_tokens: -1 })
+        assert.equal(room.usage.prompt_tokens, 1_000)
       },
       bad: [{ truncate_prompt_tokens: 0 }, { truncate_prompt_tokens: -2 }, { truncate_prompt_tokens: 5_000 }],
     },

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { openSqlite } from '../../src/storage/engines/sqlite/open.ts'
-import { createReaderSeat } from '../../src/storage/engines/sqlite/reader-seat.ts'
+import { createPoolReader } from '../../src/storage/engines/sqlite/pool-reader.ts'
 import { sqliteFile } from '../../src/storage/open.ts'
 import { sql } from '../../src/storage/sql/sql.ts'
 import { refusedWith } from '../support/refusals.ts'
@@ -103,36 +103,36 @@ describe('a long query on SQLite', () => {
   test('has a thread that ends when nobody has needed it for a while', async (t) => {
     const file = sqliteFile(await newFolder(t))
     await (await openSqlite({ file })).close()
-    const seat = createReaderSeat(file, 10)
+    const reader = createPoolReader(file, 10)
     const ask = () =>
-      seat.ask({ kind: 'open', text: 'SELECT 1 AS one', values: [], rows: 10, limitMs: 600_000 })
+      reader.ask({ kind: 'open', text: 'SELECT 1 AS one', values: [], rows: 10, limitMs: 600_000 })
     for (let round = 0; round < 2; round++) {
-      seat.take()
+      reader.acquire()
       assert.deepEqual(await ask(), { kind: 'rows', rows: [{ one: 1 }], done: true })
-      assert.equal(seat.running, true)
-      seat.rest()
-      await until('the thread ends', () => !seat.running)
+      assert.equal(reader.running, true)
+      reader.release()
+      await until('the thread ends', () => !reader.running)
     }
-    await seat.close()
+    await reader.close()
     await assert.rejects(ask(), refusedWith('stopping'))
   })
 
   test('that SQLite does not let go of is refused all the same, and its place has another thread', async (t) => {
     const file = sqliteFile(await newFolder(t))
     await (await openSqlite({ file })).close()
-    const seat = createReaderSeat(file, 600_000, 1)
+    const reader = createPoolReader(file, 600_000, 1)
     const ask = (text: string, limitMs: number) =>
-      seat.ask({ kind: 'open', text, values: [], rows: 10, limitMs })
+      reader.ask({ kind: 'open', text, values: [], rows: 10, limitMs })
     const one = { kind: 'rows', rows: [{ one: 1 }], done: true }
-    seat.take()
+    reader.acquire()
     assert.deepEqual(await ask('SELECT 1 AS one', 600_000), one)
     // Never asks whether it is still wanted.
     const deaf = `WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 20000000) SELECT sum(i) FROM n`
     await assert.rejects(ask(deaf, 1), refusedWith('query_too_slow'))
-    assert.equal(seat.running, false)
-    seat.take()
+    assert.equal(reader.running, false)
+    reader.acquire()
     assert.deepEqual(await ask('SELECT 1 AS one', 600_000), one)
-    await inTime('the thread that was given up ends', seat.close())
+    await inTime('the thread that was given up ends', reader.close())
   })
 
   test('does not keep the record from closing', async (t) => {

@@ -397,7 +397,7 @@ describe('writes', () => {
   })
 
   test('who finds the line full is told to come back', async () => {
-    await withStore({ connections: 1, line: 1 }, async (store) => {
+    await withStore({ connections: 1, mostWaiting: 1 }, async (store) => {
       const gate = Promise.withResolvers<void>()
       const first = store.write('act', () => gate.promise)
       const second = store.all(sql`SELECT 1 AS one`)
@@ -631,7 +631,7 @@ describe('streams', () => {
   })
 
   test('only so many run at once; others wait, and may leave the line', async () => {
-    await withStore({ connections: 4, streams: 2, streamLine: 2 }, async (store) => {
+    await withStore({ connections: 4, streams: 2, mostStreamsWaiting: 2 }, async (store) => {
       const start = (signal: AbortSignal) =>
         store.stream<{ n: number }>(oneTo(1_000), { signal })[Symbol.asyncIterator]()
       const running = [start(never), start(never)]
@@ -738,7 +738,7 @@ describe('limits and failures', () => {
   })
 
   test('the probe does not wait behind other work', async () => {
-    await withStore({ connections: 1, line: 0 }, async (store) => {
+    await withStore({ connections: 1, mostWaiting: 0 }, async (store) => {
       const gate = Promise.withResolvers<void>()
       const busy = store.write('act', () => gate.promise)
       await store.probe()

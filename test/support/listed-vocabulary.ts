@@ -7,7 +7,7 @@ export interface ListedTokens {
   ends?: number[]
 }
 
-/** A vocabulary that is written down; a text is read as the longest token each time. */
+/** A vocabulary that is written down. */
 export function listedVocabulary({ tokens, eos, ends = [] }: ListedTokens): Vocabulary {
   const bytes = tokens.map((token) =>
     typeof token === 'string' ? Buffer.from(token) : Uint8Array.from(token),
@@ -22,18 +22,5 @@ export function listedVocabulary({ tokens, eos, ends = [] }: ListedTokens): Voca
     ends: eos === undefined ? ends : [eos, ...ends],
     bytes: (token) => bytes[token] as Uint8Array,
     isSpecial,
-    tokenize(text) {
-      const found: number[] = []
-      for (let rest = text; rest !== ''; ) {
-        const fitting = tokens
-          .map((token, id) => ({ token, id }))
-          .filter(({ token, id }) => typeof token === 'string' && !isSpecial(id) && rest.startsWith(token))
-          .sort((a, b) => b.token.length - a.token.length)[0]
-        if (fitting === undefined) throw new Error(`No token begins ${JSON.stringify(rest)}`)
-        found.push(fitting.id)
-        rest = rest.slice(fitting.token.length)
-      }
-      return found
-    },
   }
 }

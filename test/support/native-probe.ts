@@ -1,7 +1,7 @@
 import { createMasks } from '../../src/inference/constraints/mask/token-masks.ts'
 import { loadModel } from '../../src/inference/embedded/native.ts'
 
-import type { TokenMask } from '../../src/inference/sampling/token-mask.ts'
+import type { TokenMask } from '../../src/inference/sampling/logits.ts'
 
 /** Says on stdout what the native interface answers about one position of a model; a process of its own, as it demands. */
 const model = await loadModel(process.argv[2] ?? '', () => {})

@@ -1,6 +1,5 @@
 import { logSum } from '../../src/inference/sampling/allowed.ts'
-import type { PositionLogits } from '../../src/inference/sampling/logits.ts'
-import { isIn } from '../../src/inference/sampling/token-mask.ts'
+import { isIn, type PositionLogits } from '../../src/inference/sampling/logits.ts'
 
 export interface ScriptedLogits extends PositionLogits {
   /** What has been asked for, in order: `best`, `top 40`, `of 3`, `total 0.7`. */

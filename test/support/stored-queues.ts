@@ -2,8 +2,7 @@ import type { AnnotationState } from '../../src/domain/annotation-states.ts'
 import type { Database } from '../../src/storage/database.ts'
 import { type SeenItem, streamItems } from '../../src/storage/tables/queue-items.ts'
 import type { HandedItem, NextItem } from '../../src/storage/tables/queue-progress.ts'
-import { type QueueCount, selectQueueCounts } from '../../src/storage/tables/queue-stats.ts'
-import type { Queue } from '../../src/storage/tables/queues.ts'
+import { countItems, type Queue, type QueueCount } from '../../src/storage/tables/queues.ts'
 import { newProject, secondMicros, startedAt, wholePart } from './call-parts.ts'
 import { collected, viewIn } from './views.ts'
 
@@ -71,8 +70,7 @@ export async function openQueue(db: Database, size: number): Promise<StoredQueue
       const view = { ...viewIn(project), queue_id: key.queue_id, annotator, filter: undefined }
       return (await collected(streamItems(db, view, never))).map((row) => ({ ...row }))
     },
-    counts: () =>
-      collected<QueueCount>(db.stream(selectQueueCounts(db, project, ['queue']), { signal: never })),
+    counts: async () => (await countItems(db, project, ['queue'], never)).map((row) => ({ ...row })),
   }
   await queue.add(callIds)
   return queue

@@ -16,7 +16,7 @@ function openWriter(t: TestContext, arriving: Job[][]) {
   migrateSqlite(connection, ':memory:', loadMigrations('sqlite'), 0)
   const answers: JobResult[] = []
   const writer = createWriter(connection, (results) => answers.push(...results), {
-    gather: () => arriving.shift() ?? [],
+    collect: () => arriving.shift() ?? [],
   })
   return { writer, answers }
 }

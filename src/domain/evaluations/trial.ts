@@ -190,10 +190,10 @@ function scorersOf(children: readonly EvaluationCall[], keys: readonly string[])
     let match = named.find(({ name }) => name === key || name === `${key}.score`)
     if (match === undefined) {
       likely ??= named.filter(({ child }) => /\.score|scorer/i.test(child.op_name) || isMarked(child))
-      const sought = key.toLowerCase()
+      const lowered = key.toLowerCase()
       match = likely.find(({ child, name }) => {
         const op = name.toLowerCase()
-        return scorerName(child) === key || op.includes(sought) || sought.includes(op)
+        return scorerName(child) === key || op.includes(lowered) || lowered.includes(op)
       })
     }
     if (match) found.set(key, match.child.id)

@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache'
-import type { TokenMask } from '../sampling/token-mask.ts'
+import type { TokenMask, TokenRule } from '../sampling/logits.ts'
 import type { Vocabulary } from '../vocabulary.ts'
 import { type CompiledGrammar, sizeOfGrammar } from './grammar/compiled-grammar.ts'
 import { createFollowing, type Position } from './grammar/following.ts'
@@ -15,13 +15,11 @@ export interface Constraint {
 }
 
 /** Which tokens the grammar allows after the answer so far. */
-export interface Allowance {
+export interface Allowance extends TokenRule {
   /** A token that ends the answer is allowed where the grammar is complete, other special tokens never. */
   allows(token: number): boolean
   /** All that are allowed, when they are few; the same list for the same position of the grammar. */
   few(): readonly number[] | undefined
-  /** All that are allowed, however many. */
-  mask(): TokenMask
   /** The answer is a text of the grammar. */
   readonly isComplete: boolean
   /** It is, and nothing can follow. */

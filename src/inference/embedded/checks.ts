@@ -1,5 +1,5 @@
 import { refuse } from '../../domain/refusals.ts'
-import type { Generation } from '../backend.ts'
+import type { Ending, Generation } from '../backend.ts'
 import type { NativeModel } from './native.ts'
 
 export interface CheckedPrompt {
@@ -11,7 +11,7 @@ export interface CheckedPrompt {
 /** What can be known only with the vocabulary and the context at hand. Throws a refusal. */
 export function checkGeneration(
   generation: Generation,
-  model: Pick<NativeModel, 'vocabulary' | 'longestToken' | 'tokenize'>,
+  model: Pick<NativeModel, 'vocabulary' | 'tokenize'>,
   { context, parallel }: { context: number; parallel: number },
 ): CheckedPrompt {
   const { size } = model.vocabulary
@@ -23,6 +23,13 @@ export function checkGeneration(
     })
   }
   const { sampling, ending, prompt } = generation
+  if (generation.beam !== undefined && ending.repetition !== undefined) {
+    throw refuse('not_available', {
+      field: 'repetition_detection',
+      given: 'an object with use_beam_search',
+      accepted: 'one of both',
+    })
+  }
   checkTokens(
     'logit_bias',
     Array.from(sampling.bias, ([token]) => token),
@@ -31,13 +38,14 @@ export function checkGeneration(
   checkTokens('allowed_token_ids', sampling.allowed ?? [], size)
   checkTokens('stop_token_ids', ending.stopTokens, size)
   if ('tokens' in prompt) checkTokens('prompt', prompt.tokens, size)
-  checkLength(generation, model.longestToken, context)
-  const whole = 'tokens' in prompt ? prompt.tokens : model.tokenize(prompt.text, prompt)
-  const tokens = truncated(whole, generation, context)
+  const kept = keptTokens(generation, context)
+  const whole = 'tokens' in prompt ? prompt.tokens : model.tokenize(prompt.text, prompt, kept)
+  const tokens = kept === undefined ? whole : whole.slice(Math.max(0, whole.length - kept))
   if (tokens.length === 0) throw refuse('prompt_empty', { field: 'prompt' })
-  const answer = ending.maxTokens ?? 1
-  if (tokens.length + answer > context) throw tooLong(context, String(tokens.length), generation)
-  return { tokens, maxTokens: ending.maxTokens ?? context - tokens.length }
+  const room = context - tokens.length
+  if (room < (ending.maxTokens ?? 1)) throw tooLong(context, String(tokens.length), ending)
+  if (ending.minTokens > room) throw tooFewLeft(ending.minTokens, room)
+  return { tokens, maxTokens: ending.maxTokens ?? room }
 }
 
 /** The native library ends the process when it meets a token that does not exist. */
@@ -51,19 +59,11 @@ export function checkTokens(field: string, tokens: readonly number[], size: numb
   })
 }
 
-/**
- * Each token stands for a limited number of bytes: a text far beyond the context is not worth the time that reading it
- * takes, even to be truncated.
- */
-export function checkLength(generation: Generation, longestToken: number, context: number): void {
-  if (!('text' in generation.prompt)) return
-  const fewest = Math.ceil(generation.prompt.text.length / longestToken)
-  if (fewest > context) throw tooLong(context, `at least ${fewest}`, generation)
-}
-
-function truncated(tokens: number[], { truncate, ending }: Generation, context: number): number[] {
-  if (truncate === undefined) return tokens
-  const room = context - (ending.maxTokens ?? 1)
+/** How many of the last tokens of the prompt are kept; undefined when it is not truncated. */
+function keptTokens({ truncate, ending }: Generation, context: number): number | undefined {
+  if (truncate === undefined) return undefined
+  if (ending.minTokens >= context) throw tooFewLeft(ending.minTokens, context - 1)
+  const room = context - (ending.maxTokens ?? Math.max(1, ending.minTokens))
   if (truncate > room) {
     throw refuse('invalid_value', {
       field: 'truncate_prompt_tokens',
@@ -71,11 +71,18 @@ function truncated(tokens: number[], { truncate, ending }: Generation, context: 
       accepted: `-1 to ${room}: this model's maximum context length is ${context} tokens, less the answer`,
     })
   }
-  const kept = truncate < 0 ? Math.max(room, 0) : truncate
-  return kept >= tokens.length ? tokens : tokens.slice(tokens.length - kept)
+  return truncate < 0 ? Math.max(room, 0) : truncate
 }
 
-function tooLong(context: number, prompt: string, { ending }: Generation): Error {
+function tooFewLeft(minTokens: number, room: number): Error {
+  return refuse('invalid_value', {
+    field: 'min_tokens',
+    given: String(minTokens),
+    accepted: `0 to ${room}: the context has no room for more beside the prompt`,
+  })
+}
+
+export function tooLong(context: number, prompt: string, ending: Ending): Error {
   return refuse('context_length_exceeded', {
     limit: context,
     prompt,

@@ -6,7 +6,7 @@ import { type AddonContext, type AddonModel, type Binding, bindingOf } from './b
 import { openBuild } from './build.ts'
 import type { GpuBuild } from './device.ts'
 import { createReading } from './reading.ts'
-import { textPieces } from './text-pieces.ts'
+import { endOfText, textPieces } from './text-pieces.ts'
 import { BYTE_PAIRS, isSpecial, tokenBytes } from './token-bytes.ts'
 
 /** A loaded model. Only token ids that its vocabulary has may be given to it: others end the process. */
@@ -18,8 +18,11 @@ export interface NativeModel {
   tokens: { bos: string; eos: string }
   parameters: number
   bytes: number
-  /** Text to tokens. `special` also reads the names of special tokens; `add` puts around it what the model wants there. */
-  tokenize(text: string, options: { special: boolean; add: boolean }): number[]
+  /**
+   * Text to tokens. `special` also reads the names of special tokens; `add` puts around it what the model wants there. When
+   * only the last so many tokens are wanted, the text before them may not be read.
+   */
+  tokenize(text: string, options: { special: boolean; add: boolean }, last?: number): number[]
   /** The same, for texts that may be longer than any prompt: others go first in between. */
   tokenizeInTurns(text: string, options: { special: boolean; add: boolean }): Promise<number[]>
   detokenize(tokens: number[], options: { special: boolean }): string
@@ -98,9 +101,14 @@ export async function loadModel(
     tokens: { bos: nameOf(bos), eos: nameOf(eos) },
     parameters: addon.getTotalParameters(),
     bytes: addon.getTotalSize(),
-    tokenize: (text, { special, add }) => {
-      const tokens = Array.from(tokenPieces(addon, text, special)).flat()
-      return add ? whole(tokens) : tokens
+    tokenize: (text, { special, add }, last = Number.POSITIVE_INFINITY) => {
+      for (let size = lettersOfToken * last; ; size *= 2) {
+        const end = endOfText(text, size)
+        const tokens = Array.from(tokenPieces(addon, end, special)).flat()
+        // Where a text without words was cut, a few tokens may be others than those of the whole.
+        if (end.length < text.length && tokens.length < last + uncertainTokens) continue
+        return add ? whole(tokens) : tokens
+      }
     },
     async tokenizeInTurns(text, { special, add }) {
       const yieldToLoop = createYieldToLoop()
@@ -123,6 +131,10 @@ export async function loadModel(
     },
   }
 }
+
+/** Tokens of most texts have fewer. */
+const lettersOfToken = 8
+const uncertainTokens = 64
 
 /** Only vocabularies of byte pairs are read word by word; others may see a text as a whole. */
 function* tokenPieces(addon: AddonModel, text: string, special: boolean): Generator<number[]> {
@@ -159,7 +171,6 @@ function readVocabulary(addon: AddonModel, size: number): { vocabulary: Vocabula
         return bytes
       },
       isSpecial: (token) => specials.has(token),
-      tokenize: (text) => Array.from(tokenPieces(addon, text, false)).flat(),
     },
   }
 }

@@ -3,10 +3,9 @@ import type { Backend, BackendStatus, Generation, GenerationEvent, Run, ServedMo
 import { withoutFolders } from '../models/model-error.ts'
 import type { ModelPlan } from '../models/plan.ts'
 import { notReady } from '../served-model.ts'
-import { checkLength } from './checks.ts'
+import { checkQueueRoom, checkTextLength } from './admission.ts'
 import type { EngineLogger } from './engine-log.ts'
 import { type EngineProcess, startEngineProcess } from './engine-process.ts'
-import { checkPlaces } from './places.ts'
 import type { Answer, EngineOptions, Load, Question } from './protocol.ts'
 import { createRunEvents, type RunEvents } from './run-events.ts'
 import { type Supervision, usualSupervision } from './supervision.ts'
@@ -229,9 +228,9 @@ export function createEmbeddedBackend(
   async function generate(generation: Generation, signal: AbortSignal): Promise<Run> {
     signal.throwIfAborted()
     const asking = present()
-    checkLength(generation, longestToken, plan.context)
+    checkTextLength(generation, longestToken, plan.context)
     const { tenant } = generation
-    checkPlaces(
+    checkQueueRoom(
       Array.from(asked.values()).flatMap(({ run }) => run ?? []),
       tenant,
       plan,

@@ -1,6 +1,11 @@
 import { LRUCache } from 'lru-cache'
-import type { Candidates, Logits, PositionLogits } from '../sampling/logits.ts'
-import { isIn, type TokenMask } from '../sampling/token-mask.ts'
+import {
+  type Candidates,
+  isIn,
+  type Logits,
+  type PositionLogits,
+  type TokenMask,
+} from '../sampling/logits.ts'
 import type { AddonContext, AddonModel, AddonSampler, Binding } from './binding.ts'
 
 const dispose = (sampler: AddonSampler) => sampler.dispose()

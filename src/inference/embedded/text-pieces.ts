@@ -12,26 +12,33 @@ const longestName = 64
 
 /**
  * The text in pieces that can be made tokens one by one. They end where words do, so that the tokens are those of the
- * whole; only where there is no such place in 2,048 characters a piece ends in the middle, and the tokens beside it may be others.
+ * whole; only where no word ends in 2,048 characters a piece ends in the middle, and the tokens beside it may be others.
  */
 export function* textPieces(text: string): Generator<string> {
   let from = 0
   while (text.length - from > longest) {
-    const to = from + placeToCut(text.slice(from, from + longest + 1))
+    const to = from + cutPosition(text.slice(from, from + longest + 1))
     yield text.slice(from, to)
     from = to
   }
   yield text.slice(from)
 }
 
-function placeToCut(window: string): number {
+function cutPosition(window: string): number {
   const half = longest / 2
-  let place = 0
+  let position = 0
   for (const { index, 0: letter } of window.slice(half).matchAll(wordEnd))
-    place = half + index + letter.length
-  if (place > 0) return place
+    position = half + index + letter.length
+  if (position > 0) return position
   const name = Math.max(window.lastIndexOf('<'), window.lastIndexOf('['))
   if (name >= longest - longestName) return name
   // Both halves of a character stay together.
   return /[\ud800-\udbff]/.test(window.charAt(longest - 1)) ? longest - 1 : longest
+}
+
+/** About so many characters of the end of a text, from where a word has ended. */
+export function endOfText(text: string, size: number): string {
+  const from = text.length - size - longest
+  if (!(from > 0)) return text
+  return text.slice(from + cutPosition(text.slice(from, from + longest + 1)))
 }

@@ -1,5 +1,4 @@
 import type { Sampling } from '../backend.ts'
-import { type BadWords, bannedSequences, createBadWords } from './bad-words.ts'
 
 /**
  * What the settings of a request do to logits before anything is drawn: bans, bias and penalties. They touch few of the
@@ -12,8 +11,8 @@ export interface Adjustments {
   readonly touched: number
   /** Whether a penalty that is a reward lifts some of these. */
   readonly canRise: boolean
-  /** Says which tokens are banned after this answer. Before each draw. */
-  prepare(answer: readonly number[]): void
+  /** Before each draw: how many tokens the answer has. */
+  prepare(length: number): void
   isTouched(token: number): boolean
   isLifted(token: number): boolean
   /** The logit after all adjustments; -Infinity for a token that is banned. */
@@ -28,7 +27,6 @@ export interface Adjustments {
 export interface AdjustmentPlan {
   sampling: Sampling
   vocabulary: number
-  badWords: BadWords | undefined
   minTokens: number
   bannedEnds: readonly number[]
   /** The tokens of the prompt that a penalty is for. */
@@ -45,23 +43,20 @@ export function planAdjustments(parts: {
   minTokens: number
   bannedEnds: readonly number[]
   prompt: readonly number[]
-  tokenize: (text: string) => readonly number[]
   /** Tokens that are not allowed are not drawn anyway, whatever else is done to them. */
   isPossible: (token: number) => boolean
 }): AdjustmentPlan | undefined {
   const { sampling, vocabulary, minTokens, isPossible } = parts
-  const sequences = bannedSequences(sampling.badWords, parts.tokenize)
   const bias = new Map<number, number>()
   for (const [token, added] of sampling.bias) {
     if (added !== 0 && isPossible(token)) bias.set(token, (bias.get(token) ?? 0) + added)
   }
   const repeats = sampling.repetitionPenalty !== 1
   const counts = sampling.frequencyPenalty !== 0 || sampling.presencePenalty !== 0
-  if (sequences.length === 0 && bias.size === 0 && minTokens === 0 && !repeats && !counts) return undefined
+  if (bias.size === 0 && minTokens === 0 && !repeats && !counts) return undefined
   return {
     sampling,
     vocabulary,
-    badWords: sequences.length > 0 ? createBadWords(sequences) : undefined,
     minTokens,
     bannedEnds: parts.bannedEnds.filter(isPossible),
     prompt: repeats ? [...new Set(parts.prompt)].filter(isPossible) : [],
@@ -112,11 +107,10 @@ export function createAdjustments(plan: AdjustmentPlan): Adjustments {
       return touched
     },
     canRise: repetitionPenalty < 1 || frequencyPenalty < 0 || presencePenalty < 0,
-    prepare(answer) {
+    prepare(length) {
       for (const token of bans) marks[token] = (marks[token] ?? 0) & ~banned
       bans.length = 0
-      plan.badWords?.(answer, ban)
-      if (answer.length < plan.minTokens) for (const token of plan.bannedEnds) ban(token)
+      if (length < plan.minTokens) for (const token of plan.bannedEnds) ban(token)
     },
     isTouched: (token) => marks[token] !== 0,
     isLifted: (token) => ((marks[token] ?? 0) & lifts) !== 0,

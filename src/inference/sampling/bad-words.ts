@@ -1,52 +1,200 @@
-/** Finds the tokens that would complete a banned word after this answer. */
-export type BadWords = (answer: readonly number[], found: (token: number) => void) => void
+import { createMasks } from '../constraints/mask/token-masks.ts'
+import { orderTokens, type TokenOrder } from '../constraints/mask/token-order.ts'
+import type { Vocabulary } from '../vocabulary.ts'
+import { isIn, type TokenMask, type TokenRule } from './logits.ts'
 
 /**
- * The tokens that spell each word: without spaces before it, and with one when that is as many tokens and begins with
- * another one.
+ * Texts that an answer never contains, whatever tokens spell them, also inside a longer word. The end of an answer is known
+ * as a state, which begins at 0.
  */
-export function bannedSequences(
-  words: readonly string[],
-  tokenize: (text: string) => readonly number[],
-): (readonly number[])[] {
-  const sequences: (readonly number[])[] = []
-  for (const word of words) {
-    const bare = tokenize(word.trimStart() || word)
-    if (bare.length === 0) continue
-    sequences.push(bare)
-    const spaced = tokenize(` ${word.trimStart()}`)
-    if (spaced[0] !== bare[0] && spaced.length === bare.length) sequences.push(spaced)
-  }
-  return sequences
+export interface BadWords {
+  /** The state after one more token; undefined when that would complete a banned text. */
+  after(state: number, token: number): number | undefined
+  /** What may follow in this state, which may change, of what another rule allows. */
+  rule(state: () => number, other: TokenRule | undefined): TokenRule
 }
 
-/** Of the prompt nothing counts: a word is banned as far as the answer spells it. */
-export function createBadWords(sequences: readonly (readonly number[])[]): BadWords {
-  const always = new Set<number>()
-  /** By the last token but one, which is what the answer has to end with. */
-  const after = new Map<number, (readonly number[])[]>()
-  for (const sequence of sequences) {
-    const last = sequence.at(-1)
-    const before = sequence.at(-2)
-    if (last === undefined) continue
-    if (before === undefined) always.add(last)
-    else if (after.get(before)?.push(sequence) === undefined) after.set(before, [sequence])
+export interface ShownText {
+  skipSpecial: boolean
+  spaceSpecial: boolean
+  /** Ends the answer without a text in it. */
+  isSilent(token: number): boolean
+}
+
+/** Most answers come through a few states of their words. */
+const mostMasks = 64
+
+/** Undefined when nothing is banned. The words count without the spaces before them, and as UTF-8: a token may be half a character. */
+export function createBadWords(
+  words: readonly string[],
+  vocabulary: Vocabulary,
+  shown: ShownText,
+): BadWords | undefined {
+  if (words.length === 0) return undefined
+  const automaton = createAutomaton(words.map((word) => Buffer.from(word.trimStart() || word)))
+  const masks = new Map<number, TokenMask>()
+  let fromStart: Uint8Array | undefined
+
+  /** A state is a node of the automaton, and whether the last token was special and shown. */
+  function after(state: number, token: number): number | undefined {
+    const isSpecial = vocabulary.isSpecial(token)
+    if ((isSpecial && shown.skipSpecial) || shown.isSilent(token)) return state
+    let node = state >>> 1
+    if (isSpecial && state & 1 && shown.spaceSpecial) node = automaton.step(node, 0x20)
+    if (automaton.isBanned(node)) return undefined
+    for (const byte of vocabulary.bytes(token)) {
+      node = automaton.step(node, byte)
+      if (automaton.isBanned(node)) return undefined
+    }
+    return 2 * node + (isSpecial ? 1 : 0)
   }
-  return (answer, found) => {
-    for (const token of always) found(token)
-    const newest = answer.at(-1)
-    if (newest === undefined) return
-    for (const sequence of after.get(newest) ?? []) {
-      if (endsWithAllButLast(answer, sequence)) found(sequence[sequence.length - 1] ?? 0)
+
+  /** Which tokens are possible at the beginning of an answer: all but those that contain a banned text by themselves. */
+  function possibleFromStart(): Uint8Array {
+    fromStart ??= Uint8Array.from({ length: vocabulary.size }, (_, token) =>
+      after(0, token) === undefined ? 0 : 1,
+    )
+    return fromStart
+  }
+
+  /** In other states those are missing too that begin with the rest of a text: found among the tokens in order, not one by one. */
+  function made(state: number): TokenMask {
+    const order = orderTokens(vocabulary)
+    const possible = possibleFromStart().slice()
+    for (let node = state >>> 1; node !== 0; node = automaton.shorter(node)) {
+      automaton.eachCompletion(node, order, (token) => {
+        if (!shown.isSilent(token)) possible[token] = 0
+      })
+    }
+    for (const token of order.others) possible[token] = after(state, token) === undefined ? 0 : 1
+    return masksOf(vocabulary)((put) => {
+      for (let token = 0; token < possible.length; token++) if (possible[token] === 1) put(token)
+    })
+  }
+
+  function maskOf(state: number): TokenMask {
+    const mask = masks.get(state) ?? made(state)
+    if (masks.size === mostMasks) masks.clear()
+    masks.set(state, mask)
+    return mask
+  }
+
+  return {
+    after,
+    rule(state, other) {
+      const allows = (token: number) => after(state(), token) !== undefined
+      if (other === undefined) return { allows, few: () => undefined, mask: () => maskOf(state()) }
+      return {
+        allows: (token) => other.allows(token) && allows(token),
+        few() {
+          const few = other.few()
+          return few === undefined || few.every(allows) ? few : few.filter(allows)
+        },
+        mask() {
+          const [one, own] = [other.mask(), maskOf(state())]
+          return masksOf(vocabulary)((put) => {
+            for (let token = 0; token < vocabulary.size; token++) {
+              if (isIn(one, token) && isIn(own, token)) put(token)
+            }
+          })
+        },
+      }
+    },
+  }
+}
+
+const masksOfVocabulary = new WeakMap<Vocabulary, ReturnType<typeof createMasks>>()
+
+function masksOf(vocabulary: Vocabulary): ReturnType<typeof createMasks> {
+  const masks = masksOfVocabulary.get(vocabulary) ?? createMasks(vocabulary.size)
+  masksOfVocabulary.set(vocabulary, masks)
+  return masks
+}
+
+/** Aho and Corasick's automaton: a node is how much of the words the text ends with. */
+function createAutomaton(words: readonly Uint8Array[]) {
+  const most = words.reduce((sum, { length }) => sum + length, 1)
+  const bytes = new Uint8Array(most)
+  const firstChild = new Uint32Array(most)
+  const nextSibling = new Uint32Array(most)
+  const shorter = new Uint32Array(most)
+  const banned = new Uint8Array(most)
+  const first = new Uint32Array(256)
+  let nodes = 1
+
+  function childOf(node: number, byte: number): number {
+    if (node === 0) return first[byte] as number
+    let child = firstChild[node] as number
+    while (child !== 0 && bytes[child] !== byte) child = nextSibling[child] as number
+    return child
+  }
+
+  function step(node: number, byte: number): number {
+    let from = node
+    for (;;) {
+      const child = childOf(from, byte)
+      if (child !== 0 || from === 0) return child
+      from = shorter[from] as number
     }
   }
-}
 
-function endsWithAllButLast(answer: readonly number[], sequence: readonly number[]): boolean {
-  const before = sequence.length - 1
-  if (before > answer.length) return false
-  for (let i = 0; i < before; i++) {
-    if (answer[answer.length - before + i] !== sequence[i]) return false
+  for (const word of words) {
+    let node = 0
+    for (const byte of word) {
+      let child = childOf(node, byte)
+      if (child === 0) {
+        child = nodes++
+        bytes[child] = byte
+        nextSibling[child] = firstChild[node] as number
+        firstChild[node] = child
+        if (node === 0) first[byte] = child
+      }
+      node = child
+    }
+    banned[node] = 1
   }
-  return true
+  const inOrder = [0]
+  for (const node of inOrder) {
+    for (let child = firstChild[node] as number; child !== 0; child = nextSibling[child] as number) {
+      shorter[child] = node === 0 ? 0 : step(shorter[node] as number, bytes[child] as number)
+      if (banned[shorter[child] as number] === 1) banned[child] = 1
+      inOrder.push(child)
+    }
+  }
+
+  /** Each token that begins with what leads from this node to a banned text. */
+  function eachCompletion(node: number, order: TokenOrder, found: (token: number) => void): void {
+    complete(node, 0, order.tokens.length, 0)
+
+    function complete(at: number, from: number, to: number, depth: number): void {
+      for (let child = firstChild[at] as number; child !== 0; child = nextSibling[child] as number) {
+        const byte = bytes[child] as number
+        const begin = beginOf(byte, from, to, depth)
+        const end = beginOf(byte + 1, begin, to, depth)
+        if (begin === end) continue
+        if (banned[child] === 0) complete(child, begin, end, depth + 1)
+        else for (let i = begin; i < end; i++) found(order.tokens[i] as number)
+      }
+    }
+
+    /** The first of these tokens, which are alike up to this depth, whose byte there is no smaller. */
+    function beginOf(byte: number, from: number, to: number, depth: number): number {
+      let [low, high] = [from, to]
+      while (low < high) {
+        const middle = (low + high) >>> 1
+        const start = (order.starts[middle] as number) + depth
+        const own = start < (order.starts[middle + 1] as number) ? (order.bytes[start] as number) : -1
+        if (own < byte) low = middle + 1
+        else high = middle
+      }
+      return low
+    }
+  }
+
+  return {
+    step,
+    isBanned: (node: number) => banned[node] === 1,
+    shorter: (node: number) => shorter[node] as number,
+    eachCompletion,
+  }
 }

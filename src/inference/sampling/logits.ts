@@ -1,5 +1,3 @@
-import type { TokenMask } from './token-mask.ts'
-
 /**
  * The logits of one position, as far as somebody asks for them: a vocabulary has up to a few hundred thousand tokens,
  * and handing all of them over costs more than drawing the next token does (tens of milliseconds against one or two).
@@ -29,4 +27,47 @@ export interface Candidates {
   logits: Float32Array
   /** No other token has more; −∞ when there are no others. Without it the last one tells. */
   others?: number
+}
+
+/** A set of tokens, a bit for each of the vocabulary. Who makes them sees to it that an equal set is the same object. */
+export interface TokenMask {
+  readonly id: number
+  readonly bits: Uint32Array
+  readonly count: number
+}
+
+export function isIn({ bits }: TokenMask, token: number): boolean {
+  return (((bits[token >>> 5] ?? 0) >>> (token & 31)) & 1) === 1
+}
+
+/** Which tokens may follow. */
+export interface TokenRule {
+  allows(token: number): boolean
+  /** All that are allowed, when they are few. */
+  few(): readonly number[] | undefined
+  /** All that are allowed, however many. */
+  mask(): TokenMask
+}
+
+/** The same logits; what has been asked for once is not asked for again. */
+export function remembered<Of extends Logits>(logits: Of): Of {
+  let most: { count: number; candidates: Promise<Candidates> } | undefined
+  const totals = new Map<number, Promise<number>>()
+  return {
+    ...logits,
+    async top(count) {
+      if (most === undefined || most.count < count) most = { count, candidates: logits.top(count) }
+      const { tokens, logits: values } = await most.candidates
+      return tokens.length <= count
+        ? { tokens, logits: values }
+        : { tokens: tokens.subarray(0, count), logits: values.subarray(0, count) }
+    },
+    logTotal(temperature) {
+      const known = totals.get(temperature)
+      if (known !== undefined) return known
+      const total = logits.logTotal(temperature)
+      totals.set(temperature, total)
+      return total
+    },
+  }
 }

@@ -60,7 +60,7 @@ export function createSampler(
 
   return async (logits, answer) => {
     if (isBestEnough) return logits.best()
-    adjustments?.prepare(answer)
+    adjustments?.prepare(answer.length)
     const number = greedy ? 0 : random()
 
     let position = (isFlat && logits.exactly?.()) || logits

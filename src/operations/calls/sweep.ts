@@ -1,5 +1,6 @@
 import { now } from '../../domain/time.ts'
 import type { Database } from '../../storage/database.ts'
+import { type BackgroundWork, inBackground } from '../background.ts'
 
 const rowsAtOnce = 200
 const bytesAtOnce = 4 << 20
@@ -9,25 +10,16 @@ const busyMs = 50
 /** How long a deleted call is remembered without its content, so that a late part cannot bring it back. */
 const remembered = 7 * 86_400_000_000
 
-/** How long an upload may stand still before nobody will go on with it. */
+/** How long an upload may make no progress before it counts as abandoned. */
 const uploadAbandoned = 86_400_000_000
 
-export interface Sweep {
-  stop(): Promise<void>
-}
-
-/**
- * Frees the space of deleted and expired calls and of abandoned uploads in the background, in steps so small that nobody
- * waits for them.
- */
-export function startSweep(db: Database, failed: (error: unknown) => void): Sweep {
-  let timer: NodeJS.Timeout | undefined
-  let running: Promise<void> = Promise.resolve()
-  let stopped = false
-
-  async function step(): Promise<void> {
-    let pause = idleMs
-    try {
+/** Frees the space of deleted and expired calls and of abandoned uploads, in steps so small that no request waits for them. */
+export function startSweep(db: Database, failed: (error: unknown) => void): BackgroundWork {
+  return inBackground({
+    firstMs: idleMs,
+    failedMs: idleMs,
+    failed,
+    async run() {
       const time = now()
       const touched = await db.write('sweepCalls', {
         now: time,
@@ -37,26 +29,7 @@ export function startSweep(db: Database, failed: (error: unknown) => void): Swee
       })
       const hasAbandoned = await db.write('sweepUploads', { before: time - uploadAbandoned })
       const hasMoreSpace = await db.reclaim()
-      if (touched > 0 || hasAbandoned || hasMoreSpace) pause = busyMs
-    } catch (error) {
-      failed(error)
-    }
-    if (!stopped) plan(pause)
-  }
-
-  function plan(pause: number): void {
-    timer = setTimeout(() => {
-      running = step()
-    }, pause)
-    timer.unref()
-  }
-
-  plan(idleMs)
-  return {
-    async stop() {
-      stopped = true
-      clearTimeout(timer)
-      await running
+      return touched > 0 || hasAbandoned || hasMoreSpace ? busyMs : idleMs
     },
-  }
+  })
 }

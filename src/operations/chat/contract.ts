@@ -13,50 +13,53 @@ export const ChatBody = z.object({
 
   echo: documented(
     flag().optional(),
-    'The answer begins with the last message when both have the same role. Without a stream `prompt_logprobs` comes with it, as in vLLM.',
+    'Puts the last message in front of the answer when both have the same role. Without a stream, `prompt_logprobs` is added to the answer, as in vLLM.',
     { initial: false },
   ),
   add_special_tokens: documented(
     flag().optional(),
-    'The tokens that the model wants around a text are added to what the template wrote.',
+    'Adds the model’s beginning-of-text and similar tokens to what the template produced.',
     { initial: false },
   ),
   include_reasoning: documented(
     flag().optional(),
-    'Reasoning is not told apart from the answer in this version, so there is none to leave out.',
+    'Reasoning is not separated from the answer in this version, so there is none to leave out.',
     { initial: true, effect: 'none' },
   ),
 
   max_completion_tokens: documented(
     samplingFields.max_tokens,
-    'The most tokens of an answer; as many as the context leaves when absent. More than that is refused, never cut.',
+    'The most tokens of an answer. Without it, as many as the context leaves. More than that is refused.',
   ),
   ...samplingFields,
 
-  logprobs: documented(optIn(), 'Gives each token its log-probability, before any sampling setting.'),
+  logprobs: documented(
+    optIn(),
+    'Returns the log-probability of each token, before any sampling setting is applied.',
+  ),
   top_logprobs: documented(
     integer(0, mostLogprobs).nullish(),
-    'Gives so many of the likeliest tokens beside each, likeliest first. Needs `logprobs`. Without a stream, `n` times `max_tokens` times one more than this is at most 1000000.',
+    'Returns this many of the likeliest tokens beside each token, likeliest first. Needs `logprobs`. Without a stream, `n` × `max_tokens` × (`top_logprobs` + 1) is at most 1000000.',
     { initial: 0 },
   ),
   prompt_logprobs: documented(
     integer(0, mostLogprobs).nullish(),
-    'The same for the tokens of the prompt. Not in a stream; the prompt is then read anew.',
+    'The same for the tokens of the prompt. Not in a stream. The prompt is then not read from the cache.',
   ),
   return_token_ids: documented(
     optIn(),
-    'Gives the ids of the prompt (in a stream in the first chunk) and of the answer.',
+    'Returns the token ids of the prompt (in a stream in the first chunk) and of the answer.',
   ),
-  return_tokens_as_token_ids: documented(optIn(), 'Log-probabilities name tokens as `token_id:<id>`.'),
+  return_tokens_as_token_ids: documented(optIn(), 'Writes tokens in log-probabilities as `token_id:<id>`.'),
 
-  stream: documented(optIn(), 'The answer comes as server-sent events.'),
+  stream: documented(optIn(), 'Sends the answer as server-sent events.'),
   stream_options: documented(
     z.object({ include_usage: optIn(), continuous_usage_stats: optIn() }).nullish(),
-    '`include_usage` adds a last chunk with the usage and no choices; with `continuous_usage_stats` each chunk has the usage so far. Both are false unless given. Needs `stream`.',
+    '`include_usage` adds a last chunk with the usage and no choices; `continuous_usage_stats` adds the usage so far to each chunk. Both are false by default. Needs `stream`.',
   ),
   request_id: documented(
     plainText(256).min(1).optional(),
-    'The answer’s `id` is `chatcmpl-` and this. The header X-Request-Id wins. Random when neither is there.',
+    'The `id` of the answer is `chatcmpl-` and this. The header X-Request-Id wins. Without either it is random.',
   ),
 
   tool_choice: documented(
@@ -69,7 +72,7 @@ export const ChatBody = z.object({
         { error: 'expected "none"' },
       )
       .nullish(),
-    '`none`; anything else is refused, because tool calls are not available in this version.',
+    'Only `none`; anything else is refused, because tool calls are not available in this version.',
     { initial: 'none', effect: 'partly' },
   ),
   parallel_tool_calls: documented(flag().nullish(), 'There are no tool calls in this version.', {
@@ -79,11 +82,11 @@ export const ChatBody = z.object({
   ...constraintFields,
 
   user: documented(z.string().max(1_024).nullish(), 'The caller is known by its key.', none),
-  store: documented(optIn(), 'Nothing of a conversation is kept.', none),
+  store: documented(optIn(), 'Conversations are not stored.', none),
   metadata: documented(jsonObject().nullish(), 'For stored completions of OpenAI.', none),
-  service_tier: documented(z.string().max(64).nullish(), 'There is one.', none),
+  service_tier: documented(z.string().max(64).nullish(), 'There is one tier.', none),
   kv_transfer_params: documented(jsonObject().nullish(), 'For servers that read prompts elsewhere.', none),
-  mm_processor_kwargs: documented(jsonObject().nullish(), 'For models that take pictures.', none),
+  mm_processor_kwargs: documented(jsonObject().nullish(), 'For models that read images.', none),
   engine_xargs: documented(
     jsonObject().nullish(),
     'Texts, numbers and lists of these, for extensions; there are none.',

@@ -1,14 +1,10 @@
+import { batchesOf } from '../../domain/batches.ts'
 import { writeJson } from '../../domain/json/text.ts'
 import { refuse } from '../../domain/refusals.ts'
 import { now } from '../../domain/time.ts'
+import { viewOf } from '../../domain/view.ts'
 import type { Database } from '../../storage/database.ts'
-import {
-  type Kind,
-  type MarkedView,
-  requireMarked,
-  streamMarked,
-} from '../../storage/evaluations/marked-calls.ts'
-import type { ListQuery } from '../paging.ts'
+import { type Kind, requireMarked, streamMarked } from '../../storage/evaluations/marked-calls.ts'
 import type { PartList, RunList } from './contract.ts'
 import { records } from './record.ts'
 
@@ -19,33 +15,23 @@ export async function readMarked(db: Database, kind: Kind, project: string, id: 
   return records[kind].of(await requireMarked(db, kind, project, id, field, now()))
 }
 
-export function listRuns(
-  db: Database,
-  project: string,
-  query: RunList,
-  signal: AbortSignal,
-): AsyncIterable<string> {
-  const ids = bounded(query.evaluation_run_ids, 'evaluation_run_ids')
-  const evaluations = bounded(query.evaluations, 'evaluations')
-  const models = bounded(query.models, 'models')
-  return list(db, { kind: 'run', project, ids, evaluations, models, ...pageOf(query) }, signal)
-}
-
-export function listParts(
-  db: Database,
-  kind: 'prediction' | 'score',
-  project: string,
-  query: PartList,
-  signal: AbortSignal,
-): AsyncIterable<string> {
-  return list(db, { kind, project, run: query.evaluation_run_id, ...pageOf(query) }, signal)
-}
-
-const pageOf = ({ limit, offset }: ListQuery) => ({ limit: limit ?? null, offset: offset ?? 0 })
-
 /** One JSON text for each. */
-async function* list(db: Database, view: MarkedView, signal: AbortSignal): AsyncGenerator<string> {
-  const { large, of } = records[view.kind]
+export async function* listMarked(
+  db: Database,
+  kind: Kind,
+  project: string,
+  { evaluation_run_id, ...query }: RunList & PartList,
+  signal: AbortSignal,
+): AsyncGenerator<string> {
+  const view = {
+    ...viewOf({ ...query, project_id: project }),
+    kind,
+    ids: bounded(query.evaluation_run_ids, 'evaluation_run_ids'),
+    evaluations: bounded(query.evaluations, 'evaluations'),
+    models: bounded(query.models, 'models'),
+    run: evaluation_run_id,
+  }
+  const { large, of } = records[kind]
   for await (const rows of streamMarked(db, view, large, now(), signal)) {
     for (const row of rows) yield writeJson(of(row))
   }
@@ -60,20 +46,24 @@ function bounded(values: readonly string[] | undefined, field: string): readonly
 }
 
 const deletions = {
-  run: { command: 'deleteEvaluationRuns', field: 'evaluation_run_ids' },
-  prediction: { command: 'deletePredictions', field: 'prediction_ids' },
-  score: { command: 'deleteScores', field: 'score_ids' },
+  run: 'deleteEvaluationRuns',
+  prediction: 'deletePredictions',
+  score: 'deleteScores',
 } as const satisfies Record<Kind, unknown>
 
 /** A hundred in one transaction: each takes a turn, and a server has a bounded number of those. */
-export async function deleteMarked(db: Database, kind: Kind, project_id: string, given: readonly string[]) {
-  const { command, field } = deletions[kind]
+export async function deleteMarked(
+  db: Database,
+  kind: Kind,
+  project_id: string,
+  given: readonly string[],
+  field: string,
+) {
   const ids = [...new Set(given)]
   if (ids.length > mostIds) throw refuse('too_many_ids', { field, given: ids.length, limit: mostIds })
   let num_deleted = 0
-  for (let from = 0; from < ids.length; from += deletedAtOnce) {
-    const some = ids.slice(from, from + deletedAtOnce)
-    num_deleted += await db.write(command, { project_id, ids: some, now: now() })
+  for (const some of batchesOf(ids, deletedAtOnce)) {
+    num_deleted += await db.write(deletions[kind], { project_id, ids: some, now: now() })
   }
   return { num_deleted }
 }

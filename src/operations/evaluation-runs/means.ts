@@ -1,14 +1,14 @@
 import { Scan } from '../../domain/json/scan.ts'
 import type { YieldToLoop } from '../../domain/yielding.ts'
 
-/** Places of which a mean is kept. Beyond that new ones are passed by, so that no evaluation fills the memory. */
-const mostPlaces = 10_000
+/** Paths of which a mean is kept. Further ones are left out, so that no evaluation fills the memory. */
+const mostPaths = 10_000
 
-/** Of the numbers at one place of many values; true is 1 and false is 0. */
-interface Place {
+/** Of the numbers at one path of many values; true is 1 and false is 0. */
+interface Path {
   sum: number
   count: number
-  members: Map<string, Place>
+  members: Map<string, Path>
 }
 
 export interface Means {
@@ -16,30 +16,30 @@ export interface Means {
   add(name: string, json: string): Promise<void>
   /** The same for each member of an object. */
   addMembers(json: string): Promise<void>
-  /** `{"judge":{"score":{"mean":0.6}}}` */
+  /** `{"exact":{"score":{"mean":0.6}}}` */
   text(): string
 }
 
 export function createMeans(yieldToLoop: YieldToLoop): Means {
-  const root = newPlace()
-  let places = 0
+  const root = newPath()
+  let paths = 0
 
-  function memberOf(place: Place, name: string): Place {
-    let member = place.members.get(name)
+  function memberOf(path: Path, name: string): Path {
+    let member = path.members.get(name)
     if (member === undefined) {
-      member = newPlace()
-      if (places++ < mostPlaces) place.members.set(name, member)
+      member = newPath()
+      if (paths++ < mostPaths) path.members.set(name, member)
     }
     return member
   }
 
   /** Walks the value that begins here and answers where it ends. Its steps are small, whatever the value is. */
-  function* walk(scan: Scan, at: number, place: Place): Generator<void, number> {
+  function* walk(scan: Scan, at: number, path: Path): Generator<void, number> {
     let end = at
     if (scan.isObject(at)) {
       for (let i = scan.enter(at, 1); i !== -1; i = scan.after(end)) {
         const from = scan.key(i)
-        end = yield* walk(scan, from, memberOf(place, scan.name))
+        end = yield* walk(scan, from, memberOf(path, scan.name))
       }
       return scan.end
     }
@@ -53,16 +53,16 @@ export function createMeans(yieldToLoop: YieldToLoop): Means {
     end = scan.skip(at, 1)
     const number = numberOf(scan.text.slice(at, Math.min(end, at + longestNumber)))
     if (number !== undefined) {
-      place.sum += number
-      place.count++
+      path.sum += number
+      path.count++
     }
     yield
     return end
   }
 
-  async function take(json: string, place: Place): Promise<void> {
+  async function take(json: string, path: Path): Promise<void> {
     const scan = new Scan(json)
-    for (const _ of walk(scan, scan.space(0), place)) {
+    for (const _ of walk(scan, scan.space(0), path)) {
       const pause = yieldToLoop()
       if (pause) await pause
     }
@@ -77,7 +77,7 @@ export function createMeans(yieldToLoop: YieldToLoop): Means {
   }
 }
 
-function newPlace(): Place {
+function newPath(): Path {
   return { sum: 0, count: 0, members: new Map() }
 }
 
@@ -90,7 +90,7 @@ function numberOf(token: string): number | undefined {
   return Number.isFinite(number) ? number : undefined
 }
 
-function textOf({ sum, count, members }: Place): string | undefined {
+function textOf({ sum, count, members }: Path): string | undefined {
   const texts: string[] = []
   for (const [name, member] of members) {
     const text = textOf(member)

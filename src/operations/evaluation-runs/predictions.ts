@@ -3,19 +3,19 @@ import { parseRef } from '../../domain/refs.ts'
 import { now } from '../../domain/time.ts'
 import { type MarkedCall, requireMarked } from '../../storage/evaluations/marked-calls.ts'
 import type { PredictionBody } from './contract.ts'
-import { type EvaluationRuns, type Place, startOf, wholeOf } from './place.ts'
 import { evaluationOf } from './runs.ts'
+import { type EvaluationRuns, type Scope, startOf, wholeOf } from './scope.ts'
 
 const runField = 'evaluation_run_id'
 
 /** Within a run the prediction is the first part of a trial, which is open until the prediction is finished. */
-export async function createPrediction(options: EvaluationRuns, place: Place, body: PredictionBody) {
+export async function createPrediction(options: EvaluationRuns, scope: Scope, body: PredictionBody) {
   const { model, inputs, output, evaluation_run_id: run } = body
   const { db } = options
   const id = body.id ?? newId()
-  const of = run ? await requireMarked(db, 'run', place.project, run, runField, now()) : null
-  const trial = of && trialOf(options, place, of, id, body)
-  const start = startOf(options, place, {
+  const of = run ? await requireMarked(db, 'run', scope.project, run, runField, now()) : null
+  const trial = of && trialOf(options, scope, of, id, body)
+  const start = startOf(options, scope, {
     id,
     ...(trial && { trace_id: trial.start.trace_id, parent_id: trial.id }),
     op_name: opOf(model),
@@ -34,12 +34,12 @@ export async function createPrediction(options: EvaluationRuns, place: Place, bo
 
 function trialOf(
   options: EvaluationRuns,
-  place: Place,
+  scope: Scope,
   run: MarkedCall,
   prediction: string,
   { model, inputs }: PredictionBody,
 ) {
-  return startOf(options, place, {
+  return startOf(options, scope, {
     trace_id: run.id,
     parent_id: run.id,
     op_name: 'Evaluation.predict_and_score',
@@ -53,7 +53,7 @@ function opOf(model: string): string {
   return ref?.kind === 'object' || ref?.kind === 'op' ? `${ref.name}.predict` : 'Model.predict'
 }
 
-export async function finishPrediction({ db }: EvaluationRuns, { project }: Place, prediction_id: string) {
+export async function finishPrediction({ db }: EvaluationRuns, { project }: Scope, prediction_id: string) {
   const field = 'prediction_id'
   await db.write('finishPrediction', { project_id: project, prediction_id, field, now: now() })
   return { success: true as const }

@@ -7,11 +7,11 @@ import { streamTrialValues } from '../../storage/evaluations/trial-calls.ts'
 import { Value } from '../objects/values.ts'
 import type { FinishBody, RunBody } from './contract.ts'
 import { createMeans } from './means.ts'
-import { type EvaluationRuns, endOf, type Place, startOf } from './place.ts'
+import { type EvaluationRuns, endOf, type Scope, startOf } from './scope.ts'
 
-export async function createRun(options: EvaluationRuns, place: Place, body: RunBody) {
+export async function createRun(options: EvaluationRuns, scope: Scope, body: RunBody) {
   const { evaluation, model, id } = body
-  const call = startOf(options, place, {
+  const call = startOf(options, scope, {
     id,
     op_name: 'Evaluation.evaluate',
     weave: { evaluation_run: 'true', evaluation, model },
@@ -27,16 +27,16 @@ export async function createRun(options: EvaluationRuns, place: Place, body: Run
  */
 export async function finishRun(
   options: EvaluationRuns,
-  place: Place,
+  scope: Scope,
   id: string,
   { summary }: FinishBody,
   signal: AbortSignal,
 ) {
   const { db } = options
-  const { project } = place
+  const { project } = scope
   const field = 'evaluation_run_id'
   const run = await requireMarked(db, 'run', project, id, field, now())
-  const summarize = startOf(options, place, {
+  const summarize = startOf(options, scope, {
     trace_id: id,
     parent_id: id,
     op_name: 'Evaluation.summarize',

@@ -10,20 +10,20 @@ import { prefixes } from '../feedback/kinds.ts'
 import { objectId } from '../objects/contract.ts'
 import { Value } from '../objects/values.ts'
 import type { ScoreBody } from './contract.ts'
-import { type EvaluationRuns, type Place, startOf, wholeOf } from './place.ts'
 import { weaveOf } from './record.ts'
+import { type EvaluationRuns, type Scope, startOf, wholeOf } from './scope.ts'
 
 /** A score is a call beside the prediction, and a feedback on it under the same id. */
-export async function createScore(options: EvaluationRuns, place: Place, body: ScoreBody) {
+export async function createScore(options: EvaluationRuns, scope: Scope, body: ScoreBody) {
   const { db } = options
-  const { project } = place
+  const { project } = scope
   const { prediction_id, scorer, value, evaluation_run_id: run } = body
   const name = scorerName(scorer)
   if (run) await requireMarked(db, 'run', project, run, 'evaluation_run_id', now())
   const prediction = await requireMarked(db, 'prediction', project, prediction_id, 'prediction_id', now())
   if (run) checkRun(prediction, run)
   const id = body.id ?? newId()
-  const start = startOf(options, place, {
+  const start = startOf(options, scope, {
     id,
     ...(run && { trace_id: run, parent_id: prediction.parent_id ?? run }),
     op_name: `${name}.score`,
@@ -40,7 +40,7 @@ export async function createScore(options: EvaluationRuns, place: Place, body: S
     project_id: project,
     prediction_id,
     predictionField: 'prediction_id',
-    feedback: await feedbackOn(options, place, id, name, body),
+    feedback: await feedbackOn(options, scope, id, name, body),
     now: now(),
   })
   return { score_id: id }
@@ -71,7 +71,7 @@ const fieldsOfScore: Record<string, string> = { payload: 'value', 'payload.outpu
 
 function feedbackOn(
   { db, schemas, refScheme }: EvaluationRuns,
-  { caller, project }: Place,
+  { caller, project }: Scope,
   id: string,
   name: string,
   { prediction_id, scorer, value }: ScoreBody,

@@ -51,32 +51,25 @@ export async function rawRowsOf(
       refs.delete(digest)
     }
   }
-  const left = digests.flatMap((digest): [string, string][] => {
+  const named: { digest: string; text: string; ref: NamedRef }[] = []
+  for (const digest of digests) {
     const text = refs.get(digest)
-    return text === undefined ? [] : [[digest, text]]
-  })
-  const [named, others] = parted(left)
-  for (const { text } of others) warn(unresolved(text, 'the project has no such table row'))
-  const values = await resolvedOrWhy(db, caller, named)
+    const ref = text === undefined ? undefined : parseRef(text)
+    if (text === undefined) continue
+    if (ref?.kind === 'object') named.push({ digest, text, ref })
+    else warn(unresolved(text, 'the project has no such table row'))
+  }
+  const values = await resolvedOrWhy(
+    db,
+    caller,
+    named.map(({ ref }) => ref),
+  )
   for (const [index, { digest, text }] of named.entries()) {
     const value = values[index]
     if (value instanceof JsonText) found.set(digest, value)
     else warn(unresolved(text, value ?? 'it leads nowhere'))
   }
   return found
-}
-
-type Sought = { digest: string; text: string }
-
-function parted(refs: readonly [digest: string, text: string][]): [(Sought & { ref: NamedRef })[], Sought[]] {
-  const named: (Sought & { ref: NamedRef })[] = []
-  const others: Sought[] = []
-  for (const [digest, text] of refs) {
-    const ref = parseRef(text)
-    if (ref?.kind === 'object') named.push({ digest, text, ref })
-    else others.push({ digest, text })
-  }
-  return [named, others]
 }
 
 function unresolved(ref: string, why: string): string {
@@ -90,15 +83,11 @@ const unknown = 'there is no such object or row'
 async function resolvedOrWhy(
   db: Database,
   caller: Caller,
-  sought: readonly { ref: NamedRef }[],
+  refs: readonly NamedRef[],
 ): Promise<(JsonText | string)[]> {
-  if (sought.length === 0) return []
+  if (refs.length === 0) return []
   try {
-    const resolved = await resolveEach(
-      db,
-      caller,
-      sought.map(({ ref }) => ref),
-    )
+    const resolved = await resolveEach(db, caller, refs)
     return resolved.map((one) => {
       if ('found' in one) return one.found.text === 'null' ? unknown : one.found
       return 'deleted' in one ? 'the object was deleted' : unknown
@@ -106,11 +95,11 @@ async function resolvedOrWhy(
   } catch (error) {
     if (!(error instanceof Refusal)) throw error
     // Another tenant's object looks like one that is not there.
-    if (sought.length === 1) return [error.code === 'entity_forbidden' ? unknown : error.message]
-    const middle = Math.ceil(sought.length / 2)
+    if (refs.length === 1) return [error.code === 'entity_forbidden' ? unknown : error.message]
+    const middle = Math.ceil(refs.length / 2)
     return [
-      ...(await resolvedOrWhy(db, caller, sought.slice(0, middle))),
-      ...(await resolvedOrWhy(db, caller, sought.slice(middle))),
+      ...(await resolvedOrWhy(db, caller, refs.slice(0, middle))),
+      ...(await resolvedOrWhy(db, caller, refs.slice(middle))),
     ]
   }
 }

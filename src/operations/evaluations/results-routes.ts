@@ -1,34 +1,23 @@
-import { projectPath } from '../../domain/fields.ts'
-import { type Routes, recordRefusals, refusing } from '../../http/contracts.ts'
+import { projectOf, projectPath } from '../../domain/fields.ts'
+import { answers } from '../../http/contracts.ts'
 import { disconnectSignal } from '../../http/disconnect.ts'
 import { sendJsonList } from '../../http/json-list.ts'
-import type { Database } from '../../storage/database.ts'
-import { family } from '../parts.ts'
+import { family, type Operation } from '../parts.ts'
 import { queryResults } from './results.ts'
 import { ResultsAnswer, ResultsBody } from './results-contract.ts'
 
-const query: Routes<{ db: Database }> = async (app, { db }) => {
+const query: Operation = async (app, { db }) => {
   const schema = {
     summary: 'Compare evaluations: rows, trials, scores and what they add up to',
     tags: ['evaluations'],
     params: projectPath,
     body: ResultsBody,
-    response: {
-      200: ResultsAnswer,
-      ...recordRefusals,
-      ...refusing('invalid_value', 'too_many_ids', 'query_too_slow'),
-    },
+    response: answers(ResultsAnswer, 'invalid_value', 'too_many_ids', 'query_too_slow'),
   }
   app.post('/v2/:entity/:project/eval_results/query', { schema }, async (request, reply) => {
-    const { entity, project } = request.params
+    const project = projectOf(request.params)
     const signal = disconnectSignal(reply)
-    const { rows, others } = await queryResults(
-      db,
-      request.caller,
-      `${entity}/${project}`,
-      request.body,
-      signal,
-    )
+    const { rows, others } = await queryResults(db, request.caller, project, request.body, signal)
     return sendJsonList(reply, 'rows', rows, others)
   })
 }

@@ -24,7 +24,7 @@ export const constraintFields = {
         format: jsonValue().nullish(),
       })
       .nullish(),
-    'What the answer is: `text`; `json_object`, with a `schema` if there is one; `json_schema`, always kept, strict or not; `structural_tag`, in both forms. Without a `type` it is the `json_schema` that is there. What cannot be kept is refused. docs/structured-output.md has the details.',
+    'The form of the answer: `text`; `json_object`, with an optional `schema`; `json_schema`, enforced whether `strict` or not; `structural_tag`, in both forms. Without a `type` a `json_schema` counts. What cannot be guaranteed is refused (docs/structured-output.md).',
   ),
   structured_outputs: documented(
     z
@@ -43,7 +43,7 @@ export const constraintFields = {
         _backend_was_auto: flag().optional().meta({ default: false }),
       })
       .nullish(),
-    'One of `json` (a JSON Schema or its text), `regex`, `choice`, `grammar` (GBNF), `json_object` and `structural_tag`, and how JSON is written: `whitespace_pattern`, `disable_any_whitespace`, `disable_additional_properties` (false: objects that name members are open, as JSON Schema has it). `disable_fallback`, `_backend` and `_backend_was_auto` have no effect. Together with `response_format` there is one constraint in a request.',
+    'One of `json` (a JSON Schema or its text), `regex`, `choice`, `grammar` (GBNF), `json_object` and `structural_tag`, and how JSON is written: `whitespace_pattern`, `disable_any_whitespace`, `disable_additional_properties` (false leaves objects open, as in JSON Schema). `disable_fallback`, `_backend` and `_backend_was_auto` have no effect. A request has one constraint, here or in `response_format`.',
   ),
 }
 export type ConstraintFields = z.output<z.ZodObject<typeof constraintFields>>

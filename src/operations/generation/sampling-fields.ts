@@ -72,12 +72,12 @@ export const samplingFields = {
   ),
   bad_words: documented(
     z.array(plainText(1_024).min(1)).max(1_024).optional(),
-    'Texts that the answer does not contain as these tokens, with or without a space before them. At most 65536 characters together.',
+    'Texts that never appear in the answer, whatever tokens spell them: with or without a space before them, also inside a longer word (`small` bans `smaller` too), case as given. vLLM bans one or two sequences of tokens for each. At most 65536 characters together.',
     { initial: [] },
   ),
   use_beam_search: documented(
     flag().optional(),
-    'Searches the likeliest answers, `n` wide, instead of drawing; penalties, top_*, stop texts and logit_bias play no part.',
+    'Searches for the likeliest answers, `n` wide, instead of drawing; penalties, top_*, seed, stop texts and logit_bias have no effect. Not with a constraint or `repetition_detection`.',
     { initial: false },
   ),
   length_penalty: documented(
@@ -92,7 +92,7 @@ export const samplingFields = {
   ),
   min_tokens: documented(
     integer(0, mostTokens).optional(),
-    'Before this many tokens nothing ends the answer: no end token, stop token, stop text or repetition.',
+    'Before this many tokens nothing ends the answer: no end token, stop token, stop text or repetition. More than the answer can have is refused.',
     { initial: 0 },
   ),
   stop: documented(
@@ -144,7 +144,7 @@ export const samplingFields = {
         .refine(Number.isInteger, 'expected a whole number')
         .meta({ type: 'integer' }),
     ).nullish(),
-    'Keeps so many of the last tokens of the prompt; -1 as many as the context leaves beside the answer. A text that is far too long for the context is refused all the same.',
+    'Keeps this many of the last tokens of the prompt; -1 keeps as many as the context leaves beside the answer. Only the end of a long text is tokenized.',
   ),
   cache_salt: documented(
     plainText(256).min(1).nullish(),

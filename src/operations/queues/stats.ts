@@ -2,7 +2,7 @@ import { annotationStates, itemStates } from '../../domain/annotation-states.ts'
 import { type Caller, requireAccess } from '../../domain/callers.ts'
 import { refuse } from '../../domain/refusals.ts'
 import type { Database } from '../../storage/database.ts'
-import { type QueueCount, selectQueueCounts } from '../../storage/tables/queue-stats.ts'
+import { countItems, type QueueCount } from '../../storage/tables/queues.ts'
 import type { StatsBody } from './contract.ts'
 
 const mostQueues = 1000
@@ -14,9 +14,8 @@ export async function queueStats(db: Database, caller: Caller, body: StatsBody, 
   if (queue_ids.length > mostQueues)
     throw refuse('too_many_ids', { field: 'queue_ids', given: queue_ids.length, limit: mostQueues })
   const stats = new Map(queue_ids.map((id) => [id, noStats(id)]))
-  const statement = selectQueueCounts(db, project_id, [...stats.keys()])
-  for await (const counts of db.stream<QueueCount>(statement, { signal })) {
-    for (const count of counts) add(stats.get(count.queue_id) as QueueStats, count)
+  for (const count of await countItems(db, project_id, [...stats.keys()], signal)) {
+    add(stats.get(count.queue_id) as QueueStats, count)
   }
   return { stats: [...stats.values()].map(shown) }
 }

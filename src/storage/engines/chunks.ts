@@ -1,4 +1,4 @@
-/** Rows travel in chunks that end at about this many bytes, so that large rows do not gather. */
+/** Rows travel in chunks that end at about this many bytes, so that large rows do not pile up in memory. */
 export const chunkBytes = 1 << 20
 
 export function bytesOfRow(row: unknown): number {

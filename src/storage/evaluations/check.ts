@@ -1,4 +1,4 @@
-import { shapeOf } from '../../domain/evaluations/shape.ts'
+import { type ShapeLeaf, shapeOf } from '../../domain/evaluations/shape.ts'
 import { isTrialOp } from '../../domain/evaluations/trial-ops.ts'
 import { type Sql, type SqlValue, sql, wantedOf } from '../sql/sql.ts'
 import { allRows, type Command, type LongReader, type Reader } from '../transaction.ts'
@@ -46,10 +46,11 @@ export function findEvaluations(db: LongReader, signal: AbortSignal): Promise<Ev
  */
 export async function checkEvaluation(
   db: LongReader,
-  { project_id: project, evaluation_id: evaluation }: EvaluationOfProject,
+  of: EvaluationOfProject,
   now: number,
   signal: AbortSignal,
 ): Promise<string[]> {
+  const { project_id: project, evaluation_id: evaluation } = of
   const problems: string[] = []
   const rows = new Set<string>()
   for await (const trials of db.stream<{ id: string; op_name: string | null }>(
@@ -57,7 +58,7 @@ export async function checkEvaluation(
     { signal, rows: trialsAtOnce },
   )) {
     const ids = trials.filter(({ op_name }) => op_name === null || isTrialOp(op_name)).map(({ id }) => id)
-    for (const id of await wrongTrials(db, project, evaluation, ids, now, rows)) {
+    for (const id of await wrongTrials(db, of, ids, now, rows)) {
       problems.push(`trial ${id} of evaluation ${evaluation} in ${project} is not what its calls say`)
     }
     if (problems.length >= mostProblems) return problems
@@ -83,66 +84,61 @@ function trialsOf(project: string, evaluation: string): Sql {
 /** Between two looks a running server may have written one of them. */
 const looks = 3
 
+/** `rows` collects the rows of the trials that are derived. */
 async function wrongTrials(
   db: Reader,
-  project: string,
-  evaluation: string,
+  { project_id: project, evaluation_id: evaluation }: EvaluationOfProject,
   ids: readonly string[],
   now: number,
   rows: Set<string>,
-): Promise<string[]> {
+): Promise<readonly string[]> {
   let wrong = ids
-  for (let look = 0; look < looks && wrong.length > 0; look++) {
-    wrong = await differing(db, project, evaluation, wrong, now, rows)
+  for (let look = 0; look < looks && wrong.length > 0; look++) wrong = await differing(wrong)
+  return wrong
+
+  async function differing(some: readonly string[]): Promise<string[]> {
+    const stored = await db.all<StoredTrial & Record<string, SqlValue>>(
+      sql`${wantedOf(some)} SELECT eval_trials.* FROM wanted CROSS JOIN eval_trials
+          WHERE project_id = ${project} AND trial_id = wanted.id`,
+    )
+    const derived = new Map(stored.map((row) => [row.trial_id as string, row]))
+    const trials = await readTrials(db, project, some, now)
+    const tableRows = await referredRows(db, project, trials.values())
+    const pending = await pendingAmong(db, project, some)
+    const known = await readShapes(db, project, [evaluation])
+    const shapes = new Map(known.map(({ shape, leaves }) => [shape, leaves]))
+    return some.filter((id) => {
+      const row = derived.get(id)
+      const trial = trials.get(id)
+      const isStale = row !== undefined && row.stale_at !== null && Number(row.stale_at) <= now
+      const isPending = isStale || pending.has(id)
+      if (row?.evaluation_id === evaluation && row.row_digest !== '') rows.add(row.row_digest as string)
+      if (row === undefined || trial === undefined) return row !== trial && !isPending
+      if (isPending) return false
+      const said = storedTrial(project, trial, tableRows)
+      // A row that came after its trial is looked up in its table.
+      const isSame = trialColumns.every(
+        (name) => same(row[name], said[name]) || (name === 'brief' && row[name] === null),
+      )
+      return !isSame || !shapeIsRight(shapes, row, trial.scores)
+    })
   }
-  return [...wrong]
 }
 
-async function differing(
-  db: Reader,
-  project: string,
-  evaluation: string,
-  ids: readonly string[],
-  now: number,
-  rows: Set<string>,
-): Promise<string[]> {
-  const stored = await db.all<StoredTrial & Record<string, SqlValue>>(
-    sql`${wantedOf(ids)} SELECT eval_trials.* FROM wanted CROSS JOIN eval_trials
-        WHERE project_id = ${project} AND trial_id = wanted.id`,
+function shapeIsRight(
+  shapes: ReadonlyMap<number, readonly ShapeLeaf[]>,
+  row: Record<string, SqlValue>,
+  scores: string,
+): boolean {
+  const shape = Number(row.shape)
+  const shaped = shapeOf(scores)
+  if (shape === noShape) return shapes.has(noShape)
+  if (shaped === undefined) return false
+  if (shape === emptyShape) return shaped.leaves === '[]'
+  return (
+    JSON.stringify(shapes.get(shape)) === shaped.leaves &&
+    shaped.numbers.every((number, slot) => same(row[`v${slot}`] ?? null, number))
   )
-  const derived = new Map(stored.map((row) => [row.trial_id as string, row]))
-  const trials = await readTrials(db, project, ids, now)
-  const tableRows = await referredRows(db, project, trials.values())
-  const owed = await pendingAmong(db, project, ids)
-  const shapes = new Map((await readShapes(db, project, [evaluation])).map((one) => [one.shape, one.leaves]))
-
-  return ids.filter((id) => {
-    const row = derived.get(id)
-    const trial = trials.get(id)
-    const isStale = row !== undefined && row.stale_at !== null && Number(row.stale_at) <= now
-    const isOwed = isStale || owed.has(id)
-    if (row?.evaluation_id === evaluation && row.row_digest !== '') rows.add(row.row_digest as string)
-    if (row === undefined || trial === undefined) return row !== trial && !isOwed
-    if (isOwed) return false
-    const said = storedTrial(project, trial, tableRows)
-    // A row that came after its trial is looked up where it stands.
-    const isSame = trialColumns.every(
-      (name) => same(row[name], said[name]) || (name === 'brief' && row[name] === null),
-    )
-    return !isSame || !shapeIsRight(row, trial.scores)
-  })
-
-  function shapeIsRight(row: Record<string, SqlValue>, scores: string): boolean {
-    const shape = Number(row.shape)
-    const shaped = shapeOf(scores)
-    if (shape === noShape) return shapes.has(noShape)
-    if (shaped === undefined) return false
-    if (shape === emptyShape) return shaped.leaves === '[]'
-    return (
-      JSON.stringify(shapes.get(shape)) === shaped.leaves &&
-      shaped.numbers.every((number, slot) => same(row[`v${slot}`] ?? null, number))
-    )
-  }
 }
 
 /** One engine gives numbers as texts. */

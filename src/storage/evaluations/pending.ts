@@ -1,3 +1,4 @@
+import { batchesOf } from '../../domain/batches.ts'
 import { isTrialOp } from '../../domain/evaluations/trial-ops.ts'
 import { newId } from '../../domain/ids.ts'
 import { listOf, nothing, type Sql, sql, wantedOf } from '../sql/sql.ts'
@@ -8,12 +9,12 @@ import { deriveTrials } from './trials.ts'
 /** Ids of one statement. */
 const idsAtOnce = 200
 
-/** Of a project: whoever asks next derives them first, and must not wait long. Who writes more derives the rest. */
+/** Of a project: the next query derives them first and must not wait long. A write that leaves more derives the rest. */
 const mostPending = 5000
-/** To look whether there are more costs what is owed, so that a write of fewer trials leaves it to chance whether it looks. */
+/** To look whether there are more costs as much as there are, so that a write of fewer trials looks only at random. */
 const lookedAfter = 200
 
-/** Two who write a trial and its children at once must see each other; who writes one child beside another need not. */
+/** Two writes of a trial and of its children at once must see each other; those of two children need not. */
 export const membership = (project: string) => `the trials of ${project}`
 
 /** Before calls are written: which projects the parts are of, and where new trials may appear. */
@@ -34,7 +35,7 @@ export function announceDeletion(tx: Transaction, project: string): Promise<void
   return tx.share(membership(project))
 }
 
-/** After calls of one project were written: the results of the trials that they touch are owed. */
+/** After calls of one project were written: the results of the trials that they touch are pending. */
 export async function followParts(
   tx: Transaction,
   project: string,
@@ -59,7 +60,7 @@ export async function followParts(
   for (const id of await formerTrials(tx, project, parts)) asked.add(id)
   for (const id of touched) asked.delete(id)
   for (const id of await knownTrials(tx, project, [...asked])) touched.add(id)
-  await owe(tx, project, [...touched], now)
+  await markPending(tx, project, [...touched], now)
 }
 
 /** After calls were deleted. */
@@ -71,7 +72,7 @@ export async function followDeletion(
 ): Promise<void> {
   // Not as they were when they were looked for: a part of them may have arrived since.
   const asked = new Set([...calls, ...(await parentsOf(tx, project, calls))])
-  await owe(tx, project, await knownTrials(tx, project, [...asked]), now)
+  await markPending(tx, project, await knownTrials(tx, project, [...asked]), now)
 }
 
 /** Most projects have no evaluations, and this is all that they pay for those of others. */
@@ -108,7 +109,7 @@ async function formerTrials(tx: Transaction, project: string, parts: readonly Ca
   return found.flatMap(({ id, moved_from }) => [id, moved_from])
 }
 
-/** Which of these calls are trials already, derived or owed. */
+/** Which of these calls are trials already, derived or pending. */
 async function knownTrials(tx: Transaction, project: string, calls: readonly string[]): Promise<string[]> {
   const found = await inSome<{ id: string }>(
     tx,
@@ -123,19 +124,22 @@ async function knownTrials(tx: Transaction, project: string, calls: readonly str
 /** `query` selects from a table `wanted` of ids. */
 async function inSome<T>(tx: Reader, ids: readonly string[], query: Sql): Promise<T[]> {
   const found: T[] = []
-  for (let from = 0; from < ids.length; from += idsAtOnce) {
-    const some = await tx.all<T>(sql`${wantedOf(ids.slice(from, from + idsAtOnce))} ${query}`)
-    for (const row of some) found.push(row)
+  for (const some of batchesOf(ids, idsAtOnce)) {
+    for (const row of await tx.all<T>(sql`${wantedOf(some)} ${query}`)) found.push(row)
   }
   return found
 }
 
-/** The mark is of this write alone: who derives takes away what could be seen, and never what came meanwhile. */
-async function owe(tx: Transaction, project: string, trials: readonly string[], now: number): Promise<void> {
+/** The mark is of this write alone: a derivation removes the marks that it has seen, and none that came meanwhile. */
+async function markPending(
+  tx: Transaction,
+  project: string,
+  trials: readonly string[],
+  now: number,
+): Promise<void> {
   if (trials.length === 0) return
   const mark = newId()
-  for (let from = 0; from < trials.length; from += idsAtOnce) {
-    const some = trials.slice(from, from + idsAtOnce)
+  for (const some of batchesOf(trials, idsAtOnce)) {
     await tx.run(
       sql`INSERT INTO eval_owed (project_id, trial_id, mark) ${wantedOf(some)}
           SELECT ${tx.dialect.text(project)}, id, ${tx.dialect.text(mark)} FROM wanted WHERE id IS NOT NULL`,
@@ -155,7 +159,7 @@ export interface PendingTrial {
   mark: string
 }
 
-/** What is owed in any project, or in one, as far as there is a limit. A trial may be there several times. */
+/** What is pending in any project, or in one, as far as there is a limit. A trial may be there several times. */
 export function readPending(
   db: Reader,
   project: string | null,
@@ -166,7 +170,7 @@ export function readPending(
   return db.all<PendingTrial>(sql`SELECT project_id, trial_id, mark FROM eval_owed ${where} LIMIT ${most}`)
 }
 
-/** The last of the trials that are owed in a project. */
+/** The last of the trials that are pending in a project. */
 export async function lastPending(db: Reader, project: string): Promise<string | undefined> {
   const last = await db.get<{ trial_id: string }>(
     sql`SELECT trial_id FROM eval_owed WHERE project_id = ${project} ORDER BY trial_id DESC LIMIT 1`,
@@ -174,7 +178,7 @@ export async function lastPending(db: Reader, project: string): Promise<string |
   return last?.trial_id
 }
 
-/** Some of the trials that are owed in a project, in their order, behind one of them and up to another. */
+/** Some of the trials that are pending in a project, in their order, behind one of them and up to another. */
 export async function pendingBetween(
   db: Reader,
   project: string,
@@ -189,7 +193,7 @@ export async function pendingBetween(
   return found.map(({ trial_id }) => trial_id)
 }
 
-/** Which of these trials are owed. */
+/** Which of these trials are pending. */
 export async function pendingAmong(
   db: Reader,
   project: string,
@@ -204,45 +208,40 @@ export async function pendingAmong(
   return new Set(found.map(({ id }) => id))
 }
 
-/** Derives a few of the trials that are owed, of any project. Answers whether there may be more. */
+/** Derives a few of the trials that are pending, of any project. Answers whether there may be more. */
 export const deriveNext: Command<{ limit: number; now: number }, boolean> = async (tx, { limit, now }) => {
-  const owed = await readPending(tx, null, limit)
-  const byProject = Map.groupBy(owed, ({ project_id }) => project_id)
+  const pending = await readPending(tx, null, limit)
+  const byProject = Map.groupBy(pending, ({ project_id }) => project_id)
   for (const project of [...byProject.keys()].sort()) {
     await settle(tx, project, byProject.get(project) ?? [], now)
   }
-  return owed.length === limit
+  return pending.length === limit
 }
 
-/** Derives those of these trials that are owed. */
+/** Derives those of these trials that are pending. */
 export const derivePending: Command<
   { project_id: string; trial_ids: readonly string[]; now: number },
   void
 > = async (tx, { project_id: project, trial_ids, now }) => {
-  const owed = await inSome<PendingTrial>(
+  const pending = await inSome<PendingTrial>(
     tx,
     [...new Set(trial_ids)],
     sql`SELECT project_id, trial_id, mark FROM wanted CROSS JOIN eval_owed
         WHERE project_id = ${project} AND trial_id = wanted.id`,
   )
-  await settle(tx, project, owed, now)
+  await settle(tx, project, pending, now)
 }
 
 /** The marks were read before the calls are: what they stand for is seen. */
 async function settle(
   tx: Transaction,
   project: string,
-  owed: readonly PendingTrial[],
+  pending: readonly PendingTrial[],
   now: number,
 ): Promise<void> {
-  await deriveTrials(
-    tx,
-    project,
-    owed.map(({ trial_id }) => trial_id),
-    now,
-  )
-  for (let from = 0; from < owed.length; from += idsAtOnce) {
-    const some = owed.slice(from, from + idsAtOnce)
+  const ids = pending.map(({ trial_id }) => trial_id)
+  await deriveTrials(tx, project, ids, now)
+  for (const some of batchesOf(pending, idsAtOnce)) {
     const trials = new Set(some.map(({ trial_id }) => trial_id))
     // Whatever else has one of these marks was written together with what was seen.
     const marks = new Set(some.map(({ mark }) => mark))

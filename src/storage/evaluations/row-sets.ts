@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto'
+import { batchesOf } from '../../domain/batches.ts'
 import { listOf, sql, wantedPairs } from '../sql/sql.ts'
 import type { Reader, Transaction } from '../transaction.ts'
 import { forgetShapes } from './shapes.ts'
@@ -40,8 +41,7 @@ export async function followRows(
 
   const all = [...changes.values()].filter((change) => change.coming !== change.leaving)
   const steps = new Map<string, { count: number; sum: bigint }>()
-  for (let from = 0; from < all.length; from += pairsAtOnce) {
-    const some = all.slice(from, from + pairsAtOnce)
+  for (const some of batchesOf(all, pairsAtOnce)) {
     const there = await trialsThere(tx, project, some, leaving.length + 1)
     for (const change of some) {
       const { evaluation, row } = change

@@ -1,8 +1,11 @@
+import { batchesOf } from '../../domain/batches.ts'
 import { briefOf, exampleKinds } from '../../domain/evaluations/example.ts'
 import { shapeOf, slotCount } from '../../domain/evaluations/shape.ts'
 import { type EvaluationCall, type Trial, trialOf } from '../../domain/evaluations/trial.ts'
 import { isTrialOp } from '../../domain/evaluations/trial-ops.ts'
-import { listOf, Sql, type SqlValue, sql, trusted, wantedOf } from '../sql/sql.ts'
+import { insertInto } from '../sql/inserts.ts'
+import { listOf, type SqlValue, sql, trusted, wantedOf } from '../sql/sql.ts'
+import { isLive } from '../tables/calls.ts'
 import type { Reader, Transaction } from '../transaction.ts'
 import { followRows, type RowUse } from './row-sets.ts'
 import { createShapes } from './shapes.ts'
@@ -24,32 +27,33 @@ export async function deriveTrials(
   const ids = [...new Set(trialIds)].sort()
   if (ids.length === 0) return
   await tx.turn(derivation(project))
-  for (let from = 0; from < ids.length; from += trialsAtOnce) {
-    await deriveSome(tx, project, ids.slice(from, from + trialsAtOnce), now)
-  }
+  for (const some of batchesOf(ids, trialsAtOnce)) await deriveSome(tx, project, some, now)
 }
 
-export type StoredTrial = Record<(typeof trialColumns)[number], SqlValue>
+/** What each column of a trial says; `row` is the text of the row that it is about, as far as it is known. */
+const columns = {
+  project_id: (_: Trial, project: string) => project,
+  trial_id: (trial: Trial) => trial.id,
+  evaluation_id: (trial: Trial) => trial.evaluation_id,
+  row_digest: (trial: Trial) => trial.example.digest,
+  row_kind: (trial: Trial) => trial.example.kind,
+  brief: (_: Trial, __: string, row: string | undefined) => (row === undefined ? null : briefOf(row)),
+  started_at: (trial: Trial) => trial.started_at,
+  stale_at: (trial: Trial) => trial.stale_at,
+  output_key: (trial: Trial) => trial.output_key,
+  failed: (trial: Trial) => Number(trial.failed),
+  predict_call_id: (trial: Trial) => trial.predict_call_id,
+  latency: (trial: Trial) => trial.latency,
+  tokens: (trial: Trial) => trial.tokens,
+  own_latency: (trial: Trial) => trial.own_latency,
+  own_tokens: (trial: Trial) => trial.own_tokens,
+  scorer_call_ids: (trial: Trial) => JSON.stringify(trial.scorer_call_ids),
+  scores: (trial: Trial) => trial.scores,
+} satisfies Record<string, (trial: Trial, project: string, row: string | undefined) => SqlValue>
 
-export const trialColumns = [
-  'project_id',
-  'trial_id',
-  'evaluation_id',
-  'row_digest',
-  'row_kind',
-  'brief',
-  'started_at',
-  'stale_at',
-  'output_key',
-  'failed',
-  'predict_call_id',
-  'latency',
-  'tokens',
-  'own_latency',
-  'own_tokens',
-  'scorer_call_ids',
-  'scores',
-] as const
+type Column = keyof typeof columns
+export type StoredTrial = Record<Column, SqlValue>
+export const trialColumns = Object.keys(columns) as Column[]
 
 /** What follows from the scores and the evaluation. */
 const shapeColumns = ['shape', ...Array.from({ length: slotCount }, (_, slot) => `v${slot}`)]
@@ -92,25 +96,8 @@ async function deriveSome(tx: Transaction, project: string, ids: string[], now: 
 export function storedTrial(project: string, trial: Trial, rows: ReadonlyMap<string, string>): StoredTrial {
   const { digest, kind, inline } = trial.example
   const row = kind === exampleKinds.ref ? rows.get(digest) : inline
-  return {
-    project_id: project,
-    trial_id: trial.id,
-    evaluation_id: trial.evaluation_id,
-    row_digest: digest,
-    row_kind: kind,
-    brief: row === undefined ? null : briefOf(row),
-    started_at: trial.started_at,
-    stale_at: trial.stale_at,
-    output_key: trial.output_key,
-    failed: Number(trial.failed),
-    predict_call_id: trial.predict_call_id,
-    latency: trial.latency,
-    tokens: trial.tokens,
-    own_latency: trial.own_latency,
-    own_tokens: trial.own_tokens,
-    scorer_call_ids: JSON.stringify(trial.scorer_call_ids),
-    scores: trial.scores,
-  }
+  const said = trialColumns.map((name) => [name, columns[name](trial, project, row)])
+  return Object.fromEntries(said) as StoredTrial
 }
 
 /** The rows that trials refer to, as far as the tables of the project have them already. */
@@ -134,27 +121,19 @@ function useOf({ evaluation_id, row_digest }: StoredTrial): RowUse {
 }
 
 const insertedColumns = [...trialColumns, ...shapeColumns]
-const insertedRow = `(${insertedColumns.map(() => '?').join(', ')})`
 const replaced = insertedColumns.slice(2).map((name) => `${name} = excluded.${name}`)
-
-const insertTexts = new Map<number, string>()
-
-function insertText(rows: number): string {
-  let text = insertTexts.get(rows)
-  if (text === undefined) {
-    text = `INSERT INTO eval_trials (${insertedColumns.join(', ')}) VALUES ${Array(rows).fill(insertedRow).join(', ')}
-      ON CONFLICT (project_id, trial_id) DO UPDATE SET ${replaced.join(', ')}`
-    insertTexts.set(rows, text)
-  }
-  return text
-}
+const insertTrials = insertInto(
+  'eval_trials',
+  insertedColumns,
+  `ON CONFLICT (project_id, trial_id) DO UPDATE SET ${replaced.join(', ')}`,
+)
 
 /** In as many rows as powers of two, so that few statements are prepared. */
 async function keepTrials(tx: Transaction, rows: readonly SqlValue[][]): Promise<void> {
   let size = trialsAtOnce
   for (let from = 0; from < rows.length; from += size) {
     while (size > rows.length - from) size /= 2
-    await tx.run(new Sql(insertText(size), rows.slice(from, from + size).flat()))
+    await tx.run(insertTrials(rows.slice(from, from + size)))
   }
 }
 
@@ -171,10 +150,9 @@ export async function readTrials(
   const small = trusted(
     'calls.id, parent_id, op_name, started_at, ended_at, exception, expire_at, attributes',
   )
-  const isLive = sql`started_at IS NOT NULL AND deleted_at IS NULL AND (expire_at IS NULL OR expire_at > ${now})`
   const found = await tx.all<EvaluationCall>(
     sql`${wantedOf(ids)} SELECT ${small}, inputs, output, summary FROM wanted CROSS JOIN calls
-        WHERE project_id = ${project} AND calls.id = wanted.id AND ${isLive}`,
+        WHERE project_id = ${project} AND calls.id = wanted.id AND ${isLive(now)}`,
   )
   const trialCalls = found.filter(({ parent_id, op_name }) => parent_id !== null && isTrialOp(op_name))
   const trials = new Map<string, Trial>()
@@ -184,7 +162,7 @@ export async function readTrials(
   const children = await tx.all<EvaluationCall>(
     sql`${wantedOf(parents)} SELECT ${small}, summary, ${mentioning('inputs', '"self"', 'inputs')},
           ${mentioning('output', 'score', 'attributes')} FROM wanted CROSS JOIN calls
-        WHERE project_id = ${project} AND parent_id = wanted.id AND ${isLive} LIMIT ${mostChildren * parents.length}`,
+        WHERE project_id = ${project} AND parent_id = wanted.id AND ${isLive(now)} LIMIT ${mostChildren * parents.length}`,
   )
   // Not in SQL, which would then look for them in the order of all calls of the project.
   children.sort((a, b) => a.started_at - b.started_at || (a.id < b.id ? -1 : 1))

@@ -208,9 +208,9 @@ export function createCompiler(resolve: FieldResolver, dialect: Dialect): (expre
       const options = constants.get(kind)
       if (options?.[0] === undefined) continue
       countStep(place)
-      const sought = side(kind, operand, options.find(isBeyondDoubles) ?? options[0], place)
+      const subject = side(kind, operand, options.find(isBeyondDoubles) ?? options[0], place)
       const values = options.map((option) => side(kind, option, operand, place))
-      conditions.push(sql`(${sought} IN (${join(padded(values), ', ')}))`)
+      conditions.push(sql`(${subject} IN (${join(padded(values), ', ')}))`)
     }
     if (constants.has('null')) {
       countStep(place)

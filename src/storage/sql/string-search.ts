@@ -1,3 +1,5 @@
+import { allOf, join, type Sql, sql, trusted } from './sql.ts'
+
 /** Texts that are searched among the strings of JSON, in every way that writers of JSON spell them. */
 export interface StringSearch {
   /** What stands between the quotes. */
@@ -37,4 +39,27 @@ function spellingsOf(text: string): string[] {
 /** The last part of the text that every spelling has. */
 function commonPart(plain: string): string {
   return plain.split(/[^\0-.0-~]+/).findLast((part) => part !== '') ?? ''
+}
+
+/** More texts are found faster by one pass that knows them all. */
+const mostOneByOne = 16
+
+/** Bytes that are searched, a row for each of the texts, before one pass has less to do. */
+const mostSearched = 8 << 20
+
+/**
+ * Whether the document holds one of the strings. What most rows hold is found by plain searches of a small row; `exactly`
+ * is the pass that reads the strings, and `position` tells where a text is in the document, 0 for nowhere.
+ */
+export function searchIn(
+  document: Sql,
+  { necessary, sufficient }: StringSearch,
+  exactly: Sql,
+  position: (text: string) => Sql,
+): Sql {
+  if (necessary.length > mostOneByOne || necessary.includes('')) return exactly
+  const most = trusted(String(Math.floor(mostSearched / necessary.length)))
+  const none = allOf(necessary.map((text) => sql`${position(text)} = 0`))
+  const surely = sufficient.map((text) => sql`WHEN ${position(text)} > 0 THEN TRUE `)
+  return sql`(CASE WHEN octet_length(${document}) > ${most} THEN ${exactly} WHEN ${none} THEN FALSE ${join(surely, '')}ELSE ${exactly} END)`
 }

@@ -1,3 +1,4 @@
+import { batchesOf } from '../../domain/batches.ts'
 import { now as clock } from '../../domain/time.ts'
 import { announceDeletion, announceParts, followDeletion, followParts } from '../evaluations/pending.ts'
 import { refreshStale } from '../evaluations/trials.ts'
@@ -43,8 +44,7 @@ export const deleteCalls: Command<
   let descendants = 0
   const named = new Set(ids)
   await announceDeletion(tx, project_id)
-  for (let from = 0; from < ids.length; from += 100) {
-    const roots = ids.slice(from, from + 100)
+  for (const roots of batchesOf(ids, 100)) {
     const family = await tx.all<{ id: string }>(
       sql`WITH RECURSIVE family (id, trace_id) AS (
             SELECT id, trace_id FROM calls WHERE project_id = ${project_id} AND deleted_at IS NULL AND id IN (${listOf(roots)})
@@ -53,19 +53,14 @@ export const deleteCalls: Command<
             WHERE calls.parent_id = family.id AND calls.project_id = ${project_id} AND calls.trace_id = family.trace_id AND calls.deleted_at IS NULL
           ) SELECT id FROM family`,
     )
-    for (let i = 0; i < family.length; i += 100) {
-      const some = family.slice(i, i + 100).map(({ id }) => id)
+    const members = family.map(({ id }) => id)
+    for (const some of batchesOf(members, 100)) {
       await tx.run(
         sql`UPDATE calls SET deleted_at = ${now} WHERE project_id = ${project_id} AND id IN (${listOf(some)})`,
       )
     }
-    await followDeletion(
-      tx,
-      project_id,
-      family.map(({ id }) => id),
-      now,
-    )
-    for (const { id } of family) {
+    await followDeletion(tx, project_id, members, now)
+    for (const id of members) {
       if (!named.has(id)) {
         named.add(id)
         descendants++

@@ -2,9 +2,10 @@ import { exactJson } from '../../domain/json/canonical.ts'
 import { refuse } from '../../domain/refusals.ts'
 import type { Page } from '../../domain/view.ts'
 import type { Dialect } from '../sql/dialect.ts'
+import { groupsOf, insertInto } from '../sql/inserts.ts'
 import type { Sorting } from '../sql/readings.ts'
 import { rowsInOrder } from '../sql/rows-in-order.ts'
-import { allOf, join, nothing, Sql, type SqlValue, sql, trusted } from '../sql/sql.ts'
+import { allOf, join, nothing, type Sql, sql, trusted } from '../sql/sql.ts'
 import type { Command, Reader, Transaction } from '../transaction.ts'
 
 /** What someone says about a thing. Times are microseconds; `payload` is JSON. */
@@ -103,31 +104,23 @@ async function remove(tx: Transaction, projectId: string, id: string): Promise<v
   await tx.run(sql`DELETE FROM feedback WHERE project_id = ${projectId} AND id = ${id}`)
 }
 
-/** Rows of one statement: few sizes, so that few statements are prepared. */
 const rowsAtOnce = 16
+
+const insertFeedback = insertInto(
+  'feedback',
+  columns,
+  'ON CONFLICT (project_id, id) DO NOTHING RETURNING project_id, id',
+)
 
 /** Answers the records whose id was there already. */
 async function addNew(tx: Transaction, records: readonly Feedback[]): Promise<Feedback[]> {
   const left = new Map(records.map((record) => [keyOf(record), record]))
-  const whole = records.length - (records.length % rowsAtOnce)
-  for (let from = 0; from < records.length; ) {
-    const some = records.slice(from, from < whole ? from + rowsAtOnce : from + 1)
-    const added = await tx.all<Pick<Feedback, 'project_id' | 'id'>>(insertion(some))
+  for (const group of groupsOf(records, rowsAtOnce)) {
+    const rows = group.map((record) => columns.map((column) => record[column]))
+    const added = await tx.all<Pick<Feedback, 'project_id' | 'id'>>(insertFeedback(rows))
     for (const one of added) left.delete(keyOf(one))
-    from += some.length
   }
   return [...left.values()]
-}
-
-function insertion(records: readonly Feedback[]): Sql {
-  const row = `(${columns.map(() => '?').join(', ')})`
-  const values: SqlValue[] = []
-  for (const record of records) for (const column of columns) values.push(record[column])
-  return new Sql(
-    `INSERT INTO feedback (${allColumns.text}) VALUES ${Array(records.length).fill(row).join(', ')}
-      ON CONFLICT (project_id, id) DO NOTHING RETURNING project_id, id`,
-    values,
-  )
 }
 
 /** What stands in the way of a record; undefined when it went away meanwhile and the record is in its place now. */

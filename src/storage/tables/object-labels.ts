@@ -1,5 +1,5 @@
 import { pairsOf, sql } from '../sql/sql.ts'
-import type { Command, Reader } from '../transaction.ts'
+import type { Command, Reader, Transaction } from '../transaction.ts'
 import { objectTurn, readVersion } from './objects.ts'
 
 /** Which names a version carries beside its digest and its number. */
@@ -25,63 +25,66 @@ export async function readLabels(
   if (versions.length === 0) return []
   const pairs = pairsOf(versions.map(({ object_id, digest }) => [object_id, digest]))
   const of = sql`project_id = ${project} AND (object_id, digest) IN ${pairs}`
-  const tags = await db.all<LabelledVersion & { tag: string }>(
-    sql`SELECT object_id, digest, tag FROM object_tags WHERE ${of} ORDER BY tag`,
-  )
-  for (const row of tags) labels.get(keyOf(row))?.tags.push(row.tag)
-  const aliases = await db.all<LabelledVersion & { alias: string }>(
-    sql`SELECT object_id, digest, alias FROM object_aliases WHERE ${of} ORDER BY alias`,
-  )
-  for (const row of aliases) labels.get(keyOf(row))?.aliases.push(row.alias)
+  type Label = LabelledVersion & { label: string }
+  const tags = sql`SELECT object_id, digest, tag AS label FROM object_tags WHERE ${of} ORDER BY tag`
+  for (const row of await db.all<Label>(tags)) labels.get(keyOf(row))?.tags.push(row.label)
+  const aliases = sql`SELECT object_id, digest, alias AS label FROM object_aliases WHERE ${of} ORDER BY alias`
+  for (const row of await db.all<Label>(aliases)) labels.get(keyOf(row))?.aliases.push(row.label)
   return versions.map((version) => labels.get(keyOf(version)) as Labels)
 }
 
-export interface TagChange {
+interface Labelling {
   project_id: string
   object_id: string
   version: string
+}
+
+/** The digest of the version, which is not deleted, in the turn of its object. */
+async function liveDigest(tx: Transaction, labelling: Labelling): Promise<string | undefined> {
+  const { project_id, object_id, version } = labelling
+  await tx.turn(objectTurn(project_id, object_id))
+  const found = await readVersion(tx, project_id, { name: object_id, digest: version })
+  return found?.deleted_at === null ? found.digest : undefined
+}
+
+export interface TagChange extends Labelling {
   add: readonly string[]
   remove: readonly string[]
 }
 
 /** Answers whether there is such a version. */
 export const changeTags: Command<TagChange, boolean> = async (tx, change) => {
-  const { project_id, object_id, version, add, remove } = change
-  await tx.turn(objectTurn(project_id, object_id))
-  const found = await readVersion(tx, project_id, { name: object_id, digest: version })
-  if (found === undefined || found.deleted_at !== null) return false
+  const { project_id, object_id, add, remove } = change
+  const digest = await liveDigest(tx, change)
+  if (digest === undefined) return false
   for (const tag of add) {
     await tx.run(
       sql`INSERT INTO object_tags (project_id, object_id, digest, tag)
-          VALUES (${project_id}, ${object_id}, ${found.digest}, ${tag}) ON CONFLICT DO NOTHING`,
+          VALUES (${project_id}, ${object_id}, ${digest}, ${tag}) ON CONFLICT DO NOTHING`,
     )
   }
   for (const tag of remove) {
     await tx.run(
       sql`DELETE FROM object_tags WHERE project_id = ${project_id} AND object_id = ${object_id}
-          AND digest = ${found.digest} AND tag = ${tag}`,
+          AND digest = ${digest} AND tag = ${tag}`,
     )
   }
   return true
 }
 
-export interface AliasSetting {
-  project_id: string
-  object_id: string
-  version: string
+export interface AliasSetting extends Labelling {
   aliases: readonly string[]
 }
 
 /** An alias names one version of its object: set again, it moves. Answers whether there is such a version. */
 export const setAliases: Command<AliasSetting, boolean> = async (tx, setting) => {
-  const { project_id, object_id, version, aliases } = setting
-  await tx.turn(objectTurn(project_id, object_id))
-  const found = await readVersion(tx, project_id, { name: object_id, digest: version })
-  if (found === undefined || found.deleted_at !== null) return false
+  const { project_id, object_id, aliases } = setting
+  const digest = await liveDigest(tx, setting)
+  if (digest === undefined) return false
   for (const alias of aliases) {
     await tx.run(
       sql`INSERT INTO object_aliases (project_id, object_id, alias, digest)
-          VALUES (${project_id}, ${object_id}, ${alias}, ${found.digest})
+          VALUES (${project_id}, ${object_id}, ${alias}, ${digest})
           ON CONFLICT (project_id, object_id, alias) DO UPDATE SET digest = excluded.digest`,
     )
   }

@@ -109,16 +109,9 @@ export async function readValues(
   )
 }
 
-export interface NewObject {
-  project_id: string
-  object_id: string
-  digest: string
-  kind: ObjectKind
-  base_object_class: string | null
-  leaf_object_class: string | null
+export interface NewObject
+  extends Omit<ObjectVersion, 'version_index' | 'is_latest' | 'created_at' | 'deleted_at'> {
   val: string
-  size: number
-  user_id: string
   now: number
 }
 

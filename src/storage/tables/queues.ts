@@ -1,9 +1,10 @@
+import type { AnnotationState, ItemState } from '../../domain/annotation-states.ts'
 import { refuse } from '../../domain/refusals.ts'
 import type { View } from '../../domain/view.ts'
 import { pageOf } from '../sql/rows-in-order.ts'
 import { columnOrder } from '../sql/sorting.ts'
-import { allOf, join, sql, trusted } from '../sql/sql.ts'
-import type { Command, LongReader, Reader } from '../transaction.ts'
+import { allOf, join, listOf, sql, trusted } from '../sql/sql.ts'
+import { allRows, type Command, type LongReader, type Reader } from '../transaction.ts'
 
 /** A queue of calls that people look at. Times are microseconds; `scorer_refs` is a JSON list. */
 export interface Queue {
@@ -115,4 +116,31 @@ export const deleteQueue: Command<QueueKey & { now: number }, Queue> = async (tx
     sql`UPDATE annotation_queues SET deleted_at = ${given.now} WHERE project_id = ${queue.project_id} AND id = ${queue.id}`,
   )
   return { ...queue, deleted_at: given.now }
+}
+
+/** How many items of a queue are in a state; with an annotator, in a state of that annotator's own. */
+export type QueueCount = {
+  queue_id: string
+  count: number
+  /** Of these, those that somebody has completed or skipped. */
+  finished: number
+} & ({ annotator: null; state: ItemState } | { annotator: string; state: AnnotationState })
+
+/** One statement, so that all counts are of the same moment. A queue that is not there has no row. */
+export function countItems(
+  db: LongReader,
+  projectId: string,
+  queueIds: readonly string[],
+  signal: AbortSignal,
+): Promise<QueueCount[]> {
+  const live = sql`queue_id IN (SELECT queue.id FROM annotation_queues AS queue
+    WHERE queue.project_id = ${projectId} AND queue.deleted_at IS NULL AND queue.id IN (${listOf(queueIds)}))`
+  const counted = allOf([sql`project_id = ${projectId}`, live, db.dialect.going])
+  const statement = sql`SELECT queue_id, CAST(NULL AS TEXT) AS annotator, state, count(*) AS count,
+      count(CASE WHEN finished_by > 0 THEN 1 END) AS finished
+    FROM annotation_queue_items WHERE ${counted} GROUP BY queue_id, state
+    UNION ALL
+    SELECT queue_id, annotator, state, count(*), 0 FROM annotation_progress
+    WHERE ${counted} GROUP BY queue_id, annotator, state`
+  return allRows<QueueCount>(db, statement, signal)
 }

@@ -111,6 +111,40 @@ test('what does not fit is refused with the counts, and truncation keeps the end
   await assert.rejects(generate(engine, ''), { code: 'prompt_empty' })
 })
 
+test('a text of any length is truncated to its last tokens, which are those of the whole', async (t) => {
+  const engine = await startEngine(t, { plan: { context: 256 }, shape: { vocabulary: 2_000 } })
+  const prose = 'Grüße, she said; and there on the other side it rained. '
+  for (const text of ['Hello '.repeat(6_000), prose.repeat(20_000), `${prose}<|im_end|>`.repeat(3_000)]) {
+    const whole = await engine.tokenize(text, { special: true, add: false }, t.signal)
+    for (const truncate of [1, 50, 240]) {
+      assert.deepEqual((await generate(engine, text, { truncate })).promptTokens, whole.slice(-truncate))
+    }
+  }
+  const letters = await generate(engine, 'a'.repeat(1_000_000), { truncate: 50 })
+  assert.equal(letters.promptTokens.length, 50)
+})
+
+test('min_tokens that the context has no room for are refused by name, with a limit of the answer or without', async (t) => {
+  const engine = await startEngine(t, { plan: { context: 256 } })
+  for (const [minTokens, parts, room] of [
+    [247, {}, 246],
+    [256, { truncate: -1 }, 255],
+    [1_000_000, {}, 246],
+  ] as const) {
+    const generation = generationOf('abcdefghij', { ...parts, ending: { minTokens } })
+    delete generation.ending.maxTokens
+    await assert.rejects(engine.generate(generation, t.signal), {
+      code: 'invalid_value',
+      field: 'min_tokens',
+      message: `min_tokens: ${minTokens}; accepted: 0 to ${room}: the context has no room for more beside the prompt.`,
+    })
+  }
+  const generation = generationOf('a'.repeat(300), { truncate: -1, ending: { minTokens: 200 } })
+  delete generation.ending.maxTokens
+  const whole = await wholeRun(await engine.generate(generation, t.signal))
+  assert.deepEqual([whole.promptTokens.length, whole.tokens[0]?.length], [56, 200])
+})
+
 test('an answer without a limit ends where the context does', async (t) => {
   const engine = await startEngine(t, { plan: { context: 256 } })
   const generation = generationOf('hello')

@@ -15,10 +15,9 @@ import { createMasks } from '../../../src/inference/constraints/mask/token-masks
 import { regexGrammar } from '../../../src/inference/constraints/regex/regex-grammar.ts'
 import { createAdjustments, planAdjustments } from '../../../src/inference/sampling/adjustments.ts'
 import { onlyAllowed } from '../../../src/inference/sampling/allowed.ts'
-import type { Logits } from '../../../src/inference/sampling/logits.ts'
+import { isIn, type Logits } from '../../../src/inference/sampling/logits.ts'
 import { createRandom } from '../../../src/inference/sampling/random.ts'
 import { createSampler } from '../../../src/inference/sampling/sampler.ts'
-import { isIn } from '../../../src/inference/sampling/token-mask.ts'
 import { gbnfOf } from '../../support/gbnf.ts'
 import { createGbnfMatcher } from '../../support/gbnf-matcher.ts'
 import { type GenerationParts, generationOf, plainSampling } from '../../support/generations.ts'
@@ -232,7 +231,6 @@ test('a draw with a cut, and the likeliest token, are those of logits without wh
         minTokens: 0,
         bannedEnds: [],
         prompt: [],
-        tokenize: () => [],
         isPossible: (token) => allowed?.includes(token) ?? true,
       })
       const adjustments = plan && createAdjustments(plan)
@@ -241,7 +239,7 @@ test('a draw with a cut, and the likeliest token, are those of logits without wh
       const sample = createConstrainedSampler({
         sampling,
         sample: createSampler(sampling, adjustments, () => number),
-        allowance: allowing(list, isAllowed),
+        rule: allowing(list, isAllowed),
         narrowed: (position: Logits) => (allowed ? onlyAllowed(position, allowed) : position),
         isPlain: adjustments === undefined && allowed === undefined,
       })
@@ -280,7 +278,7 @@ for (const [title, size, few] of [
     const sample = createConstrainedSampler({
       sampling: plainSampling,
       sample: createSampler(plainSampling, undefined, createRandom(5n)),
-      allowance: allowing([...few], isAllowed),
+      rule: allowing([...few], isAllowed),
       narrowed: (position) => position,
       isPlain: true,
     })

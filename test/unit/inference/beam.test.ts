@@ -21,8 +21,8 @@ async function search(model: Model, maxTokens: number, parts: GenerationParts, p
   const slots: (number[] | undefined)[] = Array.from({ length: generation.choices })
   slots[0] = prompt
   let steps = 0
-  const judge = (slot: number) => beams.judge(scriptedLogits(model(slots[slot] ?? [])))
-  let moves = beams.advance([await judge(0)])
+  const read = (slot: number) => beams.continuations(slot, scriptedLogits(model(slots[slot] ?? [])))
+  let moves = beams.advance([await read(0)])
   while (moves.length > 0) {
     steps++
     for (const { slot, from } of moves) if (slot !== from) slots[slot] = slots[from]?.slice()
@@ -30,7 +30,7 @@ async function search(model: Model, maxTokens: number, parts: GenerationParts, p
     const live = moves.map(({ slot }) => slot)
     assert.equal(new Set(live).size, live.length)
     assert.ok(Math.max(...live) < generation.choices)
-    moves = beams.advance(await Promise.all(live.map(judge)))
+    moves = beams.advance(await Promise.all(live.map(read)))
   }
   return { events: beams.events(), steps }
 }
@@ -169,4 +169,25 @@ test('the search finds what the definition finds, ending early or not', async ()
     ),
     { numRuns: 500 },
   )
+})
+
+test('a search keeps to the allowed tokens and bans words, in each beam by its own text', async () => {
+  const model: Model = () => likely(0.4, 0.3, 0.2, 0.1)
+  const among = (sampling: GenerationParts['sampling']) =>
+    search(model, 2, { choices: 2, sampling: sampling ?? {} })
+  const texts = async (sampling: GenerationParts['sampling']) =>
+    answersOf((await among(sampling)).events).map((answer) => (answer as unknown[])[0])
+  assert.deepEqual(await texts({}), ['aa', 'ab'])
+  assert.deepEqual(await texts({ allowed: [2, 3] }), ['cc', 'cd'])
+  assert.deepEqual(await texts({ badWords: ['aa'] }), ['ab', 'ba'])
+  assert.deepEqual(await texts({ badWords: ['a', 'bb'] }), ['bc', 'cb'])
+})
+
+test('a search that can find nothing more says which fields leave nothing', async () => {
+  const model: Model = () => likely(0.4, 0.3, 0.2, 0.1)
+  const sampling = { allowed: [0], badWords: ['aa'] }
+  await assert.rejects(search(model, 2, { choices: 1, sampling }), {
+    code: 'no_token_possible',
+    message: /^allowed_token_ids, bad_words: .* after [12] tokens/,
+  })
 })

@@ -145,10 +145,12 @@ test('before the least length the end of text is not drawn', async () => {
   assert.deepEqual(drawn, [['a', a], ['a', a], ['', eos], 'stop null'])
 })
 
-test('a bad word is not completed', async () => {
-  const settings = { sampling: { badWords: ['abc', 'b'], temperature: 0 }, maxTokens: 3 }
-  // The tokens of abc are ab and c.
-  assert.deepEqual(await story([ab, c, b], settings), [['ab', ab], ['a', a], ['a', a], 'length null'])
+test('a bad word is not completed, by whatever tokens', async () => {
+  const settings = { sampling: { badWords: ['abc'], temperature: 0 }, maxTokens: 3 }
+  assert.deepEqual(await story([ab, c, b], settings), [['ab', ab], ['a', a], ['b', b], 'length null'])
+  assert.deepEqual(await story([a, b, c], settings), [['a', a], ['b', b], ['a', a], 'length null'])
+  const longer = { ...settings, sampling: { badWords: ['b'], temperature: 0 } }
+  assert.deepEqual(await story([ab, b, c], longer), [['a', a], ['a', a], ['c', c], 'length null'])
 })
 
 test('only allowed tokens are drawn, and the end of text only if it is one', async () => {

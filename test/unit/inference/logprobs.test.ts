@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { onlyAllowed } from '../../../src/inference/sampling/allowed.ts'
+import { remembered } from '../../../src/inference/sampling/logits.ts'
 import { tokenLogprob } from '../../../src/inference/sampling/logprobs.ts'
-import { remembered } from '../../../src/inference/sampling/remembered.ts'
 import { listedVocabulary } from '../../support/listed-vocabulary.ts'
 import { scriptedLogits } from '../../support/scripted-logits.ts'
 

@@ -85,7 +85,6 @@ async function drawsAsDefined(given: Settings): Promise<void> {
     minTokens: banned.length > 0 ? answer.length + 1 : 0,
     bannedEnds: banned,
     prompt,
-    tokenize: () => [],
     isPossible: (token) => allowed?.includes(token) ?? true,
   })
   const adjustments = plan && createAdjustments(plan)

@@ -14,7 +14,6 @@ function adjustmentsOf(sampling: Partial<Sampling>, vocabulary: number, banned: 
     minTokens: banned.length,
     bannedEnds: banned,
     prompt: [],
-    tokenize: () => [],
     isPossible: () => true,
   })
   return plan && createAdjustments(plan)

@@ -1,6 +1,5 @@
 import { onlyAllowed } from '../../sampling/allowed.ts'
-import type { Candidates, Logits, PositionLogits } from '../../sampling/logits.ts'
-import type { Allowance } from '../following-constraints.ts'
+import type { Candidates, Logits, PositionLogits, TokenRule } from '../../sampling/logits.ts'
 
 /** Looked at first: in most places one of the likeliest tokens is allowed. */
 const firstLook = 16
@@ -12,31 +11,31 @@ const mostTried = 1024
  * The logits as if each token that is not allowed had −∞. As few tokens as possible are tried: what comes of `top` may be
  * fewer than were asked for, and the sum over all that are allowed is told from above only.
  */
-export function allowedLogits(logits: PositionLogits, allowance: Allowance): Logits {
+export function allowedLogits(logits: PositionLogits, rule: TokenRule): Logits {
   return {
-    ...masking(logits, allowance),
+    ...masking(logits, rule),
     vocabulary: logits.vocabulary,
     exactly,
     async best() {
       const best = await logits.best()
-      if (allowance.allows(best)) return best
-      return (await (allowance.few() === undefined ? top(1) : exactly().top(1))).tokens[0] ?? best
+      if (rule.allows(best)) return best
+      return (await (rule.few() === undefined ? top(1) : exactly().top(1))).tokens[0] ?? best
     },
     top,
     logTotal: (temperature) => logits.logTotal(temperature),
   }
 
   function exactly(): Logits {
-    return exactLogits(logits, allowance)
+    return exactLogits(logits, rule)
   }
 
   async function top(count: number): Promise<Candidates> {
     const most = Math.min(mostTried, logits.vocabulary)
     for (let size = Math.max(firstLook, count); size <= most; size *= eachFurther) {
       // Whether few are allowed at all is soon known, and they cost less than to look further.
-      if (size > firstLook && allowance.few() !== undefined) break
+      if (size > firstLook && rule.few() !== undefined) break
       const all = await logits.top(size)
-      const found = filtered(all, allowance)
+      const found = filtered(all, rule)
       if (found.tokens.length > 0) return { ...found, others: all.logits.at(-1) ?? -Infinity }
     }
     const exact = exactly()
@@ -46,46 +45,46 @@ export function allowedLogits(logits: PositionLogits, allowance: Allowance): Log
 }
 
 /** The same, with every number told exactly. What is allowed has to be known for it, all of it. */
-export function exactLogits(logits: PositionLogits, allowance: Allowance): Logits {
-  const few = allowance.few()
-  if (few === undefined) return logits.masked(allowance.mask())
-  return { ...onlyAllowed(logits, few), ...masking(logits, allowance) }
+export function exactLogits(logits: PositionLogits, rule: TokenRule): Logits {
+  const few = rule.few()
+  if (few === undefined) return logits.masked(rule.mask())
+  return { ...onlyAllowed(logits, few), ...masking(logits, rule) }
 }
 
 /** Where they are shown: behind all that are allowed come those that are not, with −∞. */
-export function shownLogits(logits: PositionLogits, allowance: Allowance): Logits {
-  const few = allowance.few()
-  if (few === undefined) return logits.masked(allowance.mask())
-  const exact = exactLogits(logits, allowance)
+export function shownLogits(logits: PositionLogits, rule: TokenRule): Logits {
+  const few = rule.few()
+  if (few === undefined) return logits.masked(rule.mask())
+  const exact = exactLogits(logits, rule)
   return {
     ...exact,
     async top(count) {
       const found = await exact.top(Math.min(count, few.length))
       const all = await logits.top(count + few.length)
-      const others = all.tokens.filter((token) => !allowance.allows(token))
+      const others = all.tokens.filter((token) => !rule.allows(token))
       const tokens = Uint32Array.of(...found.tokens, ...others).subarray(0, count)
       return { tokens, logits: Float32Array.from(tokens, (_, at) => found.logits[at] ?? -Infinity) }
     },
   }
 }
 
-function masking(logits: Logits, allowance: Allowance): Pick<Logits, 'of'> {
+function masking(logits: Logits, rule: TokenRule): Pick<Logits, 'of'> {
   return {
     async of(tokens) {
       const values = await logits.of(tokens)
-      return values.map((logit, i) => (allowance.allows(tokens[i] as number) ? logit : -Infinity))
+      return values.map((logit, i) => (rule.allows(tokens[i] as number) ? logit : -Infinity))
     },
   }
 }
 
-function filtered({ tokens, logits }: Candidates, allowance: Allowance): Candidates {
+function filtered({ tokens, logits }: Candidates, rule: TokenRule): Candidates {
   const found: Candidates = {
     tokens: new Uint32Array(tokens.length),
     logits: new Float32Array(tokens.length),
   }
   let length = 0
   for (const [place, token] of tokens.entries()) {
-    if (!allowance.allows(token)) continue
+    if (!rule.allows(token)) continue
     found.tokens[length] = token
     found.logits[length++] = logits[place] as number
   }

@@ -1,8 +1,11 @@
 import { LRUCache } from 'lru-cache'
-import type { TokenMask } from '../../sampling/token-mask.ts'
+import type { TokenMask } from '../../sampling/logits.ts'
 
 /** Most places of a grammar allow one of a few sets of tokens. */
 const mostKept = 64
+
+/** Names masks apart, whoever made them. */
+let ids = 0
 
 /** Makes masks, so that equal ones among the last are one: what was prepared for one is there for the other. */
 export function createMasks(
@@ -10,7 +13,6 @@ export function createMasks(
 ): (tokens: (put: (token: number) => void) => void) => TokenMask {
   const cache = new LRUCache<number, TokenMask>({ max: mostKept })
   const words = Math.ceil(vocabulary / 32)
-  let ids = 0
   return (fill) => {
     const bits = new Uint32Array(words)
     let count = 0

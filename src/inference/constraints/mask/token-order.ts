@@ -9,16 +9,29 @@ export interface TokenOrder {
   readonly bytes: Uint8Array
   /** Where in these each begins, and at last where the last one ends. */
   readonly starts: Uint32Array
+  /** The tokens that are not among them: those that no answer shows, and those without bytes. */
+  readonly others: readonly number[]
 }
 
-/** Tokens that no answer shows, and those without bytes, are not among them. */
+const known = new WeakMap<Vocabulary, TokenOrder>()
+
+/** Takes a moment for a large vocabulary, and is done once for each. */
 export function orderTokens(vocabulary: Vocabulary): TokenOrder {
+  const order = known.get(vocabulary) ?? ordered(vocabulary)
+  known.set(vocabulary, order)
+  return order
+}
+
+function ordered(vocabulary: Vocabulary): TokenOrder {
+  const others: number[] = []
   const ends = new Set(vocabulary.ends)
   const all: { token: number; bytes: Uint8Array; key: string }[] = []
   for (let token = 0; token < vocabulary.size; token++) {
     const bytes = vocabulary.bytes(token)
     if (bytes.length > 0 && !vocabulary.isSpecial(token) && !ends.has(token)) {
       all.push({ token, bytes, key: Buffer.from(bytes).toString('latin1') })
+    } else {
+      others.push(token)
     }
   }
   // Texts of one byte a character compare as the bytes do, and several times as fast.
@@ -34,6 +47,7 @@ export function orderTokens(vocabulary: Vocabulary): TokenOrder {
     shared,
     bytes: Buffer.concat(all.map(({ bytes }) => bytes)),
     starts,
+    others,
   }
 }
 

@@ -2,12 +2,11 @@ import pg from 'pg'
 import { acquireInTime, createSlots } from '../../../domain/slots.ts'
 import { ConnectionLost } from './failures.ts'
 import { createSession, type Session } from './session.ts'
-import { columnTypes } from './values.ts'
 
 export interface ConnectionOptions {
   connections: number
   /** Pieces of work that may wait for a connection. */
-  line: number
+  mostWaiting: number
   connectTimeoutMs: number
   /** For one statement, on the server. */
   queryTimeoutMs: number
@@ -30,7 +29,7 @@ export interface Connections {
 
 export function createConnections(url: string, options: ConnectionOptions): Connections {
   const { connectTimeoutMs } = options
-  const turns = createSlots(options.connections, options.line)
+  const slots = createSlots(options.connections, options.mostWaiting)
   const facts = new WeakMap<pg.ClientBase, { pid: number; prepared: Set<string> }>()
 
   const pool = new pg.Pool({
@@ -51,7 +50,7 @@ export function createConnections(url: string, options: ConnectionOptions): Conn
   pool.on('error', (error) => options.report(error))
 
   async function checkOut(signal?: AbortSignal): Promise<Session> {
-    const seat = await acquireInTime(turns, options.queryTimeoutMs, signal)
+    const slot = await acquireInTime(slots, options.queryTimeoutMs, signal)
     try {
       const client = await pool.connect()
       const { pid, prepared } = facts.get(client) ?? { pid: 0, prepared: new Set<string>() }
@@ -59,10 +58,10 @@ export function createConnections(url: string, options: ConnectionOptions): Conn
         pid,
         prepared,
         answerTimeoutMs: options.queryTimeoutMs + options.graceMs,
-        given: () => turns.release(seat),
+        given: () => slots.release(slot),
       })
     } catch (error) {
-      turns.release(seat)
+      slots.release(slot)
       throw new ConnectionLost('unreachable', error)
     }
   }
@@ -108,3 +107,34 @@ async function prepareConnection(client: pg.Client, options: ConnectionOptions):
     clearTimeout(alarm)
   }
 }
+
+/** Type numbers of PostgreSQL, https://github.com/postgres/postgres/blob/master/src/include/catalog/pg_type.dat */
+const parsers = new Map<number, (text: string) => unknown>([
+  [16, (text) => (text === 't' ? 1 : 0)], // bool, as SQLite says it
+  [17, bytes],
+  [20, wholeNumber], // int8
+  [21, Number], // int2
+  [23, Number], // int4
+  [26, Number], // oid
+  [700, Number], // float4
+  [701, Number], // float8
+  [1700, Number], // numeric
+])
+
+function wholeNumber(text: string): number {
+  const value = Number(text)
+  // A number that silently changed its last digits would be worse than none.
+  if (!Number.isSafeInteger(value)) throw new RangeError(`the database answered ${text}, beyond 2^53`)
+  return value
+}
+
+function bytes(text: string): Uint8Array {
+  return Buffer.from(text.slice(2), 'hex')
+}
+
+const plain = (text: string) => text
+
+/** Rows in the same JavaScript values as from SQLite; for our connections alone, `pg.types` stays as it is. */
+const columnTypes = {
+  getTypeParser: (type: number) => parsers.get(type) ?? plain,
+} as pg.CustomTypesConfig

@@ -16,15 +16,15 @@ export interface PostgresOptions extends ConnectionOptions {
   /** Long reads at once. */
   streams: number
   /** Long reads that may wait. */
-  streamLine: number
+  mostStreamsWaiting: number
   probeTimeoutMs: number
 }
 
 export const postgresDefaults: PostgresOptions = {
   connections: 10,
-  line: 1_000,
+  mostWaiting: 1_000,
   streams: 4,
-  streamLine: 256,
+  mostStreamsWaiting: 256,
   connectTimeoutMs: 5_000,
   queryTimeoutMs: 60_000,
   lockTimeoutMs: 10_000,
@@ -66,10 +66,10 @@ export function createPostgresDatabase<R extends Registry>(
     lockTimeoutMs: options.probeTimeoutMs,
     graceMs: Math.min(options.graceMs, 1_000),
   })
-  // One connection at least is left for those who do not stream: a stream's reader may ask something else meanwhile.
-  const seats = createSlots(
+  // One connection at least is left for other work: the caller of a stream may read something else meanwhile.
+  const streamSlots = createSlots(
     Math.max(1, Math.min(options.streams, options.connections - 1)),
-    options.streamLine,
+    options.mostStreamsWaiting,
   )
   const leaving = new AbortController()
   let working = 0
@@ -127,7 +127,7 @@ export function createPostgresDatabase<R extends Registry>(
     async *stream<T>(query: Sql, { signal, rows = defaultRows }: StreamOptions) {
       if (closing !== undefined) throw refuse('stopping')
       const givenUp = (reason: Error) => abandon(signal, reason)
-      const parts = { connections, seats, waitMs: options.queryTimeoutMs, cancel, givenUp }
+      const parts = { connections, streamSlots, waitMs: options.queryTimeoutMs, cancel, givenUp }
       const either = AbortSignal.any([signal, leaving.signal])
       try {
         yield* streamRows<T>(parts, statements(query), rows, either)

@@ -49,39 +49,30 @@ export function postgresFailure(error: unknown, limits: Limits): unknown {
   if (error instanceof Refusal) return error
   if (error instanceof ConnectionLost && error.stage === 'unconfirmed')
     return storageFailure('write_unconfirmed', error)
-  const told = error instanceof ConnectionLost ? error.cause : error
-  const code = told instanceof DatabaseError ? told.code : undefined
+  const reported = error instanceof ConnectionLost ? error.cause : error
+  const code = reported instanceof DatabaseError ? reported.code : undefined
   if (code === '57014') return tooSlow(limits.queryTimeoutMs, error)
   if (code === '25P03') return tooSlow(limits.idleTimeoutMs, error)
   // A text with U+0000, or escaped text that is no Unicode: PostgreSQL alone cannot store it.
   if (code === '22021' || code === '22P05') {
-    const refusal = refuse('invalid_value', {
-      field: 'body',
-      given: 'a text with the character U+0000',
-      accepted: 'text without it',
-    })
-    refusal.cause = error
-    return refusal
+    return unstorable('a text with the character U+0000', 'text without it', error)
   }
   // What an index holds fits on a third of a page; SQLite has no such bound.
   if (code === '54000') {
-    const refusal = refuse('invalid_value', {
-      field: 'body',
-      given: 'a text that is too long to be found again',
-      accepted: 'names, ids and references of at most 1000 bytes',
-    })
-    refusal.cause = error
-    return refusal
+    const accepted = 'names, ids and references of at most 1000 bytes'
+    return unstorable('a text that is too long to be found again', accepted, error)
   }
   const found = code === undefined ? undefined : codes.find(([prefix]) => code.startsWith(prefix))
   if (found !== undefined) return storageFailure(found[1], error)
   return error instanceof ConnectionLost ? storageFailure('storage_failed', error) : error
 }
 
+function unstorable(given: string, accepted: string, cause: unknown): Refusal {
+  return Object.assign(refuse('invalid_value', { field: 'body', given, accepted }), { cause })
+}
+
 function tooSlow(limit: number, cause: unknown): Refusal {
-  const refusal = refuse('query_too_slow', { limit })
-  refusal.cause = cause
-  return refusal
+  return Object.assign(refuse('query_too_slow', { limit }), { cause })
 }
 
 /** Whether the same transaction may succeed when it is run again: two that met in the wrong order. */
@@ -92,61 +83,38 @@ export function isCollision(error: unknown): boolean {
 /** Whether this answer is the last one of its connection, or the connection can no longer be trusted with our statements. */
 export function endsConnection(error: unknown): boolean {
   if (!(error instanceof DatabaseError)) return false
-  // Told by the source's own word, because the message is translated: the tables changed under a prepared statement.
+  // Recognised by the name of the function in the server's source, because the message is translated: the tables changed
+  // under a prepared statement.
   if (error.routine === 'RevalidateCachedQuery') return true
   return /^(08|57P|25P03|25P04|26000)/.test(error.code ?? '')
 }
 
+/** Why the record cannot be opened, by SQLSTATE prefix: what an operator reads behind the name of the server. */
+const openFailures: [prefix: string, kind: StorageRefusal['kind'], says: (reason: string) => string][] = [
+  ['28', 'unreachable', () => ' refuses the user or the password of HEDDLE_DATABASE_URL.'],
+  ['3D000', 'unreachable', () => ' does not exist. Create the database first.'],
+  ['42501', 'read-only', (reason) => ` does not let this user make its tables (${reason}).`],
+  ['25006', 'read-only', (reason) => ` does not let this user make its tables (${reason}).`],
+  ['53100', 'full', () => ': the disk is full. Free some space, then start again.'],
+  ['55P03', 'locked', () => ' is being migrated by another process that does not finish.'],
+  ['53', 'unreachable', (reason) => ` does not take connections (${reason}).`],
+]
+
 /** The one line that an operator gets when the record cannot be opened. */
 export function openFailure(where: string, failure: unknown): unknown {
-  const error = failure instanceof ConnectionLost ? failure.cause : failure
-  const cause = { cause: error }
-  const code = error instanceof DatabaseError ? (error.code ?? '') : undefined
   if (failure instanceof StorageRefusal) return failure
-  if (code === undefined) {
-    return isNetworkFailure(error) || failure instanceof ConnectionLost
-      ? new StorageRefusal(
-          'unreachable',
-          `${where} cannot be reached (${reasonOf(error)}). Check HEDDLE_DATABASE_URL, and that the server runs.`,
-          cause,
-        )
-      : failure
+  const error = failure instanceof ConnectionLost ? failure.cause : failure
+  const refused = (kind: StorageRefusal['kind'], says: string) =>
+    new StorageRefusal(kind, `${where}${says}`, { cause: error })
+  const reason = reasonOf(error)
+  if (error instanceof DatabaseError) {
+    const found = openFailures.find(([prefix]) => error.code?.startsWith(prefix))
+    if (found !== undefined) return refused(found[1], found[2](reason))
+    return endsConnection(error) ? refused('unreachable', ` does not take connections (${reason}).`) : failure
   }
-  if (code.startsWith('28')) {
-    return new StorageRefusal(
-      'unreachable',
-      `${where} refuses the user or the password of HEDDLE_DATABASE_URL.`,
-      cause,
-    )
-  }
-  if (code === '3D000') {
-    return new StorageRefusal('unreachable', `${where} does not exist. Create the database first.`, cause)
-  }
-  if (code === '42501' || code === '25006') {
-    return new StorageRefusal(
-      'read-only',
-      `${where} does not let this user make its tables (${reasonOf(error)}).`,
-      cause,
-    )
-  }
-  if (code === '53100') {
-    return new StorageRefusal('full', `${where}: the disk is full. Free some space, then start again.`, cause)
-  }
-  if (code === '55P03') {
-    return new StorageRefusal(
-      'locked',
-      `${where} is being migrated by another process that does not finish.`,
-      cause,
-    )
-  }
-  if (endsConnection(error) || code.startsWith('53')) {
-    return new StorageRefusal(
-      'unreachable',
-      `${where} does not take connections (${reasonOf(error)}).`,
-      cause,
-    )
-  }
-  return failure
+  if (!isNetworkFailure(error) && !(failure instanceof ConnectionLost)) return failure
+  const check = 'Check HEDDLE_DATABASE_URL, and that the server runs.'
+  return refused('unreachable', ` cannot be reached (${reason}). ${check}`)
 }
 
 function isNetworkFailure(error: unknown): boolean {

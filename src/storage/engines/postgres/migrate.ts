@@ -57,9 +57,9 @@ async function reach(client: pg.Client): Promise<void> {
 
 /** A transaction that is still open is rolled back by the server. */
 async function leave(client: pg.Client): Promise<void> {
-  const impatience = setTimeout(() => client.connection.stream.destroy(), 2_000)
+  const timer = setTimeout(() => client.connection.stream.destroy(), 2_000)
   await client.end()
-  clearTimeout(impatience)
+  clearTimeout(timer)
 }
 
 function createClient(url: string, connectTimeoutMs: number): pg.Client {

@@ -58,7 +58,7 @@ export function createSession(client: pg.PoolClient, options: SessionOptions): S
     if (lost !== undefined) throw new ConnectionLost('before-commit', lost)
     if (back) throw new Error('a statement on a connection that was given back')
     if (typeof statement !== 'string' && statement.name !== undefined) prepared.add(statement.name)
-    const impatience = setTimeout(() => {
+    const timer = setTimeout(() => {
       hangUp(new Error(`the server did not answer within ${options.answerTimeoutMs} ms`))
     }, options.answerTimeoutMs)
     try {
@@ -67,7 +67,7 @@ export function createSession(client: pg.PoolClient, options: SessionOptions): S
       if (endsConnection(error)) lose(error as Error)
       throw lost === undefined ? error : new ConnectionLost('before-commit', error)
     } finally {
-      clearTimeout(impatience)
+      clearTimeout(timer)
     }
   }
 

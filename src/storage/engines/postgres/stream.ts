@@ -9,7 +9,7 @@ import { lostOnce, rollBack } from './transaction.ts'
 export interface StreamParts {
   connections: Connections
   /** Fewer than there are connections, so that long reads leave some to everyone else. */
-  seats: Slots
+  streamSlots: Slots
   waitMs: number
   cancel(pid: number): Promise<void>
   /** Hears that the connection has ended while nobody asked for rows: the server waits for a reader only so long. */
@@ -60,7 +60,7 @@ async function openReading(parts: StreamParts, statement: Statement, signal: Abo
 
 interface Reading {
   ask(statement: Statement | string): Promise<Answer>
-  /** Ends the transaction and gives the connection and the seat back; once. */
+  /** Ends the transaction and gives the connection and the slot back; once. */
   end(): Promise<void>
 }
 
@@ -70,12 +70,12 @@ interface Reading {
  */
 async function startReading(parts: StreamParts, signal: AbortSignal): Promise<Reading> {
   signal.throwIfAborted()
-  const seat = await acquireInTime(parts.seats, parts.waitMs, signal)
+  const slot = await acquireInTime(parts.streamSlots, parts.waitMs, signal)
   let session: Session
   try {
     session = await parts.connections.checkOut(signal)
   } catch (error) {
-    parts.seats.release(seat)
+    parts.streamSlots.release(slot)
     throw error
   }
   let running: Promise<unknown> | undefined
@@ -89,7 +89,7 @@ async function startReading(parts: StreamParts, signal: AbortSignal): Promise<Re
       await cancelling
       await rollBack(session)
       session.giveBack()
-      parts.seats.release(seat)
+      parts.streamSlots.release(slot)
     })()
     return ended
   }

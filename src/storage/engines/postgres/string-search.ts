@@ -1,26 +1,11 @@
-import { allOf, join, type Sql, sql, trusted } from '../../sql/sql.ts'
-import type { StringSearch } from '../../sql/string-search.ts'
-
-/** More texts are found faster by one pass that knows them all. */
-const mostOneByOne = 16
-
-/** Bytes that are searched, a row for each of the texts, before one pass has less to do. */
-const searched = 8 << 20
+import { join, type Sql, sql, trusted } from '../../sql/sql.ts'
+import { type StringSearch, searchIn } from '../../sql/string-search.ts'
 
 /** The document is unpacked once for a row. */
 export function containsStringIn(column: Sql, search: StringSearch): Sql {
-  return sql`(SELECT ${found(search)} FROM (SELECT ${column} || '' AS document OFFSET 0) AS unpacked)`
-}
-
-function found(search: StringSearch): Sql {
-  const { necessary, sufficient } = search
-  const exactly = foundExactly(search)
-  if (necessary.length > mostOneByOne || necessary.includes('')) return exactly
-  const most = trusted(String(Math.floor(searched / necessary.length)))
-  const at = (text: string) => sql`strpos(document, CAST(${text} AS TEXT))`
-  const none = allOf(necessary.map((text) => sql`${at(text)} = 0`))
-  const surely = sufficient.map((text) => sql`WHEN ${at(text)} > 0 THEN TRUE `)
-  return sql`CASE WHEN octet_length(document) > ${most} THEN ${exactly} WHEN ${none} THEN FALSE ${join(surely, '')}ELSE ${exactly} END`
+  const position = (text: string) => sql`strpos(document, CAST(${text} AS TEXT))`
+  const found = searchIn(trusted('document'), search, foundExactly(search), position)
+  return sql`(SELECT ${found} FROM (SELECT ${column} || '' AS document OFFSET 0) AS unpacked)`
 }
 
 /** Every second piece between quotes that no backslash takes is a string. */

@@ -1,5 +1,5 @@
 import { SqliteError } from 'better-sqlite3'
-import { Refusal, type RefusalCode } from '../../../domain/refusals.ts'
+import { Refusal, type RefusalCode, type RefusalValues, refuse } from '../../../domain/refusals.ts'
 import { StorageRefusal, storageFailure } from '../../failures.ts'
 
 /** SQLite's primary result codes that a request meets, https://www.sqlite.org/rescode.html */
@@ -30,27 +30,46 @@ export function endsTransaction(error: unknown): boolean {
 export function openFailure(file: string, failure: unknown): unknown {
   const error = failure instanceof Refusal ? failure.cause : failure
   if (!(error instanceof SqliteError)) return failure
-  const cause = { cause: error }
-  if (error.code.startsWith('SQLITE_NOTADB') || error.code.startsWith('SQLITE_CORRUPT')) {
-    return new StorageRefusal(
-      'corrupt',
-      `${file} is damaged or not a database (${error.message}). Restore a backup, or move it away to start empty.`,
-      cause,
-    )
+  const refused = (kind: StorageRefusal['kind'], says: string) =>
+    new StorageRefusal(kind, `${file}${says}`, { cause: error })
+  const { message } = error
+  switch (codes.find(([prefix]) => error.code.startsWith(prefix))?.[1]) {
+    case 'storage_corrupt': {
+      const advice = 'Restore a backup, or move it away to start empty.'
+      return refused('corrupt', ` is damaged or not a database (${message}). ${advice}`)
+    }
+    case 'storage_busy':
+      return refused('locked', ' is locked by another program. Stop that program, then start again.')
+    case 'storage_full':
+      return refused('full', ': the disk is full. Free some space, then start again.')
+    default: {
+      const advice = 'Check the folder and its permissions.'
+      return refused('read-only', ` cannot be opened or written (${message}). ${advice}`)
+    }
   }
-  if (error.code.startsWith('SQLITE_BUSY')) {
-    return new StorageRefusal(
-      'locked',
-      `${file} is locked by another program. Stop that program, then start again.`,
-      cause,
-    )
+}
+
+/** A failure in words that cross a thread. */
+export type JobFailure =
+  | { kind: 'refusal'; code: RefusalCode; values: RefusalValues; cause: string | undefined }
+  | { kind: 'fault'; message: string; stack: string | undefined }
+
+export function describeFailure(error: unknown): JobFailure {
+  if (error instanceof Refusal) {
+    const cause = error.cause instanceof Error ? error.cause.message : undefined
+    return { kind: 'refusal', code: error.code, values: error.values, cause }
   }
-  if (error.code.startsWith('SQLITE_FULL')) {
-    return new StorageRefusal('full', `${file}: the disk is full. Free some space, then start again.`, cause)
+  const fault = error instanceof Error ? error : new Error(String(error))
+  return { kind: 'fault', message: fault.message, stack: fault.stack }
+}
+
+export function failureError(failure: JobFailure): Error {
+  if (failure.kind === 'refusal') {
+    return failure.cause === undefined
+      ? refuse(failure.code, failure.values)
+      : storageFailure(failure.code, new Error(failure.cause))
   }
-  return new StorageRefusal(
-    'read-only',
-    `${file} cannot be opened or written (${error.message}). Check the folder and its permissions.`,
-    cause,
-  )
+  const fault = new Error(failure.message)
+  if (failure.stack !== undefined) fault.stack = failure.stack
+  return fault
 }

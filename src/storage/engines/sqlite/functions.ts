@@ -8,7 +8,7 @@ import { registerStringSearch } from './string-search.ts'
 
 /**
  * What SQLite cannot say itself. The dialect calls these for the rare rows that need them, never for every row. `going` is
- * asked while one row is judged; it throws to stop that.
+ * called while a condition on one row is evaluated; it throws to stop that.
  */
 export function registerFunctions(db: Database, going: () => void): void {
   const pure = { deterministic: true, directOnly: true }

@@ -2,8 +2,7 @@ import { commands } from '../../commands.ts'
 import type { Command, Transaction } from '../../transaction.ts'
 import type { Connection } from './connection.ts'
 import { sqliteDialect } from './dialect.ts'
-import { endsTransaction, sqliteFailure } from './failures.ts'
-import { describeFailure, type JobFailure } from './job-failure.ts'
+import { describeFailure, endsTransaction, type JobFailure, sqliteFailure } from './failures.ts'
 
 export interface Job {
   id: number

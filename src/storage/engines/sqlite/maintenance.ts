@@ -52,7 +52,7 @@ function damagedPages(handle: SqliteHandle): string[] {
   try {
     for (const text of check.iterate()) if (text !== 'ok') problems.push(text)
   } catch (error) {
-    // A page may be so damaged that the check itself cannot go on.
+    // A page may be so damaged that the check itself cannot continue.
     if (!(error instanceof SqliteError && error.code.startsWith('SQLITE_CORRUPT'))) throw error
     problems.push(`a page cannot be read: ${error.message}`)
   }

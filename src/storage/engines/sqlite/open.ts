@@ -7,13 +7,12 @@ import type { Database } from '../../database.ts'
 import { StorageRefusal, storageFailure } from '../../failures.ts'
 import { sql } from '../../sql/sql.ts'
 import { loadMigrations, type Migration } from '../migrations.ts'
-import { type Connection, connect } from './connection.ts'
+import { type Connection, connect, reclaimPages } from './connection.ts'
 import { sqliteDialect } from './dialect.ts'
+import { failureError } from './failures.ts'
 import type { Job, JobResult } from './group.ts'
-import { failureError } from './job-failure.ts'
 import { migrateSqlite, refuseUnsuitable } from './migrate.ts'
-import { createLongReader } from './reader.ts'
-import { reclaimPages } from './reclaim.ts'
+import { createReaderPool } from './reader-pool.ts'
 import { createWriter, defaultGroupLimit } from './writer.ts'
 import { type WriterMessage, type WriterThreadData, writerThread } from './writer-thread.ts'
 
@@ -27,7 +26,7 @@ export interface SqliteOptions {
   migrations?: readonly Migration[]
 }
 
-/** Writes that may wait for the disk; beyond that a request is told to come back. */
+/** Writes that may wait for the disk; beyond that a request is refused and may be sent again. */
 const waitingLimit = 10_000
 
 const leavingMs = 5_000
@@ -43,7 +42,7 @@ interface WritePath {
 
 export async function openSqlite(options: SqliteOptions): Promise<Database> {
   const { file, queryTimeoutMs = 60_000, groupLimit = defaultGroupLimit } = options
-  // Whoever sits there may have that long, and some more to leave.
+  // The query that runs may take that long, and some more to end.
   const waitMs = options.waitMs ?? queryTimeoutMs + leavingMs
   const known = options.migrations ?? loadMigrations('sqlite')
   const memory = file === ':memory:'
@@ -75,16 +74,16 @@ export async function openSqlite(options: SqliteOptions): Promise<Database> {
   const writes = memory
     ? writeHere(first, groupLimit, deliver)
     : writeInThread(file, groupLimit, deliver, pending)
-  const longReads = memory ? undefined : createLongReader(file, { limitMs: queryTimeoutMs, waitMs })
+  const readerPool = memory ? undefined : createReaderPool(file, { limitMs: queryTimeoutMs, waitMs })
 
   let lastId = 0
-  let gathered: Job[] = []
+  let batch: Job[] = []
   let closing: Promise<void> | undefined
   const idle: (() => void)[] = []
 
   function flush(): void {
-    const jobs = gathered
-    gathered = []
+    const jobs = batch
+    batch = []
     if (jobs.length > 0) writes.submit(jobs)
   }
 
@@ -109,7 +108,7 @@ export async function openSqlite(options: SqliteOptions): Promise<Database> {
     return reads
   }
 
-  const longRead = longReads ? longReads.stream : streamHere(reads)
+  const readLong = readerPool ? readerPool.stream : streamHere(reads)
 
   const database: Database = {
     dialect: sqliteDialect,
@@ -119,8 +118,8 @@ export async function openSqlite(options: SqliteOptions): Promise<Database> {
       type Output = Awaited<ReturnType<Commands[Name]>>
       return answered<Output>((id) => {
         // Everything that arrives in this turn of the loop crosses to the writer in one message.
-        if (gathered.length === 0) setImmediate(flush)
-        gathered.push({ id, name, input })
+        if (batch.length === 0) setImmediate(flush)
+        batch.push({ id, name, input })
       })
     },
     writeBehind(name, input) {
@@ -128,7 +127,7 @@ export async function openSqlite(options: SqliteOptions): Promise<Database> {
     },
     async *stream<T>(...[query, options]: Parameters<Database['stream']>) {
       stillOpen()
-      yield* longRead<T>(query, options)
+      yield* readLong<T>(query, options)
     },
     async probe() {
       stillOpen().get(sql`SELECT id FROM heddle_probe`)
@@ -139,7 +138,7 @@ export async function openSqlite(options: SqliteOptions): Promise<Database> {
       closing ??= (async () => {
         flush()
         if (pending.size > 0) await new Promise<void>((resolve) => idle.push(resolve))
-        await longReads?.close()
+        await readerPool?.close()
         if (!memory) reads.close()
         await writes.close()
       })()

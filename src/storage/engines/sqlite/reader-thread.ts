@@ -4,12 +4,11 @@ import { ownPort } from '../../../threads/thread.ts'
 import { Sql, type SqlValue } from '../../sql/sql.ts'
 import { bytesOfRow, chunkBytes } from '../chunks.ts'
 import { type Connection, connect } from './connection.ts'
-import { sqliteFailure } from './failures.ts'
-import { describeFailure, type JobFailure } from './job-failure.ts'
+import { describeFailure, type JobFailure, sqliteFailure } from './failures.ts'
 
 export interface ReaderThreadData {
   file: string
-  /** One cell: 1 means that the reader has left. Shared memory, because a thread deep in a query takes no messages. */
+  /** One cell: 1 means that the caller has left. Shared memory, because a thread deep in a query takes no messages. */
   left: SharedArrayBuffer
 }
 
@@ -43,14 +42,14 @@ export function serve(): void {
   let connection: Connection | undefined
   let query: Query | undefined
 
-  function goOn(): void {
+  function checkRunning(): void {
     if (Atomics.load(leftCells, 0) === 1) throw new Error('the reader has left')
     if (query !== undefined && performance.now() > query.deadline)
       throw refuse('query_too_slow', { limit: query.limitMs })
   }
 
   function open({ text, values, rows, limitMs }: Extract<ReaderQuestion, { kind: 'open' }>): Query {
-    connection ??= connect(file, 'read', goOn)
+    connection ??= connect(file, 'read', checkRunning)
     return {
       rows: connection.prepare(new Sql(text, values)).iterate(values),
       most: rows,
@@ -83,7 +82,7 @@ export function serve(): void {
     }
     try {
       if (question.kind === 'open') query = open(question)
-      if (query === undefined) throw new Error('there is no query to go on with')
+      if (query === undefined) throw new Error('there is no query to continue')
       query.deadline = performance.now() + query.limitMs
       const rows = next(query)
       if (rows.kind === 'rows' && rows.done) close()

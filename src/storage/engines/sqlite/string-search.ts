@@ -1,22 +1,12 @@
 import type { Database } from 'better-sqlite3'
 import { stringEnd } from '../../../domain/expressions/json-value.ts'
-import { allOf, join, type Sql, sql, trusted } from '../../sql/sql.ts'
-import type { StringSearch } from '../../sql/string-search.ts'
+import { type Sql, sql } from '../../sql/sql.ts'
+import { type StringSearch, searchIn } from '../../sql/string-search.ts'
 
-/** More texts are found faster by one pass that knows them all. */
-const mostOneByOne = 16
-
-/** Bytes that SQLite searches, a row for each of the texts, before one pass has less to do. */
-const searched = 8 << 20
-
-/** What most rows hold, SQLite itself can say of a small row. */
-export function containsStringIn(column: Sql, { whole, starts, necessary, sufficient }: StringSearch): Sql {
-  const exactly = sql`heddle_contains_string(${column}, ${JSON.stringify({ whole, starts })}) = 1`
-  if (necessary.length > mostOneByOne || necessary.includes('')) return sql`(${exactly})`
-  const most = trusted(String(Math.floor(searched / necessary.length)))
-  const none = allOf(necessary.map((text) => sql`instr(${column}, ${text}) = 0`))
-  const surely = sufficient.map((text) => sql`WHEN instr(${column}, ${text}) > 0 THEN TRUE `)
-  return sql`(CASE WHEN octet_length(${column}) > ${most} THEN ${exactly} WHEN ${none} THEN FALSE ${join(surely, '')}ELSE ${exactly} END)`
+export function containsStringIn(column: Sql, search: StringSearch): Sql {
+  const { whole, starts } = search
+  const exactly = sql`(heddle_contains_string(${column}, ${JSON.stringify({ whole, starts })}) = 1)`
+  return searchIn(column, search, exactly, (text) => sql`instr(${column}, ${text})`)
 }
 
 type Texts = Pick<StringSearch, 'whole' | 'starts'>

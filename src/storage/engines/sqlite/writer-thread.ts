@@ -1,8 +1,7 @@
 import { receiveMessageOnPort, workerData } from 'node:worker_threads'
 import { ownPort } from '../../../threads/thread.ts'
-import { connect } from './connection.ts'
+import { connect, reclaimPages } from './connection.ts'
 import type { Job } from './group.ts'
-import { reclaimPages } from './reclaim.ts'
 import { createWriter } from './writer.ts'
 
 export interface WriterThreadData {
@@ -30,7 +29,7 @@ export function serve(): void {
   }
 
   // What else has arrived while the last group was on its way to the disk joins the next one.
-  function gather(): Job[] {
+  function collect(): Job[] {
     const jobs: Job[] = []
     for (let next = receiveMessageOnPort(port); next; next = receiveMessageOnPort(port)) {
       jobs.push(...receive(next.message as WriterMessage))
@@ -38,7 +37,7 @@ export function serve(): void {
     return jobs
   }
 
-  const writer = createWriter(connection, (results) => port.postMessage(results), { groupLimit, gather })
+  const writer = createWriter(connection, (results) => port.postMessage(results), { groupLimit, collect })
 
   port.on('message', async (message: WriterMessage) => {
     const jobs = receive(message)

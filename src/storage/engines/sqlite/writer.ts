@@ -4,7 +4,7 @@ import { commitGroup, type Job, type JobResult } from './group.ts'
 /** Jobs in one transaction: enough to share an fsync well, few enough that the first is not kept waiting. */
 export const defaultGroupLimit = 256
 
-/** Runs of a job that can wait, before whoever asked for it hears of it. */
+/** Runs of a job that can wait, before its caller gets an answer. */
 const runsBehind = 64
 
 export interface Writer {
@@ -14,13 +14,13 @@ export interface Writer {
 }
 
 /**
- * Takes jobs in, commits what has gathered, answers, and looks again: while one group is on its way to the disk the next
- * one gathers. `gather` may bring in what has arrived but was not seen yet.
+ * Takes jobs in, commits those that wait as a group, answers, and looks again: while one group is on its way to the disk the
+ * next one forms. `collect` may bring in what has arrived but was not seen yet.
  */
 export function createWriter(
   connection: Connection,
   deliver: (results: readonly JobResult[]) => void,
-  options: { groupLimit?: number; gather?: () => readonly Job[] } = {},
+  options: { groupLimit?: number; collect?: () => readonly Job[] } = {},
 ): Writer {
   const limit = options.groupLimit ?? defaultGroupLimit
   const waiting: Job[] = []
@@ -36,7 +36,7 @@ export function createWriter(
 
   async function drain(): Promise<void> {
     for (;;) {
-      if (options.gather) take(options.gather())
+      if (options.collect) take(options.collect())
       if (waiting.length > 0) deliver(await commitGroup(connection, waiting.splice(0, limit)))
       else if (behind.length > 0) await runBehind()
       else return

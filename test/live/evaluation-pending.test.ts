@@ -29,7 +29,7 @@ async function resultsOf(db: Database, project: string) {
 }
 
 for (const driver of allDrivers()) {
-  describe(`results that are owed on ${driver.name}`, () => {
+  describe(`results that are pending on ${driver.name}`, () => {
     before(driver.start)
     after(driver.stop)
 
@@ -66,7 +66,7 @@ for (const driver of allDrivers()) {
       const deriving = startDeriving(db, (error) => assert.fail(error as Error))
       t.after(() => deriving.stop())
       await db.write('upsertCalls', trials(project, 0, 200))
-      await until('nothing is owed', async () => (await readPending(db, project, 1)).length === 0)
+      await until('nothing is pending', async () => (await readPending(db, project, 1)).length === 0)
       await deriving.stop()
       assert.deepEqual(await resultsOf(db, project), [200, 200])
     })

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { checkPlaces } from '../../../src/inference/embedded/places.ts'
+import { checkQueueRoom } from '../../../src/inference/embedded/admission.ts'
 
 /** How many of each tenant get in when they come one after the other. */
 function served(tenants: readonly (string | undefined)[], plan: { parallel: number; queue: number }) {
@@ -8,7 +8,7 @@ function served(tenants: readonly (string | undefined)[], plan: { parallel: numb
   const codes = new Set<string>()
   for (const tenant of tenants) {
     try {
-      checkPlaces(taken, tenant, plan)
+      checkQueueRoom(taken, tenant, plan)
       taken.push({ tenant })
     } catch (error) {
       codes.add((error as { code: string }).code)
@@ -19,7 +19,7 @@ function served(tenants: readonly (string | undefined)[], plan: { parallel: numb
 
 const times = <Value>(count: number, value: Value) => Array.from({ length: count }, () => value)
 
-test('one tenant alone fills seven eighths of the line, and others still get in', () => {
+test('one tenant alone fills seven eighths of the queue, and others still get in', () => {
   const { count, codes } = served([...times(1000, 'a'), ...times(1000, 'b'), 'c'], {
     parallel: 8,
     queue: 256,
@@ -37,7 +37,7 @@ test('many tenants together fill all of it', () => {
   assert.deepEqual([...codes], ['engine_queue_full'])
 })
 
-test('a short line is for whoever comes', () => {
+test('a short queue is for whoever comes', () => {
   for (const queue of [0, 1, 4, 7]) {
     const { count, codes } = served(times(100, 'a'), { parallel: 2, queue })
     assert.equal(count('a'), 2 + queue)

@@ -16,15 +16,15 @@ export interface EvaluationRuns {
 }
 
 /** A project, and who acts in it. */
-export interface Place {
+export interface Scope {
   caller: Caller
   project: string
 }
 
-export function placeOf(caller: Caller, { entity, project }: { entity: string; project: string }): Place {
-  const place = { caller, project: `${entity}/${project}` }
-  requireAccess(caller, place.project, 'path')
-  return place
+export function scopeOf(caller: Caller, { entity, project }: { entity: string; project: string }): Scope {
+  const scope = { caller, project: `${entity}/${project}` }
+  requireAccess(caller, scope.project, 'path')
+  return scope
 }
 
 export interface MadeCall {
@@ -39,7 +39,7 @@ export interface MadeCall {
 /** The start of a call that a request stands for. Members of its inputs may be JSON as it was sent. */
 export function startOf(
   { retentionDays }: Pick<EvaluationRuns, 'retentionDays'>,
-  { caller, project }: Place,
+  { caller, project }: Scope,
   { id, trace_id, parent_id, op_name, weave, inputs }: MadeCall,
 ): CallPart & { start: CallStart } {
   const call = {

@@ -9,32 +9,32 @@ import {
   readerThread,
 } from './reader-thread.ts'
 
-/** A place for one query at a time, with a thread of its own: nobody's query is in the way of another's. */
-export interface ReaderSeat {
+/** Runs one query at a time in a thread of its own, so that no query is in the way of another. */
+export interface PoolReader {
   /** There is a thread. */
   readonly running: boolean
-  /** Someone sits down. */
-  take(): void
+  /** For one query. */
+  acquire(): void
   /** Stops the query in the middle. */
   stop(): void
   /** One question at a time. The first starts the thread. */
   ask(question: ReaderQuestion): Promise<ReaderAnswer>
-  /** Nobody sits here: after a while the thread ends. */
-  rest(): void
+  /** The query is over. Unused for a while, the thread ends. */
+  release(): void
   /** Ends the thread; there is no question after this. */
   close(): Promise<void>
 }
 
 /**
- * A row, what is made of it to judge it, and the copy that is sent on. Where V8 meets this limit it ends the process, so it
- * is well above what `heddle_condition` lets itself need.
+ * A row, what a condition makes of it, and the copy that is sent on. Where V8 meets this limit it ends the process, so it is
+ * well above what `heddle_condition` allows itself.
  */
 const heapMb = 1_024
 
 /** On top of the limit of a query, for a thread that is deep in one row, before it is given up. */
 const defaultGraceMs = 5_000
 
-export function createReaderSeat(file: string, restMs: number, graceMs = defaultGraceMs): ReaderSeat {
+export function createPoolReader(file: string, restMs: number, graceMs = defaultGraceMs): PoolReader {
   let left = newCell()
   const ending = new Set<Promise<void>>()
   let thread: Worker | undefined
@@ -98,7 +98,7 @@ export function createReaderSeat(file: string, restMs: number, graceMs = default
     get running() {
       return thread !== undefined
     },
-    take() {
+    acquire() {
       clearTimeout(resting)
       Atomics.store(left, 0, 0)
     },
@@ -123,7 +123,7 @@ export function createReaderSeat(file: string, restMs: number, graceMs = default
         thread.postMessage(question)
       })
     },
-    rest() {
+    release() {
       clearTimeout(resting)
       if (!closed) resting = setTimeout(() => end(), restMs).unref()
     },

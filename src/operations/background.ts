@@ -1,0 +1,49 @@
+/** Work that repeats beside the requests. */
+export interface BackgroundWork {
+  /** Resolves when the step that runs has ended; none follows. */
+  stop(): Promise<void>
+}
+
+export interface BackgroundStep {
+  /** Resolves to the pause in milliseconds before the next step. The signal aborts when the work is stopped. */
+  run(signal: AbortSignal): Promise<number>
+  /** Before the first step. */
+  firstMs: number
+  /** After a step that failed. */
+  failedMs: number
+  failed(error: unknown): void
+}
+
+/** One step after the other, never two at once. Its timer does not keep the process alive. */
+export function inBackground({ run, firstMs, failedMs, failed }: BackgroundStep): BackgroundWork {
+  const stopping = new AbortController()
+  let timer: NodeJS.Timeout | undefined
+  let running: Promise<void> = Promise.resolve()
+
+  async function step(): Promise<void> {
+    let pause = failedMs
+    try {
+      pause = await run(stopping.signal)
+    } catch (error) {
+      failed(error)
+    }
+    plan(pause)
+  }
+
+  function plan(pause: number): void {
+    if (stopping.signal.aborted) return
+    timer = setTimeout(() => {
+      running = step()
+    }, pause)
+    timer.unref()
+  }
+
+  plan(firstMs)
+  return {
+    async stop() {
+      stopping.abort()
+      clearTimeout(timer)
+      await running
+    },
+  }
+}
