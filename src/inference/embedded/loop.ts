@@ -4,13 +4,13 @@ import { type AnswerPlan, type Choice, checkFirstToken, createChoice, planAnswer
 import { createConstraints } from '../constraints/following-constraints.ts'
 import { additionOrder, planBatch } from './batch-plan.ts'
 import { checkGeneration } from './checks.ts'
-import { createLine } from './line.ts'
 import type { NativeContext, NativeModel } from './native.ts'
 import { createPace } from './pace.ts'
 import { judgeToken } from './prompt-logprobs.ts'
 import type { EngineOptions, Load } from './protocol.ts'
 import { type Answering, leftToRead, nextToRead, type Request } from './request.ts'
 import { createSequences, type Sequence } from './sequences.ts'
+import { createSlotQueue } from './slot-queue.ts'
 
 export interface Loop {
   /** Takes a generation in, or throws a refusal. Answers the prompt as the model sees it. */
@@ -34,7 +34,7 @@ export interface Listener {
  * The pictures of a screen are this far apart: nobody sees more steps than that. What a fast model says meanwhile travels
  * together, for each journey costs both processes half a millisecond that the model could use.
  */
-const newsMs = 16
+const flushMs = 16
 
 /** Of so many batches one reads of the prompt that has waited longest. */
 const oldestEvery = 4
@@ -64,7 +64,7 @@ export function createLoop(
   const constraints = createConstraints(model.vocabulary)
   // Each place whose logits are wanted holds a number for each token of the vocabulary until the next batch.
   const judgedAtOnce = Math.max(3, Math.floor(2 ** 22 / model.vocabulary.size))
-  const line = createLine<Answering>()
+  const queue = createSlotQueue<Answering>()
   const requests = new Map<number, Request>()
   const running = new Set<Answering>()
   let events: [number, GenerationEvent][] = []
@@ -100,7 +100,7 @@ export function createLoop(
       hasBegun: false,
       unfinished: new Set(),
     }
-    const goOn = isBeam ? beamSearch(request, plan) : undefined
+    const proceed = isBeam ? beamSearch(request, plan) : undefined
     for (let index = 0; index < generation.choices; index++) {
       const answering: Answering = {
         request,
@@ -111,11 +111,11 @@ export function createLoop(
         drawn: undefined,
         isIdle: false,
         turn: 0,
-        goOn: goOn?.(index) ?? answer(createChoice(plan, index), () => answering),
+        proceed: proceed?.(index) ?? answer(createChoice(plan, index), () => answering),
       }
       request.unfinished.add(answering)
-      // The beams of a search come into the line as one.
-      if (!isBeam || index === 0) line.add(answering)
+      // The beams of a search enter the queue as one.
+      if (!isBeam || index === 0) queue.add(answering)
     }
     requests.set(id, request)
     wake()
@@ -132,7 +132,7 @@ export function createLoop(
   /** What of it runs is let go between two batches. */
   function drop(request: Request): void {
     requests.delete(request.id)
-    for (const answering of request.unfinished) line.remove(answering)
+    for (const answering of request.unfinished) queue.remove(answering)
   }
 
   function isGone({ request }: Answering): boolean {
@@ -154,7 +154,7 @@ export function createLoop(
 
   async function run(): Promise<void> {
     while (!isStopped) {
-      letGo()
+      releaseLeft()
       await admit()
       if (running.size === 0) {
         flush()
@@ -166,11 +166,11 @@ export function createLoop(
       const since = performance.now()
       const parts = nextBatch()
       const decoding = decode(parts)
-      // While the native library works on this batch, the news of the last one goes out.
+      // While the native library works on this batch, what the last one brought is sent.
       const onlyWrite = parts.every(({ isPrompt }) => !isPrompt)
-      if (!onlyWrite || isUrgent || since - flushed >= newsMs) flush()
+      if (!onlyWrite || isUrgent || since - flushed >= flushMs) flush()
       await decoding
-      await Promise.all(parts.map(takeUp))
+      await Promise.all(parts.map(finishPart))
       if (onlyWrite) pace.wrote(parts.length, performance.now() - since)
     }
   }
@@ -184,14 +184,14 @@ export function createLoop(
     flushed = performance.now()
     isUrgent = false
     const { running: now, waiting: atRest } = load()
-    const isNews = now !== told.running || atRest !== told.waiting
-    if (events.length === 0 && !isNews) return
+    const hasChanged = now !== told.running || atRest !== told.waiting
+    if (events.length === 0 && !hasChanged) return
     told = { running: now, waiting: atRest }
     listener.happened(events)
     events = []
   }
 
-  function letGo(): void {
+  function releaseLeft(): void {
     for (const answering of running) if (isGone(answering)) release(answering)
   }
 
@@ -203,7 +203,7 @@ export function createLoop(
 
   async function admit(): Promise<void> {
     let held = 0
-    for (const answering of line) {
+    for (const answering of queue) {
       const { request } = answering
       if (isGone(answering)) continue
       // Nobody overtakes a search that waits for room, or it would wait for ever.
@@ -220,7 +220,7 @@ export function createLoop(
     const place = sequences.take(request.prompt, salt, request.promptLogprobs === undefined)
     if (place === undefined) return
     const { sequence, from } = place
-    line.remove(answering)
+    queue.remove(answering)
     if (from !== undefined) await copy(from, sequence)
     answering.cached = keep(sequence, place.shared)
     sequence.salt = salt
@@ -257,7 +257,7 @@ export function createLoop(
     return sequence.tokens.length
   }
 
-  function whoGoesOn(): Answering[] {
+  function nextToRun(): Answering[] {
     const busy = Array.from(running).filter(({ isIdle }) => !isIdle)
     const [first, ...others] = busy
     const onlyWrite = busy.every(({ drawn }) => drawn !== undefined)
@@ -267,7 +267,7 @@ export function createLoop(
 
   function nextBatch(): Part[] {
     turn++
-    const answerings = whoGoesOn().sort((one, other) => (one.sequence?.id ?? 0) - (other.sequence?.id ?? 0))
+    const answerings = nextToRun().sort((one, other) => (one.sequence?.id ?? 0) - (other.sequence?.id ?? 0))
     const left = answerings.map((answering) => ({
       tokens: leftToRead(answering),
       most: answering.request.promptLogprobs === undefined ? options.batch : judgedAtOnce,
@@ -311,7 +311,7 @@ export function createLoop(
   }
 
   /** After a batch: what was read is remembered, and who has read everything draws. */
-  async function takeUp({ answering, sequence, tokens, places }: Part): Promise<void> {
+  async function finishPart({ answering, sequence, tokens, places }: Part): Promise<void> {
     const from = sequence.tokens.length
     for (const token of tokens) sequence.tokens.push(token)
     answering.drawn = undefined
@@ -321,7 +321,7 @@ export function createLoop(
       if (isGone(answering) || leftToRead(answering) > 0) return
       const logits = context.logits(places.at(-1) ?? Number.NaN)
       const others = request.isRead ? [] : await promptIsRead(answering)
-      await Promise.all([answering, ...others].map((one) => one.goOn(logits)))
+      await Promise.all([answering, ...others].map((one) => one.proceed(logits)))
     } catch (error) {
       if (isGone(answering)) return
       drop(request)
@@ -345,7 +345,7 @@ export function createLoop(
       const free = sequences.takeAny()
       // Those for whom there is no room come later, and find the prompt remembered.
       if (free === undefined) break
-      line.remove(other)
+      queue.remove(other)
       start(other, free)
       others.push(other)
       await copy(sequence, free)
@@ -364,7 +364,7 @@ export function createLoop(
     for (const entry of entries) if (entry !== undefined) promptLogprobs?.push(entry)
   }
 
-  function answer(choice: Choice, own: () => Answering): Answering['goOn'] {
+  function answer(choice: Choice, own: () => Answering): Answering['proceed'] {
     return async (logits) => {
       const answering = own()
       const { request } = answering
@@ -388,7 +388,7 @@ export function createLoop(
   }
 
   /** All beams read one token in each batch; when the last has been judged, some of them go on and some become copies. */
-  function beamSearch(request: Request, plan: AnswerPlan): (slot: number) => Answering['goOn'] {
+  function beamSearch(request: Request, plan: AnswerPlan): (slot: number) => Answering['proceed'] {
     const beams = createBeams(plan)
     let order = [0]
     const judged = new Map<number, Continuations>()

@@ -42,7 +42,7 @@ export interface Answering {
   /** The batch that it was in last. */
   turn: number
   /** Everything so far has been read: what follows? */
-  goOn(logits: PositionLogits): Promise<void>
+  proceed(logits: PositionLogits): Promise<void>
 }
 
 /** How many tokens have to be read before the next one can be drawn. */

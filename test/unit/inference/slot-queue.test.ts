@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createLine } from '../../../src/inference/embedded/line.ts'
+import { createSlotQueue } from '../../../src/inference/embedded/slot-queue.ts'
 
 interface Waiting {
   name: string
@@ -15,7 +15,7 @@ function waiting(text: string): Waiting {
 }
 
 function lineOf(...texts: string[]) {
-  const line = createLine<Waiting>()
+  const line = createSlotQueue<Waiting>()
   for (const text of texts) line.add(waiting(text))
   return line
 }
@@ -60,7 +60,7 @@ test('a lower priority goes first, whoever has it', () => {
 })
 
 test('what has left is not counted, and leaves once', () => {
-  const line = createLine<Waiting>()
+  const line = createSlotQueue<Waiting>()
   const many = Array.from({ length: 100 }, (_, i) => waiting(`a${i}`))
   for (const one of many) line.add(one)
   for (const one of many.slice(1)) line.remove(one)

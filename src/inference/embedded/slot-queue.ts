@@ -2,20 +2,20 @@
  * Who waits, in the order in which they are served: lower priority first, then one of each tenant in turn, so that who
  * brings many waits behind who brings one, then who came first.
  */
-export interface Line<Item> extends Iterable<Item> {
+export interface SlotQueue<Item> extends Iterable<Item> {
   readonly length: number
   add(item: Item): void
   remove(item: Item): void
 }
 
-export function createLine<Item extends { priority: number; tenant: string }>(): Line<Item> {
+export function createSlotQueue<Item extends { priority: number; tenant: string }>(): SlotQueue<Item> {
   const items: Item[] = []
   const rounds = new Map<Item, number>()
   const roundOf = (item: Item) => rounds.get(item) ?? 0
   const isBefore = (one: Item, other: Item) =>
     one.priority === other.priority ? roundOf(one) <= roundOf(other) : one.priority < other.priority
 
-  /** After the tenant's own last one; who has none in the line comes in with the round that is being served. */
+  /** After the tenant's own last one; one without any in the queue comes in with the round that is being served. */
   function nextRound({ priority, tenant }: Item): number {
     const own = items.findLast((other) => other.tenant === tenant && other.priority === priority)
     if (own !== undefined) return roundOf(own) + 1
@@ -29,10 +29,10 @@ export function createLine<Item extends { priority: number; tenant: string }>():
     },
     add(item) {
       rounds.set(item, nextRound(item))
-      // Nearly always the last, so the place is looked for from behind.
-      let place = items.length
-      while (place > 0 && !isBefore(items[place - 1] as Item, item)) place--
-      items.splice(place, 0, item)
+      // Nearly always the last, so it is searched from behind.
+      let position = items.length
+      while (position > 0 && !isBefore(items[position - 1] as Item, item)) position--
+      items.splice(position, 0, item)
     },
     remove(item) {
       if (!rounds.delete(item)) return
