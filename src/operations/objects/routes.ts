@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { answers, RefusalBody } from '../../http/contracts.ts'
 import { disconnectSignal } from '../../http/disconnect.ts'
-import { sendJsonList } from '../../http/json-list.ts'
+import { sendJsonList } from '../../http/streamed-answers.ts'
 import { family, type Operation } from '../parts.ts'
 import {
   AliasesBody,
