@@ -1,5 +1,6 @@
 import { basename } from 'node:path'
-import { type Device, findDevice, type GpuBuild, installedBuilds } from '../embedded/device.ts'
+import { type Device, findDevice, installedBuilds } from '../embedded/device.ts'
+import type { GpuBuild } from '../embedded/protocol.ts'
 import { type GgufHeader, readGgufHeader } from './gguf-header.ts'
 import { lookAtMachine } from './machine.ts'
 import { layersOf } from './memory.ts'
