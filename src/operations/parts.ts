@@ -14,12 +14,15 @@ export interface OperationParts extends GenerationParts {
   refScheme: string
 }
 
-/** The plugin that declares the route of one operation. */
+/** Declares the route of one operation. */
 export type Operation = Routes<OperationParts>
 
-/** One plugin for the operations that belong together. Each of them stays a plugin with a scope of its own. */
+/**
+ * One plugin for the operations that belong together. They share its scope: an operation that reads bodies in a way of
+ * its own registers itself as a plugin.
+ */
 export function family(...operations: Operation[]): Operation {
   return async (app, parts) => {
-    for (const operation of operations) await app.register(operation, parts)
+    for (const operation of operations) await operation(app, parts)
   }
 }

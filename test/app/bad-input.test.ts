@@ -1,9 +1,7 @@
 import assert from 'node:assert/strict'
-import type { TestContext } from 'node:test'
 import { after, test } from 'node:test'
 import { codeOf } from '../support/answers.ts'
 import type { Answer } from '../support/app.ts'
-import { openApp } from '../support/app.ts'
 import { project } from '../support/calls.ts'
 import { documentedPath, documentOf, type Operation, type Schema, withoutNull } from '../support/openapi.ts'
 import { addressOf, openAppWithRoutes } from '../support/routes.ts'
@@ -117,9 +115,6 @@ function without(url: string, body: Record<string, unknown>, path: Path, value: 
   return { ...rest, ...instead[url]?.[path.join('.')] }
 }
 
-/** With a model, for the routes that ask one. */
-const open = (t: Pick<TestContext, 'after'>) => openApp(t, { backend: scriptedBackend() })
-
 /** Under /v1 a body that does not fit is a 400. */
 const unfit = (url: string) => (url.startsWith('/v1/') ? 400 : 422)
 
@@ -167,16 +162,18 @@ function assertNamed(answer: Answer, path: Path, given: string): void {
   assert.ok(named, `${place} ${given} is not named: ${answer.text.slice(0, 300)}`)
 }
 
-/** Making the document takes longer than most of these tests, so they share one. */
-const { paths } = await documentOf(await openApp({ after }))
+/** With a model, for the routes that ask one. No case depends on what another one left in the record. */
+const opened = await openAppWithRoutes({ after }, { backend: scriptedBackend() })
+const { send } = opened
+
+const { paths } = await documentOf(opened)
 
 function operationOf(url: string): Partial<Operation> {
   return paths[documentedPath(url)]?.[methodOf(url).toLowerCase()] ?? {}
 }
 
-test('every route with a body has a sample, and no sample is left over', async (t) => {
-  const { routes } = await openAppWithRoutes(t)
-  const urls = routes.filter(({ takesBody, isHidden }) => takesBody && !isHidden).map(({ url }) => url)
+test('every route with a body has a sample, and no sample is left over', () => {
+  const urls = opened.routes.filter(({ takesBody, isHidden }) => takesBody && !isHidden).map(({ url }) => url)
   assert.deepEqual(new Set(Object.keys(sampleBodies)), new Set(urls))
 })
 
@@ -185,11 +182,10 @@ for (const url of Object.keys(sampleBodies)) {
   const method = methodOf(url)
   const sample = () => sampleBodyOf(url, project)
 
-  test(`${url}: a field that is wrong is named`, async (t) => {
-    const opened = await open(t)
+  test(`${url}: a field that is wrong is named`, async () => {
     const { requestBody, responses } = operationOf(url)
     assert.ok(requestBody && responses)
-    const asTaken = await opened.send(method, address, sample())
+    const asTaken = await send(method, address, sample())
     assert.ok(asTaken.status === 200 || asTaken.status === 404, asTaken.text)
     const fields = [...fieldsOf(requestBody.content['application/json'].schema, sample())]
     assert.ok(fields.length > 0)
@@ -197,15 +193,14 @@ for (const url of Object.keys(sampleBodies)) {
       const bad = badValues(field)
       if (field.required) bad.push(missing)
       for (const value of bad) {
-        const answer = await opened.send(method, address, changed(sample(), field.path, value))
+        const answer = await send(method, address, changed(sample(), field.path, value))
         assertNamed(answer, field.path, shortly(value))
         assert.ok(String(answer.status) in responses, `${answer.status} is not documented`)
       }
     }
   })
 
-  test(`${url}: a field that need not be there may be missing, or null`, async (t) => {
-    const opened = await open(t)
+  test(`${url}: a field that need not be there may be missing, or null`, async () => {
     const { requestBody } = operationOf(url)
     assert.ok(requestBody)
     for (const { path, required, nullable } of fieldsOf(
@@ -213,19 +208,18 @@ for (const url of Object.keys(sampleBodies)) {
       sample(),
     )) {
       for (const value of [...(nullable ? [null] : []), ...(required ? [] : [missing])]) {
-        const { status, text } = await opened.send(method, address, without(url, sample(), path, value))
+        const { status, text } = await send(method, address, without(url, sample(), path, value))
         assert.ok(status === 200 || status === 404, `${path.join('.')} ${shortly(value)}: ${text}`)
       }
     }
   })
 
-  test(`${url}: a body of another kind is refused`, async (t) => {
-    const opened = await open(t)
+  test(`${url}: a body of another kind is refused`, async () => {
     const { requestBody } = operationOf(url)
     const { required = [] } = requestBody?.content['application/json'].schema ?? {}
     const withoutFields = ['{}', '{"x":1}', '{"__proto__":{}}']
     for (const body of ['null', 'true', '5', '"x"', '[]', '[{}]', ...withoutFields]) {
-      const answer = await opened.send(method, address, body)
+      const answer = await send(method, address, body)
       const { status } = answer
       if (required.length === 0 && withoutFields.includes(body)) {
         assert.equal(status, ofNoFields[url] ?? (url in instead ? 400 : 200), body)
@@ -235,8 +229,7 @@ for (const url of Object.keys(sampleBodies)) {
     }
   })
 
-  test(`${url}: of a field that is given twice the last one counts`, async (t) => {
-    const { send } = await open(t)
+  test(`${url}: of a field that is given twice the last one counts`, async () => {
     const text = JSON.stringify(sample())
     const { status } = await send(method, address, text)
     for (const name of Object.keys(sample())) {
@@ -250,8 +243,7 @@ for (const url of Object.keys(sampleBodies)) {
     }
   })
 
-  test(`${url}: a body that is too deep is refused wherever it is deep`, async (t) => {
-    const { send } = await open(t)
+  test(`${url}: a body that is too deep is refused wherever it is deep`, async () => {
     const deep = `${'['.repeat(250)}1.0${']'.repeat(250)}`
     const nested = `${'{"a":'.repeat(250)}1${'}'.repeat(250)}`
     for (const value of [deep, nested]) {
@@ -263,8 +255,7 @@ for (const url of Object.keys(sampleBodies)) {
     }
   })
 
-  test(`${url}: keys that JavaScript knows change nothing`, async (t) => {
-    const { send } = await open(t)
+  test(`${url}: keys that JavaScript knows change nothing`, async () => {
     const text = JSON.stringify(sample())
     const plain = await send(method, address, text)
     for (const key of ['__proto__', 'constructor', 'toString', 'hasOwnProperty', '']) {
@@ -274,8 +265,7 @@ for (const url of Object.keys(sampleBodies)) {
     }
   })
 
-  test(`${url}: a body that is cut off anywhere is not JSON`, async (t) => {
-    const { send } = await open(t)
+  test(`${url}: a body that is cut off anywhere is not JSON`, async () => {
     const text = JSON.stringify(sample())
     const step = Math.ceil(text.length / 50)
     for (let length = 1; length < text.length; length += step) {
@@ -285,15 +275,14 @@ for (const url of Object.keys(sampleBodies)) {
   })
 }
 
-test('a project in a path that is wrong is named', async (t) => {
-  const { post } = await openApp(t)
+test('a project in a path that is wrong is named', async () => {
   for (const [path, field] of [
     [`${'x'.repeat(255)}/qa`, 'path.entity'],
     [`acme/${'x'.repeat(255)}`, 'path.project'],
     [`${'x'.repeat(128)}/${'x'.repeat(128)}`, 'path.project'],
     ['acme/q%20a', 'path.project'],
   ] as const) {
-    const answer = await post(`/v2/${path}/calls/complete`, { batch: [] })
+    const answer = await opened.post(`/v2/${path}/calls/complete`, { batch: [] })
     assert.equal(answer.status, 422)
     assert.ok(answer.json.reason.startsWith(`The body does not fit the schema: ${field}: expected `))
   }

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
+import { after, test } from 'node:test'
 import { plainBodyLimit } from '../../src/http/body-limits.ts'
 import { openApp } from '../support/app.ts'
 import { project } from '../support/calls.ts'
@@ -27,10 +27,11 @@ const largeBodies = [
   '/v2/:entity/:project/models',
 ]
 
+const { send } = await openApp({ after })
+
 for (const [url, sampleOf] of Object.entries(sampleBodies)) {
   const isLarge = largeBodies.includes(url)
-  test(`${url}: a body of more than 4 MiB is ${isLarge ? 'taken' : 'refused by its length'}`, async (t) => {
-    const { send } = await openApp(t)
+  test(`${url}: a body of more than 4 MiB is ${isLarge ? 'taken' : 'refused by its length'}`, async () => {
     const body = JSON.stringify(sampleOf(project))
     const exactly = await send(methodOf(url), addressOf({ url }), body.padEnd(plainBodyLimit))
     assert.notEqual(exactly.status, 413)

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { type TestContext, test } from 'node:test'
+import { after, test } from 'node:test'
 import { hashKey } from '../../src/domain/keys.ts'
 import { isOpenAiPath } from '../../src/http/errors.ts'
 import { whole } from '../support/answers.ts'
@@ -63,14 +63,11 @@ const accepted = [
   `bearer ${keys.alice}`,
 ]
 
-/** The app with a user in the record whose first key is revoked. */
-async function openWithRevokedKey(t: Pick<TestContext, 'after'>) {
-  const opened = await openAppWithRoutes(t)
-  const user = { name: 'carol', role: 'admin' as const, entities: ['*'], created_at: 1 }
-  await opened.database.write('addUser', { user, key: { id: 'k1', hash: hashKey(revoked) } })
-  await opened.database.write('revokeKey', { id: 'k1', now: 2 })
-  return opened
-}
+/** For the walks over every route. The record has a user whose first key is revoked. */
+const { app, database, routes } = await openAppWithRoutes({ after })
+const carol = { name: 'carol', role: 'admin' as const, entities: ['*'], created_at: 1 }
+await database.write('addUser', { user: carol, key: { id: 'carol-1', hash: hashKey(revoked) } })
+await database.write('revokeKey', { id: 'carol-1', now: 2 })
 
 /** The others, such as those of models, are the same for every tenant. */
 const isOfProject = (url: string) =>
@@ -90,8 +87,7 @@ const nowhere: Route[] = [
 
 const methodOf = ({ method }: Route) => method as 'GET'
 
-test('P5: the routes that answer without credentials are GET and HEAD of /health and /ready', async (t) => {
-  const { app, routes } = await openAppWithRoutes(t)
+test('P5: the routes that answer without credentials are GET and HEAD of /health and /ready', async () => {
   const open = []
   for (const route of routes) {
     const { statusCode } = await app.inject({ method: methodOf(route), url: addressOf(route) })
@@ -104,8 +100,7 @@ test('P5: the routes that answer without credentials are GET and HEAD of /health
   )
 })
 
-test('P5: the walk sees every route', async (t) => {
-  const { app, routes } = await openAppWithRoutes(t)
+test('P5: the walk sees every route', async () => {
   const declared = new Set(routes.map(({ url }) => url))
   for (const url of ['/health', '/metrics', '/call/start', '/openapi.json', '/docs', '/docs/static/*']) {
     assert.ok(declared.has(url), url)
@@ -120,8 +115,7 @@ test('P5: the walk sees every route', async (t) => {
 })
 
 for (const [authorization, code] of refused) {
-  test(`P5: ${JSON.stringify(authorization) ?? 'no Authorization'} opens no route`, async (t) => {
-    const { app, routes } = await openWithRevokedKey(t)
+  test(`P5: ${JSON.stringify(authorization) ?? 'no Authorization'} opens no route`, async () => {
     for (const route of [...routes, ...nowhere]) {
       if (route.isPublic) continue
       const answer = await app.inject({
@@ -143,8 +137,7 @@ for (const [authorization, code] of refused) {
 }
 
 for (const authorization of accepted) {
-  test(`P5: ${authorization.split(' ', 1)} with a key is known everywhere`, async (t) => {
-    const { app, routes } = await openAppWithRoutes(t)
+  test(`P5: ${authorization.split(' ', 1)} with a key is known everywhere`, async () => {
     for (const route of [...routes, ...nowhere]) {
       const { statusCode } = await app.inject({
         method: methodOf(route),

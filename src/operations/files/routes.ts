@@ -56,4 +56,9 @@ const stats: Operation = async (app, { db }) => {
   )
 }
 
-export const fileRoutes = family(create, content, stats)
+/** In a scope of its own: the other routes take JSON and no forms. */
+const createFromForm: Operation = async (app, parts) => {
+  await app.register(create, parts)
+}
+
+export const fileRoutes = family(createFromForm, content, stats)

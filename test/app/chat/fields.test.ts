@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
+import { after, test } from 'node:test'
 import { pino } from 'pino'
 import type { Generation } from '../../../src/inference/backend.ts'
 import { createConstraintCompiler } from '../../../src/inference/constraints/compile.ts'
@@ -193,19 +193,20 @@ const effects: [fields: Record<string, unknown>, change: Change][] = [
   [{ unknown: 1, functions: [], guided_json: {} }, {}],
 ]
 
+const backend = scriptedBackend()
+const { post } = await openApp({ after }, { backend })
+
 for (const [fields, change] of effects) {
-  test(`${JSON.stringify(fields)} asks for ${JSON.stringify(change, (_, value) => (typeof value === 'bigint' ? `${value}n` : value))}`, async (t) => {
-    const backend = scriptedBackend()
-    const { post } = await openApp(t, { backend })
+  test(`${JSON.stringify(fields)} asks for ${JSON.stringify(change, (_, value) => (typeof value === 'bigint' ? `${value}n` : value))}`, async () => {
+    backend.asked.length = 0
     const { status, text: body } = await post(chatUrl, asking(fields))
     assert.equal(status, 200, body)
     assert.deepEqual(backend.asked, [{ ...plain, ...change }])
   })
 }
 
-test('seeds keep every digit', async (t) => {
-  const backend = scriptedBackend()
-  const { post } = await openApp(t, { backend })
+test('seeds keep every digit', async () => {
+  backend.asked.length = 0
   const seeds: [sent: string, seed: bigint][] = [
     ['9007199254740993', 9007199254740993n],
     ['9223372036854775807', 9223372036854775807n],

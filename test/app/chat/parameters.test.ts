@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
-import { test } from 'node:test'
+import { after, test } from 'node:test'
 import { openApp } from '../../support/app.ts'
 import { asking, chatUrl } from '../../support/chat.ts'
 import { scriptedBackend } from '../../support/scripted-backend.ts'
@@ -176,13 +176,14 @@ function one(good: unknown[], bad: unknown[]): Values {
   return { good, bad }
 }
 
+const { post } = await openApp({ after }, { backend: scriptedBackend() })
+
 for (const [name, given] of Object.entries(fields)) {
   const alone = (value: unknown) => ({ [name]: value })
   const good = 'good' in given ? given.good.map(alone) : given.goodBodies
   const bad = 'bad' in given ? given.bad.map(alone) : given.badBodies
 
-  test(`${name}: what is taken, and what is refused by its name`, async (t) => {
-    const { post } = await openApp(t, { backend: scriptedBackend() })
+  test(`${name}: what is taken, and what is refused by its name`, async () => {
     for (const sent of good) {
       const { status, text } = await post(chatUrl, asking({ ...sent }))
       assert.equal(status, 200, `${JSON.stringify(sent)}: ${text}`)

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
+import { after, test } from 'node:test'
 import { openApp } from '../../support/app.ts'
 import { asking, assertRefused, chatUrl, choiceOf, eventsOf } from '../../support/chat.ts'
 import { scriptedBackend, scriptedModel } from '../../support/scripted-backend.ts'
@@ -137,18 +137,19 @@ const prompts: [why: string, fields: Record<string, unknown>, prompt: string][] 
   ],
 ]
 
+const backend = scriptedBackend()
+const { post } = await openApp({ after }, { backend })
+
 for (const [why, fields, prompt] of prompts) {
-  test(`the prompt: ${why}`, async (t) => {
-    const backend = scriptedBackend()
-    const { post } = await openApp(t, { backend })
+  test(`the prompt: ${why}`, async () => {
+    backend.asked.length = 0
     const { status, text } = await post(chatUrl, asking(fields))
     assert.equal(status, 200, text)
     assert.deepEqual(backend.asked[0]?.prompt, { text: prompt, special: true, add: false })
   })
 }
 
-test('the answer speaks in the role that the prompt leaves open', async (t) => {
-  const { post } = await openApp(t, { backend: scriptedBackend() })
+test('the answer speaks in the role that the prompt leaves open', async () => {
   for (const [fields, role] of [
     [{}, 'assistant'],
     [{ add_generation_prompt: false }, 'user'],
@@ -162,8 +163,7 @@ test('the answer speaks in the role that the prompt leaves open', async (t) => {
   }
 })
 
-test('echo gives the last message back when the answer has its role', async (t) => {
-  const { post } = await openApp(t, { backend: scriptedBackend() })
+test('echo gives the last message back when the answer has its role', async () => {
   for (const [fields, content] of [
     [
       { messages: assistantLast('Well, '), add_generation_prompt: false, continue_final_message: true },
@@ -189,9 +189,7 @@ test('echo gives the last message back when the answer has its role', async (t) 
   }
 })
 
-test('a text and a list of one part give the same prompt, whatever the template goes through', async (t) => {
-  const backend = scriptedBackend()
-  const { post } = await openApp(t, { backend })
+test('a text and a list of one part give the same prompt, whatever the template goes through', async () => {
   for (const chat_template of [
     scriptedModel.template,
     '{% for m in messages %}{% for part in m.content %}{{ part.text }}{% endfor %}{% endfor %}',

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
+import { after, test } from 'node:test'
 import { refuse } from '../../../src/domain/refusals.ts'
 import { openApp } from '../../support/app.ts'
 import { asking, assertRefused, chatUrl } from '../../support/chat.ts'
@@ -298,11 +298,13 @@ const refused: [fields: Record<string, unknown>, code: string, param: string, me
   [{ kv_transfer_params: 'x' }, 'invalid_request', 'kv_transfer_params'],
 ]
 
+const backend = scriptedBackend()
+const shared = await openApp({ after }, { backend })
+
 for (const [fields, code, param, message] of refused) {
-  test(`refused: ${JSON.stringify(fields)}`, async (t) => {
-    const backend = scriptedBackend()
-    const { post } = await openApp(t, { backend })
-    const answer = await post(chatUrl, asking(fields))
+  test(`refused: ${JSON.stringify(fields)}`, async () => {
+    backend.asked.length = 0
+    const answer = await shared.post(chatUrl, asking(fields))
     assertRefused(answer, { status: 400, code, param, ...(message && { message }) })
     assert.equal(answer.json.error.type, 'invalid_request_error')
     assert.deepEqual(backend.asked, [])

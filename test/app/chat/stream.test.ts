@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
+import { after, test } from 'node:test'
 import { setTimeout as delay, setImmediate as nextRound } from 'node:timers/promises'
 import { refuse } from '../../../src/domain/refusals.ts'
 import type { GenerationEvent } from '../../../src/inference/backend.ts'
@@ -66,6 +66,9 @@ const scripts: Record<string, Script> = {
   },
 }
 
+const backend = scriptedBackend()
+const shared = await openApp({ after }, { backend })
+
 for (const [how, script] of Object.entries(scripts)) {
   for (const [pace, played] of [
     ['at once', script],
@@ -77,11 +80,11 @@ for (const [how, script] of Object.entries(scripts)) {
       { n: 2, logprobs: true, top_logprobs: 2, return_token_ids: true },
       { logprobs: true, return_tokens_as_token_ids: true },
     ]) {
-      test(`a stream says what the whole answer says: ${how}, ${pace}, ${JSON.stringify(fields)}`, async (t) => {
-        const { post } = await openApp(t, { backend: scriptedBackend(played) })
-        const { json: whole } = await post(chatUrl, asking(fields))
+      test(`a stream says what the whole answer says: ${how}, ${pace}, ${JSON.stringify(fields)}`, async () => {
+        backend.script = played
+        const { json: whole } = await shared.post(chatUrl, asking(fields))
         const streamed = asking({ ...fields, stream: true, stream_options: { include_usage: true } })
-        const { chunks } = eventsOf((await post(chatUrl, streamed)).text)
+        const { chunks } = eventsOf((await shared.post(chatUrl, streamed)).text)
         const last = chunks.pop()
         assert.deepEqual(last?.choices, [])
         assert.deepEqual(last?.usage, whole.usage)
