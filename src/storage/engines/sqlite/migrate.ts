@@ -109,7 +109,7 @@ export function refuseForeign({ handle }: Connection, file: string): void {
 
 function setAside({ handle }: Connection, file: string, pending: readonly Migration[]): void {
   const first = pending[0] as Migration
-  if (first.version === 1 || file === ':memory:') return
+  if (first.version === 1) return
   const copy = `${file}.before-${first.name.replace(/\.sql$/, '')}`
   if (existsSync(copy)) return
   // Only a copy that is whole has the name: one that was cut short must not be taken for it at the next start.
