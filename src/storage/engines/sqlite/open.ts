@@ -12,8 +12,7 @@ import { failureError } from './failures.ts'
 import type { Job, JobResult } from './group.ts'
 import { migrateSqlite, refuseUnsuitable } from './migrate.ts'
 import { createReaderPool } from './reader-pool.ts'
-import { defaultGroupLimit } from './writer.ts'
-import { type WriterMessage, type WriterThreadData, writerThread } from './writer-thread.ts'
+import { defaultGroupLimit, type WriterMessage, type WriterThreadData, writerThread } from './writer.ts'
 
 export interface SqliteOptions {
   file: string
