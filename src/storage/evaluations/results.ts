@@ -7,7 +7,7 @@ import { allOf, listOf, type Sql, sql, trusted, wantedOf } from '../sql/sql.ts'
 import { isLive, shownName } from '../tables/calls.ts'
 import { allRows, onlyRow, type Reader } from '../transaction.ts'
 import { lastPending, pendingBetween } from './pending.ts'
-import { type ResultsFilter, rowFiltersOf } from './result-filters.ts'
+import { type ResultsFilter, rowFiltersOf } from './result-fields.ts'
 import { type FoundRow, type ResultsSort, rowOrderOf, selectCountedPage } from './result-order.ts'
 import {
   countRows,
