@@ -1,6 +1,11 @@
 import type { RefusalCode, RefusalValues } from '../../domain/refusals.ts'
 import type { Generation, GenerationEvent, ServedModel } from '../backend.ts'
-import type { GpuBuild } from './device.ts'
+
+/** In order of preference. */
+export const gpuBuilds = ['cuda', 'vulkan', 'metal'] as const
+
+/** A build of llama.cpp for GPUs. */
+export type GpuBuild = (typeof gpuBuilds)[number]
 
 /** What the engine process has to know before it can load: values, so that it knows nothing of settings. */
 export interface EngineOptions {

@@ -1,5 +1,5 @@
 import { type Routes, refusingOpenAi, wholeOrEvents } from '../../http/contracts.ts'
-import { noteUnknownFields } from '../../http/unknown-fields.ts'
+import { noteUnknownFields } from '../../http/validation.ts'
 import type { GenerationParts } from '../generation/parts.ts'
 import { respond, type Writers } from '../generation/respond.ts'
 import { family } from '../parts.ts'
