@@ -8,9 +8,7 @@ import { backupSqlite, checkSqlite } from '../storage/engines/sqlite/maintenance
 import { isOlder } from '../storage/engines/sqlite/migrate.ts'
 import { checkEvaluation, findEvaluations, mostProblems } from '../storage/evaluations/check.ts'
 import { sqliteFile } from '../storage/open.ts'
-import { CommandFailure, exitCodes } from './exit-codes.ts'
-import type { Command } from './help.ts'
-import { withRecord } from './record.ts'
+import { type Command, CommandError, exitCodes, withRecord } from './command.ts'
 
 export const databaseCommands: Record<string, Command> = {
   'db migrate': {
@@ -28,10 +26,9 @@ export const databaseCommands: Record<string, Command> = {
     async run(args, config) {
       const [copy, ...rest] = args
       if (copy === undefined || rest.length > 0)
-        throw new CommandFailure('Give the file to write.', exitCodes.usage)
+        throw new CommandError('Give the file to write.', exitCodes.usage)
       const file = ownFile(config, 'pg_dump')
-      if (existsSync(copy))
-        throw new CommandFailure(`${copy} exists already; a backup never replaces a file.`)
+      if (existsSync(copy)) throw new CommandError(`${copy} exists already; a backup never replaces a file.`)
       backupSqlite(file, copy)
       process.stdout.write(`${copy}\n`)
     },
@@ -46,7 +43,7 @@ export const databaseCommands: Record<string, Command> = {
       if (config.database_url === '') {
         const file = sqliteFile(config.data)
         const problems = checkSqlite(file)
-        if (problems.length > 0) throw new CommandFailure(problems.join('\n'))
+        if (problems.length > 0) throw new CommandError(problems.join('\n'))
         if (isOlder(file, loadMigrations('sqlite'))) {
           process.stdout.write(
             'The record is sound. Its schema is older than this version: `heddle db migrate`.\n',
@@ -72,7 +69,7 @@ async function checkResults(db: Database): Promise<void> {
   }
   if (problems.length === 0) return
   const advice = '`heddle db check --rebuild` derives the results again.'
-  throw new CommandFailure([...problems.slice(0, mostProblems), advice].join('\n'))
+  throw new CommandError([...problems.slice(0, mostProblems), advice].join('\n'))
 }
 
 async function rebuildResults(db: Database): Promise<void> {
@@ -90,7 +87,7 @@ const untilTheEnd = new AbortController().signal
 
 function ownFile(config: Config, tool: string): string {
   if (config.database_url !== '') {
-    throw new CommandFailure(
+    throw new CommandError(
       `The record is in PostgreSQL, which has its own tools for this: ${tool}.`,
       exitCodes.usage,
     )

@@ -2,9 +2,7 @@ import { newId } from '../domain/ids.ts'
 import { hashKey, newKey } from '../domain/keys.ts'
 import { formatTime, now } from '../domain/time.ts'
 import { hasUser, listKeys } from '../storage/tables/users.ts'
-import { CommandFailure, exitCodes } from './exit-codes.ts'
-import type { Command } from './help.ts'
-import { withRecord } from './record.ts'
+import { type Command, CommandError, exitCodes, withRecord } from './command.ts'
 import { nameGiven } from './users.ts'
 
 export const keyCommands: Record<string, Command> = {
@@ -17,7 +15,7 @@ export const keyCommands: Record<string, Command> = {
       const added = await withRecord(config, (db) =>
         db.write('addKey', { id: newId(), hash: hashKey(key), user, now: now() }),
       )
-      if (!added) throw new CommandFailure(`There is no user ${user}.`)
+      if (!added) throw new CommandError(`There is no user ${user}.`)
       process.stdout.write(`${key}\n`)
     },
   },
@@ -29,7 +27,7 @@ export const keyCommands: Record<string, Command> = {
       const keys = await withRecord(config, async (db) =>
         (await hasUser(db, user)) ? listKeys(db, user) : undefined,
       )
-      if (keys === undefined) throw new CommandFailure(`There is no user ${user}.`)
+      if (keys === undefined) throw new CommandError(`There is no user ${user}.`)
       for (const { id, created_at, revoked_at } of keys) {
         const line = {
           id,
@@ -46,9 +44,9 @@ export const keyCommands: Record<string, Command> = {
     async run(args, config) {
       const [id, ...rest] = args
       if (id === undefined || rest.length > 0)
-        throw new CommandFailure('Give the id of one key.', exitCodes.usage)
+        throw new CommandError('Give the id of one key.', exitCodes.usage)
       if (!(await withRecord(config, (db) => db.write('revokeKey', { id, now: now() })))) {
-        throw new CommandFailure(`There is no such key, or it was revoked before: ${id}.`)
+        throw new CommandError(`There is no such key, or it was revoked before: ${id}.`)
       }
     },
   },

@@ -3,9 +3,7 @@ import { newId } from '../domain/ids.ts'
 import { hashKey, newKey } from '../domain/keys.ts'
 import { formatTime, now } from '../domain/time.ts'
 import { listUsers, type Role } from '../storage/tables/users.ts'
-import { CommandFailure, exitCodes } from './exit-codes.ts'
-import type { Command } from './help.ts'
-import { withRecord } from './record.ts'
+import { type Command, CommandError, exitCodes, withRecord } from './command.ts'
 
 export const userCommands: Record<string, Command> = {
   'user add': {
@@ -20,12 +18,12 @@ export const userCommands: Record<string, Command> = {
       })
       const name = nameGiven(positionals)
       if (values.role !== 'member' && values.role !== 'admin') {
-        throw new CommandFailure(`--role: given ${values.role}; accepted: member, admin.`, exitCodes.usage)
+        throw new CommandError(`--role: given ${values.role}; accepted: member, admin.`, exitCodes.usage)
       }
       const role: Role = values.role
       const entities = values.entities.split(',').map((entity) => entity.trim())
       if (entities.some((entity) => entity === '' || entity.includes('/'))) {
-        throw new CommandFailure(
+        throw new CommandError(
           '--entities: names of entities, comma-separated, without a slash; * for all.',
           exitCodes.usage,
         )
@@ -34,7 +32,7 @@ export const userCommands: Record<string, Command> = {
       await withRecord(config, async (db) => {
         const user = { name, role, entities, created_at: now() }
         const added = await db.write('addUser', { user, key: { id: newId(), hash: hashKey(key) } })
-        if (!added) throw new CommandFailure(`There is already a user ${name}.`)
+        if (!added) throw new CommandError(`There is already a user ${name}.`)
       })
       process.stdout.write(`${key}\n`)
     },
@@ -57,7 +55,7 @@ export const userCommands: Record<string, Command> = {
     async run(args, config) {
       const name = nameGiven(args)
       if (!(await withRecord(config, (db) => db.write('removeUser', { name })))) {
-        throw new CommandFailure(`There is no user ${name}.`)
+        throw new CommandError(`There is no user ${name}.`)
       }
     },
   },
@@ -65,9 +63,9 @@ export const userCommands: Record<string, Command> = {
 
 export function nameGiven(words: readonly string[]): string {
   const [name, ...rest] = words
-  if (name === undefined || rest.length > 0) throw new CommandFailure('Give one user name.', exitCodes.usage)
+  if (name === undefined || rest.length > 0) throw new CommandError('Give one user name.', exitCodes.usage)
   if (!/^[\w.@-]{1,64}$/.test(name) || name === 'api') {
-    throw new CommandFailure(
+    throw new CommandError(
       `NAME: given ${JSON.stringify(name)}; accepted: 1 to 64 letters, digits and _ . @ -, but not "api", which stands for any user.`,
       exitCodes.usage,
     )

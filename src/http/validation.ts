@@ -1,6 +1,7 @@
 import type { FastifyRequest, FastifySchemaCompiler } from 'fastify'
 import { z } from 'zod'
-import { described, traits } from '../domain/fields.ts'
+import { described } from '../domain/described.ts'
+import { traits } from '../domain/fields.ts'
 import { JsonText } from '../domain/json/text.ts'
 import { refuse, type SchemaIssue } from '../domain/refusals.ts'
 import { createYieldToLoop } from '../domain/yielding.ts'

@@ -25,8 +25,7 @@ import { createGivenObject } from './create.ts'
 import { deleteObject } from './delete.ts'
 import { changeTagsOf, removeAliasesOf, setAliasesOf } from './labels.ts'
 import { queryObjects } from './query.ts'
-import { readOneObject } from './read.ts'
-import { readRefs } from './refs.ts'
+import { readOneObject, readRefs } from './read.ts'
 
 const tags = ['objects']
 
