@@ -1,13 +1,6 @@
 import { join, resolve } from 'node:path'
 import { type Config, settings } from '../config.ts'
-import {
-  builtinModels,
-  findModel,
-  locationsOf,
-  modelsFolder,
-  sourceOf,
-  storedModels,
-} from '../inference/models/find.ts'
+import { builtinModels, findModel, modelsFolder, sourceOf, storedModels } from '../inference/models/find.ts'
 import { ModelError } from '../inference/models/model-error.ts'
 import { prepareModel } from '../inference/models/plan.ts'
 import { quantizationOf } from '../inference/models/tensor-types.ts'
@@ -30,7 +23,7 @@ export const modelCommands: Record<string, Command> = {
       }
       const progress = showProgress(process.stderr)
       try {
-        const file = await findModel(source, locationsOf(config), {
+        const file = await findModel(source, config, {
           signal: new AbortController().signal,
           onDownload: (what) => progress.begin(what),
           onWait: () => progress.say('Another process downloads it; waiting for it.'),

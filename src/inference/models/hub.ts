@@ -1,11 +1,9 @@
 import { z } from 'zod'
+import type { Config } from '../../config.ts'
 import { ModelError, reasonOf } from './model-error.ts'
 
 /** A server that speaks the protocol of huggingface.co, and our token for it. */
-export interface Hub {
-  endpoint: string
-  token: string
-}
+export type Hub = Pick<Config, 'hf_endpoint' | 'hf_token'>
 
 export interface HubFile {
   path: string
@@ -32,7 +30,7 @@ const Listing = z.array(
 export async function listHubFiles(hub: Hub, repository: string, signal: AbortSignal): Promise<HubFile[]> {
   const files: HubFile[] = []
   const limited = () => AbortSignal.any([signal, AbortSignal.timeout(listingMs)])
-  let url: string | undefined = `${hub.endpoint}/api/models/${repository}/tree/main?recursive=true`
+  let url: string | undefined = `${hub.hf_endpoint}/api/models/${repository}/tree/main?recursive=true`
   for (let page = 0; url !== undefined && page < mostPages; page++) {
     const { response } = await ask(hub, url, { signal: limited() }, repository)
     for (const { type, path, size, lfs } of await listingIn(response, repository)) {
@@ -95,7 +93,7 @@ export function openHubFile(
 ): Promise<HubAnswer> {
   const address = path.split('/').map(encodeURIComponent).join('/')
   const headers = from > 0 ? { range: `bytes=${from}-` } : {}
-  return ask(hub, `${hub.endpoint}/${repository}/resolve/main/${address}`, { signal, headers }, repository)
+  return ask(hub, `${hub.hf_endpoint}/${repository}/resolve/main/${address}`, { signal, headers }, repository)
 }
 
 /** Follows redirects itself: the token is for the hub alone, and only the hub's own answer has the checksum. */
@@ -115,7 +113,7 @@ async function ask(
       headers: {
         'accept-encoding': 'identity',
         ...init.headers,
-        ...(hub.token !== '' && url.origin === home && { authorization: `Bearer ${hub.token}` }),
+        ...(hub.hf_token !== '' && url.origin === home && { authorization: `Bearer ${hub.hf_token}` }),
       },
     })
     // Other hosts use entity tags of another kind.
@@ -131,7 +129,7 @@ async function ask(
     }
     if (response.ok || response.status === 416) return { response, sha256 }
     await response.body?.cancel()
-    throw refusalOf(response.status, repository, hub.token !== '')
+    throw refusalOf(response.status, repository, hub.hf_token !== '')
   }
   throw new ModelError(`The hub sends requests for ${repository} around in a circle.`, { mayPass: true })
 }

@@ -1,3 +1,4 @@
+import { BudgetExceededError } from '../../threads/single-worker.ts'
 import { type CompiledTemplate, Environment, Interpreter, type Node, type Value } from './jinja.ts'
 
 export interface Bounds {
@@ -7,17 +8,6 @@ export interface Bounds {
   longestText: number
   /** Entries of any list. */
   longestList: number
-}
-
-/** A rendering has reached one of its bounds. */
-export class LimitError extends Error {
-  override readonly name = 'LimitError'
-  readonly limit: string
-
-  constructor(limit: string) {
-    super(`more than ${limit}`)
-    this.limit = limit
-  }
 }
 
 /** The most entries of `range()`, as in Jinja's own sandbox. */
@@ -51,16 +41,17 @@ class BoundedInterpreter extends Interpreter {
     const inner = value?.value
     const { longestText, longestList } = this.#bounds
     if (typeof inner === 'string' && inner.length > longestText) {
-      throw new LimitError(`${longestText} characters`)
+      throw new BudgetExceededError(`${longestText} characters`)
     }
     if (Array.isArray(inner) && inner.length > longestList)
-      throw new LimitError(`${longestList} entries of a list`)
+      throw new BudgetExceededError(`${longestList} entries of a list`)
     return value
   }
 
   #checkTime(): void {
     const { user, system } = process.cpuUsage(this.#since)
-    if ((user + system) / 1000 > this.#bounds.limitMs) throw new LimitError(`${this.#bounds.limitMs} ms`)
+    if ((user + system) / 1000 > this.#bounds.limitMs)
+      throw new BudgetExceededError(`${this.#bounds.limitMs} ms`)
   }
 }
 
@@ -68,15 +59,11 @@ function range(start: number, end?: number, step = 1): number[] {
   const [from, to] = end === undefined ? [0, start] : [start, end]
   if (!(Math.abs(step) >= 1)) throw new Error('range() takes a step that is not zero')
   const length = Math.max(0, Math.ceil((to - from) / step))
-  if (length > longestRange) throw new LimitError(`${longestRange} entries of range()`)
+  if (length > longestRange) throw new BudgetExceededError(`${longestRange} entries of range()`)
   return Array.from({ length }, (_, index) => from + index * step)
 }
 
-const months = 'January February March April May June July August September October November December'.split(
-  ' ',
-)
-const days = 'Sunday Monday Tuesday Wednesday Thursday Friday Saturday'.split(' ')
-
+const english = (date: Date, form: Intl.DateTimeFormatOptions) => date.toLocaleString('en-US', form)
 const two = (number: number) => String(number).padStart(2, '0')
 
 const directives: Record<string, (date: Date) => string> = {
@@ -84,10 +71,10 @@ const directives: Record<string, (date: Date) => string> = {
   y: (date) => two(date.getFullYear() % 100),
   m: (date) => two(date.getMonth() + 1),
   d: (date) => two(date.getDate()),
-  B: (date) => months[date.getMonth()] as string,
-  b: (date) => (months[date.getMonth()] as string).slice(0, 3),
-  A: (date) => days[date.getDay()] as string,
-  a: (date) => (days[date.getDay()] as string).slice(0, 3),
+  B: (date) => english(date, { month: 'long' }),
+  b: (date) => english(date, { month: 'short' }),
+  A: (date) => english(date, { weekday: 'long' }),
+  a: (date) => english(date, { weekday: 'short' }),
   H: (date) => two(date.getHours()),
   I: (date) => two(date.getHours() % 12 || 12),
   M: (date) => two(date.getMinutes()),
@@ -115,7 +102,7 @@ const builtIn = {
   },
 }
 
-/** Throws LimitError, or the error that the template raises. */
+/** Throws BudgetExceededError, or the error that the template raises. */
 export function renderBounded(
   template: CompiledTemplate,
   variables: Record<string, unknown>,

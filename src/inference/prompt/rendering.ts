@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
-import { type Bounds, LimitError, renderBounded } from './bounded-template.ts'
+import { BudgetExceededError } from '../../threads/single-worker.ts'
+import { type Bounds, renderBounded } from './bounded-template.ts'
 import { type ContentForm, contentFormOf } from './content-form.ts'
 import type { Message } from './conversation.ts'
 import { type CompiledTemplate, Template } from './jinja.ts'
@@ -20,33 +21,17 @@ export type Rendering =
   | { kind: 'failed'; why: string }
   | { kind: 'costly'; limit: string }
 
-interface Compiled {
-  template: CompiledTemplate
-  form: ContentForm
-  knowsDevelopers: boolean
-}
-
 /** Templates that stay compiled: the model's own, and those that clients send repeatedly. */
 const mostCompiled = 8
 
 export function createRendering(bounds: Bounds): (question: RenderQuestion) => Rendering {
-  const compiled = new LRUCache<string, Compiled>({ max: mostCompiled })
-
-  function compile(text: string): Compiled {
-    const known = compiled.get(text)
-    if (known) return known
-    const template = parsed(text)
-    const made = {
-      template,
-      form: contentFormOf(template.parsed),
-      knowsDevelopers: text.includes('developer'),
-    }
-    compiled.set(text, made)
-    return made
-  }
+  const compiled = new LRUCache<string, ReturnType<typeof compile>>({
+    max: mostCompiled,
+    memoMethod: (text) => compile(text),
+  })
 
   function render({ template: text, messages, variables, open }: RenderQuestion): Rendering {
-    const { template, form, knowsDevelopers } = compile(text)
+    const { template, form, knowsDevelopers } = compiled.memo(text)
     const mark = open ? `[open-${randomBytes(12).toString('hex')}]` : ''
     const shown = messages.map((message, index) => {
       const isOpen = open && index === messages.length - 1
@@ -60,7 +45,7 @@ export function createRendering(bounds: Bounds): (question: RenderQuestion) => R
     try {
       return render(question)
     } catch (error) {
-      if (error instanceof LimitError) return { kind: 'costly', limit: error.limit }
+      if (error instanceof BudgetExceededError) return { kind: 'costly', limit: error.limit }
       // The bounds of JavaScript itself.
       if (error instanceof RangeError) {
         const isDepth = error.message.includes('stack')
@@ -69,6 +54,11 @@ export function createRendering(bounds: Bounds): (question: RenderQuestion) => R
       return { kind: 'failed', why: reasonOf(error as Error).slice(0, 1_000) }
     }
   }
+}
+
+function compile(text: string) {
+  const template = parsed(text)
+  return { template, form: contentFormOf(template.parsed), knowsDevelopers: text.includes('developer') }
 }
 
 /** For a template that is cut off the library throws a TypeError about its own variables. */
