@@ -2,11 +2,11 @@ import type { Generation, GenerationEvent } from '../backend.ts'
 import { type Continuations, createBeams } from '../beam.ts'
 import { type AnswerPlan, type Choice, checkFirstToken, createChoice, planAnswer } from '../choice.ts'
 import { createConstraints } from '../constraints/following-constraints.ts'
+import { promptLogprob } from '../sampling/logprobs.ts'
 import { additionOrder, planBatch } from './batch-plan.ts'
 import { checkGeneration } from './checks.ts'
 import type { NativeContext, NativeModel } from './native.ts'
 import { createPace } from './pace.ts'
-import { judgeToken } from './prompt-logprobs.ts'
 import type { EngineOptions, Load } from './protocol.ts'
 import { type Answering, leftToRead, nextToRead, type Request } from './request.ts'
 import { createSequences, type Sequence } from './sequences.ts'
@@ -358,7 +358,7 @@ export function createLoop(
       Array.from(places, (place, index) => {
         const token = prompt[from + index + 1]
         if (token === undefined) return undefined
-        return judgeToken(context.logits(place), token, generation.promptLogprobs ?? 0, model.vocabulary)
+        return promptLogprob(context.logits(place), token, generation.promptLogprobs ?? 0, model.vocabulary)
       }),
     )
     for (const entry of entries) if (entry !== undefined) promptLogprobs?.push(entry)
