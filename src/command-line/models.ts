@@ -22,18 +22,13 @@ export const modelCommands: Record<string, Command> = {
         )
       }
       const progress = showProgress(process.stderr)
-      try {
-        const file = await findModel(source, config, {
-          signal: new AbortController().signal,
-          onDownload: (what) => progress.begin(what),
-          onWait: () => progress.say('Another process downloads it; waiting for it.'),
-          onProgress: progress.step,
-        })
-        progress.end()
-        print(file)
-      } finally {
-        progress.end()
-      }
+      const file = await findModel(source, config, {
+        signal: new AbortController().signal,
+        onDownload: progress.begin,
+        onWait: () => progress.say('Another process downloads it; waiting for it.'),
+        onProgress: progress.step,
+      }).finally(progress.end)
+      print(file)
     },
   },
   'model list': {
