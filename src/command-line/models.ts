@@ -4,7 +4,7 @@ import { builtinModels, findModel, modelsFolder, sourceOf, storedModels } from '
 import { ModelError } from '../inference/models/model-error.ts'
 import { prepareModel } from '../inference/models/plan.ts'
 import { quantizationOf } from '../inference/models/tensor-types.ts'
-import { type Command, CommandError, exitCodes } from './command.ts'
+import { type Command, CommandError, exitCodes, print } from './command.ts'
 import { showProgress } from './progress.ts'
 
 export const modelCommands: Record<string, Command> = {
@@ -30,7 +30,7 @@ export const modelCommands: Record<string, Command> = {
           onProgress: progress.step,
         })
         progress.end()
-        process.stdout.write(`${file}\n`)
+        print(file)
       } finally {
         progress.end()
       }
@@ -45,7 +45,7 @@ export const modelCommands: Record<string, Command> = {
         throw new CommandError(`model list takes no arguments, given ${args.join(' ')}.`, exitCodes.usage)
       }
       for (const [model, file] of await modelsHere(config)) {
-        process.stdout.write(`${JSON.stringify(await described(model, file, config))}\n`)
+        print(JSON.stringify(await described(model, file, config)))
       }
     },
   },

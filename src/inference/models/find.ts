@@ -5,7 +5,7 @@ import type { Config } from '../../config.ts'
 import { chooseFile } from './choose-file.ts'
 import { type DownloadWatch, download } from './download.ts'
 import { acceptedModels } from './gguf-header.ts'
-import { type Hub, listHubFiles } from './hub.ts'
+import { type Hub, type HubFile, listHubFiles } from './hub.ts'
 import { ModelError } from './model-error.ts'
 
 /** What HEDDLE_MODEL asks for. */
@@ -78,17 +78,19 @@ async function hubModel(
   const folder = join(modelsFolder(locations.data), ...repository.split('/'))
   const known = chosenPath(repository, wanted, await storedModels(folder))
   if (known !== undefined) return join(folder, known)
-  const file = chooseFile(repository, wanted, await listHubFiles(locations, repository, watch.signal))
-  const target = join(folder, ...file.path.split('/'))
-  watch.onDownload(`${repository}:${file.path}`)
-  await download(locations, repository, file, target, watch)
+  const files = new Map(
+    (await listHubFiles(locations, repository, watch.signal)).map((file) => [file.path, file]),
+  )
+  const chosen = chooseFile(repository, wanted, [...files.keys()])
+  const target = join(folder, ...chosen.split('/'))
+  watch.onDownload(`${repository}:${chosen}`)
+  await download(locations, repository, files.get(chosen) as HubFile, target, watch)
   return target
 }
 
 function chosenPath(repository: string, wanted: string | undefined, paths: string[]): string | undefined {
-  const files = paths.map((path) => ({ path }))
   try {
-    return chooseFile(repository, wanted, files).path
+    return chooseFile(repository, wanted, paths)
   } catch (error) {
     if (error instanceof ModelError) return undefined
     throw error

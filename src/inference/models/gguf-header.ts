@@ -14,38 +14,32 @@ const mostTensors = 1_000_000
 
 const newest = 3
 
-/** Reads the header and nothing else, within bounds of memory whatever the file claims (docs/decisions/0014). */
-export async function readGgufHeader(path: string): Promise<GgufHeader> {
-  const file = await openFile(path)
-  try {
-    return await readHeader(path, file, (await file.stat()).size)
-  } catch (error) {
-    if (!(error instanceof GgufError)) throw unreadable(path, error)
-    throw new ModelError(`${path} is a damaged GGUF file, perhaps not copied whole: ${error.message}.`)
-  } finally {
-    await file.close()
-  }
-}
-
 export const acceptedModels =
   'accepted: builtin, the path of a .gguf file, hf:<org>/<repo>[:<quant or file>], none'
 
-async function openFile(path: string): Promise<FileHandle> {
+/** Reads the header and nothing else, within bounds of memory whatever the file claims (docs/decisions/0014). */
+export async function readGgufHeader(path: string): Promise<GgufHeader> {
+  let file: FileHandle | undefined
   try {
     // Checked before opening: opening a pipe waits for a writer.
     const found = await stat(path)
-    if (found.isFile()) return await open(path)
-    throw new ModelError(`${path} is ${found.isDirectory() ? 'a folder' : 'not a file'}; ${acceptedModels}.`)
+    if (!found.isFile()) {
+      throw new ModelError(
+        `${path} is ${found.isDirectory() ? 'a folder' : 'not a file'}; ${acceptedModels}.`,
+      )
+    }
+    file = await open(path)
+    return await readHeader(path, file, (await file.stat()).size)
   } catch (error) {
-    throw unreadable(path, error)
+    if (error instanceof ModelError) throw error
+    const why =
+      error instanceof GgufError
+        ? `${path} is a damaged GGUF file, perhaps not copied whole: ${error.message}.`
+        : `The model ${path} cannot be read: ${reasonOf(error)}; ${acceptedModels}.`
+    throw new ModelError(why, { cause: error })
+  } finally {
+    await file?.close()
   }
-}
-
-function unreadable(path: string, error: unknown): ModelError {
-  if (error instanceof ModelError) return error
-  return new ModelError(`The model ${path} cannot be read: ${reasonOf(error)}; ${acceptedModels}.`, {
-    cause: error,
-  })
 }
 
 async function readHeader(path: string, file: FileHandle, size: number) {

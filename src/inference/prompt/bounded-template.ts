@@ -1,5 +1,5 @@
 import { BudgetExceededError } from '../../threads/single-worker.ts'
-import { type CompiledTemplate, Environment, Interpreter, type Node, type Value } from './jinja.ts'
+import { Environment, Interpreter, type Node, type Value } from './jinja.ts'
 
 export interface Bounds {
   /** Processor time for one rendering. */
@@ -31,27 +31,22 @@ class BoundedInterpreter extends Interpreter {
   }
 
   override evaluate(node: Node, environment: Environment): Value {
+    const { limitMs, longestText, longestList } = this.#bounds
     const now = performance.now()
     if (now - this.#checkedAt > betweenChecksMs) {
       this.#checkedAt = now
-      this.#checkTime()
+      const { user, system } = process.cpuUsage(this.#since)
+      if ((user + system) / 1000 > limitMs) throw new BudgetExceededError(`${limitMs} ms`)
     }
     const value = super.evaluate(node, environment)
     // The filter `first` of an empty list returns undefined.
     const inner = value?.value
-    const { longestText, longestList } = this.#bounds
     if (typeof inner === 'string' && inner.length > longestText) {
       throw new BudgetExceededError(`${longestText} characters`)
     }
     if (Array.isArray(inner) && inner.length > longestList)
       throw new BudgetExceededError(`${longestList} entries of a list`)
     return value
-  }
-
-  #checkTime(): void {
-    const { user, system } = process.cpuUsage(this.#since)
-    if ((user + system) / 1000 > this.#bounds.limitMs)
-      throw new BudgetExceededError(`${this.#bounds.limitMs} ms`)
   }
 }
 
@@ -103,15 +98,11 @@ const builtIn = {
 }
 
 /** Throws BudgetExceededError, or the error that the template raises. */
-export function renderBounded(
-  template: CompiledTemplate,
-  variables: Record<string, unknown>,
-  bounds: Bounds,
-): string {
+export function renderBounded(program: Node, variables: Record<string, unknown>, bounds: Bounds): string {
   const environment = new Environment()
   for (const [name, value] of Object.entries({ ...builtIn, ...variables })) {
     // The library throws when a name is set twice, and it sets this one itself.
     if (name !== 'namespace') environment.set(name, value)
   }
-  return String(new BoundedInterpreter(environment, bounds).run(template.parsed)?.value)
+  return String(new BoundedInterpreter(environment, bounds).run(program)?.value)
 }

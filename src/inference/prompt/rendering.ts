@@ -4,7 +4,7 @@ import { BudgetExceededError } from '../../threads/single-worker.ts'
 import { type Bounds, renderBounded } from './bounded-template.ts'
 import { type ContentForm, contentFormOf } from './content-form.ts'
 import type { Message } from './conversation.ts'
-import { type CompiledTemplate, Template } from './jinja.ts'
+import { type Node, Template } from './jinja.ts'
 
 export interface RenderQuestion {
   template: string
@@ -31,13 +31,13 @@ export function createRendering(bounds: Bounds): (question: RenderQuestion) => R
   })
 
   function render({ template: text, messages, variables, open }: RenderQuestion): Rendering {
-    const { template, form, knowsDevelopers } = compiled.memo(text)
+    const { program, form, knowsDevelopers } = compiled.memo(text)
     const mark = open ? `[open-${randomBytes(12).toString('hex')}]` : ''
     const shown = messages.map((message, index) => {
       const isOpen = open && index === messages.length - 1
       return shownMessage(isOpen ? marked(message, `${mark} `) : message, form, knowsDevelopers)
     })
-    const rendered = renderBounded(template, { ...variables, messages: shown }, bounds)
+    const rendered = renderBounded(program, { ...variables, messages: shown }, bounds)
     return open ? cutAtMark(rendered, mark) : { kind: 'rendered', text: rendered }
   }
 
@@ -57,14 +57,14 @@ export function createRendering(bounds: Bounds): (question: RenderQuestion) => R
 }
 
 function compile(text: string) {
-  const template = parsed(text)
-  return { template, form: contentFormOf(template.parsed), knowsDevelopers: text.includes('developer') }
+  const program = parsed(text)
+  return { program, form: contentFormOf(program), knowsDevelopers: text.includes('developer') }
 }
 
 /** For a template that is cut off the library throws a TypeError about its own variables. */
-function parsed(text: string): CompiledTemplate {
+function parsed(text: string): Node {
   try {
-    return new Template(text)
+    return new Template(text).parsed
   } catch (error) {
     if (error instanceof TypeError) throw new Error('it ends where something has to follow', { cause: error })
     throw error
