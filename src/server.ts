@@ -3,7 +3,7 @@ import { buildApp } from './app.ts'
 import type { Config } from './config.ts'
 import { createEmbeddedBackend } from './inference/embedded/owner.ts'
 import { localModels } from './inference/local-model.ts'
-import { locationsOf, sourceOf } from './inference/models/find.ts'
+import { sourceOf } from './inference/models/find.ts'
 import { createModels, type Models } from './inference/registry.ts'
 import { createServedModel } from './inference/served-model.ts'
 import type { Database } from './storage/database.ts'
@@ -16,7 +16,7 @@ export interface Server {
   stop(): Promise<void>
 }
 
-/** Opens the port. The server owns the record from here on. The model comes beside: nothing waits for it. */
+/** Opens the port. The server owns the record from now on. The model loads in the background. */
 export async function startServer(
   config: Config,
   database: Database,
@@ -43,7 +43,7 @@ export async function startServer(
       address,
       async stop() {
         const cut = setTimeout(() => app.server.closeAllConnections(), config.grace)
-        // A kept connection whose request was under way is idle after its answer, and nobody else would close it.
+        // A keep-alive connection whose request was running is idle after its answer, and has to be closed then.
         const leave = setInterval(() => app.server.closeIdleConnections(), 50)
         try {
           await app.close()
@@ -64,7 +64,6 @@ function modelsOf(config: Config, logger: FastifyBaseLogger): Models {
   const source = sourceOf(config.model)
   if (source.kind === 'none') return createModels([])
   const engine = createServedModel(source, config, {
-    locations: locationsOf(config),
     log: logger,
     startEngine: (plan) => createEmbeddedBackend(plan, logger),
   })

@@ -1,18 +1,10 @@
 import { join, resolve } from 'node:path'
 import { type Config, settings } from '../config.ts'
-import {
-  builtinModels,
-  findModel,
-  locationsOf,
-  modelsFolder,
-  sourceOf,
-  storedModels,
-} from '../inference/models/find.ts'
+import { builtinModels, findModel, modelsFolder, sourceOf, storedModels } from '../inference/models/find.ts'
 import { ModelError } from '../inference/models/model-error.ts'
 import { prepareModel } from '../inference/models/plan.ts'
 import { quantizationOf } from '../inference/models/tensor-types.ts'
-import { CommandFailure, exitCodes } from './exit-codes.ts'
-import type { Command } from './help.ts'
+import { type Command, CommandError, exitCodes, print } from './command.ts'
 import { showProgress } from './progress.ts'
 
 export const modelCommands: Record<string, Command> = {
@@ -24,24 +16,19 @@ export const modelCommands: Record<string, Command> = {
       const [given = '', ...rest] = args
       const source = sourceOf(given)
       if (source.kind !== 'hub' || rest.length > 0 || !settings.model.schema.safeParse(given).success) {
-        throw new CommandFailure(
+        throw new CommandError(
           `Give one model of the hub, hf:<org>/<repo>[:<quant or file>]${given && `; given ${args.join(' ')}`}.`,
           exitCodes.usage,
         )
       }
       const progress = showProgress(process.stderr)
-      try {
-        const file = await findModel(source, locationsOf(config), {
-          signal: new AbortController().signal,
-          onDownload: (what) => progress.begin(what),
-          onWait: () => progress.say('Another process downloads it; waiting for it.'),
-          onProgress: progress.step,
-        })
-        progress.end()
-        process.stdout.write(`${file}\n`)
-      } finally {
-        progress.end()
-      }
+      const file = await findModel(source, config, {
+        signal: new AbortController().signal,
+        onDownload: progress.begin,
+        onWait: () => progress.say('Another process downloads it; waiting for it.'),
+        onProgress: progress.step,
+      }).finally(progress.end)
+      print(file)
     },
   },
   'model list': {
@@ -50,10 +37,10 @@ export const modelCommands: Record<string, Command> = {
     more: 'Sizes follow the settings: HEDDLE_CONTEXT, HEDDLE_PARALLEL, HEDDLE_THREADS, HEDDLE_BATCH, HEDDLE_GPU, HEDDLE_GPU_LAYERS.',
     async run(args, config) {
       if (args.length > 0) {
-        throw new CommandFailure(`model list takes no arguments, given ${args.join(' ')}.`, exitCodes.usage)
+        throw new CommandError(`model list takes no arguments, given ${args.join(' ')}.`, exitCodes.usage)
       }
       for (const [model, file] of await modelsHere(config)) {
-        process.stdout.write(`${JSON.stringify(await described(model, file, config))}\n`)
+        print(JSON.stringify(await described(model, file, config)))
       }
     },
   },

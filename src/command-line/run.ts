@@ -3,10 +3,8 @@ import { Refusal } from '../domain/refusals.ts'
 import { ModelError } from '../inference/models/model-error.ts'
 import { StorageRefusal } from '../storage/failures.ts'
 import { version } from '../version.ts'
+import { type Command, CommandError, exitCodes, print } from './command.ts'
 import { databaseCommands } from './database.ts'
-import { CommandFailure, exitCodes } from './exit-codes.ts'
-import { type Command, helpOf, helpOfAll } from './help.ts'
-import { keyCommands } from './keys.ts'
 import { modelCommands } from './models.ts'
 import { serveCommand } from './serve.ts'
 import { userCommands } from './users.ts'
@@ -14,7 +12,6 @@ import { userCommands } from './users.ts'
 const commands: Record<string, Command> = {
   serve: serveCommand,
   ...userCommands,
-  ...keyCommands,
   ...modelCommands,
   ...databaseCommands,
 }
@@ -30,7 +27,7 @@ export async function run(args: readonly string[]): Promise<number> {
     if (found === undefined) {
       const group = helpOfAll(commands, words[0])
       if (wantsHelp && group !== '') return say(group)
-      throw new CommandFailure(
+      throw new CommandError(
         `There is no command ${words.slice(0, 2).join(' ')}. \`heddle --help\` lists them.`,
         exitCodes.usage,
       )
@@ -54,8 +51,28 @@ function find(words: readonly string[]) {
   return undefined
 }
 
+function helpOf(name: string, { usage, summary, more }: Command): string {
+  return [`heddle ${name} ${usage}`.trimEnd(), '', summary, ...(more ? ['', more] : [])].join('\n')
+}
+
+/** Every command in a line, or those of one group. */
+function helpOfAll(commands: Record<string, Command>, group?: string): string {
+  const lines = Object.entries(commands)
+    .filter(([name]) => group === undefined || name.split(' ')[0] === group)
+    .map(([name, { usage, summary }]) => `  ${`${name} ${usage}`.trimEnd().padEnd(44)} ${summary}`)
+  if (lines.length === 0) return ''
+  return [
+    'heddle [command]',
+    '',
+    ...lines,
+    '',
+    'Settings are environment variables: docs/configuration.md. Exit codes: 0 done, 1 failed,',
+    '2 the command or a setting is wrong, 3 the record cannot be opened.',
+  ].join('\n')
+}
+
 function say(text: string): number {
-  process.stdout.write(`${text}\n`)
+  print(text)
   return exitCodes.done
 }
 
@@ -63,7 +80,7 @@ function say(text: string): number {
 const listening = new Set(['listen', 'bind', 'getaddrinfo'])
 
 function explain(error: unknown): number {
-  if (error instanceof CommandFailure) return complain(error.message, error.exitCode)
+  if (error instanceof CommandError) return complain(error.message, error.exitCode)
   if (error instanceof ConfigError) return complain(error.message, exitCodes.usage)
   if (error instanceof ModelError) return complain(error.message, exitCodes.failed)
   if (error instanceof StorageRefusal) return complain(error.message, exitCodes.record)

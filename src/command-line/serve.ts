@@ -7,10 +7,8 @@ import { startServer } from '../server.ts'
 import type { Database } from '../storage/database.ts'
 import { openRecord } from '../storage/open.ts'
 import { listUsers } from '../storage/tables/users.ts'
-import { CommandFailure, exitCodes } from './exit-codes.ts'
-import type { Command } from './help.ts'
+import { type Command, CommandError, exitCodes, recordOptions } from './command.ts'
 import { createLogger } from './logger.ts'
-import { placeOf } from './record.ts'
 
 /** What flushing and closing may take after the running requests had their time. */
 const closingMs = 30_000
@@ -27,7 +25,7 @@ export const serveCommand: Command = {
   more: 'SIGINT, SIGTERM, SIGQUIT and SIGHUP stop it: running requests finish, everything is flushed. A second signal ends it at once. SIGUSR2 has no effect.',
   async run(args, config) {
     if (args.length > 0)
-      throw new CommandFailure(`serve takes no arguments, given ${args.join(' ')}.`, exitCodes.usage)
+      throw new CommandError(`serve takes no arguments, given ${args.join(' ')}.`, exitCodes.usage)
     // Tools send it to have logs opened again; left alone it would end the process.
     process.on('SIGUSR2', () => {})
     const logger = createLogger(config)
@@ -36,7 +34,7 @@ export const serveCommand: Command = {
       logger.info({ ignored, port: config.port }, 'variables about services of Kubernetes are no settings')
     const report = (error: Error) =>
       logger.warn({ err: error }, 'an idle connection to the database was lost')
-    const database = await openRecord({ ...placeOf(config), report })
+    const database = await openRecord({ ...recordOptions(config), report })
     await makeFirstUser(config, database)
     const server = await startServer(config, database, logger)
     await new Promise<void>((resolve, reject) => {

@@ -6,7 +6,7 @@ import { createYieldToLoop, inSteps, type YieldToLoop } from './yielding.ts'
 
 /** The digest of content, 43 letters and digits: SHA-256 in base64url whose two other characters are letters too. */
 export function digestOf(content: string | Uint8Array): string {
-  // Without an object that the garbage collector has to see off: there may be thousands a second.
+  // Without a Hash object, which would be garbage: there may be thousands a second.
   return letters(hash('sha256', content, 'base64url'))
 }
 
@@ -24,12 +24,12 @@ function letters(base64url: string): string {
   return base64url.replaceAll('-', 'X').replaceAll('_', 'Y')
 }
 
-/** Of a JSON text: the same for every way to write the same value. */
+/** Of a JSON text: the same for each spelling of a value. */
 export function digestOfJson(text: string): string {
   return digestOf(canonicalJson(text))
 }
 
-/** The same of a text that may be large: others get their turn meanwhile. */
+/** The same of a text that may be large, in steps. */
 export async function digestOfAnyJson(text: string, yieldToLoop: YieldToLoop): Promise<string> {
   if (text.length <= onePiece) return digestOfJson(text)
   const hash = createHash('sha256')
@@ -37,10 +37,10 @@ export async function digestOfAnyJson(text: string, yieldToLoop: YieldToLoop): P
   return ended(hash)
 }
 
-/** Rows that are hashed in one go: few enough that nobody waits, and more than one, which would take ten times as long. */
+/** Rows that are hashed in one step: enough to be fast (one at a time takes ten times as long), few enough to be short. */
 const rowsAtOnce = 256
 
-/** Of a table, by the digests of its rows in their order. A long table takes a while. */
+/** Of a table, from the digests of its rows in their order. */
 export async function digestOfTable(
   rows: Iterable<string>,
   yieldToLoop: YieldToLoop = createYieldToLoop(),

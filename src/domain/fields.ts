@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { described } from './described.ts'
 import { callIdPattern, traceIdPattern } from './ids.ts'
 import { JsonText } from './json/text.ts'
 import { parseTime } from './time.ts'
@@ -24,27 +25,6 @@ function kept(accepts: (value: JsonText) => boolean, expected: string, json: Rec
   })
   traits.add(schema, { kept: true })
   return schema.meta(json)
-}
-
-export function described(value: unknown): string {
-  if (value === undefined) return 'nothing'
-  if (value === null) return 'null'
-  if (value instanceof JsonText) return describedJson(value.text)
-  if (Array.isArray(value)) return 'a list'
-  if (typeof value === 'object') return 'an object'
-  // No more of a long text is written out than is shown.
-  return shortly(JSON.stringify(typeof value === 'string' ? value.slice(0, longestShown + 1) : value))
-}
-
-function describedJson(text: string): string {
-  if (text.startsWith('[')) return 'a list'
-  return text.startsWith('{') ? 'an object' : shortly(text)
-}
-
-const longestShown = 80
-
-function shortly(text: string): string {
-  return text.length > longestShown ? `${text.slice(0, longestShown)}…` : text
 }
 
 /** Any JSON object, kept digit by digit. */

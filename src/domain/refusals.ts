@@ -438,7 +438,7 @@ export class Refusal extends Error {
   override readonly name = 'Refusal'
   readonly code: RefusalCode
   readonly values: RefusalValues
-  /** Every place that does not fit, for schema errors. */
+  /** Everything that does not fit, for schema errors. */
   readonly detail: readonly SchemaIssue[] | undefined
 
   constructor(code: RefusalCode, values: RefusalValues, detail?: readonly SchemaIssue[]) {

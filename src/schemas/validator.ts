@@ -1,4 +1,5 @@
 import type { ErrorObject } from 'ajv'
+import { described, shortened } from '../domain/described.ts'
 import { createCompiledSchemas } from './compiled.ts'
 
 /** The result of validating a value; `schema_error` when the schema itself is wrong. */
@@ -63,8 +64,7 @@ function detailOf(keyword: string, params: Record<string, unknown>): string {
           ? params.additionalProperty
           : params.unevaluatedProperty
   if (detail === undefined) return ''
-  const text = JSON.stringify(detail)
-  return `: ${text.length > 200 ? `${text.slice(0, 200)}…` : text}`
+  return `: ${shortened(JSON.stringify(detail), 200)}`
 }
 
 /** A JSON Pointer (RFC 6901). */
@@ -74,15 +74,6 @@ function segmentsOf(pointer: string): string[] {
     .slice(1)
     .split('/')
     .map((segment) => segment.replaceAll('~1', '/').replaceAll('~0', '~'))
-}
-
-/** In words that a message has room for. */
-function described(value: unknown): string {
-  if (value === undefined) return 'nothing'
-  if (Array.isArray(value)) return 'a list'
-  if (typeof value === 'object' && value !== null) return 'an object'
-  const text = JSON.stringify(value)
-  return text.length > 80 ? `${text.slice(0, 80)}…` : text
 }
 
 function valueAt(value: unknown, path: readonly string[]): unknown {

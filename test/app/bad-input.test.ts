@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
-import { test } from 'node:test'
+import { after, test } from 'node:test'
 import { codeOf } from '../support/answers.ts'
-import type { Answer, TestApp } from '../support/app.ts'
+import type { Answer } from '../support/app.ts'
 import { openApp } from '../support/app.ts'
 import { project } from '../support/calls.ts'
 import { documentedPath, documentOf, type Operation, type Schema, withoutNull } from '../support/openapi.ts'
@@ -167,8 +167,10 @@ function assertNamed(answer: Answer, path: Path, given: string): void {
   assert.ok(named, `${place} ${given} is not named: ${answer.text.slice(0, 300)}`)
 }
 
-async function operationOf(opened: TestApp, url: string): Promise<Partial<Operation>> {
-  const { paths } = await documentOf(opened)
+/** Making the document takes longer than most of these tests, so they share one. */
+const { paths } = await documentOf(await openApp({ after }))
+
+function operationOf(url: string): Partial<Operation> {
   return paths[documentedPath(url)]?.[methodOf(url).toLowerCase()] ?? {}
 }
 
@@ -185,7 +187,7 @@ for (const url of Object.keys(sampleBodies)) {
 
   test(`${url}: a field that is wrong is named`, async (t) => {
     const opened = await open(t)
-    const { requestBody, responses } = await operationOf(opened, url)
+    const { requestBody, responses } = operationOf(url)
     assert.ok(requestBody && responses)
     const asTaken = await opened.send(method, address, sample())
     assert.ok(asTaken.status === 200 || asTaken.status === 404, asTaken.text)
@@ -204,7 +206,7 @@ for (const url of Object.keys(sampleBodies)) {
 
   test(`${url}: a field that need not be there may be missing, or null`, async (t) => {
     const opened = await open(t)
-    const { requestBody } = await operationOf(opened, url)
+    const { requestBody } = operationOf(url)
     assert.ok(requestBody)
     for (const { path, required, nullable } of fieldsOf(
       requestBody.content['application/json'].schema,
@@ -219,7 +221,7 @@ for (const url of Object.keys(sampleBodies)) {
 
   test(`${url}: a body of another kind is refused`, async (t) => {
     const opened = await open(t)
-    const { requestBody } = await operationOf(opened, url)
+    const { requestBody } = operationOf(url)
     const { required = [] } = requestBody?.content['application/json'].schema ?? {}
     const withoutFields = ['{}', '{"x":1}', '{"__proto__":{}}']
     for (const body of ['null', 'true', '5', '"x"', '[]', '[{}]', ...withoutFields]) {

@@ -75,6 +75,19 @@ test('every link of the documentation leads to a file and a heading that are the
   assert.deepEqual(broken, [])
 })
 
+test('every file of src that the documentation names is there', () => {
+  const missing: string[] = []
+  let named = 0
+  for (const [name, text] of pages) {
+    for (const [, file = ''] of text.matchAll(/`(src\/[^`\s<{*]+)`/g)) {
+      named++
+      if (!existsSync(new URL(file, root))) missing.push(`${name}: ${file}`)
+    }
+  }
+  assert.ok(named > 40, `${named} files`)
+  assert.deepEqual(missing, [])
+})
+
 /** Read by docker compose, by the benchmarks and by Kubernetes, and not by the server. */
 const ofOthers = new Set(['HEDDLE_PUBLISH', 'HEDDLE_SERVICE_HOST'])
 

@@ -1,32 +1,36 @@
 import assert from 'node:assert/strict'
-import { type TestContext, test } from 'node:test'
+import { after, test } from 'node:test'
 import { Validator } from '@seriousme/openapi-schema-validator'
 import { openApp } from '../support/app.ts'
 import { documentedPath, documentOf, type Operation, type Schema, withoutNull } from '../support/openapi.ts'
 import { openAppWithRoutes } from '../support/routes.ts'
 
-test('the document is valid OpenAPI 3.1', async (t) => {
-  const document = await documentOf(await openApp(t))
+/** Making the document takes longer than reading it, so the tests share one. */
+const { routes, ...opened } = await openAppWithRoutes({ after })
+const document = await documentOf(opened)
+const { paths } = document
+const operations = Object.entries(paths).flatMap(([path, methods]) =>
+  Object.entries(methods).map(([method, operation]) => ({ path, method, operation })),
+)
+
+test('the document is valid OpenAPI 3.1', async () => {
   assert.equal(document.openapi, '3.1.0')
   const { valid, errors } = await new Validator().validate({ ...document })
   assert.ok(valid, JSON.stringify(errors))
 })
 
-test('the document has every route that is not hidden, and no other', async (t) => {
-  const opened = await openAppWithRoutes(t)
-  const document = await documentOf(opened)
+test('the document has every route that is not hidden, and no other', () => {
   const documented = Object.entries(document.paths).flatMap(([path, operations]) =>
     Object.keys(operations).map((method) => `${method.toUpperCase()} ${path}`),
   )
-  const declared = opened.routes
+  const declared = routes
     .filter(({ method, isHidden }) => method !== 'HEAD' && !isHidden)
     .map(({ method, url }) => `${method} ${documentedPath(url)}`)
   assert.deepEqual(new Set(documented), new Set(declared))
   assert.ok(declared.length >= 15)
 })
 
-test('only what has no contract is hidden', async (t) => {
-  const { routes } = await openAppWithRoutes(t)
+test('only what has no contract is hidden', () => {
   const declared = new Set(routes.filter(({ isHidden }) => !isHidden).map(({ url }) => url))
   for (const { url, isHidden } of routes) {
     if (!isHidden || declared.has(url) || declared.has(url.replace(/\/$/, ''))) continue
@@ -101,8 +105,7 @@ for (const [path, statuses] of Object.entries({
   '/tokenize': [...ofModels, 422],
   '/detokenize': [...ofModels, 422],
 })) {
-  test(`${path} documents its statuses`, async (t) => {
-    const { paths } = await documentOf(await openApp(t))
+  test(`${path} documents its statuses`, () => {
     const [operation] = Object.values(paths[path] ?? {}) as [Operation]
     assert.deepEqual(
       Object.keys(operation.responses).map(Number),
@@ -120,15 +123,7 @@ for (const [path, statuses] of Object.entries({
   })
 }
 
-async function operationsOf(t: TestContext) {
-  const { paths } = await documentOf(await openApp(t))
-  return Object.entries(paths).flatMap(([path, operations]) =>
-    Object.entries(operations).map(([method, operation]) => ({ path, method, operation })),
-  )
-}
-
-test('every operation has an id of its own, made of its method and its path', async (t) => {
-  const operations = await operationsOf(t)
+test('every operation has an id of its own, made of its method and its path', () => {
   const ids = operations.map(({ operation }) => operation.operationId ?? '')
   assert.equal(new Set(ids).size, ids.length)
   for (const id of ids) assert.match(id, /^(get|post|put|delete)([A-Z][a-z0-9]*)+$/)
@@ -146,8 +141,8 @@ test('every operation has an id of its own, made of its method and its path', as
   }
 })
 
-test('every answer and every refusal says what it means', async (t) => {
-  for (const { path, operation } of await operationsOf(t)) {
+test('every answer and every refusal says what it means', () => {
+  for (const { path, operation } of operations) {
     for (const [status, { description }] of Object.entries(operation.responses)) {
       assert.notEqual(description, 'Default Response', `${path} ${status}`)
       assert.ok(description.length >= 5, `${path} ${status}`)
@@ -155,8 +150,8 @@ test('every answer and every refusal says what it means', async (t) => {
   }
 })
 
-test('what can be streamed is also described as events', async (t) => {
-  const streamed = (await operationsOf(t)).filter(({ operation }) => {
+test('what can be streamed is also described as events', () => {
+  const streamed = operations.filter(({ operation }) => {
     const schema = operation.requestBody?.content['application/json']?.schema
     return schema?.properties?.stream !== undefined
   })
@@ -182,7 +177,7 @@ const undecided = [
   'strict',
 ]
 
-test('every switch and every offset of a request has a default', async (t) => {
+test('every switch and every offset of a request has a default', () => {
   let seen = 0
   const visit = (given: Schema, where: string, isRequired = true) => {
     const { schema, nullable } = withoutNull(given)
@@ -197,7 +192,7 @@ test('every switch and every offset of a request has a default', async (t) => {
     for (const inner of schema.anyOf ?? schema.oneOf ?? []) visit(inner, where)
     if (schema.items) visit(schema.items, where)
   }
-  for (const { path, operation } of await operationsOf(t)) {
+  for (const { path, operation } of operations) {
     for (const { schema } of Object.values(operation.requestBody?.content ?? {})) visit(schema, path)
     for (const { name, schema, required } of operation.parameters ?? [])
       visit(schema, `${path}.${name}`, required ?? false)
@@ -205,8 +200,7 @@ test('every switch and every offset of a request has a default', async (t) => {
   assert.ok(seen >= 40, `${seen} were seen`)
 })
 
-test('the defaults of a chat completion are those of the specification', async (t) => {
-  const { paths } = await documentOf(await openApp(t))
+test('the defaults of a chat completion are those of the specification', () => {
   const { schema } = paths['/v1/chat/completions']?.post?.requestBody?.content['application/json'] ?? {}
   const defaults = {
     add_generation_prompt: true,
@@ -237,8 +231,7 @@ test('the defaults of a chat completion are those of the specification', async (
   }
 })
 
-test('a chat answer may have every field of the specification', async (t) => {
-  const { paths } = await documentOf(await openApp(t))
+test('a chat answer may have every field of the specification', () => {
   const { responses = {} } = paths['/v1/chat/completions']?.post ?? {}
   const answer = responses['200']?.content?.['application/json']?.schema as Schema
   const choice = answer.properties?.choices?.items as Schema
@@ -264,11 +257,10 @@ test('a chat answer may have every field of the specification', async (t) => {
   for (const name of optional) assert.ok(!message.required?.includes(name), name)
 })
 
-test('everything but the public routes asks for credentials', async (t) => {
-  const opened = await openAppWithRoutes(t)
-  const { paths, security } = await documentOf(opened)
+test('everything but the public routes asks for credentials', () => {
+  const { security } = document
   assert.deepEqual(security, [{ basic: [] }, { bearer: [] }])
-  const isPublic = new Set(opened.routes.filter((route) => route.isPublic).map(({ url }) => url))
+  const isPublic = new Set(routes.filter((route) => route.isPublic).map(({ url }) => url))
   for (const [path, operations] of Object.entries(paths)) {
     for (const operation of Object.values(operations)) {
       assert.deepEqual(operation.security, isPublic.has(path) ? [] : undefined, path)
@@ -277,8 +269,7 @@ test('everything but the public routes asks for credentials', async (t) => {
   }
 })
 
-test('fields that are kept as text show as what they are', async (t) => {
-  const { paths } = await documentOf(await openApp(t))
+test('fields that are kept as text show as what they are', () => {
   const fieldOf = (path: string, ...steps: string[]) => {
     let schema = paths[path]?.post?.requestBody?.content['application/json'].schema as Schema
     for (const step of steps) {

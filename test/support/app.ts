@@ -1,4 +1,3 @@
-import type { TestContext } from 'node:test'
 import { buildApp, type Parts } from '../../src/app.ts'
 import { type Config, readConfig } from '../../src/config.ts'
 import type { App } from '../../src/http/contracts.ts'
@@ -57,7 +56,7 @@ interface TestParts extends Partial<Omit<Parts, 'models'>> {
 }
 
 export async function openApp(
-  t: Pick<TestContext, 'after'>,
+  t: { after(close: () => Promise<void>): void },
   { settings, backend, ...parts }: TestParts = {},
 ): Promise<TestApp> {
   const database = parts.database ?? openMemoryRecord()

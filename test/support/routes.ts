@@ -1,5 +1,4 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
-import type { TestContext } from 'node:test'
 import type { FastifyInstance } from 'fastify'
 import { openApp, type TestApp } from './app.ts'
 
@@ -17,7 +16,7 @@ export interface Route {
 
 /** The app together with every route that it registers, its plugins' and HEAD included. */
 export async function openAppWithRoutes(
-  t: Pick<TestContext, 'after'>,
+  t: { after(close: () => Promise<void>): void },
   options: Parameters<typeof openApp>[1] = {},
 ): Promise<TestApp & { routes: Route[] }> {
   const routes: Route[] = []

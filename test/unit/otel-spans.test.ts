@@ -7,7 +7,7 @@ import { inputOf } from '../../src/operations/otel/conventions.ts'
 import { piecesOfJson } from '../../src/operations/otel/json.ts'
 import type { ResourcePiece } from '../../src/operations/otel/pieces.ts'
 import { piecesOfProtobuf } from '../../src/operations/otel/protobuf.ts'
-import { MalformedSpan, type Span } from '../../src/operations/otel/span.ts'
+import { type Span, SpanError } from '../../src/operations/otel/span.ts'
 import { attributesOf, exportOf, otlpSpanId, otlpTraceId, protobufOf, spanOf } from '../support/otlp.ts'
 
 const json = (value: unknown) => new JsonText(JSON.stringify(value))
@@ -398,7 +398,7 @@ for (const [encoding, read] of Object.entries(encodings)) {
       assert.throws(
         () => callOf(spanOf(attributes, { ...fields }), read),
         (error) => {
-          assert.ok(error instanceof MalformedSpan)
+          assert.ok(error instanceof SpanError)
           assert.equal(error.message, why)
           return true
         },
@@ -412,7 +412,7 @@ test('a span of far too many entries is not read at all', () => {
   const [piece] = piecesOfJson({
     resourceSpans: [{ scopeSpans: [{ spans: [new JsonText(`${text} and this is no JSON`)] }] }],
   })
-  assert.throws(() => piece?.spans[0]?.span(), new MalformedSpan('more than 10000 entries in all'))
+  assert.throws(() => piece?.spans[0]?.span(), new SpanError('more than 10000 entries in all'))
   const strings = json(spanOf({ a: '{,'.repeat(100_000), b: '\\\\\\",[' }))
   const [other] = piecesOfJson({ resourceSpans: [{ scopeSpans: [{ spans: [strings] }] }] })
   assert.equal(other?.spans[0]?.span().attributes.size, 2)
@@ -495,7 +495,7 @@ for (const [fields, why] of [
   [{ status: 2 }, 'status: expected an object, received 2'],
 ] as const) {
   test(`JSON of another shape is named: ${why}`, () => {
-    assert.throws(() => callOf(spanOf({}, { ...fields }), readJson), new MalformedSpan(why))
+    assert.throws(() => callOf(spanOf({}, { ...fields }), readJson), new SpanError(why))
   })
 }
 
@@ -518,14 +518,14 @@ test('values nested deeper than 100 levels are malformed, however they came', ()
   for (let level = 0; level < 100; level++) value = { arrayValue: { values: [value] } }
   const body = exportOf([spanOf({ a: value })])
   const [piece] = readJson(body)
-  assert.throws(() => piece?.spans[0]?.span(), new MalformedSpan('a value is nested deeper than 100 levels'))
+  assert.throws(() => piece?.spans[0]?.span(), new SpanError('a value is nested deeper than 100 levels'))
 })
 
 test('bytes that are no span are malformed alone; bytes that are no export are refused', () => {
   const submessage = (bytes: number[]) => [0x0a, bytes.length, ...bytes]
   const spans = (bytes: number[]) => submessage([0x12, bytes.length + 2, 0x12, bytes.length, ...bytes])
   const [piece] = piecesOfProtobuf(Uint8Array.from(spans([0x0a, 0x7f, 1])))
-  assert.throws(() => piece?.spans[0]?.span(), new MalformedSpan('cannot be read: premature EOF'))
+  assert.throws(() => piece?.spans[0]?.span(), new SpanError('cannot be read: premature EOF'))
   for (const bytes of [[0x0a, 0x7f], [0x0a], [0xff, 0xff], [0x0b], spans([1]).slice(0, -1)]) {
     assert.throws(() => piecesOfProtobuf(Uint8Array.from(bytes)), {
       name: 'Refusal',

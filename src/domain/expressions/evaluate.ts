@@ -20,7 +20,7 @@ type Value =
   | { kind: 'literal'; literal: Literal; value: Literal['value'] }
   | { kind: 'boolean'; value: boolean | null }
 
-/** Three-valued, as in SQL; a row is kept when it is true. What storage/sql/expressions.ts says in SQL, said once more. */
+/** Three-valued, as in SQL; a row is kept when it is true. The same rules as storage/sql/expressions.ts writes in SQL. */
 export function evaluate(expression: Expression, read: FieldReader): boolean | null {
   return booleanOf(resolve(expression, read))
 }

@@ -12,7 +12,7 @@ export type Literal = { text: string } & (
   | { kind: 'null'; value: null }
 )
 
-/** A checked query expression. `place` names where it stood in the request, for what only the fields can tell. */
+/** A checked query expression. `place` is its path in the request, for refusals that depend on the fields. */
 export type Expression =
   | { op: 'and' | 'or'; operands: Expression[] }
   | { op: 'not'; operand: Expression }

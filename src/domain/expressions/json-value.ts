@@ -1,82 +1,44 @@
+import { Scan } from '../json/scan.ts'
 import { storableText } from '../text.ts'
 import { isListIndex } from './path.ts'
 
 /**
- * Values inside stored JSON, as slices of the text itself: parsing would lose digits, the order of keys and the escapes.
- * The text is known to be JSON without space between its tokens.
+ * A value inside stored JSON, as a slice of the text: parsing would lose digits, the order of keys and the escapes. The text
+ * is known to be JSON without space between its tokens.
  */
 export function valueAt(json: string, path: readonly string[]): string | undefined {
-  let value: string | undefined = json
+  const scan = new Scan(json)
+  let at = 0
   for (const segment of path) {
-    if (value === undefined) return undefined
-    value = value[0] === '[' && !isListIndex(segment) ? undefined : memberOf(value, segment)
+    const inner = memberAt(scan, at, segment)
+    if (inner === undefined) return undefined
+    at = inner
   }
-  return value
+  return json.slice(at, scan.skip(at, 1))
 }
 
-/** The members of an object, as they are written. */
-export function* membersOf(json: string): Generator<{ key: string; value: string }> {
-  for (let at = 1; at < json.length - 1; ) {
-    const keyEnd = stringEnd(json, at)
-    const end = valueEnd(json, keyEnd + 1)
-    yield { key: json.slice(at, keyEnd), value: json.slice(keyEnd + 1, end) }
-    at = end + 1
-  }
-}
-
-function memberOf(json: string, segment: string): string | undefined {
-  const isList = json[0] === '['
-  if (!isList && json[0] !== '{') return undefined
+function memberAt(scan: Scan, at: number, segment: string): number | undefined {
+  const isObject = scan.isObject(at)
+  if (!isObject && !(scan.isList(at) && isListIndex(segment))) return undefined
   let index = 0
-  let at = 1
-  while (at < json.length - 1) {
-    let key = String(index++)
-    if (!isList) {
-      const end = stringEnd(json, at)
-      key = keyOf(json.slice(at + 1, end - 1))
-      at = end + 1
-    }
-    const end = valueEnd(json, at)
-    if (key === segment) return json.slice(at, end)
-    at = end + 1
+  let end = 0
+  for (let i = scan.enter(at, 1); i !== -1; i = scan.after(end)) {
+    const value = isObject ? scan.key(i) : i
+    if ((isObject ? scan.name : String(index++)) === segment) return value
+    end = scan.skip(value, 1)
   }
   return undefined
 }
 
-/** Where the string that starts here has ended: behind the next quote that no backslash takes. */
-export function stringEnd(json: string, start: number): number {
-  let end = json.indexOf('"', start + 1)
-  while (isEscaped(json, end)) end = json.indexOf('"', end + 1)
-  return end + 1
-}
-
-function isEscaped(json: string, at: number): boolean {
-  let from = at
-  while (json[from - 1] === '\\') from--
-  return (at - from) % 2 === 1
-}
-
-/** Most keys stand as they are. */
-function keyOf(inner: string): string {
-  return inner.includes('\\') ? (JSON.parse(`"${inner}"`) as string) : inner
-}
-
-function valueEnd(json: string, start: number): number {
-  let at = start
-  let depth = 0
-  do {
-    const token = json[at]
-    if (token === '"') at = stringEnd(json, at)
-    else if (token === '{' || token === '[') {
-      depth++
-      at++
-    } else if (token === '}' || token === ']') {
-      depth--
-      at++
-    } else if (token === ',' || token === ':') at++
-    else while (at < json.length && !',]}'.includes(json[at] as string)) at++
-  } while (depth > 0)
-  return at
+/** The members of an object, as they are written. */
+export function* membersOf(json: string): Generator<{ key: string; value: string }> {
+  const scan = new Scan(json)
+  let end = 0
+  for (let i = scan.enter(0, 1); i !== -1; i = scan.after(end)) {
+    const value = scan.key(i)
+    end = scan.skip(value, 1)
+    yield { key: json.slice(i, value - 1), value: json.slice(value, end) }
+  }
 }
 
 export function isPresent(json: string | undefined): json is string {

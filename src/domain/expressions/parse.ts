@@ -1,3 +1,4 @@
+import { shortened } from '../described.ts'
 import { JsonNumber, parseLossless } from '../json/lossless.ts'
 import { refuse } from '../refusals.ts'
 import { storableText } from '../text.ts'
@@ -15,7 +16,7 @@ const conversions: readonly ConversionTarget[] = ['double', 'string', 'int', 'bo
 
 type Read = (input: unknown, place: string, depth: number) => Expression
 
-/** Reads `{"$expr": …}` from the JSON text of a query, whose numbers keep their digits; `place` is how refusals name it. */
+/** Reads `{"$expr": …}` from the JSON text of a query, whose numbers keep their digits; `place` is its path in the request. */
 export function parseExpressionText(text: string, place = 'query'): Expression {
   return parseExpression(parseLossless(text), place)
 }
@@ -157,7 +158,7 @@ function described(value: unknown): string {
 }
 
 function short(text: string): string {
-  return text.length > 60 ? `${text.slice(0, 60)}…` : text
+  return shortened(text, 60)
 }
 
 function isObject(value: unknown): value is Record<string, unknown> {

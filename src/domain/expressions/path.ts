@@ -1,7 +1,7 @@
 import { refuse } from '../refusals.ts'
 import { storableText } from '../text.ts'
 
-/** Dots separate; `\.` is a dot inside a key; every other backslash stands for itself. */
+/** Dots separate; `\.` is a dot inside a key; any other backslash is a backslash. */
 export function splitPath(field: string): string[] {
   const segments: string[] = ['']
   for (const part of field.match(/\\\.|\.|[^.\\]+|\\/g) ?? []) {
@@ -41,7 +41,7 @@ export function flawOfPath(field: string): { why: string; accepted: string } | u
   return undefined
 }
 
-/** Refuses a path outside of expressions. `place` is where it was given, such as sort_by.0.field. */
+/** Refuses a path outside of expressions. `place` is its own path in the request, such as sort_by.0.field. */
 export function checkPath(field: string, place: string): void {
   const flaw = flawOfPath(field)
   if (flaw === undefined) return

@@ -5,10 +5,7 @@ import { parseLossless } from './lossless.ts'
 import { Scan } from './scan.ts'
 import { onePiece, type PieceReader, readInPieces } from './steps.ts'
 
-/**
- * The canonical text of a value that is large, in pieces that follow each other. They are made one by one, so that others get
- * their turn.
- */
+/** The canonical text of a large value, in pieces that follow each other. It yields to the event loop between them. */
 export async function canonicalPieces(
   text: string,
   yieldToLoop: YieldToLoop,
@@ -106,7 +103,7 @@ class LargeObject {
     this.#size = size
   }
 
-  /** The last of a key that is given twice counts. */
+  /** The last value of a repeated key counts. */
   set(key: string, text: string | Pieces): void {
     this.#members.set(key, text)
     this.#isOrderedOtherwise ||= isOrderedOtherwise(key)

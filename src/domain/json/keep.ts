@@ -1,7 +1,7 @@
 import { compactJson, Scan } from './scan.ts'
 import { JsonText } from './text.ts'
 
-/** Where in a body the values stand that are kept as text. */
+/** The paths of a body whose values are kept as text. */
 export type KeepPlan = 'keep' | KeepBranch
 export interface KeepBranch {
   fields?: ReadonlyMap<string, KeepPlan>
@@ -9,8 +9,8 @@ export interface KeepBranch {
 }
 
 /**
- * A piece of the text that is taken out before the rest is parsed, and its value, which is put back afterwards. Each piece
- * is parsed on its own too, so nothing that is not JSON passes.
+ * A piece that is cut out of the text before the rest is parsed, and its value, which is put back afterwards. Each piece is
+ * parsed on its own too, so only JSON is accepted.
  */
 interface Cut {
   from: number
@@ -18,7 +18,7 @@ interface Cut {
   value: unknown
 }
 
-/** Parses a body and puts the text itself in the places that the plan names. Throws SyntaxError or DepthError. */
+/** Parses a body, but keeps the values that the plan names as text. Throws SyntaxError or DepthError. */
 export function parseKeeping(text: string, plan: KeepPlan, deepest: number): unknown {
   const scan = new Scan(text, deepest)
   try {
@@ -26,7 +26,7 @@ export function parseKeeping(text: string, plan: KeepPlan, deepest: number): unk
     nothingAfter(scan, end)
     return value
   } catch (error) {
-    // The places in its message are those of a text with pieces taken out.
+    // The positions in its message count without the pieces that were cut out.
     if (error instanceof SyntaxError) JSON.parse(text)
     throw error
   }
@@ -37,20 +37,20 @@ export interface Parsed {
   end: number
 }
 
-/** The same for the value that begins at a place of a text. */
+/** The same for the value that begins at this position. */
 export function parseAt(scan: Scan, at: number, plan: KeepPlan, depth: number): Parsed {
   const cuts: Cut[] = []
   const end = cutAt(scan, at, plan, depth, cuts)
   return { value: parseRest(scan.text, at, end, plan, cuts), end }
 }
 
-/** Collects the pieces to keep of the value that begins here, and answers where it ends. */
+/** Collects the pieces to keep of the value that begins here, and returns its end. */
 function cutAt(scan: Scan, at: number, plan: KeepPlan | undefined, depth: number, cuts: Cut[]): number {
   if (plan === undefined) return scan.skip(at, depth)
   if (plan === 'keep') {
     scan.spaced = false
     const to = scan.skip(at, depth)
-    // null says "not given" in every contract, so it stays what it is.
+    // null means "not given" in every contract, so it is not kept as text.
     if (scan.text[at] !== 'n') cuts.push({ from: at, to, value: kept(scan, at, to) })
     return to
   }
@@ -78,8 +78,8 @@ function kept(scan: Scan, from: number, to: number): JsonText {
 }
 
 /**
- * Parses what is left, with a number in the place of each piece, and puts the pieces back. Whatever is not null at a place
- * of the plan is a piece, so a number there is always ours.
+ * Parses the rest, with the index of each piece instead of the piece, and puts the pieces back. Any value at a path of the
+ * plan that is not null was cut out, so a number there is always such an index.
  */
 function parseRest(text: string, from: number, to: number, plan: KeepPlan, cuts: readonly Cut[]): unknown {
   let rest = ''

@@ -13,16 +13,16 @@ function isSpace(code: number): boolean {
 }
 
 /**
- * Walks JSON by what tells where values begin and end, and leaves it to JSON.parse to say whether each piece is sound. It
+ * Finds where the values of a JSON text begin and end. It does not check the values: JSON.parse does that, piece by piece. It
  * ends on any text.
  *
- * A list or an object is walked by `enter` and `after`, which answer where the next item or key begins, or -1 when there
- * is none; `end` is then where the whole ends.
+ * A list or an object is walked by `enter` and `after`, which return where the next item or key begins, or -1 when there
+ * is none; `end` is then the end of the list or object.
  */
 export class Scan {
   readonly text: string
   readonly #deepest: number
-  /** Where the list or object ends that was walked last. */
+  /** The end of the list or object that was walked last. */
   end = 0
   /** The key that was read last. */
   name = ''
@@ -57,7 +57,7 @@ export class Scan {
     return this.#closes(i) ? -1 : i
   }
 
-  /** Goes on behind a value. */
+  /** Continues after a value. */
   after(valueEnd: number): number {
     const i = this.space(valueEnd)
     if (this.text.charCodeAt(i) === comma) return this.space(i + 1)
@@ -72,7 +72,7 @@ export class Scan {
     return true
   }
 
-  /** Reads the key at this place into `name` and answers where its value begins. */
+  /** Reads the key at this position into `name` and returns where its value begins. */
   key(at: number): number {
     const { text } = this
     if (text.charCodeAt(at) !== quote) throw new SyntaxError(`Expected '"' at position ${at}`)
@@ -82,7 +82,7 @@ export class Scan {
     return this.space(this.space(end) + 1)
   }
 
-  /** Answers where the value ends that begins here, or -1 when it is longer than `most`; of a number that is never asked. */
+  /** Returns the end of the value that begins here, or -1 when it is longer than `most`. Numbers have no such limit. */
   skip(at: number, depth: number, most = Number.POSITIVE_INFINITY): number {
     const { text } = this
     const first = text.charCodeAt(at)
@@ -124,7 +124,8 @@ export class Scan {
   }
 }
 
-function stringEnd(text: string, at: number): number {
+/** Where the string that begins here ends: after the next quote that is not escaped. */
+export function stringEnd(text: string, at: number): number {
   for (let end = text.indexOf('"', at + 1); ; end = text.indexOf('"', end + 1)) {
     if (end === -1) throw new SyntaxError('Unterminated string in JSON')
     let slashes = 0
@@ -133,7 +134,7 @@ function stringEnd(text: string, at: number): number {
   }
 }
 
-/** Whether there is more to read than so many members and items: looks no further than that, and into no string. */
+/** Whether the text has more than `most` members and items. Stops counting there. */
 export function hasMoreMarks(text: string, most: number): boolean {
   let marks = 0
   for (let at = 0; at < text.length; ) {

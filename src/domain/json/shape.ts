@@ -5,23 +5,23 @@ import { onePiece, type PieceReader, readInPieces } from './steps.ts'
 import { JsonText } from './text.ts'
 
 /**
- * What a contract takes at a place of a body. Of a large body nothing else is made: what has no place in the contract, or is
- * more than it takes, is only looked at for whether it is JSON.
+ * What a contract accepts at a path of a body. Only that is parsed of a large body: the rest is checked to be JSON, and left
+ * out.
  */
 export interface Shape {
   /** How a value of few characters is read. */
   plan?: KeepPlan | undefined
   /** The members that an object may have. */
   fields?: ReadonlyMap<string, Shape>
-  /** Of members beside those; without it they are left out. */
+  /** Of all other members; without it they are left out. */
   others?: Shape
   /** Of what a list may hold. */
   items?: Shape
-  /** Beyond one more than this many items or other members the rest is left out: such a value is refused. */
+  /** One more than this many items or other members are parsed; such a value is refused. */
   most?: number
 }
 
-/** Parses a body piece by piece, so that other requests go on meanwhile. Throws SyntaxError or DepthError. */
+/** Parses a body in steps. Throws SyntaxError or DepthError. */
 export async function parseByShape(
   text: string,
   shape: Shape,
@@ -38,7 +38,7 @@ export async function parseByShape(
 interface Reading {
   scan: Scan
   yieldToLoop: YieldToLoop
-  /** Characters of what is parsed in one go. */
+  /** Characters that are parsed in one step. */
   piece: number
 }
 
@@ -123,7 +123,7 @@ async function readList(
   const { scan, yieldToLoop, piece } = reading
   const items: unknown[] = []
   let count = 0
-  // Without anything to keep, many items are parsed in one go.
+  // When no item is kept as text, many are parsed together.
   const plain = createRun(scan.text, '[', ']', piece, (some) => {
     for (const item of some as unknown[]) if (items.length <= most) items.push(item)
   })
@@ -157,7 +157,7 @@ function endsWith(scan: Scan, sign: string): void {
     throw new SyntaxError(`Expected '${sign}' at position ${scan.end - 1}`)
 }
 
-/** Gathers neighbours, with the commas between them, and parses them in one go. */
+/** Collects neighbours, with the commas between them, and parses them together. */
 function createRun(
   text: string,
   open: string,
@@ -229,7 +229,7 @@ function createKeptPieces(scan: Scan): { reader: PieceReader; text(from: number,
   }
 }
 
-/** Looks whether it is JSON, and answers something else in its place. */
+/** Checks that the value is JSON, and returns another one instead. */
 async function passOver(
   { scan, yieldToLoop, piece }: Reading,
   at: number,

@@ -1,14 +1,14 @@
 import type { YieldToLoop } from '../yielding.ts'
 import type { Scan } from './scan.ts'
 
-/** Characters that are worked through in one go: what takes a millisecond. */
+/** Characters that are processed in one step of about a millisecond. */
 export const onePiece = 64 * 1024
 
-/** Takes a large JSON value as pieces that are each of one go, in their order. */
+/** Receives a large JSON value as pieces, in their order. */
 export interface PieceReader {
-  /** The whole value, or the only one of its list or its member: small, or a text or a number, which are never divided. */
+  /** A value that is not divided: a small one, or a string or number of any size. */
   value(text: string): void | Promise<void>
-  /** A list or an object that is divided begins. */
+  /** Begins a list or object that is divided. */
   open(isObject: boolean): void
   /** Some of its items or members, side by side. */
   run(text: string): void
@@ -18,8 +18,8 @@ export interface PieceReader {
 }
 
 /**
- * Reads the value that begins here and answers where it ends. Between the pieces others get their turn. The readers see whether
- * a piece is sound; that the pieces fit together is seen here.
+ * Reads the value that begins here and returns its end. It yields to the event loop between the pieces. The reader checks each
+ * piece; this function checks that the pieces fit together.
  */
 export async function readInPieces(
   scan: Scan,

@@ -9,13 +9,13 @@ export class JsonText {
     this.text = text
   }
 
-  /** The value as JavaScript reads it, for looking only. Read each time: most are never looked at, and they are large. */
+  /** The value as JavaScript reads it. Not cached: most are never needed, and they are large. */
   get value(): unknown {
     return JSON.parse(this.text)
   }
 }
 
-/** JSON.stringify that writes a JsonText as the text that it is. */
+/** JSON.stringify that writes a JsonText as its text. */
 export function writeJson(value: unknown): string {
   if (value instanceof JsonText) return value.text
   if (Array.isArray(value)) {

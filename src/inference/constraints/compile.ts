@@ -3,20 +3,17 @@ import { type RefusalCode, type RefusalValues, refuse } from '../../domain/refus
 import { difference, isEmpty } from './automaton/automaton.ts'
 import { automatonOf } from './automaton/determinise.ts'
 import type { Constraint, ConstraintOptions } from './constraint.ts'
-import { type Budget, createBudget, TooCostly } from './grammar/budget.ts'
+import { type Budget, BudgetExceededError, createBudget } from './grammar/budget.ts'
 import { choiceGrammar } from './grammar/choice.ts'
 import { type CompiledGrammar, sizeOfGrammar } from './grammar/compiled-grammar.ts'
-import { ConstraintTrouble } from './grammar/constraint-trouble.ts'
+import { ConstraintError, type Fault, RegexError, SchemaError } from './grammar/errors.ts'
 import { charClass, type Expr, type Grammar, repetition } from './grammar/expressions.ts'
 import { givenGrammar } from './grammar/gbnf-reader.ts'
-import { GrammarEmpty, GrammarTooLarge, LeftRecursion } from './grammar/grammar-flaws.ts'
 import { packGrammar } from './grammar/pack.ts'
-import { type CompileSchema, structuralTagGrammar } from './grammar/structural-tag.ts'
 import { compileRegex } from './regex/regex.ts'
 import { regexGrammar } from './regex/regex-grammar.ts'
-import { RegexTrouble } from './regex/regex-trouble.ts'
-import { SchemaProblem } from './schema/problems.ts'
 import { addSchema, type SchemaSettings, spaces } from './schema/schema-grammar.ts'
+import { type CompileSchema, structuralTagGrammar } from './tags/structural-tag.ts'
 
 export interface ConstraintCompiler {
   /** Throws a refusal that names the field when the constraint cannot be kept. */
@@ -69,7 +66,7 @@ function outcomeOf(constraint: Constraint, options: ConstraintOptions): Outcome 
   try {
     return packGrammar(grammarOf(constraint, options).rules)
   } catch (error) {
-    return flawOf(error)
+    return refusalOf(error)
   }
 }
 
@@ -100,9 +97,9 @@ function placed(place: string, compile: () => Expr): Expr {
   try {
     return compile()
   } catch (error) {
-    if (!(error instanceof SchemaProblem)) throw error
-    const { keyword, path, why, invalid } = error
-    throw new SchemaProblem(keyword, `#${place}${path.replace(/^#/, '')}`, why, invalid)
+    if (!(error instanceof SchemaError)) throw error
+    const { keyword, path, why, fault } = error
+    throw new SchemaError(keyword, `#${place}${path.replace(/^#/, '')}`, why, fault)
   }
 }
 
@@ -112,7 +109,7 @@ function settingsOf({ whitespace, additionalProperties }: ConstraintOptions, bud
   const closing = additionalProperties === undefined ? 'silent' : additionalProperties ? 'told' : 'listing'
   if (typeof whitespace === 'string') return { ...spaces(whitespace), closing }
   const { pattern } = whitespace
-  const refused = (why: string) => new WhitespaceFlaw(pattern, why)
+  const refused = (why: string) => new WhitespaceError(pattern, why)
   try {
     const space = compileRegex(pattern, { search: false, budget })
     const automaton = automatonOf(space, budget)
@@ -121,13 +118,13 @@ function settingsOf({ whitespace, additionalProperties }: ConstraintOptions, bud
     }
     return { space, gap: space, closing }
   } catch (error) {
-    if (error instanceof RegexTrouble) throw refused(error.message)
+    if (error instanceof RegexError) throw refused(error.message)
     throw error
   }
 }
 
-class WhitespaceFlaw extends Error {
-  override readonly name = 'WhitespaceFlaw'
+class WhitespaceError extends Error {
+  override readonly name = 'WhitespaceError'
   readonly pattern: string
 
   constructor(pattern: string, why: string) {
@@ -136,26 +133,25 @@ class WhitespaceFlaw extends Error {
   }
 }
 
-/** What is thrown that is no flaw of the constraint is a fault of ours. */
-function flawOf(error: unknown): Outcome {
-  if (error instanceof SchemaProblem) {
-    const { keyword, path, why, invalid } = error
-    return { code: invalid ? 'schema_invalid' : 'schema_unsupported', values: { keyword, path, why } }
+const codes: Readonly<Record<Fault, RefusalCode>> = {
+  invalid: 'constraint_invalid',
+  unsupported: 'constraint_unsupported',
+  impossible: 'constraint_impossible',
+  too_large: 'constraint_too_large',
+}
+
+/** What is thrown that is not about the constraint is a fault of ours. */
+function refusalOf(error: unknown): Outcome {
+  if (error instanceof SchemaError) {
+    const { keyword, path, why, fault } = error
+    return {
+      code: fault === 'invalid' ? 'schema_invalid' : 'schema_unsupported',
+      values: { keyword, path, why },
+    }
   }
-  if (error instanceof ConstraintTrouble || error instanceof RegexTrouble) {
-    const code = error.kind === 'flawed' ? 'constraint_invalid' : 'constraint_unsupported'
-    return { code, values: { why: error.message } }
-  }
-  if (error instanceof TooCostly || error instanceof GrammarTooLarge) {
-    return { code: 'constraint_too_large', values: { why: error.message } }
-  }
-  if (error instanceof GrammarEmpty) {
-    return { code: 'constraint_impossible', values: { why: error.message } }
-  }
-  if (error instanceof LeftRecursion) {
-    return { code: 'constraint_unsupported', values: { why: error.message } }
-  }
-  if (error instanceof WhitespaceFlaw) {
+  if (error instanceof ConstraintError) return { code: codes[error.fault], values: { why: error.message } }
+  if (error instanceof BudgetExceededError) return { code: codes.too_large, values: { why: error.message } }
+  if (error instanceof WhitespaceError) {
     return { code: 'whitespace_unsupported', values: { given: error.pattern, why: error.message } }
   }
   throw error

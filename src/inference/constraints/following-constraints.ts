@@ -2,9 +2,9 @@ import { LRUCache } from 'lru-cache'
 import type { TokenMask, TokenRule } from '../sampling/logits.ts'
 import type { Vocabulary } from '../vocabulary.ts'
 import { type CompiledGrammar, sizeOfGrammar } from './grammar/compiled-grammar.ts'
-import { createFollowing, type Place } from './grammar/following.ts'
+import { createFollowing, type Position } from './grammar/following.ts'
 import { eachAllowed } from './mask/allowed-tokens.ts'
-import { afterBytes, type BytePlace } from './mask/byte-following.ts'
+import { afterBytes, type BytePosition } from './mask/byte-following.ts'
 import { createMasks } from './mask/token-masks.ts'
 import { orderTokens, type TokenOrder } from './mask/token-order.ts'
 
@@ -18,7 +18,7 @@ export interface Constraint {
 export interface Allowance extends TokenRule {
   /** A token that ends the answer is allowed where the grammar is complete, other special tokens never. */
   allows(token: number): boolean
-  /** All that are allowed, when they are few; the same list for the same place of the grammar. */
+  /** All that are allowed, when they are few; the same list for the same position of the grammar. */
   few(): readonly number[] | undefined
   /** The answer is a text of the grammar. */
   readonly isComplete: boolean
@@ -34,10 +34,10 @@ export interface Constraints {
 
 /** More are not listed: among so many there are likely ones. */
 const mostListed = 256
-/** Of the places of one grammar. */
+/** Of the positions of one grammar. */
 const mostLists = 512
-/** A place is no more than a name for a mask that others may have too, … */
-const mostMaskedPlaces = 4096
+/** A position is no more than a name for a mask that others may have too, … */
+const mostMaskedPositions = 4096
 /** … and this is for the masks of a grammar. */
 const mostMaskBytes = 1024 * 1024
 const mostKept = 32
@@ -76,24 +76,24 @@ interface Tokens {
 
 function createConstraint(grammar: CompiledGrammar, { vocabulary, ends, order, maskOf }: Tokens): Constraint {
   const following = createFollowing(grammar)
-  const lists = new LRUCache<Place, readonly number[] | 'many', BytePlace>({
+  const lists = new LRUCache<Position, readonly number[] | 'many', BytePosition>({
     max: mostLists,
     memoMethod: (_place, _stale, { context }) => listed(context),
   })
   const mostMasks = Math.max(16, Math.floor((8 * mostMaskBytes) / vocabulary.size))
-  const masks = new Map<Place, TokenMask>()
+  const masks = new Map<Position, TokenMask>()
   const different = new Set<TokenMask>()
 
-  const isComplete = ({ place, begun }: BytePlace) => begun === undefined && place.isComplete
+  const isComplete = ({ position, begun }: BytePosition) => begun === undefined && position.isComplete
 
-  function listed(at: BytePlace): readonly number[] | 'many' {
+  function listed(at: BytePosition): readonly number[] | 'many' {
     const found: number[] = []
     eachAllowed(following, at, order, (token) => found.push(token) <= mostListed)
     if (found.length > mostListed) return 'many'
     return isComplete(at) ? [...found, ...ends] : found
   }
 
-  function masked(at: BytePlace): TokenMask {
+  function masked(at: BytePosition): TokenMask {
     return maskOf((put) => {
       eachAllowed(following, at, order, (token) => {
         put(token)
@@ -103,23 +103,23 @@ function createConstraint(grammar: CompiledGrammar, { vocabulary, ends, order, m
     })
   }
 
-  /** A counted repetition has a place for each count, and mostly one mask for all of them. */
-  function remembered(place: Place, at: BytePlace): TokenMask {
-    const known = masks.get(place)
+  /** A counted repetition has a position for each count, and mostly one mask for all of them. */
+  function remembered(position: Position, at: BytePosition): TokenMask {
+    const known = masks.get(position)
     if (known !== undefined) return known
     const mask = masked(at)
-    if (masks.size === mostMaskedPlaces || different.size === mostMasks) {
+    if (masks.size === mostMaskedPositions || different.size === mostMasks) {
       masks.clear()
       different.clear()
     }
-    masks.set(place, mask)
+    masks.set(position, mask)
     different.add(mask)
     return mask
   }
 
   return {
     begin() {
-      let at: BytePlace = { place: following.start, begun: undefined }
+      let at: BytePosition = { position: following.start, begun: undefined }
       const after = (token: number) => afterBytes(following, at, vocabulary.bytes(token))
       return {
         allows(token) {
@@ -129,15 +129,15 @@ function createConstraint(grammar: CompiledGrammar, { vocabulary, ends, order, m
           )
         },
         few() {
-          const list = at.begun === undefined ? lists.memo(at.place, { context: at }) : listed(at)
+          const list = at.begun === undefined ? lists.memo(at.position, { context: at }) : listed(at)
           return list === 'many' ? undefined : list
         },
-        mask: () => (at.begun === undefined ? remembered(at.place, at) : masked(at)),
+        mask: () => (at.begun === undefined ? remembered(at.position, at) : masked(at)),
         get isComplete() {
           return isComplete(at)
         },
         get isOver() {
-          return isComplete(at) && at.place.isOver
+          return isComplete(at) && at.position.isOver
         },
         accept(token) {
           if (ends.has(token)) return

@@ -1,5 +1,5 @@
 import { getLlama, type Llama, LlamaLogLevel } from 'node-llama-cpp'
-import type { GpuBuild } from './device.ts'
+import type { GpuBuild } from './protocol.ts'
 
 /** For Apple chips there is one build only; without layers on the GPU it computes on the CPU. */
 const cpuBuild = process.platform === 'darwin' && process.arch === 'arm64' ? 'metal' : false

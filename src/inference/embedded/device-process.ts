@@ -1,5 +1,6 @@
 import { openBuild } from './build.ts'
-import type { Device, GpuBuild } from './device.ts'
+import type { Device } from './device.ts'
+import type { GpuBuild } from './protocol.ts'
 
 /** Loads the GPU build that its argument names, reports the device that it sees, and ends. */
 

@@ -4,12 +4,7 @@ import { arch, platform } from 'node:os'
 import { extname } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { engineEnvironment } from './engine-process.ts'
-
-/** In order of preference. */
-const gpuBuilds = ['cuda', 'vulkan', 'metal'] as const
-
-/** A build of llama.cpp for GPUs. */
-export type GpuBuild = (typeof gpuBuilds)[number]
+import { type GpuBuild, gpuBuilds } from './protocol.ts'
 
 /** A GPU, or several that work together. */
 export interface Device {

@@ -1,6 +1,11 @@
 import type { RefusalCode, RefusalValues } from '../../domain/refusals.ts'
 import type { Generation, GenerationEvent, ServedModel } from '../backend.ts'
-import type { GpuBuild } from './device.ts'
+
+/** In order of preference. */
+export const gpuBuilds = ['cuda', 'vulkan', 'metal'] as const
+
+/** A build of llama.cpp for GPUs. */
+export type GpuBuild = (typeof gpuBuilds)[number]
 
 /** What the engine process has to know before it can load: values, so that it knows nothing of settings. */
 export interface EngineOptions {
@@ -21,9 +26,7 @@ export interface EngineOptions {
 }
 
 /** What only the engine process can say about the model. */
-export type LoadedModel = Pick<ServedModel, 'vocabulary' | 'parameters' | 'bytes' | 'template' | 'tokens'> & {
-  longestToken: number
-}
+type LoadedModel = Pick<ServedModel, 'vocabulary' | 'parameters' | 'bytes' | 'template' | 'tokens'>
 
 /** From the server to the engine. `id` is the server's number for what it asks. */
 export type Question =
@@ -32,7 +35,7 @@ export type Question =
   | { kind: 'tokenize'; id: number; text: string; special: boolean; add: boolean }
   | { kind: 'detokenize'; id: number; tokens: number[]; special: boolean }
   | { kind: 'generate'; id: number; generation: Generation }
-  /** Nobody waits for it any more. */
+  /** The client has disconnected. */
   | { kind: 'leave'; id: number }
   /** The end: what runs is given up, the process ends. */
   | { kind: 'close' }
@@ -40,13 +43,14 @@ export type Question =
 /** From the engine to the server. */
 export type Answer =
   | { kind: 'loading'; share: number }
-  | { kind: 'loaded'; model: LoadedModel }
+  /** `longestToken` is the most bytes that one token stands for. */
+  | { kind: 'loaded'; model: LoadedModel; longestToken: number }
   /** The process ends after it. */
   | { kind: 'unloadable'; reason: string }
   | { kind: 'pong'; load: Load }
   | { kind: 'tokens'; id: number; tokens: number[] }
   | { kind: 'text'; id: number; text: string }
-  /** A generation is checked and has its place. */
+  /** A generation is checked, and runs or is queued. */
   | { kind: 'accepted'; id: number; promptTokens: number[] }
   /** Before `accepted` or after it: either way the last that is said about this id. */
   | { kind: 'refused'; id: number; code: RefusalCode; values: RefusalValues }

@@ -1,30 +1,29 @@
 import { type Caller, hasAccess } from '../../domain/callers.ts'
-import { membersOf } from '../../domain/json/scan.ts'
+import { membersOf, Scan } from '../../domain/json/scan.ts'
 import { JsonText } from '../../domain/json/text.ts'
 import { parseRef } from '../../domain/refs.ts'
 import { createYieldToLoop, inSteps } from '../../domain/yielding.ts'
 import type { Reader } from '../../storage/transaction.ts'
 import { createFollower, type NamedRef } from '../objects/resolve.ts'
 import type { ExpandedColumns } from './expanded-columns.ts'
-import { type Place, placesBelow, placesIn } from './references-in.ts'
 
-/** By so much a call may grow, in characters. What does not fit stays a reference. */
+/** The most characters that a call may grow by. What does not fit stays a reference. */
 const mostAdded = 4 * 1024 * 1024
-/** What is looked through for further references, for one chunk of calls. */
+/** The most characters that are searched for further references, for one batch of calls. */
 const mostSearched = 64 * 1024 * 1024
 
 /** A JSON text, and in it the references that may be replaced, in their order. */
 interface Marked {
   text: string
-  places: readonly Place[]
+  spans: readonly RefSpan[]
 }
 
-/** What a reference leads to, for each column by itself: what is to be replaced in it differs. */
+/** What each reference leads to, by column, because what is replaced in it differs between columns. */
 type Expansions = Map<ExpandedColumns, Map<string, Marked>>
 
 /**
- * The same calls with the references at the columns replaced by what they lead to; an object says its reference under
- * `_ref`. The references of all these calls are read together, and again those that lie in what was read.
+ * The same calls with the references at the columns replaced by what they lead to; an object has its reference under
+ * `_ref`. The references of all these calls are read together, and then those that are in what was read.
  */
 export async function* expandCalls(
   db: Reader,
@@ -37,8 +36,8 @@ export async function* expandCalls(
   const add = (record: Record<string, unknown>) =>
     void calls.push({ record, documents: markedDocuments(record, expanded) })
   await inSteps(records, add, yieldToLoop)
-  const places = calls.flatMap(({ documents }) => [...documents.values()].flatMap((one) => one.places))
-  const expansions = await followPlaces(db, caller, places)
+  const spans = calls.flatMap(({ documents }) => [...documents.values()].flatMap((one) => one.spans))
+  const expansions = await followRefs(db, caller, spans)
   for (const { record, documents } of calls) {
     const room = { left: mostAdded }
     for (const [name, document] of documents) record[name] = new JsonText(written(document, expansions, room))
@@ -53,22 +52,22 @@ function markedDocuments(record: Record<string, unknown>, { steps }: ExpandedCol
   for (const [name, branch] of steps) {
     const value = record[name]
     if (!(value instanceof JsonText)) continue
-    const places = placesIn(value.text, branch)
-    if (places.length > 0) documents.set(name, { text: value.text, places })
+    const spans = refsIn(value.text, branch)
+    if (spans.length > 0) documents.set(name, { text: value.text, spans })
   }
   return documents
 }
 
-async function followPlaces(db: Reader, caller: Caller, found: readonly Place[]): Promise<Expansions> {
+async function followRefs(db: Reader, caller: Caller, found: readonly RefSpan[]): Promise<Expansions> {
   const follow = createFollower(db, caller)
   const yieldToLoop = createYieldToLoop()
   const expansions: Expansions = new Map()
-  /** By the reference; undefined is what stays one. */
+  /** By reference; undefined for a reference that is not replaced. */
   const values = new Map<string, string | undefined>()
   let searched = 0
-  for (let places = found; places.length > 0; ) {
+  for (let spans = found; spans.length > 0; ) {
     const fresh = new Map<string, NamedRef>()
-    for (const { ref } of places) {
+    for (const { ref } of spans) {
       if (values.has(ref)) continue
       values.set(ref, undefined)
       const named = parseRef(ref)
@@ -77,29 +76,29 @@ async function followPlaces(db: Reader, caller: Caller, found: readonly Place[])
     }
     const texts = await follow([...fresh.values()])
     for (const [index, ref] of [...fresh.keys()].entries()) values.set(ref, texts[index])
-    const further: Place[] = []
-    for (const { ref, branch } of places) {
+    const further: RefSpan[] = []
+    for (const { ref, branch } of spans) {
       const text = values.get(ref)
       const known = expansions.get(branch) ?? new Map<string, Marked>()
       if (text === undefined || known.has(ref)) continue
       expansions.set(branch, known)
       const isSearched = branch.steps.size > 0 && searched + text.length <= mostSearched
       if (isSearched) searched += text.length
-      const inner = { text, places: isSearched ? placesBelow(text, branch) : [] }
+      const inner = { text, spans: isSearched ? refsBelow(text, branch) : [] }
       known.set(ref, inner)
-      for (const place of inner.places) further.push(place)
+      for (const span of inner.spans) further.push(span)
       const pause = yieldToLoop()
       if (pause) await pause
     }
-    places = further
+    spans = further
   }
   return expansions
 }
 
-function written({ text, places }: Marked, expansions: Expansions, room: { left: number }): string {
+function written({ text, spans }: Marked, expansions: Expansions, room: { left: number }): string {
   let whole = ''
   let done = 0
-  for (const { from, to, ref, branch } of places) {
+  for (const { from, to, ref, branch } of spans) {
     const inner = expansions.get(branch)?.get(ref)
     if (inner === undefined || inner.text.length > room.left) continue
     room.left -= inner.text.length
@@ -109,8 +108,57 @@ function written({ text, places }: Marked, expansions: Expansions, room: { left:
   return whole + text.slice(done)
 }
 
-/** An object that says `_ref` itself keeps its own. */
+/** An object that has a member `_ref` keeps its own. */
 function withRef(value: string, ref: string): string {
   if (!value.startsWith('{') || (value.includes('"_ref"') && membersOf(value).has('_ref'))) return value
   return `${value.slice(0, -1)}${value === '{}' ? '' : ','}"_ref":${ref}}`
+}
+
+/** A string in the text that may be a reference, and the column that it is in. */
+interface RefSpan {
+  from: number
+  to: number
+  ref: string
+  branch: ExpandedColumns
+}
+
+/** A longer string is no reference. */
+const longest = 4096
+
+/** The references in a document of a call, in their order. One walk finds those of all columns. */
+function refsIn(text: string, document: ExpandedColumns): RefSpan[] {
+  const spans: RefSpan[] = []
+  visit(new Scan(text), 0, document, spans)
+  return spans
+}
+
+/** The references in what a reference of this column leads to. */
+function refsBelow(text: string, column: ExpandedColumns): RefSpan[] {
+  const spans: RefSpan[] = []
+  if (column.steps.size > 0) visitBelow(new Scan(text), 0, column, spans)
+  return spans
+}
+
+/** Returns the end of the value. */
+function visit(scan: Scan, from: number, branch: ExpandedColumns, spans: RefSpan[]): number {
+  if (branch.column === undefined || scan.text[from] !== '"') return visitBelow(scan, from, branch, spans)
+  const to = scan.skip(from, 1)
+  if (to - from <= longest) {
+    const ref = JSON.parse(scan.text.slice(from, to)) as string
+    if (ref.includes(':///')) spans.push({ from, to, ref, branch })
+  }
+  return to
+}
+
+function visitBelow(scan: Scan, from: number, branch: ExpandedColumns, spans: RefSpan[]): number {
+  const isObject = scan.isObject(from)
+  if (branch.steps.size === 0 || !(isObject || scan.isList(from))) return scan.skip(from, 1)
+  let index = 0
+  let end = 0
+  for (let i = scan.enter(from, 1); i !== -1; i = scan.after(end)) {
+    const value = isObject ? scan.key(i) : i
+    const next = branch.steps.get(isObject ? scan.name : String(index++))
+    end = next === undefined ? scan.skip(value, 1) : visit(scan, value, next, spans)
+  }
+  return scan.end
 }

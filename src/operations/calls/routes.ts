@@ -1,7 +1,7 @@
 import { projectOf, projectPath } from '../../domain/fields.ts'
 import { answers, jsonLinesOf } from '../../http/contracts.ts'
 import { disconnectSignal } from '../../http/disconnect.ts'
-import { sendJsonLines } from '../../http/json-lines.ts'
+import { sendJsonLines } from '../../http/streamed-answers.ts'
 import { family, type Operation } from '../parts.ts'
 import {
   CallRecord,

@@ -1,4 +1,4 @@
-import { described } from '../../domain/fields.ts'
+import { described } from '../../domain/described.ts'
 import type { Input } from '../../inference/model.ts'
 import { wrong } from '../generation/checks.ts'
 import type { CompletionBody } from './contract.ts'

@@ -1,7 +1,7 @@
 import { projectPath } from '../../domain/fields.ts'
 import { answers, jsonLinesOf, refusing } from '../../http/contracts.ts'
 import { disconnectSignal } from '../../http/disconnect.ts'
-import { sendJsonLines } from '../../http/json-lines.ts'
+import { sendJsonLines } from '../../http/streamed-answers.ts'
 import type { Kind } from '../../storage/evaluations/marked-calls.ts'
 import { family, type Operation } from '../parts.ts'
 import {

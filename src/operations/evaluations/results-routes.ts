@@ -1,7 +1,7 @@
 import { projectOf, projectPath } from '../../domain/fields.ts'
 import { answers } from '../../http/contracts.ts'
 import { disconnectSignal } from '../../http/disconnect.ts'
-import { sendJsonList } from '../../http/json-list.ts'
+import { sendJsonList } from '../../http/streamed-answers.ts'
 import { family, type Operation } from '../parts.ts'
 import { queryResults } from './results.ts'
 import { ResultsAnswer, ResultsBody } from './results-contract.ts'

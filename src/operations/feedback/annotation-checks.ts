@@ -23,7 +23,7 @@ export interface AnnotationChecks {
   check(given: SpecGiven, value: string, field: string): Promise<void>
 }
 
-/** Checks what a request says against the specs that it names, each of which is read once. */
+/** Checks the annotations of a request against the specs that they name, each of which is read once. */
 export function createAnnotationChecks(db: Reader, schemas: SchemaChecks): AnnotationChecks {
   const read = new Map<string, Promise<string>>()
 

@@ -5,10 +5,15 @@ import { findQueue } from '../../storage/tables/queues.ts'
 import type { Reader } from '../../storage/transaction.ts'
 import { createAnnotationChecks, type SpecGiven } from './annotation-checks.ts'
 import type { FeedbackGiven } from './contract.ts'
-import { type Kind, kindOf } from './kinds.ts'
-import { isBeyondLimit, mostPayloadCharacters } from './payload-size.ts'
-import { checkMember, checkNote, checkReaction, namedReaction } from './payloads.ts'
-import type { At } from './places.ts'
+import { type FieldName, type Kind, kindOf } from './kinds.ts'
+import {
+  checkMember,
+  checkNote,
+  checkReaction,
+  isBeyondLimit,
+  mostPayloadCharacters,
+  namedReaction,
+} from './payloads.ts'
 import {
   checkCallRef,
   checkNamed,
@@ -20,7 +25,7 @@ import {
 } from './references.ts'
 
 /** Refuses what does not fit together; answers the payload as it is stored. */
-export type Check = (given: FeedbackGiven, at: At) => Promise<string>
+export type Check = (given: FeedbackGiven, at: FieldName) => Promise<string>
 
 /** For one request, because a batch looks at the same specs and queues again and again. */
 export function createCheck(db: Reader, schemas: SchemaChecks): Check {
@@ -44,7 +49,7 @@ export function createCheck(db: Reader, schemas: SchemaChecks): Check {
     return payload
   }
 
-  async function checkAnnotation(given: FeedbackGiven, at: At, isTooLarge: boolean): Promise<void> {
+  async function checkAnnotation(given: FeedbackGiven, at: FieldName, isTooLarge: boolean): Promise<void> {
     const ref = objectRefOf(given, 'annotation_ref', at)
     const field = at('annotation_ref')
     const text = given.annotation_ref as string
@@ -62,7 +67,7 @@ export function createCheck(db: Reader, schemas: SchemaChecks): Check {
     else await annotations.check(spec, value, at('payload.value'))
   }
 
-  async function checkQueue(project: string, id: string, at: At): Promise<void> {
+  async function checkQueue(project: string, id: string, at: FieldName): Promise<void> {
     const key = `${project} ${id}`
     const isThere = queues.get(key) ?? (await findQueue(db, project, id)) !== undefined
     queues.set(key, isThere)
@@ -76,7 +81,7 @@ export function createCheck(db: Reader, schemas: SchemaChecks): Check {
 }
 
 /** Which references a kind has, and what its payload must hold. */
-function checkFields(given: FeedbackGiven, kind: Kind, at: At): void {
+function checkFields(given: FeedbackGiven, kind: Kind, at: FieldName): void {
   if (kind === 'annotation') {
     checkNamed(given, 'annotation', at)
     checkMember(given, 'value', at)
@@ -101,12 +106,12 @@ function checkFields(given: FeedbackGiven, kind: Kind, at: At): void {
   }
 }
 
-function checkOtherRefs(given: FeedbackGiven, at: At): void {
+function checkOtherRefs(given: FeedbackGiven, at: FieldName): void {
   if (given.runnable_ref != null) objectRefOf(given, 'runnable_ref', at)
   if (given.call_ref != null) checkCallRef(given, at)
   if (given.trigger_ref != null) checkTriggerRef(given, at)
 }
 
-function tooLarge(at: At) {
+function tooLarge(at: FieldName) {
   return refuse('payload_too_large', { field: at('payload'), limit: mostPayloadCharacters })
 }

@@ -9,7 +9,7 @@ import type { Database } from '../../storage/database.ts'
 import type { Feedback, KeptFeedback, NewFeedback } from '../../storage/tables/feedback.ts'
 import { type Check, createCheck } from './check.ts'
 import { type BatchBody, type FeedbackGiven, mostInBatch, type ReplaceBody } from './contract.ts'
-import { type At, atItem, atRoot } from './places.ts'
+import { atItem, atRoot, type FieldName } from './kinds.ts'
 import { callOf } from './references.ts'
 
 export interface FeedbackIntake {
@@ -44,7 +44,7 @@ export async function createFeedbackBatch(
   return { res: kept.map((one) => answerOf(one, caller)) }
 }
 
-/** The new record is checked before the old one goes, and comes in the same moment. */
+/** The new feedback is checked first; then it replaces the old one in one transaction. */
 export async function replaceOneFeedback(
   { db, schemas }: FeedbackIntake,
   caller: Caller,
@@ -56,7 +56,12 @@ export async function replaceOneFeedback(
   return answerOf(kept as KeptFeedback, caller)
 }
 
-async function taken(check: Check, caller: Caller, given: FeedbackGiven, at: At): Promise<NewFeedback> {
+async function taken(
+  check: Check,
+  caller: Caller,
+  given: FeedbackGiven,
+  at: FieldName,
+): Promise<NewFeedback> {
   return { record: await feedbackOf(check, caller, given, at), field: at('id') }
 }
 
@@ -65,7 +70,7 @@ export async function feedbackOf(
   check: Check,
   caller: Caller,
   given: FeedbackGiven,
-  at: At,
+  at: FieldName,
 ): Promise<Feedback> {
   const payload = await check(given, at)
   return {

@@ -1,7 +1,7 @@
-/** What a feedback is, by the name of its type. */
+/** The kind of a feedback, by the name of its type. */
 export type Kind = 'reaction' | 'note' | 'annotation' | 'runnable' | 'agent monitor' | 'free'
 
-/** The two kinds whose type ends in a name: of the annotation spec, or of what was run. */
+/** The kinds whose type ends in a name: of the annotation spec, or of what was run. */
 export const prefixes = { annotation: 'wandb.annotation', runnable: 'wandb.runnable' } as const
 
 export function kindOf(type: string): Kind {
@@ -10,4 +10,13 @@ export function kindOf(type: string): Kind {
   if (type === 'wandb.agent_monitor') return 'agent monitor'
   if (type.startsWith(prefixes.annotation)) return 'annotation'
   return type.startsWith(prefixes.runnable) ? 'runnable' : 'free'
+}
+
+/** The name of a field in a message: `payload.note`, or `batch.3.payload.note`. */
+export type FieldName = (field: string) => string
+
+export const atRoot: FieldName = (field) => field
+
+export function atItem(index: number): FieldName {
+  return (field) => `batch.${index}.${field}`
 }

@@ -1,8 +1,8 @@
+import { shortened } from '../../domain/described.ts'
 import { parseRef, type Ref } from '../../domain/refs.ts'
 import { type Refusal, refuse } from '../../domain/refusals.ts'
 import type { FeedbackGiven } from './contract.ts'
-import { prefixes } from './kinds.ts'
-import type { At } from './places.ts'
+import { type FieldName, prefixes } from './kinds.ts'
 
 type RefField = 'annotation_ref' | 'runnable_ref' | 'call_ref' | 'trigger_ref'
 
@@ -12,7 +12,7 @@ const objectForm = '<scheme>:///<entity>/<project>/object/<name>:<digest>'
 const callForm = '<scheme>:///<entity>/<project>/call/<id>'
 
 /** Anything may be spoken of; what looks like a reference must be long enough to be one. */
-export function checkTarget({ svc_ref }: FeedbackGiven, at: At): void {
+export function checkTarget({ svc_ref }: FeedbackGiven, at: FieldName): void {
   const start = /^[a-z][a-z0-9+.-]*:\/\/\//.exec(svc_ref)
   if (start === null) return
   const [entity, project, ...tail] = svc_ref.slice(start[0].length).split('/')
@@ -34,7 +34,7 @@ export function callOf({ svc_ref, project_id }: FeedbackGiven): string | null {
 /**
  * The type is the prefix and a name, and the reference is there, leads to an object or an op, and has the same name.
  */
-export function checkNamed(given: FeedbackGiven, kind: 'annotation' | 'runnable', at: At): ObjectRef {
+export function checkNamed(given: FeedbackGiven, kind: 'annotation' | 'runnable', at: FieldName): ObjectRef {
   const prefix = `${prefixes[kind]}.`
   const name = given.feedback_type.slice(prefix.length)
   if (!given.feedback_type.startsWith(prefix) || name === '') {
@@ -51,39 +51,34 @@ export function checkNamed(given: FeedbackGiven, kind: 'annotation' | 'runnable'
   throw wrong(at(field), given[field], accepted)
 }
 
-export function objectRefOf(given: FeedbackGiven, field: RefField, at: At): ObjectRef {
+export function objectRefOf(given: FeedbackGiven, field: RefField, at: FieldName): ObjectRef {
   const ref = parseRef(given[field] ?? '')
   if (ref?.kind === 'object' || ref?.kind === 'op') return ref
   const type = JSON.stringify(given.feedback_type)
   throw wrong(at(field), given[field], `an object reference, ${objectForm}, because feedback_type is ${type}`)
 }
 
-export function checkCallRef(given: FeedbackGiven, at: At): void {
+export function checkCallRef(given: FeedbackGiven, at: FieldName): void {
   if (parseRef(given.call_ref ?? '')?.kind === 'call') return
   throw wrong(at('call_ref'), given.call_ref, `a call reference, ${callForm}`)
 }
 
-export function checkTriggerRef(given: FeedbackGiven, at: At): void {
+export function checkTriggerRef(given: FeedbackGiven, at: FieldName): void {
   const ref = parseRef(given.trigger_ref ?? '')
   if (ref?.kind === 'object' || ref?.kind === 'op') return
   throw wrong(at('trigger_ref'), given.trigger_ref, `an object reference, ${objectForm}`)
 }
 
-export function requireRef(given: FeedbackGiven, field: RefField, why: string, at: At): void {
+export function requireRef(given: FeedbackGiven, field: RefField, why: string, at: FieldName): void {
   if (given[field] == null) throw wrong(at(field), null, `a reference, because ${why}`)
 }
 
-export function refuseRef(given: FeedbackGiven, field: RefField, kind: string, at: At): void {
+export function refuseRef(given: FeedbackGiven, field: RefField, kind: string, at: FieldName): void {
   if (given[field] == null) return
   const type = JSON.stringify(given.feedback_type)
   throw wrong(at(field), given[field], `null, because feedback of type ${type} is no ${kind}`)
 }
 
 function wrong(field: string, given: string | null | undefined, accepted: string): Refusal {
-  return refuse('invalid_value', { field, given: shown(given), accepted })
-}
-
-function shown(given: string | null | undefined): string {
-  const text = JSON.stringify(given ?? null)
-  return text.length > 120 ? `${text.slice(0, 120)}…` : text
+  return refuse('invalid_value', { field, given: shortened(JSON.stringify(given ?? null), 120), accepted })
 }

@@ -1,6 +1,6 @@
 import { answers } from '../../http/contracts.ts'
 import { disconnectSignal } from '../../http/disconnect.ts'
-import { sendJsonList } from '../../http/json-list.ts'
+import { sendJsonList } from '../../http/streamed-answers.ts'
 import { family, type Operation } from '../parts.ts'
 import {
   BatchAnswer,

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { answers } from '../../http/contracts.ts'
 import { disconnectSignal } from '../../http/disconnect.ts'
 import { acceptForms, readForm } from '../../http/forms.ts'
-import { sendPieces } from '../../http/pieces.ts'
+import { sendChunks } from '../../http/streamed-answers.ts'
 import { family, type Operation } from '../parts.ts'
 import { readFile, sumOfFiles } from './content.ts'
 import { ContentBody, StatsAnswer, StatsBody, UploadAnswer, UploadForm } from './contract.ts'
@@ -39,7 +39,7 @@ const content: Operation = async (app, { db }) => {
     app.post(url, { schema }, async (request, reply) => {
       const { size, pieces } = await readFile(db, request.caller, request.body)
       reply.header('content-length', size)
-      return sendPieces(reply, 'application/octet-stream', pieces)
+      return sendChunks(reply, 'application/octet-stream', pieces)
     })
   }
 }

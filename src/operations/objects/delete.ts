@@ -8,7 +8,7 @@ import { objectNotFound } from './resolve.ts'
 
 const mostVersions = 100
 
-/** Which kind of versions may go, and how a refusal names the places where the object and its versions were given. */
+/** Which kind of versions may be deleted, and the fields that named the object and its versions. */
 interface Asked {
   only: VersionsOf | null
   object: string

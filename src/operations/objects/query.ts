@@ -5,7 +5,7 @@ import type { Database } from '../../storage/database.ts'
 import { readLabels } from '../../storage/tables/object-labels.ts'
 import { streamObjects } from '../../storage/tables/object-queries.ts'
 import type { QueryBody } from './contract.ts'
-import { objectRecord } from './record.ts'
+import { objectRecord } from './read.ts'
 
 /** One JSON text for each version. */
 export async function* queryObjects(

@@ -1,5 +1,8 @@
 import { type Caller, requireAccess } from '../../domain/callers.ts'
-import { readLabels } from '../../storage/tables/object-labels.ts'
+import { JsonText } from '../../domain/json/text.ts'
+import { refuse } from '../../domain/refusals.ts'
+import { formatTime } from '../../domain/time.ts'
+import { type Labels, readLabels } from '../../storage/tables/object-labels.ts'
 import {
   type ObjectVersion,
   type ObjectWithValue,
@@ -8,9 +11,8 @@ import {
   type VersionName,
 } from '../../storage/tables/objects.ts'
 import type { Reader } from '../../storage/transaction.ts'
-import type { ReadBody } from './contract.ts'
-import { objectRecord } from './record.ts'
-import { objectDeleted, objectNotFound } from './resolve.ts'
+import type { ReadBody, RefsBody } from './contract.ts'
+import { objectDeleted, objectNotFound, resolveRefs } from './resolve.ts'
 
 export async function readOneObject(db: Reader, caller: Caller, body: ReadBody) {
   const { project_id, object_id, digest } = body
@@ -44,4 +46,45 @@ function live<Version extends ObjectVersion>(
   if (found === undefined) throw objectNotFound(field, project, name)
   if (found.deleted_at !== null) throw objectDeleted(field, project, name, found.deleted_at)
   return found
+}
+
+const emptyObject = new JsonText('{}')
+
+/** The object record of the wire. Without a value, `val` is `{}`. */
+export function objectRecord(
+  version: ObjectVersion,
+  val: string | null,
+  labels: Labels | undefined,
+): Record<string, unknown> {
+  return {
+    project_id: version.project_id,
+    object_id: version.object_id,
+    digest: version.digest,
+    version_index: version.version_index,
+    is_latest: version.is_latest,
+    kind: version.kind,
+    base_object_class: version.base_object_class,
+    leaf_object_class: version.leaf_object_class,
+    val: val === null ? emptyObject : new JsonText(val),
+    created_at: formatTime(version.created_at),
+    deleted_at: null,
+    svc_user_id: version.user_id,
+    size_bytes: version.size,
+    tags: labels?.tags ?? null,
+    aliases: labels?.aliases ?? null,
+  }
+}
+
+const mostRefs = 1000
+
+/** One JSON text for each reference. */
+export async function* readRefs(db: Reader, caller: Caller, { refs }: RefsBody): AsyncGenerator<string> {
+  if (refs.length > mostRefs) {
+    throw refuse('invalid_value', {
+      field: 'refs',
+      given: `${refs.length} entries`,
+      accepted: `at most ${mostRefs}`,
+    })
+  }
+  for (const { text } of await resolveRefs(db, caller, refs)) yield text
 }

@@ -1,4 +1,5 @@
 import { type Caller, requireAccess } from '../../domain/callers.ts'
+import { shortened } from '../../domain/described.ts'
 import { JsonText } from '../../domain/json/text.ts'
 import { parseRef, type Ref, type RefStep } from '../../domain/refs.ts'
 import { Refusal, refuse } from '../../domain/refusals.ts'
@@ -35,7 +36,7 @@ const longestRef = 16 * 1024
 
 const nothing = new Value('null')
 
-/** Where a reference has got to: at a thing that is still to be read, or at a value. */
+/** How far a reference was followed: to something that must be read first, or to a value. */
 interface Walk {
   ref: NamedRef
   place: string
@@ -46,7 +47,7 @@ interface Walk {
   end?: Resolved | { refused: Refusal }
 }
 
-/** References as `/refs/read_batch` takes them: of objects, in projects that the caller reaches. */
+/** References as `/refs/read_batch` takes them: of objects, in projects that the caller has access to. */
 export function namedRefs(caller: Caller, refs: readonly string[], field = 'refs'): NamedRef[] {
   return refs.map((text, index) => {
     const place = `${field}.${index}`
@@ -54,7 +55,7 @@ export function namedRefs(caller: Caller, refs: readonly string[], field = 'refs
     if (ref === undefined || (ref.kind !== 'object' && ref.kind !== 'op')) {
       throw refuse('invalid_value', {
         field: place,
-        given: shortly(text),
+        given: shortened(text),
         accepted: 'a reference to an object or an op: <scheme>:///<entity>/<project>/object/<name>:<digest>',
       })
     }
@@ -118,7 +119,7 @@ export async function resolveEach(
 }
 
 /**
- * Follows references that stand in values and that nobody asked for by name: undefined for what leads to nothing, to
+ * Follows references found inside values, rather than named in the request: undefined for what leads to nothing, to
  * another tenant, or to more than one request may hold. What was read stays for those that are followed later.
  */
 export function createFollower(
@@ -210,13 +211,9 @@ function hop(walk: Walk): void {
 function notATable(walk: Walk, value: Value) {
   return refuse('invalid_value', {
     field: walk.place,
-    given: `"id" is asked of ${shortly(value.text)}`,
+    given: `"id" is asked of ${shortened(value.text)}`,
     accepted: '"id" behind a reference to a table, as in …/attr/rows/id/<row digest>',
   })
-}
-
-function shortly(text: string): string {
-  return text.length > 80 ? `${text.slice(0, 80)}…` : text
 }
 
 interface Store {
@@ -341,7 +338,7 @@ function createStore(db: Reader, overfull: () => false): Store {
   }
 }
 
-/** Small values are read many at a time, and a large one by itself: a read holds the loop for as long as it takes. */
+/** Small values are read many at a time, and a large one alone: a read blocks the event loop while it lasts. */
 const load = 256 * 1024
 
 function* inLoads(versions: readonly ObjectVersion[]): Generator<ObjectVersion[]> {

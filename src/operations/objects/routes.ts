@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { answers, RefusalBody } from '../../http/contracts.ts'
 import { disconnectSignal } from '../../http/disconnect.ts'
-import { sendJsonList } from '../../http/json-list.ts'
+import { sendJsonList } from '../../http/streamed-answers.ts'
 import { family, type Operation } from '../parts.ts'
 import {
   AliasesBody,
@@ -25,8 +25,7 @@ import { createGivenObject } from './create.ts'
 import { deleteObject } from './delete.ts'
 import { changeTagsOf, removeAliasesOf, setAliasesOf } from './labels.ts'
 import { queryObjects } from './query.ts'
-import { readOneObject } from './read.ts'
-import { readRefs } from './refs.ts'
+import { readOneObject, readRefs } from './read.ts'
 
 const tags = ['objects']
 

@@ -1,4 +1,4 @@
-import { type Attributes, MalformedSpan, shown, type Value } from './span.ts'
+import { type Attributes, SpanError, shown, type Value } from './span.ts'
 
 type Node = { [key: string]: Value }
 
@@ -14,7 +14,7 @@ export function nested(attributes: Attributes): Node {
   for (const [name, value] of attributes) {
     const path = name.split('.', longestPath + 1)
     if (path.length > longestPath) {
-      throw new MalformedSpan(`attribute ${shown(name)} has more than ${longestPath} steps`)
+      throw new SpanError(`attribute ${shown(name)} has more than ${longestPath} steps`)
     }
     const last = path.pop() as string
     let node = root
@@ -34,11 +34,11 @@ export function nested(attributes: Attributes): Node {
   return root
 }
 
-function conflict(name: string, other: string): MalformedSpan {
-  return new MalformedSpan(`attribute ${shown(name)} conflicts with attribute ${shown(other)}`)
+function conflict(name: string, other: string): SpanError {
+  return new SpanError(`attribute ${shown(name)} conflicts with attribute ${shown(other)}`)
 }
 
-/** `0`, `1`, … are the places of a list, as flattened messages have them. */
+/** Members named `0`, `1`, … become a list, because flattened messages are written so. */
 export function withLists(value: Value): Value {
   if (typeof value !== 'object' || value === null || Object.getPrototypeOf(value) !== null) return value
   const node = value as Node

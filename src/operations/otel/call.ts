@@ -2,14 +2,14 @@ import { JsonText, writeJson } from '../../domain/json/text.ts'
 import type { CompleteCall } from '../calls/contract.ts'
 import { nested } from './attributes.ts'
 import { inputOf, outputOf, type Payload, textOf, usageOf } from './conventions.ts'
-import { type Attributes, MalformedSpan, type Resource, type Scope, type Span, type Value } from './span.ts'
+import { type Attributes, type Resource, type Scope, type Span, SpanError, type Value } from './span.ts'
 import { microseconds, spanRecord } from './span-record.ts'
 
 const errorStatus = 2
 
 const longest = { op_name: 128, display_name: 1024, exception: 1 << 20, label: 512 }
 
-/** The call that a span is. Throws MalformedSpan when it cannot be one. */
+/** The call that a span is. Throws SpanError when it cannot be one. */
 export function callOfSpan(span: Span, resource: Resource, scope: Scope, project: string): CompleteCall {
   const { attributes } = span
   const started = timeOf('startTimeUnixNano', span.startTimeUnixNano)
@@ -49,7 +49,7 @@ function isNone(id: string): boolean {
 
 function idOf(field: string, id: string, length: number): string {
   if (id.length !== length || isNone(id)) {
-    throw new MalformedSpan(
+    throw new SpanError(
       `${field}: expected ${length / 2} bytes that are not all zero, received "${id.slice(0, 64)}"`,
     )
   }
@@ -59,7 +59,7 @@ function idOf(field: string, id: string, length: number): string {
 function timeOf(field: string, nanoseconds: bigint): number {
   const time = microseconds(nanoseconds)
   if (nanoseconds > 0n && Number.isSafeInteger(time)) return time
-  throw new MalformedSpan(
+  throw new SpanError(
     `${field}: expected nanoseconds since 1970 before the year 2255, received ${nanoseconds}`,
   )
 }
@@ -81,7 +81,7 @@ function labelOf(attributes: Attributes, ...names: string[]): string | undefined
   const label = textOf(attributes, ...names)
   if (label === undefined) return undefined
   if (label.length > longest.label) {
-    throw new MalformedSpan(`${names.join(' or ')}: expected at most ${longest.label} characters`)
+    throw new SpanError(`${names.join(' or ')}: expected at most ${longest.label} characters`)
   }
   return plain(label)
 }
@@ -91,7 +91,7 @@ function stepOf(attributes: Attributes, name: string): number | null {
   if (text === undefined) return null
   const step = Number(text)
   if (Number.isSafeInteger(step) && step >= 0) return step
-  throw new MalformedSpan(`${name}: expected a whole number of at least 0, received "${text.slice(0, 64)}"`)
+  throw new SpanError(`${name}: expected a whole number of at least 0, received "${text.slice(0, 64)}"`)
 }
 
 function exceptionOf({ status, events }: Span): string | null {
@@ -106,7 +106,7 @@ function attributesLeft(attributes: Attributes, taken: readonly string[]): JsonT
   if (attributes.size === 0) return new JsonText('{}')
   const all = nested(attributes)
   if (all.otel_span !== undefined) {
-    throw new MalformedSpan('attribute "otel_span" conflicts with the place of the span itself')
+    throw new SpanError('attribute "otel_span" conflicts with the place of the span itself')
   }
   if (taken.length === 0) return new JsonText(writeJson(all))
   const left = new Map(attributes)

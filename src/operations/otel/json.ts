@@ -1,9 +1,9 @@
-import { described } from '../../domain/fields.ts'
+import { described } from '../../domain/described.ts'
 import { JsonNumber, parseLossless } from '../../domain/json/lossless.ts'
 import { hasMoreMarks } from '../../domain/json/scan.ts'
 import { JsonText } from '../../domain/json/text.ts'
 import type { TracesBody } from './contract.ts'
-import type { PartialSuccess } from './partial-success.ts'
+import type { PartialSuccess } from './intake.ts'
 import { countPieces, once, type ResourcePiece, type SpanPiece } from './pieces.ts'
 import {
   type Attributes,
@@ -13,12 +13,12 @@ import {
   cut,
   deeper,
   doubleNumber,
-  MalformedSpan,
   mostEntries,
   objectOf,
   type Resource,
   type Scope,
   type Span,
+  SpanError,
   type SpanEvent,
   type SpanLink,
   tooMany,
@@ -53,7 +53,7 @@ type Fields = Record<string, unknown>
 const mostMarks = 8 * mostEntries
 
 function fieldsOf(text: JsonText | null | undefined): Fields {
-  if (text && hasMoreMarks(text.text, mostMarks)) throw new MalformedSpan(tooMany)
+  if (text && hasMoreMarks(text.text, mostMarks)) throw new SpanError(tooMany)
   return text ? (parseLossless(text.text) as Fields) : {}
 }
 
@@ -159,9 +159,9 @@ function openedValue(given: unknown, depth: number, counter: CountEntries): Valu
   return null
 }
 
-function wrong(field: string, expected: string, given: unknown): MalformedSpan {
+function wrong(field: string, expected: string, given: unknown): SpanError {
   const shown = given instanceof JsonNumber ? cut(given.token) : described(given)
-  return new MalformedSpan(`${field}: expected ${expected}, received ${shown}`)
+  return new SpanError(`${field}: expected ${expected}, received ${shown}`)
 }
 
 function object(given: unknown, field: string): Fields {

@@ -1,7 +1,7 @@
 import { refuse } from '../../domain/refusals.ts'
 import type { Resource, Scope, Span } from './span.ts'
 
-/** What one program sends: its spans are opened one by one, so that others get their turn between them. */
+/** What one program sends. Its spans are decoded one by one, with a yield to the event loop between them. */
 export interface ResourcePiece {
   resource(): Resource
   spans: SpanPiece[]
@@ -28,7 +28,7 @@ export function countPieces(): () => void {
   }
 }
 
-/** Opens something shared when it is first needed, and only once. */
+/** Decodes something shared when it is first needed, and only once. */
 export function once<T>(open: () => T): () => T {
   let result: { value: T } | { error: unknown } | undefined
   return () => {

@@ -16,7 +16,7 @@ import {
   ScopeSpansSchema,
   SpanSchema,
 } from './generated/opentelemetry/proto/trace/v1/trace_pb.ts'
-import type { PartialSuccess } from './partial-success.ts'
+import type { PartialSuccess } from './intake.ts'
 import { countPieces, once, type ResourcePiece, type SpanPiece } from './pieces.ts'
 import {
   type Attributes,
@@ -25,11 +25,11 @@ import {
   countEntries,
   deeper,
   doubleNumber,
-  MalformedSpan,
   objectOf,
   type Resource,
   type Scope,
   type Span,
+  SpanError,
   type Value,
   wholeNumber,
 } from './span.ts'
@@ -70,7 +70,7 @@ function resourcePieceOf(bytes: Uint8Array, count: () => void): ResourcePiece {
   }
 }
 
-/** The bytes of a field of a message, as often as it stands there. */
+/** The bytes of each occurrence of a field in a message. */
 function submessages(bytes: Uint8Array, field: number, count?: () => void): Uint8Array[] {
   const reader = new BinaryReader(bytes)
   const found: Uint8Array[] = []
@@ -99,8 +99,8 @@ function decoded<Schema extends DescMessage>(schema: Schema, bytes: Uint8Array):
     countMessages(schema, bytes, countEntries(), deepest)
     return fromBinary(schema, bytes, { readUnknownFields: false })
   } catch (error) {
-    if (error instanceof MalformedSpan) throw error
-    throw new MalformedSpan(`cannot be read: ${(error as Error).message}`)
+    if (error instanceof SpanError) throw error
+    throw new SpanError(`cannot be read: ${(error as Error).message}`)
   }
 }
 

@@ -3,9 +3,8 @@ import { uncompressed } from '../../http/compression.ts'
 import { answers } from '../../http/contracts.ts'
 import { family, type Operation } from '../parts.ts'
 import { TracesAnswer, TracesBody } from './contract.ts'
-import { takeSpans } from './intake.ts'
+import { projectHeader, takeSpans } from './intake.ts'
 import { jsonAnswer, piecesOfJson } from './json.ts'
-import { projectHeader } from './project.ts'
 
 const protobuf = 'application/x-protobuf'
 

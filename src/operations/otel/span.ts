@@ -57,7 +57,7 @@ export type Value = string | boolean | null | JsonText | Value[] | { [key: strin
 export type Attributes = ReadonlyMap<string, Value>
 
 /** Why one span is left out, while the others of its request are taken. */
-export class MalformedSpan extends Error {}
+export class SpanError extends Error {}
 
 /** A message shows no more than this of what a client named. */
 const longestShown = 100
@@ -74,7 +74,7 @@ const longestDepth = 100
 
 /** Lists within lists: what is stored has to stay within what everything that walks JSON can take. */
 export function deeper(depth: number): number {
-  if (depth >= longestDepth) throw new MalformedSpan(`a value is nested deeper than ${longestDepth} levels`)
+  if (depth >= longestDepth) throw new SpanError(`a value is nested deeper than ${longestDepth} levels`)
   return depth + 1
 }
 
@@ -82,7 +82,7 @@ export function wholeNumber(value: bigint): JsonText {
   return new JsonText(String(value))
 }
 
-/** A double shows that it is one. JSON has no word for what is no number, so the text of protobuf stands for it. */
+/** Written so that it can be told from an integer. JSON has no NaN and no infinity, so they are texts, as in protobuf. */
 export function doubleNumber(value: number): Value {
   if (!Number.isFinite(value)) return String(value)
   const text = Object.is(value, -0) ? '-0' : String(value)
@@ -101,7 +101,7 @@ export function countEntries(): CountEntries {
   let counted = 0
   return (field, entries) => {
     counted += entries
-    if (counted > mostEntries) throw new MalformedSpan(`${field}: ${tooMany}`)
+    if (counted > mostEntries) throw new SpanError(`${field}: ${tooMany}`)
   }
 }
 
@@ -109,7 +109,7 @@ export function countEntries(): CountEntries {
 export function attributesOf(place: string, pairs: Iterable<readonly [string, Value]>): Attributes {
   const attributes = new Map<string, Value>()
   for (const [key, value] of pairs) {
-    if (attributes.has(key)) throw new MalformedSpan(`${place} has ${shown(key)} twice`)
+    if (attributes.has(key)) throw new SpanError(`${place} has ${shown(key)} twice`)
     attributes.set(key, value)
   }
   return attributes

@@ -6,7 +6,6 @@ import { itemRecord } from './record.ts'
 
 const microsPerSecond = 1_000_000
 
-/** The caller says how far it is with an item. */
 export async function updateProgress(
   db: Database,
   caller: Caller,
@@ -21,7 +20,7 @@ export async function updateProgress(
   return { item: itemRecord(item, time, true) }
 }
 
-/** Hands the caller an open item that nobody else is on. */
+/** Leases an open item to the caller. */
 export async function nextItem(db: Database, caller: Caller, queue_id: string, body: NextBody) {
   const { project_id } = body
   requireAccess(caller, project_id)

@@ -153,7 +153,7 @@ export const ProgressBody = withAliases(
 )
 export type ProgressBody = z.output<typeof ProgressBody>
 
-/** Long enough to read and judge one item, short enough that a closed tab does not hold it for the day. */
+/** Long enough to annotate one item, short enough that a closed tab does not reserve it for the day. */
 export const usualLeaseSeconds = 15 * 60
 
 export const NextBody = z.object({

@@ -17,7 +17,7 @@ export function queueRecord(queue: Queue): Record<string, unknown> {
   }
 }
 
-/** As the caller sees it at this time. An item is written once: what is said of it does not change `updated_at`. */
+/** As the caller sees it at this time. Annotating an item does not change its `updated_at`. */
 export function itemRecord(item: SeenItem, time: number, withPosition: boolean): Record<string, unknown> {
   const added = formatTime(item.added_at)
   return {

@@ -1,7 +1,6 @@
 import { answers, jsonLinesOf, refusing } from '../../http/contracts.ts'
 import { disconnectSignal } from '../../http/disconnect.ts'
-import { sendJsonLines } from '../../http/json-lines.ts'
-import { sendJsonList } from '../../http/json-list.ts'
+import { sendJsonLines, sendJsonList } from '../../http/streamed-answers.ts'
 import { family, type Operation } from '../parts.ts'
 import { nextItem, updateProgress } from './annotating.ts'
 import {

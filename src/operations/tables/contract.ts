@@ -18,12 +18,12 @@ export const CreateAnswer = answer('The digests of the table and of its rows.', 
   row_digests: rowDigests,
 })
 
-/** Which place is right depends on the table, so it is for the rules to say. */
-const place = z.int()
+/** Its range depends on the table, so the rules check it. */
+const index = z.int()
 
 const changes = ['append', 'pop', 'insert']
 
-/** One change; which of two would come first, nobody said. */
+/** One change: two would have no order. */
 export const TableUpdate = z.preprocess(
   (given, context) => {
     if (typeof given !== 'object' || given === null) return given
@@ -37,8 +37,8 @@ export const TableUpdate = z.preprocess(
   z.union(
     [
       z.object({ append: z.object({ row: jsonObject() }) }),
-      z.object({ pop: z.object({ index: place }) }),
-      z.object({ insert: z.object({ index: place, row: jsonObject() }) }),
+      z.object({ pop: z.object({ index }) }),
+      z.object({ insert: z.object({ index, row: jsonObject() }) }),
     ],
     { error: 'expected an object with append, pop or insert' },
   ),

@@ -16,7 +16,7 @@ export async function createTable(db: Database, caller: Caller, { table }: Creat
   return storeTable(db, table.project_id, table.rows, ['table'], table.expected_digest)
 }
 
-/** The same rows in the same order are the same table. `place` is where they were given. */
+/** The same rows in the same order are the same table. `place` is their path in the request. */
 export async function storeTable(
   db: Database,
   projectId: string,

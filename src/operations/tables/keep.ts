@@ -5,11 +5,11 @@ import { inSteps, type YieldToLoop } from '../../domain/yielding.ts'
 import type { Database } from '../../storage/database.ts'
 import { readTable, type TableRow } from '../../storage/tables/tables.ts'
 
-/** What one write carries: small enough that the writes of others go in between. */
+/** The size of one write: small, so that other writes run in between. */
 const bytesAtOnce = 1024 * 1024
 const rowsAtOnce = 256
 const entriesAtOnce = 2000
-/** Writes of one request that are under way, so that they share a commit. */
+/** Writes of one request that run at a time, so that they share a commit. */
 const writesAtOnce = 4
 
 export async function digestRows(rows: Iterable<JsonText>, yieldToLoop: YieldToLoop): Promise<TableRow[]> {

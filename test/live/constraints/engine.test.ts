@@ -10,8 +10,8 @@ import {
   sequence,
 } from '../../../src/inference/constraints/grammar/expressions.ts'
 import { givenGrammar as readGrammar } from '../../../src/inference/constraints/grammar/gbnf-reader.ts'
-import { structuralTagGrammar } from '../../../src/inference/constraints/grammar/structural-tag.ts'
 import { regexGrammar, wholeMatch } from '../../../src/inference/constraints/regex/regex-grammar.ts'
+import { structuralTagGrammar } from '../../../src/inference/constraints/tags/structural-tag.ts'
 import { type EngineGrammars, startEngineGrammars } from '../../support/engine-grammars.ts'
 import { writeGbnf } from '../../support/gbnf.ts'
 import { createGbnfMatcher } from '../../support/gbnf-matcher.ts'

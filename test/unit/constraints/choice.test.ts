@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
 import { choiceGrammar } from '../../../src/inference/constraints/grammar/choice.ts'
-import { ConstraintTrouble } from '../../../src/inference/constraints/grammar/constraint-trouble.ts'
+import { ConstraintError } from '../../../src/inference/constraints/grammar/errors.ts'
 import { writeGbnf } from '../../support/gbnf.ts'
 import { createGbnfMatcher } from '../../support/gbnf-matcher.ts'
 
@@ -70,8 +70,8 @@ describe('a choice as a grammar', () => {
       assert.throws(
         () => choiceGrammar(choices),
         (error) => {
-          assert.ok(error instanceof ConstraintTrouble, String(error))
-          assert.equal(error.place, place)
+          assert.ok(error instanceof ConstraintError, String(error))
+          assert.equal(error.path, place)
           assert.match(error.why, why)
           return true
         },

@@ -5,7 +5,7 @@ import type { CompiledGrammar } from '../../../src/inference/constraints/grammar
 import {
   createFollowing,
   type Following,
-  type Place,
+  type Position,
 } from '../../../src/inference/constraints/grammar/following.ts'
 import { gbnfOf } from '../../support/gbnf.ts'
 import { createGbnfMatcher } from '../../support/gbnf-matcher.ts'
@@ -14,12 +14,12 @@ import { pairCases } from '../../support/schemas/pair-cases.ts'
 import { realCases } from '../../support/schemas/real-cases.ts'
 import { seededRandom } from '../../support/seeded-random.ts'
 
-function placeAfter(following: Following, text: string): Place | undefined {
-  let place: Place | undefined = following.start
+function placeAfter(following: Following, text: string): Position | undefined {
+  let position: Position | undefined = following.start
   for (const character of text) {
-    place = place && following.after(place, character.codePointAt(0) ?? 0)
+    position = position && following.after(position, character.codePointAt(0) ?? 0)
   }
-  return place
+  return position
 }
 
 test('the grammars of the corpus are followed as another matcher follows them', () => {
@@ -41,8 +41,8 @@ test('the grammars of the corpus are followed as another matcher follows them', 
     for (const text of [...sampled, ...written, ...spoilt]) {
       const half = text.slice(0, text.length >> 1).toWellFormed()
       for (const one of [text.toWellFormed(), half]) {
-        const place = placeAfter(following, one)
-        const told = [place !== undefined, place?.isComplete ?? false]
+        const position = placeAfter(following, one)
+        const told = [position !== undefined, position?.isComplete ?? false]
         assert.deepEqual(told, [matcher.begins(one), matcher.accepts(one)], `${name}: ${JSON.stringify(one)}`)
         followed++
       }
@@ -62,14 +62,14 @@ test('what is remembered is bounded, and forgetting it changes nothing', () => {
   const deep = 300_000
   const begun = '(é'.repeat(deep)
   assert.equal(placeAfter(following, begun)?.isComplete, false)
-  const place = placeAfter(following, begun + ')'.repeat(deep - 1))
-  assert.ok(place && !place.isComplete && following.canBegin(place, 0x29, 0x29))
-  assert.equal(following.after(place, 0x29)?.isOver, true)
-  assert.equal(following.after(place, 0x28), undefined)
+  const position = placeAfter(following, begun + ')'.repeat(deep - 1))
+  assert.ok(position && !position.isComplete && following.canBegin(position, 0x29, 0x29))
+  assert.equal(following.after(position, 0x29)?.isOver, true)
+  assert.equal(following.after(position, 0x28), undefined)
   assert.equal(placeAfter(following, '(é(a))')?.isOver, true)
 })
 
-test('a character leads to the same place whether few or many ways are open', () => {
+test('a character leads to the same position whether few or many ways are open', () => {
   const words = Array.from({ length: 40 }, (_, at) => `"${String.fromCodePoint(0xe0 + at)}" [ä-ö]{${at + 1}}`)
   for (const grammar of [`root ::= ${words.slice(0, 5).join(' | ')}`, `root ::= ${words.join(' | ')}`]) {
     const compiled = createConstraintCompiler().compile(

@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
-import { TooCostly } from '../../../src/inference/constraints/grammar/budget.ts'
-import { GrammarEmpty } from '../../../src/inference/constraints/grammar/grammar-flaws.ts'
+import { BudgetExceededError } from '../../../src/inference/constraints/grammar/budget.ts'
+import { ConstraintError, RegexError } from '../../../src/inference/constraints/grammar/errors.ts'
 import { compileRegex } from '../../../src/inference/constraints/regex/regex.ts'
 import { regexGrammar } from '../../../src/inference/constraints/regex/regex-grammar.ts'
-import { RegexTrouble } from '../../../src/inference/constraints/regex/regex-trouble.ts'
 import { propertyRanges } from '../../../src/inference/constraints/regex/unicode-properties.ts'
 import { writeGbnf } from '../../support/gbnf.ts'
 import { createGbnfMatcher, type GbnfMatcher } from '../../support/gbnf-matcher.ts'
@@ -31,7 +30,7 @@ describe('a regular expression as a grammar', () => {
     })
   }
 
-  const refused: [source: string, kind: RegexTrouble['kind'], why: RegExp][] = [
+  const refused: [source: string, kind: RegexError['fault'], why: RegExp][] = [
     ['a(?=b)', 'unsupported', /^a look-ahead \(\(\?=b\)\) is not supported$/],
     ['a(?!b)', 'unsupported', /^a look-ahead \(\(\?!b\)\)/],
     ['(?<=a)b', 'unsupported', /^a look-behind \(\(\?<=a\)\)/],
@@ -46,21 +45,21 @@ describe('a regular expression as a grammar', () => {
     ['a'.repeat(40_000), 'unsupported', /40000 characters, at most 32768/],
     ['\\p{L}'.repeat(17), 'unsupported', /17 Unicode properties/],
     ['(^|a)'.repeat(101), 'unsupported', /101 anchors, at most 100/],
-    ['(', 'flawed', /^Unterminated group at character 2$/],
-    ['[z-a]', 'flawed', /^Range out of order/],
-    ['a**', 'flawed', /^Nothing to repeat/],
-    ['a{2,1}', 'flawed', /^numbers out of order/],
-    ['\\A\\d+\\Z', 'flawed', /^Invalid escape/],
-    ['\\p{Nonsense}', 'flawed', /^Invalid property name/],
-    ['a\0b', 'flawed', /NUL/],
+    ['(', 'invalid', /^Unterminated group at character 2$/],
+    ['[z-a]', 'invalid', /^Range out of order/],
+    ['a**', 'invalid', /^Nothing to repeat/],
+    ['a{2,1}', 'invalid', /^numbers out of order/],
+    ['\\A\\d+\\Z', 'invalid', /^Invalid escape/],
+    ['\\p{Nonsense}', 'invalid', /^Invalid property name/],
+    ['a\0b', 'invalid', /NUL/],
   ]
   for (const [source, kind, why] of refused) {
     it(`refuses ${JSON.stringify(source.slice(0, 30))} by name`, () => {
       assert.throws(
         () => regexGrammar(source),
         (error) => {
-          assert.ok(error instanceof RegexTrouble, String(error))
-          assert.equal(error.kind, kind)
+          assert.ok(error instanceof RegexError, String(error))
+          assert.equal(error.fault, kind)
           assert.match(error.why, why)
           return true
         },
@@ -70,12 +69,12 @@ describe('a regular expression as a grammar', () => {
 
   it('refuses what no text matches', () => {
     for (const source of ['a^', '$a', '[]', '\\ud800', 'a[]b'])
-      assert.throws(() => matcherOf(source), GrammarEmpty)
+      assert.throws(() => matcherOf(source), { fault: 'impossible' })
   })
 
   it('refuses what would have to be followed in too many places', () => {
     for (const source of ['((a{0,50}){0,50}){0,50}', '(a|b)*a(a|b){300}', '(.*a){200}.*b(.*c){200}']) {
-      assert.throws(() => regexGrammar(source), TooCostly, source)
+      assert.throws(() => regexGrammar(source), BudgetExceededError, source)
     }
   })
 
@@ -179,12 +178,12 @@ describe('a regular expression as a grammar', () => {
           try {
             matcher = search ? searching(source) : matcherOf(source)
           } catch (error) {
-            if (error instanceof GrammarEmpty) {
+            if (error instanceof ConstraintError && error.fault === 'impossible') {
               for (const text of [...usual, ...given])
                 assert.equal(expected.test(text), false, `${source} in ${text}`)
             } else {
               assert.ok(
-                error instanceof RegexTrouble && /an anchor .* repetition/.test(error.why),
+                error instanceof RegexError && /an anchor .* repetition/.test(error.why),
                 String(error),
               )
             }

@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { createBudget, TooCostly } from '../../../src/inference/constraints/grammar/budget.ts'
-import { ConstraintTrouble } from '../../../src/inference/constraints/grammar/constraint-trouble.ts'
+import { BudgetExceededError, createBudget } from '../../../src/inference/constraints/grammar/budget.ts'
+import { ConstraintError } from '../../../src/inference/constraints/grammar/errors.ts'
 import type { Expr, Grammar } from '../../../src/inference/constraints/grammar/expressions.ts'
-import { GrammarTooLarge } from '../../../src/inference/constraints/grammar/grammar-flaws.ts'
-import { structuralTagGrammar } from '../../../src/inference/constraints/grammar/structural-tag.ts'
 import { wholeMatch } from '../../../src/inference/constraints/regex/regex-grammar.ts'
+import { structuralTagGrammar } from '../../../src/inference/constraints/tags/structural-tag.ts'
 import { writeGbnf } from '../../support/gbnf.ts'
 import { createGbnfMatcher } from '../../support/gbnf-matcher.ts'
 import { seededRandom } from '../../support/seeded-random.ts'
@@ -61,20 +60,20 @@ describe('a structural tag as a grammar', () => {
   })
 
   const tag = { begin: '<a>', content: { type: 'any_text' }, end: '</a>' }
-  const refused: [tag: unknown, kind: ConstraintTrouble['kind'], place: string, why: RegExp][] = [
-    ['{', 'flawed', '', /^it is not JSON/],
-    [[], 'flawed', '', /^an object is expected$/],
-    [{}, 'flawed', '/format', /^an object is expected$/],
-    [{ structures: [], triggers: ['<'] }, 'flawed', '/structures', /at least one entry/],
+  const refused: [tag: unknown, kind: ConstraintError['fault'], place: string, why: RegExp][] = [
+    ['{', 'invalid', '', /^it is not JSON/],
+    [[], 'invalid', '', /^an object is expected$/],
+    [{}, 'invalid', '/format', /^an object is expected$/],
+    [{ structures: [], triggers: ['<'] }, 'invalid', '/structures', /at least one entry/],
     [
       { structures: [{ begin: '<', schema: {}, end: '>' }], triggers: [] },
-      'flawed',
+      'invalid',
       '/triggers',
       /at least one entry/,
     ],
     [
       { structures: [{ begin: 1, schema: {}, end: '>' }], triggers: ['<'] },
-      'flawed',
+      'invalid',
       '/structures/0/begin',
       /a text is expected/,
     ],
@@ -92,29 +91,29 @@ describe('a structural tag as a grammar', () => {
     ],
     [
       { format: { type: 'grammar', grammar: 'root ::= x' } },
-      'flawed',
+      'invalid',
       '/format/grammar',
       /there is no rule x/,
     ],
     [
       { format: { type: 'triggered_tags', triggers: ['<b>'], tags: [tag] } },
-      'flawed',
+      'invalid',
       '/format/tags/0/begin',
       /no trigger/,
     ],
     [
       { format: { type: 'triggered_tags', triggers: [''], tags: [tag] } },
-      'flawed',
+      'invalid',
       '/format/triggers/0',
       /at least one character/,
     ],
     [
       { format: { type: 'triggered_tags', triggers: ['<'], tags: [tag], at_least_one: 1 } },
-      'flawed',
+      'invalid',
       '',
       /at_least_one is true or false/,
     ],
-    [{ format: { type: 'tag', ...tag, end: 'x\0' } }, 'flawed', '/format/end', /no output can have/],
+    [{ format: { type: 'tag', ...tag, end: 'x\0' } }, 'invalid', '/format/end', /no output can have/],
     [
       { format: { type: 'tag', ...tag, end: 'x'.repeat(1001) } },
       'unsupported',
@@ -128,8 +127,8 @@ describe('a structural tag as a grammar', () => {
       assert.throws(
         () => gbnfOf(given),
         (error) => {
-          assert.ok(error instanceof ConstraintTrouble, String(error))
-          assert.deepEqual([error.kind, error.place], [kind, place])
+          assert.ok(error instanceof ConstraintError, String(error))
+          assert.deepEqual([error.fault, error.path], [kind, place])
           assert.match(error.why, why)
           return true
         },
@@ -146,13 +145,15 @@ describe('a structural tag as a grammar', () => {
     const pattern = (at: number) => `(a|b)*a(a|b){10}${at}`
     const elements = Array.from({ length: 500 }, (_, at) => ({ type: 'regex', pattern: pattern(at) }))
     assert.doesNotThrow(() => gbnfOf({ format: { type: 'or', elements: elements.slice(0, 1) } }))
-    assert.throws(() => gbnfOf({ format: { type: 'or', elements } }), TooCostly)
+    assert.throws(() => gbnfOf({ format: { type: 'or', elements } }), BudgetExceededError)
   })
 
   it('refuses more triggers than can be watched for', () => {
     const triggers = Array.from({ length: 100 }, (_, at) => `<${'x'.repeat(20)}${at}`)
     const tags = triggers.map((begin) => ({ ...tag, begin }))
-    assert.throws(() => gbnfOf({ format: { type: 'triggered_tags', triggers, tags } }), GrammarTooLarge)
+    assert.throws(() => gbnfOf({ format: { type: 'triggered_tags', triggers, tags } }), {
+      fault: 'too_large',
+    })
   })
 })
 

@@ -3,12 +3,12 @@
  * on every machine. A step is a state, an edge or a rule: something that takes about a microsecond.
  */
 export interface Budget {
-  /** Throws TooCostly when the whole compilation has taken more than it may. */
+  /** Throws BudgetExceededError when the whole compilation has taken more than it may. */
   spend(steps: number): void
 }
 
-export class TooCostly extends Error {
-  override readonly name = 'TooCostly'
+export class BudgetExceededError extends Error {
+  override readonly name = 'BudgetExceededError'
 }
 
 export function createBudget(steps: number): Budget {
@@ -16,7 +16,7 @@ export function createBudget(steps: number): Budget {
   return {
     spend(spent) {
       left -= spent
-      if (left < 0) throw new TooCostly('it takes too many steps to compile')
+      if (left < 0) throw new BudgetExceededError('it takes too many steps to compile')
     },
   }
 }

@@ -1,20 +1,20 @@
-import { ConstraintTrouble } from './constraint-trouble.ts'
+import { ConstraintError } from './errors.ts'
 import { type Grammar, trieOf } from './expressions.ts'
 
 const mostCharacters = 1024 * 1024
 
 /** Exactly one of these texts. */
 export function choiceGrammar(choices: readonly string[]): Grammar {
-  if (choices.length === 0) throw new ConstraintTrouble('flawed', 'there is nothing to choose from')
+  if (choices.length === 0) throw new ConstraintError('invalid', 'there is nothing to choose from')
   for (const [at, choice] of choices.entries()) {
-    if (choice.includes('\0')) throw new ConstraintTrouble('flawed', 'it has a NUL character', `/${at}`)
+    if (choice.includes('\0')) throw new ConstraintError('invalid', 'it has a NUL character', `/${at}`)
     if (!choice.isWellFormed()) {
-      throw new ConstraintTrouble('flawed', 'it has half of a surrogate pair, which is no text', `/${at}`)
+      throw new ConstraintError('invalid', 'it has half of a surrogate pair, which is no text', `/${at}`)
     }
   }
   const characters = choices.reduce((sum, choice) => sum + choice.length, 0)
   if (characters > mostCharacters) {
-    throw new ConstraintTrouble(
+    throw new ConstraintError(
       'unsupported',
       `the texts have ${characters} characters, at most ${mostCharacters} are accepted`,
     )

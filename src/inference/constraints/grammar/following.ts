@@ -1,36 +1,36 @@
 import { type CompiledGrammar, nodeKinds, numbersOfNode } from './compiled-grammar.ts'
 
 /**
- * Follows a text through a grammar, code point by code point. A place is all that may come next; equal places are the
+ * Follows a text through a grammar, code point by code point. A position is all that may come next; equal positions are the
  * same object, and each remembers where its code points lead, so that what has been followed once costs a look-up.
  */
 export interface Following {
-  readonly start: Place
+  readonly start: Position
   /** Undefined when nothing of the grammar goes on with this code point. */
-  after(place: Place, point: number): Place | undefined
+  after(position: Position, point: number): Position | undefined
   /** Whether some code point of this range may come next. */
-  canBegin(place: Place, first: number, last: number): boolean
+  canBegin(position: Position, first: number, last: number): boolean
   /** What it took to find all that may come next. */
-  stepsTo(place: Place): number
+  stepsTo(position: Position): number
   /** Some code points that may come next. */
-  pointsOf(place: Place, most: number): number[]
+  pointsOf(position: Position, most: number): number[]
 }
 
-export interface Place {
+export interface Position {
   /** The text so far is one of the grammar. */
   readonly isComplete: boolean
   /** No text can follow. */
   readonly isOver: boolean
 }
 
-interface OpenPlace extends Place {
+interface OpenPosition extends Position {
   readonly rests: readonly PointRest[]
   readonly steps: number
-  readonly ascii: (OpenPlace | null | undefined)[]
+  readonly ascii: (OpenPosition | null | undefined)[]
   /** Where it leads by which of the rests go on, as bits; there are far fewer ways than characters. */
-  readonly ways: Map<number, OpenPlace>
+  readonly ways: Map<number, OpenPosition>
   /** By character, where there are more rests than bits. */
-  readonly others: Map<number, OpenPlace | null>
+  readonly others: Map<number, OpenPosition | null>
 }
 
 type Node =
@@ -43,7 +43,7 @@ type Node =
   | Repetition
   | Rule
 
-/** A literal from this place on. */
+/** A literal from this position on. */
 interface Literal {
   readonly kind: 'literal'
   readonly text: string
@@ -83,7 +83,7 @@ interface Rest {
 type PointRest = Rest & { readonly node: Extract<Node, { kind: 'point' }>; readonly next: Rest }
 
 /**
- * For one place. A schema's grammar takes no more, however deep a text is nested, because all that wait for one rule wait
+ * For one position. A schema's grammar takes no more, however deep a text is nested, because all that wait for one rule wait
  * together. Where a caller's grammar is so ambiguous that a long text comes to more, the other ways are not followed: what
  * can be said is less, but each text still fits.
  */
@@ -95,7 +95,7 @@ const mostBits = 31
 
 export interface FollowingOptions {
   mostSteps?: number
-  /** Hears of the steps that each place takes. */
+  /** Hears of the steps that each position takes. */
   spend?: (steps: number) => void
 }
 
@@ -107,7 +107,7 @@ export function createFollowing(
   const points = new Map<number, Node>()
   let ids = 0
   let remembered = 0
-  let places = new Map<string, OpenPlace>()
+  let positions = new Map<string, OpenPosition>()
   let unions = new Map<string, Rest>()
   const end: Rest = { id: ids++, node: undefined, next: undefined, either: undefined, before: new Map() }
 
@@ -142,19 +142,19 @@ export function createFollowing(
   }
 
   function forget(): void {
-    for (const place of places.values()) {
-      place.ascii.length = 0
-      place.ways.clear()
-      place.others.clear()
+    for (const position of positions.values()) {
+      position.ascii.length = 0
+      position.ways.clear()
+      position.others.clear()
     }
-    places = new Map()
+    positions = new Map()
     unions = new Map()
     end.before.clear()
     remembered = 0
   }
 
-  /** The place of all that may come next where one of these rests begins. */
-  function placeOf(rests: readonly Rest[]): OpenPlace {
+  /** The position of all that may come next where one of these rests begins. */
+  function positionOf(rests: readonly Rest[]): OpenPosition {
     if (remembered > mostRemembered) forget()
     const found: PointRest[] = []
     const seen = new Set<Rest>()
@@ -184,10 +184,10 @@ export function createFollowing(
     spend?.(steps)
     found.sort((one, other) => one.id - other.id)
     const key = `${isComplete}${found.map(({ id }) => id).join(',')}`
-    const known = places.get(key)
+    const known = positions.get(key)
     if (known !== undefined) return known
     const isOver = isComplete && found.length === 0
-    const place: OpenPlace = {
+    const position: OpenPosition = {
       isComplete,
       isOver,
       rests: found,
@@ -196,9 +196,9 @@ export function createFollowing(
       ways: new Map(),
       others: new Map(),
     }
-    places.set(key, place)
+    positions.set(key, position)
     remembered += 2 + found.length
-    return place
+    return position
   }
 
   function open(node: Exclude<Node, Rule>, next: Rest, pending: Rest[]): void {
@@ -234,13 +234,13 @@ export function createFollowing(
     return node
   }
 
-  function follow(place: OpenPlace, point: number): OpenPlace | null {
-    const { rests, ways, others } = place
+  function follow(position: OpenPosition, point: number): OpenPosition | null {
+    const { rests, ways, others } = position
     if (rests.length > mostBits) {
       const known = others.get(point)
       if (known !== undefined) return known
       const met = rests.filter(({ node }) => meets(node.ranges, point, point))
-      const to = met.length === 0 ? null : placeOf(met.map(({ next }) => next))
+      const to = met.length === 0 ? null : positionOf(met.map(({ next }) => next))
       others.set(point, to)
       remembered++
       return to
@@ -252,16 +252,16 @@ export function createFollowing(
     if (met === 0) return null
     const known = ways.get(met)
     if (known !== undefined) return known
-    const to = placeOf(rests.filter((_, at) => met & (1 << at)).map(({ next }) => next))
+    const to = positionOf(rests.filter((_, at) => met & (1 << at)).map(({ next }) => next))
     ways.set(met, to)
     remembered++
     return to
   }
 
   return {
-    start: placeOf([before(nodeAt(grammar.start), end)]),
-    after(place, point) {
-      const from = place as OpenPlace
+    start: positionOf([before(nodeAt(grammar.start), end)]),
+    after(position, point) {
+      const from = position as OpenPosition
       if (point >= 128) return follow(from, point) ?? undefined
       const known = from.ascii[point]
       if (known !== undefined) return known ?? undefined
@@ -269,12 +269,12 @@ export function createFollowing(
       from.ascii[point] = to
       return to ?? undefined
     },
-    canBegin: (place, first, last) =>
-      (place as OpenPlace).rests.some(({ node }) => meets(node.ranges, first, last)),
-    stepsTo: (place) => (place as OpenPlace).steps,
-    pointsOf(place, most) {
+    canBegin: (position, first, last) =>
+      (position as OpenPosition).rests.some(({ node }) => meets(node.ranges, first, last)),
+    stepsTo: (position) => (position as OpenPosition).steps,
+    pointsOf(position, most) {
       const points = new Set<number>()
-      for (const { node } of (place as OpenPlace).rests) {
+      for (const { node } of (position as OpenPosition).rests) {
         for (let at = 0; at < Math.min(4, node.ranges.length); at += 2) points.add(node.ranges[at] as number)
         if (points.size >= most) break
       }

@@ -1,5 +1,5 @@
 import type { Budget } from './budget.ts'
-import { ConstraintTrouble } from './constraint-trouble.ts'
+import { ConstraintError } from './errors.ts'
 import {
   alternatives,
   charClass,
@@ -42,14 +42,14 @@ export function givenPiece(text: string, prefix: string, into: Map<string, Expr>
 
 function readRules(text: string, prefix: string): { rules: Map<string, Expr>; start: string } {
   if (text.length > longest) {
-    throw new ConstraintTrouble(
+    throw new ConstraintError(
       'unsupported',
       `it has ${text.length} characters, at most ${longest} are accepted`,
     )
   }
-  if (text.trim() === '') throw new ConstraintTrouble('flawed', 'it is empty')
+  if (text.trim() === '') throw new ConstraintError('invalid', 'it is empty')
   if (!text.includes('::=')) {
-    throw new ConstraintTrouble(
+    throw new ConstraintError(
       'unsupported',
       'it has no rule with ::=; grammars are read as GBNF, those of Lark are not',
     )
@@ -58,16 +58,16 @@ function readRules(text: string, prefix: string): { rules: Map<string, Expr>; st
   const rules = new Map<string, Expr>()
   while (!reader.atEnd()) {
     const { name, given, expr } = reader.rule()
-    if (rules.has(name)) throw new ConstraintTrouble('flawed', `the rule ${given} is defined twice`)
+    if (rules.has(name)) throw new ConstraintError('invalid', `the rule ${given} is defined twice`)
     rules.set(name, expr)
     if (rules.size > mostRules) {
-      throw new ConstraintTrouble('unsupported', `it has more than ${mostRules} rules`)
+      throw new ConstraintError('unsupported', `it has more than ${mostRules} rules`)
     }
   }
   const missing = reader.references().find(({ name }) => !rules.has(name))
-  if (missing) throw new ConstraintTrouble('flawed', `there is no rule ${missing.given}`)
+  if (missing) throw new ConstraintError('invalid', `there is no rule ${missing.given}`)
   const start = reader.nameOf('root')
-  if (!rules.has(start)) throw new ConstraintTrouble('flawed', 'there is no rule root')
+  if (!rules.has(start)) throw new ConstraintError('invalid', 'there is no rule root')
   return { rules, start }
 }
 
@@ -104,10 +104,10 @@ function createReader(text: string, nameOf: (given: string) => string) {
   let at = 0
   let depth = 0
 
-  const flawed = (why: string): ConstraintTrouble => {
+  const flawed = (why: string): ConstraintError => {
     const before = text.slice(0, at).split('\n')
-    return new ConstraintTrouble(
-      'flawed',
+    return new ConstraintError(
+      'invalid',
       `line ${before.length}, column ${(before.at(-1)?.length ?? 0) + 1}: ${why}`,
     )
   }
@@ -133,10 +133,7 @@ function createReader(text: string, nameOf: (given: string) => string) {
       skip()
       ways.push(parts())
       if (ways.length > mostParts) {
-        throw new ConstraintTrouble(
-          'unsupported',
-          flawed(`there are more than ${mostParts} alternatives`).why,
-        )
+        throw new ConstraintError('unsupported', flawed(`there are more than ${mostParts} alternatives`).why)
       }
     }
     return alternatives(...ways)
@@ -152,7 +149,7 @@ function createReader(text: string, nameOf: (given: string) => string) {
       }
       found.push(part)
       if (found.length > mostParts) {
-        throw new ConstraintTrouble(
+        throw new ConstraintError(
           'unsupported',
           flawed(`more than ${mostParts} parts follow one another`).why,
         )
@@ -172,7 +169,7 @@ function createReader(text: string, nameOf: (given: string) => string) {
     }
     if (character === '(') return group()
     if (character === '<' || character === '!') {
-      throw new ConstraintTrouble('unsupported', flawed('tokens in a grammar are not supported').why)
+      throw new ConstraintError('unsupported', flawed('tokens in a grammar are not supported').why)
     }
     if (isHead()) return undefined
     const given = name()
@@ -183,7 +180,7 @@ function createReader(text: string, nameOf: (given: string) => string) {
 
   const group = (): Expr => {
     if (++depth > deepest) {
-      throw new ConstraintTrouble('unsupported', `parentheses are nested more than ${deepest} deep`)
+      throw new ConstraintError('unsupported', `parentheses are nested more than ${deepest} deep`)
     }
     at++
     skip()
@@ -254,7 +251,7 @@ function createReader(text: string, nameOf: (given: string) => string) {
     const min = Number(least)
     const max = comma === undefined ? min : most === undefined ? undefined : Number(most)
     if (Math.max(min, max ?? 0) > largestCount) {
-      throw new ConstraintTrouble('unsupported', flawed(`a count is at most ${largestCount}`).why)
+      throw new ConstraintError('unsupported', flawed(`a count is at most ${largestCount}`).why)
     }
     if (max !== undefined && max < min) throw flawed('a count is the wrong way round')
     at = text.indexOf('}', at) + 1

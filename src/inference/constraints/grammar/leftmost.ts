@@ -1,5 +1,5 @@
 import { type CompiledGrammar, nodeKinds, numbersOfNode } from './compiled-grammar.ts'
-import { GrammarTooLarge, LeftRecursion } from './grammar-flaws.ts'
+import { ConstraintError, grammarTooLarge } from './errors.ts'
 
 /** Each way in which a text may begin is followed on its own. */
 const mostWays = 2000
@@ -45,7 +45,11 @@ export function rankRules(
         state[node] = entered
         if (isRule) open.push(node)
         for (const next of first(node)) {
-          if (state[next] === entered) throw new LeftRecursion(nameOf(open.at(-1) ?? node))
+          if (state[next] === entered)
+            throw new ConstraintError(
+              'unsupported',
+              `the rule ${nameOf(open.at(-1) ?? node)} begins with itself`,
+            )
           if (state[next] === unseen) stack.push(next)
         }
         continue
@@ -61,11 +65,11 @@ export function rankRules(
       open.pop()
       finished.push(node)
       const own = ways[node] ?? 0
-      if (own > mostWays) throw new GrammarTooLarge('ways to begin in one place', own, mostWays)
+      if (own > mostWays) throw grammarTooLarge('ways to begin in one place', own, mostWays)
       together += own
     }
   }
-  if (together > mostWaysTogether) throw new GrammarTooLarge('ways to begin', together, mostWaysTogether)
+  if (together > mostWaysTogether) throw grammarTooLarge('ways to begin', together, mostWaysTogether)
   return new Map(finished.reverse().map((rule, rank) => [rule, rank]))
 }
 

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { type CompiledGrammar, nodeKinds, numbersOfNode } from './compiled-grammar.ts'
+import { ConstraintError, grammarTooLarge } from './errors.ts'
 import type { Expr } from './expressions.ts'
-import { GrammarEmpty, GrammarTooLarge } from './grammar-flaws.ts'
 import { rankRules } from './leftmost.ts'
 import { mayBeEmpty, mayBeMore, mayEnd, rulesThat } from './properties.ts'
 import { reachableRules } from './reachable.ts'
@@ -19,7 +19,7 @@ const never = -1
 export function packGrammar(given: ReadonlyMap<string, Expr>): CompiledGrammar {
   const rules = reachableRules(given)
   const finite = rulesThat(mayEnd, rules)
-  if (!finite.has('root')) throw new GrammarEmpty()
+  if (!finite.has('root')) throw new ConstraintError('impossible', 'no text of finite length fits it')
   const nullable = rulesThat(mayBeEmpty, rules)
   const longer = rulesThat((expr, known) => mayBeMore(expr, known, finite), rules)
   const table = createTable()
@@ -30,7 +30,7 @@ export function packGrammar(given: ReadonlyMap<string, Expr>): CompiledGrammar {
     const key = `${name} ${full}`
     const before = known.get(key)
     if (before !== undefined) return before
-    if (bodies.length === mostRules) throw new GrammarTooLarge('rules', mostRules + 1, mostRules)
+    if (bodies.length === mostRules) throw grammarTooLarge('rules', mostRules + 1, mostRules)
     const node = table.rule(name, nullable.has(name) && !full)
     bodies.push({ expr: rules.get(name) as Expr, full, node })
     known.set(key, node)
@@ -92,7 +92,7 @@ function createTable() {
     byKey.set(key, isEmpty.length)
     nodes.push(kind, one, two)
     if (4 * (nodes.length + lists.length) + 2 * text.length > mostBytes) {
-      throw new GrammarTooLarge('bytes', mostBytes + 1, mostBytes)
+      throw grammarTooLarge('bytes', mostBytes + 1, mostBytes)
     }
     return isEmpty.push(canBeEmpty) - 1
   }

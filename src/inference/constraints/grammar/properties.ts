@@ -1,5 +1,5 @@
+import { grammarTooLarge } from './errors.ts'
 import type { Expr } from './expressions.ts'
-import { GrammarTooLarge } from './grammar-flaws.ts'
 
 /** Only grammars made to be slow need more than a few passes over all rules. */
 const mostVisits = 2_000_000
@@ -16,7 +16,7 @@ export function rulesThat(property: Property, rules: ReadonlyMap<string, Expr>):
   for (let visits = 0, before = -1; before !== known.size; ) {
     before = known.size
     visits += open.length
-    if (visits > mostVisits) throw new GrammarTooLarge('steps of a check', visits, mostVisits)
+    if (visits > mostVisits) throw grammarTooLarge('steps of a check', visits, mostVisits)
     // What is reached last is mostly needed first; where it is not, the other direction is the short one.
     open = open.reverse().filter(([name, expr]) => {
       if (!property(expr, known)) return true

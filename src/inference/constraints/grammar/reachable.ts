@@ -1,5 +1,5 @@
+import { grammarTooLarge } from './errors.ts'
 import { alternatives, charClass, type Expr, never, repetition, rule, sequence } from './expressions.ts'
-import { GrammarTooLarge } from './grammar-flaws.ts'
 
 /** Deeper pieces become rules of their own, so that nothing that walks a rule recurses deeply. */
 const deepest = 12
@@ -13,7 +13,7 @@ export function reachableRules(given: ReadonlyMap<string, Expr>): Map<string, Ex
   let pieces = 0
 
   const cut = (expr: Expr, depth: number, owner: string): Expr => {
-    if (++pieces > mostPieces) throw new GrammarTooLarge('pieces', pieces, mostPieces)
+    if (++pieces > mostPieces) throw grammarTooLarge('pieces', pieces, mostPieces)
     switch (expr.kind) {
       case 'literal':
         return expr.text.includes('\0') || !expr.text.isWellFormed() ? never : expr

@@ -1,7 +1,7 @@
 import type { Budget } from './budget.ts'
+import { grammarTooLarge } from './errors.ts'
 import type { Expr } from './expressions.ts'
 import { createFollowing } from './following.ts'
-import { GrammarTooLarge } from './grammar-flaws.ts'
 import { packGrammar } from './pack.ts'
 
 /** For one character; each way that is open is asked for every token. */
@@ -19,15 +19,15 @@ export function checkWidth(rules: ReadonlyMap<string, Expr>, budget: Budget): vo
     mostSteps: mostSteps + 1,
     spend: (steps) => budget.spend(steps),
   })
-  let place = following.start
+  let position = following.start
   for (let read = 0; read < characters; read++) {
-    const steps = following.stepsTo(place)
-    if (steps > mostSteps) throw new GrammarTooLarge('steps to follow in one place', steps, mostSteps)
+    const steps = following.stepsTo(position)
+    if (steps > mostSteps) throw grammarTooLarge('steps to follow in one position', steps, mostSteps)
     const next = following
-      .pointsOf(place, candidates)
-      .flatMap((point) => following.after(place, point) ?? [])
+      .pointsOf(position, candidates)
+      .flatMap((point) => following.after(position, point) ?? [])
       .toSorted((one, other) => following.stepsTo(other) - following.stepsTo(one))[0]
     if (next === undefined) return
-    place = next
+    position = next
   }
 }

@@ -1,5 +1,5 @@
-import type { Following, Place } from '../grammar/following.ts'
-import { afterBytes, type BytePlace } from './byte-following.ts'
+import type { Following, Position } from '../grammar/following.ts'
+import { afterBytes, type BytePosition } from './byte-following.ts'
 import type { TokenOrder } from './token-order.ts'
 
 /**
@@ -8,13 +8,13 @@ import type { TokenOrder } from './token-order.ts'
  */
 export function eachAllowed(
   following: Following,
-  from: BytePlace,
+  from: BytePosition,
   { tokens, shared, bytes, starts }: TokenOrder,
   take: (token: number) => boolean,
 ): void {
   /** Where the bytes of the last token led, so many of them as its index. */
-  const places: Place[] = [from.place]
-  const begun: BytePlace['begun'][] = [from.begun]
+  const positions: Position[] = [from.position]
+  const begun: BytePosition['begun'][] = [from.begun]
   let known = 1
   for (let at = 0; at < tokens.length; at++) {
     const common = shared[at] as number
@@ -24,18 +24,18 @@ export function eachAllowed(
     const end = starts[at + 1] as number
     let next = (starts[at] as number) + common
     for (; next < end; next++) {
-      const place = places[known - 1] as Place
+      const position = positions[known - 1] as Position
       const open = begun[known - 1]
       const byte = bytes[next] as number
       if (open === undefined && byte < 0x80) {
-        const after = following.after(place, byte)
+        const after = following.after(position, byte)
         if (after === undefined) break
-        places[known] = after
+        positions[known] = after
         begun[known++] = undefined
       } else {
-        const after = afterBytes(following, { place, begun: open }, bytes.subarray(next, next + 1))
+        const after = afterBytes(following, { position, begun: open }, bytes.subarray(next, next + 1))
         if (after === undefined) break
-        places[known] = after.place
+        positions[known] = after.position
         begun[known++] = after.begun
       }
     }

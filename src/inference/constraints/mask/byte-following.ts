@@ -1,8 +1,8 @@
-import type { Following, Place } from '../grammar/following.ts'
+import type { Following, Position } from '../grammar/following.ts'
 
 /** Where a text of bytes stands: tokens end in the middle of characters. */
-export interface BytePlace {
-  readonly place: Place
+export interface BytePosition {
+  readonly position: Position
   /** What has begun of a character; undefined between characters. */
   readonly begun: Begun | undefined
 }
@@ -21,11 +21,11 @@ interface Begun {
  */
 export function afterBytes(
   following: Following,
-  from: BytePlace,
+  from: BytePosition,
   bytes: Uint8Array,
   start = 0,
-): BytePlace | undefined {
-  let { place, begun } = from
+): BytePosition | undefined {
+  let { position, begun } = from
   for (let at = start; at < bytes.length; at++) {
     const byte = bytes[at] as number
     let point = byte
@@ -36,12 +36,12 @@ export function afterBytes(
       point = begun.value
       begun = undefined
     }
-    const next = following.after(place, point)
+    const next = following.after(position, point)
     if (next === undefined) return undefined
-    place = next
+    position = next
   }
-  if (begun !== undefined && !canBeCompleted(following, place, begun)) return undefined
-  return { place, begun }
+  if (begun !== undefined && !canBeCompleted(following, position, begun)) return undefined
+  return { position, begun }
 }
 
 function beginning(byte: number): Begun | undefined {
@@ -65,7 +65,7 @@ function rangeOf({ value, left, least }: Begun): [first: number, last: number] {
   return [Math.max(first, least), Math.min(first | ((1 << bits) - 1), 0x10ffff)]
 }
 
-function canBeCompleted(following: Following, place: Place, begun: Begun): boolean {
+function canBeCompleted(following: Following, position: Position, begun: Begun): boolean {
   const [first, last] = rangeOf(begun)
-  return following.canBegin(place, first, last)
+  return following.canBegin(position, first, last)
 }

@@ -1,7 +1,13 @@
 import { charClass, type Expr, literal, optional as perhaps, sequence } from '../grammar/expressions.ts'
 import { compareDecimals, type Decimal, scientific, zero } from './decimals.ts'
-import { digits, lastExponent, smallest, wholeDigits } from './number-digits.ts'
-import { integerBetween, plainBetween } from './plain-decimals.ts'
+import {
+  digits,
+  integerBetween,
+  lastExponent,
+  plainBetween,
+  smallest,
+  wholeDigits,
+} from './plain-decimals.ts'
 
 /** The exponents that a double is written with: from e+21 on, and from e-7 down. */
 export function exponentsBetween(least: Decimal | undefined, most: Decimal | undefined): Expr[] {

@@ -17,9 +17,8 @@ import {
   sequence,
 } from '../grammar/expressions.ts'
 import { compareDecimals, type Decimal, negated, roundedUp, zero } from './decimals.ts'
-import { digit, digits, fractionDigits } from './number-digits.ts'
 import { type NumberDemands, type Range, ranges, rangeText } from './number-ranges.ts'
-import { integerBetween, plainBetween } from './plain-decimals.ts'
+import { digit, digits, fractionDigits, integerBetween, plainBetween } from './plain-decimals.ts'
 
 /** Digits of a number that must be a multiple: a remainder is carried along, so they are fewer. */
 const multipleDigits = 15

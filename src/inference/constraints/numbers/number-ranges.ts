@@ -1,8 +1,7 @@
 import { alternatives, type Expr, literal, sequence } from '../grammar/expressions.ts'
 import { beside, compareDecimals, type Decimal, floor, isInteger, negated, zero } from './decimals.ts'
 import { exponentsBetween } from './exponents.ts'
-import { smallest } from './number-digits.ts'
-import { integerBetween, plainBetween } from './plain-decimals.ts'
+import { integerBetween, plainBetween, smallest } from './plain-decimals.ts'
 
 export interface NumberDemands {
   integer: boolean

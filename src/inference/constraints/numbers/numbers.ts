@@ -11,9 +11,16 @@ import {
   sequence,
 } from '../grammar/expressions.ts'
 import { multiples } from './multiples.ts'
-import { digit, digits, fractionDigits, integerDigits, lastExponent, wholeDigits } from './number-digits.ts'
 import { type NumberDemands, ranges, rangeText } from './number-ranges.ts'
-import { integerBetween } from './plain-decimals.ts'
+import {
+  digit,
+  digits,
+  fractionDigits,
+  integerBetween,
+  integerDigits,
+  lastExponent,
+  wholeDigits,
+} from './plain-decimals.ts'
 
 /**
  * The texts of the numbers that meet the demands. With bounds these are plain decimals and the exponents that doubles

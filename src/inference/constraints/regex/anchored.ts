@@ -1,3 +1,4 @@
+import { RegexError } from '../grammar/errors.ts'
 import {
   alternatives,
   charClass,
@@ -9,7 +10,6 @@ import {
   sequence,
 } from '../grammar/expressions.ts'
 import { mayBeEmpty } from '../grammar/properties.ts'
-import { RegexTrouble } from './regex-trouble.ts'
 
 /**
  * A piece of a regular expression by what its anchors demand: nothing, that it stands at the start of the text, at its
@@ -67,7 +67,7 @@ export function repeated(piece: Anchored, min: number, max: number | undefined):
   if (max === 0) return free(emptyText)
   if (max === 1) return min === 0 ? either([piece, free(emptyText)]) : piece
   if (!isFree(piece)) {
-    throw new RegexTrouble('unsupported', 'an anchor (^ or $) inside of a repetition is not supported')
+    throw new RegexError('unsupported', 'an anchor (^ or $) inside of a repetition is not supported')
   }
   return free(repetition(piece[0], min, max))
 }

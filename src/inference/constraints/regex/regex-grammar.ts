@@ -1,10 +1,10 @@
 import { rulesOf } from '../automaton/automaton-rules.ts'
 import { automatonOf } from '../automaton/determinise.ts'
-import { type Budget, createBudget, TooCostly } from '../grammar/budget.ts'
+import { type Budget, BudgetExceededError, createBudget } from '../grammar/budget.ts'
+import { RegexError } from '../grammar/errors.ts'
 import { charClass, type Expr, type Grammar } from '../grammar/expressions.ts'
 import { isDeterministic } from './determinism.ts'
 import { compileRegex } from './regex.ts'
-import { RegexTrouble } from './regex-trouble.ts'
 
 const steps = 400_000
 /** For one automaton, before it is given up. */
@@ -21,7 +21,7 @@ export function regexGrammar(source: string): Grammar {
 
 /** The same as a piece; rules that it needs are added, with names that begin with the prefix. */
 export function wholeMatch(source: string, prefix: string, rules: Map<string, Expr>, budget: Budget): Expr {
-  if (source.includes('\0')) throw new RegexTrouble('flawed', 'it has a NUL character')
+  if (source.includes('\0')) throw new RegexError('invalid', 'it has a NUL character')
   const expr = compileRegex(source, { search: false, budget })
   if (isDeterministic(expr)) return expr
   try {
@@ -33,7 +33,7 @@ export function wholeMatch(source: string, prefix: string, rules: Map<string, Ex
       (name, body) => rules.set(name, body),
     )
   } catch (error) {
-    if (error instanceof TooCostly && places(expr) <= fewPlaces) return expr
+    if (error instanceof BudgetExceededError && places(expr) <= fewPlaces) return expr
     throw error
   }
 }

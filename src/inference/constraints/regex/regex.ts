@@ -1,5 +1,6 @@
 import { type AST, RegExpParser, RegExpSyntaxError } from '@eslint-community/regexpp'
 import type { Budget } from '../grammar/budget.ts'
+import { RegexError } from '../grammar/errors.ts'
 import { charClass, complement, type Expr, literal, type Range, united } from '../grammar/expressions.ts'
 import {
   type Anchored,
@@ -12,8 +13,6 @@ import {
   startAnchor,
   wholeText,
 } from './anchored.ts'
-import { modernSource } from './regex-source.ts'
-import { RegexTrouble } from './regex-trouble.ts'
 import { propertyRanges } from './unicode-properties.ts'
 
 const longest = 32_768
@@ -44,14 +43,11 @@ export function compileRegex(source: string, { search, budget }: RegexOptions): 
 function parse(source: string, budget: Budget | undefined): AST.Pattern {
   budget?.spend(source.length)
   if (source.length > longest) {
-    throw new RegexTrouble(
-      'unsupported',
-      `it has ${source.length} characters, at most ${longest} are accepted`,
-    )
+    throw new RegexError('unsupported', `it has ${source.length} characters, at most ${longest} are accepted`)
   }
   const modern = modernSource(source)
   if (depthOf(modern) > deepest) {
-    throw new RegexTrouble('unsupported', `groups are nested more than ${deepest} deep`)
+    throw new RegexError('unsupported', `groups are nested more than ${deepest} deep`)
   }
   try {
     const pattern = new RegExpParser({ ecmaVersion: 2025 }).parsePattern(modern, 0, modern.length, {
@@ -59,21 +55,21 @@ function parse(source: string, budget: Budget | undefined): AST.Pattern {
     })
     const properties = modern.match(/\\p\{/gi)?.length ?? 0
     if (properties > mostProperties) {
-      throw new RegexTrouble(
+      throw new RegexError(
         'unsupported',
         `it has ${properties} Unicode properties, at most ${mostProperties} are accepted`,
       )
     }
     const anchors = modern.replace(/\\.|\[[^\]]*\]/gsu, '').match(/[$^]/g)?.length ?? 0
     if (anchors > mostAnchors) {
-      throw new RegexTrouble('unsupported', `it has ${anchors} anchors, at most ${mostAnchors} are accepted`)
+      throw new RegexError('unsupported', `it has ${anchors} anchors, at most ${mostAnchors} are accepted`)
     }
     // Also when it is known already: what is refused is not to depend on what was asked before.
     budget?.spend(properties * stepsOfProperty)
     return pattern
   } catch (error) {
     if (!(error instanceof RegExpSyntaxError)) throw error
-    throw new RegexTrouble('flawed', `${reasonOf(error.message)} at character ${error.index + 1}`)
+    throw new RegexError('invalid', `${reasonOf(error.message)} at character ${error.index + 1}`)
   }
 }
 
@@ -102,7 +98,7 @@ function compileElement(element: AST.Element): Anchored {
     case 'Assertion':
       if (element.kind === 'start') return startAnchor
       if (element.kind === 'end') return endAnchor
-      throw new RegexTrouble('unsupported', `${assertions[element.kind]} (${element.raw}) is not supported`)
+      throw new RegexError('unsupported', `${assertions[element.kind]} (${element.raw}) is not supported`)
     case 'Quantifier':
       return repeated(
         compileElement(element.element),
@@ -111,7 +107,7 @@ function compileElement(element: AST.Element): Anchored {
       )
     case 'Group':
       if (element.modifiers) {
-        throw new RegexTrouble('unsupported', `flags inside of a group (${element.raw}) are not supported`)
+        throw new RegexError('unsupported', `flags inside of a group (${element.raw}) are not supported`)
       }
       return either(element.alternatives.map(compileAlternative))
     case 'CapturingGroup':
@@ -123,9 +119,9 @@ function compileElement(element: AST.Element): Anchored {
     case 'CharacterClass':
       return free(charClass(...rangesOfClass(element)))
     case 'Backreference':
-      throw new RegexTrouble('unsupported', `a back-reference (${element.raw}) is not supported`)
+      throw new RegexError('unsupported', `a back-reference (${element.raw}) is not supported`)
     case 'ExpressionCharacterClass':
-      throw new RegexTrouble('unsupported', `a set operation (${element.raw}) is not supported`)
+      throw new RegexError('unsupported', `a set operation (${element.raw}) is not supported`)
   }
 }
 
@@ -149,7 +145,7 @@ function rangesOfMember(member: AST.CharacterClass['elements'][number]): readonl
     case 'CharacterSet':
       return rangesOfSet(member)
     default:
-      throw new RegexTrouble('unsupported', `a set operation (${member.raw}) is not supported`)
+      throw new RegexError('unsupported', `a set operation (${member.raw}) is not supported`)
   }
 }
 
@@ -186,4 +182,36 @@ function rangesOfSet(set: AST.CharacterSet): readonly Range[] {
       ? propertyRanges(`\\p{${set.value === null ? set.key : `${set.key}=${set.value}`}}`)
       : shorthands[set.kind]
   return set.negate ? complement(ranges) : ranges
+}
+
+/** Escapes that `u` knows outside of a class; in a class there is the hyphen as well. */
+const escapable = '^$\\.*+?()[]{}|/'
+
+/**
+ * Expressions are written in many dialects. What cannot be misread is put as ECMAScript wants it with the flag `u`: a
+ * needless backslash before punctuation (`\-`, `\_`, `\"`), and `(?P<name>…)` for a named group.
+ */
+function modernSource(source: string): string {
+  let out = ''
+  let inClass = false
+  for (let at = 0; at < source.length; at++) {
+    const character = source[at] ?? ''
+    if (character === '\\') {
+      const escaped = source[++at] ?? ''
+      const needless =
+        /^[\s!-/:-@[-`{-~]$/.test(escaped) && !escapable.includes(escaped) && !(inClass && escaped === '-')
+      out += needless ? escaped : character + escaped
+      continue
+    }
+    if (character === '[') inClass = true
+    else if (character === ']') inClass = false
+    else if (character === '(' && !inClass && source.startsWith('(?P<', at)) {
+      out += '(?<'
+      at += 3
+      continue
+    }
+    // In a class an opening bracket is a character, as it is with `u`.
+    out += character
+  }
+  return out
 }

@@ -1,4 +1,5 @@
-import { TooCostly } from '../grammar/budget.ts'
+import { BudgetExceededError } from '../grammar/budget.ts'
+import { SchemaError } from '../grammar/errors.ts'
 import {
   alternatives,
   type Expr,
@@ -8,13 +9,11 @@ import {
   repetition,
   sequence,
 } from '../grammar/expressions.ts'
-import { canonicalOf } from './canonical-values.ts'
 import { valuesOf } from './cases.ts'
 import type { Emission } from './emission.ts'
 import { itemSchemas } from './holds.ts'
-import { SchemaProblem } from './problems.ts'
 import { derived, type SchemaNode, stepped } from './schema-document.ts'
-import { valuesExpr } from './values.ts'
+import { canonicalOf, valuesExpr } from './values.ts'
 
 interface ArrayDemands {
   /** The schemas of the items at the front, by place. */
@@ -66,14 +65,14 @@ export function arrayDemands(bases: readonly SchemaNode[], { document }: Emissio
     }
     if (schema.contains === undefined || (contained.min === 0 && contained.max === undefined)) continue
     if (demands.contains !== undefined) {
-      throw new SchemaProblem('contains', path, 'two of them hold for the same array')
+      throw new SchemaError('contains', path, 'two of them hold for the same array')
     }
     demands.contains = contained
   }
   for (const { schema, path } of bases) {
     for (const value of (schema[derived.notEnum] ?? []) as unknown[]) {
       if (!Array.isArray(value)) continue
-      if (value.length > 0) throw new SchemaProblem('enum', path, 'lists cannot be excluded')
+      if (value.length > 0) throw new SchemaError('enum', path, 'lists cannot be excluded')
       demands.min = Math.max(demands.min, 1)
     }
   }
@@ -150,7 +149,7 @@ function containingExpr(
   const counts = contains.max ?? contains.min
   const lengths = max ?? Math.max(min, prefix.length, counts, 1)
   if ((lengths + 1) * (counts + 1) > mostCounted) {
-    throw new TooCostly(`contains at ${node.path} has too many combinations of counts`)
+    throw new BudgetExceededError(`contains at ${node.path} has too many combinations of counts`)
   }
   const comma = sequence(literal(','), emission.space)
   // Without a bound the last of the counts stands for itself and all above.
@@ -187,7 +186,7 @@ function uniqueExpr(
   unique: SchemaNode,
   emission: Emission,
 ): Expr {
-  const refused = new SchemaProblem(
+  const refused = new SchemaError(
     'uniqueItems',
     unique.path,
     `it needs items that are one of at most ${mostUnique} values, or at most one item`,

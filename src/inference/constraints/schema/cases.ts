@@ -1,6 +1,6 @@
-import { type Budget, TooCostly } from '../grammar/budget.ts'
+import { type Budget, BudgetExceededError } from '../grammar/budget.ts'
+import { SchemaError } from '../grammar/errors.ts'
 import { negations, typeList } from './negation.ts'
-import { SchemaProblem } from './problems.ts'
 import { derived, type SchemaDocument, type SchemaNode, stepped } from './schema-document.ts'
 
 /** Schemas that hold together, none of them with a branch left to take. `values`, when there, are all that fits. */
@@ -82,9 +82,9 @@ export function createCases(
         try {
           without = notOf(other)
         } catch (error) {
-          if (!(error instanceof SchemaProblem)) throw error
+          if (!(error instanceof SchemaError)) throw error
           const [first, second] = [Math.min(i, j), Math.max(i, j)]
-          throw new SchemaProblem(
+          throw new SchemaError(
             'oneOf',
             node.path,
             `its branches ${first} and ${second} can hold together, and to keep them apart ${error.keyword} at ${error.path} would have to be negated: ${error.why}`,
@@ -92,7 +92,7 @@ export function createCases(
         }
         options = options.flatMap((option) => without.map((one) => [...option, one]))
         if (options.length > mostCases)
-          throw new TooCostly('a oneOf has too many branches that can hold together')
+          throw new BudgetExceededError('a oneOf has too many branches that can hold together')
       }
       return options
     })
@@ -108,7 +108,12 @@ export function createCases(
       if (node.never) return false
       for (let up = at.ancestry; up !== undefined; up = up.parent) {
         if (up.id === node.id) {
-          throw new SchemaProblem('$ref', node.path, 'it leads back to itself with nothing in between', true)
+          throw new SchemaError(
+            '$ref',
+            node.path,
+            'it leads back to itself with nothing in between',
+            'invalid',
+          )
         }
       }
       if (open.seen.has(node.id)) continue
@@ -169,7 +174,7 @@ export function createCases(
         }
       }
     }
-    if (found.length > mostCases) throw new TooCostly('its branches combine in too many ways')
+    if (found.length > mostCases) throw new BudgetExceededError('its branches combine in too many ways')
   }
 
   return {

@@ -1,13 +1,13 @@
 import { accepts } from '../automaton/automaton.ts'
 import type { Budget } from '../grammar/budget.ts'
+import { SchemaError } from '../grammar/errors.ts'
 import { compareDecimals, type Decimal, decimalOf, isInteger, isMultiple } from '../numbers/decimals.ts'
-import { canonicalOf } from './canonical-values.ts'
 import { numberFormats } from './formats.ts'
 import { isRecord } from './keywords.ts'
 import { typeList } from './negation.ts'
-import { SchemaProblem } from './problems.ts'
 import { derived, type SchemaDocument, type SchemaNode, stepped } from './schema-document.ts'
 import type { TextLanguages } from './text-languages.ts'
+import { canonicalOf } from './values.ts'
 
 /** Schemas that hold one another for the same value, before it is taken for a circle. */
 const longestChain = 100
@@ -32,7 +32,7 @@ export function createHolds(document: SchemaDocument, texts: TextLanguages, budg
   const holds = (value: unknown, node: SchemaNode, chain = 0): boolean => {
     budget.spend(1)
     if (chain > longestChain) {
-      throw new SchemaProblem('$ref', node.path, 'it leads back to itself with nothing in between', true)
+      throw new SchemaError('$ref', node.path, 'it leads back to itself with nothing in between', 'invalid')
     }
     if (node.never) return false
     const { schema } = node
@@ -126,7 +126,7 @@ export function createHolds(document: SchemaDocument, texts: TextLanguages, budg
   ): boolean => {
     const { schema, path } = node
     if (schema.unevaluatedProperties !== undefined && schema.unevaluatedProperties !== true) {
-      throw new SchemaProblem('unevaluatedProperties', path, 'it cannot stand beside listed objects')
+      throw new SchemaError('unevaluatedProperties', path, 'it cannot stand beside listed objects')
     }
     const names = Object.keys(record)
     if (names.length < Number(schema.minProperties ?? 0)) return false

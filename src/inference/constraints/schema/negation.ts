@@ -1,6 +1,6 @@
+import { SchemaError } from '../grammar/errors.ts'
 import { numberFormats, otherFormats } from './formats.ts'
 import { isRecord } from './keywords.ts'
-import { SchemaProblem } from './problems.ts'
 import { derived, type SchemaDocument, type SchemaNode } from './schema-document.ts'
 
 type Raw = Record<string, unknown>
@@ -21,7 +21,7 @@ export function negations(
   const ways: SchemaNode[] = []
   const way = (raw: Raw) => ways.push(document.derive(raw, path))
   for (const [keyword, value] of Object.entries(schema)) {
-    const refused = (why: string) => new SchemaProblem(keyword, path, why)
+    const refused = (why: string) => new SchemaError(keyword, path, why)
     switch (keyword) {
       case 'type': {
         const types = typeList(schema)

@@ -1,5 +1,6 @@
 import { type Automaton, isEmpty, wordsOf } from '../automaton/automaton.ts'
-import { TooCostly } from '../grammar/budget.ts'
+import { BudgetExceededError } from '../grammar/budget.ts'
+import { SchemaError } from '../grammar/errors.ts'
 import {
   alternatives,
   type Expr,
@@ -15,7 +16,6 @@ import type { Emission } from './emission.ts'
 import { memberSchemas } from './holds.ts'
 import { inJsonString } from './json-characters.ts'
 import { isRecord } from './keywords.ts'
-import { SchemaProblem } from './problems.ts'
 import { derived, type SchemaNode, stepped } from './schema-document.ts'
 import { quoted, stringAutomaton } from './strings.ts'
 
@@ -61,7 +61,7 @@ export function objectExpr(bases: readonly SchemaNode[], asked: number, emission
   if (members === undefined || (counts.max !== undefined && counts.max < counts.min)) return never
   const first = members.findIndex(({ required }) => required)
   if ((first < 0 ? members.length : first) > mostFirst) {
-    throw new TooCostly(`more than ${mostFirst} optional members may come first`)
+    throw new BudgetExceededError(`more than ${mostFirst} optional members may come first`)
   }
   const others = othersOf(whole, members, allowed, emission)
   return sequence(
@@ -99,7 +99,7 @@ function countsOf(bases: readonly SchemaNode[]): Counts {
     if (schema.maxProperties !== undefined) max = Math.min(max ?? Infinity, Number(schema.maxProperties))
     for (const value of (schema[derived.notEnum] ?? []) as unknown[]) {
       if (!isRecord(value)) continue
-      if (Object.keys(value).length > 0) throw new SchemaProblem('enum', path, 'objects cannot be excluded')
+      if (Object.keys(value).length > 0) throw new SchemaError('enum', path, 'objects cannot be excluded')
       min = Math.max(min, 1)
     }
   }
@@ -189,7 +189,7 @@ function undeclared({ bases, asked, closed }: Whole, emission: Emission): Schema
   for (const [i, { schema, path }] of bases.entries()) {
     if (schema.unevaluatedProperties === undefined || schema.unevaluatedProperties === true) continue
     if (i > 0 || asked > 1) {
-      throw new SchemaProblem(
+      throw new SchemaError(
         'unevaluatedProperties',
         path,
         'it stands inside a branch or beside other schemas',
@@ -216,7 +216,7 @@ function othersOf(
       patterns.set(source, texts.pattern(source, stepped(path, 'patternProperties')))
     }
     if (patterns.size > mostPatterns) {
-      throw new SchemaProblem('patternProperties', path, `more than ${mostPatterns} patterns hold together`)
+      throw new SchemaError('patternProperties', path, `more than ${mostPatterns} patterns hold together`)
     }
   }
   const sources = [...patterns.keys()]
@@ -272,7 +272,7 @@ function membersExpr(
   const required = members.filter((member) => member.required).length
   if (some && min - required > 1) {
     const path = bases.find(({ schema }) => schema.minProperties !== undefined)?.path ?? '#'
-    throw new SchemaProblem(
+    throw new SchemaError(
       'minProperties',
       path,
       'more than one member without a declared name would be needed, and their names could repeat',
@@ -284,7 +284,7 @@ function membersExpr(
   // How many members were written, as far as it matters.
   const last = max ?? min
   if ((members.length + 1) * (last + 1) > mostStates) {
-    throw new TooCostly('minProperties or maxProperties has too many combinations')
+    throw new BudgetExceededError('minProperties or maxProperties has too many combinations')
   }
   let next: Expr[] = Array.from({ length: last + 1 }, (_, count) => {
     const least = Math.max(min - count, 0)

@@ -1,6 +1,6 @@
-import { type Budget, TooCostly } from '../grammar/budget.ts'
+import { type Budget, BudgetExceededError } from '../grammar/budget.ts'
+import { SchemaError } from '../grammar/errors.ts'
 import { flawOf, isRecord, keywords } from './keywords.ts'
-import { SchemaProblem } from './problems.ts'
 
 /** A schema somewhere in the document, or one that was derived from it. The same object is the same node. */
 export interface SchemaNode {
@@ -48,7 +48,7 @@ export function createSchemaDocument(schema: unknown, budget: Budget): SchemaDoc
     isDerived = false,
   ): SchemaNode => {
     budget.spend(1 + Object.keys(keywordsOf).length)
-    if (path.split('/').length > 3 * deepest) throw new TooCostly('it is nested too deeply')
+    if (path.split('/').length > 3 * deepest) throw new BudgetExceededError('it is nested too deeply')
     return { id: count++, path, schema: keywordsOf, never, derived: isDerived }
   }
 
@@ -58,7 +58,7 @@ export function createSchemaDocument(schema: unknown, budget: Budget): SchemaDoc
       constants.set(value, known)
       return known
     }
-    if (!isRecord(value)) throw new SchemaProblem('$ref', path, 'there is no schema at that place', true)
+    if (!isRecord(value)) throw new SchemaError('$ref', path, 'there is no schema at that place', 'invalid')
     const known = nodes.get(value)
     if (known !== undefined) return known
     check(value, path)
@@ -84,11 +84,11 @@ export function createSchemaDocument(schema: unknown, budget: Budget): SchemaDoc
     const local = id !== '' && reference.startsWith(id) ? reference.slice(id.length) : reference
     if (local === '' || local === '#') return node(schema, '#')
     if (!local.startsWith('#')) {
-      throw new SchemaProblem('$ref', path, `${shown(reference)} is outside of the schema`)
+      throw new SchemaError('$ref', path, `${shown(reference)} is outside of the schema`)
     }
     const target = local.startsWith('#/') ? pointed(schema, local, path) : named(local.slice(1))
     if (target === undefined) {
-      throw new SchemaProblem('$ref', path, `there is nothing at ${shown(reference)}`, true)
+      throw new SchemaError('$ref', path, `there is nothing at ${shown(reference)}`, 'invalid')
     }
     return node(target.schema, target.path)
   }
@@ -107,7 +107,7 @@ function pointed(
     try {
       key = decodeURIComponent(part).replaceAll('~1', '/').replaceAll('~0', '~')
     } catch {
-      throw new SchemaProblem('$ref', path, `${shown(reference)} is no JSON Pointer`, true)
+      throw new SchemaError('$ref', path, `${shown(reference)} is no JSON Pointer`, 'invalid')
     }
     if (typeof at !== 'object' || at === null || !Object.hasOwn(at, key)) return undefined
     at = (at as Record<string, unknown>)[key]
@@ -139,17 +139,17 @@ function check(schema: Record<string, unknown>, path: string): void {
     const keyword = Object.hasOwn(keywords, name) ? keywords[name] : undefined
     if (keyword === undefined) {
       if (name.startsWith('x-')) continue
-      throw new SchemaProblem(shown(name), path, 'it is not a keyword that this server knows')
+      throw new SchemaError(shown(name), path, 'it is not a keyword that this server knows')
     }
-    if (keyword.standing === 'refused') throw new SchemaProblem(name, path, keyword.why)
+    if (keyword.standing === 'refused') throw new SchemaError(name, path, keyword.why)
     if (keyword.standing === 'annotation') continue
     const flaw = flawOf(keyword.takes, value)
-    if (flaw !== undefined) throw new SchemaProblem(name, path, flaw, true)
+    if (flaw !== undefined) throw new SchemaError(name, path, flaw, 'invalid')
   }
   if (schema.$id !== undefined && path !== '#')
-    throw new SchemaProblem('$id', path, 'it may stand at the root only')
+    throw new SchemaError('$id', path, 'it may stand at the root only')
   if (typeof schema.$schema === 'string' && /draft-0[0-5]\b/.test(schema.$schema)) {
-    throw new SchemaProblem('$schema', path, 'the schema must be of draft 6 or later')
+    throw new SchemaError('$schema', path, 'the schema must be of draft 6 or later')
   }
 }
 

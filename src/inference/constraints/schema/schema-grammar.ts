@@ -1,6 +1,7 @@
 import type { Automaton } from '../automaton/automaton.ts'
 import { rulesOf } from '../automaton/automaton-rules.ts'
 import type { Budget } from '../grammar/budget.ts'
+import { SchemaError } from '../grammar/errors.ts'
 import {
   alternatives,
   charClass,
@@ -26,7 +27,6 @@ import { numberFormats } from './formats.ts'
 import { createHolds } from './holds.ts'
 import { anyCharacter } from './json-characters.ts'
 import { objectExpr, someObject } from './objects.ts'
-import { SchemaProblem } from './problems.ts'
 import { createSchemaDocument, derived, type SchemaNode } from './schema-document.ts'
 import { quoted, someString, stringExpr } from './strings.ts'
 import { createTextLanguages } from './text-languages.ts'
@@ -258,8 +258,9 @@ function numberDemands(bases: readonly SchemaNode[], integer: boolean): NumberDe
     }
     const step = decimalOf(schema.multipleOf)
     if (step !== undefined) {
-      if (step.units <= 0n) throw new SchemaProblem('multipleOf', path, 'it takes a number above zero', true)
-      if (!isSayableStep(step)) throw new SchemaProblem('multipleOf', path, 'the step has too many digits')
+      if (step.units <= 0n)
+        throw new SchemaError('multipleOf', path, 'it takes a number above zero', 'invalid')
+      if (!isSayableStep(step)) throw new SchemaError('multipleOf', path, 'the step has too many digits')
       steps.push(step)
     }
     for (const value of (schema[derived.notEnum] ?? []) as unknown[]) {

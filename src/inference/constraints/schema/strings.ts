@@ -1,5 +1,5 @@
 import { type Automaton, extent, isEmpty } from '../automaton/automaton.ts'
-import { TooCostly } from '../grammar/budget.ts'
+import { BudgetExceededError } from '../grammar/budget.ts'
 import { type Expr, literal, never, type Range, repetition, sequence } from '../grammar/expressions.ts'
 import type { Emission } from './emission.ts'
 import { inJsonString } from './json-characters.ts'
@@ -61,13 +61,13 @@ function limited({ min, max }: StringDemands, language: Automaton, texts: TextLa
   const most = max === undefined || longest <= max ? undefined : max
   if (least === 0 && most === undefined) return small(language)
   if (language.accepting.length * (most ?? least) > 4 * mostStates) {
-    throw new TooCostly('a length and a pattern or format together have too many states')
+    throw new BudgetExceededError('a length and a pattern or format together have too many states')
   }
   return small(texts.both(language, texts.lengths(least, most)))
 }
 
 function small(automaton: Automaton): Automaton {
-  if (automaton.accepting.length > mostStates) throw new TooCostly('a pattern has too many states')
+  if (automaton.accepting.length > mostStates) throw new BudgetExceededError('a pattern has too many states')
   return automaton
 }
 

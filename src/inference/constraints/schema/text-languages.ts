@@ -8,12 +8,11 @@ import {
   union,
 } from '../automaton/automaton.ts'
 import { automatonOf } from '../automaton/determinise.ts'
-import { type Budget, createBudget, TooCostly } from '../grammar/budget.ts'
+import { type Budget, BudgetExceededError, createBudget } from '../grammar/budget.ts'
+import { RegexError, SchemaError } from '../grammar/errors.ts'
 import type { Expr } from '../grammar/expressions.ts'
 import { compileRegex } from '../regex/regex.ts'
-import { RegexTrouble } from '../regex/regex-trouble.ts'
 import { formats, numberFormats, otherFormats } from './formats.ts'
-import { SchemaProblem } from './problems.ts'
 
 /** The languages of patterns and formats, each compiled once. */
 export interface TextLanguages {
@@ -47,8 +46,8 @@ export function createTextLanguages(budget: Budget): TextLanguages {
     try {
       expr = compileRegex(source, { search: true, budget })
     } catch (error) {
-      if (error instanceof RegexTrouble) {
-        throw new SchemaProblem('pattern', path, error.message, error.kind === 'flawed')
+      if (error instanceof RegexError) {
+        throw new SchemaError('pattern', path, error.message, error.fault)
       }
       throw error
     }
@@ -61,7 +60,7 @@ export function createTextLanguages(budget: Budget): TextLanguages {
     if (pattern === undefined) {
       if (Object.hasOwn(numberFormats, name) || otherFormats.includes(name)) return undefined
       const accepted = [...Object.keys(formats), ...Object.keys(numberFormats), ...otherFormats].join(', ')
-      throw new SchemaProblem('format', path, `${JSON.stringify(name.slice(0, 60))} is none of ${accepted}`)
+      throw new SchemaError('format', path, `${JSON.stringify(name.slice(0, 60))} is none of ${accepted}`)
     }
     const automaton =
       formatAutomata.get(name) ??
@@ -78,8 +77,8 @@ export function createTextLanguages(budget: Budget): TextLanguages {
         try {
           automaton = automatonOf(expr, budget)
         } catch (error) {
-          if (!(error instanceof TooCostly)) throw error
-          throw new TooCostly(`the pattern at ${path} has too many states`)
+          if (!(error instanceof BudgetExceededError)) throw error
+          throw new BudgetExceededError(`the pattern at ${path} has too many states`)
         }
         patterns.set(source, automaton)
       }

@@ -1,4 +1,5 @@
 import { alternatives, type Expr, literal, sequence, trieOf } from '../grammar/expressions.ts'
+import { decimalOf } from '../numbers/decimals.ts'
 import type { Emission } from './emission.ts'
 import { isRecord } from './keywords.ts'
 
@@ -35,4 +36,15 @@ function partsExpr(value: unknown, emission: Pick<Emission, 'space' | 'gap'>): E
     return sequence(literal('{'), ...separated(members), space, literal('}'))
   }
   return literal(JSON.stringify(value))
+}
+
+/** A text that two JSON values share exactly when JSON Schema calls them equal: 1 and 1.0, or members in another order. */
+export function canonicalOf(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(canonicalOf).join()}]`
+  if (isRecord(value)) {
+    const members = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1))
+    return `{${members.map(([name, member]) => `${JSON.stringify(name)}:${canonicalOf(member)}`).join()}}`
+  }
+  const decimal = decimalOf(value)
+  return decimal === undefined ? JSON.stringify(value) : `${decimal.units}/${decimal.scale}`
 }

@@ -1,3 +1,4 @@
+import { grammarTooLarge } from '../grammar/errors.ts'
 import {
   alternatives,
   charClass,
@@ -8,8 +9,7 @@ import {
   rule,
   sequence,
   united,
-} from './expressions.ts'
-import { GrammarTooLarge } from './grammar-flaws.ts'
+} from '../grammar/expressions.ts'
 
 export interface Stop {
   readonly text: string
@@ -64,7 +64,7 @@ function automatonOf(stops: readonly Stop[], prefix: string): Begun[] {
     let at = start
     for (const character of stop.text) {
       if (++characters > mostCharacters) {
-        throw new GrammarTooLarge('characters of triggers and ends', characters, mostCharacters)
+        throw grammarTooLarge('characters of triggers and ends', characters, mostCharacters)
       }
       const next = at.steps.get(character) ?? {
         steps: new Map(),

@@ -1,7 +1,5 @@
-import { wholeMatch } from '../regex/regex-grammar.ts'
-import { RegexTrouble } from '../regex/regex-trouble.ts'
-import type { Budget } from './budget.ts'
-import { ConstraintTrouble } from './constraint-trouble.ts'
+import type { Budget } from '../grammar/budget.ts'
+import { ConstraintError, RegexError } from '../grammar/errors.ts'
 import {
   alternatives,
   charClass,
@@ -14,17 +12,18 @@ import {
   rule,
   sequence,
   trieOf,
-} from './expressions.ts'
+} from '../grammar/expressions.ts'
+import { givenPiece } from '../grammar/gbnf-reader.ts'
+import { checkWidth } from '../grammar/width.ts'
+import { wholeMatch } from '../regex/regex-grammar.ts'
 import { addFreeText, type Stop } from './free-text.ts'
-import { givenPiece } from './gbnf-reader.ts'
-import { checkWidth } from './width.ts'
 
 const deepest = 32
 const longestText = 1000
 const mostTags = 1000
 
 /** Compiles a JSON Schema; the rules that it needs go into the grammar, with names that begin with the prefix. */
-export type CompileSchema = (schema: unknown, into: Grammar, prefix: string, place: string) => Expr
+export type CompileSchema = (schema: unknown, into: Grammar, prefix: string, path: string) => Expr
 
 /**
  * Free text with constrained parts. Both forms of the wire: `structures` with `triggers`, and `format`, whose kinds are
@@ -63,49 +62,47 @@ function createTags(grammar: Grammar, compileSchema: CompileSchema, budget: Budg
   const newPrefix = () => `part-${++count}`
 
   /** The format, and then one of the ends; without ends it goes on to wherever it may. */
-  const format = (value: unknown, place: string, ends: readonly string[]): Expr => {
-    const fields = objectAt(value, place)
+  const format = (value: unknown, path: string, ends: readonly string[]): Expr => {
+    const fields = objectAt(value, path)
     if (++depth > deepest)
-      throw new ConstraintTrouble('unsupported', `formats are nested more than ${deepest} deep`, place)
+      throw new ConstraintError('unsupported', `formats are nested more than ${deepest} deep`, path)
     try {
-      return kindOf(fields, place, ends)
+      return kindOf(fields, path, ends)
     } finally {
       depth--
     }
   }
 
-  const kindOf = (fields: Fields, place: string, ends: readonly string[]): Expr => {
+  const kindOf = (fields: Fields, path: string, ends: readonly string[]): Expr => {
     const closed = (expr: Expr) => (ends.length === 0 ? expr : sequence(expr, trieOf(ends)))
     switch (fields.type) {
       case 'const_string':
-        return closed(literal(textAt(fields.value, `${place}/value`)))
+        return closed(literal(textAt(fields.value, `${path}/value`)))
       case 'json_schema':
-        return closed(compileSchema(fields.json_schema, grammar, newPrefix(), `${place}/json_schema`))
+        return closed(compileSchema(fields.json_schema, grammar, newPrefix(), `${path}/json_schema`))
       case 'regex':
-        return closed(regexAt(fields.pattern, `${place}/pattern`))
+        return closed(regexAt(fields.pattern, `${path}/pattern`))
       case 'grammar':
-        return closed(grammarAt(fields.grammar, `${place}/grammar`))
+        return closed(grammarAt(fields.grammar, `${path}/grammar`))
       case 'any_text':
         return anyText(ends)
       case 'sequence':
-        return inSequence(listAt(fields.elements, `${place}/elements`), `${place}/elements`, ends)
+        return inSequence(listAt(fields.elements, `${path}/elements`), `${path}/elements`, ends)
       case 'or': {
-        const elements = listAt(fields.elements, `${place}/elements`)
-        return alternatives(
-          ...elements.map((element, at) => format(element, `${place}/elements/${at}`, ends)),
-        )
+        const elements = listAt(fields.elements, `${path}/elements`)
+        return alternatives(...elements.map((element, at) => format(element, `${path}/elements/${at}`, ends)))
       }
       case 'tag':
-        return closed(oneTag(fields, place))
+        return closed(oneTag(fields, path))
       case 'triggered_tags':
-        return triggered(fields, { tags: `${place}/tags`, triggers: `${place}/triggers` }, ends)
+        return triggered(fields, { tags: `${path}/tags`, triggers: `${path}/triggers` }, ends)
       case 'tags_with_separator':
-        return closed(separated(fields, place))
+        return closed(separated(fields, path))
       default:
-        throw new ConstraintTrouble(
+        throw new ConstraintError(
           'unsupported',
           `the type ${JSON.stringify(fields.type)} is not supported; accepted: ${kinds.join(', ')}`,
-          `${place}/type`,
+          `${path}/type`,
         )
     }
   }
@@ -119,45 +116,45 @@ function createTags(grammar: Grammar, compileSchema: CompileSchema, budget: Budg
           rules,
         )
 
-  const inSequence = (elements: readonly unknown[], place: string, ends: readonly string[]): Expr =>
+  const inSequence = (elements: readonly unknown[], path: string, ends: readonly string[]): Expr =>
     sequence(
       ...elements.map((element, at) =>
-        format(element, `${place}/${at}`, at === elements.length - 1 ? ends : []),
+        format(element, `${path}/${at}`, at === elements.length - 1 ? ends : []),
       ),
     )
 
-  const oneTag = (fields: Fields, place: string): Expr =>
-    sequence(literal(textAt(fields.begin, `${place}/begin`)), tagRest(fields, place))
+  const oneTag = (fields: Fields, path: string): Expr =>
+    sequence(literal(textAt(fields.begin, `${path}/begin`)), tagRest(fields, path))
 
-  const tagRest = (fields: Fields, place: string): Expr =>
-    format(fields.content, `${place}/content`, endsAt(fields.end, `${place}/end`))
+  const tagRest = (fields: Fields, path: string): Expr =>
+    format(fields.content, `${path}/content`, endsAt(fields.end, `${path}/end`))
 
   const triggered = (
     fields: Fields,
-    places: { tags: string; triggers: string },
+    paths: { tags: string; triggers: string },
     ends: readonly string[],
   ): Expr => {
-    const triggers = listAt(fields.triggers, places.triggers).map((trigger, at) => {
-      const text = textAt(trigger, `${places.triggers}/${at}`)
+    const triggers = listAt(fields.triggers, paths.triggers).map((trigger, at) => {
+      const text = textAt(trigger, `${paths.triggers}/${at}`)
       if (text === '')
-        throw new ConstraintTrouble(
-          'flawed',
+        throw new ConstraintError(
+          'invalid',
           'a trigger has at least one character',
-          `${places.triggers}/${at}`,
+          `${paths.triggers}/${at}`,
         )
       return text
     })
-    const tags = tagsAt(fields.tags, places.tags)
+    const tags = tagsAt(fields.tags, paths.tags)
     const unheard = tags.find(({ begin }) => !triggers.some((trigger) => begin.startsWith(trigger)))
     if (unheard) {
-      throw new ConstraintTrouble('flawed', 'no trigger is a beginning of it', `${unheard.place}/begin`)
+      throw new ConstraintError('invalid', 'no trigger is a beginning of it', `${unheard.path}/begin`)
     }
     const prefix = newPrefix()
     const once = flagAt(fields.stop_after_first, 'stop_after_first')
     const atLeastOne = flagAt(fields.at_least_one, 'at_least_one')
     const closing = ends.length === 0 ? emptyText : trieOf(ends)
     const after = once ? closing : rule(prefix)
-    const rests = new Map(tags.map((tag) => [tag, define(`${prefix}-tag`, tagRest(tag.fields, tag.place))]))
+    const rests = new Map(tags.map((tag) => [tag, define(`${prefix}-tag`, tagRest(tag.fields, tag.path))]))
     const openings = (skipped: number, of: typeof tags) =>
       alternatives(
         ...of.map((tag) => sequence(literal(tag.begin.slice(skipped)), rests.get(tag) ?? emptyText)),
@@ -186,10 +183,10 @@ function createTags(grammar: Grammar, compileSchema: CompileSchema, budget: Budg
     return atLeastOne ? sequence(openings(0, tags), after) : rule(prefix)
   }
 
-  const separated = (fields: Fields, place: string): Expr => {
-    const tags = tagsAt(fields.tags, `${place}/tags`)
-    const one = define(newPrefix(), alternatives(...tags.map((tag) => oneTag(tag.fields, tag.place))))
-    const separator = textAt(fields.separator, `${place}/separator`)
+  const separated = (fields: Fields, path: string): Expr => {
+    const tags = tagsAt(fields.tags, `${path}/tags`)
+    const one = define(newPrefix(), alternatives(...tags.map((tag) => oneTag(tag.fields, tag.path))))
+    const separator = textAt(fields.separator, `${path}/separator`)
     const some = flagAt(fields.stop_after_first, 'stop_after_first')
       ? one
       : sequence(one, repetition(sequence(literal(separator), one), 0))
@@ -202,20 +199,20 @@ function createTags(grammar: Grammar, compileSchema: CompileSchema, budget: Budg
     return rule(name)
   }
 
-  const regexAt = (value: unknown, place: string): Expr => {
+  const regexAt = (value: unknown, path: string): Expr => {
     try {
-      return wholeMatch(textAt(value, place), newPrefix(), rules, budget)
+      return wholeMatch(textAt(value, path), newPrefix(), rules, budget)
     } catch (error) {
-      if (error instanceof RegexTrouble) throw new ConstraintTrouble(error.kind, error.why, place)
+      if (error instanceof RegexError) throw new ConstraintError(error.fault, error.why, path)
       throw error
     }
   }
 
-  const grammarAt = (value: unknown, place: string): Expr => {
+  const grammarAt = (value: unknown, path: string): Expr => {
     try {
-      return givenPiece(textAt(value, place), `${newPrefix()}-`, rules)
+      return givenPiece(textAt(value, path), `${newPrefix()}-`, rules)
     } catch (error) {
-      if (error instanceof ConstraintTrouble) throw new ConstraintTrouble(error.kind, error.why, place)
+      if (error instanceof ConstraintError) throw new ConstraintError(error.fault, error.why, path)
       throw error
     }
   }
@@ -240,45 +237,45 @@ function parsed(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch (error) {
-    throw new ConstraintTrouble('flawed', `it is not JSON: ${error instanceof Error ? error.message : error}`)
+    throw new ConstraintError('invalid', `it is not JSON: ${error instanceof Error ? error.message : error}`)
   }
 }
 
-function tagsAt(value: unknown, place: string): { begin: string; fields: Fields; place: string }[] {
-  const tags = listAt(value, place).map((tag, at) => {
-    const fields = objectAt(tag, `${place}/${at}`)
-    return { begin: textAt(fields.begin, `${place}/${at}/begin`), fields, place: `${place}/${at}` }
+function tagsAt(value: unknown, path: string): { begin: string; fields: Fields; path: string }[] {
+  const tags = listAt(value, path).map((tag, at) => {
+    const fields = objectAt(tag, `${path}/${at}`)
+    return { begin: textAt(fields.begin, `${path}/${at}/begin`), fields, path: `${path}/${at}` }
   })
   if (tags.length > mostTags)
-    throw new ConstraintTrouble('unsupported', `there are more than ${mostTags} tags`, place)
+    throw new ConstraintError('unsupported', `there are more than ${mostTags} tags`, path)
   return tags
 }
 
-function endsAt(value: unknown, place: string): string[] {
-  if (!Array.isArray(value)) return [textAt(value, place)]
-  return listAt(value, place).map((end, at) => textAt(end, `${place}/${at}`))
+function endsAt(value: unknown, path: string): string[] {
+  if (!Array.isArray(value)) return [textAt(value, path)]
+  return listAt(value, path).map((end, at) => textAt(end, `${path}/${at}`))
 }
 
-function objectAt(value: unknown, place: string): Fields {
+function objectAt(value: unknown, path: string): Fields {
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) return { ...value }
-  throw new ConstraintTrouble('flawed', 'an object is expected', place)
+  throw new ConstraintError('invalid', 'an object is expected', path)
 }
 
-function listAt(value: unknown, place: string): readonly unknown[] {
+function listAt(value: unknown, path: string): readonly unknown[] {
   if (Array.isArray(value) && value.length > 0) return value
-  throw new ConstraintTrouble('flawed', 'a list with at least one entry is expected', place)
+  throw new ConstraintError('invalid', 'a list with at least one entry is expected', path)
 }
 
-function textAt(value: unknown, place: string): string {
-  if (typeof value !== 'string') throw new ConstraintTrouble('flawed', 'a text is expected', place)
+function textAt(value: unknown, path: string): string {
+  if (typeof value !== 'string') throw new ConstraintError('invalid', 'a text is expected', path)
   if (value.includes('\0') || !value.isWellFormed()) {
-    throw new ConstraintTrouble('flawed', 'it has a character that no output can have', place)
+    throw new ConstraintError('invalid', 'it has a character that no output can have', path)
   }
-  if (value.length > longestText && !/\/(?:pattern|grammar|value)$/.test(place)) {
-    throw new ConstraintTrouble(
+  if (value.length > longestText && !/\/(?:pattern|grammar|value)$/.test(path)) {
+    throw new ConstraintError(
       'unsupported',
       `it has ${value.length} characters, at most ${longestText} are accepted`,
-      place,
+      path,
     )
   }
   return value
@@ -287,5 +284,5 @@ function textAt(value: unknown, place: string): string {
 function flagAt(value: unknown, name: string): boolean {
   if (value === undefined || value === null) return false
   if (typeof value === 'boolean') return value
-  throw new ConstraintTrouble('flawed', `${name} is true or false`)
+  throw new ConstraintError('invalid', `${name} is true or false`)
 }

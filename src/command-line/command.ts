@@ -1,0 +1,57 @@
+import type { Config } from '../config.ts'
+import type { Database } from '../storage/database.ts'
+import { openRecord } from '../storage/open.ts'
+
+export interface Command {
+  /** What follows the name. */
+  usage: string
+  summary: string
+  more?: string
+  run(args: readonly string[], config: Config): Promise<void>
+}
+
+/** What scripts can tell from how a command ends. */
+export const exitCodes = {
+  done: 0,
+  failed: 1,
+  /** The command line or a setting is wrong. */
+  usage: 2,
+  /** The record cannot be opened: locked, damaged, newer, not reachable. */
+  record: 3,
+} as const
+
+/** Ends a command with one line on stderr. */
+export class CommandError extends Error {
+  override readonly name = 'CommandError'
+  readonly exitCode: number
+
+  constructor(message: string, exitCode: number = exitCodes.failed) {
+    super(message)
+    this.exitCode = exitCode
+  }
+}
+
+/** The argument of a command that takes one. */
+export function onlyArgument(args: readonly string[], what: string): string {
+  const [given, ...rest] = args
+  if (given === undefined || rest.length > 0) throw new CommandError(`Give ${what}.`, exitCodes.usage)
+  return given
+}
+
+export function print(text: string): void {
+  process.stdout.write(`${text}\n`)
+}
+
+export function recordOptions(config: Config) {
+  return { databaseUrl: config.database_url, folder: config.data, queryTimeoutMs: config.query_timeout }
+}
+
+/** Opens the record for one piece of work; a running server notices nothing. */
+export async function withRecord<T>(config: Config, work: (db: Database) => Promise<T>): Promise<T> {
+  const db = await openRecord(recordOptions(config))
+  try {
+    return await work(db)
+  } finally {
+    await db.close()
+  }
+}

@@ -1,0 +1,22 @@
+import { JsonText } from './json/text.ts'
+
+const longestShown = 80
+
+/** A value in the words of a message: no more of a long text than its beginning. */
+export function described(value: unknown): string {
+  if (value === undefined) return 'nothing'
+  if (value === null) return 'null'
+  if (value instanceof JsonText) return describedJson(value.text)
+  if (Array.isArray(value)) return 'a list'
+  if (typeof value === 'object') return 'an object'
+  return shortened(JSON.stringify(typeof value === 'string' ? value.slice(0, longestShown + 1) : value))
+}
+
+function describedJson(text: string): string {
+  if (text.startsWith('[')) return 'a list'
+  return text.startsWith('{') ? 'an object' : shortened(text)
+}
+
+export function shortened(text: string, most = longestShown): string {
+  return text.length > most ? `${text.slice(0, most)}…` : text
+}

@@ -1,0 +1,72 @@
+import { Readable } from 'node:stream'
+import type { FastifyReply } from 'fastify'
+
+/** How much text is collected before it is handed to the socket. */
+const chunkLength = 64 * 1024
+
+/** Sends one JSON text a line (https://jsonlines.org). */
+export function sendJsonLines(
+  reply: FastifyReply,
+  lines: AsyncIterable<string>,
+  type = 'application/jsonl',
+): Promise<FastifyReply> {
+  return sendChunks(reply, type, collected(lines, { after: '\n' }))
+}
+
+/**
+ * Sends `{"<name>": [item, …]}` at the pace at which the client reads, so that a long list is never held as one text. The
+ * items are JSON texts. `others` are members behind the list; they are read when the list has ended.
+ */
+export function sendJsonList(
+  reply: FastifyReply,
+  name: string,
+  items: AsyncIterable<string>,
+  others: Readonly<Record<string, unknown>> = {},
+): Promise<FastifyReply> {
+  const end = () =>
+    Object.entries(others).reduce(
+      (text, [member, value]) => `${text},${JSON.stringify(member)}:${JSON.stringify(value)}`,
+      ']',
+    )
+  const frame = { start: `{${JSON.stringify(name)}:[`, between: ',', end: () => `${end()}}` }
+  return sendChunks(reply, 'application/json; charset=utf-8', collected(items, frame))
+}
+
+async function* collected(
+  texts: AsyncIterable<string>,
+  { start = '', between = '', after = '', end = () => '' },
+): AsyncGenerator<string> {
+  let chunk = start
+  let separator = ''
+  for await (const text of texts) {
+    chunk += separator + text + after
+    separator = between
+    if (chunk.length >= chunkLength) {
+      yield chunk
+      chunk = ''
+    }
+  }
+  chunk += end()
+  if (chunk !== '') yield chunk
+}
+
+/**
+ * Sends chunks at the pace at which the client reads. The first is awaited before the head is sent, so that what cannot be
+ * answered is a real refusal; a failure after that cuts the answer off.
+ */
+export async function sendChunks(
+  reply: FastifyReply,
+  type: string,
+  given: AsyncIterable<string | Uint8Array>,
+): Promise<FastifyReply> {
+  const chunks = given[Symbol.asyncIterator]()
+  const first = await chunks.next()
+  async function* all() {
+    try {
+      for (let next = first; !next.done; next = await chunks.next()) yield next.value
+    } finally {
+      await chunks.return?.(undefined)
+    }
+  }
+  return reply.type(type).send(Readable.from(all(), { objectMode: false, highWaterMark: chunkLength }))
+}

@@ -1,0 +1,45 @@
+/** Why a constraint cannot be kept: it is wrong in itself, or says what is not supported, or nothing fits it, or it is too large. */
+export type Fault = 'invalid' | 'unsupported' | 'impossible' | 'too_large'
+
+/** The field of the request that it stands in is known further up. */
+export class ConstraintError extends Error {
+  override readonly name: string = 'ConstraintError'
+  readonly fault: Fault
+  readonly why: string
+  /** Inside of the constraint, as a JSON Pointer; empty for the whole. */
+  readonly path: string
+
+  constructor(fault: Fault, why: string, path = '') {
+    super(path === '' ? why : `${path}: ${why}`)
+    this.fault = fault
+    this.why = why
+    this.path = path
+  }
+}
+
+export class RegexError extends ConstraintError {
+  override readonly name = 'RegexError'
+  declare readonly fault: 'invalid' | 'unsupported'
+}
+
+/** What a schema says that cannot be kept. */
+export class SchemaError extends Error {
+  override readonly name = 'SchemaError'
+  readonly keyword: string
+  /** A JSON Pointer to the schema that has the keyword. */
+  readonly path: string
+  readonly why: string
+  readonly fault: 'invalid' | 'unsupported'
+
+  constructor(keyword: string, path: string, why: string, fault: 'invalid' | 'unsupported' = 'unsupported') {
+    super(`${keyword} at ${path}: ${why}`)
+    this.keyword = keyword
+    this.path = path
+    this.why = why
+    this.fault = fault
+  }
+}
+
+export function grammarTooLarge(measure: string, given: number, most: number): ConstraintError {
+  return new ConstraintError('too_large', `its grammar has ${given} ${measure}, at most ${most} are accepted`)
+}
