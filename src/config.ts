@@ -7,17 +7,22 @@ export interface ConfiguredUser {
   entities: string[]
 }
 
+const digits = z.string().regex(/^\d+$/, 'expected a whole number').transform(Number)
+
 const wholeNumber = (least: number, most: number) =>
-  z
-    .string()
-    .regex(/^\d+$/, 'expected a whole number')
-    .transform(Number)
-    .refine((number) => number >= least && number <= most, `expected ${least} to ${most}`)
+  digits.refine((number) => number >= least && number <= most, `expected ${least} to ${most}`)
+
+/** `0` stands for what the model and the machine suggest. */
+const chosen = (least: number, most: number) =>
+  digits.refine(
+    (number) => number === 0 || (number >= least && number <= most),
+    `expected ${least} to ${most}, or 0 to have it chosen`,
+  )
 
 const users = z.string().transform((text, context): ConfiguredUser[] => {
   const found: ConfiguredUser[] = []
   const refused = (message: string) => {
-    context.issues.push({ code: 'custom', input: '', message })
+    context.addIssue(message)
     return z.NEVER
   }
   for (const entry of text.split(',').map((part) => part.trim())) {
@@ -47,17 +52,6 @@ const users = z.string().transform((text, context): ConfiguredUser[] => {
   return found
 })
 
-/** `0` stands for what the model and the machine suggest. */
-const chosen = (least: number, most: number) =>
-  z
-    .string()
-    .regex(/^\d+$/, 'expected a whole number')
-    .transform(Number)
-    .refine(
-      (number) => number === 0 || (number >= least && number <= most),
-      `expected ${least} to ${most}, or 0 to have it chosen`,
-    )
-
 const onOff = z.enum(['on', 'off']).transform((value) => value === 'on')
 
 /** A path may hold nearly anything; what looks like an address or a repository without `hf:` is a mistake. */
@@ -74,31 +68,20 @@ const model = z
 
 const hubName = /^hf:[\w-][\w.-]*\/[\w-][\w.-]*(:[^:\s][^:]*)?$/
 
-const modelNames = z.string().transform((text, context): string[] => {
-  const names = text.split(',').map((name) => name.trim())
-  if (text.trim() === '') return []
-  if (names.some((name) => !/^[^\s\0]{1,256}$/.test(name)) || new Set(names).size < names.length) {
-    context.issues.push({
-      code: 'custom',
-      input: '',
-      message: 'expected different names, comma-separated, without spaces, of at most 256 characters',
-    })
-    return z.NEVER
-  }
-  return names
-})
+const modelNames = z
+  .string()
+  .transform((text) => (text.trim() === '' ? [] : text.split(',').map((name) => name.trim())))
+  .refine(
+    (names) => names.every((name) => /^[^\s\0]{1,256}$/.test(name)) && new Set(names).size === names.length,
+    'expected different names, comma-separated, without spaces, of at most 256 characters',
+  )
 
 const setting = <Schema extends z.ZodType<unknown, string>>(
   schema: Schema,
   initial: string,
   meaning: string,
-  shown?: string,
-) => ({
-  schema,
-  initial,
-  meaning,
-  shown: shown ?? initial,
-})
+  shown: string = initial,
+) => ({ schema, initial, meaning, shown })
 
 /** Every setting: its type, what it is when nobody sets it, and a sentence. `docs/configuration.md` is made of this. */
 export const settings = {

@@ -3,7 +3,7 @@ import { buildApp } from './app.ts'
 import type { Config } from './config.ts'
 import { createEmbeddedBackend } from './inference/embedded/owner.ts'
 import { localModels } from './inference/local-model.ts'
-import { locationsOf, sourceOf } from './inference/models/find.ts'
+import { sourceOf } from './inference/models/find.ts'
 import { createModels, type Models } from './inference/registry.ts'
 import { createServedModel } from './inference/served-model.ts'
 import type { Database } from './storage/database.ts'
@@ -64,7 +64,6 @@ function modelsOf(config: Config, logger: FastifyBaseLogger): Models {
   const source = sourceOf(config.model)
   if (source.kind === 'none') return createModels([])
   const engine = createServedModel(source, config, {
-    locations: locationsOf(config),
     log: logger,
     startEngine: (plan) => createEmbeddedBackend(plan, logger),
   })

@@ -31,6 +31,17 @@ export class CommandError extends Error {
   }
 }
 
+/** The argument of a command that takes one. */
+export function onlyArgument(args: readonly string[], what: string): string {
+  const [given, ...rest] = args
+  if (given === undefined || rest.length > 0) throw new CommandError(`Give ${what}.`, exitCodes.usage)
+  return given
+}
+
+export function print(text: string): void {
+  process.stdout.write(`${text}\n`)
+}
+
 export function recordOptions(config: Config) {
   return { databaseUrl: config.database_url, folder: config.data, queryTimeoutMs: config.query_timeout }
 }

@@ -1,6 +1,5 @@
 import { existsSync } from 'node:fs'
 import { parseArgs } from 'node:util'
-import type { Config } from '../config.ts'
 import { now } from '../domain/time.ts'
 import type { Database } from '../storage/database.ts'
 import { loadMigrations } from '../storage/engines/migrations.ts'
@@ -8,7 +7,7 @@ import { backupSqlite, checkSqlite } from '../storage/engines/sqlite/maintenance
 import { isOlder } from '../storage/engines/sqlite/migrate.ts'
 import { checkEvaluation, findEvaluations, mostProblems } from '../storage/evaluations/check.ts'
 import { sqliteFile } from '../storage/open.ts'
-import { type Command, CommandError, exitCodes, withRecord } from './command.ts'
+import { type Command, CommandError, exitCodes, onlyArgument, print, withRecord } from './command.ts'
 
 export const databaseCommands: Record<string, Command> = {
   'db migrate': {
@@ -17,20 +16,23 @@ export const databaseCommands: Record<string, Command> = {
     more: 'Serving does this too. A file that already holds a record is copied aside before it is changed.',
     async run(_args, config) {
       await withRecord(config, (db) => db.probe())
-      process.stdout.write('The record has the schema of this version.\n')
+      print('The record has the schema of this version.')
     },
   },
   'db backup': {
     usage: 'FILE',
     summary: 'Write a copy of the record as of this moment, also while a server runs',
     async run(args, config) {
-      const [copy, ...rest] = args
-      if (copy === undefined || rest.length > 0)
-        throw new CommandError('Give the file to write.', exitCodes.usage)
-      const file = ownFile(config, 'pg_dump')
+      const copy = onlyArgument(args, 'the file to write')
+      if (config.database_url !== '') {
+        throw new CommandError(
+          'The record is in PostgreSQL, which has its own tools for this: pg_dump.',
+          exitCodes.usage,
+        )
+      }
       if (existsSync(copy)) throw new CommandError(`${copy} exists already; a backup never replaces a file.`)
-      backupSqlite(file, copy)
-      process.stdout.write(`${copy}\n`)
+      backupSqlite(sqliteFile(config.data), copy)
+      print(copy)
     },
   },
   'db check': {
@@ -45,17 +47,15 @@ export const databaseCommands: Record<string, Command> = {
         const problems = checkSqlite(file)
         if (problems.length > 0) throw new CommandError(problems.join('\n'))
         if (isOlder(file, loadMigrations('sqlite'))) {
-          process.stdout.write(
-            'The record is sound. Its schema is older than this version: `heddle db migrate`.\n',
-          )
+          print('The record is sound. Its schema is older than this version: `heddle db migrate`.')
           return
         }
       }
       await withRecord(config, values.rebuild ? rebuildResults : checkResults)
-      process.stdout.write(
+      print(
         config.database_url === ''
-          ? 'The record is sound.\n'
-          : 'What is derived is what the calls say. For damage PostgreSQL has a tool of its own: pg_amcheck.\n',
+          ? 'The record is sound.'
+          : 'What is derived is what the calls say. For damage PostgreSQL has a tool of its own: pg_amcheck.',
       )
     },
   },
@@ -79,18 +79,8 @@ async function rebuildResults(db: Database): Promise<void> {
     evaluations++
     trials += await db.write('rebuildEvaluation', { ...evaluation, now: now() })
   }
-  process.stdout.write(`Derived ${trials} trials of ${evaluations} evaluations again.\n`)
+  print(`Derived ${trials} trials of ${evaluations} evaluations again.`)
 }
 
 /** A command on the terminal is ended by ending its process. */
 const untilTheEnd = new AbortController().signal
-
-function ownFile(config: Config, tool: string): string {
-  if (config.database_url !== '') {
-    throw new CommandError(
-      `The record is in PostgreSQL, which has its own tools for this: ${tool}.`,
-      exitCodes.usage,
-    )
-  }
-  return sqliteFile(config.data)
-}

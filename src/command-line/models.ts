@@ -1,17 +1,10 @@
 import { join, resolve } from 'node:path'
 import { type Config, settings } from '../config.ts'
-import {
-  builtinModels,
-  findModel,
-  locationsOf,
-  modelsFolder,
-  sourceOf,
-  storedModels,
-} from '../inference/models/find.ts'
+import { builtinModels, findModel, modelsFolder, sourceOf, storedModels } from '../inference/models/find.ts'
 import { ModelError } from '../inference/models/model-error.ts'
 import { prepareModel } from '../inference/models/plan.ts'
 import { quantizationOf } from '../inference/models/tensor-types.ts'
-import { type Command, CommandError, exitCodes } from './command.ts'
+import { type Command, CommandError, exitCodes, print } from './command.ts'
 import { showProgress } from './progress.ts'
 
 export const modelCommands: Record<string, Command> = {
@@ -29,18 +22,13 @@ export const modelCommands: Record<string, Command> = {
         )
       }
       const progress = showProgress(process.stderr)
-      try {
-        const file = await findModel(source, locationsOf(config), {
-          signal: new AbortController().signal,
-          onDownload: (what) => progress.begin(what),
-          onWait: () => progress.say('Another process downloads it; waiting for it.'),
-          onProgress: progress.step,
-        })
-        progress.end()
-        process.stdout.write(`${file}\n`)
-      } finally {
-        progress.end()
-      }
+      const file = await findModel(source, config, {
+        signal: new AbortController().signal,
+        onDownload: progress.begin,
+        onWait: () => progress.say('Another process downloads it; waiting for it.'),
+        onProgress: progress.step,
+      }).finally(progress.end)
+      print(file)
     },
   },
   'model list': {
@@ -52,7 +40,7 @@ export const modelCommands: Record<string, Command> = {
         throw new CommandError(`model list takes no arguments, given ${args.join(' ')}.`, exitCodes.usage)
       }
       for (const [model, file] of await modelsHere(config)) {
-        process.stdout.write(`${JSON.stringify(await described(model, file, config))}\n`)
+        print(JSON.stringify(await described(model, file, config)))
       }
     },
   },

@@ -1,23 +1,15 @@
 import { inSteps } from '../inference/models/download.ts'
 import { shownBytes } from '../inference/models/memory.ts'
 
-export interface Progress {
-  begin(what: string): void
-  step(done: number, total: number): void
-  say(line: string): void
-  /** Leaves the cursor where the next line may be written. */
-  end(): void
-}
-
 const width = 30
 
 /** A bar that moves on a terminal; elsewhere a line now and then, which logs can bear. */
-export function showProgress(stream: NodeJS.WriteStream): Progress {
+export function showProgress(stream: NodeJS.WriteStream) {
   let name = ''
   const say = (line: string) => void stream.write(`${line}\n`)
   if (!stream.isTTY) {
     return {
-      begin: (what) => {
+      begin: (what: string) => {
         name = what
         say(`Downloading ${what}`)
       },
@@ -33,8 +25,8 @@ export function showProgress(stream: NodeJS.WriteStream): Progress {
     isOpen = false
   }
   return {
-    begin: (what) => say(`Downloading ${what}`),
-    step(done, total) {
+    begin: (what: string) => say(`Downloading ${what}`),
+    step(done: number, total: number) {
       const share = total === 0 ? 1 : done / total
       // A thousand pictures at most, however many pieces come.
       if (Math.floor(share * 1000) === drawn) return
@@ -45,10 +37,11 @@ export function showProgress(stream: NodeJS.WriteStream): Progress {
       stream.write(`\r${bar} ${figures}\x1b[K`)
       isOpen = true
     },
-    say(line) {
+    say(line: string) {
       close()
       say(line)
     },
+    /** Leaves the cursor where the next line may be written. */
     end: close,
   }
 }

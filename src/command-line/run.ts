@@ -3,9 +3,8 @@ import { Refusal } from '../domain/refusals.ts'
 import { ModelError } from '../inference/models/model-error.ts'
 import { StorageRefusal } from '../storage/failures.ts'
 import { version } from '../version.ts'
-import { type Command, CommandError, exitCodes } from './command.ts'
+import { type Command, CommandError, exitCodes, print } from './command.ts'
 import { databaseCommands } from './database.ts'
-import { keyCommands } from './keys.ts'
 import { modelCommands } from './models.ts'
 import { serveCommand } from './serve.ts'
 import { userCommands } from './users.ts'
@@ -13,7 +12,6 @@ import { userCommands } from './users.ts'
 const commands: Record<string, Command> = {
   serve: serveCommand,
   ...userCommands,
-  ...keyCommands,
   ...modelCommands,
   ...databaseCommands,
 }
@@ -74,7 +72,7 @@ function helpOfAll(commands: Record<string, Command>, group?: string): string {
 }
 
 function say(text: string): number {
-  process.stdout.write(`${text}\n`)
+  print(text)
   return exitCodes.done
 }
 

@@ -2,9 +2,10 @@ import { parseArgs } from 'node:util'
 import { newId } from '../domain/ids.ts'
 import { hashKey, newKey } from '../domain/keys.ts'
 import { formatTime, now } from '../domain/time.ts'
-import { listUsers, type Role } from '../storage/tables/users.ts'
-import { type Command, CommandError, exitCodes, withRecord } from './command.ts'
+import { hasUser, listKeys, listUsers, type Role } from '../storage/tables/users.ts'
+import { type Command, CommandError, exitCodes, onlyArgument, print, withRecord } from './command.ts'
 
+/** Who may come in, and with which keys. */
 export const userCommands: Record<string, Command> = {
   'user add': {
     usage: 'NAME [--entities A,B] [--role ROLE]',
@@ -34,7 +35,7 @@ export const userCommands: Record<string, Command> = {
         const added = await db.write('addUser', { user, key: { id: newId(), hash: hashKey(key) } })
         if (!added) throw new CommandError(`There is already a user ${name}.`)
       })
-      process.stdout.write(`${key}\n`)
+      print(key)
     },
   },
   'user list': {
@@ -43,9 +44,7 @@ export const userCommands: Record<string, Command> = {
     async run(_args, config) {
       for (const user of await withRecord(config, listUsers)) {
         const { name, role, entities, created_at } = user
-        process.stdout.write(
-          `${JSON.stringify({ name, role, entities, created_at: formatTime(created_at) })}\n`,
-        )
+        print(JSON.stringify({ name, role, entities, created_at: formatTime(created_at) }))
       }
     },
   },
@@ -59,11 +58,52 @@ export const userCommands: Record<string, Command> = {
       }
     },
   },
+  'key add': {
+    usage: 'USER',
+    summary: 'Make another key for a user and print it, once',
+    async run(args, config) {
+      const user = nameGiven(args)
+      const key = newKey()
+      const added = await withRecord(config, (db) =>
+        db.write('addKey', { id: newId(), hash: hashKey(key), user, now: now() }),
+      )
+      if (!added) throw new CommandError(`There is no user ${user}.`)
+      print(key)
+    },
+  },
+  'key list': {
+    usage: 'USER',
+    summary: 'List the keys of a user by their ids, one JSON text a line',
+    async run(args, config) {
+      const user = nameGiven(args)
+      const keys = await withRecord(config, async (db) =>
+        (await hasUser(db, user)) ? listKeys(db, user) : undefined,
+      )
+      if (keys === undefined) throw new CommandError(`There is no user ${user}.`)
+      for (const { id, created_at, revoked_at } of keys) {
+        const line = {
+          id,
+          created_at: formatTime(created_at),
+          revoked_at: revoked_at === null ? null : formatTime(revoked_at),
+        }
+        print(JSON.stringify(line))
+      }
+    },
+  },
+  'key revoke': {
+    usage: 'ID',
+    summary: 'End a key at once',
+    async run(args, config) {
+      const id = onlyArgument(args, 'the id of one key')
+      if (!(await withRecord(config, (db) => db.write('revokeKey', { id, now: now() })))) {
+        throw new CommandError(`There is no such key, or it was revoked before: ${id}.`)
+      }
+    },
+  },
 }
 
-export function nameGiven(words: readonly string[]): string {
-  const [name, ...rest] = words
-  if (name === undefined || rest.length > 0) throw new CommandError('Give one user name.', exitCodes.usage)
+function nameGiven(words: readonly string[]): string {
+  const name = onlyArgument(words, 'one user name')
   if (!/^[\w.@-]{1,64}$/.test(name) || name === 'api') {
     throw new CommandError(
       `NAME: given ${JSON.stringify(name)}; accepted: 1 to 64 letters, digits and _ . @ -, but not "api", which stands for any user.`,

@@ -2,7 +2,7 @@ import type { GivenConstraint } from './constraints/constraint.ts'
 
 /**
  * What turns a prompt into an answer: the one interface that the operations see. Behind it stands the embedded engine
- * or, in tests, a script. Values only: a backend knows nothing of HTTP, and whoever asks knows nothing of engines.
+ * or, in tests, a script. Values only: a backend knows nothing of HTTP, and its callers know nothing of engines.
  */
 export interface Backend {
   status(): BackendStatus
@@ -12,7 +12,7 @@ export interface Backend {
   tokenize(text: string, options: { special: boolean; add: boolean }, signal: AbortSignal): Promise<number[]>
   detokenize(tokens: number[], options: { special: boolean }, signal: AbortSignal): Promise<string>
   /**
-   * Resolves when the whole request has been checked and has its place, running or in the queue; rejects with a
+   * Resolves when the whole request has been checked and is running or queued; rejects with a
    * refusal of the catalogue otherwise. From then on what happens arrives as events. When the signal aborts, its
    * sequences are free again within one batch.
    */
@@ -69,7 +69,7 @@ export interface Generation {
   salt?: string
   /** Lower runs earlier; 0 unless priorities are switched on. */
   priority: number
-  /** Who asks: tenants take turns, and none takes all places of the line. Absent where nobody shares. */
+  /** Who sent the request: tenants take turns, and none takes all slots of the queue. Absent where there is one only. */
   tenant?: string
   /** Present: a beam search as wide as `choices`, and `sampling` but for its temperature plays no part. */
   beam?: { lengthPenalty: number }
@@ -115,11 +115,7 @@ export interface Ending {
 export interface Run {
   /** After truncation; the ids that the model sees. */
   promptTokens: number[]
-  /**
-   * In groups: everything that has come when one is asked for, so that whoever is slow gets few large groups instead of many
-   * small ones. Ends after the last choice's `finished`, which comes together with its last words. Throws a refusal when the
-   * engine fails in the middle. Read once.
-   */
+  /** As those of `Answering`; a choice's `finished` comes together with its last tokens. */
   events: AsyncIterable<GenerationEvent[]>
 }
 

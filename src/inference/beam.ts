@@ -9,22 +9,6 @@ import { type Candidates, type Logits, remembered } from './sampling/logits.ts'
 import { candidateOf } from './sampling/logprobs.ts'
 import { divisorOf } from './sampling/sampler.ts'
 
-/**
- * A beam search: as many answers as choices grow side by side, each step keeps the likeliest of their continuations. It says
- * what is to be read next, and has no sequences itself.
- */
-export interface Beams {
-  /** What may follow at the end of the beam in this slot. */
-  continuations(slot: number, logits: Logits): Promise<Continuations>
-  /**
-   * Takes the continuations of all beams, in the order of the moves before; at first those of the prompt, which stands in
-   * slot 0. Answers what each beam reads next; nothing when the search is over.
-   */
-  advance(continuations: readonly Continuations[]): Move[]
-  /** The answers when the search is over, the best first. */
-  events(): GenerationEvent[]
-}
-
 /** The token goes to the end of what stands in the slot `from`. All copies come first: no slot that is copied from is copied to. */
 export interface Move {
   slot: number
@@ -43,7 +27,7 @@ interface Beam {
   slot: number
   score: number
   last: Step | undefined
-  /** Where its text stands among the banned ones. */
+  /** The state of its text among the banned ones. */
   said: number
 }
 
@@ -61,7 +45,11 @@ interface Answer {
   end: End
 }
 
-export function createBeams(plan: AnswerPlan): Beams {
+/**
+ * A beam search: as many answers as choices grow side by side, each step keeps the likeliest of their continuations. It says
+ * what is to be read next, and has no sequences itself.
+ */
+export function createBeams(plan: AnswerPlan) {
   const { generation, vocabulary, allowed, badWords, promptLength, maxTokens } = plan
   const width = generation.choices
   const lengthPenalty = generation.beam?.lengthPenalty ?? 1
@@ -77,7 +65,7 @@ export function createBeams(plan: AnswerPlan): Beams {
     return score / (promptLength + answerLength) ** lengthPenalty
   }
 
-  /** Better than this no answer gets that goes on from here: its score can only fall, but more tokens may weigh less on it. */
+  /** Better than this no answer gets that continues from here: its score can only fall, but more tokens may weigh less on it. */
   function hopeOf({ score }: Beam): number {
     return rankOf(score, lengthPenalty > 0 ? maxTokens : length)
   }
@@ -91,29 +79,30 @@ export function createBeams(plan: AnswerPlan): Beams {
     return worst !== undefined && beams.every((beam) => hopeOf(beam) <= worst.rank)
   }
 
-  /** Twice as many as the search is wide, as far as there are so many: their places among the likeliest. */
+  /** Twice as many as the search is wide, as far as there are so many: their indexes among the likeliest. */
   async function likeliest(position: Logits, canFollow: (token: number) => boolean) {
     const source = allowed ? onlyAllowed(position, allowed) : position
     for (let count = 2 * width + (length < minTokens ? early.size : 0); ; count *= 8) {
       const top = await source.top(Math.min(count, source.vocabulary))
-      const places = Array.from(top.tokens.keys()).filter(
+      const indexes = Array.from(top.tokens.keys()).filter(
         (i) => (top.logits[i] as number) > -Infinity && canFollow(top.tokens[i] as number),
       )
-      if (places.length >= 2 * width || count >= source.vocabulary) {
-        return { top, places: places.slice(0, 2 * width) }
+      if (indexes.length >= 2 * width || count >= source.vocabulary) {
+        return { top, indexes: indexes.slice(0, 2 * width) }
       }
     }
   }
 
   return {
-    async continuations(slot, logits) {
+    /** What may follow at the end of the beam in this slot. */
+    async continuations(slot: number, logits: Logits): Promise<Continuations> {
       const position = remembered(logits)
       const said = beams.find((beam) => beam.slot === slot)?.said ?? 0
       const banned = length < minTokens ? early : undefined
       const canFollow = (token: number) =>
         !banned?.has(token) && (badWords === undefined || badWords.after(said, token) !== undefined)
       const { logprobs } = generation
-      const { top, places } = await likeliest(position, canFollow)
+      const { top, indexes } = await likeliest(position, canFollow)
       const total = await position.logTotal(temperature)
       const rawTotal = logprobs === undefined ? 0 : await position.logTotal(1)
       const shown = ({ tokens, logits }: Candidates, i: number) =>
@@ -121,13 +110,17 @@ export function createBeams(plan: AnswerPlan): Beams {
       const first = logprobs === undefined ? undefined : await position.top(Math.max(1, logprobs))
       const others = first && Array.from(first.tokens.subarray(0, logprobs).keys(), (i) => shown(first, i))
       return {
-        tokens: Uint32Array.from(places, (i) => top.tokens[i] as number),
-        logprobs: Float64Array.from(places, (i) => (top.logits[i] as number) / temperature - total),
-        shown: others && places.map((i) => ({ ...shown(top, i), top: others })),
+        tokens: Uint32Array.from(indexes, (i) => top.tokens[i] as number),
+        logprobs: Float64Array.from(indexes, (i) => (top.logits[i] as number) / temperature - total),
+        shown: others && indexes.map((i) => ({ ...shown(top, i), top: others })),
       }
     },
 
-    advance(continuations) {
+    /**
+     * Takes the continuations of all beams, in the order of the moves before; at first those of the prompt, which stands in
+     * slot 0. Answers what each beam reads next; nothing when the search is over.
+     */
+    advance(continuations: readonly Continuations[]): Move[] {
       const going: (Beam & { token: number })[] = []
       beams.forEach((beam, i) => {
         const { tokens, logprobs, shown } = continuations[i] as Continuations
@@ -158,7 +151,8 @@ export function createBeams(plan: AnswerPlan): Beams {
         : moves.map(({ slot, beam }) => ({ slot, from: beam.slot, token: beam.token }))
     },
 
-    events() {
+    /** The answers when the search is over, the best first. */
+    events(): GenerationEvent[] {
       if (answers.length === 0) throw noTokenPossible(generation, length)
       if (answers.length < width) {
         throw refuse('invalid_value', {
@@ -194,7 +188,7 @@ export function createBeams(plan: AnswerPlan): Beams {
   }
 }
 
-/** The first continuation of a beam stays in its slot, the others take slots of beams that do not go on. */
+/** The first continuation of a beam stays in its slot, the others take slots of beams that do not continue. */
 function placed<Going extends { slot: number }>(going: Going[]): { slot: number; beam: Going }[] {
   const taken = new Set(going.map(({ slot }) => slot))
   const kept = new Set<number>()

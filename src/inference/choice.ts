@@ -3,10 +3,10 @@ import type { Generation, GenerationEvent, TokenLogprob } from './backend.ts'
 import { createConstrainedSampler, type PositionSampler } from './constraints/constrained-sampler.ts'
 import type { Allowance, Constraint } from './constraints/following-constraints.ts'
 import { shownLogits } from './constraints/mask/allowed-logits.ts'
-import { type AnswerText, createAnswerText, type TextPlan } from './output/answer-text.ts'
-import { bannedEnds, createEndCheck, type End, type EndTokens, endTokens } from './output/ending.ts'
+import { type AnswerText, createAnswerText } from './output/answer-text.ts'
+import { bannedEnds, createEndCheck, type End, endTokens } from './output/ending.ts'
 import { createStopStrings } from './output/stop-strings.ts'
-import { type AdjustmentPlan, createAdjustments, planAdjustments } from './sampling/adjustments.ts'
+import { createAdjustments, planAdjustments } from './sampling/adjustments.ts'
 import { onlyAllowed } from './sampling/allowed.ts'
 import { type BadWords, createBadWords } from './sampling/bad-words.ts'
 import { type Logits, type PositionLogits, remembered, type TokenRule } from './sampling/logits.ts'
@@ -15,19 +15,7 @@ import { randomOf } from './sampling/random.ts'
 import { createSampler } from './sampling/sampler.ts'
 import type { Vocabulary } from './vocabulary.ts'
 
-/** What all choices of a request share: worked out once, before the first token. */
-export interface AnswerPlan {
-  readonly generation: Generation
-  readonly vocabulary: Vocabulary
-  readonly maxTokens: number
-  readonly promptLength: number
-  readonly allowed: readonly number[] | undefined
-  readonly badWords: BadWords | undefined
-  readonly adjustments: AdjustmentPlan | undefined
-  readonly ends: EndTokens
-  readonly text: TextPlan
-  readonly constraint: Constraint | undefined
-}
+export type AnswerPlan = ReturnType<typeof planAnswer>
 
 export interface AnswerParts {
   generation: Generation
@@ -40,14 +28,7 @@ export interface AnswerParts {
   constraint?: Constraint | undefined
 }
 
-export interface Choice {
-  /** The answer so far. */
-  readonly tokens: readonly number[]
-  /** Draws what comes after the answer so far. Rejects with a refusal when no token is possible. */
-  next(logits: PositionLogits): Promise<Drawn>
-  /** Takes a drawn token into the answer. After `finished` nothing more may be asked of this choice. */
-  accept(drawn: Drawn): Accepted
-}
+export type Choice = ReturnType<typeof createChoice>
 
 export interface Drawn {
   token: number
@@ -60,8 +41,11 @@ export interface Accepted {
   finished?: Extract<GenerationEvent, { kind: 'finished' }>
 }
 
-/** Every token that is named in the request has to be one of the vocabulary. */
-export function planAnswer(parts: AnswerParts): AnswerPlan {
+/**
+ * What all choices of a request share: computed once, before the first token. Every token that is named in the request has
+ * to be one of the vocabulary.
+ */
+export function planAnswer(parts: AnswerParts) {
   const { generation, prompt, maxTokens, vocabulary, constraint } = parts
   const { sampling, ending, text } = generation
   const { skipSpecial, spaceSpecial } = text
@@ -122,7 +106,7 @@ function ruleOf(
   return badWords === undefined ? allowance : badWords.rule(state, allowance)
 }
 
-export function createChoice(plan: AnswerPlan, index: number): Choice {
+export function createChoice(plan: AnswerPlan, index: number) {
   const { generation, vocabulary, allowed, badWords } = plan
   const { sampling, ending, logprobs } = generation
   const adjustments = plan.adjustments && createAdjustments(plan.adjustments)
@@ -141,7 +125,8 @@ export function createChoice(plan: AnswerPlan, index: number): Choice {
 
   return {
     tokens,
-    async next(logits) {
+    /** Draws what comes after the answer so far. Rejects with a refusal when no token is possible. */
+    async next(logits: PositionLogits): Promise<Drawn> {
       const position = logprobs === undefined ? logits : remembered(logits)
       const token = await sample(position, tokens)
       if (token === undefined) throw noTokenPossible(generation, tokens.length)
@@ -149,7 +134,8 @@ export function createChoice(plan: AnswerPlan, index: number): Choice {
       const shown = allowance ? shownLogits(position, allowance) : position
       return { token, logprob: await tokenLogprob(shown, token, logprobs, vocabulary) }
     },
-    accept({ token, logprob }) {
+    /** Takes a drawn token into the answer. After `finished` nothing more may be asked of this choice. */
+    accept({ token, logprob }: Drawn): Accepted {
       tokens.push(token)
       said = badWords?.after(said, token) ?? 0
       adjustments?.accept(token)

@@ -7,16 +7,8 @@ import { builtinFolder, findModel, type ModelLocations, type ModelSource } from 
 import { ModelError, withoutFolders } from './models/model-error.ts'
 import { type ModelPlan, type ModelSettings, prepareModel } from './models/plan.ts'
 
-/** The part of a logger that is used here. */
-export interface Log {
-  info(values: object, message: string): void
-  warn(values: object, message: string): void
-  error(values: object, message: string): void
-}
-
 export interface ServedModelParts {
-  locations: ModelLocations
-  log: Log
+  log: Record<'info' | 'warn' | 'error', (values: object, message: string) => void>
   /** Starts the engine that runs a prepared model. */
   startEngine(plan: ModelPlan): Backend
   /** The pause before another attempt after an error that may pass; for tests. */
@@ -32,15 +24,15 @@ const usualPause = (attempts: number) => Math.min(600_000, 30_000 * 2 ** (attemp
  */
 export function createServedModel(
   source: Exclude<ModelSource, { kind: 'none' }>,
-  settings: ModelSettings,
-  { locations, log, startEngine, pauseMs = usualPause }: ServedModelParts,
+  settings: ModelSettings & ModelLocations,
+  { log, startEngine, pauseMs = usualPause }: ServedModelParts,
 ): Backend {
   const closing = new AbortController()
   let engine: Backend | undefined
   let before: BackendStatus = { state: 'starting', doing: 'looking for the model' }
   const { model } = settings
   // Answers do not show the folders of these files; the log does.
-  const hiddenPaths = [builtinFolder, join(locations.data, 'any')]
+  const hiddenPaths = [builtinFolder, join(settings.data, 'any')]
   if (source.kind === 'file') hiddenPaths.push(source.path, resolve(source.path))
 
   async function bring(): Promise<void> {
@@ -68,7 +60,7 @@ export function createServedModel(
     }
     report('looking for the model')
     let downloading = 'the model'
-    const file = await findModel(source, locations, {
+    const file = await findModel(source, settings, {
       signal: closing.signal,
       onDownload: (what) => {
         downloading = what

@@ -1,18 +1,9 @@
 import { rebuildEvaluation } from './evaluations/check.ts'
 import { deriveNext, derivePending } from './evaluations/pending.ts'
-import {
-  addEvaluationRun,
-  addPrediction,
-  addScore,
-  deleteEvaluationRuns,
-  deletePredictions,
-  deleteScores,
-  finishEvaluationRun,
-  finishPrediction,
-} from './evaluations/runs.ts'
+import * as runs from './evaluations/runs.ts'
 import { refreshStale } from './evaluations/trials.ts'
 import { sql } from './sql/sql.ts'
-import { deleteCalls, renameCall, sweepCalls, upsertCalls } from './tables/call-writes.ts'
+import * as callWrites from './tables/call-writes.ts'
 import { addFeedback, removeFeedback, replaceFeedback } from './tables/feedback.ts'
 import { dropPieces, finishFile, keepPiece, sweepUploads } from './tables/files.ts'
 import { changeTags, removeAliases, setAliases } from './tables/object-labels.ts'
@@ -34,10 +25,7 @@ const probe: Command<{ at: number }, void> = async (tx, { at }) => {
 
 /** Every write there is, by the name that crosses to the thread of the writer. */
 export const commands = {
-  upsertCalls,
-  renameCall,
-  deleteCalls,
-  sweepCalls,
+  ...callWrites,
   derivePending,
   deriveNext,
   refreshStale,
@@ -65,20 +53,13 @@ export const commands = {
   addCallsToQueue,
   setProgress,
   takeNextItem,
-  addEvaluationRun,
-  finishEvaluationRun,
-  deleteEvaluationRuns,
-  addPrediction,
-  finishPrediction,
-  deletePredictions,
-  addScore,
-  deleteScores,
+  ...runs,
   addUser,
   addFirstUser,
   removeUser,
   addKey,
   revokeKey,
   probe,
-}
+} satisfies Record<string, Command<never, unknown>>
 
 export type Commands = typeof commands

@@ -24,7 +24,7 @@ export async function openRecord({
   report,
 }: RecordPlace): Promise<Database> {
   if (databaseUrl === '') return openSqlite({ file: sqliteFile(folder), queryTimeoutMs })
-  const { openPostgres } = await import('./engines/postgres/open.ts')
+  const { openPostgres } = await import('./engines/postgres/database.ts')
   return openPostgres(databaseUrl, {
     queryTimeoutMs,
     // A reader may take its rows as slowly here as on SQLite.

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Database } from '../../src/storage/database.ts'
-import { openSqlite } from '../../src/storage/engines/sqlite/open.ts'
 import { whole } from '../support/answers.ts'
 import { basic, keys, openApp } from '../support/app.ts'
 import { endOf, project, startOf } from '../support/calls.ts'
+import { openMemoryRecord } from '../support/memory-record.ts'
 
 const authorization = basic(keys.alice)
 const json = { authorization, 'content-type': 'application/json' }
@@ -215,7 +215,7 @@ test('under /v1 a refusal has the envelope of OpenAI', async (t) => {
 
 /** A record whose writes wait until `release` is called. */
 async function heldDatabase(): Promise<{ database: Database; release(): void; waiting: Promise<void> }> {
-  const database = await openSqlite({ file: ':memory:' })
+  const database = openMemoryRecord()
   const released = Promise.withResolvers<void>()
   const arrived = Promise.withResolvers<void>()
   const write: Database['write'] = (name, input) => {
@@ -263,7 +263,7 @@ test('a refused body gives its share of the budget back', async (t) => {
 })
 
 test('a fault of the server tells nothing but the request id', async (t) => {
-  const database = await openSqlite({ file: ':memory:' })
+  const database = openMemoryRecord()
   const broken: Database = {
     ...database,
     write: () => Promise.reject(new TypeError('secret detail')),

@@ -2,15 +2,15 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { refuse } from '../../src/domain/refusals.ts'
 import type { Backend, BackendStatus } from '../../src/inference/backend.ts'
-import { openSqlite } from '../../src/storage/engines/sqlite/open.ts'
 import { version } from '../../src/version.ts'
 import { whole } from '../support/answers.ts'
 import { basic, keys, openApp } from '../support/app.ts'
 import { endOf, startOf } from '../support/calls.ts'
+import { openMemoryRecord } from '../support/memory-record.ts'
 import { prefilled, saying, scriptedBackend } from '../support/scripted-backend.ts'
 
 test('GET /health: the process is alive, whatever its record does', async (t) => {
-  const database = await openSqlite({ file: ':memory:' })
+  const database = openMemoryRecord()
   const failing = { ...database, probe: () => Promise.reject(refuse('storage_failed')) }
   for (const parts of [{}, { database: failing }]) {
     const { app } = await openApp(t, parts)
@@ -39,7 +39,7 @@ for (const [code, reason] of [
   test(`GET /ready: 503 while the record answers ${code}`, async (t) => {
     let time = performance.now()
     t.mock.method(performance, 'now', () => time)
-    const database = await openSqlite({ file: ':memory:' })
+    const database = openMemoryRecord()
     let asked = 0
     let failing = true
     const probe = () => {

@@ -8,11 +8,11 @@ import { Refusal, type RefusalCode, refuse } from '../../src/domain/refusals.ts'
 import { loadMigrations, type Migration } from '../../src/storage/engines/migrations.ts'
 import {
   createPostgresDatabase,
+  openPostgres,
   type PostgresOptions,
   postgresDefaults,
 } from '../../src/storage/engines/postgres/database.ts'
 import { migratePostgres } from '../../src/storage/engines/postgres/migrate.ts'
-import { openPostgres } from '../../src/storage/engines/postgres/open.ts'
 import { StorageRefusal } from '../../src/storage/failures.ts'
 import { openRecord } from '../../src/storage/open.ts'
 import type { Dialect } from '../../src/storage/sql/dialect.ts'

@@ -5,7 +5,7 @@ import type { Backend } from '../../src/inference/backend.ts'
 import { localModels } from '../../src/inference/local-model.ts'
 import { createModels } from '../../src/inference/registry.ts'
 import type { Database } from '../../src/storage/database.ts'
-import { openSqlite } from '../../src/storage/engines/sqlite/open.ts'
+import { openMemoryRecord } from './memory-record.ts'
 
 /** Two tenants and someone who reaches everything. */
 export const keys = { alice: 'alice-secret-key', bob: 'bob-secret-key', root: 'root-secret-key' }
@@ -59,7 +59,7 @@ export async function openApp(
   t: { after(close: () => Promise<void>): void },
   { settings, backend, ...parts }: TestParts = {},
 ): Promise<TestApp> {
-  const database = parts.database ?? (await openSqlite({ file: ':memory:' }))
+  const database = parts.database ?? openMemoryRecord()
   const models = backend ? localModels(backend) : createModels([])
   const shared = { sweep: false, checkAnswers: true, ...parts, database, models }
   const app = await buildApp(testConfig(settings), shared)

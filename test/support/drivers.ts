@@ -3,7 +3,6 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import type { Database } from '../../src/storage/database.ts'
-import { openSqlite } from '../../src/storage/engines/sqlite/open.ts'
 import { openRecord } from '../../src/storage/open.ts'
 import { startPostgres, type TestPostgres } from './postgres.ts'
 
@@ -20,16 +19,7 @@ export interface Driver {
 
 /** Everything that a record can be kept in. */
 export function allDrivers(): Driver[] {
-  return [sqliteInMemory(), sqliteFile(), postgres()]
-}
-
-function sqliteInMemory(): Driver {
-  return withShared({
-    name: 'SQLite in memory',
-    start: async () => undefined,
-    stop: async () => undefined,
-    open: async (t) => closedAfter(t, await openSqlite({ file: ':memory:' })),
-  })
+  return [sqliteFile(), postgres()]
 }
 
 function sqliteFile(): Driver {

@@ -3,8 +3,13 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import type { Generation, GenerationEvent, Run } from '../../src/inference/backend.ts'
-import { createEmbeddedBackend, type EmbeddedBackend } from '../../src/inference/embedded/owner.ts'
-import { type Supervision, usualSupervision } from '../../src/inference/embedded/supervision.ts'
+import {
+  createEmbeddedBackend,
+  type EmbeddedBackend,
+  type Supervision,
+  usualSupervision,
+} from '../../src/inference/embedded/owner.ts'
+
 import type { ModelPlan } from '../../src/inference/models/plan.ts'
 import { plainSampling } from './generations.ts'
 import { type RandomModelShape, writeRandomModel } from './random-model.ts'

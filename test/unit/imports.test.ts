@@ -117,7 +117,7 @@ test('packages stay in their rooms', () => {
   const owners: Record<string, RegExp> = {
     'node-llama-cpp': /^inference\//,
     // A download is locked by a database, because that lock ends with its process.
-    'better-sqlite3': /^(storage\/|inference\/models\/download-lock\.ts)/,
+    'better-sqlite3': /^(storage\/|inference\/models\/download\.ts)/,
     pg: /^storage\//,
     fastify: /^(app\.ts|server\.ts|command-line\/|http\/|operations\/)/,
   }

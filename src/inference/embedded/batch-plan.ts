@@ -3,7 +3,7 @@ export interface Left {
   tokens: number
   /** The most of them that one batch may take, at least 3. */
   most: number
-  /** Who came earlier has less. */
+  /** When it came. */
   arrival: number
 }
 
@@ -15,10 +15,10 @@ const leastPiece = 64
 const mostPiece = 256
 
 /**
- * How many tokens of each sequence go into the next batch, for sequences with so many left to read. Who has one left is
- * writing, or about to, and goes first; none, and it waits. What is left belongs to prompts, to one after the other: those
+ * How many tokens of each sequence go into the next batch, for sequences with so many left to read. One with a single
+ * token left is writing, or about to, and goes first; one with none waits. What is left belongs to prompts, to one after the other: those
  * with the fewest tokens to come first, so that a short one is read at once beside a long one, and of several the first is
- * done early; now and then (`oldestFirst`) the one that has waited longest, so that nobody waits for ever. A piece
+ * done early; now and then (`oldestFirst`) the one that has waited longest, so that none waits for ever. A piece
  * that would be small, and not the end of its prompt, waits for the next batch.
  *
  * No piece is a single token, and none leaves one: llama.cpp computes the attention of a single row in another way than

@@ -1,18 +1,10 @@
-import { type ChildProcess, fork } from 'node:child_process'
+import { fork } from 'node:child_process'
 import { extname } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { type EngineLogger, logLines } from './engine-log.ts'
 import type { Answer, EngineOptions, Question } from './protocol.ts'
 
-/** A running engine process, from the outside. */
-export interface EngineProcess {
-  readonly pid: number | undefined
-  say(question: Question): void
-  /** At once, whatever it does; the reason is why it has ended then. */
-  kill(reason: string): void
-  /** Resolves with the reason when it has ended. */
-  readonly ended: Promise<string>
-}
+export type EngineProcess = ReturnType<typeof startEngineProcess>
 
 /** The same file before and after the build. */
 const entry = fileURLToPath(new URL(`./process${extname(import.meta.url)}`, import.meta.url))
@@ -34,11 +26,12 @@ export function engineEnvironment(): NodeJS.ProcessEnv {
   }
 }
 
+/** A running engine process, from the outside. */
 export function startEngineProcess(
   options: EngineOptions,
   logger: EngineLogger,
   onAnswer: (answer: Answer) => void,
-): EngineProcess {
+) {
   const child = fork(entry, [], {
     serialization: 'advanced',
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
@@ -46,7 +39,9 @@ export function startEngineProcess(
     execArgv: ['--disable-warning=ExperimentalWarning', '--max-semi-space-size=4'],
     env: engineEnvironment(),
   })
-  const lastLine = watchOutput(child, logger)
+  if (child.stdout === null || child.stderr === null) throw new Error('the engine process has no output')
+  logLines(child.stdout, logger)
+  const lastLine = logLines(child.stderr, logger)
   child.on('message', (message: Answer) => onAnswer(message))
   say({ kind: 'load', options })
 
@@ -57,11 +52,13 @@ export function startEngineProcess(
 
   let killed: string | undefined
 
+  /** At once, whatever it does; the reason is why it has ended then. */
   function kill(reason: string): void {
     killed ??= reason
     child.kill('SIGKILL')
   }
 
+  /** Resolves with the reason when it has ended. */
   const ended = new Promise<string>((resolve) => {
     child.once('error', (error) => resolve(error.message))
     // Not 'exit': what it printed last comes before 'close'.
@@ -72,10 +69,4 @@ export function startEngineProcess(
     })
   })
   return { pid: child.pid, say, kill, ended }
-}
-
-function watchOutput(child: ChildProcess, logger: EngineLogger): () => string {
-  if (child.stdout === null || child.stderr === null) throw new Error('the engine process has no output')
-  logLines(child.stdout, logger)
-  return logLines(child.stderr, logger)
 }

@@ -2,37 +2,28 @@ import type { Generation, GenerationEvent } from '../backend.ts'
 import { type Continuations, createBeams } from '../beam.ts'
 import { type AnswerPlan, type Choice, checkFirstToken, createChoice, planAnswer } from '../choice.ts'
 import { createConstraints } from '../constraints/following-constraints.ts'
+import { promptLogprob } from '../sampling/logprobs.ts'
 import { additionOrder, planBatch } from './batch-plan.ts'
 import { checkGeneration } from './checks.ts'
 import type { NativeContext, NativeModel } from './native.ts'
 import { createPace } from './pace.ts'
-import { judgeToken } from './prompt-logprobs.ts'
 import type { EngineOptions, Load } from './protocol.ts'
 import { type Answering, leftToRead, nextToRead, type Request } from './request.ts'
 import { createSequences, type Sequence } from './sequences.ts'
 import { createSlotQueue } from './slot-queue.ts'
 
-export interface Loop {
-  /** Takes a generation in, or throws a refusal. Answers the prompt as the model sees it. */
-  add(id: number, generation: Generation): readonly number[]
-  /** Nobody waits for it any more: it ends before the next batch. */
-  leave(id: number): void
-  load(): Load
-  /** Runs until `stop`; rejects when the engine cannot go on. */
-  run(): Promise<void>
-  stop(): void
-}
+export type Loop = ReturnType<typeof createLoop>
 
 export interface Listener {
   /** What one batch brought; nothing, when only the load has changed. */
   happened(events: [id: number, event: GenerationEvent][]): void
-  /** With a refusal, or with an error that nobody foresaw. */
+  /** With a refusal, or with an unexpected error. */
   refused(id: number, reason: unknown): void
 }
 
 /**
- * The pictures of a screen are this far apart: nobody sees more steps than that. What a fast model says meanwhile travels
- * together, for each journey costs both processes half a millisecond that the model could use.
+ * The frames of a screen are this far apart: more steps than that are not seen. The tokens of a fast model meanwhile travel
+ * together, for each message costs both processes half a millisecond that the model could use.
  */
 const flushMs = 16
 
@@ -44,39 +35,40 @@ interface Part {
   answering: Answering
   sequence: Sequence
   tokens: Uint32Array
-  /** Where the logits are that are wanted, the last one at the end. */
-  places: Uint32Array
+  /** The rows of the logits that are wanted, the last one at the end. */
+  rows: Uint32Array
   isPrompt: boolean
 }
 
 /**
- * All sequences go on together, one batch after the other. Between two batches, and only there, sequences change hands and
- * memory is forgotten or copied: nobody waits for a lock.
+ * All sequences continue together, one batch after the other. Between two batches, and only there, sequences change hands and
+ * memory is forgotten or copied: nothing waits for a lock.
  */
 export function createLoop(
   model: NativeModel,
   context: NativeContext,
   options: EngineOptions,
   listener: Listener,
-): Loop {
+) {
   const sequences = createSequences(options.parallel, 16 + Math.floor(options.context / 128))
   const pace = createPace()
   const constraints = createConstraints(model.vocabulary)
-  // Each place whose logits are wanted holds a number for each token of the vocabulary until the next batch.
-  const judgedAtOnce = Math.max(3, Math.floor(2 ** 22 / model.vocabulary.size))
+  // Each row of logits that is wanted holds a number for each token of the vocabulary until the next batch.
+  const mostRows = Math.max(3, Math.floor(2 ** 22 / model.vocabulary.size))
   const queue = createSlotQueue<Answering>()
   const requests = new Map<number, Request>()
   const running = new Set<Answering>()
   let events: [number, GenerationEvent][] = []
-  let told = { running: 0, waiting: 0 }
+  let reported = { running: 0, waiting: 0 }
   let wake = () => {}
   let flushed = 0
-  /** Something has begun or ended: who waits for that is to hear of it at once. */
+  /** Something has begun or ended: that is sent at once. */
   let isUrgent = false
   let turn = 0
   let isStopped = false
   let batchSince: number | undefined
 
+  /** Takes a generation in, or throws a refusal. Answers the prompt as the model sees it. */
   function add(id: number, generation: Generation): readonly number[] {
     const { tokens, maxTokens } = checkGeneration(generation, model, options)
     const { vocabulary } = model
@@ -84,16 +76,16 @@ export function createLoop(
     const plan = planAnswer({ generation, prompt: tokens, maxTokens, vocabulary, constraint })
     checkFirstToken(plan)
     const isBeam = generation.beam !== undefined
-    const judges = generation.promptLogprobs !== undefined
+    const wantsPrompt = generation.promptLogprobs !== undefined
     const request: Request = {
       id,
       generation,
       prompt: tokens,
-      promptLogprobs: judges ? [null] : undefined,
+      promptLogprobs: wantsPrompt ? [null] : undefined,
       priority: generation.priority,
       since: performance.now(),
       queuedMs: undefined,
-      isShared: !isBeam && generation.choices > 1 && (judges || sequences.isWorthCopying(tokens.length)),
+      isShared: !isBeam && generation.choices > 1 && (wantsPrompt || sequences.isWorthCopying(tokens.length)),
       together: isBeam ? generation.choices : 1,
       leader: undefined,
       isRead: false,
@@ -122,6 +114,7 @@ export function createLoop(
     return tokens
   }
 
+  /** The client has disconnected: it ends before the next batch. */
   function leave(id: number): void {
     const request = requests.get(id)
     if (request === undefined) return
@@ -129,7 +122,7 @@ export function createLoop(
     wake()
   }
 
-  /** What of it runs is let go between two batches. */
+  /** What of it runs is released between two batches. */
   function drop(request: Request): void {
     requests.delete(request.id)
     for (const answering of request.unfinished) queue.remove(answering)
@@ -152,6 +145,7 @@ export function createLoop(
     }
   }
 
+  /** Runs until `stop`; rejects when the engine cannot continue. */
   async function run(): Promise<void> {
     while (!isStopped) {
       releaseLeft()
@@ -184,9 +178,9 @@ export function createLoop(
     flushed = performance.now()
     isUrgent = false
     const { running: now, waiting: atRest } = load()
-    const hasChanged = now !== told.running || atRest !== told.waiting
+    const hasChanged = now !== reported.running || atRest !== reported.waiting
     if (events.length === 0 && !hasChanged) return
-    told = { running: now, waiting: atRest }
+    reported = { running: now, waiting: atRest }
     listener.happened(events)
     events = []
   }
@@ -206,7 +200,7 @@ export function createLoop(
     for (const answering of queue) {
       const { request } = answering
       if (isGone(answering)) continue
-      // Nobody overtakes a search that waits for room, or it would wait for ever.
+      // Nothing overtakes a search that waits for room, or it would wait for ever.
       if (sequences.free() - held < request.together) return
       // Its prompt is being read by another of its answers, which it will follow; later requests do not get its sequence.
       if (request.isShared && request.leader !== undefined && !request.isRead) held++
@@ -217,12 +211,12 @@ export function createLoop(
   async function begin(answering: Answering): Promise<void> {
     const { request } = answering
     const { salt } = request.generation
-    const place = sequences.take(request.prompt, salt, request.promptLogprobs === undefined)
-    if (place === undefined) return
-    const { sequence, from } = place
+    const taken = sequences.take(request.prompt, salt, request.promptLogprobs === undefined)
+    if (taken === undefined) return
+    const { sequence, from, shared } = taken
     queue.remove(answering)
     if (from !== undefined) await copy(from, sequence)
-    answering.cached = keep(sequence, place.shared)
+    answering.cached = keep(sequence, shared)
     sequence.salt = salt
     start(answering, sequence)
     request.leader ??= answering
@@ -270,7 +264,7 @@ export function createLoop(
     const answerings = nextToRun().sort((one, other) => (one.sequence?.id ?? 0) - (other.sequence?.id ?? 0))
     const left = answerings.map((answering) => ({
       tokens: leftToRead(answering),
-      most: answering.request.promptLogprobs === undefined ? options.batch : judgedAtOnce,
+      most: answering.request.promptLogprobs === undefined ? options.batch : mostRows,
       arrival: answering.request.since,
     }))
     const writers = answerings.filter(({ drawn }) => drawn !== undefined).length
@@ -295,8 +289,8 @@ export function createLoop(
         request.promptLogprobs !== undefined && !request.isRead
           ? Uint32Array.from(tokens.keys())
           : Uint32Array.of(...(isLast ? [tokens.length - 1] : []))
-      const places = context.add(sequence.id, sequence.tokens.length, tokens, wanted)
-      return { answering, sequence, tokens, places, isPrompt: drawn === undefined }
+      const rows = context.add(sequence.id, sequence.tokens.length, tokens, wanted)
+      return { answering, sequence, tokens, rows, isPrompt: drawn === undefined }
     })
   }
 
@@ -310,16 +304,17 @@ export function createLoop(
     pace.read(read, parts.length - prompts.length, performance.now() - since)
   }
 
-  /** After a batch: what was read is remembered, and who has read everything draws. */
-  async function finishPart({ answering, sequence, tokens, places }: Part): Promise<void> {
+  /** After a batch: what was read is remembered, and answers whose tokens have all been read draw the next. */
+  async function finishPart({ answering, sequence, tokens, rows }: Part): Promise<void> {
     const from = sequence.tokens.length
     for (const token of tokens) sequence.tokens.push(token)
     answering.drawn = undefined
     const { request } = answering
     try {
-      if (request.promptLogprobs !== undefined && !request.isRead) await judge(request, from, places)
+      if (request.promptLogprobs !== undefined && !request.isRead)
+        await addPromptLogprobs(request, from, rows)
       if (isGone(answering) || leftToRead(answering) > 0) return
-      const logits = context.logits(places.at(-1) ?? Number.NaN)
+      const logits = context.logits(rows.at(-1) ?? Number.NaN)
       const others = request.isRead ? [] : await promptIsRead(answering)
       await Promise.all([answering, ...others].map((one) => one.proceed(logits)))
     } catch (error) {
@@ -353,12 +348,16 @@ export function createLoop(
     return others
   }
 
-  async function judge({ prompt, promptLogprobs, generation }: Request, from: number, places: Uint32Array) {
+  async function addPromptLogprobs(
+    { prompt, promptLogprobs, generation }: Request,
+    from: number,
+    rows: Uint32Array,
+  ) {
     const entries = await Promise.all(
-      Array.from(places, (place, index) => {
+      Array.from(rows, (row, index) => {
         const token = prompt[from + index + 1]
         if (token === undefined) return undefined
-        return judgeToken(context.logits(place), token, generation.promptLogprobs ?? 0, model.vocabulary)
+        return promptLogprob(context.logits(row), token, generation.promptLogprobs ?? 0, model.vocabulary)
       }),
     )
     for (const entry of entries) if (entry !== undefined) promptLogprobs?.push(entry)
@@ -387,15 +386,15 @@ export function createLoop(
     if (unfinished.size === 0) requests.delete(id)
   }
 
-  /** All beams read one token in each batch; when the last has been judged, some of them go on and some become copies. */
+  /** All beams read one token in each batch; when the continuations of the last are known, some beams continue and some become copies. */
   function beamSearch(request: Request, plan: AnswerPlan): (slot: number) => Answering['proceed'] {
     const beams = createBeams(plan)
     let order = [0]
-    const judged = new Map<number, Continuations>()
+    const found = new Map<number, Continuations>()
 
     async function advance(): Promise<void> {
-      const moves = beams.advance(order.flatMap((slot) => judged.get(slot) ?? []))
-      judged.clear()
+      const moves = beams.advance(order.flatMap((slot) => found.get(slot) ?? []))
+      found.clear()
       order = moves.map(({ slot }) => slot)
       const all = Array.from(request.unfinished)
       for (const beam of all) beam.isIdle = true
@@ -414,8 +413,8 @@ export function createLoop(
     }
 
     return (slot) => async (logits) => {
-      judged.set(slot, await beams.continuations(slot, logits))
-      if (judged.size === order.length && requests.has(request.id)) await advance()
+      found.set(slot, await beams.continuations(slot, logits))
+      if (found.size === order.length && requests.has(request.id)) await advance()
     }
   }
 

@@ -1,6 +1,5 @@
 import { type GgufMetadata, readGgufFileInfo } from 'node-llama-cpp'
 import { createYieldToLoop } from '../../domain/yielding.ts'
-import type { PositionLogits } from '../sampling/logits.ts'
 import type { Vocabulary } from '../vocabulary.ts'
 import { type AddonContext, type AddonModel, type Binding, bindingOf } from './binding.ts'
 import { openBuild } from './build.ts'
@@ -9,25 +8,7 @@ import { createReading } from './reading.ts'
 import { endOfText, textPieces } from './text-pieces.ts'
 import { BYTE_PAIRS, isSpecial, tokenBytes } from './token-bytes.ts'
 
-/** A loaded model. Only token ids that its vocabulary has may be given to it: others end the process. */
-export interface NativeModel {
-  vocabulary: Vocabulary
-  /** The most bytes that one token stands for. */
-  longestToken: number
-  template: string | undefined
-  tokens: { bos: string; eos: string }
-  parameters: number
-  bytes: number
-  /**
-   * Text to tokens. `special` also reads the names of special tokens; `add` puts around it what the model wants there. When
-   * only the last so many tokens are wanted, the text before them may not be read.
-   */
-  tokenize(text: string, options: { special: boolean; add: boolean }, last?: number): number[]
-  /** The same, for texts that may be longer than any prompt: others go first in between. */
-  tokenizeInTurns(text: string, options: { special: boolean; add: boolean }): Promise<number[]>
-  detokenize(tokens: number[], options: { special: boolean }): string
-  openContext(options: ContextOptions): Promise<NativeContext>
-}
+export type NativeModel = Awaited<ReturnType<typeof loadModel>>
 
 export interface ContextOptions {
   /** Tokens of one sequence. */
@@ -38,34 +19,18 @@ export interface ContextOptions {
   threads: number
 }
 
-/** The memory of the sequences and what works on it, one batch after the other. */
-export interface NativeContext {
-  /** Starts a batch of so many tokens. */
-  begin(size: number): void
-  /**
-   * The sequence continues at the position with these tokens. Those that are added in the order of their numbers, one
-   * after the other, are computed together: see additionOrder. Answers where the logits will be that are wanted.
-   */
-  add(sequence: number, position: number, tokens: Uint32Array, wanted: Uint32Array): Uint32Array
-  decode(): Promise<void>
-  /** Of a place that `add` answered, until the next batch is decoded. */
-  logits(place: number): PositionLogits
-  /** The sequence forgets what it has from this position on; false when it can only forget everything. */
-  forget(sequence: number, from: number): boolean
-  /** One sequence gets the memory of another. */
-  copy(from: number, to: number): Promise<void>
-  close(): Promise<void>
-}
+export type NativeContext = NonNullable<Awaited<ReturnType<typeof openContext>>>
 
 /**
- * Loads a model. Progress goes from 0 to 1. This process has to have one libuv thread: the native library spins, each
+ * Loads a model. Only token ids that its vocabulary has may be given to it: others end the process. Progress goes from 0 to
+ * 1. This process has to have one libuv thread: the native library spins, each
  * thread that touches it brings a team of spinning threads of its own, and samplers are shared because they take turns.
  */
 export async function loadModel(
   file: string,
   onProgress: (share: number) => void,
   { gpu, gpuLayers }: { gpu: GpuBuild | false; gpuLayers: number } = { gpu: false, gpuLayers: 0 },
-): Promise<NativeModel> {
+) {
   if (process.env.UV_THREADPOOL_SIZE !== '1') {
     throw new Error('the engine needs UV_THREADPOOL_SIZE=1 in the environment of its process')
   }
@@ -96,12 +61,17 @@ export async function loadModel(
 
   return {
     vocabulary,
+    /** The most bytes that one token stands for. */
     longestToken,
     template: metadata.tokenizer.chat_template,
     tokens: { bos: nameOf(bos), eos: nameOf(eos) },
     parameters: addon.getTotalParameters(),
     bytes: addon.getTotalSize(),
-    tokenize: (text, { special, add }, last = Number.POSITIVE_INFINITY) => {
+    /**
+     * Text to tokens. `special` also reads the names of special tokens; `add` puts around it what the model wants there. When
+     * only the last so many tokens are wanted, the text before them may not be read.
+     */
+    tokenize(text: string, { special, add }: TextOptions, last = Number.POSITIVE_INFINITY): number[] {
       for (let size = lettersOfToken * last; ; size *= 2) {
         const end = endOfText(text, size)
         const tokens = Array.from(tokenPieces(addon, end, special)).flat()
@@ -110,7 +80,8 @@ export async function loadModel(
         return add ? whole(tokens) : tokens
       }
     },
-    async tokenizeInTurns(text, { special, add }) {
+    /** The same, for texts that may be longer than any prompt: it yields to the event loop in between. */
+    async tokenizeInTurns(text: string, { special, add }: TextOptions): Promise<number[]> {
       const yieldToLoop = createYieldToLoop()
       const pieces: number[][] = []
       for (const piece of tokenPieces(addon, text, special)) {
@@ -120,8 +91,9 @@ export async function loadModel(
       }
       return add ? whole(pieces.flat()) : pieces.flat()
     },
-    detokenize: (tokens, { special }) => addon.detokenize(Uint32Array.from(tokens), special),
-    async openContext(options) {
+    detokenize: (tokens: number[], { special }: { special: boolean }) =>
+      addon.detokenize(Uint32Array.from(tokens), special),
+    async openContext(options: ContextOptions) {
       const context = await openContext(binding, addon, vocabulary.size, mostHeads(metadata), options)
       if (context !== undefined) return context
       const { sequences, context: length } = options
@@ -130,6 +102,11 @@ export async function loadModel(
       )
     },
   }
+}
+
+interface TextOptions {
+  special: boolean
+  add: boolean
 }
 
 /** Tokens of most texts have fewer. */
@@ -191,13 +168,14 @@ const plainAttentionBytes = 32 * 2 ** 20
 /** llama.cpp rounds up to this by itself; said here so that each sequence has at least what was asked for. */
 const cellsInRow = 256
 
+/** The memory of the sequences and what works on it, one batch after the other. */
 async function openContext(
   binding: Binding,
   model: AddonModel,
   vocabulary: number,
   heads: number,
   { context, sequences, batch, threads }: ContextOptions,
-): Promise<NativeContext | undefined> {
+) {
   const cells = Math.ceil(context / cellsInRow) * cellsInRow * sequences
   const addon: AddonContext = new binding.AddonContext(model, {
     contextSize: cells,
@@ -214,16 +192,21 @@ async function openContext(
   }
   const reading = createReading(binding, addon, model, { vocabulary, sequences })
   return {
-    begin(size) {
-      addon.initBatch(size)
-    },
-    add: (sequence, position, tokens, wanted) => addon.addToBatch(sequence, position, tokens, wanted),
+    /** Starts a batch of so many tokens. */
+    begin: (size: number) => addon.initBatch(size),
+    /**
+     * The sequence continues at the position with these tokens. Those that are added in the order of their numbers, one
+     * after the other, are computed together: see additionOrder. Answers where the logits will be that are wanted.
+     */
+    add: (sequence: number, position: number, tokens: Uint32Array, wanted: Uint32Array) =>
+      addon.addToBatch(sequence, position, tokens, wanted),
     decode: () => addon.decodeBatch(),
-    logits: (place) => reading(place),
-    forget: (sequence, from) => addon.removeTokenCellsFromSequence(sequence, from, -1),
-    async copy(from, to) {
-      await addon.copySequenceStateFromOtherSequence(to, from)
-    },
+    /** Of a row that `add` answered, until the next batch is decoded. */
+    logits: reading,
+    /** The sequence forgets what it has from this position on; false when it can only forget everything. */
+    forget: (sequence: number, from: number) => addon.removeTokenCellsFromSequence(sequence, from, -1),
+    /** One sequence gets the memory of another. */
+    copy: (from: number, to: number) => addon.copySequenceStateFromOtherSequence(to, from),
     close: () => addon.dispose(),
   }
 }

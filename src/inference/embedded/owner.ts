@@ -3,12 +3,11 @@ import type { Backend, BackendStatus, Generation, GenerationEvent, Run, ServedMo
 import { withoutFolders } from '../models/model-error.ts'
 import type { ModelPlan } from '../models/plan.ts'
 import { notReady } from '../served-model.ts'
-import { checkQueueRoom, checkTextLength } from './admission.ts'
+import { checkQueueRoom, checkTextLength } from './checks.ts'
 import type { EngineLogger } from './engine-log.ts'
 import { type EngineProcess, startEngineProcess } from './engine-process.ts'
 import type { Answer, EngineOptions, Load, Question } from './protocol.ts'
 import { createRunEvents, type RunEvents } from './run-events.ts'
-import { type Supervision, usualSupervision } from './supervision.ts'
 
 /** A backend whose engine is a process of its own: when it dies, what runs in it ends with a refusal, and nothing else. */
 export interface EmbeddedBackend extends Backend {
@@ -16,7 +15,30 @@ export interface EmbeddedBackend extends Backend {
   pid(): number | undefined
 }
 
-/** What somebody waits for: an answer that comes at once, or a run. */
+/** How the engine process is watched, and how often it is started again. */
+export const usualSupervision = {
+  /** Between two pings. */
+  pingMs: 1_000,
+  /** So many pings without an answer mean that it hangs: an endless loop, or a stopped process. */
+  silentPings: 15,
+  /** A single batch that takes longer hangs too: the slowest machine needs a fraction of it for one. */
+  longestBatchMs: 120_000,
+  /** Before the first new start; doubles with each that follows, until an engine has lived for `steadyMs`. */
+  restartMs: 250,
+  /** After an engine that served: requests wait for the next. */
+  longestRestartMs: 5_000,
+  /** After one that never got as far: it will hardly be better soon. */
+  longestReloadMs: 60_000,
+  steadyMs: 30_000,
+  /** So many starts in a row that never got the model loaded, and it counts as one that cannot be served. */
+  failedStarts: 3,
+  /** For the engine to end by itself when it is closed. */
+  closeMs: 3_000,
+}
+
+export type Supervision = typeof usualSupervision
+
+/** A question that has been sent: its answer comes at once, or it is a run. */
 interface Waiting {
   resolve(answer: Answer): void
   /** Before `resolve` or, for a run, after it. */
@@ -34,17 +56,8 @@ export function createEmbeddedBackend(
   logger: EngineLogger,
   supervision: Supervision = usualSupervision,
 ): EmbeddedBackend {
-  const options: EngineOptions = {
-    file: plan.file,
-    context: plan.context,
-    parallel: plan.parallel,
-    threads: plan.threads,
-    gpu: plan.gpu,
-    gpuLayers: plan.gpuLayers,
-    // Beside all others that write, three tokens of a prompt fit: see planBatch.
-    batch: Math.max(plan.batch, plan.parallel + 2),
-    queue: plan.queue,
-  }
+  // Beside all others that write, three tokens of a prompt fit: see planBatch.
+  const options: EngineOptions = { ...plan, batch: Math.max(plan.batch, plan.parallel + 2) }
   const asked = new Map<number, Waiting>()
   let ids = 0
   let engine: EngineProcess | undefined
@@ -75,12 +88,12 @@ export function createEmbeddedBackend(
     started.ended.then((reason) => ended(started, reason), fatal)
   }
 
-  /** The log has where the model lies; who asks is told no more than its name. */
+  /** The log has the path of the model; callers see no more than its name. */
   function shown(reason: string): string {
     return withoutFolders(reason, plan.file)
   }
 
-  /** Whoever watches the engine must not fail itself: if it does, that is a fault to be seen. */
+  /** The watch over the engine must not fail itself: if it does, that is a fault to be seen. */
   function fatal(error: unknown): void {
     logger.error({ err: error }, 'the watch over the engine failed')
   }
@@ -117,30 +130,18 @@ export function createEmbeddedBackend(
         }
         return
       case 'loaded': {
-        const { model } = answer
-        longestToken = model.longestToken
+        const { names, source, context, parallel, threads, device } = plan
+        const created = served?.created ?? Math.floor(Date.now() / 1000)
+        served = { names, created, source, context, parallel, threads, device, ...answer.model }
+        longestToken = answer.longestToken
         failedStarts = 0
-        served = {
-          names: plan.names,
-          created: served?.created ?? Math.floor(Date.now() / 1000),
-          source: plan.source,
-          context: plan.context,
-          parallel: plan.parallel,
-          threads: plan.threads,
-          device: plan.device,
-          vocabulary: model.vocabulary,
-          parameters: model.parameters,
-          bytes: model.bytes,
-          template: model.template,
-          tokens: model.tokens,
-        }
         status = { state: 'ready', running: 0, waiting: 0 }
         readySince = performance.now()
         logger.info({ model: plan.file, engine: engine?.pid }, 'the model is loaded')
         return
       }
       case 'unloadable':
-        // Another start will hardly help, but somebody may exchange the file.
+        // Another start will hardly help, but the file may be exchanged.
         troubles = 20
         status = { state: 'failed', reason: shown(answer.reason) }
         logger.error({ model: plan.file, reason: answer.reason }, 'the model cannot be loaded')
@@ -171,9 +172,9 @@ export function createEmbeddedBackend(
 
   function look(): void {
     if (engine === undefined) return
-    // While it starts, it reads its own code and the file: it answers late, and nobody waits for it yet.
-    const patience = status.state === 'ready' ? supervision.silentPings : 4 * supervision.silentPings
-    if (unanswered >= patience) {
+    // While it starts, it reads its own code and the file: it answers late, and no request waits for it yet.
+    const mostSilent = status.state === 'ready' ? supervision.silentPings : 4 * supervision.silentPings
+    if (unanswered >= mostSilent) {
       engine.kill('it did not answer any more')
       return
     }
@@ -195,8 +196,8 @@ export function createEmbeddedBackend(
     }
   }
 
-  /** Who may ask something: throws a refusal otherwise. */
-  function present(): EngineProcess {
+  /** The engine, when it can be asked; throws a refusal otherwise. */
+  function readyEngine(): EngineProcess {
     if (isClosed) throw refuse('stopping')
     if (engine === undefined || status.state !== 'ready') throw notReady(status)
     return engine
@@ -205,7 +206,7 @@ export function createEmbeddedBackend(
   /** Asks what is answered at once. */
   async function ask(question: Text, signal: AbortSignal): Promise<Answer> {
     signal.throwIfAborted()
-    const asking = present()
+    const asking = readyEngine()
     if (asked.size >= plan.parallel + plan.queue + mostTexts) {
       throw refuse('engine_queue_full', { limit: mostTexts })
     }
@@ -227,7 +228,7 @@ export function createEmbeddedBackend(
 
   async function generate(generation: Generation, signal: AbortSignal): Promise<Run> {
     signal.throwIfAborted()
-    const asking = present()
+    const asking = readyEngine()
     checkTextLength(generation, longestToken, plan.context)
     const { tenant } = generation
     checkQueueRoom(

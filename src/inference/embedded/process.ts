@@ -36,7 +36,8 @@ async function load(options: EngineOptions): Promise<void> {
     const { vocabulary, parameters, bytes, template, tokens, longestToken } = model
     say({
       kind: 'loaded',
-      model: { vocabulary: vocabulary.size, parameters, bytes, template, tokens, longestToken },
+      model: { vocabulary: vocabulary.size, parameters, bytes, template, tokens },
+      longestToken,
     })
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error)

@@ -26,9 +26,7 @@ export interface EngineOptions {
 }
 
 /** What only the engine process can say about the model. */
-export type LoadedModel = Pick<ServedModel, 'vocabulary' | 'parameters' | 'bytes' | 'template' | 'tokens'> & {
-  longestToken: number
-}
+type LoadedModel = Pick<ServedModel, 'vocabulary' | 'parameters' | 'bytes' | 'template' | 'tokens'>
 
 /** From the server to the engine. `id` is the server's number for what it asks. */
 export type Question =
@@ -37,7 +35,7 @@ export type Question =
   | { kind: 'tokenize'; id: number; text: string; special: boolean; add: boolean }
   | { kind: 'detokenize'; id: number; tokens: number[]; special: boolean }
   | { kind: 'generate'; id: number; generation: Generation }
-  /** Nobody waits for it any more. */
+  /** The client has disconnected. */
   | { kind: 'leave'; id: number }
   /** The end: what runs is given up, the process ends. */
   | { kind: 'close' }
@@ -45,13 +43,14 @@ export type Question =
 /** From the engine to the server. */
 export type Answer =
   | { kind: 'loading'; share: number }
-  | { kind: 'loaded'; model: LoadedModel }
+  /** `longestToken` is the most bytes that one token stands for. */
+  | { kind: 'loaded'; model: LoadedModel; longestToken: number }
   /** The process ends after it. */
   | { kind: 'unloadable'; reason: string }
   | { kind: 'pong'; load: Load }
   | { kind: 'tokens'; id: number; tokens: number[] }
   | { kind: 'text'; id: number; text: string }
-  /** A generation is checked and has its place. */
+  /** A generation is checked, and runs or is queued. */
   | { kind: 'accepted'; id: number; promptTokens: number[] }
   /** Before `accepted` or after it: either way the last that is said about this id. */
   | { kind: 'refused'; id: number; code: RefusalCode; values: RefusalValues }

@@ -6,7 +6,7 @@ import {
   type PositionLogits,
   type TokenMask,
 } from '../sampling/logits.ts'
-import type { AddonContext, AddonModel, AddonSampler, Binding } from './binding.ts'
+import type { AddonContext, AddonModel, AddonSampler, Binding, LogitsFilter } from './binding.ts'
 
 const dispose = (sampler: AddonSampler) => sampler.dispose()
 
@@ -114,16 +114,14 @@ export function createReading(
   }
 
   async function logitsOf(place: number, tokens: readonly number[]): Promise<number[] | undefined> {
-    if (tokens.length > fewTokens) {
-      if (tokens.length > vocabulary / 2)
-        return (await context.sampleToken(place, greedy, false, false, true))[3]
-      if (seen.has(tokens)) {
-        const prepared = lists.memo(tokens)
-        return (await context.sampleToken(place, prepared, false, false, true))[3]
-      }
-      seen.add(tokens)
+    let sampler = greedy
+    let shown: LogitsFilter | true = true
+    if (tokens.length <= vocabulary / 2 || tokens.length <= fewTokens) {
+      if (tokens.length > fewTokens && seen.has(tokens)) sampler = lists.memo(tokens)
+      else shown = [tokens, false, false, false, 0]
+      if (tokens.length > fewTokens) seen.add(tokens)
     }
-    return (await context.sampleToken(place, greedy, false, false, [tokens, false, false, false, 0]))[3]
+    return (await context.sampleToken(place, sampler, false, false, shown))[3]
   }
 
   function told(place: number, samplers: Samplers): Pick<Logits, 'best' | 'top' | 'logTotal'> {
@@ -141,33 +139,13 @@ export function createReading(
         return found
       },
       async logTotal(temperature) {
-        if (temperature === 1 && most !== undefined) {
-          const [, , , , weight] = await context.sampleToken(
-            place,
-            samplers.greedy(),
-            false,
-            false,
-            false,
-            true,
-          )
-          return most + Math.log(weight ?? Number.NaN)
-        }
-        if (temperature === 1) {
-          const chosen: [[], false, false, true, 0] = [[], false, false, true, 0]
-          const [, , , pairs, weight] = await context.sampleToken(
-            place,
-            samplers.greedy(),
-            false,
-            false,
-            chosen,
-            true,
-          )
-          most = pairs?.[1]
-          return (most ?? Number.NaN) + Math.log(weight ?? Number.NaN)
-        }
-        most ??= (await largest(place, samplers, 1)).logits[0]
-        const warm = samplers.warm(temperature)
-        const [, , , , weight] = await context.sampleToken(place, warm, false, false, false, true)
+        const isPlain = temperature === 1
+        if (!isPlain) most ??= (await largest(place, samplers, 1)).logits[0]
+        // The largest logit comes with the sum, where it is not known yet.
+        const shown: LogitsFilter | false = most === undefined && [[], false, false, true, 0]
+        const sampler = isPlain ? samplers.greedy() : samplers.warm(temperature)
+        const [, , , pairs, weight] = await context.sampleToken(place, sampler, false, false, shown, true)
+        most ??= pairs?.[1]
         return (most ?? Number.NaN) / temperature + Math.log(weight ?? Number.NaN)
       },
     }

@@ -7,7 +7,7 @@ export interface Request {
   readonly id: number
   readonly generation: Generation
   readonly prompt: readonly number[]
-  /** One for each prompt token that has been judged; undefined when nobody asked. */
+  /** One for each prompt token whose logits have been read; undefined when the request does not want them. */
   readonly promptLogprobs: PromptLogprobs | undefined
   readonly priority: number
   readonly since: number
@@ -37,7 +37,7 @@ export interface Answering {
   cached: number
   /** What was drawn and has not been read yet. */
   drawn: number | undefined
-  /** A beam that nothing goes on from at the moment, and that may be needed again. */
+  /** A beam that nothing continues at the moment, and that may be needed again. */
   isIdle: boolean
   /** The batch that it was in last. */
   turn: number

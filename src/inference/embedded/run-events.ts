@@ -2,17 +2,14 @@ import type { GenerationEvent } from '../backend.ts'
 
 type Tokens = Extract<GenerationEvent, { kind: 'tokens' }>
 
-export interface RunEvents extends AsyncIterable<GenerationEvent[]> {
-  push(event: GenerationEvent): void
-  /** After what was pushed the reader gets the end, or this error. */
-  end(error?: unknown): void
-}
+export type RunEvents = ReturnType<typeof createRunEvents>
 
 /**
- * From the engine to who reads, who gets all at once that has come meanwhile. While nobody takes them, the tokens of a choice become one event, so that what waits is
- * never more than the answers themselves. `onLeft` is called when the reader goes before the end, `onEnd` at the end.
+ * From the engine to a reader, which gets all at once that has come meanwhile. Until it takes them, the tokens of a choice
+ * become one event, so that what waits is never more than the answers themselves. `onLeft` is called when the reader goes
+ * before the end, `onEnd` at the end.
  */
-export function createRunEvents({ onLeft, onEnd }: { onLeft(): void; onEnd(): void }): RunEvents {
+export function createRunEvents({ onLeft, onEnd }: { onLeft(): void; onEnd(): void }) {
   let queue: GenerationEvent[] = []
   /** The event of each choice that can still grow. */
   const growing = new Map<number, Tokens>()
@@ -60,7 +57,8 @@ export function createRunEvents({ onLeft, onEnd }: { onLeft(): void; onEnd(): vo
 
   return {
     push,
-    end(error) {
+    /** After what was pushed the reader gets the end, or this error. */
+    end(error?: unknown): void {
       if (ending !== undefined) return
       ending = { error }
       onEnd()

@@ -1,14 +1,8 @@
 /**
- * Who waits, in the order in which they are served: lower priority first, then one of each tenant in turn, so that who
- * brings many waits behind who brings one, then who came first.
+ * What waits for a slot, in the order in which it is served: lower priority first, then one of each tenant in turn, so that a
+ * tenant with many items waits behind one with a single item, then what came first.
  */
-export interface SlotQueue<Item> extends Iterable<Item> {
-  readonly length: number
-  add(item: Item): void
-  remove(item: Item): void
-}
-
-export function createSlotQueue<Item extends { priority: number; tenant: string }>(): SlotQueue<Item> {
+export function createSlotQueue<Item extends { priority: number; tenant: string }>() {
   const items: Item[] = []
   const rounds = new Map<Item, number>()
   const roundOf = (item: Item) => rounds.get(item) ?? 0
@@ -27,14 +21,14 @@ export function createSlotQueue<Item extends { priority: number; tenant: string 
     get length() {
       return items.length
     },
-    add(item) {
+    add(item: Item): void {
       rounds.set(item, nextRound(item))
       // Nearly always the last, so it is searched from behind.
       let position = items.length
       while (position > 0 && !isBefore(items[position - 1] as Item, item)) position--
       items.splice(position, 0, item)
     },
-    remove(item) {
+    remove(item: Item): void {
       if (!rounds.delete(item)) return
       items.splice(items.indexOf(item), 1)
     },

@@ -8,13 +8,9 @@ const part = /-(\d{5})-of-(\d{5})\.gguf$/i
 const companion = /(^|[/._-])(mmproj|imatrix)([/._-]|$)/i
 
 /** One of a repository's GGUF files: by its name, by its quantization, or the usual one. */
-export function chooseFile<File extends { path: string }>(
-  repository: string,
-  wanted: string | undefined,
-  files: readonly File[],
-): File {
+export function chooseFile(repository: string, wanted: string | undefined, files: readonly string[]): string {
   const named = wanted !== undefined && /\.gguf$/i.test(wanted)
-  const models = named ? files : files.filter(({ path }) => !companion.test(path))
+  const models = named ? files : files.filter((path) => !companion.test(path))
   if (models.length === 0 && !named) {
     throw new ModelError(`${repository} has no .gguf file; accepted: repositories with GGUF models.`)
   }
@@ -23,31 +19,27 @@ export function chooseFile<File extends { path: string }>(
     const what = wanted === undefined ? 'several models and none of the usual kinds' : `no ${wanted}`
     throw new ModelError(`${repository} has ${what}; accepted after its name and a colon: ${listed(models)}.`)
   }
-  const [, , parts] = part.exec(found.path) ?? []
+  const [, , parts] = part.exec(found) ?? []
   if (parts !== undefined) {
     throw new ModelError(
-      `${repository}: ${found.path} is one of ${Number(parts)} files of a split model; accepted: models in one file (${listed(models)}).`,
+      `${repository}: ${found} is one of ${Number(parts)} files of a split model; accepted: models in one file (${listed(models)}).`,
     )
   }
   return found
 }
 
-function byName<File extends { path: string }>(files: readonly File[], wanted: string): File | undefined {
-  const exact = files.find(({ path }) => path === wanted)
-  if (exact !== undefined) return exact
-  const inFolders = files.filter(({ path }) => path.endsWith(`/${wanted}`))
+function byName(files: readonly string[], wanted: string): string | undefined {
+  if (files.includes(wanted)) return wanted
+  const inFolders = files.filter((path) => path.endsWith(`/${wanted}`))
   return inFolders.length === 1 ? inFolders[0] : undefined
 }
 
-function byQuantization<File extends { path: string }>(
-  files: readonly File[],
-  wanted: string | undefined,
-): File | undefined {
+function byQuantization(files: readonly string[], wanted: string | undefined): string | undefined {
   for (const quantization of wanted === undefined ? usual : [wanted]) {
     const [first] = files
-      .filter(({ path }) => names(path, quantization))
+      .filter((path) => names(path, quantization))
       // `UD-Q4_K_M` is a variant of Q4_K_M: the plain one, with the shorter path, is preferred.
-      .toSorted((a, b) => a.path.length - b.path.length || (a.path < b.path ? -1 : 1))
+      .toSorted((a, b) => a.length - b.length || (a < b ? -1 : 1))
     if (first !== undefined) return first
   }
   return wanted === undefined && files.length === 1 ? files[0] : undefined
@@ -59,8 +51,8 @@ function names(path: string, quantization: string): boolean {
   return new RegExp(`(^|[-./_])${escaped}([-./]|$)`, 'i').test(path)
 }
 
-function listed(files: readonly { path: string }[]): string {
-  const single = files.map(({ path }) => path).filter((path) => !part.test(path))
+function listed(files: readonly string[]): string {
+  const single = files.filter((path) => !part.test(path))
   if (single.length === 0) return 'none of them is here'
   const shown = single.slice(0, 20).join(', ')
   return single.length > 20 ? `${shown} and ${single.length - 20} more` : shown

@@ -3,7 +3,7 @@ import { createReadStream, existsSync } from 'node:fs'
 import { type FileHandle, mkdir, open, rename, rm, statfs } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import { whileLocked } from './download-lock.ts'
+import Database from 'better-sqlite3'
 import { type Hub, type HubFile, openHubFile, shortReason } from './hub.ts'
 import { shownBytes } from './memory.ts'
 import { ModelError, reasonOf } from './model-error.ts'
@@ -21,6 +21,8 @@ export interface DownloadWatch {
 const mostFailures = 5
 /** A connection without a byte for this long counts as broken. */
 const silenceMs = 60_000
+/** Between looks at whether another process has finished. */
+const lockedMs = 500
 /** Free space that a download leaves for the record on the same disk. */
 const reservedBytes = 64 * 1024 * 1024
 
@@ -89,6 +91,37 @@ export async function download(
   } catch (error) {
     if (error instanceof ModelError || watch.signal.aborted) throw error
     throw new ModelError(`${target} cannot be written: ${reasonOf(error)}.`, { mayPass: true, cause: error })
+  }
+}
+
+/**
+ * Does the work while no other process does it. The lock is that of an empty SQLite file: the system releases it when a
+ * process ends, however it ends.
+ */
+async function whileLocked<Result>(
+  file: string,
+  { signal, onWait }: { signal: AbortSignal; onWait: () => void },
+  work: () => Promise<Result>,
+): Promise<Result> {
+  const lock = new Database(file, { timeout: 0 })
+  try {
+    for (let attempt = 0; !acquired(lock); attempt++) {
+      if (attempt === 0) onWait()
+      await delay(lockedMs, undefined, { signal })
+    }
+    return await work()
+  } finally {
+    lock.close()
+  }
+}
+
+function acquired(lock: Database.Database): boolean {
+  try {
+    lock.exec('BEGIN EXCLUSIVE')
+    return true
+  } catch (error) {
+    if ((error as { code?: string }).code === 'SQLITE_BUSY') return false
+    throw error
   }
 }
 

@@ -6,18 +6,10 @@ export class GgufError extends Error {}
 /** The size of one read, and the longest value that can be taken. */
 const longestTaken = 256 * 1024
 
-/** A file read from its beginning, in pieces of one size, so that no length in the file decides how much memory is used. */
-export interface FileBytes {
-  position(): number
-  take(length: number): Promise<Buffer>
-  u32(): Promise<number>
-  u64(): Promise<number>
-  skip(length: number): void
-  /** Skips texts that follow each other, each after its length. */
-  skipTexts(count: number): Promise<void>
-}
+export type FileBytes = ReturnType<typeof fileBytes>
 
-export function fileBytes(file: FileHandle, size: number): FileBytes {
+/** A file read from its beginning, in pieces of one size, so that no length in the file decides how much memory is used. */
+export function fileBytes(file: FileHandle, size: number) {
   const piece = Buffer.allocUnsafe(longestTaken)
   let start = 0
   let end = 0
@@ -55,16 +47,17 @@ export function fileBytes(file: FileHandle, size: number): FileBytes {
     position: () => position,
     take,
     skip,
-    async u32() {
+    async u32(): Promise<number> {
       return (await take(4)).readUInt32LE()
     },
-    async u64() {
+    async u64(): Promise<number> {
       await fill(8)
       const value = lengthAt(position - start)
       position += 8
       return value
     },
-    async skipTexts(count) {
+    /** Skips texts that follow each other, each after its length. */
+    async skipTexts(count: number): Promise<void> {
       for (let left = count; left > 0; ) {
         await fill(8)
         // All of this piece without a promise for each: a vocabulary has hundreds of thousands.

@@ -1,10 +1,11 @@
 import { readdir } from 'node:fs/promises'
 import { join, resolve, sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import type { Config } from '../../config.ts'
 import { chooseFile } from './choose-file.ts'
 import { type DownloadWatch, download } from './download.ts'
 import { acceptedModels } from './gguf-header.ts'
-import { type Hub, listHubFiles } from './hub.ts'
+import { type Hub, type HubFile, listHubFiles } from './hub.ts'
 import { ModelError } from './model-error.ts'
 
 /** What HEDDLE_MODEL asks for. */
@@ -23,19 +24,7 @@ export function sourceOf(given: string): ModelSource {
 }
 
 /** Where models come from, and where downloads are stored. */
-export interface ModelLocations {
-  /** The data folder. */
-  data: string
-  hub: Hub
-}
-
-export function locationsOf(settings: {
-  data: string
-  hf_endpoint: string
-  hf_token: string
-}): ModelLocations {
-  return { data: settings.data, hub: { endpoint: settings.hf_endpoint, token: settings.hf_token } }
-}
+export type ModelLocations = Hub & Pick<Config, 'data'>
 
 export interface FindWatch extends DownloadWatch {
   onDownload(what: string): void
@@ -83,23 +72,25 @@ export async function storedModels(folder: string): Promise<string[]> {
 /** A file that is already here is used without asking the hub, so a server restarts without a network. */
 async function hubModel(
   { repository, wanted }: Extract<ModelSource, { kind: 'hub' }>,
-  { data, hub }: ModelLocations,
+  locations: ModelLocations,
   watch: FindWatch,
 ): Promise<string> {
-  const folder = join(modelsFolder(data), ...repository.split('/'))
+  const folder = join(modelsFolder(locations.data), ...repository.split('/'))
   const known = chosenPath(repository, wanted, await storedModels(folder))
   if (known !== undefined) return join(folder, known)
-  const file = chooseFile(repository, wanted, await listHubFiles(hub, repository, watch.signal))
-  const target = join(folder, ...file.path.split('/'))
-  watch.onDownload(`${repository}:${file.path}`)
-  await download(hub, repository, file, target, watch)
+  const files = new Map(
+    (await listHubFiles(locations, repository, watch.signal)).map((file) => [file.path, file]),
+  )
+  const chosen = chooseFile(repository, wanted, [...files.keys()])
+  const target = join(folder, ...chosen.split('/'))
+  watch.onDownload(`${repository}:${chosen}`)
+  await download(locations, repository, files.get(chosen) as HubFile, target, watch)
   return target
 }
 
 function chosenPath(repository: string, wanted: string | undefined, paths: string[]): string | undefined {
-  const files = paths.map((path) => ({ path }))
   try {
-    return chooseFile(repository, wanted, files).path
+    return chooseFile(repository, wanted, paths)
   } catch (error) {
     if (error instanceof ModelError) return undefined
     throw error

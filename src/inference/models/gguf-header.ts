@@ -5,36 +5,7 @@ import { ModelError, reasonOf } from './model-error.ts'
 import { bytesOfTensor } from './tensor-types.ts'
 
 /** What the header of a GGUF file says about its model (https://github.com/ggml-org/ggml/blob/master/docs/gguf.md). */
-export interface GgufHeader {
-  fileBytes: number
-  version: number
-  architecture: string
-  name: string | undefined
-  /** `model`, `adapter`, `mmproj`…; absent in older files. */
-  type: string | undefined
-  /** The number of the quantization that most weights have. */
-  fileType: number | undefined
-  /** Tokens of context that it was trained with. */
-  context: number
-  layers: number
-  embedding: number
-  /** Summed over all layers, since they may differ. */
-  heads: number
-  kvHeads: number
-  keyLength: number
-  valueLength: number
-  /** False for encoders, which cannot generate text. */
-  causal: boolean
-  vocabulary: number
-  tokenizer: string | undefined
-  template: string | undefined
-  parameters: number
-  weightBytes: number
-  /** Of these, the bytes in the layers: the rest are embeddings and the output. */
-  layerBytes: number
-  /** The number of files that the model is split into. */
-  parts: number
-}
+export type GgufHeader = Awaited<ReturnType<typeof readHeader>>
 
 /** The header of a model with a vocabulary of 256,000 takes about 20 MB. */
 const largestHeader = 256 * 1024 * 1024
@@ -43,41 +14,35 @@ const mostTensors = 1_000_000
 
 const newest = 3
 
-/** Reads the header and nothing else, within bounds of memory whatever the file claims (docs/decisions/0014). */
-export async function readGgufHeader(path: string): Promise<GgufHeader> {
-  const file = await openFile(path)
-  try {
-    return await readHeader(path, file, (await file.stat()).size)
-  } catch (error) {
-    if (!(error instanceof GgufError)) throw unreadable(path, error)
-    throw new ModelError(`${path} is a damaged GGUF file, perhaps not copied whole: ${error.message}.`)
-  } finally {
-    await file.close()
-  }
-}
-
 export const acceptedModels =
   'accepted: builtin, the path of a .gguf file, hf:<org>/<repo>[:<quant or file>], none'
 
-async function openFile(path: string): Promise<FileHandle> {
+/** Reads the header and nothing else, within bounds of memory whatever the file claims (docs/decisions/0014). */
+export async function readGgufHeader(path: string): Promise<GgufHeader> {
+  let file: FileHandle | undefined
   try {
     // Checked before opening: opening a pipe waits for a writer.
     const found = await stat(path)
-    if (found.isFile()) return await open(path)
-    throw new ModelError(`${path} is ${found.isDirectory() ? 'a folder' : 'not a file'}; ${acceptedModels}.`)
+    if (!found.isFile()) {
+      throw new ModelError(
+        `${path} is ${found.isDirectory() ? 'a folder' : 'not a file'}; ${acceptedModels}.`,
+      )
+    }
+    file = await open(path)
+    return await readHeader(path, file, (await file.stat()).size)
   } catch (error) {
-    throw unreadable(path, error)
+    if (error instanceof ModelError) throw error
+    const why =
+      error instanceof GgufError
+        ? `${path} is a damaged GGUF file, perhaps not copied whole: ${error.message}.`
+        : `The model ${path} cannot be read: ${reasonOf(error)}; ${acceptedModels}.`
+    throw new ModelError(why, { cause: error })
+  } finally {
+    await file?.close()
   }
 }
 
-function unreadable(path: string, error: unknown): ModelError {
-  if (error instanceof ModelError) return error
-  return new ModelError(`The model ${path} cannot be read: ${reasonOf(error)}; ${acceptedModels}.`, {
-    cause: error,
-  })
-}
-
-async function readHeader(path: string, file: FileHandle, size: number): Promise<GgufHeader> {
+async function readHeader(path: string, file: FileHandle, size: number) {
   const refused = (why: string) => new ModelError(`${path} is ${why}.`)
   if (size < 24) throw refused('no GGUF file: it is too short')
   const bytes = fileBytes(file, Math.min(size, largestHeader))
@@ -98,7 +63,7 @@ async function readHeader(path: string, file: FileHandle, size: number): Promise
   if (dataStart + weights.end > size) {
     throw new GgufError(`it has ${size} bytes where its tensors need ${dataStart + weights.end}`)
   }
-  return { fileBytes: size, version, ...factsOf(values), ...weights.facts }
+  return { fileBytes: size, ...factsOf(values), ...weights.facts }
 }
 
 async function countOf(bytes: FileBytes, most: number, what: string): Promise<number> {
@@ -111,6 +76,7 @@ async function countOf(bytes: FileBytes, most: number, what: string): Promise<nu
 async function weightsOf(bytes: FileBytes, count: number) {
   let parameters = 0
   let weightBytes = 0
+  /** Of these, the bytes in the layers: the rest are embeddings and the output. */
   let layerBytes = 0
   let end = 0
   for (let n = 0; n < count; n++) {
@@ -141,20 +107,24 @@ function factsOf(values: ReadonlyMap<string, Value>) {
   const tokens = values.get('tokenizer.ggml.tokens')
   return {
     architecture,
-    name: textIn(values, 'general.name'),
+    /** `model`, `adapter`, `mmproj`…; absent in older files. */
     type: textIn(values, 'general.type'),
+    /** The number of the quantization that most weights have. */
     fileType: numberIn(values, 'general.file_type'),
+    /** Tokens of context that it was trained with. */
     context: number('context_length') ?? 0,
     layers,
     embedding,
-    heads,
+    /** Summed over all layers, since they may differ. */
     kvHeads,
     keyLength: number('attention.key_length') ?? headLength,
     valueLength: number('attention.value_length') ?? headLength,
+    /** False for encoders, which cannot generate text. */
     causal: values.get(`${architecture}.attention.causal`) !== false,
     vocabulary: typeof tokens === 'object' ? tokens.length : 0,
     tokenizer: textIn(values, 'tokenizer.ggml.model'),
     template: textIn(values, 'tokenizer.chat_template'),
+    /** The number of files that the model is split into. */
     parts: numberIn(values, 'split.count') ?? 1,
   }
 }

@@ -1,11 +1,9 @@
 import { z } from 'zod'
+import type { Config } from '../../config.ts'
 import { ModelError, reasonOf } from './model-error.ts'
 
 /** A server that speaks the protocol of huggingface.co, and our token for it. */
-export interface Hub {
-  endpoint: string
-  token: string
-}
+export type Hub = Pick<Config, 'hf_endpoint' | 'hf_token'>
 
 export interface HubFile {
   path: string
@@ -31,10 +29,10 @@ const Listing = z.array(
 /** Every GGUF file of a repository. */
 export async function listHubFiles(hub: Hub, repository: string, signal: AbortSignal): Promise<HubFile[]> {
   const files: HubFile[] = []
-  const limited = () => AbortSignal.any([signal, AbortSignal.timeout(listingMs)])
-  let url: string | undefined = `${hub.endpoint}/api/models/${repository}/tree/main?recursive=true`
+  let url: string | undefined = `${hub.hf_endpoint}/api/models/${repository}/tree/main?recursive=true`
   for (let page = 0; url !== undefined && page < mostPages; page++) {
-    const { response } = await ask(hub, url, { signal: limited() }, repository)
+    const limited = AbortSignal.any([signal, AbortSignal.timeout(listingMs)])
+    const { response } = await ask(hub, url, { signal: limited }, repository)
     for (const { type, path, size, lfs } of await listingIn(response, repository)) {
       if (type !== 'file' || !/\.gguf$/i.test(path) || !isPlainPath(path)) continue
       files.push({ path, bytes: lfs?.size ?? size, sha256: sha256In(lfs?.oid) })
@@ -79,23 +77,11 @@ function nextPage(response: Response): string | undefined {
   return url.origin === new URL(response.url).origin ? url.href : undefined
 }
 
-export interface HubAnswer {
-  response: Response
-  /** The checksum in the hub's own answer, before any redirect to another host. */
-  sha256: string | undefined
-}
-
-/** The bytes of a file, starting at `from`. */
-export function openHubFile(
-  hub: Hub,
-  repository: string,
-  path: string,
-  from: number,
-  signal: AbortSignal,
-): Promise<HubAnswer> {
+/** The bytes of a file, starting at `from`, and the checksum in the hub's own answer, before any redirect to another host. */
+export function openHubFile(hub: Hub, repository: string, path: string, from: number, signal: AbortSignal) {
   const address = path.split('/').map(encodeURIComponent).join('/')
   const headers = from > 0 ? { range: `bytes=${from}-` } : {}
-  return ask(hub, `${hub.endpoint}/${repository}/resolve/main/${address}`, { signal, headers }, repository)
+  return ask(hub, `${hub.hf_endpoint}/${repository}/resolve/main/${address}`, { signal, headers }, repository)
 }
 
 /** Follows redirects itself: the token is for the hub alone, and only the hub's own answer has the checksum. */
@@ -104,7 +90,7 @@ async function ask(
   address: string,
   init: { signal: AbortSignal; headers?: Record<string, string> },
   repository: string,
-): Promise<HubAnswer> {
+) {
   let url = new URL(address)
   const home = url.origin
   let sha256: string | undefined
@@ -115,7 +101,7 @@ async function ask(
       headers: {
         'accept-encoding': 'identity',
         ...init.headers,
-        ...(hub.token !== '' && url.origin === home && { authorization: `Bearer ${hub.token}` }),
+        ...(hub.hf_token !== '' && url.origin === home && { authorization: `Bearer ${hub.hf_token}` }),
       },
     })
     // Other hosts use entity tags of another kind.
@@ -131,7 +117,7 @@ async function ask(
     }
     if (response.ok || response.status === 416) return { response, sha256 }
     await response.body?.cancel()
-    throw refusalOf(response.status, repository, hub.token !== '')
+    throw refusalOf(response.status, repository, hub.hf_token !== '')
   }
   throw new ModelError(`The hub sends requests for ${repository} around in a circle.`, { mayPass: true })
 }
@@ -140,7 +126,7 @@ async function send(url: URL, init: RequestInit): Promise<Response> {
   try {
     return await fetch(url, init)
   } catch (error) {
-    if (init.signal?.aborted && !isTimeout(init.signal.reason)) throw init.signal.reason
+    if (init.signal?.aborted && init.signal.reason?.name !== 'TimeoutError') throw init.signal.reason
     throw new ModelError(`${url.origin} does not answer: ${shortReason(error)}.`, {
       mayPass: true,
       cause: error,
@@ -151,10 +137,6 @@ async function send(url: URL, init: RequestInit): Promise<Response> {
 export function shortReason(error: unknown): string {
   const inner = error instanceof Error && error.cause instanceof Error ? error.cause : error
   return (reasonOf(inner).split('\n', 1)[0] ?? '').slice(0, 200)
-}
-
-function isTimeout(reason: unknown): boolean {
-  return reason instanceof DOMException && reason.name === 'TimeoutError'
 }
 
 function refusalOf(status: number, repository: string, hasToken: boolean): ModelError {

@@ -22,10 +22,7 @@ export async function lookAtMachine(root = '/'): Promise<Machine> {
   return { ...tightest, cores }
 }
 
-interface Limit {
-  freeMemory: number
-  boundBy: string
-}
+type Limit = Pick<Machine, 'freeMemory' | 'boundBy'>
 
 /**
  * The memory limits of the control group of this process and of those around it: a container has one, and the system kills
@@ -45,21 +42,15 @@ async function groupLimits(root: string): Promise<Limit[]> {
   return limits
 }
 
-interface GroupFiles {
-  limit: string
-  used: string
-  /** The part of the used memory that the system frees when it is needed. */
-  spare: string
-}
-
-const unified: GroupFiles = { limit: 'memory.max', used: 'memory.current', spare: 'inactive_file' }
-const legacy: GroupFiles = {
+/** `spare` is the part of the used memory that the system frees when it is needed. */
+const unified = { limit: 'memory.max', used: 'memory.current', spare: 'inactive_file' }
+const legacy = {
   limit: 'memory.limit_in_bytes',
   used: 'memory.usage_in_bytes',
   spare: 'total_inactive_file',
 }
 
-async function limitsUp(root: string, base: string, path: string, files: GroupFiles): Promise<Limit[]> {
+async function limitsUp(root: string, base: string, path: string, files: typeof legacy): Promise<Limit[]> {
   const steps = path.split('/').filter((step) => step !== '' && step !== '..')
   const limits: Limit[] = []
   for (let depth = steps.length; depth >= 0; depth--) {

@@ -1,6 +1,8 @@
 import { basename } from 'node:path'
+import type { Config } from '../../config.ts'
+import type { ServedModel } from '../backend.ts'
 import { type Device, findDevice, installedBuilds } from '../embedded/device.ts'
-import type { GpuBuild } from '../embedded/protocol.ts'
+import type { EngineOptions } from '../embedded/protocol.ts'
 import { type GgufHeader, readGgufHeader } from './gguf-header.ts'
 import { lookAtMachine } from './machine.ts'
 import { layersOf } from './memory.ts'
@@ -8,39 +10,12 @@ import { ModelError } from './model-error.ts'
 import { chooseSizes, type SizesGiven } from './sizes.ts'
 
 /** A model that is there and fits, and how it is to be run: all that an engine needs to know. */
-export interface ModelPlan {
-  /** The path of the GGUF file. */
-  file: string
-  /** The value of the setting: `builtin`, a path, `hf:…`. */
-  source: string
-  /** The first is the name that answers carry, the others are accepted too. */
-  names: string[]
-  /** Tokens of one sequence. */
-  context: number
-  /** Sequences that run at once. */
-  parallel: number
-  threads: number
-  /** The build of llama.cpp; false is the one for the CPU. */
-  gpu: GpuBuild | false
-  /** Layers on the GPU, the output layer included. */
-  gpuLayers: number
-  /** For people: `cpu`, or the GPU with the number of layers on it. */
-  device: string
-  /** Tokens of one step of the engine. */
-  batch: number
-  /** Requests that may wait. */
-  queue: number
+export interface ModelPlan extends EngineOptions, Pick<ServedModel, 'names' | 'source' | 'device'> {
   /** Whether requests may set their priority. */
   priority: boolean
 }
 
-export interface ModelSettings extends SizesGiven {
-  model: string
-  model_name: readonly string[]
-  queue: number
-  priority: boolean
-  gpu: 'auto' | 'off' | GpuBuild
-}
+export type ModelSettings = SizesGiven & Pick<Config, 'model' | 'model_name' | 'queue' | 'priority' | 'gpu'>
 
 export interface DeviceSearch {
   signal?: AbortSignal
@@ -61,7 +36,7 @@ export async function prepareModel(
   const { device, warnings } = await chooseDevice(settings, search)
   const machine = { ...(await lookAtMachine()), ...(device && { device }) }
   const { gpuLayers, ...sizes } = chooseSizes(shownName, header, settings, machine)
-  const gpu = gpuLayers > 0 && device !== undefined ? device.build : false
+  const gpu: ModelPlan['gpu'] = gpuLayers > 0 && device !== undefined ? device.build : false
   if (device !== undefined && !gpu) {
     const why = `not one layer of ${shownName} fits into the free memory of ${device.names.join(', ')}`
     if (settings.gpu !== 'auto') {
@@ -76,18 +51,8 @@ export async function prepareModel(
     warnings.push('the model has no chat template: chat requests must bring one')
   }
   const { model: source, model_name, queue, priority } = settings
-  const names = model_name.length > 0 ? [...model_name] : [basename(file).replace(/\.gguf$/i, '')]
-  const plan: ModelPlan = {
-    file,
-    source,
-    names,
-    ...sizes,
-    gpu,
-    gpuLayers,
-    device: where || 'cpu',
-    queue,
-    priority,
-  }
+  const names = model_name.length > 0 ? model_name : [basename(file).replace(/\.gguf$/i, '')]
+  const plan = { file, source, names, ...sizes, gpu, gpuLayers, device: where || 'cpu', queue, priority }
   return { header, plan, warnings }
 }
 

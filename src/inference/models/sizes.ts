@@ -1,18 +1,24 @@
+import type { Config } from '../../config.ts'
 import type { Device } from '../embedded/device.ts'
 import type { GgufHeader } from './gguf-header.ts'
 import type { Machine } from './machine.ts'
-import { cacheBytesOfToken, layersOf, mebi, memoryNeed, type Sizes, shownBytes, totalOf } from './memory.ts'
+import {
+  cacheBytesOfToken,
+  layersOf,
+  type MemoryNeed,
+  mebi,
+  memoryNeed,
+  type Sizes,
+  shownBytes,
+  totalOf,
+} from './memory.ts'
 import { ModelError } from './model-error.ts'
 
-/** As the settings give them; 0 means: chosen from model and machine. */
-export interface SizesGiven {
-  context: number
-  parallel: number
-  threads: number
-  batch: number
-  gpu_layers: 'auto' | 'all' | number
-  memory_check: boolean
-}
+/** 0 means: chosen from model and machine. */
+export type SizesGiven = Pick<
+  Config,
+  'context' | 'parallel' | 'threads' | 'batch' | 'gpu_layers' | 'memory_check'
+>
 
 /** Models below this run faster on one thread: several would wait for each other longer than they calculate. */
 const tinyParameters = 30_000_000
@@ -98,7 +104,7 @@ function roomForCache(header: GgufHeader, { freeMemory, device }: Machine): numb
 }
 
 interface Shortage {
-  need: { weights: number; cache: number; work: number }
+  need: MemoryNeed
   /** Whose memory it is. */
   owner: string
   free: number

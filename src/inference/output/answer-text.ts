@@ -1,6 +1,5 @@
 import type { Vocabulary } from '../vocabulary.ts'
 import type { StopStrings } from './stop-strings.ts'
-import { createUtf8 } from './utf8.ts'
 
 export interface TextPlan {
   skipSpecial: boolean
@@ -10,13 +9,7 @@ export interface TextPlan {
   stops: StopStrings
 }
 
-/** The text of one answer, as far as it is certain that it belongs to it. */
-export interface AnswerText {
-  /** The text that this token makes certain. `searched`: a stop string may end in it. */
-  push(token: number, searched: boolean): Piece
-  /** What was held back, when no token follows. */
-  end(searched: boolean): Piece
-}
+export type AnswerText = ReturnType<typeof createAnswerText>
 
 export interface Piece {
   text: string
@@ -24,14 +17,16 @@ export interface Piece {
   stop?: string
 }
 
+const streaming = { stream: true }
+
 /**
- * Held back are the bytes of a character that is not complete, and the longest end of the text that may become a stop
+ * The text of one answer, as far as it is certain that it belongs to it. Held back are the bytes of a character that is not complete, and the longest end of the text that may become a stop
  * string; when the stop string is part of the answer anyway, only the former. The stop string that ends first ends the
- * answer; of those that end in the same place it is the first in the list.
+ * answer; of those that end at the same position it is the first in the list.
  */
-export function createAnswerText(vocabulary: Vocabulary, plan: TextPlan): AnswerText {
+export function createAnswerText(vocabulary: Vocabulary, plan: TextPlan) {
   const { stops } = plan
-  const utf8 = createUtf8()
+  const utf8 = new TextDecoder('utf-8', { ignoreBOM: true })
   const search = stops.search()
   let held = ''
   let afterSpecial = false
@@ -48,25 +43,24 @@ export function createAnswerText(vocabulary: Vocabulary, plan: TextPlan): Answer
     }
     if (plan.includeStop) return { text }
     const all = held + text
-    const holds = search.begun()
-    if (holds === 0) held = ''
-    else if (holds >= all.length) held = all
-    else held = all.slice(-holds)
-    if (holds === 0) return { text: all }
-    return { text: holds >= all.length ? '' : all.slice(0, -holds) }
+    const certain = Math.max(0, all.length - search.begun())
+    held = all.slice(certain)
+    return { text: all.slice(0, certain) }
   }
 
   return {
-    push(token, searched) {
+    /** The text that this token makes certain. `searched`: a stop string may end in it. */
+    push(token: number, searched: boolean): Piece {
       const special = vocabulary.isSpecial(token)
       if (special && plan.skipSpecial) return { text: '' }
       const spaced = special && afterSpecial && plan.spaceSpecial
       afterSpecial = special
-      const text = utf8.push(vocabulary.bytes(token))
+      const text = utf8.decode(vocabulary.bytes(token), streaming)
       return add(spaced ? ` ${text}` : text, searched)
     },
-    end(searched) {
-      const last = add(utf8.flush(), searched)
+    /** What was held back, when no token follows. */
+    end(searched: boolean): Piece {
+      const last = add(utf8.decode(), searched)
       if (last.stop !== undefined) return last
       const text = last.text + held
       held = ''

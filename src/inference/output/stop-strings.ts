@@ -1,27 +1,15 @@
-/** The stop strings of a request, prepared for looking for all of them while the text grows. */
-export interface StopStrings {
-  readonly strings: readonly string[]
-  search(): StopSearch
-}
-
-export interface StopSearch {
-  /** One more UTF-16 unit of text: the stop string that ends with it, by its place in the list, the first of several; -1 for none. */
-  step(unit: number): number
-  /** How many units at the end of the text may still become a stop string. */
-  begun(): number
-}
+export type StopStrings = ReturnType<typeof createStopStrings>
 
 /**
- * Knuth, Morris and Pratt's search, for each string: a unit costs one step for each of them and never looks back. How much
+ * The stop strings of a request, prepared for looking for all of them while the text grows: Knuth, Morris and Pratt's search, for each string: a unit costs one step for each of them and never looks back. How much
  * of each stands at the end of the text is what may have to be held back. Nothing is prepared before it is needed, which
  * of a long string is seldom more than its beginning.
  */
-export function createStopStrings(strings: readonly string[]): StopStrings {
+export function createStopStrings(strings: readonly string[]) {
   // Text is made of whole characters, so half of one never occurs in it.
-  const places = [...strings.keys()].filter(
-    (place) => strings[place] !== '' && strings[place]?.isWellFormed(),
+  const sought = strings.flatMap((string, index) =>
+    string !== '' && string.isWellFormed() ? createSought(string, index) : [],
   )
-  const sought = places.map((place) => createSought(strings[place] as string))
   const firsts = Uint16Array.from(sought, ({ string }) => string.charCodeAt(0))
 
   return {
@@ -30,17 +18,18 @@ export function createStopStrings(strings: readonly string[]): StopStrings {
       const standing = new Uint32Array(sought.length)
       let longest = 0
       return {
-        step(unit) {
+        /** One more UTF-16 unit of text: the index of the stop string that ends with it, of the first of several; -1 for none. */
+        step(unit: number): number {
           let found = -1
           longest = 0
           for (let i = 0; i < sought.length; i++) {
             let length = standing[i] as number
             if (length === 0 && firsts[i] !== unit) continue
-            const { string, shorter } = sought[i] as Sought
+            const { string, index, shorter } = sought[i] as Sought
             while (length > 0 && string.charCodeAt(length) !== unit) length = shorter(length)
             if (string.charCodeAt(length) === unit) length++
             if (length === string.length) {
-              if (found === -1) found = places[i] as number
+              if (found === -1) found = index
               length = shorter(length)
             }
             standing[i] = length
@@ -48,24 +37,23 @@ export function createStopStrings(strings: readonly string[]): StopStrings {
           }
           return found
         },
+        /** How many units at the end of the text may still become a stop string. */
         begun: () => longest,
       }
     },
   }
 }
 
-interface Sought {
-  string: string
-  /** How much of the string its first so many units also end with, but for all of them. */
-  shorter(length: number): number
-}
+type Sought = ReturnType<typeof createSought>
 
-function createSought(string: string): Sought {
+function createSought(string: string, index: number) {
   /** For each length, from 0 on, as far as it has been asked for. */
   const lengths = [0, 0]
   return {
     string,
-    shorter(wanted) {
+    index,
+    /** How much of the string its first so many units also end with, but for all of them. */
+    shorter(wanted: number): number {
       for (let length = lengths.length; length <= wanted; length++) {
         const unit = string.charCodeAt(length - 1)
         let shorter = lengths[length - 1] as number

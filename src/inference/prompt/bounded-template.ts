@@ -1,4 +1,5 @@
-import { type CompiledTemplate, Environment, Interpreter, type Node, type Value } from './jinja.ts'
+import { BudgetExceededError } from '../../threads/single-worker.ts'
+import { Environment, Interpreter, type Node, type Value } from './jinja.ts'
 
 export interface Bounds {
   /** Processor time for one rendering. */
@@ -7,17 +8,6 @@ export interface Bounds {
   longestText: number
   /** Entries of any list. */
   longestList: number
-}
-
-/** A rendering has reached one of its bounds. */
-export class LimitError extends Error {
-  override readonly name = 'LimitError'
-  readonly limit: string
-
-  constructor(limit: string) {
-    super(`more than ${limit}`)
-    this.limit = limit
-  }
 }
 
 /** The most entries of `range()`, as in Jinja's own sandbox. */
@@ -41,26 +31,22 @@ class BoundedInterpreter extends Interpreter {
   }
 
   override evaluate(node: Node, environment: Environment): Value {
+    const { limitMs, longestText, longestList } = this.#bounds
     const now = performance.now()
     if (now - this.#checkedAt > betweenChecksMs) {
       this.#checkedAt = now
-      this.#checkTime()
+      const { user, system } = process.cpuUsage(this.#since)
+      if ((user + system) / 1000 > limitMs) throw new BudgetExceededError(`${limitMs} ms`)
     }
     const value = super.evaluate(node, environment)
     // The filter `first` of an empty list returns undefined.
     const inner = value?.value
-    const { longestText, longestList } = this.#bounds
     if (typeof inner === 'string' && inner.length > longestText) {
-      throw new LimitError(`${longestText} characters`)
+      throw new BudgetExceededError(`${longestText} characters`)
     }
     if (Array.isArray(inner) && inner.length > longestList)
-      throw new LimitError(`${longestList} entries of a list`)
+      throw new BudgetExceededError(`${longestList} entries of a list`)
     return value
-  }
-
-  #checkTime(): void {
-    const { user, system } = process.cpuUsage(this.#since)
-    if ((user + system) / 1000 > this.#bounds.limitMs) throw new LimitError(`${this.#bounds.limitMs} ms`)
   }
 }
 
@@ -68,15 +54,11 @@ function range(start: number, end?: number, step = 1): number[] {
   const [from, to] = end === undefined ? [0, start] : [start, end]
   if (!(Math.abs(step) >= 1)) throw new Error('range() takes a step that is not zero')
   const length = Math.max(0, Math.ceil((to - from) / step))
-  if (length > longestRange) throw new LimitError(`${longestRange} entries of range()`)
+  if (length > longestRange) throw new BudgetExceededError(`${longestRange} entries of range()`)
   return Array.from({ length }, (_, index) => from + index * step)
 }
 
-const months = 'January February March April May June July August September October November December'.split(
-  ' ',
-)
-const days = 'Sunday Monday Tuesday Wednesday Thursday Friday Saturday'.split(' ')
-
+const english = (date: Date, form: Intl.DateTimeFormatOptions) => date.toLocaleString('en-US', form)
 const two = (number: number) => String(number).padStart(2, '0')
 
 const directives: Record<string, (date: Date) => string> = {
@@ -84,10 +66,10 @@ const directives: Record<string, (date: Date) => string> = {
   y: (date) => two(date.getFullYear() % 100),
   m: (date) => two(date.getMonth() + 1),
   d: (date) => two(date.getDate()),
-  B: (date) => months[date.getMonth()] as string,
-  b: (date) => (months[date.getMonth()] as string).slice(0, 3),
-  A: (date) => days[date.getDay()] as string,
-  a: (date) => (days[date.getDay()] as string).slice(0, 3),
+  B: (date) => english(date, { month: 'long' }),
+  b: (date) => english(date, { month: 'short' }),
+  A: (date) => english(date, { weekday: 'long' }),
+  a: (date) => english(date, { weekday: 'short' }),
   H: (date) => two(date.getHours()),
   I: (date) => two(date.getHours() % 12 || 12),
   M: (date) => two(date.getMinutes()),
@@ -115,16 +97,12 @@ const builtIn = {
   },
 }
 
-/** Throws LimitError, or the error that the template raises. */
-export function renderBounded(
-  template: CompiledTemplate,
-  variables: Record<string, unknown>,
-  bounds: Bounds,
-): string {
+/** Throws BudgetExceededError, or the error that the template raises. */
+export function renderBounded(program: Node, variables: Record<string, unknown>, bounds: Bounds): string {
   const environment = new Environment()
   for (const [name, value] of Object.entries({ ...builtIn, ...variables })) {
     // The library throws when a name is set twice, and it sets this one itself.
     if (name !== 'namespace') environment.set(name, value)
   }
-  return String(new BoundedInterpreter(environment, bounds).run(template.parsed)?.value)
+  return String(new BoundedInterpreter(environment, bounds).run(program)?.value)
 }

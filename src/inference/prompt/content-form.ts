@@ -14,8 +14,10 @@ export function contentFormOf(program: Node): ContentForm {
   // Twice, because a macro may use a name before the content is assigned to it.
   for (let round = 0; round < 2; round++) {
     for (const node of nodesOf(program)) {
-      if (node.type === 'Set' && isContent(node.value, names)) addName(names, node.assignee)
-      else if (node.type === 'For' && isContent(node.iterable, names)) loops = true
+      if (node.type === 'Set' && isContent(node.value, names)) {
+        if (isNode(node.assignee) && node.assignee.type === 'Identifier')
+          names.add(String(node.assignee.value))
+      } else if (node.type === 'For' && isContent(node.iterable, names)) loops = true
       else if (node.type === 'TestExpression' && isNode(node.test) && node.test.value === 'string') {
         testsForText ||= isContent(node.operand, names)
       }
@@ -40,10 +42,6 @@ function* nodesOf(root: unknown): Generator<Node> {
 
 function isNode(value: unknown): value is Node {
   return typeof value === 'object' && value !== null && 'type' in value && typeof value.type === 'string'
-}
-
-function addName(names: Set<string>, assignee: unknown): void {
-  if (isNode(assignee) && assignee.type === 'Identifier') names.add(String(assignee.value))
 }
 
 /** `message.content`, `message['content']`, a name it is assigned to, and these with a filter or a condition. */

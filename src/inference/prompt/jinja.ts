@@ -13,10 +13,6 @@ export interface Node {
 
 export type Value = { value: unknown } | undefined
 
-export interface CompiledTemplate {
-  parsed: Node
-}
-
 export interface Environment {
   set(name: string, value: unknown): void
 }
@@ -27,10 +23,8 @@ export interface Interpreter {
   evaluate(node: Node | undefined, environment: Environment): Value
 }
 
-interface Library {
-  Template: new (text: string) => CompiledTemplate
+export const { Template, Environment, Interpreter } = jinja as unknown as {
+  Template: new (text: string) => { parsed: Node }
   Environment: new () => Environment
   Interpreter: new (environment: Environment) => Interpreter
 }
-
-export const { Template, Environment, Interpreter } = jinja as unknown as Library

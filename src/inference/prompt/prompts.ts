@@ -9,15 +9,7 @@ import {
 } from '../../threads/single-worker.ts'
 import type { Rendering, RenderQuestion } from './rendering.ts'
 
-/**
- * Renders chat templates. A template of a request is a stranger's code, so it runs in a process of its own, which is killed
- * when it takes too long (docs/decisions/0009 says why a thread does not suffice).
- */
-export interface Prompts {
-  /** Tenants take turns. */
-  render(tenant: string, question: RenderQuestion, signal: AbortSignal): Promise<string>
-  close(): Promise<void>
-}
+export type Prompts = ReturnType<typeof createPrompts>
 
 export interface PromptOptions extends Omit<WorkerOptions, 'limitMs'> {
   /** Processor time of one rendering, and the time after which its process is ended, whatever it does. */
@@ -45,12 +37,16 @@ const defaults: PromptOptions = {
   entry: new URL(`./rendering-process${extname(import.meta.url)}`, import.meta.url),
 }
 
-export function createPrompts(given: Partial<PromptOptions> = {}): Prompts {
+/**
+ * Renders chat templates. A template of a request is a stranger's code, so it runs in a process of its own, which is killed
+ * when it takes too long (docs/decisions/0009 says why a thread does not suffice). Tenants take turns.
+ */
+export function createPrompts(given: Partial<PromptOptions> = {}) {
   const options = { ...defaults, ...given }
   const { longestText, longestMs } = options
   const worker = createSingleWorker(inProcess(options), { ...options, limitMs: longestMs })
   return {
-    async render(tenant, question, signal) {
+    async render(tenant: string, question: RenderQuestion, signal: AbortSignal): Promise<string> {
       // Not sent to the process when it would be refused there anyway.
       if (lengthOf(question) > longestText) throw tooCostly(`${longestText} characters`)
       const rendering = await worker.ask(tenant, question, signal).catch((error: unknown) => {
@@ -66,12 +62,13 @@ export function createPrompts(given: Partial<PromptOptions> = {}): Prompts {
 
 function inProcess(options: PromptOptions): Start<RenderQuestion, Rendering> {
   const { entry, limitMs, longestText, longestList, heapMb } = options
+  const { SystemRoot, TZ, NODE_COMPILE_CACHE } = process.env
   return (listener) => {
     const child = fork(entry, [limitMs, longestText, longestList].map(String), {
       serialization: 'advanced',
       execArgv: [`--max-old-space-size=${heapMb}`, '--max-semi-space-size=4'],
-      // Without the secrets of the server.
-      env: environmentOf(process.env),
+      // What Node needs, and the time zone for templates, without the secrets of the server. Undefined ones are left out.
+      env: { SystemRoot, TZ, NODE_COMPILE_CACHE },
       // V8 would print a report about a full heap.
       stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
     })
@@ -93,13 +90,7 @@ function inProcess(options: PromptOptions): Start<RenderQuestion, Rendering> {
         child.send(question, (error) => error && listener.failed(error))
       },
       hold(isHeld) {
-        if (isHeld) {
-          child.ref()
-          child.channel?.ref()
-        } else {
-          child.unref()
-          child.channel?.unref()
-        }
+        for (const handle of [child, child.channel]) isHeld ? handle?.ref() : handle?.unref()
       },
       end: () => ended(child),
     }
@@ -125,14 +116,4 @@ function lengthOf({ messages }: RenderQuestion): number {
 
 function tooCostly(limit: string): Error {
   return refuse('template_too_costly', { field: 'chat_template', limit })
-}
-
-/** The variables that Node needs, and the time zone of the template. */
-function environmentOf(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
-  const { SystemRoot, TZ, NODE_COMPILE_CACHE } = environment
-  return {
-    ...(SystemRoot !== undefined && { SystemRoot }),
-    ...(TZ !== undefined && { TZ }),
-    ...(NODE_COMPILE_CACHE !== undefined && { NODE_COMPILE_CACHE }),
-  }
 }

@@ -1,9 +1,10 @@
 import { randomBytes } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
-import { type Bounds, LimitError, renderBounded } from './bounded-template.ts'
+import { BudgetExceededError } from '../../threads/single-worker.ts'
+import { type Bounds, renderBounded } from './bounded-template.ts'
 import { type ContentForm, contentFormOf } from './content-form.ts'
 import type { Message } from './conversation.ts'
-import { type CompiledTemplate, Template } from './jinja.ts'
+import { type Node, Template } from './jinja.ts'
 
 export interface RenderQuestion {
   template: string
@@ -20,39 +21,23 @@ export type Rendering =
   | { kind: 'failed'; why: string }
   | { kind: 'costly'; limit: string }
 
-interface Compiled {
-  template: CompiledTemplate
-  form: ContentForm
-  knowsDevelopers: boolean
-}
-
 /** Templates that stay compiled: the model's own, and those that clients send repeatedly. */
 const mostCompiled = 8
 
 export function createRendering(bounds: Bounds): (question: RenderQuestion) => Rendering {
-  const compiled = new LRUCache<string, Compiled>({ max: mostCompiled })
-
-  function compile(text: string): Compiled {
-    const known = compiled.get(text)
-    if (known) return known
-    const template = parsed(text)
-    const made = {
-      template,
-      form: contentFormOf(template.parsed),
-      knowsDevelopers: text.includes('developer'),
-    }
-    compiled.set(text, made)
-    return made
-  }
+  const compiled = new LRUCache<string, ReturnType<typeof compile>>({
+    max: mostCompiled,
+    memoMethod: (text) => compile(text),
+  })
 
   function render({ template: text, messages, variables, open }: RenderQuestion): Rendering {
-    const { template, form, knowsDevelopers } = compile(text)
+    const { program, form, knowsDevelopers } = compiled.memo(text)
     const mark = open ? `[open-${randomBytes(12).toString('hex')}]` : ''
     const shown = messages.map((message, index) => {
       const isOpen = open && index === messages.length - 1
       return shownMessage(isOpen ? marked(message, `${mark} `) : message, form, knowsDevelopers)
     })
-    const rendered = renderBounded(template, { ...variables, messages: shown }, bounds)
+    const rendered = renderBounded(program, { ...variables, messages: shown }, bounds)
     return open ? cutAtMark(rendered, mark) : { kind: 'rendered', text: rendered }
   }
 
@@ -60,7 +45,7 @@ export function createRendering(bounds: Bounds): (question: RenderQuestion) => R
     try {
       return render(question)
     } catch (error) {
-      if (error instanceof LimitError) return { kind: 'costly', limit: error.limit }
+      if (error instanceof BudgetExceededError) return { kind: 'costly', limit: error.limit }
       // The bounds of JavaScript itself.
       if (error instanceof RangeError) {
         const isDepth = error.message.includes('stack')
@@ -71,10 +56,15 @@ export function createRendering(bounds: Bounds): (question: RenderQuestion) => R
   }
 }
 
+function compile(text: string) {
+  const program = parsed(text)
+  return { program, form: contentFormOf(program), knowsDevelopers: text.includes('developer') }
+}
+
 /** For a template that is cut off the library throws a TypeError about its own variables. */
-function parsed(text: string): CompiledTemplate {
+function parsed(text: string): Node {
   try {
-    return new Template(text)
+    return new Template(text).parsed
   } catch (error) {
     if (error instanceof TypeError) throw new Error('it ends where something has to follow', { cause: error })
     throw error

@@ -1,40 +1,7 @@
 import type { Sampling } from '../backend.ts'
 
-/**
- * What the settings of a request do to logits before anything is drawn: bans, bias and penalties. They touch few of the
- * tokens; all others keep their logit.
- */
-export interface Adjustments {
-  /** Tokens that a bias lifts: they have to be looked at even when they are far from the likeliest. Always the same list. */
-  readonly lifted: readonly number[]
-  /** How many other tokens are touched, at most. */
-  readonly touched: number
-  /** Whether a penalty that is a reward lifts some of these. */
-  readonly canRise: boolean
-  /** Before each draw: how many tokens the answer has. */
-  prepare(length: number): void
-  isTouched(token: number): boolean
-  isLifted(token: number): boolean
-  /** The logit after all adjustments; -Infinity for a token that is banned. */
-  of(token: number, logit: number): number
-  /** Above this none of the tokens comes that have at most this logit, but for the lifted ones. */
-  ceiling(logit: number): number
-  /** The answer goes on with this token. */
-  accept(token: number): void
-}
-
 /** What all choices of a request begin with. */
-export interface AdjustmentPlan {
-  sampling: Sampling
-  vocabulary: number
-  minTokens: number
-  bannedEnds: readonly number[]
-  /** The tokens of the prompt that a penalty is for. */
-  prompt: readonly number[]
-  bias: ReadonlyMap<number, number>
-  lifted: readonly number[]
-  isPossible: (token: number) => boolean
-}
+export type AdjustmentPlan = NonNullable<ReturnType<typeof planAdjustments>>
 
 /** Undefined when no setting touches any logit. */
 export function planAdjustments(parts: {
@@ -45,24 +12,22 @@ export function planAdjustments(parts: {
   prompt: readonly number[]
   /** Tokens that are not allowed are not drawn anyway, whatever else is done to them. */
   isPossible: (token: number) => boolean
-}): AdjustmentPlan | undefined {
-  const { sampling, vocabulary, minTokens, isPossible } = parts
+}) {
+  const { sampling, isPossible } = parts
   const bias = new Map<number, number>()
   for (const [token, added] of sampling.bias) {
     if (added !== 0 && isPossible(token)) bias.set(token, (bias.get(token) ?? 0) + added)
   }
   const repeats = sampling.repetitionPenalty !== 1
   const counts = sampling.frequencyPenalty !== 0 || sampling.presencePenalty !== 0
-  if (bias.size === 0 && minTokens === 0 && !repeats && !counts) return undefined
+  if (bias.size === 0 && parts.minTokens === 0 && !repeats && !counts) return undefined
   return {
-    sampling,
-    vocabulary,
-    minTokens,
+    ...parts,
     bannedEnds: parts.bannedEnds.filter(isPossible),
+    /** Only what a penalty is for. */
     prompt: repeats ? [...new Set(parts.prompt)].filter(isPossible) : [],
     bias,
     lifted: [...bias.keys()].filter((token) => (bias.get(token) ?? 0) > 0),
-    isPossible,
   }
 }
 
@@ -74,7 +39,13 @@ const banned = 8
 const lifts = 16
 const known = 32
 
-export function createAdjustments(plan: AdjustmentPlan): Adjustments {
+export type Adjustments = ReturnType<typeof createAdjustments>
+
+/**
+ * What the settings of a request do to logits before anything is drawn: bans, bias and penalties. They touch few of the
+ * tokens; all others keep their logit.
+ */
+export function createAdjustments(plan: AdjustmentPlan) {
   const { lifted, bias, isPossible } = plan
   const { repetitionPenalty, frequencyPenalty, presencePenalty } = plan.sampling
   const repeats = repetitionPenalty !== 1
@@ -102,19 +73,24 @@ export function createAdjustments(plan: AdjustmentPlan): Adjustments {
   for (const token of plan.prompt) mark(token, repeated)
 
   return {
+    /** Tokens that a bias lifts: they have to be looked at even when they are far from the likeliest. Always the same list. */
     lifted,
+    /** How many other tokens are touched, at most. */
     get touched() {
       return touched
     },
+    /** Whether a penalty that is a reward lifts some of these. */
     canRise: repetitionPenalty < 1 || frequencyPenalty < 0 || presencePenalty < 0,
-    prepare(length) {
+    /** Before each draw: how many tokens the answer has. */
+    prepare(length: number): void {
       for (const token of bans) marks[token] = (marks[token] ?? 0) & ~banned
       bans.length = 0
       if (length < plan.minTokens) for (const token of plan.bannedEnds) ban(token)
     },
-    isTouched: (token) => marks[token] !== 0,
-    isLifted: (token) => ((marks[token] ?? 0) & lifts) !== 0,
-    of(token, logit) {
+    isTouched: (token: number) => marks[token] !== 0,
+    isLifted: (token: number) => ((marks[token] ?? 0) & lifts) !== 0,
+    /** The logit after all adjustments; -Infinity for a token that is banned. */
+    of(token: number, logit: number): number {
       const what = marks[token] ?? 0
       if (what & banned) return -Infinity
       let adjusted = logit
@@ -124,13 +100,15 @@ export function createAdjustments(plan: AdjustmentPlan): Adjustments {
       if (what & counted) adjusted -= frequencyPenalty * (times.get(token) ?? 0) + presencePenalty
       return adjusted
     },
-    ceiling(logit) {
+    /** No token that has at most this logit gets more than this, but for the lifted ones. */
+    ceiling(logit: number): number {
       let highest = logit
       if (repetitionPenalty < 1) highest = logit > 0 ? logit / repetitionPenalty : logit * repetitionPenalty
       const penalty = frequencyPenalty * (frequencyPenalty < 0 ? mostTimes : 1) + presencePenalty
       return mostTimes > 0 && penalty < 0 ? highest - penalty : highest
     },
-    accept(token) {
+    /** The answer continues with this token. */
+    accept(token: number): void {
       if (!isPossible(token)) return
       if (repeats) mark(token, repeated)
       if (!counts) return

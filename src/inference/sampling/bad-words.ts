@@ -3,16 +3,7 @@ import { orderTokens, type TokenOrder } from '../constraints/mask/token-order.ts
 import type { Vocabulary } from '../vocabulary.ts'
 import { isIn, type TokenMask, type TokenRule } from './logits.ts'
 
-/**
- * Texts that an answer never contains, whatever tokens spell them, also inside a longer word. The end of an answer is known
- * as a state, which begins at 0.
- */
-export interface BadWords {
-  /** The state after one more token; undefined when that would complete a banned text. */
-  after(state: number, token: number): number | undefined
-  /** What may follow in this state, which may change, of what another rule allows. */
-  rule(state: () => number, other: TokenRule | undefined): TokenRule
-}
+export type BadWords = NonNullable<ReturnType<typeof createBadWords>>
 
 export interface ShownText {
   skipSpecial: boolean
@@ -24,18 +15,21 @@ export interface ShownText {
 /** Most answers come through a few states of their words. */
 const mostMasks = 64
 
-/** Undefined when nothing is banned. The words count without the spaces before them, and as UTF-8: a token may be half a character. */
-export function createBadWords(
-  words: readonly string[],
-  vocabulary: Vocabulary,
-  shown: ShownText,
-): BadWords | undefined {
+/**
+ * Texts that an answer never contains, whatever tokens spell them, also inside a longer word. The end of an answer is known
+ * as a state, which begins at 0. Undefined when nothing is banned. The words count without the spaces before them, and as UTF-8: a token may be
+ * half a character.
+ */
+export function createBadWords(words: readonly string[], vocabulary: Vocabulary, shown: ShownText) {
   if (words.length === 0) return undefined
   const automaton = createAutomaton(words.map((word) => Buffer.from(word.trimStart() || word)))
   const masks = new Map<number, TokenMask>()
   let fromStart: Uint8Array | undefined
 
-  /** A state is a node of the automaton, and whether the last token was special and shown. */
+  /**
+   * The state after one more token; undefined when that would complete a banned text. A state is a node of the automaton, and
+   * whether the last token was special and shown.
+   */
   function after(state: number, token: number): number | undefined {
     const isSpecial = vocabulary.isSpecial(token)
     if ((isSpecial && shown.skipSpecial) || shown.isSilent(token)) return state
@@ -81,7 +75,8 @@ export function createBadWords(
 
   return {
     after,
-    rule(state, other) {
+    /** What may follow in this state, which may change, of what another rule allows. */
+    rule(state: () => number, other: TokenRule | undefined): TokenRule {
       const allows = (token: number) => after(state(), token) !== undefined
       if (other === undefined) return { allows, few: () => undefined, mask: () => maskOf(state()) }
       return {

@@ -1,5 +1,8 @@
-import type { Line } from './line.ts'
+import { createLine } from './line.ts'
 import type { Ranking } from './ranking.ts'
+
+/** A draw is done in one go, so all of them use the same memory. */
+const line = createLine()
 
 export interface Cuts {
   /** Above 0. */
@@ -13,8 +16,8 @@ export interface Cuts {
 }
 
 /**
- * Draws one token of a ranking with a number from 0 to 1, and answers its place; -1 when that takes knowing more of the
- * ranking than is known.
+ * Draws one token of a ranking with a number from 0 to 1, and answers its rank, counted from 0; -1 when that takes knowing
+ * more of the ranking than is known.
  *
  * The definition, over all tokens in the order of their adjusted logits, among equals the lower token first: each weighs
  * exp(logit / temperature). Those lighter than min_p times the heaviest go, then all but the first top_k, then all but the
@@ -24,16 +27,14 @@ export interface Cuts {
  * Only the beginning of the line is known. How long it is as a whole is known between two bounds: when both lead to the
  * same token, that one is drawn as exactly as if everything were known.
  *
- * `logTotal` tells the weight of all tokens before the adjustments, or with `isBound` no less than that; NaN when nobody
- * asked for it. A draw from a line that
- * goes on behind what is known is as exact as this sum.
+ * `logTotal` is the weight of all tokens before the adjustments, or with `isBound` no less than that; NaN when it is not
+ * needed. A draw from a line that continues behind what is known is as exact as this sum.
  */
 export function draw(
   ranking: Ranking,
   cuts: Cuts,
   logTotal: number,
   isBound: boolean,
-  line: Line,
   random: number,
 ): number {
   const { known, bound } = ranking
@@ -55,7 +56,7 @@ export function draw(
 
   let [shortest, longest] = closed
     ? [line.endOf(count - 1), line.endOf(count - 1)]
-    : lengths(ranking, cuts, logTotal, isBound, line)
+    : lengths(ranking, cuts, logTotal, isBound)
   if (topP < 1) {
     const first = line.reaching(topP * shortest)
     const last = line.reaching(topP * longest)
@@ -72,18 +73,17 @@ export function draw(
     }
   }
 
-  const place = line.at(random * longest)
-  if (closed) return Math.min(place, count - 1)
-  return place < count && line.at(random * shortest) === place ? place : -1
+  const rank = line.at(random * longest)
+  if (closed) return Math.min(rank, count - 1)
+  return rank < count && line.at(random * shortest) === rank ? rank : -1
 }
 
-/** How long the line is before top_p, at least and at most, when it goes on behind what is known. */
+/** How long the line is before top_p, at least and at most, when it continues behind what is known. */
 function lengths(
   { known, bound, unseen, canRise, rest, added }: Ranking,
   { temperature, minP, topK }: Cuts,
   logTotal: number,
   isBound: boolean,
-  line: Line,
 ): [shortest: number, longest: number] {
   const heaviest = known.logits[0] as number
   const before = Math.exp(logTotal - heaviest / temperature)

@@ -1,20 +1,8 @@
 /**
- * The weights exp((logit − heaviest) / temperature) of tokens side by side, heaviest first. Only as much of it is worked
- * out as somebody asks for.
+ * The weights exp((logit − heaviest) / temperature) of tokens side by side, heaviest first. Only as much of it is computed
+ * as a draw needs.
  */
-export interface Line {
-  /** Begins anew: the first `count` of these logits. */
-  begin(logits: Float64Array, count: number, temperature: number): void
-  weightOf(logit: number): number
-  /** Where the token in this place ends. */
-  endOf(place: number): number
-  /** The token on which this point lies; `count` when it lies behind them all. */
-  at(point: number): number
-  /** The first token that ends at this point or behind it; `count` when all end before it. */
-  reaching(point: number): number
-}
-
-export function createLine(): Line {
+export function createLine() {
   let logits: Float64Array = new Float64Array(0)
   let ends: Float64Array = new Float64Array(0)
   let count = 0
@@ -26,15 +14,17 @@ export function createLine(): Line {
     return Math.exp((logit - heaviest) / temperature)
   }
 
-  function endOf(place: number): number {
-    for (; known <= place; known++) {
+  /** Where the token of this rank ends, counted from 0. */
+  function endOf(rank: number): number {
+    for (; known <= rank; known++) {
       ends[known] = (known === 0 ? 0 : (ends[known - 1] as number)) + weightOf(logits[known] as number)
     }
-    return ends[place] as number
+    return ends[rank] as number
   }
 
   return {
-    begin(givenLogits, givenCount, givenTemperature) {
+    /** Begins anew: the first `count` of these logits. */
+    begin(givenLogits: Float64Array, givenCount: number, givenTemperature: number): void {
       logits = givenLogits
       count = givenCount
       temperature = givenTemperature
@@ -44,12 +34,14 @@ export function createLine(): Line {
     },
     weightOf,
     endOf,
-    at(point) {
-      for (let place = 0; place < count; place++) if (endOf(place) > point) return place
+    /** The token on which this point lies; `count` when it lies behind them all. */
+    at(point: number): number {
+      for (let rank = 0; rank < count; rank++) if (endOf(rank) > point) return rank
       return count
     },
-    reaching(point) {
-      for (let place = 0; place < count; place++) if (endOf(place) >= point) return place
+    /** The first token that ends at this point or behind it; `count` when all end before it. */
+    reaching(point: number): number {
+      for (let rank = 0; rank < count; rank++) if (endOf(rank) >= point) return rank
       return count
     },
   }

@@ -1,5 +1,5 @@
 /**
- * The logits of one position, as far as somebody asks for them: a vocabulary has up to a few hundred thousand tokens,
+ * The logits of one position, as far as they are asked for: a vocabulary has up to a few hundred thousand tokens,
  * and handing all of them over costs more than drawing the next token does (tens of milliseconds against one or two).
  */
 export interface Logits {
@@ -12,7 +12,7 @@ export interface Logits {
   of(tokens: readonly number[]): Promise<Float32Array>
   /** Logarithm of the sum over the whole vocabulary of exp(logit / temperature). */
   logTotal(temperature: number): Promise<number>
-  /** The same, told exactly. There only where the sum may be less than what logTotal tells, and `top` may tell fewer. */
+  /** The same, exactly. There only where the sum may be less than what logTotal says, and `top` may give fewer. */
   exactly?(): Logits
 }
 
@@ -25,11 +25,11 @@ export interface PositionLogits extends Logits {
 export interface Candidates {
   tokens: Uint32Array
   logits: Float32Array
-  /** No other token has more; −∞ when there are no others. Without it the last one tells. */
+  /** No other token has more; −∞ when there are no others. Absent: no other has more than the last of these. */
   others?: number
 }
 
-/** A set of tokens, a bit for each of the vocabulary. Who makes them sees to it that an equal set is the same object. */
+/** A set of tokens, a bit for each of the vocabulary. An equal set is the same object: see createMasks. */
 export interface TokenMask {
   readonly id: number
   readonly bits: Uint32Array

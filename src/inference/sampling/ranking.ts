@@ -20,96 +20,82 @@ export interface Ranking {
   added(reference: number, temperature: number): number
 }
 
-export interface Ranker {
-  /** `top` is all of the vocabulary or its beginning; `lifted` are the logits of the lifted tokens. */
-  rank(
-    adjustments: Adjustments | undefined,
-    top: Candidates,
-    vocabulary: number,
-    lifted: Float32Array,
-  ): Ranking
+/** A ranking is made and drawn from in one go, so all of them use the same memory: each takes that of the last. */
+const known = createRanked()
+/** Touched tokens, by what their logits are now. */
+const moved = createRanked()
+/** The same tokens before and after, in the order in which they came up. */
+let before: Float64Array = new Float64Array(0)
+let after: Float64Array = new Float64Array(0)
+let touched = 0
+
+/** `top` is all of the vocabulary or its beginning; `lifted` are the logits of the lifted tokens. */
+export function rank(
+  adjustments: Adjustments | undefined,
+  top: Candidates,
+  vocabulary: number,
+  lifted: Float32Array,
+): Ranking {
+  const { tokens, logits } = top
+  const complete = top.others === -Infinity || tokens.length >= vocabulary
+  const last = complete ? -Infinity : (top.others ?? logits[logits.length - 1] ?? -Infinity)
+  const bound = adjustments?.ceiling(last) ?? last
+  const most = tokens.length + lifted.length
+  makeRoom(known, most)
+  makeRoom(moved, adjustments ? most : 0)
+  if (adjustments && before.length < most) {
+    before = new Float64Array(most)
+    after = new Float64Array(most)
+  }
+  touched = 0
+  let length = 0
+  for (let i = 0; i < tokens.length; i++) {
+    const token = tokens[i] as number
+    const logit = logits[i] as number
+    if (adjustments?.isTouched(token)) {
+      if (!adjustments.isLifted(token)) move(token, logit, adjustments.of(token, logit), bound)
+    } else if (logit > bound) {
+      known.tokens[length] = token
+      known.logits[length++] = logit
+    }
+  }
+  known.length = length
+  const seen = touched
+  for (let i = 0; adjustments && i < lifted.length; i++) {
+    const token = adjustments.lifted[i] as number
+    const logit = lifted[i] as number
+    move(token, logit, adjustments.of(token, logit), bound)
+  }
+  settleRanked(known)
+  if (moved.length > 0) {
+    settleRanked(moved)
+    mergeRanked(known, moved)
+  }
+  return {
+    known,
+    bound,
+    rest: vocabulary - known.length,
+    complete,
+    unseen: adjustments && !complete ? adjustments.touched - seen : 0,
+    canRise: adjustments?.canRise ?? false,
+    added,
+  }
 }
 
-/** One ranking at a time: the next one takes the memory of the last. */
-export function createRanker(): Ranker {
-  const known = createRanked()
-  /** Touched tokens, by what their logits are now. */
-  const moved = createRanked()
-  /** The same tokens before and after, in the order in which they came up. */
-  let before: Float64Array = new Float64Array(0)
-  let after: Float64Array = new Float64Array(0)
-  let touched = 0
+/** A token with the logit of the bound may have its equals among those that were not asked for. */
+function move(token: number, logit: number, adjusted: number, bound: number): void {
+  before[touched] = logit
+  after[touched++] = adjusted
+  if (!(adjusted > bound)) return
+  moved.tokens[moved.length] = token
+  moved.logits[moved.length++] = adjusted
+}
 
-  function added(reference: number, temperature: number): number {
-    let sum = 0
-    for (let i = 0; i < touched; i++) {
-      sum += Math.exp(((after[i] as number) - reference) / temperature)
-      sum -= Math.exp(((before[i] as number) - reference) / temperature)
-    }
-    return sum
+function added(reference: number, temperature: number): number {
+  let sum = 0
+  for (let i = 0; i < touched; i++) {
+    sum += Math.exp(((after[i] as number) - reference) / temperature)
+    sum -= Math.exp(((before[i] as number) - reference) / temperature)
   }
-
-  /** A token with the logit of the bound may have its equals among those that were not asked for. */
-  function move(token: number, logit: number, adjusted: number, bound: number): void {
-    before[touched] = logit
-    after[touched++] = adjusted
-    if (!(adjusted > bound)) return
-    moved.tokens[moved.length] = token
-    moved.logits[moved.length++] = adjusted
-  }
-
-  function takeLifted(logits: Float32Array, adjusting: Adjustments, bound: number): void {
-    for (let i = 0; i < logits.length; i++) {
-      const token = adjusting.lifted[i] as number
-      const logit = logits[i] as number
-      move(token, logit, adjusting.of(token, logit), bound)
-    }
-  }
-
-  return {
-    rank(adjustments, top, vocabulary, lifted) {
-      const { tokens, logits } = top
-      const complete = top.others === -Infinity || tokens.length >= vocabulary
-      const last = complete ? -Infinity : (top.others ?? logits[logits.length - 1] ?? -Infinity)
-      const bound = adjustments?.ceiling(last) ?? last
-      const most = tokens.length + lifted.length
-      makeRoom(known, most)
-      makeRoom(moved, adjustments ? most : 0)
-      if (adjustments && before.length < most) {
-        before = new Float64Array(most)
-        after = new Float64Array(most)
-      }
-      touched = 0
-      let length = 0
-      for (let i = 0; i < tokens.length; i++) {
-        const token = tokens[i] as number
-        const logit = logits[i] as number
-        if (adjustments?.isTouched(token)) {
-          if (!adjustments.isLifted(token)) {
-            move(token, logit, adjustments.of(token, logit), bound)
-          }
-        } else if (logit > bound) {
-          known.tokens[length] = token
-          known.logits[length++] = logit
-        }
-      }
-      known.length = length
-      const seen = touched
-      if (adjustments) takeLifted(lifted, adjustments, bound)
-      settleRanked(known)
-      if (moved.length > 0) {
-        settleRanked(moved)
-        mergeRanked(known, moved)
-      }
-      return {
-        known,
-        bound,
-        rest: vocabulary - known.length,
-        complete,
-        unseen: adjustments && !complete ? adjustments.touched - seen : 0,
-        canRise: adjustments?.canRise ?? false,
-        added,
-      }
-    },
-  }
+  return sum
 }

@@ -1,10 +1,9 @@
 import type { Sampling } from '../backend.ts'
 import type { Adjustments } from './adjustments.ts'
 import { type Cuts, draw } from './draw.ts'
-import { createLine } from './line.ts'
 import type { Logits } from './logits.ts'
 import type { Random } from './random.ts'
-import { createRanker, type Ranking } from './ranking.ts'
+import { type Ranking, rank } from './ranking.ts'
 
 /** Draws the next token; undefined when no token is possible. */
 export type Sampler = (logits: Logits, answer: readonly number[]) => Promise<number | undefined>
@@ -31,10 +30,6 @@ export function divisorOf(sampling: Sampling): number {
 export function isGreedy({ temperature }: Sampling): boolean {
   return temperature < greedyBelow
 }
-
-/** A ranking is made and drawn from in one go, so everybody who draws uses the same memory. */
-const { rank } = createRanker()
-const line = createLine()
 
 /** The order of effect is vLLM's: adjustments, then the likeliest or temperature, min_p, top_k, top_p and the draw. */
 export function createSampler(
@@ -73,10 +68,10 @@ export function createSampler(
     let total = needsTotal ? await position.logTotal(cuts.temperature) : Number.NaN
     for (;;) {
       const ranking = rank(adjustments, top, position.vocabulary, lifted)
-      const place = chosen(ranking)
-      if (place !== undefined) {
-        isFlat = place >= firstLook
-        return ranking.known.tokens[place]
+      const chosen = choose(ranking)
+      if (chosen !== -1) {
+        isFlat = chosen >= firstLook
+        return ranking.known.tokens[chosen]
       }
       if (ranking.complete) return undefined
       if (position.exactly !== undefined) {
@@ -95,11 +90,9 @@ export function createSampler(
       isBound = false
     }
 
-    function chosen(ranking: Ranking): number | undefined {
-      const { known } = ranking
-      if (known.length === 0) return undefined
-      const place = greedy ? 0 : draw(ranking, cuts, total, isBound, line, number)
-      return place === -1 ? undefined : place
+    function choose(ranking: Ranking): number {
+      if (ranking.known.length === 0) return -1
+      return greedy ? 0 : draw(ranking, cuts, total, isBound, number)
     }
   }
 }

@@ -1,3 +1,5 @@
+import type { JsonText } from '../../domain/json/text.ts'
+import { refuse } from '../../domain/refusals.ts'
 import { wholeText } from '../../inference/prompt/conversation.ts'
 import { checkPriority, checkSampling, checkStream, wrong } from '../generation/checks.ts'
 import { constraintOf } from '../generation/constraint.ts'
@@ -8,7 +10,6 @@ import type { GenerationParts } from '../generation/parts.ts'
 import { requestOf } from '../generation/request.ts'
 import { type Shown, shownOf } from '../generation/shown.ts'
 import type { ChatBody } from './contract.ts'
-import { checkExtras, refuseToolChoice } from './unavailable.ts'
 
 /** A chat completion that runs or is queued. */
 export interface ChatCompletion extends Generation {
@@ -81,4 +82,21 @@ function openingOf({ messages, add_generation_prompt, echo }: ChatBody): { role:
   const last = messages.at(-1) as ChatBody['messages'][number]
   const role = (add_generation_prompt ?? true) ? 'assistant' : last.role
   return { role, echo: echo && last.role === role ? wholeText(last, messages.length - 1) : '' }
+}
+
+/** Refused by name rather than ignored, because this version has no tool calls. */
+function refuseToolChoice({ tool_choice }: ChatBody): void {
+  if (tool_choice == null || tool_choice === 'none') return
+  const given = typeof tool_choice === 'string' ? JSON.stringify(tool_choice) : 'a function'
+  throw refuse('not_available', { field: 'tool_choice', given, accepted: '"none"' })
+}
+
+const isExtra = (value: unknown) => typeof value === 'string' || typeof value === 'number'
+
+function checkExtras(field: string, extras: JsonText | null | undefined): void {
+  for (const [name, value] of Object.entries((extras?.value ?? {}) as object)) {
+    if (!isExtra(value) && !(Array.isArray(value) && value.every(isExtra))) {
+      throw wrong(`${field}.${name}`, 'another value', 'a text, a number, or a list of these')
+    }
+  }
 }

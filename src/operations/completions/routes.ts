@@ -1,7 +1,7 @@
-import { type Routes, refusingOpenAi, wholeOrEvents } from '../../http/contracts.ts'
+import { type Routes, wholeOrEvents } from '../../http/contracts.ts'
 import { noteUnknownFields } from '../../http/validation.ts'
 import type { GenerationParts } from '../generation/parts.ts'
-import { respond, type Writers } from '../generation/respond.ts'
+import { generationRefusals, respond, type Writers } from '../generation/respond.ts'
 import { family } from '../parts.ts'
 import { answerOf } from './answer.ts'
 import { chunksOf } from './chunks.ts'
@@ -16,17 +16,7 @@ const complete: Routes<GenerationParts> = async (app, parts) => {
     description: 'The operation that chat completions came after, as OpenAI and vLLM have it.',
     tags: ['completions'],
     body: CompletionBody,
-    response: {
-      200: wholeOrEvents(CompletionAnswer, CompletionChunk),
-      ...refusingOpenAi(
-        'malformed_json',
-        'model_not_found',
-        'body_too_large',
-        'unsupported_media_type',
-        'engine_queue_full',
-        'engine_share_full',
-      ),
-    },
+    response: { 200: wholeOrEvents(CompletionAnswer, CompletionChunk), ...generationRefusals },
   }
   app.post(
     '/v1/completions',

@@ -1,9 +1,20 @@
 import { randomUUID } from 'node:crypto'
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import { refusingOpenAi } from '../../http/contracts.ts'
 import { disconnectSignal } from '../../http/disconnect.ts'
 import { sendEvents } from '../../http/sse.ts'
 import type { Asking } from './generation.ts'
 import type { GenerationParts } from './parts.ts'
+
+/** What every way of asking for an answer may refuse. */
+export const generationRefusals = refusingOpenAi(
+  'malformed_json',
+  'model_not_found',
+  'body_too_large',
+  'unsupported_media_type',
+  'engine_queue_full',
+  'engine_share_full',
+)
 
 /** The two ends of the road: the answer as a whole, and the answer as chunks. */
 export interface Writers<Body, Begun> {

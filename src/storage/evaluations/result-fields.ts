@@ -1,10 +1,13 @@
 import { exampleKinds } from '../../domain/evaluations/example.ts'
 import { outputKeys } from '../../domain/evaluations/trial.ts'
+import { type Expression, fieldsOf } from '../../domain/expressions/expression.ts'
 import { splitPath } from '../../domain/expressions/path.ts'
 import { refuse } from '../../domain/refusals.ts'
+import { compileCondition, mostValues } from '../sql/conditions.ts'
 import type { Dialect } from '../sql/dialect.ts'
 import type { FieldReading } from '../sql/readings.ts'
 import { join, type Sql, sql, trusted } from '../sql/sql.ts'
+import type { RowFilter } from './result-rows.ts'
 import { scoreReading } from './scores.ts'
 import type { EvaluationShape } from './shapes.ts'
 
@@ -77,4 +80,42 @@ function modelOutputOf(dialect: Dialect): Sql {
   )
   const value = sql`(CASE trial.output_key ${join(cases, ' ')} END)`
   return sql`(SELECT CASE WHEN substr(shown, 1, 1) IN ('{', '[') THEN shown END FROM (SELECT ${value} AS shown) AS model)`
+}
+
+export interface ResultsFilter {
+  query: Expression
+  /** Only trials of this evaluation can satisfy it; null is any. */
+  evaluation: string | null
+}
+
+/** Each filter as a condition on a trial. */
+export function rowFiltersOf(
+  filters: readonly ResultsFilter[],
+  shapes: readonly EvaluationShape[],
+  dialect: Dialect,
+): RowFilter[] {
+  let values = 0
+  return filters.map(({ query, evaluation }, index) => {
+    const place = `filters.${index}.query`
+    const resolve = (field: string): FieldReading => {
+      if (field === 'row_digest') return { kind: 'text', sql: trusted('trial.row_digest') }
+      const known = resultField(field)
+      if (known === undefined) throw fieldRefused(place, field, `${acceptedFields}, row_digest`)
+      return readingOf(known, shapes, dialect)
+    }
+    const condition = compileCondition(query, resolve, dialect)
+    values += condition.values.length
+    if (values > mostValues) {
+      const why = `needs, together with those before it, ${values} parameters for values and paths`
+      throw refuse('invalid_expression', { field: place, why, accepted: `at most ${mostValues}` })
+    }
+    const documents = new Set(fieldsOf(query).map((field) => resultField(field)?.document))
+    return { condition, about: aboutOf(documents), evaluation }
+  })
+}
+
+/** Undefined is the digest of the row, which everything has. */
+function aboutOf(documents: ReadonlySet<string | undefined>): RowFilter['about'] {
+  if (documents.has('outputs') || documents.has('output')) return 'call'
+  return documents.has('inputs') && !documents.has('scores') ? 'row' : 'trial'
 }

@@ -7,7 +7,7 @@ import { allOf, listOf, type Sql, sql, trusted, wantedOf } from '../sql/sql.ts'
 import { isLive, shownName } from '../tables/calls.ts'
 import { allRows, onlyRow, type Reader } from '../transaction.ts'
 import { lastPending, pendingBetween } from './pending.ts'
-import { type ResultsFilter, rowFiltersOf } from './result-filters.ts'
+import { type ResultsFilter, rowFiltersOf } from './result-fields.ts'
 import { type FoundRow, type ResultsSort, rowOrderOf, selectCountedPage } from './result-order.ts'
 import {
   countRows,
@@ -74,23 +74,7 @@ export interface RowPage {
   digests: Iterable<readonly string[]> | AsyncIterable<readonly string[]>
 }
 
-export interface Results {
-  /** The root calls of the evaluations, by id. */
-  roots: ReadonlyMap<string, RootRow>
-  /** Of the evaluations that have trials: what tells their rows apart. */
-  rowSums: ReadonlyMap<string, string>
-  page(): Promise<RowPage>
-  count(intersect: boolean): Promise<number>
-  hasCommonRow(): Promise<boolean>
-  /** The trials of some rows, the oldest first. */
-  trialsOf(digests: readonly string[]): AsyncIterable<TrialRow[]>
-  /** What some trials were given. */
-  inputsOf(trials: readonly string[]): AsyncIterable<{ id: string; inputs: string | null }[]>
-  /** The trials added up, by evaluation and by which scalars their scores hold. */
-  sums(intersect: boolean): Promise<ShapeSums[]>
-  /** The scores of the trials that have no shape. */
-  shapeless(intersect: boolean): AsyncIterable<{ evaluation_id: string; scores: string }[]>
-}
+export type Results = Awaited<ReturnType<typeof deriveThenOpen>>
 
 /** Rows whose trials are in memory at a time. */
 const rowsAtOnce = 50
@@ -99,7 +83,7 @@ const rowsAtOnce = 50
  * Derives what was written or has expired since it was derived last, and then opens the results. Whatever can be refused is
  * refused before this answers.
  */
-export async function deriveThenOpen(db: Database, view: ResultsView, signal: AbortSignal): Promise<Results> {
+export async function deriveThenOpen(db: Database, view: ResultsView, signal: AbortSignal) {
   const { project, evaluations, limit, offset } = view
   const time = now()
   await derivePending(db, project, time, signal)
@@ -159,18 +143,29 @@ export async function deriveThenOpen(db: Database, view: ResultsView, signal: Ab
   }
 
   return {
+    /** The root calls of the evaluations, by id. */
     roots: new Map(roots.map((root) => [root.id, root])),
+    /** Of the evaluations that have trials: what tells their rows apart. */
     rowSums: new Map(rowSets.map((set) => [set.evaluation_id, set.row_sum])),
     page,
     count,
-    async hasCommonRow() {
+    async hasCommonRow(): Promise<boolean> {
       const all = { ...rowsWith(true), filters: [] }
       return (await digestsOf({ limit: 1, offset: 0 }, null, all)).length > 0
     },
-    trialsOf: (digests) => db.stream<TrialRow>(selectTrials(db, rows, digests), { signal }),
-    inputsOf: (trials) => db.stream(selectInputs(project, trials), { signal }),
-    sums: (intersect) => allRows<ShapeSums>(db, selectSums(db, rowsWith(intersect)), signal),
-    shapeless: (intersect) => db.stream(selectShapeless(db, rowsWith(intersect)), { signal }),
+    /** The trials of some rows, the oldest first. */
+    trialsOf: (digests: readonly string[]) =>
+      db.stream<TrialRow>(selectTrials(db, rows, digests), { signal }),
+    /** What some trials were given. */
+    inputsOf: (trials: readonly string[]) =>
+      db.stream<{ id: string; inputs: string | null }>(selectInputs(project, trials), { signal }),
+    /** The trials added up, by evaluation and by which scalars their scores hold. */
+    sums: (intersect: boolean) => allRows<ShapeSums>(db, selectSums(db, rowsWith(intersect)), signal),
+    /** The scores of the trials that have no shape. */
+    shapeless: (intersect: boolean) =>
+      db.stream<{ evaluation_id: string; scores: string }>(selectShapeless(db, rowsWith(intersect)), {
+        signal,
+      }),
   }
 }
 

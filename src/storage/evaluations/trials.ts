@@ -90,7 +90,7 @@ async function deriveSome(tx: Transaction, project: string, ids: string[], now: 
   if (gone.length > 0) {
     await tx.run(sql`DELETE FROM eval_trials WHERE project_id = ${project} AND trial_id IN (${listOf(gone)})`)
   }
-  await keepTrials(tx, changed)
+  for (const statement of insertTrials(changed)) await tx.run(statement)
 }
 
 export function storedTrial(project: string, trial: Trial, rows: ReadonlyMap<string, string>): StoredTrial {
@@ -126,16 +126,8 @@ const insertTrials = insertInto(
   'eval_trials',
   insertedColumns,
   `ON CONFLICT (project_id, trial_id) DO UPDATE SET ${replaced.join(', ')}`,
+  trialsAtOnce,
 )
-
-/** In as many rows as powers of two, so that few statements are prepared. */
-async function keepTrials(tx: Transaction, rows: readonly SqlValue[][]): Promise<void> {
-  let size = trialsAtOnce
-  for (let from = 0; from < rows.length; from += size) {
-    while (size > rows.length - from) size /= 2
-    await tx.run(insertTrials(rows.slice(from, from + size)))
-  }
-}
 
 /** The trials among these calls as they follow from the calls, which may be gone or be no trials. */
 export async function readTrials(

@@ -1,34 +1,42 @@
-import { groupsOf, insertInto } from '../sql/inserts.ts'
+import { type Columns, namesOf, type RowOf } from '../sql/columns.ts'
+import { insertInto } from '../sql/inserts.ts'
 import type { SqlValue } from '../sql/sql.ts'
 import type { Transaction } from '../transaction.ts'
 
-/** What a start tells. Times are microseconds; JSON is text. */
-export interface CallStart {
-  trace_id: string
-  parent_id: string | null
-  thread_id: string | null
-  turn_id: string | null
-  op_name: string
-  started_at: number
-  user_id: string
-  run_id: string | null
-  run_step: number | null
-  expire_at: number | null
-  start_bytes: number
-  attributes: string
-  inputs: string
-}
+const startKinds = {
+  trace_id: 'text',
+  parent_id: 'text?',
+  thread_id: 'text?',
+  turn_id: 'text?',
+  op_name: 'text',
+  started_at: 'time',
+  user_id: 'text',
+  run_id: 'text?',
+  run_step: 'number?',
+  expire_at: 'time?',
+  start_bytes: 'number',
+  attributes: 'text',
+  inputs: 'text',
+} as const satisfies Columns
 
-/** What an end tells. */
-export interface CallEnd {
-  trace_id: string | null
-  ended_at: number
-  exception: string | null
-  run_step_end: number | null
-  end_bytes: number
-  output: string | null
-  summary: string
-}
+const endKinds = {
+  trace_id: 'text?',
+  ended_at: 'time',
+  exception: 'text?',
+  run_step_end: 'number?',
+  end_bytes: 'number',
+  output: 'text?',
+  summary: 'text',
+} as const satisfies Columns
+
+/** What a start tells; `attributes` and `inputs` are JSON. */
+export type CallStart = RowOf<typeof startKinds>
+
+/** What an end tells; `output` and `summary` are JSON. */
+export type CallEnd = RowOf<typeof endKinds>
+
+const startColumns = namesOf(startKinds)
+const endColumns = namesOf(endKinds)
 
 /** A part of a call, or the whole of it: its start and its end arrive in any order. */
 export interface CallPart {
@@ -38,32 +46,6 @@ export interface CallPart {
   start?: CallStart
   end?: CallEnd
 }
-
-const startColumns = [
-  'trace_id',
-  'parent_id',
-  'thread_id',
-  'turn_id',
-  'op_name',
-  'started_at',
-  'user_id',
-  'run_id',
-  'run_step',
-  'expire_at',
-  'start_bytes',
-  'attributes',
-  'inputs',
-] as const satisfies readonly (keyof CallStart)[]
-
-const endColumns = [
-  'trace_id',
-  'ended_at',
-  'exception',
-  'run_step_end',
-  'end_bytes',
-  'output',
-  'summary',
-] as const satisfies readonly (keyof CallEnd)[]
 
 /** The start names the trace; an end that comes first may. */
 const endOnlyColumns = endColumns.slice(1)
@@ -115,11 +97,9 @@ function valuesOf({ project_id, id, display_name, start, end }: CallPart): SqlVa
   return values
 }
 
-const rowsAtOnce = 16
-
 /** Writes parts of calls of one project. */
 export async function mergeIntoCalls(tx: Transaction, parts: readonly CallPart[]): Promise<void> {
   for (const [kind, list] of Map.groupBy(parts, kindOf)) {
-    for (const group of groupsOf(list, rowsAtOnce)) await tx.run(statements[kind](group.map(valuesOf)))
+    for (const statement of statements[kind](list.map(valuesOf))) await tx.run(statement)
   }
 }

@@ -35,14 +35,10 @@ const columns = new Map([
 /** A record as the names of its fields and their values: `payload` is JSON, times are microseconds. */
 export type FeedbackFields = [name: string, value: unknown][]
 
-export interface FoundFeedback {
-  /** How many there are, before limit and offset. */
-  total(signal: AbortSignal): Promise<number>
-  rows(signal: AbortSignal): AsyncIterable<FeedbackFields[]>
-}
+export type FoundFeedback = ReturnType<typeof feedbackInView>
 
 /** The feedback of the view, with these fields; none means all. Everything is checked before this answers. */
-export function feedbackInView(db: LongReader, view: View, fields: readonly string[]): FoundFeedback {
+export function feedbackInView(db: LongReader, view: View, fields: readonly string[]) {
   const names = fields.length > 0 ? [...new Set(fields)] : Object.keys(wireColumns)
   const selected = names.map((name, index) => {
     const column = shownColumn(name, `fields.${fields.indexOf(name)}`, db.dialect)
@@ -50,11 +46,13 @@ export function feedbackInView(db: LongReader, view: View, fields: readonly stri
   })
   const query = queryOf(view, db.dialect)
   return {
-    total: async (signal) => (await onlyRow<{ count: number }>(db, countFeedback(db, query), signal)).count,
-    async *rows(signal) {
+    /** How many there are, before limit and offset. */
+    total: async (signal: AbortSignal): Promise<number> =>
+      (await onlyRow<{ count: number }>(db, countFeedback(db, query), signal)).count,
+    async *rows(signal: AbortSignal): AsyncGenerator<FeedbackFields[]> {
       const statement = selectFeedback(db, query, selected)
       for await (const rows of db.stream<Record<string, unknown>>(statement, { signal })) {
-        yield rows.map((row) => names.map((name, index) => [name, row[`c${index}`]]))
+        yield rows.map((row): FeedbackFields => names.map((name, index) => [name, row[`c${index}`]]))
       }
     },
   }

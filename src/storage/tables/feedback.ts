@@ -1,49 +1,36 @@
 import { exactJson } from '../../domain/json/canonical.ts'
 import { refuse } from '../../domain/refusals.ts'
 import type { Page } from '../../domain/view.ts'
+import { type Columns, namesOf, type RowOf } from '../sql/columns.ts'
 import type { Dialect } from '../sql/dialect.ts'
-import { groupsOf, insertInto } from '../sql/inserts.ts'
+import { insertInto } from '../sql/inserts.ts'
 import type { Sorting } from '../sql/readings.ts'
 import { rowsInOrder } from '../sql/rows-in-order.ts'
 import { allOf, join, nothing, type Sql, sql, trusted } from '../sql/sql.ts'
 import type { Command, Reader, Transaction } from '../transaction.ts'
 
-/** What someone says about a thing. Times are microseconds; `payload` is JSON. */
-export interface Feedback {
-  project_id: string
-  id: string
-  feedback_type: string
-  svc_ref: string
+const kinds = {
+  project_id: 'text',
+  id: 'text',
+  feedback_type: 'text',
+  svc_ref: 'text',
   /** The call that `svc_ref` names, when it is one of the project. */
-  call_id: string | null
-  user_id: string
-  creator: string | null
-  created_at: number
-  payload: string
-  annotation_ref: string | null
-  runnable_ref: string | null
-  call_ref: string | null
-  trigger_ref: string | null
-  queue_id: string | null
-}
+  call_id: 'text?',
+  user_id: 'text',
+  creator: 'text?',
+  created_at: 'time',
+  payload: 'text',
+  annotation_ref: 'text?',
+  runnable_ref: 'text?',
+  call_ref: 'text?',
+  trigger_ref: 'text?',
+  queue_id: 'text?',
+} as const satisfies Columns
 
-const columns = [
-  'project_id',
-  'id',
-  'feedback_type',
-  'svc_ref',
-  'call_id',
-  'user_id',
-  'creator',
-  'created_at',
-  'payload',
-  'annotation_ref',
-  'runnable_ref',
-  'call_ref',
-  'trigger_ref',
-  'queue_id',
-] as const satisfies readonly (keyof Feedback)[]
+/** What someone says about a thing; `payload` is JSON. */
+export type Feedback = RowOf<typeof kinds>
 
+const columns = namesOf(kinds)
 const allColumns = trusted(columns.join(', '))
 
 /** What makes two records the same one, sent twice. */
@@ -104,8 +91,6 @@ async function remove(tx: Transaction, projectId: string, id: string): Promise<v
   await tx.run(sql`DELETE FROM feedback WHERE project_id = ${projectId} AND id = ${id}`)
 }
 
-const rowsAtOnce = 16
-
 const insertFeedback = insertInto(
   'feedback',
   columns,
@@ -115,9 +100,9 @@ const insertFeedback = insertInto(
 /** Answers the records whose id was there already. */
 async function addNew(tx: Transaction, records: readonly Feedback[]): Promise<Feedback[]> {
   const left = new Map(records.map((record) => [keyOf(record), record]))
-  for (const group of groupsOf(records, rowsAtOnce)) {
-    const rows = group.map((record) => columns.map((column) => record[column]))
-    const added = await tx.all<Pick<Feedback, 'project_id' | 'id'>>(insertFeedback(rows))
+  const rows = records.map((record) => columns.map((column) => record[column]))
+  for (const statement of insertFeedback(rows)) {
+    const added = await tx.all<Pick<Feedback, 'project_id' | 'id'>>(statement)
     for (const one of added) left.delete(keyOf(one))
   }
   return [...left.values()]

@@ -1,5 +1,6 @@
 import { refuse } from '../../domain/refusals.ts'
 import type { View } from '../../domain/view.ts'
+import { type Columns, namesOf, type RowOf } from '../sql/columns.ts'
 import { compileCondition } from '../sql/conditions.ts'
 import { insertInto } from '../sql/inserts.ts'
 import type { FieldReading } from '../sql/readings.ts'
@@ -8,23 +9,7 @@ import { sortingOf } from '../sql/sorting.ts'
 import { allOf, join, listOf, sql, trusted } from '../sql/sql.ts'
 import type { Command, Reader } from '../transaction.ts'
 
-/** What a model costs from a day on. Times are microseconds. */
-export interface Price {
-  project_id: string
-  id: string
-  llm_id: string
-  provider_id: string
-  effective_date: number
-  prompt_token_cost: number
-  completion_token_cost: number
-  cache_read_input_token_cost: number
-  cache_creation_input_token_cost: number
-  prompt_token_cost_unit: string
-  completion_token_cost_unit: string
-  created_at: number
-  created_by: string
-}
-
+/** In the order in which they are shown. */
 const kinds = {
   id: 'text',
   project_id: 'text',
@@ -39,17 +24,20 @@ const kinds = {
   cache_creation_input_token_cost: 'number',
   effective_date: 'time',
   created_at: 'time',
-} as const satisfies Record<keyof Price, 'text' | 'number' | 'time'>
+} as const satisfies Columns
 
-/** In the order in which they are shown. */
-export const priceFields = Object.keys(kinds) as (keyof Price)[]
+/** What a model costs from a day on. */
+export type Price = RowOf<typeof kinds>
+
+export const priceFields = namesOf(kinds)
 
 const columns = trusted(priceFields.join(', '))
 
 const insertPrices = insertInto('prices', priceFields)
 
 export const addPrices: Command<readonly Price[], void> = async (tx, prices) => {
-  for (const price of prices) await tx.run(insertPrices([priceFields.map((field) => price[field])]))
+  const rows = prices.map((price) => priceFields.map((field) => price[field]))
+  for (const statement of insertPrices(rows)) await tx.run(statement)
 }
 
 /** Prices are few: a view of them is read at once. */

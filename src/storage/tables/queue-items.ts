@@ -1,7 +1,7 @@
 import type { AnnotationState, ItemState } from '../../domain/annotation-states.ts'
 import { batchesOf } from '../../domain/batches.ts'
 import type { View } from '../../domain/view.ts'
-import { groupsOf, insertInto } from '../sql/inserts.ts'
+import { insertInto } from '../sql/inserts.ts'
 import { pageOf } from '../sql/rows-in-order.ts'
 import { columnOrder } from '../sql/sorting.ts'
 import { allOf, join, listOf, type Sql, type SqlValue, sql, trusted } from '../sql/sql.ts'
@@ -160,7 +160,7 @@ export const addCallsToQueue: Command<CallsToAdd, AddedCalls> = async (tx, given
     const call = [call_id, op_name, trace_id, started_at, ended_at]
     return [project_id, item_id, queue_id, ++position, ...call, display_fields, now, added_by]
   })
-  for (const group of groupsOf(rows, rowsAtOnce)) await tx.run(insertItems(group))
+  for (const statement of insertItems(rows)) await tx.run(statement)
   return {
     added: taken.length,
     duplicates: [...known],
@@ -214,8 +214,6 @@ export async function lastPosition(tx: Transaction, key: QueueKey): Promise<numb
   )
   return row?.last ?? 0
 }
-
-const rowsAtOnce = 20
 
 const insertItems = insertInto('annotation_queue_items', [
   'project_id',

@@ -1,4 +1,3 @@
-import { batchesOf } from '../../domain/batches.ts'
 import { checkPath, splitPath } from '../../domain/expressions/path.ts'
 import { refuse } from '../../domain/refusals.ts'
 import type { View } from '../../domain/view.ts'
@@ -47,9 +46,6 @@ export async function missingRows(
   return digests.filter((digest) => !known.has(digest))
 }
 
-/** Rows of one statement. */
-const rowsAtOnce = 16
-
 /** Rows that the project may have already. Each once. */
 export const keepRows: Command<{ project_id: string; rows: readonly TableRow[] }, void> = async (
   tx,
@@ -57,9 +53,8 @@ export const keepRows: Command<{ project_id: string; rows: readonly TableRow[] }
 ) => {
   // In one order for everyone: two writers of the same rows then wait for each other and never in a ring.
   const sorted = rows.toSorted((a, b) => (a.digest < b.digest ? -1 : 1))
-  for (const some of batchesOf(sorted, rowsAtOnce)) {
-    await tx.run(insertRows(some.map(({ digest, val }) => [project_id, digest, val])))
-  }
+  const values = sorted.map(({ digest, val }) => [project_id, digest, val])
+  for (const statement of insertRows(values)) await tx.run(statement)
 }
 
 const insertRows = insertInto('table_rows', ['project_id', 'digest', 'val'], 'ON CONFLICT DO NOTHING')
@@ -75,10 +70,8 @@ export interface TableEntries {
 /** A part of the order of a table. Its digest says what stands where, so the same part again is the same. */
 export const keepEntries: Command<TableEntries, void> = async (tx, part) => {
   const { project_id, table_digest, row_digests } = part
-  let position = part.from
-  for (const some of batchesOf(row_digests, rowsAtOnce)) {
-    await tx.run(insertEntries(some.map((digest) => [project_id, table_digest, position++, digest])))
-  }
+  const entries = row_digests.map((digest, index) => [project_id, table_digest, part.from + index, digest])
+  for (const statement of insertEntries(entries)) await tx.run(statement)
 }
 
 const entryColumns = ['project_id', 'table_digest', 'position', 'row_digest']

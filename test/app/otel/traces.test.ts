@@ -2,10 +2,10 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { deflateSync, gzipSync } from 'node:zlib'
 import type { Database } from '../../../src/storage/database.ts'
-import { openSqlite } from '../../../src/storage/engines/sqlite/open.ts'
 import { idsOf, recordsOf, whole } from '../../support/answers.ts'
 import { basic, keys, openApp, type TestApp } from '../../support/app.ts'
 import { endedRecord, project } from '../../support/calls.ts'
+import { openMemoryRecord } from '../../support/memory-record.ts'
 import {
   attributesOf,
   exportOf,
@@ -439,7 +439,7 @@ test('traces: an attribute is found by its path', async (t) => {
 })
 
 test('traces: a compressed body counts for the budget as what it may become', async (t) => {
-  const database = await openSqlite({ file: ':memory:' })
+  const database = openMemoryRecord()
   const arrived = Promise.withResolvers<void>()
   const released = Promise.withResolvers<void>()
   const write: Database['write'] = (name, input) => {

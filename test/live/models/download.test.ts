@@ -25,7 +25,7 @@ async function openHub(t: TestContext, options: Partial<FakeHubOptions> = {}) {
     assert.ok(source.kind !== 'none')
     return findModel(
       source,
-      { data, hub: { endpoint: hub.endpoint, token } },
+      { data, hf_endpoint: hub.endpoint, hf_token: token },
       {
         signal: new AbortController().signal,
         onProgress: (done) => seen.push(done),
@@ -186,9 +186,9 @@ test('a hub that is not there', async (t) => {
     onWait: () => {},
     onDownload: () => {},
   }
-  const hub = { endpoint: 'http://127.0.0.1:1', token: '' }
+  const locations = { data, hf_endpoint: 'http://127.0.0.1:1', hf_token: '' }
   await assert.rejects(
-    findModel({ kind: 'hub', repository: 'acme/tiny', wanted: undefined }, { data, hub }, watch),
+    findModel({ kind: 'hub', repository: 'acme/tiny', wanted: undefined }, locations, watch),
     trouble(/^http:\/\/127\.0\.0\.1:1 does not answer: /, true),
   )
 })

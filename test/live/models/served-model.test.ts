@@ -43,7 +43,6 @@ async function openServed(
     },
   } as unknown as Backend
   const served = createServedModel(source, config, {
-    locations: { data, hub: { endpoint: config.hf_endpoint, token: '' } },
     log: { info: line('info'), warn: line('warn'), error: line('error') },
     startEngine: (plan) => {
       plans.push(plan)

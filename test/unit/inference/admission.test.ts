@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { checkQueueRoom } from '../../../src/inference/embedded/admission.ts'
+import { checkQueueRoom } from '../../../src/inference/embedded/checks.ts'
 
 /** How many of each tenant get in when they come one after the other. */
 function served(tenants: readonly (string | undefined)[], plan: { parallel: number; queue: number }) {

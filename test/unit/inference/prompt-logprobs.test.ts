@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { judgeToken } from '../../../src/inference/embedded/prompt-logprobs.ts'
+import { promptLogprob } from '../../../src/inference/sampling/logprobs.ts'
 import { listedVocabulary } from '../../support/listed-vocabulary.ts'
 import { scriptedLogits } from '../../support/scripted-logits.ts'
 
@@ -11,23 +11,23 @@ const vocabulary = listedVocabulary({ tokens: Array.from({ length: size }, (_, t
 const halving = Float32Array.from({ length: size }, (_, token) => -token * Math.LN2)
 
 /** Token, rank, and the logarithm of the probability to the base of one half. */
-async function judged(token: number, count: number): Promise<number[][]> {
-  const entries = await judgeToken(scriptedLogits(halving), token, count, vocabulary)
+async function entriesOf(token: number, count: number): Promise<number[][]> {
+  const entries = await promptLogprob(scriptedLogits(halving), token, count, vocabulary)
   return entries.map((entry) => [entry.token, entry.rank, Math.round(-entry.logprob / Math.LN2)])
 }
 
 test('the token itself, when none of the likeliest are asked for', async () => {
-  assert.deepEqual(await judged(0, 0), [[0, 1, 1]])
-  assert.deepEqual(await judged(9, 0), [[9, 10, 10]])
+  assert.deepEqual(await entriesOf(0, 0), [[0, 1, 1]])
+  assert.deepEqual(await entriesOf(9, 0), [[9, 10, 10]])
 })
 
 test('the likeliest beside it, and it once', async () => {
-  assert.deepEqual(await judged(5, 2), [
+  assert.deepEqual(await entriesOf(5, 2), [
     [5, 6, 6],
     [0, 1, 1],
     [1, 2, 2],
   ])
-  assert.deepEqual(await judged(1, 3), [
+  assert.deepEqual(await entriesOf(1, 3), [
     [0, 1, 1],
     [1, 2, 2],
     [2, 3, 3],
@@ -36,19 +36,19 @@ test('the likeliest beside it, and it once', async () => {
 
 test('its rank is exact however unlikely it is', async () => {
   for (const token of [127, 128, 129, 1023, 1024, 1500, 1999]) {
-    assert.deepEqual(await judged(token, 0), [[token, token + 1, token + 1]])
+    assert.deepEqual(await entriesOf(token, 0), [[token, token + 1, token + 1]])
   }
 })
 
 test('equals share a rank', async () => {
   const steps = scriptedLogits(Float32Array.from({ length: size }, (_, token) => -Math.floor(token / 500)))
-  const [entry] = await judgeToken(steps, 1234, 0, vocabulary)
+  const [entry] = await promptLogprob(steps, 1234, 0, vocabulary)
   assert.equal(entry?.rank, 1001)
 })
 
 test('what is impossible is -9999', async () => {
   const most = Float32Array.from({ length: size }, (_, token) => (token < 3 ? 0 : -Infinity))
-  const [entry] = await judgeToken(scriptedLogits(most), 7, 0, vocabulary)
+  const [entry] = await promptLogprob(scriptedLogits(most), 7, 0, vocabulary)
   assert.deepEqual(
     [entry?.rank, entry?.logprob, entry && Buffer.from(entry.bytes).toString()],
     [4, -9999, 't7'],

@@ -1,7 +1,20 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { createUtf8 } from '../../../src/inference/output/utf8.ts'
+import { createAnswerText } from '../../../src/inference/output/answer-text.ts'
+import { createStopStrings } from '../../../src/inference/output/stop-strings.ts'
+import { listedVocabulary } from '../../support/listed-vocabulary.ts'
+
+/** The text that each of these tokens makes certain, and what the end of the answer adds. */
+function written(pieces: readonly (readonly number[])[]): { texts: string[]; rest: string } {
+  const text = createAnswerText(listedVocabulary({ tokens: pieces.map((bytes) => [...bytes]) }), {
+    skipSpecial: true,
+    spaceSpecial: true,
+    includeStop: false,
+    stops: createStopStrings([]),
+  })
+  return { texts: pieces.map((_, token) => text.push(token, true).text), rest: text.end(true).text }
+}
 
 for (const [title, pieces, texts, rest] of [
   ['plain text', [[0x61], [0x62, 0x63]], ['a', 'bc'], ''],
@@ -34,13 +47,7 @@ for (const [title, pieces, texts, rest] of [
   ['nothing', [[], []], ['', ''], ''],
 ] as const) {
   test(title, () => {
-    const utf8 = createUtf8()
-    assert.deepEqual(
-      pieces.map((bytes) => utf8.push(Uint8Array.from(bytes))),
-      texts,
-    )
-    assert.equal(utf8.flush(), rest)
-    assert.equal(utf8.flush(), '')
+    assert.deepEqual(written(pieces), { texts, rest })
   })
 }
 
@@ -62,9 +69,11 @@ const pieces = fc.array(
 test('whatever the pieces, the text is what the WHATWG decoder makes of the whole', () => {
   fc.assert(
     fc.property(pieces, (given) => {
-      const utf8 = createUtf8()
-      const text = given.map((bytes) => utf8.push(bytes)).join('') + utf8.flush()
-      assert.equal(text, new TextDecoder('utf-8', { ignoreBOM: true }).decode(Buffer.concat(given)))
+      const { texts, rest } = written(given.map((bytes) => [...bytes]))
+      assert.equal(
+        texts.join('') + rest,
+        new TextDecoder('utf-8', { ignoreBOM: true }).decode(Buffer.concat(given)),
+      )
     }),
     { numRuns: 2000 },
   )
@@ -73,9 +82,9 @@ test('whatever the pieces, the text is what the WHATWG decoder makes of the whol
 test('nothing is held back but a character that may still be completed', () => {
   fc.assert(
     fc.property(pieces, (given) => {
-      const utf8 = createUtf8()
       const decoder = new TextDecoder('utf-8', { ignoreBOM: true })
-      for (const bytes of given) assert.equal(utf8.push(bytes), decoder.decode(bytes, { stream: true }))
+      const expected = given.map((bytes) => decoder.decode(bytes, { stream: true }))
+      assert.deepEqual(written(given.map((bytes) => [...bytes])).texts, expected)
     }),
     { numRuns: 2000 },
   )

@@ -4,12 +4,7 @@ import { chooseFile } from '../../../src/inference/models/choose-file.ts'
 import { sourceOf } from '../../../src/inference/models/find.ts'
 import { ModelError } from '../../../src/inference/models/model-error.ts'
 
-const chosen = (wanted: string | undefined, ...paths: string[]) =>
-  chooseFile(
-    'acme/tiny',
-    wanted,
-    paths.map((path) => ({ path })),
-  ).path
+const chosen = (wanted: string | undefined, ...paths: string[]) => chooseFile('acme/tiny', wanted, paths)
 
 for (const [wanted, paths, expected] of [
   [undefined, ['m-Q8_0.gguf', 'm-Q4_K_M.gguf', 'm-F16.gguf'], 'm-Q4_K_M.gguf'],

@@ -14,15 +14,12 @@ const gibi = 1024 ** 3
 /** Seven billion parameters at four bits, 128 KiB of cache a token. */
 const large: GgufHeader = {
   fileBytes: 4 * gibi,
-  version: 3,
   architecture: 'llama',
-  name: 'large',
   type: 'model',
   fileType: 15,
   context: 131_072,
   layers: 32,
   embedding: 4096,
-  heads: 32 * 32,
   kvHeads: 32 * 8,
   keyLength: 128,
   valueLength: 128,

@@ -19,15 +19,9 @@ export interface ConnectionOptions {
   report(error: Error): void
 }
 
-export interface Connections {
-  /** The caller gives it back. */
-  checkOut(signal?: AbortSignal): Promise<Session>
-  use<T>(work: (session: Session) => Promise<T>, signal?: AbortSignal): Promise<T>
-  /** Resolves when every connection came back and ended. */
-  close(): Promise<void>
-}
+export type Connections = ReturnType<typeof createConnections>
 
-export function createConnections(url: string, options: ConnectionOptions): Connections {
+export function createConnections(url: string, options: ConnectionOptions) {
   const { connectTimeoutMs } = options
   const slots = createSlots(options.connections, options.mostWaiting)
   const facts = new WeakMap<pg.ClientBase, { pid: number; prepared: Set<string> }>()
@@ -67,8 +61,9 @@ export function createConnections(url: string, options: ConnectionOptions): Conn
   }
 
   return {
+    /** The caller gives it back. */
     checkOut,
-    async use(work, signal) {
+    async use<T>(work: (session: Session) => Promise<T>, signal?: AbortSignal): Promise<T> {
       const session = await checkOut(signal)
       try {
         return await work(session)
@@ -76,6 +71,7 @@ export function createConnections(url: string, options: ConnectionOptions): Conn
         session.giveBack()
       }
     },
+    /** Resolves when every connection came back and ended. */
     close: () => pool.end(),
   }
 }

@@ -1,13 +1,17 @@
 import { abandon } from '../../../domain/abandoning.ts'
 import { refuse } from '../../../domain/refusals.ts'
 import { createSlots } from '../../../domain/slots.ts'
+import { commands } from '../../commands.ts'
 import type { Database } from '../../database.ts'
 import { storageFailure } from '../../failures.ts'
 import type { Dialect } from '../../sql/dialect.ts'
 import { type Sql, sql } from '../../sql/sql.ts'
 import type { Command, Reader, StreamOptions } from '../../transaction.ts'
+import { loadMigrations, type Migration } from '../migrations.ts'
 import { type ConnectionOptions, type Connections, createConnections } from './connections.ts'
+import { postgresDialect } from './dialect.ts'
 import { postgresFailure } from './failures.ts'
+import { migratePostgres } from './migrate.ts'
 import { createStatements } from './statements.ts'
 import { streamRows } from './stream.ts'
 import { lostOnce, runCommand } from './transaction.ts'
@@ -173,4 +177,21 @@ async function inTime(work: Promise<void>, limitMs: number): Promise<void> {
   } finally {
     clearTimeout(alarm)
   }
+}
+
+export interface OpenPostgresOptions extends Partial<PostgresOptions> {
+  migrations?: readonly Migration[]
+  /** For another process that migrates at the same time. */
+  migrationLockTimeoutMs?: number
+}
+
+/** Migrates, then serves the record. */
+export async function openPostgres(url: string, options: OpenPostgresOptions = {}): Promise<Database> {
+  const { migrations = loadMigrations('postgres'), migrationLockTimeoutMs = 300_000, ...given } = options
+  const settings: PostgresOptions = { ...postgresDefaults, ...given }
+  await migratePostgres(url, migrations, {
+    connectTimeoutMs: settings.connectTimeoutMs,
+    lockTimeoutMs: migrationLockTimeoutMs,
+  })
+  return createPostgresDatabase(url, postgresDialect, commands, settings)
 }

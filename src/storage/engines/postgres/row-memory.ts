@@ -2,19 +2,6 @@ import type { Dialect, DocumentCondition, JsonReading } from '../../sql/dialect.
 import type { Sorting } from '../../sql/readings.ts'
 import { join, type Sql, sql, trusted } from '../../sql/sql.ts'
 
-/**
- * Each reading once for a row. PostgreSQL keeps what a function returns, and what it unpacks for one, until it comes to the
- * next row, so that a condition which reads the same large value many times would hold it as many times.
- */
-interface Readings {
-  /** Readings by the names that `source` gives them. */
-  dialect: Dialect
-  /** How often JSON was read. */
-  uses(): number
-  /** The query that the names come from; it stands where the columns of the row are known. */
-  source(): Sql
-}
-
 type ValueIn = (document: Sql, path: readonly string[]) => Sql
 
 type Step = 'unpacked' | 'value' | 'reading' | 'derived'
@@ -22,7 +9,11 @@ type Step = 'unpacked' | 'value' | 'reading' | 'derived'
 /** In the order in which one is made of the other. */
 const steps: readonly Step[] = ['unpacked', 'value', 'reading', 'derived']
 
-function readOnce(dialect: Dialect, valueIn: ValueIn): Readings {
+/**
+ * Each reading once for a row. PostgreSQL keeps what a function returns, and what it unpacks for one, until it comes to the
+ * next row, so that a condition which reads the same large value many times would hold it as many times.
+ */
+function readOnce(dialect: Dialect, valueIn: ValueIn) {
   const named = new Map<Step, Map<string, { name: Sql; value: Sql }>>(steps.map((step) => [step, new Map()]))
   const texts = new Set<string>()
   let uses = 0
@@ -62,18 +53,21 @@ function readOnce(dialect: Dialect, valueIn: ValueIn): Readings {
   }
 
   return {
+    /** Readings by the names that `source` gives them. */
     dialect: {
       ...dialect,
       json,
-      longText(text) {
+      longText(text: Sql) {
         uses++
         return textOnce('unpacked', sql`${text} || ''`)
       },
-      lower: (text) =>
+      lower: (text: Sql) =>
         texts.has(text.text) ? textOnce('derived', dialect.lower(text)) : dialect.lower(text),
     },
+    /** How often JSON was read. */
     uses: () => uses,
-    source() {
+    /** The query that the names come from; it stands where the columns of the row are known. */
+    source(): Sql {
       // OFFSET keeps the planner from putting a value wherever its name stands.
       return steps.reduce<Sql | undefined>((below, step) => {
         const columns = [...(named.get(step)?.values() ?? [])].map(

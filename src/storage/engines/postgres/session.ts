@@ -8,21 +8,6 @@ export interface Answer {
   command: string
 }
 
-/** A connection while one piece of work has it. */
-export interface Session {
-  /** The number of the server's process behind it, to cancel by. */
-  readonly pid: number
-  /** One at a time; a second waits for the first. */
-  query(statement: Statement | string): Promise<Answer>
-  /** Why the connection is gone, when it is. */
-  readonly lost: Error | undefined
-  /** Called when the connection goes, also while no statement is under way. */
-  onLost(listener: () => void): void
-  /** For a connection in an unknown state: ends it, and whatever is under way on it. */
-  hangUp(reason: Error): void
-  giveBack(): void
-}
-
 export interface SessionOptions {
   pid: number
   /** Longer than the server's own limit: what ends a wait when the server is silent. */
@@ -35,7 +20,10 @@ export interface SessionOptions {
 /** Prepared statements that a connection may hold. The server keeps each of them until the connection ends. */
 const mostPrepared = 1_000
 
-export function createSession(client: pg.PoolClient, options: SessionOptions): Session {
+export type Session = ReturnType<typeof createSession>
+
+/** A connection while one piece of work has it. */
+export function createSession(client: pg.PoolClient, options: SessionOptions) {
   const { prepared } = options
   let lost: Error | undefined
   let listener: (() => void) | undefined
@@ -72,8 +60,10 @@ export function createSession(client: pg.PoolClient, options: SessionOptions): S
   }
 
   return {
+    /** The number of the server's process behind it, to cancel by. */
     pid: options.pid,
-    query(statement) {
+    /** One at a time; a second waits for the first. */
+    query(statement: Statement | string): Promise<Answer> {
       const answer = last.then(() => ask(statement))
       last = answer.then(
         () => undefined,
@@ -81,14 +71,17 @@ export function createSession(client: pg.PoolClient, options: SessionOptions): S
       )
       return answer
     },
-    get lost() {
+    /** Why the connection is gone, when it is. */
+    get lost(): Error | undefined {
       return lost
     },
-    onLost(call) {
+    /** Called when the connection goes, also while no statement is under way. */
+    onLost(call: () => void): void {
       listener = call
     },
+    /** For a connection in an unknown state: ends it, and whatever is under way on it. */
     hangUp,
-    giveBack() {
+    giveBack(): void {
       if (back) return
       back = true
       client.off('error', lose)

@@ -80,13 +80,7 @@ export async function rollBack(session: Session): Promise<void> {
   }
 }
 
-interface OpenTransaction {
-  tx: Transaction
-  /** After this a statement that a command forgot to await fails instead of running outside the transaction. */
-  seal(): void
-}
-
-function transactionOn(session: Session, statements: Statements, dialect: Dialect): OpenTransaction {
+function transactionOn(session: Session, statements: Statements, dialect: Dialect) {
   let sealed = false
 
   async function ask(query: Sql): Promise<Answer> {
@@ -108,7 +102,8 @@ function transactionOn(session: Session, statements: Statements, dialect: Dialec
   }
   return {
     tx,
-    seal() {
+    /** After this a statement that a command forgot to await fails instead of running outside the transaction. */
+    seal(): void {
       sealed = true
     },
   }

@@ -1,9 +1,9 @@
 import { existsSync, rmSync } from 'node:fs'
 import { SqliteError } from 'better-sqlite3'
 import { StorageRefusal } from '../../failures.ts'
-import { connect, type SqliteHandle } from './connection.ts'
+import type { SqliteHandle } from './connection.ts'
 import { openFailure } from './failures.ts'
-import { refuseForeign } from './migrate.ts'
+import { readingFile } from './migrate.ts'
 
 /** Writes a copy that is whole and as of one moment, also while a server writes. */
 export function backupSqlite(file: string, copy: string): void {
@@ -61,13 +61,5 @@ function damagedPages(handle: SqliteHandle): string[] {
 
 function onFile<T>(file: string, work: (handle: SqliteHandle) => T): T {
   if (!existsSync(file)) throw new StorageRefusal('unreachable', `There is no record at ${file}.`)
-  const connection = connect(file, 'read')
-  try {
-    refuseForeign(connection, file)
-    return work(connection.handle)
-  } catch (error) {
-    throw openFailure(file, error)
-  } finally {
-    connection.close()
-  }
+  return readingFile(file, ({ handle }) => work(handle))
 }

@@ -8,7 +8,7 @@ import { type Connection, connect } from './connection.ts'
 import { openFailure } from './failures.ts'
 
 /** "hedl", so that `file` and we can tell our files from others, https://www.sqlite.org/pragma.html#pragma_application_id */
-export const applicationId = 0x6865646c
+const applicationId = 0x6865646c
 
 /**
  * Brings the file to the schema of this version: one transaction for each migration, under the write lock, so that two
@@ -53,23 +53,23 @@ export function migrateSqlite(
 
 /** Looks at the file before a connection that writes could change so much as its header. */
 export function refuseUnsuitable(file: string, known: readonly Migration[]): void {
-  if (!existsSync(file)) return
+  if (existsSync(file)) isOlder(file, known)
+}
+
+/** Whether the file that is there has a schema from before this version. Refuses one that cannot be used. */
+export function isOlder(file: string, known: readonly Migration[]): boolean {
+  return readingFile(
+    file,
+    (connection) => !hasMigrations(connection) || pendingMigrations(known, history(connection)).length > 0,
+  )
+}
+
+/** A look at a file of ours, without changing it. */
+export function readingFile<T>(file: string, look: (connection: Connection) => T): T {
   const connection = connect(file, 'read')
   try {
     refuseForeign(connection, file)
-    if (hasMigrations(connection)) pendingMigrations(known, history(connection))
-  } catch (error) {
-    throw openFailure(file, error)
-  } finally {
-    connection.close()
-  }
-}
-
-/** Whether the file that is there has a schema from before this version. */
-export function isOlder(file: string, known: readonly Migration[]): boolean {
-  const connection = connect(file, 'read')
-  try {
-    return !hasMigrations(connection) || pendingMigrations(known, history(connection)).length > 0
+    return look(connection)
   } catch (error) {
     throw openFailure(file, error)
   } finally {
@@ -92,7 +92,7 @@ function history(connection: Connection): AppliedMigration[] {
   )
 }
 
-export function refuseForeign({ handle }: Connection, file: string): void {
+function refuseForeign({ handle }: Connection, file: string): void {
   const id = handle.pragma('application_id', { simple: true })
   if (id === applicationId) return
   const tables = handle
@@ -109,7 +109,7 @@ export function refuseForeign({ handle }: Connection, file: string): void {
 
 function setAside({ handle }: Connection, file: string, pending: readonly Migration[]): void {
   const first = pending[0] as Migration
-  if (first.version === 1 || file === ':memory:') return
+  if (first.version === 1) return
   const copy = `${file}.before-${first.name.replace(/\.sql$/, '')}`
   if (existsSync(copy)) return
   // Only a copy that is whole has the name: one that was cut short must not be taken for it at the next start.

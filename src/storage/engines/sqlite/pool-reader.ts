@@ -9,22 +9,6 @@ import {
   readerThread,
 } from './reader-thread.ts'
 
-/** Runs one query at a time in a thread of its own, so that no query is in the way of another. */
-export interface PoolReader {
-  /** There is a thread. */
-  readonly running: boolean
-  /** For one query. */
-  acquire(): void
-  /** Stops the query in the middle. */
-  stop(): void
-  /** One question at a time. The first starts the thread. */
-  ask(question: ReaderQuestion): Promise<ReaderAnswer>
-  /** The query is over. Unused for a while, the thread ends. */
-  release(): void
-  /** Ends the thread; there is no question after this. */
-  close(): Promise<void>
-}
-
 /**
  * A row, what a condition makes of it, and the copy that is sent on. Where V8 meets this limit it ends the process, so it is
  * well above what `heddle_condition` allows itself.
@@ -34,7 +18,10 @@ const heapMb = 1_024
 /** On top of the limit of a query, for a thread that is deep in one row, before it is given up. */
 const defaultGraceMs = 5_000
 
-export function createPoolReader(file: string, restMs: number, graceMs = defaultGraceMs): PoolReader {
+export type PoolReader = ReturnType<typeof createPoolReader>
+
+/** Runs one query at a time in a thread of its own, so that no query is in the way of another. */
+export function createPoolReader(file: string, restMs: number, graceMs = defaultGraceMs) {
   let left = newCell()
   const ending = new Set<Promise<void>>()
   let thread: Worker | undefined
@@ -95,17 +82,21 @@ export function createPoolReader(file: string, restMs: number, graceMs = default
   }
 
   return {
-    get running() {
+    /** There is a thread. */
+    get running(): boolean {
       return thread !== undefined
     },
-    acquire() {
+    /** For one query. */
+    acquire(): void {
       clearTimeout(resting)
       Atomics.store(left, 0, 0)
     },
-    stop() {
+    /** Stops the query in the middle. */
+    stop(): void {
       Atomics.store(left, 0, 1)
     },
-    ask(question) {
+    /** One question at a time. The first starts the thread. */
+    ask(question: ReaderQuestion): Promise<ReaderAnswer> {
       if (closed) return Promise.reject(refuse('stopping'))
       return new Promise((resolve, reject) => {
         thread ??= start()
@@ -123,11 +114,13 @@ export function createPoolReader(file: string, restMs: number, graceMs = default
         thread.postMessage(question)
       })
     },
-    release() {
+    /** The query is over. Unused for a while, the thread ends. */
+    release(): void {
       clearTimeout(resting)
       if (!closed) resting = setTimeout(() => end(), restMs).unref()
     },
-    async close() {
+    /** Ends the thread; there is no question after this. */
+    async close(): Promise<void> {
       closed = true
       clearTimeout(resting)
       Atomics.store(left, 0, 1)

@@ -14,11 +14,6 @@ const defaultRows = 200
 /** An unused thread costs memory, a new one some 50 ms. */
 const restMs = 60_000
 
-export interface ReaderPool {
-  stream<T>(query: Sql, options: StreamOptions): AsyncIterable<T[]>
-  close(): Promise<void>
-}
-
 export interface ReaderPoolOptions {
   /** For the next rows to be found, and for the reader to take them. */
   limitMs: number
@@ -27,7 +22,7 @@ export interface ReaderPoolOptions {
 }
 
 /** Long reads, each in a thread of its own. The reader that was released last is taken first, so a quiet server has one thread. */
-export function createReaderPool(file: string, { limitMs, waitMs }: ReaderPoolOptions): ReaderPool {
+export function createReaderPool(file: string, { limitMs, waitMs }: ReaderPoolOptions) {
   const slots = createSlots(readerCount, mostWaiting)
   const readers = Array.from({ length: readerCount }, () => createPoolReader(file, restMs))
 
@@ -82,7 +77,7 @@ export function createReaderPool(file: string, { limitMs, waitMs }: ReaderPoolOp
 
   return {
     stream,
-    async close() {
+    async close(): Promise<void> {
       await Promise.all(readers.map((reader) => reader.close()))
     },
   }

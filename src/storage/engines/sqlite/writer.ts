@@ -1,4 +1,6 @@
-import type { Connection } from './connection.ts'
+import { receiveMessageOnPort, workerData } from 'node:worker_threads'
+import { ownPort } from '../../../threads/thread.ts'
+import { type Connection, connect, reclaimPages } from './connection.ts'
 import { commitGroup, type Job, type JobResult } from './group.ts'
 
 /** Jobs in one transaction: enough to share an fsync well, few enough that the first is not kept waiting. */
@@ -6,12 +8,6 @@ export const defaultGroupLimit = 256
 
 /** Runs of a job that can wait, before its caller gets an answer. */
 const runsBehind = 64
-
-export interface Writer {
-  submit(jobs: readonly Job[]): void
-  /** Resolves when everything submitted so far was answered. */
-  idle(): Promise<void>
-}
 
 /**
  * Takes jobs in, commits those that wait as a group, answers, and looks again: while one group is on its way to the disk the
@@ -21,7 +17,7 @@ export function createWriter(
   connection: Connection,
   deliver: (results: readonly JobResult[]) => void,
   options: { groupLimit?: number; collect?: () => readonly Job[] } = {},
-): Writer {
+) {
   const limit = options.groupLimit ?? defaultGroupLimit
   const waiting: Job[] = []
   const behind: { job: Job; runs: number }[] = []
@@ -64,12 +60,61 @@ export function createWriter(
   }
 
   return {
-    submit(jobs) {
+    submit(jobs: readonly Job[]): void {
       take(jobs)
       start()
     },
-    async idle() {
+    /** Resolves when everything submitted so far was answered. */
+    async idle(): Promise<void> {
       while (running) await running
     },
   }
+}
+
+export interface WriterThreadData {
+  file: string
+  groupLimit: number
+}
+
+export type WriterMessage = { jobs: Job[] } | { id: number; reclaim: number } | 'close'
+
+/** Where `startThread` finds this file, before and after the build. */
+export const writerThread = import.meta.url
+
+/** What the thread does. */
+export function serve(): void {
+  const port = ownPort()
+  const { file, groupLimit } = workerData as WriterThreadData
+  const connection = connect(file, 'write')
+  let state: 'open' | 'closing' | 'closed' = 'open'
+
+  function receive(message: WriterMessage): Job[] {
+    if (message === 'close') state = 'closing'
+    else if ('jobs' in message) return message.jobs
+    else port.postMessage([{ id: message.id, value: reclaimPages(connection, message.reclaim) }])
+    return []
+  }
+
+  // What else has arrived while the last group was on its way to the disk joins the next one.
+  function collect(): Job[] {
+    const jobs: Job[] = []
+    for (let next = receiveMessageOnPort(port); next; next = receiveMessageOnPort(port)) {
+      jobs.push(...receive(next.message as WriterMessage))
+    }
+    return jobs
+  }
+
+  const writer = createWriter(connection, (results) => port.postMessage(results), { groupLimit, collect })
+
+  port.on('message', async (message: WriterMessage) => {
+    const jobs = receive(message)
+    if (jobs.length > 0) writer.submit(jobs)
+    await writer.idle()
+    if (state !== 'closing') return
+    state = 'closed'
+    // The log is emptied into the file, so that a copy of the file alone is the whole record.
+    connection.handle.pragma('wal_checkpoint(TRUNCATE)')
+    connection.close()
+    port.close()
+  })
 }

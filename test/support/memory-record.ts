@@ -1,0 +1,67 @@
+import { refuse } from '../../src/domain/refusals.ts'
+import type { Database } from '../../src/storage/database.ts'
+import { loadMigrations } from '../../src/storage/engines/migrations.ts'
+import { connect } from '../../src/storage/engines/sqlite/connection.ts'
+import { sqliteDialect } from '../../src/storage/engines/sqlite/dialect.ts'
+import { failureError } from '../../src/storage/engines/sqlite/failures.ts'
+import { migrateSqlite } from '../../src/storage/engines/sqlite/migrate.ts'
+import { createWriter } from '../../src/storage/engines/sqlite/writer.ts'
+import { sql } from '../../src/storage/sql/sql.ts'
+
+/**
+ * A fresh record on one connection in memory, without threads or files: for tests of what lies above the storage. Its
+ * statements and its writer are those of the file; the threads, the limits and the closing of the file are not here.
+ */
+export function openMemoryRecord(): Database {
+  const connection = connect(':memory:', 'write')
+  migrateSqlite(connection, ':memory:', loadMigrations('sqlite'), 0)
+  const pending = new Map<number, PromiseWithResolvers<unknown>>()
+  const writer = createWriter(connection, (results) => {
+    for (const result of results) {
+      if ('failure' in result) pending.get(result.id)?.reject(failureError(result.failure))
+      else pending.get(result.id)?.resolve(result.value)
+      pending.delete(result.id)
+    }
+  })
+  let lastId = 0
+  let closing: Promise<void> | undefined
+
+  function stillOpen() {
+    if (closing) throw refuse('stopping')
+    return connection
+  }
+  async function written<T>(name: string, input: unknown, behind?: true): Promise<T> {
+    stillOpen()
+    const answer = Promise.withResolvers<unknown>()
+    const id = ++lastId
+    pending.set(id, answer)
+    writer.submit([{ id, name, input, ...(behind && { behind }) }])
+    return answer.promise as Promise<T>
+  }
+
+  const database: Database = {
+    dialect: sqliteDialect,
+    all: async (query) => stillOpen().all(query),
+    get: async (query) => stillOpen().get(query),
+    write: (name, input) => written(name, input),
+    writeBehind: (name, input) => written(name, input, true),
+    async *stream<T>(...[query, { signal, rows = 200 }]: Parameters<Database['stream']>) {
+      signal.throwIfAborted()
+      const all = stillOpen().all<T>(query)
+      for (let from = 0; from < all.length; from += rows) {
+        signal.throwIfAborted()
+        yield all.slice(from, from + rows)
+      }
+    },
+    async probe() {
+      stillOpen().get(sql`SELECT id FROM heddle_probe`)
+      await database.write('probe', { at: Date.now() * 1000 })
+    },
+    reclaim: async () => false,
+    close() {
+      closing ??= writer.idle().then(() => connection.close())
+      return closing
+    },
+  }
+  return database
+}
