@@ -1,4 +1,7 @@
-import type { Routes } from '../http/contracts.ts'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { z } from 'zod'
+import type { RefusalCode } from '../domain/refusals.ts'
+import { answers, type Routes, refusing } from '../http/contracts.ts'
 import type { SchemaChecks } from '../schemas/checks.ts'
 import type { Database } from '../storage/database.ts'
 import type { GenerationParts } from './generation/parts.ts'
@@ -17,12 +20,55 @@ export interface OperationParts extends GenerationParts {
 /** Declares the route of one operation. */
 export type Operation = Routes<OperationParts>
 
-/**
- * One plugin for the operations that belong together. They share its scope: an operation that reads bodies in a way of
- * its own registers itself as a plugin.
- */
+/** What an operation takes and answers, and the rule that it follows. */
+interface Contract<Body extends z.ZodType, Params extends z.ZodType, Query extends z.ZodType> {
+  summary: string
+  tags: readonly string[]
+  body?: Body
+  params?: Params
+  querystring?: Query
+  answer: unknown
+  /** Beside those that every operation may give. */
+  refusals?: readonly RefusalCode[]
+  /** More of its answers, by status. */
+  others?: Record<number, z.ZodType>
+  /** Its body may be larger than what is parsed in one go. */
+  largeBodies?: true
+  /** Its result is the answer; without one the answer is empty. */
+  rule(
+    parts: OperationParts,
+    request: FastifyRequest & { body: z.output<Body>; params: z.output<Params>; query: z.output<Query> },
+    reply: FastifyReply,
+  ): unknown
+}
+
+/** An operation of the record. */
+export function operation<Body extends z.ZodType, Params extends z.ZodType, Query extends z.ZodType>(
+  method: 'GET' | 'POST' | 'PUT' | 'DELETE',
+  url: string,
+  { answer, refusals = [], others, largeBodies, rule, ...taken }: Contract<Body, Params, Query>,
+): Operation {
+  const hasBody = method === 'POST' || method === 'PUT'
+  const response = hasBody
+    ? answers(answer, ...refusals)
+    : { 200: answer, ...refusing('entity_forbidden', 'invalid_request', ...refusals) }
+  const plugin: Operation = async (app, parts) => {
+    app.route({
+      method,
+      url,
+      schema: { ...taken, response: { ...response, ...others } },
+      config: largeBodies ? { largeBodies } : {},
+      handler: async (request, reply) =>
+        (await rule(parts, request as Parameters<typeof rule>[1], reply)) ?? {},
+    })
+  }
+  // Fastify searches all loaded modules for the name of a plugin that has none.
+  return Object.assign(plugin, { [Symbol.for('fastify.display-name')]: `${method} ${url}` })
+}
+
+/** One plugin for the operations that belong together. Each of them stays a plugin with a scope of its own. */
 export function family(...operations: Operation[]): Operation {
   return async (app, parts) => {
-    for (const operation of operations) await operation(app, parts)
+    for (const operation of operations) await app.register(operation, parts)
   }
 }

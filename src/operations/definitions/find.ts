@@ -1,7 +1,7 @@
 import type { z } from 'zod'
-import { type Caller, requireAccess } from '../../domain/callers.ts'
 import { writeJson } from '../../domain/json/text.ts'
 import { viewOf } from '../../domain/view.ts'
+import type { Database } from '../../storage/database.ts'
 import { streamObjects } from '../../storage/tables/object-queries.ts'
 import { isOf } from '../../storage/tables/objects.ts'
 import { deleteObject } from '../objects/delete.ts'
@@ -9,6 +9,7 @@ import { liveObject } from '../objects/read.ts'
 import { objectNotFound } from '../objects/resolve.ts'
 import { Value } from '../objects/values.ts'
 import type { ListQuery } from '../paging.ts'
+import type { Scope } from '../scope.ts'
 import type { DeleteQuery } from './contract.ts'
 import type { DefinitionKind, Definitions } from './kind.ts'
 
@@ -16,12 +17,10 @@ import type { DefinitionKind, Definitions } from './kind.ts'
 export async function* listDefinitions<Body extends z.ZodType>(
   kind: DefinitionKind<Body>,
   options: Definitions,
-  caller: Caller,
   project: string,
   { limit, offset }: ListQuery,
   signal: AbortSignal,
 ): AsyncGenerator<string> {
-  requireAccess(caller, project, 'path')
   const { db } = options
   const filter = { ...kind.filter, latest_only: true }
   const view = { ...viewOf({ project_id: project, limit, offset }), filter, values: true }
@@ -33,12 +32,10 @@ export async function* listDefinitions<Body extends z.ZodType>(
 export async function readDefinition<Body extends z.ZodType>(
   kind: DefinitionKind<Body>,
   options: Definitions,
-  caller: Caller,
   project: string,
   name: string,
   digest: string,
 ): Promise<Record<string, unknown>> {
-  requireAccess(caller, project, 'path')
   const version = await liveObject(options.db, project, { name, digest }, 'path')
   if (!isOf(kind.filter, version)) throw objectNotFound('path', project, { name, digest })
   return kind.describe(options, version, new Value(version.val))
@@ -46,14 +43,12 @@ export async function readDefinition<Body extends z.ZodType>(
 
 /** Another kind of thing under this name is not found, and stays. */
 export async function deleteDefinition<Body extends z.ZodType>(
+  db: Database,
   kind: DefinitionKind<Body>,
-  { db }: Definitions,
-  caller: Caller,
-  project: string,
+  { caller, project }: Scope,
   name: string,
   { digests }: DeleteQuery,
 ): Promise<{ num_deleted: number }> {
-  requireAccess(caller, project, 'path')
   const versions = digests === undefined ? null : [digests].flat()
   const asked = { only: kind.filter, object: 'path', versions: 'digests' }
   return deleteObject(db, caller, { project_id: project, object_id: name, digests: versions }, asked)

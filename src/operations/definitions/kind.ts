@@ -1,5 +1,4 @@
 import type { z } from 'zod'
-import type { Caller } from '../../domain/callers.ts'
 import { JsonText, writeJson } from '../../domain/json/text.ts'
 import { objectRef } from '../../domain/refs.ts'
 import { refuse } from '../../domain/refusals.ts'
@@ -9,17 +8,12 @@ import type { ObjectVersion, ObjectWithValue } from '../../storage/tables/object
 import { objectId } from '../objects/contract.ts'
 import { type CreatedObject, createObject } from '../objects/create.ts'
 import type { Value } from '../objects/values.ts'
+import type { Scope } from '../scope.ts'
 
 export interface Definitions {
   db: Database
   /** Of the references that are made here. */
   refScheme: string
-}
-
-/** The project that something is defined in, and the caller that defines it. */
-export interface Destination {
-  caller: Caller
-  project: string
 }
 
 /** A kind of thing that is an object of a certain shape: a thin way in and out of the objects. */
@@ -31,11 +25,7 @@ export interface DefinitionKind<Body extends z.ZodType> {
   body: Body
   created: z.ZodType
   record: z.ZodType
-  create(
-    options: Definitions,
-    destination: Destination,
-    body: z.output<Body>,
-  ): Promise<Record<string, unknown>>
+  create(options: Definitions, scope: Scope, body: z.output<Body>): Promise<Record<string, unknown>>
   describe(options: Definitions, version: ObjectWithValue, val: Value): Promise<Record<string, unknown>>
 }
 
@@ -57,7 +47,7 @@ export function objectIdOf(name: string): string {
 /** Stores the object of a class, with the marks that clients look for. */
 export function createOfClass(
   { db }: Definitions,
-  { caller, project }: Destination,
+  { caller, project }: Scope,
   name: string,
   className: string,
   members: Record<string, unknown>,
@@ -74,7 +64,7 @@ export function createdAnswer({ digest, object_id, version_index }: CreatedObjec
 
 export function refOf(
   { refScheme }: Definitions,
-  { project }: Destination,
+  { project }: Scope,
   { kind, object_id, digest }: CreatedObject,
 ): string {
   return objectRef(refScheme, project, kind, object_id, digest)

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { JsonText, writeJson } from '../../domain/json/text.ts'
 import { tableRef } from '../../domain/refs.ts'
 import { type CreatedObject, createObject } from '../objects/create.ts'
+import type { Scope } from '../scope.ts'
 import { storeTable } from '../tables/create.ts'
 import {
   createdWith,
@@ -20,7 +21,6 @@ import {
   createdAnswer,
   createOfClass,
   type Definitions,
-  type Destination,
   definitionKind,
   memberOf,
   namedFields,
@@ -36,7 +36,7 @@ const modelFile = 'model.py'
 /** An op is its source code. */
 async function createOp(
   { db }: Definitions,
-  { caller, project }: Destination,
+  { caller, project }: Scope,
   name: string,
   code: string,
 ): Promise<CreatedObject> {
@@ -53,8 +53,8 @@ export const ops = definitionKind({
   body: OpBody,
   created: createdWith({}),
   record: OpRecord,
-  async create(options, destination, { name, source_code }) {
-    return createdAnswer(await createOp(options, destination, name, source_code ?? ''))
+  async create(options, scope, { name, source_code }) {
+    return createdAnswer(await createOp(options, scope, name, source_code ?? ''))
   },
   async describe({ db }, version, val) {
     return { ...versionFields(version), code: await readSource(db, version.project_id, val, opFile) }
@@ -69,12 +69,12 @@ export const datasets = definitionKind({
   body: DatasetBody,
   created: createdWith({}),
   record: DatasetRecord,
-  async create(options, destination, { name, description, rows }) {
+  async create(options, scope, { name, description, rows }) {
     const given = name ?? 'Dataset'
     objectIdOf(given)
-    const { project } = destination
+    const { project } = scope
     const { digest } = await storeTable(options.db, project, rows, [])
-    const dataset = await createOfClass(options, destination, given, 'Dataset', {
+    const dataset = await createOfClass(options, scope, given, 'Dataset', {
       name: given,
       description: description ?? null,
       rows: tableRef(options.refScheme, project, digest),
@@ -94,15 +94,15 @@ export const scorers = definitionKind({
   body: ScorerBody,
   created: createdWith({ scorer: z.string().meta({ description: 'The reference to it.' }) }),
   record: ScorerRecord,
-  async create(options, destination, { name, description, op_source_code }) {
+  async create(options, scope, { name, description, op_source_code }) {
     objectIdOf(name)
-    const op = await createOp(options, destination, `${name}.score`, op_source_code)
-    const scorer = await createOfClass(options, destination, name, 'Scorer', {
+    const op = await createOp(options, scope, `${name}.score`, op_source_code)
+    const scorer = await createOfClass(options, scope, name, 'Scorer', {
       name,
       description: description ?? null,
-      score: refOf(options, destination, op),
+      score: refOf(options, scope, op),
     })
-    return { ...createdAnswer(scorer), scorer: refOf(options, destination, scorer) }
+    return { ...createdAnswer(scorer), scorer: refOf(options, scope, scorer) }
   },
   async describe(_, version, val) {
     return { ...namedFields(version, val), score_op: val.member('score')?.string ?? null }
@@ -117,8 +117,8 @@ export const evaluations = definitionKind({
   body: EvaluationBody,
   created: createdWith({ evaluation_ref: z.string() }),
   record: EvaluationRecord,
-  async create(options, destination, body) {
-    const evaluation = await createOfClass(options, destination, body.name, 'Evaluation', {
+  async create(options, scope, body) {
+    const evaluation = await createOfClass(options, scope, body.name, 'Evaluation', {
       name: body.name,
       description: body.description ?? null,
       dataset: body.dataset,
@@ -127,7 +127,7 @@ export const evaluations = definitionKind({
       evaluation_name: body.evaluation_name ?? null,
       eval_attributes: body.eval_attributes ?? null,
     })
-    return { ...createdAnswer(evaluation), evaluation_ref: refOf(options, destination, evaluation) }
+    return { ...createdAnswer(evaluation), evaluation_ref: refOf(options, scope, evaluation) }
   },
   async describe(_, version, val) {
     return {
@@ -149,15 +149,15 @@ export const models = definitionKind({
   body: ModelBody,
   created: createdWith({ model_ref: z.string() }),
   record: ModelRecord,
-  async create(options, destination, { name, description, source_code, attributes }) {
+  async create(options, scope, { name, description, source_code, attributes }) {
     objectIdOf(name)
-    const model = await createOfClass(options, destination, name, 'Model', {
+    const model = await createOfClass(options, scope, name, 'Model', {
       name,
       description: description ?? null,
       attributes: attributes ?? null,
-      files: { [modelFile]: await storeSource(options.db, destination.project, source_code) },
+      files: { [modelFile]: await storeSource(options.db, scope.project, source_code) },
     })
-    return { ...createdAnswer(model), model_ref: refOf(options, destination, model) }
+    return { ...createdAnswer(model), model_ref: refOf(options, scope, model) }
   },
   async describe({ db }, version, val) {
     return {

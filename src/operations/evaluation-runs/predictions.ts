@@ -2,9 +2,10 @@ import { newId } from '../../domain/ids.ts'
 import { parseRef } from '../../domain/refs.ts'
 import { now } from '../../domain/time.ts'
 import { type MarkedCall, requireMarked } from '../../storage/evaluations/marked-calls.ts'
+import type { Scope } from '../scope.ts'
 import type { PredictionBody } from './contract.ts'
+import { type EvaluationRuns, startOf, wholeOf } from './made-calls.ts'
 import { evaluationOf } from './runs.ts'
-import { type EvaluationRuns, type Scope, startOf, wholeOf } from './scope.ts'
 
 const runField = 'evaluation_run_id'
 

@@ -5,9 +5,10 @@ import type { Database } from '../../storage/database.ts'
 import { requireMarked } from '../../storage/evaluations/marked-calls.ts'
 import { streamTrialValues } from '../../storage/evaluations/trial-calls.ts'
 import { Value } from '../objects/values.ts'
+import type { Scope } from '../scope.ts'
 import type { FinishBody, RunBody } from './contract.ts'
+import { type EvaluationRuns, endOf, startOf } from './made-calls.ts'
 import { createMeans } from './means.ts'
-import { type EvaluationRuns, endOf, type Scope, startOf } from './scope.ts'
 
 export async function createRun(options: EvaluationRuns, scope: Scope, body: RunBody) {
   const { evaluation, model, id } = body

@@ -9,9 +9,10 @@ import { feedbackOf } from '../feedback/create.ts'
 import { prefixes } from '../feedback/kinds.ts'
 import { objectId } from '../objects/contract.ts'
 import { Value } from '../objects/values.ts'
+import type { Scope } from '../scope.ts'
 import type { ScoreBody } from './contract.ts'
+import { type EvaluationRuns, startOf, wholeOf } from './made-calls.ts'
 import { weaveOf } from './record.ts'
-import { type EvaluationRuns, type Scope, startOf, wholeOf } from './scope.ts'
 
 /** A score is a call beside the prediction, and a feedback on it under the same id. */
 export async function createScore(options: EvaluationRuns, scope: Scope, body: ScoreBody) {

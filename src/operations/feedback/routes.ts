@@ -1,7 +1,6 @@
-import { answers } from '../../http/contracts.ts'
 import { disconnectSignal } from '../../http/disconnect.ts'
 import { sendJsonList } from '../../http/streamed-answers.ts'
-import { family, type Operation } from '../parts.ts'
+import { family, operation } from '../parts.ts'
 import {
   BatchAnswer,
   BatchBody,
@@ -18,70 +17,52 @@ import { purgeFeedback, queryFeedback } from './query.ts'
 
 const tags = ['feedback']
 
-/** Of routes that write values of any size. */
-const config = { largeBodies: true }
 const refused = ['invalid_value', 'object_not_found', 'feedback_conflict'] as const
 
-const create: Operation = async (app, intake) => {
-  const schema = {
+export const feedbackRoutes = family(
+  operation('POST', '/feedback/create', {
     summary: 'Say something about a call, an object, or anything else',
     tags,
     body: FeedbackGiven,
-    response: answers(FeedbackAnswer, ...refused),
-  }
-  app.post('/feedback/create', { schema, config }, (request) =>
-    createFeedback(intake, request.caller, request.body),
-  )
-}
-
-const batch: Operation = async (app, intake) => {
-  const schema = {
+    answer: FeedbackAnswer,
+    refusals: [...refused],
+    largeBodies: true,
+    rule: (intake, { caller, body }) => createFeedback(intake, caller, body),
+  }),
+  operation('POST', '/feedback/batch/create', {
     summary: 'Create many feedbacks, or none',
     tags,
     body: BatchBody,
-    response: answers(BatchAnswer, ...refused, 'too_many_ids'),
-  }
-  app.post('/feedback/batch/create', { schema, config }, (request) =>
-    createFeedbackBatch(intake, request.caller, request.body),
-  )
-}
-
-const query: Operation = async (app, { db }) => {
-  const schema = {
+    answer: BatchAnswer,
+    refusals: [...refused, 'too_many_ids'],
+    largeBodies: true,
+    rule: (intake, { caller, body }) => createFeedbackBatch(intake, caller, body),
+  }),
+  operation('POST', '/feedback/query', {
     summary: 'Find feedback',
     tags,
     body: QueryBody,
-    response: answers(QueryAnswer, 'invalid_value', 'query_too_slow'),
-  }
-  app.post('/feedback/query', { schema }, async (request, reply) => {
-    const { records, total } = await queryFeedback(db, request.caller, request.body, disconnectSignal(reply))
-    return sendJsonList(reply, 'result', records, { total_count: total })
-  })
-}
-
-const purge: Operation = async (app, { db }) => {
-  const schema = {
+    answer: QueryAnswer,
+    refusals: ['invalid_value', 'query_too_slow'],
+    rule: async ({ db }, { caller, body }, reply) => {
+      const { records, total } = await queryFeedback(db, caller, body, disconnectSignal(reply))
+      return sendJsonList(reply, 'result', records, { total_count: total })
+    },
+  }),
+  operation('POST', '/feedback/purge', {
     summary: 'Remove feedback by its ids',
     tags,
     body: PurgeBody,
-    response: answers(PurgeAnswer),
-  }
-  app.post('/feedback/purge', { schema }, async (request) => {
-    await purgeFeedback(db, request.caller, request.body)
-    return {}
-  })
-}
-
-const replace: Operation = async (app, intake) => {
-  const schema = {
+    answer: PurgeAnswer,
+    rule: ({ db }, { caller, body }) => purgeFeedback(db, caller, body),
+  }),
+  operation('POST', '/feedback/replace', {
     summary: 'Put a new feedback in the place of one',
     tags,
     body: ReplaceBody,
-    response: answers(FeedbackAnswer, ...refused),
-  }
-  app.post('/feedback/replace', { schema, config }, (request) =>
-    replaceOneFeedback(intake, request.caller, request.body),
-  )
-}
-
-export const feedbackRoutes = family(create, batch, query, purge, replace)
+    answer: FeedbackAnswer,
+    refusals: [...refused],
+    largeBodies: true,
+    rule: (intake, { caller, body }) => replaceOneFeedback(intake, caller, body),
+  }),
+)

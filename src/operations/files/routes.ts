@@ -3,7 +3,7 @@ import { answers } from '../../http/contracts.ts'
 import { disconnectSignal } from '../../http/disconnect.ts'
 import { acceptForms, readForm } from '../../http/forms.ts'
 import { sendChunks } from '../../http/streamed-answers.ts'
-import { family, type Operation } from '../parts.ts'
+import { family, type Operation, operation } from '../parts.ts'
 import { readFile, sumOfFiles } from './content.ts'
 import { ContentBody, StatsAnswer, StatsBody, UploadAnswer, UploadForm } from './contract.ts'
 import { receiveFile } from './receive.ts'
@@ -28,37 +28,28 @@ const create: Operation = async (app, { db, fileLimit }) => {
   }
 }
 
-const content: Operation = async (app, { db }) => {
-  const schema = {
-    summary: 'Read a file',
-    tags,
-    body: ContentBody,
-    response: answers(bytes, 'file_not_found'),
-  }
-  for (const url of ['/file/content', '/files/content']) {
-    app.post(url, { schema }, async (request, reply) => {
-      const { size, pieces } = await readFile(db, request.caller, request.body)
-      reply.header('content-length', size)
-      return sendChunks(reply, 'application/octet-stream', pieces)
-    })
-  }
-}
-
-const stats: Operation = async (app, { db }) => {
-  const schema = {
+export const fileRoutes = family(
+  create,
+  ...['/file/content', '/files/content'].map((url) =>
+    operation('POST', url, {
+      summary: 'Read a file',
+      tags,
+      body: ContentBody,
+      answer: bytes,
+      refusals: ['file_not_found'],
+      rule: async ({ db }, { caller, body }, reply) => {
+        const { size, pieces } = await readFile(db, caller, body)
+        reply.header('content-length', size)
+        return sendChunks(reply, 'application/octet-stream', pieces)
+      },
+    }),
+  ),
+  operation('POST', '/files/query_stats', {
     summary: 'How much the files of a project take',
     tags,
     body: StatsBody,
-    response: answers(StatsAnswer, 'query_too_slow'),
-  }
-  app.post('/files/query_stats', { schema }, (request, reply) =>
-    sumOfFiles(db, request.caller, request.body, disconnectSignal(reply)),
-  )
-}
-
-/** In a scope of its own: the other routes take JSON and no forms. */
-const createFromForm: Operation = async (app, parts) => {
-  await app.register(create, parts)
-}
-
-export const fileRoutes = family(createFromForm, content, stats)
+    answer: StatsAnswer,
+    refusals: ['query_too_slow'],
+    rule: ({ db }, { caller, body }, reply) => sumOfFiles(db, caller, body, disconnectSignal(reply)),
+  }),
+)

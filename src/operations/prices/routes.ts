@@ -1,41 +1,32 @@
-import { answers } from '../../http/contracts.ts'
-import { family, type Operation } from '../parts.ts'
+import { family, operation } from '../parts.ts'
 import { CreateAnswer, CreateBody, PurgeAnswer, PurgeBody, QueryAnswer, QueryBody } from './contract.ts'
 import { createPrices, purgePrices, queryPrices } from './prices.ts'
 
 const tags = ['costs']
 
-const create: Operation = async (app, { db }) => {
-  const schema = {
+export const priceRoutes = family(
+  operation('POST', '/cost/create', {
     summary: 'Say what models cost',
     tags,
     body: CreateBody,
-    response: answers(CreateAnswer, 'invalid_value'),
-  }
-  app.post('/cost/create', { schema }, (request) => createPrices(db, request.caller, request.body))
-}
-
-const query: Operation = async (app, { db }) => {
-  const schema = {
+    answer: CreateAnswer,
+    refusals: ['invalid_value'],
+    rule: ({ db }, { caller, body }) => createPrices(db, caller, body),
+  }),
+  operation('POST', '/cost/query', {
     summary: 'Find prices',
     tags,
     body: QueryBody,
-    response: answers(QueryAnswer, 'invalid_value'),
-  }
-  app.post('/cost/query', { schema }, (request) => queryPrices(db, request.caller, request.body))
-}
-
-const purge: Operation = async (app, { db }) => {
-  const schema = {
+    answer: QueryAnswer,
+    refusals: ['invalid_value'],
+    rule: ({ db }, { caller, body }) => queryPrices(db, caller, body),
+  }),
+  operation('POST', '/cost/purge', {
     summary: 'Remove prices by their ids',
     tags,
     body: PurgeBody,
-    response: answers(PurgeAnswer, 'invalid_value'),
-  }
-  app.post('/cost/purge', { schema }, async (request) => {
-    await purgePrices(db, request.caller, request.body)
-    return {}
-  })
-}
-
-export const priceRoutes = family(create, query, purge)
+    answer: PurgeAnswer,
+    refusals: ['invalid_value'],
+    rule: ({ db }, { caller, body }) => purgePrices(db, caller, body),
+  }),
+)

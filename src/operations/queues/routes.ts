@@ -1,7 +1,7 @@
-import { answers, jsonLinesOf, refusing } from '../../http/contracts.ts'
+import { jsonLinesOf } from '../../http/contracts.ts'
 import { disconnectSignal } from '../../http/disconnect.ts'
 import { sendJsonLines, sendJsonList } from '../../http/streamed-answers.ts'
-import { family, type Operation } from '../parts.ts'
+import { family, operation } from '../parts.ts'
 import { nextItem, updateProgress } from './annotating.ts'
 import {
   AddItemsAnswer,
@@ -30,136 +30,98 @@ import { queueStats } from './stats.ts'
 
 const tags = ['annotation queues']
 const notFound = 'annotation_queue_not_found'
-/** Of routes without a body, which name the project in the query. */
-const bodiless = refusing('entity_forbidden', 'invalid_request', notFound)
+const ndjson = 'application/x-ndjson'
 
-const create: Operation = async (app, { db }) => {
-  const schema = {
+export const queueRoutes = family(
+  operation('POST', '/annotation_queues', {
     summary: 'Make an annotation queue',
     tags,
     body: CreateBody,
-    response: answers(CreateAnswer),
-  }
-  app.post('/annotation_queues', { schema }, (request) => createQueue(db, request.caller, request.body))
-}
-
-const query: Operation = async (app, { db }) => {
-  const type = 'application/x-ndjson'
-  const schema = {
+    answer: CreateAnswer,
+    rule: ({ db }, { caller, body }) => createQueue(db, caller, body),
+  }),
+  operation('POST', '/annotation_queues/query', {
     summary: 'Find annotation queues, one JSON text a line',
     tags,
     body: QueryBody,
-    response: answers(jsonLinesOf(QueueRecord, type), 'query_too_slow'),
-  }
-  app.post('/annotation_queues/query', { schema }, async (request, reply) => {
-    const lines = listQueues(db, request.caller, request.body, disconnectSignal(reply))
-    return sendJsonLines(reply, lines, type)
-  })
-}
-
-const read: Operation = async (app, { db }) => {
-  const schema = {
+    answer: jsonLinesOf(QueueRecord, ndjson),
+    refusals: ['query_too_slow'],
+    rule: ({ db }, { caller, body }, reply) =>
+      sendJsonLines(reply, listQueues(db, caller, body, disconnectSignal(reply)), ndjson),
+  }),
+  operation('GET', '/annotation_queues/:queue_id', {
     summary: 'Read an annotation queue',
     tags,
     params: QueuePath,
     querystring: InProject,
-    response: { 200: QueueAnswer, ...bodiless },
-  }
-  app.get('/annotation_queues/:queue_id', { schema }, (request) =>
-    readQueue(db, request.caller, { ...request.params, ...request.query }),
-  )
-}
-
-const update: Operation = async (app, { db }) => {
-  const schema = {
+    answer: QueueAnswer,
+    refusals: [notFound],
+    rule: ({ db }, { caller, params, query }) => readQueue(db, caller, { ...params, ...query }),
+  }),
+  operation('PUT', '/annotation_queues/:queue_id', {
     summary: 'Change an annotation queue',
     tags,
     params: QueuePath,
     body: UpdateBody,
-    response: answers(QueueAnswer, notFound),
-  }
-  app.put('/annotation_queues/:queue_id', { schema }, (request) =>
-    updateQueue(db, request.caller, request.params.queue_id, request.body),
-  )
-}
-
-const remove: Operation = async (app, { db }) => {
-  const schema = {
+    answer: QueueAnswer,
+    refusals: [notFound],
+    rule: ({ db }, { caller, body, params }) => updateQueue(db, caller, params.queue_id, body),
+  }),
+  operation('DELETE', '/annotation_queues/:queue_id', {
     summary: 'Delete an annotation queue',
     tags,
     params: QueuePath,
     querystring: InProject,
-    response: { 200: QueueAnswer, ...bodiless },
-  }
-  app.delete('/annotation_queues/:queue_id', { schema }, (request) =>
-    deleteOneQueue(db, request.caller, { ...request.params, ...request.query }),
-  )
-}
-
-const add: Operation = async (app, { db }) => {
-  const schema = {
+    answer: QueueAnswer,
+    refusals: [notFound],
+    rule: ({ db }, { caller, params, query }) => deleteOneQueue(db, caller, { ...params, ...query }),
+  }),
+  operation('POST', '/annotation_queues/:queue_id/items', {
     summary: 'Put calls into an annotation queue; safe to re-send',
     tags,
     params: QueuePath,
     body: AddItemsBody,
-    response: answers(AddItemsAnswer, notFound, 'too_many_ids'),
-  }
-  app.post('/annotation_queues/:queue_id/items', { schema }, (request) =>
-    addItems(db, request.caller, request.params.queue_id, request.body),
-  )
-}
-
-const queryItems: Operation = async (app, { db }) => {
-  const schema = {
+    answer: AddItemsAnswer,
+    refusals: [notFound, 'too_many_ids'],
+    rule: ({ db }, { caller, body, params }) => addItems(db, caller, params.queue_id, body),
+  }),
+  operation('POST', '/annotation_queues/:queue_id/items/query', {
     summary: 'Find the items of an annotation queue',
     tags,
     params: QueuePath,
     body: QueryItemsBody,
-    response: answers(ItemsAnswer, notFound, 'query_too_slow'),
-  }
-  app.post('/annotation_queues/:queue_id/items/query', { schema }, async (request, reply) => {
-    const { queue_id } = request.params
-    const items = await listItems(db, request.caller, queue_id, request.body, disconnectSignal(reply))
-    return sendJsonList(reply, 'items', items)
-  })
-}
-
-const progress: Operation = async (app, { db }) => {
-  const schema = {
+    answer: ItemsAnswer,
+    refusals: [notFound, 'query_too_slow'],
+    rule: async ({ db }, { caller, body, params }, reply) => {
+      const { queue_id } = params
+      const items = await listItems(db, caller, queue_id, body, disconnectSignal(reply))
+      return sendJsonList(reply, 'items', items)
+    },
+  }),
+  operation('POST', '/annotation_queues/:queue_id/items/:item_id/progress', {
     summary: 'Say how far you are with an item',
     tags,
     params: ItemPath,
     body: ProgressBody,
-    response: answers(ItemAnswer, notFound, 'queue_item_not_found', 'annotation_state_conflict'),
-  }
-  app.post('/annotation_queues/:queue_id/items/:item_id/progress', { schema }, (request) =>
-    updateProgress(db, request.caller, request.params, request.body),
-  )
-}
-
-const next: Operation = async (app, { db }) => {
-  const schema = {
+    answer: ItemAnswer,
+    refusals: [notFound, 'queue_item_not_found', 'annotation_state_conflict'],
+    rule: ({ db }, { caller, body, params }) => updateProgress(db, caller, params, body),
+  }),
+  operation('POST', '/annotation_queues/:queue_id/next', {
     summary: 'Take the next open item and lease it',
     tags,
     params: QueuePath,
     body: NextBody,
-    response: answers(NextAnswer, notFound),
-  }
-  app.post('/annotation_queues/:queue_id/next', { schema }, (request) =>
-    nextItem(db, request.caller, request.params.queue_id, request.body),
-  )
-}
-
-const stats: Operation = async (app, { db }) => {
-  const schema = {
+    answer: NextAnswer,
+    refusals: [notFound],
+    rule: ({ db }, { caller, body, params }) => nextItem(db, caller, params.queue_id, body),
+  }),
+  operation('POST', '/annotation_queues/stats', {
     summary: 'Count the items of annotation queues by state and by annotator',
     tags,
     body: StatsBody,
-    response: answers(StatsAnswer, 'too_many_ids', 'query_too_slow'),
-  }
-  app.post('/annotation_queues/stats', { schema }, (request, reply) =>
-    queueStats(db, request.caller, request.body, disconnectSignal(reply)),
-  )
-}
-
-export const queueRoutes = family(create, query, read, update, remove, add, queryItems, progress, next, stats)
+    answer: StatsAnswer,
+    refusals: ['too_many_ids', 'query_too_slow'],
+    rule: ({ db }, { caller, body }, reply) => queueStats(db, caller, body, disconnectSignal(reply)),
+  }),
+)

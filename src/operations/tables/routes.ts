@@ -1,7 +1,6 @@
-import { answers } from '../../http/contracts.ts'
 import { disconnectSignal } from '../../http/disconnect.ts'
 import { sendJsonList } from '../../http/streamed-answers.ts'
-import { family, type Operation } from '../parts.ts'
+import { family, operation } from '../parts.ts'
 import {
   CreateAnswer,
   CreateBody,
@@ -23,75 +22,57 @@ import { updateTable } from './update.ts'
 
 const tags = ['tables']
 
-/** Of routes that write values of any size. */
-const config = { largeBodies: true }
-
-const create: Operation = async (app, { db }) => {
-  const schema = {
+export const tableRoutes = family(
+  operation('POST', '/table/create', {
     summary: 'Store rows as a table',
     tags,
     body: CreateBody,
-    response: answers(CreateAnswer, 'too_many_rows', 'digest_differs'),
-  }
-  app.post('/table/create', { schema, config }, (request) => createTable(db, request.caller, request.body))
-}
-
-const update: Operation = async (app, { db }) => {
-  const schema = {
+    answer: CreateAnswer,
+    refusals: ['too_many_rows', 'digest_differs'],
+    largeBodies: true,
+    rule: ({ db }, { caller, body }) => createTable(db, caller, body),
+  }),
+  operation('POST', '/table/update', {
     summary: 'Make a new table out of another one',
     tags,
     body: UpdateBody,
-    response: answers(UpdateAnswer, 'invalid_value', 'too_many_rows', 'table_not_found', 'query_too_slow'),
-  }
-  app.post('/table/update', { schema, config }, (request, reply) =>
-    updateTable(db, request.caller, request.body, disconnectSignal(reply)),
-  )
-}
-
-const fromDigests: Operation = async (app, { db }) => {
-  const schema = {
+    answer: UpdateAnswer,
+    refusals: ['invalid_value', 'too_many_rows', 'table_not_found', 'query_too_slow'],
+    largeBodies: true,
+    rule: ({ db }, { caller, body }, reply) => updateTable(db, caller, body, disconnectSignal(reply)),
+  }),
+  operation('POST', '/table/create_from_digests', {
     summary: 'Make a table of rows that the project has',
     tags,
     body: FromDigestsBody,
-    response: answers(FromDigestsAnswer, 'too_many_rows', 'digest_differs', 'row_not_found'),
-  }
-  app.post('/table/create_from_digests', { schema, config }, (request, reply) =>
-    createFromDigests(db, request.caller, request.body, disconnectSignal(reply)),
-  )
-}
-
-const query: Operation = async (app, { db }) => {
-  const schema = {
+    answer: FromDigestsAnswer,
+    refusals: ['too_many_rows', 'digest_differs', 'row_not_found'],
+    largeBodies: true,
+    rule: ({ db }, { caller, body }, reply) => createFromDigests(db, caller, body, disconnectSignal(reply)),
+  }),
+  operation('POST', '/table/query', {
     summary: 'Read the rows of a table, in its order',
     tags,
     body: QueryBody,
-    response: answers(QueryAnswer, 'invalid_value', 'query_too_slow'),
-  }
-  app.post('/table/query', { schema }, (request, reply) =>
-    sendJsonList(reply, 'rows', queryTable(db, request.caller, request.body, disconnectSignal(reply))),
-  )
-}
-
-const stats: Operation = async (app, { db }) => {
-  const schema = {
+    answer: QueryAnswer,
+    refusals: ['invalid_value', 'query_too_slow'],
+    rule: ({ db }, { caller, body }, reply) =>
+      sendJsonList(reply, 'rows', queryTable(db, caller, body, disconnectSignal(reply))),
+  }),
+  operation('POST', '/table/query_stats', {
     summary: 'Count the rows of a table',
     tags,
     body: StatsBody,
-    response: answers(StatsAnswer, 'table_not_found'),
-  }
-  app.post('/table/query_stats', { schema }, (request) => countRows(db, request.caller, request.body))
-}
-
-const statsBatch: Operation = async (app, { db }) => {
-  const schema = {
+    answer: StatsAnswer,
+    refusals: ['table_not_found'],
+    rule: ({ db }, { caller, body }) => countRows(db, caller, body),
+  }),
+  operation('POST', '/table/query_stats_batch', {
     summary: 'Count the rows of several tables',
     tags,
     body: StatsBatchBody,
-    response: answers(StatsBatchAnswer, 'query_too_slow'),
-  }
-  app.post('/table/query_stats_batch', { schema }, (request, reply) =>
-    countTables(db, request.caller, request.body, disconnectSignal(reply)),
-  )
-}
-
-export const tableRoutes = family(create, update, fromDigests, query, stats, statsBatch)
+    answer: StatsBatchAnswer,
+    refusals: ['query_too_slow'],
+    rule: ({ db }, { caller, body }, reply) => countTables(db, caller, body, disconnectSignal(reply)),
+  }),
+)

@@ -1,4 +1,3 @@
-import { type Caller, requireAccess } from '../../domain/callers.ts'
 import { newId } from '../../domain/ids.ts'
 import { JsonText, writeJson } from '../../domain/json/text.ts'
 import { monotonicNow } from '../../domain/time.ts'
@@ -6,6 +5,7 @@ import type { SchemaChecks } from '../../schemas/checks.ts'
 import type { Database } from '../../storage/database.ts'
 import type { CallEnd, CallPart, CallStart } from '../../storage/tables/call-parts.ts'
 import { endPart, startPart } from '../calls/parts.ts'
+import type { Scope } from '../scope.ts'
 
 export interface EvaluationRuns {
   db: Database
@@ -13,18 +13,6 @@ export interface EvaluationRuns {
   /** Of the references that are made here. */
   refScheme: string
   retentionDays: number
-}
-
-/** A project, and who acts in it. */
-export interface Scope {
-  caller: Caller
-  project: string
-}
-
-export function scopeOf(caller: Caller, { entity, project }: { entity: string; project: string }): Scope {
-  const scope = { caller, project: `${entity}/${project}` }
-  requireAccess(caller, scope.project, 'path')
-  return scope
 }
 
 export interface MadeCall {

@@ -1,0 +1,15 @@
+import type { z } from 'zod'
+import { type Caller, requireAccess } from '../domain/callers.ts'
+import { projectOf, type projectPath } from '../domain/fields.ts'
+
+/** The project that the URL names, and who acts in it. */
+export interface Scope {
+  caller: Caller
+  project: string
+}
+
+export function scopeOf(caller: Caller, path: z.output<typeof projectPath>): Scope {
+  const project = projectOf(path)
+  requireAccess(caller, project, 'path')
+  return { caller, project }
+}
