@@ -1,8 +1,8 @@
 import type { GivenConstraint } from './constraints/constraint.ts'
 
 /**
- * What turns a prompt into an answer: the one interface that the operations see. Behind it stands the embedded engine
- * or, in tests, a script. Values only: a backend knows nothing of HTTP, and its callers know nothing of engines.
+ * What turns the tokens of a prompt into those of an answer: the embedded engine or, in tests, a script. Operations do not see
+ * it: they ask a `Model`, which compiles constraints and renders conversations first.
  */
 export interface Backend {
   status(): BackendStatus

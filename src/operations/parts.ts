@@ -69,6 +69,6 @@ export function operation<Body extends z.ZodType, Params extends z.ZodType, Quer
 /** One plugin for the operations that belong together. Each of them stays a plugin with a scope of its own. */
 export function family(...operations: Operation[]): Operation {
   return async (app, parts) => {
-    for (const operation of operations) await app.register(operation, parts)
+    for (const one of operations) await app.register(one, parts)
   }
 }
