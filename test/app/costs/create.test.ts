@@ -93,7 +93,7 @@ test('cost/create: answers the id and the model of each price, which can be read
   })
   const { results } = (await post('/cost/query', { project_id: project })).json
   const [{ created_at }] = results
-  assert.ok(created_at >= before, created_at)
+  assert.ok(Date.parse(created_at) >= Date.parse(before), created_at)
   const common = {
     project_id: project,
     created_by: 'alice',

@@ -158,7 +158,7 @@ test('PUT annotation_queues: only what is given changes', async (t) => {
   ]) {
     Object.assign(expected, change)
     const { json } = await put(change)
-    assert.ok(json.queue.updated_at > record.updated_at)
+    assert.ok(Date.parse(json.queue.updated_at) > Date.parse(record.updated_at))
     expected.updated_at = json.queue.updated_at
     assert.deepEqual(json.queue, expected)
     assert.deepEqual((await send('GET', at('old'))).json.queue, expected)
@@ -172,7 +172,8 @@ test('DELETE annotation_queues: the queue is gone from everywhere', async (t) =>
   const before = (await send('GET', at(queueId))).json.queue
   const answer = await send('DELETE', at(queueId))
   const { deleted_at } = answer.json.queue
-  assert.ok(deleted_at >= before.created_at)
+  // As times: a whole second has no fraction, so that its text sorts behind those that follow.
+  assert.ok(Date.parse(deleted_at) >= Date.parse(before.created_at))
   assert.deepEqual(whole(answer), { status: 200, body: { queue: { ...before, deleted_at } } })
   const items = `/annotation_queues/${queueId}/items`
   const in_project = { project_id: project }
