@@ -41,14 +41,14 @@ function createLocalModel(engine: Backend, { prompts, compiling }: LocalModelPar
   return {
     status: () => engine.status(),
     served: () => engine.model(),
-    async answer({ inputs, constraint: asked, ...request }, departure) {
+    async answer({ inputs, constraint: asked, ...request }, clientSignal) {
       const { tenant } = request
       const constraint = asked && {
-        grammar: await compiling.compile(tenant, asked, departure),
+        grammar: await compiling.compile(tenant, asked, clientSignal),
         field: asked.field,
       }
-      const giving = new AbortController()
-      const signal = inputs.length === 1 ? departure : AbortSignal.any([departure, giving.signal])
+      const cancelling = new AbortController()
+      const signal = inputs.length === 1 ? clientSignal : AbortSignal.any([clientSignal, cancelling.signal])
       const runs: Run[] = []
       try {
         // One after the other: they are to be queued in their order.
@@ -57,7 +57,7 @@ function createLocalModel(engine: Backend, { prompts, compiling }: LocalModelPar
           runs.push(await engine.generate({ ...request, prompt, ...(constraint && { constraint }) }, signal))
         }
       } catch (error) {
-        giving.abort(error)
+        cancelling.abort(error)
         throw error
       }
       const sources = runs.map(({ events }, input) => numbered(events, input, request.choices))
@@ -67,7 +67,7 @@ function createLocalModel(engine: Backend, { prompts, compiling }: LocalModelPar
         events:
           only !== undefined && sources.length === 1
             ? only
-            : merged(sources, () => giving.abort(new Error('the answer is over'))),
+            : merged(sources, () => cancelling.abort(new Error('the answer is over'))),
       }
     },
     async tokenize(input, tenant, signal) {

@@ -32,7 +32,7 @@ interface Contract<Body extends z.ZodType, Params extends z.ZodType, Query exten
   refusals?: readonly RefusalCode[]
   /** More of its answers, by status. */
   others?: Record<number, z.ZodType>
-  /** Its body may be larger than what is parsed in one go. */
+  /** Its bodies carry values of any size, up to HEDDLE_BODY_LIMIT. */
   largeBodies?: true
   /** Its result is the answer; without one the answer is empty. */
   rule(
