@@ -3,6 +3,7 @@ import { Registry } from '@prometheus-io/client'
 import Fastify, { type FastifyBaseLogger, type FastifyServerOptions } from 'fastify'
 import type { Config } from './config.ts'
 import { refuse } from './domain/refusals.ts'
+import { trustOf } from './http/addresses.ts'
 import { acceptJson } from './http/bodies.ts'
 import { limitPlainBodies } from './http/body-limits.ts'
 import { knowCallers } from './http/callers.ts'
@@ -86,9 +87,11 @@ export async function buildApp(config: Config, parts: Parts): Promise<App> {
     buildValidator: () => checkAgainstContract,
     buildSerializer: () => writeAnswers(parts.checkAnswers ?? false),
   } as unknown as SchemaCompilers
+  const trusts = trustOf(config.trust_proxy)
   const app: App = Fastify({
     ...(parts.logger && { loggerInstance: parts.logger }),
     ...requestIds,
+    trustProxy: trusts,
     bodyLimit: config.body_limit,
     connectionTimeout: config.connection_timeout,
     requestTimeout: config.request_timeout,
@@ -130,7 +133,7 @@ export async function buildApp(config: Config, parts: Parts): Promise<App> {
       if (!request.routeOptions.config.public) throw refuse('too_busy')
     },
   })
-  await knowCallers(app, database, config.users)
+  await knowCallers(app, database, config, trusts)
   refuseUnknownRoutes(app)
   acceptJson(app, config.body_budget)
   const methods = noteMethods(app)
