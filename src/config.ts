@@ -20,6 +20,9 @@ const chosen = (least: number, most: number) =>
     `expected ${least} to ${most}, or 0 to have it chosen`,
   )
 
+/** A random key of this length cannot be guessed over a network; the ones that people make up are shorter. */
+const leastKeyLength = 20
+
 const users = z.string().transform((text, context): ConfiguredUser[] => {
   const found: ConfiguredUser[] = []
   const refused = (message: string) => {
@@ -29,16 +32,15 @@ const users = z.string().transform((text, context): ConfiguredUser[] => {
   for (const entry of text.split(',').map((part) => part.trim())) {
     if (entry === '') continue
     const [name = '', key = '', entities = '*', ...rest] = entry.split(':')
-    if (
-      !/^[\w.@-]{1,64}$/.test(name) ||
-      name === 'api' ||
-      key.length < 8 ||
-      entities === '' ||
-      rest.length > 0
-    ) {
+    if (!/^[\w.@-]{1,64}$/.test(name) || name === 'api' || key === '' || entities === '' || rest.length > 0) {
       // The key stays out of the message: it ends up in logs.
       return refused(
-        `entry ${found.length + 1}: expected name:key or name:key:entity+entity, the name not "api", the key of at least 8 characters`,
+        `entry ${found.length + 1}: expected name:key or name:key:entity+entity, the name not "api"`,
+      )
+    }
+    if (key.length < leastKeyLength) {
+      return refused(
+        `entry ${found.length + 1}: the key of ${name} has ${key.length} characters and could be guessed; expected at least ${leastKeyLength}, such as \`openssl rand -hex 24\` prints`,
       )
     }
     const double = found.find((user) => user.name === name || user.key === key)
@@ -102,7 +104,7 @@ export const settings = {
   users: setting(
     users,
     '',
-    'Users that exist from the start, comma-separated: `name:key` is an admin with access to every entity, `name:key:entity+entity` has access to those alone.',
+    'Users that exist from the start, comma-separated: `name:key` is an admin with access to every entity, `name:key:entity+entity` has access to those alone. A key has at least 20 characters.',
     'none',
   ),
   log_level: setting(

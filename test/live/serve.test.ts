@@ -117,7 +117,10 @@ describe('settings', () => {
   test('a port that is taken ends the start with one line', async (t) => {
     const server = await startServer(t, { HEDDLE_DATA: await newFolder(t) })
     const settings = { HEDDLE_DATA: await newFolder(t), HEDDLE_PORT: new URL(server.address).port }
-    const { code, err } = await runHeddle(['serve'], { ...settings, HEDDLE_USERS: 'a:long-enough-key' })
+    const { code, err } = await runHeddle(['serve'], {
+      ...settings,
+      HEDDLE_USERS: 'a:a-key-that-is-long-enough',
+    })
     assert.equal(code, 1)
     assert.match(err, /^.*EADDRINUSE.*\n$/)
     assert.equal(await server.end('SIGTERM'), 0)
@@ -133,8 +136,12 @@ describe('settings', () => {
     'a level that the log does not have': [{ HEDDLE_LOG_LEVEL: 'loud' }, /^HEDDLE_LOG_LEVEL: .*\n$/],
     'two at once': [{ HEDDLE_GRACE: '-1', HEDDLE_DOCS: 'maybe' }, /^HEDDLE_GRACE: .*\nHEDDLE_DOCS: .*\n$/],
     'users without keys': [{ HEDDLE_USERS: 'ann' }, /^HEDDLE_USERS: entry 1: expected name:key.*\n$/],
+    'users with a key that could be guessed': [
+      { HEDDLE_USERS: 'ann:nineteen-secret-ann' },
+      /^HEDDLE_USERS: entry 1: the key of ann has 19 characters and could be guessed; expected at least 20, .*\n$/,
+    ],
     'users with a key too many': [
-      { HEDDLE_USERS: 'ann:secret-of-ann,bob:secret-of-bob:acme:secret-more' },
+      { HEDDLE_USERS: 'ann:the-long-secret-of-ann,bob:the-long-secret-of-bob:acme:secret-more' },
       /^HEDDLE_USERS: entry 2: expected name:key.*\n$/,
     ],
     'a database of another kind': [

@@ -8,7 +8,11 @@ import type { Database } from '../../src/storage/database.ts'
 import { openMemoryRecord } from './memory-record.ts'
 
 /** Two tenants and someone who reaches everything. */
-export const keys = { alice: 'alice-secret-key', bob: 'bob-secret-key', root: 'root-secret-key' }
+export const keys = {
+  alice: 'the-secret-key-of-alice',
+  bob: 'the-secret-key-of-bob',
+  root: 'the-secret-key-of-root',
+}
 
 export const users = `alice:${keys.alice}:acme,bob:${keys.bob}:globex,root:${keys.root}`
 

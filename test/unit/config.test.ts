@@ -116,29 +116,29 @@ test('a choice that is none names what can be chosen', () => {
 
 test('HEDDLE_USERS: names, keys and entities', () => {
   const { users } = readConfig({
-    HEDDLE_USERS: ' root:root-secret ,alice:alice-secret:acme, b.o-b_@x:bob-secret:acme+globex,,',
+    HEDDLE_USERS:
+      ' root:the-secret-key-of-root ,alice:the-secret-key-of-alice:acme, b.o-b_@x:the-secret-key-of-bob:acme+globex,,',
   })
   assert.deepEqual(users, [
-    { name: 'root', key: 'root-secret', entities: ['*'] },
-    { name: 'alice', key: 'alice-secret', entities: ['acme'] },
-    { name: 'b.o-b_@x', key: 'bob-secret', entities: ['acme', 'globex'] },
+    { name: 'root', key: 'the-secret-key-of-root', entities: ['*'] },
+    { name: 'alice', key: 'the-secret-key-of-alice', entities: ['acme'] },
+    { name: 'b.o-b_@x', key: 'the-secret-key-of-bob', entities: ['acme', 'globex'] },
   ])
 })
 
 for (const entry of [
   'alice',
   'alice:',
-  'alice:short',
-  ':long-secret',
-  'api:long-secret',
-  'a b:long-secret',
-  `${'x'.repeat(65)}:long-secret`,
-  'alice:long-secret:',
-  'alice:long-secret:acme:more',
+  ':a-long-enough-secret',
+  'api:a-long-enough-secret',
+  'a b:a-long-enough-secret',
+  `${'x'.repeat(65)}:a-long-enough-secret`,
+  'alice:a-long-enough-secret:',
+  'alice:a-long-enough-secret:acme:more',
 ]) {
   test(`HEDDLE_USERS: ${entry} is refused, and its key is not told`, () => {
     assert.throws(
-      () => readConfig({ HEDDLE_USERS: `root:root-secret,${entry}` }),
+      () => readConfig({ HEDDLE_USERS: `root:the-secret-key-of-root,${entry}` }),
       ({ message }: Error) =>
         message.startsWith('HEDDLE_USERS: entry 2: expected name:key or name:key:entity+entity') &&
         !message.includes('secret'),
@@ -146,17 +146,33 @@ for (const entry of [
   })
 }
 
+test('HEDDLE_USERS: a key that could be guessed is refused, and not told', () => {
+  const short = 'x'.repeat(19)
+  assert.equal(readConfig({ HEDDLE_USERS: `a:${short}y` }).users.length, 1)
+  assert.throws(() => readConfig({ HEDDLE_USERS: `root:the-secret-key-of-root,alice:${short}` }), {
+    name: 'ConfigError',
+    message:
+      'HEDDLE_USERS: entry 2: the key of alice has 19 characters and could be guessed; expected at least 20, such as `openssl rand -hex 24` prints',
+  })
+})
+
 test('the variable of a setting', () => {
   assert.equal(variableOf('max_loop_delay'), 'HEDDLE_MAX_LOOP_DELAY')
 })
 
 for (const [users, message] of [
   [
-    'a:long-secret,b:other-secret,a:third-secret',
+    'a:a-long-enough-secret,b:another-long-enough-secret,a:the-third-long-secret',
     'entry 3: expected another name and key, the name a is taken by entry 1',
   ],
-  ['a:long-secret,b:long-secret', 'entry 2: expected another name and key, the key of a is taken by entry 1'],
-  ['a:long-secret,a:long-secret', 'entry 2: expected another name and key, the name a is taken by entry 1'],
+  [
+    'a:a-long-enough-secret,b:a-long-enough-secret',
+    'entry 2: expected another name and key, the key of a is taken by entry 1',
+  ],
+  [
+    'a:a-long-enough-secret,a:a-long-enough-secret',
+    'entry 2: expected another name and key, the name a is taken by entry 1',
+  ],
 ] as const) {
   test(`HEDDLE_USERS: nobody is told apart in ${users}`, () => {
     assert.throws(
