@@ -1,5 +1,6 @@
 import { isIP } from 'node:net'
 import { z } from 'zod'
+import { nearestName } from './domain/nearest.ts'
 
 export interface ConfiguredUser {
   name: string
@@ -302,6 +303,19 @@ export function variableOf(name: string): string {
   return `HEDDLE_${name.toUpperCase()}`
 }
 
+/** The variable that sets it in this environment; where none does, the one that would. */
+export function variableInUse(name: string, environment: Environment): string {
+  const links = serviceLinks(environment)
+  const isSet = (one: string | undefined) => one && environment[one] && !links.includes(one)
+  return [variableOf(name), unprefixed[name]].find(isSet) ?? variableOf(name)
+}
+
+/** The variable of the setting that somebody meant who wrote this name, in whatever case and without the prefix. */
+export function variableMeant(name: string): string | undefined {
+  const meant = nearestName(name, Object.keys(settings))
+  return meant === undefined ? undefined : variableOf(meant)
+}
+
 type Environment = Record<string, string | undefined>
 
 /**
@@ -323,14 +337,13 @@ export function serviceLinks(environment: Environment): string[] {
     .map(([name]) => name)
 }
 
-export function readConfig(given: Environment): Config {
-  const environment = { ...given }
-  for (const name of serviceLinks(given)) delete environment[name]
+export function readConfig(environment: Environment): Config {
+  const links = new Set(serviceLinks(environment))
   const config: Record<string, unknown> = {}
   const wrong: string[] = []
   for (const [name, { schema, initial }] of Object.entries(settings)) {
-    const variable = [variableOf(name), unprefixed[name]].find((one) => one && environment[one])
-    const value = (variable && environment[variable]) || initial
+    const variable = variableInUse(name, environment)
+    const value = (!links.has(variable) && environment[variable]) || initial
     const result = schema.safeParse(value)
     if (result.success) config[name] = result.data
     else {
@@ -340,8 +353,10 @@ export function readConfig(given: Environment): Config {
   }
   const known = new Set(Object.keys(settings).map(variableOf))
   for (const variable of Object.keys(environment)) {
-    if (variable.startsWith('HEDDLE_') && !known.has(variable)) {
-      wrong.push(`${variable}: there is no such setting; docs/configuration.md lists them`)
+    if (variable.startsWith('HEDDLE_') && !known.has(variable) && !links.has(variable)) {
+      const meant = variableMeant(variable.slice('HEDDLE_'.length))
+      const advice = meant === undefined ? '' : `; did you mean ${meant}?`
+      wrong.push(`${variable}: there is no such setting${advice || '; docs/configuration.md lists them'}`)
     }
   }
   if (wrong.length > 0) throw new ConfigError(wrong.join('\n'))

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
+import { readdirSync } from 'node:fs'
 import { createServer } from 'node:net'
+import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { basic, keys } from '../support/app.ts'
 import { endOf, project, startOf } from '../support/calls.ts'
@@ -109,25 +111,41 @@ describe('settings', () => {
     const second = await startServer(t, { ...plain, ...prefixed })
     assert.equal(second.address, `http://127.0.0.1:${other}`)
     assert.equal(await second.end('SIGTERM'), 0)
-    const nowhere = await runHeddle([], { ...plain, HOST: '203.0.113.1' })
-    assert.equal(nowhere.code, 1)
-    assert.match(nowhere.err, /203\.0\.113\.1/)
+    const empty = await newFolder(t)
+    for (const [settings, says] of [
+      [{ HOST: '203.0.113.1' }, /^HOST: given 203\.0\.113\.1, which is no address of this machine .*\n$/],
+      [{ HEDDLE_HOST: 'nowhere.invalid' }, /^HEDDLE_HOST: given nowhere\.invalid, a name that has no .*\n$/],
+    ] as const) {
+      const { code, err } = await runHeddle([], {
+        ...plain,
+        HEDDLE_DATA: empty,
+        HEDDLE_USERS: '',
+        ...settings,
+      })
+      assert.deepEqual([code, readdirSync(empty)], [1, []])
+      assert.match(err, says)
+    }
   })
 
   test('a port that is taken ends the start with one line', async (t) => {
     const server = await startServer(t, { HEDDLE_DATA: await newFolder(t) })
-    const settings = { HEDDLE_DATA: await newFolder(t), HEDDLE_PORT: new URL(server.address).port }
+    const folder = await newFolder(t)
+    const settings = { HEDDLE_DATA: join(folder, 'data'), HEDDLE_PORT: new URL(server.address).port }
     const { code, err } = await runHeddle(['serve'], {
       ...settings,
       HEDDLE_USERS: 'a:a-key-that-is-long-enough',
     })
     assert.equal(code, 1)
-    assert.match(err, /^.*EADDRINUSE.*\n$/)
+    assert.match(err, /^HEDDLE_PORT: given \d+, but another program listens on it .*EADDRINUSE.*\n$/)
+    assert.deepEqual(readdirSync(folder), [], 'nothing is made')
     assert.equal(await server.end('SIGTERM'), 0)
   })
 
   const wrong: Record<string, [settings: Record<string, string>, says: RegExp]> = {
-    'one that does not exist': [{ HEDDLE_PROT: '8080' }, /^HEDDLE_PROT: there is no such setting.*\n$/],
+    'one that does not exist': [
+      { HEDDLE_PROT: '8080' },
+      /^HEDDLE_PROT: there is no such setting; did you mean HEDDLE_PORT\?\n$/,
+    ],
     'a port beyond the last': [{ HEDDLE_PORT: '65536' }, /^HEDDLE_PORT: expected 0 to 65535.*\n$/],
     'a port that is no number': [
       { HEDDLE_PORT: '', PORT: 'http' },
@@ -162,7 +180,9 @@ describe('settings', () => {
 
 test('no line of the log shows a credential, whatever is asked and however much is logged', async (t) => {
   const folder = await newFolder(t)
-  const { out } = await runHeddle(['user', 'add', 'carol', '--entities', 'acme'], { HEDDLE_DATA: folder })
+  const { out } = await runHeddle(['user', 'add', 'carol', '--entities', 'acme', '--new'], {
+    HEDDLE_DATA: folder,
+  })
   const made = out.trim()
   const server = await startServer(t, { HEDDLE_DATA: folder, HEDDLE_LOG_LEVEL: 'trace' })
   const wrong = 'wrong-but-still-secret'

@@ -1,6 +1,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { ConfigError, readConfig, serviceLinks, settings, variableOf } from '../../src/config.ts'
+import {
+  ConfigError,
+  readConfig,
+  serviceLinks,
+  settings,
+  variableInUse,
+  variableOf,
+} from '../../src/config.ts'
 
 test('every setting has a value when nobody sets it, and a sentence', () => {
   const config = readConfig({})
@@ -107,6 +114,30 @@ for (const [environment, message] of [
     )
   })
 }
+
+test('a setting that is mistyped is answered with the one that was meant', () => {
+  for (const [given, meant] of Object.entries({
+    HEDDLE_PROT: 'HEDDLE_PORT',
+    HEDDLE_LOGLEVEL: 'HEDDLE_LOG_LEVEL',
+    HEDDLE_DATABASE: 'HEDDLE_DATABASE_URL',
+    HEDDLE_DATA_DIR: 'HEDDLE_DATA',
+    HEDDLE_MAX_CONTEXT: 'HEDDLE_CONTEXT',
+    HEDDLE_USER: 'HEDDLE_USERS',
+    HEDDLE_GPU_LAYER: 'HEDDLE_GPU_LAYERS',
+  })) {
+    assert.throws(
+      () => readConfig({ [given]: '1' }),
+      ({ message }: Error) => message === `${given}: there is no such setting; did you mean ${meant}?`,
+    )
+  }
+})
+
+test('the variable in use is the one that is named to whoever has to change it', () => {
+  assert.equal(variableInUse('port', {}), 'HEDDLE_PORT')
+  assert.equal(variableInUse('port', { PORT: '1' }), 'PORT')
+  assert.equal(variableInUse('port', { PORT: '1', HEDDLE_PORT: '2' }), 'HEDDLE_PORT')
+  assert.equal(variableInUse('port', { PORT: '1', HEDDLE_PORT: 'tcp://10.0.0.1:80' }), 'PORT')
+})
 
 test('a choice that is none names what can be chosen', () => {
   for (const [variable, choices] of [
