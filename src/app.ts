@@ -107,8 +107,9 @@ export async function buildApp(config: Config, parts: Parts): Promise<App> {
     // A request that arrives on a kept connection while the server stops gets its answer, and Connection: close.
     return503OnClosing: false,
     forceCloseConnections: 'idle',
-    clientErrorHandler: answerFaults((refusal, reqId, err) =>
-      app.log.debug({ reqId, err, code: refusal.code }, refusal.message),
+    // The error itself has the bytes that arrived, and with them the key.
+    clientErrorHandler: answerFaults((refusal, reqId, { code: fault }) =>
+      app.log.debug({ reqId, fault, code: refusal.code }, refusal.message),
     ),
     frameworkErrors: (error, request, reply) => {
       // Such a request reaches no hook.

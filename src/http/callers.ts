@@ -29,6 +29,18 @@ declare module 'fastify' {
 /** What the clients of Weave send as user name, with the key as password. */
 const anyUser = 'api'
 
+/** What may hold a key, in each request. */
+const secretHeaders = ['authorization', 'proxy-authorization', 'cookie']
+
+/** Plugins write headers into the log: from here on there is no key in them. */
+function forgetKey(request: FastifyRequest): void {
+  const { headers } = request.raw
+  const { keyHeader } = request.routeOptions.config
+  for (const name of keyHeader === undefined ? secretHeaders : [...secretHeaders, keyHeader]) {
+    if (headers[name] !== undefined) headers[name] = '[redacted]'
+  }
+}
+
 /** Each request says who it is from, by Basic or Bearer, before anything of it is read. */
 export async function knowCallers(
   app: FastifyInstance,
@@ -79,7 +91,7 @@ export async function knowCallers(
   /** Says what the refusal is to be. A log with these lines and the address is what tools that ban addresses read. */
   async function refused(error: Error, request: FastifyRequest, reply: FastifyReply): Promise<Refusal> {
     const refusal = asRefusal(error, request)
-    if (refusal.status !== 401) return refusal
+    if (refusal.status !== 401 || refusal.code === 'not_authenticated') return refusal
     const origin = originOf(request, trusts)
     request.log.info({ address: request.ip, code: refusal.code }, 'refused credentials')
     if (origin !== undefined && refusal.code === 'wrong_credentials') await slowDown?.(request, reply, origin)
@@ -91,6 +103,7 @@ export async function knowCallers(
     const { config } = request.routeOptions
     if (config.public) return done()
     const settled = (error?: Error) => {
+      forgetKey(request)
       if (error) return void refused(error, request, reply).then(done, done)
       const { role } = request.caller
       done(
@@ -108,6 +121,6 @@ export async function knowCallers(
         if (caller) request.caller = caller
         settled(caller ? undefined : refuse('wrong_credentials'))
       }, settled)
-    } else done(refuse('not_authenticated'))
+    } else settled(refuse('not_authenticated'))
   })
 }
