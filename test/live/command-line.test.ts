@@ -291,7 +291,7 @@ describe('the database', () => {
 })
 
 const names = [
-  ...['serve', 'user add', 'user list', 'user remove', 'key add', 'key list', 'key revoke'],
+  ...['serve', 'user add', 'user list', 'user set', 'user remove', 'key add', 'key list', 'key revoke'],
   ...['model pull', 'model list', 'db migrate', 'db backup', 'db check'],
 ]
 
