@@ -7,7 +7,7 @@ import { acceptJson } from './http/bodies.ts'
 import { limitPlainBodies } from './http/body-limits.ts'
 import { knowCallers } from './http/callers.ts'
 import { type App, type ContractTypes, writeAnswers } from './http/contracts.ts'
-import { asRefusal, handleErrors, refuseUnknownRoutes, sendRefusal } from './http/errors.ts'
+import { asRefusal, handleErrors, noteError, refuseUnknownRoutes, sendRefusal } from './http/errors.ts'
 import { answerFaults, refuseOddRequests } from './http/faults.ts'
 import { answerHealth } from './http/health.ts'
 import { dropWhatFollows } from './http/lingering.ts'
@@ -15,6 +15,7 @@ import { noteMethods } from './http/methods.ts'
 import { measure } from './http/metrics.ts'
 import { describeRoutes, serveReference } from './http/openapi.ts'
 import { requestIds } from './http/request-ids.ts'
+import { logRequests, nameCallers, quietRequests } from './http/request-log.ts'
 import { type StreamTimes, setStreamTimes } from './http/sse.ts'
 import { cutStalledClients } from './http/stalled-clients.ts'
 import { checkAgainstContract } from './http/validation.ts'
@@ -88,6 +89,7 @@ export async function buildApp(config: Config, parts: Parts): Promise<App> {
   } as unknown as SchemaCompilers
   const app: App = Fastify({
     ...(parts.logger && { loggerInstance: parts.logger }),
+    logController: quietRequests(noteError),
     ...requestIds,
     bodyLimit: config.body_limit,
     connectionTimeout: config.connection_timeout,
@@ -118,6 +120,7 @@ export async function buildApp(config: Config, parts: Parts): Promise<App> {
   limitPlainBodies(app)
   cutStalledClients(app, setStreamTimes(app, parts.streams).stallTimeoutMs)
   const metrics = measure(app)
+  logRequests(app)
   handleErrors(app)
   app.addHook('onRequest', (request, reply, done) => {
     reply.header('x-request-id', request.id)
@@ -131,6 +134,7 @@ export async function buildApp(config: Config, parts: Parts): Promise<App> {
     },
   })
   await knowCallers(app, database, config.users)
+  nameCallers(app)
   refuseUnknownRoutes(app)
   acceptJson(app, config.body_budget)
   const methods = noteMethods(app)

@@ -53,7 +53,7 @@ export interface TestApp {
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 
-interface TestParts extends Partial<Omit<Parts, 'models'>> {
+export interface TestParts extends Partial<Omit<Parts, 'models'>> {
   settings?: Record<string, string>
   /** The engine of the one model; none where absent. */
   backend?: Backend
