@@ -3,6 +3,7 @@ import { Registry } from '@prometheus-io/client'
 import Fastify, { type FastifyBaseLogger, type FastifyServerOptions } from 'fastify'
 import type { Config } from './config.ts'
 import { refuse } from './domain/refusals.ts'
+import { trustOf } from './http/addresses.ts'
 import { acceptJson } from './http/bodies.ts'
 import { limitPlainBodies } from './http/body-limits.ts'
 import { knowCallers } from './http/callers.ts'
@@ -87,10 +88,12 @@ export async function buildApp(config: Config, parts: Parts): Promise<App> {
     buildValidator: () => checkAgainstContract,
     buildSerializer: () => writeAnswers(parts.checkAnswers ?? false),
   } as unknown as SchemaCompilers
+  const trusts = trustOf(config.trust_proxy)
   const app: App = Fastify({
     ...(parts.logger && { loggerInstance: parts.logger }),
     logController: quietRequests(noteError),
     ...requestIds,
+    trustProxy: trusts,
     bodyLimit: config.body_limit,
     connectionTimeout: config.connection_timeout,
     requestTimeout: config.request_timeout,
@@ -106,8 +109,9 @@ export async function buildApp(config: Config, parts: Parts): Promise<App> {
     // A request that arrives on a kept connection while the server stops gets its answer, and Connection: close.
     return503OnClosing: false,
     forceCloseConnections: 'idle',
-    clientErrorHandler: answerFaults((refusal, reqId, err) =>
-      app.log.debug({ reqId, err, code: refusal.code }, refusal.message),
+    // The error itself has the bytes that arrived, and with them the key.
+    clientErrorHandler: answerFaults((refusal, reqId, { code: fault }) =>
+      app.log.debug({ reqId, fault, code: refusal.code }, refusal.message),
     ),
     frameworkErrors: (error, request, reply) => {
       // Such a request reaches no hook.
@@ -133,7 +137,7 @@ export async function buildApp(config: Config, parts: Parts): Promise<App> {
       if (!request.routeOptions.config.public) throw refuse('too_busy')
     },
   })
-  await knowCallers(app, database, config.users)
+  await knowCallers(app, database, config, trusts)
   nameCallers(app)
   refuseUnknownRoutes(app)
   acceptJson(app, config.body_budget)

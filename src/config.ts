@@ -1,3 +1,4 @@
+import { isIP } from 'node:net'
 import { z } from 'zod'
 import { nearestName } from './domain/nearest.ts'
 
@@ -55,6 +56,32 @@ const users = z.string().transform((text, context): ConfiguredUser[] => {
   return found
 })
 
+/** How many proxies a request passes, or where they are. Nobody is believed who says that all are trusted. */
+export type TrustedProxies = number | { address: string; prefix: number }[]
+
+const networks: Record<string, string[]> = {
+  loopback: ['127.0.0.0/8', '::1/128'],
+  private: ['10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16', 'fc00::/7'],
+}
+
+const trustedProxies = z.string().transform((text, context): TrustedProxies => {
+  if (/^[1-9]$/.test(text)) return Number(text)
+  const given = text.split(',').map((part) => part.trim())
+  const found = given.filter(Boolean).flatMap((part) => networks[part] ?? [part])
+  return found.map((part) => {
+    const [address = '', length, ...rest] = part.split('/')
+    const bits = { 0: 0, 4: 32, 6: 128 }[isIP(address)] as number
+    const prefix = length === undefined ? bits : /^\d{1,3}$/.test(length) ? Number(length) : bits + 1
+    if (bits === 0 || prefix > bits || prefix === 0 || rest.length > 0) {
+      context.addIssue(
+        `expected how many proxies there are, 1 to 9, or their addresses: 10.0.0.7, 10.0.0.0/8, loopback, private`,
+      )
+      return z.NEVER
+    }
+    return { address, prefix }
+  })
+})
+
 const onOff = z.enum(['on', 'off']).transform((value) => value === 'on')
 
 /** A path may hold nearly anything; what looks like an address or a repository without `hf:` is a mistake. */
@@ -105,6 +132,17 @@ export const settings = {
     users,
     '',
     'Users that exist from the start, comma-separated: `name:key` is an admin with access to every entity, `name:key:entity+entity` has access to those alone. A key has at least 20 characters.',
+    'none',
+  ),
+  wrong_keys: setting(
+    wholeNumber(0, 100_000),
+    '30',
+    'Wrong keys that an address may send in a minute (of IPv6, a /64). From a third of them on each answer takes longer, up to 2 s; beyond them it is 429 with Retry-After. Right keys are always served. 0 is no limit.',
+  ),
+  trust_proxy: setting(
+    trustedProxies,
+    '',
+    'The reverse proxies whose X-Forwarded-For is believed: how many there are, or their addresses, comma-separated (`10.0.0.7`, `10.0.0.0/8`, `loopback`, `private`). Wrong keys are not counted when such a proxy forwards no address.',
     'none',
   ),
   log_level: setting(

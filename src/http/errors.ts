@@ -38,7 +38,7 @@ export function sendRefusal(request: FastifyRequest, reply: FastifyReply, refusa
   const status = openAi ? openAiStatus(refusal.code, refusal.status) : refusal.status
   reply.code(status).type('application/json; charset=utf-8')
   if (status === 401) reply.header('www-authenticate', challenges)
-  if (status === 429 || status === 503) reply.header('retry-after', '1')
+  if (status === 429 || status === 503) reply.header('retry-after', String(refusal.values.seconds ?? 1))
   if (refusal.code === 'method_not_allowed') reply.header('allow', String(refusal.values.allowed))
   if (openAi) return reply.send(JSON.stringify(openAiError(refusal)))
   const { message, code, detail } = refusal

@@ -97,6 +97,13 @@ for (const [environment, message] of [
   ],
   [{ HEDDLE_PARALLEL: '257' }, 'HEDDLE_PARALLEL: expected 1 to 256, or 0 to have it chosen, given "257"'],
   [{ HEDDLE_CONTEXT: '-1' }, 'HEDDLE_CONTEXT: expected a whole number, given "-1"'],
+  ...['0', 'all', '10.0.0.0/33', '10.0.0.0/0', '10.0.0.7/8/8', '::1/129', 'loopback,proxy.internal'].map(
+    (given) =>
+      [
+        { HEDDLE_TRUST_PROXY: given },
+        `HEDDLE_TRUST_PROXY: expected how many proxies there are, 1 to 9, or their addresses: 10.0.0.7, 10.0.0.0/8, loopback, private, given "${given}"`,
+      ] as const,
+  ),
   [{ HF_TOKEN: 'a b' }, 'HF_TOKEN: expected a token without spaces'],
   [{ HF_ENDPOINT: 'hub' }, 'HF_ENDPOINT: expected https://…, given "hub"'],
 ] as const) {
