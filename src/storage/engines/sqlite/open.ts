@@ -10,7 +10,7 @@ import { connect } from './connection.ts'
 import { sqliteDialect } from './dialect.ts'
 import { failureError } from './failures.ts'
 import type { Job, JobResult } from './group.ts'
-import { migrateSqlite, refuseUnsuitable } from './migrate.ts'
+import { migrateSqlite, refuseMissing, refuseUnsuitable } from './migrate.ts'
 import { createReaderPool } from './reader-pool.ts'
 import { defaultGroupLimit, type WriterMessage, type WriterThreadData, writerThread } from './writer.ts'
 
@@ -20,11 +20,12 @@ export interface SqliteOptions {
   /** For a long read to begin, while others are under way. */
   waitMs?: number
   groupLimit?: number
+  mustExist?: boolean
   migrations?: readonly Migration[]
 }
 
 /** Writes that may wait for the disk; beyond that a request is refused and may be sent again. */
-const waitingLimit = 10_000
+const mostWaiting = { perTenant: 5_000, total: 10_000 }
 
 const leavingMs = 5_000
 
@@ -34,6 +35,7 @@ export async function openSqlite(options: SqliteOptions): Promise<Database> {
   const { file, queryTimeoutMs = 60_000, groupLimit = defaultGroupLimit } = options
   // The query that runs may take that long, and some more to end.
   const waitMs = options.waitMs ?? queryTimeoutMs + leavingMs
+  if (options.mustExist) refuseMissing(file)
   makeFolder(dirname(file))
   // Read by SQLite itself. This folder can be written, which others need not be in a container.
   process.env.SQLITE_TMPDIR ??= dirname(file)
@@ -52,7 +54,7 @@ export async function openSqlite(options: SqliteOptions): Promise<Database> {
     dialect: sqliteDialect,
     all: async (query) => stillOpen().all(query),
     get: async (query) => stillOpen().get(query),
-    write: (name, input) => writer.write(name, input),
+    write: (name, input, tenant = '') => writer.write(name, input, tenant),
     writeBehind: (name, input) => writer.writeBehind(name, input),
     async *stream<T>(...[query, options]: Parameters<Database['stream']>) {
       stillOpen()
@@ -104,6 +106,7 @@ function startWriter(file: string, groupLimit: number) {
   // A write that is under way keeps the process alive; a thread that waits does not.
   thread.unref()
   const pending = new Map<number, PromiseWithResolvers<unknown>>()
+  const pendingOf = new Map<string, number>()
   let lastId = 0
   let batch: Job[] = []
   let ending: unknown
@@ -149,7 +152,7 @@ function startWriter(file: string, groupLimit: number) {
 
   function answered<T>(ask: (id: number) => void): Promise<T> {
     if (finishing) return Promise.reject(refuse('stopping'))
-    if (pending.size >= waitingLimit) return Promise.reject(refuse('queue_full'))
+    if (pending.size >= mostWaiting.total) return Promise.reject(refuse('queue_full'))
     const answer = Promise.withResolvers<unknown>()
     const id = ++lastId
     pending.set(id, answer)
@@ -158,12 +161,23 @@ function startWriter(file: string, groupLimit: number) {
   }
 
   return {
-    write: <T>(name: string, input: unknown) =>
-      answered<T>((id) => {
+    write<T>(name: string, input: unknown, tenant: string): Promise<T> {
+      const own = pendingOf.get(tenant) ?? 0
+      if (own >= mostWaiting.perTenant) return Promise.reject(refuse('queue_full'))
+      const answer = answered<T>((id) => {
         // Everything that arrives in this turn of the loop crosses to the writer in one message.
         if (batch.length === 0) setImmediate(flush)
-        batch.push({ id, name, input })
-      }),
+        batch.push({ id, name, input, tenant })
+      })
+      pendingOf.set(tenant, own + 1)
+      const settled = () => {
+        const left = (pendingOf.get(tenant) ?? 1) - 1
+        if (left > 0) pendingOf.set(tenant, left)
+        else pendingOf.delete(tenant)
+      }
+      answer.then(settled, settled)
+      return answer
+    },
     writeBehind: (name: string, input: unknown) =>
       answered<boolean>((id) => post({ jobs: [{ id, name, input, behind: true }] })),
     reclaim: () => answered<boolean>((id) => post({ id, reclaim: freedPagesAtOnce })),
