@@ -44,12 +44,14 @@ async function refusesAndRecovers(
   code: 'storage_full' | 'storage_failed',
 ): Promise<string[]> {
   const large = await fill(server, 100_000)
+  assert.deepEqual(await refusalOf(await server.get('/ready')), [503, code], 'also where a probe would fit')
   const small = await fill(server, 100)
   assert.deepEqual(large.refusal, [503, code])
   assert.deepEqual(small.refusal, [503, code])
   const acknowledged = [...large.acknowledged, ...small.acknowledged]
   assert.ok(acknowledged.length > 0)
 
+  assert.deepEqual(await refusalOf(await server.get('/ready')), [503, code], 'a probe tells the same')
   const read = await server.post('/call/read', { project_id: project, id: acknowledged[0] })
   assert.equal(read.status, 200, 'reading goes on')
   assert.deepEqual(await idsOf(server), new Set(acknowledged))

@@ -1,10 +1,12 @@
 import { mkdirSync } from 'node:fs'
+import { statfs } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { Refusal, refuse } from '../../../domain/refusals.ts'
 import { startThread } from '../../../threads/thread.ts'
 import type { Database } from '../../database.ts'
 import { StorageRefusal, storageFailure } from '../../failures.ts'
 import { sql } from '../../sql/sql.ts'
+import { createFailedWrites } from '../failed-writes.ts'
 import { loadMigrations, type Migration } from '../migrations.ts'
 import { connect } from './connection.ts'
 import { sqliteDialect } from './dialect.ts'
@@ -53,6 +55,7 @@ export async function openSqlite(options: SqliteOptions): Promise<Database> {
   let lost: Refusal | undefined
   let looked = performance.now()
   const readerPool = createReaderPool(file, { limitMs: queryTimeoutMs, waitMs })
+  const failedWrites = createFailedWrites(['storage_full', 'storage_failed', 'storage_read_only'])
   const writer = startWriter({ file, opened, groupLimit })
   let closing: Promise<void> | undefined
 
@@ -87,7 +90,7 @@ export async function openSqlite(options: SqliteOptions): Promise<Database> {
     dialect: sqliteDialect,
     all: async (query) => stillOpen().all(query),
     get: async (query) => stillOpen().get(query),
-    write: (name, input) => told(writer.write(name, input)),
+    write: (name, input) => told(failedWrites.noted(writer.write(name, input))),
     writeBehind: (name, input) => told(writer.writeBehind(name, input)),
     async *stream<T>(...[query, options]: Parameters<Database['stream']>) {
       stillOpen()
@@ -101,7 +104,9 @@ export async function openSqlite(options: SqliteOptions): Promise<Database> {
     async probe() {
       look()
       stillOpen().get(sql`SELECT id FROM heddle_probe`)
-      await database.write('probe', { at: Date.now() * 1000 })
+      failedWrites.check()
+      await refuseFullDisk(dirname(file))
+      await told(writer.write('probe', { at: Date.now() * 1000 }))
     },
     reclaim: () => writer.reclaim(),
     close() {
@@ -115,6 +120,15 @@ export async function openSqlite(options: SqliteOptions): Promise<Database> {
     },
   }
   return database
+}
+
+/** A disk with less space than this is full: what is written first is the log, which may have room in its file for a while. */
+const leastFree = 1024 * 1024
+
+async function refuseFullDisk(folder: string): Promise<void> {
+  // A file system that does not say how much is left is asked by the write alone.
+  const space = await statfs(folder).catch(() => undefined)
+  if (space !== undefined && space.bavail * space.bsize < leastFree) throw refuse('storage_full')
 }
 
 function migrateFile(file: string, known: readonly Migration[]): void {
