@@ -11,6 +11,7 @@ import { project, startOf } from '../support/calls.ts'
 import { asSomeone, type DiskLimit, shortFiles, smallDisk } from '../support/limited-disk.ts'
 import { refusedWith } from '../support/refusals.ts'
 import { newFolder, type RunningServer, runHeddle, startServer } from '../support/server.ts'
+import { until } from '../support/waiting.ts'
 
 async function refusalOf(answer: Response): Promise<[status: number, code: string]> {
   const { code } = (await answer.json()) as { code: string }
@@ -61,7 +62,7 @@ async function refusesAndRecovers(
   const id = randomUUID()
   const inputs = { text: 'x'.repeat(100_000) }
   assert.equal((await server.post('/call/start', { start: startOf({ id, inputs }) })).status, 200)
-  assert.equal((await server.get('/ready')).status, 200)
+  await until('/ready tells it', async () => (await server.get('/ready')).status === 200)
   acknowledged.push(id)
   assert.deepEqual(await idsOf(server), new Set(acknowledged))
   return acknowledged
