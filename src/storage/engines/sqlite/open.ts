@@ -30,7 +30,7 @@ export interface SqliteOptions {
 }
 
 /** Writes that may wait for the disk; beyond that a request is refused and may be sent again. */
-const waitingLimit = 10_000
+const mostWaiting = { perTenant: 5_000, total: 10_000 }
 
 const leavingMs = 5_000
 
@@ -73,7 +73,7 @@ export async function openSqlite(options: SqliteOptions): Promise<Database> {
     lost = refuseLost(loss)
     options.onLost?.(loss.text)
     // The writer saves what it can of the log when it finds the same.
-    writer.write('probe', { at: 0 }).catch(() => undefined)
+    writer.write('probe', { at: 0 }, '').catch(() => undefined)
   }
 
   /** The writer looks after each group; what it finds is found here too. */
@@ -90,7 +90,7 @@ export async function openSqlite(options: SqliteOptions): Promise<Database> {
     dialect: sqliteDialect,
     all: async (query) => stillOpen().all(query),
     get: async (query) => stillOpen().get(query),
-    write: (name, input) => told(failedWrites.noted(writer.write(name, input))),
+    write: (name, input, tenant = '') => told(failedWrites.noted(writer.write(name, input, tenant))),
     writeBehind: (name, input) => told(writer.writeBehind(name, input)),
     async *stream<T>(...[query, options]: Parameters<Database['stream']>) {
       stillOpen()
@@ -106,7 +106,7 @@ export async function openSqlite(options: SqliteOptions): Promise<Database> {
       stillOpen().get(sql`SELECT id FROM heddle_probe`)
       failedWrites.check()
       await refuseFullDisk(dirname(file))
-      await told(writer.write('probe', { at: Date.now() * 1000 }))
+      await told(writer.write('probe', { at: Date.now() * 1000 }, ''))
     },
     reclaim: () => writer.reclaim(),
     close() {
@@ -159,6 +159,7 @@ function startWriter(data: WriterThreadData) {
   // A write that is under way keeps the process alive; a thread that waits does not.
   thread.unref()
   const pending = new Map<number, PromiseWithResolvers<unknown>>()
+  const pendingOf = new Map<string, number>()
   let lastId = 0
   let batch: Job[] = []
   let ending: unknown
@@ -204,7 +205,7 @@ function startWriter(data: WriterThreadData) {
 
   function answered<T>(ask: (id: number) => void): Promise<T> {
     if (finishing) return Promise.reject(refuse('stopping'))
-    if (pending.size >= waitingLimit) return Promise.reject(refuse('queue_full'))
+    if (pending.size >= mostWaiting.total) return Promise.reject(refuse('queue_full'))
     const answer = Promise.withResolvers<unknown>()
     const id = ++lastId
     pending.set(id, answer)
@@ -213,12 +214,23 @@ function startWriter(data: WriterThreadData) {
   }
 
   return {
-    write: <T>(name: string, input: unknown) =>
-      answered<T>((id) => {
+    write<T>(name: string, input: unknown, tenant: string): Promise<T> {
+      const own = pendingOf.get(tenant) ?? 0
+      if (own >= mostWaiting.perTenant) return Promise.reject(refuse('queue_full'))
+      const answer = answered<T>((id) => {
         // Everything that arrives in this turn of the loop crosses to the writer in one message.
         if (batch.length === 0) setImmediate(flush)
-        batch.push({ id, name, input })
-      }),
+        batch.push({ id, name, input, tenant })
+      })
+      pendingOf.set(tenant, own + 1)
+      const settled = () => {
+        const left = (pendingOf.get(tenant) ?? 1) - 1
+        if (left > 0) pendingOf.set(tenant, left)
+        else pendingOf.delete(tenant)
+      }
+      answer.then(settled, settled)
+      return answer
+    },
     writeBehind: (name: string, input: unknown) =>
       answered<boolean>((id) => post({ jobs: [{ id, name, input, behind: true }] })),
     reclaim: () => answered<boolean>((id) => post({ id, reclaim: freedPagesAtOnce })),

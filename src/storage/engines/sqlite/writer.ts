@@ -1,5 +1,6 @@
 import { receiveMessageOnPort, workerData } from 'node:worker_threads'
 import { SqliteError } from 'better-sqlite3'
+import { createFairQueue } from '../../../threads/fair-queue.ts'
 import { ownPort } from '../../../threads/thread.ts'
 import { type Connection, connect, reclaimPages } from './connection.ts'
 import { describeFailure, type JobFailure } from './failures.ts'
@@ -9,12 +10,15 @@ import { type FileLoss, lossOf, type OpenedFiles, refuseLost } from './opened-fi
 /** Jobs in one transaction: enough to share an fsync well, few enough that the first is not kept waiting. */
 export const defaultGroupLimit = 256
 
+/** When jobs of several tenants wait, a group ends after this time: a tenant with large jobs delays the others by one of them. */
+const groupMs = 20
+
 /** Runs of a job that can wait, before its caller gets an answer. */
 const runsBehind = 64
 
 /**
  * Takes jobs in, commits those that wait as a group, answers, and looks again: while one group is on its way to the disk the
- * next one forms. `collect` may bring in what has arrived but was not seen yet.
+ * next one forms, and tenants take turns in it. `collect` may bring in what has arrived but was not seen yet.
  */
 export function createWriter(
   connection: Connection,
@@ -22,7 +26,10 @@ export function createWriter(
   options: { groupLimit?: number; collect?: () => readonly Job[]; loss?: () => FileLoss | undefined } = {},
 ) {
   const limit = options.groupLimit ?? defaultGroupLimit
-  const waiting: Job[] = []
+  const waiting = createFairQueue<Job>({
+    perTenant: Number.POSITIVE_INFINITY,
+    total: Number.POSITIVE_INFINITY,
+  })
   const behind: { job: Job; runs: number }[] = []
   let running: Promise<void> | undefined
   let lost: JobFailure | undefined
@@ -30,31 +37,47 @@ export function createWriter(
   function take(jobs: readonly Job[]): void {
     for (const job of jobs) {
       if (job.behind) behind.push({ job, runs: 0 })
-      else waiting.push(job)
+      else waiting.add(job.tenant ?? '', job)
+    }
+  }
+
+  function* nextGroup(): Generator<Job> {
+    const tenants = new Set<string>()
+    let lookAt = performance.now() + groupMs
+    for (let jobs = 0; jobs < limit; jobs++) {
+      if (jobs > 0 && performance.now() > lookAt) {
+        if (options.collect) take(options.collect())
+        if (tenants.size > 1 || waiting.tenants > 1) return
+        lookAt = performance.now() + groupMs
+      }
+      const next = waiting.take()
+      if (next === undefined) return
+      tenants.add(next.tenant)
+      yield next.job
     }
   }
 
   async function drain(): Promise<void> {
     for (;;) {
       if (options.collect) take(options.collect())
-      if (waiting.length > 0) deliver(await commit(waiting.splice(0, limit)))
+      if (waiting.size > 0) deliver(await commit(nextGroup()))
       else if (behind.length > 0) await runBehind()
       else return
     }
   }
 
   /** Nothing is answered that went into files which are not those of the record any more. */
-  async function commit(jobs: readonly Job[]): Promise<JobResult[]> {
-    if (lost === undefined) {
-      const results = await commitGroup(connection, jobs)
-      const loss = options.loss?.()
-      if (loss === undefined) return results
-      lost = describeFailure(refuseLost(loss))
-      // What was answered before may be in the log alone, which has no name any more.
-      if (loss.isLogMissing) emptyLog(connection)
-    }
-    const failure = lost
-    return jobs.map(({ id }) => ({ id, failure }))
+  async function commit(jobs: Iterable<Job>): Promise<JobResult[]> {
+    const refused = (failure: JobFailure, of: Iterable<{ id: number }>) =>
+      Array.from(of, ({ id }) => ({ id, failure }))
+    if (lost !== undefined) return refused(lost, jobs)
+    const results = await commitGroup(connection, jobs)
+    const loss = options.loss?.()
+    if (loss === undefined) return results
+    lost = describeFailure(refuseLost(loss))
+    // What was answered before may be in the log alone, which has no name any more.
+    if (loss.isLogMissing) emptyLog(connection)
+    return refused(lost, results)
   }
 
   async function runBehind(): Promise<void> {
@@ -71,7 +94,7 @@ export function createWriter(
   function start(): void {
     running ??= drain().finally(() => {
       running = undefined
-      if (waiting.length > 0 || behind.length > 0) start()
+      if (waiting.size > 0 || behind.length > 0) start()
     })
   }
 
