@@ -2,13 +2,13 @@ import underPressure from '@fastify/under-pressure'
 import { Registry } from '@prometheus-io/client'
 import Fastify, { type FastifyBaseLogger, type FastifyServerOptions } from 'fastify'
 import type { Config } from './config.ts'
-import { refuse } from './domain/refusals.ts'
+import { Refusal, refuse } from './domain/refusals.ts'
 import { trustOf } from './http/addresses.ts'
 import { acceptJson } from './http/bodies.ts'
 import { limitPlainBodies } from './http/body-limits.ts'
 import { knowCallers } from './http/callers.ts'
 import { type App, type ContractTypes, writeAnswers } from './http/contracts.ts'
-import { asRefusal, handleErrors, refuseUnknownRoutes, sendRefusal } from './http/errors.ts'
+import { asRefusal, handleErrors, noteError, refuseUnknownRoutes, sendRefusal } from './http/errors.ts'
 import { answerFaults, refuseOddRequests } from './http/faults.ts'
 import { answerHealth } from './http/health.ts'
 import { type Limits, limitUsers } from './http/limits.ts'
@@ -17,6 +17,7 @@ import { noteMethods } from './http/methods.ts'
 import { measure } from './http/metrics.ts'
 import { describeRoutes, serveReference } from './http/openapi.ts'
 import { requestIds } from './http/request-ids.ts'
+import { logRequests, nameCallers, noteRefusal, quietRequests } from './http/request-log.ts'
 import { type StreamTimes, setStreamTimes } from './http/sse.ts'
 import { cutStalledClients } from './http/stalled-clients.ts'
 import { checkAgainstContract } from './http/validation.ts'
@@ -91,6 +92,7 @@ export async function buildApp(config: Config, parts: Parts): Promise<App> {
   const trusts = trustOf(config.trust_proxy)
   const app: App = Fastify({
     ...(parts.logger && { loggerInstance: parts.logger }),
+    logController: quietRequests(noteError),
     ...requestIds,
     trustProxy: trusts,
     bodyLimit: config.body_limit,
@@ -123,6 +125,7 @@ export async function buildApp(config: Config, parts: Parts): Promise<App> {
   limitPlainBodies(app)
   cutStalledClients(app, setStreamTimes(app, parts.streams).stallTimeoutMs)
   const metrics = measure(app)
+  logRequests(app)
   handleErrors(app)
   app.addHook('onRequest', (request, reply, done) => {
     reply.header('x-request-id', request.id)
@@ -136,6 +139,7 @@ export async function buildApp(config: Config, parts: Parts): Promise<App> {
     },
   })
   await knowCallers(app, database, config, trusts)
+  nameCallers(app)
   const limits = limitUsers(app, () => {})
   refuseUnknownRoutes(app)
   acceptJson(app, config.body_budget)
@@ -180,7 +184,10 @@ function openOperations(
 }
 
 function startBackground(app: App, database: Database): BackgroundWork[] {
-  const logging = (message: string) => (err: unknown) => app.log.error({ err }, message)
+  const logging = (message: string) => (error: unknown) => {
+    if (error instanceof Refusal) noteRefusal(app.log.child({ work: message }), error)
+    else app.log.error({ err: error }, message)
+  }
   return [
     startSweep(database, logging('the sweep could not free space')),
     startDeriving(

@@ -150,6 +150,11 @@ export const settings = {
     'info',
     'How much the log says: trace, debug, info, warn, error, fatal or silent.',
   ),
+  log_format: setting(
+    z.enum(['auto', 'json', 'pretty']),
+    'auto',
+    'How the log is written: `json` is a JSON text a line, `pretty` is for reading, `auto` is pretty on a terminal and JSON elsewhere.',
+  ),
   body_limit: setting(
     wholeNumber(1024, 1 << 30),
     String(32 * 1024 * 1024),

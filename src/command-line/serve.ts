@@ -32,24 +32,30 @@ export const serveCommand: Command = {
       throw new CommandError(`serve takes no arguments, given ${args.join(' ')}.`, exitCodes.usage)
     // Tools send it to have logs opened again; left alone it would end the process.
     process.on('SIGUSR2', () => {})
-    const logger = createLogger(config)
+    const logger = await createLogger(config)
     const ignored = serviceLinks(process.env)
     if (ignored.length > 0)
       logger.info({ ignored, port: config.port }, 'variables about services of Kubernetes are no settings')
     const report = (error: Error) =>
       logger.warn({ err: error }, 'an idle connection to the database was lost')
+    const onLost = (text: string) =>
+      logger.fatal(
+        `${text}. Nothing is read or written any more, and requests get 503. Put the record of HEDDLE_DATA back, then restart the server.`,
+      )
     await checkAddress(config)
-    const database = await openRecord({ ...recordOptions(config), report })
+    const database = await openRecord({ ...recordOptions(config), report, onLost })
     await makeFirstUser(config, database)
     const server = await startServer(config, database, logger).catch((error: unknown) => {
       throw listenFailure(error, config)
     })
     await new Promise<void>((resolve, reject) => {
       const grace = { delay: config.grace + closingMs, skip: [...crashes, 'SIGUSR2' as const] }
-      closeWithGrace(grace, async ({ err }) => {
+      closeWithGrace(grace, async ({ err, signal }) => {
         if (err) process.stderr.write(`${err.stack ?? err.message}\n`)
+        logger.info({ signal }, 'stopping')
         try {
           await server.stop()
+          logger.info('stopped')
           resolve()
         } catch (error) {
           reject(error as Error)

@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { z } from 'zod'
 import { refuse } from '../domain/refusals.ts'
-import { createSlots } from '../domain/slots.ts'
+import { createSlots } from '../threads/slots.ts'
 import { encodingOf } from './compression.ts'
 
 declare module 'fastify' {
@@ -70,14 +70,14 @@ export interface LargeBodies {
   leave(request: FastifyRequest): void
 }
 
-const mostWaitingBodies = 256
+const mostWaitingBodies = { perTenant: 128, total: 512 }
 
 /**
  * Large bodies are parsed one after the other: side by side they would all be ready late and at once, and the writer would
  * have nothing to do until then. A turn lasts until the handler begins.
  */
 export function queueLargeBodies(app: FastifyInstance): LargeBodies {
-  const slots = createSlots(1, mostWaitingBodies)
+  const slots = createSlots({ shared: 1 }, mostWaitingBodies)
   const never = new AbortController().signal
   const holding = new WeakMap<FastifyRequest, number>()
   const ended = new WeakSet<FastifyRequest>()
@@ -95,7 +95,7 @@ export function queueLargeBodies(app: FastifyInstance): LargeBodies {
   })
   return {
     async enter(request) {
-      const slot = await slots.acquire(never)
+      const slot = await slots.acquire(request.caller.name, never)
       if (ended.has(request)) slots.release(slot)
       else holding.set(request, slot)
     },

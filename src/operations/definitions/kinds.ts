@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { JsonText, writeJson } from '../../domain/json/text.ts'
 import { tableRef } from '../../domain/refs.ts'
 import { type CreatedObject, createObject } from '../objects/create.ts'
+import type { OperationParts } from '../parts.ts'
 import type { Scope } from '../scope.ts'
 import { storeTable } from '../tables/create.ts'
 import {
@@ -20,7 +21,6 @@ import {
 import {
   createdAnswer,
   createOfClass,
-  type Definitions,
   definitionKind,
   memberOf,
   namedFields,
@@ -35,7 +35,7 @@ const modelFile = 'model.py'
 
 /** An op is its source code. */
 async function createOp(
-  { db }: Definitions,
+  { db }: OperationParts,
   { caller, project }: Scope,
   name: string,
   code: string,

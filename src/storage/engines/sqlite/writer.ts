@@ -1,51 +1,90 @@
 import { receiveMessageOnPort, workerData } from 'node:worker_threads'
+import { SqliteError } from 'better-sqlite3'
+import { createFairQueue } from '../../../threads/fair-queue.ts'
 import { ownPort } from '../../../threads/thread.ts'
 import { type Connection, connect, reclaimPages } from './connection.ts'
+import { describeFailure, type JobFailure } from './failures.ts'
 import { commitGroup, type Job, type JobResult } from './group.ts'
+import { type FileLoss, lossOf, type OpenedFiles, refuseLost } from './opened-files.ts'
 
 /** Jobs in one transaction: enough to share an fsync well, few enough that the first is not kept waiting. */
 export const defaultGroupLimit = 256
+
+/** When jobs of several tenants wait, a group ends after this time: a tenant with large jobs delays the others by one of them. */
+const groupMs = 20
 
 /** Runs of a job that can wait, before its caller gets an answer. */
 const runsBehind = 64
 
 /**
  * Takes jobs in, commits those that wait as a group, answers, and looks again: while one group is on its way to the disk the
- * next one forms. `collect` may bring in what has arrived but was not seen yet.
+ * next one forms, and tenants take turns in it. `collect` may bring in what has arrived but was not seen yet.
  */
 export function createWriter(
   connection: Connection,
   deliver: (results: readonly JobResult[]) => void,
-  options: { groupLimit?: number; collect?: () => readonly Job[] } = {},
+  options: { groupLimit?: number; collect?: () => readonly Job[]; loss?: () => FileLoss | undefined } = {},
 ) {
   const limit = options.groupLimit ?? defaultGroupLimit
-  const waiting: Job[] = []
+  const waiting = createFairQueue<Job>({
+    perTenant: Number.POSITIVE_INFINITY,
+    total: Number.POSITIVE_INFINITY,
+  })
   const behind: { job: Job; runs: number }[] = []
   let running: Promise<void> | undefined
+  let lost: JobFailure | undefined
 
   function take(jobs: readonly Job[]): void {
     for (const job of jobs) {
       if (job.behind) behind.push({ job, runs: 0 })
-      else waiting.push(job)
+      else waiting.add(job.tenant ?? '', job)
+    }
+  }
+
+  function* nextGroup(): Generator<Job> {
+    const tenants = new Set<string>()
+    let lookAt = performance.now() + groupMs
+    for (let jobs = 0; jobs < limit; jobs++) {
+      if (jobs > 0 && performance.now() > lookAt) {
+        if (options.collect) take(options.collect())
+        if (tenants.size > 1 || waiting.tenants > 1) return
+        lookAt = performance.now() + groupMs
+      }
+      const next = waiting.take()
+      if (next === undefined) return
+      tenants.add(next.tenant)
+      yield next.job
     }
   }
 
   async function drain(): Promise<void> {
     for (;;) {
       if (options.collect) take(options.collect())
-      if (waiting.length > 0) deliver(await commitGroup(connection, waiting.splice(0, limit)))
+      if (waiting.size > 0) deliver(await commit(nextGroup()))
       else if (behind.length > 0) await runBehind()
       else return
     }
+  }
+
+  /** Nothing is answered that went into files which are not those of the record any more. */
+  async function commit(jobs: Iterable<Job>): Promise<JobResult[]> {
+    const refused = (failure: JobFailure, of: Iterable<{ id: number }>) =>
+      Array.from(of, ({ id }) => ({ id, failure }))
+    if (lost !== undefined) return refused(lost, jobs)
+    const results = await commitGroup(connection, jobs)
+    const loss = options.loss?.()
+    if (loss === undefined) return results
+    lost = describeFailure(refuseLost(loss))
+    // What was answered before may be in the log alone, which has no name any more.
+    if (loss.isLogMissing) emptyLog(connection)
+    return refused(lost, results)
   }
 
   async function runBehind(): Promise<void> {
     const [first] = behind as [(typeof behind)[number]]
     // It reaches the disk with the next write. If the power is cut before that, it is as if it had not run yet.
     connection.handle.pragma('synchronous = NORMAL')
-    const results = await commitGroup(connection, [first.job]).finally(() =>
-      connection.handle.pragma('synchronous = FULL'),
-    )
+    const results = await commit([first.job]).finally(() => connection.handle.pragma('synchronous = FULL'))
     const hasMore = results.some((result) => 'value' in result && result.value === true)
     if (hasMore && ++first.runs < runsBehind) return
     behind.shift()
@@ -55,7 +94,7 @@ export function createWriter(
   function start(): void {
     running ??= drain().finally(() => {
       running = undefined
-      if (waiting.length > 0 || behind.length > 0) start()
+      if (waiting.size > 0 || behind.length > 0) start()
     })
   }
 
@@ -71,8 +110,18 @@ export function createWriter(
   }
 }
 
+/** Takes the log into the file, so that the file alone is the whole record. Where that fails, the log stays as it is. */
+function emptyLog({ handle }: Connection): void {
+  try {
+    handle.pragma('wal_checkpoint(TRUNCATE)')
+  } catch (error) {
+    if (!(error instanceof SqliteError)) throw error
+  }
+}
+
 export interface WriterThreadData {
   file: string
+  opened: OpenedFiles
   groupLimit: number
 }
 
@@ -84,7 +133,7 @@ export const writerThread = import.meta.url
 /** What the thread does. */
 export function serve(): void {
   const port = ownPort()
-  const { file, groupLimit } = workerData as WriterThreadData
+  const { file, opened, groupLimit } = workerData as WriterThreadData
   const connection = connect(file, 'write')
   let state: 'open' | 'closing' | 'closed' = 'open'
 
@@ -104,7 +153,12 @@ export function serve(): void {
     return jobs
   }
 
-  const writer = createWriter(connection, (results) => port.postMessage(results), { groupLimit, collect })
+  const loss = () => lossOf(file, opened)
+  const writer = createWriter(connection, (results) => port.postMessage(results), {
+    groupLimit,
+    collect,
+    loss,
+  })
 
   port.on('message', async (message: WriterMessage) => {
     const jobs = receive(message)
@@ -112,8 +166,7 @@ export function serve(): void {
     await writer.idle()
     if (state !== 'closing') return
     state = 'closed'
-    // The log is emptied into the file, so that a copy of the file alone is the whole record.
-    connection.handle.pragma('wal_checkpoint(TRUNCATE)')
+    emptyLog(connection)
     connection.close()
     port.close()
   })
