@@ -15,6 +15,7 @@ import { dropWhatFollows } from './http/lingering.ts'
 import { noteMethods } from './http/methods.ts'
 import { measure } from './http/metrics.ts'
 import { describeRoutes, serveReference } from './http/openapi.ts'
+import { takePipelinedInTurn } from './http/pipelining.ts'
 import { requestIds } from './http/request-ids.ts'
 import { logRequests, nameCallers, quietRequests } from './http/request-log.ts'
 import { type StreamTimes, setStreamTimes } from './http/sse.ts'
@@ -120,6 +121,7 @@ export async function buildApp(config: Config, parts: Parts): Promise<App> {
     },
   }).withTypeProvider<ContractTypes>()
 
+  takePipelinedInTurn(app)
   dropWhatFollows(app)
   limitPlainBodies(app)
   cutStalledClients(app, setStreamTimes(app, parts.streams).stallTimeoutMs)
