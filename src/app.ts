@@ -5,6 +5,7 @@ import type { Config } from './config.ts'
 import { refuse } from './domain/refusals.ts'
 import { acceptJson } from './http/bodies.ts'
 import { limitPlainBodies } from './http/body-limits.ts'
+import { createBodyReader } from './http/body-reader.ts'
 import { knowCallers } from './http/callers.ts'
 import { type App, type ContractTypes, writeAnswers } from './http/contracts.ts'
 import { asRefusal, handleErrors, refuseUnknownRoutes, sendRefusal } from './http/errors.ts'
@@ -20,6 +21,8 @@ import { cutStalledClients } from './http/stalled-clients.ts'
 import { checkAgainstContract } from './http/validation.ts'
 import { createModels, type Models } from './inference/registry.ts'
 import type { BackgroundWork } from './operations/background.ts'
+import { bodyContracts } from './operations/body-contracts.ts'
+import { bodyThread } from './operations/body-thread.ts'
 import { callRoutes } from './operations/calls/routes.ts'
 import { startSweep } from './operations/calls/sweep.ts'
 import { chatRoutes } from './operations/chat/routes.ts'
@@ -132,7 +135,9 @@ export async function buildApp(config: Config, parts: Parts): Promise<App> {
   })
   await knowCallers(app, database, config.users)
   refuseUnknownRoutes(app)
-  acceptJson(app, config.body_budget)
+  const bodies = createBodyReader(bodyThread, bodyContracts)
+  app.addHook('onClose', () => bodies.close())
+  acceptJson(app, config.body_budget, bodies)
   const methods = noteMethods(app)
   if (config.docs) await describeRoutes(app, version)
 

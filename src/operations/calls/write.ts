@@ -3,7 +3,6 @@ import { refuse } from '../../domain/refusals.ts'
 import { now } from '../../domain/time.ts'
 import { inSteps } from '../../domain/yielding.ts'
 import type { Database } from '../../storage/database.ts'
-import type { CallPart } from '../../storage/tables/call-parts.ts'
 import type {
   CompleteBody,
   DeleteBody,
@@ -12,7 +11,7 @@ import type {
   UpdateBody,
   UpsertBatchBody,
 } from './contract.ts'
-import { endPart, mergeParts, startPart } from './parts.ts'
+import { endPart, type GivenPart, mergeParts, startPart } from './parts.ts'
 
 export interface Ingest {
   db: Database
@@ -40,7 +39,7 @@ export async function endCall({ db }: Ingest, caller: Caller, end: EndedCall): P
 /** All or nothing. A batch may be sent again as a whole. */
 export async function upsertBatch({ db, retentionDays }: Ingest, caller: Caller, { batch }: UpsertBatchBody) {
   const res: (Started | Record<string, never>)[] = []
-  const parts: CallPart[] = []
+  const parts: GivenPart[] = []
   await inSteps(batch, (item, index) => {
     if (item.mode === 'start') {
       const { start } = item.req
@@ -67,7 +66,7 @@ export async function writeComplete(
   { batch }: CompleteBody,
 ): Promise<void> {
   requireAccess(caller, project, 'path')
-  const parts: CallPart[] = []
+  const parts: GivenPart[] = []
   await inSteps(batch, (call, index) => {
     if (call.project_id !== project) {
       throw refuse('invalid_value', {

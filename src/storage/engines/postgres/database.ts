@@ -1,4 +1,5 @@
 import { abandon } from '../../../domain/abandoning.ts'
+import { type WithSharedTexts, withTexts } from '../../../domain/json/text.ts'
 import { refuse } from '../../../domain/refusals.ts'
 import { createSlots } from '../../../domain/slots.ts'
 import { commands } from '../../commands.ts'
@@ -46,7 +47,7 @@ export interface PostgresDatabase<R extends Registry>
     Omit<Database, 'write' | 'writeBehind' | keyof Reader> {
   write<Name extends keyof R>(
     name: Name,
-    input: Parameters<R[Name]>[1],
+    input: WithSharedTexts<Parameters<R[Name]>[1]>,
   ): Promise<Awaited<ReturnType<R[Name]>>>
   writeBehind<Name extends keyof R>(name: Name, input: Parameters<R[Name]>[1]): Promise<boolean>
 }
@@ -118,12 +119,12 @@ export function createPostgresDatabase<R extends Registry>(
     all: <T>(query: Sql) => counted(() => read(connections, query)) as Promise<T[]>,
     get: <T>(query: Sql) =>
       counted(async () => (await read(connections, query))[0]) as Promise<T | undefined>,
-    write<Name extends keyof R>(name: Name, input: Parameters<R[Name]>[1]) {
+    write<Name extends keyof R>(name: Name, input: WithSharedTexts<Parameters<R[Name]>[1]>) {
       type Output = Awaited<ReturnType<R[Name]>>
       const command = commands[name] as Command<Parameters<R[Name]>[1], unknown> | undefined
       return counted(() => {
         if (command === undefined) throw new Error(`no command ${String(name)}`)
-        return runCommand(connections, statements, dialect, command, input)
+        return runCommand(connections, statements, dialect, command, withTexts(input))
       }) as Promise<Output>
     },
     // Here nobody waits for another's write, but for those about the same.
