@@ -54,7 +54,7 @@ export function createBodyReader(thread: string, contracts: ReadonlyMap<string, 
     async read(tenant, contract, body) {
       const name = contract && names.get(contract)
       if (contract !== undefined && name === undefined) {
-        throw new Error('the contract of a body is not among those of operations/body-contracts.ts')
+        throw new Error('the contract of a body is not among those of large-bodies.ts')
       }
       const answer = await ask(tenant, { ...body, contract: name })
       if (answer.kind === 'fits')

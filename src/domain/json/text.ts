@@ -1,3 +1,5 @@
+import { inSteps } from '../yielding.ts'
+
 /**
  * UTF-8 in memory that threads share. A large text crosses from one thread to another in this form, because a copy of it
  * would hold up the thread that speaks HTTP.
@@ -70,6 +72,13 @@ export class JsonText {
   get value(): unknown {
     return JSON.parse(this.text)
   }
+}
+
+/** A list that may be long, written in steps. */
+export async function jsonList(items: Iterable<unknown>): Promise<JsonText> {
+  const texts: string[] = []
+  await inSteps(items, (item) => void texts.push(writeJson(item)))
+  return new JsonText(`[${texts.join()}]`)
 }
 
 /** JSON.stringify that writes a JsonText as its text. */

@@ -1,6 +1,7 @@
 import { newId, traceOf } from '../../domain/ids.ts'
 import { membersOf, objectText } from '../../domain/json/scan.ts'
 import { JsonText, type SharedText } from '../../domain/json/text.ts'
+import { inSteps } from '../../domain/yielding.ts'
 import type { CallEnd, CallPart, CallStart } from '../../storage/tables/call-parts.ts'
 import type { CompleteCall, EndedCall, StartedCall } from './contract.ts'
 
@@ -72,14 +73,14 @@ export function endPart(given: EndedCall | CompleteCall): EndedPart {
 }
 
 /** One part for each call, in the order in which the calls first appear: what comes later in a batch replaces. */
-export function mergeParts(parts: Iterable<GivenPart>): GivenPart[] {
+export async function mergeParts(parts: Iterable<GivenPart>): Promise<GivenPart[]> {
   const byCall = new Map<string, GivenPart>()
-  for (const part of parts) {
+  await inSteps(parts, (part) => {
     const key = `${part.project_id}/${part.id}`
     const known = byCall.get(key)
     if (known === undefined) {
       byCall.set(key, part)
-      continue
+      return
     }
     if (part.start) known.start = part.start
     if (part.end) known.end = part.end
@@ -87,7 +88,7 @@ export function mergeParts(parts: Iterable<GivenPart>): GivenPart[] {
     known.display_name = part.end
       ? (part.display_name ?? known.display_name)
       : (known.display_name ?? part.display_name)
-  }
+  })
   return [...byCall.values()]
 }
 

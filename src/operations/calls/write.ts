@@ -1,4 +1,5 @@
 import { type Caller, requireAccess } from '../../domain/callers.ts'
+import { jsonList } from '../../domain/json/text.ts'
 import { refuse } from '../../domain/refusals.ts'
 import { now } from '../../domain/time.ts'
 import { inSteps } from '../../domain/yielding.ts'
@@ -54,8 +55,8 @@ export async function upsertBatch({ db, retentionDays }: Ingest, caller: Caller,
       res.push({})
     }
   })
-  if (parts.length > 0) await db.write('upsertCalls', mergeParts(parts))
-  return { res }
+  if (parts.length > 0) await db.write('upsertCalls', await mergeParts(parts))
+  return { res: await jsonList(res) }
 }
 
 /** Every call belongs to the project of the path. */
@@ -77,7 +78,7 @@ export async function writeComplete(
     }
     parts.push({ ...startPart(call, { user: caller.name, retentionDays }), end: endPart(call).end })
   })
-  if (parts.length > 0) await db.write('upsertCalls', mergeParts(parts))
+  if (parts.length > 0) await db.write('upsertCalls', await mergeParts(parts))
 }
 
 /** The call need not be there yet: the SDK sends a rename before the batch with its call. */

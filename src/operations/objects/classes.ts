@@ -27,7 +27,7 @@ export function givenValue(val: JsonText): GivenValue {
 }
 
 /** What kind of thing a value is, by the marks that the clients' serializers leave in it. */
-function classesOf(text: string): ObjectClasses {
+export function classesOf(text: string): ObjectClasses {
   const given = text.startsWith('{') ? marksIn(text) : {}
   const type = given.weave_type
   const isOp =

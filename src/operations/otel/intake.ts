@@ -62,7 +62,7 @@ export async function takeSpans(
       if (part) parts.push(part)
     }
   }
-  if (parts.length > 0) await db.write('upsertCalls', mergeParts(parts))
+  if (parts.length > 0) await db.write('upsertCalls', await mergeParts(parts))
   return { rejectedSpans, errorMessage: messages.join('; ') }
 }
 

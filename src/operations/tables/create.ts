@@ -1,5 +1,6 @@
 import { type Caller, requireAccess } from '../../domain/callers.ts'
 import { digestOfTable } from '../../domain/digests.ts'
+import { type JsonText, jsonList } from '../../domain/json/text.ts'
 import { refuse } from '../../domain/refusals.ts'
 import { createYieldToLoop } from '../../domain/yielding.ts'
 import type { Database } from '../../storage/database.ts'
@@ -22,7 +23,7 @@ export async function storeTable(
   rows: readonly GivenRow[],
   place: readonly string[],
   expected?: string | null,
-): Promise<{ digest: string; row_digests: string[] }> {
+): Promise<{ digest: string; row_digests: JsonText }> {
   refuseTooMany(rows.length, [...place, 'rows'].join('.'))
   const yieldToLoop = createYieldToLoop()
   const rowDigests = rows.map((row) => row.digest)
@@ -30,7 +31,7 @@ export async function storeTable(
   refuseOther(digest, expected, [...place, 'expected_digest'].join('.'))
   await keepAllRows(db, projectId, rows)
   await keepOrder(db, projectId, digest, rowDigests)
-  return { digest, row_digests: rowDigests }
+  return { digest, row_digests: await jsonList(rowDigests) }
 }
 
 /** Of rows that the project has already. */

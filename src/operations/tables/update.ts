@@ -1,5 +1,6 @@
 import { type Caller, requireAccess } from '../../domain/callers.ts'
 import { digestOfTable } from '../../domain/digests.ts'
+import { jsonList } from '../../domain/json/text.ts'
 import { refuse } from '../../domain/refusals.ts'
 import { createYieldToLoop } from '../../domain/yielding.ts'
 import type { Database } from '../../storage/database.ts'
@@ -27,7 +28,7 @@ export async function updateTable(db: Database, caller: Caller, body: UpdateBody
   signal.throwIfAborted()
   await keepAllRows(db, project_id, rowsOf(updates))
   await keepOrder(db, project_id, digest, order)
-  return { digest, updated_row_digests: updated }
+  return { digest, updated_row_digests: await jsonList(updated) }
 }
 
 function* changesOf(updates: readonly TableUpdate[]): Generator<Change> {

@@ -1,5 +1,5 @@
 import { abandon } from '../../../domain/abandoning.ts'
-import { type WithSharedTexts, withTexts } from '../../../domain/json/text.ts'
+import { withTexts } from '../../../domain/json/text.ts'
 import { refuse } from '../../../domain/refusals.ts'
 import { createSlots } from '../../../domain/slots.ts'
 import { commands } from '../../commands.ts'
@@ -47,7 +47,7 @@ export interface PostgresDatabase<R extends Registry>
     Omit<Database, 'write' | 'writeBehind' | keyof Reader> {
   write<Name extends keyof R>(
     name: Name,
-    input: WithSharedTexts<Parameters<R[Name]>[1]>,
+    input: Parameters<R[Name]>[1],
   ): Promise<Awaited<ReturnType<R[Name]>>>
   writeBehind<Name extends keyof R>(name: Name, input: Parameters<R[Name]>[1]): Promise<boolean>
 }
@@ -119,12 +119,12 @@ export function createPostgresDatabase<R extends Registry>(
     all: <T>(query: Sql) => counted(() => read(connections, query)) as Promise<T[]>,
     get: <T>(query: Sql) =>
       counted(async () => (await read(connections, query))[0]) as Promise<T | undefined>,
-    write<Name extends keyof R>(name: Name, input: WithSharedTexts<Parameters<R[Name]>[1]>) {
+    write<Name extends keyof R>(name: Name, input: Parameters<R[Name]>[1]) {
       type Output = Awaited<ReturnType<R[Name]>>
       const command = commands[name] as Command<Parameters<R[Name]>[1], unknown> | undefined
       return counted(() => {
         if (command === undefined) throw new Error(`no command ${String(name)}`)
-        return runCommand(connections, statements, dialect, command, withTexts(input))
+        return runCommand(connections, statements, dialect, command, input)
       }) as Promise<Output>
     },
     // Here nobody waits for another's write, but for those about the same.
@@ -194,5 +194,7 @@ export async function openPostgres(url: string, options: OpenPostgresOptions = {
     connectTimeoutMs: settings.connectTimeoutMs,
     lockTimeoutMs: migrationLockTimeoutMs,
   })
-  return createPostgresDatabase(url, postgresDialect, commands, settings)
+  const database = createPostgresDatabase(url, postgresDialect, commands, settings)
+  // The commands run in this thread, so large texts are decoded here.
+  return { ...database, write: (name, input) => database.write(name, withTexts(input)) }
 }

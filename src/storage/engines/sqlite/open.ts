@@ -1,6 +1,8 @@
 import { mkdirSync } from 'node:fs'
 import { dirname } from 'node:path'
+import { batchesOf } from '../../../domain/batches.ts'
 import { refuse } from '../../../domain/refusals.ts'
+import { inSteps } from '../../../domain/yielding.ts'
 import { startThread } from '../../../threads/thread.ts'
 import type { Database } from '../../database.ts'
 import { StorageRefusal, storageFailure } from '../../failures.ts'
@@ -29,6 +31,9 @@ const waitingLimit = 10_000
 const leavingMs = 5_000
 
 const freedPagesAtOnce = 256
+
+/** Items of a list that cross to the writer in one message. */
+const itemsAtOnce = 64
 
 export async function openSqlite(options: SqliteOptions): Promise<Database> {
   const { file, queryTimeoutMs = 60_000, groupLimit = defaultGroupLimit } = options
@@ -157,12 +162,24 @@ function startWriter(file: string, groupLimit: number) {
     return answer.promise as Promise<T>
   }
 
+  function add(job: Job): void {
+    // Everything that arrives in this turn of the loop crosses to the writer in one message.
+    if (batch.length === 0) setImmediate(flush)
+    batch.push(job)
+  }
+
+  /** To copy a long list at once would hold up this thread. */
+  async function addLong(id: number, name: string, list: readonly unknown[]): Promise<void> {
+    await inSteps(batchesOf(list, itemsAtOnce), (part) => post({ id, part }))
+    add({ id, name, input: [] })
+  }
+
   return {
     write: <T>(name: string, input: unknown) =>
       answered<T>((id) => {
-        // Everything that arrives in this turn of the loop crosses to the writer in one message.
-        if (batch.length === 0) setImmediate(flush)
-        batch.push({ id, name, input })
+        if (Array.isArray(input) && input.length > itemsAtOnce)
+          addLong(id, name, input).catch((error) => pending.get(id)?.reject(error))
+        else add({ id, name, input })
       }),
     writeBehind: (name: string, input: unknown) =>
       answered<boolean>((id) => post({ jobs: [{ id, name, input, behind: true }] })),
