@@ -199,12 +199,12 @@ async function warmUp(targets: readonly Target[]): Promise<void> {
 async function ingestOverHttp(trials: number): Promise<Ingestion> {
   const targets: Target[] = []
   const apps: FastifyInstance[] = []
-  const authorization = `Basic ${Buffer.from('bench:bench-key').toString('base64')}`
+  const authorization = `Basic ${Buffer.from('bench:a-key-for-measuring-only').toString('base64')}`
   const headers = { authorization, 'content-type': 'application/json' }
   for (const [into, op] of sides) {
     const record = await openSqlite({ file: join(folder, `http-${into}-${trials}.sqlite`) })
     const config = readConfig({
-      HEDDLE_USERS: 'bench:bench-key',
+      HEDDLE_USERS: 'bench:a-key-for-measuring-only',
       HEDDLE_LOG_LEVEL: 'silent',
       HEDDLE_MAX_LOOP_DELAY: '0',
     })

@@ -21,7 +21,8 @@ export function configurationPage(): string {
 
 Every setting of the server, its default and its meaning. Settings are environment variables.
 
-- A variable that begins with \`HEDDLE_\` and is not in the table stops the server with a line that names it.
+- A variable that begins with \`HEDDLE_\` and is not in the table stops the server with a line that names it, and the setting
+  that was probably meant.
 - \`HOST\`, \`PORT\`, \`HF_ENDPOINT\` and \`HF_TOKEN\` work without the prefix too; the names with the prefix win.
 - Variables that Kubernetes sets for services (\`HEDDLE_SERVICE_HOST\`, \`HEDDLE_PORT=tcp://…\`) are ignored, and the log says so.
 

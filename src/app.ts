@@ -3,12 +3,13 @@ import { Registry } from '@prometheus-io/client'
 import Fastify, { type FastifyBaseLogger, type FastifyServerOptions } from 'fastify'
 import type { Config } from './config.ts'
 import { refuse } from './domain/refusals.ts'
+import { trustOf } from './http/addresses.ts'
 import { acceptJson } from './http/bodies.ts'
 import { limitPlainBodies } from './http/body-limits.ts'
 import { createBodyReader } from './http/body-reader.ts'
 import { knowCallers } from './http/callers.ts'
 import { type App, type ContractTypes, writeAnswers } from './http/contracts.ts'
-import { asRefusal, handleErrors, refuseUnknownRoutes, sendRefusal } from './http/errors.ts'
+import { asRefusal, handleErrors, noteError, refuseUnknownRoutes, sendRefusal } from './http/errors.ts'
 import { answerFaults, refuseOddRequests } from './http/faults.ts'
 import { answerHealth } from './http/health.ts'
 import { dropWhatFollows } from './http/lingering.ts'
@@ -16,6 +17,7 @@ import { noteMethods } from './http/methods.ts'
 import { measure } from './http/metrics.ts'
 import { describeRoutes, serveReference } from './http/openapi.ts'
 import { requestIds } from './http/request-ids.ts'
+import { logRequests, nameCallers, quietRequests } from './http/request-log.ts'
 import { type StreamTimes, setStreamTimes } from './http/sse.ts'
 import { cutStalledClients } from './http/stalled-clients.ts'
 import { checkAgainstContract } from './http/validation.ts'
@@ -88,9 +90,12 @@ export async function buildApp(config: Config, parts: Parts): Promise<App> {
     buildValidator: () => checkAgainstContract,
     buildSerializer: () => writeAnswers(parts.checkAnswers ?? false),
   } as unknown as SchemaCompilers
+  const trusts = trustOf(config.trust_proxy)
   const app: App = Fastify({
     ...(parts.logger && { loggerInstance: parts.logger }),
+    logController: quietRequests(noteError),
     ...requestIds,
+    trustProxy: trusts,
     bodyLimit: config.body_limit,
     connectionTimeout: config.connection_timeout,
     requestTimeout: config.request_timeout,
@@ -106,8 +111,9 @@ export async function buildApp(config: Config, parts: Parts): Promise<App> {
     // A request that arrives on a kept connection while the server stops gets its answer, and Connection: close.
     return503OnClosing: false,
     forceCloseConnections: 'idle',
-    clientErrorHandler: answerFaults((refusal, reqId, err) =>
-      app.log.debug({ reqId, err, code: refusal.code }, refusal.message),
+    // The error itself has the bytes that arrived, and with them the key.
+    clientErrorHandler: answerFaults((refusal, reqId, { code: fault }) =>
+      app.log.debug({ reqId, fault, code: refusal.code }, refusal.message),
     ),
     frameworkErrors: (error, request, reply) => {
       // Such a request reaches no hook.
@@ -120,6 +126,7 @@ export async function buildApp(config: Config, parts: Parts): Promise<App> {
   limitPlainBodies(app)
   cutStalledClients(app, setStreamTimes(app, parts.streams).stallTimeoutMs)
   const metrics = measure(app)
+  logRequests(app)
   handleErrors(app)
   app.addHook('onRequest', (request, reply, done) => {
     reply.header('x-request-id', request.id)
@@ -132,7 +139,8 @@ export async function buildApp(config: Config, parts: Parts): Promise<App> {
       if (!request.routeOptions.config.public) throw refuse('too_busy')
     },
   })
-  await knowCallers(app, database, config.users)
+  await knowCallers(app, database, config, trusts)
+  nameCallers(app)
   refuseUnknownRoutes(app)
   const bodies = createBodyReader(bodyThread, bodyContracts)
   app.addHook('onClose', () => bodies.close())

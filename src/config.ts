@@ -1,4 +1,6 @@
+import { isIP } from 'node:net'
 import { z } from 'zod'
+import { nearestName } from './domain/nearest.ts'
 
 export interface ConfiguredUser {
   name: string
@@ -19,6 +21,9 @@ const chosen = (least: number, most: number) =>
     `expected ${least} to ${most}, or 0 to have it chosen`,
   )
 
+/** A random key of this length cannot be guessed over a network; the ones that people make up are shorter. */
+const leastKeyLength = 20
+
 const users = z.string().transform((text, context): ConfiguredUser[] => {
   const found: ConfiguredUser[] = []
   const refused = (message: string) => {
@@ -28,16 +33,15 @@ const users = z.string().transform((text, context): ConfiguredUser[] => {
   for (const entry of text.split(',').map((part) => part.trim())) {
     if (entry === '') continue
     const [name = '', key = '', entities = '*', ...rest] = entry.split(':')
-    if (
-      !/^[\w.@-]{1,64}$/.test(name) ||
-      name === 'api' ||
-      key.length < 8 ||
-      entities === '' ||
-      rest.length > 0
-    ) {
+    if (!/^[\w.@-]{1,64}$/.test(name) || name === 'api' || key === '' || entities === '' || rest.length > 0) {
       // The key stays out of the message: it ends up in logs.
       return refused(
-        `entry ${found.length + 1}: expected name:key or name:key:entity+entity, the name not "api", the key of at least 8 characters`,
+        `entry ${found.length + 1}: expected name:key or name:key:entity+entity, the name not "api"`,
+      )
+    }
+    if (key.length < leastKeyLength) {
+      return refused(
+        `entry ${found.length + 1}: the key of ${name} has ${key.length} characters and could be guessed; expected at least ${leastKeyLength}, such as \`openssl rand -hex 24\` prints`,
       )
     }
     const double = found.find((user) => user.name === name || user.key === key)
@@ -50,6 +54,32 @@ const users = z.string().transform((text, context): ConfiguredUser[] => {
     found.push({ name, key, entities: entities.split('+') })
   }
   return found
+})
+
+/** How many proxies a request passes, or where they are. Nobody is believed who says that all are trusted. */
+export type TrustedProxies = number | { address: string; prefix: number }[]
+
+const networks: Record<string, string[]> = {
+  loopback: ['127.0.0.0/8', '::1/128'],
+  private: ['10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16', 'fc00::/7'],
+}
+
+const trustedProxies = z.string().transform((text, context): TrustedProxies => {
+  if (/^[1-9]$/.test(text)) return Number(text)
+  const given = text.split(',').map((part) => part.trim())
+  const found = given.filter(Boolean).flatMap((part) => networks[part] ?? [part])
+  return found.map((part) => {
+    const [address = '', length, ...rest] = part.split('/')
+    const bits = { 0: 0, 4: 32, 6: 128 }[isIP(address)] as number
+    const prefix = length === undefined ? bits : /^\d{1,3}$/.test(length) ? Number(length) : bits + 1
+    if (bits === 0 || prefix > bits || prefix === 0 || rest.length > 0) {
+      context.addIssue(
+        `expected how many proxies there are, 1 to 9, or their addresses: 10.0.0.7, 10.0.0.0/8, loopback, private`,
+      )
+      return z.NEVER
+    }
+    return { address, prefix }
+  })
 })
 
 const onOff = z.enum(['on', 'off']).transform((value) => value === 'on')
@@ -101,13 +131,29 @@ export const settings = {
   users: setting(
     users,
     '',
-    'Users that exist from the start, comma-separated: `name:key` is an admin with access to every entity, `name:key:entity+entity` has access to those alone.',
+    'Users that exist from the start, comma-separated: `name:key` is an admin with access to every entity, `name:key:entity+entity` has access to those alone. A key has at least 20 characters.',
+    'none',
+  ),
+  wrong_keys: setting(
+    wholeNumber(0, 100_000),
+    '30',
+    'Wrong keys that an address may send in a minute (of IPv6, a /64). From a third of them on each answer takes longer, up to 2 s; beyond them it is 429 with Retry-After. Right keys are always served. 0 is no limit.',
+  ),
+  trust_proxy: setting(
+    trustedProxies,
+    '',
+    'The reverse proxies whose X-Forwarded-For is believed: how many there are, or their addresses, comma-separated (`10.0.0.7`, `10.0.0.0/8`, `loopback`, `private`). Wrong keys are not counted when such a proxy forwards no address.',
     'none',
   ),
   log_level: setting(
     z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']),
     'info',
     'How much the log says: trace, debug, info, warn, error, fatal or silent.',
+  ),
+  log_format: setting(
+    z.enum(['auto', 'json', 'pretty']),
+    'auto',
+    'How the log is written: `json` is a JSON text a line, `pretty` is for reading, `auto` is pretty on a terminal and JSON elsewhere.',
   ),
   body_limit: setting(
     wholeNumber(1024, 1 << 30),
@@ -262,6 +308,19 @@ export function variableOf(name: string): string {
   return `HEDDLE_${name.toUpperCase()}`
 }
 
+/** The variable that sets it in this environment; where none does, the one that would. */
+export function variableInUse(name: string, environment: Environment): string {
+  const links = serviceLinks(environment)
+  const isSet = (one: string | undefined) => one && environment[one] && !links.includes(one)
+  return [variableOf(name), unprefixed[name]].find(isSet) ?? variableOf(name)
+}
+
+/** The variable of the setting that somebody meant who wrote this name, in whatever case and without the prefix. */
+export function variableMeant(name: string): string | undefined {
+  const meant = nearestName(name, Object.keys(settings))
+  return meant === undefined ? undefined : variableOf(meant)
+}
+
 type Environment = Record<string, string | undefined>
 
 /**
@@ -283,14 +342,13 @@ export function serviceLinks(environment: Environment): string[] {
     .map(([name]) => name)
 }
 
-export function readConfig(given: Environment): Config {
-  const environment = { ...given }
-  for (const name of serviceLinks(given)) delete environment[name]
+export function readConfig(environment: Environment): Config {
+  const links = new Set(serviceLinks(environment))
   const config: Record<string, unknown> = {}
   const wrong: string[] = []
   for (const [name, { schema, initial }] of Object.entries(settings)) {
-    const variable = [variableOf(name), unprefixed[name]].find((one) => one && environment[one])
-    const value = (variable && environment[variable]) || initial
+    const variable = variableInUse(name, environment)
+    const value = (!links.has(variable) && environment[variable]) || initial
     const result = schema.safeParse(value)
     if (result.success) config[name] = result.data
     else {
@@ -300,8 +358,10 @@ export function readConfig(given: Environment): Config {
   }
   const known = new Set(Object.keys(settings).map(variableOf))
   for (const variable of Object.keys(environment)) {
-    if (variable.startsWith('HEDDLE_') && !known.has(variable)) {
-      wrong.push(`${variable}: there is no such setting; docs/configuration.md lists them`)
+    if (variable.startsWith('HEDDLE_') && !known.has(variable) && !links.has(variable)) {
+      const meant = variableMeant(variable.slice('HEDDLE_'.length))
+      const advice = meant === undefined ? '' : `; did you mean ${meant}?`
+      wrong.push(`${variable}: there is no such setting${advice || '; docs/configuration.md lists them'}`)
     }
   }
   if (wrong.length > 0) throw new ConfigError(wrong.join('\n'))

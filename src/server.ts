@@ -5,7 +5,7 @@ import { createEmbeddedBackend } from './inference/embedded/owner.ts'
 import { localModels } from './inference/local-model.ts'
 import { sourceOf } from './inference/models/find.ts'
 import { createModels, type Models } from './inference/registry.ts'
-import { createServedModel } from './inference/served-model.ts'
+import { createServedModel, type ServedModelParts } from './inference/served-model.ts'
 import type { Database } from './storage/database.ts'
 import { releaseStartupMemory } from './threads/startup-memory.ts'
 
@@ -22,7 +22,8 @@ export async function startServer(
   database: Database,
   logger: FastifyBaseLogger,
 ): Promise<Server> {
-  const models = modelsOf(config, logger)
+  const { log: modelLog, release } = heldBack(logger)
+  const models = modelsOf(config, logger, modelLog)
   const close = async () => {
     try {
       await models.close()
@@ -39,6 +40,7 @@ export async function startServer(
       listenTextResolver: (bound) => `bound to ${bound}`,
     })
     app.log.info({ address }, 'listening')
+    release()
     return {
       address,
       async stop() {
@@ -60,11 +62,31 @@ export async function startServer(
   }
 }
 
-function modelsOf(config: Config, logger: FastifyBaseLogger): Models {
+type ModelLog = ServedModelParts['log']
+
+/** What is said of the model comes last at the start, where it is seen: until then it waits. */
+function heldBack(logger: FastifyBaseLogger): { log: ModelLog; release(): void } {
+  const lines: (() => void)[] = []
+  let isHeld = true
+  const at = (level: keyof ModelLog) => (values: object, message: string) => {
+    const say = () => logger[level](values, message)
+    if (isHeld) lines.push(say)
+    else say()
+  }
+  return {
+    log: { info: at('info'), warn: at('warn'), error: at('error') },
+    release() {
+      isHeld = false
+      for (const say of lines.splice(0)) say()
+    },
+  }
+}
+
+function modelsOf(config: Config, logger: FastifyBaseLogger, log: ModelLog): Models {
   const source = sourceOf(config.model)
   if (source.kind === 'none') return createModels([])
   const engine = createServedModel(source, config, {
-    log: logger,
+    log,
     startEngine: (plan) => createEmbeddedBackend(plan, logger),
   })
   return localModels(engine)

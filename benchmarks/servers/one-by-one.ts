@@ -8,5 +8,5 @@ import { sqliteFile } from '../../src/storage/open.ts'
 
 const config = readConfig(process.env)
 const database = await openSqlite({ file: sqliteFile(config.data), groupLimit: 1 })
-const server = await startServer(config, database, createLogger(config))
+const server = await startServer(config, database, await createLogger(config))
 process.once('SIGTERM', () => void server.stop())

@@ -1,5 +1,6 @@
 import type { Config } from '../config.ts'
 import type { Database } from '../storage/database.ts'
+import { StorageRefusal } from '../storage/failures.ts'
 import { openRecord } from '../storage/open.ts'
 
 export interface Command {
@@ -46,9 +47,24 @@ export function recordOptions(config: Config) {
   return { databaseUrl: config.database_url, folder: config.data, queryTimeoutMs: config.query_timeout }
 }
 
-/** Opens the record for one piece of work; a running server notices nothing. */
-export async function withRecord<T>(config: Config, work: (db: Database) => Promise<T>): Promise<T> {
-  const db = await openRecord(recordOptions(config))
+/**
+ * Opens the record for one piece of work; a running server notices nothing. Where there is none the command was probably given
+ * in another folder than that of the server: only `mayMake` makes a record.
+ */
+export async function withRecord<T>(
+  config: Config,
+  work: (db: Database) => Promise<T>,
+  { mayMake = false } = {},
+): Promise<T> {
+  const db = await openRecord({ ...recordOptions(config), mustExist: !mayMake }).catch((error: unknown) => {
+    if (!(error instanceof StorageRefusal) || error.kind !== 'missing') throw error
+    const setting =
+      config.database_url === '' ? 'HEDDLE_DATA to the folder' : 'HEDDLE_DATABASE_URL to the database'
+    throw new CommandError(
+      `${error.message} Set ${setting} of your server, or make a new record with \`heddle user add NAME --new\`.`,
+      exitCodes.record,
+    )
+  })
   try {
     return await work(db)
   } finally {

@@ -15,7 +15,7 @@ export const databaseCommands: Record<string, Command> = {
     summary: 'Bring the record to the schema of this version',
     more: 'Serving does this too. A file that already holds a record is copied aside before it is changed.',
     async run(_args, config) {
-      await withRecord(config, (db) => db.probe())
+      await withRecord(config, (db) => db.probe(), { mayMake: true })
       print('The record has the schema of this version.')
     },
   },

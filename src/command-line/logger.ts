@@ -1,10 +1,11 @@
-import { type Logger, pino } from 'pino'
+import { type Logger, type LoggerOptions, pino } from 'pino'
 import type { Config } from '../config.ts'
 
-/** JSON lines on stdout. Bodies are never logged; what could be a secret is taken out. */
-export function createLogger(config: Config): Logger {
-  return pino({
-    level: config.log_level,
+/** Lines on stdout: JSON, or to be read on a terminal. Bodies are never logged; what could be a secret is taken out. */
+export async function createLogger({ log_level, log_format }: Config): Promise<Logger> {
+  const options: LoggerOptions = {
+    level: log_level,
+    serializers: { req: shownRequest },
     redact: {
       paths: [
         'req.headers.authorization',
@@ -16,5 +17,28 @@ export function createLogger(config: Config): Logger {
       ],
       censor: '[redacted]',
     },
-  })
+  }
+  if (log_format === 'json' || (log_format === 'auto' && !process.stdout.isTTY)) return pino(options)
+  // Loaded here alone: a server whose log is read by a machine neither waits for it nor holds it.
+  const { linesToRead } = await import('./lines-to-read.ts')
+  return pino(options, linesToRead())
+}
+
+interface LoggedRequest {
+  method: string
+  url: string
+  host?: string
+  ip?: string
+  socket?: { remotePort?: number }
+}
+
+/** Without the query: people put keys there. */
+function shownRequest({ method, url, host, ip, socket }: LoggedRequest) {
+  return {
+    method,
+    url: url.split('?', 1)[0],
+    host,
+    remoteAddress: ip,
+    remotePort: socket?.remotePort,
+  }
 }

@@ -1,4 +1,5 @@
 import { ConfigError, readConfig } from '../config.ts'
+import { nearestName } from '../domain/nearest.ts'
 import { Refusal } from '../domain/refusals.ts'
 import { ModelError } from '../inference/models/model-error.ts'
 import { StorageRefusal } from '../storage/failures.ts'
@@ -6,6 +7,7 @@ import { version } from '../version.ts'
 import { type Command, CommandError, exitCodes, print } from './command.ts'
 import { databaseCommands } from './database.ts'
 import { modelCommands } from './models.ts'
+import { unknownOption } from './options.ts'
 import { serveCommand } from './serve.ts'
 import { userCommands } from './users.ts'
 
@@ -27,10 +29,7 @@ export async function run(args: readonly string[]): Promise<number> {
     if (found === undefined) {
       const group = helpOfAll(commands, words[0])
       if (wantsHelp && group !== '') return say(group)
-      throw new CommandError(
-        `There is no command ${words.slice(0, 2).join(' ')}. \`heddle --help\` lists them.`,
-        exitCodes.usage,
-      )
+      throw unknownCommand(words.slice(0, 2).join(' '))
     }
     if (wantsHelp) return say(helpOf(found.name, found.command))
     await found.command.run(found.rest, readConfig(process.env))
@@ -49,6 +48,16 @@ function find(words: readonly string[]) {
     if (command) return { name, command, rest: words.slice(length) }
   }
   return undefined
+}
+
+function unknownCommand(given: string): CommandError {
+  const meant =
+    nearestName(given, Object.keys(commands)) ?? nearestName(given.split(' ', 1)[0] ?? '', ['serve'])
+  const advice = meant === undefined ? '' : ` Did you mean ${meant}?`
+  return new CommandError(
+    `There is no command ${given}.${advice} \`heddle --help\` lists them.`,
+    exitCodes.usage,
+  )
 }
 
 function helpOf(name: string, { usage, summary, more }: Command): string {
@@ -76,9 +85,6 @@ function say(text: string): number {
   return exitCodes.done
 }
 
-/** What the system does for a server that opens its port. */
-const listening = new Set(['listen', 'bind', 'getaddrinfo'])
-
 function explain(error: unknown): number {
   if (error instanceof CommandError) return complain(error.message, error.exitCode)
   if (error instanceof ConfigError) return complain(error.message, exitCodes.usage)
@@ -87,11 +93,9 @@ function explain(error: unknown): number {
   if (error instanceof Refusal && error.code.startsWith('storage_')) {
     return complain(`${error.message} (${String(error.cause)})`, exitCodes.record)
   }
-  if (error instanceof Error && 'syscall' in error && listening.has(String(error.syscall))) {
-    return complain(error.message, exitCodes.failed)
-  }
   if (error instanceof TypeError && 'code' in error && String(error.code).startsWith('ERR_PARSE_ARGS')) {
-    return complain(error.message, exitCodes.usage)
+    const option = /^Unknown option '(-[^']*)'/.exec(error.message)?.[1]
+    return complain(option === undefined ? error.message : unknownOption(option).message, exitCodes.usage)
   }
   return complain(error instanceof Error ? (error.stack ?? error.message) : String(error), exitCodes.failed)
 }

@@ -7,8 +7,10 @@ import { startServer } from '../server.ts'
 import type { Database } from '../storage/database.ts'
 import { openRecord } from '../storage/open.ts'
 import { listUsers } from '../storage/tables/users.ts'
+import { checkAddress, listenFailure } from './address.ts'
 import { type Command, CommandError, exitCodes, recordOptions } from './command.ts'
 import { createLogger } from './logger.ts'
+import { unknownOption } from './options.ts'
 
 /** What flushing and closing may take after the running requests had their time. */
 const closingMs = 30_000
@@ -24,25 +26,32 @@ export const serveCommand: Command = {
   summary: 'Serve; this is what happens without a command',
   more: 'SIGINT, SIGTERM, SIGQUIT and SIGHUP stop it: running requests finish, everything is flushed. A second signal ends it at once. SIGUSR2 has no effect.',
   async run(args, config) {
-    if (args.length > 0)
+    const [first] = args
+    if (first?.startsWith('-')) throw unknownOption(first)
+    if (first !== undefined)
       throw new CommandError(`serve takes no arguments, given ${args.join(' ')}.`, exitCodes.usage)
     // Tools send it to have logs opened again; left alone it would end the process.
     process.on('SIGUSR2', () => {})
-    const logger = createLogger(config)
+    const logger = await createLogger(config)
     const ignored = serviceLinks(process.env)
     if (ignored.length > 0)
       logger.info({ ignored, port: config.port }, 'variables about services of Kubernetes are no settings')
     const report = (error: Error) =>
       logger.warn({ err: error }, 'an idle connection to the database was lost')
+    await checkAddress(config)
     const database = await openRecord({ ...recordOptions(config), report })
     await makeFirstUser(config, database)
-    const server = await startServer(config, database, logger)
+    const server = await startServer(config, database, logger).catch((error: unknown) => {
+      throw listenFailure(error, config)
+    })
     await new Promise<void>((resolve, reject) => {
       const grace = { delay: config.grace + closingMs, skip: [...crashes, 'SIGUSR2' as const] }
-      closeWithGrace(grace, async ({ err }) => {
+      closeWithGrace(grace, async ({ err, signal }) => {
         if (err) process.stderr.write(`${err.stack ?? err.message}\n`)
+        logger.info({ signal }, 'stopping')
         try {
           await server.stop()
+          logger.info('stopped')
           resolve()
         } catch (error) {
           reject(error as Error)

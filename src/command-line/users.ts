@@ -2,20 +2,25 @@ import { parseArgs } from 'node:util'
 import { newId } from '../domain/ids.ts'
 import { hashKey, newKey } from '../domain/keys.ts'
 import { formatTime, now } from '../domain/time.ts'
+import type { Database } from '../storage/database.ts'
 import { hasUser, listKeys, listUsers, type Role } from '../storage/tables/users.ts'
 import { type Command, CommandError, exitCodes, onlyArgument, print, withRecord } from './command.ts'
 
 /** Who may come in, and with which keys. */
 export const userCommands: Record<string, Command> = {
   'user add': {
-    usage: 'NAME [--entities A,B] [--role ROLE]',
+    usage: 'NAME [--entities A,B] [--role ROLE] [--new]',
     summary: 'Add a user and print its first key, once',
-    more: 'Without --entities the user reaches every entity. ROLE is member (default) or admin, who may also read /metrics.',
+    more: 'Without --entities the user reaches every entity. ROLE is member (default) or admin, who may also read /metrics. --new makes the record where there is none yet.',
     async run(args, config) {
       const { values, positionals } = parseArgs({
         args: [...args],
         allowPositionals: true,
-        options: { entities: { type: 'string', default: '*' }, role: { type: 'string', default: 'member' } },
+        options: {
+          entities: { type: 'string', default: '*' },
+          role: { type: 'string', default: 'member' },
+          new: { type: 'boolean', default: false },
+        },
       })
       const name = nameGiven(positionals)
       if (values.role !== 'member' && values.role !== 'admin') {
@@ -30,11 +35,12 @@ export const userCommands: Record<string, Command> = {
         )
       }
       const key = newKey()
-      await withRecord(config, async (db) => {
+      const add = async (db: Database) => {
         const user = { name, role, entities, created_at: now() }
         const added = await db.write('addUser', { user, key: { id: newId(), hash: hashKey(key) } })
         if (!added) throw new CommandError(`There is already a user ${name}.`)
-      })
+      }
+      await withRecord(config, add, { mayMake: values.new })
       print(key)
     },
   },

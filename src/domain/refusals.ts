@@ -20,6 +20,11 @@ export const refusals = {
     message: 'The Authorization header cannot be read: {why}.',
     help: 'Basic needs base64 of name:key (RFC 7617), Bearer a token (RFC 6750).',
   },
+  too_many_wrong_keys: {
+    status: 429,
+    message: 'Too many wrong keys came from your address. Try again in {seconds} s, or send a right key now.',
+    help: 'HEDDLE_WRONG_KEYS sets how many are answered in a minute. A right key is never refused for this. Behind a reverse proxy, HEDDLE_TRUST_PROXY tells its clients apart.',
+  },
   entity_forbidden: {
     status: 403,
     message: 'Your key does not reach the entity of {field}: {given}.',

@@ -1,12 +1,15 @@
 import basicAuth from '@fastify/basic-auth'
 import bearerAuth from '@fastify/bearer-auth'
-import type { FastifyInstance } from 'fastify'
-import type { ConfiguredUser } from '../config.ts'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { Config } from '../config.ts'
 import type { Caller } from '../domain/callers.ts'
 import { hashKey, sameSecret } from '../domain/keys.ts'
-import { refuse } from '../domain/refusals.ts'
+import { type Refusal, refuse } from '../domain/refusals.ts'
 import { userOfKey } from '../storage/tables/users.ts'
 import type { Reader } from '../storage/transaction.ts'
+import { originOf, type Trusts } from './addresses.ts'
+import { asRefusal } from './errors.ts'
+import { limitGuesses } from './guesses.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -26,14 +29,28 @@ declare module 'fastify' {
 /** What the clients of Weave send as user name, with the key as password. */
 const anyUser = 'api'
 
+/** What may hold a key, in each request. */
+const secretHeaders = ['authorization', 'proxy-authorization', 'cookie']
+
+/** Plugins write headers into the log: from here on there is no key in them. */
+function forgetKey(request: FastifyRequest): void {
+  const { headers } = request.raw
+  const { keyHeader } = request.routeOptions.config
+  for (const name of keyHeader === undefined ? secretHeaders : [...secretHeaders, keyHeader]) {
+    if (headers[name] !== undefined) headers[name] = '[redacted]'
+  }
+}
+
 /** Each request says who it is from, by Basic or Bearer, before anything of it is read. */
 export async function knowCallers(
   app: FastifyInstance,
   db: Reader,
-  configured: readonly ConfiguredUser[],
+  { users, wrong_keys }: Pick<Config, 'users' | 'wrong_keys'>,
+  trusts: Trusts,
 ): Promise<void> {
+  const slowDown = wrong_keys > 0 ? limitGuesses(wrong_keys) : undefined
   const fixed = new Map<string, Caller>()
-  for (const { name, key, entities } of configured) {
+  for (const { name, key, entities } of users) {
     fixed.set(hashKey(key), {
       name,
       role: entities.includes('*') ? 'admin' : 'member',
@@ -71,12 +88,23 @@ export async function knowCallers(
       return caller !== undefined
     },
   })
+  /** Says what the refusal is to be. A log with these lines and the address is what tools that ban addresses read. */
+  async function refused(error: Error, request: FastifyRequest, reply: FastifyReply): Promise<Refusal> {
+    const refusal = asRefusal(error, request)
+    if (refusal.status !== 401 || refusal.code === 'not_authenticated') return refusal
+    const origin = originOf(request, trusts)
+    request.log.info({ address: request.ip, code: refusal.code }, 'refused credentials')
+    if (origin !== undefined && refusal.code === 'wrong_credentials') await slowDown?.(request, reply, origin)
+    return refusal
+  }
+
   app.decorateRequest('caller')
   app.addHook('onRequest', (request, reply, done) => {
     const { config } = request.routeOptions
     if (config.public) return done()
     const settled = (error?: Error) => {
-      if (error) return done(error)
+      forgetKey(request)
+      if (error) return void refused(error, request, reply).then(done, done)
       const { role } = request.caller
       done(
         config.role && config.role !== role
@@ -93,6 +121,6 @@ export async function knowCallers(
         if (caller) request.caller = caller
         settled(caller ? undefined : refuse('wrong_credentials'))
       }, settled)
-    } else done(refuse('not_authenticated'))
+    } else settled(refuse('not_authenticated'))
   })
 }

@@ -2,6 +2,7 @@ import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from
 import { Refusal, type RefusalCode, refuse } from '../domain/refusals.ts'
 import { DisconnectError } from './disconnect.ts'
 import { readRestOf } from './lingering.ts'
+import { leftInBody, noteRefusal } from './request-log.ts'
 
 /** Both schemes, so that a browser asks and a client knows (RFC 9110, section 11.6.1). */
 const challenges = ['Basic realm="heddle", charset="UTF-8"', 'Bearer realm="heddle"']
@@ -37,7 +38,7 @@ export function sendRefusal(request: FastifyRequest, reply: FastifyReply, refusa
   const status = openAi ? openAiStatus(refusal.code, refusal.status) : refusal.status
   reply.code(status).type('application/json; charset=utf-8')
   if (status === 401) reply.header('www-authenticate', challenges)
-  if (status === 429 || status === 503) reply.header('retry-after', '1')
+  if (status === 429 || status === 503) reply.header('retry-after', String(refusal.values.seconds ?? 1))
   if (refusal.code === 'method_not_allowed') reply.header('allow', String(refusal.values.allowed))
   if (openAi) return reply.send(JSON.stringify(openAiError(refusal)))
   const { message, code, detail } = refusal
@@ -94,16 +95,17 @@ export function pathOf(request: FastifyRequest): string {
 
 export function handleErrors(app: FastifyInstance): void {
   app.setErrorHandler((error, request, reply) => {
-    const refusal = asRefusal(error, request)
-    // The caller's mistakes are no news for the operator; ours and the disk's are.
-    if (refusal.status >= 500 && refusal.code !== 'too_busy' && !(error instanceof DisconnectError)) {
-      request.log.error({ err: refusal.cause ?? refusal, code: refusal.code }, refusal.message)
-    } else {
-      request.log.debug({ code: refusal.code }, refusal.message)
-    }
-    return sendRefusal(request, reply, refusal)
+    noteError(error, request)
+    return sendRefusal(request, reply, asRefusal(error, request))
   })
   app.setNotFoundHandler(unknownRoute)
+}
+
+/** The line of the log about a request that failed. */
+export function noteError(error: unknown, request: FastifyRequest): void {
+  // The line about the request itself says that the client left.
+  if (error instanceof DisconnectError || leftInBody(request)) return
+  noteRefusal(request.log, asRefusal(error, request), request.routeOptions.config.probe)
 }
 
 /** Behind the check of credentials, before anything of a body is read. */

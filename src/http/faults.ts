@@ -13,7 +13,7 @@ const mostBehind = 1024 * 1024
 
 /** What is no request, or does not arrive, is answered like a request that is refused; no route and no hook ever sees it. */
 export function answerFaults(
-  note: (refusal: Refusal, id: string, error: Error) => void,
+  note: (refusal: Refusal, id: string, error: ConnectionError) => void,
 ): (error: ConnectionError, socket: Socket) => void {
   const answered = new WeakMap<Socket, ReturnType<typeof readRestAfterFault>>()
   return (error, socket) => {

@@ -1,10 +1,11 @@
 import { z } from 'zod'
 import { answer } from '../domain/fields.ts'
-import { refuse } from '../domain/refusals.ts'
+import { Refusal, type RefusalCode, refuse } from '../domain/refusals.ts'
 import type { Models } from '../inference/registry.ts'
 import type { Database } from '../storage/database.ts'
 import { type App, RefusalBody, refusing } from './contracts.ts'
 import type { Metrics } from './metrics.ts'
+import { noteRefusal } from './request-log.ts'
 
 const whyNot = { starting: 'it is being loaded', failed: 'it cannot be served, the log has the reason' }
 
@@ -38,7 +39,7 @@ export function answerHealth(app: App, { database, models, metrics, version }: H
   app.get(
     '/health',
     {
-      config: { public: true },
+      config: { public: true, probe: true },
       schema: {
         summary: 'The process is alive',
         tags: ['service'],
@@ -50,10 +51,27 @@ export function answerHealth(app: App, { database, models, metrics, version }: H
   )
 
   let asked: { at: number; probe: Promise<void> } | undefined
+  let lastCode: RefusalCode | undefined
+  /** The requests that ask are logged at debug; what the operator reads is that something changed. */
+  const tell = (refusal: Refusal | undefined) => {
+    if (refusal?.code === lastCode) return
+    lastCode = refusal?.code
+    if (refusal === undefined) app.log.info('the record is ready again')
+    else noteRefusal(app.log, refusal)
+  }
+  const probe = async () => {
+    try {
+      await database.probe()
+      tell(undefined)
+    } catch (error) {
+      if (error instanceof Refusal && error.code !== 'stopping') tell(error)
+      throw error
+    }
+  }
   app.get(
     '/ready',
     {
-      config: { public: true },
+      config: { public: true, probe: true },
       schema: {
         summary: 'The record can be read and written, and the model answers',
         tags: ['service'],
@@ -63,7 +81,7 @@ export function answerHealth(app: App, { database, models, metrics, version }: H
     },
     async (_request, reply) => {
       const now = performance.now()
-      if (asked === undefined || now - asked.at > freshMs) asked = { at: now, probe: database.probe() }
+      if (asked === undefined || now - asked.at > freshMs) asked = { at: now, probe: probe() }
       await asked.probe
       const model = models.all[0]?.status().state ?? 'none'
       if (model === 'ready' || model === 'none') return { status: 'ready', record: 'ready', model }
@@ -75,7 +93,7 @@ export function answerHealth(app: App, { database, models, metrics, version }: H
   app.get(
     '/metrics',
     {
-      config: { role: 'admin' },
+      config: { role: 'admin', probe: true },
       schema: {
         summary: 'Figures for Prometheus',
         tags: ['service'],

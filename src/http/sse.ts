@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import { asRefusal, openAiError } from './errors.ts'
+import { noteRefusal } from './request-log.ts'
 import { cutWhenStalled, usualStallTimeoutMs } from './stalled-clients.ts'
 
 declare module 'fastify' {
@@ -71,7 +72,7 @@ export async function sendEvents(
       return
     }
     const refusal = asRefusal(error, reply.request)
-    reply.log.error({ err: refusal.cause ?? refusal, code: refusal.code }, refusal.message)
+    noteRefusal(reply.log, refusal)
     raw.write(`data: ${JSON.stringify(openAiError(refusal))}\n\n${end}`)
   } finally {
     clearTimeout(silence)

@@ -3,7 +3,7 @@ import { type Refusal, type RefusalCode, refuse } from '../domain/refusals.ts'
 /** Why a store cannot be opened or used, in one line that an operator can act on. */
 export class StorageRefusal extends Error {
   override readonly name = 'StorageRefusal'
-  readonly kind: 'newer' | 'foreign' | 'corrupt' | 'locked' | 'read-only' | 'full' | 'unreachable'
+  readonly kind: 'missing' | 'newer' | 'foreign' | 'corrupt' | 'locked' | 'read-only' | 'full' | 'unreachable'
 
   constructor(kind: StorageRefusal['kind'], message: string, options?: ErrorOptions) {
     super(message, options)

@@ -8,6 +8,8 @@ export interface RecordPlace {
   /** The folder of the SQLite file. */
   folder: string
   queryTimeoutMs: number
+  /** Refuses where there is no record yet, instead of making one. */
+  mustExist?: boolean
   /** Hears of connections to the server that end while nobody uses them. */
   report?: (error: Error) => void
 }
@@ -21,12 +23,14 @@ export async function openRecord({
   databaseUrl,
   folder,
   queryTimeoutMs,
+  mustExist = false,
   report,
 }: RecordPlace): Promise<Database> {
-  if (databaseUrl === '') return openSqlite({ file: sqliteFile(folder), queryTimeoutMs })
+  if (databaseUrl === '') return openSqlite({ file: sqliteFile(folder), queryTimeoutMs, mustExist })
   const { openPostgres } = await import('./engines/postgres/database.ts')
   return openPostgres(databaseUrl, {
     queryTimeoutMs,
+    mustExist,
     // A reader may take its rows as slowly here as on SQLite.
     idleTimeoutMs: queryTimeoutMs,
     ...(report && { report }),

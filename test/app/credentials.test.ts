@@ -256,7 +256,7 @@ test('P6: an entity is reached whole or not at all', async (t) => {
 })
 
 test('P6: a caller reaches every entity that was granted and no other', async (t) => {
-  const HEDDLE_USERS = 'eve:eve-secret-key:acme+globex,frank:frank-secret-key:globex'
+  const HEDDLE_USERS = 'eve:the-secret-key-of-eve:acme+globex,frank:the-secret-key-of-frank:globex'
   const { post } = await openApp(t, { settings: { HEDDLE_USERS } })
   const statuses = async (key: string) => {
     const found = []
@@ -266,6 +266,6 @@ test('P6: a caller reaches every entity that was granted and no other', async (t
     }
     return found
   }
-  assert.deepEqual(await statuses('eve-secret-key'), [404, 404, 403])
-  assert.deepEqual(await statuses('frank-secret-key'), [403, 404, 403])
+  assert.deepEqual(await statuses('the-secret-key-of-eve'), [404, 404, 403])
+  assert.deepEqual(await statuses('the-secret-key-of-frank'), [403, 404, 403])
 })

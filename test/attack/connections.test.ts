@@ -145,7 +145,7 @@ describe('headers', () => {
       [[asAlice.toLowerCase().replace('authorization', 'AUTHORIZATION')], 401],
       [[`Proxy-${asAlice}`], 401],
       [[`X-Original-${asAlice}`, 'X-Original-URL: /health', 'X-HTTP-Method-Override: GET'], 401],
-      [['wandb-api-key: alice-secret-key'], 401],
+      [[`wandb-api-key: ${keys.alice}`], 401],
     ] as const) {
       const answer = await exchange(countOf(project, ...headers))
       assert.deepEqual(statusesOf(answer), [status], headers.slice(-2).join())

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { type SpawnSyncReturns, spawnSync } from 'node:child_process'
-import { readFileSync, writeFileSync } from 'node:fs'
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
@@ -51,7 +51,7 @@ async function inFolder(t: Parameters<typeof newFolder>[0]) {
 describe('users', () => {
   test('are added with a key, listed and removed', async (t) => {
     const { run } = await inFolder(t)
-    const added = await run('user add ann --entities acme,globex --role admin')
+    const added = await run('user add ann --entities acme,globex --role admin --new')
     assert.match(added.out, keyLine)
     assert.match((await run('user add bob')).out, keyLine)
 
@@ -75,7 +75,7 @@ describe('users', () => {
 
   test('that cannot be are refused', async (t) => {
     const { run } = await inFolder(t)
-    await run('user add ann')
+    await run('user add ann --new')
     assert.match((await run('user add ann', 1)).err, /already a user ann/)
     assert.match((await run('user remove nobody', 1)).err, /no user nobody/)
     const wrong = [
@@ -98,7 +98,7 @@ describe('users', () => {
 describe('keys', () => {
   test('work at once on a running server, and are dead at once when they are revoked', async (t) => {
     const { folder, run } = await inFolder(t)
-    const first = (await run('user add ann --entities acme')).out.trim()
+    const first = (await run('user add ann --entities acme --new')).out.trim()
     const server = await startServer(t, { HEDDLE_DATA: folder, HEDDLE_USERS: '' })
     const statusOf = async (key: string, scheme: 'basic' | 'bearer') => {
       const authorization = scheme === 'basic' ? basic(key, 'ann') : `Bearer ${key}`
@@ -135,6 +135,7 @@ describe('keys', () => {
 
   test('that cannot be are refused', async (t) => {
     const { run } = await inFolder(t)
+    await run('db migrate')
     assert.match((await run('key add nobody', 1)).err, /no user nobody/)
     assert.match((await run('key list nobody', 1)).err, /no user nobody/)
     assert.match((await run('key revoke nothing', 1)).err, /no such key/)
@@ -145,10 +146,22 @@ describe('keys', () => {
 
   test('are never shown by anything that lists them', async (t) => {
     const { run } = await inFolder(t)
-    const key = (await run('user add ann')).out.trim()
+    const key = (await run('user add ann --new')).out.trim()
     const { out } = await run('key list ann')
     assert.ok(!out.includes(key) && !(await run('user list')).out.includes(key))
   })
+})
+
+test('without a record users and keys are refused with what to do, and nothing is made', async (t) => {
+  const { folder, run } = await inFolder(t)
+  for (const line of ['user add ann', 'user list', 'user remove ann', 'key add ann', 'key list ann']) {
+    const { err } = await run(line, 3)
+    assert.match(err, /^There is no record at .*HEDDLE_DATA.*--new/)
+    assert.ok(err.includes(folder))
+  }
+  assert.deepEqual(readdirSync(folder), [])
+  assert.match((await run('user add ann --new')).out, keyLine)
+  assert.match((await run('user add bob')).out, keyLine)
 })
 
 describe('the database', () => {
@@ -284,6 +297,22 @@ test('a command that there is not ends with 2 and says where to look', async (t)
     ['weave', 'user', 'user rename ann', 'db', 'serve now', '--port 1'].map((line) => run(line, 2)),
   )
   assert.match((await run('weave', 2)).err, /There is no command weave.*--help/)
+})
+
+test('what was mistyped is answered with what was meant', async (t) => {
+  const { folder, run } = await inFolder(t)
+  for (const [line, says] of [
+    ['usr add ann', /^There is no command usr add\. Did you mean user add\?/],
+    ['sevre', /Did you mean serve\?/],
+    ['--port 9000', /^--port is no option: .*HEDDLE_PORT\.$/m],
+    ['serve --log-level=debug', /^--log-level is no option: .*HEDDLE_LOG_LEVEL\.$/m],
+    ['--prot=9000', /^There is no option --prot\. .*did you mean HEDDLE_PORT\?$/m],
+    ['user add ann --data /elsewhere', /^--data is no option: .*HEDDLE_DATA\.$/m],
+    ['user add ann --colour red', /^There is no option --colour\./],
+  ] as const) {
+    assert.match((await run(line, 2)).err, says)
+  }
+  assert.deepEqual(readdirSync(folder), [])
 })
 
 test('a Node that is too old says so in a line before anything is loaded', (t) => {

@@ -535,6 +535,14 @@ describe('a record that is opened by its settings', () => {
     await db.close()
   })
 
+  test('is not made where it has to be there', async () => {
+    const databaseUrl = await server.createDatabase()
+    const place = { databaseUrl, folder: '', queryTimeoutMs: 60_000, mustExist: true }
+    await assert.rejects(openRecord(place), /^StorageRefusal: PostgreSQL at .* holds no record\.$/)
+    await (await openRecord({ ...place, mustExist: false })).close()
+    await (await openRecord(place)).close()
+  })
+
   test('waits for a reader as long as for rows', async () => {
     const databaseUrl = await server.createDatabase()
     const db = await openRecord({ databaseUrl, folder: '', queryTimeoutMs: 12_345 })

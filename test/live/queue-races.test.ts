@@ -6,7 +6,7 @@ import { allDrivers, type Driver } from '../support/drivers.ts'
 import { createQueue, fillQueue, tell } from '../support/queues.ts'
 
 const names = Array.from({ length: 8 }, (_, n) => `reviewer${n}`)
-const keyOf = (name: string) => `${name}-secret-key`
+const keyOf = (name: string) => `the-secret-key-of-${name}`
 const users = names.map((name) => `${name}:${keyOf(name)}:acme`).join(',')
 const [one = '', other = ''] = names
 

@@ -8,7 +8,11 @@ import type { Database } from '../../src/storage/database.ts'
 import { openMemoryRecord } from './memory-record.ts'
 
 /** Two tenants and someone who reaches everything. */
-export const keys = { alice: 'alice-secret-key', bob: 'bob-secret-key', root: 'root-secret-key' }
+export const keys = {
+  alice: 'the-secret-key-of-alice',
+  bob: 'the-secret-key-of-bob',
+  root: 'the-secret-key-of-root',
+}
 
 export const users = `alice:${keys.alice}:acme,bob:${keys.bob}:globex,root:${keys.root}`
 
@@ -17,12 +21,14 @@ export function basic(key: string, name = 'api'): string {
 }
 
 export function testConfig(settings: Record<string, string> = {}): Config {
-  // Nothing is shed because the machine is busy: what a test sees must not depend on it.
+  // Nothing is shed because the machine is busy, or slowed down because of other tests: what a test sees must not depend
+  // on it.
   return readConfig({
     HEDDLE_USERS: users,
     HEDDLE_PORT: '0',
     HEDDLE_MAX_LOOP_DELAY: '0',
     HEDDLE_MODEL: 'none',
+    HEDDLE_WRONG_KEYS: '0',
     ...settings,
   })
 }
@@ -49,7 +55,7 @@ export interface TestApp {
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 
-interface TestParts extends Partial<Omit<Parts, 'models'>> {
+export interface TestParts extends Partial<Omit<Parts, 'models'>> {
   settings?: Record<string, string>
   /** The engine of the one model; none where absent. */
   backend?: Backend

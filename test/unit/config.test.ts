@@ -1,6 +1,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { ConfigError, readConfig, serviceLinks, settings, variableOf } from '../../src/config.ts'
+import {
+  ConfigError,
+  readConfig,
+  serviceLinks,
+  settings,
+  variableInUse,
+  variableOf,
+} from '../../src/config.ts'
 
 test('every setting has a value when nobody sets it, and a sentence', () => {
   const config = readConfig({})
@@ -90,6 +97,13 @@ for (const [environment, message] of [
   ],
   [{ HEDDLE_PARALLEL: '257' }, 'HEDDLE_PARALLEL: expected 1 to 256, or 0 to have it chosen, given "257"'],
   [{ HEDDLE_CONTEXT: '-1' }, 'HEDDLE_CONTEXT: expected a whole number, given "-1"'],
+  ...['0', 'all', '10.0.0.0/33', '10.0.0.0/0', '10.0.0.7/8/8', '::1/129', 'loopback,proxy.internal'].map(
+    (given) =>
+      [
+        { HEDDLE_TRUST_PROXY: given },
+        `HEDDLE_TRUST_PROXY: expected how many proxies there are, 1 to 9, or their addresses: 10.0.0.7, 10.0.0.0/8, loopback, private, given "${given}"`,
+      ] as const,
+  ),
   [{ HF_TOKEN: 'a b' }, 'HF_TOKEN: expected a token without spaces'],
   [{ HF_ENDPOINT: 'hub' }, 'HF_ENDPOINT: expected https://…, given "hub"'],
 ] as const) {
@@ -100,6 +114,30 @@ for (const [environment, message] of [
     )
   })
 }
+
+test('a setting that is mistyped is answered with the one that was meant', () => {
+  for (const [given, meant] of Object.entries({
+    HEDDLE_PROT: 'HEDDLE_PORT',
+    HEDDLE_LOGLEVEL: 'HEDDLE_LOG_LEVEL',
+    HEDDLE_DATABASE: 'HEDDLE_DATABASE_URL',
+    HEDDLE_DATA_DIR: 'HEDDLE_DATA',
+    HEDDLE_MAX_CONTEXT: 'HEDDLE_CONTEXT',
+    HEDDLE_USER: 'HEDDLE_USERS',
+    HEDDLE_GPU_LAYER: 'HEDDLE_GPU_LAYERS',
+  })) {
+    assert.throws(
+      () => readConfig({ [given]: '1' }),
+      ({ message }: Error) => message === `${given}: there is no such setting; did you mean ${meant}?`,
+    )
+  }
+})
+
+test('the variable in use is the one that is named to whoever has to change it', () => {
+  assert.equal(variableInUse('port', {}), 'HEDDLE_PORT')
+  assert.equal(variableInUse('port', { PORT: '1' }), 'PORT')
+  assert.equal(variableInUse('port', { PORT: '1', HEDDLE_PORT: '2' }), 'HEDDLE_PORT')
+  assert.equal(variableInUse('port', { PORT: '1', HEDDLE_PORT: 'tcp://10.0.0.1:80' }), 'PORT')
+})
 
 test('a choice that is none names what can be chosen', () => {
   for (const [variable, choices] of [
@@ -116,29 +154,29 @@ test('a choice that is none names what can be chosen', () => {
 
 test('HEDDLE_USERS: names, keys and entities', () => {
   const { users } = readConfig({
-    HEDDLE_USERS: ' root:root-secret ,alice:alice-secret:acme, b.o-b_@x:bob-secret:acme+globex,,',
+    HEDDLE_USERS:
+      ' root:the-secret-key-of-root ,alice:the-secret-key-of-alice:acme, b.o-b_@x:the-secret-key-of-bob:acme+globex,,',
   })
   assert.deepEqual(users, [
-    { name: 'root', key: 'root-secret', entities: ['*'] },
-    { name: 'alice', key: 'alice-secret', entities: ['acme'] },
-    { name: 'b.o-b_@x', key: 'bob-secret', entities: ['acme', 'globex'] },
+    { name: 'root', key: 'the-secret-key-of-root', entities: ['*'] },
+    { name: 'alice', key: 'the-secret-key-of-alice', entities: ['acme'] },
+    { name: 'b.o-b_@x', key: 'the-secret-key-of-bob', entities: ['acme', 'globex'] },
   ])
 })
 
 for (const entry of [
   'alice',
   'alice:',
-  'alice:short',
-  ':long-secret',
-  'api:long-secret',
-  'a b:long-secret',
-  `${'x'.repeat(65)}:long-secret`,
-  'alice:long-secret:',
-  'alice:long-secret:acme:more',
+  ':a-long-enough-secret',
+  'api:a-long-enough-secret',
+  'a b:a-long-enough-secret',
+  `${'x'.repeat(65)}:a-long-enough-secret`,
+  'alice:a-long-enough-secret:',
+  'alice:a-long-enough-secret:acme:more',
 ]) {
   test(`HEDDLE_USERS: ${entry} is refused, and its key is not told`, () => {
     assert.throws(
-      () => readConfig({ HEDDLE_USERS: `root:root-secret,${entry}` }),
+      () => readConfig({ HEDDLE_USERS: `root:the-secret-key-of-root,${entry}` }),
       ({ message }: Error) =>
         message.startsWith('HEDDLE_USERS: entry 2: expected name:key or name:key:entity+entity') &&
         !message.includes('secret'),
@@ -146,17 +184,33 @@ for (const entry of [
   })
 }
 
+test('HEDDLE_USERS: a key that could be guessed is refused, and not told', () => {
+  const short = 'x'.repeat(19)
+  assert.equal(readConfig({ HEDDLE_USERS: `a:${short}y` }).users.length, 1)
+  assert.throws(() => readConfig({ HEDDLE_USERS: `root:the-secret-key-of-root,alice:${short}` }), {
+    name: 'ConfigError',
+    message:
+      'HEDDLE_USERS: entry 2: the key of alice has 19 characters and could be guessed; expected at least 20, such as `openssl rand -hex 24` prints',
+  })
+})
+
 test('the variable of a setting', () => {
   assert.equal(variableOf('max_loop_delay'), 'HEDDLE_MAX_LOOP_DELAY')
 })
 
 for (const [users, message] of [
   [
-    'a:long-secret,b:other-secret,a:third-secret',
+    'a:a-long-enough-secret,b:another-long-enough-secret,a:the-third-long-secret',
     'entry 3: expected another name and key, the name a is taken by entry 1',
   ],
-  ['a:long-secret,b:long-secret', 'entry 2: expected another name and key, the key of a is taken by entry 1'],
-  ['a:long-secret,a:long-secret', 'entry 2: expected another name and key, the name a is taken by entry 1'],
+  [
+    'a:a-long-enough-secret,b:a-long-enough-secret',
+    'entry 2: expected another name and key, the key of a is taken by entry 1',
+  ],
+  [
+    'a:a-long-enough-secret,a:a-long-enough-secret',
+    'entry 2: expected another name and key, the name a is taken by entry 1',
+  ],
 ] as const) {
   test(`HEDDLE_USERS: nobody is told apart in ${users}`, () => {
     assert.throws(

@@ -112,7 +112,9 @@ export function createEmbeddedBackend(
     failedStarts = hasServed ? 0 : failedStarts + 1
     troubles = livedMs >= supervision.steadyMs ? 0 : troubles + 1
     if (failedStarts >= supervision.failedStarts && status.state !== 'failed') {
-      status = { state: 'failed', reason: shown(`the engine ends when it loads ${plan.file}: ${reason}`) }
+      const why = `the engine ends when it loads ${plan.file}: ${reason}`
+      status = { state: 'failed', reason: shown(why) }
+      logger.error({ model: plan.file }, `the model cannot be served: ${why}`)
     }
     if (status.state !== 'failed') status = { state: 'starting', doing: 'starting the engine again' }
     const longest = hasServed ? supervision.longestRestartMs : supervision.longestReloadMs
@@ -144,7 +146,7 @@ export function createEmbeddedBackend(
         // Another start will hardly help, but the file may be exchanged.
         troubles = 20
         status = { state: 'failed', reason: shown(answer.reason) }
-        logger.error({ model: plan.file, reason: answer.reason }, 'the model cannot be loaded')
+        logger.error({ model: plan.file }, `the model cannot be served: ${answer.reason}`)
         return
       case 'pong':
         load = answer.load

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { refuse } from '../../../src/domain/refusals.ts'
 import { createConstraintCompiler } from '../../../src/inference/constraints/compile.ts'
 import { version } from '../../../src/version.ts'
-import { type Answer, openApp } from '../../support/app.ts'
+import { type Answer, keys, openApp } from '../../support/app.ts'
 import { plainSampling } from '../../support/generations.ts'
 import {
   prefilled,
@@ -67,7 +67,7 @@ test('the id of the header wins over the one of the body', async (t) => {
   const answer = await app.inject({
     method: 'POST',
     url,
-    headers: { authorization: 'Bearer alice-secret-key', 'x-request-id': 'theirs' },
+    headers: { authorization: `Bearer ${keys.alice}`, 'x-request-id': 'theirs' },
     payload: { prompt: 'x', request_id: 'mine' },
   })
   assert.equal(answer.json().id, 'cmpl-theirs')

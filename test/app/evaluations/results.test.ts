@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { test } from 'node:test'
-import { openApp, type TestApp } from '../../support/app.ts'
+import { keys, openApp, type TestApp } from '../../support/app.ts'
 import { completeOf } from '../../support/calls.ts'
 
 const url = '/v2/acme/qa/eval_results/query'
@@ -418,7 +418,7 @@ test('eval_results: unknown evaluations and those of others look the same', asyn
   await store(app)
   const empty = { rows: [], total_rows: 0, summary: { row_count: 0, evaluations: [] }, warnings: [] }
   const body = { evaluation_call_ids: [e1], include_summary: true }
-  assert.deepEqual((await app.post('/v2/globex/qa/eval_results/query', body, 'bob-secret-key')).json, empty)
+  assert.deepEqual((await app.post('/v2/globex/qa/eval_results/query', body, keys.bob)).json, empty)
   assert.deepEqual(await ask(app, { ...body, evaluation_call_ids: [randomUUID()] }), empty)
   const forbidden = await app.post('/v2/globex/qa/eval_results/query', body)
   assert.deepEqual([forbidden.status, forbidden.json.code], [403, 'entity_forbidden'])

@@ -184,15 +184,22 @@ export interface OpenPostgresOptions extends Partial<PostgresOptions> {
   migrations?: readonly Migration[]
   /** For another process that migrates at the same time. */
   migrationLockTimeoutMs?: number
+  mustExist?: boolean
 }
 
 /** Migrates, then serves the record. */
 export async function openPostgres(url: string, options: OpenPostgresOptions = {}): Promise<Database> {
-  const { migrations = loadMigrations('postgres'), migrationLockTimeoutMs = 300_000, ...given } = options
+  const {
+    migrations = loadMigrations('postgres'),
+    migrationLockTimeoutMs = 300_000,
+    mustExist = false,
+    ...given
+  } = options
   const settings: PostgresOptions = { ...postgresDefaults, ...given }
   await migratePostgres(url, migrations, {
     connectTimeoutMs: settings.connectTimeoutMs,
     lockTimeoutMs: migrationLockTimeoutMs,
+    mustExist,
   })
   const database = createPostgresDatabase(url, postgresDialect, commands, settings)
   // The commands run in this thread, so large texts are decoded here.

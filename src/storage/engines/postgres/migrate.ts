@@ -7,6 +7,7 @@ export interface MigrateOptions {
   connectTimeoutMs: number
   /** For another process that migrates at the same time. */
   lockTimeoutMs: number
+  mustExist?: boolean
 }
 
 /** Any number will do, as long as every Heddle takes the same: "heddle" in ASCII. */
@@ -20,7 +21,7 @@ const migrationLock = 0x6865_6464_6c65
 export async function migratePostgres(
   url: string,
   known: readonly Migration[],
-  { connectTimeoutMs, lockTimeoutMs }: MigrateOptions,
+  { connectTimeoutMs, lockTimeoutMs, mustExist }: MigrateOptions,
 ): Promise<Migration[]> {
   const client = createClient(url, connectTimeoutMs)
   // What was under way fails by itself and says why; without a listener the process would end.
@@ -34,7 +35,9 @@ export async function migratePostgres(
       SET client_encoding = 'UTF8'; SET lock_timeout = ${Math.trunc(lockTimeoutMs)}`)
     const done: Migration[] = []
     // A database that is up to date is only read, so that a server that takes no writes can still be read from.
-    if (pendingMigrations(known, await applied(client)).length === 0) return done
+    const before = await applied(client)
+    if (mustExist && before.length === 0) throw new StorageRefusal('missing', `${where} holds no record.`)
+    if (pendingMigrations(known, before).length === 0) return done
     for (;;) {
       const migration = await applyNext(client, known)
       if (migration === undefined) return done

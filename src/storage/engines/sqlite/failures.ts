@@ -43,7 +43,7 @@ export function openFailure(file: string, failure: unknown): unknown {
     case 'storage_full':
       return refused('full', ': the disk is full. Free some space, then start again.')
     default: {
-      const advice = 'Check the folder and its permissions.'
+      const advice = 'Check the permissions of the folder that HEDDLE_DATA names.'
       return refused('read-only', ` cannot be opened or written (${message}). ${advice}`)
     }
   }

@@ -1,9 +1,8 @@
 import { existsSync, rmSync } from 'node:fs'
 import { SqliteError } from 'better-sqlite3'
-import { StorageRefusal } from '../../failures.ts'
 import type { SqliteHandle } from './connection.ts'
 import { openFailure } from './failures.ts'
-import { readingFile } from './migrate.ts'
+import { readingFile, refuseMissing } from './migrate.ts'
 
 /** Writes a copy that is whole and as of one moment, also while a server writes. */
 export function backupSqlite(file: string, copy: string): void {
@@ -60,6 +59,6 @@ function damagedPages(handle: SqliteHandle): string[] {
 }
 
 function onFile<T>(file: string, work: (handle: SqliteHandle) => T): T {
-  if (!existsSync(file)) throw new StorageRefusal('unreachable', `There is no record at ${file}.`)
+  refuseMissing(file)
   return readingFile(file, ({ handle }) => work(handle))
 }

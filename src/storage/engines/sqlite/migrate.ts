@@ -56,6 +56,10 @@ export function refuseUnsuitable(file: string, known: readonly Migration[]): voi
   if (existsSync(file)) isOlder(file, known)
 }
 
+export function refuseMissing(file: string): void {
+  if (!existsSync(file)) throw new StorageRefusal('missing', `There is no record at ${file}.`)
+}
+
 /** Whether the file that is there has a schema from before this version. Refuses one that cannot be used. */
 export function isOlder(file: string, known: readonly Migration[]): boolean {
   return readingFile(

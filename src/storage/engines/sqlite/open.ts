@@ -12,7 +12,7 @@ import { connect } from './connection.ts'
 import { sqliteDialect } from './dialect.ts'
 import { failureError } from './failures.ts'
 import type { Job, JobResult } from './group.ts'
-import { migrateSqlite, refuseUnsuitable } from './migrate.ts'
+import { migrateSqlite, refuseMissing, refuseUnsuitable } from './migrate.ts'
 import { createReaderPool } from './reader-pool.ts'
 import { defaultGroupLimit, type WriterMessage, type WriterThreadData, writerThread } from './writer.ts'
 
@@ -22,6 +22,7 @@ export interface SqliteOptions {
   /** For a long read to begin, while others are under way. */
   waitMs?: number
   groupLimit?: number
+  mustExist?: boolean
   migrations?: readonly Migration[]
 }
 
@@ -39,6 +40,7 @@ export async function openSqlite(options: SqliteOptions): Promise<Database> {
   const { file, queryTimeoutMs = 60_000, groupLimit = defaultGroupLimit } = options
   // The query that runs may take that long, and some more to end.
   const waitMs = options.waitMs ?? queryTimeoutMs + leavingMs
+  if (options.mustExist) refuseMissing(file)
   makeFolder(dirname(file))
   // Read by SQLite itself. This folder can be written, which others need not be in a container.
   process.env.SQLITE_TMPDIR ??= dirname(file)

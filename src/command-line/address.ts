@@ -1,0 +1,47 @@
+import { createServer } from 'node:net'
+import { type Config, variableInUse } from '../config.ts'
+import { CommandError } from './command.ts'
+
+/** Fails with one line when the server could not listen there. Asked before a folder or a user is made. */
+export async function checkAddress(config: Config): Promise<void> {
+  const probe = createServer()
+  try {
+    await new Promise<void>((resolve, reject) => {
+      probe.once('error', reject)
+      probe.listen({ host: config.host, port: config.port, exclusive: true }, resolve)
+    })
+  } catch (error) {
+    throw listenFailure(error, config)
+  }
+  await new Promise((resolve) => probe.close(resolve))
+}
+
+/** Why the port could not be opened, with the name of the setting. What is no such failure is given back. */
+export function listenFailure(error: unknown, { host, port }: Config): unknown {
+  if (!(error instanceof Error) || !('syscall' in error) || !listening.has(String(error.syscall)))
+    return error
+  const { code = '' } = error as NodeJS.ErrnoException
+  const hostSetting = `${variableInUse('host', process.env)}: given ${host}`
+  const portSetting = `${variableInUse('port', process.env)}: given ${port}`
+  const anyHost = 'accepted: an address of this machine such as 127.0.0.1, or 0.0.0.0 for all of them'
+  switch (code) {
+    case 'EADDRINUSE':
+      return new CommandError(
+        `${portSetting}, but another program listens on it (${code}, ${host}); accepted: a free port, or 0 to have one chosen.`,
+      )
+    case 'EACCES':
+      return new CommandError(
+        `${portSetting}, but this user may not open it (${code}); accepted: a port from 1024 on, or 0 to have one chosen.`,
+      )
+    case 'EADDRNOTAVAIL':
+      return new CommandError(`${hostSetting}, which is no address of this machine (${code}); ${anyHost}.`)
+    case 'ENOTFOUND':
+    case 'EAI_AGAIN':
+      return new CommandError(`${hostSetting}, a name that has no address (${code}); ${anyHost}.`)
+    default:
+      return new CommandError(`${hostSetting}: it cannot be listened on (${error.message}); ${anyHost}.`)
+  }
+}
+
+/** What the system does for a server that opens its port. */
+const listening = new Set(['listen', 'bind', 'getaddrinfo'])

@@ -1,0 +1,35 @@
+import { PinoPretty } from 'pino-pretty'
+
+/** Said by the line itself, or of no use to someone who reads along. */
+const hidden = ['pid', 'hostname', 'reqId', 'user', 'req', 'res', 'responseTime', 'completion', 'code']
+
+/** Warnings and worse have the id that their answer has, to be found by it. */
+const warning = 40
+
+/** `04:19:02 INFO: POST /call/start 200, 9 ms (alice)`, and what else there is to say behind it. */
+export function linesToRead() {
+  return PinoPretty({
+    sync: true,
+    singleLine: true,
+    translateTime: 'SYS:HH:MM:ss',
+    ignore: hidden.join(','),
+    messageFormat: (line) => textOf(line),
+  })
+}
+
+interface Line {
+  level?: number
+  msg?: string
+  reqId?: string
+  user?: string
+  req?: { method: string; url: string }
+  res?: { statusCode: number }
+  responseTime?: number
+}
+
+function textOf({ level = 0, msg = '', reqId, user, req, res, responseTime }: Line): string {
+  const said = req === undefined ? msg : `${req.method} ${req.url} ${res?.statusCode ?? `(${msg})`}`
+  const time = responseTime === undefined ? '' : `, ${responseTime} ms`
+  const whose = [user, level >= warning ? reqId : undefined].filter((one) => one !== undefined).join(', ')
+  return `${said}${time}${whose && ` (${whose})`}`
+}

@@ -1,0 +1,22 @@
+import { settings, variableMeant, variableOf } from '../config.ts'
+import { CommandError, exitCodes } from './command.ts'
+
+/** What others take as an option is a setting here: the answer names its variable. */
+export function unknownOption(given: string): CommandError {
+  const name = given.replace(/^-+/, '').replace(/=.*$/s, '').replaceAll('-', '_').toLowerCase()
+  const shown = given.replace(/=.*$/s, '')
+  if (Object.hasOwn(settings, name)) {
+    const variable = variableOf(name)
+    return wrong(`${shown} is no option: settings are environment variables, and this one is ${variable}.`)
+  }
+  const meant = variableMeant(name)
+  return wrong(
+    meant === undefined
+      ? `There is no option ${shown}. \`--help\` behind a command explains it; settings are environment variables: docs/configuration.md.`
+      : `There is no option ${shown}. Settings are environment variables; did you mean ${meant}?`,
+  )
+}
+
+function wrong(message: string): CommandError {
+  return new CommandError(message, exitCodes.usage)
+}

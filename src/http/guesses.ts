@@ -1,0 +1,63 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { LRUCache } from 'lru-cache'
+import { type Spending, settle, untilBelow } from '../domain/rates.ts'
+import { refuse } from '../domain/refusals.ts'
+import { disconnectSignal } from './disconnect.ts'
+
+/** Addresses that are remembered; whoever has more of them has guesses enough. */
+const mostAddresses = 10_000
+
+/** Answers that wait at once, so that guessing holds no more than these. */
+const mostDelayed = 64
+
+const firstDelayMs = 100
+const longestDelayMs = 2_000
+
+/** What becomes of the answer to a wrong key. */
+export type Verdict = { delayMs: number } | { retryAfterMs: number }
+
+/**
+ * Judges wrong keys by where they come from. The first third of those of a minute is answered at once, the others later and
+ * later, and what is beyond them is refused.
+ */
+export function judgeGuesses(perMinute: number): (origin: string, now: number) => Verdict {
+  const tries = new LRUCache<string, Spending>({ max: mostAddresses })
+  const atOnce = Math.ceil(perMinute / 3)
+  return (origin, now) => {
+    const spending = tries.get(origin) ?? { amount: 0, at: now }
+    tries.set(origin, spending)
+    const before = settle(spending, perMinute, now)
+    if (before + 1 > perMinute) return { retryAfterMs: untilBelow(before, perMinute - 1, perMinute) }
+    spending.amount = before + 1
+    const behind = Math.floor(spending.amount) - atOnce
+    return { delayMs: behind <= 0 ? 0 : Math.min(longestDelayMs, firstDelayMs * 2 ** (behind - 1)) }
+  }
+}
+
+/**
+ * Slows the answers to wrong keys down, and refuses them when there are too many. Right keys never come here: whoever has
+ * one is served, whatever others send from the same address.
+ */
+export function limitGuesses(
+  perMinute: number,
+): (request: FastifyRequest, reply: FastifyReply, origin: string) => Promise<void> {
+  const judge = judgeGuesses(perMinute)
+  let delayed = 0
+  return async (request, reply, origin) => {
+    const verdict = judge(origin, performance.now())
+    if ('retryAfterMs' in verdict || (verdict.delayMs > 0 && delayed >= mostDelayed)) {
+      const ms = 'retryAfterMs' in verdict ? verdict.retryAfterMs : longestDelayMs
+      throw refuse('too_many_wrong_keys', { seconds: Math.max(1, Math.ceil(ms / 1000)) })
+    }
+    if (verdict.delayMs === 0) return
+    delayed++
+    try {
+      await delay(verdict.delayMs, undefined, { signal: disconnectSignal(reply) })
+    } catch {
+      request.log.debug('the client left before it heard that its key is wrong')
+    } finally {
+      delayed--
+    }
+  }
+}
