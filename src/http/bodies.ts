@@ -5,9 +5,9 @@ import { refuse } from '../domain/refusals.ts'
 import { createYieldToLoop, inSteps } from '../domain/yielding.ts'
 import { limitBodies } from './body-limits.ts'
 import type { BodyReader, LargeBody } from './body-reader.ts'
-import { valueOf } from './body-values.ts'
 import { encodingOf, uncompressed } from './compression.ts'
 import { DisconnectError } from './disconnect.ts'
+import { readBody } from './read-body.ts'
 
 /** Takes JSON, bounded in size, depth and number at once. What a contract keeps as text arrives as text. */
 export function acceptJson(app: FastifyInstance, budget: number, reader: BodyReader): void {
@@ -18,7 +18,7 @@ export function acceptJson(app: FastifyInstance, budget: number, reader: BodyRea
     const sent = await received(request, payload, isCompressed ? Number.POSITIVE_INFINITY : longestSmall)
     const body = isCompressed && Buffer.isBuffer(sent) ? await opened(request, sent) : sent
     const contract = request.routeOptions.schema?.body as z.ZodType | undefined
-    if (Buffer.isBuffer(body)) return valueOf(body, contract)
+    if (Buffer.isBuffer(body)) return readBody(body, contract)
     return reader.read(request.caller.name, contract, body)
   })
 }

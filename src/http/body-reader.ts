@@ -1,5 +1,5 @@
 import type { z } from 'zod'
-import { type Refusal, refuse } from '../domain/refusals.ts'
+import { refuse } from '../domain/refusals.ts'
 import { createYieldToLoop } from '../domain/yielding.ts'
 import { unpack } from '../threads/handover.ts'
 import { BudgetExceededError, createSingleWorker } from '../threads/single-worker.ts'

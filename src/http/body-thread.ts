@@ -3,7 +3,7 @@ import type { z } from 'zod'
 import { Refusal, type RefusalCode, type RefusalValues, type SchemaIssue } from '../domain/refusals.ts'
 import { type Handover, pack, transferable } from '../threads/handover.ts'
 import { ownPort } from '../threads/thread.ts'
-import { valueOf } from './body-values.ts'
+import { readBody } from './read-body.ts'
 import { fitted } from './validation.ts'
 
 /** A body as it arrived, and the name of the contract that it has to fit. */
@@ -33,7 +33,7 @@ export function serveBodies(contracts: ReadonlyMap<string, z.ZodType>): void {
 
 function answerTo(bytes: Buffer, contract: z.ZodType | undefined): BodyAnswer {
   try {
-    const value = valueOf(bytes, contract)
+    const value = readBody(bytes, contract)
     return { kind: 'fits', body: pack(contract ? fitted(contract, value, 'body') : value) }
   } catch (error) {
     if (!(error instanceof Refusal)) throw error

@@ -9,7 +9,7 @@ import { shapeOf } from './body-shapes.ts'
 const deepestBody = 200
 
 /** What a contract may take of a body. What it keeps as text is text; the contract itself has not looked at it yet. */
-export function valueOf(bytes: Buffer, contract: z.ZodType | undefined): unknown {
+export function readBody(bytes: Buffer, contract: z.ZodType | undefined): unknown {
   if (bytes.length === 0) throw refuse('malformed_json', { why: 'it is empty' })
   if (!isUtf8(bytes)) throw refuse('malformed_json', { why: 'it is not UTF-8' })
   try {
