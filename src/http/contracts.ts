@@ -41,6 +41,10 @@ export const RefusalBody = z.object({
   detail: z
     .array(z.object({ loc: z.array(z.union([z.string(), z.number()])), msg: z.string(), type: z.string() }))
     .optional(),
+  deleted_at: z.iso
+    .datetime()
+    .optional()
+    .meta({ description: 'When it was deleted, with the code `object_deleted`.' }),
 })
 
 /** The answers by status that a route of the record may give beside its own, for the contract. */

@@ -3,7 +3,7 @@ import type { z } from 'zod'
 import type { RefusalCode } from '../domain/refusals.ts'
 import { answers, type Routes, refusing } from '../http/contracts.ts'
 import type { SchemaChecks } from '../schemas/checks.ts'
-import type { Database } from '../storage/database.ts'
+import { type Database, databaseOf } from '../storage/database.ts'
 import type { GenerationParts } from './generation/parts.ts'
 
 /** What every operation is built from. All families get the same object; a route names the members that it uses. */
@@ -59,7 +59,11 @@ export function operation<Body extends z.ZodType, Params extends z.ZodType, Quer
       schema: { ...taken, response: { ...response, ...others } },
       config: largeBodies ? { largeBodies } : {},
       handler: async (request, reply) =>
-        (await rule(parts, request as Parameters<typeof rule>[1], reply)) ?? {},
+        (await rule(
+          { ...parts, db: databaseOf(request.caller.name, parts.db) },
+          request as Parameters<typeof rule>[1],
+          reply,
+        )) ?? {},
     })
   }
   // Fastify searches all loaded modules for the name of a plugin that has none.

@@ -16,6 +16,7 @@ export interface Database extends LongReader {
   write<Name extends keyof Commands>(
     name: Name,
     input: WithSharedTexts<Parameters<Commands[Name]>[1]>,
+    tenant?: string,
   ): Promise<Awaited<ReturnType<Commands[Name]>>>
   /**
    * For work that can wait, and that a power cut may undo because it would be done again: runs the command while nobody
@@ -28,4 +29,15 @@ export interface Database extends LongReader {
   probe(): Promise<void>
   /** Waits for running writes, flushes and closes. */
   close(): Promise<void>
+}
+
+/** The same record for the requests of one tenant. Without a name it is the server itself that reads and writes. */
+export function databaseOf(tenant: string, db: Database): Database {
+  return {
+    ...db,
+    all: (query) => db.all(query, tenant),
+    get: (query) => db.get(query, tenant),
+    write: (name, input) => db.write(name, input, tenant),
+    stream: (query, options) => db.stream(query, { ...options, tenant }),
+  }
 }

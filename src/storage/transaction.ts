@@ -1,16 +1,17 @@
 import type { Dialect } from './sql/dialect.ts'
 import type { Sql } from './sql/sql.ts'
 
-/** Reads that answer at once. */
+/** Reads that answer at once. `tenant` is whose request reads: where reads have to wait, tenants take turns. */
 export interface Reader {
   readonly dialect: Dialect
-  all<T>(query: Sql): Promise<T[]>
-  get<T>(query: Sql): Promise<T | undefined>
+  all<T>(query: Sql, tenant?: string): Promise<T[]>
+  get<T>(query: Sql, tenant?: string): Promise<T | undefined>
 }
 
 export interface StreamOptions {
   /** When it aborts, the query is stopped in the middle. */
   signal: AbortSignal
+  tenant?: string
   /** Rows that are fetched at a time; no more than this waits for a slow reader. */
   rows?: number
 }

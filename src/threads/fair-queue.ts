@@ -2,16 +2,25 @@ import { refuse } from '../domain/refusals.ts'
 
 /** Jobs in a queue, taken in rounds: one of each tenant, so that a tenant with many jobs does not delay one with few. */
 export interface FairQueue<Job> {
+  readonly size: number
+  /** That have a job in it. */
+  readonly tenants: number
   /** Refuses when the queue of the tenant, or the queue as a whole, is full. */
   add(tenant: string, job: Job): void
-  take(): Job | undefined
+  /** The next job of those tenants that `mayRun` lets pass; the others keep their turn. */
+  take(mayRun?: (tenant: string) => boolean): { tenant: string; job: Job } | undefined
   /** Does nothing when the job has been taken. */
   remove(tenant: string, job: Job): void
   /** Empties the queue and returns what was in it. */
   clear(): Job[]
 }
 
-export function createFairQueue<Job>(most: { perTenant: number; total: number }): FairQueue<Job> {
+export interface QueueBounds {
+  perTenant: number
+  total: number
+}
+
+export function createFairQueue<Job>(most: QueueBounds): FairQueue<Job> {
   const queues = new Map<string, Set<Job>>()
   let size = 0
 
@@ -23,6 +32,12 @@ export function createFairQueue<Job>(most: { perTenant: number; total: number })
   }
 
   return {
+    get size() {
+      return size
+    },
+    get tenants() {
+      return queues.size
+    },
     add(tenant, job) {
       const queue = queues.get(tenant) ?? new Set()
       if (queue.size >= most.perTenant || size >= most.total) throw refuse('queue_full')
@@ -30,17 +45,17 @@ export function createFairQueue<Job>(most: { perTenant: number; total: number })
       queues.set(tenant, queue)
       size++
     },
-    take() {
-      const [first] = queues
-      if (first === undefined) return undefined
-      const [tenant, queue] = first
-      const [job] = queue
-      if (job === undefined) return undefined
-      // To the end of the round, or out of it.
-      queues.delete(tenant)
-      queues.set(tenant, queue)
-      remove(tenant, job)
-      return job
+    take(mayRun = () => true) {
+      for (const [tenant, queue] of queues) {
+        const [job] = queue
+        if (job === undefined || !mayRun(tenant)) continue
+        // To the end of the round, or out of it.
+        queues.delete(tenant)
+        queues.set(tenant, queue)
+        remove(tenant, job)
+        return { tenant, job }
+      }
+      return undefined
     },
     remove,
     clear() {

@@ -81,7 +81,7 @@ export function createSingleWorker<Question, Answer>(
 
   function next(): void {
     if (running !== undefined) return
-    running = queue.take()
+    running = queue.take()?.job
     clearTimeout(idle)
     if (running !== undefined) {
       ask()

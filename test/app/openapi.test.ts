@@ -116,7 +116,7 @@ for (const [path, statuses] of Object.entries({
     for (const [status, { content }] of Object.entries(operation.responses)) {
       if (status === '200') continue
       const schema = content?.['application/json']?.schema
-      const members = path.startsWith('/v1/') ? ['error'] : ['reason', 'code', 'detail']
+      const members = path.startsWith('/v1/') ? ['error'] : ['reason', 'code', 'detail', 'deleted_at']
       const parts = path === '/ready' && status === '503' ? ['record', 'model'] : []
       assert.deepEqual(Object.keys(schema?.properties ?? {}), [...members, ...parts])
     }

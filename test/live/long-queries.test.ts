@@ -89,6 +89,44 @@ describe('a long query on SQLite', () => {
     await db.close()
   })
 
+  test('of one tenant leaves others a reader, however many it asks', async (t) => {
+    const { db, all } = await opened(t, 600_000)
+    const leaving = new AbortController()
+    const expensive = Array.from({ length: 3 * places }, () => all(leaving.signal))
+    for (const tenant of ['bob', 'carol', 'bob']) {
+      const query = db.stream<{ i: number }>(numbers, { signal: never, tenant, rows: 3 })
+      const few = async () => {
+        for await (const rows of query) return rows.map((row) => row.i)
+      }
+      assert.deepEqual(await inTime('an answer to another tenant', few()), [1, 2, 3])
+    }
+    leaving.abort(new Error('left'))
+    await Promise.all(expensive.map((one) => assert.rejects(one, /left/)))
+    await db.close()
+  })
+
+  test('whose reader takes nothing frees its thread, and misses none of its rows', async (t) => {
+    const { db, few } = await opened(t, 600_000)
+    const count = 50_000
+    const rows = sql`WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT ${count})
+      SELECT i, printf('%0100d', i) AS text FROM n`
+    const readers = Array.from({ length: places }, () =>
+      db.stream<{ i: number }>(rows, { signal: never })[Symbol.asyncIterator](),
+    )
+    const begun = await Promise.all(readers.map((reader) => reader.next()))
+    assert.deepEqual(await inTime('an answer beside unread ones', few()), [1, 2, 3])
+    for (const [index, reader] of readers.entries()) {
+      let seen = begun[index]
+      const read: number[] = []
+      for (; seen !== undefined && !seen.done; seen = await reader.next()) {
+        read.push(...seen.value.map((row) => row.i))
+      }
+      assert.equal(read.length, count)
+      assert.ok(read.every((i, position) => i === position + 1))
+    }
+    await db.close()
+  })
+
   test('is refused when it waits for a place for too long', async (t) => {
     const { db, all, few } = await opened(t, 600_000, 50)
     const leaving = new AbortController()

@@ -18,7 +18,7 @@ function openWriter(t: TestContext, arriving: Job[][]) {
   const writer = createWriter(connection, (results) => answers.push(...results), {
     collect: () => arriving.shift() ?? [],
   })
-  return { writer, answers }
+  return { writer, answers, connection }
 }
 
 const trialsOwed = (id: number, count: number): Job => ({
@@ -49,4 +49,40 @@ test('what can wait ends after a while and says that there is more', async (t) =
   writer.submit([oneByOne(3), oneByOne(4), oneByOne(5), oneByOne(6)])
   await writer.idle()
   assert.deepEqual(answers.at(-1), { id: 6, value: false })
+})
+
+test('tenants take turns: a write of one does not wait for all that another has sent before', async (t) => {
+  const { writer, answers } = openWriter(t, [])
+  const heavy = Array.from({ length: 2_000 }, (_, n): Job => ({ ...trialsOwed(n, 1), tenant: 'alice' }))
+  writer.submit([...heavy, { ...probe(9_999), tenant: 'bob' }])
+  await writer.idle()
+  assert.equal(answers.length, 2_001)
+  assert.ok(answers.findIndex(({ id }) => id === 9_999) < 256)
+})
+
+test('a write does not wait for a whole group of large ones, also when it comes while they are under way', async (t) => {
+  const large = (id: number): Job => ({ ...trialsOwed(id, 2_000), tenant: 'alice' })
+  const { writer, answers } = openWriter(t, [[], [{ ...probe(100), tenant: 'bob' }]])
+  writer.submit([1, 2, 3, 4, 5, 6, 7, 8].map(large))
+  await writer.idle()
+  const position = answers.findIndex(({ id }) => id === 100)
+  assert.ok(position < 4, `it is number ${position}`)
+  assert.equal(answers.length, 9)
+})
+
+test('when a transaction cannot begin every write is told, and the next ones are tried again', async (t) => {
+  const { writer, answers, connection } = openWriter(t, [])
+  connection.handle.exec('BEGIN')
+  writer.submit([probe(1), probe(2)])
+  await writer.idle()
+  assert.deepEqual(
+    answers.map((answer) => [answer.id, 'failure' in answer]),
+    [
+      [1, true],
+      [2, true],
+    ],
+  )
+  writer.submit([probe(3)])
+  await writer.idle()
+  assert.deepEqual(answers.at(-1), { id: 3, value: undefined })
 })

@@ -3,6 +3,7 @@ import { answers } from '../../http/contracts.ts'
 import { disconnectSignal } from '../../http/disconnect.ts'
 import { acceptForms, readForm } from '../../http/forms.ts'
 import { sendChunks } from '../../http/streamed-answers.ts'
+import { databaseOf } from '../../storage/database.ts'
 import { family, type Operation, operation } from '../parts.ts'
 import { readFile, sumOfFiles } from './content.ts'
 import { ContentBody, StatsAnswer, StatsBody, UploadAnswer, UploadForm } from './contract.ts'
@@ -23,7 +24,7 @@ const create: Operation = async (app, { db, fileLimit }) => {
   }
   for (const url of ['/file/create', '/files/create']) {
     app.post(url, { schema, config: { form: UploadForm }, bodyLimit: fileLimit }, (request) =>
-      receiveFile(db, request.caller, readForm(request), fileLimit),
+      receiveFile(databaseOf(request.caller.name, db), request.caller, readForm(request), fileLimit),
     )
   }
 }

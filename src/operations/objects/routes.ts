@@ -1,5 +1,3 @@
-import { z } from 'zod'
-import { RefusalBody } from '../../http/contracts.ts'
 import { disconnectSignal } from '../../http/disconnect.ts'
 import { sendJsonList } from '../../http/streamed-answers.ts'
 import { family, operation } from '../parts.ts'
@@ -29,10 +27,6 @@ import { readOneObject, readRefs } from './read.ts'
 
 const tags = ['objects']
 
-const Deleted = RefusalBody.extend({
-  deleted_at: z.iso.datetime().optional().meta({ description: 'When the version was deleted, if it was.' }),
-})
-
 export const objectRoutes = family(
   operation('POST', '/obj/create', {
     summary: 'Store a value under a name; the same value is the same version',
@@ -51,7 +45,7 @@ export const objectRoutes = family(
     tags,
     body: ReadBody,
     answer: ReadAnswer,
-    others: { 404: Deleted },
+    refusals: ['object_deleted'],
     rule: ({ db }, { caller, body }) => readOneObject(db, caller, body),
   }),
   operation('POST', '/objs/query', {

@@ -1,6 +1,7 @@
 import type { FastifyRequest } from 'fastify'
 import { uncompressed } from '../../http/compression.ts'
 import { answers } from '../../http/contracts.ts'
+import { databaseOf } from '../../storage/database.ts'
 import { family, type Operation } from '../parts.ts'
 import { TracesAnswer, TracesBody } from './contract.ts'
 import { projectHeader, takeSpans } from './intake.ts'
@@ -31,15 +32,16 @@ const traces: Operation = async (app, options) => {
   const config = { compressed: true, keyHeader: 'wandb-api-key' }
   const bodyLimit = Math.min(app.initialConfig.bodyLimit ?? largestExport, largestExport)
   app.post('/otel/v1/traces', { schema, config, bodyLimit }, async (request, reply) => {
+    const ingest = { ...options, db: databaseOf(request.caller.name, options.db) }
     const header = request.headers[projectHeader]
     const project = Array.isArray(header) ? header.join(',') : header
     const body: TracesBody | Uint8Array = request.body
     if (!(body instanceof Uint8Array)) {
-      return jsonAnswer(await takeSpans(options, request.caller, piecesOfJson(body), project))
+      return jsonAnswer(await takeSpans(ingest, request.caller, piecesOfJson(body), project))
     }
     // Some 7 MB that a server without such clients need not hold.
     const { piecesOfProtobuf, protobufAnswer } = await import('./protobuf.ts')
-    const taken = await takeSpans(options, request.caller, piecesOfProtobuf(body), project)
+    const taken = await takeSpans(ingest, request.caller, piecesOfProtobuf(body), project)
     return reply.type(protobuf).send(Buffer.from(protobufAnswer(taken)))
   })
 }

@@ -1,11 +1,11 @@
 import pg from 'pg'
-import { acquireInTime, createSlots } from '../../../domain/slots.ts'
+import { acquireInTime, createSlots, type SlotCounts } from '../../../threads/slots.ts'
 import { ConnectionLost } from './failures.ts'
 import { createSession, type Session } from './session.ts'
 
 export interface ConnectionOptions {
   connections: number
-  /** Pieces of work that may wait for a connection. */
+  /** Pieces of work of one tenant that may wait for a connection; of all tenants it is twice as many. */
   mostWaiting: number
   connectTimeoutMs: number
   /** For one statement, on the server. */
@@ -19,11 +19,20 @@ export interface ConnectionOptions {
   report(error: Error): void
 }
 
+/** One of them is for tenants that have none. */
+export function sharesOf(connections: number): SlotCounts & { reserved: number } {
+  const reserved = connections > 2 ? 1 : 0
+  return { shared: connections - reserved, reserved }
+}
+
 export type Connections = ReturnType<typeof createConnections>
 
 export function createConnections(url: string, options: ConnectionOptions) {
   const { connectTimeoutMs } = options
-  const slots = createSlots(options.connections, options.mostWaiting)
+  const slots = createSlots(sharesOf(options.connections), {
+    perTenant: options.mostWaiting,
+    total: 2 * options.mostWaiting,
+  })
   const facts = new WeakMap<pg.ClientBase, { pid: number; prepared: Set<string> }>()
 
   const pool = new pg.Pool({
@@ -43,8 +52,8 @@ export function createConnections(url: string, options: ConnectionOptions) {
   // Without a listener a connection that ends while it is idle would end this process.
   pool.on('error', (error) => options.report(error))
 
-  async function checkOut(signal?: AbortSignal): Promise<Session> {
-    const slot = await acquireInTime(slots, options.queryTimeoutMs, signal)
+  async function checkOut(tenant: string, signal?: AbortSignal): Promise<Session> {
+    const slot = await acquireInTime(slots, tenant, options.queryTimeoutMs, signal)
     try {
       const client = await pool.connect()
       const { pid, prepared } = facts.get(client) ?? { pid: 0, prepared: new Set<string>() }
@@ -63,8 +72,8 @@ export function createConnections(url: string, options: ConnectionOptions) {
   return {
     /** The caller gives it back. */
     checkOut,
-    async use<T>(work: (session: Session) => Promise<T>, signal?: AbortSignal): Promise<T> {
-      const session = await checkOut(signal)
+    async use<T>(tenant: string, work: (session: Session) => Promise<T>): Promise<T> {
+      const session = await checkOut(tenant)
       try {
         return await work(session)
       } finally {

@@ -1,7 +1,8 @@
+import { tmpdir } from 'node:os'
 import { abandon } from '../../../domain/abandoning.ts'
 import { withTexts } from '../../../domain/json/text.ts'
 import { refuse } from '../../../domain/refusals.ts'
-import { createSlots } from '../../../domain/slots.ts'
+import { createSlots, type SlotCounts } from '../../../threads/slots.ts'
 import { commands } from '../../commands.ts'
 import type { Database } from '../../database.ts'
 import { storageFailure } from '../../failures.ts'
@@ -9,7 +10,8 @@ import type { Dialect } from '../../sql/dialect.ts'
 import { type Sql, sql } from '../../sql/sql.ts'
 import type { Command, Reader, StreamOptions } from '../../transaction.ts'
 import { loadMigrations, type Migration } from '../migrations.ts'
-import { type ConnectionOptions, type Connections, createConnections } from './connections.ts'
+import { createUnreadAnswers } from '../unread-answers.ts'
+import { type ConnectionOptions, type Connections, createConnections, sharesOf } from './connections.ts'
 import { postgresDialect } from './dialect.ts'
 import { postgresFailure } from './failures.ts'
 import { migratePostgres } from './migrate.ts'
@@ -20,7 +22,7 @@ import { lostOnce, runCommand } from './transaction.ts'
 export interface PostgresOptions extends ConnectionOptions {
   /** Long reads at once. */
   streams: number
-  /** Long reads that may wait. */
+  /** Long reads of one tenant that may wait; of all tenants it is twice as many. */
   mostStreamsWaiting: number
   probeTimeoutMs: number
 }
@@ -29,7 +31,7 @@ export const postgresDefaults: PostgresOptions = {
   connections: 10,
   mostWaiting: 1_000,
   streams: 4,
-  mostStreamsWaiting: 256,
+  mostStreamsWaiting: 128,
   connectTimeoutMs: 5_000,
   queryTimeoutMs: 60_000,
   lockTimeoutMs: 10_000,
@@ -48,11 +50,22 @@ export interface PostgresDatabase<R extends Registry>
   write<Name extends keyof R>(
     name: Name,
     input: Parameters<R[Name]>[1],
+    tenant?: string,
   ): Promise<Awaited<ReturnType<R[Name]>>>
   writeBehind<Name extends keyof R>(name: Name, input: Parameters<R[Name]>[1]): Promise<boolean>
 }
 
 const defaultRows = 200
+
+/**
+ * Long reads never hold all connections that are shared: the caller of one may read something else meanwhile. What is left
+ * over is for tenants that have no long read.
+ */
+function streamShares({ connections, streams }: PostgresOptions): SlotCounts {
+  const most = sharesOf(connections).shared - 1
+  const shared = Math.max(1, Math.min(streams, most))
+  return { shared, reserved: Math.max(0, most - shared) }
+}
 
 export function createPostgresDatabase<R extends Registry>(
   url: string,
@@ -71,11 +84,15 @@ export function createPostgresDatabase<R extends Registry>(
     lockTimeoutMs: options.probeTimeoutMs,
     graceMs: Math.min(options.graceMs, 1_000),
   })
-  // One connection at least is left for other work: the caller of a stream may read something else meanwhile.
-  const streamSlots = createSlots(
-    Math.max(1, Math.min(options.streams, options.connections - 1)),
-    options.mostStreamsWaiting,
-  )
+  const streamSlots = createSlots(streamShares(options), {
+    perTenant: options.mostStreamsWaiting,
+    total: 2 * options.mostStreamsWaiting,
+  })
+  const answer = createUnreadAnswers({
+    folder: tmpdir(),
+    waitMs: options.queryTimeoutMs,
+    isContended: () => streamSlots.waiting > 0,
+  })
   const leaving = new AbortController()
   let working = 0
   let closing: Promise<void> | undefined
@@ -94,11 +111,11 @@ export function createPostgresDatabase<R extends Registry>(
     }
   }
 
-  async function read(from: Connections, query: Sql): Promise<unknown[]> {
+  async function read(from: Connections, query: Sql, tenant = ''): Promise<unknown[]> {
     const statement = statements(query)
     for (let attempt = 1; ; attempt++) {
       try {
-        return (await from.use((session) => session.query(statement))).rows
+        return (await from.use(tenant, (session) => session.query(statement))).rows
       } catch (error) {
         if (!lostOnce(error, attempt)) throw error
       }
@@ -116,26 +133,26 @@ export function createPostgresDatabase<R extends Registry>(
 
   const database: PostgresDatabase<R> = {
     dialect,
-    all: <T>(query: Sql) => counted(() => read(connections, query)) as Promise<T[]>,
-    get: <T>(query: Sql) =>
-      counted(async () => (await read(connections, query))[0]) as Promise<T | undefined>,
-    write<Name extends keyof R>(name: Name, input: Parameters<R[Name]>[1]) {
+    all: <T>(query: Sql, tenant?: string) => counted(() => read(connections, query, tenant)) as Promise<T[]>,
+    get: <T>(query: Sql, tenant?: string) =>
+      counted(async () => (await read(connections, query, tenant))[0]) as Promise<T | undefined>,
+    write<Name extends keyof R>(name: Name, input: Parameters<R[Name]>[1], tenant = '') {
       type Output = Awaited<ReturnType<R[Name]>>
       const command = commands[name] as Command<Parameters<R[Name]>[1], unknown> | undefined
       return counted(() => {
         if (command === undefined) throw new Error(`no command ${String(name)}`)
-        return runCommand(connections, statements, dialect, command, input)
+        return runCommand(connections, statements, dialect, command, input, tenant)
       }) as Promise<Output>
     },
     // Here nobody waits for another's write, but for those about the same.
     writeBehind: (name, input) => database.write(name, input as never) as Promise<boolean>,
-    async *stream<T>(query: Sql, { signal, rows = defaultRows }: StreamOptions) {
+    async *stream<T>(query: Sql, { signal, tenant = '', rows = defaultRows }: StreamOptions) {
       if (closing !== undefined) throw refuse('stopping')
       const givenUp = (reason: Error) => abandon(signal, reason)
-      const parts = { connections, streamSlots, waitMs: options.queryTimeoutMs, cancel, givenUp }
+      const parts = { connections, tenant, streamSlots, waitMs: options.queryTimeoutMs, cancel, givenUp }
       const either = AbortSignal.any([signal, leaving.signal])
       try {
-        yield* streamRows<T>(parts, statements(query), rows, either)
+        yield* answer(tenant, either, () => streamRows<T>(parts, statements(query), rows, either))
       } catch (error) {
         throw postgresFailure(error, options)
       }
@@ -203,5 +220,5 @@ export async function openPostgres(url: string, options: OpenPostgresOptions = {
   })
   const database = createPostgresDatabase(url, postgresDialect, commands, settings)
   // The commands run in this thread, so large texts are decoded here.
-  return { ...database, write: (name, input) => database.write(name, withTexts(input)) }
+  return { ...database, write: (name, input, tenant) => database.write(name, withTexts(input), tenant) }
 }

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { acquireInTime, type Slots } from '../../../domain/slots.ts'
+import { acquireInTime, type Slots } from '../../../threads/slots.ts'
 import { bytesOfRow, chunkBytes } from '../chunks.ts'
 import type { Connections } from './connections.ts'
 import type { Answer, Session } from './session.ts'
@@ -8,6 +8,7 @@ import { lostOnce, rollBack } from './transaction.ts'
 
 export interface StreamParts {
   connections: Connections
+  tenant: string
   /** Fewer than there are connections, so that long reads leave some to everyone else. */
   streamSlots: Slots
   waitMs: number
@@ -70,10 +71,10 @@ interface Reading {
  */
 async function startReading(parts: StreamParts, signal: AbortSignal): Promise<Reading> {
   signal.throwIfAborted()
-  const slot = await acquireInTime(parts.streamSlots, parts.waitMs, signal)
+  const slot = await acquireInTime(parts.streamSlots, parts.tenant, parts.waitMs, signal)
   let session: Session
   try {
-    session = await parts.connections.checkOut(signal)
+    session = await parts.connections.checkOut(parts.tenant, signal)
   } catch (error) {
     parts.streamSlots.release(slot)
     throw error

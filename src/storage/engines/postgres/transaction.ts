@@ -20,10 +20,11 @@ export async function runCommand<Input, Output>(
   dialect: Dialect,
   command: Command<Input, Output>,
   input: Input,
+  tenant: string,
 ): Promise<Output> {
   for (let attempt = 1; ; attempt++) {
     try {
-      return await connections.use((session) => commit(session, statements, dialect, command, input))
+      return await connections.use(tenant, (session) => commit(session, statements, dialect, command, input))
     } catch (error) {
       if (!mayRetry(error, attempt)) throw error
       await sleep(attempt * 10 * (0.5 + Math.random()))

@@ -9,6 +9,8 @@ export interface Job {
   id: number
   name: string
   input: unknown
+  /** Whose request writes; absent for the server itself. */
+  tenant?: string
   /**
    * Runs alone while nothing else waits, again as long as it answers true; not endlessly. Only for what a power cut may undo,
    * because it would be done again.
@@ -21,32 +23,30 @@ export type JobResult = { id: number; value: unknown } | { id: number; failure: 
 const registry: Record<string, Command<never, unknown>> = commands
 
 /**
- * Group commit: all jobs share one transaction and so one fsync, and are answered after it. Each has a savepoint, so a
+ * Group commit: all jobs that come share one transaction and so one fsync, and are answered after it. Each has a savepoint, so a
  * job that is refused takes nothing of its neighbours with it.
  */
-export async function commitGroup(connection: Connection, jobs: readonly Job[]): Promise<JobResult[]> {
+export async function commitGroup(connection: Connection, jobs: Iterable<Job>): Promise<JobResult[]> {
   const { handle } = connection
   const tx = transactionOn(connection)
   const results: JobResult[] = []
+  const begun: number[] = []
   try {
     handle.exec('BEGIN IMMEDIATE')
     for (const job of jobs) {
-      if (jobs.length > 1) handle.exec('SAVEPOINT job')
+      begun.push(job.id)
+      handle.exec('SAVEPOINT job')
       try {
         const command = registry[job.name]
         if (command === undefined) throw new Error(`no command ${job.name}`)
         results.push({ id: job.id, value: await command(tx, withTexts(job.input) as never) })
-        if (jobs.length > 1) handle.exec('RELEASE job')
+        handle.exec('RELEASE job')
       } catch (error) {
         const failure = sqliteFailure(error)
         // A full disk or a failing one may have rolled everything back already: nobody in this group was stored.
         if (endsTransaction(failure) || !handle.inTransaction) throw failure
-        if (jobs.length > 1) {
-          handle.exec('ROLLBACK TO job')
-          handle.exec('RELEASE job')
-        } else {
-          handle.exec('ROLLBACK')
-        }
+        handle.exec('ROLLBACK TO job')
+        handle.exec('RELEASE job')
         results.push({ id: job.id, failure: describeFailure(failure) })
       }
     }
@@ -55,7 +55,9 @@ export async function commitGroup(connection: Connection, jobs: readonly Job[]):
   } catch (error) {
     if (handle.inTransaction) handle.exec('ROLLBACK')
     const failure = describeFailure(sqliteFailure(error))
-    return jobs.map((job) => ({ id: job.id, failure }))
+    // Without a transaction none has begun, and what waits cannot be written either.
+    if (begun.length === 0) for (const { id } of jobs) begun.push(id)
+    return begun.map((id) => ({ id, failure }))
   }
 }
 

@@ -27,7 +27,7 @@ export interface SqliteOptions {
 }
 
 /** Writes that may wait for the disk; beyond that a request is refused and may be sent again. */
-const waitingLimit = 10_000
+const mostWaiting = { perTenant: 5_000, total: 10_000 }
 
 const leavingMs = 5_000
 
@@ -59,7 +59,7 @@ export async function openSqlite(options: SqliteOptions): Promise<Database> {
     dialect: sqliteDialect,
     all: async (query) => stillOpen().all(query),
     get: async (query) => stillOpen().get(query),
-    write: (name, input) => writer.write(name, input),
+    write: (name, input, tenant = '') => writer.write(name, input, tenant),
     writeBehind: (name, input) => writer.writeBehind(name, input),
     async *stream<T>(...[query, options]: Parameters<Database['stream']>) {
       stillOpen()
@@ -111,6 +111,7 @@ function startWriter(file: string, groupLimit: number) {
   // A write that is under way keeps the process alive; a thread that waits does not.
   thread.unref()
   const pending = new Map<number, PromiseWithResolvers<unknown>>()
+  const pendingOf = new Map<string, number>()
   let lastId = 0
   let batch: Job[] = []
   let ending: unknown
@@ -156,7 +157,7 @@ function startWriter(file: string, groupLimit: number) {
 
   function answered<T>(ask: (id: number) => void): Promise<T> {
     if (finishing) return Promise.reject(refuse('stopping'))
-    if (pending.size >= waitingLimit) return Promise.reject(refuse('queue_full'))
+    if (pending.size >= mostWaiting.total) return Promise.reject(refuse('queue_full'))
     const answer = Promise.withResolvers<unknown>()
     const id = ++lastId
     pending.set(id, answer)
@@ -171,18 +172,30 @@ function startWriter(file: string, groupLimit: number) {
   }
 
   /** To copy a long list at once would hold up this thread. */
-  async function addLong(id: number, name: string, list: readonly unknown[]): Promise<void> {
-    await inSteps(batchesOf(list, itemsAtOnce), (part) => post({ id, part }))
-    add({ id, name, input: [] })
+  async function addLong(job: Job, list: readonly unknown[]): Promise<void> {
+    await inSteps(batchesOf(list, itemsAtOnce), (part) => post({ id: job.id, part }))
+    add({ ...job, input: [] })
   }
 
   return {
-    write: <T>(name: string, input: unknown) =>
-      answered<T>((id) => {
-        if (Array.isArray(input) && input.length > itemsAtOnce)
-          addLong(id, name, input).catch((error) => pending.get(id)?.reject(error))
-        else add({ id, name, input })
-      }),
+    write<T>(name: string, input: unknown, tenant: string): Promise<T> {
+      const own = pendingOf.get(tenant) ?? 0
+      if (own >= mostWaiting.perTenant) return Promise.reject(refuse('queue_full'))
+      const answer = answered<T>((id) => {
+        const job = { id, name, input, tenant }
+        if (Array.isArray(input) && input.length > itemsAtOnce) {
+          addLong(job, input).catch((error) => pending.get(id)?.reject(error))
+        } else add(job)
+      })
+      pendingOf.set(tenant, own + 1)
+      const settled = () => {
+        const left = (pendingOf.get(tenant) ?? 1) - 1
+        if (left > 0) pendingOf.set(tenant, left)
+        else pendingOf.delete(tenant)
+      }
+      answer.then(settled, settled)
+      return answer
+    },
     writeBehind: (name: string, input: unknown) =>
       answered<boolean>((id) => post({ jobs: [{ id, name, input, behind: true }] })),
     reclaim: () => answered<boolean>((id) => post({ id, reclaim: freedPagesAtOnce })),

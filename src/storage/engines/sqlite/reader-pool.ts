@@ -1,14 +1,17 @@
+import { dirname } from 'node:path'
 import { abandon } from '../../../domain/abandoning.ts'
 import { refuse } from '../../../domain/refusals.ts'
-import { acquireInTime, createSlots } from '../../../domain/slots.ts'
+import { acquireInTime, createSlots } from '../../../threads/slots.ts'
 import type { Sql } from '../../sql/sql.ts'
 import type { StreamOptions } from '../../transaction.ts'
+import { createUnreadAnswers } from '../unread-answers.ts'
 import { failureError } from './failures.ts'
 import { createPoolReader, type PoolReader } from './pool-reader.ts'
 
-const readerCount = 4
+/** An unused one is no thread, so those that are reserved cost nothing until tenants meet. */
+const readerCounts = { shared: 4, reserved: 12 }
 /** Reads that may wait for a reader. */
-const mostWaiting = 256
+const mostWaiting = { perTenant: 128, total: 1_024 }
 const defaultRows = 200
 
 /** An unused thread costs memory, a new one some 50 ms. */
@@ -23,11 +26,14 @@ export interface ReaderPoolOptions {
 
 /** Long reads, each in a thread of its own. The reader that was released last is taken first, so a quiet server has one thread. */
 export function createReaderPool(file: string, { limitMs, waitMs }: ReaderPoolOptions) {
-  const slots = createSlots(readerCount, mostWaiting)
-  const readers = Array.from({ length: readerCount }, () => createPoolReader(file, restMs))
+  const slots = createSlots(readerCounts, mostWaiting)
+  const readers = Array.from({ length: readerCounts.shared + readerCounts.reserved }, () =>
+    createPoolReader(file, restMs),
+  )
+  const answer = createUnreadAnswers({ folder: dirname(file), waitMs, isContended: () => slots.waiting > 0 })
 
-  async function* stream<T>(query: Sql, { signal, rows = defaultRows }: StreamOptions): AsyncIterable<T[]> {
-    const slot = await acquireInTime(slots, waitMs, signal)
+  async function* read<T>(query: Sql, { signal, tenant = '', rows = defaultRows }: StreamOptions) {
+    const slot = await acquireInTime(slots, tenant, waitMs, signal)
     const reader = readers[slot] as PoolReader
     reader.acquire()
     const stop = () => reader.stop()
@@ -76,7 +82,8 @@ export function createReaderPool(file: string, { limitMs, waitMs }: ReaderPoolOp
   }
 
   return {
-    stream,
+    stream: <T>(query: Sql, options: StreamOptions): AsyncIterable<T[]> =>
+      answer(options.tenant ?? '', options.signal, () => read<T>(query, options)),
     async close(): Promise<void> {
       await Promise.all(readers.map((reader) => reader.close()))
     },

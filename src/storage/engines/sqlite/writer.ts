@@ -1,4 +1,5 @@
 import { receiveMessageOnPort, workerData } from 'node:worker_threads'
+import { createFairQueue } from '../../../threads/fair-queue.ts'
 import { ownPort } from '../../../threads/thread.ts'
 import { type Connection, connect, reclaimPages } from './connection.ts'
 import { commitGroup, type Job, type JobResult } from './group.ts'
@@ -6,12 +7,15 @@ import { commitGroup, type Job, type JobResult } from './group.ts'
 /** Jobs in one transaction: enough to share an fsync well, few enough that the first is not kept waiting. */
 export const defaultGroupLimit = 256
 
+/** When jobs of several tenants wait, a group ends after this time: a tenant with large jobs delays the others by one of them. */
+const groupMs = 20
+
 /** Runs of a job that can wait, before its caller gets an answer. */
 const runsBehind = 64
 
 /**
  * Takes jobs in, commits those that wait as a group, answers, and looks again: while one group is on its way to the disk the
- * next one forms. `collect` may bring in what has arrived but was not seen yet.
+ * next one forms, and tenants take turns in it. `collect` may bring in what has arrived but was not seen yet.
  */
 export function createWriter(
   connection: Connection,
@@ -19,21 +23,40 @@ export function createWriter(
   options: { groupLimit?: number; collect?: () => readonly Job[] } = {},
 ) {
   const limit = options.groupLimit ?? defaultGroupLimit
-  const waiting: Job[] = []
+  const waiting = createFairQueue<Job>({
+    perTenant: Number.POSITIVE_INFINITY,
+    total: Number.POSITIVE_INFINITY,
+  })
   const behind: { job: Job; runs: number }[] = []
   let running: Promise<void> | undefined
 
   function take(jobs: readonly Job[]): void {
     for (const job of jobs) {
       if (job.behind) behind.push({ job, runs: 0 })
-      else waiting.push(job)
+      else waiting.add(job.tenant ?? '', job)
+    }
+  }
+
+  function* nextGroup(): Generator<Job> {
+    const tenants = new Set<string>()
+    let lookAt = performance.now() + groupMs
+    for (let jobs = 0; jobs < limit; jobs++) {
+      if (jobs > 0 && performance.now() > lookAt) {
+        if (options.collect) take(options.collect())
+        if (tenants.size > 1 || waiting.tenants > 1) return
+        lookAt = performance.now() + groupMs
+      }
+      const next = waiting.take()
+      if (next === undefined) return
+      tenants.add(next.tenant)
+      yield next.job
     }
   }
 
   async function drain(): Promise<void> {
     for (;;) {
       if (options.collect) take(options.collect())
-      if (waiting.length > 0) deliver(await commitGroup(connection, waiting.splice(0, limit)))
+      if (waiting.size > 0) deliver(await commitGroup(connection, nextGroup()))
       else if (behind.length > 0) await runBehind()
       else return
     }
@@ -55,7 +78,7 @@ export function createWriter(
   function start(): void {
     running ??= drain().finally(() => {
       running = undefined
-      if (waiting.length > 0 || behind.length > 0) start()
+      if (waiting.size > 0 || behind.length > 0) start()
     })
   }
 

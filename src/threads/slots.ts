@@ -1,0 +1,90 @@
+import { refuse } from '../domain/refusals.ts'
+import { createFairQueue, type QueueBounds } from './fair-queue.ts'
+
+export interface Slots {
+  /** Resolves with the number of a slot. Rejects when the queue is full or the signal aborts. */
+  acquire(tenant: string, signal: AbortSignal): Promise<number>
+  release(slot: number): void
+  /** Requests that wait for a slot. */
+  readonly waiting: number
+}
+
+export interface SlotCounts {
+  /** The most that one tenant may hold. */
+  shared: number
+  /** Slots beside those, so that other tenants find one. */
+  reserved?: number
+}
+
+/**
+ * A fixed number of slots, and a bounded queue in front of them, in which tenants take turns. A tenant that holds
+ * all it may delays its own requests: another finds a reserved one.
+ */
+export function createSlots({ shared, reserved = 0 }: SlotCounts, queued: QueueBounds): Slots {
+  const count = shared + reserved
+  const free = Array.from({ length: count }, (_, index) => count - 1 - index)
+  const holders = new Map<number, string>()
+  const held = new Map<string, number>()
+  const queue = createFairQueue<(slot: number) => void>(queued)
+  // Beside the first slot of each tenant, which is never refused for what others hold beside theirs.
+  const further = () => count - free.length - held.size
+  const mayHold = (tenant: string) => free.length > 0 && (!held.has(tenant) || further() < shared - 1)
+
+  function hold(tenant: string): number {
+    const slot = free.pop() as number
+    holders.set(slot, tenant)
+    held.set(tenant, (held.get(tenant) ?? 0) + 1)
+    return slot
+  }
+
+  return {
+    get waiting() {
+      return queue.size
+    },
+    acquire(tenant, signal) {
+      if (signal.aborted) return Promise.reject(signal.reason)
+      if (mayHold(tenant)) return Promise.resolve(hold(tenant))
+      return new Promise((resolve, reject) => {
+        const grant = (slot: number) => {
+          signal.removeEventListener('abort', leave)
+          resolve(slot)
+        }
+        const leave = () => {
+          queue.remove(tenant, grant)
+          reject(signal.reason)
+        }
+        queue.add(tenant, grant)
+        signal.addEventListener('abort', leave, { once: true })
+      })
+    },
+    release(slot) {
+      const holder = holders.get(slot)
+      if (holder === undefined) return
+      const left = (held.get(holder) ?? 0) - 1
+      if (left > 0) held.set(holder, left)
+      else held.delete(holder)
+      holders.delete(slot)
+      free.push(slot)
+      for (let next = queue.take(mayHold); next; next = queue.take(mayHold)) next.job(hold(next.tenant))
+    },
+  }
+}
+
+/** Waits for a slot, but no longer than work may take: then the request is refused. */
+export async function acquireInTime(
+  slots: Slots,
+  tenant: string,
+  limitMs: number,
+  signal?: AbortSignal,
+): Promise<number> {
+  const timeout = new AbortController()
+  const timer = setTimeout(() => timeout.abort(refuse('queue_full')), limitMs)
+  try {
+    return await slots.acquire(
+      tenant,
+      signal === undefined ? timeout.signal : AbortSignal.any([signal, timeout.signal]),
+    )
+  } finally {
+    clearTimeout(timer)
+  }
+}
