@@ -3,6 +3,7 @@ import { JsonText, writeJson } from '../../domain/json/text.ts'
 import { tableRef } from '../../domain/refs.ts'
 import { givenValue } from '../objects/classes.ts'
 import { type CreatedObject, createObject } from '../objects/create.ts'
+import type { OperationParts } from '../parts.ts'
 import type { Scope } from '../scope.ts'
 import { storeTable } from '../tables/create.ts'
 import {
@@ -21,7 +22,6 @@ import {
 import {
   createdAnswer,
   createOfClass,
-  type Definitions,
   definitionKind,
   memberOf,
   namedFields,
@@ -36,7 +36,7 @@ const modelFile = 'model.py'
 
 /** An op is its source code. */
 async function createOp(
-  { db }: Definitions,
+  { db }: OperationParts,
   { caller, project }: Scope,
   name: string,
   code: string,

@@ -1,20 +1,11 @@
 import { newId } from '../../domain/ids.ts'
 import { JsonText, writeJson } from '../../domain/json/text.ts'
 import { monotonicNow } from '../../domain/time.ts'
-import type { SchemaChecks } from '../../schemas/checks.ts'
-import type { Database } from '../../storage/database.ts'
 import { type EndedPart, endPart, type StartedPart, startPart } from '../calls/parts.ts'
+import type { OperationParts } from '../parts.ts'
 import type { Scope } from '../scope.ts'
 
-export interface EvaluationRuns {
-  db: Database
-  schemas: SchemaChecks
-  /** Of the references that are made here. */
-  refScheme: string
-  retentionDays: number
-}
-
-export interface MadeCall {
+interface MadeCall {
   id?: string | null | undefined
   trace_id?: string | undefined
   parent_id?: string | undefined
@@ -25,7 +16,7 @@ export interface MadeCall {
 
 /** The start of a call that a request stands for. Members of its inputs may be JSON as it was sent. */
 export function startOf(
-  { retentionDays }: Pick<EvaluationRuns, 'retentionDays'>,
+  { retentionDays }: Pick<OperationParts, 'retentionDays'>,
   { caller, project }: Scope,
   { id, trace_id, parent_id, op_name, weave, inputs }: MadeCall,
 ): StartedPart {
