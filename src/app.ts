@@ -2,7 +2,7 @@ import underPressure from '@fastify/under-pressure'
 import { Registry } from '@prometheus-io/client'
 import Fastify, { type FastifyBaseLogger, type FastifyServerOptions } from 'fastify'
 import type { Config } from './config.ts'
-import { refuse } from './domain/refusals.ts'
+import { Refusal, refuse } from './domain/refusals.ts'
 import { trustOf } from './http/addresses.ts'
 import { acceptJson } from './http/bodies.ts'
 import { limitPlainBodies } from './http/body-limits.ts'
@@ -17,7 +17,7 @@ import { noteMethods } from './http/methods.ts'
 import { measure } from './http/metrics.ts'
 import { describeRoutes, serveReference } from './http/openapi.ts'
 import { requestIds } from './http/request-ids.ts'
-import { logRequests, nameCallers, quietRequests } from './http/request-log.ts'
+import { logRequests, nameCallers, noteRefusal, quietRequests } from './http/request-log.ts'
 import { type StreamTimes, setStreamTimes } from './http/sse.ts'
 import { cutStalledClients } from './http/stalled-clients.ts'
 import { checkAgainstContract } from './http/validation.ts'
@@ -185,7 +185,10 @@ function openOperations(
 }
 
 function startBackground(app: App, database: Database): BackgroundWork[] {
-  const logging = (message: string) => (err: unknown) => app.log.error({ err }, message)
+  const logging = (message: string) => (error: unknown) => {
+    if (error instanceof Refusal) noteRefusal(app.log.child({ work: message }), error)
+    else app.log.error({ err: error }, message)
+  }
   return [
     startSweep(database, logging('the sweep could not free space')),
     startDeriving(

@@ -416,6 +416,12 @@ export const refusals = {
     message: 'The record is damaged; `heddle db check` says where.',
     help: 'SQLite found a page that it cannot trust. Restore a backup.',
   },
+  storage_replaced: {
+    status: 503,
+    message:
+      'The files of the record were removed or replaced while the server runs. It reads and writes nothing until it is restarted.',
+    help: 'The data folder, the database or its -wal or -shm file was removed, renamed or replaced; the log says which. Put the right files there, then restart the server. A write that was under way may be lost; none that was answered 2xx before is.',
+  },
   storage_failed: {
     status: 503,
     message: 'The record cannot be reached: nothing of this request was stored.',
