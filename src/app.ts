@@ -2,10 +2,11 @@ import underPressure from '@fastify/under-pressure'
 import { Registry } from '@prometheus-io/client'
 import Fastify, { type FastifyBaseLogger, type FastifyServerOptions } from 'fastify'
 import type { Config } from './config.ts'
-import { refuse } from './domain/refusals.ts'
+import { Refusal, refuse } from './domain/refusals.ts'
 import { trustOf } from './http/addresses.ts'
 import { acceptJson } from './http/bodies.ts'
 import { limitPlainBodies } from './http/body-limits.ts'
+import { createBodyReader } from './http/body-reader.ts'
 import { knowCallers } from './http/callers.ts'
 import { type App, type ContractTypes, writeAnswers } from './http/contracts.ts'
 import { asRefusal, handleErrors, noteError, refuseUnknownRoutes, sendRefusal } from './http/errors.ts'
@@ -17,11 +18,12 @@ import { measure } from './http/metrics.ts'
 import { describeRoutes, serveReference } from './http/openapi.ts'
 import { takePipelinedInTurn } from './http/pipelining.ts'
 import { requestIds } from './http/request-ids.ts'
-import { logRequests, nameCallers, quietRequests } from './http/request-log.ts'
+import { logRequests, nameCallers, noteRefusal, quietRequests } from './http/request-log.ts'
 import { type StreamTimes, setStreamTimes } from './http/sse.ts'
 import { cutStalledClients } from './http/stalled-clients.ts'
 import { checkAgainstContract } from './http/validation.ts'
 import { createModels, type Models } from './inference/registry.ts'
+import { bodyContracts, bodyThread } from './large-bodies.ts'
 import type { BackgroundWork } from './operations/background.ts'
 import { callRoutes } from './operations/calls/routes.ts'
 import { startSweep } from './operations/calls/sweep.ts'
@@ -142,7 +144,9 @@ export async function buildApp(config: Config, parts: Parts): Promise<App> {
   await knowCallers(app, database, config, trusts)
   nameCallers(app)
   refuseUnknownRoutes(app)
-  acceptJson(app, config.body_budget)
+  const bodies = createBodyReader(bodyThread, bodyContracts)
+  app.addHook('onClose', () => bodies.close())
+  acceptJson(app, config.body_budget, bodies)
   const methods = noteMethods(app)
   if (config.docs) await describeRoutes(app, version)
 
@@ -183,7 +187,10 @@ function openOperations(
 }
 
 function startBackground(app: App, database: Database): BackgroundWork[] {
-  const logging = (message: string) => (err: unknown) => app.log.error({ err }, message)
+  const logging = (message: string) => (error: unknown) => {
+    if (error instanceof Refusal) noteRefusal(app.log.child({ work: message }), error)
+    else app.log.error({ err: error }, message)
+  }
   return [
     startSweep(database, logging('the sweep could not free space')),
     startDeriving(

@@ -212,6 +212,11 @@ export const refusals = {
     message: 'The body is nested deeper than {limit} levels.',
     help: 'The limit protects every part of the server that walks a value.',
   },
+  body_too_costly: {
+    status: 413,
+    message: 'The body takes more than {limit} to read.',
+    help: 'Its values take far more room than its text. Send it in several requests.',
+  },
   too_many_ids: {
     status: 413,
     message: '{field}: {given} entries; at most {limit} are accepted in one request.',
@@ -410,6 +415,12 @@ export const refusals = {
     status: 503,
     message: 'The record is damaged; `heddle db check` says where.',
     help: 'SQLite found a page that it cannot trust. Restore a backup.',
+  },
+  storage_replaced: {
+    status: 503,
+    message:
+      'The files of the record were removed or replaced while the server runs. It reads and writes nothing until it is restarted.',
+    help: 'The data folder, the database or its -wal or -shm file was removed, renamed or replaced; the log says which. Put the right files there, then restart the server. A write that was under way may be lost; none that was answered 2xx before is.',
   },
   storage_failed: {
     status: 503,

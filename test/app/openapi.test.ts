@@ -298,7 +298,7 @@ test('fields that are kept as text show as what they are', () => {
 })
 
 test('GET /docs is a page for people, with credentials', async (t) => {
-  const { app, get } = await openApp(t)
+  const { app, get } = await openApp(t, { settings: { HEDDLE_DOCS: 'on' } })
   assert.equal((await app.inject('/docs')).statusCode, 401)
   for (const url of ['/docs', '/docs/']) {
     const page = await get(url)

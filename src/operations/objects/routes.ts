@@ -22,8 +22,7 @@ import {
 import { createGivenObject } from './create.ts'
 import { deleteObject } from './delete.ts'
 import { changeTagsOf, removeAliasesOf, setAliasesOf } from './labels.ts'
-import { queryObjects } from './query.ts'
-import { readOneObject, readRefs } from './read.ts'
+import { queryObjects, readOneObject, readRefs } from './read.ts'
 
 const tags = ['objects']
 
