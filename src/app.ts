@@ -6,6 +6,7 @@ import { Refusal, refuse } from './domain/refusals.ts'
 import { trustOf } from './http/addresses.ts'
 import { acceptJson } from './http/bodies.ts'
 import { limitPlainBodies } from './http/body-limits.ts'
+import { createBodyReader } from './http/body-reader.ts'
 import { knowCallers } from './http/callers.ts'
 import { type App, type ContractTypes, writeAnswers } from './http/contracts.ts'
 import { asRefusal, handleErrors, noteError, refuseUnknownRoutes, sendRefusal } from './http/errors.ts'
@@ -16,12 +17,14 @@ import { dropWhatFollows } from './http/lingering.ts'
 import { noteMethods } from './http/methods.ts'
 import { measure } from './http/metrics.ts'
 import { describeRoutes, serveReference } from './http/openapi.ts'
+import { takePipelinedInTurn } from './http/pipelining.ts'
 import { requestIds } from './http/request-ids.ts'
 import { logRequests, nameCallers, noteRefusal, quietRequests } from './http/request-log.ts'
 import { type StreamTimes, setStreamTimes } from './http/sse.ts'
 import { cutStalledClients } from './http/stalled-clients.ts'
 import { checkAgainstContract } from './http/validation.ts'
 import { createModels, type Models } from './inference/registry.ts'
+import { bodyContracts, bodyThread } from './large-bodies.ts'
 import type { BackgroundWork } from './operations/background.ts'
 import { callRoutes } from './operations/calls/routes.ts'
 import { startSweep } from './operations/calls/sweep.ts'
@@ -121,6 +124,7 @@ export async function buildApp(config: Config, parts: Parts): Promise<App> {
     },
   }).withTypeProvider<ContractTypes>()
 
+  takePipelinedInTurn(app)
   dropWhatFollows(app)
   limitPlainBodies(app)
   cutStalledClients(app, setStreamTimes(app, parts.streams).stallTimeoutMs)
@@ -142,7 +146,9 @@ export async function buildApp(config: Config, parts: Parts): Promise<App> {
   nameCallers(app)
   const limits = limitUsers(app, () => {})
   refuseUnknownRoutes(app)
-  acceptJson(app, config.body_budget)
+  const bodies = createBodyReader(bodyThread, bodyContracts)
+  app.addHook('onClose', () => bodies.close())
+  acceptJson(app, config.body_budget, bodies)
   const methods = noteMethods(app)
   if (config.docs) await describeRoutes(app, version)
 

@@ -217,6 +217,11 @@ export const refusals = {
     message: 'The body is nested deeper than {limit} levels.',
     help: 'The limit protects every part of the server that walks a value.',
   },
+  body_too_costly: {
+    status: 413,
+    message: 'The body takes more than {limit} to read.',
+    help: 'Its values take far more room than its text. Send it in several requests.',
+  },
   too_many_ids: {
     status: 413,
     message: '{field}: {given} entries; at most {limit} are accepted in one request.',
