@@ -85,5 +85,10 @@ function feedbackOn(
     payload: new JsonText(writeJson({ output: value })),
     runnable_ref: scorer,
   }
-  return feedbackOf(createCheck(db, schemas), caller, given, (field) => fieldsOfScore[field] ?? field)
+  return feedbackOf(
+    createCheck(db, schemas, caller.name),
+    caller,
+    given,
+    (field) => fieldsOfScore[field] ?? field,
+  )
 }

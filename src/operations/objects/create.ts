@@ -97,6 +97,6 @@ export async function createGivenObject(
       accepted: 'AnnotationSpec',
     })
   }
-  const val = await annotationSpecOf(schemas, obj.project_id, given.val ?? nullValue, ['obj', 'val'])
+  const val = await annotationSpecOf(schemas, caller.name, given.val ?? nullValue, ['obj', 'val'])
   return createObject(db, caller, { ...given, val })
 }
