@@ -12,6 +12,7 @@ import { type App, type ContractTypes, writeAnswers } from './http/contracts.ts'
 import { asRefusal, handleErrors, noteError, refuseUnknownRoutes, sendRefusal } from './http/errors.ts'
 import { answerFaults, refuseOddRequests } from './http/faults.ts'
 import { answerHealth } from './http/health.ts'
+import { type Limits, limitUsers } from './http/limits.ts'
 import { dropWhatFollows } from './http/lingering.ts'
 import { noteMethods } from './http/methods.ts'
 import { measure } from './http/metrics.ts'
@@ -143,6 +144,7 @@ export async function buildApp(config: Config, parts: Parts): Promise<App> {
   })
   await knowCallers(app, database, config, trusts)
   nameCallers(app)
+  const limits = limitUsers(app, () => {})
   refuseUnknownRoutes(app)
   const bodies = createBodyReader(bodyThread, bodyContracts)
   app.addHook('onClose', () => bodies.close())
@@ -152,7 +154,7 @@ export async function buildApp(config: Config, parts: Parts): Promise<App> {
 
   const models = parts.models ?? createModels([])
   answerHealth(app, { database, models, metrics, version })
-  const operations = openOperations(app, config, { ...parts, models }, metrics.registry)
+  const operations = openOperations(app, config, { ...parts, models, limits }, metrics.registry)
   for (const family of families) await app.register(family, operations)
   methods.refuseOthers()
   if (config.docs) await serveReference(app)
@@ -164,10 +166,10 @@ export async function buildApp(config: Config, parts: Parts): Promise<App> {
 function openOperations(
   app: App,
   config: Config,
-  parts: Parts & { models: Models },
+  parts: Parts & { models: Models; limits: Limits },
   registry: Registry,
 ): OperationParts {
-  const { database, models } = parts
+  const { database, models, limits } = parts
   const schemas = createSchemaChecks()
   const background = parts.sweep === false ? [] : startBackground(app, database)
   app.addHook('onClose', async () => {
@@ -183,6 +185,7 @@ function openOperations(
     models,
     settings: { priority: config.priority, requestTemplates: config.request_templates },
     metrics: registerGenerationMetrics(models.all.length > 0 ? registry : new Registry(), models),
+    charge: (caller, { prompt, completion }) => limits.spendTokens(caller, prompt + completion),
   }
 }
 

@@ -25,6 +25,11 @@ export const refusals = {
     message: 'Too many wrong keys came from your address. Try again in {seconds} s, or send a right key now.',
     help: 'HEDDLE_WRONG_KEYS sets how many are answered in a minute. A right key is never refused for this. Behind a reverse proxy, HEDDLE_TRUST_PROXY tells its clients apart.',
   },
+  rate_limit_exceeded: {
+    status: 429,
+    message: 'The user {user} is limited to {limit} {what}. Try again in {seconds} s.',
+    help: '`heddle user set` sets requests per minute, tokens per minute and requests at once for a user. The headers `x-ratelimit-…` and `Retry-After` say what is left and when there is more.',
+  },
   entity_forbidden: {
     status: 403,
     message: 'Your key does not reach the entity of {field}: {given}.',
