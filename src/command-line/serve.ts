@@ -38,8 +38,12 @@ export const serveCommand: Command = {
       logger.info({ ignored, port: config.port }, 'variables about services of Kubernetes are no settings')
     const report = (error: Error) =>
       logger.warn({ err: error }, 'an idle connection to the database was lost')
+    const onLost = (text: string) =>
+      logger.fatal(
+        `${text}. Nothing is read or written any more, and requests get 503. Put the record of HEDDLE_DATA back, then restart the server.`,
+      )
     await checkAddress(config)
-    const database = await openRecord({ ...recordOptions(config), report })
+    const database = await openRecord({ ...recordOptions(config), report, onLost })
     await makeFirstUser(config, database)
     const server = await startServer(config, database, logger).catch((error: unknown) => {
       throw listenFailure(error, config)

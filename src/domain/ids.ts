@@ -1,8 +1,13 @@
-import { uuidv7 } from 'uuidv7'
+import { V7Generator } from 'uuidv7'
 
-/** Ids sort by the time they were made, so that tables and indexes grow at their end. */
+const generator = new V7Generator()
+
+/**
+ * Ids sort by the time they were made, so that tables and indexes grow at their end. They count from 1970: a clock that is
+ * before that gives them its first moment.
+ */
 export function newId(): string {
-  return uuidv7()
+  return generator.generateOrResetWithTs(Math.max(0, Date.now())).toString()
 }
 
 const uuid = '[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}'

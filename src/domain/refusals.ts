@@ -25,6 +25,11 @@ export const refusals = {
     message: 'Too many wrong keys came from your address. Try again in {seconds} s, or send a right key now.',
     help: 'HEDDLE_WRONG_KEYS sets how many are answered in a minute. A right key is never refused for this. Behind a reverse proxy, HEDDLE_TRUST_PROXY tells its clients apart.',
   },
+  rate_limit_exceeded: {
+    status: 429,
+    message: 'The user {user} is limited to {limit} {what}. Try again in {seconds} s.',
+    help: '`heddle user set` sets requests per minute, tokens per minute and requests at once for a user. The headers `x-ratelimit-…` and `Retry-After` say what is left and when there is more.',
+  },
   entity_forbidden: {
     status: 403,
     message: 'Your key does not reach the entity of {field}: {given}.',
@@ -211,6 +216,11 @@ export const refusals = {
     status: 413,
     message: 'The body is nested deeper than {limit} levels.',
     help: 'The limit protects every part of the server that walks a value.',
+  },
+  body_too_costly: {
+    status: 413,
+    message: 'The body takes more than {limit} to read.',
+    help: 'Its values take far more room than its text. Send it in several requests.',
   },
   too_many_ids: {
     status: 413,
@@ -410,6 +420,12 @@ export const refusals = {
     status: 503,
     message: 'The record is damaged; `heddle db check` says where.',
     help: 'SQLite found a page that it cannot trust. Restore a backup.',
+  },
+  storage_replaced: {
+    status: 503,
+    message:
+      'The files of the record were removed or replaced while the server runs. It reads and writes nothing until it is restarted.',
+    help: 'The data folder, the database or its -wal or -shm file was removed, renamed or replaced; the log says which. Put the right files there, then restart the server. A write that was under way may be lost; none that was answered 2xx before is.',
   },
   storage_failed: {
     status: 503,

@@ -41,14 +41,9 @@ interface Counted {
 /**
  * All bodies in work together take at most `budget` bytes. What has arrived is counted, for the tenant that sent it: a tenant
  * may hold a multiple of what is free, so there is always room for one that holds little. When room is short, bodies that
- * arrive slowly lose theirs. One body always passes, however large its route allows it to be. `onEnd` is called for each body
- * that was counted, when its request has ended.
+ * arrive slowly lose theirs. One body always passes, however large its route allows it to be.
  */
-export function limitBodies(
-  app: FastifyInstance,
-  budget: number,
-  onEnd: (request: FastifyRequest) => void,
-): void {
+export function limitBodies(app: FastifyInstance, budget: number): void {
   const small = Math.min(smallBody, Math.floor(budget / 8))
   const bodies = new Map<FastifyRequest, Counted>()
   const held = new Map<string, number>()
@@ -138,10 +133,7 @@ export function limitBodies(
     }
     if (isForm && !charge(body, formBytes)) throw refuse('queue_full')
     bodies.set(request, body)
-    const settle = () => {
-      end(request)
-      onEnd(request)
-    }
+    const settle = () => end(request)
     // Unlike the hook onResponse, `close` also comes when the client leaves in the middle; it may have come already.
     if (reply.raw.closed) settle()
     else reply.raw.once('close', settle)

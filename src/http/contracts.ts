@@ -41,11 +41,15 @@ export const RefusalBody = z.object({
   detail: z
     .array(z.object({ loc: z.array(z.union([z.string(), z.number()])), msg: z.string(), type: z.string() }))
     .optional(),
+  deleted_at: z.iso
+    .datetime()
+    .optional()
+    .meta({ description: 'When it was deleted, with the code `object_deleted`.' }),
 })
 
 /** The answers by status that a route of the record may give beside its own, for the contract. */
 export function refusing(...codes: RefusalCode[]): Record<number, z.ZodType> {
-  const always: RefusalCode[] = ['not_authenticated', 'too_many_wrong_keys', 'too_busy', 'internal_error']
+  const always: RefusalCode[] = ['not_authenticated', 'rate_limit_exceeded', 'too_busy', 'internal_error']
   return Object.fromEntries([...always, ...codes].map((code) => [refusals[code].status, RefusalBody]))
 }
 

@@ -51,7 +51,7 @@ export function nameCallers(app: FastifyInstance): void {
 }
 
 /** These are said once by whoever finds them; every request that meets them has its line with the status. */
-const saidOnce = new Set<RefusalCode>(['too_busy', 'stopping'])
+const saidOnce = new Set<RefusalCode>(['too_busy', 'stopping', 'storage_replaced'])
 
 /**
  * The mistakes of callers are no news for the operator. What the server cannot do is, in one line; the stack is for faults of

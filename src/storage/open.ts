@@ -12,6 +12,8 @@ export interface RecordPlace {
   mustExist?: boolean
   /** Hears of connections to the server that end while nobody uses them. */
   report?: (error: Error) => void
+  /** Hears once that the files of the record were removed or replaced. */
+  onLost?: (text: string) => void
 }
 
 export function sqliteFile(folder: string): string {
@@ -25,8 +27,11 @@ export async function openRecord({
   queryTimeoutMs,
   mustExist = false,
   report,
+  onLost,
 }: RecordPlace): Promise<Database> {
-  if (databaseUrl === '') return openSqlite({ file: sqliteFile(folder), queryTimeoutMs, mustExist })
+  if (databaseUrl === '') {
+    return openSqlite({ file: sqliteFile(folder), queryTimeoutMs, mustExist, ...(onLost && { onLost }) })
+  }
   const { openPostgres } = await import('./engines/postgres/database.ts')
   return openPostgres(databaseUrl, {
     queryTimeoutMs,

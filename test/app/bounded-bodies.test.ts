@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
+import { after, test } from 'node:test'
 import { z } from 'zod'
 import { traits } from '../../src/domain/fields.ts'
 import { openApp } from '../support/app.ts'
@@ -99,9 +99,10 @@ const bodies: [url: string, body: string, named: string][] = [
   ['/feedback/batch/create', `"batch":[${wrong}1]`, 'batch.0: expected object, received number'],
 ]
 
+const { post, send } = await openApp({ after })
+
 for (const [url, body, named] of bodies) {
-  test(`${url}: of very many wrong values few are named: ${named}`, async (t) => {
-    const { send } = await openApp(t)
+  test(`${url}: of very many wrong values few are named: ${named}`, async () => {
     const address = addressOf({ url })
     const { status, json } = await send(methodOf(url), address, `{"project_id":"${project}",${body}}`)
     assert.equal(status, 422)
@@ -110,8 +111,7 @@ for (const [url, body, named] of bodies) {
   })
 }
 
-test('of few values every one that is wrong is named', async (t) => {
-  const { post } = await openApp(t)
+test('of few values every one that is wrong is named', async () => {
   const { json } = await post('/calls/delete', { project_id: 5, call_ids: [1, 'x', 2] })
   assert.deepEqual(
     json.detail.map(({ loc }: { loc: unknown[] }) => loc.join('.')),

@@ -164,7 +164,7 @@ test('P5: a body without credentials is not looked at', async (t) => {
 })
 
 test('P5: a key works from when it is added until it is revoked', async (t) => {
-  const { get, database } = await openApp(t)
+  const { get, database } = await openApp(t, { settings: { HEDDLE_DOCS: 'on' } })
   const [first, second] = ['first-secret-key', 'second-secret-key']
   const statuses = async () => [
     (await get('/openapi.json', first)).status,

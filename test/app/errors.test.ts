@@ -1,10 +1,13 @@
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
+import { after, test } from 'node:test'
 import type { Database } from '../../src/storage/database.ts'
 import { whole } from '../support/answers.ts'
 import { basic, keys, openApp } from '../support/app.ts'
 import { endOf, project, startOf } from '../support/calls.ts'
 import { openMemoryRecord } from '../support/memory-record.ts'
+
+/** Each test has things of its own in it. */
+const { app, post } = await openApp({ after })
 
 const authorization = basic(keys.alice)
 const json = { authorization, 'content-type': 'application/json' }
@@ -92,8 +95,7 @@ for (const [name, headers, payload, status, reason, code] of [
     'invalid_request',
   ],
 ] as const) {
-  test(`a body that is ${name} is refused as ${code}`, async (t) => {
-    const { app } = await openApp(t)
+  test(`a body that is ${name} is refused as ${code}`, async () => {
     const answer = await app.inject({ method: 'POST', url: '/call/start', headers, payload })
     assert.equal(answer.statusCode, status, answer.body)
     assert.equal(answer.headers['content-type'], 'application/json; charset=utf-8')
@@ -102,8 +104,7 @@ for (const [name, headers, payload, status, reason, code] of [
   })
 }
 
-test('what a body may be', async (t) => {
-  const { app } = await openApp(t)
+test('what a body may be', async () => {
   const inputs = { a: JSON.parse(deep(197)) }
   for (const contentType of [
     'application/json',
@@ -134,8 +135,7 @@ test('a body of exactly the limit is taken, one byte more is not', async (t) => 
   })
 })
 
-test('a path or a method that is not there', async (t) => {
-  const { app } = await openApp(t)
+test('a path or a method that is not there', async () => {
   for (const [method, url, status, body, allow] of [
     ['GET', '/nothing', 404, { path: '/nothing' }, undefined],
     ['POST', '/call/start/', 404, { path: '/call/start/' }, undefined],
@@ -164,8 +164,7 @@ test('a path or a method that is not there', async (t) => {
   }
 })
 
-test('a path that cannot be read is no route', async (t) => {
-  const { app } = await openApp(t)
+test('a path that cannot be read is no route', async () => {
   for (const url of ['/%zz', '/v2/%ff/x/calls/complete', `/v2/${'x'.repeat(600)}/x/calls/complete`]) {
     const answer = await app.inject({ method: 'POST', url, headers: { authorization } })
     assert.deepEqual([answer.statusCode, answer.json().code], [404, 'route_not_found'], url)
@@ -173,8 +172,7 @@ test('a path that cannot be read is no route', async (t) => {
   }
 })
 
-test('under /v1 a refusal has the envelope of OpenAI', async (t) => {
-  const { app } = await openApp(t)
+test('under /v1 a refusal has the envelope of OpenAI', async () => {
   const ask = async (url: string, headers: Record<string, string>) => {
     const answer = await app.inject({ method: 'GET', url, headers })
     return { status: answer.statusCode, challenge: answer.headers['www-authenticate'], body: answer.json() }
@@ -227,7 +225,10 @@ async function heldDatabase(): Promise<{ database: Database; release(): void; wa
 
 test('bodies beyond the budget are told to come back, until one that is in work is done', async (t) => {
   const { database, release, waiting } = await heldDatabase()
-  const { app, post } = await openApp(t, { database, settings: { HEDDLE_BODY_BUDGET: '2000' } })
+  const { app, post } = await openApp(t, {
+    database,
+    settings: { HEDDLE_BODY_BUDGET: '2000', HEDDLE_DOCS: 'on' },
+  })
   const body = JSON.stringify({ end: endOf(startOf().id) }).padEnd(1200)
   const first = post('/call/end', body)
   await waiting
@@ -282,8 +283,7 @@ test('a fault of the server tells nothing but the request id', async (t) => {
   })
 })
 
-test('an id of the request that is sane is kept, any other is replaced', async (t) => {
-  const { app } = await openApp(t)
+test('an id of the request that is sane is kept, any other is replaced', async () => {
   const idFor = async (given: string | undefined, url = '/health') => {
     const headers = given === undefined ? {} : { 'x-request-id': given }
     return String((await app.inject({ method: 'GET', url, headers })).headers['x-request-id'])
@@ -297,8 +297,7 @@ test('an id of the request that is sane is kept, any other is replaced', async (
   assert.notEqual(await idFor(undefined), await idFor(undefined))
 })
 
-test('a message names what is wrong in words', async (t) => {
-  const { post } = await openApp(t)
+test('a message names what is wrong in words', async () => {
   const long = 'y'.repeat(200)
   const { json } = await post('/call/read', { project_id: long, id: 5 })
   assert.deepEqual(json, {
@@ -315,8 +314,7 @@ test('a message names what is wrong in words', async (t) => {
   })
 })
 
-test('at most a hundred places are listed', async (t) => {
-  const { post } = await openApp(t)
+test('at most a hundred places are listed', async () => {
   const { status, json } = await post('/calls/delete', { project_id: project, call_ids: Array(500).fill(1) })
   assert.equal(status, 422)
   assert.equal(json.detail.length, 100)

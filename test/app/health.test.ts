@@ -155,7 +155,7 @@ test('GET /metrics: requests are counted by their route and status', async (t) =
 })
 
 test('GET /metrics: what is not there makes no series of its own', async (t) => {
-  const { app, get } = await openApp(t)
+  const { app, get } = await openApp(t, { settings: { HEDDLE_DOCS: 'on' } })
   const series = async () => {
     const { text } = await get('/metrics', keys.root)
     return [...parseMetrics(text).keys()].filter((name) => name.startsWith('heddle_'))

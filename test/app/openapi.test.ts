@@ -116,7 +116,7 @@ for (const [path, statuses] of Object.entries({
     for (const [status, { content }] of Object.entries(operation.responses)) {
       if (status === '200') continue
       const schema = content?.['application/json']?.schema
-      const members = path.startsWith('/v1/') ? ['error'] : ['reason', 'code', 'detail']
+      const members = path.startsWith('/v1/') ? ['error'] : ['reason', 'code', 'detail', 'deleted_at']
       const parts = path === '/ready' && status === '503' ? ['record', 'model'] : []
       assert.deepEqual(Object.keys(schema?.properties ?? {}), [...members, ...parts])
     }
@@ -298,7 +298,7 @@ test('fields that are kept as text show as what they are', () => {
 })
 
 test('GET /docs is a page for people, with credentials', async (t) => {
-  const { app, get } = await openApp(t)
+  const { app, get } = await openApp(t, { settings: { HEDDLE_DOCS: 'on' } })
   assert.equal((await app.inject('/docs')).statusCode, 401)
   for (const url of ['/docs', '/docs/']) {
     const page = await get(url)

@@ -28,7 +28,9 @@ for (const [limit, late, sheds] of [
   test(`a loop that is ${late} ms late ${sheds ? 'sheds' : 'takes'} requests when ${limit} ms are allowed`, async (t) => {
     t.mock.timers.enable({ apis: ['setTimeout'] })
     delay = late
-    const { app, get, post } = await openApp(t, { settings: { HEDDLE_MAX_LOOP_DELAY: limit } })
+    const { app, get, post } = await openApp(t, {
+      settings: { HEDDLE_MAX_LOOP_DELAY: limit, HEDDLE_DOCS: 'on' },
+    })
     const body = { project_id: 'acme/qa', id: 'x' }
     const ask = () => Promise.all([get('/openapi.json'), post('/call/read', body), get('/nothing')])
     const taken = [200, 404, 404]

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { basic, keys, type Method, type TestApp } from '../support/app.ts'
+import { basic, keys, type Method, openApp, type TestApp } from '../support/app.ts'
 import { fileForm, sendForm } from '../support/forms.ts'
 import { secret, storeOneOfEach, type Things } from '../support/one-of-each.ts'
 import { openPatientApp } from '../support/patient-app.ts'
@@ -183,7 +183,7 @@ test('an object has no name that is a path', async (t) => {
 })
 
 test('the reference page gives out no file but its own', async (t) => {
-  const { app } = await openPatientApp(t)
+  const { app } = await openApp(t, { settings: { HEDDLE_DOCS: 'on' } })
   const headers = { authorization: basic(keys.alice) }
   assert.equal((await app.inject({ url: '/docs/static/swagger-ui.css', headers })).statusCode, 200)
   for (const path of [

@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { type TestContext, test } from 'node:test'
-import { type Answer, keys, type Method, type TestApp } from '../support/app.ts'
+import { keys, type Method, type TestApp } from '../support/app.ts'
 import { completeOf } from '../support/calls.ts'
 import { secret, storeOneOfEach, type Things } from '../support/one-of-each.ts'
 import { openPatientApp } from '../support/patient-app.ts'
 import { dumpOf } from '../support/record-dump.ts'
+import { withoutNames } from '../support/tenant-answers.ts'
 
 /** Things as they could be named, of which there is none. */
 function nothingAt(project: string): Things {
@@ -130,18 +131,6 @@ function referencesTo({ project, object, digest, alias, table, row, call }: Thin
     `call/${call}`,
     `object/${object}:${digest}/attr/rows/id/${row}`,
   ].map((path) => ['POST', '/refs/read_batch', { refs: [`weave:///${project}/${path}`] }])
-}
-
-/** With the names of the things, the ids that are made and the times taken out. */
-function withoutNames({ status, text }: Answer, things: Things): { status: number; text: string } {
-  let plain = text
-  for (const [kind, name] of Object.entries(things)) {
-    plain = plain.replaceAll(name, `<${kind}>`)
-    // A message shows the beginning of what is long.
-    if (name.length === 64) plain = plain.replace(new RegExp(`${name.slice(0, 32)}\\w*…`), `<${kind}>`)
-  }
-  plain = plain.replace(/[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}/g, '<made>')
-  return { status, text: plain.replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, '<time>') }
 }
 
 async function openTenants(t: TestContext): Promise<TestApp & { theirs: Things }> {

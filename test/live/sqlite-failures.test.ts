@@ -11,6 +11,7 @@ import { project, startOf } from '../support/calls.ts'
 import { asSomeone, type DiskLimit, shortFiles, smallDisk } from '../support/limited-disk.ts'
 import { refusedWith } from '../support/refusals.ts'
 import { newFolder, type RunningServer, runHeddle, startServer } from '../support/server.ts'
+import { until } from '../support/waiting.ts'
 
 async function refusalOf(answer: Response): Promise<[status: number, code: string]> {
   const { code } = (await answer.json()) as { code: string }
@@ -44,12 +45,14 @@ async function refusesAndRecovers(
   code: 'storage_full' | 'storage_failed',
 ): Promise<string[]> {
   const large = await fill(server, 100_000)
+  assert.deepEqual(await refusalOf(await server.get('/ready')), [503, code], 'also where a probe would fit')
   const small = await fill(server, 100)
   assert.deepEqual(large.refusal, [503, code])
   assert.deepEqual(small.refusal, [503, code])
   const acknowledged = [...large.acknowledged, ...small.acknowledged]
   assert.ok(acknowledged.length > 0)
 
+  assert.deepEqual(await refusalOf(await server.get('/ready')), [503, code], 'a probe tells the same')
   const read = await server.post('/call/read', { project_id: project, id: acknowledged[0] })
   assert.equal(read.status, 200, 'reading goes on')
   assert.deepEqual(await idsOf(server), new Set(acknowledged))
@@ -59,7 +62,7 @@ async function refusesAndRecovers(
   const id = randomUUID()
   const inputs = { text: 'x'.repeat(100_000) }
   assert.equal((await server.post('/call/start', { start: startOf({ id, inputs }) })).status, 200)
-  assert.equal((await server.get('/ready')).status, 200)
+  await until('/ready tells it', async () => (await server.get('/ready')).status === 200)
   acknowledged.push(id)
   assert.deepEqual(await idsOf(server), new Set(acknowledged))
   return acknowledged

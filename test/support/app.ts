@@ -28,6 +28,8 @@ export function testConfig(settings: Record<string, string> = {}): Config {
     HEDDLE_PORT: '0',
     HEDDLE_MAX_LOOP_DELAY: '0',
     HEDDLE_MODEL: 'none',
+    // Describing every route takes longer than all else that is built here.
+    HEDDLE_DOCS: 'off',
     HEDDLE_WRONG_KEYS: '0',
     ...settings,
   })

@@ -6,7 +6,7 @@ import { completeOf } from './calls.ts'
 import { fileForm, sendForm } from './forms.ts'
 
 /** The names of one thing of each kind. */
-export interface Things {
+export type Things = {
   project: string
   call: string
   trace: string

@@ -21,12 +21,19 @@ export interface Schema {
   default?: unknown
 }
 
+export interface Parameter {
+  name: string
+  in: 'path' | 'query' | 'header'
+  required?: boolean
+  schema: Schema
+}
+
 export interface Operation {
   operationId?: string
   summary?: string
   tags?: string[]
   security?: object[]
-  parameters?: { name: string; required?: boolean; schema: Schema }[]
+  parameters?: Parameter[]
   requestBody?: { content: { 'application/json': { schema: Schema } } }
   responses: Record<string, { description: string; content?: Record<string, { schema: Schema }> }>
 }

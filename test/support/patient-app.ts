@@ -1,4 +1,3 @@
-import type { TestContext } from 'node:test'
 import { openApp, type TestApp } from './app.ts'
 import { scriptedBackend } from './scripted-backend.ts'
 
@@ -6,8 +5,12 @@ import { scriptedBackend } from './scripted-backend.ts'
  * An app with a model that sheds nothing, however late a busy machine makes it: for requests that are heavy by intent.
  */
 export function openPatientApp(
-  t: Pick<TestContext, 'after'>,
-  parts: Omit<NonNullable<Parameters<typeof openApp>[1]>, 'settings'> = {},
+  t: { after(close: () => Promise<void>): void },
+  { settings, ...parts }: NonNullable<Parameters<typeof openApp>[1]> = {},
 ): Promise<TestApp> {
-  return openApp(t, { backend: scriptedBackend(), ...parts, settings: { HEDDLE_MAX_LOOP_DELAY: '0' } })
+  return openApp(t, {
+    backend: scriptedBackend(),
+    ...parts,
+    settings: { HEDDLE_MAX_LOOP_DELAY: '0', ...settings },
+  })
 }

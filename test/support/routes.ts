@@ -14,10 +14,10 @@ export interface Route {
   isHidden: boolean
 }
 
-/** The app together with every route that it registers, its plugins' and HEAD included. */
+/** The app together with every route that it registers, its plugins', the reference's and HEAD included. */
 export async function openAppWithRoutes(
   t: { after(close: () => Promise<void>): void },
-  options: Parameters<typeof openApp>[1] = {},
+  { settings, ...parts }: Parameters<typeof openApp>[1] = {},
 ): Promise<TestApp & { routes: Route[] }> {
   const routes: Route[] = []
   const collect = (message: unknown) => {
@@ -37,7 +37,7 @@ export async function openAppWithRoutes(
   }
   subscribe('fastify.initialization', collect)
   try {
-    return { ...(await openApp(t, options)), routes }
+    return { ...(await openApp(t, { ...parts, settings: { HEDDLE_DOCS: 'on', ...settings } })), routes }
   } finally {
     unsubscribe('fastify.initialization', collect)
   }

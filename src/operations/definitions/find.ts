@@ -9,14 +9,15 @@ import { liveObject } from '../objects/read.ts'
 import { objectNotFound } from '../objects/resolve.ts'
 import { Value } from '../objects/values.ts'
 import type { ListQuery } from '../paging.ts'
+import type { OperationParts } from '../parts.ts'
 import type { Scope } from '../scope.ts'
 import type { DeleteQuery } from './contract.ts'
-import type { DefinitionKind, Definitions } from './kind.ts'
+import type { DefinitionKind } from './kind.ts'
 
 /** One JSON text for the latest version of each. */
 export async function* listDefinitions<Body extends z.ZodType>(
   kind: DefinitionKind<Body>,
-  options: Definitions,
+  options: OperationParts,
   project: string,
   { limit, offset }: ListQuery,
   signal: AbortSignal,
@@ -31,7 +32,7 @@ export async function* listDefinitions<Body extends z.ZodType>(
 
 export async function readDefinition<Body extends z.ZodType>(
   kind: DefinitionKind<Body>,
-  options: Definitions,
+  options: OperationParts,
   project: string,
   name: string,
   digest: string,

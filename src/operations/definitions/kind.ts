@@ -3,18 +3,13 @@ import { JsonText, writeJson } from '../../domain/json/text.ts'
 import { objectRef } from '../../domain/refs.ts'
 import { refuse } from '../../domain/refusals.ts'
 import { formatTime } from '../../domain/time.ts'
-import type { Database } from '../../storage/database.ts'
 import type { ObjectVersion, ObjectWithValue } from '../../storage/tables/objects.ts'
+import { givenValue } from '../objects/classes.ts'
 import { objectId } from '../objects/contract.ts'
 import { type CreatedObject, createObject } from '../objects/create.ts'
 import type { Value } from '../objects/values.ts'
+import type { OperationParts } from '../parts.ts'
 import type { Scope } from '../scope.ts'
-
-export interface Definitions {
-  db: Database
-  /** Of the references that are made here. */
-  refScheme: string
-}
 
 /** A kind of thing that is an object of a certain shape: a thin way in and out of the objects. */
 export interface DefinitionKind<Body extends z.ZodType> {
@@ -25,8 +20,8 @@ export interface DefinitionKind<Body extends z.ZodType> {
   body: Body
   created: z.ZodType
   record: z.ZodType
-  create(options: Definitions, scope: Scope, body: z.output<Body>): Promise<Record<string, unknown>>
-  describe(options: Definitions, version: ObjectWithValue, val: Value): Promise<Record<string, unknown>>
+  create(options: OperationParts, scope: Scope, body: z.output<Body>): Promise<Record<string, unknown>>
+  describe(options: OperationParts, version: ObjectWithValue, val: Value): Promise<Record<string, unknown>>
 }
 
 /** Only for its types: what `create` takes is what `body` makes. */
@@ -46,7 +41,7 @@ export function objectIdOf(name: string): string {
 
 /** Stores the object of a class, with the marks that clients look for. */
 export function createOfClass(
-  { db }: Definitions,
+  { db }: OperationParts,
   { caller, project }: Scope,
   name: string,
   className: string,
@@ -54,7 +49,7 @@ export function createOfClass(
 ): Promise<CreatedObject> {
   const marks = { _type: className, _class_name: className, _bases: ['Object', 'BaseModel'] }
   const text = writeJson({ ...marks, ...members })
-  const val = new JsonText(text)
+  const val = givenValue(new JsonText(text))
   return createObject(db, caller, { project_id: project, object_id: objectIdOf(name), val }, [])
 }
 
@@ -63,7 +58,7 @@ export function createdAnswer({ digest, object_id, version_index }: CreatedObjec
 }
 
 export function refOf(
-  { refScheme }: Definitions,
+  { refScheme }: OperationParts,
   { project }: Scope,
   { kind, object_id, digest }: CreatedObject,
 ): string {

@@ -1,7 +1,9 @@
 import { z } from 'zod'
 import { JsonText, writeJson } from '../../domain/json/text.ts'
 import { tableRef } from '../../domain/refs.ts'
+import { givenValue } from '../objects/classes.ts'
 import { type CreatedObject, createObject } from '../objects/create.ts'
+import type { OperationParts } from '../parts.ts'
 import type { Scope } from '../scope.ts'
 import { storeTable } from '../tables/create.ts'
 import {
@@ -20,7 +22,6 @@ import {
 import {
   createdAnswer,
   createOfClass,
-  type Definitions,
   definitionKind,
   memberOf,
   namedFields,
@@ -35,7 +36,7 @@ const modelFile = 'model.py'
 
 /** An op is its source code. */
 async function createOp(
-  { db }: Definitions,
+  { db }: OperationParts,
   { caller, project }: Scope,
   name: string,
   code: string,
@@ -43,7 +44,7 @@ async function createOp(
   const object_id = objectIdOf(name)
   const marks = { _type: 'CustomWeaveType', weave_type: { type: 'Op' } }
   const text = writeJson({ ...marks, files: { [opFile]: await storeSource(db, project, code) } })
-  return createObject(db, caller, { project_id: project, object_id, val: new JsonText(text) }, [])
+  return createObject(db, caller, { project_id: project, object_id, val: givenValue(new JsonText(text)) }, [])
 }
 
 export const ops = definitionKind({

@@ -2,15 +2,16 @@ import { newId } from '../../domain/ids.ts'
 import { parseRef } from '../../domain/refs.ts'
 import { now } from '../../domain/time.ts'
 import { type MarkedCall, requireMarked } from '../../storage/evaluations/marked-calls.ts'
+import type { OperationParts } from '../parts.ts'
 import type { Scope } from '../scope.ts'
 import type { PredictionBody } from './contract.ts'
-import { type EvaluationRuns, startOf, wholeOf } from './made-calls.ts'
+import { startOf, wholeOf } from './made-calls.ts'
 import { evaluationOf } from './runs.ts'
 
 const runField = 'evaluation_run_id'
 
 /** Within a run the prediction is the first part of a trial, which is open until the prediction is finished. */
-export async function createPrediction(options: EvaluationRuns, scope: Scope, body: PredictionBody) {
+export async function createPrediction(options: OperationParts, scope: Scope, body: PredictionBody) {
   const { model, inputs, output, evaluation_run_id: run } = body
   const { db } = options
   const id = body.id ?? newId()
@@ -34,7 +35,7 @@ export async function createPrediction(options: EvaluationRuns, scope: Scope, bo
 }
 
 function trialOf(
-  options: EvaluationRuns,
+  options: OperationParts,
   scope: Scope,
   run: MarkedCall,
   prediction: string,
@@ -54,7 +55,7 @@ function opOf(model: string): string {
   return ref?.kind === 'object' || ref?.kind === 'op' ? `${ref.name}.predict` : 'Model.predict'
 }
 
-export async function finishPrediction({ db }: EvaluationRuns, { project }: Scope, prediction_id: string) {
+export async function finishPrediction({ db }: OperationParts, { project }: Scope, prediction_id: string) {
   const field = 'prediction_id'
   await db.write('finishPrediction', { project_id: project, prediction_id, field, now: now() })
   return { success: true as const }

@@ -5,12 +5,13 @@ import type { Database } from '../../storage/database.ts'
 import { requireMarked } from '../../storage/evaluations/marked-calls.ts'
 import { streamTrialValues } from '../../storage/evaluations/trial-calls.ts'
 import { Value } from '../objects/values.ts'
+import type { OperationParts } from '../parts.ts'
 import type { Scope } from '../scope.ts'
 import type { FinishBody, RunBody } from './contract.ts'
-import { type EvaluationRuns, endOf, startOf } from './made-calls.ts'
+import { endOf, startOf } from './made-calls.ts'
 import { createMeans } from './means.ts'
 
-export async function createRun(options: EvaluationRuns, scope: Scope, body: RunBody) {
+export async function createRun(options: OperationParts, scope: Scope, body: RunBody) {
   const { evaluation, model, id } = body
   const call = startOf(options, scope, {
     id,
@@ -27,7 +28,7 @@ export async function createRun(options: EvaluationRuns, scope: Scope, body: Run
  * evaluation takes its time. The summary and the end become true together.
  */
 export async function finishRun(
-  options: EvaluationRuns,
+  options: OperationParts,
   scope: Scope,
   id: string,
   { summary }: FinishBody,

@@ -7,15 +7,17 @@ import { type MarkedCall, requireMarked } from '../../storage/evaluations/marked
 import { createCheck } from '../feedback/check.ts'
 import { feedbackOf } from '../feedback/create.ts'
 import { prefixes } from '../feedback/kinds.ts'
+import { payloadGiven } from '../feedback/payload.ts'
 import { objectId } from '../objects/contract.ts'
 import { Value } from '../objects/values.ts'
+import type { OperationParts } from '../parts.ts'
 import type { Scope } from '../scope.ts'
 import type { ScoreBody } from './contract.ts'
-import { type EvaluationRuns, startOf, wholeOf } from './made-calls.ts'
+import { startOf, wholeOf } from './made-calls.ts'
 import { weaveOf } from './record.ts'
 
 /** A score is a call beside the prediction, and a feedback on it under the same id. */
-export async function createScore(options: EvaluationRuns, scope: Scope, body: ScoreBody) {
+export async function createScore(options: OperationParts, scope: Scope, body: ScoreBody) {
   const { db } = options
   const { project } = scope
   const { prediction_id, scorer, value, evaluation_run_id: run } = body
@@ -71,7 +73,7 @@ function checkRun(prediction: MarkedCall, given: string): void {
 const fieldsOfScore: Record<string, string> = { payload: 'value', 'payload.output': 'value' }
 
 function feedbackOn(
-  { db, schemas, refScheme }: EvaluationRuns,
+  { db, schemas, refScheme }: OperationParts,
   { caller, project }: Scope,
   id: string,
   name: string,
@@ -82,7 +84,7 @@ function feedbackOn(
     id,
     svc_ref: callRef(refScheme, project, prediction_id),
     feedback_type: `${prefixes.runnable}.${name}`,
-    payload: new JsonText(writeJson({ output: value })),
+    payload: payloadGiven(new JsonText(writeJson({ output: value }))),
     runnable_ref: scorer,
   }
   return feedbackOf(

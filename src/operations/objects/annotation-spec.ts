@@ -44,7 +44,7 @@ export async function annotationSpecOf(
   given: JsonText,
   place: readonly string[],
 ): Promise<JsonText> {
-  requireFitting(given.text, place)
+  requireFitting(given, place)
   const result = AnnotationSpec.safeParse(given.value)
   if (!result.success) {
     throw wrong(
@@ -57,13 +57,13 @@ export async function annotationSpecOf(
   }
   const members = new Map([...defaults, ...membersOf(given.text), ...marks])
   await checkSchema(schemas, tenant, members.get('field_schema') as string, [...place, 'field_schema'])
-  const spec = objectText(members)
+  const spec = new JsonText(objectText(members))
   requireFitting(spec, place)
-  return new JsonText(spec)
+  return spec
 }
 
-function requireFitting(spec: string, place: readonly string[]): void {
-  if (Buffer.byteLength(spec) <= largestSpec) return
+function requireFitting(spec: JsonText, place: readonly string[]): void {
+  if (spec.bytes <= largestSpec) return
   throw wrong([
     {
       loc: ['body', ...place],

@@ -1,8 +1,11 @@
 import { type Caller, requireAccess } from '../../domain/callers.ts'
-import { JsonText } from '../../domain/json/text.ts'
+import { JsonText, writeJson } from '../../domain/json/text.ts'
 import { refuse } from '../../domain/refusals.ts'
 import { formatTime } from '../../domain/time.ts'
+import { viewOf } from '../../domain/view.ts'
+import type { Database } from '../../storage/database.ts'
 import { type Labels, readLabels } from '../../storage/tables/object-labels.ts'
+import { streamObjects } from '../../storage/tables/object-queries.ts'
 import {
   type ObjectVersion,
   type ObjectWithValue,
@@ -11,7 +14,7 @@ import {
   type VersionName,
 } from '../../storage/tables/objects.ts'
 import type { Reader } from '../../storage/transaction.ts'
-import type { ReadBody, RefsBody } from './contract.ts'
+import type { QueryBody, ReadBody, RefsBody } from './contract.ts'
 import { objectDeleted, objectNotFound, resolveRefs } from './resolve.ts'
 
 export async function readOneObject(db: Reader, caller: Caller, body: ReadBody) {
@@ -87,4 +90,21 @@ export async function* readRefs(db: Reader, caller: Caller, { refs }: RefsBody):
     })
   }
   for (const { text } of await resolveRefs(db, caller, refs)) yield text
+}
+
+/** One JSON text for each version. */
+export async function* queryObjects(
+  db: Database,
+  caller: Caller,
+  body: QueryBody,
+  signal: AbortSignal,
+): AsyncGenerator<string> {
+  const { project_id } = body
+  requireAccess(caller, project_id)
+  const view = { ...viewOf(body), filter: body.filter ?? {}, values: !body.metadata_only }
+  for await (const rows of streamObjects(db, view, signal)) {
+    const labels =
+      body.include_tags_and_aliases && rows.length > 0 ? await readLabels(db, project_id, rows) : []
+    for (const [index, row] of rows.entries()) yield writeJson(objectRecord(row, row.val, labels[index]))
+  }
 }

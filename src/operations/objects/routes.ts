@@ -1,5 +1,3 @@
-import { z } from 'zod'
-import { RefusalBody } from '../../http/contracts.ts'
 import { disconnectSignal } from '../../http/disconnect.ts'
 import { sendJsonList } from '../../http/streamed-answers.ts'
 import { family, operation } from '../parts.ts'
@@ -24,14 +22,9 @@ import {
 import { createGivenObject } from './create.ts'
 import { deleteObject } from './delete.ts'
 import { changeTagsOf, removeAliasesOf, setAliasesOf } from './labels.ts'
-import { queryObjects } from './query.ts'
-import { readOneObject, readRefs } from './read.ts'
+import { queryObjects, readOneObject, readRefs } from './read.ts'
 
 const tags = ['objects']
-
-const Deleted = RefusalBody.extend({
-  deleted_at: z.iso.datetime().optional().meta({ description: 'When the version was deleted, if it was.' }),
-})
 
 export const objectRoutes = family(
   operation('POST', '/obj/create', {
@@ -51,7 +44,7 @@ export const objectRoutes = family(
     tags,
     body: ReadBody,
     answer: ReadAnswer,
-    others: { 404: Deleted },
+    refusals: ['object_deleted'],
     rule: ({ db }, { caller, body }) => readOneObject(db, caller, body),
   }),
   operation('POST', '/objs/query', {

@@ -7,7 +7,13 @@ import { viewOf } from '../../domain/view.ts'
 import type { Database } from '../../storage/database.ts'
 import { streamItems } from '../../storage/tables/queue-items.ts'
 import { requireQueue } from '../../storage/tables/queues.ts'
-import type { AddItemsBody, QueryItemsBody } from './contract.ts'
+import {
+  type AddItemsBody,
+  type NextBody,
+  type ProgressBody,
+  type QueryItemsBody,
+  usualLeaseSeconds,
+} from './contract.ts'
 import { itemRecord } from './record.ts'
 
 const mostIds = 1000
@@ -56,4 +62,36 @@ export async function listItems(
       for (const item of items) yield writeJson(itemRecord(item, time, body.include_position === true))
     }
   })()
+}
+
+const microsPerSecond = 1_000_000
+
+export async function updateProgress(
+  db: Database,
+  caller: Caller,
+  { queue_id, item_id }: { queue_id: string; item_id: string },
+  { project_id, annotation_state: state }: ProgressBody,
+) {
+  requireAccess(caller, project_id)
+  const time = now()
+  const lease = usualLeaseSeconds * microsPerSecond
+  const key = { project_id, queue_id, item_id }
+  const item = await db.write('setProgress', { ...key, annotator: caller.name, state, now: time, lease })
+  return { item: itemRecord(item, time, true) }
+}
+
+/** Leases an open item to the caller. */
+export async function nextItem(db: Database, caller: Caller, queue_id: string, body: NextBody) {
+  const { project_id } = body
+  requireAccess(caller, project_id)
+  const time = now()
+  const { item, leased } = await db.write('takeNextItem', {
+    project_id,
+    queue_id,
+    annotator: caller.name,
+    annotators: body.annotators ?? 1,
+    now: time,
+    lease: (body.lease_seconds ?? usualLeaseSeconds) * microsPerSecond,
+  })
+  return { item: item && itemRecord(item, time, true), leased_items: leased }
 }

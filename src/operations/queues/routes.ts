@@ -2,7 +2,6 @@ import { jsonLinesOf } from '../../http/contracts.ts'
 import { disconnectSignal } from '../../http/disconnect.ts'
 import { sendJsonLines, sendJsonList } from '../../http/streamed-answers.ts'
 import { family, operation } from '../parts.ts'
-import { nextItem, updateProgress } from './annotating.ts'
 import {
   AddItemsAnswer,
   AddItemsBody,
@@ -24,7 +23,7 @@ import {
   StatsBody,
   UpdateBody,
 } from './contract.ts'
-import { addItems, listItems } from './items.ts'
+import { addItems, listItems, nextItem, updateProgress } from './items.ts'
 import { createQueue, deleteOneQueue, listQueues, readQueue, updateQueue } from './queues.ts'
 import { queueStats } from './stats.ts'
 

@@ -16,8 +16,7 @@ import {
   UpdateBody,
 } from './contract.ts'
 import { createFromDigests, createTable } from './create.ts'
-import { queryTable } from './query.ts'
-import { countRows, countTables } from './stats.ts'
+import { countRows, countTables, queryTable } from './read.ts'
 import { updateTable } from './update.ts'
 
 const tags = ['tables']

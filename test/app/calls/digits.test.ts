@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
+import { after, test } from 'node:test'
 import { linesOf } from '../../support/answers.ts'
 import { openApp } from '../../support/app.ts'
 import { project, startOf } from '../../support/calls.ts'
@@ -36,9 +36,11 @@ const samples: [sent: string, kept?: string][] = [
   ],
 ]
 
+/** Each case has calls of its own. */
+const { post } = await openApp({ after })
+
 for (const [sent, kept = sent] of samples) {
-  test(`P9: ${JSON.stringify(sent)} comes back with its digits`, async (t) => {
-    const { post } = await openApp(t)
+  test(`P9: ${JSON.stringify(sent)} comes back with its digits`, async () => {
     const weave = '"weave":{"status":"success","latency_ms":1000,"trace_name":"answer"}'
     const common = (id: string) => `"project_id": "${project}", "id": "${id}"`
     const start = (id: string) =>
@@ -74,7 +76,9 @@ for (const [sent, kept = sent] of samples) {
       const { text } = await post('/call/read', { project_id: project, id })
       for (const part of expected) assert.ok(text.includes(part), `${part} is not in ${text}`)
     }
-    const lines = linesOf(await post('/calls/stream_query', { project_id: project }))
+    const lines = linesOf(
+      await post('/calls/stream_query', { project_id: project, filter: { call_ids: ids } }),
+    )
     assert.equal(lines.length, 3)
     for (const line of lines) {
       for (const part of expected) assert.ok(line.includes(part), `${part} is not in ${line}`)
@@ -82,8 +86,7 @@ for (const [sent, kept = sent] of samples) {
   })
 }
 
-test('P9: an output of any kind comes back with its digits', async (t) => {
-  const { post } = await openApp(t)
+test('P9: an output of any kind comes back with its digits', async () => {
   for (const output of [
     '1.0',
     '-0',
@@ -103,8 +106,7 @@ test('P9: an output of any kind comes back with its digits', async (t) => {
   }
 })
 
-test('P9: digits stand through the parts of a body that is large', async (t) => {
-  const { post } = await openApp(t)
+test('P9: digits stand through the parts of a body that is large', async () => {
   const { id } = startOf()
   const filling = `"${'x'.repeat(300_000)}"`
   const start = `{"project_id":"${project}","id":"${id}","op_name":"answer","started_at":"2026-01-02",
@@ -116,8 +118,7 @@ test('P9: digits stand through the parts of a body that is large', async (t) => 
   assert.ok(text.includes(`"inputs":{"filling":${filling},"n":1.0},`))
 })
 
-test('P9: a field that is given twice is the last one, null too', async (t) => {
-  const { post } = await openApp(t)
+test('P9: a field that is given twice is the last one, null too', async () => {
   for (const [fields, output] of [
     ['"output":1.0,"output":2.0', '2.0'],
     ['"output":{"a":1},"output":null', 'null'],

@@ -1,13 +1,15 @@
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
+import { after, test } from 'node:test'
 import { whole } from '../../support/answers.ts'
 import { openApp } from '../../support/app.ts'
 import { endedRecord, endOf, project, runningRecord, startOf } from '../../support/calls.ts'
 import { assertCommonRefusals } from '../../support/common-refusals.ts'
 
+/** Each test has things of its own in it. */
+const { post } = await openApp({ after })
+
 test('call/end: refusals in order', async (t) => {
   await assertCommonRefusals(t, '/call/end', { end: endOf(startOf().id) })
-  const { post } = await openApp(t)
   const { id } = startOf()
   const { summary: _, ...incomplete } = endOf(id)
   assert.deepEqual(whole(await post('/call/end', { end: incomplete })), {
@@ -29,8 +31,7 @@ test('call/end: refusals in order', async (t) => {
   })
 })
 
-test('call/end: an ended call is readable at once', async (t) => {
-  const { post } = await openApp(t)
+test('call/end: an ended call is readable at once', async () => {
   const { id } = startOf()
   await post('/call/start', { start: startOf({ id }) })
   assert.deepEqual(whole(await post('/call/end', { end: endOf(id) })), { status: 200, body: {} })
@@ -38,8 +39,7 @@ test('call/end: an ended call is readable at once', async (t) => {
   assert.deepEqual(read.json.call, endedRecord(id))
 })
 
-test('call/end: an end may come before its start, and shows nothing until then', async (t) => {
-  const { post } = await openApp(t)
+test('call/end: an end may come before its start, and shows nothing until then', async () => {
   const { id } = startOf()
   assert.deepEqual(whole(await post('/call/end', { end: endOf(id) })), { status: 200, body: {} })
   assert.deepEqual(whole(await post('/call/read', { project_id: project, id })), {
@@ -51,8 +51,7 @@ test('call/end: an end may come before its start, and shows nothing until then',
   assert.deepEqual(read.json.call, endedRecord(id))
 })
 
-test('call/end: the start says the trace and the time, whichever comes first', async (t) => {
-  const { post } = await openApp(t)
+test('call/end: the start says the trace and the time, whichever comes first', async () => {
   const end = { trace_id: '0'.repeat(32), started_at: '2020-01-01T00:00:00Z' }
   for (const order of ['start first', 'end first']) {
     const { id } = startOf()
@@ -67,8 +66,7 @@ test('call/end: the start says the trace and the time, whichever comes first', a
 })
 
 for (const output of [null, 'text', '', 0, 1.5, true, false, [], [1, [2]], {}, { a: { b: null } }]) {
-  test(`call/end: the output ${JSON.stringify(output)} is read back`, async (t) => {
-    const { post } = await openApp(t)
+  test(`call/end: the output ${JSON.stringify(output)} is read back`, async () => {
     const { id } = startOf()
     await post('/call/start', { start: startOf({ id }) })
     await post('/call/end', { end: endOf(id, { output }) })
@@ -77,8 +75,7 @@ for (const output of [null, 'text', '', 0, 1.5, true, false, [], [1, [2]], {}, {
   })
 }
 
-test('call/end: an end without output has none', async (t) => {
-  const { post } = await openApp(t)
+test('call/end: an end without output has none', async () => {
   const { id } = startOf()
   await post('/call/start', { start: startOf({ id }) })
   await post('/call/end', { end: endOf(id, { output: undefined }) })
@@ -86,8 +83,7 @@ test('call/end: an end without output has none', async (t) => {
   assert.deepEqual(read.json.call, endedRecord(id, { output: null }))
 })
 
-test('call/end: every field is read back, by its own name or the one of Weave', async (t) => {
-  const { post } = await openApp(t)
+test('call/end: every field is read back, by its own name or the one of Weave', async () => {
   for (const step of [{ svc_run_step_end: 7 }, { wb_run_step_end: 7 }]) {
     const { id } = startOf()
     await post('/call/start', { start: startOf({ id }) })
@@ -107,8 +103,7 @@ test('call/end: every field is read back, by its own name or the one of Weave', 
   }
 })
 
-test('call/end: what no database can hold of an exception is shown as unreadable', async (t) => {
-  const { post } = await openApp(t)
+test('call/end: what no database can hold of an exception is shown as unreadable', async () => {
   const { id } = startOf()
   await post('/call/start', { start: startOf({ id }) })
   const exception = `Unexpected token '\ud83d', "👋 \0" is not JSON`
@@ -117,8 +112,7 @@ test('call/end: what no database can hold of an exception is shown as unreadable
   assert.equal(read.json.call.exception, `Unexpected token '\ufffd', "👋 \ufffd" is not JSON`)
 })
 
-test('call/end: the same of a name, at the start and at the end', async (t) => {
-  const { post } = await openApp(t)
+test('call/end: the same of a name, at the start and at the end', async () => {
   const { id } = startOf()
   const shown = async () => (await post('/call/read', { project_id: project, id })).json.call.display_name
   await post('/call/start', { start: startOf({ id, display_name: 'a\0b\ud83d' }) })
@@ -132,8 +126,7 @@ test('call/end: the same of a name, at the start and at the end', async (t) => {
   assert.equal((await post('/call/upsert_batch', { batch })).status, 200)
 })
 
-test('call/end: an end that is sent again replaces its own part and leaves the start', async (t) => {
-  const { post } = await openApp(t)
+test('call/end: an end that is sent again replaces its own part and leaves the start', async () => {
   const { id } = startOf()
   const fields = { thread_id: 'a', inputs: { n: 1 } }
   await post('/call/start', { start: startOf({ id, ...fields }) })
@@ -143,8 +136,7 @@ test('call/end: an end that is sent again replaces its own part and leaves the s
   assert.deepEqual(read.json.call, endedRecord(id, fields))
 })
 
-test('call/end: the name of an end replaces the one of the start, whichever comes first', async (t) => {
-  const { post } = await openApp(t)
+test('call/end: the name of an end replaces the one of the start, whichever comes first', async () => {
   for (const order of ['start first', 'end first']) {
     const { id } = startOf()
     const steps = [
@@ -157,8 +149,7 @@ test('call/end: the name of an end replaces the one of the start, whichever come
   }
 })
 
-test('call/end: an end in another project ends nothing here', async (t) => {
-  const { post } = await openApp(t)
+test('call/end: an end in another project ends nothing here', async () => {
   const { id } = startOf()
   await post('/call/start', { start: startOf({ id }) })
   await post('/call/end', { end: endOf(id, { project_id: 'acme/other' }) })
@@ -166,8 +157,7 @@ test('call/end: an end in another project ends nothing here', async (t) => {
   assert.deepEqual(read.json.call, runningRecord(id))
 })
 
-test('call/end: a call that ends before it began has a negative latency', async (t) => {
-  const { post } = await openApp(t)
+test('call/end: a call that ends before it began has a negative latency', async () => {
   const { id } = startOf()
   await post('/call/start', { start: startOf({ id, started_at: '2026-01-02T00:00:01.9999Z' }) })
   await post('/call/end', { end: endOf(id, { ended_at: '2026-01-02T00:00:00Z' }) })

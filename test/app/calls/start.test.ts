@@ -1,16 +1,18 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
-import { test } from 'node:test'
+import { after, test } from 'node:test'
 import { whole } from '../../support/answers.ts'
 import { keys, openApp } from '../../support/app.ts'
 import { endedRecord, endOf, project, runningRecord, startOf } from '../../support/calls.ts'
 import { assertCommonRefusals } from '../../support/common-refusals.ts'
 
+/** Each test has things of its own in it. */
+const { post } = await openApp({ after })
+
 const uuidv7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
 
 test('call/start: refusals in order', async (t) => {
   await assertCommonRefusals(t, '/call/start', { start: startOf() })
-  const { post } = await openApp(t)
   assert.deepEqual(whole(await post('/call/start', {})), {
     status: 422,
     body: {
@@ -43,8 +45,7 @@ test('call/start: refusals in order', async (t) => {
   })
 })
 
-test('call/start: a started call is readable at once', async (t) => {
-  const { post } = await openApp(t)
+test('call/start: a started call is readable at once', async () => {
   const start = startOf()
   assert.deepEqual(whole(await post('/call/start', { start })), {
     status: 200,
@@ -56,8 +57,7 @@ test('call/start: a started call is readable at once', async (t) => {
   })
 })
 
-test('call/start: id and trace are made when they are absent or null', async (t) => {
-  const { post } = await openApp(t)
+test('call/start: id and trace are made when they are absent or null', async () => {
   for (const absent of [undefined, null]) {
     const start = startOf({ id: absent, trace_id: absent })
     const answer = await post('/call/start', { start })
@@ -87,8 +87,7 @@ const everythingRead = {
   summary: { weave: { status: 'running', display_name: 'ask' } },
 }
 
-test('call/start: every field is read back, by its own name or the one of Weave', async (t) => {
-  const { post } = await openApp(t)
+test('call/start: every field is read back, by its own name or the one of Weave', async () => {
   for (const names of [
     { svc_run_id: 'acme/qa/run-1', svc_run_step: 3 },
     { wb_run_id: 'acme/qa/run-1', wb_run_step: 3 },
@@ -104,8 +103,7 @@ test('call/start: every field is read back, by its own name or the one of Weave'
   }
 })
 
-test('call/start: unknown fields are ignored, fields that may be null take null', async (t) => {
-  const { post } = await openApp(t)
+test('call/start: unknown fields are ignored, fields that may be null take null', async () => {
   const absent = Object.fromEntries(
     'trace_id parent_id display_name thread_id turn_id svc_run_id svc_run_step svc_user_id otel_dump expire_at'
       .split(' ')
@@ -117,8 +115,7 @@ test('call/start: unknown fields are ignored, fields that may be null take null'
   assert.deepEqual(read.json.call, runningRecord(start.id))
 })
 
-test('call/start: a span of OpenTelemetry is read back under attributes', async (t) => {
-  const { post } = await openApp(t)
+test('call/start: a span of OpenTelemetry is read back under attributes', async () => {
   for (const attributes of ['{}', '{"a":1.0}']) {
     const { id } = startOf()
     const body = `{"start": {"project_id": "${project}", "id": "${id}", "op_name": "answer",
@@ -132,8 +129,7 @@ test('call/start: a span of OpenTelemetry is read back under attributes', async 
   }
 })
 
-test('call/start: the caller is the user, whatever is sent', async (t) => {
-  const { post } = await openApp(t)
+test('call/start: the caller is the user, whatever is sent', async () => {
   const start = startOf()
   assert.equal((await post('/call/start', { start }, keys.root)).status, 200)
   const read = await post('/call/read', { project_id: project, id: start.id })
@@ -180,8 +176,7 @@ for (const [field, accepted, refused] of [
   ],
   ['expire_at', ['2200-01-02'], ['', 'never', 1767323045]],
 ] as const) {
-  test(`call/start: what ${field} takes`, async (t) => {
-    const { post } = await openApp(t)
+  test(`call/start: what ${field} takes`, async () => {
     for (const value of accepted) {
       const { status, text } = await post('/call/start', { start: startOf({ [field]: value }) })
       assert.equal(status, 200, text)
@@ -198,8 +193,7 @@ for (const [field, accepted, refused] of [
   })
 }
 
-test('call/start: a time has any offset and keeps its microseconds', async (t) => {
-  const { post } = await openApp(t)
+test('call/start: a time has any offset and keeps its microseconds', async () => {
   for (const [given, shown] of [
     ['2026-01-02T03:04:05.123456Z', '2026-01-02T03:04:05.123456Z'],
     ['2026-01-02T03:04:05.1Z', '2026-01-02T03:04:05.100Z'],
@@ -216,8 +210,7 @@ test('call/start: a time has any offset and keeps its microseconds', async (t) =
   }
 })
 
-test('call/start: a call that has expired is gone, one that will expire says when', async (t) => {
-  const { post } = await openApp(t)
+test('call/start: a call that has expired is gone, one that will expire says when', async () => {
   const gone = startOf({ expire_at: '2026-01-03T00:00:00Z' })
   assert.deepEqual(whole(await post('/call/start', { start: gone })), {
     status: 200,
@@ -247,8 +240,7 @@ test('call/start: HEDDLE_RETENTION_DAYS expires calls that do not say when', asy
   assert.equal((await post('/call/read', { project_id: project, id: old.id })).status, 404)
 })
 
-test('call/start: a start that is sent again replaces its own part and leaves the end', async (t) => {
-  const { post } = await openApp(t)
+test('call/start: a start that is sent again replaces its own part and leaves the end', async () => {
   const { id } = startOf()
   await post('/call/start', { start: startOf({ id, inputs: { n: 1 }, thread_id: 'a' }) })
   await post('/call/end', { end: endOf(id) })
@@ -257,8 +249,7 @@ test('call/start: a start that is sent again replaces its own part and leaves th
   assert.deepEqual(read.json.call, endedRecord(id, { inputs: { n: 2 } }))
 })
 
-test('call/start: the same id in two projects is two calls', async (t) => {
-  const { post } = await openApp(t)
+test('call/start: the same id in two projects is two calls', async () => {
   const { id } = startOf()
   await post('/call/start', { start: startOf({ id, inputs: { n: 1 } }) })
   await post('/call/start', { start: startOf({ id, inputs: { n: 2 }, project_id: 'acme/other' }) })
@@ -268,8 +259,7 @@ test('call/start: the same id in two projects is two calls', async (t) => {
   assert.deepEqual(second.json.call, runningRecord(id, { inputs: { n: 2 }, project_id: 'acme/other' }))
 })
 
-test('call/start: the trace of a span that names none is one that can be sent back', async (t) => {
-  const { post } = await openApp(t)
+test('call/start: the trace of a span that names none is one that can be sent back', async () => {
   const start = startOf({ id: '00f067aa0ba902b7', trace_id: undefined })
   const { status, json } = await post('/call/start', { start })
   assert.deepEqual([status, json], [200, { id: start.id, trace_id: '000000000000000000f067aa0ba902b7' }])
@@ -280,8 +270,7 @@ test('call/start: the trace of a span that names none is one that can be sent ba
   assert.equal((await post('/call/end', { end })).status, 200)
 })
 
-test('call/start: a time in nanoseconds is refused by what is kept of it', async (t) => {
-  const { post } = await openApp(t)
+test('call/start: a time in nanoseconds is refused by what is kept of it', async () => {
   for (const [started_at, status] of [
     ['2026-01-31T12:00:00.123456789Z', 422],
     ['2026-01-31T12:00:00,000000001+01:00', 422],

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
+import { after, test } from 'node:test'
 import { keys, openApp } from '../../support/app.ts'
 import { project, startOf } from '../../support/calls.ts'
 import { storeCalls } from '../../support/stored-calls.ts'
@@ -17,6 +17,10 @@ const calls = {
   fourth: { running: true, trace_id: trace, turn_id: 'x1', svc_run_id: 'run-2', thread_id: 'x' },
 }
 const all = Object.keys(calls)
+
+/** No case writes: they share one record. */
+const { post } = await openApp({ after })
+const { found, id } = await storeCalls(post, calls)
 
 for (const [filter, expected] of [
   [null, all],
@@ -55,18 +59,14 @@ for (const [filter, expected] of [
   [{ thread_ids: ['x'], turn_ids: ['x1'], svc_run_ids: ['run-2'] }, ['fourth']],
   [{ thread_ids: ['x'], parent_ids: [parent] }, []],
 ] as [object | null, string[]][]) {
-  test(`calls/stream_query: the filter ${JSON.stringify(filter)}`, async (t) => {
-    const { post } = await openApp(t)
-    const { found } = await storeCalls(post, calls)
+  test(`calls/stream_query: the filter ${JSON.stringify(filter)}`, async () => {
     assert.deepEqual(await found({ filter }), expected)
     const stats = await post('/calls/query_stats', { project_id: project, filter })
     assert.equal(stats.json.count, expected.length)
   })
 }
 
-test('calls/stream_query: a filter by ids', async (t) => {
-  const { post } = await openApp(t)
-  const { found, id } = await storeCalls(post, calls)
+test('calls/stream_query: a filter by ids', async () => {
   const call_ids = [id('third'), id('first'), id('third'), startOf().id, 'x']
   assert.deepEqual(await found({ filter: { call_ids } }), ['first', 'third'])
   const many = Array.from({ length: 999 }, () => startOf().id)
@@ -83,9 +83,7 @@ test('calls/stream_query: a filter by users', async (t) => {
   assert.deepEqual(await found({ filter: { svc_user_ids: ['alice', 'root'] } }), ['mine', theirs.id])
 })
 
-test('calls/stream_query: a filter and a query hold together', async (t) => {
-  const { post } = await openApp(t)
-  const { found } = await storeCalls(post, calls)
+test('calls/stream_query: a filter and a query hold together', async () => {
   const query = { $expr: { $eq: [{ $getField: 'thread_id' }, { $literal: 'x' }] } }
   assert.deepEqual(await found({ query, filter: { svc_run_ids: ['run-1'] } }), ['plain'])
   assert.deepEqual(await found({ query, filter: { op_names: [op('ask', '*')] } }), [])

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
+import { after, test } from 'node:test'
 import { whole } from '../../support/answers.ts'
 import { keys, openApp, type TestApp } from '../../support/app.ts'
 import { project } from '../../support/calls.ts'
@@ -91,6 +91,10 @@ async function storePrices(post: TestApp['post']): Promise<void> {
 const eq = (field: string, value: unknown) => ({ $eq: [{ $getField: field }, { $literal: value }] })
 const sort = (field: string, direction = 'asc') => ({ sort_by: [{ field, direction }] })
 
+/** Read alone. */
+const { post: ask } = await openApp({ after })
+await storePrices(ask)
+
 for (const [body, expected] of [
   [{}, 'abc'],
   [{ query: null, sort_by: null, limit: null, offset: null }, 'abc'],
@@ -119,10 +123,8 @@ for (const [body, expected] of [
   [{ offset: 3 }, ''],
   [{ ...sort('llm_id', 'desc'), limit: 1, query: { $expr: eq('provider_id', 'x') } }, 'c'],
 ] as [object, string][]) {
-  test(`cost/query: ${JSON.stringify(body)}`, async (t) => {
-    const { post } = await openApp(t)
-    await storePrices(post)
-    const answer = await post('/cost/query', { project_id: project, fields: ['llm_id'], ...body })
+  test(`cost/query: ${JSON.stringify(body)}`, async () => {
+    const answer = await ask('/cost/query', { project_id: project, fields: ['llm_id'], ...body })
     assert.deepEqual(whole(answer), {
       status: 200,
       body: { results: [...expected].map((llm_id) => ({ llm_id })) },

@@ -1,11 +1,15 @@
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
+import { after, test } from 'node:test'
 import { linesOf, recordsOf, whole } from '../../support/answers.ts'
 import { keys, openApp } from '../../support/app.ts'
 import { project } from '../../support/calls.ts'
 import { assertCommonRefusals } from '../../support/common-refusals.ts'
 import { create, readObject } from '../../support/objects.ts'
 import { rowsOf } from '../../support/tables.ts'
+
+/** Each test has things of its own in it. */
+const opened = await openApp({ after })
+const { post, get, send } = opened
 
 const root = `/v2/${project}`
 
@@ -68,7 +72,6 @@ for (const [path, kind] of Object.entries(kinds)) {
 
   test(`v2 ${path}: refusals`, async (t) => {
     await assertCommonRefusals(t, url, kind.body)
-    const { post, get, send } = await openApp(t)
     const theirs = `/v2/globex/qa/${path}`
     const forbidden = {
       status: 403,
@@ -104,8 +107,7 @@ for (const [path, kind] of Object.entries(kinds)) {
     }
   })
 
-  test(`v2 ${path}: stored, read, listed and deleted`, async (t) => {
-    const { post, get, send } = await openApp(t)
+  test(`v2 ${path}: stored, read, listed and deleted`, async () => {
     const created = await post(url, kind.body)
     const { digest } = created.json
     const ref = 'ref' in kind ? { [kind.ref]: `weave:///${project}/object/${kind.id}:${digest}` } : {}
@@ -134,8 +136,7 @@ for (const [path, kind] of Object.entries(kinds)) {
     assert.equal((await send('DELETE', `${url}/${kind.id}`)).status, 404)
   })
 
-  test(`v2 ${path}: another kind of thing under the name is not found`, async (t) => {
-    const opened = await openApp(t)
+  test(`v2 ${path}: another kind of thing under the name is not found`, async () => {
     await create(opened, kind.id, { plain: true })
     assert.equal((await opened.get(`${url}/${kind.id}/versions/latest`)).status, 404)
     assert.equal((await opened.send('DELETE', `${url}/${kind.id}`)).status, 404)
@@ -144,8 +145,7 @@ for (const [path, kind] of Object.entries(kinds)) {
   })
 }
 
-test('v2: of several kinds under one name only those of the route are deleted', async (t) => {
-  const opened = await openApp(t)
+test('v2: of several kinds under one name only those of the route are deleted', async () => {
   const { post, send } = opened
   const op = (await post(`${root}/ops`, { name: 'both', source_code: 'x' })).json.digest
   const plain = await create(opened, 'both', { plain: true })
@@ -166,8 +166,7 @@ test('v2: of several kinds under one name only those of the route are deleted', 
   assert.equal((await readObject(opened, 'both', plain)).status, 200)
 })
 
-test('v2: entity and project are as long as they are anywhere', async (t) => {
-  const { get } = await openApp(t)
+test('v2: entity and project are as long as they are anywhere', async () => {
   const longest = `${'e'.repeat(128)}/${'p'.repeat(127)}`
   assert.deepEqual(linesOf(await get(`/v2/${longest}/models`, keys.root)), [])
   const { status, json } = await get(`/v2/${longest}p/models`, keys.root)
@@ -177,8 +176,7 @@ test('v2: entity and project are as long as they are anywhere', async (t) => {
   }
 })
 
-test('v2: versions of one name; the list has the latest, several are deleted at once', async (t) => {
-  const { post, get, send } = await openApp(t)
+test('v2: versions of one name; the list has the latest, several are deleted at once', async () => {
   const url = `${root}/models`
   const digests = []
   for (const source_code of ['a', 'b', 'c']) {
@@ -196,8 +194,7 @@ test('v2: versions of one name; the list has the latest, several are deleted at 
   assert.deepEqual((await send('DELETE', `${url}/m`)).json, { num_deleted: 1 })
 })
 
-test('v2 datasets: the rows are a table, and have names of their own', async (t) => {
-  const opened = await openApp(t)
+test('v2 datasets: the rows are a table, and have names of their own', async () => {
   const rows = Array.from({ length: 500 }, (_, n) => ({ n }))
   const { object_id } = (await opened.post(`${root}/datasets`, { rows })).json
   assert.equal(object_id, 'dataset')
@@ -210,8 +207,7 @@ test('v2 datasets: the rows are a table, and have names of their own', async (t)
   )
 })
 
-test('v2 scorers: the scorer names an op that has its source', async (t) => {
-  const opened = await openApp(t)
+test('v2 scorers: the scorer names an op that has its source', async () => {
   await opened.post(`${root}/scorers`, { name: 'exact', op_source_code: 'def score(): ...' })
   const scorer = (await opened.get(`${root}/scorers/exact/versions/latest`)).json
   const op = (await opened.get(`${root}/ops/exact.score/versions/latest`)).json

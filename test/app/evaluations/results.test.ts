@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
-import { test } from 'node:test'
+import { after, test } from 'node:test'
 import { keys, openApp, type TestApp } from '../../support/app.ts'
 import { completeOf } from '../../support/calls.ts'
 
@@ -75,9 +75,11 @@ async function order(app: TestApp, body: Record<string, unknown>) {
   return questions(answer)
 }
 
-test('eval_results: rows of two evaluations, side by side', async (t) => {
-  const app = await openApp(t)
-  await store(app)
+/** For the tests that write nothing. */
+const app = await openApp({ after })
+await store(app)
+
+test('eval_results: rows of two evaluations, side by side', async () => {
   const answer = await ask(app, { include_raw_data_rows: true })
   assert.deepEqual(Object.keys(answer), ['rows', 'total_rows', 'summary', 'warnings'])
   assert.deepEqual([answer.total_rows, answer.summary, answer.warnings], [2, null, []])
@@ -120,9 +122,7 @@ test('eval_results: rows of two evaluations, side by side', async (t) => {
   })
 })
 
-test('eval_results: intersection, of the rows and of the summary', async (t) => {
-  const app = await openApp(t)
-  await store(app)
+test('eval_results: intersection, of the rows and of the summary', async () => {
   const both = await ask(app, { require_intersection: true, include_raw_data_rows: true })
   assert.deepEqual([questions(both), both.total_rows], [['Chad'], 1])
   const { rows, summary } = await ask(app, {
@@ -147,9 +147,7 @@ test('eval_results: intersection, of the rows and of the summary', async (t) => 
   )
 })
 
-test('eval_results: the summary', async (t) => {
-  const app = await openApp(t)
-  await store(app)
+test('eval_results: the summary', async () => {
   const { summary, rows, total_rows } = await ask(app, { include_summary: true, include_rows: false })
   assert.deepEqual([rows, total_rows], [[], 0])
   const one = summary.evaluations.find(
@@ -212,9 +210,7 @@ for (const [sort, expected] of [
   [{ field: 'output.output', direction: 'asc' }, ['Peru', 'Chad']],
   [{ field: 'output.scores.exact', direction: 'desc' }, ['Chad', 'Peru']],
 ] as [Record<string, unknown>, string[]][]) {
-  test(`eval_results: sorted by ${JSON.stringify(sort)}`, async (t) => {
-    const app = await openApp(t)
-    await store(app)
+  test(`eval_results: sorted by ${JSON.stringify(sort)}`, async () => {
     const found = await order(app, { sort_by: [sort] })
     assert.deepEqual(found, expected)
   })
@@ -241,9 +237,7 @@ for (const [expression, evaluation, expected] of [
   [{ $contains: { input: field('inputs.q'), substr: literal('Peru') } }, undefined, ['Peru']],
   [{ $eq: [field('row_digest'), literal('nothing')] }, undefined, []],
 ] as [unknown, string | undefined, string[]][]) {
-  test(`eval_results: where ${JSON.stringify(expression)} ${evaluation ?? ''}`, async (t) => {
-    const app = await openApp(t)
-    await store(app)
+  test(`eval_results: where ${JSON.stringify(expression)} ${evaluation ?? ''}`, async () => {
     const filters = [{ query: { $expr: expression }, ...(evaluation && { evaluation_call_id: evaluation }) }]
     const answer = await ask(app, { filters, include_raw_data_rows: true, include_summary: true })
     assert.deepEqual(questions(answer).toSorted(), expected)
@@ -251,9 +245,7 @@ for (const [expression, evaluation, expected] of [
   })
 }
 
-test('eval_results: pages', async (t) => {
-  const app = await openApp(t)
-  await store(app)
+test('eval_results: pages', async () => {
   const all = await ask(app)
   const page = await ask(app, { limit: 1, offset: 1 })
   assert.deepEqual([page.rows, page.total_rows], [[all.rows[1]], 2])
@@ -413,9 +405,7 @@ test('eval_results: what expires is gone at once', async (t) => {
   assert.deepEqual([total_rows, summary.row_count, summary.evaluations[0].trial_count], [1, 1, 1])
 })
 
-test('eval_results: unknown evaluations and those of others look the same', async (t) => {
-  const app = await openApp(t)
-  await store(app)
+test('eval_results: unknown evaluations and those of others look the same', async () => {
   const empty = { rows: [], total_rows: 0, summary: { row_count: 0, evaluations: [] }, warnings: [] }
   const body = { evaluation_call_ids: [e1], include_summary: true }
   assert.deepEqual((await app.post('/v2/globex/qa/eval_results/query', body, keys.bob)).json, empty)
@@ -472,16 +462,14 @@ for (const [body, status, code, named] of [
   [{ filters: 'x' }, 422, 'invalid_request', 'filters'],
   [{ include_rows: 'yes' }, 422, 'invalid_request', 'include_rows'],
 ] as [Record<string, unknown>, number, string, string][]) {
-  test(`eval_results: refused ${JSON.stringify(body).slice(0, 90)}`, async (t) => {
-    const app = await openApp(t)
+  test(`eval_results: refused ${JSON.stringify(body).slice(0, 90)}`, async () => {
     const answer = await app.post(url, { evaluation_call_ids: [e1], ...body })
     assert.deepEqual([answer.status, answer.json.code], [status, code], answer.text)
     assert.ok(answer.json.reason.includes(named), answer.json.reason)
   })
 }
 
-test('eval_results: a deep expression is refused by name', async (t) => {
-  const app = await openApp(t)
+test('eval_results: a deep expression is refused by name', async () => {
   let expression: unknown = { $eq: [field('scores.x'), literal(1)] }
   for (let i = 0; i < 101; i++) expression = { $not: [expression] }
   const answer = await app.post(url, {

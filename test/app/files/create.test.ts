@@ -154,7 +154,7 @@ test('file/create: a project reads what it stored and nothing else', async (t) =
 })
 
 test('file/create: the document says that it takes a form', async (t) => {
-  const { paths } = await documentOf(await openApp(t))
+  const { paths } = await documentOf(await openApp(t, { settings: { HEDDLE_DOCS: 'on' } }))
   for (const path of ['/file/create', '/files/create']) {
     const content = paths[path]?.post?.requestBody?.content as unknown as Record<
       string,

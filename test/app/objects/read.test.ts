@@ -79,7 +79,7 @@ test('obj/read: a version is a digest, latest, a number or an alias', async (t) 
 })
 
 test('obj/read: a deleted version says when', async (t) => {
-  const opened = await openApp(t)
+  const opened = await openApp(t, { settings: { HEDDLE_DOCS: 'on' } })
   const before = new Date(Date.now() - 1).toISOString()
   const digest = await create(opened, 'o', 'a')
   await create(opened, 'o', 'b')

@@ -1,10 +1,13 @@
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
+import { after, test } from 'node:test'
 import { whole } from '../../support/answers.ts'
 import { keys, openApp, type TestApp } from '../../support/app.ts'
 import { completeOf, endOf, project, startOf } from '../../support/calls.ts'
 import { assertCommonRefusals } from '../../support/common-refusals.ts'
 import { createQueue, fillQueue, tell, unknownCall } from '../../support/queues.ts'
+
+/** Each test has things of its own in it. */
+const { post } = await openApp({ after })
 
 const add = (post: TestApp['post'], queueId: string, call_ids: string[], fields: object = {}) =>
   post(`/annotation_queues/${queueId}/items`, { project_id: project, call_ids, ...fields })
@@ -29,7 +32,6 @@ async function storeCalls(post: TestApp['post'], count: number): Promise<string[
 test('queue items: refusals in order', async (t) => {
   const path = '/annotation_queues/q/items'
   await assertCommonRefusals(t, path, { project_id: project, call_ids: [] })
-  const { post } = await openApp(t)
   for (const body of [
     { call_ids: undefined },
     { call_ids: [5] },
@@ -57,8 +59,7 @@ test('queue items: refusals in order', async (t) => {
   })
 })
 
-test('queue items: every id is counted once, and adding again adds nothing', async (t) => {
-  const { post } = await openApp(t)
+test('queue items: every id is counted once, and adding again adds nothing', async () => {
   const queueId = await createQueue(post)
   const [a = '', b = '', c = ''] = await storeCalls(post, 3)
   const nobody = unknownCall()
@@ -85,8 +86,7 @@ test('queue items: every id is counted once, and adding again adds nothing', asy
   )
 })
 
-test('queue items: adding again keeps what the annotators said', async (t) => {
-  const { post } = await openApp(t)
+test('queue items: adding again keeps what the annotators said', async () => {
   const { queueId, callIds, itemIds } = await fillQueue(post, 2)
   await tell(post, queueId, itemIds[0], 'completed')
   await add(post, queueId, callIds, { display_fields: ['output'] })
@@ -100,8 +100,7 @@ test('queue items: adding again keeps what the annotators said', async (t) => {
   )
 })
 
-test('queue items: a call that is deleted, expired, only ended or elsewhere is unknown', async (t) => {
-  const { post } = await openApp(t)
+test('queue items: a call that is deleted, expired, only ended or elsewhere is unknown', async () => {
   const queueId = await createQueue(post)
   const [deleted = ''] = await storeCalls(post, 1)
   await post('/calls/delete', { project_id: project, call_ids: [deleted] })
@@ -120,8 +119,7 @@ test('queue items: a call that is deleted, expired, only ended or elsewhere is u
   })
 })
 
-test('queue items: an item is the call as it was when it was added', async (t) => {
-  const { post } = await openApp(t)
+test('queue items: an item is the call as it was when it was added', async () => {
   const queueId = await createQueue(post)
   const call = startOf({ trace_id: '0'.repeat(32), op_name: 'first' })
   await post('/call/start', { start: call })
@@ -158,15 +156,13 @@ test('queue items: an item is the call as it was when it was added', async (t) =
   assert.deepEqual([answer.json.duplicates, answer.json.unknown], [1, 0])
 })
 
-test('queue items: the same call may be in several queues', async (t) => {
-  const { post } = await openApp(t)
+test('queue items: the same call may be in several queues', async () => {
   const { callIds } = await fillQueue(post, 1)
   const other = await createQueue(post)
   assert.equal((await add(post, other, callIds)).json.added_count, 1)
 })
 
-test('queue items: a thousand at once', async (t) => {
-  const { post } = await openApp(t)
+test('queue items: a thousand at once', async () => {
   const { queueId, callIds } = await fillQueue(post, 1000)
   const items = await itemsOf(post, queueId, { include_position: true })
   assert.deepEqual(
@@ -184,7 +180,6 @@ test('queue items: a thousand at once', async (t) => {
 test('queue items/query: refusals in order', async (t) => {
   const path = '/annotation_queues/q/items/query'
   await assertCommonRefusals(t, path, { project_id: project })
-  const { post } = await openApp(t)
   const query = (body: object) => post(path, { project_id: project, ...body })
   for (const body of [
     { limit: -1 },
@@ -216,8 +211,7 @@ test('queue items/query: refusals in order', async (t) => {
   })
 })
 
-test('queue items/query: an empty queue has none', async (t) => {
-  const { post } = await openApp(t)
+test('queue items/query: an empty queue has none', async () => {
   const queueId = await createQueue(post)
   const answer = await post(`/annotation_queues/${queueId}/items/query`, { project_id: project })
   assert.equal(answer.text, '{"items":[]}')
@@ -282,15 +276,13 @@ for (const [body, expected] of [
   [{ offset: 5 }, ''],
   [{ ...where({ call_op_name: 'judge' }), ...sort('position_in_queue', 'desc'), limit: 1 }, 'd'],
 ] as [object, string][]) {
-  test(`queue items/query: ${JSON.stringify(body)}`, async (t) => {
-    const { post } = await openApp(t)
+  test(`queue items/query: ${JSON.stringify(body)}`, async () => {
     const { queueId, names } = await fiveItems(post)
     assert.equal(names(await itemsOf(post, queueId, body)), expected)
   })
 }
 
-test('queue items/query: by id, by call and by trace', async (t) => {
-  const { post } = await openApp(t)
+test('queue items/query: by id, by call and by trace', async () => {
   const { queueId, id, callIds, names } = await fiveItems(post)
   const found = async (filter: object) => names(await itemsOf(post, queueId, { filter }))
   assert.equal(await found({ id: id('d') }), 'd')
@@ -299,8 +291,7 @@ test('queue items/query: by id, by call and by trace', async (t) => {
   assert.equal(await found({ call_id: callIds[1], id: id('d') }), '')
 })
 
-test('queue items/query: positions are those of the whole queue, whatever is filtered', async (t) => {
-  const { post } = await openApp(t)
+test('queue items/query: positions are those of the whole queue, whatever is filtered', async () => {
   const { queueId } = await fiveItems(post)
   const positions = async (include_position: boolean | null) =>
     (await itemsOf(post, queueId, { filter: { call_op_name: 'judge' }, include_position })).map(
@@ -311,8 +302,7 @@ test('queue items/query: positions are those of the whole queue, whatever is fil
   assert.deepEqual(await positions(null), [null, null])
 })
 
-test('queue items/query: everyone sees the last word, and a state of their own', async (t) => {
-  const { post } = await openApp(t)
+test('queue items/query: everyone sees the last word, and a state of their own', async () => {
   const { queueId } = await fiveItems(post)
   const seen = async (key: string) =>
     (await itemsOf(post, queueId, {}, key)).map((item) => [

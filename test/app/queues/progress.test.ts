@@ -1,17 +1,19 @@
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
+import { after, test } from 'node:test'
 import { whole } from '../../support/answers.ts'
 import { keys, openApp } from '../../support/app.ts'
 import { completeOf, project } from '../../support/calls.ts'
 import { assertCommonRefusals } from '../../support/common-refusals.ts'
 import { createQueue, fillQueue, standing, tell } from '../../support/queues.ts'
 
+/** Each test has things of its own in it. */
+const { post, send } = await openApp({ after })
+
 const nowhere = '/annotation_queues/q/items/i/progress'
 const valid = { project_id: project, annotation_state: 'completed' }
 
 test('progress: refusals in order', async (t) => {
   await assertCommonRefusals(t, nowhere, valid)
-  const { post } = await openApp(t)
   for (const [body, what, detail] of [
     [
       { project_id: project },
@@ -86,8 +88,7 @@ test('progress: refusals in order', async (t) => {
   })
 })
 
-test('progress: the answer is the whole item', async (t) => {
-  const { post } = await openApp(t)
+test('progress: the answer is the whole item', async () => {
   const call = completeOf()
   await post('/v2/acme/qa/calls/complete', { batch: [call] })
   const queueId = await createQueue(post)
@@ -130,8 +131,7 @@ const conflicts = {
 
 for (const from of ['unstarted', 'in_progress', 'completed', 'skipped'] as const) {
   for (const to of ['in_progress', 'completed', 'skipped'] as const) {
-    test(`progress: from ${from} to ${to}`, async (t) => {
-      const { post } = await openApp(t)
+    test(`progress: from ${from} to ${to}`, async () => {
       const { queueId, itemIds } = await fillQueue(post, 1)
       if (from !== 'unstarted') assert.equal((await tell(post, queueId, itemIds[0], from)).status, 200)
       const answer = await tell(post, queueId, itemIds[0], to)
@@ -152,8 +152,7 @@ for (const from of ['unstarted', 'in_progress', 'completed', 'skipped'] as const
   }
 }
 
-test('progress: a second annotator begins at unstarted, and the item shows who spoke last', async (t) => {
-  const { post } = await openApp(t)
+test('progress: a second annotator begins at unstarted, and the item shows who spoke last', async () => {
   const { queueId, itemIds } = await fillQueue(post, 1)
   const said = async (state: string, key?: string) =>
     standing(await tell(post, queueId, itemIds[0], state, key))
@@ -166,23 +165,20 @@ test('progress: a second annotator begins at unstarted, and the item shows who s
   assert.equal((await tell(post, queueId, itemIds[0], 'completed', keys.root)).status, 409)
 })
 
-test('progress: an item of another queue is not in this one', async (t) => {
-  const { post } = await openApp(t)
+test('progress: an item of another queue is not in this one', async () => {
   const [one, other] = [await fillQueue(post, 1), await fillQueue(post, 1)]
   const answer = await tell(post, one.queueId, other.itemIds[0], 'completed')
   assert.deepEqual([answer.status, answer.json.code], [404, 'queue_item_not_found'])
 })
 
-test('progress: the items of a deleted queue are gone with it', async (t) => {
-  const { send, post } = await openApp(t)
+test('progress: the items of a deleted queue are gone with it', async () => {
   const { queueId, itemIds } = await fillQueue(post, 1)
   await send('DELETE', `/annotation_queues/${queueId}?project_id=acme/qa`)
   const answer = await tell(post, queueId, itemIds[0], 'completed')
   assert.deepEqual([answer.status, answer.json.code], [404, 'annotation_queue_not_found'])
 })
 
-test("P6: progress: another tenant's queue and item do not exist", async (t) => {
-  const { post } = await openApp(t)
+test("P6: progress: another tenant's queue and item do not exist", async () => {
   const theirs = await fillQueue(post, 1, { project_id: 'globex/qa', key: keys.bob })
   const missing = await tell(post, 'nothing', 'nothing', 'completed')
   const foreign = await tell(post, theirs.queueId, theirs.itemIds[0], 'completed')
@@ -193,8 +189,7 @@ test("P6: progress: another tenant's queue and item do not exist", async (t) => 
   })
 })
 
-test('progress: deleting the call keeps the item', async (t) => {
-  const { post } = await openApp(t)
+test('progress: deleting the call keeps the item', async () => {
   const { queueId, callIds, itemIds } = await fillQueue(post, 1)
   await post('/calls/delete', { project_id: project, call_ids: callIds })
   assert.equal((await tell(post, queueId, itemIds[0], 'completed')).status, 200)

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
+import { after, test } from 'node:test'
 import { recordsOf, whole } from '../../support/answers.ts'
 import { keys, openApp } from '../../support/app.ts'
 import { project } from '../../support/calls.ts'
@@ -222,6 +222,23 @@ test('annotation_queues/query: refusals in order', async (t) => {
   })
 })
 
+/** For the queries below, which only read it. */
+const ordered = await openApp({ after })
+for (const [n, name] of ['alpha', 'Gamma', 'beta', 'Delta'].entries()) {
+  const created_at = 1_700_000_000_000_000 + n
+  const updated_at = name === 'alpha' ? created_at + 10 : created_at
+  const rest = { description: '', scorer_refs: '[]', created_by: 'alice', deleted_at: null }
+  await ordered.database.write('addQueue', {
+    project_id: project,
+    id: String(n),
+    name,
+    created_at,
+    updated_at,
+    ...rest,
+  })
+}
+await createQueue(ordered.post, { project_id: 'acme/other' })
+
 const sort = (field: string, direction = 'asc') => ({ sort_by: [{ field, direction }] })
 
 for (const [body, expected] of [
@@ -244,23 +261,8 @@ for (const [body, expected] of [
   [{ offset: 4 }, ''],
   [{ ...sort('name'), name: 'ta', limit: 1 }, 'Delta'],
 ] as [object, string][]) {
-  test(`annotation_queues/query: ${JSON.stringify(body)}`, async (t) => {
-    const { post, database } = await openApp(t)
-    for (const [n, name] of ['alpha', 'Gamma', 'beta', 'Delta'].entries()) {
-      const created_at = 1_700_000_000_000_000 + n
-      const updated_at = name === 'alpha' ? created_at + 10 : created_at
-      const rest = { description: '', scorer_refs: '[]', created_by: 'alice', deleted_at: null }
-      await database.write('addQueue', {
-        project_id: project,
-        id: String(n),
-        name,
-        created_at,
-        updated_at,
-        ...rest,
-      })
-    }
-    await createQueue(post, { project_id: 'acme/other' })
-    const answer = await post('/annotation_queues/query', { project_id: project, ...body })
+  test(`annotation_queues/query: ${JSON.stringify(body)}`, async () => {
+    const answer = await ordered.post('/annotation_queues/query', { project_id: project, ...body })
     assert.equal(answer.status, 200)
     assert.equal(answer.headers['content-type'], 'application/x-ndjson')
     assert.equal(

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
+import { after, test } from 'node:test'
 import type { Backend } from '../../../src/inference/backend.ts'
 import { whole } from '../../support/answers.ts'
 import { openApp } from '../../support/app.ts'
@@ -64,6 +64,8 @@ test('POST /tokenize: a conversation, as the template writes it', async (t) => {
 
 const messages = [{ role: 'user', content: 'Hi' }]
 
+const { post } = await openApp({ after }, { backend: scriptedBackend() })
+
 for (const [what, url, body, status, code, reason] of [
   [
     'neither text nor messages',
@@ -126,8 +128,7 @@ for (const [what, url, body, status, code, reason] of [
     /^continue_final_message: /,
   ],
 ] as const) {
-  test(`POST ${url}: ${what} is refused`, async (t) => {
-    const { post } = await openApp(t, { backend: scriptedBackend() })
+  test(`POST ${url}: ${what} is refused`, async () => {
     const answer = await post(url, body)
     assert.deepEqual([answer.status, answer.json.code], [status, code])
     assert.match(

@@ -1,5 +1,6 @@
 import { tmpdir } from 'node:os'
 import { abandon } from '../../../domain/abandoning.ts'
+import { withTexts } from '../../../domain/json/text.ts'
 import { refuse } from '../../../domain/refusals.ts'
 import { createSlots, type SlotCounts } from '../../../threads/slots.ts'
 import { commands } from '../../commands.ts'
@@ -8,6 +9,7 @@ import { storageFailure } from '../../failures.ts'
 import type { Dialect } from '../../sql/dialect.ts'
 import { type Sql, sql } from '../../sql/sql.ts'
 import type { Command, Reader, StreamOptions } from '../../transaction.ts'
+import { createFailedWrites } from '../failed-writes.ts'
 import { loadMigrations, type Migration } from '../migrations.ts'
 import { createUnreadAnswers } from '../unread-answers.ts'
 import { type ConnectionOptions, type Connections, createConnections, sharesOf } from './connections.ts'
@@ -121,7 +123,11 @@ export function createPostgresDatabase<R extends Registry>(
     }
   }
 
+  // What is not reachable is found by the probe itself.
+  const failedWrites = createFailedWrites(['storage_full'])
+
   async function readAndWrite(): Promise<void> {
+    failedWrites.check()
     await read(side, sql`SELECT at FROM heddle_probe WHERE id = 1`)
     await read(
       side,
@@ -138,10 +144,11 @@ export function createPostgresDatabase<R extends Registry>(
     write<Name extends keyof R>(name: Name, input: Parameters<R[Name]>[1], tenant = '') {
       type Output = Awaited<ReturnType<R[Name]>>
       const command = commands[name] as Command<Parameters<R[Name]>[1], unknown> | undefined
-      return counted(() => {
+      const write = counted(() => {
         if (command === undefined) throw new Error(`no command ${String(name)}`)
         return runCommand(connections, statements, dialect, command, input, tenant)
       }) as Promise<Output>
+      return failedWrites.noted(write)
     },
     // Here nobody waits for another's write, but for those about the same.
     writeBehind: (name, input) => database.write(name, input as never) as Promise<boolean>,
@@ -217,5 +224,7 @@ export async function openPostgres(url: string, options: OpenPostgresOptions = {
     lockTimeoutMs: migrationLockTimeoutMs,
     mustExist,
   })
-  return createPostgresDatabase(url, postgresDialect, commands, settings)
+  const database = createPostgresDatabase(url, postgresDialect, commands, settings)
+  // The commands run in this thread, so large texts are decoded here.
+  return { ...database, write: (name, input, tenant) => database.write(name, withTexts(input), tenant) }
 }

@@ -1,16 +1,21 @@
 import { mkdirSync } from 'node:fs'
+import { statfs } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import { refuse } from '../../../domain/refusals.ts'
+import { batchesOf } from '../../../domain/batches.ts'
+import { Refusal, refuse } from '../../../domain/refusals.ts'
+import { inSteps } from '../../../domain/yielding.ts'
 import { startThread } from '../../../threads/thread.ts'
 import type { Database } from '../../database.ts'
 import { StorageRefusal, storageFailure } from '../../failures.ts'
 import { sql } from '../../sql/sql.ts'
+import { createFailedWrites } from '../failed-writes.ts'
 import { loadMigrations, type Migration } from '../migrations.ts'
 import { connect } from './connection.ts'
 import { sqliteDialect } from './dialect.ts'
 import { failureError } from './failures.ts'
 import type { Job, JobResult } from './group.ts'
 import { migrateSqlite, refuseMissing, refuseUnsuitable } from './migrate.ts'
+import { lossOf, openedFiles, refuseLost } from './opened-files.ts'
 import { createReaderPool } from './reader-pool.ts'
 import { defaultGroupLimit, type WriterMessage, type WriterThreadData, writerThread } from './writer.ts'
 
@@ -22,6 +27,8 @@ export interface SqliteOptions {
   groupLimit?: number
   mustExist?: boolean
   migrations?: readonly Migration[]
+  /** Hears once that the files of the record were taken away; nothing is read or written any more. */
+  onLost?: (text: string) => void
 }
 
 /** Writes that may wait for the disk; beyond that a request is refused and may be sent again. */
@@ -30,6 +37,12 @@ const mostWaiting = { perTenant: 5_000, total: 10_000 }
 const leavingMs = 5_000
 
 const freedPagesAtOnce = 256
+
+/** Items of a list that cross to the writer in one message. */
+const itemsAtOnce = 64
+
+/** Reads ask so often whether the files are still there. */
+const lookMs = 250
 
 export async function openSqlite(options: SqliteOptions): Promise<Database> {
   const { file, queryTimeoutMs = 60_000, groupLimit = defaultGroupLimit } = options
@@ -41,28 +54,64 @@ export async function openSqlite(options: SqliteOptions): Promise<Database> {
   process.env.SQLITE_TMPDIR ??= dirname(file)
   migrateFile(file, options.migrations ?? loadMigrations('sqlite'))
   const reads = connect(file, 'read')
+  // The first read opens the log.
+  reads.get(sql`SELECT id FROM heddle_probe`)
+  const opened = openedFiles(file)
+  let lost: Refusal | undefined
+  let looked = performance.now()
   const readerPool = createReaderPool(file, { limitMs: queryTimeoutMs, waitMs })
-  const writer = startWriter(file, groupLimit)
+  const failedWrites = createFailedWrites(['storage_full', 'storage_failed', 'storage_read_only'])
+  const writer = startWriter({ file, opened, groupLimit })
   let closing: Promise<void> | undefined
 
   function stillOpen() {
     if (closing) throw refuse('stopping')
+    if (performance.now() - looked > lookMs) look()
+    if (lost) throw lost
     return reads
+  }
+
+  function look(): void {
+    looked = performance.now()
+    const loss = lost ? undefined : lossOf(file, opened)
+    if (loss === undefined) return
+    lost = refuseLost(loss)
+    options.onLost?.(loss.text)
+    // The writer saves what it can of the log when it finds the same.
+    writer.write('probe', { at: 0 }, '').catch(() => undefined)
+  }
+
+  /** The writer looks after each group; what it finds is found here too. */
+  async function told<T>(write: Promise<T>): Promise<T> {
+    try {
+      return await write
+    } catch (error) {
+      if (error instanceof Refusal && error.code === 'storage_replaced') look()
+      throw error
+    }
   }
 
   const database: Database = {
     dialect: sqliteDialect,
     all: async (query) => stillOpen().all(query),
     get: async (query) => stillOpen().get(query),
-    write: (name, input, tenant = '') => writer.write(name, input, tenant),
-    writeBehind: (name, input) => writer.writeBehind(name, input),
+    write: (name, input, tenant = '') => told(failedWrites.noted(writer.write(name, input, tenant))),
+    writeBehind: (name, input) => told(writer.writeBehind(name, input)),
     async *stream<T>(...[query, options]: Parameters<Database['stream']>) {
       stillOpen()
-      yield* readerPool.stream<T>(query, options)
+      for await (const rows of readerPool.stream<T>(query, options)) {
+        // A reader that has just been started may have opened what lies there now.
+        look()
+        stillOpen()
+        yield rows
+      }
     },
     async probe() {
+      look()
       stillOpen().get(sql`SELECT id FROM heddle_probe`)
-      await database.write('probe', { at: Date.now() * 1000 })
+      failedWrites.check()
+      await refuseFullDisk(dirname(file))
+      await told(writer.write('probe', { at: Date.now() * 1000 }, ''))
     },
     reclaim: () => writer.reclaim(),
     close() {
@@ -76,6 +125,15 @@ export async function openSqlite(options: SqliteOptions): Promise<Database> {
     },
   }
   return database
+}
+
+/** A disk with less space than this is full: what is written first is the log, which may have room in its file for a while. */
+const leastFree = 1024 * 1024
+
+async function refuseFullDisk(folder: string): Promise<void> {
+  // A file system that does not say how much is left is asked by the write alone.
+  const space = await statfs(folder).catch(() => undefined)
+  if (space !== undefined && space.bavail * space.bsize < leastFree) throw refuse('storage_full')
 }
 
 function migrateFile(file: string, known: readonly Migration[]): void {
@@ -101,8 +159,8 @@ function makeFolder(folder: string): void {
 }
 
 /** The thread of the writer, and what waits for its answers. */
-function startWriter(file: string, groupLimit: number) {
-  const thread = startThread(writerThread, { file, groupLimit } satisfies WriterThreadData, 512)
+function startWriter(data: WriterThreadData) {
+  const thread = startThread(writerThread, data, 512)
   // A write that is under way keeps the process alive; a thread that waits does not.
   thread.unref()
   const pending = new Map<number, PromiseWithResolvers<unknown>>()
@@ -160,14 +218,27 @@ function startWriter(file: string, groupLimit: number) {
     return answer.promise as Promise<T>
   }
 
+  function add(job: Job): void {
+    // Everything that arrives in this turn of the loop crosses to the writer in one message.
+    if (batch.length === 0) setImmediate(flush)
+    batch.push(job)
+  }
+
+  /** To copy a long list at once would hold up this thread. */
+  async function addLong(job: Job, list: readonly unknown[]): Promise<void> {
+    await inSteps(batchesOf(list, itemsAtOnce), (part) => post({ id: job.id, part }))
+    add({ ...job, input: [] })
+  }
+
   return {
     write<T>(name: string, input: unknown, tenant: string): Promise<T> {
       const own = pendingOf.get(tenant) ?? 0
       if (own >= mostWaiting.perTenant) return Promise.reject(refuse('queue_full'))
       const answer = answered<T>((id) => {
-        // Everything that arrives in this turn of the loop crosses to the writer in one message.
-        if (batch.length === 0) setImmediate(flush)
-        batch.push({ id, name, input, tenant })
+        const job = { id, name, input, tenant }
+        if (Array.isArray(input) && input.length > itemsAtOnce) {
+          addLong(job, input).catch((error) => pending.get(id)?.reject(error))
+        } else add(job)
       })
       pendingOf.set(tenant, own + 1)
       const settled = () => {

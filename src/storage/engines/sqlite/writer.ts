@@ -1,8 +1,11 @@
 import { receiveMessageOnPort, workerData } from 'node:worker_threads'
+import { SqliteError } from 'better-sqlite3'
 import { createFairQueue } from '../../../threads/fair-queue.ts'
 import { ownPort } from '../../../threads/thread.ts'
 import { type Connection, connect, reclaimPages } from './connection.ts'
+import { describeFailure, type JobFailure } from './failures.ts'
 import { commitGroup, type Job, type JobResult } from './group.ts'
+import { type FileLoss, lossOf, type OpenedFiles, refuseLost } from './opened-files.ts'
 
 /** Jobs in one transaction: enough to share an fsync well, few enough that the first is not kept waiting. */
 export const defaultGroupLimit = 256
@@ -20,7 +23,7 @@ const runsBehind = 64
 export function createWriter(
   connection: Connection,
   deliver: (results: readonly JobResult[]) => void,
-  options: { groupLimit?: number; collect?: () => readonly Job[] } = {},
+  options: { groupLimit?: number; collect?: () => readonly Job[]; loss?: () => FileLoss | undefined } = {},
 ) {
   const limit = options.groupLimit ?? defaultGroupLimit
   const waiting = createFairQueue<Job>({
@@ -29,6 +32,7 @@ export function createWriter(
   })
   const behind: { job: Job; runs: number }[] = []
   let running: Promise<void> | undefined
+  let lost: JobFailure | undefined
 
   function take(jobs: readonly Job[]): void {
     for (const job of jobs) {
@@ -56,19 +60,31 @@ export function createWriter(
   async function drain(): Promise<void> {
     for (;;) {
       if (options.collect) take(options.collect())
-      if (waiting.size > 0) deliver(await commitGroup(connection, nextGroup()))
+      if (waiting.size > 0) deliver(await commit(nextGroup()))
       else if (behind.length > 0) await runBehind()
       else return
     }
+  }
+
+  /** Nothing is answered that went into files which are not those of the record any more. */
+  async function commit(jobs: Iterable<Job>): Promise<JobResult[]> {
+    const refused = (failure: JobFailure, of: Iterable<{ id: number }>) =>
+      Array.from(of, ({ id }) => ({ id, failure }))
+    if (lost !== undefined) return refused(lost, jobs)
+    const results = await commitGroup(connection, jobs)
+    const loss = options.loss?.()
+    if (loss === undefined) return results
+    lost = describeFailure(refuseLost(loss))
+    // What was answered before may be in the log alone, which has no name any more.
+    if (loss.isLogMissing) emptyLog(connection)
+    return refused(lost, results)
   }
 
   async function runBehind(): Promise<void> {
     const [first] = behind as [(typeof behind)[number]]
     // It reaches the disk with the next write. If the power is cut before that, it is as if it had not run yet.
     connection.handle.pragma('synchronous = NORMAL')
-    const results = await commitGroup(connection, [first.job]).finally(() =>
-      connection.handle.pragma('synchronous = FULL'),
-    )
+    const results = await commit([first.job]).finally(() => connection.handle.pragma('synchronous = FULL'))
     const hasMore = results.some((result) => 'value' in result && result.value === true)
     if (hasMore && ++first.runs < runsBehind) return
     behind.shift()
@@ -94,12 +110,27 @@ export function createWriter(
   }
 }
 
+/** Takes the log into the file, so that the file alone is the whole record. Where that fails, the log stays as it is. */
+function emptyLog({ handle }: Connection): void {
+  try {
+    handle.pragma('wal_checkpoint(TRUNCATE)')
+  } catch (error) {
+    if (!(error instanceof SqliteError)) throw error
+  }
+}
+
 export interface WriterThreadData {
   file: string
+  opened: OpenedFiles
   groupLimit: number
 }
 
-export type WriterMessage = { jobs: Job[] } | { id: number; reclaim: number } | 'close'
+/** A long list comes in parts before the job that it belongs to. */
+export type WriterMessage =
+  | { jobs: Job[] }
+  | { id: number; part: readonly unknown[] }
+  | { id: number; reclaim: number }
+  | 'close'
 
 /** Where `startThread` finds this file, before and after the build. */
 export const writerThread = import.meta.url
@@ -107,14 +138,27 @@ export const writerThread = import.meta.url
 /** What the thread does. */
 export function serve(): void {
   const port = ownPort()
-  const { file, groupLimit } = workerData as WriterThreadData
+  const { file, opened, groupLimit } = workerData as WriterThreadData
   const connection = connect(file, 'write')
   let state: 'open' | 'closing' | 'closed' = 'open'
+  const parts = new Map<number, unknown[]>()
+
+  /** With what came of its input before. */
+  function whole(job: Job): Job {
+    const before = parts.get(job.id)
+    if (before === undefined) return job
+    parts.delete(job.id)
+    return { ...job, input: before }
+  }
 
   function receive(message: WriterMessage): Job[] {
     if (message === 'close') state = 'closing'
-    else if ('jobs' in message) return message.jobs
-    else port.postMessage([{ id: message.id, value: reclaimPages(connection, message.reclaim) }])
+    else if ('jobs' in message) return parts.size > 0 ? message.jobs.map(whole) : message.jobs
+    else if ('part' in message) {
+      const list = parts.get(message.id) ?? []
+      parts.set(message.id, list)
+      for (const item of message.part) list.push(item)
+    } else port.postMessage([{ id: message.id, value: reclaimPages(connection, message.reclaim) }])
     return []
   }
 
@@ -127,7 +171,12 @@ export function serve(): void {
     return jobs
   }
 
-  const writer = createWriter(connection, (results) => port.postMessage(results), { groupLimit, collect })
+  const loss = () => lossOf(file, opened)
+  const writer = createWriter(connection, (results) => port.postMessage(results), {
+    groupLimit,
+    collect,
+    loss,
+  })
 
   port.on('message', async (message: WriterMessage) => {
     const jobs = receive(message)
@@ -135,8 +184,7 @@ export function serve(): void {
     await writer.idle()
     if (state !== 'closing') return
     state = 'closed'
-    // The log is emptied into the file, so that a copy of the file alone is the whole record.
-    connection.handle.pragma('wal_checkpoint(TRUNCATE)')
+    emptyLog(connection)
     connection.close()
     port.close()
   })

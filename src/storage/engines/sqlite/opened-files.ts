@@ -1,0 +1,49 @@
+import { statSync } from 'node:fs'
+import { type Refusal, refuse } from '../../../domain/refusals.ts'
+
+/** Device and inode of the database, its log and the index of that, as they were when the record was opened. */
+export type OpenedFiles = readonly (string | undefined)[]
+
+const suffixes = ['', '-wal', '-shm']
+
+/** To be asked while a connection is open that has read: until then there is no log. */
+export function openedFiles(file: string): OpenedFiles {
+  return suffixes.map((suffix) => identityOf(`${file}${suffix}`))
+}
+
+/**
+ * What has happened to the files behind our back, in words, or undefined. SQLite does not look: it writes on into files that
+ * nobody will find again (https://www.sqlite.org/howtocorrupt.html, section 2.2).
+ */
+export function lossOf(file: string, opened: OpenedFiles): FileLoss | undefined {
+  for (const [i, suffix] of suffixes.entries()) {
+    const path = `${file}${suffix}`
+    const found = identityOf(path)
+    if (found === opened[i] || found === 'unknown') continue
+    const what = found === undefined ? 'is gone: it was removed, or its folder was' : 'is another file now'
+    return { text: `${path} ${what}`, isLogMissing: suffix !== '' && found === undefined }
+  }
+  return undefined
+}
+
+export interface FileLoss {
+  text: string
+  /** The database itself is ours, and what its log held can still go into it. */
+  isLogMissing: boolean
+}
+
+function identityOf(path: string): string | undefined {
+  try {
+    const found = statSync(path, { throwIfNoEntry: false })
+    return found && `${found.dev}:${found.ino}`
+  } catch {
+    // A folder that may not be searched any more, a mount that does not answer: the files that are open still work.
+    return 'unknown'
+  }
+}
+
+export function refuseLost({ text }: FileLoss): Refusal {
+  const refusal = refuse('storage_replaced')
+  refusal.cause = new Error(text)
+  return refusal
+}

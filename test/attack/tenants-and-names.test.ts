@@ -1,0 +1,183 @@
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import { after, test } from 'node:test'
+import fc from 'fast-check'
+import { keys, type Method } from '../support/app.ts'
+import { campaign } from '../support/campaign/length.ts'
+import { type Target, targetsOf } from '../support/campaign/requests.ts'
+import { create } from '../support/objects.ts'
+import { secret, storeOneOfEach } from '../support/one-of-each.ts'
+import { documentOf } from '../support/openapi.ts'
+import { openPatientApp } from '../support/patient-app.ts'
+import { dumpOf } from '../support/record-dump.ts'
+import { sampleBodies } from '../support/sample-bodies.ts'
+import { withoutNames } from '../support/tenant-answers.ts'
+
+const opened = await openPatientApp({ after: (close) => after(close) }, { settings: { HEDDLE_DOCS: 'on' } })
+const { send, post, database } = opened
+/** What is said to a model names nothing, and public routes say the same to all. */
+const ofNoRecord = /^\/(v1\/|tokenize|detokenize|ready|health|metrics)/
+const targets = targetsOf(await documentOf(opened)).filter(({ path }) => !ofNoRecord.test(path))
+
+type Names = Record<string, string>
+
+/** One thing of each kind, and an evaluation run with what is in it. */
+async function storeAll(): Promise<Names> {
+  const project = 'acme/qa'
+  const things = await storeOneOfEach(opened, project, keys.alice)
+  await create(opened, 'evaluated', { secret })
+  const evaluation = `weave:///${project}/object/evaluated:v0`
+  const made = async (url: string, body: object, name: string): Promise<string> => {
+    const { status, json, text } = await post(`/v2/${project}/${url}`, body)
+    assert.equal(status, 200, text)
+    return json[name]
+  }
+  const run = await made('evaluation_runs', { evaluation, model: evaluation }, 'evaluation_run_id')
+  const predicted = { model: evaluation, inputs: { secret }, output: secret, evaluation_run_id: run }
+  const prediction = await made('predictions', predicted, 'prediction_id')
+  const scored = { prediction_id: prediction, scorer: evaluation, value: 1, evaluation_run_id: run }
+  return { ...things, run, prediction, score: await made('scores', scored, 'score_id') }
+}
+
+/** Names of the same shape, letter for letter, of which there is nothing. */
+function namesOfNothing(names: Names): Names {
+  const any = (of: string) => of.charAt(Math.floor(Math.random() * of.length))
+  const other = (name: string) => {
+    if (/^[\da-f]{8}-/.test(name)) return randomUUID()
+    if (/^[\da-f]{32,}$/.test(name)) return name.replace(/./g, () => any('0123456789abcdef'))
+    const letters = 'abcdefghijkmnopqrstuvwxyz'
+    return name
+      .replace(/[a-z]/g, () => any(letters))
+      .replace(/[A-Z]/g, () => any(letters).toUpperCase())
+      .replace(/\d/g, () => any('0123456789'))
+  }
+  const made = Object.fromEntries(Object.entries(names).map(([kind, name]) => [kind, other(name)]))
+  return { ...made, project: names.project as string }
+}
+
+const theirs = await storeAll()
+const nothing = namesOfNothing(theirs)
+const kinds = Object.keys(theirs).filter((kind) => kind !== 'project')
+/** How a name can stand in a text. */
+const forms: ((name: string, names: Names) => string)[] = [
+  (name) => name,
+  (name, { project }) => `weave:///${project}/call/${name}`,
+  (name, { project, digest }) => `weave:///${project}/object/${name}:${digest}`,
+  (name, { project, object }) => `weave:///${project}/object/${object}:${name}`,
+  (name, { project, object, digest }) =>
+    `weave:///${project}/object/${object}:${digest}/attr/rows/id/${name}`,
+  (name, { project }) => `weave:///${project}/table/${name}`,
+]
+
+/** What the path names, by the name of its parameter. */
+const inPath: Names = {
+  queue_id: 'queue',
+  item_id: 'item',
+  object_id: 'object',
+  digest: 'digest',
+  evaluation_run_id: 'run',
+  prediction_id: 'prediction',
+  score_id: 'score',
+}
+
+interface Asked {
+  target: Target
+  /** Of the places for a text, counted around. */
+  at: number
+  kind: string
+  form: number
+  /** Asked in the project of its owner, or in one of the caller's own. */
+  inTheirs: boolean
+}
+
+const asked: fc.Arbitrary<Asked> = fc
+  .record({
+    target: fc.constantFrom(...targets),
+    at: fc.nat(60),
+    kind: fc.constantFrom(...kinds),
+    form: fc.oneof({ arbitrary: fc.constant(0), weight: 3 }, fc.nat(forms.length - 1)),
+    inTheirs: fc.boolean(),
+  })
+  .map((one) => Object.assign(one, { [fc.toStringMethod]: () => shown(one) }))
+
+function shown(one: Asked): string {
+  const { method, url, body } = requestOf(one, theirs, 'globex/own')
+  return `${method} ${url} ${JSON.stringify(body)} with the ${one.kind}`
+}
+
+/** The request with the name in it; the callers' own project depends on what is named, so that both have the same past. */
+function requestOf({ target, at, kind, form, inTheirs }: Asked, names: Names, own: string) {
+  const project = inTheirs ? (names.project as string) : own
+  const [entity = '', name = ''] = project.split('/')
+  const text = (forms[form] as (typeof forms)[number])(names[kind] as string, names)
+  const parameters = target.operation.parameters ?? []
+  const sampleOf = target.operation.requestBody && sampleBodies[target.path.replace(/\{(\w+)\}/g, ':$1')]
+  const body = sampleOf?.(project)
+  const queries = parameters.filter((one) => one.in === 'query').map((one) => one.name)
+  const paths = parameters.filter((one) => one.in === 'path').map((one) => one.name)
+  const inBody = body === undefined ? [] : textsIn(body)
+  const places = [...inBody, ...queries, ...paths]
+  const place = places[at % Math.max(places.length, 1)]
+  const put = (parameter: string, usual: string) => encodeURIComponent(parameter === place ? text : usual)
+  const usual = (parameter: string) =>
+    ({ entity, project: name, model: 'scripted' })[parameter] ?? names[inPath[parameter] ?? kind] ?? text
+  const path = target.path.replace(/\{(\w+)\}/g, (_, parameter) => put(parameter, usual(parameter)))
+  const query = queries.map(
+    (one) => `${one}=${put(one, one === 'project_id' ? project : one === 'limit' ? '5' : '0')}`,
+  )
+  return {
+    method: target.method as Method,
+    url: query.length === 0 ? path : `${path}?${query.join('&')}`,
+    body: body && replaced(body, typeof place === 'object' ? place : [], text),
+  }
+}
+
+type Path = (string | number)[]
+
+function textsIn(value: unknown, path: Path = []): Path[] {
+  if (typeof value === 'string') return path.at(-1) === 'project_id' ? [] : [path]
+  if (typeof value !== 'object' || value === null) return []
+  return Object.entries(value).flatMap(([step, inner]) => textsIn(inner, [...path, step]))
+}
+
+function replaced(value: unknown, [step, ...rest]: Path, text: string): unknown {
+  if (step === undefined) return typeof value === 'string' ? text : value
+  if (Array.isArray(value)) return value.with(Number(step), replaced(value[Number(step)], rest, text))
+  return { ...(value as object), [step]: replaced((value as Record<string, unknown>)[step], rest, text) }
+}
+
+/** What must be the same: the answer without names, digests of what holds names, and its order. */
+function comparable(answer: { status: number; text: string }, names: Names, own: string) {
+  const { status, text } = withoutNames(answer, { ...names, own, ownName: own.replace(/^.*\//, '') })
+  // A message shows the beginning of what is long.
+  const beginnings = Object.values(names).filter(({ length }) => length > 20)
+  const whole = beginnings.reduce(
+    (left, name) => left.replaceAll(new RegExp(`${name.slice(0, 8)}[\\w-]*`, 'g'), '<part>'),
+    text.replace(/[\w-]*…/g, '…'),
+  )
+  const plain = whole.replace(/\b(?:[\da-f]{64}|[\da-f]{32}|[\w-]{43})\b/g, '<digest>')
+  return { status, lines: plain.split('\n').sort() }
+}
+
+test(`P6: what another tenant has is as if it were not there, on every route (seed ${campaign.seed})`, async () => {
+  const isBobs = (project: string) => project.startsWith('globex/')
+  const before = await dumpOf(database, isBobs)
+  const projects = ['globex/ofthem', 'globex/ofnone']
+  let found = 0
+  const property = fc.asyncProperty(asked, async (one) => {
+    const told = []
+    for (const [index, names] of [theirs, nothing].entries()) {
+      const own = projects[index] as string
+      const { method, url, body } = requestOf(one, names, own)
+      const answer = await send(method, url, body, keys.bob)
+      assert.ok(answer.status < 500, answer.text)
+      assert.ok(!answer.text.includes(secret), answer.text)
+      if (answer.status === 200) found += 1
+      told.push(comparable(answer, names, own))
+    }
+    assert.deepEqual(told[0], told[1])
+  })
+  await fc.assert(property, { seed: campaign.seed, numRuns: campaign.names })
+  assert.deepEqual(await dumpOf(database, isBobs), before)
+  assert.ok(found >= campaign.names / 10, `only ${found} requests were answered`)
+})

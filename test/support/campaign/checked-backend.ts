@@ -1,0 +1,20 @@
+import { checkGeneration, checkTokens } from '../../../src/inference/embedded/checks.ts'
+import { type ScriptedBackend, scriptedBackend, scriptedModel, tokensOf } from '../scripted-backend.ts'
+
+/** The scripted model behind the checks of the engine: what the engine would refuse never reaches it. */
+export function checkedBackend(): ScriptedBackend {
+  const backend = scriptedBackend()
+  const { vocabulary: size, context } = scriptedModel
+  const vocabulary = { size, eos: 0, ends: [], bytes: () => new Uint8Array(), isSpecial: () => false }
+  return {
+    ...backend,
+    async detokenize(tokens, ...rest) {
+      checkTokens('tokens', tokens, size)
+      return backend.detokenize(tokens, ...rest)
+    },
+    async generate(request, signal) {
+      checkGeneration(request, { vocabulary, tokenize: tokensOf }, { context, parallel: 8 })
+      return backend.generate(request, signal)
+    },
+  }
+}
