@@ -1,9 +1,9 @@
 import type { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { z } from 'zod'
-import { refuse } from '../domain/refusals.ts'
+import { Refusal, refuse } from '../domain/refusals.ts'
 import { createYieldToLoop, inSteps } from '../domain/yielding.ts'
-import { limitBodies } from './body-limits.ts'
+import { limitBodies } from './body-budget.ts'
 import type { BodyReader, LargeBody } from './body-reader.ts'
 import { encodingOf, uncompressed } from './compression.ts'
 import { DisconnectError } from './disconnect.ts'
@@ -71,7 +71,7 @@ function received(request: FastifyRequest, payload: Readable, longest: number): 
     }
     const fail = (cause: unknown) => {
       leave()
-      reject(new DisconnectError('the client has left', { cause }))
+      reject(cause instanceof Refusal ? cause : new DisconnectError('the client has left', { cause }))
     }
     payload.on('data', take).on('end', end).on('error', fail)
     payload.resume()

@@ -1,9 +1,10 @@
 import type { z } from 'zod'
 import { refuse } from '../domain/refusals.ts'
 import { createYieldToLoop } from '../domain/yielding.ts'
+import { BudgetExceededError } from '../threads/bounded-worker.ts'
 import { unpack } from '../threads/handover.ts'
-import { BudgetExceededError, createSingleWorker } from '../threads/single-worker.ts'
 import { inThread } from '../threads/thread.ts'
+import { createWorkerPool } from '../threads/worker-pool.ts'
 import type { BodyAnswer, BodyQuestion } from './body-thread.ts'
 import { CheckedBody } from './validation.ts'
 
@@ -25,6 +26,8 @@ const middleBody = 2 * 1024 * 1024
 const options = {
   // Reading is linear in the length: a body that takes this long means a machine in trouble.
   limitMs: 60_000,
+  longestMs: 120_000,
+  workers: 2,
   startMs: 30_000,
   // A thread holds 30 MB.
   idleMs: 60_000,
@@ -39,8 +42,8 @@ const heapMb = 1_536
 export function createBodyReader(thread: string, contracts: ReadonlyMap<string, z.ZodType>): BodyReader {
   const names = new Map([...contracts].map(([name, contract]) => [contract, name]))
   const start = inThread<BodyQuestion, BodyAnswer>(thread, heapMb)
-  const middle = createSingleWorker(start, options)
-  const long = createSingleWorker(start, options)
+  const middle = createWorkerPool(start, options)
+  const long = createWorkerPool(start, options)
 
   async function ask(tenant: string, question: BodyQuestion): Promise<BodyAnswer> {
     try {

@@ -90,6 +90,6 @@ export async function createGivenObject(
     })
   }
   const { val } = given.val ?? nullValue
-  const spec = await annotationSpecOf(schemas, obj.project_id, val, ['obj', 'val'])
+  const spec = await annotationSpecOf(schemas, caller.name, val, ['obj', 'val'])
   return createObject(db, caller, { ...given, val: givenValue(spec) })
 }
