@@ -255,7 +255,7 @@ export const refusals = {
   request_too_slow: {
     status: 408,
     message: 'The request did not arrive in time. The connection is closed.',
-    help: 'HEDDLE_HEADERS_TIMEOUT and HEDDLE_REQUEST_TIMEOUT raise the limits.',
+    help: 'HEDDLE_HEADERS_TIMEOUT and HEDDLE_REQUEST_TIMEOUT raise the limits. A body of less than 16 KiB a second is also refused when others need its room (HEDDLE_BODY_BUDGET).',
   },
   unknown_expectation: {
     status: 417,

@@ -1,16 +1,18 @@
 import type { z } from 'zod'
 import { refuse } from '../domain/refusals.ts'
 import { createYieldToLoop } from '../domain/yielding.ts'
+import { BudgetExceededError } from '../threads/bounded-worker.ts'
 import { unpack } from '../threads/handover.ts'
-import { BudgetExceededError, createSingleWorker } from '../threads/single-worker.ts'
 import { inThread } from '../threads/thread.ts'
+import { createWorkerPool } from '../threads/worker-pool.ts'
 import type { BodyAnswer, BodyQuestion } from './body-thread.ts'
 import { CheckedBody } from './validation.ts'
 
 /** Reads large bodies in threads of their own, so that no body holds up the thread that speaks HTTP. */
 export interface BodyReader {
-  /** What the contract makes of the body, or the refusal. Tenants take turns. */
-  read(tenant: string, contract: z.ZodType | undefined, body: LargeBody): Promise<CheckedBody>
+  /** What the contract of that name makes of the body, or the refusal. Tenants take turns. */
+  read(tenant: string, contract: string, body: LargeBody): Promise<CheckedBody>
+  nameOf(contract: z.ZodType): string
   close(): Promise<void>
 }
 
@@ -25,6 +27,8 @@ const middleBody = 2 * 1024 * 1024
 const options = {
   // Reading is linear in the length: a body that takes this long means a machine in trouble.
   limitMs: 60_000,
+  longestMs: 120_000,
+  workers: 2,
   startMs: 30_000,
   // A thread holds 30 MB.
   idleMs: 60_000,
@@ -39,8 +43,8 @@ const heapMb = 1_536
 export function createBodyReader(thread: string, contracts: ReadonlyMap<string, z.ZodType>): BodyReader {
   const names = new Map([...contracts].map(([name, contract]) => [contract, name]))
   const start = inThread<BodyQuestion, BodyAnswer>(thread, heapMb)
-  const middle = createSingleWorker(start, options)
-  const long = createSingleWorker(start, options)
+  const middle = createWorkerPool(start, options)
+  const long = createWorkerPool(start, options)
 
   async function ask(tenant: string, question: BodyQuestion): Promise<BodyAnswer> {
     try {
@@ -51,12 +55,13 @@ export function createBodyReader(thread: string, contracts: ReadonlyMap<string, 
   }
 
   return {
+    nameOf(contract) {
+      const name = names.get(contract)
+      if (name === undefined) throw new Error('the contract of a body is not among those of large-bodies.ts')
+      return name
+    },
     async read(tenant, contract, body) {
-      const name = contract && names.get(contract)
-      if (contract !== undefined && name === undefined) {
-        throw new Error('the contract of a body is not among those of large-bodies.ts')
-      }
-      const answer = await ask(tenant, { ...body, contract: name })
+      const answer = await ask(tenant, { ...body, contract })
       if (answer.kind === 'fits')
         return new CheckedBody({ value: await unpack(answer.body, createYieldToLoop()) })
       return new CheckedBody({ error: refuse(answer.code, answer.values, answer.detail) })

@@ -11,7 +11,7 @@ function open(t: TestContext, options: Partial<PromptOptions>) {
   const prompts = createPrompts(options)
   t.after(() => prompts.close())
   const render = (template: string, tenant = 'alice', signal = never) =>
-    prompts.render(tenant, { template, messages: [], variables: {}, open: false }, signal)
+    prompts.render(tenant, { template, messages: [], variables: '{}', open: false }, signal)
   return { prompts, render }
 }
 
@@ -46,6 +46,25 @@ test('a rendering that hangs ends with its process, and the next one has another
   assert.equal(hung, 'template_too_costly')
   assert.notEqual(next, pid)
   assert.equal(isAlive(pid), false)
+})
+
+test('parsing is bounded too, and nobody else waits for it', async (t) => {
+  const { prompts, render } = open(t, {})
+  assert.equal(await render('a'), 'a')
+  const spaces = `${' '.repeat(131_000)}{{ 1 }}`
+  const slow = Array.from({ length: 3 }, () => codeOf(render(spaces, 'mallory')))
+  let isStopped = false
+  void Promise.all(slow).then(() => {
+    isStopped = true
+  })
+  const question = { template: 'own', messages: [], variables: '{}', open: false }
+  assert.equal(await inTime('the template of another request', render('b', 'bob')), 'b')
+  assert.equal(
+    await inTime('the template of the model', prompts.render('mallory', question, never, 'model')),
+    'own',
+  )
+  assert.equal(isStopped, false)
+  assert.deepEqual(await Promise.all(slow), Array(3).fill('template_too_costly'))
 })
 
 test('a process that is killed costs its own rendering and no other', async (t) => {
@@ -108,7 +127,7 @@ test('a conversation that is too long does not get there', async (t) => {
   const pid = await pidOf(render('a'))
   for (const content of ['x'.repeat(11), ['x'.repeat(6), 'x'.repeat(5)]]) {
     const messages = [{ role: 'user', content }]
-    const asked = prompts.render('alice', { template: 'die', messages, variables: {}, open: false }, never)
+    const asked = prompts.render('alice', { template: 'die', messages, variables: '{}', open: false }, never)
     assert.equal(await codeOf(asked), 'template_too_costly')
   }
   assert.equal(await pidOf(render('b')), pid)

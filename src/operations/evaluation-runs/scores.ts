@@ -87,5 +87,10 @@ function feedbackOn(
     payload: payloadGiven(new JsonText(writeJson({ output: value }))),
     runnable_ref: scorer,
   }
-  return feedbackOf(createCheck(db, schemas), caller, given, (field) => fieldsOfScore[field] ?? field)
+  return feedbackOf(
+    createCheck(db, schemas, caller.name),
+    caller,
+    given,
+    (field) => fieldsOfScore[field] ?? field,
+  )
 }

@@ -23,8 +23,8 @@ import {
 export type Check = (given: FeedbackGiven, at: FieldName) => Promise<string | SharedText>
 
 /** For one request, because a batch looks at the same specs and queues again and again. */
-export function createCheck(db: Reader, schemas: SchemaChecks): Check {
-  const annotations = createAnnotationChecks(db, schemas)
+export function createCheck(db: Reader, schemas: SchemaChecks, tenant: string): Check {
+  const annotations = createAnnotationChecks(db, schemas, tenant)
   const queues = new Map<string, boolean>()
 
   /** From the first rule to the last, as the clients know them: the first that is broken is the one that is named. */

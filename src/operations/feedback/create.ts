@@ -24,7 +24,7 @@ export interface FeedbackIntake {
 
 export async function createFeedback({ db, schemas }: FeedbackIntake, caller: Caller, given: FeedbackGiven) {
   requireAccess(caller, given.project_id)
-  const checked = await taken(createCheck(db, schemas), caller, given, atRoot)
+  const checked = await taken(createCheck(db, schemas, caller.name), caller, given, atRoot)
   const [kept] = await db.write('addFeedback', [checked])
   return answerOf(kept as KeptFeedback, caller)
 }
@@ -40,7 +40,7 @@ export async function createFeedbackBatch(
   }
   for (const [index, { project_id }] of batch.entries())
     requireAccess(caller, project_id, atItem(index)('project_id'))
-  const check = createCheck(db, schemas)
+  const check = createCheck(db, schemas, caller.name)
   const checked: GivenFeedback[] = []
   await inSteps(batch, async (given, index) => {
     checked.push(await taken(check, caller, given, atItem(index)))
@@ -57,7 +57,7 @@ export async function replaceOneFeedback(
   given: ReplaceBody,
 ) {
   requireAccess(caller, given.project_id)
-  const checked = await taken(createCheck(db, schemas), caller, given, atRoot)
+  const checked = await taken(createCheck(db, schemas, caller.name), caller, given, atRoot)
   const [kept] = await db.write('replaceFeedback', { ...checked, replaced: given.feedback_id })
   return answerOf(kept as KeptFeedback, caller)
 }

@@ -1,5 +1,4 @@
 import { z } from 'zod'
-import { entityOf } from '../../domain/callers.ts'
 import { plainText } from '../../domain/fields.ts'
 import { membersOf, objectText } from '../../domain/json/scan.ts'
 import { JsonText } from '../../domain/json/text.ts'
@@ -41,7 +40,7 @@ const marks = new Map([
 /** The value with its defaults and class marks; refuses what is no annotation spec. `place` is where it was given. */
 export async function annotationSpecOf(
   schemas: SchemaChecks,
-  project: string,
+  tenant: string,
   given: JsonText,
   place: readonly string[],
 ): Promise<JsonText> {
@@ -57,7 +56,7 @@ export async function annotationSpecOf(
     )
   }
   const members = new Map([...defaults, ...membersOf(given.text), ...marks])
-  await checkSchema(schemas, project, members.get('field_schema') as string, [...place, 'field_schema'])
+  await checkSchema(schemas, tenant, members.get('field_schema') as string, [...place, 'field_schema'])
   const spec = new JsonText(objectText(members))
   requireFitting(spec, place)
   return spec
@@ -76,14 +75,14 @@ function requireFitting(spec: JsonText, place: readonly string[]): void {
 
 async function checkSchema(
   schemas: SchemaChecks,
-  project: string,
+  tenant: string,
   schema: string,
   place: readonly string[],
 ): Promise<void> {
   const wrongSchema = (why: string) =>
     wrong([{ loc: ['body', ...place], msg: `expected a JSON Schema, but ${why}`, type: 'custom' }])
   if (schema.length > longestSchema) throw wrongSchema(`it is longer than ${longestSchema} characters`)
-  const result = await schemas.check(entityOf(project), schema)
+  const result = await schemas.check(tenant, schema)
   if (result.kind === 'schema_error') throw wrongSchema(result.why)
   if (result.kind === 'over_budget') throw wrongSchema(`reading it takes more than ${result.limit}`)
 }

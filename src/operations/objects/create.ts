@@ -62,15 +62,12 @@ export async function createObject(
     user_id: caller.name,
     now: now(),
   })
-  if ('conflict' in kept) {
-    throw refuse('class_conflict', {
-      field: at('object_id'),
-      given: JSON.stringify(object_id),
-      held: kept.conflict,
-      class: base ?? '',
-    })
-  }
+  if ('conflict' in kept) throw classConflict(at('object_id'), object_id, kept.conflict, base ?? '')
   return { digest, object_id, version_index: kept.version_index, kind }
+}
+
+export function classConflict(field: string, name: string, held: string, given: string) {
+  return refuse('class_conflict', { field, given: JSON.stringify(name), held, class: given })
 }
 
 const nullValue = givenValue(new JsonText('null'))
@@ -93,6 +90,6 @@ export async function createGivenObject(
     })
   }
   const { val } = given.val ?? nullValue
-  const spec = await annotationSpecOf(schemas, obj.project_id, val, ['obj', 'val'])
+  const spec = await annotationSpecOf(schemas, caller.name, val, ['obj', 'val'])
   return createObject(db, caller, { ...given, val: givenValue(spec) })
 }
