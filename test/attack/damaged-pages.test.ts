@@ -99,6 +99,7 @@ function damage(bytes: Buffer, random: () => number): string {
       letters: () =>
         Array.from({ length: 200 }, (_, i) => (bytes[Math.min(at + i, end - 1)] = 32 + pick(90))),
       bit: () => bytes.writeUInt8(bytes.readUInt8(at) ^ (1 << pick(8)), at),
+      shift: () => bytes.copyWithin(from, page()),
       other: () => Buffer.from(bytes.subarray(page(), bytes.length).subarray(0, pageSize)).copy(bytes, from),
     }
     const [name, change] = Object.entries(ways)[pick(Object.keys(ways).length)] as [string, () => unknown]
@@ -114,7 +115,7 @@ function faultOf({ status, text, headers }: Answer): string | undefined {
   const type = String(headers['content-type'])
   if (!type.includes('json')) return undefined
   try {
-    for (const part of type.includes('jsonl') ? text.split('\n').filter(Boolean) : [text]) JSON.parse(part)
+    for (const part of /jsonl|ndjson/.test(type) ? text.split('\n').filter(Boolean) : [text]) JSON.parse(part)
     return undefined
   } catch (error) {
     return `${status} with what is no JSON: ${(error as Error).message}`

@@ -198,7 +198,7 @@ function selectTrials(db: Reader, view: RowsOfView, digests: readonly string[]):
     sql`${db.dialect.stored(trusted(column))} AS ${trusted(column.replace(/.*\./, ''))}`
   return sql`${wantedOf(digests)} SELECT trial.trial_id, trial.evaluation_id, trial.row_digest, trial.row_kind, trial.output_key,
       trial.predict_call_id, trial.latency, trial.tokens, trial.own_latency, trial.own_tokens,
-      trial.scorer_call_ids, ${stored('trial.scores')}, ${stored('call.output')}
+      ${stored('trial.scorer_call_ids')}, ${stored('trial.scores')}, ${stored('call.output')}
     FROM wanted CROSS JOIN ${trialTable} ${ofCall}
     WHERE ${inScope(view, null)} AND trial.row_digest = wanted.id AND ${db.dialect.going}
     ORDER BY trial.started_at, trial.trial_id`
