@@ -24,15 +24,11 @@ export function sqliteFailure(error: unknown): unknown {
 }
 
 /**
- * What our statements and functions meet only in a record that is damaged: JSON and times that are none, tables that the schema
- * does not have.
+ * What our statements and functions meet only in a record that is damaged: JSON and times that are none.
  */
 function isOfDamage(error: unknown): boolean {
   if (error instanceof SqliteError) {
-    return (
-      error.code === 'SQLITE_ERROR' &&
-      /^(malformed JSON|malformed database schema|no such (table|column))/.test(error.message)
-    )
+    return error.code === 'SQLITE_ERROR' && /^malformed (JSON|database schema)/.test(error.message)
   }
   return (
     error instanceof SyntaxError || (error instanceof RangeError && error.message === 'Invalid time value')
