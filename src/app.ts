@@ -6,21 +6,25 @@ import { Refusal, refuse } from './domain/refusals.ts'
 import { trustOf } from './http/addresses.ts'
 import { acceptJson } from './http/bodies.ts'
 import { limitPlainBodies } from './http/body-limits.ts'
+import { createBodyReader } from './http/body-reader.ts'
 import { knowCallers } from './http/callers.ts'
 import { type App, type ContractTypes, writeAnswers } from './http/contracts.ts'
 import { asRefusal, handleErrors, noteError, refuseUnknownRoutes, sendRefusal } from './http/errors.ts'
 import { answerFaults, refuseOddRequests } from './http/faults.ts'
 import { answerHealth } from './http/health.ts'
+import { type Limits, limitUsers } from './http/limits.ts'
 import { dropWhatFollows } from './http/lingering.ts'
 import { noteMethods } from './http/methods.ts'
 import { measure } from './http/metrics.ts'
 import { describeRoutes, serveReference } from './http/openapi.ts'
+import { takePipelinedInTurn } from './http/pipelining.ts'
 import { requestIds } from './http/request-ids.ts'
 import { logRequests, nameCallers, noteRefusal, quietRequests } from './http/request-log.ts'
 import { type StreamTimes, setStreamTimes } from './http/sse.ts'
 import { cutStalledClients } from './http/stalled-clients.ts'
 import { checkAgainstContract } from './http/validation.ts'
 import { createModels, type Models } from './inference/registry.ts'
+import { bodyContracts, bodyThread } from './large-bodies.ts'
 import type { BackgroundWork } from './operations/background.ts'
 import { callRoutes } from './operations/calls/routes.ts'
 import { startSweep } from './operations/calls/sweep.ts'
@@ -120,6 +124,7 @@ export async function buildApp(config: Config, parts: Parts): Promise<App> {
     },
   }).withTypeProvider<ContractTypes>()
 
+  takePipelinedInTurn(app)
   dropWhatFollows(app)
   limitPlainBodies(app)
   cutStalledClients(app, setStreamTimes(app, parts.streams).stallTimeoutMs)
@@ -139,14 +144,17 @@ export async function buildApp(config: Config, parts: Parts): Promise<App> {
   })
   await knowCallers(app, database, config, trusts)
   nameCallers(app)
+  const limits = limitUsers(app, () => {})
   refuseUnknownRoutes(app)
-  acceptJson(app, config.body_budget)
+  const bodies = createBodyReader(bodyThread, bodyContracts)
+  app.addHook('onClose', () => bodies.close())
+  acceptJson(app, config.body_budget, bodies)
   const methods = noteMethods(app)
   if (config.docs) await describeRoutes(app, version)
 
   const models = parts.models ?? createModels([])
   answerHealth(app, { database, models, metrics, version })
-  const operations = openOperations(app, config, { ...parts, models }, metrics.registry)
+  const operations = openOperations(app, config, { ...parts, models, limits }, metrics.registry)
   for (const family of families) await app.register(family, operations)
   methods.refuseOthers()
   if (config.docs) await serveReference(app)
@@ -158,10 +166,10 @@ export async function buildApp(config: Config, parts: Parts): Promise<App> {
 function openOperations(
   app: App,
   config: Config,
-  parts: Parts & { models: Models },
+  parts: Parts & { models: Models; limits: Limits },
   registry: Registry,
 ): OperationParts {
-  const { database, models } = parts
+  const { database, models, limits } = parts
   const schemas = createSchemaChecks()
   const background = parts.sweep === false ? [] : startBackground(app, database)
   app.addHook('onClose', async () => {
@@ -177,6 +185,7 @@ function openOperations(
     models,
     settings: { priority: config.priority, requestTemplates: config.request_templates },
     metrics: registerGenerationMetrics(models.all.length > 0 ? registry : new Registry(), models),
+    charge: (caller, { prompt, completion }) => limits.spendTokens(caller, prompt + completion),
   }
 }
 

@@ -2,7 +2,9 @@ import { parseArgs } from 'node:util'
 import { newId } from '../domain/ids.ts'
 import { hashKey, newKey } from '../domain/keys.ts'
 import { formatTime, now } from '../domain/time.ts'
+import { mostOfLimit } from '../domain/user-settings.ts'
 import type { Database } from '../storage/database.ts'
+import type { SettingsChange } from '../storage/tables/user-settings.ts'
 import { hasUser, listKeys, listUsers, type Role } from '../storage/tables/users.ts'
 import { type Command, CommandError, exitCodes, onlyArgument, print, withRecord } from './command.ts'
 
@@ -49,9 +51,39 @@ export const userCommands: Record<string, Command> = {
     summary: 'List the users, one JSON text a line',
     async run(_args, config) {
       for (const user of await withRecord(config, listUsers)) {
-        const { name, role, entities, created_at } = user
-        print(JSON.stringify({ name, role, entities, created_at: formatTime(created_at) }))
+        const { name, role, entities, created_at, settings } = user
+        print(JSON.stringify({ name, role, entities, created_at: formatTime(created_at), ...settings }))
       }
+    },
+  },
+  'user set': {
+    usage: 'NAME [--requests-per-minute N] [--tokens-per-minute N] [--at-once N]',
+    summary: 'Limit what a user may ask for, and print what is set; N is a number, or none',
+    more: 'It holds on a running server at once. Tokens are those of prompts and answers under /v1, charged when they are known. NAME may also be a user of HEDDLE_USERS, for whom it holds within a second; give the command the same HEDDLE_USERS as the server.',
+    async run(args, config) {
+      const { values, positionals } = parseArgs({
+        args: [...args],
+        allowPositionals: true,
+        options: limitOptions,
+      })
+      const name = nameGiven(positionals)
+      const change: SettingsChange = {}
+      for (const [option, setting] of Object.entries(settingOfOption)) {
+        const given = values[option as keyof typeof settingOfOption]
+        if (given !== undefined) change[setting] = limitGiven(option, given)
+      }
+      if (Object.keys(change).length === 0) {
+        const options = Object.keys(settingOfOption).map((option) => `--${option}`)
+        throw new CommandError(`Give what to set: ${options.join(', ')}.`, exitCodes.usage)
+      }
+      const isConfigured = config.users.some((user) => user.name === name)
+      const settings = await withRecord(config, (db) =>
+        db.write('changeUserSettings', { name, change, isConfigured, now: now() }),
+      )
+      if (settings === undefined) {
+        throw new CommandError(`There is no user ${name}, neither in the record nor in HEDDLE_USERS.`)
+      }
+      print(JSON.stringify({ name, ...settings }))
     },
   },
   'user remove': {
@@ -106,6 +138,27 @@ export const userCommands: Record<string, Command> = {
       }
     },
   },
+}
+
+const settingOfOption = {
+  'requests-per-minute': 'requests_per_minute',
+  'tokens-per-minute': 'tokens_per_minute',
+  'at-once': 'requests_at_once',
+} as const
+
+const limitOptions = {
+  'requests-per-minute': { type: 'string' },
+  'tokens-per-minute': { type: 'string' },
+  'at-once': { type: 'string' },
+} as const
+
+function limitGiven(option: string, given: string): number | null {
+  if (given === 'none') return null
+  if (/^\d{1,10}$/.test(given) && Number(given) >= 1 && Number(given) <= mostOfLimit) return Number(given)
+  throw new CommandError(
+    `--${option}: given ${given}; accepted: 1 to ${mostOfLimit}, or none.`,
+    exitCodes.usage,
+  )
 }
 
 function nameGiven(words: readonly string[]): string {

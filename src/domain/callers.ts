@@ -1,4 +1,5 @@
 import { refuse } from './refusals.ts'
+import type { UserSettings } from './user-settings.ts'
 
 /** Who sent a request. */
 export interface Caller {
@@ -6,6 +7,8 @@ export interface Caller {
   role: 'member' | 'admin'
   /** `*` is all of them. */
   entities: ReadonlySet<string>
+  /** Absent where nothing was set. */
+  settings?: UserSettings
 }
 
 /** Nothing is looked up, so the refusal is the same whether the project exists or not. */

@@ -1,8 +1,6 @@
 import { createHash, type Hash, hash } from 'node:crypto'
 import { canonicalJson } from './json/canonical.ts'
-import { canonicalPieces } from './json/canonical-steps.ts'
-import { onePiece } from './json/steps.ts'
-import { createYieldToLoop, inSteps, type YieldToLoop } from './yielding.ts'
+import { createYieldToLoop, type YieldToLoop } from './yielding.ts'
 
 /** The digest of content, 43 letters and digits: SHA-256 in base64url whose two other characters are letters too. */
 export function digestOf(content: string | Uint8Array): string {
@@ -27,14 +25,6 @@ function letters(base64url: string): string {
 /** Of a JSON text: the same for each spelling of a value. */
 export function digestOfJson(text: string): string {
   return digestOf(canonicalJson(text))
-}
-
-/** The same of a text that may be large, in steps. */
-export async function digestOfAnyJson(text: string, yieldToLoop: YieldToLoop): Promise<string> {
-  if (text.length <= onePiece) return digestOfJson(text)
-  const hash = createHash('sha256')
-  await inSteps(await canonicalPieces(text, yieldToLoop), (piece) => void hash.update(piece), yieldToLoop)
-  return ended(hash)
 }
 
 /** Rows that are hashed in one step: enough to be fast (one at a time takes ten times as long), few enough to be short. */

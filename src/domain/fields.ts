@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { described } from './described.ts'
+import { digestOfJson } from './digests.ts'
 import { callIdPattern, traceIdPattern } from './ids.ts'
 import { JsonText } from './json/text.ts'
 import { parseTime } from './time.ts'
@@ -30,6 +31,9 @@ function kept(accepts: (value: JsonText) => boolean, expected: string, json: Rec
 /** Any JSON object, kept digit by digit. */
 export const jsonObject = () =>
   kept((value) => value.text.startsWith('{'), 'an object', { type: 'object', additionalProperties: true })
+
+/** The same with its digest, which is computed where the body is read. */
+export const digestedObject = () => jsonObject().transform((val) => ({ digest: digestOfJson(val.text), val }))
 
 /** Any JSON value, kept digit by digit. */
 export const jsonValue = () => kept(() => true, 'a JSON value', {})

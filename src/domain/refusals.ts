@@ -25,6 +25,11 @@ export const refusals = {
     message: 'Too many wrong keys came from your address. Try again in {seconds} s, or send a right key now.',
     help: 'HEDDLE_WRONG_KEYS sets how many are answered in a minute. A right key is never refused for this. Behind a reverse proxy, HEDDLE_TRUST_PROXY tells its clients apart.',
   },
+  rate_limit_exceeded: {
+    status: 429,
+    message: 'The user {user} is limited to {limit} {what}. Try again in {seconds} s.',
+    help: '`heddle user set` sets requests per minute, tokens per minute and requests at once for a user. The headers `x-ratelimit-…` and `Retry-After` say what is left and when there is more.',
+  },
   entity_forbidden: {
     status: 403,
     message: 'Your key does not reach the entity of {field}: {given}.',
@@ -212,6 +217,11 @@ export const refusals = {
     message: 'The body is nested deeper than {limit} levels.',
     help: 'The limit protects every part of the server that walks a value.',
   },
+  body_too_costly: {
+    status: 413,
+    message: 'The body takes more than {limit} to read.',
+    help: 'Its values take far more room than its text. Send it in several requests.',
+  },
   too_many_ids: {
     status: 413,
     message: '{field}: {given} entries; at most {limit} are accepted in one request.',
@@ -245,7 +255,7 @@ export const refusals = {
   request_too_slow: {
     status: 408,
     message: 'The request did not arrive in time. The connection is closed.',
-    help: 'HEDDLE_HEADERS_TIMEOUT and HEDDLE_REQUEST_TIMEOUT raise the limits.',
+    help: 'HEDDLE_HEADERS_TIMEOUT and HEDDLE_REQUEST_TIMEOUT raise the limits. A body of less than 16 KiB a second is also refused when others need its room (HEDDLE_BODY_BUDGET).',
   },
   unknown_expectation: {
     status: 417,

@@ -1,51 +1,101 @@
-import { isUtf8 } from 'node:buffer'
+import type { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { z } from 'zod'
-import { parseKeeping } from '../domain/json/keep.ts'
-import { DepthError } from '../domain/json/scan.ts'
-import { parseByShape } from '../domain/json/shape.ts'
-import { refuse } from '../domain/refusals.ts'
-import { createYieldToLoop } from '../domain/yielding.ts'
-import { type LargeBodies, limitBodies, queueLargeBodies } from './body-limits.ts'
-import { keepPlanOf, shapeOf } from './body-shapes.ts'
+import { Refusal, refuse } from '../domain/refusals.ts'
+import { createYieldToLoop, inSteps } from '../domain/yielding.ts'
+import { limitBodies } from './body-budget.ts'
+import type { BodyReader, LargeBody } from './body-reader.ts'
 import { encodingOf, uncompressed } from './compression.ts'
-
-/** Deep enough for any record, shallow enough that nothing that walks it runs out of stack. */
-const deepestBody = 200
+import { DisconnectError } from './disconnect.ts'
+import { readBody } from './read-body.ts'
 
 /** Takes JSON, bounded in size, depth and number at once. What a contract keeps as text arrives as text. */
-export function acceptJson(app: FastifyInstance, budget: number): void {
+export function acceptJson(app: FastifyInstance, budget: number, reader: BodyReader): void {
   app.removeAllContentTypeParsers()
-  const large = queueLargeBodies(app)
-  limitBodies(app, budget, large.leave)
-  app.addContentTypeParser(
-    'application/json',
-    { parseAs: 'buffer' },
-    async (request: FastifyRequest, sent: Buffer) =>
-      parseBody(request, encodingOf(request) ? await uncompressed(request, sent) : sent, large),
-  )
+  limitBodies(app, budget)
+  app.addContentTypeParser('application/json', async (request: FastifyRequest, payload: Readable) => {
+    const isCompressed = encodingOf(request) !== undefined
+    const sent = await received(request, payload, isCompressed ? Number.POSITIVE_INFINITY : longestSmall)
+    const body = isCompressed && Buffer.isBuffer(sent) ? await opened(request, sent) : sent
+    const contract = request.routeOptions.schema?.body as z.ZodType | undefined
+    if (Buffer.isBuffer(body)) return readBody(body, contract)
+    return reader.read(request.caller.name, contract, body)
+  })
 }
 
-/** A body of this length is parsed in steps. */
-const largeBody = 128 * 1024
+/** A body that is longer is read in a thread of its own. */
+const longestSmall = 64 * 1024
 
-async function parseBody(request: FastifyRequest, body: Buffer, large: LargeBodies): Promise<unknown> {
-  if (body.length === 0) throw refuse('malformed_json', { why: 'it is empty' })
-  if (!isUtf8(body)) throw refuse('malformed_json', { why: 'it is not UTF-8' })
-  const schema = request.routeOptions.schema?.body as z.ZodType | undefined
-  try {
-    if (body.length < largeBody)
-      return parseKeeping(body.toString('utf8'), schema ? keepPlanOf(schema) : {}, deepestBody)
-    await large.enter(request)
-    return await parseByShape(
-      body.toString('utf8'),
-      schema ? shapeOf(schema) : {},
-      deepestBody,
-      createYieldToLoop(),
-    )
-  } catch (error) {
-    if (error instanceof DepthError) throw refuse('body_too_deep', { limit: deepestBody })
-    if (error instanceof SyntaxError) throw refuse('malformed_json', { why: error.message })
-    throw error
+/** Large bodies come together in memory that threads share, a segment at a time, so that nothing large is ever copied here. */
+const segmentBytes = 1024 * 1024
+
+async function opened(request: FastifyRequest, sent: Buffer): Promise<Buffer | LargeBody> {
+  const body = await uncompressed(request, sent)
+  if (body.length <= longestSmall) return body
+  const large = createLargeBody()
+  const offsets = Array.from({ length: Math.ceil(body.length / segmentBytes) }, (_, n) => n * segmentBytes)
+  await inSteps(offsets, (from) => large.add(body.subarray(from, from + segmentBytes)), createYieldToLoop())
+  return large.body()
+}
+
+/** The bytes of a request: as a buffer up to a length, in segments beyond it. */
+function received(request: FastifyRequest, payload: Readable, longest: number): Promise<Buffer | LargeBody> {
+  const limit = request.routeOptions.bodyLimit
+  const declared = Number(request.headers['content-length'])
+  if (declared > limit) throw refuse('body_too_large', { limit })
+  return new Promise((resolve, reject) => {
+    let chunks: Buffer[] = []
+    let large: ReturnType<typeof createLargeBody> | undefined
+    let length = 0
+    const leave = () => payload.off('data', take).off('end', end).off('error', fail)
+    const take = (chunk: Buffer) => {
+      length += chunk.length
+      if (length > limit) {
+        leave()
+        reject(refuse('body_too_large', { limit }))
+        return
+      }
+      if (large === undefined && length > longest) {
+        large = createLargeBody()
+        for (const one of chunks) large.add(one)
+        chunks = []
+      }
+      if (large === undefined) chunks.push(chunk)
+      else large.add(chunk)
+    }
+    const end = () => {
+      leave()
+      if (length !== declared && !Number.isNaN(declared)) {
+        reject(refuse('malformed_json', { why: 'its length is not the Content-Length' }))
+      } else resolve(large?.body() ?? Buffer.concat(chunks, length))
+    }
+    const fail = (cause: unknown) => {
+      leave()
+      reject(cause instanceof Refusal ? cause : new DisconnectError('the client has left', { cause }))
+    }
+    payload.on('data', take).on('end', end).on('error', fail)
+    payload.resume()
+  })
+}
+
+function createLargeBody() {
+  const segments: SharedArrayBuffer[] = []
+  let length = 0
+  let free = 0
+  return {
+    add(chunk: Buffer): void {
+      for (let from = 0; from < chunk.length; ) {
+        if (free === 0) {
+          segments.push(new SharedArrayBuffer(segmentBytes))
+          free = segmentBytes
+        }
+        const piece = chunk.subarray(from, from + free)
+        new Uint8Array(segments.at(-1) as SharedArrayBuffer).set(piece, segmentBytes - free)
+        free -= piece.length
+        from += piece.length
+      }
+      length += chunk.length
+    },
+    body: (): LargeBody => ({ segments, length }),
   }
 }

@@ -1,8 +1,5 @@
-import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { FastifyInstance } from 'fastify'
 import type { z } from 'zod'
-import { refuse } from '../domain/refusals.ts'
-import { createSlots } from '../threads/slots.ts'
-import { encodingOf } from './compression.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -22,86 +19,4 @@ export function limitPlainBodies(app: FastifyInstance): void {
   app.addHook('onRoute', (route) => {
     if (!route.config?.largeBodies) route.bodyLimit ??= Math.min(most, plainBodyLimit)
   })
-}
-
-/** What is held of a form while its file is passed on. */
-const formBytes = 1024 * 1024
-
-/** A body of a declared length up to this is not counted: the number of connections bounds how many there are. */
-const smallBody = 64 * 1024
-
-/**
- * All bodies in work together take at most `budget` bytes, by their declared lengths. One body always passes, however large
- * its route allows it to be. `onEnd` is called for each body that was counted, when its request has ended.
- */
-export function limitBodies(
-  app: FastifyInstance,
-  budget: number,
-  onEnd: (request: FastifyRequest) => void,
-): void {
-  const small = Math.min(smallBody, Math.floor(budget / 8))
-  let held = 0
-  app.addHook('preParsing', (request, reply, payload, done) => {
-    const { 'content-length': length, 'transfer-encoding': encoding } = request.headers
-    if (length === undefined && encoding === undefined) return done(null, payload)
-    const compressed = encodingOf(request) !== undefined
-    const { form } = request.routeOptions.config
-    if (!form && !compressed && length !== undefined && Number(length) <= small) return done(null, payload)
-    // A body without a length, or a compressed one, may become as long as the limit.
-    const bytes = form
-      ? formBytes
-      : Number((compressed ? undefined : length) ?? request.routeOptions.bodyLimit)
-    if (held + bytes > budget && held > 0) throw refuse('queue_full')
-    held += bytes
-    const settle = () => {
-      held -= bytes
-      onEnd(request)
-    }
-    // Unlike the hook onResponse, `close` also comes when the client leaves in the middle; it may have come already.
-    if (reply.raw.closed) settle()
-    else reply.raw.once('close', settle)
-    done(null, payload)
-  })
-}
-
-export interface LargeBodies {
-  enter(request: FastifyRequest): Promise<void>
-  /** Also when the request was refused, or its client has left. */
-  leave(request: FastifyRequest): void
-}
-
-const mostWaitingBodies = { perTenant: 128, total: 512 }
-
-/**
- * Large bodies are parsed one after the other: side by side they would all be ready late and at once, and the writer would
- * have nothing to do until then. A turn lasts until the handler begins.
- */
-export function queueLargeBodies(app: FastifyInstance): LargeBodies {
-  const slots = createSlots({ shared: 1 }, mostWaitingBodies)
-  const never = new AbortController().signal
-  const holding = new WeakMap<FastifyRequest, number>()
-  const ended = new WeakSet<FastifyRequest>()
-
-  function release(request: FastifyRequest): void {
-    const slot = holding.get(request)
-    if (slot === undefined) return
-    holding.delete(request)
-    slots.release(slot)
-  }
-
-  app.addHook('preHandler', (request, _reply, done) => {
-    release(request)
-    done()
-  })
-  return {
-    async enter(request) {
-      const slot = await slots.acquire(request.caller.name, never)
-      if (ended.has(request)) slots.release(slot)
-      else holding.set(request, slot)
-    },
-    leave(request) {
-      ended.add(request)
-      release(request)
-    },
-  }
 }

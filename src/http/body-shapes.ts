@@ -1,11 +1,10 @@
 import { z } from 'zod'
 import { traits } from '../domain/fields.ts'
-import type { KeepPlan } from '../domain/json/keep.ts'
-import type { Shape } from '../domain/json/shape.ts'
+import { anyShape, type Shape } from '../domain/json/read.ts'
 
 const shapes = new WeakMap<object, Shape>()
 
-/** What a contract takes at each path of a body, and which values it keeps as text. Found once for each contract. */
+/** What a contract accepts at each path of a body, and which values it keeps as text. Found once for each contract. */
 export function shapeOf(schema: z.core.$ZodType): Shape {
   let shape = shapes.get(schema)
   if (shape === undefined) {
@@ -15,18 +14,8 @@ export function shapeOf(schema: z.core.$ZodType): Shape {
   return shape
 }
 
-const keepsNothing: KeepPlan = {}
-
-/** Where the values are in a body that its contract keeps as text. */
-export function keepPlanOf(schema: z.core.$ZodType): KeepPlan {
-  return shapeOf(schema).plan ?? keepsNothing
-}
-
 /** A text, a number, null: an object or a list there is refused, whatever it holds. */
 const scalar: Shape = {}
-
-const anything: Shape = { fields: new Map() }
-Object.assign(anything, { others: anything, items: anything })
 
 /** Members of the client's own names are counted before they are looked at; no contract takes so many. */
 const mostOthers = 10_000
@@ -34,24 +23,24 @@ const mostOthers = 10_000
 const scalars = [z.ZodString, z.ZodNumber, z.ZodBoolean, z.ZodNull, z.ZodLiteral, z.ZodEnum]
 
 function foundShape(schema: z.core.$ZodType): Shape {
-  if (traits.get(schema)?.kept) return { plan: 'keep' }
+  if (traits.get(schema)?.kept) return { kept: true }
   if (schema instanceof z.ZodObject) {
     const members: [string, z.core.$ZodType][] = Object.entries(schema.shape)
     const fields = new Map(members.map(([name, member]) => [name, shapeOf(member)]))
     const isOpen = schema.def.catchall !== undefined
-    return planned({ fields, ...(isOpen && { others: anything, most: mostOthers }) })
+    return { fields, ...(isOpen && { others: anyShape, most: mostOthers }) }
   }
   if (schema instanceof z.ZodArray) {
     const most = mostItems(schema)
-    return planned({ items: shapeOf(schema.element), ...(most !== undefined && { most }) })
+    return { items: shapeOf(schema.element), ...(most !== undefined && { most }) }
   }
-  if (schema instanceof z.ZodRecord) return { others: anything, most: mostOthers }
+  if (schema instanceof z.ZodRecord) return { others: anyShape, most: mostOthers }
   if (schema instanceof z.ZodUnion) return schema.options.map(shapeOf).reduce(either, scalar)
   if (schema instanceof z.ZodPipe) return pipedShape(schema)
   if (schema instanceof z.ZodOptional || schema instanceof z.ZodNullable || schema instanceof z.ZodDefault) {
     return shapeOf(schema.unwrap())
   }
-  return scalars.some((type) => schema instanceof type) ? scalar : anything
+  return scalars.some((type) => schema instanceof type) ? scalar : anyShape
 }
 
 function pipedShape(schema: z.ZodPipe): Shape {
@@ -59,23 +48,16 @@ function pipedShape(schema: z.ZodPipe): Shape {
   const inner = shapeOf(schema.out)
   const { aliases, isShort } = traits.get(schema) ?? {}
   if (aliases !== undefined) {
-    const named = aliases.map((name) => [name, anything] as const)
+    const named = aliases.map((name) => [name, anyShape] as const)
     return { ...inner, fields: new Map([...named, ...(inner.fields ?? [])]) }
   }
   // What a transform that comes first looks at is not known.
-  return isShort ? inner : { ...inner, others: anything, most: mostOthers }
+  return isShort ? inner : { ...inner, others: anyShape, most: mostOthers }
 }
 
 function mostItems(schema: z.ZodArray): number | undefined {
   const check = schema.def.checks?.find((one) => one instanceof z.core.$ZodCheckMaxLength)
   return check?._zod.def.maximum
-}
-
-function planned(shape: Shape): Shape {
-  const kept = [...(shape.fields ?? [])].flatMap(([name, { plan }]) => (plan ? [[name, plan] as const] : []))
-  const items = shape.items?.plan
-  if (kept.length === 0 && items === undefined) return shape
-  return { ...shape, plan: { ...(kept.length > 0 && { fields: new Map(kept) }), ...(items && { items }) } }
 }
 
 /** What at least one of two alternatives takes. */
@@ -88,16 +70,16 @@ function either(a: Shape, b: Shape): Shape {
   const others = a.others ?? b.others
   const items = a.items && b.items ? either(a.items, b.items) : (a.items ?? b.items)
   const most = Math.max(a.most ?? 0, b.most ?? 0)
-  const isRead = [a, b].some(({ plan }) => plan !== undefined && plan !== 'keep')
-  const isKept = a.plan === 'keep' || b.plan === 'keep'
-  if (isRead && isKept) {
+  const isKept = a.kept || b.kept
+  const isRead = [a, b].some((shape) => !shape.kept && (shape.fields || shape.others || shape.items))
+  if (isKept && isRead) {
     throw new Error('a contract keeps a value as text in one alternative and reads it in another')
   }
-  return planned({
-    ...(isKept && { plan: 'keep' }),
+  return {
+    ...(isKept && { kept: true as const }),
     ...((a.fields || b.fields) && { fields }),
     ...(others && { others }),
     ...(items && { items }),
     ...(most > 0 && { most }),
-  })
+  }
 }

@@ -8,6 +8,7 @@ import { type Refusal, refuse } from '../domain/refusals.ts'
 import { userOfKey } from '../storage/tables/users.ts'
 import type { Reader } from '../storage/transaction.ts'
 import { originOf, type Trusts } from './addresses.ts'
+import { findConfigured } from './configured-users.ts'
 import { asRefusal } from './errors.ts'
 import { limitGuesses } from './guesses.ts'
 
@@ -49,23 +50,18 @@ export async function knowCallers(
   trusts: Trusts,
 ): Promise<void> {
   const slowDown = wrong_keys > 0 ? limitGuesses(wrong_keys) : undefined
-  const fixed = new Map<string, Caller>()
-  for (const { name, key, entities } of users) {
-    fixed.set(hashKey(key), {
-      name,
-      role: entities.includes('*') ? 'admin' : 'member',
-      entities: new Set(entities),
-    })
-  }
+  const configured = findConfigured(db, users)
 
   // A key is found by its hash, so the time that this takes says nothing about a key that is nearly right. It is looked
   // up each time: a key that is revoked is dead at once.
   async function callerOf(key: string): Promise<Caller | undefined> {
     const hash = hashKey(key)
-    const known = fixed.get(hash)
-    if (known) return known
+    const known = configured(hash)
+    if (known !== undefined) return known
     const user = await userOfKey(db, hash)
-    return user && { name: user.name, role: user.role, entities: new Set(user.entities) }
+    if (user === undefined) return undefined
+    const { name, role, entities, settings } = user
+    return { name, role, entities: new Set(entities), ...(settings && { settings }) }
   }
 
   await app.register(basicAuth, {

@@ -31,6 +31,8 @@ export async function uncompressed(request: FastifyRequest, body: Buffer): Promi
   const encoding = encodingOf(request)
   if (encoding === undefined) return body
   const limit = request.routeOptions.bodyLimit
+  // How long it becomes is known only afterwards.
+  request.chargeBody(limit)
   try {
     return await open[encoding](body, { maxOutputLength: limit })
   } catch (error) {

@@ -49,7 +49,7 @@ export const RefusalBody = z.object({
 
 /** The answers by status that a route of the record may give beside its own, for the contract. */
 export function refusing(...codes: RefusalCode[]): Record<number, z.ZodType> {
-  const always: RefusalCode[] = ['not_authenticated', 'too_many_wrong_keys', 'too_busy', 'internal_error']
+  const always: RefusalCode[] = ['not_authenticated', 'rate_limit_exceeded', 'too_busy', 'internal_error']
   return Object.fromEntries([...always, ...codes].map((code) => [refusals[code].status, RefusalBody]))
 }
 

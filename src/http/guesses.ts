@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { LRUCache } from 'lru-cache'
-import { type Spending, settle, untilBelow } from '../domain/rates.ts'
+import { type Spending, settle, startSpending, untilBelow } from '../domain/rates.ts'
 import { refuse } from '../domain/refusals.ts'
 import { disconnectSignal } from './disconnect.ts'
 
@@ -25,7 +25,7 @@ export function judgeGuesses(perMinute: number): (origin: string, now: number) =
   const tries = new LRUCache<string, Spending>({ max: mostAddresses })
   const atOnce = Math.ceil(perMinute / 3)
   return (origin, now) => {
-    const spending = tries.get(origin) ?? { amount: 0, at: now }
+    const spending = tries.get(origin) ?? startSpending(now)
     tries.set(origin, spending)
     const before = settle(spending, perMinute, now)
     if (before + 1 > perMinute) return { retryAfterMs: untilBelow(before, perMinute - 1, perMinute) }

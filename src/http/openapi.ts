@@ -21,7 +21,7 @@ const refusals: Record<string, string> = {
   413: 'The body is too large.',
   415: 'The media type of the body is not accepted.',
   422: 'The request does not fit its schema.',
-  429: 'A queue is full, or too many wrong keys came. `Retry-After` says when to try again.',
+  429: 'A queue is full, a limit of the user is reached, or too many wrong keys came. `Retry-After` says when to try again.',
   500: 'The server failed.',
   503: 'The server is not ready, or too busy. `Retry-After` says when to try again.',
   504: 'The query took too long.',

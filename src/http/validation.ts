@@ -1,28 +1,40 @@
 import type { FastifyRequest, FastifySchemaCompiler } from 'fastify'
-import { z } from 'zod'
+import type { z } from 'zod'
 import { described } from '../domain/described.ts'
-import { traits } from '../domain/fields.ts'
 import { JsonText } from '../domain/json/text.ts'
-import { refuse, type SchemaIssue } from '../domain/refusals.ts'
-import { createYieldToLoop } from '../domain/yielding.ts'
+import { Refusal, refuse, type SchemaIssue } from '../domain/refusals.ts'
 
-/** Bodies, paths and queries are checked against their contract; the refusal names every place. */
+/** Bodies, paths and queries are checked against their contract; the refusal names every path. */
 export const checkAgainstContract: FastifySchemaCompiler<unknown> = ({ schema, httpPart }) => {
   const contract = schema as z.ZodType
   const part = httpPart === 'params' ? 'path' : (httpPart ?? 'body')
-  const check = (data: unknown) => {
+  return (data: unknown) => {
     // A route that takes bytes looks into them itself.
     if (data instanceof Uint8Array) return { value: data }
-    const result = contract.safeParse(data, howToCheck(data))
-    return result.success ? { value: result.data } : { error: schemaRefusal(result.error.issues, [part]) }
+    if (data instanceof CheckedBody) return data.result
+    try {
+      return { value: fitted(contract, data, part) }
+    } catch (error) {
+      if (error instanceof Refusal) return { error }
+      throw error
+    }
   }
-  const long = longListIn(contract)
-  if (long === undefined) return check
-  return (data: unknown) => {
-    const list = listAt(data, long.path)
-    if (list === undefined || list.length <= longList) return check(data)
-    return fitInSteps(contract, data as Members, list, long) as Verdict
+}
+
+/** A body that was checked where it was read. */
+export class CheckedBody {
+  readonly result: { value: unknown } | { error: Refusal }
+
+  constructor(result: CheckedBody['result']) {
+    this.result = result
   }
+}
+
+/** What the contract makes of the data. Throws the refusal when it does not fit. */
+export function fitted(contract: z.ZodType, data: unknown, part: string): unknown {
+  const result = contract.safeParse(data, howToCheck(data))
+  if (result.success) return result.data
+  throw schemaRefusal(result.error.issues, part)
 }
 
 /** Of a body with more values than this, only the first place that is wrong is named: all of them may be. */
@@ -49,72 +61,10 @@ function hasMoreValues(data: unknown, most: number): boolean {
   return false
 }
 
-type Verdict = ReturnType<ReturnType<FastifySchemaCompiler<unknown>>>
-type Members = Record<string, unknown>
-
-/** Beyond this many items a list is checked in steps. */
-const longList = 100
-
-interface LongList {
-  path: readonly string[]
-  items: z.ZodType
-}
-
-/** The list that makes up the bulk of a body: the one that the contract marks. */
-function longListIn(contract: z.ZodType): LongList | undefined {
-  if (!(contract instanceof z.ZodObject)) return undefined
-  for (const [name, member] of Object.entries(contract.shape as Record<string, z.ZodType>)) {
-    if (member instanceof z.ZodArray && traits.get(member)?.isLong) {
-      return { path: [name], items: member.element as z.ZodType }
-    }
-    const inner = longListIn(member)
-    if (inner !== undefined) return { path: [name, ...inner.path], items: inner.items }
-  }
-  return undefined
-}
-
-function listAt(data: unknown, path: readonly string[]): unknown[] | undefined {
-  let value = data
-  for (const name of path) {
-    if (typeof value !== 'object' || value === null || !Object.hasOwn(value, name)) return undefined
-    value = (value as Members)[name]
-  }
-  return Array.isArray(value) ? value : undefined
-}
-
-/** Fastify takes a promise as yes or no, so what was checked is put where the body stands. */
-async function fitInSteps(
-  contract: z.ZodType,
-  data: Members,
-  list: unknown[],
-  { path, items }: LongList,
-): Promise<boolean> {
-  const yieldToLoop = createYieldToLoop()
-  for (const [index, item] of list.entries()) {
-    const result = items.safeParse(item, howToCheck(item))
-    if (!result.success) throw schemaRefusal(result.error.issues, ['body', ...path, index])
-    list[index] = result.data
-    const pause = yieldToLoop()
-    if (pause) await pause
-  }
-  put(data, path, [])
-  const rest = contract.safeParse(data, howToCheck(data))
-  if (!rest.success) throw schemaRefusal(rest.error.issues, ['body'])
-  Object.assign(data, rest.data)
-  put(data, path, list)
-  return true
-}
-
-function put(data: Members, path: readonly string[], list: unknown[]): void {
-  let holder = data
-  for (const name of path.slice(0, -1)) holder = holder[name] as Members
-  holder[path.at(-1) as string] = list
-}
-
-function schemaRefusal(issues: readonly z.core.$ZodIssue[], base: (string | number)[]) {
-  const detail = issues.flatMap((issue) => placesOf(issue, base)).slice(0, 100)
+function schemaRefusal(issues: readonly z.core.$ZodIssue[], part: string) {
+  const detail = issues.flatMap((issue) => placesOf(issue, [part])).slice(0, 100)
   const first = detail[0] as SchemaIssue
-  const place = first.loc.slice(base[0] === 'body' ? 1 : 0).join('.') || 'the body'
+  const place = first.loc.slice(part === 'body' ? 1 : 0).join('.') || 'the body'
   return refuse('invalid_request', { what: `${place}: ${first.msg}`, field: place }, detail)
 }
 

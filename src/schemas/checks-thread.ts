@@ -1,4 +1,5 @@
 import { flushCompileCache } from 'node:module'
+import { giveWay } from '../threads/priority.ts'
 import { ownPort } from '../threads/thread.ts'
 import type { Validation } from './validator.ts'
 
@@ -17,6 +18,7 @@ export async function serve(): Promise<void> {
   // Imported here, so that the thread that speaks HTTP does not load a validator that it never runs.
   const { createValidator } = await import('./validator.ts')
   flushCompileCache()
+  giveWay()
   const port = ownPort()
   const validate = createValidator()
   const post = (message: CheckMessage) => port.postMessage(message)

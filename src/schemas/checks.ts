@@ -1,5 +1,6 @@
-import { BudgetExceededError, createSingleWorker, type WorkerOptions } from '../threads/single-worker.ts'
+import { BudgetExceededError } from '../threads/bounded-worker.ts'
 import { inThread } from '../threads/thread.ts'
+import { createWorkerPool, type PoolOptions } from '../threads/worker-pool.ts'
 import { type CheckQuestion, checksThread } from './checks-thread.ts'
 import type { Validation } from './validator.ts'
 
@@ -12,13 +13,13 @@ export type CheckResult = Validation | { kind: 'over_budget'; limit: string }
  * (docs/decisions/0006).
  */
 export interface SchemaChecks {
-  /** `tenant` is the owner of the schema. Both texts are JSON; without a value only the schema is checked. */
+  /** Both texts are JSON; without a value only the schema is checked. */
   check(tenant: string, schema: string, value?: string): Promise<CheckResult>
   close(): Promise<void>
 }
 
 /** The time of a check includes compiling its schema. */
-export interface ChecksOptions extends WorkerOptions {
+export interface ChecksOptions extends PoolOptions {
   heapMb: number
   /** The module of the thread, for tests. */
   thread: string
@@ -26,6 +27,8 @@ export interface ChecksOptions extends WorkerOptions {
 
 const defaults: ChecksOptions = {
   limitMs: 1_000,
+  longestMs: 10_000,
+  workers: 4,
   startMs: 30_000,
   heapMb: 96,
   queuePerTenant: 128,
@@ -37,19 +40,16 @@ const defaults: ChecksOptions = {
 
 export function createSchemaChecks(given: Partial<ChecksOptions> = {}): SchemaChecks {
   const options = { ...defaults, ...given }
-  const worker = createSingleWorker<CheckQuestion, Validation>(
-    inThread(options.thread, options.heapMb),
-    options,
-  )
+  const pool = createWorkerPool<CheckQuestion, Validation>(inThread(options.thread, options.heapMb), options)
   return {
     async check(tenant, schema, value) {
       try {
-        return await worker.ask(tenant, { schema, value })
+        return await pool.ask(tenant, { schema, value })
       } catch (error) {
         if (error instanceof BudgetExceededError) return { kind: 'over_budget', limit: error.limit }
         throw error
       }
     },
-    close: () => worker.close(),
+    close: () => pool.close(),
   }
 }

@@ -13,6 +13,7 @@ import { addCallsToQueue } from './tables/queue-items.ts'
 import { setProgress, takeNextItem } from './tables/queue-progress.ts'
 import { addQueue, changeQueue, deleteQueue } from './tables/queues.ts'
 import { keepEntries, keepRows, keepTable } from './tables/tables.ts'
+import { changeUserSettings } from './tables/user-settings.ts'
 import { addFirstUser, addKey, addUser, removeUser, revokeKey } from './tables/users.ts'
 import type { Command } from './transaction.ts'
 
@@ -57,6 +58,7 @@ export const commands = {
   addUser,
   addFirstUser,
   removeUser,
+  changeUserSettings,
   addKey,
   revokeKey,
   probe,

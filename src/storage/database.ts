@@ -1,3 +1,4 @@
+import type { WithSharedTexts } from '../domain/json/text.ts'
 import type { Commands } from './commands.ts'
 import type { LongReader } from './transaction.ts'
 
@@ -11,10 +12,10 @@ type BehindCommands = {
  * plain data in and out, because the writer may live in another thread.
  */
 export interface Database extends LongReader {
-  /** Resolves when the write is on disk. */
+  /** Resolves when the write is on disk. The input is used up. */
   write<Name extends keyof Commands>(
     name: Name,
-    input: Parameters<Commands[Name]>[1],
+    input: WithSharedTexts<Parameters<Commands[Name]>[1]>,
     tenant?: string,
   ): Promise<Awaited<ReturnType<Commands[Name]>>>
   /**

@@ -1,6 +1,6 @@
 import { flushCompileCache } from 'node:module'
 import { type MessagePort, parentPort, Worker } from 'node:worker_threads'
-import { BudgetExceededError, type Start } from './single-worker.ts'
+import { BudgetExceededError, type Start } from './bounded-worker.ts'
 import { startupMemoryModule } from './startup-memory.ts'
 
 /**
@@ -34,6 +34,10 @@ export function inThread<Question, Answer>(url: string, heapMb: number): Start<Q
     thread.on('exit', () => listener.failed(new Error('a thread that takes questions has ended')))
     return {
       ask: (question) => thread.postMessage(question),
+      cpuMs: async () => {
+        const { user, system } = await thread.cpuUsage()
+        return (user + system) / 1000
+      },
       hold: (isHeld) => (isHeld ? thread.ref() : thread.unref()),
       end: () => thread.terminate(),
     }

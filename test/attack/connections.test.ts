@@ -38,7 +38,7 @@ interface Port {
 }
 
 async function openPort(t: TestContext, settings: Record<string, string> = {}): Promise<Port> {
-  const { app } = await openApp(t, { settings: { HEDDLE_MAX_LOOP_DELAY: '0', ...settings } })
+  const { app } = await openApp(t, { settings: { HEDDLE_DOCS: 'on', ...settings } })
   const address = await app.listen({ port: 0, host: '127.0.0.1' })
   const port = Number(new URL(address).port)
   async function open(text: string | Buffer): Promise<Socket> {

@@ -14,7 +14,10 @@ import { openPatientApp } from '../support/patient-app.ts'
 import { dumpOf } from '../support/record-dump.ts'
 import { inTime } from '../support/waiting.ts'
 
-const opened = await openPatientApp({ after: (close) => after(close) }, { backend: checkedBackend() })
+const opened = await openPatientApp(
+  { after: (close) => after(close) },
+  { backend: checkedBackend(), settings: { HEDDLE_DOCS: 'on' } },
+)
 const { app, database, get } = opened
 const targets = targetsOf(await documentOf(opened))
 const known = createKnownNames()

@@ -7,7 +7,7 @@ import { keys } from '../support/app.ts'
 import { campaign } from '../support/campaign/length.ts'
 import { addressOf, openAppWithRoutes } from '../support/routes.ts'
 
-const { app, database, routes } = await openAppWithRoutes({ after })
+const { app, database, routes } = await openAppWithRoutes({ after }, { settings: { HEDDLE_DOCS: 'on' } })
 const revoked = 'carol-revoked-secret-key'
 const carol = { name: 'carol', role: 'admin' as const, entities: ['*'], created_at: 1 }
 await database.write('addUser', { user: carol, key: { id: 'carol-1', hash: hashKey(revoked) } })

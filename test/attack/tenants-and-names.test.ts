@@ -13,7 +13,7 @@ import { dumpOf } from '../support/record-dump.ts'
 import { sampleBodies } from '../support/sample-bodies.ts'
 import { withoutNames } from '../support/tenant-answers.ts'
 
-const opened = await openPatientApp({ after: (close) => after(close) })
+const opened = await openPatientApp({ after: (close) => after(close) }, { settings: { HEDDLE_DOCS: 'on' } })
 const { send, post, database } = opened
 /** What is said to a model names nothing, and public routes say the same to all. */
 const ofNoRecord = /^\/(v1\/|tokenize|detokenize|ready|health|metrics)/

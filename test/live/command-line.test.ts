@@ -95,6 +95,47 @@ describe('users', () => {
   })
 })
 
+describe('limits of users', () => {
+  test('are set, shown and taken away, and hold on a running server', async (t) => {
+    const { folder, run } = await inFolder(t)
+    const key = (await run('user add ann --new')).out.trim()
+    const server = await startServer(t, { HEDDLE_DATA: folder })
+    const statuses = async (count: number) => {
+      const found: number[] = []
+      for (let i = 0; i < count; i++) found.push((await server.get('/server_info', key)).status)
+      return found
+    }
+    assert.deepEqual(await statuses(3), [200, 200, 200])
+    const set = await run('user set ann --requests-per-minute 1 --at-once 5')
+    assert.deepEqual(JSON.parse(set.out), { name: 'ann', requests_per_minute: 1, requests_at_once: 5 })
+    assert.deepEqual(await statuses(2), [200, 429])
+    const [line] = entriesOf<Record<string, unknown>>((await run('user list')).out)
+    assert.deepEqual([line?.requests_per_minute, line?.requests_at_once], [1, 5])
+    const left = await run('user set ann --requests-per-minute none')
+    assert.deepEqual(JSON.parse(left.out), { name: 'ann', requests_at_once: 5 })
+    assert.deepEqual(await statuses(2), [200, 200])
+    assert.equal(await server.end('SIGTERM'), 0)
+  })
+
+  test('that cannot be are refused', async (t) => {
+    const { folder, run } = await inFolder(t)
+    await run('user add ann --new')
+    assert.match((await run('user set bob --at-once 1', 1)).err, /no user bob, neither in the record nor in/)
+    const known = { HEDDLE_DATA: folder, HEDDLE_USERS: 'bob:the-secret-key-of-bob' }
+    assert.equal((await runHeddle(['user', 'set', 'bob', '--at-once', '1'], known)).code, 0)
+    await Promise.all(
+      [
+        '',
+        ' --at-once',
+        ' --at-once 0',
+        ' --at-once 1.5',
+        ' --tokens-per-minute 9999999999',
+        ' --colour 1',
+      ].map((options) => run(`user set ann${options}`, 2)),
+    )
+  })
+})
+
 describe('keys', () => {
   test('work at once on a running server, and are dead at once when they are revoked', async (t) => {
     const { folder, run } = await inFolder(t)
@@ -250,7 +291,7 @@ describe('the database', () => {
 })
 
 const names = [
-  ...['serve', 'user add', 'user list', 'user remove', 'key add', 'key list', 'key revoke'],
+  ...['serve', 'user add', 'user list', 'user set', 'user remove', 'key add', 'key list', 'key revoke'],
   ...['model pull', 'model list', 'db migrate', 'db backup', 'db check'],
 ]
 

@@ -48,6 +48,25 @@ test('a rendering that hangs ends with its process, and the next one has another
   assert.equal(isAlive(pid), false)
 })
 
+test('parsing is bounded too, and nobody else waits for it', async (t) => {
+  const { prompts, render } = open(t, {})
+  assert.equal(await render('a'), 'a')
+  const spaces = `${' '.repeat(131_000)}{{ 1 }}`
+  const slow = Array.from({ length: 3 }, () => codeOf(render(spaces, 'mallory')))
+  let isStopped = false
+  void Promise.all(slow).then(() => {
+    isStopped = true
+  })
+  const question = { template: 'own', messages: [], variables: {}, open: false }
+  assert.equal(await inTime('the template of another request', render('b', 'bob')), 'b')
+  assert.equal(
+    await inTime('the template of the model', prompts.render('mallory', question, never, 'model')),
+    'own',
+  )
+  assert.equal(isStopped, false)
+  assert.deepEqual(await Promise.all(slow), Array(3).fill('template_too_costly'))
+})
+
 test('a process that is killed costs its own rendering and no other', async (t) => {
   const { render } = open(t, { entry })
   await render('a')

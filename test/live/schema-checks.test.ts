@@ -53,7 +53,7 @@ test('the loop is free while a check does not end', async (t) => {
 })
 
 test('a check that takes too much memory is stopped, and the next one goes on', async (t) => {
-  const checks = open(t, { heapMb: 48, limitMs: 60_000 })
+  const checks = open(t, { heapMb: 48, limitMs: 60_000, longestMs: 60_000 })
   const value = `[${'{},'.repeat(3_000_000)}{}]`
   assert.deepEqual(await checks.check('a', '{"type":"array"}', value), {
     kind: 'over_budget',
@@ -74,7 +74,7 @@ test('a check whose thread dies is asked again in a new one, unless it was the f
 })
 
 test('tenants take turns', async (t) => {
-  const checks = open(t)
+  const checks = open(t, { workers: 1 })
   const order: string[] = []
   const ask = async (tenant: string) => {
     await checks.check(tenant, number, '1')
@@ -83,6 +83,33 @@ test('tenants take turns', async (t) => {
   // The first is under way before the others arrive.
   await Promise.all(['a', 'a', 'a', 'a', 'b', 'b', 'c'].map(ask))
   assert.equal(order.join(''), 'aabcaba')
+})
+
+test('a tenant does not wait for what another has sent', async (t) => {
+  const checks = open(t, { limitMs: 60_000 })
+  const [schema, value] = endless['a pattern that backtracks'] as [string, string]
+  const never = Array.from({ length: 5 }, () =>
+    assert.rejects(checks.check('a', schema, value), refusedWith('stopping')),
+  )
+  for (let n = 0; n < 5; n++) {
+    assert.deepEqual(await inTime('the check of another tenant', checks.check('b', number, String(n))), valid)
+  }
+  await checks.close()
+  await Promise.all(never)
+})
+
+test('a check is stopped by the processor time it takes, not by what others take', async (t) => {
+  const checks = open(t, {
+    limitMs: 300,
+    thread: new URL('../support/sleeping-checks-thread.ts', import.meta.url).href,
+  })
+  assert.deepEqual(await checks.check('a', '{}', '1500'), valid)
+  const short = open(t, {
+    limitMs: 300,
+    longestMs: 500,
+    thread: new URL('../support/sleeping-checks-thread.ts', import.meta.url).href,
+  })
+  assert.deepEqual(await short.check('a', '{}', '60000'), { kind: 'over_budget', limit: '500 ms' })
 })
 
 test('the queue is bounded, for one tenant and for all', async (t) => {

@@ -6,7 +6,11 @@ import { scriptedBackend } from './scripted-backend.ts'
  */
 export function openPatientApp(
   t: { after(close: () => Promise<void>): void },
-  parts: Omit<NonNullable<Parameters<typeof openApp>[1]>, 'settings'> = {},
+  { settings, ...parts }: NonNullable<Parameters<typeof openApp>[1]> = {},
 ): Promise<TestApp> {
-  return openApp(t, { backend: scriptedBackend(), ...parts, settings: { HEDDLE_MAX_LOOP_DELAY: '0' } })
+  return openApp(t, {
+    backend: scriptedBackend(),
+    ...parts,
+    settings: { HEDDLE_MAX_LOOP_DELAY: '0', ...settings },
+  })
 }

@@ -52,16 +52,16 @@ for (const [name, parts, expected] of [
     [part('a', { ...start('x'), ...end(1), display_name: 'start' })],
   ],
 ] as [string, CallPart[], CallPart[]][]) {
-  test(`mergeParts: ${name}`, () => {
-    assert.deepEqual(mergeParts(structuredClone(parts)), expected)
+  test(`mergeParts: ${name}`, async () => {
+    assert.deepEqual(await mergeParts(structuredClone(parts)), expected)
   })
 }
 
-test('mergeParts: each call once, with the last of each of its parts', () => {
+test('mergeParts: each call once, with the last of each of its parts', async () => {
   const parts = fc.array(fc.record({ id: fc.constantFrom('a', 'b', 'c'), isStart: fc.boolean() }))
-  fc.assert(
-    fc.property(parts, (list) => {
-      const merged = mergeParts(
+  await fc.assert(
+    fc.asyncProperty(parts, async (list) => {
+      const merged = await mergeParts(
         list.map(({ id, isStart }, n) => part(id, isStart ? start(String(n)) : end(n))),
       )
       assert.deepEqual(

@@ -1,5 +1,5 @@
 import { compareText } from '../text.ts'
-import { JsonNumber, parseLossless } from './lossless.ts'
+import { Scan } from './scan.ts'
 
 /**
  * The one text of a JSON value that digests are made of: keys sorted by code point, `", "` and `": "` between tokens, ASCII
@@ -7,12 +7,7 @@ import { JsonNumber, parseLossless } from './lossless.ts'
  * the form is that of Python's json.dumps with sort_keys.
  */
 export function canonicalJson(text: string): string {
-  return canonicalText(parseLossless(text))
-}
-
-/** The same of a value that was parsed. */
-export function canonicalText(value: unknown): string {
-  return written(value, canonicalNumber)
+  return rewritten(text, canonicalNumber)
 }
 
 /**
@@ -20,38 +15,48 @@ export function canonicalText(value: unknown): string {
  * 1.50 are one number all the same.
  */
 export function exactJson(text: string): string {
-  return written(parseLossless(text), exactNumber)
+  return rewritten(text, exactNumber)
 }
 
-function written(value: unknown, number: (token: string) => string): string {
-  if (value === null) return 'null'
-  switch (typeof value) {
-    case 'boolean':
-      return String(value)
-    case 'string':
-      return quoted(value)
-    case 'number':
-      return number(String(value))
+/** From text to text in one pass: the values of a large text would take many times its memory. */
+function rewritten(text: string, number: (token: string) => string): string {
+  const scan = new Scan(text)
+  let end = 0
+  function write(at: number): string {
+    if (scan.isObject(at)) {
+      // The last value of a repeated key counts.
+      const members = new Map<string, string>()
+      for (let i = scan.enter(at, 1); i !== -1; i = scan.after(end)) {
+        const from = scan.key(i)
+        const { name } = scan
+        members.set(name, write(from))
+      }
+      end = scan.end
+      const keys = sortKeys([...members.keys()])
+      return `{${keys.map((key) => `${quoted(key)}: ${members.get(key)}`).join(', ')}}`
+    }
+    if (scan.isList(at)) {
+      const items: string[] = []
+      for (let i = scan.enter(at, 1); i !== -1; i = scan.after(end)) items.push(write(i))
+      end = scan.end
+      return `[${items.join(', ')}]`
+    }
+    end = scan.skip(at, 1)
+    const token = text.slice(at, end)
+    if (token.startsWith('"')) return plainString.test(token) ? token : quoted(JSON.parse(token) as string)
+    return /^[tfn]/.test(token) ? token : number(token)
   }
-  if (value instanceof JsonNumber) return number(value.token)
-  if (Array.isArray(value)) return `[${value.map((item) => written(item, number)).join(', ')}]`
-  const object = value as Record<string, unknown>
-  const members = sortKeys(Object.keys(object)).map(
-    (key) => `${quoted(key)}: ${written(object[key], number)}`,
-  )
-  return `{${members.join(', ')}}`
+  return write(scan.space(0))
 }
+
+/** Of ASCII without escapes. */
+const plainString = /^"[ !#-[\]-~]*"$/
 
 /** From here on the code units of UTF-16 are in another order than the code points. */
 const beyondOrder = /[\ud800-\uffff]/
 
-/** Whether JavaScript's own order of texts is another one than by code point. */
-export function isOrderedOtherwise(key: string): boolean {
-  return beyondOrder.test(key)
-}
-
 function sortKeys(keys: string[]): string[] {
-  return keys.some(isOrderedOtherwise) ? keys.sort(compareText) : keys.sort()
+  return keys.some((key) => beyondOrder.test(key)) ? keys.sort(compareText) : keys.sort()
 }
 
 /** JSON writes an integer in one way alone, but for the zero. */
@@ -96,7 +101,7 @@ function float(value: number): string {
   return `${sign}${whole}.${digits.slice(exponent + 1) || '0'}`
 }
 
-export function quoted(text: string): string {
+function quoted(text: string): string {
   return JSON.stringify(text).replace(/[\u007f-\uffff]+/g, escaped)
 }
 

@@ -1,18 +1,84 @@
+import { inSteps } from '../yielding.ts'
+
+/**
+ * UTF-8 in memory that threads share. A large text crosses from one thread to another in this form, because a copy of it
+ * would hold up the thread that speaks HTTP.
+ */
+export type SharedText = Uint8Array<SharedArrayBuffer>
+
+export function sharedText(text: string): SharedText {
+  const bytes = new Uint8Array(new SharedArrayBuffer(Buffer.byteLength(text)))
+  Buffer.from(bytes.buffer).write(text)
+  return bytes
+}
+
+export function isSharedText(value: unknown): value is SharedText {
+  return value instanceof Uint8Array && value.buffer instanceof SharedArrayBuffer
+}
+
+export function textOfShared({ buffer }: SharedText): string {
+  return Buffer.from(buffer).toString()
+}
+
+/** A type with shared texts where it has texts. */
+export type WithSharedTexts<T> = T extends string
+  ? T | SharedText
+  : T extends Uint8Array
+    ? T
+    : T extends object
+      ? { [Key in keyof T]: WithSharedTexts<T[Key]> }
+      : T
+
+/** The same value with a text in place of each shared one. It is changed in place. */
+export function withTexts<T>(value: WithSharedTexts<T>): T {
+  return (isSharedText(value) ? textOfShared(value) : revived(value)) as T
+}
+
+function revived(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null || ArrayBuffer.isView(value)) return value
+  const members = value as Record<string, unknown>
+  for (const key in members) {
+    const member = members[key]
+    if (typeof member !== 'object' || member === null) continue
+    if (isSharedText(member)) members[key] = textOfShared(member)
+    else revived(member)
+  }
+  return value
+}
+
 /**
  * A JSON value that is kept as text, because a double would change its digits (P9): the tokens as they were sent, in
  * their order, without the space between them.
  */
 export class JsonText {
-  readonly text: string
+  /** What goes to storage, and to other threads. */
+  readonly stored: string | SharedText
 
-  constructor(text: string) {
-    this.text = text
+  constructor(stored: string | SharedText) {
+    this.stored = stored
+  }
+
+  /** Decoded each time when it is shared: such a text is large. */
+  get text(): string {
+    return typeof this.stored === 'string' ? this.stored : textOfShared(this.stored)
+  }
+
+  /** In UTF-8. */
+  get bytes(): number {
+    return typeof this.stored === 'string' ? Buffer.byteLength(this.stored) : this.stored.length
   }
 
   /** The value as JavaScript reads it. Not cached: most are never needed, and they are large. */
   get value(): unknown {
     return JSON.parse(this.text)
   }
+}
+
+/** A list that may be long, written in steps. */
+export async function jsonList(items: Iterable<unknown>): Promise<JsonText> {
+  const texts: string[] = []
+  await inSteps(items, (item) => void texts.push(writeJson(item)))
+  return new JsonText(`[${texts.join()}]`)
 }
 
 /** JSON.stringify that writes a JsonText as its text. */

@@ -1,5 +1,6 @@
 import { flushCompileCache } from 'node:module'
 import { Refusal, type RefusalCode, type RefusalValues } from '../../domain/refusals.ts'
+import { giveWay } from '../../threads/priority.ts'
 import { ownPort } from '../../threads/thread.ts'
 import type { CompileQuestion } from './constraint.ts'
 import type { CompiledGrammar } from './grammar/compiled-grammar.ts'
@@ -14,6 +15,7 @@ export async function serve(): Promise<void> {
   // Here and not at the top, so that the thread that speaks HTTP does not hold a compiler that it never runs.
   const { createConstraintCompiler } = await import('./compile.ts')
   flushCompileCache()
+  giveWay()
   const port = ownPort()
   const compiler = createConstraintCompiler()
   const say = (message: 'ready' | CompileAnswer) => port.postMessage(message)

@@ -1,6 +1,7 @@
 import { refuse } from '../../domain/refusals.ts'
-import { BudgetExceededError, createSingleWorker, type WorkerOptions } from '../../threads/single-worker.ts'
+import { BudgetExceededError } from '../../threads/bounded-worker.ts'
 import { inThread } from '../../threads/thread.ts'
+import { createWorkerPool, type PoolOptions } from '../../threads/worker-pool.ts'
 import { type CompileAnswer, compilingThread } from './compiling-thread.ts'
 import type { CompileQuestion } from './constraint.ts'
 import type { CompiledGrammar } from './grammar/compiled-grammar.ts'
@@ -16,7 +17,7 @@ export interface Compiling {
 }
 
 /** The time is for what the compiler's own bounds have not ended. */
-export interface CompilingOptions extends WorkerOptions {
+export interface CompilingOptions extends PoolOptions {
   heapMb: number
   /** The module of the thread, for tests. */
   thread: string
@@ -24,6 +25,8 @@ export interface CompilingOptions extends WorkerOptions {
 
 const defaults: CompilingOptions = {
   limitMs: 2_000,
+  longestMs: 20_000,
+  workers: 2,
   startMs: 30_000,
   heapMb: 192,
   queuePerTenant: 256,
@@ -36,16 +39,16 @@ const defaults: CompilingOptions = {
 export function createCompiling(given: Partial<CompilingOptions> = {}): Compiling {
   const options = { ...defaults, ...given }
   const start = inThread<CompileQuestion, CompileAnswer>(options.thread, options.heapMb)
-  const worker = createSingleWorker(start, options)
+  const pool = createWorkerPool(start, options)
   return {
     async compile(tenant, question, signal) {
-      const answer = await worker.ask(tenant, question, signal).catch((error: unknown) => {
+      const answer = await pool.ask(tenant, question, signal).catch((error: unknown) => {
         if (!(error instanceof BudgetExceededError)) throw error
         throw refuse('constraint_too_large', { field: question.field, why: error.message })
       })
       if ('grammar' in answer) return answer.grammar
       throw refuse(answer.code, answer.values)
     },
-    close: () => worker.close(),
+    close: () => pool.close(),
   }
 }

@@ -1,4 +1,4 @@
-import { BudgetExceededError } from '../../threads/single-worker.ts'
+import { BudgetExceededError } from '../../threads/bounded-worker.ts'
 import { Environment, Interpreter, type Node, type Value } from './jinja.ts'
 
 export interface Bounds {

@@ -41,7 +41,8 @@ export async function renderConversation(
   const messages = conversationOf(conversation.messages)
   if (template === undefined) throw refuse('no_chat_template', { field: 'chat_template' })
   const variables = variablesOf(conversation, served)
-  return prompts.render(tenant, { template, messages, variables, open: conversation.continueFinal }, signal)
+  const question = { template, messages, variables, open: conversation.continueFinal }
+  return prompts.render(tenant, question, signal, conversation.template ? 'request' : 'model')
 }
 
 /** The fields of the request win over variables of the same name, unless they are null. */

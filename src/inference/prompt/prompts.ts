@@ -1,20 +1,14 @@
 import { type ChildProcess, fork } from 'node:child_process'
+import { readFile } from 'node:fs/promises'
 import { extname } from 'node:path'
 import { refuse } from '../../domain/refusals.ts'
-import {
-  BudgetExceededError,
-  createSingleWorker,
-  type Start,
-  type WorkerOptions,
-} from '../../threads/single-worker.ts'
+import { BudgetExceededError, type Start } from '../../threads/bounded-worker.ts'
+import { createWorkerPool, type PoolOptions } from '../../threads/worker-pool.ts'
 import type { Rendering, RenderQuestion } from './rendering.ts'
 
 export type Prompts = ReturnType<typeof createPrompts>
 
-export interface PromptOptions extends Omit<WorkerOptions, 'limitMs'> {
-  /** Processor time of one rendering, and the time after which its process is ended, whatever it does. */
-  limitMs: number
-  longestMs: number
+export interface PromptOptions extends PoolOptions {
   heapMb: number
   longestText: number
   longestList: number
@@ -24,7 +18,8 @@ export interface PromptOptions extends Omit<WorkerOptions, 'limitMs'> {
 
 const defaults: PromptOptions = {
   limitMs: 1_000,
-  longestMs: 5_000,
+  longestMs: 10_000,
+  workers: 3,
   startMs: 30_000,
   heapMb: 192,
   longestText: 8 * 1024 * 1024,
@@ -39,24 +34,36 @@ const defaults: PromptOptions = {
 
 /**
  * Renders chat templates. A template of a request is a stranger's code, so it runs in a process of its own, which is killed
- * when it takes too long (docs/decisions/0009 says why a thread does not suffice). Tenants take turns.
+ * when it takes too long (docs/decisions/0009 says why a thread does not suffice). The model's own template never waits for
+ * those of requests: it has processes of its own.
  */
 export function createPrompts(given: Partial<PromptOptions> = {}) {
   const options = { ...defaults, ...given }
-  const { longestText, longestMs } = options
-  const worker = createSingleWorker(inProcess(options), { ...options, limitMs: longestMs })
+  const { longestText } = options
+  const pools = {
+    model: createWorkerPool(inProcess(options), options),
+    request: createWorkerPool(inProcess(options), options),
+  }
   return {
-    async render(tenant: string, question: RenderQuestion, signal: AbortSignal): Promise<string> {
+    /** `from` says whose the template is. */
+    async render(
+      tenant: string,
+      question: RenderQuestion,
+      signal: AbortSignal,
+      from: keyof typeof pools = 'request',
+    ): Promise<string> {
       // Not sent to the process when it would be refused there anyway.
       if (lengthOf(question) > longestText) throw tooCostly(`${longestText} characters`)
-      const rendering = await worker.ask(tenant, question, signal).catch((error: unknown) => {
+      const rendering = await pools[from].ask(tenant, question, signal).catch((error: unknown) => {
         throw error instanceof BudgetExceededError ? tooCostly(error.limit) : error
       })
       if (rendering.kind === 'rendered') return rendering.text
       if (rendering.kind === 'costly') throw tooCostly(rendering.limit)
       throw refuse('template_failed', { field: 'chat_template', why: rendering.why })
     },
-    close: () => worker.close(),
+    close: async () => {
+      await Promise.all([pools.model.close(), pools.request.close()])
+    },
   }
 }
 
@@ -89,12 +96,25 @@ function inProcess(options: PromptOptions): Start<RenderQuestion, Rendering> {
       ask: (question) => {
         child.send(question, (error) => error && listener.failed(error))
       },
+      cpuMs: () => cpuOf(child.pid),
       hold(isHeld) {
         for (const handle of [child, child.channel]) isHeld ? handle?.ref() : handle?.unref()
       },
       end: () => ended(child),
     }
   }
+}
+
+/** What Linux says of a process, https://man7.org/linux/man-pages/man5/proc_pid_stat.5.html: ticks of ten milliseconds. */
+async function cpuOf(pid: number | undefined): Promise<number | undefined> {
+  if (process.platform !== 'linux') return undefined
+  const stat = await readFile(`/proc/${pid}/stat`, 'latin1')
+  const [user, system] = stat
+    .slice(stat.lastIndexOf(')') + 2)
+    .split(' ')
+    .slice(11, 13)
+    .map(Number)
+  return 10 * ((user ?? 0) + (system ?? 0))
 }
 
 async function ended(child: ChildProcess): Promise<void> {

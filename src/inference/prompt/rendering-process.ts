@@ -1,8 +1,10 @@
 import { flushCompileCache } from 'node:module'
+import { giveWay } from '../../threads/priority.ts'
 import { createRendering, type RenderQuestion } from './rendering.ts'
 
 /** The process for templates: renders one question at a time for its parent, and ends with it. */
 
+giveWay()
 const [limitMs = 0, longestText = 0, longestList = 0] = process.argv.slice(2).map(Number)
 const render = createRendering({ limitMs, longestText, longestList })
 

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
-import { BudgetExceededError } from '../../threads/single-worker.ts'
+import { BudgetExceededError } from '../../threads/bounded-worker.ts'
 import { type Bounds, renderBounded } from './bounded-template.ts'
 import { type ContentForm, contentFormOf } from './content-form.ts'
 import type { Message } from './conversation.ts'

@@ -1,8 +1,21 @@
 import { newId, traceOf } from '../../domain/ids.ts'
 import { membersOf, objectText } from '../../domain/json/scan.ts'
-import { JsonText } from '../../domain/json/text.ts'
+import { JsonText, type SharedText } from '../../domain/json/text.ts'
+import { inSteps } from '../../domain/yielding.ts'
 import type { CallEnd, CallPart, CallStart } from '../../storage/tables/call-parts.ts'
 import type { CompleteCall, EndedCall, StartedCall } from './contract.ts'
+
+/** A part of a call as it was sent: its large texts are shared between threads. */
+export interface GivenPart extends Omit<CallPart, 'start' | 'end'> {
+  start?: GivenStart
+  end?: GivenEnd
+}
+
+type Sent<T, Kept extends keyof T> = { [Key in keyof T]: Key extends Kept ? T[Key] | SharedText : T[Key] }
+type GivenStart = Sent<CallStart, 'attributes' | 'inputs'>
+type GivenEnd = Sent<CallEnd, 'output' | 'summary'>
+export type StartedPart = GivenPart & { start: GivenStart }
+export type EndedPart = GivenPart & { end: GivenEnd }
 
 const dayInMicroseconds = 86_400_000_000
 
@@ -12,10 +25,7 @@ export interface Intake {
   retentionDays: number
 }
 
-export function startPart(
-  given: StartedCall | CompleteCall,
-  { user, retentionDays }: Intake,
-): CallPart & { start: CallStart } {
+export function startPart(given: StartedCall | CompleteCall, { user, retentionDays }: Intake): StartedPart {
   const id = given.id ?? newId()
   const attributes = given.otel_dump
     ? withMember(given.attributes, 'otel_span', given.otel_dump)
@@ -38,15 +48,14 @@ export function startPart(
       run_id: given.svc_run_id ?? null,
       run_step: given.svc_run_step ?? null,
       expire_at: expires,
-      start_bytes: Buffer.byteLength(attributes.text) + Buffer.byteLength(given.inputs.text),
-      attributes: attributes.text,
-      inputs: given.inputs.text,
+      start_bytes: attributes.bytes + given.inputs.bytes,
+      attributes: attributes.stored,
+      inputs: given.inputs.stored,
     },
   }
 }
 
-export function endPart(given: EndedCall | CompleteCall): CallPart & { end: CallEnd } {
-  const output = given.output?.text ?? null
+export function endPart(given: EndedCall | CompleteCall): EndedPart {
   return {
     project_id: given.project_id,
     id: given.id,
@@ -56,22 +65,22 @@ export function endPart(given: EndedCall | CompleteCall): CallPart & { end: Call
       ended_at: given.ended_at,
       exception: given.exception ?? null,
       run_step_end: given.svc_run_step_end ?? null,
-      end_bytes: Buffer.byteLength(given.summary.text) + (output === null ? 0 : Buffer.byteLength(output)),
-      output,
-      summary: given.summary.text,
+      end_bytes: given.summary.bytes + (given.output?.bytes ?? 0),
+      output: given.output?.stored ?? null,
+      summary: given.summary.stored,
     },
   }
 }
 
 /** One part for each call, in the order in which the calls first appear: what comes later in a batch replaces. */
-export function mergeParts(parts: Iterable<CallPart>): CallPart[] {
-  const byCall = new Map<string, CallPart>()
-  for (const part of parts) {
+export async function mergeParts(parts: Iterable<GivenPart>): Promise<GivenPart[]> {
+  const byCall = new Map<string, GivenPart>()
+  await inSteps(parts, (part) => {
     const key = `${part.project_id}/${part.id}`
     const known = byCall.get(key)
     if (known === undefined) {
       byCall.set(key, part)
-      continue
+      return
     }
     if (part.start) known.start = part.start
     if (part.end) known.end = part.end
@@ -79,7 +88,7 @@ export function mergeParts(parts: Iterable<CallPart>): CallPart[] {
     known.display_name = part.end
       ? (part.display_name ?? known.display_name)
       : (known.display_name ?? part.display_name)
-  }
+  })
   return [...byCall.values()]
 }
 

@@ -1,9 +1,9 @@
 import { type Caller, requireAccess } from '../../domain/callers.ts'
+import { jsonList } from '../../domain/json/text.ts'
 import { refuse } from '../../domain/refusals.ts'
 import { now } from '../../domain/time.ts'
 import { inSteps } from '../../domain/yielding.ts'
 import type { Database } from '../../storage/database.ts'
-import type { CallPart } from '../../storage/tables/call-parts.ts'
 import type {
   CompleteBody,
   DeleteBody,
@@ -12,7 +12,7 @@ import type {
   UpdateBody,
   UpsertBatchBody,
 } from './contract.ts'
-import { endPart, mergeParts, startPart } from './parts.ts'
+import { endPart, type GivenPart, mergeParts, startPart } from './parts.ts'
 
 export interface Ingest {
   db: Database
@@ -40,7 +40,7 @@ export async function endCall({ db }: Ingest, caller: Caller, end: EndedCall): P
 /** All or nothing. A batch may be sent again as a whole. */
 export async function upsertBatch({ db, retentionDays }: Ingest, caller: Caller, { batch }: UpsertBatchBody) {
   const res: (Started | Record<string, never>)[] = []
-  const parts: CallPart[] = []
+  const parts: GivenPart[] = []
   await inSteps(batch, (item, index) => {
     if (item.mode === 'start') {
       const { start } = item.req
@@ -55,8 +55,8 @@ export async function upsertBatch({ db, retentionDays }: Ingest, caller: Caller,
       res.push({})
     }
   })
-  if (parts.length > 0) await db.write('upsertCalls', mergeParts(parts))
-  return { res }
+  if (parts.length > 0) await db.write('upsertCalls', await mergeParts(parts))
+  return { res: await jsonList(res) }
 }
 
 /** Every call belongs to the project of the path. */
@@ -67,7 +67,7 @@ export async function writeComplete(
   { batch }: CompleteBody,
 ): Promise<void> {
   requireAccess(caller, project, 'path')
-  const parts: CallPart[] = []
+  const parts: GivenPart[] = []
   await inSteps(batch, (call, index) => {
     if (call.project_id !== project) {
       throw refuse('invalid_value', {
@@ -78,7 +78,7 @@ export async function writeComplete(
     }
     parts.push({ ...startPart(call, { user: caller.name, retentionDays }), end: endPart(call).end })
   })
-  if (parts.length > 0) await db.write('upsertCalls', mergeParts(parts))
+  if (parts.length > 0) await db.write('upsertCalls', await mergeParts(parts))
 }
 
 /** The call need not be there yet: the SDK sends a rename before the batch with its call. */

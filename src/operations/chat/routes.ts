@@ -21,7 +21,11 @@ const complete: Routes<GenerationParts> = async (app, parts) => {
   for (const url of ['/v1/chat/completions', '/v1/chat/completions/']) {
     app.post(
       url,
-      { schema: { ...schema, hide: url.endsWith('/') }, preValidation: noteUnknownFields(ChatBody) },
+      {
+        config: { spendsTokens: true },
+        schema: { ...schema, hide: url.endsWith('/') },
+        preValidation: noteUnknownFields(ChatBody),
+      },
       (request, reply) => respond(parts, request, reply, chat),
     )
   }

@@ -20,7 +20,7 @@ const complete: Routes<GenerationParts> = async (app, parts) => {
   }
   app.post(
     '/v1/completions',
-    { schema, preValidation: noteUnknownFields(CompletionBody) },
+    { config: { spendsTokens: true }, schema, preValidation: noteUnknownFields(CompletionBody) },
     (request, reply) => respond(parts, request, reply, completions),
   )
 }

@@ -1,5 +1,13 @@
 import { z } from 'zod'
-import { answer, jsonObject, longList, plainText, projectPath, shortList } from '../../domain/fields.ts'
+import {
+  answer,
+  digestedObject,
+  jsonObject,
+  longList,
+  plainText,
+  projectPath,
+  shortList,
+} from '../../domain/fields.ts'
 
 const nameGiven = plainText(512).min(1)
 
@@ -24,7 +32,7 @@ const code = z.string().refine((text) => text.isWellFormed(), 'expected text wit
 const ref = plainText(8192).min(1)
 
 export const OpBody = z.object({ name, source_code: code.nullish() })
-export const DatasetBody = z.object({ name: name.nullish(), description, rows: longList(jsonObject()) })
+export const DatasetBody = z.object({ name: name.nullish(), description, rows: longList(digestedObject()) })
 export const ScorerBody = z.object({ name, description, op_source_code: code })
 export const EvaluationBody = z.object({
   name,

@@ -4,6 +4,7 @@ import { objectRef } from '../../domain/refs.ts'
 import { refuse } from '../../domain/refusals.ts'
 import { formatTime } from '../../domain/time.ts'
 import type { ObjectVersion, ObjectWithValue } from '../../storage/tables/objects.ts'
+import { givenValue } from '../objects/classes.ts'
 import { objectId } from '../objects/contract.ts'
 import { type CreatedObject, createObject } from '../objects/create.ts'
 import type { Value } from '../objects/values.ts'
@@ -48,7 +49,7 @@ export function createOfClass(
 ): Promise<CreatedObject> {
   const marks = { _type: className, _class_name: className, _bases: ['Object', 'BaseModel'] }
   const text = writeJson({ ...marks, ...members })
-  const val = new JsonText(text)
+  const val = givenValue(new JsonText(text))
   return createObject(db, caller, { project_id: project, object_id: objectIdOf(name), val }, [])
 }
 

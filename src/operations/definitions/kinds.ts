@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { JsonText, writeJson } from '../../domain/json/text.ts'
 import { tableRef } from '../../domain/refs.ts'
+import { givenValue } from '../objects/classes.ts'
 import { type CreatedObject, createObject } from '../objects/create.ts'
 import type { OperationParts } from '../parts.ts'
 import type { Scope } from '../scope.ts'
@@ -43,7 +44,7 @@ async function createOp(
   const object_id = objectIdOf(name)
   const marks = { _type: 'CustomWeaveType', weave_type: { type: 'Op' } }
   const text = writeJson({ ...marks, files: { [opFile]: await storeSource(db, project, code) } })
-  return createObject(db, caller, { project_id: project, object_id, val: new JsonText(text) }, [])
+  return createObject(db, caller, { project_id: project, object_id, val: givenValue(new JsonText(text)) }, [])
 }
 
 export const ops = definitionKind({

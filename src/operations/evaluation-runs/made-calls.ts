@@ -1,8 +1,7 @@
 import { newId } from '../../domain/ids.ts'
 import { JsonText, writeJson } from '../../domain/json/text.ts'
 import { monotonicNow } from '../../domain/time.ts'
-import type { CallEnd, CallPart, CallStart } from '../../storage/tables/call-parts.ts'
-import { endPart, startPart } from '../calls/parts.ts'
+import { type EndedPart, endPart, type StartedPart, startPart } from '../calls/parts.ts'
 import type { OperationParts } from '../parts.ts'
 import type { Scope } from '../scope.ts'
 
@@ -20,7 +19,7 @@ export function startOf(
   { retentionDays }: Pick<OperationParts, 'retentionDays'>,
   { caller, project }: Scope,
   { id, trace_id, parent_id, op_name, weave, inputs }: MadeCall,
-): CallPart & { start: CallStart } {
+): StartedPart {
   const call = {
     project_id: project,
     id: id ?? newId(),
@@ -40,11 +39,11 @@ export function endOf(
   ended_at: number,
   output: JsonText | null,
   summary = new JsonText('{}'),
-): CallPart & { end: CallEnd } {
+): EndedPart {
   return endPart({ project_id: project, id, ended_at, output, summary })
 }
 
 /** Begun and ended at once: a request tells of something that is over. */
-export function wholeOf(part: CallPart & { start: CallStart }, output: JsonText | null) {
+export function wholeOf(part: StartedPart, output: JsonText | null) {
   return { ...part, end: endOf(part.project_id, part.id, part.start.started_at, output).end }
 }

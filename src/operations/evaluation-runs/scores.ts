@@ -7,6 +7,7 @@ import { type MarkedCall, requireMarked } from '../../storage/evaluations/marked
 import { createCheck } from '../feedback/check.ts'
 import { feedbackOf } from '../feedback/create.ts'
 import { prefixes } from '../feedback/kinds.ts'
+import { payloadGiven } from '../feedback/payload.ts'
 import { objectId } from '../objects/contract.ts'
 import { Value } from '../objects/values.ts'
 import type { OperationParts } from '../parts.ts'
@@ -83,8 +84,13 @@ function feedbackOn(
     id,
     svc_ref: callRef(refScheme, project, prediction_id),
     feedback_type: `${prefixes.runnable}.${name}`,
-    payload: new JsonText(writeJson({ output: value })),
+    payload: payloadGiven(new JsonText(writeJson({ output: value }))),
     runnable_ref: scorer,
   }
-  return feedbackOf(createCheck(db, schemas), caller, given, (field) => fieldsOfScore[field] ?? field)
+  return feedbackOf(
+    createCheck(db, schemas, caller.name),
+    caller,
+    given,
+    (field) => fieldsOfScore[field] ?? field,
+  )
 }

@@ -1,4 +1,3 @@
-import { entityOf } from '../../domain/callers.ts'
 import { membersOf } from '../../domain/json/scan.ts'
 import { type Refusal, refuse } from '../../domain/refusals.ts'
 import type { SchemaChecks } from '../../schemas/checks.ts'
@@ -24,7 +23,7 @@ export interface AnnotationChecks {
 }
 
 /** Checks the annotations of a request against the specs that they name, each of which is read once. */
-export function createAnnotationChecks(db: Reader, schemas: SchemaChecks): AnnotationChecks {
+export function createAnnotationChecks(db: Reader, schemas: SchemaChecks, tenant: string): AnnotationChecks {
   const read = new Map<string, Promise<string>>()
 
   function schemaOf(given: SpecGiven): Promise<string> {
@@ -41,7 +40,7 @@ export function createAnnotationChecks(db: Reader, schemas: SchemaChecks): Annot
     schemaOf,
     async check(given, value, field) {
       const schema = await schemaOf(given)
-      const result = await schemas.check(entityOf(given.project), schema, value)
+      const result = await schemas.check(tenant, schema, value)
       const spec = JSON.stringify(given.ref)
       switch (result.kind) {
         case 'valid':

@@ -1,4 +1,5 @@
 import { membersOf } from '../../domain/json/scan.ts'
+import type { SharedText } from '../../domain/json/text.ts'
 import { refuse } from '../../domain/refusals.ts'
 import type { SchemaChecks } from '../../schemas/checks.ts'
 import { findQueue } from '../../storage/tables/queues.ts'
@@ -6,14 +7,8 @@ import type { Reader } from '../../storage/transaction.ts'
 import { createAnnotationChecks, type SpecGiven } from './annotation-checks.ts'
 import type { FeedbackGiven } from './contract.ts'
 import { type FieldName, type Kind, kindOf } from './kinds.ts'
-import {
-  checkMember,
-  checkNote,
-  checkReaction,
-  isBeyondLimit,
-  mostPayloadCharacters,
-  namedReaction,
-} from './payloads.ts'
+import { isBeyondLimit, mostPayloadCharacters } from './payload.ts'
+import { checkMember, checkNote, checkReaction, namedReaction } from './payloads.ts'
 import {
   checkCallRef,
   checkNamed,
@@ -25,11 +20,11 @@ import {
 } from './references.ts'
 
 /** Refuses what does not fit together; answers the payload as it is stored. */
-export type Check = (given: FeedbackGiven, at: FieldName) => Promise<string>
+export type Check = (given: FeedbackGiven, at: FieldName) => Promise<string | SharedText>
 
 /** For one request, because a batch looks at the same specs and queues again and again. */
-export function createCheck(db: Reader, schemas: SchemaChecks): Check {
-  const annotations = createAnnotationChecks(db, schemas)
+export function createCheck(db: Reader, schemas: SchemaChecks, tenant: string): Check {
+  const annotations = createAnnotationChecks(db, schemas, tenant)
   const queues = new Map<string, boolean>()
 
   /** From the first rule to the last, as the clients know them: the first that is broken is the one that is named. */
@@ -39,13 +34,14 @@ export function createCheck(db: Reader, schemas: SchemaChecks): Check {
     if (kind === 'reaction') checkReaction(given, at)
     if (kind === 'note') checkNote(given, at)
     checkFields(given, kind, at)
-    const isTooLarge = isBeyondLimit(given.payload.text)
+    const { json, isTooLarge } = given.payload
     // A value that is refused for its size in the end is not worth the reading.
     if (kind === 'annotation') await checkAnnotation(given, at, isTooLarge)
     checkOtherRefs(given, at)
     if (given.queue_id != null) await checkQueue(given.project_id, given.queue_id, at)
-    const payload = kind === 'reaction' ? await namedReaction(given, at) : given.payload.text
-    if (isTooLarge || (kind === 'reaction' && isBeyondLimit(payload))) throw tooLarge(at)
+    const payload = kind === 'reaction' ? await namedReaction(given, at) : json.stored
+    const grown = kind === 'reaction' && typeof payload === 'string' && isBeyondLimit(payload)
+    if (isTooLarge || grown) throw tooLarge(at)
     return payload
   }
 
@@ -62,7 +58,7 @@ export function createCheck(db: Reader, schemas: SchemaChecks): Check {
       })
     }
     const spec: SpecGiven = { name: ref.name, digest: ref.digest, project, ref: text, field }
-    const value = membersOf(given.payload.text).get('value') as string
+    const value = membersOf(given.payload.json.text).get('value') as string
     if (isTooLarge) await annotations.schemaOf(spec)
     else await annotations.check(spec, value, at('payload.value'))
   }

@@ -9,6 +9,7 @@ import {
   withAliases,
 } from '../../domain/fields.ts'
 import { limit, offset, query, sortBy } from '../paging.ts'
+import { payloadGiven } from './payload.ts'
 
 const wireNames = { weave_ref: 'svc_ref', wb_user_id: 'svc_user_id' }
 
@@ -26,9 +27,9 @@ const fields = {
     description:
       'wandb.reaction.1, wandb.note.1, wandb.annotation.<name>, wandb.runnable.<name>, wandb.agent_monitor, or any name of your own.',
   }),
-  payload: jsonObject().meta({
-    description: 'What it must hold depends on feedback_type, see docs/feedback.md.',
-  }),
+  payload: jsonObject()
+    .meta({ description: 'What it must hold depends on feedback_type, see docs/feedback.md.' })
+    .transform(payloadGiven),
   creator: plainText(1024).nullish().meta({ description: 'A name to show.' }),
   id: id.nullish().meta({
     description:

@@ -1,16 +1,21 @@
 import { type Caller, requireAccess } from '../../domain/callers.ts'
 import { newId } from '../../domain/ids.ts'
-import { JsonText } from '../../domain/json/text.ts'
+import { JsonText, jsonList, type SharedText } from '../../domain/json/text.ts'
 import { refuse } from '../../domain/refusals.ts'
 import { formatTime, monotonicNow } from '../../domain/time.ts'
 import { inSteps } from '../../domain/yielding.ts'
 import type { SchemaChecks } from '../../schemas/checks.ts'
 import type { Database } from '../../storage/database.ts'
-import type { Feedback, KeptFeedback, NewFeedback } from '../../storage/tables/feedback.ts'
+import type { KeptFeedback, NewFeedback } from '../../storage/tables/feedback.ts'
 import { type Check, createCheck } from './check.ts'
 import { type BatchBody, type FeedbackGiven, mostInBatch, type ReplaceBody } from './contract.ts'
 import { atItem, atRoot, type FieldName } from './kinds.ts'
 import { callOf } from './references.ts'
+
+/** Feedback to store; its payload may be shared between threads. */
+interface GivenFeedback extends Omit<NewFeedback, 'record'> {
+  record: Omit<NewFeedback['record'], 'payload'> & { payload: string | SharedText }
+}
 
 export interface FeedbackIntake {
   db: Database
@@ -19,7 +24,7 @@ export interface FeedbackIntake {
 
 export async function createFeedback({ db, schemas }: FeedbackIntake, caller: Caller, given: FeedbackGiven) {
   requireAccess(caller, given.project_id)
-  const checked = await taken(createCheck(db, schemas), caller, given, atRoot)
+  const checked = await taken(createCheck(db, schemas, caller.name), caller, given, atRoot)
   const [kept] = await db.write('addFeedback', [checked])
   return answerOf(kept as KeptFeedback, caller)
 }
@@ -35,13 +40,14 @@ export async function createFeedbackBatch(
   }
   for (const [index, { project_id }] of batch.entries())
     requireAccess(caller, project_id, atItem(index)('project_id'))
-  const check = createCheck(db, schemas)
-  const checked: NewFeedback[] = []
+  const check = createCheck(db, schemas, caller.name)
+  const checked: GivenFeedback[] = []
   await inSteps(batch, async (given, index) => {
     checked.push(await taken(check, caller, given, atItem(index)))
   })
   const kept = checked.length > 0 ? await db.write('addFeedback', checked) : []
-  return { res: kept.map((one) => answerOf(one, caller)) }
+  const answers = kept.map((one) => answerOf(one, caller))
+  return { res: await jsonList(answers) }
 }
 
 /** The new feedback is checked first; then it replaces the old one in one transaction. */
@@ -51,7 +57,7 @@ export async function replaceOneFeedback(
   given: ReplaceBody,
 ) {
   requireAccess(caller, given.project_id)
-  const checked = await taken(createCheck(db, schemas), caller, given, atRoot)
+  const checked = await taken(createCheck(db, schemas, caller.name), caller, given, atRoot)
   const [kept] = await db.write('replaceFeedback', { ...checked, replaced: given.feedback_id })
   return answerOf(kept as KeptFeedback, caller)
 }
@@ -61,7 +67,7 @@ async function taken(
   caller: Caller,
   given: FeedbackGiven,
   at: FieldName,
-): Promise<NewFeedback> {
+): Promise<GivenFeedback> {
   return { record: await feedbackOf(check, caller, given, at), field: at('id') }
 }
 
@@ -71,7 +77,7 @@ export async function feedbackOf(
   caller: Caller,
   given: FeedbackGiven,
   at: FieldName,
-): Promise<Feedback> {
+): Promise<GivenFeedback['record']> {
   const payload = await check(given, at)
   return {
     project_id: given.project_id,

@@ -41,10 +41,10 @@ export interface FieldNames {
 
 /** Everything that can be wrong is refused here, before there is a first byte of an answer. */
 export async function generate(
-  { metrics }: GenerationParts,
+  { metrics, charge }: GenerationParts,
   { model, served }: { model: Model; served: ServedModel },
   request: AnswerRequest,
-  { arrived, signal, note }: Asking,
+  { caller, arrived, signal, note }: Asking,
   names: FieldNames,
 ): Promise<Generation> {
   const answering = await naming(model.answer(request, signal), names)
@@ -57,7 +57,16 @@ export async function generate(
     },
     prompts: answering.prompts,
     choices: request.choices,
-    deltas: deltasOf(observed(answering, { arrived, model: name, metrics, signal, note })),
+    deltas: deltasOf(
+      observed(answering, {
+        arrived,
+        model: name,
+        metrics,
+        signal,
+        note,
+        charge: (tokens) => charge(caller, tokens),
+      }),
+    ),
   }
 }
 

@@ -2,6 +2,7 @@ import { Refusal } from '../../domain/refusals.ts'
 import type { FinishReason } from '../../inference/backend.ts'
 import type { AnswerEvent, Answering } from '../../inference/model.ts'
 import type { GenerationMetrics, Outcome } from './metrics.ts'
+import type { TokenCount } from './parts.ts'
 
 /** What the log keeps of a generation: never a word of it. */
 export interface GenerationRecord {
@@ -25,12 +26,13 @@ interface Observation {
   metrics: GenerationMetrics
   signal: AbortSignal
   note(record: GenerationRecord): void
+  charge(tokens: TokenCount): void
 }
 
 /** The groups of events as they are, measured as they pass by. */
 export async function* observed(
   { events, prompts }: Answering,
-  { arrived, model, metrics, signal, note }: Observation,
+  { arrived, model, metrics, signal, note, charge }: Observation,
 ): AsyncGenerator<AnswerEvent[]> {
   const since = () => performance.now() - arrived
   const record: GenerationRecord = {
@@ -48,6 +50,7 @@ export async function* observed(
     if (event.kind === 'prefilled') {
       record.cached_tokens += event.cachedTokens
       record.prefilled_ms ??= now
+      charge({ prompt: prompts[event.input]?.length ?? 0, completion: 0 })
       const queued = event.queuedMs === undefined ? undefined : event.queuedMs / 1000
       metrics.prefilled(
         now / 1000,
@@ -73,7 +76,10 @@ export async function* observed(
   try {
     for await (const group of events) {
       const now = since()
+      const before = record.completion_tokens
       for (const event of group) pass(event, now)
+      const completion = record.completion_tokens - before
+      if (completion > 0) charge({ prompt: 0, completion })
       yield group
     }
     record.outcome = 'answered'

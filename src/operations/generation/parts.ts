@@ -1,3 +1,4 @@
+import type { Caller } from '../../domain/callers.ts'
 import type { Models } from '../../inference/registry.ts'
 import type { GenerationMetrics } from './metrics.ts'
 
@@ -6,6 +7,13 @@ export interface GenerationParts {
   models: Models
   settings: GenerationSettings
   metrics: GenerationMetrics
+  /** Hears of tokens as they are read and generated. */
+  charge(caller: Caller, tokens: TokenCount): void
+}
+
+export interface TokenCount {
+  prompt: number
+  completion: number
 }
 
 export interface GenerationSettings {

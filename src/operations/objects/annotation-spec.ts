@@ -1,5 +1,4 @@
 import { z } from 'zod'
-import { entityOf } from '../../domain/callers.ts'
 import { plainText } from '../../domain/fields.ts'
 import { membersOf, objectText } from '../../domain/json/scan.ts'
 import { JsonText } from '../../domain/json/text.ts'
@@ -41,11 +40,11 @@ const marks = new Map([
 /** The value with its defaults and class marks; refuses what is no annotation spec. `place` is where it was given. */
 export async function annotationSpecOf(
   schemas: SchemaChecks,
-  project: string,
+  tenant: string,
   given: JsonText,
   place: readonly string[],
 ): Promise<JsonText> {
-  requireFitting(given.text, place)
+  requireFitting(given, place)
   const result = AnnotationSpec.safeParse(given.value)
   if (!result.success) {
     throw wrong(
@@ -57,14 +56,14 @@ export async function annotationSpecOf(
     )
   }
   const members = new Map([...defaults, ...membersOf(given.text), ...marks])
-  await checkSchema(schemas, project, members.get('field_schema') as string, [...place, 'field_schema'])
-  const spec = objectText(members)
+  await checkSchema(schemas, tenant, members.get('field_schema') as string, [...place, 'field_schema'])
+  const spec = new JsonText(objectText(members))
   requireFitting(spec, place)
-  return new JsonText(spec)
+  return spec
 }
 
-function requireFitting(spec: string, place: readonly string[]): void {
-  if (Buffer.byteLength(spec) <= largestSpec) return
+function requireFitting(spec: JsonText, place: readonly string[]): void {
+  if (spec.bytes <= largestSpec) return
   throw wrong([
     {
       loc: ['body', ...place],
@@ -76,14 +75,14 @@ function requireFitting(spec: string, place: readonly string[]): void {
 
 async function checkSchema(
   schemas: SchemaChecks,
-  project: string,
+  tenant: string,
   schema: string,
   place: readonly string[],
 ): Promise<void> {
   const wrongSchema = (why: string) =>
     wrong([{ loc: ['body', ...place], msg: `expected a JSON Schema, but ${why}`, type: 'custom' }])
   if (schema.length > longestSchema) throw wrongSchema(`it is longer than ${longestSchema} characters`)
-  const result = await schemas.check(entityOf(project), schema)
+  const result = await schemas.check(tenant, schema)
   if (result.kind === 'schema_error') throw wrongSchema(result.why)
   if (result.kind === 'over_budget') throw wrongSchema(`reading it takes more than ${result.limit}`)
 }

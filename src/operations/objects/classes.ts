@@ -1,7 +1,7 @@
-import { membersOf, Scan } from '../../domain/json/scan.ts'
-import { type PieceReader, readInPieces } from '../../domain/json/steps.ts'
+import { digestOfJson } from '../../domain/digests.ts'
+import { Scan } from '../../domain/json/scan.ts'
+import type { JsonText } from '../../domain/json/text.ts'
 import { storableText } from '../../domain/text.ts'
-import type { YieldToLoop } from '../../domain/yielding.ts'
 import type { ObjectKind } from '../../storage/tables/objects.ts'
 
 export interface ObjectClasses {
@@ -10,14 +10,25 @@ export interface ObjectClasses {
   leaf: string | null
 }
 
-const marks = ['_type', 'weave_type', '_class_name', '_bases']
+const marks = new Set(['_type', 'weave_type', '_class_name', '_bases'])
 
 /** What is longer is none. */
 const longestMark = 64 * 1024
 
+/** A value to store, and what is found out about it where the body is read: it may be large. */
+export interface GivenValue extends ObjectClasses {
+  val: JsonText
+  digest: string
+}
+
+export function givenValue(val: JsonText): GivenValue {
+  const { text } = val
+  return { val, digest: digestOfJson(text), ...classesOf(text) }
+}
+
 /** What kind of thing a value is, by the marks that the clients' serializers leave in it. */
-export async function classesOf(text: string, yieldToLoop: YieldToLoop): Promise<ObjectClasses> {
-  const given = text.startsWith('{') ? await marksIn(text, yieldToLoop) : {}
+export function classesOf(text: string): ObjectClasses {
+  const given = text.startsWith('{') ? marksIn(text) : {}
   const type = given.weave_type
   const isOp =
     given._type === 'CustomWeaveType' &&
@@ -34,37 +45,18 @@ export async function classesOf(text: string, yieldToLoop: YieldToLoop): Promise
   return { kind: 'object', base: bases.length > 2 ? textOrNull(bases.at(-3)) : leaf, leaf }
 }
 
-/** The marks alone: to parse a large value for them would hold up everyone else. */
-async function marksIn(text: string, yieldToLoop: YieldToLoop): Promise<Record<string, unknown>> {
+/** The marks alone, because a value may have any number of other members. */
+function marksIn(text: string): Record<string, unknown> {
   const found = new Map<string, string>()
-  let depth = 0
-  const look = (object: string) => {
-    const members = membersOf(object)
-    for (const name of marks) {
-      const member = members.get(name)
-      if (member === undefined) continue
-      if (member.length <= longestMark) found.set(name, member)
-      else found.delete(name)
-    }
+  const scan = new Scan(text)
+  let end = 0
+  for (let i = scan.enter(0, 1); i !== -1; i = scan.after(end)) {
+    const from = scan.key(i)
+    end = scan.skip(from, 1)
+    if (!marks.has(scan.name)) continue
+    if (end - from <= longestMark) found.set(scan.name, text.slice(from, end))
+    else found.delete(scan.name)
   }
-  const reader: PieceReader = {
-    value: (piece) => {
-      if (depth === 0) look(piece)
-    },
-    open: () => {
-      depth++
-    },
-    run: (piece) => {
-      if (depth === 1) look(`{${piece}}`)
-    },
-    large: (name) => {
-      if (depth === 1) found.delete(name)
-    },
-    close: () => {
-      depth--
-    },
-  }
-  await readInPieces(new Scan(text), 0, 1, reader, yieldToLoop)
   return Object.fromEntries([...found].map(([name, member]) => [name, JSON.parse(member) as unknown]))
 }
 

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { answer, flag, jsonValue, plainText, projectId, shortList } from '../../domain/fields.ts'
 import { limit, offset, sortBy } from '../paging.ts'
+import { givenValue } from './classes.ts'
 
 export const objectId = z
   .string()
@@ -20,7 +21,7 @@ const digest = plainText(256).nullish()
 export const ObjectToCreate = z.object({
   project_id: projectId,
   object_id: objectId,
-  val: jsonValue().nullable().meta({ description: 'Any JSON.' }),
+  val: jsonValue().transform(givenValue).nullable().meta({ description: 'Any JSON.' }),
   builtin_object_class: plainText(256)
     .nullish()
     .meta({ description: '`AnnotationSpec`: the value is checked and gets its class marks.' }),

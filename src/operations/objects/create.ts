@@ -1,21 +1,19 @@
 import { type Caller, requireAccess } from '../../domain/callers.ts'
-import { digestOfAnyJson } from '../../domain/digests.ts'
 import { JsonText } from '../../domain/json/text.ts'
 import { refuse } from '../../domain/refusals.ts'
 import { now } from '../../domain/time.ts'
-import { createYieldToLoop } from '../../domain/yielding.ts'
 import type { SchemaChecks } from '../../schemas/checks.ts'
 import type { Database } from '../../storage/database.ts'
 import { type ObjectKind, readVersion } from '../../storage/tables/objects.ts'
 import { annotationSpecOf } from './annotation-spec.ts'
-import { classesOf } from './classes.ts'
+import { type GivenValue, givenValue } from './classes.ts'
 import type { CreateBody } from './contract.ts'
 
 export interface ObjectGiven {
   project_id: string
   object_id: string
   /** Null is the value null. */
-  val: JsonText | null
+  val: GivenValue | null
   expected_digest?: string | null | undefined
 }
 
@@ -39,10 +37,7 @@ export async function createObject(
   const { project_id, object_id, expected_digest } = given
   const at = (field: string) => [...place, field].join('.')
   requireAccess(caller, project_id, at('project_id'))
-  const val = given.val ?? nullValue
-  const yieldToLoop = createYieldToLoop()
-  const { kind, base, leaf } = await classesOf(val.text, yieldToLoop)
-  const digest = await digestOfAnyJson(val.text, yieldToLoop)
+  const { val, digest, kind, base, leaf } = given.val ?? nullValue
   if (expected_digest != null && expected_digest !== digest) {
     throw refuse('digest_differs', {
       field: at('expected_digest'),
@@ -62,8 +57,8 @@ export async function createObject(
     kind,
     base_object_class: base,
     leaf_object_class: leaf,
-    val: val.text,
-    size: Buffer.byteLength(val.text),
+    val: val.stored,
+    size: val.bytes,
     user_id: caller.name,
     now: now(),
   })
@@ -78,7 +73,7 @@ export async function createObject(
   return { digest, object_id, version_index: kept.version_index, kind }
 }
 
-const nullValue = new JsonText('null')
+const nullValue = givenValue(new JsonText('null'))
 
 /** The same for a value that names a class which the server knows: it is checked and gets the marks of the class. */
 export async function createGivenObject(
@@ -97,6 +92,7 @@ export async function createGivenObject(
       accepted: 'AnnotationSpec',
     })
   }
-  const val = await annotationSpecOf(schemas, obj.project_id, given.val ?? nullValue, ['obj', 'val'])
-  return createObject(db, caller, { ...given, val })
+  const { val } = given.val ?? nullValue
+  const spec = await annotationSpecOf(schemas, caller.name, val, ['obj', 'val'])
+  return createObject(db, caller, { ...given, val: givenValue(spec) })
 }

@@ -1,4 +1,4 @@
-import { parseKeeping } from '../../domain/json/keep.ts'
+import { readJson } from '../../domain/json/read.ts'
 import { DepthError } from '../../domain/json/scan.ts'
 import { JsonText } from '../../domain/json/text.ts'
 import { nested, withLists } from './attributes.ts'
@@ -162,7 +162,7 @@ function itemsOf(attributes: Attributes, attribute: string): Pick<Payload, 'valu
 function read(value: Value): Value {
   if (typeof value !== 'string' || !/^\s*[[{]/.test(value)) return value
   try {
-    return parseKeeping(value, 'keep', 100) as JsonText
+    return readJson(value, { kept: true }, 100) as JsonText
   } catch (error) {
     if (error instanceof SyntaxError || error instanceof DepthError) return value
     throw error

@@ -2,8 +2,7 @@ import { type Caller, requireAccess } from '../../domain/callers.ts'
 import { projectId } from '../../domain/fields.ts'
 import { refuse } from '../../domain/refusals.ts'
 import { createYieldToLoop } from '../../domain/yielding.ts'
-import type { CallPart } from '../../storage/tables/call-parts.ts'
-import { endPart, type Intake, mergeParts, startPart } from '../calls/parts.ts'
+import { endPart, type GivenPart, type Intake, mergeParts, startPart } from '../calls/parts.ts'
 import type { Ingest } from '../calls/write.ts'
 import { callOfSpan } from './call.ts'
 import { textOf } from './conventions.ts'
@@ -53,7 +52,7 @@ export async function takeSpans(
     } else if (spans.length > 0) throw noProject(place, undefined)
   }
 
-  const parts: CallPart[] = []
+  const parts: GivenPart[] = []
   const intake = { user: caller.name, retentionDays }
   for (const { project, resource, spans } of places) {
     for (const span of spans) {
@@ -63,11 +62,11 @@ export async function takeSpans(
       if (part) parts.push(part)
     }
   }
-  if (parts.length > 0) await db.write('upsertCalls', mergeParts(parts))
+  if (parts.length > 0) await db.write('upsertCalls', await mergeParts(parts))
   return { rejectedSpans, errorMessage: messages.join('; ') }
 }
 
-function partOf(piece: SpanPiece, resource: Resource, project: string, intake: Intake): CallPart {
+function partOf(piece: SpanPiece, resource: Resource, project: string, intake: Intake): GivenPart {
   let name = 'a span'
   try {
     const span = piece.span()

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { answer, flag, jsonObject, longList, plainText, projectId } from '../../domain/fields.ts'
+import { answer, digestedObject, flag, longList, plainText, projectId } from '../../domain/fields.ts'
 import { limit, offset, sortBy } from '../paging.ts'
 
 const digestGiven = plainText(256).min(1)
@@ -8,7 +8,7 @@ const rowDigests = z.array(z.string())
 export const CreateBody = z.object({
   table: z.object({
     project_id: projectId,
-    rows: longList(jsonObject()).meta({ description: 'Their order and duplicates are kept.' }),
+    rows: longList(digestedObject()).meta({ description: 'Their order and duplicates are kept.' }),
     expected_digest: plainText(256).nullish(),
   }),
 })
@@ -36,9 +36,9 @@ export const TableUpdate = z.preprocess(
   },
   z.union(
     [
-      z.object({ append: z.object({ row: jsonObject() }) }),
+      z.object({ append: z.object({ row: digestedObject() }) }),
       z.object({ pop: z.object({ index }) }),
-      z.object({ insert: z.object({ index, row: jsonObject() }) }),
+      z.object({ insert: z.object({ index, row: digestedObject() }) }),
     ],
     { error: 'expected an object with append, pop or insert' },
   ),

@@ -1,12 +1,12 @@
 import { type Caller, requireAccess } from '../../domain/callers.ts'
 import { digestOfTable } from '../../domain/digests.ts'
-import type { JsonText } from '../../domain/json/text.ts'
+import { type JsonText, jsonList } from '../../domain/json/text.ts'
 import { refuse } from '../../domain/refusals.ts'
 import { createYieldToLoop } from '../../domain/yielding.ts'
 import type { Database } from '../../storage/database.ts'
 import { missingRows } from '../../storage/tables/tables.ts'
 import type { CreateBody, FromDigestsBody } from './contract.ts'
-import { digestRows, eachOnce, keepAllRows, keepOrder } from './keep.ts'
+import { eachOnce, type GivenRow, keepAllRows, keepOrder } from './keep.ts'
 
 const mostRows = 1_000_000
 const digestsAtOnce = 512
@@ -20,19 +20,18 @@ export async function createTable(db: Database, caller: Caller, { table }: Creat
 export async function storeTable(
   db: Database,
   projectId: string,
-  given: readonly JsonText[],
+  rows: readonly GivenRow[],
   place: readonly string[],
   expected?: string | null,
-): Promise<{ digest: string; row_digests: string[] }> {
-  refuseTooMany(given.length, [...place, 'rows'].join('.'))
+): Promise<{ digest: string; row_digests: JsonText }> {
+  refuseTooMany(rows.length, [...place, 'rows'].join('.'))
   const yieldToLoop = createYieldToLoop()
-  const rows = await digestRows(given, yieldToLoop)
   const rowDigests = rows.map((row) => row.digest)
   const digest = await digestOfTable(rowDigests, yieldToLoop)
   refuseOther(digest, expected, [...place, 'expected_digest'].join('.'))
   await keepAllRows(db, projectId, rows)
   await keepOrder(db, projectId, digest, rowDigests)
-  return { digest, row_digests: rowDigests }
+  return { digest, row_digests: await jsonList(rowDigests) }
 }
 
 /** Of rows that the project has already. */

@@ -1,5 +1,4 @@
-import { digestOfAnyJson } from '../../domain/digests.ts'
-import type { JsonText } from '../../domain/json/text.ts'
+import type { JsonText, WithSharedTexts } from '../../domain/json/text.ts'
 import { now } from '../../domain/time.ts'
 import { inSteps, type YieldToLoop } from '../../domain/yielding.ts'
 import type { Database } from '../../storage/database.ts'
@@ -12,13 +11,9 @@ const entriesAtOnce = 2000
 /** Writes of one request that run at a time, so that they share a commit. */
 const writesAtOnce = 4
 
-export async function digestRows(rows: Iterable<JsonText>, yieldToLoop: YieldToLoop): Promise<TableRow[]> {
-  const digested: TableRow[] = []
-  const add = async ({ text }: JsonText) => {
-    digested.push({ digest: await digestOfAnyJson(text, yieldToLoop), val: text })
-  }
-  await inSteps(rows, add, yieldToLoop)
-  return digested
+export interface GivenRow {
+  digest: string
+  val: JsonText
 }
 
 /** The digests, each once. */
@@ -29,8 +24,8 @@ export async function eachOnce(digests: readonly string[], yieldToLoop: YieldToL
 }
 
 /** Stores rows that the project may have already. */
-export async function keepAllRows(db: Database, projectId: string, rows: readonly TableRow[]): Promise<void> {
-  const once = new Map<string, TableRow>()
+export async function keepAllRows(db: Database, projectId: string, rows: Iterable<GivenRow>): Promise<void> {
+  const once = new Map<string, GivenRow>()
   await inSteps(rows, (row) => {
     // The first spelling of a value is the one that stays (decision 0007).
     if (!once.has(row.digest)) once.set(row.digest, row)
@@ -40,17 +35,18 @@ export async function keepAllRows(db: Database, projectId: string, rows: readonl
   )
 }
 
-function* portionsOf(rows: Iterable<TableRow>): Generator<TableRow[]> {
-  let portion: TableRow[] = []
+function* portionsOf(rows: Iterable<GivenRow>): Generator<WithSharedTexts<TableRow>[]> {
+  let portion: WithSharedTexts<TableRow>[] = []
   let bytes = 0
-  for (const row of rows) {
-    if (portion.length >= rowsAtOnce || (portion.length > 0 && bytes + row.val.length > bytesAtOnce)) {
+  for (const { digest, val } of rows) {
+    const { stored } = val
+    if (portion.length >= rowsAtOnce || (portion.length > 0 && bytes + stored.length > bytesAtOnce)) {
       yield portion
       portion = []
       bytes = 0
     }
-    portion.push(row)
-    bytes += row.val.length
+    portion.push({ digest, val: stored })
+    bytes += stored.length
   }
   if (portion.length > 0) yield portion
 }

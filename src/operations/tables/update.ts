@@ -1,13 +1,13 @@
 import { type Caller, requireAccess } from '../../domain/callers.ts'
 import { digestOfTable } from '../../domain/digests.ts'
-import type { JsonText } from '../../domain/json/text.ts'
+import { jsonList } from '../../domain/json/text.ts'
 import { refuse } from '../../domain/refusals.ts'
 import { createYieldToLoop } from '../../domain/yielding.ts'
 import type { Database } from '../../storage/database.ts'
-import { readTable, streamRowDigests, type TableRow } from '../../storage/tables/tables.ts'
+import { readTable, streamRowDigests } from '../../storage/tables/tables.ts'
 import type { TableUpdate, UpdateBody } from './contract.ts'
 import { refuseTooMany } from './create.ts'
-import { digestRows, keepAllRows, keepOrder } from './keep.ts'
+import { type GivenRow, keepAllRows, keepOrder } from './keep.ts'
 import { applyChanges, type Change, RowOrder } from './row-order.ts'
 
 const digestsAtOnce = 2000
@@ -23,28 +23,23 @@ export async function updateTable(db: Database, caller: Caller, body: UpdateBody
   const chunks = streamRowDigests(db, project_id, base_digest, { signal, rows: digestsAtOnce })
   for await (const digests of chunks) for (const digest of digests) order.push(digest)
   const yieldToLoop = createYieldToLoop(signal)
-  const rows = await digestRows(rowsOf(updates), yieldToLoop)
-  const updated = await applyChanges(order, changesOf(updates, rows), yieldToLoop)
+  const updated = await applyChanges(order, changesOf(updates), yieldToLoop)
   const digest = await digestOfTable(order, yieldToLoop)
   signal.throwIfAborted()
-  await keepAllRows(db, project_id, rows)
+  await keepAllRows(db, project_id, rowsOf(updates))
   await keepOrder(db, project_id, digest, order)
-  return { digest, updated_row_digests: updated }
+  return { digest, updated_row_digests: await jsonList(updated) }
 }
 
-/** `rows` are those of the updates that bring one, in their order. */
-function* changesOf(updates: readonly TableUpdate[], rows: readonly TableRow[]): Generator<Change> {
-  const digests = rows.values()
+function* changesOf(updates: readonly TableUpdate[]): Generator<Change> {
   for (const update of updates) {
     if ('pop' in update) yield { pop: update.pop.index }
-    else {
-      const { digest } = digests.next().value as TableRow
-      yield 'append' in update ? { append: digest } : { insert: { index: update.insert.index, digest } }
-    }
+    else if ('append' in update) yield { append: update.append.row.digest }
+    else yield { insert: { index: update.insert.index, digest: update.insert.row.digest } }
   }
 }
 
-function* rowsOf(updates: readonly TableUpdate[]): Generator<JsonText> {
+function* rowsOf(updates: readonly TableUpdate[]): Generator<GivenRow> {
   for (const update of updates) {
     if ('append' in update) yield update.append.row
     else if ('insert' in update) yield update.insert.row

@@ -1,5 +1,7 @@
-import { sql } from '../sql/sql.ts'
+import type { UserSettings } from '../../domain/user-settings.ts'
+import { sql, trusted } from '../sql/sql.ts'
 import type { Command, Reader } from '../transaction.ts'
+import { settingsOf } from './user-settings.ts'
 
 export type Role = 'member' | 'admin'
 
@@ -8,6 +10,8 @@ export interface User {
   role: Role
   entities: string[]
   created_at: number
+  /** Absent where nothing was set. */
+  settings?: UserSettings
 }
 
 export interface ApiKey {
@@ -17,11 +21,21 @@ export interface ApiKey {
   revoked_at: number | null
 }
 
-interface UserRow extends Omit<User, 'entities'> {
+interface UserRow extends Omit<User, 'entities' | 'settings'> {
   entities: string
+  settings: string | null
 }
 
-const userOf = (row: UserRow): User => ({ ...row, entities: JSON.parse(row.entities) as string[] })
+/** A subquery and not a join, for the reason that `userOfKey` gives. */
+const columns = trusted(
+  'name, role, entities, created_at, (SELECT settings FROM user_settings WHERE user_name = name) AS settings',
+)
+
+const userOf = ({ settings, ...row }: UserRow): User => ({
+  ...row,
+  entities: JSON.parse(row.entities) as string[],
+  ...(settings !== null && { settings: settingsOf(settings) }),
+})
 
 /**
  * The user whose unrevoked key has this hash. Two statements and not a join: each request asks this, and SQLite plans a join
@@ -32,16 +46,12 @@ export async function userOfKey(db: Reader, hash: string): Promise<User | undefi
     sql`SELECT user_name FROM api_keys WHERE hash = ${hash} AND revoked_at IS NULL`,
   )
   if (key === undefined) return undefined
-  const row = await db.get<UserRow>(
-    sql`SELECT name, role, entities, created_at FROM users WHERE name = ${key.user_name}`,
-  )
+  const row = await db.get<UserRow>(sql`SELECT ${columns} FROM users WHERE name = ${key.user_name}`)
   return row && userOf(row)
 }
 
 export async function listUsers(db: Reader): Promise<User[]> {
-  return (await db.all<UserRow>(sql`SELECT name, role, entities, created_at FROM users ORDER BY name`)).map(
-    userOf,
-  )
+  return (await db.all<UserRow>(sql`SELECT ${columns} FROM users ORDER BY name`)).map(userOf)
 }
 
 export async function hasUser(db: Reader, name: string): Promise<boolean> {
@@ -75,9 +85,12 @@ export const addFirstUser: typeof addUser = async (tx, first) => {
   return addUser(tx, first)
 }
 
-/** Its keys go with it. False when there is no such user. */
-export const removeUser: Command<{ name: string }, boolean> = async (tx, { name }) =>
-  (await tx.run(sql`DELETE FROM users WHERE name = ${name}`)) === 1
+/** Its keys and settings go with it. False when there is no such user. */
+export const removeUser: Command<{ name: string }, boolean> = async (tx, { name }) => {
+  if ((await tx.run(sql`DELETE FROM users WHERE name = ${name}`)) === 0) return false
+  await tx.run(sql`DELETE FROM user_settings WHERE user_name = ${name}`)
+  return true
+}
 
 /** False when there is no such user. */
 export const addKey: Command<NewKey & { user: string; now: number }, boolean> = async (tx, key) =>

@@ -218,6 +218,7 @@ test('the log says what a completion took, and not a word of it', async (t) => {
   for (const time of [total_ms, first_token_ms, prefilled_ms]) assert.ok(Number(time) >= 0)
   for (const name of ['level', 'time', 'pid', 'hostname', 'reqId', 'msg']) delete rest[name]
   assert.deepEqual(rest, {
+    user: 'alice',
     completion: 'mine',
     model: 'scripted',
     outcome: 'answered',

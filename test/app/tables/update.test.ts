@@ -162,7 +162,7 @@ test('table/update: who leaves before the table is written ends it', async (t) =
   const body = {
     project_id: project,
     base_digest: base.digest,
-    updates: [{ insert: { index: 0, row: new JsonText('{"x":2}') } }],
+    updates: [{ insert: { index: 0, row: { digest: 'd', val: new JsonText('{"x":2}') } } }],
   }
   const caller = { name: 'alice', role: 'member', entities: new Set(['acme']) } as const
   await assert.rejects(updateTable(watched, caller, body, leaving.signal), /gone/)

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { Database } from '../../../src/storage/database.ts'
+import { readUserSettings, type SettingsChange } from '../../../src/storage/tables/user-settings.ts'
 import { hasUser, listKeys, listUsers, type User, userOfKey } from '../../../src/storage/tables/users.ts'
 import { startedAt } from '../../support/call-parts.ts'
 import type { Driver } from '../../support/drivers.ts'
@@ -79,6 +80,46 @@ export function people(open: Driver['open']): void {
       assert.equal(await userOfKey(db, 'hash of alice'), undefined)
       assert.deepEqual(await listKeys(db, 'alice'), [])
       assert.deepEqual(await listUsers(db), [bob])
+    })
+
+    test('what is set for a user is kept until it is taken away, or the user is', async (t) => {
+      const db = await open(t)
+      await add(db, alice)
+      await add(db, bob)
+      const set = (name: string, change: SettingsChange, isConfigured = false) =>
+        db.write('changeUserSettings', { name, change, isConfigured, now: startedAt })
+      assert.deepEqual(await set('alice', { requests_per_minute: 5 }), { requests_per_minute: 5 })
+      const both = { requests_per_minute: 5, tokens_per_minute: 1_000_000_000 }
+      assert.deepEqual(await set('alice', { tokens_per_minute: 1_000_000_000 }), both)
+      assert.deepEqual(await userOfKey(db, 'hash of alice'), { ...alice, settings: both })
+      assert.deepEqual(await listUsers(db), [{ ...alice, settings: both }, bob])
+      const left = { tokens_per_minute: 1_000_000_000 }
+      assert.deepEqual(await set('alice', { requests_per_minute: null, requests_at_once: null }), left)
+      assert.deepEqual(await readUserSettings(db, 'alice'), left)
+
+      assert.equal(await set('nobody', { requests_at_once: 1 }), undefined)
+      assert.equal(await readUserSettings(db, 'nobody'), undefined)
+      assert.deepEqual(await set('of the settings', { requests_at_once: 1 }, true), { requests_at_once: 1 })
+
+      assert.equal(await db.write('removeUser', { name: 'alice' }), true)
+      assert.equal(await readUserSettings(db, 'alice'), undefined)
+    })
+
+    test('two changes at once are both kept', async (t) => {
+      const db = await open(t)
+      await add(db, alice)
+      const set = (change: SettingsChange) =>
+        db.write('changeUserSettings', { name: 'alice', change, isConfigured: false, now: startedAt })
+      await Promise.all([
+        set({ requests_per_minute: 1 }),
+        set({ tokens_per_minute: 2 }),
+        set({ requests_at_once: 3 }),
+      ])
+      assert.deepEqual(await readUserSettings(db, 'alice'), {
+        requests_per_minute: 1,
+        tokens_per_minute: 2,
+        requests_at_once: 3,
+      })
     })
   })
 }

@@ -68,7 +68,7 @@ test('the line is bounded, and its end refuses who waits', async (t) => {
 })
 
 test('tenants take turns, and each has a line of its own', async (t) => {
-  const compiling = open(t, { queuePerTenant: 4 })
+  const compiling = open(t, { queuePerTenant: 4, workers: 1 })
   const order: string[] = []
   const ask = async (tenant: string) => {
     await compiling.compile(tenant, question({ kind: 'choice', choices: ['a'] }))

@@ -221,7 +221,7 @@ function derives(rules: Readonly<Record<string, Expr>>, text: string): boolean {
       case 'repetition': {
         let places = new Set([from])
         const found = new Set(of.min === 0 ? [from] : [])
-        for (let time = 1; time <= (of.max ?? of.min + text.length + 1); time++) {
+        for (let time = 1; time <= Math.min(of.max, of.min + text.length + 1); time++) {
           places = after(of.of, places)
           if (time >= of.min) for (const place of places) found.add(place)
         }

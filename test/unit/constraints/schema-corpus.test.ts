@@ -75,6 +75,11 @@ it('what the grammars of the corpus produce fits their schemas', () => {
   }
 })
 
+/** JSON with a 0 for each number: 46e6 is longer where JavaScript writes it. */
+function withoutNumbers(json: string): string {
+  return json.replace(/-?\d[\d.eE+-]*/g, '0')
+}
+
 it('what the grammars of the corpus produce for closed objects fits their schemas', () => {
   for (const { name, schema } of judged) {
     const judge = createJudge(schema)
@@ -84,7 +89,10 @@ it('what the grammars of the corpus produce for closed objects fits their schema
       for (let i = 0; i < 4; i++) {
         const text = matcher.sample(random)
         assert.notEqual(judge(JSON.parse(text)), false, `${name}: ${text}`)
-        assert.equal(JSON.stringify(JSON.parse(text)).length <= text.length, true, `${name}: ${text}`)
+        assert.ok(
+          withoutNumbers(JSON.stringify(JSON.parse(text))).length <= withoutNumbers(text).length,
+          `${name}: ${text}`,
+        )
       }
     }
   }

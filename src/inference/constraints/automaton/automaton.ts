@@ -27,12 +27,13 @@ export const everyCodePoint = [
 export const nothing: Automaton = { edges: [], accepting: [] }
 
 /** All texts of `min` to `max` code points. */
-export function lengths(min: number, max: number | undefined, budget: Budget): Automaton {
-  const states = (max ?? min) + 1
+export function lengths(min: number, max: number, budget: Budget): Automaton {
+  const isOpen = max === Number.POSITIVE_INFINITY
+  const states = (isOpen ? min : max) + 1
   budget.spend(states)
   const edges: Edge[][] = []
   for (let state = 0; state < states; state++) {
-    const next = state + 1 < states ? state + 1 : max === undefined ? state : undefined
+    const next = state + 1 < states ? state + 1 : isOpen ? state : undefined
     edges.push(next === undefined ? [] : everyCodePoint.map(([from, to]) => ({ from, to, target: next })))
   }
   return trimmed(
@@ -78,7 +79,7 @@ export function difference(left: Automaton, right: Automaton, budget: Budget): A
 }
 
 export function union(left: Automaton, right: Automaton, budget: Budget): Automaton {
-  const all = lengths(0, undefined, budget)
+  const all = lengths(0, Number.POSITIVE_INFINITY, budget)
   return difference(all, difference(difference(all, left, budget), right, budget), budget)
 }
 

@@ -77,7 +77,7 @@ function layRepetition(
 ): number {
   let at = from
   for (let round = 0; round < min; round++) at = lay(of, at, loose, budget)
-  if (max === undefined) {
+  if (max === Number.POSITIVE_INFINITY) {
     const loop = addState(loose, budget)
     loose.silent[at]?.push(loop)
     loose.silent[lay(of, loop, loose, budget)]?.push(loop)

@@ -11,8 +11,8 @@ export type Expr =
   | { readonly kind: 'sequence'; readonly of: readonly Expr[] }
   /** Any of these; of none: no text at all, not even the empty one. */
   | { readonly kind: 'alternatives'; readonly of: readonly Expr[] }
-  /** Without `max` there is no upper bound. */
-  | { readonly kind: 'repetition'; readonly of: Expr; readonly min: number; readonly max: number | undefined }
+  /** `max` is Infinity where there is no upper bound. */
+  | { readonly kind: 'repetition'; readonly of: Expr; readonly min: number; readonly max: number }
   | { readonly kind: 'rule'; readonly name: string }
 
 export type Range = readonly [first: number, last: number]
@@ -79,8 +79,8 @@ export function alternatives(...exprs: readonly Expr[]): Expr {
   return single(of) ?? { kind: 'alternatives', of }
 }
 
-export function repetition(of: Expr, min: number, max?: number): Expr {
-  if (max !== undefined && max < min) return never
+export function repetition(of: Expr, min: number, max = Number.POSITIVE_INFINITY): Expr {
+  if (max < min) return never
   if (max === 0 || isEmptyText(of)) return emptyText
   if (isNever(of)) return min === 0 ? emptyText : never
   return min === 1 && max === 1 ? of : { kind: 'repetition', of, min, max }

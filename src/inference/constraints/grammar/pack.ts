@@ -16,8 +16,8 @@ const never = -1
  * The grammar as a value: only rules that are reached, without ways that never come to an end, and with a repetition only
  * of what is not empty. So each way that is open while a text is followed can be finished, and none goes in circles.
  */
-export function packGrammar(given: ReadonlyMap<string, Expr>): CompiledGrammar {
-  const rules = reachableRules(given)
+export function packGrammar(all: ReadonlyMap<string, Expr>): CompiledGrammar {
+  const rules = reachableRules(all)
   const finite = rulesThat(mayEnd, rules)
   if (!finite.has('root')) throw new ConstraintError('impossible', 'no text of finite length fits it')
   const nullable = rulesThat(mayBeEmpty, rules)
@@ -26,7 +26,10 @@ export function packGrammar(given: ReadonlyMap<string, Expr>): CompiledGrammar {
   const bodies: { expr: Expr; full: boolean; node: number }[] = []
   const known = new Map<string, number>()
 
-  const ruleNode = (name: string, full: boolean): number => {
+  const ruleNode = (given: string, full: boolean): number => {
+    // A rule that only names another one is that one. None leads back to itself: it would have no finite text.
+    let name = given
+    for (let expr = rules.get(name); expr?.kind === 'rule'; expr = rules.get(name)) name = expr.name
     const key = `${name} ${full}`
     const before = known.get(key)
     if (before !== undefined) return before
@@ -133,9 +136,14 @@ function createTable() {
         of.some((one) => isEmpty[one]),
       )
     },
-    repetition(of: number, min: number, max: number | undefined) {
+    repetition(of: number, min: number, max: number) {
       if (of === never || of === empty) return min === 0 ? empty : of
-      return node(nodeKinds.repetition, of, list([min, max ?? -1]), min === 0 || isEmpty[of] === true)
+      return node(
+        nodeKinds.repetition,
+        of,
+        list([min, Number.isFinite(max) ? max : -1]),
+        min === 0 || isEmpty[of] === true,
+      )
     },
     /** Its body is defined later. */
     rule(name: string, canBeEmpty: boolean) {

@@ -63,7 +63,7 @@ function followed(left: Anchored, right: Anchored): Anchored {
   return byDemand((demand) => alternatives(...ways[demand]))
 }
 
-export function repeated(piece: Anchored, min: number, max: number | undefined): Anchored {
+export function repeated(piece: Anchored, min: number, max: number): Anchored {
   if (max === 0) return free(emptyText)
   if (max === 1) return min === 0 ? either([piece, free(emptyText)]) : piece
   if (!isFree(piece)) {

@@ -57,7 +57,7 @@ function places(expr: Expr): number {
     case 'rule':
       return 1
     case 'repetition':
-      return places(expr.of) * Math.max(1, expr.max ?? expr.min)
+      return places(expr.of) * Math.max(1, Number.isFinite(expr.max) ? expr.max : expr.min)
     default:
       return expr.of.reduce((sum, part) => sum + places(part), 0)
   }

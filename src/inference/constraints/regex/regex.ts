@@ -100,11 +100,7 @@ function compileElement(element: AST.Element): Anchored {
       if (element.kind === 'end') return endAnchor
       throw new RegexError('unsupported', `${assertions[element.kind]} (${element.raw}) is not supported`)
     case 'Quantifier':
-      return repeated(
-        compileElement(element.element),
-        element.min,
-        element.max === Number.POSITIVE_INFINITY ? undefined : element.max,
-      )
+      return repeated(compileElement(element.element), element.min, element.max)
     case 'Group':
       if (element.modifiers) {
         throw new RegexError('unsupported', `flags inside of a group (${element.raw}) are not supported`)

@@ -12,16 +12,16 @@ import {
 import { valuesOf } from './cases.ts'
 import type { Emission } from './emission.ts'
 import { itemSchemas } from './holds.ts'
-import { derived, type SchemaNode, stepped } from './schema-document.ts'
-import { canonicalOf, valuesExpr } from './values.ts'
+import { countsOf, excludedBy, type SchemaNode, stepped } from './schema-document.ts'
+import { canonicalOf, separated, valuesExpr } from './values.ts'
 
 interface ArrayDemands {
   /** The schemas of the items at the front, by place. */
   prefix: SchemaNode[][]
   rest: SchemaNode[]
   min: number
-  max: number | undefined
-  contains: { node: SchemaNode; schema: unknown; min: number; max: number | undefined } | undefined
+  max: number
+  contains: { node: SchemaNode; schema: unknown; min: number; max: number } | undefined
   unique: SchemaNode | undefined
 }
 
@@ -34,8 +34,7 @@ export function arrayDemands(bases: readonly SchemaNode[], { document }: Emissio
   const demands: ArrayDemands = {
     prefix: [],
     rest: [],
-    min: 0,
-    max: undefined,
+    ...countsOf(bases, 'Items'),
     contains: undefined,
     unique: undefined,
   }
@@ -52,27 +51,24 @@ export function arrayDemands(bases: readonly SchemaNode[], { document }: Emissio
   for (const { base, rest } of lists) {
     const { schema, path } = base
     if (rest !== undefined) demands.rest.push(document.node(rest, stepped(path, 'items')))
-    demands.min = Math.max(demands.min, Number(schema.minItems ?? 0))
-    if (schema.maxItems !== undefined) {
-      demands.max = Math.min(demands.max ?? Infinity, Number(schema.maxItems))
-    }
     if (schema.uniqueItems === true) demands.unique = base
     const contained = {
       node: base,
       schema: schema.contains,
       min: Number(schema.minContains ?? 1),
-      max: schema.maxContains === undefined ? undefined : Number(schema.maxContains),
+      max: Number(schema.maxContains ?? Number.POSITIVE_INFINITY),
     }
-    if (schema.contains === undefined || (contained.min === 0 && contained.max === undefined)) continue
+    if (schema.contains === undefined) continue
+    if (contained.min === 0 && contained.max === Number.POSITIVE_INFINITY) continue
     if (demands.contains !== undefined) {
       throw new SchemaError('contains', path, 'two of them hold for the same array')
     }
     demands.contains = contained
   }
-  for (const { schema, path } of bases) {
-    for (const value of (schema[derived.notEnum] ?? []) as unknown[]) {
+  for (const base of bases) {
+    for (const value of excludedBy(base)) {
       if (!Array.isArray(value)) continue
-      if (value.length > 0) throw new SchemaError('enum', path, 'lists cannot be excluded')
+      if (value.length > 0) throw new SchemaError('enum', base.path, 'lists cannot be excluded')
       demands.min = Math.max(demands.min, 1)
     }
   }
@@ -83,40 +79,22 @@ export function arrayDemands(bases: readonly SchemaNode[], { document }: Emissio
 export function arrayExpr(bases: readonly SchemaNode[], emission: Emission): Expr {
   const demands = arrayDemands(bases, emission)
   const { min, max } = demands
-  if (max !== undefined && max < min) return never
-  if (demands.unique !== undefined && (max === undefined || max > 1)) {
-    return uniqueExpr(demands, demands.unique, emission)
-  }
+  if (max < min) return never
+  if (demands.unique !== undefined && max > 1) return uniqueExpr(demands, demands.unique, emission)
   if (demands.contains !== undefined) return containingExpr(demands, demands.contains, emission)
   const { prefix } = demands
   const { space } = emission
   const rest = emission.value(demands.rest)
   const comma = sequence(literal(','), space)
   const close = sequence(space, literal(']'))
-  const places = Math.min(prefix.length, max ?? Infinity)
+  const places = Math.min(prefix.length, max)
   const open = sequence(literal('['), space)
-  if (max === 0) return sequence(open, literal(']'))
-  if (places === 0) {
-    const more = repetition(
-      sequence(comma, rest),
-      Math.max(min - 1, 0),
-      max === undefined ? undefined : max - 1,
-    )
-    const some = sequence(rest, more, close)
-    return sequence(open, min === 0 ? alternatives(some, literal(']')) : some)
-  }
+  if (places === 0) return sequence(open, separated(rest, min, max, ']', space))
   // Behind the last place; then each place before what follows it.
   let tail =
     places < prefix.length
       ? close
-      : sequence(
-          repetition(
-            sequence(comma, rest),
-            Math.max(min - places, 0),
-            max === undefined ? undefined : max - places,
-          ),
-          close,
-        )
+      : sequence(repetition(sequence(comma, rest), Math.max(min - places, 0), max - places), close)
   for (let i = places - 1; i >= 0; i--) {
     const item = sequence(i === 0 ? emptyText : comma, emission.value(prefix[i] ?? []), tail)
     tail = i < min ? item : alternatives(item, i === 0 ? literal(']') : close)
@@ -127,7 +105,7 @@ export function arrayExpr(bases: readonly SchemaNode[], emission: Emission): Exp
 
 export function someArray(bases: readonly SchemaNode[], emission: Emission, depth: number): boolean {
   const { prefix, rest, min, max } = arrayDemands(bases, emission)
-  if (max !== undefined && max < min) return false
+  if (max < min) return false
   for (let i = 0; i < Math.min(min, prefix.length + 1); i++) {
     if (!emission.possible(prefix[i] ?? rest, depth - 1)) return false
   }
@@ -143,11 +121,11 @@ function containingExpr(
   const { node, schema } = contains
   const inside = emission.document.node(schema, stepped(node.path, 'contains'))
   const outside =
-    contains.max === undefined
+    contains.max === Number.POSITIVE_INFINITY
       ? []
       : [emission.document.derive({ not: schema }, stepped(node.path, 'contains'))]
-  const counts = contains.max ?? contains.min
-  const lengths = max ?? Math.max(min, prefix.length, counts, 1)
+  const counts = Number.isFinite(contains.max) ? contains.max : contains.min
+  const lengths = Number.isFinite(max) ? max : Math.max(min, prefix.length, counts, 1)
   if ((lengths + 1) * (counts + 1) > mostCounted) {
     throw new BudgetExceededError(`contains at ${node.path} has too many combinations of counts`)
   }
@@ -162,13 +140,13 @@ function containingExpr(
       const loops: Expr[] = []
       const step = (item: Expr, to: number) => {
         const entry = sequence(length === 0 ? emptyText : comma, item)
-        const further = length < lengths ? length + 1 : max === undefined ? length : undefined
+        const further = length < lengths ? length + 1 : Number.isFinite(max) ? undefined : length
         if (further === undefined) return
         if (further === length && to === count) loops.push(entry)
         else ways.push(sequence(entry, states.get(name(further, to)) ?? never))
       }
       if (count < counts) step(emission.value([...nodes, inside]), count + 1)
-      const enough = count === counts && contains.max === undefined
+      const enough = count === counts && contains.max === Number.POSITIVE_INFINITY
       step(emission.value(enough ? nodes : [...nodes, ...outside]), count)
       if (length >= min && count >= contains.min) {
         ways.push(length === 0 ? literal(']') : sequence(emission.space, literal(']')))
@@ -200,7 +178,7 @@ function uniqueExpr(
   }
   const items = [...values.values()].map((value) => valuesExpr([value], emission))
   if (items.length > mostUnique) throw refused
-  const most = Math.min(max ?? Infinity, items.length)
+  const most = Math.min(max, items.length)
   const comma = sequence(literal(','), emission.space)
   const states: Expr[] = []
   for (let used = 2 ** items.length - 1; used >= 0; used--) {

@@ -1,7 +1,7 @@
 import { type Budget, BudgetExceededError } from '../grammar/budget.ts'
 import { SchemaError } from '../grammar/errors.ts'
 import { negations, typeList } from './negation.ts'
-import { derived, type SchemaDocument, type SchemaNode, stepped } from './schema-document.ts'
+import { excludedBy, type SchemaDocument, type SchemaNode, stepped } from './schema-document.ts'
 
 /** Schemas that hold together, none of them with a branch left to take. `values`, when there, are all that fits. */
 export interface Case {
@@ -227,9 +227,7 @@ export function typesOf(bases: readonly SchemaNode[]): Set<TypeName> {
 /** The values of the types that have few. */
 export function constants(bases: readonly SchemaNode[], type: TypeName): unknown[] {
   const all = type === 'null' ? [null] : type === 'boolean' ? [true, false] : []
-  return all.filter((value) =>
-    bases.every(({ schema }) => !((schema[derived.notEnum] ?? []) as unknown[]).includes(value)),
-  )
+  return all.filter((value) => bases.every((base) => !excludedBy(base).includes(value)))
 }
 
 /** All values of a case, where there are few. */

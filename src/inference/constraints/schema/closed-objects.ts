@@ -1,5 +1,5 @@
 import type { Emission } from './emission.ts'
-import { type SchemaNode, stepped } from './schema-document.ts'
+import { requiredBy, type SchemaNode, stepped } from './schema-document.ts'
 
 /** Whoever uses one of them has thought of other members. */
 const ofOthers = ['additionalProperties', 'patternProperties', 'unevaluatedProperties', 'propertyNames']
@@ -35,7 +35,7 @@ function hasRoom(bases: readonly SchemaNode[], least: number, emission: Emission
   if (least === 0) return true
   const names = new Set(
     bases.flatMap((base) => [
-      ...requiredOf(base),
+      ...requiredBy(base),
       ...(base.derived ? [] : Object.keys(base.schema.properties ?? {})),
     ]),
   )
@@ -53,8 +53,4 @@ function hasRoom(bases: readonly SchemaNode[], least: number, emission: Emission
     if (possible >= least) return true
   }
   return false
-}
-
-export function requiredOf({ schema }: SchemaNode): readonly string[] {
-  return (schema.required as string[] | undefined) ?? []
 }

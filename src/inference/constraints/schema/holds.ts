@@ -5,7 +5,14 @@ import { compareDecimals, type Decimal, decimalOf, isInteger, isMultiple } from 
 import { numberFormats } from './formats.ts'
 import { isRecord } from './keywords.ts'
 import { typeList } from './negation.ts'
-import { derived, type SchemaDocument, type SchemaNode, stepped } from './schema-document.ts'
+import {
+  countsOf,
+  derived,
+  requiredBy,
+  type SchemaDocument,
+  type SchemaNode,
+  stepped,
+} from './schema-document.ts'
 import type { TextLanguages } from './text-languages.ts'
 import { canonicalOf } from './values.ts'
 
@@ -65,9 +72,9 @@ export function createHolds(document: SchemaDocument, texts: TextLanguages, budg
     return decimal === undefined || numberHolds(decimal, node)
   }
 
-  const textHolds = (text: string, { schema, path }: SchemaNode): boolean => {
-    const length = [...text].length
-    if (length < Number(schema.minLength ?? 0) || length > Number(schema.maxLength ?? Infinity)) return false
+  const textHolds = (text: string, node: SchemaNode): boolean => {
+    const { schema, path } = node
+    if (!counted([...text].length, node, 'Length')) return false
     const fits = (keyword: string, demanded: boolean) => {
       const source = schema[keyword]
       if (typeof source !== 'string') return true
@@ -103,8 +110,7 @@ export function createHolds(document: SchemaDocument, texts: TextLanguages, budg
 
   const listHolds = (items: readonly unknown[], node: SchemaNode): boolean => {
     const { schema } = node
-    if (items.length < Number(schema.minItems ?? 0) || items.length > Number(schema.maxItems ?? Infinity))
-      return false
+    if (!counted(items.length, node, 'Items')) return false
     const { prefix, rest } = itemSchemas(schema)
     for (const [i, item] of items.entries()) {
       const part = i < prefix.length ? prefix[i] : rest
@@ -128,11 +134,8 @@ export function createHolds(document: SchemaDocument, texts: TextLanguages, budg
     if (schema.unevaluatedProperties !== undefined && schema.unevaluatedProperties !== true) {
       throw new SchemaError('unevaluatedProperties', path, 'it cannot stand beside listed objects')
     }
-    const names = Object.keys(record)
-    if (names.length < Number(schema.minProperties ?? 0)) return false
-    if (names.length > Number(schema.maxProperties ?? Infinity)) return false
-    if (!((schema.required as string[] | undefined) ?? []).every((name) => Object.hasOwn(record, name)))
-      return false
+    if (!counted(Object.keys(record).length, node, 'Properties')) return false
+    if (!requiredBy(node).every((name) => Object.hasOwn(record, name))) return false
     for (const keyword of ['dependentRequired', 'dependentSchemas', 'dependencies']) {
       for (const [name, then] of Object.entries(schema[keyword] ?? {})) {
         if (!Object.hasOwn(record, name)) continue
@@ -162,23 +165,34 @@ export function itemSchemas(schema: Readonly<Record<string, unknown>>): { prefix
   return { prefix: (schema.prefixItems as unknown[] | undefined) ?? [], rest: schema.items }
 }
 
-/** All that one schema says about the member of a name. */
+/** All that one schema says about the member of a name, or about undeclared names that match these patterns. */
 export function memberSchemas(
   { schema, path }: SchemaNode,
-  name: string,
+  name: string | ReadonlySet<string>,
   texts: TextLanguages,
 ): { schema: unknown; keys: string[] }[] {
   const properties = (schema.properties ?? {}) as Record<string, unknown>
   const found: { schema: unknown; keys: string[] }[] = []
-  if (Object.hasOwn(properties, name)) found.push({ schema: properties[name], keys: ['properties', name] })
+  if (typeof name === 'string' && Object.hasOwn(properties, name)) {
+    found.push({ schema: properties[name], keys: ['properties', name] })
+  }
+  const matches = (pattern: string) =>
+    typeof name === 'string'
+      ? accepts(texts.pattern(pattern, stepped(path, 'patternProperties')), name)
+      : name.has(pattern)
   for (const [pattern, part] of Object.entries(schema.patternProperties ?? {})) {
-    if (accepts(texts.pattern(pattern, stepped(path, 'patternProperties')), name)) {
+    if (matches(pattern)) {
       found.push({ schema: part, keys: ['patternProperties', pattern] })
     }
   }
   if (found.length > 0) return found
   if (schema.additionalProperties === undefined) return []
   return [{ schema: schema.additionalProperties, keys: ['additionalProperties'] }]
+}
+
+function counted(count: number, node: SchemaNode, what: 'Length' | 'Items' | 'Properties'): boolean {
+  const { min, max } = countsOf([node], what)
+  return count >= min && count <= max
 }
 
 function isOf(value: unknown, type: string): boolean {

@@ -1,22 +1,48 @@
 import { JsonNumber } from '../../../domain/json/lossless.ts'
 import { decimalOf } from '../numbers/decimals.ts'
 
+const typeNames = ['null', 'boolean', 'integer', 'number', 'string', 'array', 'object']
+
+const isSchema = (value: unknown) => typeof value === 'boolean' || isRecord(value)
+const isSchemas = (value: unknown) => isFilled(value) && value.every(isSchema)
+const isNames = (value: unknown) => Array.isArray(value) && value.every((name) => typeof name === 'string')
+const isTypes = (value: unknown) =>
+  isFilled(value) && value.every((name) => typeNames.includes(name as string))
+const isFilled = (value: unknown): value is unknown[] => Array.isArray(value) && value.length > 0
+const byName = (test: (value: unknown) => boolean) => (value: unknown) =>
+  isRecord(value) && Object.values(value).every(test)
+
 /** What a keyword's value has to look like before anything is made of it. */
-export type ValueKind =
-  | 'any'
-  | 'boolean'
-  | 'count'
-  | 'names'
-  | 'number'
-  | 'schema'
-  | 'schema or list'
-  | 'schemas'
-  | 'schemas by name'
-  | 'names or schema by name'
-  | 'names by name'
-  | 'text'
-  | 'type'
-  | 'values'
+const kinds = {
+  any: { name: 'anything', fits: () => true },
+  boolean: { name: 'true or false', fits: (value) => typeof value === 'boolean' },
+  count: {
+    name: 'a whole number that is not negative',
+    fits: (value) => Number.isSafeInteger(Number(value)) && Number(value) >= 0 && isNumber(value),
+  },
+  names: { name: 'a list of strings', fits: isNames },
+  number: { name: 'a number', fits: isNumber },
+  schema: { name: 'a schema: an object, true or false', fits: isSchema },
+  'schema or list': {
+    name: 'a schema or a list of schemas',
+    fits: (value) => isSchema(value) || (Array.isArray(value) && value.every(isSchema)),
+  },
+  schemas: { name: 'a list of schemas that is not empty', fits: isSchemas },
+  'schemas by name': { name: 'an object of schemas', fits: byName(isSchema) },
+  'names or schema by name': {
+    name: 'an object of schemas or lists of strings',
+    fits: byName((value) => isSchema(value) || isNames(value)),
+  },
+  'names by name': { name: 'an object of lists of strings', fits: byName(isNames) },
+  text: { name: 'a string', fits: (value) => typeof value === 'string' },
+  type: {
+    name: `one of ${typeNames.join(', ')}, or a list of them`,
+    fits: (value) => isTypes([value].flat()),
+  },
+  values: { name: 'a list that is not empty', fits: isFilled },
+} satisfies Record<string, { name: string; fits(value: unknown): boolean }>
+
+type ValueKind = keyof typeof kinds
 
 export type Keyword =
   | { standing: 'honoured'; takes: ValueKind; note: string }
@@ -130,52 +156,7 @@ function refused(why: string): Keyword {
 
 /** Says what is wrong with the value of a keyword, or nothing. */
 export function flawOf(kind: ValueKind, value: unknown): string | undefined {
-  return tests[kind](value) ? undefined : `it takes ${kindNames[kind]}`
-}
-
-const typeNames = ['null', 'boolean', 'integer', 'number', 'string', 'array', 'object']
-
-const isSchema = (value: unknown) => typeof value === 'boolean' || isRecord(value)
-const isSchemas = (value: unknown) => Array.isArray(value) && value.length > 0 && value.every(isSchema)
-const isNames = (value: unknown) => Array.isArray(value) && value.every((name) => typeof name === 'string')
-const byName = (test: (value: unknown) => boolean) => (value: unknown) =>
-  isRecord(value) && Object.values(value).every(test)
-
-const tests: Record<ValueKind, (value: unknown) => boolean> = {
-  any: () => true,
-  boolean: (value) => typeof value === 'boolean',
-  count: (value) => Number.isSafeInteger(Number(value)) && Number(value) >= 0 && isNumber(value),
-  names: isNames,
-  number: isNumber,
-  schema: isSchema,
-  'schema or list': (value) => isSchema(value) || (Array.isArray(value) && value.every(isSchema)),
-  schemas: isSchemas,
-  'schemas by name': byName(isSchema),
-  'names or schema by name': byName((value) => isSchema(value) || isNames(value)),
-  'names by name': byName(isNames),
-  text: (value) => typeof value === 'string',
-  type: (value) =>
-    typeof value === 'string'
-      ? typeNames.includes(value)
-      : Array.isArray(value) && value.length > 0 && value.every((name) => typeNames.includes(name)),
-  values: (value) => Array.isArray(value) && value.length > 0,
-}
-
-const kindNames: Record<ValueKind, string> = {
-  any: 'anything',
-  boolean: 'true or false',
-  count: 'a whole number that is not negative',
-  names: 'a list of strings',
-  number: 'a number',
-  schema: 'a schema: an object, true or false',
-  'schema or list': 'a schema or a list of schemas',
-  schemas: 'a list of schemas that is not empty',
-  'schemas by name': 'an object of schemas',
-  'names or schema by name': 'an object of schemas or lists of strings',
-  'names by name': 'an object of lists of strings',
-  text: 'a string',
-  type: `one of ${typeNames.join(', ')}, or a list of them`,
-  values: 'a list that is not empty',
+  return kinds[kind].fits(value) ? undefined : `it takes ${kinds[kind].name}`
 }
 
 function isNumber(value: unknown): boolean {

@@ -7,6 +7,31 @@ type Raw = Record<string, unknown>
 
 const allTypes = ['null', 'boolean', 'number', 'string', 'array', 'object']
 
+/** What holds exactly where the keyword with this value does not; nothing where it always holds. */
+const opposites: Readonly<Record<string, (value: unknown) => Raw | undefined>> = {
+  enum: (value) => ({ [derived.notEnum]: value }),
+  const: (value) => ({ [derived.notEnum]: [value] }),
+  [derived.notEnum]: (value) => ({ enum: value }),
+  [derived.notInteger]: () => ({ type: 'integer' }),
+  pattern: (value) => ({ type: 'string', [derived.notPattern]: value }),
+  [derived.notPattern]: (value) => ({ type: 'string', pattern: value }),
+  [derived.notFormat]: (value) => ({ type: 'string', format: value }),
+  minimum: (value) => ({ type: 'number', exclusiveMaximum: value }),
+  maximum: (value) => ({ type: 'number', exclusiveMinimum: value }),
+  exclusiveMinimum: (value) => ({ type: 'number', maximum: value }),
+  exclusiveMaximum: (value) => ({ type: 'number', minimum: value }),
+  minLength: (value) => atMost('string', 'maxLength', value),
+  minItems: (value) => atMost('array', 'maxItems', value),
+  minProperties: (value) => atMost('object', 'maxProperties', value),
+  maxLength: (value) => ({ type: 'string', minLength: Number(value) + 1 }),
+  maxItems: (value) => ({ type: 'array', minItems: Number(value) + 1 }),
+  maxProperties: (value) => ({ type: 'object', minProperties: Number(value) + 1 }),
+}
+
+function atMost(type: string, keyword: string, least: unknown): Raw | undefined {
+  return Number(least) > 0 ? { type, [keyword]: Number(least) - 1 } : undefined
+}
+
 /**
  * Schemas of which at least one holds exactly where the given one does not. Throws the problem of the first keyword
  * whose negation no schema can say.
@@ -22,6 +47,8 @@ export function negations(
   const way = (raw: Raw) => ways.push(document.derive(raw, path))
   for (const [keyword, value] of Object.entries(schema)) {
     const refused = (why: string) => new SchemaError(keyword, path, why)
+    const opposite = opposites[keyword]?.(value)
+    if (opposite !== undefined) way(opposite)
     switch (keyword) {
       case 'type': {
         const types = typeList(schema)
@@ -33,18 +60,6 @@ export function negations(
         if (others.length > 0) way({ type: others })
         break
       }
-      case 'enum':
-        way({ [derived.notEnum]: value })
-        break
-      case 'const':
-        way({ [derived.notEnum]: [value] })
-        break
-      case derived.notEnum:
-        way({ enum: value })
-        break
-      case derived.notInteger:
-        way({ type: 'integer' })
-        break
       case 'not':
         ways.push(document.node(value, `${path}/not`))
         break
@@ -92,48 +107,9 @@ export function negations(
           }
         }
         break
-      case 'minLength':
-        if (Number(value) > 0) way({ type: 'string', maxLength: Number(value) - 1 })
-        break
-      case 'maxLength':
-        way({ type: 'string', minLength: Number(value) + 1 })
-        break
-      case 'pattern':
-        way({ type: 'string', [derived.notPattern]: value })
-        break
-      case derived.notPattern:
-        way({ type: 'string', pattern: value })
-        break
       case 'format':
         if (Object.hasOwn(numberFormats, String(value))) throw refused('formats of numbers cannot be negated')
         if (!otherFormats.includes(String(value))) way({ type: 'string', [derived.notFormat]: value })
-        break
-      case derived.notFormat:
-        way({ type: 'string', format: value })
-        break
-      case 'minimum':
-        way({ type: 'number', exclusiveMaximum: value })
-        break
-      case 'maximum':
-        way({ type: 'number', exclusiveMinimum: value })
-        break
-      case 'exclusiveMinimum':
-        way({ type: 'number', maximum: value })
-        break
-      case 'exclusiveMaximum':
-        way({ type: 'number', minimum: value })
-        break
-      case 'minItems':
-        if (Number(value) > 0) way({ type: 'array', maxItems: Number(value) - 1 })
-        break
-      case 'maxItems':
-        way({ type: 'array', minItems: Number(value) + 1 })
-        break
-      case 'minProperties':
-        if (Number(value) > 0) way({ type: 'object', maxProperties: Number(value) - 1 })
-        break
-      case 'maxProperties':
-        way({ type: 'object', minProperties: Number(value) + 1 })
         break
       case 'items':
         if (Array.isArray(value) || schema.prefixItems !== undefined) {

@@ -11,13 +11,14 @@ import {
   repetition,
   sequence,
 } from '../grammar/expressions.ts'
-import { hasNoOthers, requiredOf } from './closed-objects.ts'
+import { hasNoOthers } from './closed-objects.ts'
 import type { Emission } from './emission.ts'
 import { memberSchemas } from './holds.ts'
 import { inJsonString } from './json-characters.ts'
 import { isRecord } from './keywords.ts'
-import { derived, type SchemaNode, stepped } from './schema-document.ts'
+import { countsOf, excludedBy, requiredBy, type SchemaNode, stepped } from './schema-document.ts'
 import { quoted, stringAutomaton } from './strings.ts'
+import { separated } from './values.ts'
 
 interface Member {
   name: string
@@ -43,7 +44,7 @@ interface Whole {
 
 interface Counts {
   min: number
-  max: number | undefined
+  max: number
 }
 
 const mostPatterns = 4
@@ -54,11 +55,11 @@ const mostFirst = 900
 
 /** The JSON objects for which all of these schemas hold: declared members in their order, then the others. */
 export function objectExpr(bases: readonly SchemaNode[], asked: number, emission: Emission): Expr {
-  const counts = countsOf(bases)
+  const counts = memberCounts(bases)
   const whole = wholeOf(bases, asked, counts, emission)
   const allowed = allowedNames(bases, emission)
   const members = membersOf(whole, allowed, emission)
-  if (members === undefined || (counts.max !== undefined && counts.max < counts.min)) return never
+  if (members === undefined || counts.max < counts.min) return never
   const first = members.findIndex(({ required }) => required)
   if ((first < 0 ? members.length : first) > mostFirst) {
     throw new BudgetExceededError(`more than ${mostFirst} optional members may come first`)
@@ -78,9 +79,9 @@ export function someObject(
   emission: Emission,
   depth: number,
 ): boolean {
-  const counts = countsOf(bases)
+  const counts = memberCounts(bases)
   const { min, max } = counts
-  if (max !== undefined && max < min) return false
+  if (max < min) return false
   const whole = wholeOf(bases, asked, counts, emission)
   const names = whole.required
   for (const name of names) {
@@ -88,27 +89,25 @@ export function someObject(
     const nodes = nodesOf(whole, name, emission)
     if (nodes.some(({ never: none }) => none) || !emission.possible(nodes, depth - 1)) return false
   }
-  return max === undefined || names.size <= max
+  return names.size <= max
 }
 
-function countsOf(bases: readonly SchemaNode[]): Counts {
-  let min = 0
-  let max: number | undefined
-  for (const { schema, path } of bases) {
-    min = Math.max(min, Number(schema.minProperties ?? 0))
-    if (schema.maxProperties !== undefined) max = Math.min(max ?? Infinity, Number(schema.maxProperties))
-    for (const value of (schema[derived.notEnum] ?? []) as unknown[]) {
-      if (!isRecord(value)) continue
-      if (Object.keys(value).length > 0) throw new SchemaError('enum', path, 'objects cannot be excluded')
-      min = Math.max(min, 1)
+function memberCounts(bases: readonly SchemaNode[]): Counts {
+  const counts = countsOf(bases, 'Properties')
+  for (const base of bases) {
+    for (const value of excludedBy(base).filter(isRecord)) {
+      if (Object.keys(value).length > 0) {
+        throw new SchemaError('enum', base.path, 'objects cannot be excluded')
+      }
+      counts.min = Math.max(counts.min, 1)
     }
   }
-  return { min, max }
+  return counts
 }
 
 function wholeOf(bases: readonly SchemaNode[], asked: number, { min }: Counts, emission: Emission): Whole {
   const closed = hasNoOthers(bases, min, emission)
-  return { bases, asked, required: new Set(bases.flatMap(requiredOf)), closed }
+  return { bases, asked, required: new Set(bases.flatMap(requiredBy)), closed }
 }
 
 function isPossible({ nodes }: Member): boolean {
@@ -128,7 +127,7 @@ function allowedNames(bases: readonly SchemaNode[], emission: Emission): Automat
     }
     const own =
       values === undefined
-        ? (stringAutomaton(inner, texts) ?? texts.lengths(0, undefined))
+        ? (stringAutomaton(inner, texts) ?? texts.lengths(0, Number.POSITIVE_INFINITY))
         : texts.exactly(values.filter((value) => typeof value === 'string'))
     allowed = isEmpty(allowed) ? own : texts.either(allowed, own)
   }
@@ -163,8 +162,8 @@ function membersOf(whole: Whole, allowed: Automaton | undefined, emission: Emiss
   return members
 }
 
-/** All that the schemas say about the member of a name. */
-function nodesOf(whole: Whole, name: string, emission: Emission): SchemaNode[] {
+/** All that the schemas say about the member of a name, or about undeclared names that match these patterns. */
+function nodesOf(whole: Whole, name: string | ReadonlySet<string>, emission: Emission): SchemaNode[] {
   const { bases, required } = whole
   const nodes: SchemaNode[] = []
   let evaluated = false
@@ -177,7 +176,8 @@ function nodesOf(whole: Whole, name: string, emission: Emission): SchemaNode[] {
   }
   if (evaluated) return nodes
   // A name that is required is one that was asked for, declared or not.
-  const closed = whole.closed && !(emission.closing === 'silent' && required.has(name))
+  const wanted = typeof name === 'string' && required.has(name)
+  const closed = whole.closed && !(emission.closing === 'silent' && wanted)
   nodes.push(...undeclared({ ...whole, closed }, emission))
   return nodes
 }
@@ -208,7 +208,7 @@ function othersOf(
   allowed: Automaton | undefined,
   emission: Emission,
 ): Others[] {
-  const { texts, document, budget } = emission
+  const { texts, budget } = emission
   const { bases } = whole
   const patterns = new Map<string, Automaton>()
   for (const { schema, path } of bases) {
@@ -224,26 +224,12 @@ function othersOf(
   const others: Others[] = []
   for (let set = 0; set < 2 ** sources.length; set++) {
     const matched = new Set(sources.filter((_, i) => (set & (1 << i)) !== 0))
-    const nodes: SchemaNode[] = []
-    let evaluated = false
-    for (const base of bases) {
-      const { schema, path } = base
-      const own = Object.entries(schema.patternProperties ?? {}).filter(([source]) => matched.has(source))
-      for (const [source, part] of own) {
-        nodes.push(document.node(part, stepped(path, 'patternProperties', source)))
-      }
-      if (own.length === 0 && schema.additionalProperties !== undefined) {
-        nodes.push(document.node(schema.additionalProperties, stepped(path, 'additionalProperties')))
-        if (!base.derived) evaluated = true
-      }
-      if (own.length > 0 && !base.derived) evaluated = true
-    }
-    if (!evaluated) nodes.push(...undeclared(whole, emission))
+    const nodes = nodesOf(whole, matched, emission)
     if (nodes.some((node) => node.never)) continue
     if (sources.length === 0 && members.length === 0 && allowed === undefined) {
       return [{ key: emission.string, nodes }]
     }
-    let names = allowed ?? texts.lengths(0, undefined)
+    let names = allowed ?? texts.lengths(0, Number.POSITIVE_INFINITY)
     for (const [source, automaton] of patterns) {
       budget.spend(names.accepting.length)
       names = matched.has(source) ? texts.both(names, automaton) : texts.without(names, automaton)
@@ -278,32 +264,26 @@ function membersExpr(
       'more than one member without a declared name would be needed, and their names could repeat',
     )
   }
-  const counted = min > required || (max !== undefined && (some || max < members.length))
+  const counted = min > required || (Number.isFinite(max) && (some || max < members.length))
   if (!counted) return plainMembers(members, entries, some ? other : never, { comma, close }, emission)
 
   // How many members were written, as far as it matters.
-  const last = max ?? min
+  const last = Number.isFinite(max) ? max : min
   if ((members.length + 1) * (last + 1) > mostStates) {
     throw new BudgetExceededError('minProperties or maxProperties has too many combinations')
   }
   let next: Expr[] = Array.from({ length: last + 1 }, (_, count) => {
     const least = Math.max(min - count, 0)
-    const most = max === undefined ? undefined : max - count
-    if (count > 0) return sequence(repetition(sequence(comma, other), least, most), close)
-    const more = repetition(
-      sequence(comma, other),
-      Math.max(least - 1, 0),
-      most === undefined ? undefined : most - 1,
-    )
-    const filled = most === 0 ? never : sequence(other, more, close)
-    return least === 0 ? alternatives(filled, literal('}')) : filled
+    return count === 0
+      ? separated(other, least, max, '}', emission.space)
+      : sequence(repetition(sequence(comma, other), least, max - count), close)
   })
   for (const [i, member] of members.entries().toArray().reverse()) {
     const entry = entries[i] ?? never
     next = next.map((without, count) => {
       // Only so many members can have been written before this one.
       if (count > i) return never
-      const behind = count < last ? next[count + 1] : max === undefined ? next[count] : undefined
+      const behind = count < last ? next[count + 1] : Number.isFinite(max) ? undefined : next[count]
       const ways: Expr[] = []
       if (behind !== undefined) ways.push(sequence(count === 0 ? emptyText : comma, entry, behind))
       if (!member.required) ways.push(without)
@@ -325,7 +305,7 @@ function plainMembers(
   const firstRequired = members.findIndex(({ required }) => required)
   // Behind[i]: at least one member is written, and those from i on follow.
   let behind: Expr = sequence(further, close)
-  let first: Expr = firstRequired < 0 ? alternatives(sequence(other, further, close), literal('}')) : never
+  let first: Expr = firstRequired < 0 ? separated(other, 0, Infinity, '}', emission.space) : never
   for (let i = members.length - 1; i >= 0; i--) {
     const entry = entries[i] ?? never
     const required = members[i]?.required === true

@@ -73,7 +73,7 @@ export function createSchemaDocument(schema: unknown, budget: Budget): SchemaDoc
     return fresh
   }
 
-  const named = (name: string): { schema: unknown; path: string } | undefined => {
+  const named = (name: string) => {
     anchors ??= anchorsOf(schema, budget)
     return anchors.get(name)
   }
@@ -127,6 +127,26 @@ function anchorsOf(schema: unknown, budget: Budget): Map<string, { schema: unkno
     }
   }
   return found
+}
+
+/** How many characters, items or members these schemas allow together. */
+export function countsOf(
+  bases: readonly SchemaNode[],
+  what: 'Length' | 'Items' | 'Properties',
+): { min: number; max: number } {
+  return {
+    min: Math.max(0, ...bases.map(({ schema }) => Number(schema[`min${what}`] ?? 0))),
+    max: Math.min(...bases.map(({ schema }) => Number(schema[`max${what}`] ?? Number.POSITIVE_INFINITY))),
+  }
+}
+
+/** The values that a schema rules out one by one. */
+export function excludedBy({ schema }: SchemaNode): readonly unknown[] {
+  return (schema[derived.notEnum] as unknown[] | undefined) ?? []
+}
+
+export function requiredBy({ schema }: SchemaNode): readonly string[] {
+  return (schema.required as string[] | undefined) ?? []
 }
 
 /** One step further down, as a JSON Pointer says it. */

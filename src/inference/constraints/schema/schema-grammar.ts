@@ -27,7 +27,7 @@ import { numberFormats } from './formats.ts'
 import { createHolds } from './holds.ts'
 import { anyCharacter } from './json-characters.ts'
 import { objectExpr, someObject } from './objects.ts'
-import { createSchemaDocument, derived, type SchemaNode } from './schema-document.ts'
+import { createSchemaDocument, derived, excludedBy, type SchemaNode } from './schema-document.ts'
 import { quoted, someString, stringExpr } from './strings.ts'
 import { createTextLanguages } from './text-languages.ts'
 import { valuesExpr } from './values.ts'
@@ -151,9 +151,8 @@ export function addSchema(
   for (let next = pending.pop(); next !== undefined; next = pending.pop()) {
     rules.set(next.name, casesExpr(cases.of(next.nodes), next.nodes.length, emission))
   }
-  const { start, kept } = withoutTwins(root, rules, budget)
-  for (const [name, expr] of kept) grammar.rules.set(name, expr)
-  return start
+  for (const [name, expr] of rules) grammar.rules.set(name, expr)
+  return root
 }
 
 /** Without those that always hold, and without references that say nothing else. */
@@ -244,7 +243,8 @@ function numberDemands(bases: readonly SchemaNode[], integer: boolean): NumberDe
     const order = most === undefined ? -1 : compareDecimals(value, most.value)
     if (order < 0 || (order === 0 && exclusive)) most = { value, exclusive }
   }
-  for (const { schema, path } of bases) {
+  for (const base of bases) {
+    const { schema, path } = base
     raise(decimalOf(schema.minimum), false)
     raise(decimalOf(schema.exclusiveMinimum), true)
     lower(decimalOf(schema.maximum), false)
@@ -263,7 +263,7 @@ function numberDemands(bases: readonly SchemaNode[], integer: boolean): NumberDe
       if (!isSayableStep(step)) throw new SchemaError('multipleOf', path, 'the step has too many digits')
       steps.push(step)
     }
-    for (const value of (schema[derived.notEnum] ?? []) as unknown[]) {
+    for (const value of excludedBy(base)) {
       const decimal = decimalOf(value)
       if (decimal !== undefined) excluded.push(decimal)
     }
@@ -272,67 +272,6 @@ function numberDemands(bases: readonly SchemaNode[], integer: boolean): NumberDe
   const whole = integer || ones.length < steps.length
   const fractional = bases.some(({ schema }) => schema[derived.notInteger] === true)
   return { integer: whole, least, most, steps: ones, excluded, fractional }
-}
-
-/** Rules that only name another piece, or say what another rule says, are left out. */
-function withoutTwins(
-  root: Expr,
-  rules: ReadonlyMap<string, Expr>,
-  budget: Budget,
-): { start: Expr; kept: Map<string, Expr> } {
-  let kept = new Map(rules)
-  let start = root
-  for (let round = 0; round < 4; round++) {
-    const byText = new Map<string, string>()
-    const stands = new Map<string, Expr>()
-    for (const [name, expr] of kept) {
-      budget.spend(1)
-      if (
-        expr.kind === 'rule' ||
-        expr.kind === 'literal' ||
-        (expr.kind === 'alternatives' && expr.of.length === 0)
-      ) {
-        stands.set(name, expr)
-        continue
-      }
-      const text = JSON.stringify(expr)
-      const twin = byText.get(text)
-      if (twin === undefined) byText.set(text, name)
-      else stands.set(name, rule(twin))
-    }
-    if (stands.size === 0) break
-    const resolved = (expr: Expr): Expr => {
-      let at = expr
-      for (let steps = 0; at.kind === 'rule' && steps < rules.size; steps++) {
-        const target = stands.get(at.name)
-        if (target === undefined) break
-        at = target
-      }
-      return at
-    }
-    start = replaced(start, resolved)
-    kept = new Map(
-      [...kept].flatMap(([name, expr]): [string, Expr][] =>
-        stands.has(name) ? [] : [[name, replaced(expr, resolved)]],
-      ),
-    )
-  }
-  return { start, kept }
-}
-
-function replaced(expr: Expr, resolved: (expr: Expr) => Expr): Expr {
-  switch (expr.kind) {
-    case 'rule':
-      return resolved(expr)
-    case 'sequence':
-      return sequence(...expr.of.map((part) => replaced(part, resolved)))
-    case 'alternatives':
-      return alternatives(...expr.of.map((part) => replaced(part, resolved)))
-    case 'repetition':
-      return repetition(replaced(expr.of, resolved), expr.min, expr.max)
-    default:
-      return expr
-  }
 }
 
 export function spaces(kind: 'none' | 'bounded'): { space: Expr; gap: Expr } {

@@ -3,12 +3,12 @@ import { BudgetExceededError } from '../grammar/budget.ts'
 import { type Expr, literal, never, type Range, repetition, sequence } from '../grammar/expressions.ts'
 import type { Emission } from './emission.ts'
 import { inJsonString } from './json-characters.ts'
-import { derived, type SchemaNode } from './schema-document.ts'
+import { countsOf, derived, excludedBy, type SchemaNode } from './schema-document.ts'
 import type { TextLanguages } from './text-languages.ts'
 
 interface StringDemands {
   min: number
-  max: number | undefined
+  max: number
   /** What patterns, formats and forbidden values leave; undefined when there are none. */
   language: Automaton | undefined
 }
@@ -21,15 +21,12 @@ export function stringExpr(bases: readonly SchemaNode[], emission: Emission): Ex
   const demands = demandsOf(bases, emission.texts)
   const { min, max, language } = demands
   if (language === undefined) {
-    if (min === 0 && max === undefined) return emission.string
+    if (min === 0 && max === Number.POSITIVE_INFINITY) return emission.string
     return quoted(repetition(emission.character, min, max))
   }
   const run = runOf(language)
   if (run !== undefined) {
-    const most = Math.min(run.max ?? Infinity, max ?? Infinity)
-    return quoted(
-      repetition(inJsonString(run.ranges), Math.max(run.min, min), most === Infinity ? undefined : most),
-    )
+    return quoted(repetition(inJsonString(run.ranges), Math.max(run.min, min), Math.min(run.max, max)))
   }
   const automaton = limited(demands, language, emission.texts)
   if (isEmpty(automaton)) return never
@@ -40,12 +37,13 @@ export function stringExpr(bases: readonly SchemaNode[], emission: Emission): Ex
 export function stringAutomaton(bases: readonly SchemaNode[], texts: TextLanguages): Automaton | undefined {
   const demands = demandsOf(bases, texts)
   if (demands.language !== undefined) return limited(demands, demands.language, texts)
-  return demands.min === 0 && demands.max === undefined ? undefined : texts.lengths(demands.min, demands.max)
+  const { min, max } = demands
+  return min === 0 && max === Number.POSITIVE_INFINITY ? undefined : texts.lengths(min, max)
 }
 
 export function someString(bases: readonly SchemaNode[], texts: TextLanguages): boolean {
   const demands = demandsOf(bases, texts)
-  if (demands.max !== undefined && demands.max < demands.min) return false
+  if (demands.max < demands.min) return false
   return demands.language === undefined || !isEmpty(limited(demands, demands.language, texts))
 }
 
@@ -58,9 +56,9 @@ function limited({ min, max }: StringDemands, language: Automaton, texts: TextLa
   if (isEmpty(language)) return language
   const { shortest, longest } = extent(language)
   const least = shortest >= min ? 0 : min
-  const most = max === undefined || longest <= max ? undefined : max
-  if (least === 0 && most === undefined) return small(language)
-  if (language.accepting.length * (most ?? least) > 4 * mostStates) {
+  const most = longest <= max ? Number.POSITIVE_INFINITY : max
+  if (least === 0 && most === Number.POSITIVE_INFINITY) return small(language)
+  if (language.accepting.length * (Number.isFinite(most) ? most : least) > 4 * mostStates) {
     throw new BudgetExceededError('a length and a pattern or format together have too many states')
   }
   return small(texts.both(language, texts.lengths(least, most)))
@@ -72,35 +70,25 @@ function small(automaton: Automaton): Automaton {
 }
 
 function demandsOf(bases: readonly SchemaNode[], texts: TextLanguages): StringDemands {
-  const demands: StringDemands = { min: 0, max: undefined, language: undefined }
+  const demands: StringDemands = { ...countsOf(bases, 'Length'), language: undefined }
   const narrow = (automaton: Automaton | undefined) => {
     if (automaton === undefined) return
     demands.language = demands.language === undefined ? automaton : texts.both(demands.language, automaton)
   }
-  const all = () => texts.lengths(0, undefined)
-  for (const { schema } of bases) {
-    demands.min = Math.max(demands.min, Number(schema.minLength ?? 0))
-    if (schema.maxLength !== undefined) {
-      demands.max = Math.min(demands.max ?? Infinity, Number(schema.maxLength))
-    }
-  }
-  for (const { schema, path } of bases) {
+  const exclude = (automaton: Automaton) =>
+    narrow(texts.without(texts.lengths(0, Number.POSITIVE_INFINITY), automaton))
+  for (const base of bases) {
+    const { schema, path } = base
     if (typeof schema.pattern === 'string') narrow(texts.pattern(schema.pattern, path))
     if (typeof schema.format === 'string') {
-      narrow(
-        demands.max === undefined
-          ? texts.format(schema.format, path)
-          : texts.formatWithin(schema.format, demands.max, path),
-      )
+      narrow(texts.formatWithin(schema.format, demands.max, path))
     }
     const without = schema[derived.notPattern]
-    if (typeof without === 'string') narrow(texts.without(all(), texts.pattern(without, path)))
+    if (typeof without === 'string') exclude(texts.pattern(without, path))
     const format = schema[derived.notFormat]
-    if (typeof format === 'string') {
-      narrow(texts.without(all(), texts.format(format, path) ?? texts.exactly([])))
-    }
-    const words = ((schema[derived.notEnum] ?? []) as unknown[]).filter((value) => typeof value === 'string')
-    if (words.length > 0) narrow(texts.without(all(), texts.exactly(words)))
+    if (typeof format === 'string') exclude(texts.format(format, path) ?? texts.exactly([]))
+    const words = excludedBy(base).filter((value) => typeof value === 'string')
+    if (words.length > 0) exclude(texts.exactly(words))
   }
   return demands
 }
@@ -109,7 +97,7 @@ function demandsOf(bases: readonly SchemaNode[], texts: TextLanguages): StringDe
 function runOf({
   edges,
   accepting,
-}: Automaton): { ranges: readonly Range[]; min: number; max: number | undefined } | undefined {
+}: Automaton): { ranges: readonly Range[]; min: number; max: number } | undefined {
   const last = accepting.length - 1
   const min = accepting.indexOf(true)
   if (last < 0 || accepting.slice(min).includes(false)) return undefined
@@ -122,5 +110,5 @@ function runOf({
     if (out.some((edge) => edge.target !== target)) return undefined
     if (JSON.stringify(out.map(({ from, to }) => [from, to])) !== key) return undefined
   }
-  return { ranges, min, max: (edges[last] ?? []).length === 0 ? last : undefined }
+  return { ranges, min, max: edges[last]?.length === 0 ? last : Number.POSITIVE_INFINITY }
 }

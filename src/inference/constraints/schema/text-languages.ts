@@ -10,7 +10,6 @@ import {
 import { automatonOf } from '../automaton/determinise.ts'
 import { type Budget, BudgetExceededError, createBudget } from '../grammar/budget.ts'
 import { RegexError, SchemaError } from '../grammar/errors.ts'
-import type { Expr } from '../grammar/expressions.ts'
 import { compileRegex } from '../regex/regex.ts'
 import { formats, numberFormats, otherFormats } from './formats.ts'
 
@@ -22,7 +21,7 @@ export interface TextLanguages {
   format(name: string, path: string): Automaton | undefined
   /** Narrower where that is needed to keep to a length. */
   formatWithin(name: string, most: number, path: string): Automaton | undefined
-  lengths(min: number, max: number | undefined): Automaton
+  lengths(min: number, max: number): Automaton
   exactly(words: readonly string[]): Automaton
   both(left: Automaton, right: Automaton): Automaton
   either(left: Automaton, right: Automaton): Automaton
@@ -37,23 +36,6 @@ const fewStates = 2000
 
 export function createTextLanguages(budget: Budget): TextLanguages {
   const patterns = new Map<string, Automaton>()
-  const exprs = new Map<string, Expr>()
-
-  const patternExpr = (source: string, path: string): Expr => {
-    const before = exprs.get(source)
-    if (before !== undefined) return before
-    let expr: Expr
-    try {
-      expr = compileRegex(source, { search: true, budget })
-    } catch (error) {
-      if (error instanceof RegexError) {
-        throw new SchemaError('pattern', path, error.message, error.fault)
-      }
-      throw error
-    }
-    exprs.set(source, expr)
-    return expr
-  }
 
   const format = (name: string, path: string): Automaton | undefined => {
     const { pattern } = (Object.hasOwn(formats, name) ? formats[name] : undefined) ?? {}
@@ -73,10 +55,10 @@ export function createTextLanguages(budget: Budget): TextLanguages {
     pattern(source, path) {
       let automaton = patterns.get(source)
       if (automaton === undefined) {
-        const expr = patternExpr(source, path)
         try {
-          automaton = automatonOf(expr, budget)
+          automaton = automatonOf(compileRegex(source, { search: true, budget }), budget)
         } catch (error) {
+          if (error instanceof RegexError) throw new SchemaError('pattern', path, error.message, error.fault)
           if (!(error instanceof BudgetExceededError)) throw error
           throw new BudgetExceededError(`the pattern at ${path} has too many states`)
         }
@@ -88,7 +70,7 @@ export function createTextLanguages(budget: Budget): TextLanguages {
     formatWithin(name, most, path) {
       const automaton = format(name, path)
       const { within } = (Object.hasOwn(formats, name) ? formats[name] : undefined) ?? {}
-      if (automaton === undefined || within === undefined) return automaton
+      if (automaton === undefined || within === undefined || !Number.isFinite(most)) return automaton
       const few = automaton.accepting.length * most <= fewStates
       if (few || extent(automaton).longest <= most) return automaton
       return automatonOf(compileRegex(within(most), { search: false }), budget)

@@ -1,4 +1,4 @@
-import { alternatives, type Expr, literal, sequence, trieOf } from '../grammar/expressions.ts'
+import { alternatives, type Expr, literal, repetition, sequence, trieOf } from '../grammar/expressions.ts'
 import { decimalOf } from '../numbers/decimals.ts'
 import type { Emission } from './emission.ts'
 import { isRecord } from './keywords.ts'
@@ -13,18 +13,27 @@ export function valuesExpr(values: readonly unknown[], emission: Pick<Emission, 
   )
 }
 
+/**
+ * What follows an opening bracket and its space: `min` to `max` of these with commas between them, and the closing bracket.
+ */
+export function separated(item: Expr, min: number, max: number, close: ']' | '}', space: Expr): Expr {
+  const more = repetition(sequence(literal(','), space, item), Math.max(min - 1, 0), max - 1)
+  const some = sequence(item, more, space, literal(close))
+  return min === 0 ? alternatives(some, literal(close)) : some
+}
+
 function hasParts(value: unknown): boolean {
   return (Array.isArray(value) || isRecord(value)) && Object.keys(value).length > 0
 }
 
 function partsExpr(value: unknown, emission: Pick<Emission, 'space' | 'gap'>): Expr {
   const { space, gap } = emission
-  const separated = (parts: Expr[]) =>
+  const spaced = (parts: Expr[]) =>
     parts.flatMap((part, i) => (i === 0 ? [space, part] : [literal(','), space, part]))
   if (Array.isArray(value) && value.length > 0) {
     return sequence(
       literal('['),
-      ...separated(value.map((item) => partsExpr(item, emission))),
+      ...spaced(value.map((item) => partsExpr(item, emission))),
       space,
       literal(']'),
     )
@@ -33,7 +42,7 @@ function partsExpr(value: unknown, emission: Pick<Emission, 'space' | 'gap'>): E
     const members = Object.entries(value).map(([name, member]) =>
       sequence(literal(`${JSON.stringify(name)}:`), gap, partsExpr(member, emission)),
     )
-    return sequence(literal('{'), ...separated(members), space, literal('}'))
+    return sequence(literal('{'), ...spaced(members), space, literal('}'))
   }
   return literal(JSON.stringify(value))
 }

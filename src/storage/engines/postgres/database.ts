@@ -1,5 +1,6 @@
 import { tmpdir } from 'node:os'
 import { abandon } from '../../../domain/abandoning.ts'
+import { withTexts } from '../../../domain/json/text.ts'
 import { refuse } from '../../../domain/refusals.ts'
 import { createSlots, type SlotCounts } from '../../../threads/slots.ts'
 import { commands } from '../../commands.ts'
@@ -223,5 +224,7 @@ export async function openPostgres(url: string, options: OpenPostgresOptions = {
     lockTimeoutMs: migrationLockTimeoutMs,
     mustExist,
   })
-  return createPostgresDatabase(url, postgresDialect, commands, settings)
+  const database = createPostgresDatabase(url, postgresDialect, commands, settings)
+  // The commands run in this thread, so large texts are decoded here.
+  return { ...database, write: (name, input, tenant) => database.write(name, withTexts(input), tenant) }
 }

@@ -1,3 +1,4 @@
+import { withTexts } from '../../../domain/json/text.ts'
 import { commands } from '../../commands.ts'
 import type { Command, Transaction } from '../../transaction.ts'
 import type { Connection } from './connection.ts'
@@ -38,7 +39,7 @@ export async function commitGroup(connection: Connection, jobs: Iterable<Job>): 
       try {
         const command = registry[job.name]
         if (command === undefined) throw new Error(`no command ${job.name}`)
-        results.push({ id: job.id, value: await command(tx, job.input as never) })
+        results.push({ id: job.id, value: await command(tx, withTexts(job.input) as never) })
         handle.exec('RELEASE job')
       } catch (error) {
         const failure = sqliteFailure(error)

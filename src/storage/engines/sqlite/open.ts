@@ -1,7 +1,9 @@
 import { mkdirSync } from 'node:fs'
 import { statfs } from 'node:fs/promises'
 import { dirname } from 'node:path'
+import { batchesOf } from '../../../domain/batches.ts'
 import { Refusal, refuse } from '../../../domain/refusals.ts'
+import { inSteps } from '../../../domain/yielding.ts'
 import { startThread } from '../../../threads/thread.ts'
 import type { Database } from '../../database.ts'
 import { StorageRefusal, storageFailure } from '../../failures.ts'
@@ -35,6 +37,9 @@ const mostWaiting = { perTenant: 5_000, total: 10_000 }
 const leavingMs = 5_000
 
 const freedPagesAtOnce = 256
+
+/** Items of a list that cross to the writer in one message. */
+const itemsAtOnce = 64
 
 /** Reads ask so often whether the files are still there. */
 const lookMs = 250
@@ -213,14 +218,27 @@ function startWriter(data: WriterThreadData) {
     return answer.promise as Promise<T>
   }
 
+  function add(job: Job): void {
+    // Everything that arrives in this turn of the loop crosses to the writer in one message.
+    if (batch.length === 0) setImmediate(flush)
+    batch.push(job)
+  }
+
+  /** To copy a long list at once would hold up this thread. */
+  async function addLong(job: Job, list: readonly unknown[]): Promise<void> {
+    await inSteps(batchesOf(list, itemsAtOnce), (part) => post({ id: job.id, part }))
+    add({ ...job, input: [] })
+  }
+
   return {
     write<T>(name: string, input: unknown, tenant: string): Promise<T> {
       const own = pendingOf.get(tenant) ?? 0
       if (own >= mostWaiting.perTenant) return Promise.reject(refuse('queue_full'))
       const answer = answered<T>((id) => {
-        // Everything that arrives in this turn of the loop crosses to the writer in one message.
-        if (batch.length === 0) setImmediate(flush)
-        batch.push({ id, name, input, tenant })
+        const job = { id, name, input, tenant }
+        if (Array.isArray(input) && input.length > itemsAtOnce) {
+          addLong(job, input).catch((error) => pending.get(id)?.reject(error))
+        } else add(job)
       })
       pendingOf.set(tenant, own + 1)
       const settled = () => {

@@ -1,5 +1,6 @@
 import { workerData } from 'node:worker_threads'
 import { refuse } from '../../../domain/refusals.ts'
+import { giveWay } from '../../../threads/priority.ts'
 import { ownPort } from '../../../threads/thread.ts'
 import { Sql, type SqlValue } from '../../sql/sql.ts'
 import { bytesOfRow, chunkBytes } from '../chunks.ts'
@@ -36,6 +37,7 @@ export const readerThread = import.meta.url
 
 /** What the thread does: one query at a time. */
 export function serve(): void {
+  giveWay()
   const port = ownPort()
   const { file, left } = workerData as ReaderThreadData
   const leftCells = new Int32Array(left)

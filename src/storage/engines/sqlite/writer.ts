@@ -125,7 +125,12 @@ export interface WriterThreadData {
   groupLimit: number
 }
 
-export type WriterMessage = { jobs: Job[] } | { id: number; reclaim: number } | 'close'
+/** A long list comes in parts before the job that it belongs to. */
+export type WriterMessage =
+  | { jobs: Job[] }
+  | { id: number; part: readonly unknown[] }
+  | { id: number; reclaim: number }
+  | 'close'
 
 /** Where `startThread` finds this file, before and after the build. */
 export const writerThread = import.meta.url
@@ -136,11 +141,24 @@ export function serve(): void {
   const { file, opened, groupLimit } = workerData as WriterThreadData
   const connection = connect(file, 'write')
   let state: 'open' | 'closing' | 'closed' = 'open'
+  const parts = new Map<number, unknown[]>()
+
+  /** With what came of its input before. */
+  function whole(job: Job): Job {
+    const before = parts.get(job.id)
+    if (before === undefined) return job
+    parts.delete(job.id)
+    return { ...job, input: before }
+  }
 
   function receive(message: WriterMessage): Job[] {
     if (message === 'close') state = 'closing'
-    else if ('jobs' in message) return message.jobs
-    else port.postMessage([{ id: message.id, value: reclaimPages(connection, message.reclaim) }])
+    else if ('jobs' in message) return parts.size > 0 ? message.jobs.map(whole) : message.jobs
+    else if ('part' in message) {
+      const list = parts.get(message.id) ?? []
+      parts.set(message.id, list)
+      for (const item of message.part) list.push(item)
+    } else port.postMessage([{ id: message.id, value: reclaimPages(connection, message.reclaim) }])
     return []
   }
 

@@ -1,0 +1,257 @@
+import { compactJson, DepthError } from './scan.ts'
+import { JsonText } from './text.ts'
+
+/** What a contract accepts at a path of a body. Only that is made of a text: the rest is checked to be JSON, and left out. */
+export interface Shape {
+  /** The value is kept as text, unless it is null: that means "not given" in every contract. */
+  kept?: true
+  /** The members that an object may have. */
+  fields?: ReadonlyMap<string, Shape>
+  /** Of all other members; without it they are left out. */
+  others?: Shape
+  /** Of what a list may hold. */
+  items?: Shape
+  /** One more than this many items or other members are made; such a value is refused. */
+  most?: number
+}
+
+/** Takes everything. */
+export const anyShape: Shape = { fields: new Map() }
+Object.assign(anyShape, { others: anyShape, items: anyShape })
+
+/**
+ * Reads a JSON text in one pass: each character is looked at once, whatever the nesting, and what is kept or left out costs
+ * no more than its check. Throws SyntaxError or DepthError.
+ */
+export function readJson(text: string, shape: Shape, deepest: number): unknown {
+  const reader = new Reader(text, deepest)
+  const value = reader.value(shape, 1)
+  reader.end()
+  return value
+}
+
+const quote = 0x22
+const comma = 0x2c
+const colon = 0x3a
+const openBracket = 0x5b
+const backslash = 0x5c
+const closeBracket = 0x5d
+const openBrace = 0x7b
+const closeBrace = 0x7d
+
+/** Names that no contract knows are there with null, as far as this: whoever ignores them can say so. */
+const mostUnknown = 20
+
+const number = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y
+const literals: readonly [text: string, value: boolean | null][] = [
+  ['true', true],
+  ['false', false],
+  ['null', null],
+]
+
+class Reader {
+  readonly #text: string
+  readonly #deepest: number
+  #at = 0
+  /** Whether there was space between tokens since this was last set to false. */
+  #spaced = false
+  /** Whether the string that was passed last has escapes. */
+  #escaped = false
+
+  constructor(text: string, deepest: number) {
+    this.#text = text
+    this.#deepest = deepest
+  }
+
+  value(shape: Shape, depth: number): unknown {
+    const code = this.#next()
+    if (shape.kept && this.#text[this.#at] !== 'n') return this.#kept(depth)
+    if (code === openBrace) return this.#object(shape, depth)
+    if (code === openBracket) return this.#list(shape, depth)
+    return code === quote ? this.#string() : this.#scalar()
+  }
+
+  end(): void {
+    this.#next()
+    if (this.#at < this.#text.length) throw this.#expected('the end')
+  }
+
+  /** The code of the next token's first character; the position is at that. */
+  #next(): number {
+    const text = this.#text
+    let code = text.charCodeAt(this.#at)
+    while (code === 0x20 || code === 0x0a || code === 0x0d || code === 0x09) {
+      this.#spaced = true
+      code = text.charCodeAt(++this.#at)
+    }
+    return code
+  }
+
+  #expected(what: string): SyntaxError {
+    const found = this.#text[this.#at]
+    const given = found === undefined ? 'the end of the text' : JSON.stringify(found)
+    return new SyntaxError(`expected ${what} at position ${this.#at}, found ${given}`)
+  }
+
+  #kept(depth: number): JsonText {
+    const from = this.#at
+    this.#spaced = false
+    this.#check(depth)
+    const text = this.#text.slice(from, this.#at)
+    return new JsonText(this.#spaced ? compactJson(text) : text)
+  }
+
+  #object(shape: Shape, depth: number): Record<string, unknown> {
+    const { fields, others, most = Number.POSITIVE_INFINITY } = shape
+    const members: Record<string, unknown> = {}
+    let count = 0
+    let unknown = 0
+    for (let more = this.#enter(closeBrace, depth); more; more = this.#another(closeBrace)) {
+      const name = this.#name()
+      let member = fields?.get(name)
+      if (member === undefined && others !== undefined) {
+        const isNew = !Object.hasOwn(members, name)
+        if (!isNew || count <= most) member = others
+        if (isNew) count++
+      }
+      if (member !== undefined) put(members, name, this.value(member, depth + 1))
+      else {
+        this.#check(depth + 1)
+        if (fields !== undefined && others === undefined && unknown++ < mostUnknown) put(members, name, null)
+      }
+    }
+    return members
+  }
+
+  #list({ items, most = Number.POSITIVE_INFINITY }: Shape, depth: number): unknown[] {
+    const list: unknown[] = []
+    for (let more = this.#enter(closeBracket, depth); more; more = this.#another(closeBracket)) {
+      if (items !== undefined && list.length <= most) list.push(this.value(items, depth + 1))
+      else this.#check(depth + 1)
+    }
+    return list
+  }
+
+  /** Checks a value and makes nothing of it. */
+  #check(depth: number): void {
+    const code = this.#next()
+    if (code === openBrace) {
+      for (let more = this.#enter(closeBrace, depth); more; more = this.#another(closeBrace)) {
+        this.#passName()
+        this.#check(depth + 1)
+      }
+    } else if (code === openBracket) {
+      for (let more = this.#enter(closeBracket, depth); more; more = this.#another(closeBracket)) {
+        this.#check(depth + 1)
+      }
+    } else if (code === quote) this.#passString()
+    else this.#passScalar()
+  }
+
+  /** Whether there is a first item or member. */
+  #enter(close: number, depth: number): boolean {
+    if (depth > this.#deepest) throw new DepthError()
+    this.#at++
+    if (this.#next() !== close) return true
+    this.#at++
+    return false
+  }
+
+  /** Whether there is another one behind the last. */
+  #another(close: number): boolean {
+    const code = this.#next()
+    if (code !== comma && code !== close) throw this.#expected(`"," or "${String.fromCharCode(close)}"`)
+    this.#at++
+    if (code === close) return false
+    this.#next()
+    return true
+  }
+
+  #name(): string {
+    const name = this.#next() === quote ? this.#string() : undefined
+    this.#passColon(name !== undefined)
+    return name as string
+  }
+
+  #passName(): void {
+    const isName = this.#next() === quote
+    if (isName) this.#passString()
+    this.#passColon(isName)
+  }
+
+  #passColon(isBehindName: boolean): void {
+    if (!isBehindName) throw this.#expected('a name in quotes')
+    if (this.#next() !== colon) throw this.#expected('":"')
+    this.#at++
+  }
+
+  #string(): string {
+    const from = this.#at
+    this.#passString()
+    const text = this.#text
+    if (!this.#escaped) return text.slice(from + 1, this.#at - 1)
+    return JSON.parse(text.slice(from, this.#at)) as string
+  }
+
+  #passString(): void {
+    const text = this.#text
+    this.#escaped = false
+    let at = this.#at + 1
+    for (;;) {
+      const code = text.charCodeAt(at)
+      if (code === quote) break
+      if (code === backslash) {
+        this.#escaped = true
+        const length = escapeLength(text, at)
+        if (length === 0) {
+          this.#at = at
+          throw this.#expected('another escape')
+        }
+        at += length
+      } else if (code >= 0x20) at++
+      else {
+        this.#at = at
+        // Control characters, and the end of the text, whose code is no number.
+        throw this.#expected('a character of a string or its end')
+      }
+    }
+    this.#at = at + 1
+  }
+
+  #scalar(): unknown {
+    const from = this.#at
+    const literal = this.#passScalar()
+    return literal === undefined ? Number(this.#text.slice(from, this.#at)) : literal
+  }
+
+  /** The value of a literal; undefined for a number. */
+  #passScalar(): boolean | null | undefined {
+    const text = this.#text
+    number.lastIndex = this.#at
+    if (number.test(text)) {
+      this.#at = number.lastIndex
+      return undefined
+    }
+    for (const [literal, value] of literals) {
+      if (!text.startsWith(literal, this.#at)) continue
+      this.#at += literal.length
+      return value
+    }
+    throw this.#expected('a value')
+  }
+}
+
+const isHex = /^[\da-fA-F]{4}$/
+
+/** Of the escape that begins here; 0 when it is none. */
+function escapeLength(text: string, at: number): number {
+  const letter = text[at + 1]
+  if (letter === 'u') return isHex.test(text.slice(at + 2, at + 6)) ? 6 : 0
+  return letter !== undefined && '"\\/bfnrt'.includes(letter) ? 2 : 0
+}
+
+/** `__proto__` is a name like any other. */
+function put(members: Record<string, unknown>, name: string, value: unknown): void {
+  if (name !== '__proto__') members[name] = value
+  else Object.defineProperty(members, name, { value, enumerable: true, configurable: true, writable: true })
+}

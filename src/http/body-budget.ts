@@ -1,0 +1,148 @@
+import type { IncomingMessage } from 'node:http'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { refuse } from '../domain/refusals.ts'
+import { encodingOf } from './compression.ts'
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Counts more bytes for the body of this request, until it ends; refuses when there is no room. */
+    chargeBody(bytes: number): void
+  }
+}
+
+/** What is held of a form while its file is passed on. */
+const formBytes = 1024 * 1024
+
+/** A body of a declared length up to this is not counted: the number of connections bounds how many there are. */
+const smallBody = 64 * 1024
+
+/** A tenant may hold so many times what is free: three quarters when it is alone, and never all. */
+const timesFree = 3
+
+/** Over so long the pace of a body is measured, and below so many bytes a second it is slow. */
+const paceMs = 3_000
+const slowPace = 16 * 1024
+
+/** A body that is counted. */
+interface Counted {
+  tenant: string
+  bytes: number
+  /** While it arrives. */
+  arriving: IncomingMessage | undefined
+  /** When something arrived last. */
+  last: number
+  /** Since when it is measured, and what has arrived since. */
+  since: number
+  recent: number
+  /** Bytes a second, over the time before that. */
+  pace: number
+}
+
+/**
+ * All bodies in work together take at most `budget` bytes. What has arrived is counted, for the tenant that sent it: a tenant
+ * may hold a multiple of what is free, so there is always room for one that holds little. When room is short, bodies that
+ * arrive slowly lose theirs. One body always passes, however large its route allows it to be.
+ */
+export function limitBodies(app: FastifyInstance, budget: number): void {
+  const small = Math.min(smallBody, Math.floor(budget / 8))
+  const bodies = new Map<FastifyRequest, Counted>()
+  const held = new Map<string, number>()
+  let total = 0
+
+  function count(body: Counted, bytes: number): void {
+    body.bytes += bytes
+    total += bytes
+    const own = (held.get(body.tenant) ?? 0) + bytes
+    if (own > 0) held.set(body.tenant, own)
+    else held.delete(body.tenant)
+  }
+
+  function hasRoom(body: Counted, bytes: number): boolean {
+    if (total === body.bytes) return true
+    const free = budget - total
+    return bytes <= free && (held.get(body.tenant) ?? 0) + bytes <= timesFree * free
+  }
+
+  function dropSlow(except: Counted): void {
+    const now = performance.now()
+    for (const [request, body] of bodies) {
+      if (body === except || body.arriving === undefined || paceOf(body, now) >= slowPace) continue
+      end(request)
+      body.arriving.emit('error', refuse('request_too_slow'))
+    }
+  }
+
+  function charge(body: Counted, bytes: number): boolean {
+    if (!hasRoom(body, bytes)) dropSlow(body)
+    if (!hasRoom(body, bytes)) return false
+    count(body, bytes)
+    return true
+  }
+
+  /** Counts what arrives. A body that is refused in the middle is one that its parser could not read. */
+  function watch(request: FastifyRequest, body: Counted): void {
+    const { raw } = request
+    body.arriving = raw
+    const ended = () => {
+      body.arriving = undefined
+      raw.off('data', take).off('end', ended).off('error', ended)
+    }
+    const take = (piece: Uint8Array) => {
+      const now = performance.now()
+      if (now - body.since > paceMs) {
+        body.pace = paceOf(body, now)
+        body.since = now
+        body.recent = 0
+      }
+      body.last = now
+      body.recent += piece.length
+      if (!charge(body, piece.length)) raw.emit('error', refuse('queue_full'))
+    }
+    raw.on('data', take).on('end', ended).on('error', ended)
+  }
+
+  function end(request: FastifyRequest): void {
+    const body = bodies.get(request)
+    if (body === undefined) return
+    bodies.delete(request)
+    count(body, -body.bytes)
+  }
+
+  app.decorateRequest('chargeBody', function (this: FastifyRequest, bytes: number) {
+    const body = bodies.get(this)
+    if (body !== undefined && !charge(body, bytes)) throw refuse('queue_full')
+  })
+
+  app.addHook('preParsing', (request, reply, payload, done) => {
+    const { 'content-length': length, 'transfer-encoding': encoding } = request.headers
+    if (length === undefined && encoding === undefined) return done(null, payload)
+    const isCompressed = encodingOf(request) !== undefined
+    const isForm = request.routeOptions.config.form !== undefined
+    if (!isForm && !isCompressed && length !== undefined && Number(length) <= small)
+      return done(null, payload)
+    const tenant = request.caller?.name ?? ''
+    const since = performance.now()
+    const body: Counted = {
+      tenant,
+      bytes: 0,
+      arriving: undefined,
+      last: since,
+      since,
+      recent: 0,
+      pace: slowPace,
+    }
+    if (isForm && !charge(body, formBytes)) throw refuse('queue_full')
+    bodies.set(request, body)
+    const settle = () => end(request)
+    // Unlike the hook onResponse, `close` also comes when the client leaves in the middle; it may have come already.
+    if (reply.raw.closed) settle()
+    else reply.raw.once('close', settle)
+    if (!isForm) watch(request, body)
+    done(null, payload)
+  })
+}
+
+function paceOf({ last, since, recent, pace }: Counted, now: number): number {
+  if (now - last > paceMs) return 0
+  return now - since > paceMs ? (1000 * recent) / (now - since) : pace
+}

@@ -1,0 +1,71 @@
+import type { z } from 'zod'
+import { refuse } from '../domain/refusals.ts'
+import { createYieldToLoop } from '../domain/yielding.ts'
+import { BudgetExceededError } from '../threads/bounded-worker.ts'
+import { unpack } from '../threads/handover.ts'
+import { inThread } from '../threads/thread.ts'
+import { createWorkerPool } from '../threads/worker-pool.ts'
+import type { BodyAnswer, BodyQuestion } from './body-thread.ts'
+import { CheckedBody } from './validation.ts'
+
+/** Reads large bodies in threads of their own, so that no body holds up the thread that speaks HTTP. */
+export interface BodyReader {
+  /** What the contract makes of the body, or the refusal. Tenants take turns. */
+  read(tenant: string, contract: z.ZodType | undefined, body: LargeBody): Promise<CheckedBody>
+  close(): Promise<void>
+}
+
+export interface LargeBody {
+  segments: SharedArrayBuffer[]
+  length: number
+}
+
+/** Bodies up to this length do not wait behind longer ones: there is a thread for either. */
+const middleBody = 2 * 1024 * 1024
+
+const options = {
+  // Reading is linear in the length: a body that takes this long means a machine in trouble.
+  limitMs: 60_000,
+  longestMs: 120_000,
+  workers: 2,
+  startMs: 30_000,
+  // A thread holds 30 MB.
+  idleMs: 60_000,
+  queuePerTenant: 128,
+  queueTotal: 1_024,
+}
+
+/** What a body of 32 MiB may take: as objects a list of lists takes twenty times its text. */
+const heapMb = 1_536
+
+/** `thread` is the module of the threads; it knows the same contracts by the same names. */
+export function createBodyReader(thread: string, contracts: ReadonlyMap<string, z.ZodType>): BodyReader {
+  const names = new Map([...contracts].map(([name, contract]) => [contract, name]))
+  const start = inThread<BodyQuestion, BodyAnswer>(thread, heapMb)
+  const middle = createWorkerPool(start, options)
+  const long = createWorkerPool(start, options)
+
+  async function ask(tenant: string, question: BodyQuestion): Promise<BodyAnswer> {
+    try {
+      return await (question.length > middleBody ? long : middle).ask(tenant, question)
+    } catch (error) {
+      throw error instanceof BudgetExceededError ? refuse('body_too_costly', { limit: error.limit }) : error
+    }
+  }
+
+  return {
+    async read(tenant, contract, body) {
+      const name = contract && names.get(contract)
+      if (contract !== undefined && name === undefined) {
+        throw new Error('the contract of a body is not among those of large-bodies.ts')
+      }
+      const answer = await ask(tenant, { ...body, contract: name })
+      if (answer.kind === 'fits')
+        return new CheckedBody({ value: await unpack(answer.body, createYieldToLoop()) })
+      return new CheckedBody({ error: refuse(answer.code, answer.values, answer.detail) })
+    },
+    async close() {
+      await Promise.all([middle.close(), long.close()])
+    },
+  }
+}

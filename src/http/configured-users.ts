@@ -1,0 +1,37 @@
+import type { ConfiguredUser } from '../config.ts'
+import type { Caller } from '../domain/callers.ts'
+import { hashKey } from '../domain/keys.ts'
+import { readUserSettings } from '../storage/tables/user-settings.ts'
+import type { Reader } from '../storage/transaction.ts'
+
+/** Reading their settings for each request would take longer than all else that is asked about these users. */
+const freshMs = 1_000
+
+/** The users of HEDDLE_USERS by the hash of their key. What an operator sets for them holds within a second. */
+export function findConfigured(
+  db: Reader,
+  users: readonly ConfiguredUser[],
+): (hash: string) => Caller | Promise<Caller> | undefined {
+  const byHash = new Map(
+    users.map(({ name, key, entities }): [string, { caller: Caller; readAt: number }] => {
+      const role = entities.includes('*') ? 'admin' : 'member'
+      return [hashKey(key), { caller: { name, role, entities: new Set(entities) }, readAt: -Infinity }]
+    }),
+  )
+  return (hash) => {
+    const user = byHash.get(hash)
+    if (user === undefined) return undefined
+    const now = performance.now()
+    if (now - user.readAt < freshMs) return user.caller
+    user.readAt = now
+    return readUserSettings(db, user.caller.name).then(
+      (settings) => {
+        const { settings: _, ...caller } = user.caller
+        user.caller = settings === undefined ? caller : { ...caller, settings }
+        return user.caller
+      },
+      // Such a user can look at a server whose record fails; what was set last still holds.
+      () => user.caller,
+    )
+  }
+}

@@ -1,0 +1,22 @@
+import { isUtf8 } from 'node:buffer'
+import type { z } from 'zod'
+import { readJson } from '../domain/json/read.ts'
+import { DepthError } from '../domain/json/scan.ts'
+import { refuse } from '../domain/refusals.ts'
+import { shapeOf } from './body-shapes.ts'
+
+/** Deep enough for any record, shallow enough that nothing that walks it runs out of stack. */
+const deepestBody = 200
+
+/** What a contract may take of a body. What it keeps as text is text; the contract itself has not looked at it yet. */
+export function readBody(bytes: Buffer, contract: z.ZodType | undefined): unknown {
+  if (bytes.length === 0) throw refuse('malformed_json', { why: 'it is empty' })
+  if (!isUtf8(bytes)) throw refuse('malformed_json', { why: 'it is not UTF-8' })
+  try {
+    return readJson(bytes.toString(), contract ? shapeOf(contract) : {}, deepestBody)
+  } catch (error) {
+    if (error instanceof DepthError) throw refuse('body_too_deep', { limit: deepestBody })
+    if (error instanceof SyntaxError) throw refuse('malformed_json', { why: error.message })
+    throw error
+  }
+}

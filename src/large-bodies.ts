@@ -1,0 +1,50 @@
+import { z } from 'zod'
+import { serveBodies } from './http/body-thread.ts'
+import * as calls from './operations/calls/contract.ts'
+import * as chat from './operations/chat/contract.ts'
+import * as completions from './operations/completions/contract.ts'
+import * as definitions from './operations/definitions/contract.ts'
+import * as evaluationRuns from './operations/evaluation-runs/contract.ts'
+import * as evaluations from './operations/evaluations/results-contract.ts'
+import * as feedback from './operations/feedback/contract.ts'
+import * as files from './operations/files/contract.ts'
+import * as objects from './operations/objects/contract.ts'
+import * as otel from './operations/otel/contract.ts'
+import * as prices from './operations/prices/contract.ts'
+import * as queues from './operations/queues/contract.ts'
+import * as tables from './operations/tables/contract.ts'
+import * as tokens from './operations/tokens/contract.ts'
+
+const families = {
+  calls,
+  chat,
+  completions,
+  definitions,
+  evaluationRuns,
+  evaluations,
+  feedback,
+  files,
+  objects,
+  otel,
+  prices,
+  queues,
+  tables,
+  tokens,
+}
+
+/** Every contract by a name, so that the threads that read bodies know the one that a route means. */
+export const bodyContracts: ReadonlyMap<string, z.ZodType> = new Map(
+  Object.entries(families).flatMap(([family, contracts]) =>
+    Object.entries(contracts).flatMap(([name, contract]): [string, z.ZodType][] =>
+      contract instanceof z.ZodType ? [[`${family}.${name}`, contract]] : [],
+    ),
+  ),
+)
+
+/** Where `startThread` finds this file, before and after the build. */
+export const bodyThread = import.meta.url
+
+/** What a thread does that reads large bodies. */
+export function serve(): void {
+  serveBodies(bodyContracts)
+}

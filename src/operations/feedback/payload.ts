@@ -1,0 +1,71 @@
+import { Scan } from '../../domain/json/scan.ts'
+import { JsonText } from '../../domain/json/text.ts'
+
+/** A payload as a request gives it, and what is found out about it where the body is read: it may be large. */
+export interface Payload {
+  /** Of one that is too large only an outline: it is refused in the end, and earlier rules look at few members. */
+  json: JsonText
+  isTooLarge: boolean
+}
+
+export function payloadGiven(json: JsonText): Payload {
+  const { text } = json
+  return isBeyondLimit(text) ? { json: outlineOf(text), isTooLarge: true } : { json, isTooLarge: false }
+}
+
+const ruled = new Set(['note', 'emoji', 'value', 'output'])
+
+/** What is longer is refused, and shown by its beginning. */
+const longestShown = 2048
+
+function outlineOf(text: string): JsonText {
+  const members: string[] = []
+  const scan = new Scan(text)
+  let end = 0
+  for (let i = scan.enter(0, 1); i !== -1; i = scan.after(end)) {
+    const from = scan.key(i)
+    end = scan.skip(from, 1)
+    if (ruled.has(scan.name))
+      members.push(`${JSON.stringify(scan.name)}:${beginningOf(text.slice(from, end))}`)
+  }
+  return new JsonText(`{${members.join()}}`)
+}
+
+function beginningOf(member: string): string {
+  if (member.length <= longestShown) return member
+  if (member.startsWith('"')) return JSON.stringify((JSON.parse(member) as string).slice(0, longestShown))
+  return member.startsWith('{') ? '{}' : '[]'
+}
+
+/** Of JSON as Python writes it, because the clients count so: in ASCII, with a space after each comma and colon. */
+export const mostPayloadCharacters = 1_048_576
+
+const escaped = 6
+
+/** Whether the JSON text is longer than the limit when it is written in ASCII. Stops counting there. */
+export function isBeyondLimit(json: string, limit = mostPayloadCharacters): boolean {
+  if (json.length * escaped <= limit) return false
+  let size = 0
+  let inString = false
+  for (let at = 0; at < json.length && size <= limit; at++) {
+    const code = json.charCodeAt(at)
+    if (code === 0x22) inString = !inString
+    if (inString && code === 0x5c) {
+      size += json[at + 1] === 'u' ? sizeOfEscaped(json.slice(at + 2, at + 6)) : sizeOfShort(json[at + 1])
+      at += json[at + 1] === 'u' ? 5 : 1
+    } else if (!inString && (code === 0x2c || code === 0x3a)) size += 2
+    else size += code > 0x7e ? escaped : 1
+  }
+  return size > limit
+}
+
+/** `\u0041` is one letter; a quote and a tab keep an escape of two. */
+function sizeOfEscaped(hex: string): number {
+  const code = Number.parseInt(hex, 16)
+  if (code === 0x22 || code === 0x5c || (code >= 0x08 && code <= 0x0d && code !== 0x0b)) return 2
+  return code >= 0x20 && code <= 0x7e ? 1 : escaped
+}
+
+function sizeOfShort(letter: string | undefined): number {
+  return letter === '/' ? 1 : 2
+}

@@ -1,0 +1,44 @@
+import { UserSettings } from '../../domain/user-settings.ts'
+import { sql } from '../sql/sql.ts'
+import type { Command, Reader } from '../transaction.ts'
+
+/** Null takes a setting away. */
+export type SettingsChange = { [Name in keyof UserSettings]?: number | null }
+
+/** Unknown names are left out: a newer version may have set them. */
+export function settingsOf(text: string): UserSettings {
+  return UserSettings.parse(JSON.parse(text))
+}
+
+export async function readUserSettings(db: Reader, name: string): Promise<UserSettings | undefined> {
+  const row = await db.get<{ settings: string }>(
+    sql`SELECT settings FROM user_settings WHERE user_name = ${name}`,
+  )
+  return row && settingsOf(row.settings)
+}
+
+interface UserChange {
+  name: string
+  change: SettingsChange
+  /** The user is one of HEDDLE_USERS, which the record does not know. */
+  isConfigured: boolean
+  now: number
+}
+
+/** Answers all settings of the user; undefined when there is no such user. */
+export const changeUserSettings: Command<UserChange, UserSettings | undefined> = async (tx, given) => {
+  const { name, change, isConfigured, now } = given
+  await tx.turn(`settings of ${name}`)
+  if (!isConfigured && !(await tx.get(sql`SELECT name FROM users WHERE name = ${name}`))) return undefined
+  const row = await tx.get<{ settings: string }>(
+    sql`SELECT settings FROM user_settings WHERE user_name = ${name}`,
+  )
+  const settings = Object.fromEntries(
+    Object.entries({ ...JSON.parse(row?.settings ?? '{}'), ...change }).filter(([, value]) => value !== null),
+  )
+  await tx.run(
+    sql`INSERT INTO user_settings (user_name, settings, changed_at) VALUES (${name}, ${JSON.stringify(settings)}, ${now})
+        ON CONFLICT (user_name) DO UPDATE SET settings = excluded.settings, changed_at = excluded.changed_at`,
+  )
+  return settingsOf(JSON.stringify(settings))
+}

@@ -1,0 +1,190 @@
+/** A question took more time or memory than it may. */
+export class BudgetExceededError extends Error {
+  override readonly name = 'BudgetExceededError'
+  readonly limit: string
+
+  constructor(limit: string) {
+    super(`it takes more than ${limit}`)
+    this.limit = limit
+  }
+}
+
+export interface WorkerBounds {
+  /** Processor time for one question, so that a machine that is busy refuses nobody. */
+  limitMs: number
+  /** The time after which a question is stopped, whatever it has used. */
+  longestMs: number
+  /** Until a worker takes questions. */
+  startMs: number
+  /** An unused worker ends after this time and frees its memory; the next question starts another. */
+  idleMs: number
+}
+
+/** A worker that has been started. */
+export interface StartedWorker<Question> {
+  ask(question: Question): void
+  /** The processor time that it has used so far; undefined where that cannot be known. */
+  cpuMs(): Promise<number | undefined>
+  /** A worker that is held keeps this process alive. */
+  hold(isHeld: boolean): void
+  /** Resolves when it has ended. */
+  end(): Promise<unknown>
+}
+
+/** What a worker reports. */
+export interface WorkerListener<Answer> {
+  /** It takes questions. */
+  ready(): void
+  answer(answer: Answer): void
+  /** It has ended, or cannot be used any more. */
+  failed(error: Error): void
+}
+
+export type Start<Question, Answer> = (listener: WorkerListener<Answer>) => StartedWorker<Question>
+
+/** Answers one question at a time. It is ended when one takes too much, and started again for the next. */
+export interface BoundedWorker<Question, Answer> {
+  /** It has been started and takes questions at once. */
+  readonly isReady: boolean
+  /** When the question that runs was put to it. */
+  readonly askedAt: number | undefined
+  ask(question: Question): Promise<Answer>
+  /** Rejects the question that runs with `reason`. */
+  close(reason: Error): Promise<void>
+}
+
+/** Before this the processor time of a question is not asked for: nearly all are answered by then. */
+const unmeasuredMs = 50
+const leastPauseMs = 20
+
+interface Asked<Question, Answer> {
+  question: Question
+  resolve(answer: Answer): void
+  reject(error: unknown): void
+}
+
+export function createBoundedWorker<Question, Answer>(
+  start: Start<Question, Answer>,
+  bounds: WorkerBounds,
+): BoundedWorker<Question, Answer> {
+  type Running = Asked<Question, Answer>
+  let running: Running | undefined
+  let worker: StartedWorker<Question> | undefined
+  let isReady = false
+  let answered = 0
+  let askedAt: number | undefined
+  let timer: NodeJS.Timeout | undefined
+  let idle: NodeJS.Timeout | undefined
+  const ending = new Set<Promise<unknown>>()
+
+  function send(): void {
+    worker ??= begin()
+    worker.hold(true)
+    if (!isReady || running === undefined) return
+    askedAt = performance.now()
+    worker.ask(running.question)
+    watch(running, worker, askedAt)
+  }
+
+  /** Only one thing at a time can take too long: starting, or one question. */
+  function setTimer(call: () => void, ms: number): void {
+    clearTimeout(timer)
+    timer = setTimeout(call, ms)
+  }
+
+  function watch(asked: Running, asking: StartedWorker<Question>, since: number): void {
+    let before: number | undefined
+    const look = async () => {
+      const used = await asking.cpuMs().catch(() => undefined)
+      if (running !== asked || worker !== asking) return
+      const wall = performance.now() - since
+      // Where it is not known, all of the time counts.
+      if (used !== undefined) before ??= used
+      const counted = used === undefined || before === undefined ? wall : used - before
+      // When this thread is late, the answer may be waiting in its event loop already.
+      if (counted >= bounds.limitMs) setImmediate(stop, asked, `${bounds.limitMs} ms`)
+      else if (wall >= bounds.longestMs) setImmediate(stop, asked, `${bounds.longestMs} ms`)
+      else setTimer(look, Math.max(leastPauseMs, Math.min(bounds.limitMs - counted, bounds.longestMs - wall)))
+    }
+    setTimer(look, Math.min(unmeasuredMs, bounds.limitMs))
+  }
+
+  function stop(late: Running, limit: string): void {
+    if (running !== late) return
+    drop()
+    settle((asked) => asked.reject(new BudgetExceededError(limit)))
+  }
+
+  function settle(settleAsked: (asked: Running) => void): void {
+    clearTimeout(timer)
+    const asked = running
+    running = undefined
+    askedAt = undefined
+    worker?.hold(false)
+    idle = setTimeout(drop, bounds.idleMs).unref()
+    if (asked !== undefined) settleAsked(asked)
+  }
+
+  function drop(): void {
+    const old = worker
+    worker = undefined
+    isReady = false
+    askedAt = undefined
+    answered = 0
+    if (old === undefined) return
+    const ended: Promise<unknown> = old.end().finally(() => ending.delete(ended))
+    ending.add(ended)
+  }
+
+  function begin(): StartedWorker<Question> {
+    const ifCurrent =
+      <Given extends unknown[]>(call: (...given: Given) => void) =>
+      (...given: Given) => {
+        if (worker === started) call(...given)
+      }
+    const failed = ifCurrent((error: Error) => {
+      const isFirstQuestion = answered === 0
+      drop()
+      clearTimeout(timer)
+      // An earlier question may have damaged the worker, so this one is asked again, as the first of a new worker.
+      if (!isFirstQuestion && running !== undefined) send()
+      else settle((asked) => asked.reject(error))
+    })
+    const started = start({
+      ready: ifCurrent(() => {
+        isReady = true
+        clearTimeout(timer)
+        send()
+      }),
+      answer: ifCurrent((answer: Answer) => {
+        answered++
+        settle((asked) => asked.resolve(answer))
+      }),
+      failed,
+    })
+    setTimer(() => failed(new Error(`a worker did not start within ${bounds.startMs} ms`)), bounds.startMs)
+    return started
+  }
+
+  return {
+    get isReady() {
+      return isReady
+    },
+    get askedAt() {
+      return askedAt
+    },
+    ask(question) {
+      clearTimeout(idle)
+      return new Promise((resolve, reject) => {
+        running = { question, resolve, reject }
+        send()
+      })
+    },
+    async close(reason) {
+      drop()
+      settle((asked) => asked.reject(reason))
+      clearTimeout(idle)
+      await Promise.all(ending)
+    },
+  }
+}

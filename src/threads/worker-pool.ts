@@ -1,0 +1,121 @@
+import { refuse } from '../domain/refusals.ts'
+import { type BoundedWorker, createBoundedWorker, type Start, type WorkerBounds } from './bounded-worker.ts'
+import { createFairQueue } from './fair-queue.ts'
+
+/** Runs code that a caller sent, in effect: patterns, templates, schemas. */
+export interface WorkerPool<Question, Answer> {
+  /**
+   * Tenants take turns, and each has one question at a time. Rejects with `BudgetExceededError` when the question took too
+   * much. An abort removes a question from the queue; one that has begun continues.
+   */
+  ask(tenant: string, question: Question, signal?: AbortSignal): Promise<Answer>
+  close(): Promise<void>
+}
+
+export interface PoolOptions extends WorkerBounds {
+  /** Workers at most. */
+  workers: number
+  /** Questions that may wait: of one tenant, and of all. */
+  queuePerTenant: number
+  queueTotal: number
+}
+
+/** Most questions are answered in less: another worker is started only for those who wait for one that takes longer. */
+const usualMs = 20
+
+interface Job<Question, Answer> {
+  question: Question
+  resolve(answer: Answer): void
+  reject(error: unknown): void
+}
+
+interface Place<Question, Answer> {
+  worker: BoundedWorker<Question, Answer>
+  /** Who asked last. Who had a worker ended has it started again, and does not take that of another. */
+  tenant: string
+  isBusy: boolean
+}
+
+/**
+ * Mostly one worker, which answers one question after the other. When one takes long, another worker starts beside it for
+ * the other tenants. `start` decides whether a worker is a thread or a process.
+ */
+export function createWorkerPool<Question, Answer>(
+  start: Start<Question, Answer>,
+  options: PoolOptions,
+): WorkerPool<Question, Answer> {
+  type OwnPlace = Place<Question, Answer>
+  const queue = createFairQueue<Job<Question, Answer>>({
+    perTenant: options.queuePerTenant,
+    total: options.queueTotal,
+  })
+  const places: OwnPlace[] = []
+  let again: NodeJS.Timeout | undefined
+  let isClosed = false
+
+  const isBusy = (tenant: string) => places.some((place) => place.isBusy && place.tenant === tenant)
+
+  function placeFor(tenant: string): OwnPlace | undefined {
+    const free = places.filter((place) => !place.isBusy)
+    const found =
+      free.find((place) => place.tenant === tenant) ?? free.find((place) => place.worker.isReady) ?? free[0]
+    if (found !== undefined || places.length >= options.workers) return found
+    const late = performance.now() - usualMs
+    if (places.some(({ worker: { askedAt } }) => askedAt === undefined || askedAt > late)) return undefined
+    const made: OwnPlace = { worker: createBoundedWorker(start, options), tenant, isBusy: false }
+    places.push(made)
+    return made
+  }
+
+  function next(): void {
+    clearTimeout(again)
+    for (;;) {
+      const taken = queue.take((tenant) => !isBusy(tenant) && placeFor(tenant) !== undefined)
+      if (taken === undefined) break
+      void run(placeFor(taken.tenant) as OwnPlace, taken.tenant, taken.job)
+    }
+    if (queue.size > 0 && places.length < options.workers) again = setTimeout(next, usualMs)
+  }
+
+  async function run(place: OwnPlace, tenant: string, job: Job<Question, Answer>): Promise<void> {
+    place.tenant = tenant
+    place.isBusy = true
+    try {
+      job.resolve(await place.worker.ask(job.question))
+    } catch (error) {
+      job.reject(error)
+    }
+    place.isBusy = false
+    if (!isClosed) next()
+  }
+
+  return {
+    ask(tenant, question, signal) {
+      if (isClosed) return Promise.reject(refuse('stopping'))
+      if (signal?.aborted) return Promise.reject(signal.reason)
+      return new Promise((resolve, reject) => {
+        const leave = () => {
+          queue.remove(tenant, job)
+          reject(signal?.reason)
+        }
+        const after =
+          <Value>(call: (value: Value) => void) =>
+          (value: Value) => {
+            signal?.removeEventListener('abort', leave)
+            call(value)
+          }
+        const job = { question, resolve: after(resolve), reject: after(reject) }
+        queue.add(tenant, job)
+        signal?.addEventListener('abort', leave, { once: true })
+        next()
+      })
+    },
+    async close() {
+      isClosed = true
+      clearTimeout(again)
+      const stopping = refuse('stopping')
+      for (const job of queue.clear()) job.reject(stopping)
+      await Promise.all(places.map(({ worker }) => worker.close(stopping)))
+    },
+  }
+}

@@ -1,0 +1,79 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { connect } from 'node:net'
+import { type TestContext, test } from 'node:test'
+import { basic, keys, openApp } from '../support/app.ts'
+import { project, startOf } from '../support/calls.ts'
+import { inTime, until } from '../support/waiting.ts'
+
+const large = 'x'.repeat(1024 * 1024)
+
+async function openPort(t: TestContext) {
+  const opened = await openApp(t)
+  const address = await opened.app.listen({ port: 0, host: '127.0.0.1' })
+  const start = startOf({ inputs: { large } })
+  assert.equal((await opened.post('/call/start', { start })).status, 200)
+  return {
+    ...opened,
+    read: { project_id: project, id: start.id },
+    async open() {
+      const socket = connect(Number(new URL(address).port), '127.0.0.1')
+      t.after(() => socket.destroy())
+      socket.on('error', () => undefined)
+      await once(socket, 'connect')
+      return socket
+    },
+    /** Requests in work, without the one that asks. */
+    async running(): Promise<number> {
+      const { text } = await opened.get('/metrics', keys.root)
+      return Number(/^heddle_http_requests_running (\d+)$/m.exec(text)?.[1]) - 1
+    },
+  }
+}
+
+function postOf(path: string, body: unknown): string {
+  const text = JSON.stringify(body)
+  return [
+    `POST ${path} HTTP/1.1`,
+    'Host: heddle',
+    `Authorization: ${basic(keys.alice)}`,
+    'Content-Type: application/json',
+    `Content-Length: ${text.length}`,
+    '',
+    text,
+  ].join('\r\n')
+}
+
+for (const path of ['/call/read', '/calls/stream_query']) {
+  test(`2,000 requests to ${path} whose answers nobody reads are worked on one at a time`, async (t) => {
+    const { open, read, running } = await openPort(t)
+    const socket = await open()
+    socket.write(postOf(path, read).repeat(2_000))
+    await once(socket, 'readable')
+    assert.equal(await running(), 1)
+    socket.destroy()
+    await until('nothing is in work any more', async () => (await running()) === 0)
+  })
+}
+
+test('thousands that follow an unfinished request wait, and are all answered', async (t) => {
+  const { open, running } = await openPort(t)
+  const followers = 20_000
+  const socket = await open()
+  const gone = once(socket, 'close')
+  const first = postOf('/call/start', { start: startOf() })
+  socket.write(first.slice(0, -10))
+  await until('the first is in work', async () => (await running()) === 1)
+  socket.write(first.slice(-10) + 'GET /health HTTP/1.1\r\nHost: heddle\r\n\r\n'.repeat(followers))
+  let answers = 0
+  let rest = ''
+  socket.setEncoding('latin1').on('data', (text: string) => {
+    const lines = (rest + text).split('HTTP/1.1 200')
+    answers += lines.length - 1
+    rest = (lines.at(-1) ?? '').slice(-12)
+    if (answers === followers + 1) socket.end()
+  })
+  await inTime('all answers', gone)
+  assert.equal(answers, followers + 1)
+  await until('nothing is in work any more', async () => (await running()) === 0)
+})

@@ -1,0 +1,13 @@
+import { ownPort } from '../../src/threads/thread.ts'
+
+const cell = new Int32Array(new SharedArrayBuffer(4))
+
+/** Takes as many milliseconds for a check as its value says, without using a processor. */
+export function serve(): void {
+  const port = ownPort()
+  port.on('message', ({ value }: { value: string }) => {
+    Atomics.wait(cell, 0, 0, Number(value))
+    port.postMessage({ kind: 'valid' })
+  })
+  port.postMessage('ready')
+}

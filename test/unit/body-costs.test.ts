@@ -1,0 +1,117 @@
+import assert from 'node:assert/strict'
+import { threadCpuUsage } from 'node:process'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { z } from 'zod'
+import { Refusal } from '../../src/domain/refusals.ts'
+import { readBody } from '../../src/http/read-body.ts'
+import { fitted } from '../../src/http/validation.ts'
+import { bodyContracts } from '../../src/large-bodies.ts'
+import { pack } from '../../src/threads/handover.ts'
+
+/**
+ * Processor time, which other programs do not add to, and far above what any shape takes (0.02 to 0.3 microseconds a byte):
+ * what is read again at every level takes more than that at once.
+ */
+const mostMicrosecondsPerByte = 2
+const bytes = 512 * 1024
+
+const filled = (unit: string) => unit.repeat(Math.ceil(bytes / unit.length))
+
+/** What a text of this length may be full of. */
+const fillings: Record<string, string> = {
+  'escaped quotes': `"${filled('\\"')}"`,
+  backslashes: `"${filled('\\\\')}"`,
+  'escapes of code points': `"${filled('\\u00e9')}"`,
+  letters: `"${filled('x')}"`,
+  'empty lists': `[${filled('[],')}[]]`,
+  'empty objects': `[${filled('{},')}{}]`,
+  numbers: `[${filled('1.50,')}1]`,
+  'one long number': `${filled('9')}`,
+  'one long fraction': `0.${filled('1')}e5`,
+  texts: `[${filled('"x",')}"x"]`,
+  keys: `{${Array.from({ length: bytes / 12 }, (_, n) => `"k${n}":1`).join()}}`,
+  'one key again and again': `{${filled('"k":1,')}"k":1}`,
+  'one long key': `{"${filled('\\"')}":1}`,
+  spaces: `[1${filled(' ')}]`,
+  'spaces between numbers': `[${filled('1 , ')}1]`,
+}
+
+const levels: Record<string, [open: string, close: string]> = {
+  lists: ['[', ']'],
+  objects: ['{"a":', '}'],
+  'objects with a key of escapes': ['{"\\u0061\\"":', '}'],
+  'objects in lists': ['[1,{"a":[],"b":', '}]'],
+}
+
+const shapes = fc.record({
+  filling: fc.constantFrom(...Object.keys(fillings)),
+  level: fc.constantFrom(...Object.keys(levels)),
+  depth: fc.constantFrom(0, 1, 3, 90),
+  ending: fc.constantFrom('', '', '', ',', '\\'),
+})
+
+function textOf({
+  filling,
+  level,
+  depth,
+  ending,
+}: typeof shapes extends fc.Arbitrary<infer T> ? T : never): string {
+  const [open, close] = levels[level] as [string, string]
+  return `${open.repeat(depth)}${fillings[filling]}${ending}${close.repeat(depth)}`
+}
+
+/** Where the value may stand in a body: at each field that the contract knows, some levels down, and at one it does not. */
+function pathsIn(schema: z.ZodType, depth = 0): string[][] {
+  if (depth > 3) return [[]]
+  if (schema instanceof z.ZodObject) {
+    const members = Object.entries(schema.shape as Record<string, z.ZodType>)
+    const inner = members.flatMap(([name, member]) =>
+      pathsIn(member, depth + 1).map((path) => [name, ...path]),
+    )
+    return [['unknown'], ...inner]
+  }
+  if (schema instanceof z.ZodArray)
+    return [[], ...pathsIn(schema.element as z.ZodType, depth + 1).map((path) => ['', ...path])]
+  if (schema instanceof z.ZodPipe)
+    return pathsIn((schema.in instanceof z.ZodTransform ? schema.out : schema.in) as z.ZodType, depth)
+  if (schema instanceof z.ZodNullable || schema instanceof z.ZodOptional)
+    return pathsIn(schema.unwrap() as z.ZodType, depth)
+  if (schema instanceof z.ZodUnion) return schema.options.flatMap((one) => pathsIn(one as z.ZodType, depth))
+  return [[]]
+}
+
+function bodyWith(path: readonly string[], text: string): string {
+  return path.reduceRight(
+    (inner, name) => (name === '' ? `[${inner}]` : `{${JSON.stringify(name)}:${inner}}`),
+    text,
+  )
+}
+
+const bodies = [...bodyContracts].filter(([name]) => /(Body|Given|ToRemove)$/.test(name))
+
+test('there are contracts of bodies to try', () => assert.ok(bodies.length > 50, String(bodies.length)))
+
+for (const [name, contract] of bodies) {
+  test(`${name}: a body costs what its bytes cost, whatever its shape`, () => {
+    const paths = pathsIn(contract)
+    fc.assert(
+      fc.property(fc.constantFrom(...paths), shapes, (path, shape) => {
+        const body = Buffer.from(bodyWith(path, textOf(shape)))
+        const before = threadCpuUsage()
+        try {
+          pack(fitted(contract, readBody(body, contract), 'body'))
+        } catch (error) {
+          if (!(error instanceof Refusal)) throw error
+        }
+        const { user, system } = threadCpuUsage(before)
+        const perByte = (user + system) / body.length
+        assert.ok(
+          perByte < mostMicrosecondsPerByte,
+          `${perByte.toFixed(2)} microseconds for each of ${body.length} bytes`,
+        )
+      }),
+      { numRuns: 4 },
+    )
+  })
+}

@@ -1,0 +1,47 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { settle, startSpending, untilBelow } from '../../src/domain/rates.ts'
+import { durationOf } from '../../src/http/limits.ts'
+
+test('what was spent comes back evenly, and never more than that', () => {
+  const spending = startSpending(0)
+  assert.equal(settle(spending, 60, 0), 0)
+  spending.amount += 30
+  assert.equal(settle(spending, 60, 10_000), 20)
+  assert.equal(settle(spending, 60, 10_000), 20)
+  assert.equal(settle(spending, 60, 600_000), 0)
+})
+
+test('the time that is told is long enough', () => {
+  for (const perMinute of [1, 3, 7, 60, 999]) {
+    const spending = startSpending(0)
+    settle(spending, perMinute, 0)
+    spending.amount = perMinute
+    const wait = untilBelow(spending.amount, perMinute - 1, perMinute)
+    assert.ok(settle(spending, perMinute, wait) <= perMinute - 1, String(perMinute))
+  }
+})
+
+test('a new limit does not weigh what was spent of the old one for longer than a minute', () => {
+  const spending = startSpending(0)
+  settle(spending, 1_000_000, 0)
+  spending.amount = 900_000
+  assert.equal(settle(spending, 60, 0), 60)
+  assert.equal(settle(spending, 60, 60_000), 0)
+})
+
+test('durations are written as OpenAI writes them', () => {
+  for (const [ms, text] of [
+    [0, '0ms'],
+    [16.2, '17ms'],
+    [999.5, '1s'],
+    [1_000, '1s'],
+    [8_640, '8.64s'],
+    [59_999, '1m0s'],
+    [60_000, '1m0s'],
+    [360_000, '6m0s'],
+    [361_500, '6m1s'],
+  ] as const) {
+    assert.equal(durationOf(ms), text)
+  }
+})
