@@ -45,6 +45,8 @@ import { priceRoutes } from './operations/prices/routes.ts'
 import { queueRoutes } from './operations/queues/routes.ts'
 import { tableRoutes } from './operations/tables/routes.ts'
 import { tokenRoutes } from './operations/tokens/routes.ts'
+import { countRequests, createUsageMeter, startFlushing, type UsageMeter } from './operations/usage/meter.ts'
+import { usageRoutes } from './operations/usage/routes.ts'
 import { createSchemaChecks } from './schemas/checks.ts'
 import type { Database } from './storage/database.ts'
 import { version } from './version.ts'
@@ -82,6 +84,7 @@ const families = [
   chatRoutes,
   completionRoutes,
   tokenRoutes,
+  usageRoutes,
 ]
 
 /** The whole app, ready to be asked. It never listens. */
@@ -144,7 +147,9 @@ export async function buildApp(config: Config, parts: Parts): Promise<App> {
   })
   await knowCallers(app, database, config, trusts)
   nameCallers(app)
-  const limits = limitUsers(app, () => {})
+  const usage = createUsageMeter(database)
+  countRequests(app, usage)
+  const limits = limitUsers(app, usage.refused)
   refuseUnknownRoutes(app)
   const bodies = createBodyReader(bodyThread, bodyContracts)
   app.addHook('onClose', () => bodies.close())
@@ -154,7 +159,7 @@ export async function buildApp(config: Config, parts: Parts): Promise<App> {
 
   const models = parts.models ?? createModels([])
   answerHealth(app, { database, models, metrics, version })
-  const operations = openOperations(app, config, { ...parts, models, limits }, metrics.registry)
+  const operations = openOperations(app, config, { ...parts, models, limits, usage }, metrics.registry)
   for (const family of families) await app.register(family, operations)
   methods.refuseOthers()
   if (config.docs) await serveReference(app)
@@ -166,14 +171,16 @@ export async function buildApp(config: Config, parts: Parts): Promise<App> {
 function openOperations(
   app: App,
   config: Config,
-  parts: Parts & { models: Models; limits: Limits },
+  parts: Parts & { models: Models; limits: Limits; usage: UsageMeter },
   registry: Registry,
 ): OperationParts {
-  const { database, models, limits } = parts
+  const { database, models, limits, usage } = parts
   const schemas = createSchemaChecks()
   const background = parts.sweep === false ? [] : startBackground(app, database)
+  const flushing = startFlushing(usage, logging(app, 'usage could not be stored; the next try adds it'))
   app.addHook('onClose', async () => {
     for (const work of background) await work.stop()
+    await flushing.stop()
     await schemas.close()
   })
   return {
@@ -185,20 +192,25 @@ function openOperations(
     models,
     settings: { priority: config.priority, requestTemplates: config.request_templates },
     metrics: registerGenerationMetrics(models.all.length > 0 ? registry : new Registry(), models),
-    charge: (caller, { prompt, completion }) => limits.spendTokens(caller, prompt + completion),
+    usage,
+    charge(caller, tokens) {
+      limits.spendTokens(caller, tokens.prompt + tokens.completion)
+      usage.spent(caller.name, tokens)
+    },
   }
 }
 
+const logging = (app: App, message: string) => (error: unknown) => {
+  if (error instanceof Refusal) noteRefusal(app.log.child({ work: message }), error)
+  else app.log.error({ err: error }, message)
+}
+
 function startBackground(app: App, database: Database): BackgroundWork[] {
-  const logging = (message: string) => (error: unknown) => {
-    if (error instanceof Refusal) noteRefusal(app.log.child({ work: message }), error)
-    else app.log.error({ err: error }, message)
-  }
   return [
-    startSweep(database, logging('the sweep could not free space')),
+    startSweep(database, logging(app, 'the sweep could not free space')),
     startDeriving(
       database,
-      logging('evaluation results could not be derived; the next read of them tries again'),
+      logging(app, 'evaluation results could not be derived; the next read of them tries again'),
     ),
   ]
 }

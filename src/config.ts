@@ -164,7 +164,7 @@ export const settings = {
   body_budget: setting(
     wholeNumber(1024, 2 ** 34),
     String(256 * 1024 * 1024),
-    'Bytes of request bodies that are processed at once; a request beyond that gets 429 with Retry-After.',
+    'Bytes of request bodies that are held at once, counted as they arrive; a request beyond that gets 429 with Retry-After. A user may hold three quarters.',
   ),
   connection_timeout: setting(
     wholeNumber(0, 3_600_000),
@@ -303,6 +303,24 @@ const unprefixed: Record<string, string> = {
 
 /** Their values hold keys and passwords, and messages end up in logs. */
 const secret = new Set(['users', 'database_url', 'hf_token'])
+
+const withoutPassword = (url: string) =>
+  url.replace(/\/\/[^/]*@/, '//[redacted]@').replace(/(password=)[^&]*/i, '$1[redacted]')
+
+/** What differs from the defaults, for the audit log: no key and no password is in it. */
+export function settingsShown(config: Config): Record<string, unknown> {
+  const shown: Record<string, unknown> = {}
+  for (const [name, { schema, initial }] of Object.entries(settings)) {
+    const value = config[name as keyof Config]
+    if (JSON.stringify(value) === JSON.stringify(schema.parse(initial))) continue
+    const text = typeof value === 'string' ? withoutPassword(value) : value
+    shown[name] = name === 'hf_token' ? '[redacted]' : text
+  }
+  if (config.users.length > 0) {
+    shown.users = config.users.map(({ name, entities }) => `${name}:${entities.join('+')}`)
+  }
+  return shown
+}
 
 export function variableOf(name: string): string {
   return `HEDDLE_${name.toUpperCase()}`

@@ -9,7 +9,7 @@ import * as evaluations from './operations/evaluations/results-contract.ts'
 import * as feedback from './operations/feedback/contract.ts'
 import * as files from './operations/files/contract.ts'
 import * as objects from './operations/objects/contract.ts'
-import * as otel from './operations/otel/contract.ts'
+import * as otel from './operations/otel/traces-given.ts'
 import * as prices from './operations/prices/contract.ts'
 import * as queues from './operations/queues/contract.ts'
 import * as tables from './operations/tables/contract.ts'
@@ -46,5 +46,12 @@ export const bodyThread = import.meta.url
 
 /** What a thread does that reads large bodies. */
 export function serve(): void {
-  serveBodies(bodyContracts)
+  serveBodies(async (name) => {
+    const contract =
+      name === otel.protobufContract
+        ? (await import('./operations/otel/protobuf-given.ts')).ProtobufGiven
+        : bodyContracts.get(name)
+    if (contract === undefined) throw new Error(`no contract ${name}`)
+    return contract
+  })
 }

@@ -8,12 +8,14 @@ import { type Command, CommandError, exitCodes, print } from './command.ts'
 import { databaseCommands } from './database.ts'
 import { modelCommands } from './models.ts'
 import { unknownOption } from './options.ts'
+import { reportCommands } from './reports.ts'
 import { serveCommand } from './serve.ts'
 import { userCommands } from './users.ts'
 
 const commands: Record<string, Command> = {
   serve: serveCommand,
   ...userCommands,
+  ...reportCommands,
   ...modelCommands,
   ...databaseCommands,
 }

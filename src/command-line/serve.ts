@@ -1,5 +1,5 @@
 import closeWithGrace from 'close-with-grace'
-import { type Config, serviceLinks } from '../config.ts'
+import { type Config, serviceLinks, settingsShown } from '../config.ts'
 import { newId } from '../domain/ids.ts'
 import { hashKey, newKey } from '../domain/keys.ts'
 import { now } from '../domain/time.ts'
@@ -7,9 +7,11 @@ import { startServer } from '../server.ts'
 import type { Database } from '../storage/database.ts'
 import { openRecord } from '../storage/open.ts'
 import { listUsers } from '../storage/tables/users.ts'
+import { version } from '../version.ts'
 import { checkAddress, listenFailure } from './address.ts'
 import { type Command, CommandError, exitCodes, recordOptions } from './command.ts'
 import { createLogger } from './logger.ts'
+import { operator } from './operator.ts'
 import { unknownOption } from './options.ts'
 
 /** What flushing and closing may take after the running requests had their time. */
@@ -45,6 +47,14 @@ export const serveCommand: Command = {
     await checkAddress(config)
     const database = await openRecord({ ...recordOptions(config), report, onLost })
     await makeFirstUser(config, database)
+    // A full disk must not keep a server from starting that can still be read.
+    await database
+      .write('noteDeed', {
+        action: 'server.start',
+        details: { version, settings: settingsShown(config) },
+        by: operator('start'),
+      })
+      .catch((err: unknown) => logger.error({ err }, 'the start could not be noted in the audit log'))
     const server = await startServer(config, database, logger).catch((error: unknown) => {
       throw listenFailure(error, config)
     })
@@ -71,6 +81,10 @@ async function makeFirstUser(config: Config, database: Database): Promise<void> 
   if (config.users.length > 0 || (await listUsers(database)).length > 0) return
   const key = newKey()
   const user = { name: 'admin', role: 'admin' as const, entities: ['*'], created_at: now() }
-  const made = await database.write('addFirstUser', { user, key: { id: newId(), hash: hashKey(key) } })
+  const made = await database.write('addFirstUser', {
+    user,
+    key: { id: newId(), hash: hashKey(key) },
+    by: operator('start'),
+  })
   if (made) process.stderr.write(`\nMade the first user, "admin". Its key, shown this once:\n\n  ${key}\n\n`)
 }

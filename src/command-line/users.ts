@@ -7,6 +7,7 @@ import type { Database } from '../storage/database.ts'
 import type { SettingsChange } from '../storage/tables/user-settings.ts'
 import { hasUser, listKeys, listUsers, type Role } from '../storage/tables/users.ts'
 import { type Command, CommandError, exitCodes, onlyArgument, print, withRecord } from './command.ts'
+import { operator } from './operator.ts'
 
 /** Who may come in, and with which keys. */
 export const userCommands: Record<string, Command> = {
@@ -39,7 +40,11 @@ export const userCommands: Record<string, Command> = {
       const key = newKey()
       const add = async (db: Database) => {
         const user = { name, role, entities, created_at: now() }
-        const added = await db.write('addUser', { user, key: { id: newId(), hash: hashKey(key) } })
+        const added = await db.write('addUser', {
+          user,
+          key: { id: newId(), hash: hashKey(key) },
+          by: operator(),
+        })
         if (!added) throw new CommandError(`There is already a user ${name}.`)
       }
       await withRecord(config, add, { mayMake: values.new })
@@ -78,7 +83,7 @@ export const userCommands: Record<string, Command> = {
       }
       const isConfigured = config.users.some((user) => user.name === name)
       const settings = await withRecord(config, (db) =>
-        db.write('changeUserSettings', { name, change, isConfigured, now: now() }),
+        db.write('changeUserSettings', { name, change, isConfigured, now: now(), by: operator() }),
       )
       if (settings === undefined) {
         throw new CommandError(`There is no user ${name}, neither in the record nor in HEDDLE_USERS.`)
@@ -91,7 +96,7 @@ export const userCommands: Record<string, Command> = {
     summary: 'Remove a user and its keys; what it wrote stays',
     async run(args, config) {
       const name = nameGiven(args)
-      if (!(await withRecord(config, (db) => db.write('removeUser', { name })))) {
+      if (!(await withRecord(config, (db) => db.write('removeUser', { name, by: operator() })))) {
         throw new CommandError(`There is no user ${name}.`)
       }
     },
@@ -103,7 +108,7 @@ export const userCommands: Record<string, Command> = {
       const user = nameGiven(args)
       const key = newKey()
       const added = await withRecord(config, (db) =>
-        db.write('addKey', { id: newId(), hash: hashKey(key), user, now: now() }),
+        db.write('addKey', { id: newId(), hash: hashKey(key), user, now: now(), by: operator() }),
       )
       if (!added) throw new CommandError(`There is no user ${user}.`)
       print(key)
@@ -133,7 +138,7 @@ export const userCommands: Record<string, Command> = {
     summary: 'End a key at once',
     async run(args, config) {
       const id = onlyArgument(args, 'the id of one key')
-      if (!(await withRecord(config, (db) => db.write('revokeKey', { id, now: now() })))) {
+      if (!(await withRecord(config, (db) => db.write('revokeKey', { id, now: now(), by: operator() })))) {
         throw new CommandError(`There is no such key, or it was revoked before: ${id}.`)
       }
     },

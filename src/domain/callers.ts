@@ -11,6 +11,9 @@ export interface Caller {
   settings?: UserSettings
 }
 
+/** Whom the audit log names. */
+export const byCaller = ({ name }: Caller) => ({ via: 'http' as const, name })
+
 /** Nothing is looked up, so the refusal is the same whether the project exists or not. */
 export function requireAccess(caller: Caller, project: string, field = 'project_id'): void {
   if (!hasAccess(caller, project)) throw refuse('entity_forbidden', { field, given: JSON.stringify(project) })

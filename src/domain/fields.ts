@@ -15,6 +15,8 @@ export const traits = z.registry<{
   isLong?: true
   /** An object whose members are counted before it is looked into. */
   isShort?: true
+  /** It takes the bytes of a body, which are no JSON. */
+  isBytes?: true
   /** The names beside its own that it reads. */
   aliases?: readonly string[]
 }>()

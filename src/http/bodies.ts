@@ -2,24 +2,46 @@ import type { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { z } from 'zod'
 import { Refusal, refuse } from '../domain/refusals.ts'
-import { createYieldToLoop, inSteps } from '../domain/yielding.ts'
+import { inSteps } from '../domain/yielding.ts'
 import { limitBodies } from './body-budget.ts'
 import type { BodyReader, LargeBody } from './body-reader.ts'
 import { encodingOf, uncompressed } from './compression.ts'
 import { DisconnectError } from './disconnect.ts'
 import { readBody } from './read-body.ts'
+import { CheckedBody, fitted } from './validation.ts'
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    bodyReader: BodyReader
+  }
+}
 
 /** Takes JSON, bounded in size, depth and number at once. What a contract keeps as text arrives as text. */
 export function acceptJson(app: FastifyInstance, budget: number, reader: BodyReader): void {
+  app.decorate('bodyReader', reader)
   app.removeAllContentTypeParsers()
   limitBodies(app, budget)
   app.addContentTypeParser('application/json', async (request: FastifyRequest, payload: Readable) => {
-    const isCompressed = encodingOf(request) !== undefined
-    const sent = await received(request, payload, isCompressed ? Number.POSITIVE_INFINITY : longestSmall)
-    const body = isCompressed && Buffer.isBuffer(sent) ? await opened(request, sent) : sent
+    const body = await bodyOf(request, payload)
     const contract = request.routeOptions.schema?.body as z.ZodType | undefined
     if (Buffer.isBuffer(body)) return readBody(body, contract)
-    return reader.read(request.caller.name, contract, body)
+    // A route without a contract for its body does not look at it.
+    if (contract === undefined) return undefined
+    return reader.read(request.caller.name, reader.nameOf(contract), body)
+  })
+}
+
+/** Takes bytes of another media type. The name of its contract is that by which the threads know it. */
+export function acceptBytes(
+  app: FastifyInstance,
+  type: string,
+  name: string,
+  contract: () => Promise<z.ZodType>,
+): void {
+  app.addContentTypeParser(type, async (request: FastifyRequest, payload: Readable) => {
+    const body = await bodyOf(request, payload)
+    if (!Buffer.isBuffer(body)) return app.bodyReader.read(request.caller.name, name, body)
+    return new CheckedBody({ value: fitted(await contract(), body, 'body') })
   })
 }
 
@@ -29,12 +51,17 @@ const longestSmall = 64 * 1024
 /** Large bodies come together in memory that threads share, a segment at a time, so that nothing large is ever copied here. */
 const segmentBytes = 1024 * 1024
 
-async function opened(request: FastifyRequest, sent: Buffer): Promise<Buffer | LargeBody> {
-  const body = await uncompressed(request, sent)
+/** As it was before it was compressed: a buffer when it is small. */
+async function bodyOf(request: FastifyRequest, payload: Readable): Promise<Buffer | LargeBody> {
+  if (encodingOf(request) === undefined) return received(request, payload, longestSmall)
+  const body = await uncompressed(
+    request,
+    (await received(request, payload, Number.POSITIVE_INFINITY)) as Buffer,
+  )
   if (body.length <= longestSmall) return body
   const large = createLargeBody()
   const offsets = Array.from({ length: Math.ceil(body.length / segmentBytes) }, (_, n) => n * segmentBytes)
-  await inSteps(offsets, (from) => large.add(body.subarray(from, from + segmentBytes)), createYieldToLoop())
+  await inSteps(offsets, (from) => large.add(body.subarray(from, from + segmentBytes)))
   return large.body()
 }
 

@@ -10,8 +10,9 @@ import { CheckedBody } from './validation.ts'
 
 /** Reads large bodies in threads of their own, so that no body holds up the thread that speaks HTTP. */
 export interface BodyReader {
-  /** What the contract makes of the body, or the refusal. Tenants take turns. */
-  read(tenant: string, contract: z.ZodType | undefined, body: LargeBody): Promise<CheckedBody>
+  /** What the contract of that name makes of the body, or the refusal. Tenants take turns. */
+  read(tenant: string, contract: string, body: LargeBody): Promise<CheckedBody>
+  nameOf(contract: z.ZodType): string
   close(): Promise<void>
 }
 
@@ -36,10 +37,14 @@ const options = {
 }
 
 /** What a body of 32 MiB may take: as objects a list of lists takes twenty times its text. */
-const heapMb = 1_536
+const defaultHeapMb = 1_536
 
 /** `thread` is the module of the threads; it knows the same contracts by the same names. */
-export function createBodyReader(thread: string, contracts: ReadonlyMap<string, z.ZodType>): BodyReader {
+export function createBodyReader(
+  thread: string,
+  contracts: ReadonlyMap<string, z.ZodType>,
+  heapMb = defaultHeapMb,
+): BodyReader {
   const names = new Map([...contracts].map(([name, contract]) => [contract, name]))
   const start = inThread<BodyQuestion, BodyAnswer>(thread, heapMb)
   const middle = createWorkerPool(start, options)
@@ -54,12 +59,13 @@ export function createBodyReader(thread: string, contracts: ReadonlyMap<string, 
   }
 
   return {
+    nameOf(contract) {
+      const name = names.get(contract)
+      if (name === undefined) throw new Error('the contract of a body is not among those of large-bodies.ts')
+      return name
+    },
     async read(tenant, contract, body) {
-      const name = contract && names.get(contract)
-      if (contract !== undefined && name === undefined) {
-        throw new Error('the contract of a body is not among those of large-bodies.ts')
-      }
-      const answer = await ask(tenant, { ...body, contract: name })
+      const answer = await ask(tenant, { ...body, contract })
       if (answer.kind === 'fits')
         return new CheckedBody({ value: await unpack(answer.body, createYieldToLoop()) })
       return new CheckedBody({ error: refuse(answer.code, answer.values, answer.detail) })

@@ -1,5 +1,6 @@
 import { flushCompileCache } from 'node:module'
 import type { z } from 'zod'
+import { traits } from '../domain/fields.ts'
 import { Refusal, type RefusalCode, type RefusalValues, type SchemaIssue } from '../domain/refusals.ts'
 import { type Handover, pack, transferable } from '../threads/handover.ts'
 import { ownPort } from '../threads/thread.ts'
@@ -10,8 +11,7 @@ import { fitted } from './validation.ts'
 export interface BodyQuestion {
   segments: SharedArrayBuffer[]
   length: number
-  /** Without a contract it is only checked to be JSON. */
-  contract: string | undefined
+  contract: string
 }
 
 export type BodyAnswer =
@@ -19,22 +19,22 @@ export type BodyAnswer =
   | { kind: 'refused'; code: RefusalCode; values: RefusalValues; detail: readonly SchemaIssue[] | undefined }
 
 /** What the thread does: it reads one body at a time, and checks it against its contract. */
-export function serveBodies(contracts: ReadonlyMap<string, z.ZodType>): void {
+export function serveBodies(contractOf: (name: string) => Promise<z.ZodType>): void {
   flushCompileCache()
   const port = ownPort()
-  port.on('message', ({ segments, length, contract }: BodyQuestion) => {
+  port.on('message', async ({ segments, length, contract }: BodyQuestion) => {
     const pieces = segments.map((one) => new Uint8Array(one))
     const bytes = Buffer.concat(pieces, length)
-    const answer = answerTo(bytes, contract === undefined ? undefined : contracts.get(contract))
+    const answer = answerTo(bytes, await contractOf(contract))
     port.postMessage(answer, answer.kind === 'fits' ? transferable(answer.body) : [])
   })
   port.postMessage('ready')
 }
 
-function answerTo(bytes: Buffer, contract: z.ZodType | undefined): BodyAnswer {
+function answerTo(bytes: Buffer, contract: z.ZodType): BodyAnswer {
   try {
-    const value = readBody(bytes, contract)
-    return { kind: 'fits', body: pack(contract ? fitted(contract, value, 'body') : value) }
+    const given = traits.get(contract)?.isBytes ? bytes : readBody(bytes, contract)
+    return { kind: 'fits', body: pack(fitted(contract, given, 'body')) }
   } catch (error) {
     if (!(error instanceof Refusal)) throw error
     const { code, values, detail } = error

@@ -9,8 +9,6 @@ export const checkAgainstContract: FastifySchemaCompiler<unknown> = ({ schema, h
   const contract = schema as z.ZodType
   const part = httpPart === 'params' ? 'path' : (httpPart ?? 'body')
   return (data: unknown) => {
-    // A route that takes bytes looks into them itself.
-    if (data instanceof Uint8Array) return { value: data }
     if (data instanceof CheckedBody) return data.result
     try {
       return { value: fitted(contract, data, part) }

@@ -5,6 +5,7 @@ import { answers, type Routes, refusing } from '../http/contracts.ts'
 import type { SchemaChecks } from '../schemas/checks.ts'
 import { type Database, databaseOf } from '../storage/database.ts'
 import type { GenerationParts } from './generation/parts.ts'
+import type { UsageMeter } from './usage/meter.ts'
 
 /** What every operation is built from. All families get the same object; a route names the members that it uses. */
 export interface OperationParts extends GenerationParts {
@@ -15,6 +16,7 @@ export interface OperationParts extends GenerationParts {
   fileLimit: number
   /** The scheme of the references that are made here. */
   refScheme: string
+  usage: UsageMeter
 }
 
 /** Declares the route of one operation. */

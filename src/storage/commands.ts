@@ -1,20 +1,20 @@
+import { auditedCommands } from './audited-commands.ts'
 import { rebuildEvaluation } from './evaluations/check.ts'
 import { deriveNext, derivePending } from './evaluations/pending.ts'
 import * as runs from './evaluations/runs.ts'
 import { refreshStale } from './evaluations/trials.ts'
 import { sql } from './sql/sql.ts'
 import * as callWrites from './tables/call-writes.ts'
-import { addFeedback, removeFeedback, replaceFeedback } from './tables/feedback.ts'
+import { addFeedback, replaceFeedback } from './tables/feedback.ts'
 import { dropPieces, finishFile, keepPiece, sweepUploads } from './tables/files.ts'
 import { changeTags, removeAliases, setAliases } from './tables/object-labels.ts'
-import { deleteObjects, keepObject } from './tables/objects.ts'
-import { addPrices, removePrices } from './tables/prices.ts'
+import { keepObject } from './tables/objects.ts'
+import { addPrices } from './tables/prices.ts'
 import { addCallsToQueue } from './tables/queue-items.ts'
 import { setProgress, takeNextItem } from './tables/queue-progress.ts'
-import { addQueue, changeQueue, deleteQueue } from './tables/queues.ts'
+import { addQueue, changeQueue } from './tables/queues.ts'
 import { keepEntries, keepRows, keepTable } from './tables/tables.ts'
-import { changeUserSettings } from './tables/user-settings.ts'
-import { addFirstUser, addKey, addUser, removeUser, revokeKey } from './tables/users.ts'
+import { addUsage } from './tables/usage.ts'
 import type { Command } from './transaction.ts'
 
 /** Proof that the store takes writes. */
@@ -32,12 +32,9 @@ export const commands = {
   refreshStale,
   rebuildEvaluation,
   addPrices,
-  removePrices,
   addFeedback,
   replaceFeedback,
-  removeFeedback,
   keepObject,
-  deleteObjects,
   changeTags,
   setAliases,
   removeAliases,
@@ -50,17 +47,12 @@ export const commands = {
   sweepUploads,
   addQueue,
   changeQueue,
-  deleteQueue,
   addCallsToQueue,
   setProgress,
   takeNextItem,
   ...runs,
-  addUser,
-  addFirstUser,
-  removeUser,
-  changeUserSettings,
-  addKey,
-  revokeKey,
+  addUsage,
+  ...auditedCommands,
   probe,
 } satisfies Record<string, Command<never, unknown>>
 

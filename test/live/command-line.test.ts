@@ -292,6 +292,7 @@ describe('the database', () => {
 
 const names = [
   ...['serve', 'user add', 'user list', 'user set', 'user remove', 'key add', 'key list', 'key revoke'],
+  ...['usage', 'audit'],
   ...['model pull', 'model list', 'db migrate', 'db backup', 'db check'],
 ]
 

@@ -14,6 +14,7 @@ import { queues } from './storage/queues.ts'
 import { reading } from './storage/reading.ts'
 import { sweeping } from './storage/sweeping.ts'
 import { tables } from './storage/tables.ts'
+import { usageAndAudit } from './storage/usage-and-audit.ts'
 import { writing } from './storage/writing.ts'
 
 // The record behaves the same wherever it is kept: each of these holds on every driver.
@@ -34,6 +35,7 @@ for (const driver of allDrivers()) {
     feedback(driver.shared)
     queues(driver.shared)
     evaluationRuns(driver.shared)
+    usageAndAudit(driver.open)
     writing(driver.shared)
     closing(driver.open)
   })

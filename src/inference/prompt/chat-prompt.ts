@@ -1,4 +1,4 @@
-import type { JsonText } from '../../domain/json/text.ts'
+import { type JsonText, writeJson } from '../../domain/json/text.ts'
 import { refuse } from '../../domain/refusals.ts'
 import type { ServedModel } from '../backend.ts'
 import { conversationOf, type GivenMessage } from './conversation.ts'
@@ -45,22 +45,24 @@ export async function renderConversation(
   return prompts.render(tenant, question, signal, conversation.template ? 'request' : 'model')
 }
 
-/** The fields of the request win over variables of the same name, unless they are null. */
-function variablesOf(given: Conversation, { tokens }: ServedModel): Record<string, unknown> {
-  const { tools, documents, reasoningEffort } = given
-  return {
-    bos_token: tokens.bos,
-    eos_token: tokens.eos,
-    // Templates ask whether these are none, so they are always there.
-    tools: null,
-    documents: null,
-    ...((given.variables?.value ?? {}) as Record<string, unknown>),
+/**
+ * As JSON, because values of the request may be large: they are parsed where they are needed. The fields of the request win
+ * over variables of the same name, unless they are null.
+ */
+function variablesOf(given: Conversation, { tokens }: ServedModel): string {
+  const { tools, documents, reasoningEffort, variables } = given
+  // Templates ask whether tools and documents are none, so they are always there.
+  const defaults = { bos_token: tokens.bos, eos_token: tokens.eos, tools: null, documents: null }
+  const fields = {
     add_generation_prompt: given.addGenerationPrompt,
     continue_final_message: given.continueFinal,
     ...(tools?.length && { tools: tools.map(toolOf) }),
-    ...(documents && { documents: documents.map(({ value }) => value) }),
+    ...(documents && { documents }),
     ...(reasoningEffort != null && { reasoning_effort: reasoningEffort }),
   }
+  const texts = [writeJson(defaults), variables?.text ?? '{}', writeJson(fields)]
+  // Of a name that is there twice the last one counts.
+  return `{${texts.flatMap((text) => (text === '{}' ? [] : [text.slice(1, -1)])).join()}}`
 }
 
 function toolOf({ function: { name, description, parameters, strict } }: GivenTool) {
@@ -69,7 +71,7 @@ function toolOf({ function: { name, description, parameters, strict } }: GivenTo
     function: {
       name,
       ...(description != null && { description }),
-      ...(parameters != null && { parameters: parameters.value }),
+      ...(parameters != null && { parameters }),
       ...(strict != null && { strict }),
     },
   }

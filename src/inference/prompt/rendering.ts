@@ -9,8 +9,8 @@ import { type Node, Template } from './jinja.ts'
 export interface RenderQuestion {
   template: string
   messages: Message[]
-  /** All other variables of the template. */
-  variables: Record<string, unknown>
+  /** All other variables of the template, as JSON. */
+  variables: string
   /** Leaves the last message open, so that the model continues it. */
   open: boolean
 }
@@ -37,7 +37,8 @@ export function createRendering(bounds: Bounds): (question: RenderQuestion) => R
       const isOpen = open && index === messages.length - 1
       return shownMessage(isOpen ? marked(message, `${mark} `) : message, form, knowsDevelopers)
     })
-    const rendered = renderBounded(program, { ...variables, messages: shown }, bounds)
+    const given = JSON.parse(variables) as Record<string, unknown>
+    const rendered = renderBounded(program, { ...given, messages: shown }, bounds)
     return open ? cutAtMark(rendered, mark) : { kind: 'rendered', text: rendered }
   }
 

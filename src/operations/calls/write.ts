@@ -1,4 +1,4 @@
-import { type Caller, requireAccess } from '../../domain/callers.ts'
+import { byCaller, type Caller, requireAccess } from '../../domain/callers.ts'
 import { jsonList } from '../../domain/json/text.ts'
 import { refuse } from '../../domain/refusals.ts'
 import { now } from '../../domain/time.ts'
@@ -95,6 +95,6 @@ export async function deleteSomeCalls({ db }: Ingest, caller: Caller, { project_
   if (call_ids.length > mostIds)
     throw refuse('too_many_ids', { field: 'call_ids', given: call_ids.length, limit: mostIds })
   const ids = [...new Set(call_ids)]
-  const { descendants } = await db.write('deleteCalls', { project_id, ids, now: now() })
+  const { descendants } = await db.write('deleteCalls', { project_id, ids, now: now(), by: byCaller(caller) })
   return { num_deleted: ids.length + descendants }
 }

@@ -1,10 +1,14 @@
+import { batchesOf } from '../../domain/batches.ts'
 import { JsonText } from '../../domain/json/text.ts'
-import { createYieldToLoop } from '../../domain/yielding.ts'
+import { inSteps } from '../../domain/yielding.ts'
 import { type FoldedChoice, fold } from '../generation/fold.ts'
 import { promptLogprobsWritten } from '../generation/logprobs.ts'
 import type { Completion } from './completion.ts'
 import { judgedPrompt } from './legacy-logprobs.ts'
-import { inSteps, type WrittenLogprobs, writeLogprobs } from './written-logprobs.ts'
+import { type WrittenLogprobs, writeLogprobs } from './written-logprobs.ts'
+
+/** So many tokens of an echo are judged at once. */
+const tokensAtOnce = 32
 
 /** The whole answer at once, when the last choice of the last prompt has ended. */
 export async function answerOf(completion: Completion): Promise<object> {
@@ -21,9 +25,10 @@ export async function answerOf(completion: Completion): Promise<object> {
       const tokens = prompts[input] ?? []
       const first = openings[input]?.firstToken ?? ''
       const echoed = writeLogprobs(style)
-      await inSteps(tokens.length, createYieldToLoop(), (from, until) =>
-        echoed.addEntries(judgedPrompt(tokens.slice(from, until), logprobs.slice(from, until), first)),
-      )
+      await inSteps(batchesOf(tokens, tokensAtOnce), (some, index) => {
+        const from = index * tokensAtOnce
+        echoed.addEntries(judgedPrompt(some, logprobs.slice(from, from + some.length), first))
+      })
       for (const answer of answers) answer.logprobs = echoed.copy()
     },
   })

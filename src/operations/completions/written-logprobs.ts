@@ -1,5 +1,4 @@
 import { JsonText } from '../../domain/json/text.ts'
-import type { YieldToLoop } from '../../domain/yielding.ts'
 import type { TokenLogprob } from '../../inference/backend.ts'
 import { type Judged, judgedAnswer, type LogprobsWanted, legacyLogprobs } from './legacy-logprobs.ts'
 
@@ -41,20 +40,5 @@ export function writeLogprobs(
       return writeLogprobs(wanted, copied, length.characters)
     },
     text: () => new JsonText(`{${columns.map((name) => `"${name}":[${begun[name].join(',')}]`).join(',')}}`),
-  }
-}
-
-/** So many tokens are judged at once. */
-const step = 32
-
-export async function inSteps(
-  count: number,
-  yieldToLoop: YieldToLoop,
-  work: (from: number, until: number) => void,
-): Promise<void> {
-  for (let from = 0; from < count; from += step) {
-    work(from, Math.min(count, from + step))
-    const pause = yieldToLoop()
-    if (pause) await pause
   }
 }

@@ -3,10 +3,10 @@ import { JsonText, writeJson } from '../../domain/json/text.ts'
 import { objectRef } from '../../domain/refs.ts'
 import { refuse } from '../../domain/refusals.ts'
 import { formatTime } from '../../domain/time.ts'
-import type { ObjectVersion, ObjectWithValue } from '../../storage/tables/objects.ts'
+import { classOfName, type ObjectVersion, type ObjectWithValue } from '../../storage/tables/objects.ts'
 import { givenValue } from '../objects/classes.ts'
 import { objectId } from '../objects/contract.ts'
-import { type CreatedObject, createObject } from '../objects/create.ts'
+import { type CreatedObject, classConflict, createObject } from '../objects/create.ts'
 import type { Value } from '../objects/values.ts'
 import type { OperationParts } from '../parts.ts'
 import type { Scope } from '../scope.ts'
@@ -37,6 +37,18 @@ export function objectIdOf(name: string): string {
   throw refuse('invalid_request', { what: `name: ${msg}`, field: 'name' }, [
     { loc: ['body', 'name'], msg, type: 'custom' },
   ])
+}
+
+/** Refuses a name that has values of another class, before anything that belongs to the object is stored. */
+export async function checkName(
+  { db }: OperationParts,
+  { project }: Scope,
+  name: string,
+  className: string,
+): Promise<void> {
+  const id = objectIdOf(name)
+  const held = await classOfName(db, project, id)
+  if (held !== undefined && held !== className) throw classConflict('object_id', id, held, className)
 }
 
 /** Stores the object of a class, with the marks that clients look for. */

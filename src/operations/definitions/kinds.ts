@@ -20,6 +20,7 @@ import {
   ScorerRecord,
 } from './contract.ts'
 import {
+  checkName,
   createdAnswer,
   createOfClass,
   definitionKind,
@@ -72,7 +73,7 @@ export const datasets = definitionKind({
   record: DatasetRecord,
   async create(options, scope, { name, description, rows }) {
     const given = name ?? 'Dataset'
-    objectIdOf(given)
+    await checkName(options, scope, given, 'Dataset')
     const { project } = scope
     const { digest } = await storeTable(options.db, project, rows, [])
     const dataset = await createOfClass(options, scope, given, 'Dataset', {
@@ -96,7 +97,7 @@ export const scorers = definitionKind({
   created: createdWith({ scorer: z.string().meta({ description: 'The reference to it.' }) }),
   record: ScorerRecord,
   async create(options, scope, { name, description, op_source_code }) {
-    objectIdOf(name)
+    await checkName(options, scope, name, 'Scorer')
     const op = await createOp(options, scope, `${name}.score`, op_source_code)
     const scorer = await createOfClass(options, scope, name, 'Scorer', {
       name,
@@ -151,7 +152,7 @@ export const models = definitionKind({
   created: createdWith({ model_ref: z.string() }),
   record: ModelRecord,
   async create(options, scope, { name, description, source_code, attributes }) {
-    objectIdOf(name)
+    await checkName(options, scope, name, 'Model')
     const model = await createOfClass(options, scope, name, 'Model', {
       name,
       description: description ?? null,

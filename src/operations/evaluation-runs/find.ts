@@ -1,10 +1,12 @@
 import { batchesOf } from '../../domain/batches.ts'
+import { byCaller } from '../../domain/callers.ts'
 import { writeJson } from '../../domain/json/text.ts'
 import { refuse } from '../../domain/refusals.ts'
 import { now } from '../../domain/time.ts'
 import { viewOf } from '../../domain/view.ts'
 import type { Database } from '../../storage/database.ts'
 import { type Kind, requireMarked, streamMarked } from '../../storage/evaluations/marked-calls.ts'
+import type { Scope } from '../scope.ts'
 import type { PartList, RunList } from './contract.ts'
 import { records } from './record.ts'
 
@@ -55,7 +57,7 @@ const deletions = {
 export async function deleteMarked(
   db: Database,
   kind: Kind,
-  project_id: string,
+  { caller, project: project_id }: Scope,
   given: readonly string[],
   field: string,
 ) {
@@ -63,7 +65,12 @@ export async function deleteMarked(
   if (ids.length > mostIds) throw refuse('too_many_ids', { field, given: ids.length, limit: mostIds })
   let num_deleted = 0
   for (const some of batchesOf(ids, deletedAtOnce)) {
-    num_deleted += await db.write(deletions[kind], { project_id, ids: some, now: now() })
+    num_deleted += await db.write(deletions[kind], {
+      project_id,
+      ids: some,
+      now: now(),
+      by: byCaller(caller),
+    })
   }
   return { num_deleted }
 }

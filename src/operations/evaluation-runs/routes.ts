@@ -115,8 +115,7 @@ function routesOf(kind: Kind): Operation[] {
       answer: Deleted,
       refusals: ['too_many_ids'],
       rule: ({ db }, { caller, params, query }) => {
-        const { project } = scopeOf(caller, params)
-        return deleteMarked(db, kind, project, query[`${id}s`] ?? [], `${id}s`)
+        return deleteMarked(db, kind, scopeOf(caller, params), query[`${id}s`] ?? [], `${id}s`)
       },
     }),
   ]

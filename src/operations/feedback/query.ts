@@ -1,4 +1,4 @@
-import { type Caller, requireAccess } from '../../domain/callers.ts'
+import { byCaller, type Caller, requireAccess } from '../../domain/callers.ts'
 import { idsNamed } from '../../domain/expressions/ids-named.ts'
 import { parseExpressionText } from '../../domain/expressions/parse.ts'
 import { JsonText, writeJson } from '../../domain/json/text.ts'
@@ -59,5 +59,6 @@ export async function purgeFeedback(
   { project_id, query }: PurgeBody,
 ): Promise<void> {
   requireAccess(caller, project_id)
-  await db.write('removeFeedback', { project_id, ids: idsNamed(parseExpressionText(query.text)) })
+  const ids = idsNamed(parseExpressionText(query.text))
+  await db.write('removeFeedback', { project_id, ids, by: byCaller(caller) })
 }

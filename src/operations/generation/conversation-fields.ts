@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { jsonObject, jsonValue, longList, plainText } from '../../domain/fields.ts'
+import { documentGiven, variablesGiven } from './given-values.ts'
 import { documented, flag } from './scalars.ts'
 
 /** Pictures, sounds and files are recognised, so that a refusal can name them; their content is never read. */
@@ -74,14 +75,14 @@ export const conversationFields = {
   ),
   chat_template: documented(
     z.string().max(131_072).nullish(),
-    'A Jinja template to use instead of the model’s own. Rendering is limited to one second and to a bounded size of texts and lists. HEDDLE_REQUEST_TEMPLATES=off refuses it.',
+    'A Jinja template to use instead of the model’s own. Parsing and rendering are limited to one second of processor time and to a bounded size of texts and lists. HEDDLE_REQUEST_TEMPLATES=off refuses it.',
   ),
   chat_template_kwargs: documented(
-    jsonObject().nullish(),
+    jsonObject().transform(variablesGiven).nullish(),
     'Variables for the template. A field of the request wins over a variable of the same name, unless it is null. The names `chat_template` and `tokenize` are refused.',
   ),
   documents: documented(
-    z.array(jsonObject()).max(1_024).nullish(),
+    z.array(jsonObject().transform(documentGiven)).max(1_024).nullish(),
     'Objects with text values, for templates that show documents.',
   ),
   reasoning_effort: documented(

@@ -1,4 +1,3 @@
-import type { JsonText } from '../../domain/json/text.ts'
 import { refuse } from '../../domain/refusals.ts'
 import type { Conversation } from '../../inference/prompt/chat-prompt.ts'
 import { wrong } from './checks.ts'
@@ -22,12 +21,8 @@ export function checkConversation(fields: ConversationFields): void {
       'true only with "add_generation_prompt": false',
     )
   }
-  for (const [index, document] of (documents ?? []).entries()) checkDocument(document, index)
-}
-
-function checkDocument(document: JsonText, index: number): void {
-  for (const [name, value] of Object.entries(document.value as object)) {
-    if (typeof value !== 'string') throw wrong(`documents.${index}.${name}`, 'not a text', 'texts only')
+  for (const [index, { notText }] of (documents ?? []).entries()) {
+    if (notText !== undefined) throw wrong(`documents.${index}.${notText}`, 'not a text', 'texts only')
   }
 }
 
@@ -37,30 +32,28 @@ export function conversationFrom(
   { requestTemplates }: GenerationSettings,
 ): Conversation {
   const { chat_template: template, chat_template_kwargs: variables } = fields
-  const kwargs = (variables?.value ?? {}) as Record<string, unknown>
+  const reserved = variables?.reserved ?? []
   if (!requestTemplates) {
     if (template != null) throw refuse('request_templates_off', { field: 'chat_template' })
-    if (kwargs.chat_template != null) {
+    if (reserved.some(({ name, isNull }) => name === 'chat_template' && !isNull)) {
       throw refuse('request_templates_off', { field: 'chat_template_kwargs.chat_template' })
     }
   }
-  for (const name of ['chat_template', 'tokenize']) {
-    if (Object.hasOwn(kwargs, name)) {
-      throw wrong(
-        `chat_template_kwargs.${name}`,
-        'a name that is no variable of templates',
-        name === 'tokenize' ? 'other names' : 'the field chat_template',
-      )
-    }
+  for (const { name } of reserved) {
+    throw wrong(
+      `chat_template_kwargs.${name}`,
+      'a name that is no variable of templates',
+      name === 'tokenize' ? 'other names' : 'the field chat_template',
+    )
   }
   return {
     messages: fields.messages,
     template,
-    variables,
+    variables: variables?.json,
     addGenerationPrompt: fields.add_generation_prompt ?? true,
     continueFinal: fields.continue_final_message ?? false,
     tools: fields.tools,
-    documents: fields.documents,
+    documents: fields.documents?.map(({ json }) => json),
     reasoningEffort: fields.reasoning_effort,
   }
 }

@@ -1,4 +1,5 @@
-import { createYieldToLoop } from '../../domain/yielding.ts'
+import { batchesOf } from '../../domain/batches.ts'
+import { createYieldToLoop, inSteps } from '../../domain/yielding.ts'
 import type { FinishReason, TokenLogprob } from '../../inference/backend.ts'
 import { contentOf, type PromptDelta } from './deltas.ts'
 import type { Generation } from './generation.ts'
@@ -61,10 +62,8 @@ export async function fold<Logprobs extends LogprobsWriter>(
       for (const token of tokens) choice.tokens.push(token)
       for (const { top } of logprobs) candidates += 1 + top.length
       checkCandidates(logprobsField, candidates)
-      for (let from = 0; from < logprobs.length; from += stepSize) {
-        choice.logprobs.add(logprobs.slice(from, from + stepSize))
-        const pause = yieldToLoop()
-        if (pause) await pause
+      if (logprobs.length > 0) {
+        await inSteps(batchesOf(logprobs, stepSize), (some) => choice.logprobs.add(some), yieldToLoop)
       }
       if (finished) Object.assign(choice, finished)
     }

@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer'
 import { JsonText } from '../../domain/json/text.ts'
-import { createYieldToLoop } from '../../domain/yielding.ts'
+import { inSteps } from '../../domain/yielding.ts'
 import type { Candidate, PromptLogprobs, TokenLogprob } from '../../inference/backend.ts'
 import { wrong } from './checks.ts'
 
@@ -34,13 +34,8 @@ function promptLogprobShown(given: PromptLogprobs[number], asIds: boolean) {
 
 /** In steps: a long prompt has many. */
 export async function promptLogprobsWritten(given: PromptLogprobs, asIds: boolean): Promise<JsonText> {
-  const yieldToLoop = createYieldToLoop()
   const texts: string[] = []
-  for (const one of given) {
-    texts.push(JSON.stringify(promptLogprobShown(one, asIds)))
-    const pause = yieldToLoop()
-    if (pause) await pause
-  }
+  await inSteps(given, (one) => void texts.push(JSON.stringify(promptLogprobShown(one, asIds))))
   return new JsonText(`[${texts.join(',')}]`)
 }
 

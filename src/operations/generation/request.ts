@@ -1,7 +1,7 @@
-import type { JsonText } from '../../domain/json/text.ts'
 import type { Ending, Sampling } from '../../inference/backend.ts'
 import type { AnswerRequest } from '../../inference/model.ts'
 import { wrong } from './checks.ts'
+import { type GivenBias, mostBiases } from './given-values.ts'
 import type { SamplingFields } from './sampling-fields.ts'
 
 export interface Asked {
@@ -75,15 +75,12 @@ function endingOf(fields: SamplingFields, maxTokens: number | undefined): Ending
   }
 }
 
-const mostBiases = 16_384
 const largestBias = 100
 
 /** Token ids as texts, each with what is added to its logit; values beyond the range count as its end. */
-function biasOf(given: JsonText | null | undefined): [number, number][] {
-  const entries = Object.entries((given?.value ?? {}) as Record<string, unknown>)
-  if (entries.length > mostBiases) {
-    throw wrong('logit_bias', `${entries.length} tokens`, `at most ${mostBiases}`)
-  }
+function biasOf(given: GivenBias | null | undefined): [number, number][] {
+  const { count, entries } = given ?? { count: 0, entries: [] }
+  if (count > mostBiases) throw wrong('logit_bias', `${count} tokens`, `at most ${mostBiases}`)
   const unknown = entries.map(([id]) => id).filter((id) => !/^\d{1,10}$/.test(id))
   if (unknown.length > 0) {
     const shown = unknown.slice(0, 10).map((id) => JSON.stringify(id.slice(0, 40)))

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { int64, jsonObject, plainText } from '../../domain/fields.ts'
+import { biasGiven } from './given-values.ts'
 import { documented, flag, integer, number } from './scalars.ts'
 
 /** The fields that say how tokens are drawn and where an answer ends. Chat and text completions share them. */
@@ -63,7 +64,7 @@ export const samplingFields = {
     { initial: 1 },
   ),
   logit_bias: documented(
-    jsonObject().nullish(),
+    jsonObject().transform(biasGiven).nullish(),
     'Token ids, each with what is added to its logit. Values beyond ±100 count as ±100. At most 16384 entries.',
   ),
   allowed_token_ids: documented(

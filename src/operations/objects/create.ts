@@ -62,15 +62,12 @@ export async function createObject(
     user_id: caller.name,
     now: now(),
   })
-  if ('conflict' in kept) {
-    throw refuse('class_conflict', {
-      field: at('object_id'),
-      given: JSON.stringify(object_id),
-      held: kept.conflict,
-      class: base ?? '',
-    })
-  }
+  if ('conflict' in kept) throw classConflict(at('object_id'), object_id, kept.conflict, base ?? '')
   return { digest, object_id, version_index: kept.version_index, kind }
+}
+
+export function classConflict(field: string, name: string, held: string, given: string) {
+  return refuse('class_conflict', { field, given: JSON.stringify(name), held, class: given })
 }
 
 const nullValue = givenValue(new JsonText('null'))

@@ -1,4 +1,4 @@
-import { type Caller, requireAccess } from '../../domain/callers.ts'
+import { byCaller, type Caller, requireAccess } from '../../domain/callers.ts'
 import { refuse } from '../../domain/refusals.ts'
 import { now } from '../../domain/time.ts'
 import type { Database } from '../../storage/database.ts'
@@ -37,6 +37,7 @@ export async function deleteObject(
     only: asked.only,
     versions: digests ?? null,
     now: now(),
+    by: byCaller(caller),
   })
   if ('deleted' in answer) return { num_deleted: answer.deleted }
   throw digests

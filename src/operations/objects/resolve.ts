@@ -1,3 +1,4 @@
+import { batchesOf } from '../../domain/batches.ts'
 import { type Caller, requireAccess } from '../../domain/callers.ts'
 import { shortened } from '../../domain/described.ts'
 import { JsonText } from '../../domain/json/text.ts'
@@ -247,17 +248,16 @@ function createStore(db: Reader, overfull: () => false): Store {
   async function readObjects(wanted: ReadonlyMap<string, WantedObject>) {
     const yieldToLoop = createYieldToLoop()
     for (const [project, all] of Map.groupBy(wanted.values(), (one) => one.project)) {
-      for (let from = 0; from < all.length; from += atOnce) {
-        const some = all.slice(from, from + atOnce).map(({ version }) => version)
+      const names = all.map(({ version }) => version)
+      const readSome = async (some: readonly VersionName[]) => {
         for (const version of await readVersions(db, project, some)) {
           const key = objectKey(project, nameOf(version))
           if (wanted.has(key)) versions.set(key, version)
         }
-        const pause = yieldToLoop()
-        if (pause) await pause
       }
+      await inSteps(batchesOf(names, atOnce), readSome, yieldToLoop)
       const fitting = new Map<string, ObjectVersion>()
-      for (const { version: name } of all) {
+      for (const name of names) {
         const pause = yieldToLoop()
         if (pause) await pause
         const key = objectKey(project, name)
@@ -276,29 +276,25 @@ function createStore(db: Reader, overfull: () => false): Store {
   }
 
   async function readTheValues(project: string, wanted: readonly ObjectVersion[]): Promise<void> {
-    const yieldToLoop = createYieldToLoop()
-    for (const some of inLoads(wanted)) {
+    await inSteps(inLoads(wanted), async (some) => {
       for (const { object_id, digest, val } of await readValues(db, project, some)) {
         values.set(objectKey(project, { name: object_id, digest }), new Value(val))
       }
-      const pause = yieldToLoop()
-      if (pause) await pause
-    }
+    })
   }
 
   async function readTheRows(wanted: ReadonlyMap<string, WantedRow>): Promise<void> {
     const yieldToLoop = createYieldToLoop()
     for (const [project, all] of Map.groupBy(wanted.values(), (one) => one.project)) {
-      for (let from = 0; from < all.length; from += atOnce) {
-        const digests = all.slice(from, from + atOnce).map(({ row }) => row)
-        const sizes = await readRowSizes(db, project, digests)
+      const digests = all.map(({ row }) => row)
+      const readSome = async (some: readonly string[]) => {
+        const sizes = await readRowSizes(db, project, some)
         const fitting = sizes.filter(({ size }) => fits(size)).map(({ digest }) => digest)
         for (const { digest, val } of await readRows(db, project, fitting)) {
           rows.set(rowKey(project, digest), new Value(val))
         }
-        const pause = yieldToLoop()
-        if (pause) await pause
       }
+      await inSteps(batchesOf(digests, atOnce), readSome, yieldToLoop)
     }
   }
 

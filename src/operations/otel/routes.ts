@@ -1,11 +1,11 @@
-import type { FastifyRequest } from 'fastify'
-import { uncompressed } from '../../http/compression.ts'
+import { acceptBytes } from '../../http/bodies.ts'
 import { answers } from '../../http/contracts.ts'
 import { databaseOf } from '../../storage/database.ts'
 import { family, type Operation } from '../parts.ts'
-import { TracesAnswer, TracesBody } from './contract.ts'
+import { TracesAnswer } from './contract.ts'
 import { projectHeader, takeSpans } from './intake.ts'
-import { jsonAnswer, piecesOfJson } from './json.ts'
+import { jsonAnswer } from './json.ts'
+import { protobufContract, TracesGiven } from './traces-given.ts'
 
 const protobuf = 'application/x-protobuf'
 
@@ -13,9 +13,10 @@ const protobuf = 'application/x-protobuf'
 const largestExport = 16 * 1024 * 1024
 
 const traces: Operation = async (app, options) => {
-  app.addContentTypeParser(protobuf, { parseAs: 'buffer' }, (request: FastifyRequest, body: Buffer) =>
-    uncompressed(request, body),
-  )
+  acceptBytes(app, protobuf, protobufContract, async () => {
+    const { ProtobufGiven } = await import('./protobuf-given.ts')
+    return ProtobufGiven
+  })
   const answer = {
     description: 'In the encoding of the request.',
     content: { 'application/json': { schema: TracesAnswer }, [protobuf]: { schema: TracesAnswer } },
@@ -26,7 +27,7 @@ const traces: Operation = async (app, options) => {
       'OTLP over HTTP, in gzip or deflate if the client likes. The header project_id names the project of resources that do not name their own. A key may also come in the header wandb-api-key.',
     tags: ['calls'],
     consumes: ['application/json', protobuf],
-    body: TracesBody,
+    body: TracesGiven,
     response: answers(answer, 'invalid_value', 'malformed_protobuf', 'too_many_ids', 'unsupported_encoding'),
   }
   const config = { compressed: true, keyHeader: 'wandb-api-key' }
@@ -35,13 +36,9 @@ const traces: Operation = async (app, options) => {
     const ingest = { ...options, db: databaseOf(request.caller.name, options.db) }
     const header = request.headers[projectHeader]
     const project = Array.isArray(header) ? header.join(',') : header
-    const body: TracesBody | Uint8Array = request.body
-    if (!(body instanceof Uint8Array)) {
-      return jsonAnswer(await takeSpans(ingest, request.caller, piecesOfJson(body), project))
-    }
-    // Some 7 MB that a server without such clients need not hold.
-    const { piecesOfProtobuf, protobufAnswer } = await import('./protobuf.ts')
-    const taken = await takeSpans(ingest, request.caller, piecesOfProtobuf(body), project)
+    const taken = await takeSpans(ingest, request.caller, request.body, project)
+    if (!request.headers['content-type']?.toLowerCase().startsWith(protobuf)) return jsonAnswer(taken)
+    const { protobufAnswer } = await import('./protobuf.ts')
     return reply.type(protobuf).send(Buffer.from(protobufAnswer(taken)))
   })
 }

@@ -1,4 +1,4 @@
-import { type Caller, requireAccess } from '../../domain/callers.ts'
+import { byCaller, type Caller, requireAccess } from '../../domain/callers.ts'
 import { idsNamed } from '../../domain/expressions/ids-named.ts'
 import { parseExpressionText } from '../../domain/expressions/parse.ts'
 import { newId } from '../../domain/ids.ts'
@@ -50,7 +50,8 @@ export async function purgePrices(
   { project_id, query }: PurgeBody,
 ): Promise<void> {
   requireAccess(caller, project_id)
-  await db.write('removePrices', { project_id, ids: idsNamed(parseExpressionText(query.text)) })
+  const ids = idsNamed(parseExpressionText(query.text))
+  await db.write('removePrices', { project_id, ids, by: byCaller(caller) })
 }
 
 const times = ['effective_date', 'created_at']

@@ -1,4 +1,4 @@
-import { type Caller, requireAccess } from '../../domain/callers.ts'
+import { byCaller, type Caller, requireAccess } from '../../domain/callers.ts'
 import { newId } from '../../domain/ids.ts'
 import { writeJson } from '../../domain/json/text.ts'
 import { now } from '../../domain/time.ts'
@@ -48,7 +48,7 @@ export async function updateQueue(db: Database, caller: Caller, queue_id: string
 
 export async function deleteOneQueue(db: Database, caller: Caller, key: QueueKey) {
   requireAccess(caller, key.project_id)
-  const queue = await db.write('deleteQueue', { ...key, now: now() })
+  const queue = await db.write('deleteQueue', { ...key, now: now(), by: byCaller(caller) })
   return { queue: queueRecord(queue) }
 }
 

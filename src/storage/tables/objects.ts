@@ -123,6 +123,20 @@ export interface NewObject
 /** A name keeps its class; `conflict` is the class that it has. */
 export type KeptObject = { version_index: number } | { conflict: string }
 
+/** The class that the values of a name have, if there is one. */
+export async function classOfName(
+  db: Pick<Reader, 'get'>,
+  projectId: string,
+  name: string,
+): Promise<string | undefined> {
+  // Any of them, because they all have the same; the order has PostgreSQL take the index.
+  const held = await db.get<{ base_object_class: string }>(
+    sql`SELECT base_object_class FROM objects WHERE project_id = ${projectId} AND object_id = ${name}
+        AND deleted_at IS NULL AND base_object_class IS NOT NULL ORDER BY base_object_class LIMIT 1`,
+  )
+  return held?.base_object_class
+}
+
 /**
  * Stores a value under a name. The same value again is the same version, which becomes the latest once more; a deleted
  * one comes back with its number. Times follow the numbers, whoever's clock or turn was late. Whatever it looks at is found
@@ -133,14 +147,8 @@ export const keepObject: Command<NewObject, KeptObject> = async (tx, given) => {
   await tx.turn(objectTurn(project_id, object_id))
   const of = sql`project_id = ${project_id} AND object_id = ${object_id}`
   if (base_object_class !== null) {
-    // Any of them, because they all have the same; the order has PostgreSQL take the index.
-    const other = await tx.get<{ base_object_class: string }>(
-      sql`SELECT base_object_class FROM objects WHERE ${of} AND deleted_at IS NULL
-          AND base_object_class IS NOT NULL ORDER BY base_object_class LIMIT 1`,
-    )
-    if (other !== undefined && other.base_object_class !== base_object_class) {
-      return { conflict: other.base_object_class }
-    }
+    const held = await classOfName(tx, project_id, object_id)
+    if (held !== undefined && held !== base_object_class) return { conflict: held }
   }
   const recent = await tx.get<{ recency: number | null }>(
     sql`SELECT max(recency) AS recency FROM objects WHERE ${of} AND deleted_at IS NULL`,

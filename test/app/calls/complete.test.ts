@@ -1,15 +1,17 @@
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
+import { after, test } from 'node:test'
 import { recordsOf, whole } from '../../support/answers.ts'
 import { keys, openApp } from '../../support/app.ts'
 import { completeOf, endedRecord, endOf, project, startOf } from '../../support/calls.ts'
 import { assertCommonRefusals } from '../../support/common-refusals.ts'
 
+/** Each test has things of its own in it. */
+const { post } = await openApp({ after })
+
 const url = '/v2/acme/qa/calls/complete'
 
 test('calls/complete: refusals in order', async (t) => {
   await assertCommonRefusals(t, url, { batch: [completeOf()] })
-  const { post } = await openApp(t)
   for (const field of ['id', 'trace_id']) {
     for (const value of [undefined, null]) {
       const { status, json } = await post(url, {
@@ -46,16 +48,14 @@ test('calls/complete: refusals in order', async (t) => {
   assert.equal((await post('/call/read', { project_id: project, id: call.id })).status, 404)
 })
 
-test('calls/complete: a whole call is readable at once', async (t) => {
-  const { post } = await openApp(t)
+test('calls/complete: a whole call is readable at once', async () => {
   const call = completeOf()
   assert.deepEqual(whole(await post(url, { batch: [call] })), { status: 200, body: {} })
   const read = await post('/call/read', { project_id: project, id: call.id })
   assert.deepEqual(read.json.call, endedRecord(call.id))
 })
 
-test('calls/complete: every field is read back, by its own name or the one of Weave', async (t) => {
-  const { post } = await openApp(t)
+test('calls/complete: every field is read back, by its own name or the one of Weave', async () => {
   const fields = {
     display_name: 'ask',
     parent_id: 'b7ad6b7169203331',
@@ -86,13 +86,11 @@ test('calls/complete: every field is read back, by its own name or the one of We
   }
 })
 
-test('calls/complete: an empty batch is fine', async (t) => {
-  const { post } = await openApp(t)
+test('calls/complete: an empty batch is fine', async () => {
   assert.deepEqual(whole(await post(url, { batch: [] })), { status: 200, body: {} })
 })
 
-test('calls/complete: parts of the same call that came before are replaced, a new name is kept', async (t) => {
-  const { post } = await openApp(t)
+test('calls/complete: parts of the same call that came before are replaced, a new name is kept', async () => {
   const { id } = startOf()
   await post('/call/start', { start: startOf({ id, inputs: { old: true }, thread_id: 'old' }) })
   await post('/call/end', { end: endOf(id, { exception: 'old' }) })
@@ -116,8 +114,7 @@ test('calls/complete: a long batch is stored whole', async (t) => {
   )
 })
 
-test('calls/complete: the path is decoded', async (t) => {
-  const { post } = await openApp(t)
+test('calls/complete: the path is decoded', async () => {
   const call = completeOf({ project_id: 'acme/über' })
   const answer = await post(`/v2/acme/${encodeURIComponent('über')}/calls/complete`, { batch: [call] })
   assert.deepEqual(whole(answer), { status: 200, body: {} })

@@ -1,9 +1,12 @@
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
+import { after, test } from 'node:test'
 import { whole } from '../../support/answers.ts'
 import { keys, openApp, type TestApp } from '../../support/app.ts'
 import { completeOf, endedRecord, endOf, project, runningRecord, startOf } from '../../support/calls.ts'
 import { assertCommonRefusals } from '../../support/common-refusals.ts'
+
+/** Each test has things of its own in it. */
+const { post } = await openApp({ after })
 
 async function write(post: TestApp['post'], ...calls: ReturnType<typeof completeOf>[]): Promise<void> {
   const answer = await post('/v2/acme/qa/calls/complete', { batch: calls })
@@ -13,7 +16,6 @@ async function write(post: TestApp['post'], ...calls: ReturnType<typeof complete
 test('call/read: refusals in order', async (t) => {
   const { id } = startOf()
   await assertCommonRefusals(t, '/call/read', { project_id: project, id })
-  const { post } = await openApp(t)
   assert.deepEqual(whole(await post('/call/read', { project_id: project })), {
     status: 422,
     body: {
@@ -35,8 +37,7 @@ test('call/read: refusals in order', async (t) => {
   })
 })
 
-test('call/read: what cannot be seen is not found, whatever the reason', async (t) => {
-  const { post } = await openApp(t)
+test('call/read: what cannot be seen is not found, whatever the reason', async () => {
   const call = completeOf()
   const elsewhere = completeOf({ project_id: 'acme/other' })
   const foreign = startOf({ project_id: 'globex/qa' })
@@ -60,8 +61,7 @@ test('call/read: what cannot be seen is not found, whatever the reason', async (
   }
 })
 
-test('call/read: flags that are absent, false or null add nothing', async (t) => {
-  const { post } = await openApp(t)
+test('call/read: flags that are absent, false or null add nothing', async () => {
   const call = completeOf()
   await write(post, call)
   for (const flag of [undefined, false, null]) {
@@ -73,8 +73,7 @@ test('call/read: flags that are absent, false or null add nothing', async (t) =>
   }
 })
 
-test('call/read: what follows from a call stands under summary.weave', async (t) => {
-  const { post } = await openApp(t)
+test('call/read: what follows from a call stands under summary.weave', async () => {
   const timed = { latency_ms: 1376 }
   for (const [fields, weave] of [
     [{}, { status: 'success', ...timed, trace_name: 'answer' }],
@@ -116,8 +115,7 @@ test('call/read: what follows from a call stands under summary.weave', async (t)
   }
 })
 
-test('call/read: a running call has no latency', async (t) => {
-  const { post } = await openApp(t)
+test('call/read: a running call has no latency', async () => {
   const start = startOf({ display_name: 'ask' })
   await post('/call/start', { start })
   const read = await post('/call/read', { project_id: project, id: start.id })
@@ -125,8 +123,7 @@ test('call/read: a running call has no latency', async (t) => {
   assert.deepEqual(read.json.call, runningRecord(start.id, { display_name: 'ask', summary: { weave } }))
 })
 
-test('call/read: what the client stored under summary.weave is kept, what is derived wins', async (t) => {
-  const { post } = await openApp(t)
+test('call/read: what the client stored under summary.weave is kept, what is derived wins', async () => {
   const stale = {
     mine: [1, { a: 2 }],
     status: 'running',
@@ -150,8 +147,7 @@ test('call/read: what the client stored under summary.weave is kept, what is der
   }
 })
 
-test('call/read: sizes come when asked for, the one of the trace on its root alone', async (t) => {
-  const { post } = await openApp(t)
+test('call/read: sizes come when asked for, the one of the trace on its root alone', async () => {
   const root = completeOf({ attributes: { text: 'ünïçö' }, inputs: {}, output: 'ab', summary: {} })
   const child = completeOf({
     trace_id: root.id,
@@ -178,8 +174,7 @@ test('call/read: sizes come when asked for, the one of the trace on its root alo
   assert.deepEqual(await sizes(root.id, both), [rootBytes, rootBytes])
 })
 
-test('call/read: the space between tokens takes no part in the size', async (t) => {
-  const { post } = await openApp(t)
+test('call/read: the space between tokens takes no part in the size', async () => {
   const call = completeOf()
   await post('/v2/acme/qa/calls/complete', JSON.stringify({ batch: [call] }, null, 8))
   const read = await post('/call/read', { project_id: project, id: call.id, include_storage_size: true })

@@ -1,9 +1,12 @@
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
+import { after, test } from 'node:test'
 import { whole } from '../../support/answers.ts'
 import { keys, openApp } from '../../support/app.ts'
 import { completeOf, endedRecord, endOf, project, runningRecord, startOf } from '../../support/calls.ts'
 import { assertCommonRefusals } from '../../support/common-refusals.ts'
+
+/** Each test has things of its own in it. */
+const { post } = await openApp({ after })
 
 const named = (display_name: string, status = 'success') => ({
   display_name,
@@ -14,7 +17,6 @@ test('call/update: refusals in order', async (t) => {
   const { id } = startOf()
   const body = { project_id: project, call_id: id, display_name: 'x' }
   await assertCommonRefusals(t, '/call/update', body)
-  const { post } = await openApp(t)
   for (const [display_name, msg, type] of [
     [undefined, 'expected string, received undefined', 'invalid_type'],
     [null, 'expected string, received null', 'invalid_type'],
@@ -38,8 +40,7 @@ test('call/update: refusals in order', async (t) => {
   })
 })
 
-test('call/update: a call is renamed, and the empty text takes the name away', async (t) => {
-  const { post } = await openApp(t)
+test('call/update: a call is renamed, and the empty text takes the name away', async () => {
   const call = completeOf({ display_name: 'first' })
   await post('/v2/acme/qa/calls/complete', { batch: [call] })
   for (const [display_name, fields] of [
@@ -55,8 +56,7 @@ test('call/update: a call is renamed, and the empty text takes the name away', a
   }
 })
 
-test('call/update: a rename may come before the call', async (t) => {
-  const { post } = await openApp(t)
+test('call/update: a rename may come before the call', async () => {
   const { id } = startOf()
   const body = { project_id: project, call_id: id, display_name: 'renamed' }
   assert.deepEqual(whole(await post('/call/update', body)), { status: 200, body: {} })
@@ -69,8 +69,7 @@ test('call/update: a rename may come before the call', async (t) => {
   assert.deepEqual(ended.json.call, endedRecord(id, named('renamed')))
 })
 
-test('call/update: a rename that overtakes the batch of its call is not undone by the name in it', async (t) => {
-  const { post } = await openApp(t)
+test('call/update: a rename that overtakes the batch of its call is not undone by the name in it', async () => {
   const { id } = startOf()
   await post('/call/update', { project_id: project, call_id: id, display_name: 'renamed' })
   const start = startOf({ id, display_name: 'sent' })
@@ -85,8 +84,7 @@ test('call/update: a rename that overtakes the batch of its call is not undone b
   assert.deepEqual(read.json.call, endedRecord(id, named('renamed')))
 })
 
-test('call/update: a start or an end that comes again does not undo a rename', async (t) => {
-  const { post } = await openApp(t)
+test('call/update: a start or an end that comes again does not undo a rename', async () => {
   const { id } = startOf()
   await post('/call/start', { start: startOf({ id, display_name: 'sent' }) })
   await post('/call/end', { end: endOf(id, { display_name: 'sent' }) })
@@ -97,8 +95,7 @@ test('call/update: a start or an end that comes again does not undo a rename', a
   assert.deepEqual(read.json.call, endedRecord(id, named('renamed')))
 })
 
-test('call/update: a name that was taken away stays away when its start comes again', async (t) => {
-  const { post } = await openApp(t)
+test('call/update: a name that was taken away stays away when its start comes again', async () => {
   const { id } = startOf()
   await post('/call/start', { start: startOf({ id, display_name: 'sent' }) })
   await post('/call/update', { project_id: project, call_id: id, display_name: '' })
@@ -107,8 +104,7 @@ test('call/update: a name that was taken away stays away when its start comes ag
   assert.deepEqual(read.json.call, runningRecord(id))
 })
 
-test('call/update: only the call that is named is renamed', async (t) => {
-  const { post } = await openApp(t)
+test('call/update: only the call that is named is renamed', async () => {
   const [one, two] = [completeOf(), completeOf()]
   const foreign = completeOf({ id: one.id, project_id: 'globex/qa' })
   await post('/v2/acme/qa/calls/complete', { batch: [one, two] })
@@ -120,8 +116,7 @@ test('call/update: only the call that is named is renamed', async (t) => {
   assert.deepEqual(far.json.call, endedRecord(one.id, { project_id: 'globex/qa', svc_user_id: 'bob' }))
 })
 
-test('call/update: a deleted call stays deleted', async (t) => {
-  const { post } = await openApp(t)
+test('call/update: a deleted call stays deleted', async () => {
   const call = completeOf()
   await post('/v2/acme/qa/calls/complete', { batch: [call] })
   await post('/calls/delete', { project_id: project, call_ids: [call.id] })

@@ -1,9 +1,12 @@
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
+import { after, test } from 'node:test'
 import { recordsOf, whole } from '../../support/answers.ts'
 import { keys, openApp } from '../../support/app.ts'
 import { endedRecord, endOf, project, runningRecord, startOf } from '../../support/calls.ts'
 import { assertCommonRefusals } from '../../support/common-refusals.ts'
+
+/** Each test has things of its own in it. */
+const { post } = await openApp({ after })
 
 const start = (fields: Record<string, unknown> = {}) => ({ mode: 'start', req: { start: startOf(fields) } })
 const end = (id: string, fields: Record<string, unknown> = {}) => ({
@@ -13,7 +16,6 @@ const end = (id: string, fields: Record<string, unknown> = {}) => ({
 
 test('call/upsert_batch: refusals in order', async (t) => {
   await assertCommonRefusals(t, '/call/upsert_batch', { batch: [start()] })
-  const { post } = await openApp(t)
   assert.deepEqual(whole(await post('/call/upsert_batch', { batch: [start(), { mode: 'stop', req: {} }] })), {
     status: 422,
     body: {
@@ -45,8 +47,7 @@ test('call/upsert_batch: refusals in order', async (t) => {
   })
 })
 
-test('call/upsert_batch: each item has its answer, in order', async (t) => {
-  const { post } = await openApp(t)
+test('call/upsert_batch: each item has its answer, in order', async () => {
   const [one, two] = [startOf().id, startOf().id]
   const batch = [
     start({ id: one }),
@@ -74,16 +75,14 @@ test('call/upsert_batch: each item has its answer, in order', async (t) => {
   }
 })
 
-test('call/upsert_batch: an empty batch is fine', async (t) => {
-  const { post } = await openApp(t)
+test('call/upsert_batch: an empty batch is fine', async () => {
   assert.deepEqual(whole(await post('/call/upsert_batch', { batch: [] })), {
     status: 200,
     body: { res: [] },
   })
 })
 
-test('call/upsert_batch: a child may come whole before its parent begins', async (t) => {
-  const { post } = await openApp(t)
+test('call/upsert_batch: a child may come whole before its parent begins', async () => {
   const [parent, child] = [startOf().id, startOf().id]
   const family = { trace_id: parent, parent_id: parent }
   await post('/call/upsert_batch', { batch: [start({ id: child, ...family }), end(child)] })
@@ -94,8 +93,7 @@ test('call/upsert_batch: a child may come whole before its parent begins', async
   assert.deepEqual(read.json.call, endedRecord(parent))
 })
 
-test('call/upsert_batch: the parts of a call may come in any order and in any split', async (t) => {
-  const { post } = await openApp(t)
+test('call/upsert_batch: the parts of a call may come in any order and in any split', async () => {
   const parts = [['start'], ['end'], ['start', 'end'], ['end', 'start']]
   for (const first of parts) {
     for (const second of parts) {
@@ -135,8 +133,7 @@ test('call/upsert_batch: a batch that is sent again changes nothing', async (t) 
   assert.deepEqual(records[2], records[0])
 })
 
-test('call/upsert_batch: a batch that is sent again does not undo a rename', async (t) => {
-  const { post } = await openApp(t)
+test('call/upsert_batch: a batch that is sent again does not undo a rename', async () => {
   for (const named of [{}, { display_name: 'sent' }]) {
     const { id } = startOf()
     const batch = [start({ id, ...named }), end(id, named)]
@@ -148,8 +145,7 @@ test('call/upsert_batch: a batch that is sent again does not undo a rename', asy
   }
 })
 
-test('call/upsert_batch: what comes later in a batch replaces', async (t) => {
-  const { post } = await openApp(t)
+test('call/upsert_batch: what comes later in a batch replaces', async () => {
   const { id } = startOf()
   const batch = [
     start({ id, inputs: { n: 1 }, thread_id: 'a' }),
@@ -162,8 +158,7 @@ test('call/upsert_batch: what comes later in a batch replaces', async (t) => {
   assert.deepEqual(read.json.call, endedRecord(id, { inputs: { n: 2 }, output: 2 }))
 })
 
-test('call/upsert_batch: one item that is refused leaves nothing of the batch', async (t) => {
-  const { post } = await openApp(t)
+test('call/upsert_batch: one item that is refused leaves nothing of the batch', async () => {
   const { id } = startOf()
   for (const bad of [start({ project_id: 'globex/qa' }), start({ op_name: '' }), { mode: 'start' }]) {
     const { status } = await post('/call/upsert_batch', { batch: [start({ id }), end(id), bad] })
@@ -172,8 +167,7 @@ test('call/upsert_batch: one item that is refused leaves nothing of the batch', 
   }
 })
 
-test('call/upsert_batch: a batch may belong to several projects', async (t) => {
-  const { post } = await openApp(t)
+test('call/upsert_batch: a batch may belong to several projects', async () => {
   const { id } = startOf()
   const projects = ['acme/one', 'acme/two', 'globex/one']
   const batch = projects.map((project_id, n) => start({ id, project_id, inputs: { n } }))

@@ -4,7 +4,8 @@ import { linesOf, recordsOf, whole } from '../../support/answers.ts'
 import { keys, openApp } from '../../support/app.ts'
 import { project } from '../../support/calls.ts'
 import { assertCommonRefusals } from '../../support/common-refusals.ts'
-import { create, readObject } from '../../support/objects.ts'
+import { classValue, create, readObject } from '../../support/objects.ts'
+import { dumpOf } from '../../support/record-dump.ts'
 import { rowsOf } from '../../support/tables.ts'
 
 /** Each test has things of its own in it. */
@@ -231,4 +232,19 @@ test('v2: numbers keep their digits, and other tenants see nothing', async (t) =
   assert.match((await get(url)).text, /"attributes":\{"t":1\.0,"n":9007199254740993\}/)
   assert.equal((await get('/v2/globex/qa/models', keys.bob)).text, '')
   assert.equal((await get('/v2/globex/qa/models/m/versions/v0', keys.bob)).status, 404)
+})
+
+test('a name that another class has is refused before any part is stored', async (t) => {
+  const { post, database } = await openApp(t)
+  await create({ post }, 'taken', classValue('Prompt'))
+  const before = await dumpOf(database, () => false)
+  for (const [kind, body] of [
+    ['datasets', { name: 'Taken', rows: [{ x: 1 }] }],
+    ['scorers', { name: 'Taken', op_source_code: 'def score(): ...' }],
+    ['models', { name: 'Taken', source_code: 'class Taken: ...' }],
+  ] as const) {
+    const { status, json } = await post(`${root}/${kind}`, body)
+    assert.deepEqual([status, json.code], [400, 'class_conflict'], kind)
+    assert.deepEqual(await dumpOf(database, () => false), before, kind)
+  }
 })

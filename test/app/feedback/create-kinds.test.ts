@@ -1,9 +1,12 @@
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
+import { after, test } from 'node:test'
 import { whole } from '../../support/answers.ts'
 import { keys, openApp } from '../../support/app.ts'
 import { allFeedback, createObject, createSpec, feedbackOf } from '../../support/feedback.ts'
 import { createQueue } from '../../support/queues.ts'
+
+/** Each test has things of its own in it. */
+const { post, send } = await openApp({ after })
 
 const object = (name: string) => `weave:///acme/qa/object/${name}:abc`
 const op = (name: string) => `weave:///acme/qa/op/${name}:abc`
@@ -234,7 +237,6 @@ const refused: [rule: string, body: object, code: string, reason: string][] = [
 ]
 
 test('feedback/create: the first rule that is broken is the one that is named', async (t) => {
-  const { post } = await openApp(t)
   for (const [rule, fields, code, reason] of refused) {
     await t.test(`${rule}: ${reason.slice(0, 80)}`, async () => {
       const status = code === 'object_not_found' ? 404 : 400
@@ -247,8 +249,7 @@ test('feedback/create: the first rule that is broken is the one that is named', 
   assert.deepEqual(await allFeedback(post), [])
 })
 
-test('feedback/create: every kind as it should be', async (t) => {
-  const { post } = await openApp(t)
+test('feedback/create: every kind as it should be', async () => {
   const spec = await createSpec(post, 'quality', { type: 'integer' })
   const queue_id = await createQueue(post)
   const refs = { runnable_ref: op('x'), call_ref: call, trigger_ref: object('x') }
@@ -301,8 +302,7 @@ test('feedback/create: a reaction gains the names of its emoji', async (t) => {
   )
 })
 
-test('feedback/create: a payload may be as large as the limit says, counted in ASCII', async (t) => {
-  const { post } = await openApp(t)
+test('feedback/create: a payload may be as large as the limit says, counted in ASCII', async () => {
   const around = '{"text": ""}'.length
   for (const [text, room] of [
     ['x', 1],
@@ -321,8 +321,7 @@ test('feedback/create: a payload may be as large as the limit says, counted in A
   }
 })
 
-test('feedback/create: the queue is there, live, and of the same project', async (t) => {
-  const { post, send } = await openApp(t)
+test('feedback/create: the queue is there, live, and of the same project', async () => {
   const live = await createQueue(post)
   const deleted = await createQueue(post)
   assert.equal((await send('DELETE', `/annotation_queues/${deleted}?project_id=acme/qa`)).status, 200)
@@ -340,8 +339,7 @@ test('feedback/create: the queue is there, live, and of the same project', async
   }
 })
 
-test('feedback/create: what an annotation needs is an annotation spec', async (t) => {
-  const { post } = await openApp(t)
+test('feedback/create: what an annotation needs is an annotation spec', async () => {
   for (const [val, why] of [
     [5, 'expected object, received number'],
     [{ name: 5 }, 'name: expected string, received number'],
@@ -375,8 +373,7 @@ test('feedback/create: what an annotation needs is an annotation spec', async (t
   }
 })
 
-test('feedback/create: a spec that was deleted takes no annotations', async (t) => {
-  const { post } = await openApp(t)
+test('feedback/create: a spec that was deleted takes no annotations', async () => {
   const annotation_ref = await createSpec(post, 'quality', {})
   const latest = 'weave:///acme/qa/object/quality:latest'
   assert.equal(
@@ -393,8 +390,7 @@ test('feedback/create: a spec that was deleted takes no annotations', async (t) 
   })
 })
 
-test('feedback/create: the value of an annotation fits its spec', async (t) => {
-  const { post } = await openApp(t)
+test('feedback/create: the value of an annotation fits its spec', async () => {
   const spec = await createSpec(post, 'quality', {
     type: 'object',
     properties: { score: { type: 'number', minimum: 0, maximum: 1 }, label: { enum: ['good', 'bad'] } },
@@ -427,8 +423,7 @@ test('feedback/create: the value of an annotation fits its spec', async (t) => {
   }
 })
 
-test('feedback/create: a spec that never ends with a value is stopped', async (t) => {
-  const { post } = await openApp(t)
+test('feedback/create: a spec that never ends with a value is stopped', async () => {
   const spec = await createSpec(post, 'quality', { type: 'string', pattern: '^(a+)+$' })
   const give = (value: string) =>
     post('/feedback/create', feedbackOf(annotation({ annotation_ref: spec, payload: { value } })))

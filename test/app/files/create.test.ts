@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
+import { after, test } from 'node:test'
 import { digestOf } from '../../../src/domain/digests.ts'
 import { sql, trusted } from '../../../src/storage/sql/sql.ts'
 import { pieceBytes } from '../../../src/storage/tables/files.ts'
@@ -7,6 +7,9 @@ import { basic, keys, openApp, type TestApp } from '../../support/app.ts'
 import { project } from '../../support/calls.ts'
 import { contentOf, fileForm, formOf, formType, sendForm } from '../../support/forms.ts'
 import { documentOf } from '../../support/openapi.ts'
+
+/** Each test has things of its own in it. */
+const opened = await openApp({ after })
 
 const hello = 'LPJNulXwow4m6DsqxbninhsWHlwfp0JecwQzYpOLmCQ'
 const file = (value: string | Uint8Array) => ({ name: 'file', value, filename: 'blob' })
@@ -96,8 +99,7 @@ test('file/create: refusals in order', async (t) => {
   assert.equal((await refused(fileForm(project, bytesOf(1_048_576)))).status, 200)
 })
 
-test('file/create: answers the digest of the bytes, also when they are there', async (t) => {
-  const opened = await openApp(t)
+test('file/create: answers the digest of the bytes, also when they are there', async () => {
   for (const url of ['/file/create', '/files/create', '/file/create']) {
     const { status, json } = await sendForm(opened, fileForm(project, 'hello'), { url })
     assert.deepEqual([status, json], [200, { digest: hello }])
@@ -120,8 +122,7 @@ test('file/create: files of every size come back byte by byte', async (t) => {
   assert.deepEqual({ ...(pieces as object) }, { n: 0 + 1 + 1 + 1 + 2 + 3 + 6 }, 'each file is kept once')
 })
 
-test('file/create: a small file may come before its project, and other parts are passed over', async (t) => {
-  const opened = await openApp(t)
+test('file/create: a small file may come before its project, and other parts are passed over', async () => {
   const bytes = bytesOf(pieceBytes)
   const parts = [
     { name: 'comment', value: 'x' },
@@ -133,8 +134,7 @@ test('file/create: a small file may come before its project, and other parts are
   assert.equal((await contentOf(opened, project, digestOf(bytes)))?.length, pieceBytes)
 })
 
-test('file/create: the FormData of the platform is understood', async (t) => {
-  const opened = await openApp(t)
+test('file/create: the FormData of the platform is understood', async () => {
   const form = new FormData()
   form.append('project_id', project)
   form.append('file', new Blob(['hello'], { type: 'image/png' }), 'ünïcode "name".png')
@@ -144,8 +144,7 @@ test('file/create: the FormData of the platform is understood', async (t) => {
   assert.deepEqual((await sendForm(opened, payload, { type })).json, { digest: hello })
 })
 
-test('file/create: a project reads what it stored and nothing else', async (t) => {
-  const opened = await openApp(t)
+test('file/create: a project reads what it stored and nothing else', async () => {
   await sendForm(opened, fileForm(project, 'hello'))
   assert.equal(await contentOf(opened, 'globex/qa', hello, keys.bob), undefined)
   assert.equal(await contentOf(opened, 'acme/other', hello), undefined)
@@ -165,8 +164,7 @@ test('file/create: the document says that it takes a form', async (t) => {
   }
 })
 
-test('forms are taken nowhere else', async (t) => {
-  const opened = await openApp(t)
+test('forms are taken nowhere else', async () => {
   for (const url of ['/call/start', '/obj/create', '/file/content']) {
     const { status, json } = await sendForm(opened, fileForm(project, 'hello'), { url })
     assert.deepEqual(

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
+import { after, test } from 'node:test'
 import { createFromDigests } from '../../../src/operations/tables/create.ts'
 import { whole } from '../../support/answers.ts'
 import { keys, openApp } from '../../support/app.ts'
@@ -8,6 +8,10 @@ import { assertCommonRefusals } from '../../support/common-refusals.ts'
 import { refusedWith } from '../../support/refusals.ts'
 import { breatheAtEachStep, turnsOf } from '../../support/stepping.ts'
 import { createTable, rowsOf } from '../../support/tables.ts'
+
+/** Each test has things of its own in it. */
+const opened = await openApp({ after })
+const { post, database } = opened
 
 const one = 'YTYlqmU0Pbsbmr5qusZ3P1yRvWDT8vX34urmnh24sic'
 const two = 'JPVyYA4VDTIwE4OFqgAGyhuZO0a7Qn90bMaQyY2TJBM'
@@ -20,7 +24,6 @@ const tableOf = (rows: unknown, fields: Record<string, unknown> = {}) => ({
 
 test('table/create: refusals in order', async (t) => {
   await assertCommonRefusals(t, '/table/create', tableOf([{ x: 1 }]))
-  const { post } = await openApp(t)
   for (const [rows, place, msg] of [
     [undefined, 'table.rows', 'expected array, received undefined'],
     [{}, 'table.rows', 'expected array, received object'],
@@ -48,8 +51,7 @@ test('table/create: refusals in order', async (t) => {
   })
 })
 
-test('table/create: the digests of rows and of their order', async (t) => {
-  const { post } = await openApp(t)
+test('table/create: the digests of rows and of their order', async () => {
   const rows = [{ x: 1 }, { x: 2 }]
   for (const fields of [{}, { expected_digest: both }, { expected_digest: null }]) {
     assert.deepEqual(whole(await post('/table/create', tableOf(rows, fields))), {
@@ -60,8 +62,7 @@ test('table/create: the digests of rows and of their order', async (t) => {
   assert.deepEqual(whole(await post('/table/create', tableOf([]))).body, { digest: empty, row_digests: [] })
 })
 
-test('table/create: order and duplicates are kept', async (t) => {
-  const opened = await openApp(t)
+test('table/create: order and duplicates are kept', async () => {
   const rows = [{ x: 2 }, { x: 1 }, { x: 2 }, {}, { x: 2 }]
   const { digest, row_digests } = await createTable(opened, rows)
   assert.deepEqual([row_digests[0], row_digests[2], row_digests[4]], [two, two, two])
@@ -71,8 +72,7 @@ test('table/create: order and duplicates are kept', async (t) => {
   assert.deepEqual(await rowsOf(opened, other.digest), rows.toReversed())
 })
 
-test('table/create: digits are kept', async (t) => {
-  const { post } = await openApp(t)
+test('table/create: digits are kept', async () => {
   const text = `{"table":{"project_id":"${project}","rows":[{"a":1.0},{"a":9007199254740993},{"a":1E2}]}}`
   const { digest } = (await post('/table/create', text)).json
   const { text: found } = await post('/table/query', { project_id: project, digest })
@@ -82,8 +82,7 @@ test('table/create: digits are kept', async (t) => {
   )
 })
 
-test('table/create: of rows with one digest the first stays', async (t) => {
-  const opened = await openApp(t)
+test('table/create: of rows with one digest the first stays', async () => {
   const rowsAs = async (rows: string) => {
     const body = `{"table":{"project_id":"${project}","rows":[${rows}]}}`
     const { digest } = (await opened.post('/table/create', body)).json
@@ -94,8 +93,7 @@ test('table/create: of rows with one digest the first stays', async (t) => {
   assert.deepEqual(await rowsAs('{"n":1e600}'), [first])
 })
 
-test('table/create: a long table, many of its rows the same', async (t) => {
-  const opened = await openApp(t)
+test('table/create: a long table, many of its rows the same', async () => {
   const rows = Array.from({ length: 10_000 }, (_, n) => ({ n: n % 7000, text: `row ${n % 7000}` }))
   const { digest, row_digests } = await createTable(opened, rows)
   assert.equal(row_digests.length, rows.length)
@@ -103,8 +101,7 @@ test('table/create: a long table, many of its rows the same', async (t) => {
   assert.deepEqual(await createTable(opened, rows), { digest, row_digests })
 })
 
-test('table/create: a long table is checked like a short one', async (t) => {
-  const { post } = await openApp(t)
+test('table/create: a long table is checked like a short one', async () => {
   const rows: unknown[] = Array.from({ length: 5000 }, (_, n) => ({ n, text: 'x'.repeat(100) }))
   for (const [body, place] of [
     [tableOf(rows.with(4321, 5)), 'table.rows.4321'],
@@ -128,7 +125,6 @@ test('table/create: a long table is checked like a short one', async (t) => {
 })
 
 test('table/create_from_digests: of rows that the project has', async (t) => {
-  const opened = await openApp(t)
   const { post } = opened
   await assertCommonRefusals(t, '/table/create_from_digests', { project_id: project, row_digests: [] })
   await createTable(opened, [{ x: 1 }, { x: 2 }])
@@ -157,7 +153,6 @@ test('table/create_from_digests: of rows that the project has', async (t) => {
 })
 
 test('table/create_from_digests: others go on while many digests are looked at, and who leaves ends it', async (t) => {
-  const { database } = await openApp(t)
   const caller = { name: 'alice', role: 'member', entities: new Set(['acme']) } as const
   const row_digests = Array.from({ length: 1000 }, (_, n) => `digest ${n}`)
   const leaving = new AbortController()

@@ -1,14 +1,17 @@
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
+import { after, test } from 'node:test'
 import { whole } from '../../support/answers.ts'
 import { keys, openApp } from '../../support/app.ts'
 import { project } from '../../support/calls.ts'
 import { assertCommonRefusals } from '../../support/common-refusals.ts'
 import { createTable, rowsOf } from '../../support/tables.ts'
 
+/** Each test has things of its own in it. */
+const opened = await openApp({ after })
+const { post } = opened
+
 test('table/query: refusals in order', async (t) => {
   await assertCommonRefusals(t, '/table/query', { project_id: project, digest: 'x' })
-  const { post } = await openApp(t)
   const sorted = (field: string) => ({
     project_id: project,
     digest: 'x',
@@ -26,8 +29,7 @@ test('table/query: refusals in order', async (t) => {
   assert.equal((await post('/table/query', theirs)).status, 403)
 })
 
-test('table/query: rows with their digests and places; a table that is not there has none', async (t) => {
-  const opened = await openApp(t)
+test('table/query: rows with their digests and places; a table that is not there has none', async () => {
   const { digest, row_digests } = await createTable(opened, [{ x: 2 }, { x: 1 }, { x: 2 }])
   const query = { project_id: project, digest }
   const answer = await opened.post('/table/query', query)
@@ -47,8 +49,7 @@ test('table/query: rows with their digests and places; a table that is not there
   assert.deepEqual(whole(await opened.post('/table/query', theirs, keys.bob)).body, { rows: [] })
 })
 
-test('table/query: some rows, and pages', async (t) => {
-  const opened = await openApp(t)
+test('table/query: some rows, and pages', async () => {
   const rows = [{ x: 2 }, { x: 1 }, { x: 2 }, { x: 3 }]
   const { digest, row_digests } = await createTable(opened, rows)
   const filter = { row_digests: [row_digests[0], row_digests[3], 'none'] }
@@ -61,8 +62,7 @@ test('table/query: some rows, and pages', async (t) => {
   assert.deepEqual(await rowsOf(opened, digest, { limit: null, offset: null }), rows)
 })
 
-test('table/query: sorted by paths: numbers before text, what is missing last', async (t) => {
-  const opened = await openApp(t)
+test('table/query: sorted by paths: numbers before text, what is missing last', async () => {
   const values = [10, 'b', 9, undefined, 'a', null, 1.5]
   const { digest } = await createTable(
     opened,
@@ -84,8 +84,7 @@ test('table/query: sorted by paths: numbers before text, what is missing last', 
   )
 })
 
-test('table/query: has no limit of its own', async (t) => {
-  const opened = await openApp(t)
+test('table/query: has no limit of its own', async () => {
   const rows = Array.from({ length: 3000 }, (_, n) => ({ n, text: 'x'.repeat(n % 100) }))
   const { digest } = await createTable(opened, rows)
   assert.deepEqual(await rowsOf(opened, digest), rows)

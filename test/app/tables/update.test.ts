@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
+import { after, test } from 'node:test'
 import { digestOfJson, digestOfTable } from '../../../src/domain/digests.ts'
 import { JsonText } from '../../../src/domain/json/text.ts'
 import { updateTable } from '../../../src/operations/tables/update.ts'
@@ -10,6 +10,9 @@ import { project } from '../../support/calls.ts'
 import { assertCommonRefusals } from '../../support/common-refusals.ts'
 import { breatheAtEachStep } from '../../support/stepping.ts'
 import { createTable, rowsOf } from '../../support/tables.ts'
+
+/** Each test has things of its own in it. */
+const opened = await openApp({ after })
 
 const row = (x: number) => ({ x })
 const digestOf = (x: number) => digestOfJson(JSON.stringify(row(x)))
@@ -22,7 +25,6 @@ const update = (base_digest: string, updates: unknown[], fields: Record<string, 
 
 test('table/update: refusals in order', async (t) => {
   await assertCommonRefusals(t, '/table/update', update('x', []))
-  const opened = await openApp(t)
   const { post } = opened
   for (const [updates, place, msg] of [
     [[{}], 'updates.0', 'expected an object with append, pop or insert, received an object'],
@@ -80,8 +82,7 @@ test('table/update: refusals in order', async (t) => {
   assert.equal((await post('/table/update', theirs, keys.bob)).status, 404)
 })
 
-test('table/update: a change may say that it is none of the others', async (t) => {
-  const opened = await openApp(t)
+test('table/update: a change may say that it is none of the others', async () => {
   const { digest } = await createTable(opened, [row(1)])
   const changes = [
     { append: { row: row(2) }, pop: null, insert: null },
@@ -92,8 +93,7 @@ test('table/update: a change may say that it is none of the others', async (t) =
   assert.deepEqual(await rowsOf(opened, json.digest), [row(2)])
 })
 
-test('table/update: each change is applied to what the one before left', async (t) => {
-  const opened = await openApp(t)
+test('table/update: each change is applied to what the one before left', async () => {
   const base = await createTable(opened, [row(1), row(2), row(3)])
   const answer = await opened.post(
     '/table/update',
@@ -116,8 +116,7 @@ test('table/update: each change is applied to what the one before left', async (
   assert.deepEqual(await rowsOf(opened, base.digest), [1, 2, 3].map(row), 'the base stays')
 })
 
-test('table/update: to nothing, to the same, and from nothing', async (t) => {
-  const opened = await openApp(t)
+test('table/update: to nothing, to the same, and from nothing', async () => {
   const base = await createTable(opened, [row(1)])
   const emptied = (await opened.post('/table/update', update(base.digest, [{ pop: { index: 0 } }]))).json
   assert.deepEqual(await rowsOf(opened, emptied.digest), [])
@@ -128,8 +127,7 @@ test('table/update: to nothing, to the same, and from nothing', async (t) => {
   assert.deepEqual(same, { digest: base.digest, updated_row_digests: [] })
 })
 
-test('table/update: many changes of a long table', async (t) => {
-  const opened = await openApp(t)
+test('table/update: many changes of a long table', async () => {
   const base = await createTable(
     opened,
     Array.from({ length: 5000 }, (_, n) => row(n)),
@@ -142,7 +140,6 @@ test('table/update: many changes of a long table', async (t) => {
 })
 
 test('table/update: who leaves before the table is written ends it', async (t) => {
-  const opened = await openApp(t)
   const base = await createTable(opened, [row(1)])
   const { database } = opened
   const leaving = new AbortController()

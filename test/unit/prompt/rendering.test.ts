@@ -13,7 +13,12 @@ function rendered(
   messages: Message[],
   { open = false, variables = {} }: { open?: boolean; variables?: Record<string, unknown> } = {},
 ) {
-  const rendering = createRendering(bounds)({ template, messages, variables, open })
+  const rendering = createRendering(bounds)({
+    template,
+    messages,
+    variables: JSON.stringify(variables),
+    open,
+  })
   return rendering.kind === 'rendered' ? rendering.text : rendering
 }
 
@@ -113,7 +118,7 @@ test('loops without end are stopped', () => {
   const render = createRendering({ ...bounds, limitMs: 20 })
   const template =
     '{% for a in range(9999) %}{% for b in range(9999) %}{% for c in range(9999) %}{% endfor %}{% endfor %}{% endfor %}'
-  assert.deepEqual(render({ template, messages: [user('a')], variables: {}, open: false }), {
+  assert.deepEqual(render({ template, messages: [user('a')], variables: '{}', open: false }), {
     kind: 'costly',
     limit: '20 ms',
   })
@@ -157,7 +162,7 @@ test('templates that are no longer used are forgotten, and known ones are not re
   const render = createRendering(bounds)
   for (let i = 0; i < 100; i++) {
     const template = `${i % 20} {{ messages[0].content }}`
-    const result = render({ template, messages: [user(`m${i}`)], variables: {}, open: false })
+    const result = render({ template, messages: [user(`m${i}`)], variables: '{}', open: false })
     assert.deepEqual(result, { kind: 'rendered', text: `${i % 20} m${i}` })
   }
 })

@@ -1,0 +1,12 @@
+import { userInfo } from 'node:os'
+import type { Actor } from '../storage/tables/audit.ts'
+
+/** Who gives a command, as the operating system knows it. */
+export function operator(via: Actor['via'] = 'command line'): Actor {
+  try {
+    return { via, name: userInfo().username }
+  } catch {
+    // A container may run as a number that has no name.
+    return { via, name: `uid ${process.getuid?.() ?? 'unknown'}` }
+  }
+}

@@ -1,0 +1,43 @@
+import { z } from 'zod'
+import { answer } from '../../domain/fields.ts'
+
+const day = z
+  .string()
+  .refine((text) => /^\d{4}-\d\d-\d\d$/.test(text) && !Number.isNaN(Date.parse(text)), {
+    error: 'expected a day such as 2026-11-22',
+  })
+  .optional()
+
+const number = (most: number) =>
+  z
+    .string()
+    .regex(/^\d{1,15}$/, 'expected a whole number')
+    .transform(Number)
+    .refine((given) => given <= most, `expected at most ${most}`)
+    .optional()
+
+const mostDays = 10_000
+
+export const UsageQuery = z.object({
+  user: z.string().min(1).max(64).optional().meta({ description: 'Others than oneself: for admins.' }),
+  from: day.meta({ description: 'The first day, of UTC.' }),
+  to: day.meta({ description: 'The last day.' }),
+  limit: number(mostDays).meta({ default: String(mostDays), description: `At most ${mostDays}.` }),
+  offset: number(Number.MAX_SAFE_INTEGER).meta({ default: '0' }),
+})
+export type UsageQuery = z.output<typeof UsageQuery>
+
+export const UsageAnswer = answer('A line for each user and day, the latest day first.', {
+  usage: z.array(
+    z.object({
+      user: z.string(),
+      day: z.string().meta({ description: 'Of UTC.' }),
+      requests: z.int(),
+      refused: z.int().meta({ description: 'Of these, those that a limit of the user refused.' }),
+      prompt_tokens: z.int().meta({ description: 'Also those that were found in the cache.' }),
+      completion_tokens: z.int(),
+    }),
+  ),
+})
+
+export const usualLimit = mostDays

@@ -1,0 +1,29 @@
+import type { Caller } from '../../domain/callers.ts'
+import { refuse } from '../../domain/refusals.ts'
+import type { Database } from '../../storage/database.ts'
+import { readUsage } from '../../storage/tables/usage.ts'
+import { family, operation } from '../parts.ts'
+import { UsageAnswer, UsageQuery, usualLimit } from './contract.ts'
+import type { UsageMeter } from './meter.ts'
+
+/** An admin sees everyone, a member itself. What was counted a moment ago is in it. */
+async function usageOf(db: Database, meter: UsageMeter, caller: Caller, query: UsageQuery) {
+  const { user = caller.role === 'admin' ? undefined : caller.name, limit, offset } = query
+  if (caller.role !== 'admin' && user !== caller.name) {
+    throw refuse('role_forbidden', { role: 'admin', given: caller.role })
+  }
+  await meter.flush()
+  const days = await readUsage(db, { ...query, user, limit: limit ?? usualLimit, offset: offset ?? 0 })
+  return { usage: days.map(({ user_name, ...counted }) => ({ user: user_name, ...counted })) }
+}
+
+export const usageRoutes = family(
+  operation('GET', '/usage', {
+    summary: 'What users asked for, by the day',
+    tags: ['service'],
+    querystring: UsageQuery,
+    answer: UsageAnswer,
+    refusals: ['role_forbidden'],
+    rule: ({ db, usage }, { caller, query }) => usageOf(db, usage, caller, query),
+  }),
+)

@@ -1,0 +1,71 @@
+import * as runs from './evaluations/runs.ts'
+import { audited, noteDeed } from './tables/audit.ts'
+import * as callWrites from './tables/call-writes.ts'
+import * as feedback from './tables/feedback.ts'
+import * as objects from './tables/objects.ts'
+import * as prices from './tables/prices.ts'
+import * as queues from './tables/queues.ts'
+import * as settings from './tables/user-settings.ts'
+import * as users from './tables/users.ts'
+
+interface Named {
+  project_id: string
+  ids: readonly string[]
+}
+
+/** Of several, how many were named. */
+const removal =
+  (action: string) =>
+  ({ project_id, ids }: Named) => ({ action, project_id, count: ids.length })
+
+const ofUser = (action: string, user: string, details: object = {}) => ({
+  action,
+  details: { user, ...details },
+})
+
+/** The writes that the audit log tells of. */
+export const auditedCommands = {
+  noteDeed,
+  deleteCalls: audited(callWrites.deleteCalls, (given, { descendants }) => ({
+    ...removal('calls.delete')(given),
+    details: { descendants },
+  })),
+  deleteEvaluationRuns: audited(runs.deleteEvaluationRuns, removal('evaluation_runs.delete')),
+  deletePredictions: audited(runs.deletePredictions, removal('predictions.delete')),
+  deleteScores: audited(runs.deleteScores, removal('scores.delete')),
+  removeFeedback: audited(feedback.removeFeedback, removal('feedback.purge')),
+  removePrices: audited(prices.removePrices, removal('prices.purge')),
+  deleteObjects: audited(objects.deleteObjects, ({ project_id, object_id }, answer) =>
+    'deleted' in answer
+      ? { action: 'objects.delete', project_id, count: answer.deleted, details: { object: object_id } }
+      : undefined,
+  ),
+  deleteQueue: audited(queues.deleteQueue, ({ project_id }, { id }) => ({
+    action: 'queues.delete',
+    project_id,
+    count: 1,
+    details: { queue: id },
+  })),
+  addUser: audited(users.addUser, ({ user, key }, added) =>
+    added
+      ? ofUser('user.add', user.name, { role: user.role, entities: user.entities, key: key.id })
+      : undefined,
+  ),
+  addFirstUser: audited(users.addFirstUser, ({ user, key }, added) =>
+    added
+      ? ofUser('user.add', user.name, { role: user.role, entities: user.entities, key: key.id })
+      : undefined,
+  ),
+  removeUser: audited(users.removeUser, ({ name }, removed) =>
+    removed ? ofUser('user.remove', name) : undefined,
+  ),
+  changeUserSettings: audited(settings.changeUserSettings, ({ name, change }, changed) =>
+    changed ? ofUser('user.set', name, { change }) : undefined,
+  ),
+  addKey: audited(users.addKey, ({ user, id }, added) =>
+    added ? ofUser('key.add', user, { key: id }) : undefined,
+  ),
+  revokeKey: audited(users.revokeKey, ({ id }, revoked) =>
+    revoked ? { action: 'key.revoke', details: { key: id } } : undefined,
+  ),
+}

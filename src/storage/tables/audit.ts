@@ -1,0 +1,71 @@
+import { newId } from '../../domain/ids.ts'
+import { now } from '../../domain/time.ts'
+import { type Sql, sql } from '../sql/sql.ts'
+import type { Command, LongReader, StreamOptions, Transaction } from '../transaction.ts'
+
+/** Who did something: a user of Heddle by HTTP, or one of the operating system on the command line. */
+export interface Actor {
+  via: 'http' | 'command line' | 'start'
+  name: string
+}
+
+/** What was done, never with what content. */
+export interface Deed {
+  action: string
+  project_id?: string
+  /** How many ids it was about. */
+  count?: number
+  details?: Record<string, unknown>
+}
+
+export interface AuditEntry {
+  id: string
+  at: number
+  via: Actor['via'] | null
+  actor: string | null
+  action: string
+  project_id: string | null
+  count: number | null
+  /** JSON object. */
+  details: string
+}
+
+async function note(tx: Transaction, by: Actor | undefined, deed: Deed): Promise<void> {
+  const { action, project_id = null, count = null, details = {} } = deed
+  await tx.run(
+    sql`INSERT INTO audit (id, at, via, actor, action, project_id, count, details)
+        VALUES (${newId()}, ${now()}, ${by?.via ?? null}, ${by?.name ?? null}, ${action}, ${project_id}, ${count}, ${JSON.stringify(details)})`,
+  )
+}
+
+/** The same command, which tells the audit log in its transaction what it has done; nothing where it did nothing. */
+export function audited<Input, Output>(
+  command: Command<Input, Output>,
+  deedOf: (input: Input, output: Output) => Deed | undefined,
+): Command<Input & { by?: Actor }, Output> {
+  return async (tx, input) => {
+    const output = await command(tx, input)
+    const deed = deedOf(input, output)
+    if (deed !== undefined) await note(tx, input.by, deed)
+    return output
+  }
+}
+
+/** For what is no other command. */
+export const noteDeed: Command<Deed & { by: Actor }, void> = (tx, { by, ...deed }) => note(tx, by, deed)
+
+export interface Times {
+  /** Microseconds, inclusive. */
+  from: number
+  until: number
+}
+
+export function streamAudit(
+  db: LongReader,
+  { from, until }: Times,
+  options: StreamOptions,
+): AsyncIterable<AuditEntry[]> {
+  const query: Sql = sql`SELECT id, at, via, actor, action, project_id, count, details FROM audit
+    WHERE at >= ${from} AND at <= ${until} ORDER BY id`
+  return db.stream<AuditEntry>(query, options)
+}
