@@ -164,7 +164,7 @@ export const settings = {
   body_budget: setting(
     wholeNumber(1024, 2 ** 34),
     String(256 * 1024 * 1024),
-    'Bytes of request bodies that are processed at once; a request beyond that gets 429 with Retry-After.',
+    'Bytes of request bodies that are held at once, counted as they arrive; a request beyond that gets 429 with Retry-After. A user may hold three quarters.',
   ),
   connection_timeout: setting(
     wholeNumber(0, 3_600_000),

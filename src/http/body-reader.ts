@@ -37,10 +37,14 @@ const options = {
 }
 
 /** What a body of 32 MiB may take: as objects a list of lists takes twenty times its text. */
-const heapMb = 1_536
+const defaultHeapMb = 1_536
 
 /** `thread` is the module of the threads; it knows the same contracts by the same names. */
-export function createBodyReader(thread: string, contracts: ReadonlyMap<string, z.ZodType>): BodyReader {
+export function createBodyReader(
+  thread: string,
+  contracts: ReadonlyMap<string, z.ZodType>,
+  heapMb = defaultHeapMb,
+): BodyReader {
   const names = new Map([...contracts].map(([name, contract]) => [contract, name]))
   const start = inThread<BodyQuestion, BodyAnswer>(thread, heapMb)
   const middle = createWorkerPool(start, options)

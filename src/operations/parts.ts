@@ -60,12 +60,12 @@ export function operation<Body extends z.ZodType, Params extends z.ZodType, Quer
       url,
       schema: { ...taken, response: { ...response, ...others } },
       config: largeBodies ? { largeBodies } : {},
-      handler: async (request, reply) =>
-        (await rule(
-          { ...parts, db: databaseOf(request.caller.name, parts.db) },
-          request as Parameters<typeof rule>[1],
-          reply,
-        )) ?? {},
+      handler: async (request, reply) => {
+        const own = { ...parts, db: databaseOf(request.caller.name, parts.db) }
+        const given = await rule(own, request as Parameters<typeof rule>[1], reply)
+        // A stream that has begun and was cut off gives nothing, and there is nothing else to send.
+        return given ?? (reply.raw.headersSent ? undefined : {})
+      },
     })
   }
   // Fastify searches all loaded modules for the name of a plugin that has none.

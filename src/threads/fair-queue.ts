@@ -23,6 +23,8 @@ export interface QueueBounds {
 export function createFairQueue<Job>(most: QueueBounds): FairQueue<Job> {
   const queues = new Map<string, Set<Job>>()
   let size = 0
+  /** Who had the last turn. Who came since then goes first. */
+  let served = ''
 
   function remove(tenant: string, job: Job): void {
     const queue = queues.get(tenant)
@@ -46,13 +48,16 @@ export function createFairQueue<Job>(most: QueueBounds): FairQueue<Job> {
       size++
     },
     take(mayRun = () => true) {
+      const last = queues.get(served)
+      if (last !== undefined) {
+        queues.delete(served)
+        queues.set(served, last)
+      }
       for (const [tenant, queue] of queues) {
         const [job] = queue
         if (job === undefined || !mayRun(tenant)) continue
-        // To the end of the round, or out of it.
-        queues.delete(tenant)
-        queues.set(tenant, queue)
         remove(tenant, job)
+        served = tenant
         return { tenant, job }
       }
       return undefined

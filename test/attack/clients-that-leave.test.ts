@@ -134,12 +134,12 @@ async function assertNothingIsHeld(): Promise<void> {
     async () => (await figure('heddle_http_requests_running')) === 1,
   )
   await until('no answer is made', async () => (await figure('heddle_num_requests_running')) === 0)
-  // Readers: more than there are ask at once. The budget of bodies: as much as fits, at once.
+  // Readers: more than there are ask at once. The budget of bodies: as much as one tenant may have at once.
   const queries = Array.from({ length: 6 }, () =>
     post('/calls/stream_query', { project_id: project, columns: ['id'] }),
   )
   for (const { status } of await inTime('readers', Promise.all(queries))) assert.equal(status, 200)
-  const text = 'x'.repeat(budget / 4 - 4_096)
+  const text = 'x'.repeat(budget / 8)
   const writes = Array.from({ length: 4 }, () =>
     post('/call/start', { start: startOf({ inputs: { text } }) }),
   )

@@ -109,7 +109,7 @@ test('tenants take turns', async (t) => {
     ...['b1', 'b2'].map((template) => note(template, 'b')),
     note('c1', 'c'),
   ])
-  assert.deepEqual(order, ['a0', 'a1', 'b1', 'c1', 'a2', 'b2', 'a3'])
+  assert.deepEqual(order, ['a0', 'b1', 'c1', 'a1', 'b2', 'a2', 'a3'])
 })
 
 test('what waits when everything stops is told so, and nothing is left behind', async (t) => {

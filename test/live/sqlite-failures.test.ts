@@ -4,6 +4,7 @@ import { chmodSync, chownSync, mkdirSync, readdirSync, readFileSync, rmSync, wri
 import { join } from 'node:path'
 import { describe, type TestContext, test } from 'node:test'
 import Sqlite from 'better-sqlite3'
+import { newId } from '../../src/domain/ids.ts'
 import { openSqlite } from '../../src/storage/engines/sqlite/open.ts'
 import { sqliteFile } from '../../src/storage/open.ts'
 import { newProject, startPart } from '../support/call-parts.ts'
@@ -121,7 +122,7 @@ async function newRecord(
   const folder = await newFolder(t)
   const file = sqliteFile(folder)
   const db = await openSqlite({ file })
-  const ids = Array.from({ length: calls }, () => randomUUID())
+  const ids = Array.from({ length: calls }, () => newId())
   const inputs = JSON.stringify({ text: 'x'.repeat(500) })
   await db.write(
     'upsertCalls',
@@ -246,9 +247,12 @@ describe('a file that is not ours to open', () => {
 })
 
 describe('a damaged page', () => {
-  /** Overwrites every other leaf of the calls. */
-  async function damagedRecord(t: TestContext) {
-    const record = await newRecord(t, 200)
+  /** Overwrites some leaves of the calls, every other one unless told otherwise. */
+  async function damagedRecord(
+    t: TestContext,
+    { calls = 200, choose = (leaf: number, _of: number): boolean => leaf % 2 === 1 } = {},
+  ) {
+    const record = await newRecord(t, calls)
     const handle = new Sqlite(record.file)
     const size = handle.pragma('page_size', { simple: true }) as number
     const leaves = handle
@@ -257,8 +261,8 @@ describe('a damaged page', () => {
       .all() as number[]
     handle.close()
     const bytes = readFileSync(record.file)
-    const damaged = leaves.filter((_, i) => i % 2 === 1)
-    assert.ok(damaged.length > 2)
+    const damaged = leaves.filter((_, i) => choose(i, leaves.length))
+    assert.ok(damaged.length > 0 && leaves.length > 5)
     for (const page of damaged) bytes.fill(0xa5, (page - 1) * size, page * size)
     writeFileSync(record.file, bytes)
     return record
@@ -277,6 +281,22 @@ describe('a damaged page', () => {
     }
     assert.ok((statuses.get(200) ?? 0) > 0 && (statuses.get(503) ?? 0) > 0, 'what is whole can be read')
     assert.equal((await server.get('/health')).status, 200)
+    await server.end('SIGTERM')
+  })
+
+  test('cuts an answer that has begun, so that its client notices', async (t) => {
+    const last = { calls: 3_000, choose: (leaf: number, of: number) => leaf === of - 1 }
+    const { folder } = await damagedRecord(t, last)
+    const server = await startServer(t, { HEDDLE_DATA: folder })
+    const answer = await server.post('/calls/stream_query', { project_id: project })
+    assert.equal(answer.status, 200)
+    await assert.rejects(answer.text(), /terminated/)
+    const said = () => server.log.map((line) => JSON.parse(line)).filter(({ level }) => level > 30)
+    await until('it is said', () => said().length > 0)
+    assert.deepEqual(
+      said().map(({ code, user, err }) => [code, user, err]),
+      [['storage_corrupt', 'alice', undefined]],
+    )
     await server.end('SIGTERM')
   })
 

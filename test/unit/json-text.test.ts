@@ -2,7 +2,15 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { compactJson, itemsOf, membersOf } from '../../src/domain/json/scan.ts'
-import { JsonText, sharedText, withTexts, writeJson } from '../../src/domain/json/text.ts'
+import {
+  JsonText,
+  joined,
+  type SharedText,
+  sharedText,
+  textOfShared,
+  withTexts,
+  writeJson,
+} from '../../src/domain/json/text.ts'
 import { compareText } from '../../src/domain/text.ts'
 
 const json = fc.jsonValue({ depthSize: 'medium' })
@@ -80,6 +88,8 @@ test('a text in shared memory is the same text, wherever it stands', () => {
       })
     }),
   )
+  assert.equal(joined(['a', 'é']), 'aé')
+  assert.equal(textOfShared(joined(['a', sharedText('é'), 'ж']) as SharedText), 'aéж')
   const bytes = new Uint8Array([1, 2])
   assert.equal(withTexts({ bytes }).bytes, bytes, 'bytes that are no text stay')
 })

@@ -12,6 +12,20 @@ export function sharedText(text: string): SharedText {
   return bytes
 }
 
+/** The texts one behind the other: shared when one of them is. */
+export function joined(texts: readonly (string | SharedText)[]): string | SharedText {
+  if (!texts.some(isSharedText)) return texts.join('')
+  const pieces = texts.map((text) => (isSharedText(text) ? text : Buffer.from(text)))
+  const length = pieces.reduce((sum, piece) => sum + piece.length, 0)
+  const bytes = new Uint8Array(new SharedArrayBuffer(length))
+  let at = 0
+  for (const piece of pieces) {
+    bytes.set(piece, at)
+    at += piece.length
+  }
+  return bytes
+}
+
 export function isSharedText(value: unknown): value is SharedText {
   return value instanceof Uint8Array && value.buffer instanceof SharedArrayBuffer
 }

@@ -1,6 +1,6 @@
 import { newId, traceOf } from '../../domain/ids.ts'
 import { membersOf, objectText } from '../../domain/json/scan.ts'
-import { JsonText, type SharedText } from '../../domain/json/text.ts'
+import { JsonText, joined, type SharedText } from '../../domain/json/text.ts'
 import { inSteps } from '../../domain/yielding.ts'
 import type { CallEnd, CallPart, CallStart } from '../../storage/tables/call-parts.ts'
 import type { CompleteCall, EndedCall, StartedCall } from './contract.ts'
@@ -95,6 +95,7 @@ export async function mergeParts(parts: Iterable<GivenPart>): Promise<GivenPart[
 function withMember(object: JsonText, name: string, member: JsonText): JsonText {
   const members = membersOf(object.text)
   if (members.has(name)) return new JsonText(objectText(members.set(name, member.text)))
-  const inner = object.text.slice(1, -1)
-  return new JsonText(`{${inner}${inner === '' ? '' : ','}${JSON.stringify(name)}:${member.text}}`)
+  const begin = object.text.slice(0, -1)
+  const key = `${begin === '{' ? '' : ','}${JSON.stringify(name)}:`
+  return new JsonText(joined([begin, key, member.stored, '}']))
 }

@@ -1,6 +1,7 @@
 import { type Caller, requireAccess } from '../../domain/callers.ts'
 import { refuse } from '../../domain/refusals.ts'
 import type { Database } from '../../storage/database.ts'
+import { storageFailure } from '../../storage/failures.ts'
 import { pieceBytes, readFileEntry, readPiece, sizeOfFiles } from '../../storage/tables/files.ts'
 import type { Reader } from '../../storage/transaction.ts'
 import type { ContentBody, StatsBody } from './contract.ts'
@@ -33,7 +34,10 @@ async function* piecesOf(
 ): AsyncGenerator<Uint8Array> {
   for (let position = 0; position * pieceBytes < size; position++) {
     const bytes = await readPiece(db, projectId, uploadId, position)
-    if (bytes === undefined) throw new Error(`a file of ${size} bytes has no piece ${position}`)
+    if (bytes === undefined) {
+      const lack = new Error(`a file of ${size} bytes has no piece ${position}`)
+      throw storageFailure('storage_corrupt', lack)
+    }
     yield bytes
   }
 }

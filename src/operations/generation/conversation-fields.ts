@@ -75,7 +75,7 @@ export const conversationFields = {
   ),
   chat_template: documented(
     z.string().max(131_072).nullish(),
-    'A Jinja template to use instead of the model’s own. Rendering is limited to one second and to a bounded size of texts and lists. HEDDLE_REQUEST_TEMPLATES=off refuses it.',
+    'A Jinja template to use instead of the model’s own. Parsing and rendering are limited to one second of processor time and to a bounded size of texts and lists. HEDDLE_REQUEST_TEMPLATES=off refuses it.',
   ),
   chat_template_kwargs: documented(
     jsonObject().transform(variablesGiven).nullish(),

@@ -27,9 +27,10 @@ export function findMarked(
   id: string,
   now: number,
 ): Promise<MarkedCall | undefined> {
+  const stored = (column: string) => db.dialect.stored(trusted(column))
   return db.get(
-    sql`SELECT id, parent_id, started_at, ended_at, exception, user_id, coalesce(attributes, '{}') AS attributes,
-          coalesce(inputs, '{}') AS inputs, output, coalesce(summary, '{}') AS summary
+    sql`SELECT id, parent_id, started_at, ended_at, exception, user_id, coalesce(${stored('attributes')}, '{}') AS attributes,
+          coalesce(${stored('inputs')}, '{}') AS inputs, ${stored('output')} AS output, coalesce(${stored('summary')}, '{}') AS summary
         FROM calls WHERE project_id = ${projectId} AND id = ${id} AND ${isLive(now)} AND ${isMarked(db.dialect, kind)}`,
   )
 }

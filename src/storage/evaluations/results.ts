@@ -91,7 +91,7 @@ export async function deriveThenOpen(db: Database, view: ResultsView, signal: Ab
   const shapes = needsShapes ? await readShapes(db, project, evaluations) : []
   const filters = rowFiltersOf(view.filters, shapes, db.dialect)
   const order = rowOrderOf(view.sort, evaluations, shapes, db.dialect)
-  const roots = await db.all<RootRow>(selectRoots(project, evaluations, time))
+  const roots = await db.all<RootRow>(selectRoots(db, project, evaluations, time))
   const rowSets = await readRowSets(db, project, evaluations)
   const rowsWith = (intersect: boolean): RowsOfView => ({ project, evaluations, filters, intersect })
   const rows = rowsWith(view.intersect)
@@ -158,7 +158,7 @@ export async function deriveThenOpen(db: Database, view: ResultsView, signal: Ab
       db.stream<TrialRow>(selectTrials(db, rows, digests), { signal }),
     /** What some trials were given. */
     inputsOf: (trials: readonly string[]) =>
-      db.stream<{ id: string; inputs: string | null }>(selectInputs(project, trials), { signal }),
+      db.stream<{ id: string; inputs: string | null }>(selectInputs(db, project, trials), { signal }),
     /** The trials added up, by evaluation and by which scalars their scores hold. */
     sums: (intersect: boolean) => allRows<ShapeSums>(db, selectSums(db, rowsWith(intersect)), signal),
     /** The scores of the trials that have no shape. */
@@ -194,16 +194,18 @@ async function derivePending(
 }
 
 function selectTrials(db: Reader, view: RowsOfView, digests: readonly string[]): Sql {
+  const stored = (column: string) =>
+    sql`${db.dialect.stored(trusted(column))} AS ${trusted(column.replace(/.*\./, ''))}`
   return sql`${wantedOf(digests)} SELECT trial.trial_id, trial.evaluation_id, trial.row_digest, trial.row_kind, trial.output_key,
       trial.predict_call_id, trial.latency, trial.tokens, trial.own_latency, trial.own_tokens,
-      trial.scorer_call_ids, trial.scores, call.output
+      ${stored('trial.scorer_call_ids')}, ${stored('trial.scores')}, ${stored('call.output')}
     FROM wanted CROSS JOIN ${trialTable} ${ofCall}
     WHERE ${inScope(view, null)} AND trial.row_digest = wanted.id AND ${db.dialect.going}
     ORDER BY trial.started_at, trial.trial_id`
 }
 
-function selectInputs(project: string, ids: readonly string[]): Sql {
-  return sql`${wantedOf(ids)} SELECT calls.id, inputs FROM wanted CROSS JOIN calls
+function selectInputs(db: Reader, project: string, ids: readonly string[]): Sql {
+  return sql`${wantedOf(ids)} SELECT calls.id, ${db.dialect.stored(trusted('inputs'))} AS inputs FROM wanted CROSS JOIN calls
     WHERE project_id = ${project} AND calls.id = wanted.id`
 }
 
@@ -233,8 +235,9 @@ function selectShapeless(db: Reader, view: RowsOfView): Sql {
     ])}`
 }
 
-function selectRoots(project: string, ids: readonly string[], time: number): Sql {
-  return sql`SELECT id, trace_id, ${trusted(shownName)} AS display_name, started_at, ended_at, inputs
+function selectRoots(db: Reader, project: string, ids: readonly string[], time: number): Sql {
+  return sql`SELECT id, trace_id, ${trusted(shownName)} AS display_name, started_at, ended_at,
+      ${db.dialect.stored(trusted('inputs'))} AS inputs
     FROM calls WHERE project_id = ${project} AND id IN (${listOf(ids)}) AND ${isLive(time)}`
 }
 

@@ -35,6 +35,11 @@ export interface Dialect {
   readonly noLimit: Sql
   /** A value inside a JSON text column. Whole-number segments address lists and keys alike. */
   json(column: Sql, path: readonly string[], most?: number): JsonReading
+  /**
+   * A JSON column as it is stored, to be shown. Where pages have no checksums, a text that a disk has changed is a refusal: it
+   * would be put into an answer that nobody can read.
+   */
+  stored(column: Sql): Sql
   /** The JSON at the path as it is stored; NULL when nothing is there. */
   token(column: Sql, path: readonly string[]): Sql
   /** A text that may be long, where it is looked at several times. */

@@ -1,4 +1,5 @@
 import type { Page } from '../../domain/view.ts'
+import type { Dialect } from '../sql/dialect.ts'
 import type { Sorting } from '../sql/readings.ts'
 import { pageOf, rowsInOrder } from '../sql/rows-in-order.ts'
 import { allOf, join, nothing, Sql, sql, trusted } from '../sql/sql.ts'
@@ -57,8 +58,12 @@ export interface CallColumns {
   feedback?: boolean
 }
 
-function selected({ large, totalStorageSize }: CallColumns, now: number): Sql {
-  const columns = largeColumns.map((name) => trusted(large.has(name) ? `calls.${name}` : `NULL AS ${name}`))
+function selected(dialect: Dialect, { large, totalStorageSize }: CallColumns, now: number): Sql {
+  const columns = largeColumns.map((name) =>
+    large.has(name)
+      ? sql`${dialect.stored(trusted(`calls.${name}`))} AS ${trusted(name)}`
+      : trusted(`NULL AS ${name}`),
+  )
   // Only a root speaks for its trace.
   const total = totalStorageSize
     ? sql`CASE WHEN parent_id IS NULL THEN (SELECT sum(member.start_bytes + member.end_bytes) FROM calls AS member
@@ -68,10 +73,13 @@ function selected({ large, totalStorageSize }: CallColumns, now: number): Sql {
 }
 
 /** Made once: this is the read that everything waits for. Its values are times, the project and the id, in this order. */
-const readText = (totalStorageSize: boolean) =>
-  sql`SELECT ${selected({ large: new Set(largeColumns), totalStorageSize }, 0)} FROM calls
-      WHERE project_id = ${''} AND id = ${''} AND ${isLive(0)}`.text
-const readTexts = { plain: readText(false), withTotal: readText(true) }
+const readTextsOf = (dialect: Dialect) => {
+  const readText = (totalStorageSize: boolean) =>
+    sql`SELECT ${selected(dialect, { large: new Set(largeColumns), totalStorageSize }, 0)} FROM calls
+        WHERE project_id = ${''} AND id = ${''} AND ${isLive(0)}`.text
+  return { plain: readText(false), withTotal: readText(true) }
+}
+const readTexts = new Map<Dialect, ReturnType<typeof readTextsOf>>()
 
 export function readCall(
   db: Reader,
@@ -80,10 +88,12 @@ export function readCall(
   totalStorageSize: boolean,
   now: number,
 ): Promise<CallRow | undefined> {
+  const texts = readTexts.get(db.dialect) ?? readTextsOf(db.dialect)
+  readTexts.set(db.dialect, texts)
   return db.get<CallRow>(
     totalStorageSize
-      ? new Sql(readTexts.withTotal, [now, projectId, id, now])
-      : new Sql(readTexts.plain, [projectId, id, now]),
+      ? new Sql(texts.withTotal, [now, projectId, id, now])
+      : new Sql(texts.plain, [projectId, id, now]),
   )
 }
 
@@ -105,7 +115,7 @@ function said(db: Reader): Sql {
 export function selectCalls(db: Reader, query: CallsQuery, columns: CallColumns, now: number): Sql {
   return rowsInOrder(db.dialect, {
     table: 'calls',
-    columns: sql`${selected(columns, now)}${columns.feedback ? said(db) : nothing}`,
+    columns: sql`${selected(db.dialect, columns, now)}${columns.feedback ? said(db) : nothing}`,
     matching: matching(db, query, now),
     order: query.order,
     page: query,

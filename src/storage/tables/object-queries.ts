@@ -3,7 +3,7 @@ import { rowsInOrder } from '../sql/rows-in-order.ts'
 import { columnOrder } from '../sql/sorting.ts'
 import { allOf, join, listOf, type Sql, sql, trusted } from '../sql/sql.ts'
 import type { LongReader } from '../transaction.ts'
-import { type ObjectWithValue, versionColumns } from './objects.ts'
+import { type ObjectWithValue, shownValue, versionColumns } from './objects.ts'
 
 type Names = readonly string[] | null | undefined
 
@@ -39,7 +39,7 @@ export function streamObjects(
   view: ObjectsView,
   signal: AbortSignal,
 ): AsyncIterable<ObjectWithValue[]> {
-  const val = trusted(view.values ? 'objects.val' : 'CAST(NULL AS TEXT) AS val')
+  const val = view.values ? shownValue(db) : trusted('CAST(NULL AS TEXT) AS val')
   const last = ['objects.object_id', 'objects.version_index']
   const statement = rowsInOrder(db.dialect, {
     table: 'objects',

@@ -50,6 +50,11 @@ function named(project: string, { name, digest }: VersionName): Sql {
     ORDER BY CASE WHEN digest = ${digest} THEN 0 ELSE 1 END LIMIT 1`
 }
 
+/** The value of a version that is shown. */
+export function shownValue({ dialect }: Reader): Sql {
+  return sql`${dialect.stored(trusted('objects.val'))} AS val`
+}
+
 /** The stored version, also a deleted one; undefined when there is none. `latest` is the latest that is not deleted. */
 export function readObject(
   db: Reader,
@@ -57,7 +62,7 @@ export function readObject(
   version: VersionName,
 ): Promise<ObjectWithValue | undefined> {
   return db.get<ObjectWithValue>(
-    sql`SELECT ${versionColumns}, val FROM objects WHERE ${named(project, version)}`,
+    sql`SELECT ${versionColumns}, ${shownValue(db)} FROM objects WHERE ${named(project, version)}`,
   )
 }
 
@@ -90,7 +95,7 @@ export async function readValue(
   { name, digest }: VersionName,
 ): Promise<string | null> {
   const row = await db.get<{ val: string | null }>(
-    sql`SELECT val FROM objects WHERE project_id = ${project} AND object_id = ${name} AND digest = ${digest}`,
+    sql`SELECT ${shownValue(db)} FROM objects WHERE project_id = ${project} AND object_id = ${name} AND digest = ${digest}`,
   )
   return row?.val ?? null
 }
@@ -104,7 +109,7 @@ export async function readValues(
   if (versions.length === 0) return []
   const pairs = pairsOf(versions.map(({ object_id, digest }) => [object_id, digest]))
   return db.all(
-    sql`SELECT object_id, digest, val FROM objects
+    sql`SELECT object_id, digest, ${shownValue(db)} FROM objects
         WHERE project_id = ${project} AND (object_id, digest) IN ${pairs} AND val IS NOT NULL`,
   )
 }

@@ -39,9 +39,9 @@ export interface SeenItem extends QueueItem {
 }
 
 /** A row of SeenItem from `annotation_queue_items AS item`. */
-function seenBy(annotator: string): Sql {
+function seenBy({ dialect }: Reader, annotator: string): Sql {
   return sql`item.project_id, item.id, item.queue_id, item.position, item.call_id, item.call_op_name, item.call_trace_id,
-    item.call_started_at, item.call_ended_at, item.display_fields, item.added_at, item.added_by, item.state, item.annotator,
+    item.call_started_at, item.call_ended_at, ${dialect.stored(trusted('item.display_fields'))} AS display_fields, item.added_at, item.added_by, item.state, item.annotator,
     item.finished_by, item.leased_by, item.leased_until, ${ownState(annotator)} AS own_state`
 }
 
@@ -78,7 +78,7 @@ export function streamItems(db: LongReader, view: ItemsView, signal: AbortSignal
   const { project, queue_id, annotator, filter, sort } = view
   const conditions = [ofQueue({ project_id: project, queue_id }), ...filtered(filter ?? {}, annotator)]
   const order = columnOrder(sort, sortable, [], ['item.position ASC'])
-  const statement = sql`SELECT ${seenBy(annotator)} FROM annotation_queue_items AS item
+  const statement = sql`SELECT ${seenBy(db, annotator)} FROM annotation_queue_items AS item
     WHERE ${allOf([...conditions, db.dialect.going])} ORDER BY ${join(order, ', ')}${pageOf(db.dialect, view)}`
   return db.stream<SeenItem>(statement, { signal })
 }
@@ -106,7 +106,7 @@ export function firstItem(
   order: Sql,
 ): Promise<SeenItem | undefined> {
   return tx.get<SeenItem>(
-    sql`SELECT ${seenBy(annotator)} FROM annotation_queue_items AS item WHERE ${allOf(conditions)} ORDER BY ${order} LIMIT 1`,
+    sql`SELECT ${seenBy(tx, annotator)} FROM annotation_queue_items AS item WHERE ${allOf(conditions)} ORDER BY ${order} LIMIT 1`,
   )
 }
 
@@ -117,7 +117,7 @@ export function findItem(
   annotator: string,
 ): Promise<SeenItem | undefined> {
   return tx.get<SeenItem>(
-    sql`SELECT ${seenBy(annotator)} FROM annotation_queue_items AS item WHERE ${ofQueue(key)} AND item.id = ${id}`,
+    sql`SELECT ${seenBy(tx, annotator)} FROM annotation_queue_items AS item WHERE ${ofQueue(key)} AND item.id = ${id}`,
   )
 }
 

@@ -3,7 +3,7 @@ import { refuse } from '../../domain/refusals.ts'
 import type { View } from '../../domain/view.ts'
 import { pageOf } from '../sql/rows-in-order.ts'
 import { columnOrder } from '../sql/sorting.ts'
-import { allOf, join, listOf, sql, trusted } from '../sql/sql.ts'
+import { allOf, join, listOf, type Sql, sql, trusted } from '../sql/sql.ts'
 import { allRows, type Command, type LongReader, type Reader } from '../transaction.ts'
 
 /** A queue of calls that people look at. Times are microseconds; `scorer_refs` is a JSON list. */
@@ -33,10 +33,16 @@ const columns = trusted(
   'project_id, id, name, description, scorer_refs, created_at, created_by, updated_at, deleted_at',
 )
 
+/** The same, to be shown. */
+function shownColumns({ dialect }: Reader): Sql {
+  return sql`project_id, id, name, description, ${dialect.stored(trusted('scorer_refs'))} AS scorer_refs,
+    created_at, created_by, updated_at, deleted_at`
+}
+
 /** The queue, unless it was deleted. */
 export function findQueue(db: Reader, projectId: string, id: string): Promise<Queue | undefined> {
   return db.get<Queue>(
-    sql`SELECT ${columns} FROM annotation_queues WHERE project_id = ${projectId} AND id = ${id} AND deleted_at IS NULL`,
+    sql`SELECT ${shownColumns(db)} FROM annotation_queues WHERE project_id = ${projectId} AND id = ${id} AND deleted_at IS NULL`,
   )
 }
 
@@ -67,7 +73,7 @@ export function streamQueues(db: LongReader, view: QueuesView, signal: AbortSign
     conditions.push(sql`${position} > 0`)
   }
   const order = columnOrder(view.sort, sortable, ['created_at DESC'], ['id DESC'])
-  const statement = sql`SELECT ${columns} FROM annotation_queues WHERE ${allOf([...conditions, dialect.going])}
+  const statement = sql`SELECT ${shownColumns(db)} FROM annotation_queues WHERE ${allOf([...conditions, dialect.going])}
     ORDER BY ${join(order, ', ')}${pageOf(dialect, view)}`
   return db.stream<Queue>(statement, { signal })
 }

@@ -78,7 +78,7 @@ test('tenants take turns, and each has a line of its own', async (t) => {
   const asked = ['a', 'a', 'a', 'a', 'a', 'b', 'b', 'c'].map(ask)
   await assert.rejects(ask('a'), { code: 'queue_full' })
   await Promise.all(asked)
-  assert.equal(order.join(''), 'aabcabaa')
+  assert.equal(order.join(''), 'abcabaaa')
 })
 
 test('who leaves the line is not waited for, and the thread goes when nobody needs it', async (t) => {

@@ -51,6 +51,7 @@ export const postgresDialect: Dialect = {
   engine: 'postgres',
   going: trusted('TRUE'),
   sortsWholeRows: false,
+  stored: (column) => column,
   noLimit: trusted('ALL'),
   json(column, path) {
     const value = valueAt(column, path)

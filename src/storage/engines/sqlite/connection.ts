@@ -4,6 +4,7 @@ import { isPresent, textOfJson, valueAt } from '../../../domain/expressions/json
 import { decimalText, type Exact, parseNumber } from '../../../domain/expressions/numbers.ts'
 import { foldCase } from '../../../domain/text.ts'
 import { formatTime } from '../../../domain/time.ts'
+import { storageFailure } from '../../failures.ts'
 import type { Sql } from '../../sql/sql.ts'
 import { openFailure, sqliteFailure } from './failures.ts'
 import { registerRowCondition } from './row-condition.ts'
@@ -51,6 +52,9 @@ export function connect(file: string, access: 'write' | 'read', going: () => voi
     throw openFailure(file, error)
   }
   registerFunctions(handle, going)
+  handle.function('heddle_damaged', { deterministic: false, directOnly: true }, () => {
+    throw storageFailure('storage_corrupt', new Error('a stored text is not JSON'))
+  })
   handle.function('heddle_going', { deterministic: false }, () => {
     going()
     return 1

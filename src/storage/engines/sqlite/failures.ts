@@ -16,9 +16,23 @@ const codes: [prefix: string, code: RefusalCode][] = [
 
 /** A failure of the store becomes a refusal that says so; a fault of ours (a wrong statement) stays what it is. */
 export function sqliteFailure(error: unknown): unknown {
+  if (error instanceof StorageRefusal) return sqliteFailure(error.cause)
+  if (isOfDamage(error)) return storageFailure('storage_corrupt', error)
   if (error instanceof Refusal || !(error instanceof SqliteError)) return error
   const found = codes.find(([prefix]) => error.code.startsWith(prefix))
   return found ? storageFailure(found[1], error) : error
+}
+
+/**
+ * What our statements and functions meet only in a record that is damaged: JSON and times that are none.
+ */
+function isOfDamage(error: unknown): boolean {
+  if (error instanceof SqliteError) {
+    return error.code === 'SQLITE_ERROR' && /^malformed (JSON|database schema)/.test(error.message)
+  }
+  return (
+    error instanceof SyntaxError || (error instanceof RangeError && error.message === 'Invalid time value')
+  )
 }
 
 /** Whether the failure took the whole transaction with it, not just one statement. */

@@ -12,7 +12,7 @@ import { createFailedWrites } from '../failed-writes.ts'
 import { loadMigrations, type Migration } from '../migrations.ts'
 import { connect } from './connection.ts'
 import { sqliteDialect } from './dialect.ts'
-import { failureError } from './failures.ts'
+import { failureError, openFailure } from './failures.ts'
 import type { Job, JobResult } from './group.ts'
 import { migrateSqlite, refuseMissing, refuseUnsuitable } from './migrate.ts'
 import { lossOf, openedFiles, refuseLost } from './opened-files.ts'
@@ -54,8 +54,13 @@ export async function openSqlite(options: SqliteOptions): Promise<Database> {
   process.env.SQLITE_TMPDIR ??= dirname(file)
   migrateFile(file, options.migrations ?? loadMigrations('sqlite'))
   const reads = connect(file, 'read')
-  // The first read opens the log.
-  reads.get(sql`SELECT id FROM heddle_probe`)
+  try {
+    // The first read opens the log.
+    reads.get(sql`SELECT id FROM heddle_probe`)
+  } catch (error) {
+    reads.close()
+    throw openFailure(file, error)
+  }
   const opened = openedFiles(file)
   let lost: Refusal | undefined
   let looked = performance.now()

@@ -47,8 +47,9 @@ export function createWriter(
     for (let jobs = 0; jobs < limit; jobs++) {
       if (jobs > 0 && performance.now() > lookAt) {
         if (options.collect) take(options.collect())
-        if (tenants.size > 1 || waiting.tenants > 1) return
-        lookAt = performance.now() + groupMs
+        if (tenants.size > 1) return
+        // Otherwise the next job is another tenant's, and the last of this group.
+        if (waiting.tenants === 1) lookAt = performance.now() + groupMs
       }
       const next = waiting.take()
       if (next === undefined) return

@@ -1,0 +1,122 @@
+import { once } from 'node:events'
+import { parseArgs } from 'node:util'
+import { Worker } from 'node:worker_threads'
+import { keys } from '../test/support/app.ts'
+import { completeOf } from '../test/support/calls.ts'
+import { startChatServer } from '../test/support/chat-server.ts'
+import { type Aim, aimOf, aimsTable, boundOf } from './aims.ts'
+import { quantile, shown, sorted, table } from './figures.ts'
+import { type HeavyData, lightWays, ways } from './heavy-tenants.ts'
+import { loadNow } from './machine.ts'
+
+/**
+ * What a light tenant sees, which asks one thing after the other, while another tenant sends as much as it can; beside what
+ * it sees alone. Ends with 1 when an aim is missed.
+ */
+const { values } = parseArgs({
+  options: {
+    only: { type: 'string' },
+    seconds: { type: 'string', default: '10' },
+  },
+})
+const seconds = Number(values.seconds)
+const chosen = ways.filter(({ name }) => values.only === undefined || name === values.only)
+if (chosen.length === 0) {
+  console.error(`--only: there is no ${values.only}; accepted: ${ways.map(({ name }) => name).join(', ')}`)
+  process.exit(2)
+}
+
+/** The most that p99 may grow, and the least that is left of the throughput. */
+const aims = { p99: 3, throughput: 1 / 3 }
+
+/** The heavy tenant is under way before anything is counted. */
+const settlingMs = 1_500
+
+interface Seen {
+  p50: number
+  p99: number
+  perSecond: number
+  failed: number
+}
+
+const cleaning: (() => unknown)[] = []
+const t = { after: (clean: () => unknown) => void cleaning.push(clean) }
+
+const server = await startChatServer(t, {
+  model: { vocabulary: 1_000 },
+  settings: { HEDDLE_MAX_LOOP_DELAY: '1000' },
+})
+
+/** One request after the other, for so long. */
+async function look(ask: (n: number) => Promise<boolean>): Promise<Seen> {
+  const times: number[] = []
+  let failed = 0
+  const since = performance.now()
+  for (let n = 0; performance.now() - since < seconds * 1000; n++) {
+    const began = performance.now()
+    const isAnswered = await ask(n).catch(() => false)
+    if (isAnswered) times.push(performance.now() - began)
+    else failed++
+  }
+  const ascending = sorted(times)
+  const perSecond = (1000 * times.length) / (performance.now() - since)
+  return { p50: quantile(ascending, 0.5), p99: quantile(ascending, 0.99), perSecond, failed }
+}
+
+/** In a thread of its own, so that the light tenant's clock does not wait for the heavy one's work. */
+async function startHeavy(way: string): Promise<() => Promise<unknown>> {
+  const workerData: HeavyData = { address: server.address, way }
+  const worker = new Worker(new URL('heavy-tenants.ts', import.meta.url), { workerData })
+  worker.on('error', (error) => console.error(`${way}: ${error}`))
+  await new Promise((resolve) => setTimeout(resolve, settlingMs))
+  return async () => {
+    const exit = once(worker, 'exit')
+    await worker.terminate()
+    await exit
+  }
+}
+
+try {
+  // Something to read, for the ways that read.
+  for (let n = 0; n < 60; n++) {
+    const batch = [completeOf({ project_id: 'acme/large', inputs: { text: 'x'.repeat(1_000_000) } })]
+    const { status } = await server.post('/v2/acme/large/calls/complete', { batch })
+    if (status !== 200) throw new Error(`the record for the heavy tenant: ${status}`)
+  }
+  const rows: string[][] = []
+  const found: Aim[] = []
+  for (const { name, light } of chosen) {
+    const ask = await lightWays[light]((url, body) => server.post(url, body, { key: keys.bob }))
+    await ask(-1)
+    const alone = await look(ask)
+    const stop = await startHeavy(name)
+    const beside = await look(ask)
+    await stop()
+    rows.push([
+      name,
+      light,
+      ...[alone, beside].flatMap(({ p50, p99, perSecond }) => [p50, p99, perSecond].map(shown)),
+      String(beside.failed),
+    ])
+    console.log(`${name}: p99 ${shown(alone.p99)} alone, ${shown(beside.p99)} ms beside it`)
+    found.push(
+      boundOf(`${name}: p99`, aims.p99, [beside.p99 / alone.p99]),
+      aimOf(`${name}: throughput`, aims.throughput, [beside.perSecond / alone.perSecond]),
+    )
+    // What the heavy tenant left behind, such as files of answers that nobody reads.
+    await new Promise((resolve) => setTimeout(resolve, settlingMs))
+  }
+  const figures = ['p50 ms', 'p99 ms', 'a second']
+  const head = [
+    'heavy',
+    'light',
+    ...figures.map((one) => `alone: ${one}`),
+    ...figures.map((one) => `beside: ${one}`),
+  ]
+  console.log(`\n${seconds} s for each, load ${shown(loadNow())}\n\n${table([...head, 'failed'], rows)}\n`)
+  console.log(aimsTable(found.map((aim) => ({ ...aim, aim: Number(aim.aim.toFixed(2)) }))))
+  await server.end('SIGTERM')
+  if (found.some(({ reached }) => !reached)) process.exitCode = 1
+} finally {
+  for (const clean of cleaning.reverse()) await clean()
+}

@@ -1,0 +1,231 @@
+import { once } from 'node:events'
+import { connect, type Socket } from 'node:net'
+import { isMainThread, workerData } from 'node:worker_threads'
+import { basic, keys } from '../test/support/app.ts'
+import { completeOf, startOf } from '../test/support/calls.ts'
+import { fileForm, formType } from '../test/support/forms.ts'
+import { exportOf, spanOf } from '../test/support/otlp.ts'
+
+/** What a light tenant asks again and again; the answer says whether it got what it asked for. */
+type LightWay = (
+  post: (url: string, body: unknown) => Promise<Response>,
+) => Promise<(n: number) => Promise<boolean>>
+
+const project_id = 'globex/qa'
+const chatUrl = '/v1/chat/completions'
+
+async function isTaken(asked: Promise<Response>): Promise<boolean> {
+  const answer = await asked
+  await answer.arrayBuffer()
+  return answer.status === 200
+}
+
+export const lightWays = {
+  record: async (post) => async (n) => {
+    if (n % 2 === 0) return isTaken(post('/call/start', { start: startOf({ project_id }) }))
+    return isTaken(post('/calls/stream_query', { project_id, limit: 5 }))
+  },
+  large: async (post) => async () =>
+    isTaken(post('/call/start', { start: startOf({ project_id, inputs: { text: 'x'.repeat(200_000) } }) })),
+  chat: async (post) => async () =>
+    isTaken(post(chatUrl, { messages: [{ role: 'user', content: 'hello' }], max_tokens: 4 })),
+  template: async (post) => async () => {
+    const chat_template = '{% for m in messages %}{{ m.content }}{% endfor %}'
+    const messages = [{ role: 'user', content: 'hello' }]
+    return isTaken(post(chatUrl, { messages, chat_template, max_tokens: 1 }))
+  },
+  schema: async (post) => async (n) => {
+    const val = { name: `spec ${n}`, field_schema: { type: 'integer', maximum: n } }
+    const obj = { project_id, object_id: `spec-${n}`, val, builtin_object_class: 'AnnotationSpec' }
+    return isTaken(post('/obj/create', { obj }))
+  },
+  constraint: async (post) => async () => {
+    const structured_outputs = { choice: ['yes', 'no'] }
+    return isTaken(
+      post(chatUrl, { messages: [{ role: 'user', content: 'x' }], structured_outputs, max_tokens: 4 }),
+    )
+  },
+} satisfies Record<string, LightWay>
+
+export interface HeavyData {
+  address: string
+  way: string
+}
+
+interface Way {
+  name: string
+  light: keyof typeof lightWays
+  connections: number
+  /** One round of one connection. */
+  round(n: number): Promise<unknown>
+}
+
+const { address } = (workerData ?? {}) as HeavyData
+const authorization = basic(keys.alice)
+const own = 'acme/qa'
+
+async function post(url: string, body: unknown, type = 'application/json'): Promise<void> {
+  const answer = await fetch(`${address}${url}`, {
+    method: 'POST',
+    headers: { authorization, 'content-type': type },
+    body: typeof body === 'string' || body instanceof Uint8Array ? body : JSON.stringify(body),
+  })
+  await answer.arrayBuffer()
+  // Who is told to come back waits a moment.
+  if (answer.status === 429 || answer.status === 503) await sleep(100)
+}
+
+const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
+
+async function raw(url: string, headers: readonly string[]): Promise<Socket> {
+  const { hostname, port } = new URL(address)
+  const socket = connect(Number(port), hostname)
+  socket.on('error', () => undefined)
+  await once(socket, 'connect')
+  const head = [
+    `POST ${url} HTTP/1.1`,
+    'Host: heddle',
+    `Authorization: ${authorization}`,
+    'Content-Type: application/json',
+  ]
+  socket.write(`${[...head, ...headers].join('\r\n')}\r\n\r\n`)
+  return socket
+}
+
+const chat = (fields: object) =>
+  post(chatUrl, { messages: [{ role: 'user', content: 'hello' }], max_tokens: 1, ...fields })
+const words = (n: number, count: number) =>
+  Array.from({ length: count }, (_, i) => `w${n}x${i % 97}`).join(' ')
+
+/** In which one tenant can be heavy. */
+export const ways: readonly Way[] = [
+  {
+    name: 'small-writes',
+    light: 'record',
+    connections: 32,
+    round: () => post('/call/start', { start: startOf({ project_id: own }) }),
+  },
+  {
+    name: 'bulk-writes',
+    light: 'record',
+    connections: 4,
+    round: () =>
+      post('/v2/acme/qa/calls/complete', {
+        batch: Array.from({ length: 1_000 }, () => completeOf({ project_id: own })),
+      }),
+  },
+  {
+    name: 'huge-json',
+    light: 'record',
+    connections: 3,
+    round: () =>
+      post('/call/start', { start: startOf({ project_id: own, attributes: { x: '"'.repeat(4_000_000) } }) }),
+  },
+  {
+    name: 'slow-bodies',
+    light: 'large',
+    connections: 16,
+    async round() {
+      const socket = await raw('/call/start', ['Transfer-Encoding: chunked'])
+      while (!socket.destroyed) {
+        socket.write('1\r\n \r\n')
+        await sleep(500)
+      }
+    },
+  },
+  {
+    name: 'unread-streams',
+    light: 'record',
+    connections: 8,
+    async round() {
+      const body = '{"project_id":"acme/large"}'
+      const socket = await raw('/calls/stream_query', [`Content-Length: ${body.length}`])
+      socket.pause()
+      socket.write(body)
+      if (!socket.destroyed) await once(socket, 'close')
+    },
+  },
+  {
+    name: 'heavy-queries',
+    light: 'record',
+    connections: 8,
+    round: () =>
+      post('/calls/stream_query', {
+        project_id: 'acme/large',
+        query: {
+          $expr: { $contains: { input: { $getField: 'inputs.text' }, substr: { $literal: 'xy' } } },
+        },
+      }),
+  },
+  {
+    name: 'templates',
+    light: 'template',
+    connections: 4,
+    round: () => chat({ chat_template: `${' '.repeat(100_000)}{{ 1 }}` }),
+  },
+  {
+    name: 'templates-beside-chats',
+    light: 'chat',
+    connections: 4,
+    round: () =>
+      chat({
+        chat_template: '{% for i in range(99999) %}{% for j in range(99999) %}{% endfor %}{% endfor %}',
+      }),
+  },
+  {
+    name: 'schemas',
+    light: 'schema',
+    connections: 4,
+    async round(n) {
+      const properties = Object.fromEntries(
+        Array.from({ length: 600 }, (_, i) => [`p${n}x${i}`, { type: 'string', pattern: `^a{1,${i}}$` }]),
+      )
+      const val = { name: `heavy ${n}`, field_schema: { type: 'object', properties } }
+      await post('/obj/create', {
+        obj: { project_id: own, object_id: `heavy-${n}`, val, builtin_object_class: 'AnnotationSpec' },
+      })
+    },
+  },
+  { name: 'many-chats', light: 'chat', connections: 16, round: (n) => chat({ max_tokens: 64, seed: n }) },
+  {
+    name: 'long-prompts',
+    light: 'chat',
+    connections: 4,
+    round: (n) => chat({ messages: [{ role: 'user', content: words(n, 250) }] }),
+  },
+  {
+    name: 'constraints',
+    light: 'constraint',
+    connections: 4,
+    async round(n) {
+      const properties = Object.fromEntries(
+        Array.from({ length: 60 }, (_, i) => [`p${n}x${i}`, { type: 'string', maxLength: 50 }]),
+      )
+      await chat({
+        structured_outputs: { json: { type: 'object', properties, additionalProperties: false } },
+      })
+    },
+  },
+  {
+    name: 'files',
+    light: 'record',
+    connections: 4,
+    round: (n) => post('/file/create', fileForm(own, `${n} ${'x'.repeat(4_000_000)}`), formType),
+  },
+  {
+    name: 'otel',
+    light: 'record',
+    connections: 4,
+    round: () => post('/otel/v1/traces', exportOf(Array.from({ length: 500 }, () => spanOf()))),
+  },
+]
+
+if (!isMainThread && workerData?.way !== undefined) {
+  const way = ways.find(({ name }) => name === workerData.way)
+  let n = 0
+  for (let i = 0; way !== undefined && i < way.connections; i++) {
+    void (async () => {
+      for (;;) await way.round(n++).catch(() => sleep(20))
+    })()
+  }
+}

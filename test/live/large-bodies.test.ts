@@ -1,0 +1,78 @@
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import { JsonText } from '../../src/domain/json/text.ts'
+import { createBodyReader } from '../../src/http/body-reader.ts'
+import { bodyContracts, bodyThread } from '../../src/large-bodies.ts'
+import { openApp } from '../support/app.ts'
+import { project } from '../support/calls.ts'
+
+function openReader(t: TestContext, heapMb?: number) {
+  const reader = createBodyReader(bodyThread, bodyContracts, heapMb)
+  t.after(() => reader.close())
+  return (contract: string, text: string) => reader.read('alice', contract, largeBody(text))
+}
+
+/** As the front door collects it: in more than one segment. */
+function largeBody(text: string) {
+  const bytes = Buffer.from(text)
+  const middle = Math.floor(bytes.length / 2)
+  const segments = [bytes.subarray(0, middle), bytes.subarray(middle)].map((piece) => {
+    const segment = new SharedArrayBuffer(piece.length)
+    new Uint8Array(segment).set(piece)
+    return segment
+  })
+  return { segments, length: bytes.length }
+}
+
+const start = (inputs: string) =>
+  `{"start":{"project_id":"${project}","op_name":"x","started_at":"2026-01-01T00:00:00Z","attributes":{"n":1.0},"inputs":${inputs}}}`
+
+test('a thread reads a body as the front door would', async (t) => {
+  const read = openReader(t)
+  const { result } = await read(
+    'calls.StartBody',
+    start(`{ "a": [1.50, "é"], "long": "${'ж'.repeat(70_000)}" }`),
+  )
+  assert.ok('value' in result)
+  const { start: call } = result.value as { start: Record<string, JsonText> }
+  assert.equal(call.attributes?.text, '{"n":1.0}')
+  assert.equal(call.inputs?.text, `{"a":[1.50,"é"],"long":"${'ж'.repeat(70_000)}"}`)
+  assert.ok(
+    call.inputs instanceof JsonText && typeof call.inputs.stored !== 'string',
+    'a long text is shared',
+  )
+})
+
+test('a body that does not fit is refused by the thread in the same words', async (t) => {
+  const read = openReader(t)
+  const { post } = await openApp(t)
+  for (const text of [
+    start('5'),
+    start('{}').slice(0, -1),
+    '\u00a0',
+    start('['.repeat(300) + ']'.repeat(300)),
+    '{}',
+  ]) {
+    const { result } = await read('calls.StartBody', text)
+    assert.ok('error' in result, text)
+    const { json } = await post('/call/start', text)
+    assert.deepEqual([result.error.message, result.error.code], [json.reason, json.code])
+    assert.deepEqual(result.error.detail, json.detail)
+  }
+})
+
+test('a body that takes too much memory is refused, and the next one is read', async (t) => {
+  const read = openReader(t, 64)
+  const lists = `{"messages":[{"role":"user","content":[{"type":"text","x":[${'[],'.repeat(1_000_000)}[]]}]}]}`
+  await assert.rejects(read('chat.ChatBody', lists), { name: 'Refusal', code: 'body_too_costly' })
+  const { result } = await read('calls.StartBody', start('{}'))
+  assert.ok('value' in result)
+})
+
+test('a reader that closes refuses what it has not read', async () => {
+  const reader = createBodyReader(bodyThread, bodyContracts)
+  const reading = assert.rejects(reader.read('alice', 'calls.StartBody', largeBody(start('{}'))), {
+    code: 'stopping',
+  })
+  await Promise.all([reading, reader.close()])
+})
