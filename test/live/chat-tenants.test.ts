@@ -48,3 +48,24 @@ test('a tenant that fills the line keeps nobody else out, and others take turns 
   // Behind one of those who came before it; a place more, as answers may overtake each other on their way here.
   assert.ok(ended.indexOf('root') <= 2, ended.join(', '))
 })
+
+test('long answers of a tenant leave a sequence to one who asks beside it', async (t) => {
+  const server = await startChatServer(t, {
+    model: slow,
+    settings: { HEDDLE_PARALLEL: '2', HEDDLE_CONTEXT: '8192' },
+  })
+  const load = async () => [
+    await server.figure('heddle_num_requests_running'),
+    await server.figure('heddle_num_requests_waiting'),
+  ]
+  const short = (key: string) => server.post(chatUrl, asking({ max_tokens: 2, ignore_eos: true }), { key })
+  assert.equal((await short(keys.root)).status, 200)
+  const leaving = new AbortController()
+  const long = () => server.ask({ max_tokens: 8_000, ignore_eos: true }, { signal: leaving.signal })
+  const left = [long(), long()].map((one) => assert.rejects(one, { name: 'AbortError' }))
+  await until('one runs and one waits', async () => String(await load()) === '1,1')
+  assert.equal((await short(keys.root)).status, 200)
+  assert.deepEqual(await load(), [1, 1], 'the long ones are there still')
+  leaving.abort()
+  await Promise.all(left)
+})

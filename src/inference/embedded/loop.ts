@@ -3,6 +3,7 @@ import { type Continuations, createBeams } from '../beam.ts'
 import { type AnswerPlan, type Choice, checkFirstToken, createChoice, planAnswer } from '../choice.ts'
 import { createConstraints } from '../constraints/following-constraints.ts'
 import { promptLogprob } from '../sampling/logprobs.ts'
+import { createActiveTenants } from './active-tenants.ts'
 import { additionOrder, planBatch } from './batch-plan.ts'
 import { checkGeneration } from './checks.ts'
 import type { NativeContext, NativeModel } from './native.ts'
@@ -56,6 +57,7 @@ export function createLoop(
   // Each row of logits that is wanted holds a number for each token of the vocabulary until the next batch.
   const mostRows = Math.max(3, Math.floor(2 ** 22 / model.vocabulary.size))
   const queue = createSlotQueue<Answering>()
+  const tenants = createActiveTenants()
   const requests = new Map<number, Request>()
   const running = new Set<Answering>()
   let events: [number, GenerationEvent][] = []
@@ -110,6 +112,7 @@ export function createLoop(
       if (!isBeam || index === 0) queue.add(answering)
     }
     requests.set(id, request)
+    tenants.noteRequest(generation.tenant ?? '')
     wake()
     return tokens
   }
@@ -195,6 +198,15 @@ export function createLoop(
     answering.sequence = undefined
   }
 
+  /**
+   * Sequences that a tenant may take. While others are active, the last one is for a tenant that runs nothing: long answers of
+   * one must not keep out the others until they end.
+   */
+  function roomFor(tenant: string): number {
+    const runs = Array.from(running).some((one) => one.tenant === tenant)
+    return sequences.free() - (runs && tenants.hasOthers(tenant) ? 1 : 0)
+  }
+
   async function admit(): Promise<void> {
     let held = 0
     for (const answering of queue) {
@@ -202,6 +214,7 @@ export function createLoop(
       if (isGone(answering)) continue
       // Nothing overtakes a search that waits for room, or it would wait for ever.
       if (sequences.free() - held < request.together) return
+      if (roomFor(answering.tenant) - held < request.together) continue
       // Its prompt is being read by another of its answers, which it will follow; later requests do not get its sequence.
       if (request.isShared && request.leader !== undefined && !request.isRead) held++
       else await begin(answering)
@@ -337,7 +350,7 @@ export function createLoop(
     const others: Answering[] = []
     for (const other of request.unfinished) {
       if (other.sequence !== undefined) continue
-      const free = sequences.takeAny()
+      const free = roomFor(other.tenant) > 0 ? sequences.takeAny() : undefined
       // Those for whom there is no room come later, and find the prompt remembered.
       if (free === undefined) break
       queue.remove(other)
