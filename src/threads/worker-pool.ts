@@ -29,7 +29,7 @@ interface Job<Question, Answer> {
   reject(error: unknown): void
 }
 
-interface Place<Question, Answer> {
+interface Member<Question, Answer> {
   worker: BoundedWorker<Question, Answer>
   /** Who asked last. Who had a worker ended has it started again, and does not take that of another. */
   tenant: string
@@ -44,48 +44,50 @@ export function createWorkerPool<Question, Answer>(
   start: Start<Question, Answer>,
   options: PoolOptions,
 ): WorkerPool<Question, Answer> {
-  type OwnPlace = Place<Question, Answer>
+  type OwnMember = Member<Question, Answer>
   const queue = createFairQueue<Job<Question, Answer>>({
     perTenant: options.queuePerTenant,
     total: options.queueTotal,
   })
-  const places: OwnPlace[] = []
+  const members: OwnMember[] = []
   let again: NodeJS.Timeout | undefined
   let isClosed = false
 
-  const isBusy = (tenant: string) => places.some((place) => place.isBusy && place.tenant === tenant)
+  const isBusy = (tenant: string) => members.some((member) => member.isBusy && member.tenant === tenant)
 
-  function placeFor(tenant: string): OwnPlace | undefined {
-    const free = places.filter((place) => !place.isBusy)
+  function memberFor(tenant: string): OwnMember | undefined {
+    const free = members.filter((member) => !member.isBusy)
     const found =
-      free.find((place) => place.tenant === tenant) ?? free.find((place) => place.worker.isReady) ?? free[0]
-    if (found !== undefined || places.length >= options.workers) return found
+      free.find((member) => member.tenant === tenant) ??
+      free.find((member) => member.worker.isReady) ??
+      free[0]
+    if (found !== undefined || members.length >= options.workers) return found
     const late = performance.now() - usualMs
-    if (places.some(({ worker: { askedAt } }) => askedAt === undefined || askedAt > late)) return undefined
-    const made: OwnPlace = { worker: createBoundedWorker(start, options), tenant, isBusy: false }
-    places.push(made)
+    if (members.some(({ worker: { askedAt } }) => askedAt === undefined || askedAt > late)) return undefined
+    const made: OwnMember = { worker: createBoundedWorker(start, options), tenant, isBusy: false }
+    members.push(made)
     return made
   }
 
   function next(): void {
     clearTimeout(again)
     for (;;) {
-      const taken = queue.take((tenant) => !isBusy(tenant) && placeFor(tenant) !== undefined)
+      const taken = queue.take((tenant) => !isBusy(tenant) && memberFor(tenant) !== undefined)
       if (taken === undefined) break
-      void run(placeFor(taken.tenant) as OwnPlace, taken.tenant, taken.job)
+      void run(memberFor(taken.tenant) as OwnMember, taken.tenant, taken.job)
     }
-    if (queue.size > 0 && places.length < options.workers) again = setTimeout(next, usualMs)
+    if (queue.size > 0 && members.length < options.workers) again = setTimeout(next, usualMs)
   }
 
-  async function run(place: OwnPlace, tenant: string, job: Job<Question, Answer>): Promise<void> {
-    place.tenant = tenant
-    place.isBusy = true
+  async function run(member: OwnMember, tenant: string, job: Job<Question, Answer>): Promise<void> {
+    member.tenant = tenant
+    member.isBusy = true
     try {
-      job.resolve(await place.worker.ask(job.question))
+      job.resolve(await member.worker.ask(job.question))
     } catch (error) {
       job.reject(error)
     }
-    place.isBusy = false
+    member.isBusy = false
     if (!isClosed) next()
   }
 
@@ -115,7 +117,7 @@ export function createWorkerPool<Question, Answer>(
       clearTimeout(again)
       const stopping = refuse('stopping')
       for (const job of queue.clear()) job.reject(stopping)
-      await Promise.all(places.map(({ worker }) => worker.close(stopping)))
+      await Promise.all(members.map(({ worker }) => worker.close(stopping)))
     },
   }
 }
