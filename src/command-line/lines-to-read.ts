@@ -11,6 +11,8 @@ export function linesToRead() {
   return PinoPretty({
     sync: true,
     singleLine: true,
+    // Its own guess takes FORCE_COLOR=0 for a yes.
+    colorize: process.stdout.isTTY && process.stdout.hasColors(),
     translateTime: 'SYS:HH:MM:ss',
     ignore: hidden.join(','),
     messageFormat: (line) => textOf(line),

@@ -88,6 +88,8 @@ export function limitBodies(app: FastifyInstance, budget: number): void {
       raw.off('data', take).off('end', ended).off('error', ended)
     }
     const take = (piece: Uint8Array) => {
+      // Behind a refusal the rest is read and thrown away.
+      if (!bodies.has(request)) return
       const now = performance.now()
       if (now - body.since > paceMs) {
         body.pace = paceOf(body, now)
@@ -111,6 +113,12 @@ export function limitBodies(app: FastifyInstance, budget: number): void {
   app.decorateRequest('chargeBody', function (this: FastifyRequest, bytes: number) {
     const body = bodies.get(this)
     if (body !== undefined && !charge(body, bytes)) throw refuse('queue_full')
+  })
+
+  // An answer that comes before all of the body is a refusal, and nothing of the body is held any more.
+  app.addHook('onSend', (request, _reply, _payload, done) => {
+    if (bodies.get(request)?.arriving !== undefined) end(request)
+    done()
   })
 
   app.addHook('preParsing', (request, reply, payload, done) => {

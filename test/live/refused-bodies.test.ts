@@ -153,6 +153,10 @@ describe('a client that is refused while it sends gets its answer', () => {
     const { port } = await openPort(t)
     const other = await open(port)
     other.write(headOf({ length: 8 * megabyte }))
+    other.write(' '.repeat(7 * megabyte))
+    // A body that stops would lose its room.
+    const going = setInterval(() => other.write(' '.repeat(8192)), 100)
+    t.after(() => clearInterval(going))
     const refused = { length: 7 * megabyte }
     await until('the room is taken', async () => / 429 /.test(await answerAfterAll(port, refused)))
     await assertAnswered(port, [429, 'queue_full', refused])
