@@ -45,6 +45,15 @@ test('no list and no record in a body is without a bound', async (t) => {
   assert.deepEqual(unbounded, [])
 })
 
+test('the threads that read large bodies know the contract of every route', async (t) => {
+  const { app, routes } = await openAppWithRoutes(t)
+  const bodies = routes.filter(({ body }) => body !== undefined)
+  assert.ok(bodies.length > 40)
+  for (const { url, body } of bodies) {
+    assert.doesNotThrow(() => app.bodyReader.nameOf(body as z.ZodType), `${url}: see src/large-bodies.ts`)
+  }
+})
+
 test('the walk over contracts finds what has no bound', () => {
   const list = z.array(z.string())
   for (const [schema, places] of [
