@@ -1,6 +1,5 @@
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
-import { isMainThread, workerData } from 'node:worker_threads'
 import { basic, keys } from '../test/support/app.ts'
 import { completeOf, startOf } from '../test/support/calls.ts'
 import { fileForm, formType } from '../test/support/forms.ts'
@@ -60,7 +59,8 @@ interface Way {
   round(n: number): Promise<unknown>
 }
 
-const { address } = (workerData ?? {}) as HeavyData
+/** Set in the process of a heavy tenant. */
+const { address, way: ownWay } = JSON.parse(process.env.HEAVY_TENANT ?? '{}') as Partial<HeavyData>
 const authorization = basic(keys.alice)
 const own = 'acme/qa'
 
@@ -78,7 +78,7 @@ async function post(url: string, body: unknown, type = 'application/json'): Prom
 const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
 
 async function raw(url: string, headers: readonly string[]): Promise<Socket> {
-  const { hostname, port } = new URL(address)
+  const { hostname, port } = new URL(address ?? '')
   const socket = connect(Number(port), hostname)
   socket.on('error', () => undefined)
   await once(socket, 'connect')
@@ -220,8 +220,8 @@ export const ways: readonly Way[] = [
   },
 ]
 
-if (!isMainThread && workerData?.way !== undefined) {
-  const way = ways.find(({ name }) => name === workerData.way)
+if (ownWay !== undefined) {
+  const way = ways.find(({ name }) => name === ownWay)
   let n = 0
   for (let i = 0; way !== undefined && i < way.connections; i++) {
     void (async () => {
