@@ -2,7 +2,7 @@ import { acquireInTime, createSlots } from '../../threads/slots.ts'
 import { createSpools, type Spool } from './spool.ts'
 
 /** For so long a reader waits for its client. When others wait for a reader, it is hardly at all. */
-const patienceMs = 1_000
+const unreadMs = 1_000
 const contendedMs = 50
 
 /** Answers that are being read, each with a chunk of rows in memory: of one tenant, and for tenants that have none. */
@@ -24,7 +24,7 @@ export type UnreadAnswers = ReturnType<typeof createUnreadAnswers>
  * is read at the pace of its client.
  */
 export function createUnreadAnswers({ folder, waitMs, isContended }: UnreadOptions) {
-  const places = createSlots(openAnswers, { perTenant: 64, total: 1_024 })
+  const slots = createSlots(openAnswers, { perTenant: 64, total: 1_024 })
   const spools = createSpools(folder)
 
   return async function* answer<T>(
@@ -32,11 +32,11 @@ export function createUnreadAnswers({ folder, waitMs, isContended }: UnreadOptio
     signal: AbortSignal,
     chunks: () => AsyncIterable<T[]>,
   ): AsyncGenerator<T[], void, undefined> {
-    const place = await acquireInTime(places, tenant, waitMs, signal)
+    const slot = await acquireInTime(slots, tenant, waitMs, signal)
     const paced = createPacedReading(chunks()[Symbol.asyncIterator](), spools.open(tenant))
     try {
       for (let rows = await paced.next(); rows !== undefined; rows = await paced.next()) {
-        const late = setTimeout(paced.readAhead, isContended() ? contendedMs : patienceMs)
+        const late = setTimeout(paced.readAhead, isContended() ? contendedMs : unreadMs)
         try {
           yield rows
         } finally {
@@ -45,7 +45,7 @@ export function createUnreadAnswers({ folder, waitMs, isContended }: UnreadOptio
       }
     } finally {
       await paced.close()
-      places.release(place)
+      slots.release(slot)
     }
   }
 }
