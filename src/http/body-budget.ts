@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { refuse } from '../domain/refusals.ts'
 import { encodingOf } from './compression.ts'
+import { whenClosed } from './disconnect.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -141,10 +142,7 @@ export function limitBodies(app: FastifyInstance, budget: number): void {
     }
     if (isForm && !charge(body, formBytes)) throw refuse('queue_full')
     bodies.set(request, body)
-    const settle = () => end(request)
-    // Unlike the hook onResponse, `close` also comes when the client leaves in the middle; it may have come already.
-    if (reply.raw.closed) settle()
-    else reply.raw.once('close', settle)
+    whenClosed(reply, () => end(request))
     if (!isForm) watch(request, body)
     done(null, payload)
   })

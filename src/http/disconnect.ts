@@ -4,6 +4,12 @@ import { onAbandoned } from '../domain/abandoning.ts'
 /** The work ended because its client left. Nobody is to blame, so it is not logged as an error. */
 export class DisconnectError extends Error {}
 
+/** Unlike the hook onResponse, this comes also when the client leaves in the middle; it may have left already. */
+export function whenClosed({ raw }: FastifyReply, call: () => void): void {
+  if (raw.closed) call()
+  else raw.once('close', call)
+}
+
 /**
  * Aborts when the client leaves before its answer is complete. `request.signal` does not serve: it aborts as soon as the body
  * of a POST has been read (fastify#6725, #7033), while `close` of the response comes at the right time. When work is abandoned
@@ -11,7 +17,7 @@ export class DisconnectError extends Error {}
  */
 export function disconnectSignal(reply: FastifyReply): AbortSignal {
   const controller = new AbortController()
-  reply.raw.once('close', () => {
+  whenClosed(reply, () => {
     if (!reply.raw.writableFinished) controller.abort(new DisconnectError('the client has left'))
   })
   onAbandoned(controller.signal, (reason) => {

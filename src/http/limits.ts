@@ -2,6 +2,7 @@ import type { FastifyInstance, FastifyReply } from 'fastify'
 import type { Caller } from '../domain/callers.ts'
 import { type Spending, settle, startSpending, untilBelow } from '../domain/rates.ts'
 import { refuse } from '../domain/refusals.ts'
+import { whenClosed } from './disconnect.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -69,7 +70,7 @@ export function limitUsers(app: FastifyInstance, refused: (user: string) => void
     // A refused request takes nothing: who keeps trying is served as soon as who waits.
     if (requests_per_minute !== undefined) activity.requests.amount += 1
     activity.running++
-    reply.raw.once('close', () => activity.running--)
+    whenClosed(reply, () => activity.running--)
     done()
   })
 

@@ -1,5 +1,6 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from '@prometheus-io/client'
 import type { App } from './contracts.ts'
+import { whenClosed } from './disconnect.ts'
 
 export interface Metrics {
   registry: Registry
@@ -31,8 +32,7 @@ export function measure(app: App): Metrics {
 
   app.addHook('onRequest', (request, reply, done) => {
     running.inc()
-    // Unlike the hook onResponse, this comes also when the client leaves in the middle.
-    reply.raw.once('close', () => {
+    whenClosed(reply, () => {
       running.dec()
       const route = request.routeOptions.url ?? 'none'
       const status = reply.raw.writableEnded ? String(reply.statusCode) : 'left'

@@ -1,6 +1,10 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { connect } from 'node:net'
 import { type TestContext, test } from 'node:test'
+import Fastify from 'fastify'
 import { hashKey } from '../../src/domain/keys.ts'
+import { limitUsers } from '../../src/http/limits.ts'
 import type { SettingsChange } from '../../src/storage/tables/user-settings.ts'
 import { keys, openApp } from '../support/app.ts'
 import { asking, chatUrl } from '../support/chat.ts'
@@ -203,4 +207,32 @@ test('settings go with the user', async (t) => {
   const user = { name: 'dave', role: 'member' as const, entities: ['acme'], created_at: 1 }
   await database.write('addUser', { user, key: { id: 'k1', hash: hashKey(key) } })
   assert.deepEqual(await statuses(3), [200, 200, 200])
+})
+
+test('a client that has left before it was counted takes nothing of what runs at once', async (t) => {
+  const app = Fastify()
+  t.after(() => app.close())
+  app.decorateRequest('caller')
+  const left = Promise.withResolvers<void>()
+  app.addHook('onRequest', async (request, reply) => {
+    request.caller = { name: 'dave', role: 'member', entities: new Set(), settings: { requests_at_once: 1 } }
+    if (request.url === '/leave') await once(reply.raw, 'close').then(() => left.resolve())
+  })
+  limitUsers(app, () => undefined)
+  app.setErrorHandler((error: { status?: number }, _request, reply) =>
+    reply.code(error.status ?? 500).send('x'),
+  )
+  app.get('/leave', () => 'too late')
+  app.get('/', () => 'here')
+  const address = await app.listen({ port: 0, host: '127.0.0.1' })
+  const socket = connect(Number(new URL(address).port), '127.0.0.1')
+  socket.write('GET /leave HTTP/1.1\r\nHost: heddle\r\n\r\n')
+  await once(socket, 'ready')
+  await until('it is there', async () => socket.bytesWritten > 0)
+  await new Promise((resolve) => setImmediate(resolve))
+  socket.end()
+  socket.destroy()
+  await left.promise
+  await new Promise((resolve) => setImmediate(resolve))
+  assert.equal((await fetch(address)).status, 200)
 })

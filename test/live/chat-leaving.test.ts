@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
+import { connect } from 'node:net'
 import { after, afterEach, before, describe, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { basic, keys } from '../support/app.ts'
 import { type ChatServer, startChatServer } from '../support/chat-server.ts'
 import { until } from '../support/waiting.ts'
 
@@ -14,6 +16,7 @@ const endless = { max_tokens: 8_000, ignore_eos: true }
 describe('P3: a client that leaves frees its place', () => {
   const cleaning: (() => unknown)[] = []
   let server: ChatServer
+  /** Short answers that were given whole. */
   let small = 0
 
   before(async () => {
@@ -62,6 +65,27 @@ describe('P3: a client that leaves frees its place', () => {
     const { status, json } = await server.ask({ max_tokens: 3, ignore_eos: true })
     assert.deepEqual([status, json.usage.completion_tokens], [200, 3])
     assert.equal(await server.figure('heddle_completions_total{outcome="answered"}'), ++small)
+  })
+
+  test('while its large body is still being read', async () => {
+    const pad = 'x'.repeat(100_000)
+    const messages = [{ role: 'user', content: 'x' }]
+    const body = JSON.stringify({ messages, ...endless, metadata: { pad } })
+    const { hostname, port } = new URL(server.address)
+    const socket = connect(Number(port), hostname)
+    const head = ['POST /v1/chat/completions HTTP/1.1', 'Host: heddle', `Authorization: ${basic(keys.alice)}`]
+    const type = ['Content-Type: application/json', `Content-Length: ${body.length}`]
+    await new Promise((sent) =>
+      socket.write([...head, ...type, '', body].join('\r\n'), () => sent(undefined)),
+    )
+    socket.destroy()
+    // Read behind it, as both are of one user.
+    assert.equal(
+      await visit({ messages, max_tokens: 1, metadata: { pad } }, new AbortController().signal),
+      'answered',
+    )
+    small++
+    assert.deepEqual([await running(), await waiting()], [0, 0])
   })
 
   test('while its prompt is read', async () => {
