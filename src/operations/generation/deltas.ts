@@ -1,6 +1,6 @@
 import type { FinishReason, PromptLogprobs, TokenLogprob } from '../../inference/backend.ts'
 import type { AnswerEvent } from '../../inference/model.ts'
-import { type Parser, type Part, plainText } from './parsers.ts'
+import { type Parser, type Part, plainText } from '../../inference/parts.ts'
 
 /** What comes next in the answers of a request. Whole answers and streams are both made of these, and of nothing else. */
 export type Delta = PromptDelta | ChoiceDelta
@@ -78,6 +78,6 @@ export async function* deltasOf(
 /** The text of an answer, which is all that there is where no parser tells reasoning or calls apart. */
 export function contentOf(parts: readonly Part[]): string {
   let content = ''
-  for (const part of parts) content += part.text
+  for (const part of parts) if (part.kind === 'content') content += part.text
   return content
 }

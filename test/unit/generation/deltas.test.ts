@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import type { AnswerEvent } from '../../../src/inference/model.ts'
+import type { Parser } from '../../../src/inference/parts.ts'
 import { contentOf, type Delta, deltasOf } from '../../../src/operations/generation/deltas.ts'
 import { fold } from '../../../src/operations/generation/fold.ts'
-import type { Parser } from '../../../src/operations/generation/parsers.ts'
 import { createTally } from '../../../src/operations/generation/usage.ts'
 
 async function* inGroups(groups: AnswerEvent[][]): AsyncGenerator<AnswerEvent[]> {

@@ -1,0 +1,19 @@
+import type { ReasoningFormat } from './reasoning/reasoning-format.ts'
+import type { CallFormat } from './tools/call-format.ts'
+
+/** Formats that data cannot describe: each has a reader and a grammar of its own. */
+export type OwnFormat = 'harmony' | 'minimax-m3' | 'gigachat'
+
+/** How a model, with its template, writes what is more than plain text. Found once for each template. */
+export interface AnswerFormat {
+  /** Absent where the template shows no thoughts. */
+  reasoning?: ReasoningFormat
+  calls: CallFormat | { own: OwnFormat }
+  /**
+   * `proven`: random calls were rendered by the template and read back as the same. `generic`: the template shows no tools or
+   * no calls, so tools are described in the system message and calls are written as Hermes writes them.
+   */
+  proof: 'proven' | 'own' | 'generic'
+  /** Why the format is generic, or what is particular; for the log and for `/v1/models`. */
+  note?: string
+}
