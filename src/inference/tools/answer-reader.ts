@@ -41,6 +41,8 @@ export function createAnswerReader(options: ReaderOptions): Parser {
   const source = createSource()
   const said = createSaid({ newId: options.calls?.newId ?? String, shown: options.shown ?? [] })
   const reading = readAnswer(source, said, options)
+  // Up to where it waits for text.
+  reading.next()
   return {
     push(text) {
       source.add(text)
@@ -53,6 +55,9 @@ export function createAnswerReader(options: ReaderOptions): Parser {
       said.end()
       return said.take()
     },
+    get isThinking() {
+      return said.isThinking()
+    },
   }
 }
 
@@ -61,8 +66,6 @@ function* readAnswer(
   said: Said,
   { reasoning, thought, calls }: ReaderOptions,
 ): Reading<void> {
-  // Text comes with the first push.
-  yield
   const format = calls === undefined || 'own' in calls.format ? undefined : calls.format
   const seekers =
     calls === undefined || format === undefined ? undefined : openingSeekers(format, calls.tools)

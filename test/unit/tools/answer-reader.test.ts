@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { createAnswerReader } from '../../../src/inference/tools/answer-reader.ts'
 import { hermes } from '../../../src/inference/tools/call-format.ts'
 import { everyCut, partsOf, type Reading, read, type Told, told } from './reading.ts'
 
-const think = { open: '<think>\n', close: '\n</think>\n\n', switches: { on: {}, off: {} } }
+const think = { open: '<think>\n', close: '\n</think>\n\n', switches: { on: {}, off: {} }, isDefault: true }
 const given: Reading = { format: hermes }
 const thinking: Reading = { format: hermes, reasoning: think, thought: 'optional' }
 const paris = { name: 'get_weather', arguments: '{"city": "Paris"}', isComplete: true }
@@ -170,3 +171,16 @@ for (const [name, text, reading, wanted] of cases) {
     }
   })
 }
+
+test('while it thinks it says so', () => {
+  const reader = createAnswerReader({ reasoning: think, thought: 'open' })
+  assert.equal(reader.isThinking, true)
+  reader.push('Hm.\n</think')
+  assert.equal(reader.isThinking, true)
+  reader.push('>')
+  assert.equal(reader.isThinking, false)
+  const other = createAnswerReader({ reasoning: think, thought: 'optional' })
+  assert.equal(other.isThinking, false)
+  other.push('<think>')
+  assert.equal(other.isThinking, true)
+})

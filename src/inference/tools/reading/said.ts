@@ -23,6 +23,7 @@ export function createSaid({ newId, shown = [] }: SaidOptions) {
   /** So much white space has come that none of it is held back. */
   let isLong = false
   let hasThought = false
+  let isThinking = false
   let isAfterThought = false
   /** Nothing but white space has come since the answer, or this part of it, began. */
   let isFresh = true
@@ -59,6 +60,9 @@ export function createSaid({ newId, shown = [] }: SaidOptions) {
       held = ''
       isFresh = false
     },
+    beginThought(): void {
+      isThinking = true
+    },
     thought(given: string): void {
       const text = hasThought ? letters(given) : letters(given).trimStart()
       if (text === '') return
@@ -78,6 +82,7 @@ export function createSaid({ newId, shown = [] }: SaidOptions) {
     /** The thought is over, or there is none. */
     endThought(): void {
       held = ''
+      isThinking = false
       isAfterThought = true
     },
     call(name: string): void {
@@ -95,10 +100,11 @@ export function createSaid({ newId, shown = [] }: SaidOptions) {
     },
     /** The text is over. */
     end(): void {
-      if (hasThought && !isAfterThought) add({ kind: 'reasoning', text: held })
+      if (isThinking) add({ kind: 'reasoning', text: held })
       else if (calls === 0) add({ kind: 'content', text: held })
       held = ''
     },
+    isThinking: () => isThinking,
     take(): Part[] {
       const taken = parts
       parts = []

@@ -20,10 +20,12 @@ export function* readThought(
   calls: readonly Seeker<Opening>[],
 ): Reading<Opening | undefined> {
   if (start !== 'over') {
+    if (start === 'open') said.beginThought()
     // White space around the marks is no part of the thought, and models differ in it.
     const opened = yield* certainly(source, mark(open.trim(), true))
     if (opened !== 'no') source.at = opened.end
     else if (start === 'optional') return undefined
+    said.beginThought()
     const end = yield* readUntil<Mark | Opening>(source, [closing(close.trim()), ...calls], said.thought)
     if (end === undefined) return undefined
     if ('tool' in end) {
