@@ -44,7 +44,7 @@ function createLocalModel(engine: Backend, { prompts, compiling }: LocalModelPar
     async answer({ inputs, constraint: asked, turn: _turn, ...request }, clientSignal) {
       const { tenant } = request
       const constraint = asked && {
-        grammar: await compiling.compile(tenant, asked, clientSignal),
+        grammar: (await compiling.compile(tenant, asked, clientSignal)).grammar,
         field: asked.field,
       }
       const cancelling = new AbortController()
