@@ -41,20 +41,35 @@ function createLocalModel(engine: Backend, { prompts, compiling }: LocalModelPar
   return {
     status: () => engine.status(),
     served: () => engine.model(),
-    async answer({ inputs, constraint: asked, turn: _turn, ...request }, clientSignal) {
+    async answer({ inputs, constraint: content, turn: asked, ...request }, clientSignal) {
       const { tenant } = request
-      const constraint = asked && {
-        grammar: (await compiling.compile(tenant, asked, clientSignal)).grammar,
-        field: asked.field,
-      }
       const cancelling = new AbortController()
       const signal = inputs.length === 1 ? clientSignal : AbortSignal.any([clientSignal, cancelling.signal])
       const runs: Run[] = []
+      let turn: TurnPlan | undefined
+      let compiled: Compiled | undefined
       try {
         // One after the other: they are to be queued in their order.
         for (const input of inputs) {
           const prompt = await promptOf(input, tenant, signal)
-          runs.push(await engine.generate({ ...request, prompt, ...(constraint && { constraint }) }, signal))
+          // A turn continues one conversation.
+          if (asked !== undefined && 'conversation' in input && 'text' in prompt) {
+            turn = planTurn({ asked, content, request, conversation: input.conversation, ...prompt })
+          }
+          const constraint = turn === undefined ? content : turn.constraint
+          compiled ??= constraint && (await compiling.compile(tenant, constraint, signal))
+          runs.push(
+            await engine.generate(
+              {
+                ...request,
+                prompt: 'text' in prompt ? { text: prompt.text, special: prompt.special, add: prompt.add } : prompt,
+                ...(turn && { text: { ...request.text, markers: turn.markers } }),
+                ...(turn?.thinking && { thinking: turn.thinking }),
+                ...(compiled && constraint && { constraint: { grammar: compiled.grammar, field: constraint.field } }),
+              },
+              signal,
+            ),
+          )
         }
       } catch (error) {
         cancelling.abort(error)
@@ -68,6 +83,8 @@ function createLocalModel(engine: Backend, { prompts, compiling }: LocalModelPar
           only !== undefined && sources.length === 1
             ? only
             : merged(sources, () => cancelling.abort(new Error('the answer is over'))),
+        ...(turn && { createParser: turn.createParser }),
+        widened: compiled?.widened ?? [],
       }
     },
     async tokenize(input, tenant, signal) {
