@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
 import { BudgetExceededError } from '../../threads/bounded-worker.ts'
-import { type Bounds, renderBounded } from './bounded-template.ts'
+import { type Bounds, renderBounded, strftime } from './bounded-template.ts'
 import { type ContentForm, contentFormOf } from './content-form.ts'
 import type { Message } from './conversation.ts'
 import { type Node, Template } from './jinja.ts'
@@ -31,13 +31,17 @@ export function createRendering(bounds: Bounds): (question: RenderQuestion) => R
   })
 
   function render({ template: text, messages, variables, open }: RenderQuestion): Rendering {
-    const { program, form, knowsDevelopers } = compiled.memo(text)
+    const { program, form, knowsDevelopers, knowsDates } = compiled.memo(text)
     const mark = open ? `[open-${randomBytes(12).toString('hex')}]` : ''
     const shown = messages.map((message, index) => {
       const isOpen = open && index === messages.length - 1
       return shownMessage(isOpen ? marked(message, `${mark} `) : message, form, knowsDevelopers)
     })
-    const given = JSON.parse(variables) as Record<string, unknown>
+    const given = {
+      // The templates of Firefunction write it without asking whether it is there.
+      ...(knowsDates && { datetime: strftime(new Date(), '%b %d %Y %H:%M:%S') }),
+      ...(JSON.parse(variables) as Record<string, unknown>),
+    }
     const rendered = renderBounded(program, { ...given, messages: shown }, bounds)
     return open ? cutAtMark(rendered, mark) : { kind: 'rendered', text: rendered }
   }
@@ -59,7 +63,12 @@ export function createRendering(bounds: Bounds): (question: RenderQuestion) => R
 
 function compile(text: string) {
   const program = parsed(text)
-  return { program, form: contentFormOf(program), knowsDevelopers: text.includes('developer') }
+  return {
+    program,
+    form: contentFormOf(program),
+    knowsDevelopers: text.includes('developer'),
+    knowsDates: text.includes('datetime'),
+  }
 }
 
 /** For a template that is cut off the library throws a TypeError about its own variables. */
