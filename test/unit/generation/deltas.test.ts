@@ -55,6 +55,7 @@ test('each choice has a parser of its own, and what it holds back comes with the
         return []
       },
       end: () => [{ kind: 'content', text: `<${held}>` }],
+      isThinking: false,
     }
   }
   const groups = [
