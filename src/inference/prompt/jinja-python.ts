@@ -142,6 +142,7 @@ export class PythonInterpreter extends Interpreter {
       if (isText(left) && isText(right)) return text(left.value + right.value)
       if (isMissing(left) && isText(right)) return right
       if (isMissing(right) && isText(left)) return left
+      if (isText(left) && isObject(right)) return text(left.value + shown(right))
     } else if (isNone(right)) return boolean(operator === 'not in')
     return super.evaluate({ ...node, left: held(left), right: held(right) }, environment)
   }

@@ -59,30 +59,15 @@ export function entriesOf(value: Held): Held[] | undefined {
   return undefined
 }
 
-/** As Python's `str` writes it, but for the words of JSON, which the library has for a value that stands alone. */
+/** As a text. Lists and mappings are JSON, as the library writes lists, and so are words. */
 export function shown(value: Held): string {
   if (isMissing(value)) return ''
   if (isNone(value)) return 'null'
-  if (isList(value) || isObject(value)) return quoted(value)
+  if (isList(value)) return `[${value.value.map(written).join(', ')}]`
+  if (isObject(value)) {
+    return `{${[...value.value].map(([key, member]) => `${written(text(String(key)))}: ${written(member)}`).join(', ')}}`
+  }
   return String(value)
 }
 
-/** As Python's `repr` writes it. */
-function quoted(value: Held): string {
-  if (isText(value)) return quotedText(value.value)
-  if (isNone(value)) return 'None'
-  if (typeof value.value === 'boolean') return value.value ? 'True' : 'False'
-  if (isList(value)) return `[${value.value.map(quoted).join(', ')}]`
-  if (isObject(value)) {
-    return `{${[...value.value].map(([key, member]) => `${quoted(keyValue(key))}: ${quoted(member)}`).join(', ')}}`
-  }
-  return shown(value)
-}
-
-const escapes: Record<string, string> = { '\\': '\\\\', '\n': '\\n', '\r': '\\r', '\t': '\\t' }
-
-function quotedText(given: string): string {
-  const quote = given.includes("'") && !given.includes('"') ? '"' : "'"
-  const escaped = given.replace(/[\\\n\r\t]/g, (character) => escapes[character] ?? character)
-  return quote + escaped.replaceAll(quote, `\\${quote}`) + quote
-}
+const written = (value: Held) => (isText(value) ? JSON.stringify(value.value) : shown(value))

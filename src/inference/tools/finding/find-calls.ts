@@ -1,11 +1,9 @@
-import type { CallFormat, Literal } from '../call-format.ts'
+import type { CallFormat } from '../call-format.ts'
 import { findObject } from './json-texts.ts'
-import { type Literals, literalsOf, skeletonOf } from './skeleton.ts'
+import { type ProbeCall, probeCalls } from './probe-calls.ts'
+import { callFormat, literalsOf, skeletonOf } from './skeleton.ts'
 import { findTagged } from './tagged.ts'
-import type { ProbeCall, TurnProbe } from './turns.ts'
-
-export const probeNames = ['qzfA', 'qzfB', 'qzfC']
-const ids = ['qzidAAAA1', 'qzidBBBB2', 'qzidCCCC3']
+import type { TurnProbe } from './turns.ts'
 
 export interface FoundCalls {
   format: CallFormat
@@ -14,21 +12,25 @@ export interface FoundCalls {
 }
 
 /** Undefined where the template shows no calls, or writes them in a way that data cannot describe. */
-export function findCalls(probe: TurnProbe): FoundCalls | undefined {
-  for (const isText of [false, true]) {
-    const format = findJson(probe, isText) ?? (isText ? undefined : findTagged(probe, probeCalls))
-    if (format !== undefined) return { format: { ...format, ids: idsOf(probe, isText) }, isText }
-  }
-  return undefined
+export function findCalls(
+  probe: TurnProbe,
+  reasoning: { close: string } | undefined,
+): FoundCalls | undefined {
+  const withObject = findJson(probe, false) ?? findTagged(probe)
+  // A template that writes the members of an object takes no text.
+  const isText = withObject === undefined && !probe.callsOf(probeCalls([values]))?.includes(values.kzA)
+  const format = isText ? findJson(probe, true) : withObject
+  return format && { format: { ...withoutThought(format, reasoning), ids: idsOf(probe, isText) }, isText }
 }
 
-/** So many calls with these arguments. */
-export function probeCalls(given: readonly object[], isText = false): ProbeCall[] {
-  return given.map((value, index) => ({
-    id: ids[index] as string,
-    name: probeNames[index] as string,
-    arguments: isText ? JSON.stringify(value) : value,
-  }))
+/** Templates may show an empty thought before the calls of an earlier turn. */
+function withoutThought(format: CallFormat, reasoning: { close: string } | undefined): CallFormat {
+  const [first, ...rest] = format.open
+  if (reasoning === undefined || typeof first !== 'string') return format
+  const at = first.lastIndexOf(reasoning.close)
+  if (at === -1) return format
+  const open = [first.slice(at + reasoning.close.length).trimStart(), ...rest].filter((part) => part !== '')
+  return { ...format, open }
 }
 
 const values = { kzA: 'vzAx', kzB: ['vzBx', { kzC: true }] }
@@ -36,7 +38,10 @@ const values = { kzA: 'vzAx', kzB: ['vzBx', { kzC: true }] }
 function findJson(probe: TurnProbe, isText: boolean): CallFormat | undefined {
   let isQuoted = false
   function told(count: number) {
-    const calls = probeCalls(Array.from({ length: count }, () => values), isText)
+    const calls = probeCalls(
+      Array.from({ length: count }, () => values),
+      isText,
+    )
     const text = probe.callsOf(calls)
     const skeleton =
       text === undefined
@@ -53,33 +58,6 @@ function findJson(probe: TurnProbe, isText: boolean): CallFormat | undefined {
   // A template that raises or shows one call only has one call in a turn.
   const literals = literalsOf(one, told(3))
   return literals && callFormat(literals, { kind: 'json', isQuoted })
-}
-
-/** White space around the calls of a turn is nobody's concern. */
-export function callFormat(literals: Literals, given: CallFormat['arguments']): CallFormat {
-  const { counter, gap, mid } = literals
-  const open = trimmed(literals.open, 'start')
-  const close = trimmed(literals.close, 'end')
-  const [first = ''] = open
-  return {
-    open,
-    mid,
-    arguments: given,
-    ...(gap && { gap }),
-    close,
-    ...(counter && { counter: { ...counter, over: 'turn' } }),
-    ids: 'any',
-    isAnchored: open.length === 0 || (typeof first === 'string' && /^(\[\s*)?(\{\s*")?$/.test(first.replace(/name.*$|tool_name.*$|function.*$/s, ''))),
-  }
-}
-
-function trimmed(literal: Literal, side: 'start' | 'end'): Literal {
-  const at = side === 'start' ? 0 : literal.length - 1
-  return literal
-    .map((part, index) =>
-      typeof part === 'string' && index === at ? (side === 'start' ? part.trimStart() : part.trimEnd()) : part,
-    )
-    .filter((part) => part !== '')
 }
 
 function idsOf(probe: TurnProbe, isText: boolean): 'any' | 'nine' {

@@ -1,5 +1,5 @@
-import type { Hole, Literal } from '../call-format.ts'
-import type { ProbeCall } from './turns.ts'
+import type { CallFormat, Hole, Literal } from '../call-format.ts'
+import type { ProbeCall } from './probe-calls.ts'
 
 /** The texts around the holes of a turn with calls: `gaps[i]` stands between calls i and i + 1. */
 export interface Skeleton {
@@ -87,7 +87,8 @@ export function literalsOf(one: Told, many: Told | undefined): Literals | undefi
   return { open, mid, gap, close, ...(from !== undefined && { counter: { from } }) }
 }
 
-const allSame = (literals: readonly Literal[]) => new Set(literals.map((literal) => JSON.stringify(literal))).size === 1
+const allSame = (literals: readonly Literal[]) =>
+  new Set(literals.map((literal) => JSON.stringify(literal))).size === 1
 
 /** The number that stands in the gaps or mids and grows by one with each call. */
 function counterOf({ skeleton: { gaps, mids } }: Told): { from: number } | undefined {
@@ -118,7 +119,8 @@ function holed(text: string, { last, next, count }: Known): Literal {
   ]
   let parts: Literal = [text]
   for (const [needle, hole] of holes) {
-    if (needle !== undefined) parts = parts.flatMap((part) => split(part, (given) => given.split(needle), hole))
+    if (needle !== undefined)
+      parts = parts.flatMap((part) => split(part, (given) => given.split(needle), hole))
   }
   if (count === undefined) return parts.filter((part) => part !== '')
   const number = new RegExp(`(?<!\\d)${count}(?!\\d)`)
@@ -130,4 +132,38 @@ function holed(text: string, { last, next, count }: Known): Literal {
 function split(part: string | Hole, cut: (text: string) => string[], hole: Hole): (string | Hole)[] {
   if (typeof part !== 'string') return [part]
   return cut(part).flatMap((text, index) => (index === 0 ? [text] : [hole, text]))
+}
+
+/** White space around the calls of a turn is nobody's concern. */
+export function callFormat(literals: Literals, given: CallFormat['arguments']): CallFormat {
+  const { counter, gap, mid } = literals
+  const open = trimmed(literals.open, 'start')
+  const close = trimmed(literals.close, 'end')
+  const [first = ''] = open
+  return {
+    open,
+    mid,
+    arguments: given,
+    ...(gap && { gap }),
+    close,
+    ...(counter && { counter: { ...counter, over: 'turn' } }),
+    ids: 'any',
+    isAnchored:
+      open.length === 0 ||
+      (typeof first === 'string' &&
+        /^(\[\s*)?(\{\s*")?$/.test(first.replace(/name.*$|tool_name.*$|function.*$/s, ''))),
+  }
+}
+
+function trimmed(literal: Literal, side: 'start' | 'end'): Literal {
+  const at = side === 'start' ? 0 : literal.length - 1
+  return literal
+    .map((part, index) =>
+      typeof part === 'string' && index === at
+        ? side === 'start'
+          ? part.trimStart()
+          : part.trimEnd()
+        : part,
+    )
+    .filter((part) => part !== '')
 }

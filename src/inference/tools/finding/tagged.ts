@@ -1,19 +1,17 @@
 import type { CallFormat, TaggedArguments, TaggedValue, ValueType } from '../call-format.ts'
-import { callFormat } from './find-calls.ts'
 import { findObject, isSame, parsed } from './json-texts.ts'
-import { literalsOf, skeletonOf } from './skeleton.ts'
-import { commonStart, outsideMarks, type ProbeCall, type TurnProbe } from './turns.ts'
-
-type MakeCalls = (given: readonly object[], isText?: boolean) => ProbeCall[]
+import { probeCalls } from './probe-calls.ts'
+import { callFormat, literalsOf, skeletonOf } from './skeleton.ts'
+import { commonStart, outsideMarks, type TurnProbe } from './turns.ts'
 
 const key = 'kzA'
 const other = 'kzB'
 
 /** Each argument with marks of its own around its key and its value. */
-export function findTagged(probe: TurnProbe, calls: MakeCalls): CallFormat | undefined {
-  const one = probe.callsOf(calls([{ [key]: 'vzAx' }]))
-  const two = probe.callsOf(calls([{ [key]: 'vzAx', [other]: 'vzBx' }]))
-  const none = probe.callsOf(calls([{}]))
+export function findTagged(probe: TurnProbe): CallFormat | undefined {
+  const one = probe.callsOf(probeCalls([{ [key]: 'vzAx' }]))
+  const two = probe.callsOf(probeCalls([{ [key]: 'vzAx', [other]: 'vzBx' }]))
+  const none = probe.callsOf(probeCalls([{}]))
   if (one === undefined || two === undefined || none === undefined) return undefined
   const [single] = placesOf(one, 'vzAx', [key])
   const [first, second] = placesOf(two, 'vzAx', [key, other], 'vzBx')
@@ -29,9 +27,9 @@ export function findTagged(probe: TurnProbe, calls: MakeCalls): CallFormat | und
     none: none.slice(noneName + 4),
   })
   if (parts === undefined) return undefined
-  const values = valuesOf(probe, calls, parts, { mid: one.slice(single.key + key.length, single.value) })
+  const values = valuesOf(probe, parts)
   if (values === undefined) return undefined
-  const literals = gapsOf(probe, calls, parts)
+  const literals = gapsOf(probe, parts)
   if (literals === undefined) return undefined
   const given: TaggedArguments = { kind: 'tagged', head: '', between: parts.between, tail: '', values }
   return callFormat(literals, given)
@@ -74,7 +72,12 @@ interface Parts {
  * A call without arguments is `mid close`, one with an argument `mid before KEY … VALUE after close`, and between two arguments
  * stands `after between before`. Undefined where no cut says all three.
  */
-function aroundArguments(seen: { before: string; between: string; after: string; none: string }): Parts | undefined {
+function aroundArguments(seen: {
+  before: string
+  between: string
+  after: string
+  none: string
+}): Parts | undefined {
   for (let length = commonStart(seen.before, seen.none); length >= 0; length--) {
     if (outsideMarks(seen.none, length) !== length) continue
     const mid = seen.none.slice(0, length)
@@ -104,27 +107,22 @@ const examples: Record<Exclude<ValueType, 'null'>, unknown> = {
 }
 
 /** What stands around the value of each type, and how it is written. */
-function valuesOf(
-  probe: TurnProbe,
-  calls: MakeCalls,
-  parts: Parts,
-  usual: { mid: string },
-): TaggedArguments['values'] | undefined {
+function valuesOf(probe: TurnProbe, parts: Parts): TaggedArguments['values'] | undefined {
   const found: Partial<Record<ValueType, TaggedValue>> = {}
   for (const [type, example] of Object.entries(examples)) {
-    const value = valueOf(probe, calls, parts, example)
+    const value = writtenAs(probe, parts, example)
     if (value === undefined) return undefined
-    found[type as ValueType] = value
+    found[type as keyof typeof examples] = value
   }
   // Templates may write none as nothing at all, which says no more than that it is no text.
-  found.null = valueOf(probe, calls, parts, null) ?? (found.number && { ...found.number })
-  const { string: text, number, boolean, null: none, object, array } = found
+  const none = writtenAs(probe, parts, null) ?? found.number
+  const { string: text, number, boolean, object, array } = found
   if (!text || !number || !boolean || !none || !object || !array) return undefined
   return { string: text, number, boolean, null: none, object, array }
 }
 
-function valueOf(probe: TurnProbe, calls: MakeCalls, parts: Parts, example: unknown): TaggedValue | undefined {
-  const text = probe.callsOf(calls([{ [key]: example }]))
+function writtenAs(probe: TurnProbe, parts: Parts, example: unknown): TaggedValue | undefined {
+  const text = probe.callsOf(probeCalls([{ [key]: example }]))
   const name = text?.indexOf('qzfA') ?? -1
   if (text === undefined || name === -1) return undefined
   const start = name + 4 + parts.mid.length
@@ -143,7 +141,10 @@ function valueOf(probe: TurnProbe, calls: MakeCalls, parts: Parts, example: unkn
   }
 }
 
-function literalAt(text: string, example: unknown): { start: number; end: number; written: 'raw' | 'json' } | undefined {
+function literalAt(
+  text: string,
+  example: unknown,
+): { start: number; end: number; written: 'raw' | 'json' } | undefined {
   if (typeof example === 'object' && example !== null) {
     if (!Array.isArray(example)) {
       const found = findObject(text, example, 0)
@@ -151,22 +152,24 @@ function literalAt(text: string, example: unknown): { start: number; end: number
     }
     for (let start = text.indexOf('['); start !== -1; start = text.indexOf('[', start + 1)) {
       for (let end = text.indexOf(']', start); end !== -1; end = text.indexOf(']', end + 1)) {
-        if (isSame(parsed(text.slice(start, end + 1)), example)) return { start, end: end + 1, written: 'json' }
+        if (isSame(parsed(text.slice(start, end + 1)), example))
+          return { start, end: end + 1, written: 'json' }
       }
     }
     return undefined
   }
   const json = JSON.stringify(example)
-  const start = text.indexOf(json)
+  // The last one: the name of the type may stand before the value.
+  const start = text.lastIndexOf(json)
   if (start !== -1) return { start, end: start + json.length, written: 'json' }
   if (typeof example !== 'string') return undefined
   const raw = text.indexOf(example)
   return raw === -1 ? undefined : { start: raw, end: raw + example.length, written: 'raw' }
 }
 
-function gapsOf(probe: TurnProbe, calls: MakeCalls, { mid, before, after }: Parts) {
+function gapsOf(probe: TurnProbe, { before, after }: Parts) {
   function told(count: number) {
-    const asked = calls(Array.from({ length: count }, () => ({ [key]: 'vzAx' })))
+    const asked = probeCalls(Array.from({ length: count }, () => ({ [key]: 'vzAx' })))
     const text = probe.callsOf(asked)
     const skeleton =
       text === undefined
@@ -181,7 +184,6 @@ function gapsOf(probe: TurnProbe, calls: MakeCalls, { mid, before, after }: Part
           })
     return skeleton && { calls: asked, skeleton }
   }
-  void mid
   const one = told(1)
   return one && literalsOf(one, told(3))
 }

@@ -1,14 +1,8 @@
 import type { Message } from '../../prompt/conversation.ts'
+import type { ProbeCall } from './probe-calls.ts'
 
 /** Renders a conversation with the template in question; throws what the template raises. */
 export type Render = (messages: Message[], variables: Record<string, unknown>) => string
-
-/** A call that a template is asked to show. Templates get the arguments as an object, or as its JSON text. */
-export interface ProbeCall {
-  id: string
-  name: string
-  arguments: object | string
-}
 
 /** Texts that occur nowhere else. */
 export const needles = { user: 'qzUser', said: 'qzSaid', later: 'qzLater', thought: 'qzThought' }
@@ -25,6 +19,8 @@ export interface TurnProbe {
   behindUser(messages: readonly Message[], variables?: Record<string, unknown>): string | undefined
   /** Of prompts that open the assistant's turn: the text behind the user's message. */
   opening(variables: Record<string, unknown>): string | undefined
+  /** The whole of such a prompt. */
+  prompt(variables: Record<string, unknown>): string | undefined
   /** Where the assistant's turn ends: what stands behind its content. */
   ending: string
 }
@@ -53,9 +49,11 @@ export function createTurnProbe(render: Render, names: readonly string[]): TurnP
     { role: 'user', content: needles.later },
   ])
   const [, untilLater = ''] = /qzSaid(.*)qzLater/s.exec(followed ?? '') ?? []
-  const openings = [{}, { enable_thinking: true, thinking: true }, { enable_thinking: false, thinking: false }].map(
-    opening,
-  )
+  const openings = [
+    {},
+    { enable_thinking: true, thinking: true },
+    { enable_thinking: false, thinking: false },
+  ].map(opening)
   const headers = [header, ...openings].filter((text) => text !== undefined)
   const cut = (text: string | undefined) =>
     text === undefined ? undefined : withoutEnding(text.slice(headerOf(text, headers)), ending, untilLater)
@@ -63,6 +61,8 @@ export function createTurnProbe(render: Render, names: readonly string[]): TurnP
   return {
     behindUser,
     opening,
+    prompt: (variables) =>
+      attempt(() => render([asked], { tools, add_generation_prompt: true, ...variables })),
     ending,
     callsOf: (calls) => cut(behindUser([turn(calls)])),
     laterCallsOf(earlier, calls) {
@@ -76,7 +76,14 @@ export function createTurnProbe(render: Render, names: readonly string[]): TurnP
       return cut(
         behind(
           needles.user,
-          [{ role: 'user', content: 'before' }, turn(earlier), ...results, { role: 'assistant', content: 'yes' }, asked, turn(calls)],
+          [
+            { role: 'user', content: 'before' },
+            turn(earlier),
+            ...results,
+            { role: 'assistant', content: 'yes' },
+            asked,
+            turn(calls),
+          ],
           {},
         ),
       )
@@ -122,14 +129,11 @@ const lastMark = /(<[^<>/]*>)\s*$/
 function withoutEnding(text: string, ending: string, untilLater: string): string {
   const single = onlyMark.exec(ending)?.[1] ?? (ending.trim() === '' ? mark.exec(untilLater)?.[1] : undefined)
   if (single !== undefined && text.includes(single)) return text.slice(0, text.indexOf(single))
-  const shared = commonEnd(text, ending)
-  if (shared > 0 && ending.trim() !== '') {
-    const at = ending.length - shared
-    return text.slice(0, text.length - (shared - (outsideMarksFrom(ending, at) - at)))
-  }
+  if (ending.trim() === '') return text
+  const at = outsideMarksFrom(ending, ending.length - commonEnd(text, ending))
+  if (at < ending.length) return text.slice(0, text.length - (ending.length - at))
   // Turns with calls end in a way of their own.
-  if (ending.trim() !== '' && text.trim() !== '') return text.replace(lastMark, '')
-  return text
+  return text.replace(lastMark, '')
 }
 
 export function commonStart(a: string, b: string): number {
