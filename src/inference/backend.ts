@@ -70,6 +70,8 @@ export interface Generation {
    * surrogate U+DC00+i, whatever `skipSpecial` says, and the constraint takes it where it goes on with that.
    */
   text: { skipSpecial: boolean; spaceSpecial: boolean; markers?: readonly string[] }
+  /** A thought of more tokens than the budget is ended. `isOpen`: the prompt has begun it. */
+  thinking?: { budget: number; open: string; close: string; isOpen: boolean }
   /** Prompts share what is remembered only with prompts of the same salt. */
   salt?: string
   /** Lower runs earlier; 0 unless priorities are switched on. */

@@ -33,6 +33,8 @@ export type Choice = ReturnType<typeof createChoice>
 
 export interface Drawn {
   token: number
+  /** The place of a thought's end, and not the model's wish. */
+  isForced?: true
   /** Present when the request asks for log-probabilities. */
   logprob?: TokenLogprob
 }

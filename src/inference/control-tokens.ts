@@ -48,3 +48,10 @@ export function markersOf(vocabulary: Vocabulary, names: readonly string[] = [])
   const byName = controlTokensOf(vocabulary)
   return new Map(names.flatMap((name, index) => (byName.get(name) ?? []).map((token) => [token, index])))
 }
+
+/** Finds each name in a text, the longest where several begin. As a separator it keeps them. */
+export function namesPattern(names: readonly string[]): RegExp {
+  const longestFirst = names.toSorted((one, other) => other.length - one.length)
+  const escaped = longestFirst.map((name) => name.replaceAll(/[\\^$.*+?()[\]{}|/]/g, '\\$&'))
+  return new RegExp(`(${escaped.join('|')})`, 'g')
+}
