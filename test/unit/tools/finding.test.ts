@@ -23,7 +23,9 @@ const each = (call: string) => `{% for c in m.tool_calls %}{% set f = c.function
 test('the format of Hermes is found and proven', () => {
   const format = found(
     chatml(
-      each('{{ "\\n" }}<tool_call>\n{"name": "{{ f.name }}", "arguments": {{ f.arguments | tojson }}}\n</tool_call>'),
+      each(
+        '{{ "\\n" }}<tool_call>\n{"name": "{{ f.name }}", "arguments": {{ f.arguments | tojson }}}\n</tool_call>',
+      ),
     ),
   )
   assert.deepEqual(format, { calls: hermes, proof: 'proven' })
