@@ -781,7 +781,6 @@ describe('P2: every field is honoured, or refused by its name', () => {
         assert.equal(await promptText({ chat_template, functions, function_call: 'none' }), 'knit;weave;')
       },
       bad: [
-        { functions: [] },
         { functions: 'knit' },
         { functions: [tool('knit').function], tools: [tool('weave')] },
       ],
