@@ -1,0 +1,80 @@
+import type { CompileQuestion } from '../../inference/constraints/constraint.ts'
+import { wrong } from '../generation/checks.ts'
+import { type Asking, type Generation, generate } from '../generation/generation.ts'
+import type { GenerationParts } from '../generation/parts.ts'
+import { requestOf } from '../generation/request.ts'
+import type { MessagesBody } from './contract.ts'
+import { conversationOf } from './conversation.ts'
+import { refuseToolChoice, toolsOf } from './tools.ts'
+
+/** A message that is being answered, or waits for it. */
+export interface AskedMessage extends Generation {
+  id: string
+  maxTokens: number
+  /** The text of thoughts is left out of the answer. */
+  omitsThoughts: boolean
+  /** The request asks that the conversation be edited. */
+  managesContext: boolean
+  /** Tools that the model is not shown. */
+  skipped: readonly string[]
+}
+
+/** Checks everything that can be wrong, before there is a first byte of an answer. */
+export async function beginMessage(
+  parts: GenerationParts,
+  body: MessagesBody,
+  asking: Asking,
+): Promise<AskedMessage> {
+  refuseServices(body)
+  const constraint = constraintOf(body)
+  const found = parts.models.find(body.model)
+  refuseToolChoice(body)
+  const { tools, skipped } = toolsOf(body)
+  const request = requestOf(
+    {
+      temperature: body.temperature,
+      top_p: body.top_p,
+      top_k: body.top_k,
+      stop: body.stop_sequences,
+    },
+    {
+      inputs: [{ conversation: conversationOf(body, tools), addSpecial: false }],
+      constraint,
+      tenant: asking.caller.name,
+      maxTokens: body.max_tokens,
+      logprobs: undefined,
+      promptLogprobs: undefined,
+    },
+  )
+  const generation = await generate(parts, found, request, asking, {
+    prompt: 'messages',
+    maxTokens: 'max_tokens',
+  })
+  return {
+    ...generation,
+    id: `msg_${asking.id}`,
+    maxTokens: body.max_tokens,
+    omitsThoughts: body.thinking?.display === 'omitted',
+    managesContext: body.context_management != null,
+    skipped,
+  }
+}
+
+/** What only Anthropic's servers do. */
+function refuseServices({ container, mcp_servers }: MessagesBody): void {
+  if (container != null) throw wrong('container', 'a container', 'nothing: this server runs no code')
+  if (mcp_servers != null && mcp_servers.text !== '[]') {
+    throw wrong('mcp_servers', 'servers of tools', 'nothing, or an empty list: clients call tools')
+  }
+}
+
+function constraintOf({ output_config, output_format }: MessagesBody): CompileQuestion | undefined {
+  const format = output_config?.format ?? output_format
+  if (format == null) return undefined
+  const field = output_config?.format == null ? 'output_format.schema' : 'output_config.format.schema'
+  return {
+    constraint: { kind: 'json', schema: format.schema.value as object },
+    field,
+    options: { whitespace: 'bounded' },
+  }
+}
