@@ -57,14 +57,18 @@ function endOf(
 
 /** Anthropic counts what was known of a prompt apart from what was read. */
 function usageOf(tally: Tally): Usage {
-  const { prompt_tokens, completion_tokens, prompt_tokens_details } = tally.total()
-  const { cached_tokens } = prompt_tokens_details
+  const {
+    prompt_tokens,
+    completion_tokens,
+    prompt_tokens_details: { cached_tokens },
+    completion_tokens_details,
+  } = tally.total()
   return {
     input_tokens: prompt_tokens - cached_tokens,
     cache_creation_input_tokens: 0,
     cache_read_input_tokens: cached_tokens,
     output_tokens: completion_tokens,
-    output_tokens_details: { thinking_tokens: 0 },
+    output_tokens_details: { thinking_tokens: completion_tokens_details?.reasoning_tokens ?? 0 },
     service_tier: 'standard',
   }
 }

@@ -5,7 +5,7 @@ import type { GenerationParts } from '../generation/parts.ts'
 import { requestOf } from '../generation/request.ts'
 import type { MessagesBody } from './contract.ts'
 import { conversationOf } from './conversation.ts'
-import { refuseToolChoice, toolsOf } from './tools.ts'
+import { callsOf, toolsOf } from './tools.ts'
 
 /** A message that is being answered, or waits for it. */
 export interface AskedMessage extends Generation {
@@ -28,9 +28,13 @@ export async function beginMessage(
   refuseServices(body)
   const constraint = constraintOf(body)
   const found = parts.models.find(body.model)
-  refuseToolChoice(body)
-  const { tools, skipped } = toolsOf(body)
-  const request = requestOf(
+  const given = toolsOf(body)
+  const calls = callsOf(body, given, parts.settings)
+  if (typeof calls?.choice === 'object' && constraint !== undefined) {
+    throw wrong(constraint.field, 'a schema beside the name of a tool', 'one of both')
+  }
+  const budget = body.thinking?.budget_tokens
+  const asked = requestOf(
     {
       temperature: body.temperature,
       top_p: body.top_p,
@@ -38,14 +42,17 @@ export async function beginMessage(
       stop: body.stop_sequences,
     },
     {
-      inputs: [{ conversation: conversationOf(body, tools), addSpecial: false }],
+      inputs: [{ conversation: conversationOf(body, given.tools), addSpecial: false }],
       constraint,
+      turn: { ...(calls && { calls }), ...(budget != null && { thinkingBudget: budget }) },
       tenant: asking.caller.name,
       maxTokens: body.max_tokens,
       logprobs: undefined,
       promptLogprobs: undefined,
     },
   )
+  // As Anthropic has it: programs ask for more than small contexts have.
+  const request = { ...asked, ending: { ...asked.ending, isClipped: true } }
   const generation = await generate(parts, found, request, asking, {
     prompt: 'messages',
     maxTokens: 'max_tokens',
@@ -56,7 +63,7 @@ export async function beginMessage(
     maxTokens: body.max_tokens,
     omitsThoughts: body.thinking?.display === 'omitted',
     managesContext: body.context_management != null,
-    skipped,
+    skipped: given.skipped,
   }
 }
 

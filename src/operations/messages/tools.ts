@@ -1,6 +1,8 @@
-import { refuse } from '../../domain/refusals.ts'
+import type { CallsAsked } from '../../inference/model.ts'
 import type { GivenTool } from '../../inference/prompt/chat-prompt.ts'
+import { type CallFields, callsAsked } from '../generation/calls.ts'
 import { wrong } from '../generation/checks.ts'
+import type { GenerationSettings } from '../generation/parts.ts'
 import type { CountTokensBody } from './contract.ts'
 
 export interface GivenTools {
@@ -24,9 +26,30 @@ export function toolsOf({ tools }: Pick<CountTokensBody, 'tools'>): GivenTools {
   return given
 }
 
-/** Refused by name rather than ignored, because this version has no tool calls. */
-export function refuseToolChoice({ tool_choice }: Pick<CountTokensBody, 'tool_choice'>): void {
-  if (tool_choice == null || tool_choice.type === 'none' || tool_choice.type === 'auto') return
-  const given = JSON.stringify(tool_choice.type)
-  throw refuse('not_available', { field: 'tool_choice.type', given, accepted: '"auto" or "none"' })
+/** The calls that the answer may or has to make. */
+export function callsOf(
+  { tool_choice: choice }: Pick<CountTokensBody, 'tool_choice'>,
+  { tools, skipped }: GivenTools,
+  settings: GenerationSettings,
+): CallsAsked | undefined {
+  // Whoever offers tools that all were skipped still gets an answer.
+  if (choice?.type === 'auto' && tools.length === 0 && skipped.length > 0) return undefined
+  return callsAsked(
+    { tools, choice: choiceOf(choice), isParallel: !choice?.disable_parallel_tool_use },
+    { tools: 'tools', choice: 'tool_choice', name: 'name' },
+    settings,
+  )
+}
+
+function choiceOf(choice: CountTokensBody['tool_choice']): CallFields['choice'] {
+  if (choice == null) return undefined
+  switch (choice.type) {
+    case 'any':
+      return 'required'
+    case 'tool':
+      if (choice.name == null) throw wrong('tool_choice.name', 'nothing', 'the name of a tool')
+      return { name: choice.name }
+    default:
+      return choice.type
+  }
 }
