@@ -41,6 +41,8 @@ export interface ServedModel {
   /** Where it runs: `cpu`, or the GPU with the number of layers on it. */
   device: string
   vocabulary: number
+  /** The names of its control tokens, which no text can contain; of very many, the first. */
+  controlTokens: readonly string[]
   parameters: number
   bytes: number
   /** The model's own Jinja template, if it has one. */
@@ -63,8 +65,13 @@ export interface Generation {
   /** So many candidates beside the drawn token, 0 to 20; nothing when absent. */
   logprobs?: number
   promptLogprobs?: number
-  /** What text is made of the tokens. */
-  text: { skipSpecial: boolean; spaceSpecial: boolean }
+  /**
+   * What text is made of the tokens. `markers` are names of control tokens: the text shows the one of index i as the lone low
+   * surrogate U+DC00+i, whatever `skipSpecial` says, and the constraint takes it where it goes on with that.
+   */
+  text: { skipSpecial: boolean; spaceSpecial: boolean; markers?: readonly string[] }
+  /** A thought of more tokens than the budget is ended. `isOpen`: the prompt has begun it. */
+  thinking?: { budget: number; open: string; close: string; isOpen: boolean }
   /** Prompts share what is remembered only with prompts of the same salt. */
   salt?: string
   /** Lower runs earlier; 0 unless priorities are switched on. */

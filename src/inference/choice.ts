@@ -3,6 +3,7 @@ import type { Generation, GenerationEvent, TokenLogprob } from './backend.ts'
 import { createConstrainedSampler, type PositionSampler } from './constraints/constrained-sampler.ts'
 import type { Allowance, Constraint } from './constraints/following-constraints.ts'
 import { shownLogits } from './constraints/mask/allowed-logits.ts'
+import { markersOf } from './control-tokens.ts'
 import { type AnswerText, createAnswerText } from './output/answer-text.ts'
 import { bannedEnds, createEndCheck, type End, endTokens } from './output/ending.ts'
 import { createStopStrings } from './output/stop-strings.ts'
@@ -32,6 +33,8 @@ export type Choice = ReturnType<typeof createChoice>
 
 export interface Drawn {
   token: number
+  /** The place of a thought's end, and not the model's wish. */
+  isForced?: true
   /** Present when the request asks for log-probabilities. */
   logprob?: TokenLogprob
 }
@@ -76,6 +79,7 @@ export function planAnswer(parts: AnswerParts) {
       spaceSpecial,
       includeStop: ending.includeStop,
       stops: createStopStrings(ending.stop),
+      markers: markersOf(vocabulary, text.markers),
     },
     constraint,
   }
@@ -139,13 +143,18 @@ export function createChoice(plan: AnswerPlan, index: number) {
       tokens.push(token)
       said = badWords?.after(said, token) ?? 0
       adjustments?.accept(token)
-      allowance?.accept(token)
-      const ended = endOf(tokens)
+      // A token that ends answers may be a mark as well. Where the grammar is not complete it is one, and part of the answer,
+      // which it still ends if the grammar is complete now.
+      const isMark = plan.text.markers.has(token)
+      const isNeeded = isMark && allowance?.isComplete === false
+      const isRead = allowance?.accept(token) ?? true
+      const ended = endOf(tokens, isNeeded && !allowance.isComplete)
       // Nothing can follow, whatever min_tokens and ignore_eos say, and what has the last word is part of the answer.
       const isOver = ended?.reason !== 'stop' && (allowance?.isOver ?? false)
       const end = isOver ? over : ended
       const searched = tokens.length > ending.minTokens
-      const written = writeToken(text, token, end, searched, isOver || ending.includeStop)
+      const isShown = end?.reason !== 'stop' || isOver || isNeeded || ending.includeStop
+      const written = writeToken(text, token, end, searched, isShown && (isRead || !isMark))
       return {
         tokens: {
           kind: 'tokens',
@@ -161,17 +170,16 @@ export function createChoice(plan: AnswerPlan, index: number) {
 }
 
 /**
- * A token that ends the answer has no text in it, unless it is asked for. A stop string found in the text of the last token
- * is what ended the answer, whatever else would have.
+ * The text of a token that is shown: one that ends the answer has none in it, unless it is asked for. A stop string found in
+ * the text of the last token is what ended the answer, whatever else would have.
  */
 export function writeToken(
   text: AnswerText,
   token: number,
   end: End | undefined,
   searched: boolean,
-  includeStop: boolean,
+  isShown: boolean,
 ): { text: string; end: End | undefined } {
-  const isShown = end?.reason !== 'stop' || includeStop
   const piece = isShown ? text.push(token, searched) : { text: '' }
   if (piece.stop !== undefined) return { text: piece.text, end: { reason: 'stop', stop: piece.stop } }
   if (end === undefined) return { text: piece.text, end }

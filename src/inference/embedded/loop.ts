@@ -74,7 +74,8 @@ export function createLoop(
   function add(id: number, generation: Generation): readonly number[] {
     const { tokens, maxTokens } = checkGeneration(generation, model, options)
     const { vocabulary } = model
-    const constraint = generation.constraint && constraints.of(generation.constraint.grammar)
+    const constraint =
+      generation.constraint && constraints.of(generation.constraint.grammar, generation.text.markers)
     const plan = planAnswer({ generation, prompt: tokens, maxTokens, vocabulary, constraint })
     checkFirstToken(plan)
     const isBeam = generation.beam !== undefined
