@@ -5,6 +5,7 @@ import { wrong } from '../generation/checks.ts'
 import type { CountTokensBody } from './contract.ts'
 import type { ContentBlock, Message } from './fields.ts'
 import { thoughtOf } from './signature.ts'
+import { thinkingOf } from './thinking.ts'
 
 /** More than any context holds. */
 const mostMessages = 10_000
@@ -31,6 +32,7 @@ export function conversationOf(body: CountTokensBody, tools: readonly GivenTool[
     addGenerationPrompt: !isContinued,
     continueFinal: isContinued,
     tools,
+    ...thinkingOf(body),
   }
 }
 

@@ -5,6 +5,7 @@ import type { GenerationParts } from '../generation/parts.ts'
 import { requestOf } from '../generation/request.ts'
 import type { MessagesBody } from './contract.ts'
 import { conversationOf } from './conversation.ts'
+import { budgetOf } from './thinking.ts'
 import { callsOf, toolsOf } from './tools.ts'
 
 /** A message that is being answered, or waits for it. */
@@ -29,11 +30,11 @@ export async function beginMessage(
   const constraint = constraintOf(body)
   const found = parts.models.find(body.model)
   const given = toolsOf(body)
+  const thinkingBudget = budgetOf(body)
   const calls = callsOf(body, given, parts.settings)
   if (typeof calls?.choice === 'object' && constraint !== undefined) {
     throw wrong(constraint.field, 'a schema beside the name of a tool', 'one of both')
   }
-  const budget = body.thinking?.budget_tokens
   const asked = requestOf(
     {
       temperature: body.temperature,
@@ -44,7 +45,7 @@ export async function beginMessage(
     {
       inputs: [{ conversation: conversationOf(body, given.tools), addSpecial: false }],
       constraint,
-      turn: { ...(calls && { calls }), ...(budget != null && { thinkingBudget: budget }) },
+      turn: { ...(calls && { calls }), ...(thinkingBudget && { thinkingBudget }) },
       tenant: asking.caller.name,
       maxTokens: body.max_tokens,
       logprobs: undefined,

@@ -245,7 +245,7 @@ test('what is asked of tools and thoughts reaches the model', async () => {
     ],
     [{ tools, tool_choice: { type: 'none' } }, { calls: undefined }],
     [{ tools: [{ type: 'custom', ...weather, strict: true }] }, { choice: 'auto', names: ['weather'] }],
-    [{ thinking: { type: 'enabled', budget_tokens: 2000 } }, { thinkingBudget: 2000 }],
+    [{ thinking: { type: 'enabled', budget_tokens: 2000 } }, { thinkingBudget: { tokens: 2000 } }],
   ] as const) {
     const { status, text: answer } = await post(messagesUrl, askingMessage(fields))
     assert.equal(status, 200, answer)
