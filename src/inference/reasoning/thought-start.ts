@@ -1,9 +1,16 @@
 import type { ReasoningFormat, ThoughtStart } from './reasoning-format.ts'
 
-/** Whether a prompt leaves a thought open. White space around the marks is the template's taste. */
-export function thoughtStartOf(reasoning: ReasoningFormat | undefined, prompt: string): ThoughtStart {
+/**
+ * Whether a rendered prompt leaves the thought open, has it over, or leaves it to the model. White space around the marks is
+ * the template's.
+ */
+export function thoughtStartOf(
+  reasoning: Pick<ReasoningFormat, 'open' | 'close'> | undefined,
+  prompt: string,
+): ThoughtStart {
   if (reasoning === undefined) return 'over'
-  const end = prompt.trimEnd()
-  if (end.endsWith(reasoning.open.trim())) return 'open'
-  return end.endsWith(reasoning.close.trim()) ? 'over' : 'optional'
+  const text = prompt.trimEnd()
+  if (text.endsWith(reasoning.open)) return 'open'
+  if (text.endsWith(reasoning.close)) return 'over'
+  return 'optional'
 }
