@@ -75,7 +75,8 @@ export function turnOfChunks(chunks: readonly ChatChunk[], index: number): SaidT
   return turn
 }
 
-type CallDelta = NonNullable<ChatChunk['choices'][number]['delta']['tool_calls']>[number]
+type ChatDelta = ChatChunk['choices'][number]['delta']
+type CallDelta = NonNullable<ChatDelta['tool_calls']>[number]
 
 function addCall(calls: SaidCall[], { index, id, type, function: { name, arguments: more } }: CallDelta) {
   const known = calls[index]
@@ -92,7 +93,7 @@ function addCall(calls: SaidCall[], { index, id, type, function: { name, argumen
 
 function addFunction(
   known: SaidCall['function'] | undefined,
-  { name, arguments: more = '' }: Partial<SaidCall['function']>,
+  { name, arguments: more = '' }: NonNullable<ChatDelta['function_call']>,
 ): SaidCall['function'] {
   assert.equal(name === undefined, known !== undefined, 'the name comes once')
   return { name: known?.name ?? (name as string), arguments: (known?.arguments ?? '') + more }
