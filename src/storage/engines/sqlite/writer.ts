@@ -6,12 +6,17 @@ import { type Connection, connect, reclaimPages } from './connection.ts'
 import { describeFailure, type JobFailure } from './failures.ts'
 import { commitGroup, type Job, type JobResult } from './group.ts'
 import { type FileLoss, lossOf, type OpenedFiles, refuseLost } from './opened-files.ts'
+import { createWritingTenants } from './writing-tenants.ts'
 
 /** Jobs in one transaction: enough to share an fsync well, few enough that the first is not kept waiting. */
 export const defaultGroupLimit = 256
 
-/** When jobs of several tenants wait, a group ends after this time: a tenant with large jobs delays the others by one of them. */
-const groupMs = 20
+/**
+ * While several tenants write, a group is short, and a job that would make it longer waits for the next one: a tenant with
+ * large jobs delays the others by one of them. What weighs many bytes takes its time when it goes to the disk.
+ */
+const groupMs = 3
+const groupBytes = 256 * 1024
 
 /** Runs of a job that can wait, before its caller gets an answer. */
 const runsBehind = 64
@@ -31,6 +36,8 @@ export function createWriter(
     total: Number.POSITIVE_INFINITY,
   })
   const behind: { job: Job; runs: number }[] = []
+  const tenants = createWritingTenants()
+  const isShared = (tenant: string) => waiting.tenants > 1 || tenants.hasOthers(tenant)
   let running: Promise<void> | undefined
   let lost: JobFailure | undefined
 
@@ -42,19 +49,22 @@ export function createWriter(
   }
 
   function* nextGroup(): Generator<Job> {
-    const tenants = new Set<string>()
-    let lookAt = performance.now() + groupMs
+    const since = performance.now()
+    let lookAt = since + groupMs
+    let bytes = 0
     for (let jobs = 0; jobs < limit; jobs++) {
-      if (jobs > 0 && performance.now() > lookAt) {
-        if (options.collect) take(options.collect())
-        if (tenants.size > 1) return
-        // Otherwise the next job is another tenant's, and the last of this group.
-        if (waiting.tenants === 1) lookAt = performance.now() + groupMs
+      const at = performance.now()
+      if (options.collect && at > lookAt) {
+        take(options.collect())
+        lookAt = performance.now() + groupMs
       }
-      const next = waiting.take()
+      const isShort = (tenant: string, job: Job) =>
+        at - since + tenants.expectedMs(tenant) <= groupMs && bytes + bytesOf(job.input) <= groupBytes
+      const next = waiting.take((tenant, job) => jobs === 0 || !isShared(tenant) || isShort(tenant, job))
       if (next === undefined) return
-      tenants.add(next.tenant)
+      bytes += bytesOf(next.job.input)
       yield next.job
+      tenants.note(next.tenant, performance.now() - at)
     }
   }
 
@@ -109,6 +119,13 @@ export function createWriter(
       while (running) await running
     },
   }
+}
+
+/** Of the bytes that a write brings as such, like those of a file. */
+function bytesOf(input: unknown): number {
+  if (input instanceof Uint8Array) return input.length
+  if (typeof input !== 'object' || input === null || Array.isArray(input)) return 0
+  return Object.values(input).reduce((sum: number, member) => sum + bytesOf(member), 0)
 }
 
 /** Takes the log into the file, so that the file alone is the whole record. Where that fails, the log stays as it is. */
