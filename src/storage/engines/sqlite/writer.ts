@@ -21,22 +21,32 @@ const groupBytes = 256 * 1024
 /** Runs of a job that can wait, before its caller gets an answer. */
 const runsBehind = 64
 
+interface WriterOptions {
+  groupLimit?: number
+  /** Brings in what has arrived but was not seen yet. */
+  collect?: () => readonly Job[]
+  loss?: () => FileLoss | undefined
+  /** Milliseconds. */
+  now?: () => number
+}
+
 /**
  * Takes jobs in, commits those that wait as a group, answers, and looks again: while one group is on its way to the disk the
- * next one forms, and tenants take turns in it. `collect` may bring in what has arrived but was not seen yet.
+ * next one forms, and tenants take turns in it.
  */
 export function createWriter(
   connection: Connection,
   deliver: (results: readonly JobResult[]) => void,
-  options: { groupLimit?: number; collect?: () => readonly Job[]; loss?: () => FileLoss | undefined } = {},
+  options: WriterOptions = {},
 ) {
+  const { now = () => performance.now() } = options
   const limit = options.groupLimit ?? defaultGroupLimit
   const waiting = createFairQueue<Job>({
     perTenant: Number.POSITIVE_INFINITY,
     total: Number.POSITIVE_INFINITY,
   })
   const behind: { job: Job; runs: number }[] = []
-  const tenants = createWritingTenants()
+  const tenants = createWritingTenants(now)
   const isShared = (tenant: string) => waiting.tenants > 1 || tenants.hasOthers(tenant)
   let running: Promise<void> | undefined
   let lost: JobFailure | undefined
@@ -49,14 +59,14 @@ export function createWriter(
   }
 
   function* nextGroup(): Generator<Job> {
-    const since = performance.now()
+    const since = now()
     let lookAt = since + groupMs
     let bytes = 0
     for (let jobs = 0; jobs < limit; jobs++) {
-      const at = performance.now()
+      const at = now()
       if (options.collect && at > lookAt) {
         take(options.collect())
-        lookAt = performance.now() + groupMs
+        lookAt = now() + groupMs
       }
       const isShort = (tenant: string, job: Job) =>
         at - since + tenants.expectedMs(tenant) <= groupMs && bytes + bytesOf(job.input) <= groupBytes
@@ -64,7 +74,7 @@ export function createWriter(
       if (next === undefined) return
       bytes += bytesOf(next.job.input)
       yield next.job
-      tenants.note(next.tenant, performance.now() - at)
+      tenants.note(next.tenant, now() - at)
     }
   }
 

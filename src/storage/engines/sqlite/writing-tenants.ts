@@ -4,7 +4,7 @@ import { LRUCache } from 'lru-cache'
 const activeMs = 10_000
 
 /** Whether several tenants write, and what the writes of each take: the next one is expected to take about as long. */
-export function createWritingTenants(now: () => number = () => performance.now()) {
+export function createWritingTenants(now: () => number) {
   const costs = new LRUCache<string, number>({ max: 1_000 })
   let last: string | undefined
   /** When another tenant than the last wrote. */
