@@ -6,8 +6,8 @@ export const refusals = {
   not_authenticated: {
     status: 401,
     message:
-      'This server needs credentials: Basic with user name "api" and a key as password, or Bearer with a key.',
-    help: 'There is no Authorization header, or it has another scheme.',
+      'This server needs credentials: Basic with user name "api" and a key as password, Bearer with a key, or a key in x-api-key.',
+    help: 'There is neither an Authorization header of a known scheme nor x-api-key.',
   },
   wrong_credentials: {
     status: 401,
@@ -341,6 +341,12 @@ export const refusals = {
     status: 400,
     message: 'priority: {given} needs priority scheduling, which is switched off; accepted: 0.',
     help: 'HEDDLE_PRIORITY=on allows requests to set it.',
+  },
+  tool_choice_off: {
+    status: 400,
+    message:
+      '{field}: {given}, but calls of tools are switched off on this server; accepted: "none", or nothing.',
+    help: 'HEDDLE_TOOL_CHOICE=auto lets models call tools.',
   },
   request_templates_off: {
     status: 400,

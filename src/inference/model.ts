@@ -1,6 +1,7 @@
 import type { BackendStatus, Generation, GenerationEvent, ServedModel } from './backend.ts'
 import type { CompileQuestion } from './constraints/constraint.ts'
-import type { Conversation } from './prompt/chat-prompt.ts'
+import type { Parser } from './parts.ts'
+import type { Conversation, GivenTool } from './prompt/chat-prompt.ts'
 
 /**
  * A model that can be asked, whatever stands behind it: the engine beside this process, or a server that speaks the wire of
@@ -33,9 +34,30 @@ export interface AnswerRequest extends Omit<Generation, 'prompt' | 'constraint' 
   inputs: readonly Input[]
   /** What each answer has to be. */
   constraint?: CompileQuestion
+  /** Present where the answer is a turn of a conversation, in which thoughts and calls of tools are told apart. */
+  turn?: TurnAsked
   /** Who asks: tenants take turns, and none takes all slots of a queue. */
   tenant: string
 }
+
+export interface TurnAsked {
+  /** Tools that the answer may or has to call. */
+  calls?: CallsAsked
+  /** The most tokens of a thought. With a field it is refused where the template shows no thoughts. */
+  thinkingBudget?: { tokens: number; field?: string }
+}
+
+export interface CallsAsked {
+  tools: readonly GivenTool[]
+  choice: CallChoice
+  /** Without it the answer is over after its first call. */
+  isParallel: boolean
+  /** Where the request has the tools. */
+  field: string
+}
+
+/** Whether the answer calls a tool is its own choice, or it has to call one, or this one. */
+export type CallChoice = 'auto' | 'required' | { name: string }
 
 export interface Answering {
   /** The tokens of each input as the model sees them, after truncation. */
@@ -45,6 +67,10 @@ export interface Answering {
    * small ones. Ends after the last choice's `finished`. Throws a refusal when the engine fails in the middle. Read once.
    */
   events: AsyncIterable<AnswerEvent[]>
+  /** Tells the parts of the text of one choice apart; without it all of the text is content. */
+  createParser?: () => Parser
+  /** What of the schemas of tools cannot be kept and was widened: the tool, the path in its parameters and the keyword. */
+  widened?: readonly string[]
 }
 
 /** Choices are counted over all inputs: choice i of input k is k times `choices` plus i. */

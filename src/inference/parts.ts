@@ -16,10 +16,13 @@ export type Part =
 export interface Parser {
   push(text: string): Part[]
   end(): Part[]
+  /** What comes next belongs to a thought. */
+  readonly isThinking: boolean
 }
 
 /** All of the text is what the answer says. */
 export const plainText: Parser = {
   push: (text) => (text === '' ? [] : [{ kind: 'content', text }]),
   end: () => [],
+  isThinking: false,
 }

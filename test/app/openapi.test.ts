@@ -248,7 +248,11 @@ test('a chat answer may have every field of the specification', () => {
     [choice, ['index', 'message', 'finish_reason', 'logprobs', 'stop_reason', 'token_ids']],
     [
       message,
-      ['role', 'annotations', 'audio', 'content', 'function_call', 'reasoning', 'refusal', 'tool_calls'],
+      [
+        ...['role', 'annotations', 'audio', 'content', 'function_call', 'reasoning', 'refusal', 'tool_calls'],
+        // The older name of the thought.
+        'reasoning_content',
+      ],
     ],
   ]
   for (const [schema, fields] of wanted) {
@@ -260,7 +264,7 @@ test('a chat answer may have every field of the specification', () => {
 
 test('everything but the public routes asks for credentials', () => {
   const { security } = document
-  assert.deepEqual(security, [{ basic: [] }, { bearer: [] }])
+  assert.deepEqual(security, [{ basic: [] }, { bearer: [] }, { key: [] }])
   const isPublic = new Set(routes.filter((route) => route.isPublic).map(({ url }) => url))
   for (const [path, operations] of Object.entries(paths)) {
     for (const operation of Object.values(operations)) {
