@@ -17,6 +17,8 @@ function openWriter(t: TestContext, arriving: Job[][]) {
   t.after(() => connection.close())
   migrateSqlite(connection, ':memory:', loadMigrations('sqlite'), 0)
   const answers: JobResult[] = []
+  let slept = 0
+  const rests: number[] = []
   /** The ids of each group. */
   const groups: number[][] = []
   const deliver = (results: readonly JobResult[]) => {
@@ -25,10 +27,17 @@ function openWriter(t: TestContext, arriving: Job[][]) {
   }
   const writer = createWriter(connection, deliver, {
     collect: () => arriving.shift() ?? [],
-    // A hundred rows take a millisecond, whatever else the machine does.
-    now: () => (connection.get<{ rows: number }>(sql`SELECT total_changes() AS rows`)?.rows ?? 0) / 100,
+    clock: {
+      // A hundred rows take a millisecond, whatever else the machine does.
+      now: () =>
+        slept + (connection.get<{ rows: number }>(sql`SELECT total_changes() AS rows`)?.rows ?? 0) / 100,
+      async sleep(ms) {
+        slept += ms
+        rests.push(Math.round(ms))
+      },
+    },
   })
-  return { writer, answers, groups, connection }
+  return { writer, answers, groups, rests, connection }
 }
 
 const trialsOwed = (id: number, count: number): Job => ({
@@ -113,6 +122,20 @@ test('a write that is expected to take long waits for the next group, so that a 
   writer.submit([large(1), large(2), large(3), { ...probe(8), tenant: 'bob' }])
   await writer.idle()
   assert.deepEqual(groups, [[1], [8, 9], [2], [3]])
+})
+
+test('after a large write its user rests while another writes, and nobody rests for itself', async (t) => {
+  const large = (id: number, tenant: string): Job => ({ ...trialsOwed(id, 2_000), tenant })
+  const beside = openWriter(t, [[], [], [{ ...probe(9), tenant: 'bob' }]])
+  beside.writer.submit([{ ...probe(8), tenant: 'bob' }, large(1, 'alice'), large(2, 'alice')])
+  await beside.writer.idle()
+  assert.deepEqual(beside.groups, [[8, 1], [9], [2]])
+  assert.equal(beside.rests.length, 1)
+  assert.ok((beside.rests[0] ?? 0) >= 20, `${beside.rests[0]} ms`)
+  const alone = openWriter(t, [])
+  alone.writer.submit([large(1, 'alice'), large(2, 'alice'), large(3, 'alice')])
+  await alone.writer.idle()
+  assert.deepEqual([alone.groups, alone.rests], [[[1, 2, 3]], []])
 })
 
 test('when a transaction cannot begin every write is told, and the next ones are tried again', async (t) => {

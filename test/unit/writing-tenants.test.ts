@@ -39,3 +39,23 @@ test('a write is expected to take as long as the last, or half of what a longer 
   tenants.note('alice', 9)
   assert.equal(tenants.expectedMs('alice'), 9)
 })
+
+test('who writes much beside others rests for as long, and never for ever', () => {
+  const { tenants, pass } = open()
+  const wrote = (tenant: string, ms: number, groupMs: number) => {
+    tenants.note(tenant, ms)
+    tenants.rest(new Map([[tenant, ms]]), groupMs)
+    return tenants.restMs(tenant)
+  }
+  wrote('alice', 50, 60)
+  assert.equal(tenants.rests('alice'), false, 'nobody else has written')
+  assert.equal(wrote('bob', 0.1, 20) > 0, false, 'it is the flush that took long')
+  assert.equal(wrote('alice', 25, 60), 50)
+  assert.deepEqual([tenants.rests('alice'), tenants.rests('bob')], [true, false])
+  pass(50)
+  assert.equal(tenants.rests('alice'), false)
+  assert.equal(wrote('alice', 25, 30), 30, 'no longer than the group took')
+  assert.equal(wrote('alice', 5_000, 6_000), 100)
+  pass(250)
+  assert.equal(wrote('alice', 50, 60) > 0, false, 'the other has stopped')
+})

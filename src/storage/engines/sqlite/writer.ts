@@ -13,7 +13,7 @@ export const defaultGroupLimit = 256
 
 /**
  * While several tenants write, a group is short, and a job that would make it longer waits for the next one: a tenant with
- * large jobs delays the others by one of them. What weighs many bytes takes its time when it goes to the disk.
+ * large jobs delays the others by one of them, and rests for as long before its next. What weighs many bytes takes its time when it goes to the disk.
  */
 const groupMs = 3
 const groupBytes = 256 * 1024
@@ -26,8 +26,26 @@ interface WriterOptions {
   /** Brings in what has arrived but was not seen yet. */
   collect?: () => readonly Job[]
   loss?: () => FileLoss | undefined
+  clock?: Clock
+}
+
+interface Clock {
   /** Milliseconds. */
-  now?: () => number
+  now(): number
+  /** Ends earlier when what is given to `wakes` is called. */
+  sleep(ms: number, wakes: (call: () => void) => void): Promise<void>
+}
+
+const realClock: Clock = {
+  now: () => performance.now(),
+  sleep: (ms, wakes) =>
+    new Promise((resolve) => {
+      const timer = setTimeout(resolve, ms)
+      wakes(() => {
+        clearTimeout(timer)
+        resolve()
+      })
+    }),
 }
 
 /**
@@ -39,7 +57,7 @@ export function createWriter(
   deliver: (results: readonly JobResult[]) => void,
   options: WriterOptions = {},
 ) {
-  const { now = () => performance.now() } = options
+  const { now, sleep } = options.clock ?? realClock
   const limit = options.groupLimit ?? defaultGroupLimit
   const waiting = createFairQueue<Job>({
     perTenant: Number.POSITIVE_INFINITY,
@@ -50,6 +68,7 @@ export function createWriter(
   const isShared = (tenant: string) => waiting.tenants > 1 || tenants.hasOthers(tenant)
   let running: Promise<void> | undefined
   let lost: JobFailure | undefined
+  let wake = () => {}
 
   function take(jobs: readonly Job[]): void {
     for (const job of jobs) {
@@ -58,33 +77,59 @@ export function createWriter(
     }
   }
 
-  function* nextGroup(): Generator<Job> {
+  type Taken = { tenant: string; job: Job }
+
+  /** `spent` is told what the jobs of each tenant took. */
+  function* nextGroup(first: Taken, spent: Map<string, number>): Generator<Job> {
     const since = now()
     let lookAt = since + groupMs
     let bytes = 0
-    for (let jobs = 0; jobs < limit; jobs++) {
+    let next: Taken | undefined = first
+    for (let jobs = 1; next !== undefined; jobs++) {
+      const { tenant, job } = next
+      const began = now()
+      bytes += bytesOf(job.input)
+      yield job
       const at = now()
+      tenants.note(tenant, at - began)
+      spent.set(tenant, (spent.get(tenant) ?? 0) + at - began)
+      if (jobs === limit) return
       if (options.collect && at > lookAt) {
         take(options.collect())
         lookAt = now() + groupMs
       }
-      const isShort = (tenant: string, job: Job) =>
-        at - since + tenants.expectedMs(tenant) <= groupMs && bytes + bytesOf(job.input) <= groupBytes
-      const next = waiting.take((tenant, job) => jobs === 0 || !isShared(tenant) || isShort(tenant, job))
-      if (next === undefined) return
-      bytes += bytesOf(next.job.input)
-      yield next.job
-      tenants.note(next.tenant, now() - at)
+      const fits = (other: string, { input }: Job) =>
+        at - since + tenants.expectedMs(other) <= groupMs && bytes + bytesOf(input) <= groupBytes
+      next = waiting.take((other, one) => !tenants.rests(other) && (!isShared(other) || fits(other, one)))
     }
   }
 
   async function drain(): Promise<void> {
     for (;;) {
       if (options.collect) take(options.collect())
-      if (waiting.size > 0) deliver(await commit(nextGroup()))
-      else if (behind.length > 0) await runBehind()
+      const first = waiting.take((tenant) => !tenants.rests(tenant))
+      if (first !== undefined) {
+        const since = now()
+        const spent = new Map<string, number>()
+        const results = await commit(nextGroup(first, spent))
+        tenants.rest(spent, now() - since)
+        deliver(results)
+      } else if (behind.length > 0) await runBehind()
+      else if (waiting.size > 0) await nextRested()
       else return
     }
+  }
+
+  /** All whose writes wait have to rest: until the first has, or somebody else writes. */
+  function nextRested(): Promise<void> {
+    let ms = Number.POSITIVE_INFINITY
+    waiting.take((tenant) => {
+      ms = Math.min(ms, tenants.restMs(tenant))
+      return false
+    })
+    return sleep(ms, (call) => {
+      wake = call
+    })
   }
 
   /** Nothing is answered that went into files which are not those of the record any more. */
@@ -122,6 +167,7 @@ export function createWriter(
   return {
     submit(jobs: readonly Job[]): void {
       take(jobs)
+      wake()
       start()
     },
     /** Resolves when everything submitted so far was answered. */
