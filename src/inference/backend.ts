@@ -70,8 +70,20 @@ export interface Generation {
    * surrogate U+DC00+i, whatever `skipSpecial` says, and the constraint takes it where it goes on with that.
    */
   text: { skipSpecial: boolean; spaceSpecial: boolean; markers?: readonly string[] }
-  /** A thought of more tokens than the budget is ended. `isOpen`: the prompt has begun it. */
-  thinking?: { budget: number; open: string; close: string; isOpen: boolean }
+  /**
+   * Present where the thought has a most length: after so many tokens of it those of `close` come, whatever the model would
+   * say. `open` and `close` are as the answer's text shows them, with markers as their units; white space around them does not
+   * count where they are looked for.
+   */
+  thinking?: {
+    budget: number
+    open: string
+    close: string
+    /** The prompt ends in the thought. */
+    isOpen: boolean
+    /** Other texts with which a thought ends: calls may begin in the middle of it. */
+    calls?: readonly string[]
+  }
   /** Prompts share what is remembered only with prompts of the same salt. */
   salt?: string
   /** Lower runs earlier; 0 unless priorities are switched on. */
@@ -110,6 +122,8 @@ export interface Sampling {
 export interface Ending {
   /** Absent: as many as the context leaves. */
   maxTokens?: number
+  /** More than the context leaves counts as what it leaves, instead of being refused. */
+  isClipped?: boolean
   minTokens: number
   stop: string[]
   stopTokens: number[]

@@ -18,6 +18,11 @@ export function unitOfMarker(index: number): string {
   return String.fromCharCode(firstUnit + index)
 }
 
+/** A text of an answer, with the names of markers instead of their units. */
+export function withNames(text: string, markers: readonly string[] = []): string {
+  return text.replace(/\p{Surrogate}/gu, (unit) => markers[unit.charCodeAt(0) - firstUnit] ?? unit)
+}
+
 export function symbolOfMarker(index: number): number {
   return firstSymbol + index
 }

@@ -73,16 +73,21 @@ export function playedBackend(
   }
 
   function performed(generation: Generation) {
-    const { tokens: prompt, maxTokens } = checkGeneration(generation, model, { context, parallel: 8 })
+    const {
+      tokens: prompt,
+      maxTokens,
+      closing,
+    } = checkGeneration(generation, model, { context, parallel: 8 })
     const constraint =
       generation.constraint && constraints.of(generation.constraint.grammar, generation.text.markers)
-    const plan = planAnswer({ generation, prompt, maxTokens, vocabulary, constraint })
+    const plan = planAnswer({ generation, prompt, maxTokens, vocabulary, constraint, closing })
     checkFirstToken(plan)
     const say = backend.say
     const choices = Array.from({ length: generation.choices }, (_, index) => ({
       index,
       choice: createChoice(plan, index),
       script: scriptOf(typeof say === 'function' ? say(generation, index) : say),
+      isForced: false,
       isOver: false,
     }))
     return { prompt, choices, asksPrompt: generation.promptLogprobs !== undefined }
@@ -109,7 +114,7 @@ export function playedBackend(
         const drawn = await choice.next(favouring(wanted)).catch((error: unknown) => {
           throw failed(choice.tokens, wanted, index, String(error))
         })
-        if (drawn.isForced) script.shift()
+        if (drawn.isForced) one.isForced ||= script.shift() !== undefined
         else if (drawn.token !== wanted)
           throw failed(choice.tokens, wanted, index, `only ${JSON.stringify(nameOf(drawn.token))} can`)
         else {

@@ -1,11 +1,14 @@
 import { refuse } from '../../domain/refusals.ts'
 import type { Ending, Generation } from '../backend.ts'
+import { withNames } from '../control-tokens.ts'
 import type { NativeModel } from './native.ts'
 
 export interface CheckedPrompt {
   tokens: number[]
   /** How many tokens the answer may have. */
   maxTokens: number
+  /** What ends a thought that has a most length. */
+  closing: number[] | undefined
 }
 
 /** What can be known only with the vocabulary and the context at hand. Throws a refusal. */
@@ -22,7 +25,7 @@ export function checkGeneration(
       accepted: `1 to ${parallel}, because all beams go on at once`,
     })
   }
-  const { sampling, ending, prompt } = generation
+  const { sampling, ending, prompt, text, thinking } = generation
   if (generation.beam !== undefined && ending.repetition !== undefined) {
     throw refuse('not_available', {
       field: 'repetition_detection',
@@ -43,9 +46,12 @@ export function checkGeneration(
   const tokens = kept === undefined ? whole : whole.slice(Math.max(0, whole.length - kept))
   if (tokens.length === 0) throw refuse('prompt_empty', { field: 'prompt' })
   const room = context - tokens.length
-  if (room < (ending.maxTokens ?? 1)) throw tooLong(context, String(tokens.length), ending)
+  if (room < leastOf(ending)) throw tooLong(context, String(tokens.length), ending)
   if (ending.minTokens > room) throw tooFewLeft(ending.minTokens, room)
-  return { tokens, maxTokens: ending.maxTokens ?? room }
+  const closing =
+    thinking &&
+    model.tokenize(withNames(thinking.close.trimEnd(), text.markers), { special: true, add: false })
+  return { tokens, maxTokens: Math.min(ending.maxTokens ?? room, room), closing }
 }
 
 /** The native library ends the process when it meets a token that does not exist. */
@@ -82,12 +88,13 @@ function tooFewLeft(minTokens: number, room: number): Error {
   })
 }
 
+/** So many tokens have to be left for the answer. */
+const leastOf = ({ maxTokens = 1, isClipped }: Ending) => (isClipped ? 1 : maxTokens)
+
 function tooLong(context: number, prompt: string, ending: Ending): Error {
-  return refuse('context_length_exceeded', {
-    limit: context,
-    prompt,
-    answer: ending.maxTokens === undefined ? 'at least 1' : ending.maxTokens,
-  })
+  const { maxTokens, isClipped } = ending
+  const answer = maxTokens === undefined || isClipped ? 'at least 1' : maxTokens
+  return refuse('context_length_exceeded', { limit: context, prompt, answer })
 }
 
 /**

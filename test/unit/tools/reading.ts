@@ -1,6 +1,6 @@
+import type { AnswerFormat } from '../../../src/inference/answer-format.ts'
 import type { Part } from '../../../src/inference/parts.ts'
 import { createAnswerReader, type ReaderOptions } from '../../../src/inference/tools/answer-reader.ts'
-import type { CallFormat } from '../../../src/inference/tools/call-format.ts'
 import type { OfferedTool } from '../../../src/inference/tools/offered-tool.ts'
 
 /** What an answer says, however it came. */
@@ -27,7 +27,7 @@ export const now: OfferedTool = {
 }
 
 export type Reading = Omit<ReaderOptions, 'calls' | 'thought'> & {
-  format?: CallFormat | { own: 'harmony' | 'minimax-m3' | 'gigachat' }
+  format?: AnswerFormat['calls']
   tools?: readonly OfferedTool[]
   thought?: ReaderOptions['thought']
   isOnlyCalls?: boolean
