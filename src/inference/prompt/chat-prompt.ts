@@ -18,6 +18,8 @@ export interface Conversation {
   tools?: readonly GivenTool[] | null | undefined
   documents?: readonly JsonText[] | null | undefined
   reasoningEffort?: string | null | undefined
+  /** Whether the model is to think, where the request says so outright. */
+  thinks?: boolean | undefined
 }
 
 export interface GivenTool {
