@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { readFile } from 'node:fs/promises'
 import { test } from 'node:test'
 import { createRendering } from '../../../src/inference/prompt/rendering.ts'
 import { thoughtStartOf } from '../../../src/inference/reasoning/thought-start.ts'
@@ -124,6 +125,21 @@ test('marks of thoughts are found where the history shows them, and switches by 
     isDefault: false,
   })
   assert.equal(found(chatml('')).reasoning, undefined)
+})
+
+test('a template that names thinking only when it is asked to leaves it off by itself', async () => {
+  const template = await readFile(
+    new URL('../../../models/builtin/make/template.jinja', import.meta.url),
+    'utf8',
+  )
+  const { reasoning, calls, proof } = found(template)
+  assert.deepEqual(reasoning, {
+    open: '<think>',
+    close: '</think>',
+    switches: { on: { enable_thinking: true }, off: { enable_thinking: false } },
+    isDefault: false,
+  })
+  assert.deepEqual([proof, calls], ['proven', hermes])
 })
 
 test('the end of a prompt says where the thought stands', () => {
