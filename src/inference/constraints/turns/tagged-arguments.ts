@@ -1,5 +1,5 @@
 import type { TaggedArguments, TaggedValue, ValueType } from '../../tools/call-format.ts'
-import { typesOfArgument } from '../../tools/reading/value-types.ts'
+import { propertyOf, typesOf } from '../../tools/reading/value-types.ts'
 import { type Automaton, isEmpty } from '../automaton/automaton.ts'
 import { SchemaError } from '../grammar/errors.ts'
 import {
@@ -93,7 +93,7 @@ function entriesOf(
 
 /** Before the key, the key, what stands between, the value, and what stands behind it, by the types that it may have. */
 function argumentExpr(key: Expr, name: string, nodes: readonly SchemaNode[], writing: Writing): Expr {
-  const types = typesOfArgument(writing.parameters, name)
+  const types = typesOf(propertyOf(writing.parameters, name, writing.parameters), writing.parameters)
   const groups = Map.groupBy(
     Object.entries(writing.format.values) as [ValueType, TaggedValue][],
     ([, value]) => JSON.stringify([value.before, value.mid, value.after]),
