@@ -9,7 +9,14 @@ import { limitPlainBodies } from './http/body-limits.ts'
 import { createBodyReader } from './http/body-reader.ts'
 import { knowCallers } from './http/callers.ts'
 import { type App, type ContractTypes, writeAnswers } from './http/contracts.ts'
-import { asRefusal, handleErrors, noteError, refuseUnknownRoutes, sendRefusal } from './http/errors.ts'
+import {
+  asRefusal,
+  handleErrors,
+  noteError,
+  refuseUnknownRoutes,
+  sendRefusal,
+  wireOf,
+} from './http/errors.ts'
 import { answerFaults, refuseOddRequests } from './http/faults.ts'
 import { answerHealth } from './http/health.ts'
 import { type Limits, limitUsers } from './http/limits.ts'
@@ -136,6 +143,8 @@ export async function buildApp(config: Config, parts: Parts): Promise<App> {
   handleErrors(app)
   app.addHook('onRequest', (request, reply, done) => {
     reply.header('x-request-id', request.id)
+    // The name that the SDKs of Anthropic know.
+    if (wireOf(request.url) === 'anthropic') reply.header('request-id', request.id)
     done()
   })
   refuseOddRequests(app)

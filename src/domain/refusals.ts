@@ -6,8 +6,8 @@ export const refusals = {
   not_authenticated: {
     status: 401,
     message:
-      'This server needs credentials: Basic with user name "api" and a key as password, or Bearer with a key.',
-    help: 'There is no Authorization header, or it has another scheme.',
+      'This server needs credentials: Basic with user name "api" and a key as password, Bearer with a key, or a key in x-api-key.',
+    help: 'There is neither an Authorization header of a known scheme nor x-api-key.',
   },
   wrong_credentials: {
     status: 401,

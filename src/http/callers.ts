@@ -22,7 +22,7 @@ declare module 'fastify' {
     public?: boolean
     /** The role that the route needs. */
     role?: 'admin'
-    /** A header that may carry the key instead of Authorization. */
+    /** A header that may carry the key, as Authorization and x-api-key may everywhere. */
     keyHeader?: string
   }
 }
@@ -30,19 +30,22 @@ declare module 'fastify' {
 /** What the clients of Weave send as user name, with the key as password. */
 const anyUser = 'api'
 
+/** Where the clients of Anthropic have the key. */
+const keyHeader = 'x-api-key'
+
 /** What may hold a key, in each request. */
-const secretHeaders = ['authorization', 'proxy-authorization', 'cookie']
+const secretHeaders = ['authorization', keyHeader, 'proxy-authorization', 'cookie']
 
 /** Plugins write headers into the log: from here on there is no key in them. */
 function forgetKey(request: FastifyRequest): void {
   const { headers } = request.raw
-  const { keyHeader } = request.routeOptions.config
-  for (const name of keyHeader === undefined ? secretHeaders : [...secretHeaders, keyHeader]) {
+  const { keyHeader: own } = request.routeOptions.config
+  for (const name of own === undefined ? secretHeaders : [...secretHeaders, own]) {
     if (headers[name] !== undefined) headers[name] = '[redacted]'
   }
 }
 
-/** Each request says who it is from, by Basic or Bearer, before anything of it is read. */
+/** Each request says who it is from, by Basic, Bearer or a key in x-api-key, before anything of it is read. */
 export async function knowCallers(
   app: FastifyInstance,
   db: Reader,
@@ -109,7 +112,7 @@ export async function knowCallers(
       )
     }
     const scheme = request.headers.authorization?.split(' ', 1)[0]?.toLowerCase()
-    const key = config.keyHeader && request.headers[config.keyHeader]
+    const key = request.headers[keyHeader] ?? (config.keyHeader && request.headers[config.keyHeader])
     if (scheme === 'basic') app.basicAuth(request, reply, settled)
     else if (scheme === 'bearer') app.verifyBearerAuth?.(request, reply, settled)
     else if (typeof key === 'string') {

@@ -71,11 +71,28 @@ export const OpenAiRefusal = z.object({
   }),
 })
 
-/** The answers by status that a route under /v1 may give beside its own; a body that does not fit is a 400 there. */
-export function refusingOpenAi(...codes: RefusalCode[]): Record<number, z.ZodType> {
+/** And as those of Anthropic do. */
+export const AnthropicRefusal = z.object({
+  type: z.literal('error'),
+  error: z.object({
+    type: z.string(),
+    message: z.string(),
+    details: z.object({
+      error_code: z.string().meta({ description: 'Stable; docs/errors.md lists the codes.' }),
+    }),
+  }),
+  request_id: z.string(),
+})
+
+/** The answers by status that a route of models may give beside its own; a body that does not fit is a 400 there. */
+function refusingAs(body: z.ZodType, codes: RefusalCode[]): Record<number, z.ZodType> {
   const statuses = Object.keys(refusing(...codes)).map(Number)
-  return Object.fromEntries(statuses.map((status) => [status === 422 ? 400 : status, OpenAiRefusal]))
+  return Object.fromEntries(statuses.map((status) => [status === 422 ? 400 : status, body]))
 }
+
+export const refusingOpenAi = (...codes: RefusalCode[]) => refusingAs(OpenAiRefusal, codes)
+
+export const refusingAnthropic = (...codes: RefusalCode[]) => refusingAs(AnthropicRefusal, codes)
 
 /** What every route with a project and a body may refuse. */
 export const recordRefusals = refusing(

@@ -7,7 +7,8 @@ import { leftInBody, noteRefusal } from './request-log.ts'
 /** Both schemes, so that a browser asks and a client knows (RFC 9110, section 11.6.1). */
 const challenges = ['Basic realm="heddle", charset="UTF-8"', 'Bearer realm="heddle"']
 
-const openAiTypes: Record<number, string> = {
+/** What the SDKs of OpenAI and of Anthropic both call it. */
+const errorTypes: Record<number, string> = {
   401: 'authentication_error',
   403: 'permission_error',
   404: 'not_found_error',
@@ -15,32 +16,56 @@ const openAiTypes: Record<number, string> = {
   503: 'overloaded_error',
 }
 
-export function isOpenAiPath(url: string): boolean {
-  return /^\/v1(?:[/?]|$)/.test(url)
+/** And what those of Anthropic alone do. */
+const anthropicTypes: Record<number, string> = {
+  ...errorTypes,
+  413: 'request_too_large',
+  504: 'timeout_error',
+}
+
+/** Whose clients read the answers of an address: those of OpenAI, of Anthropic, or of the record. */
+export type Wire = 'openai' | 'anthropic' | 'record'
+
+export function wireOf(url: string): Wire {
+  const [, below] = /^\/v1(?:\/([^/?]*)|[?]|$)/.exec(url) ?? ['', null]
+  if (below === null) return 'record'
+  return below === 'messages' ? 'anthropic' : 'openai'
 }
 
 /** As the SDKs of OpenAI read it. */
 export function openAiError({ code, message, field, detail, status: given }: Refusal) {
-  const status = openAiStatus(code, given)
-  const type = openAiTypes[status] ?? (status < 500 ? 'invalid_request_error' : 'api_error')
+  const type = typeOf(modelStatus(code, given), errorTypes)
   const param = field ?? detail?.[0]?.loc.slice(1).join('.') ?? null
   return { error: { message, type, param, code } }
 }
 
-function openAiStatus(code: RefusalCode, status: number): number {
+/** As the SDKs of Anthropic read it; `errorCode` of their errors is our code. */
+export function anthropicError({ code, message, status: given }: Refusal, request: FastifyRequest) {
+  const type = typeOf(modelStatus(code, given), anthropicTypes)
+  const error = { type, message, details: { error_code: code } }
+  return { type: 'error' as const, error, request_id: request.id }
+}
+
+function typeOf(status: number, types: Record<number, string>): string {
+  return types[status] ?? (status < 500 ? 'invalid_request_error' : 'api_error')
+}
+
+/** The clients of models know 422 as another thing. */
+function modelStatus(code: RefusalCode, status: number): number {
   return code === 'invalid_request' ? 400 : status
 }
 
-/** The one place that decides what a refusal looks like: OpenAI's envelope under /v1, ours elsewhere. */
+/** The one place that decides what a refusal looks like: as the clients of its address expect it. */
 export function sendRefusal(request: FastifyRequest, reply: FastifyReply, refusal: Refusal): FastifyReply {
   readRestOf(request, reply)
-  const openAi = isOpenAiPath(request.url)
-  const status = openAi ? openAiStatus(refusal.code, refusal.status) : refusal.status
+  const wire = wireOf(request.url)
+  const status = wire === 'record' ? refusal.status : modelStatus(refusal.code, refusal.status)
   reply.code(status).type('application/json; charset=utf-8')
   if (status === 401) reply.header('www-authenticate', challenges)
   if (status === 429 || status === 503) reply.header('retry-after', String(refusal.values.seconds ?? 1))
   if (refusal.code === 'method_not_allowed') reply.header('allow', String(refusal.values.allowed))
-  if (openAi) return reply.send(JSON.stringify(openAiError(refusal)))
+  if (wire === 'openai') return reply.send(JSON.stringify(openAiError(refusal)))
+  if (wire === 'anthropic') return reply.send(JSON.stringify(anthropicError(refusal, request)))
   const { message, code, detail } = refusal
   const { deleted_at } = refusal.values
   return reply.send(JSON.stringify({ reason: message, code, detail, deleted_at }))

@@ -5,7 +5,7 @@ import { showDefault } from '../domain/fields.ts'
 import type { App } from './contracts.ts'
 
 const about = `One process with a local model behind the OpenAI wire and the record around it.
-Every route takes HTTP Basic (user name \`api\`, a key as password) or Bearer (a key).
+Every route takes HTTP Basic (user name \`api\`, a key as password), Bearer (a key) or the header \`x-api-key\`.
 docs/errors.md lists every code of a refusal.`
 
 const transform = createJsonSchemaTransform({
@@ -62,9 +62,10 @@ export async function describeRoutes(app: App, version: string): Promise<void> {
         securitySchemes: {
           basic: { type: 'http', scheme: 'basic' },
           bearer: { type: 'http', scheme: 'bearer' },
+          key: { type: 'apiKey', in: 'header', name: 'x-api-key' },
         },
       },
-      security: [{ basic: [] }, { bearer: [] }],
+      security: [{ basic: [] }, { bearer: [] }, { key: [] }],
     },
     transform: ({ schema, url, route, ...given }) => {
       const { form } = route.config ?? {}

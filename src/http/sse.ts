@@ -1,5 +1,6 @@
 import { once } from 'node:events'
-import type { FastifyInstance, FastifyReply } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { Refusal } from '../domain/refusals.ts'
 import { asRefusal, openAiError } from './errors.ts'
 import { noteRefusal } from './request-log.ts'
 import { cutWhenStalled, usualStallTimeoutMs } from './stalled-clients.ts'
@@ -31,18 +32,36 @@ const headers = {
   'x-accel-buffering': 'no',
 }
 
-const end = 'data: [DONE]\n\n'
+/** How the values of a stream are written, and what is said beside them. */
+export interface EventForm {
+  write(value: object): string
+  /** In a silence. */
+  keepAlive: string
+  /** In the place of what was to come. */
+  failure(refusal: Refusal, request: FastifyRequest): string
+  /** Behind everything. */
+  end: string
+}
+
+/** As the clients of OpenAI read it. */
+export const openAiEvents: EventForm = {
+  write: (value) => `data: ${JSON.stringify(value)}\n\n`,
+  keepAlive: ': keep-alive\n\n',
+  failure: (refusal) => `data: ${JSON.stringify(openAiError(refusal))}\n\n`,
+  end: 'data: [DONE]\n\n',
+}
 
 /**
  * Sends values as events (https://html.spec.whatwg.org/multipage/server-sent-events.html) at the pace at which the client
  * reads: the next value is only read when the socket has taken the last. The head goes out at once, so everything that can be
- * refused has to be refused before. A failure in the middle is an event of its own, as the clients of OpenAI expect it.
+ * refused has to be refused before. A failure in the middle is an event of its own.
  * `signal` comes from `disconnectSignal`; whatever produces the values must end with it.
  */
 export async function sendEvents(
   reply: FastifyReply,
-  values: AsyncIterable<unknown>,
+  values: AsyncIterable<object>,
   signal: AbortSignal,
+  form: EventForm = openAiEvents,
 ): Promise<void> {
   const { raw } = reply
   const { keepAliveMs, stallTimeoutMs } = reply.server.streamTimes
@@ -52,7 +71,7 @@ export async function sendEvents(
   cutWhenStalled(reply, stallTimeoutMs)
   const silence = setTimeout(() => {
     // A client that has not read what came before does not wait for a sign of life.
-    if (!raw.destroyed && !raw.writableNeedDrain) raw.write(': keep-alive\n\n')
+    if (!raw.destroyed && !raw.writableNeedDrain) raw.write(form.keepAlive)
     silence.refresh()
   }, keepAliveMs)
   const send = async (text: string) => {
@@ -61,10 +80,10 @@ export async function sendEvents(
   }
   try {
     for await (const value of values) {
-      await send(`data: ${JSON.stringify(value)}\n\n`)
+      await send(form.write(value))
       silence.refresh()
     }
-    await send(end)
+    await send(form.end)
   } catch (error) {
     if (signal.aborted) {
       reply.log.debug({ reason: String(signal.reason) }, 'the client left in the middle of a stream')
@@ -73,7 +92,7 @@ export async function sendEvents(
     }
     const refusal = asRefusal(error, reply.request)
     noteRefusal(reply.log, refusal)
-    raw.write(`data: ${JSON.stringify(openAiError(refusal))}\n\n${end}`)
+    raw.write(form.failure(refusal, reply.request) + form.end)
   } finally {
     clearTimeout(silence)
   }

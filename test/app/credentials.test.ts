@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { hashKey } from '../../src/domain/keys.ts'
-import { isOpenAiPath } from '../../src/http/errors.ts'
+import { wireOf } from '../../src/http/errors.ts'
 import { whole } from '../support/answers.ts'
 import { basic, keys, openApp } from '../support/app.ts'
 import { completeOf, project } from '../support/calls.ts'
@@ -12,7 +12,7 @@ const challenges = ['Basic realm="heddle", charset="UTF-8"', 'Bearer realm="hedd
 
 const refusals = {
   not_authenticated:
-    'This server needs credentials: Basic with user name "api" and a key as password, or Bearer with a key.',
+    'This server needs credentials: Basic with user name "api" and a key as password, Bearer with a key, or a key in x-api-key.',
   wrong_credentials:
     'These credentials are not accepted: the user name and the key do not belong together, or the key is unknown or revoked.',
   malformed_credentials: 'The Authorization header cannot be read: after Basic comes the base64 of name:key.',
@@ -55,12 +55,26 @@ const refused: [authorization: string | undefined, code: keyof typeof refusals][
   [`Bearer ${revoked}`, 'wrong_credentials'],
 ]
 
-const accepted = [
-  basic(keys.alice),
-  basic(keys.alice, 'alice'),
-  basic(keys.alice).replace('Basic', 'basic'),
-  `Bearer ${keys.alice}`,
-  `bearer ${keys.alice}`,
+const accepted: Record<string, Record<string, string>> = {
+  Basic: { authorization: basic(keys.alice) },
+  'Basic with a name': { authorization: basic(keys.alice, 'alice') },
+  basic: { authorization: basic(keys.alice).replace('Basic', 'basic') },
+  Bearer: { authorization: `Bearer ${keys.alice}` },
+  bearer: { authorization: `bearer ${keys.alice}` },
+  'x-api-key': { 'x-api-key': keys.alice },
+  'x-api-key beside another scheme': { authorization: 'Digest x', 'x-api-key': keys.alice },
+}
+
+/** Of two keys the one in Authorization counts. */
+const wrongKeys: Record<string, string>[] = [
+  { 'x-api-key': '' },
+  { 'x-api-key': 'wrong-secret-key' },
+  { 'x-api-key': `Bearer ${keys.alice}` },
+  { 'x-api-key': `${keys.alice}, ${keys.alice}` },
+  { 'x-api-key': hashKey(keys.alice) },
+  { 'x-api-key': revoked },
+  { 'x-api-key': keys.alice, authorization: 'Bearer wrong-secret-key' },
+  { 'x-api-key': keys.alice, authorization: basic('wrong-secret-key') },
 ]
 
 /** For the walks over every route. The record has a user whose first key is revoked. */
@@ -114,36 +128,41 @@ test('P5: the walk sees every route', async () => {
   }
 })
 
-for (const [authorization, code] of refused) {
-  test(`P5: ${JSON.stringify(authorization) ?? 'no Authorization'} opens no route`, async () => {
-    for (const route of [...routes, ...nowhere]) {
-      if (route.isPublic) continue
-      const answer = await app.inject({
-        method: methodOf(route),
-        url: addressOf(route),
-        headers: authorization === undefined ? {} : { authorization },
-      })
-      const place = `${route.method} ${route.url}`
-      assert.equal(answer.statusCode, 401, place)
-      assert.deepEqual(answer.headers['www-authenticate'], challenges, place)
-      assert.match(String(answer.headers['x-request-id']), /^[\w-]{12}-[0-9a-z]+$/, place)
-      if (route.method === 'HEAD') assert.equal(answer.body, '', place)
-      else if (isOpenAiPath(route.url)) {
-        const error = { message: refusals[code], type: 'authentication_error', param: null, code }
-        assert.deepEqual(answer.json(), { error }, place)
-      } else assert.deepEqual(answer.json(), { reason: refusals[code], code }, place)
-    }
-  })
+async function assertRefusedEverywhere(headers: Record<string, string>, code: keyof typeof refusals) {
+  for (const route of [...routes, ...nowhere]) {
+    if (route.isPublic) continue
+    const answer = await app.inject({ method: methodOf(route), url: addressOf(route), headers })
+    const place = `${route.method} ${route.url}`
+    assert.equal(answer.statusCode, 401, place)
+    assert.deepEqual(answer.headers['www-authenticate'], challenges, place)
+    assert.match(String(answer.headers['x-request-id']), /^[\w-]{12}-[0-9a-z]+$/, place)
+    const message = refusals[code]
+    const type = 'authentication_error'
+    if (route.method === 'HEAD') assert.equal(answer.body, '', place)
+    else if (wireOf(route.url) === 'openai') {
+      assert.deepEqual(answer.json(), { error: { message, type, param: null, code } }, place)
+    } else if (wireOf(route.url) === 'anthropic') {
+      const error = { type, message, details: { error_code: code } }
+      const request_id = answer.headers['x-request-id']
+      assert.deepEqual(answer.json(), { type: 'error', error, request_id }, place)
+    } else assert.deepEqual(answer.json(), { reason: message, code }, place)
+  }
 }
 
-for (const authorization of accepted) {
-  test(`P5: ${authorization.split(' ', 1)} with a key is known everywhere`, async () => {
+for (const [authorization, code] of refused) {
+  test(`P5: ${JSON.stringify(authorization) ?? 'no Authorization'} opens no route`, () =>
+    assertRefusedEverywhere(authorization === undefined ? {} : { authorization }, code))
+}
+
+for (const headers of wrongKeys) {
+  test(`P5: ${JSON.stringify(headers)} opens no route`, () =>
+    assertRefusedEverywhere(headers, 'wrong_credentials'))
+}
+
+for (const [how, headers] of Object.entries(accepted)) {
+  test(`P5: ${how} with a key is known everywhere`, async () => {
     for (const route of [...routes, ...nowhere]) {
-      const { statusCode } = await app.inject({
-        method: methodOf(route),
-        url: addressOf(route),
-        headers: { authorization },
-      })
+      const { statusCode } = await app.inject({ method: methodOf(route), url: addressOf(route), headers })
       assert.notEqual(statusCode, 401, `${route.method} ${route.url}`)
       assert.ok(statusCode < 500, `${route.method} ${route.url} ${statusCode}`)
     }

@@ -260,7 +260,7 @@ test('a chat answer may have every field of the specification', () => {
 
 test('everything but the public routes asks for credentials', () => {
   const { security } = document
-  assert.deepEqual(security, [{ basic: [] }, { bearer: [] }])
+  assert.deepEqual(security, [{ basic: [] }, { bearer: [] }, { key: [] }])
   const isPublic = new Set(routes.filter((route) => route.isPublic).map(({ url }) => url))
   for (const [path, operations] of Object.entries(paths)) {
     for (const operation of Object.values(operations)) {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import fc from 'fast-check'
 import { hashKey } from '../../src/domain/keys.ts'
-import { isOpenAiPath } from '../../src/http/errors.ts'
+import { wireOf } from '../../src/http/errors.ts'
 import { keys } from '../support/app.ts'
 import { campaign } from '../support/campaign/length.ts'
 import { addressOf, openAppWithRoutes } from '../support/routes.ts'
@@ -109,8 +109,11 @@ test(`P5: a route is open to right credentials and to no others (seed ${campaign
     if (caller === undefined) assert.equal(answer.statusCode, 401, answer.body)
     if (answer.statusCode !== 401 || route.method === 'HEAD') return
     const { reason, code, error } = answer.json()
-    assert.deepEqual(error === undefined, !isOpenAiPath(route.url))
-    assert.match(error?.code ?? code, /^(not_authenticated|(wrong|malformed)_credentials)$/)
+    assert.deepEqual(error === undefined, wireOf(route.url) === 'record')
+    assert.match(
+      error?.code ?? error?.details?.error_code ?? code,
+      /^(not_authenticated|(wrong|malformed)_credentials)$/,
+    )
     for (const key of [...right.keys(), revoked]) assert.ok(!(error?.message ?? reason).includes(key))
   })
   await fc.assert(property, { seed: campaign.seed, numRuns: campaign.credentials })

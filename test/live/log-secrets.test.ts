@@ -27,6 +27,7 @@ const requests: Record<string, [method: string, url: string, type: string, body:
   'spans that are none': ['POST', '/otel/v1/traces', 'application/x-protobuf', 'no protobuf'],
   'a chat': ['POST', '/v1/chat/completions', json, '{"messages":[{"role":"user","content":"Hi"}]}'],
   'no chat': ['POST', '/v1/chat/completions', json, '{"messages":3}'],
+  'a message': ['POST', '/v1/messages', json, '{"max_tokens":1,"messages":[{"role":"user","content":"Hi"}]}'],
   'no route': ['POST', '/nowhere', json, '{}'],
   'another method': ['DELETE', '/call/start', json, '{}'],
   metrics: ['GET', '/metrics', json, ''],
@@ -38,6 +39,7 @@ const credentials = (key: string): Record<string, string>[] => [
   ),
   { authorization: `Digest ${key}` },
   { 'wandb-api-key': key },
+  { 'x-api-key': key },
   { 'proxy-authorization': `Bearer ${key}`, authorization: `Bearer ${key}` },
   { cookie: `session=${key}`, authorization: `Basic !${key}` },
 ]

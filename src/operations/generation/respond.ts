@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { refusingOpenAi } from '../../http/contracts.ts'
 import { disconnectSignal } from '../../http/disconnect.ts'
-import { sendEvents } from '../../http/sse.ts'
+import { type EventForm, sendEvents } from '../../http/sse.ts'
 import type { Asking } from './generation.ts'
 import type { GenerationParts } from './parts.ts'
 
@@ -21,6 +21,8 @@ export interface Writers<Body, Begun> {
   begin(parts: GenerationParts, body: Body, asking: Asking): Promise<Begun>
   answerOf(begun: Begun): Promise<object>
   chunksOf(begun: Begun): AsyncIterable<object>
+  /** How chunks are written, unless it is as the clients of OpenAI read them. */
+  form?: EventForm
 }
 
 interface GenerationBody {
@@ -33,7 +35,7 @@ export async function respond<Body extends GenerationBody, Begun>(
   parts: GenerationParts,
   request: FastifyRequest & { body: Body },
   reply: FastifyReply,
-  { begin, answerOf, chunksOf }: Writers<Body, Begun>,
+  { begin, answerOf, chunksOf, form }: Writers<Body, Begun>,
 ): Promise<object> {
   const { body, caller, log } = request
   const arrived = performance.now()
@@ -49,6 +51,6 @@ export async function respond<Body extends GenerationBody, Begun>(
     note: (record) => log.info({ ...record, completion: id }, 'completion'),
   })
   if (!body.stream) return answerOf(begun)
-  await sendEvents(reply, chunksOf(begun), signal)
+  await sendEvents(reply, chunksOf(begun), signal, form)
   return reply
 }

@@ -52,7 +52,7 @@ test('traces: who is asking', async (t) => {
   const missing = refusal(
     401,
     'not_authenticated',
-    'This server needs credentials: Basic with user name "api" and a key as password, or Bearer with a key.',
+    'This server needs credentials: Basic with user name "api" and a key as password, Bearer with a key, or a key in x-api-key.',
   )
   const wrong = refusal(
     401,
