@@ -11,6 +11,8 @@ import { changeTags, removeAliases, setAliases } from './tables/object-labels.ts
 import { keepObject } from './tables/objects.ts'
 import { addPrices } from './tables/prices.ts'
 import { addCallsToQueue } from './tables/queue-items.ts'
+import { keepResponse, sweepResponses } from './tables/responses.ts'
+import { secretOf } from './tables/secrets.ts'
 import { setProgress, takeNextItem } from './tables/queue-progress.ts'
 import { addQueue, changeQueue } from './tables/queues.ts'
 import { keepEntries, keepRows, keepTable } from './tables/tables.ts'
@@ -52,6 +54,9 @@ export const commands = {
   takeNextItem,
   ...runs,
   addUsage,
+  keepResponse,
+  sweepResponses,
+  secretOf,
   ...auditedCommands,
   probe,
 } satisfies Record<string, Command<never, unknown>>
