@@ -199,7 +199,11 @@ function openOperations(
     fileLimit: config.file_limit,
     refScheme: config.ref_scheme,
     models,
-    settings: { priority: config.priority, requestTemplates: config.request_templates },
+    settings: {
+      priority: config.priority,
+      requestTemplates: config.request_templates,
+      toolChoice: config.tool_choice,
+    },
     metrics: registerGenerationMetrics(models.all.length > 0 ? registry : new Registry(), models),
     usage,
     charge(caller, tokens) {

@@ -271,6 +271,11 @@ export const settings = {
     'on',
     'Lets requests bring a `chat_template` of their own, which is rendered within bounds of time and size: on or off.',
   ),
+  tool_choice: setting(
+    z.enum(['auto', 'none'], 'expected auto or none'),
+    'auto',
+    'What a request with tools and without `tool_choice` means. `none` lets no model call tools: any other `tool_choice` is refused, as the specification has it.',
+  ),
   hf_endpoint: setting(
     z
       .string()

@@ -372,6 +372,12 @@ export const refusals = {
     message: 'priority: {given} needs priority scheduling, which is switched off; accepted: 0.',
     help: 'HEDDLE_PRIORITY=on allows requests to set it.',
   },
+  tool_choice_off: {
+    status: 400,
+    message:
+      '{field}: {given}, but calls of tools are switched off on this server; accepted: "none", or nothing.',
+    help: 'HEDDLE_TOOL_CHOICE=auto lets models call tools.',
+  },
   request_templates_off: {
     status: 400,
     message: '{field}: templates of requests are switched off on this server; accepted: nothing.',

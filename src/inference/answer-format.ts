@@ -4,11 +4,20 @@ import type { CallFormat } from './tools/call-format.ts'
 /** Formats that data cannot describe: each has a reader and a grammar of its own. */
 export type OwnFormat = 'harmony' | 'minimax-m3' | 'gigachat'
 
+/**
+ * `marks` has, by their names, how the format's marks are written where the vocabulary has a control token for them
+ * (`tools/markers.ts`); the others are written as they are called.
+ */
+export interface OwnCalls {
+  own: OwnFormat
+  marks?: Readonly<Record<string, string>>
+}
+
 /** How a model, with its template, writes what is more than plain text. Found once for each template. */
 export interface AnswerFormat {
   /** Absent where the template shows no thoughts. */
   reasoning?: ReasoningFormat
-  calls: CallFormat | { own: OwnFormat }
+  calls: CallFormat | OwnCalls
   /**
    * `proven`: random calls were rendered by the template and read back as the same. `generic`: the template shows no tools or
    * no calls, so tools are described in the system message and calls are written as Hermes writes them.

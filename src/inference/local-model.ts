@@ -41,7 +41,7 @@ function createLocalModel(engine: Backend, { prompts, compiling }: LocalModelPar
   return {
     status: () => engine.status(),
     served: () => engine.model(),
-    async answer({ inputs, constraint: asked, ...request }, clientSignal) {
+    async answer({ inputs, constraint: asked, turn: _turn, ...request }, clientSignal) {
       const { tenant } = request
       const constraint = asked && {
         grammar: await compiling.compile(tenant, asked, clientSignal),

@@ -248,7 +248,11 @@ test('a chat answer may have every field of the specification', () => {
     [choice, ['index', 'message', 'finish_reason', 'logprobs', 'stop_reason', 'token_ids']],
     [
       message,
-      ['role', 'annotations', 'audio', 'content', 'function_call', 'reasoning', 'refusal', 'tool_calls'],
+      [
+        ...['role', 'annotations', 'audio', 'content', 'function_call', 'reasoning', 'refusal', 'tool_calls'],
+        // The older name of the thought.
+        'reasoning_content',
+      ],
     ],
   ]
   for (const [schema, fields] of wanted) {

@@ -8,6 +8,11 @@ import { type ChatServer, type Said, type SaidChoice, startChatServer } from '..
 
 type Fields = Record<string, unknown>
 
+interface Called {
+  id?: string | undefined
+  function: { name?: string | undefined }
+}
+
 interface Case {
   /** What the field does to an answer. */
   effect: () => Promise<void>
@@ -20,6 +25,15 @@ const shape = { vocabulary: 400, layers: 2, hidden: 64, addBos: true }
 const bos = 396
 const opening = 397
 const end = 398
+
+const tool = (name: string) => ({
+  type: 'function',
+  function: { name, description: `${name}s`, parameters: { type: 'object', properties: {} } },
+})
+
+/** Shows thoughts, and leaves one open for the model. */
+const thinking =
+  '{% for message in messages %}{{ message.role }}:{% if message.reasoning_content %}<think>{{ message.reasoning_content }}</think>{% endif %}{{ message.content }}\n{% endfor %}{% if add_generation_prompt %}assistant:<think>{% endif %}'
 
 /** Refusals whose message says it without the name of the field. */
 const inOtherWords = new Set(['template_failed', 'context_length_exceeded'])
@@ -55,6 +69,31 @@ describe('P2: every field is honoured, or refused by its name', () => {
   async function promptText(fields: Fields): Promise<string> {
     const { promptTokens } = await said({ max_tokens: 1, ...fields })
     return server.detokenize(promptTokens)
+  }
+
+  /** Long enough for a call of these tools. */
+  const brief = { seed: 1, max_tokens: 200 }
+
+  async function calls(fields: Fields): Promise<Called['function'][]> {
+    const { json, text } = await server.ask({ ...brief, ...fields })
+    if (json !== undefined) return json.choices[0].message.tool_calls.map((call: Called) => call.function)
+    return eventsOf(text).chunks.flatMap(({ choices: [choice] }) => {
+      const begun: Called[] = choice?.delta.tool_calls ?? []
+      return begun.flatMap(({ id, function: called }) => (id === undefined ? [] : [called]))
+    })
+  }
+
+  async function thoughtOf(fields: Fields) {
+    const { json, text } = await server.ask({
+      ...brief,
+      max_tokens: 40,
+      ...fields,
+      ...(fields.stream === true && { stream_options: { include_usage: true } }),
+    })
+    if (json !== undefined) return { reasoning: json.choices[0].message.reasoning ?? '', usage: json.usage }
+    const { chunks } = eventsOf(text)
+    const reasoning = chunks.map(({ choices: [choice] }) => choice?.delta.reasoning ?? '').join('')
+    return { reasoning, usage: chunks.at(-1)?.usage }
   }
 
   /** The id of the one token that is this letter. */
@@ -181,7 +220,18 @@ describe('P2: every field is honoured, or refused by its name', () => {
       },
       bad: [{ reasoning_effort: 'huge' }, { reasoning_effort: 5 }],
     },
-    include_reasoning: noEffect(true, false)('include_reasoning', [{ include_reasoning: null }]),
+    include_reasoning: {
+      async effect() {
+        const fields = { chat_template: thinking, thinking_token_budget: 3 }
+        assert.notEqual((await thoughtOf(fields)).reasoning, '')
+        for (const stream of [false, true]) {
+          const hidden = await thoughtOf({ ...fields, include_reasoning: false, stream })
+          assert.equal(hidden.reasoning, '')
+          assert.ok(hidden.usage.completion_tokens_details.reasoning_tokens > 0)
+        }
+      },
+      bad: [{ include_reasoning: null }],
+    },
     max_completion_tokens: {
       async effect() {
         const { usage } = await said({ ...greedy, max_tokens: 5, max_completion_tokens: 3 })
@@ -688,20 +738,77 @@ describe('P2: every field is honoured, or refused by its name', () => {
       async effect() {
         const chat_template =
           '{% for tool in tools %}{{ tool.function.name }}:{{ tool.function.description }};{% endfor %}'
-        const tool = (name: string) => ({
-          type: 'function',
-          function: { name, description: `${name}s`, parameters: {} },
-        })
         const fields = { tools: [tool('knit'), tool('weave')], tool_choice: 'none' }
         assert.equal(await promptText({ chat_template, ...fields }), 'knit:knits;weave:weaves;')
       },
       bad: [{ tools: {} }, { tools: [{ type: 'x', function: { name: 'f' } }] }],
     },
     tool_choice: {
-      effect: () => sameAsWithout({ tool_choice: 'none' }),
-      bad: [{ tool_choice: 5 }, { tool_choice: 'auto' }, { tool_choice: 'required' }],
+      async effect() {
+        await sameAsWithout({ tool_choice: 'none' })
+        for (const stream of [false, true]) {
+          const required = await calls({
+            tools: [tool('knit'), tool('weave')],
+            tool_choice: 'required',
+            stream,
+          })
+          assert.ok(required.length > 0)
+          for (const { name = '' } of required) assert.match(name, /^(knit|weave)$/)
+          const named = { type: 'function', function: { name: 'weave' } }
+          const [only] = await calls({ tools: [tool('knit'), tool('weave')], tool_choice: named, stream })
+          assert.equal(only?.name, 'weave')
+        }
+      },
+      bad: [
+        { tool_choice: 5 },
+        { tool_choice: 'any', tools: [tool('knit')] },
+        { tool_choice: 'auto' },
+        { tool_choice: 'required' },
+        { tool_choice: { type: 'function', function: { name: 'spin' } }, tools: [tool('knit')] },
+      ],
     },
-    parallel_tool_calls: noEffect(true, false, null)('parallel_tool_calls', [{ parallel_tool_calls: 'x' }]),
+    parallel_tool_calls: {
+      async effect() {
+        const fields = { tools: [tool('knit')], tool_choice: 'required', parallel_tool_calls: false }
+        assert.equal((await calls(fields)).length, 1)
+      },
+      bad: [{ parallel_tool_calls: 'x' }],
+    },
+    functions: {
+      async effect() {
+        const chat_template = '{% for tool in tools %}{{ tool.function.name }};{% endfor %}'
+        const functions = [tool('knit').function, tool('weave').function]
+        assert.equal(await promptText({ chat_template, functions, function_call: 'none' }), 'knit;weave;')
+      },
+      bad: [
+        { functions: [] },
+        { functions: 'knit' },
+        { functions: [tool('knit').function], tools: [tool('weave')] },
+      ],
+    },
+    function_call: {
+      async effect() {
+        const functions = [tool('knit').function, tool('weave').function]
+        const { json } = await server.ask({ ...brief, functions, function_call: { name: 'weave' } })
+        const [{ message, finish_reason }] = json.choices
+        assert.deepEqual([message.function_call.name, finish_reason], ['weave', 'stop'])
+        assert.ok(!('tool_calls' in message))
+      },
+      bad: [{ function_call: 'auto' }, { function_call: 'x', functions: [tool('knit').function] }],
+    },
+    thinking_token_budget: {
+      async effect() {
+        const chat_template = thinking
+        for (const stream of [false, true]) {
+          const { reasoning, usage } = await thoughtOf({ chat_template, thinking_token_budget: 3, stream })
+          // The end of the thought counts too.
+          const most = 3 + (await server.tokenize('</think>')).length
+          assert.ok(usage.completion_tokens_details.reasoning_tokens <= most)
+          assert.ok(!reasoning.includes('</think>'))
+        }
+      },
+      bad: [{ thinking_token_budget: -1 }, { thinking_token_budget: 'x' }],
+    },
     response_format: {
       effect: async () => {
         await sameAsWithout({ response_format: { type: 'text' } })

@@ -2,6 +2,7 @@ import { JsonText } from '../../domain/json/text.ts'
 import { fold } from '../generation/fold.ts'
 import { logprobShown, promptLogprobsWritten } from '../generation/logprobs.ts'
 import type { ChatCompletion } from './completion.ts'
+import { finishOf, messageOf } from './message.ts'
 
 /** The whole answer at once, when its last choice has ended. */
 export async function answerOf(completion: ChatCompletion): Promise<object> {
@@ -18,11 +19,11 @@ export async function answerOf(completion: ChatCompletion): Promise<object> {
     id,
     object: 'chat.completion',
     ...head,
-    choices: choices.map(({ content, tokens, logprobs, reason, stop }, index) => ({
+    choices: choices.map(({ tokens, logprobs, reason, stop, ...turn }, index) => ({
       index,
-      message: { role, content: echo + content, refusal: null },
+      message: { role, ...messageOf({ ...turn, content: echo + turn.content }, completion.callForm) },
       logprobs: completion.logprobs ? { content: logprobs.text() } : null,
-      finish_reason: reason,
+      finish_reason: finishOf(reason, turn.calls.length > 0, completion),
       stop_reason: stop,
       ...(shown.tokenIds && { token_ids: new JsonText(JSON.stringify(tokens)) }),
     })),

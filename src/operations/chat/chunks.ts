@@ -1,10 +1,14 @@
-import { contentOf } from '../generation/deltas.ts'
+import type { Part } from '../../inference/parts.ts'
 import { logprobShown } from '../generation/logprobs.ts'
 import { createTally } from '../generation/usage.ts'
 import type { ChatCompletion } from './completion.ts'
 import type { ChatChunk } from './contract.ts'
+import { finishOf } from './message.ts'
+import type { CallForm } from './tools.ts'
 
 type ChunkChoice = ChatChunk['choices'][number]
+type ChunkDelta = ChunkChoice['delta']
+type CallDelta = NonNullable<ChunkDelta['tool_calls']>[number]
 
 /**
  * The answer piece by piece: for each choice its role, then its text, and with the last of it why it ended. Choices come
@@ -14,8 +18,9 @@ export async function* chunksOf(completion: ChatCompletion): AsyncGenerator<Chat
   const { head, role, echo, logprobs: withLogprobs, shown } = completion
   const about = { id: completion.id, object: 'chat.completion.chunk' as const, ...head }
   const tally = createTally(completion)
+  const calling = new Set<number>()
 
-  const chunk = (index: number, delta: ChunkChoice['delta'], rest: Partial<ChunkChoice> = {}): ChatChunk => ({
+  const chunk = (index: number, delta: ChunkDelta, rest: Partial<ChunkChoice> = {}): ChatChunk => ({
     ...about,
     choices: [{ index, delta, logprobs: null, finish_reason: null, ...rest }],
     ...(shown.runningUsage && { usage: tally.ofChoice(index) }),
@@ -40,18 +45,52 @@ export async function* chunksOf(completion: ChatCompletion): AsyncGenerator<Chat
         continue
       }
       const { choice, tokens, logprobs, finished } = delta
-      const content = contentOf(delta.parts)
+      const said = deltaOf(delta.parts, completion.callForm)
+      if (delta.parts.some(({ kind }) => kind === 'call')) calling.add(choice)
+      const saysNothing = Object.keys(said).length === 0
       const carries = (withLogprobs || shown.tokenIds) && tokens.length > 0
       // Text that is held back comes with a later chunk.
-      if (content === '' && !carries && !finished) continue
-      yield chunk(choice, content === '' ? {} : { content }, {
+      if (saysNothing && !carries && !finished) continue
+      yield chunk(choice, said, {
         ...(withLogprobs && {
           logprobs: { content: logprobs.map((one) => logprobShown(one, shown.tokensAsIds)) },
         }),
-        ...(finished && { finish_reason: finished.reason, stop_reason: finished.stop }),
+        ...(finished && {
+          finish_reason: finishOf(finished.reason, calling.has(choice), completion),
+          stop_reason: finished.stop,
+        }),
         ...(shown.tokenIds && { token_ids: tokens }),
       })
     }
   }
   if (shown.usage) yield { ...about, choices: [], usage: tally.total() }
+}
+
+/** What the parts add, one member for each kind: clients put the deltas of a kind together, and calls by their index. */
+function deltaOf(parts: readonly Part[], form: CallForm): ChunkDelta {
+  const delta: ChunkDelta = {}
+  const calls = new Map<number, CallDelta>()
+  const callAt = (index: number): CallDelta => {
+    const call = calls.get(index) ?? { index, function: {} }
+    calls.set(index, call)
+    return call
+  }
+  for (const part of parts) {
+    if (part.kind === 'content') delta.content = (delta.content ?? '') + part.text
+    else if (part.kind === 'reasoning') delta.reasoning = (delta.reasoning ?? '') + part.text
+    else if (part.kind === 'call') {
+      const { index, id, name } = part
+      calls.set(index, { index, id, type: 'function', function: { name, arguments: '' } })
+    } else if (part.kind === 'arguments') {
+      const { function: given } = callAt(part.index)
+      given.arguments = (given.arguments ?? '') + part.text
+    }
+  }
+  if (delta.reasoning !== undefined) delta.reasoning_content = delta.reasoning
+  if (calls.size > 0) {
+    const all = [...calls.values()]
+    if (form === 'tools') delta.tool_calls = all
+    else delta.function_call = all[0]?.function
+  }
+  return delta
 }

@@ -1,5 +1,6 @@
 import type { JsonText } from '../../domain/json/text.ts'
-import { refuse } from '../../domain/refusals.ts'
+import type { CompileQuestion } from '../../inference/constraints/constraint.ts'
+import type { CallsAsked } from '../../inference/model.ts'
 import { wholeText } from '../../inference/prompt/conversation.ts'
 import { checkPriority, checkSampling, checkStream, wrong } from '../generation/checks.ts'
 import { constraintOf } from '../generation/constraint.ts'
@@ -10,6 +11,7 @@ import type { GenerationParts } from '../generation/parts.ts'
 import { requestOf } from '../generation/request.ts'
 import { type Shown, shownOf } from '../generation/shown.ts'
 import type { ChatBody } from './contract.ts'
+import { type CallForm, callFormOf, callsOf, toolsOf } from './tools.ts'
 
 /** A chat completion that runs or is queued. */
 export interface ChatCompletion extends Generation {
@@ -19,6 +21,9 @@ export interface ChatCompletion extends Generation {
   /** What the answer begins with, because the request asked to have it back. */
   echo: string
   logprobs: boolean
+  callForm: CallForm
+  /** The request names the tool that is called, which OpenAI answers with `stop`. */
+  isNamed: boolean
   shown: Shown
 }
 
@@ -31,12 +36,18 @@ export async function beginChat(
   const maxTokens = body.max_completion_tokens ?? body.max_tokens ?? undefined
   checkTogether(body, maxTokens)
   const found = parts.models.find(body.model)
-  refuseToolChoice(body)
+  const calls = callsOf(body, parts.settings)
   checkPriority(body, parts.settings)
-  const conversation = conversationFrom(body, parts.settings)
+  const conversation = conversationFrom({ ...body, tools: toolsOf(body) }, parts.settings)
+  const constraint = constraintOf(body)
+  checkCalls(body, calls, constraint)
   const request = requestOf(body, {
     inputs: [{ conversation, addSpecial: body.add_special_tokens ?? false }],
-    constraint: constraintOf(body),
+    constraint,
+    turn: {
+      ...(calls && { calls }),
+      ...(body.thinking_token_budget != null && { thinkingBudget: body.thinking_token_budget }),
+    },
     tenant: asking.caller.name,
     maxTokens,
     ...logprobsAsked(body),
@@ -44,15 +55,19 @@ export async function beginChat(
   if (!body.stream) {
     checkCandidates('top_logprobs', request.choices * (maxTokens ?? 0) * candidatesOfToken(request.logprobs))
   }
-  const generation = await generate(parts, found, request, asking, {
+  const names = {
     prompt: 'messages',
     maxTokens: body.max_completion_tokens == null ? 'max_tokens' : 'max_completion_tokens',
-  })
+  }
+  const hidesThoughts = body.include_reasoning === false
+  const generation = await generate(parts, found, request, asking, names, hidesThoughts)
   return {
     ...generation,
     id: `chatcmpl-${asking.id}`,
     ...openingOf(body),
     logprobs: body.logprobs ?? false,
+    callForm: callFormOf(body),
+    isNamed: typeof calls?.choice === 'object',
     shown: shownOf(body),
   }
 }
@@ -84,11 +99,18 @@ function openingOf({ messages, add_generation_prompt, echo }: ChatBody): { role:
   return { role, echo: echo && last.role === role ? wholeText(last, messages.length - 1) : '' }
 }
 
-/** Refused by name rather than ignored, because this version has no tool calls. */
-function refuseToolChoice({ tool_choice }: ChatBody): void {
-  if (tool_choice == null || tool_choice === 'none') return
-  const given = typeof tool_choice === 'string' ? JSON.stringify(tool_choice) : 'a function'
-  throw refuse('not_available', { field: 'tool_choice', given, accepted: '"none"' })
+/** What cannot be had together with calls. */
+function checkCalls(
+  { use_beam_search }: ChatBody,
+  calls: CallsAsked | undefined,
+  constraint: CompileQuestion | undefined,
+): void {
+  if (calls === undefined || calls.choice === 'auto') return
+  const given = typeof calls.choice === 'string' ? JSON.stringify(calls.choice) : 'a tool by its name'
+  if (use_beam_search) throw wrong('tool_choice', `${given} with use_beam_search`, '"auto" or "none" with it')
+  if (typeof calls.choice === 'object' && constraint !== undefined) {
+    throw wrong(constraint.field, 'a constraint beside the name of a tool', 'one of both')
+  }
 }
 
 const isExtra = (value: unknown) => typeof value === 'string' || typeof value === 'number'

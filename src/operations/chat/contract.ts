@@ -2,11 +2,21 @@ import { z } from 'zod'
 import { answer, jsonObject, plainText } from '../../domain/fields.ts'
 import { answerHead, ended, PromptLogprobs, Usage } from '../generation/answer-contract.ts'
 import { constraintFields } from '../generation/constraint-fields.ts'
-import { conversationFields } from '../generation/conversation-fields.ts'
+import { conversationFields, ToolFunction } from '../generation/conversation-fields.ts'
 import { mostLogprobs, samplingFields } from '../generation/sampling-fields.ts'
 import { documented, flag, integer, optIn } from '../generation/scalars.ts'
 
 const none = { effect: 'none' } as const
+
+const NamedTool = z.object({
+  type: z.literal('function'),
+  function: z.object({ name: z.string().max(256) }),
+})
+
+const AllowedTools = z.object({
+  type: z.literal('allowed_tools'),
+  allowed_tools: z.object({ mode: z.enum(['auto', 'required']), tools: z.array(NamedTool).max(512) }),
+})
 
 export const ChatBody = z.object({
   ...conversationFields,
@@ -23,8 +33,13 @@ export const ChatBody = z.object({
   ),
   include_reasoning: documented(
     flag().optional(),
-    'Reasoning is not separated from the answer in this version, so there is none to leave out.',
-    { initial: true, effect: 'none' },
+    'When false, what the model thinks is left out of the answer, with its tokens and log-probabilities. It is counted all the same.',
+    { initial: true },
+  ),
+
+  thinking_token_budget: documented(
+    integer(0).nullish(),
+    'The most tokens of a thought: when they are used up, the thought is ended. Needs a template with thoughts.',
   ),
 
   max_completion_tokens: documented(
@@ -64,21 +79,28 @@ export const ChatBody = z.object({
 
   tool_choice: documented(
     z
-      .union(
-        [
-          z.string().max(64),
-          z.object({ type: z.literal('function'), function: z.object({ name: z.string().max(256) }) }),
-        ],
-        { error: 'expected "none"' },
-      )
+      .union([z.enum(['none', 'auto', 'required']), NamedTool, AllowedTools], {
+        error: 'expected "none", "auto", "required", a function by its name, or allowed_tools',
+      })
       .nullish(),
-    'Only `none`; anything else is refused, because tool calls are not available in this version.',
-    { initial: 'none', effect: 'partly' },
+    'Whether the answer may call tools (`auto`), has to (`required`, or a function by its name, or `allowed_tools`), or does not (`none`). Without it `auto` where there are tools. HEDDLE_TOOL_CHOICE=none refuses all but `none`.',
+    { initial: 'none' },
   ),
-  parallel_tool_calls: documented(flag().nullish(), 'There are no tool calls in this version.', {
+  parallel_tool_calls: documented(flag().nullish(), 'When false, the answer is over after its first call.', {
     initial: true,
-    effect: 'none',
   }),
+  functions: documented(
+    z.array(ToolFunction).max(512).nullish(),
+    'The older form of `tools`: the answer has one `function_call`.',
+  ),
+  function_call: documented(
+    z
+      .union([z.enum(['none', 'auto']), z.object({ name: z.string().max(256) })], {
+        error: 'expected "none", "auto", or the name of a function in an object',
+      })
+      .nullish(),
+    'The older form of `tool_choice`.',
+  ),
   ...constraintFields,
 
   user: documented(z.string().max(1_024).nullish(), 'The caller is known by its key.', none),
@@ -100,15 +122,31 @@ const Candidate = z.object({ token: z.string(), bytes: z.array(z.int()), logprob
 
 const FunctionCall = z.object({ name: z.string(), arguments: z.string() })
 
+const ChatFinish = z.enum([...ended.finish_reason.options, 'tool_calls', 'function_call'])
+export type ChatFinish = z.output<typeof ChatFinish>
+
+/** A call begins with its id and name; the rest is more of its arguments. */
+const CallDelta = z.object({
+  index: z.int(),
+  id: z.string().optional(),
+  type: z.literal('function').optional(),
+  function: FunctionCall.partial(),
+})
+
 const Logprobs = z.object({ content: z.array(Candidate.extend({ top_logprobs: z.array(Candidate) })) })
 
-/** What the spec has, and what this version never fills in yet. */
-const optionalMembers = {
+const turnMembers = {
   reasoning: z.string().optional(),
+  /** The older name, which some clients read. */
+  reasoning_content: z.string().optional(),
   tool_calls: z
     .array(z.object({ id: z.string(), type: z.literal('function'), function: FunctionCall }))
     .optional(),
   function_call: FunctionCall.optional(),
+}
+
+/** What the spec has, and what this version never fills in yet. */
+const optionalMembers = {
   annotations: z
     .object({
       type: z.string(),
@@ -133,12 +171,14 @@ export const ChatAnswer = answer('The conversation goes on with this message.', 
       index: z.int(),
       message: z.object({
         role: z.string(),
-        content: z.string(),
+        content: z.string().nullable(),
         refusal: z.string().nullable(),
+        ...turnMembers,
         ...optionalMembers,
       }),
       logprobs: Logprobs.nullable(),
       ...ended,
+      finish_reason: ChatFinish,
       token_ids: z.array(z.int()).optional(),
     }),
   ),
@@ -155,9 +195,16 @@ export const ChatChunk = z.object({
   choices: z.array(
     z.object({
       index: z.int(),
-      delta: z.object({ role: z.string().optional(), content: z.string().optional() }),
+      delta: z.object({
+        role: z.string().optional(),
+        content: z.string().optional(),
+        reasoning: z.string().optional(),
+        reasoning_content: z.string().optional(),
+        tool_calls: z.array(CallDelta).optional(),
+        function_call: FunctionCall.partial().optional(),
+      }),
       logprobs: Logprobs.nullable(),
-      finish_reason: ended.finish_reason.nullable(),
+      finish_reason: ChatFinish.nullable(),
       stop_reason: ended.stop_reason.optional(),
       token_ids: z.array(z.int()).optional(),
     }),

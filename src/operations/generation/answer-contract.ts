@@ -7,6 +7,7 @@ export const Usage = z.object({
   completion_tokens: z.int(),
   total_tokens: z.int(),
   prompt_tokens_details: z.object({ cached_tokens: z.int() }).optional(),
+  completion_tokens_details: z.object({ reasoning_tokens: z.int() }).optional(),
 })
 
 export const answerHead = {

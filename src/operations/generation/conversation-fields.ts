@@ -41,17 +41,19 @@ export const Message = z.object({
   reasoning: z.string().nullish(),
   reasoning_content: z.string().nullish(),
   refusal: z.string().nullish(),
+  function_call: ToolCall.shape.function.nullish(),
 })
 
-const Tool = z.object({
-  type: z.literal('function').optional(),
-  function: z.object({
-    name: plainText(256).min(1),
-    description: z.string().nullish(),
-    parameters: jsonObject().nullish(),
-    strict: flag().nullish(),
-  }),
+export const ToolFunction = z.object({
+  name: plainText(256).min(1),
+  description: z.string().nullish(),
+  parameters: jsonObject().nullish(),
+  strict: flag().nullish(),
 })
+
+const Tool = z.object({ type: z.literal('function').optional(), function: ToolFunction })
+
+const reasoningEfforts = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'] as const
 
 /** The fields that shape a conversation. Answers and token counts share them. */
 export const conversationFields = {
@@ -86,13 +88,12 @@ export const conversationFields = {
     'Objects with text values, for templates that show documents.',
   ),
   reasoning_effort: documented(
-    z.enum(['low', 'medium', 'high']).nullish(),
-    'A variable for templates that know it.',
+    z.enum(reasoningEfforts).nullish(),
+    '`none` switches thinking off where the template can, anything else switches it on. Also a variable for templates that know it.',
   ),
   tools: documented(
     z.array(Tool).max(512).nullish(),
-    'Shown to the model by templates that show tools. Tool calls of the model come as text.',
-    { effect: 'partly' },
+    'What the answer may call; docs/tools.md says how. Names have letters, digits and any of `_-.:/@`.',
   ),
 }
 export type ConversationFields = z.output<z.ZodObject<typeof conversationFields>>

@@ -2,6 +2,7 @@ import { refuse } from '../../domain/refusals.ts'
 import type { Conversation } from '../../inference/prompt/chat-prompt.ts'
 import { wrong } from './checks.ts'
 import type { ConversationFields } from './conversation-fields.ts'
+import { withoutOlderCalls } from './older-calls.ts'
 import type { GenerationSettings } from './parts.ts'
 
 /** Messages of one request; more than any context holds. */
@@ -19,6 +20,13 @@ export function checkConversation(fields: ConversationFields): void {
       'continue_final_message',
       'true together with add_generation_prompt, which is true unless it is given',
       'true only with "add_generation_prompt": false',
+    )
+  }
+  if (fields.continue_final_message && messages.at(-1)?.tool_calls?.length) {
+    throw wrong(
+      'continue_final_message',
+      'true behind a message with tool_calls',
+      'a last message with content only',
     )
   }
   for (const [index, { notText }] of (documents ?? []).entries()) {
@@ -47,7 +55,7 @@ export function conversationFrom(
     )
   }
   return {
-    messages: fields.messages,
+    messages: withoutOlderCalls(fields.messages),
     template,
     variables: variables?.json,
     addGenerationPrompt: fields.add_generation_prompt ?? true,

@@ -22,8 +22,18 @@ export interface ChoiceDelta {
   parts: Part[]
   tokens: number[]
   logprobs: TokenLogprob[]
+  /** Tokens of its thought. */
+  thought: number
+  /** Tokens that are counted and not shown, because the thought is hidden. */
+  hidden: number
   /** Present in the last one. */
   finished?: { reason: FinishReason; stop: string | number | null }
+}
+
+interface DeltaOptions {
+  createParser?: (() => Parser) | undefined
+  /** Leaves out thoughts, with their tokens and log-probabilities. */
+  hidesThoughts?: boolean
 }
 
 /**
@@ -32,7 +42,7 @@ export interface ChoiceDelta {
  */
 export async function* deltasOf(
   events: AsyncIterable<AnswerEvent[]>,
-  createParser: () => Parser = () => plainText,
+  { createParser = () => plainText, hidesThoughts = false }: DeltaOptions = {},
 ): AsyncGenerator<Delta[]> {
   const parsers = new Map<number, Parser>()
   const parserOf = (choice: number): Parser => {
@@ -40,6 +50,7 @@ export async function* deltasOf(
     parsers.set(choice, parser)
     return parser
   }
+  const shown = (parts: Part[]) => (hidesThoughts ? parts.filter(({ kind }) => kind !== 'reasoning') : parts)
   for await (const group of events) {
     const deltas: Delta[] = []
     const open = new Map<number, ChoiceDelta>()
@@ -57,17 +68,26 @@ export async function* deltasOf(
       const { choice } = event
       let delta = open.get(choice)
       if (delta === undefined) {
-        delta = { kind: 'choice', choice, parts: [], tokens: [], logprobs: [] }
+        delta = { kind: 'choice', choice, parts: [], tokens: [], logprobs: [], thought: 0, hidden: 0 }
         open.set(choice, delta)
         deltas.push(delta)
       }
       const parser = parserOf(choice)
       if (event.kind === 'finished') {
-        delta.parts.push(...parser.end())
+        delta.parts.push(...shown(parser.end()))
         delta.finished = { reason: event.reason, stop: event.stop }
         continue
       }
-      delta.parts.push(...parser.push(event.text))
+      const wasThinking = parser.isThinking
+      delta.parts.push(...shown(parser.push(event.text)))
+      // The marks around a thought belong to it.
+      if (wasThinking || parser.isThinking) {
+        delta.thought += event.tokens.length
+        if (hidesThoughts) {
+          delta.hidden += event.tokens.length
+          continue
+        }
+      }
       for (const token of event.tokens) delta.tokens.push(token)
       for (const one of event.logprobs ?? []) delta.logprobs.push(one)
     }
@@ -75,7 +95,7 @@ export async function* deltasOf(
   }
 }
 
-/** The text of an answer, which is all that there is where no parser tells reasoning or calls apart. */
+/** What of the text is content. */
 export function contentOf(parts: readonly Part[]): string {
   let content = ''
   for (const part of parts) if (part.kind === 'content') content += part.text

@@ -1,14 +1,29 @@
 import { batchesOf } from '../../domain/batches.ts'
 import { createYieldToLoop, inSteps } from '../../domain/yielding.ts'
 import type { FinishReason, TokenLogprob } from '../../inference/backend.ts'
-import { contentOf, type PromptDelta } from './deltas.ts'
+import type { Part } from '../../inference/parts.ts'
+import type { PromptDelta } from './deltas.ts'
 import type { Generation } from './generation.ts'
 import { checkCandidates } from './logprobs.ts'
 import { createTally, type Tally } from './usage.ts'
 
-/** One choice of a whole answer. */
-export interface FoldedChoice<Logprobs> {
+/** What a choice says. */
+export interface FoldedTurn {
   content: string
+  reasoning: string
+  calls: FoldedCall[]
+}
+
+export interface FoldedCall {
+  id: string
+  name: string
+  /** JSON, or as much of it as there was when the answer was cut off. */
+  arguments: string
+  isComplete: boolean
+}
+
+/** One choice of a whole answer. */
+export interface FoldedChoice<Logprobs> extends FoldedTurn {
   tokens: number[]
   logprobs: Logprobs
   reason: FinishReason
@@ -36,6 +51,22 @@ export interface FoldOptions<Logprobs> {
 /** So many log-probabilities are written at once. */
 const stepSize = 32
 
+export function addPart(turn: FoldedTurn, part: Part): void {
+  switch (part.kind) {
+    case 'content':
+    case 'reasoning':
+      turn[part.kind] += part.text
+      return
+    case 'call':
+      turn.calls[part.index] = { id: part.id, name: part.name, arguments: '', isComplete: false }
+      return
+  }
+  const call = turn.calls[part.index]
+  if (call === undefined) throw new Error(`the call ${part.index} has not begun`)
+  if (part.kind === 'callEnd') call.isComplete = true
+  else call.arguments += part.text
+}
+
 /** The whole answer, when its last choice has ended. */
 export async function fold<Logprobs extends LogprobsWriter>(
   generation: Generation,
@@ -45,7 +76,15 @@ export async function fold<Logprobs extends LogprobsWriter>(
   const tally = createTally(generation)
   const yieldToLoop = createYieldToLoop()
   const choices = Array.from({ length: prompts.length * perPrompt }, (): FoldedChoice<Logprobs> => {
-    return { content: '', tokens: [], logprobs: createLogprobs(), reason: 'stop', stop: null }
+    return {
+      content: '',
+      reasoning: '',
+      calls: [],
+      tokens: [],
+      logprobs: createLogprobs(),
+      reason: 'stop',
+      stop: null,
+    }
   })
   let candidates = 0
   for await (const group of deltas) {
@@ -58,7 +97,7 @@ export async function fold<Logprobs extends LogprobsWriter>(
       }
       const { parts, tokens, logprobs, finished } = delta
       const choice = choices[delta.choice] as FoldedChoice<Logprobs>
-      choice.content += contentOf(parts)
+      for (const part of parts) addPart(choice, part)
       for (const token of tokens) choice.tokens.push(token)
       for (const { top } of logprobs) candidates += 1 + top.length
       checkCandidates(logprobsField, candidates)

@@ -31,6 +31,8 @@ export interface Generation {
   choices: number
   /** In groups, as the model gives them. Read once, and to their end. */
   deltas: AsyncIterable<Delta[]>
+  /** What of the schemas of tools was widened. */
+  widened: readonly string[]
 }
 
 /** The fields of the body by which a refusal of the engine is explained. */
@@ -46,6 +48,7 @@ export async function generate(
   request: AnswerRequest,
   { caller, arrived, signal, note }: Asking,
   names: FieldNames,
+  hidesThoughts = false,
 ): Promise<Generation> {
   const answering = await naming(model.answer(request, signal), names)
   const name = served.names[0] as string
@@ -66,7 +69,9 @@ export async function generate(
         note,
         charge: (tokens) => charge(caller, tokens),
       }),
+      { createParser: answering.createParser, hidesThoughts },
     ),
+    widened: answering.widened ?? [],
   }
 }
 

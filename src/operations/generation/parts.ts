@@ -21,4 +21,6 @@ export interface GenerationSettings {
   priority: boolean
   /** Requests may bring a template of their own. */
   requestTemplates: boolean
+  /** What tools without a `tool_choice` mean; with `none` nobody has any called. */
+  toolChoice: 'auto' | 'none'
 }

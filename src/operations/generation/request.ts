@@ -1,5 +1,5 @@
 import type { Ending, Sampling } from '../../inference/backend.ts'
-import type { AnswerRequest } from '../../inference/model.ts'
+import type { AnswerRequest, TurnAsked } from '../../inference/model.ts'
 import { wrong } from './checks.ts'
 import { type GivenBias, mostBiases } from './given-values.ts'
 import type { SamplingFields } from './sampling-fields.ts'
@@ -7,6 +7,7 @@ import type { SamplingFields } from './sampling-fields.ts'
 export interface Asked {
   inputs: AnswerRequest['inputs']
   constraint: AnswerRequest['constraint']
+  turn?: TurnAsked
   tenant: string
   maxTokens: number | undefined
   /** How many candidates beside each token of the answer, and of the prompt; none where absent. */
@@ -16,7 +17,7 @@ export interface Asked {
 
 /** The fields of a request with the meaning that vLLM gives them, every default filled in. */
 export function requestOf(fields: SamplingFields, asked: Asked): AnswerRequest {
-  const { inputs, constraint, tenant, maxTokens, logprobs, promptLogprobs } = asked
+  const { inputs, constraint, turn, tenant, maxTokens, logprobs, promptLogprobs } = asked
   const { truncate_prompt_tokens: truncate, cache_salt: salt } = fields
   return {
     inputs,
@@ -30,6 +31,7 @@ export function requestOf(fields: SamplingFields, asked: Asked): AnswerRequest {
     },
     priority: fields.priority ?? 0,
     ...(constraint && { constraint }),
+    ...(turn && { turn }),
     ...(truncate != null && { truncate }),
     ...(logprobs !== undefined && { logprobs }),
     ...(promptLogprobs !== undefined && { promptLogprobs }),

@@ -17,7 +17,7 @@ export const generationRefusals = refusingOpenAi(
 )
 
 /** The two ends of the road: the answer as a whole, and the answer as chunks. */
-export interface Writers<Body, Begun> {
+export interface Writers<Body, Begun extends { widened: readonly string[] }> {
   begin(parts: GenerationParts, body: Body, asking: Asking): Promise<Begun>
   answerOf(begun: Begun): Promise<object>
   chunksOf(begun: Begun): AsyncIterable<object>
@@ -31,7 +31,7 @@ interface GenerationBody {
 }
 
 /** Answers a request whole, or as server-sent events where its body says `"stream": true`. */
-export async function respond<Body extends GenerationBody, Begun>(
+export async function respond<Body extends GenerationBody, Begun extends { widened: readonly string[] }>(
   parts: GenerationParts,
   request: FastifyRequest & { body: Body },
   reply: FastifyReply,
@@ -50,7 +50,24 @@ export async function respond<Body extends GenerationBody, Begun>(
     signal,
     note: (record) => log.info({ ...record, completion: id }, 'completion'),
   })
+  if (begun.widened.length > 0) reply.header('x-heddle-widened', headerOf(begun.widened))
   if (!body.stream) return answerOf(begun)
   await sendEvents(reply, chunksOf(begun), signal, form)
   return reply
+}
+
+const longestHeader = 2_048
+
+/** As much as fits, and how many more there are. Percent-encoded: names and paths hold any characters. */
+export function headerOf(entries: readonly string[]): string {
+  let header = ''
+  for (const [index, entry] of entries.entries()) {
+    const text = encodeURIComponent(entry.slice(0, longestHeader))
+    if (header.length + text.length + 20 > longestHeader) {
+      const rest = `and ${entries.length - index} more`
+      return header === '' ? rest : `${header}, ${rest}`
+    }
+    header += header === '' ? text : `, ${text}`
+  }
+  return header
 }

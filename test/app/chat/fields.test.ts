@@ -238,9 +238,9 @@ test('fields that nobody knows are named in the log at debug', async (t) => {
   const lines: { fields?: string[] }[] = []
   const logger = pino({ level: 'debug' }, { write: (line: string) => void lines.push(JSON.parse(line)) })
   const { post } = await openApp(t, { backend: scriptedBackend(), logger })
-  await post(chatUrl, asking({ functions: [], temperature: 1, best: 1 }))
+  await post(chatUrl, asking({ guided_json: {}, temperature: 1, best: 1 }))
   assert.deepEqual(
     lines.flatMap(({ fields }) => (fields ? [fields] : [])),
-    [['functions', 'best']],
+    [['guided_json', 'best']],
   )
 })

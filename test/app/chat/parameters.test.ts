@@ -58,7 +58,7 @@ const fields: Record<string, Values | Bodies> = {
   presence_penalty: one([null, 0, -2, 2], [-2.1, 2.1, 'x']),
   priority: one([0], [null, 1, -1, 1.5, 'x']),
   prompt_logprobs: one([null, 0, 20], [-1, 21, 1.5]),
-  reasoning_effort: one([null, 'low', 'medium', 'high'], ['none', '', 5]),
+  reasoning_effort: one([null, 'none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'], ['huge', '', 5]),
   repetition_detection: one(
     [null, {}, { max_pattern_size: 3, min_pattern_size: 1, min_count: 2 }],
     [5, [], { max_pattern_size: -1 }, { max_pattern_size: 3 }, { min_pattern_size: 1 }, { min_count: 'x' }],

@@ -5,6 +5,25 @@ import { openApp } from '../../support/app.ts'
 import { asking, assertRefused, chatUrl } from '../../support/chat.ts'
 import { saying, scriptedBackend, scriptedModel } from '../../support/scripted-backend.ts'
 
+const knit = { type: 'function', function: { name: 'knit' } }
+const named = { type: 'function', function: { name: 'knit' } }
+
+test('HEDDLE_TOOL_CHOICE=none holds a server to the letter of the specification', async (t) => {
+  const backend = scriptedBackend()
+  const { post } = await openApp(t, { backend, settings: { HEDDLE_TOOL_CHOICE: 'none' } })
+  for (const tool_choice of ['auto', 'required', named]) {
+    assertRefused(await post(chatUrl, asking({ tools: [knit], tool_choice })), {
+      status: 400,
+      code: 'tool_choice_off',
+      param: 'tool_choice',
+      message: /accepted: "none"/,
+    })
+  }
+  for (const fields of [{}, { tool_choice: 'none' }, { tool_choice: null }]) {
+    assert.equal((await post(chatUrl, asking({ tools: [knit], ...fields }))).status, 200)
+  }
+})
+
 test('the checks come in this order', async (t) => {
   const backend = scriptedBackend()
   backend.generate = () => {
@@ -38,7 +57,7 @@ test('the checks come in this order', async (t) => {
   })
   backend.served = scriptedModel
   assertRefused(await after({}), { status: 404, code: 'model_not_found', param: 'model' })
-  assertRefused(await after({ model: null }), { status: 400, code: 'not_available', param: 'tool_choice' })
+  assertRefused(await after({ model: null }), { status: 400, code: 'invalid_value', param: 'tool_choice' })
   assertRefused(await after({ tool_choice: 'none' }), {
     status: 400,
     code: 'invalid_value',
@@ -213,7 +232,7 @@ const refused: [fields: Record<string, unknown>, code: string, param: string, me
   [{ cache_salt: '' }, 'invalid_request', 'cache_salt'],
   [{ documents: [{ title: 5 }] }, 'invalid_value', 'documents.0.title'],
   [{ documents: ['x'] }, 'invalid_request', 'documents.0'],
-  [{ reasoning_effort: 'none' }, 'invalid_request', 'reasoning_effort'],
+  [{ reasoning_effort: 'huge' }, 'invalid_request', 'reasoning_effort'],
   [{ request_id: '' }, 'invalid_request', 'request_id'],
   [{ request_id: null }, 'invalid_request', 'request_id'],
   [{ chat_template_kwargs: { chat_template: 'x' } }, 'invalid_value', 'chat_template_kwargs.chat_template'],
@@ -239,9 +258,31 @@ const refused: [fields: Record<string, unknown>, code: string, param: string, me
   [{ priority: 1 }, 'priority_off', 'priority', /HEDDLE|switched off/],
   [{ priority: -1 }, 'priority_off', 'priority'],
   [{ priority: null }, 'invalid_request', 'priority'],
-  [{ tool_choice: 'auto' }, 'not_available', 'tool_choice', /accepted: "none"/],
-  [{ tool_choice: 'required' }, 'not_available', 'tool_choice'],
-  [{ tool_choice: { type: 'function', function: { name: 'f' } } }, 'not_available', 'tool_choice'],
+  [{ tool_choice: 'auto' }, 'invalid_value', 'tool_choice', /accepted: tools beside it/],
+  [{ tool_choice: 'required' }, 'invalid_value', 'tool_choice'],
+  [{ tool_choice: { type: 'function', function: { name: 'f' } } }, 'invalid_value', 'tool_choice'],
+  [{ tool_choice: 'any', tools: [knit] }, 'invalid_request', 'tool_choice'],
+  [{ tool_choice: 'required', tools: [knit], use_beam_search: true }, 'invalid_value', 'tool_choice'],
+  [
+    { tool_choice: { type: 'function', function: { name: 'spin' } }, tools: [knit] },
+    'invalid_value',
+    'tool_choice',
+    /"spin"; accepted: one of tools: "knit"/,
+  ],
+  [
+    { tool_choice: named, tools: [knit], response_format: { type: 'json_object' } },
+    'invalid_value',
+    'response_format',
+  ],
+  [
+    { tool_choice: { type: 'allowed_tools', allowed_tools: { mode: 'auto', tools: [] } }, tools: [knit] },
+    'invalid_value',
+    'tool_choice',
+  ],
+  [{ tools: [knit, knit] }, 'invalid_value', 'tools.1.function.name'],
+  [{ tools: [{ function: { name: 'a b' } }] }, 'invalid_value', 'tools.0.function.name'],
+  [{ functions: [knit.function], tools: [knit] }, 'invalid_value', 'functions'],
+  [{ function_call: 'auto', tool_choice: 'auto' }, 'invalid_value', 'function_call'],
   [
     { tool_choice: { type: 'custom', custom: { name: 'f' } } },
     'invalid_request',

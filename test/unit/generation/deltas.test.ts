@@ -22,7 +22,7 @@ const said = (choice: number, text: string, tokens: number[]): AnswerEvent => ({
 const ended = (choice: number): AnswerEvent => ({ kind: 'finished', choice, reason: 'stop', stop: null })
 
 async function collected(groups: AnswerEvent[][], createParser?: () => Parser): Promise<Delta[]> {
-  return (await Array.fromAsync(deltasOf(inGroups(groups), createParser))).flat()
+  return (await Array.fromAsync(deltasOf(inGroups(groups), { createParser }))).flat()
 }
 
 test('all that a choice has to say at once is one delta, in the order in which choices began', async () => {
@@ -106,6 +106,7 @@ test('a folded answer and the deltas of a stream say the same, however the event
           head: { created: 0, model: 'm', system_fingerprint: 'f' },
           prompts: Array.from({ length: prompts }, (_, index) => [index, index]),
           choices,
+          widened: [],
         }
         const deltas = await collected(cut(events, sizes))
         const tally = createTally({ ...generation, deltas: deltasOf(inGroups([])) })

@@ -1,0 +1,86 @@
+import type { AnswerFormat } from '../answer-format.ts'
+import type { Parser } from '../parts.ts'
+import type { ReasoningFormat, ThoughtStart } from '../reasoning/reasoning-format.ts'
+import type { OfferedTool } from './offered-tool.ts'
+import { readCalls } from './reading/calls.ts'
+import { type Opening, openingSeekers } from './reading/openings.ts'
+import { createSaid, type Said } from './reading/said.ts'
+import {
+  behindSpace,
+  certainly,
+  createSource,
+  type Reading,
+  readUntil,
+  type Source,
+} from './reading/source.ts'
+import { readThought } from './reading/thought.ts'
+
+/** The formats are as `resolved` gives them. */
+export interface ReaderOptions {
+  /** Absent where the text has no thought. */
+  reasoning?: ReasoningFormat
+  thought: ThoughtStart
+  /** Absent where text that looks like a call is content. */
+  calls?: {
+    format: AnswerFormat['calls']
+    tools: readonly OfferedTool[]
+    newId(index: number): string
+    /** Nothing but calls is asked for. */
+    isOnlyCalls: boolean
+    isParallel: boolean
+  }
+  /** By their numbers, the names of markers that are written where they mean nothing; none are without it. */
+  shown?: readonly string[]
+}
+
+/**
+ * Tells thought, content and calls apart. It never throws and loses nothing: what cannot be read as a call is content. A call
+ * that was cut off has the arguments so far and no end.
+ */
+export function createAnswerReader(options: ReaderOptions): Parser {
+  const source = createSource()
+  const said = createSaid({ newId: options.calls?.newId ?? String, shown: options.shown ?? [] })
+  const reading = readAnswer(source, said, options)
+  // Up to where it waits for text.
+  reading.next()
+  return {
+    push(text) {
+      source.add(text)
+      reading.next()
+      return said.take()
+    },
+    end() {
+      source.end()
+      reading.next()
+      said.end()
+      return said.take()
+    },
+    get isThinking() {
+      return said.isThinking()
+    },
+  }
+}
+
+function* readAnswer(
+  source: Source,
+  said: Said,
+  { reasoning, thought, calls }: ReaderOptions,
+): Reading<void> {
+  const format = calls === undefined || 'own' in calls.format ? undefined : calls.format
+  const seekers =
+    calls === undefined || format === undefined ? undefined : openingSeekers(format, calls.tools)
+  const anywhere = seekers === undefined || format?.isAnchored ? [] : [seekers.first]
+  const atStart = seekers === undefined || !format?.isAnchored ? [] : [seekers.first]
+  let begun: Opening | undefined
+  if (reasoning !== undefined) begun = yield* readThought(source, said, reasoning, thought, anywhere)
+  if (begun === undefined && atStart.length > 0) {
+    const found = yield* certainly(source, behindSpace(atStart))
+    if (found !== 'no') begun = found
+  }
+  const isParallel = calls?.isParallel === true
+  begun ??= yield* readUntil(source, anywhere, said.content)
+  while (begun !== undefined) {
+    yield* readCalls(source, said, begun, isParallel ? seekers?.next : undefined)
+    begun = yield* readUntil(source, isParallel ? anywhere : [], said.content)
+  }
+}

@@ -1,0 +1,97 @@
+import type { AnswerFormat, OwnCalls } from '../answer-format.ts'
+import type { CallFormat, Literal, TaggedArguments, TaggedValue } from './call-format.ts'
+import { ownMarks } from './own-marks.ts'
+
+/**
+ * A control token in an answer's text is one lone low surrogate, which no other token can write. So its name spelt out in
+ * letters is never taken for it. The first marker is this code unit, the next one the one behind it, and so on.
+ */
+export const firstMarker = 0xdc00
+
+/** This and the units before it are markers; the last unit stands for any other control token. */
+export const lastMarker = 0xdffe
+
+/**
+ * The format as answers are written in it: the names of control tokens inside its literals are their markers. `markers` has
+ * those names, by the number of the marker.
+ */
+export function resolved(
+  format: AnswerFormat,
+  controlTokens: readonly string[],
+): { format: AnswerFormat; markers: string[] } {
+  const markers: string[] = []
+  // Where one name begins with another, the longer one is meant.
+  const names = [...new Set(controlTokens)].filter((name) => name !== '').sort((a, b) => b.length - a.length)
+
+  function markerOf(name: string): string {
+    const known = markers.indexOf(name)
+    if (known !== -1) return String.fromCharCode(firstMarker + known)
+    const marker = firstMarker + markers.length
+    if (marker > lastMarker) return name
+    markers.push(name)
+    return String.fromCharCode(marker)
+  }
+
+  function text(literal: string): string {
+    let written = ''
+    for (let at = 0; at < literal.length; ) {
+      const name = names.find((one) => literal.startsWith(one, at))
+      written += name === undefined ? literal[at] : markerOf(name)
+      at += name?.length ?? 1
+    }
+    return written
+  }
+
+  const literal = (parts: Literal): Literal =>
+    parts.map((part) => (typeof part === 'string' ? text(part) : part))
+
+  const tagged = (given: TaggedArguments): TaggedArguments => ({
+    ...given,
+    head: text(given.head),
+    between: text(given.between),
+    tail: text(given.tail),
+    ...(given.empty === undefined ? {} : { empty: text(given.empty) }),
+    values: {
+      string: value(given.values.string),
+      number: value(given.values.number),
+      boolean: value(given.values.boolean),
+      null: value(given.values.null),
+      object: value(given.values.object),
+      array: value(given.values.array),
+    },
+  })
+
+  const value = (given: TaggedValue): TaggedValue => ({
+    ...given,
+    before: text(given.before),
+    mid: text(given.mid),
+    after: text(given.after),
+  })
+
+  function calls(given: CallFormat | OwnCalls): CallFormat | OwnCalls {
+    if ('own' in given) {
+      const marks = ownMarks[given.own].map((name) => [name, text(name)])
+      return { ...given, marks: Object.fromEntries(marks) }
+    }
+    return {
+      ...given,
+      open: literal(given.open),
+      mid: literal(given.mid),
+      arguments: given.arguments.kind === 'tagged' ? tagged(given.arguments) : given.arguments,
+      ...(given.gap === undefined ? {} : { gap: literal(given.gap) }),
+      close: literal(given.close),
+    }
+  }
+
+  const { reasoning } = format
+  return {
+    format: {
+      ...format,
+      ...(reasoning === undefined
+        ? {}
+        : { reasoning: { ...reasoning, open: text(reasoning.open), close: text(reasoning.close) } }),
+      calls: calls(format.calls),
+    },
+    markers,
+  }
+}

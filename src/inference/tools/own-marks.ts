@@ -1,0 +1,8 @@
+import type { OwnFormat } from '../answer-format.ts'
+
+/** The marks that each of the own formats is made of. */
+export const ownMarks: Readonly<Record<OwnFormat, readonly string[]>> = {
+  harmony: ['<|start|>', '<|channel|>', '<|constrain|>', '<|message|>', '<|end|>', '<|call|>', '<|return|>'],
+  'minimax-m3': [']<]minimax[>[', '<mm:think>', '</mm:think>'],
+  gigachat: ['<|message_sep|>', '<|role_sep|>', '<|function_call|>'],
+}

@@ -1,0 +1,83 @@
+import type { Reading, Source } from './source.ts'
+
+/**
+ * Hands on a JSON value as it is written, up to where it ends. Whether it is valid is not looked at, only where its strings and
+ * brackets end. False when the text is over before.
+ */
+export function* readJson(source: Source, say: (text: string) => void): Reading<boolean> {
+  let depth = 0
+  let isString = false
+  let isEscaped = false
+  for (;;) {
+    const { text, at: from } = source
+    let at = from
+    let isDone = false
+    for (; at < text.length && !isDone; at++) {
+      const unit = text.charCodeAt(at)
+      if (isEscaped) isEscaped = false
+      else if (unit === backslash) isEscaped = isString
+      else if (unit === quote) {
+        isString = !isString
+        isDone = !isString && depth === 0
+      } else if (isString) continue
+      else if (unit === brace || unit === bracket) depth++
+      else if (unit === closingBrace || unit === closingBracket) isDone = --depth <= 0
+    }
+    say(text.slice(from, at))
+    source.at = at
+    if (isDone) return true
+    if (source.isOver) return false
+    yield
+  }
+}
+
+const quote = 0x22
+const backslash = 0x5c
+const bracket = 0x5b
+const closingBracket = 0x5d
+const brace = 0x7b
+const closingBrace = 0x7d
+
+/** Hands on what a JSON string says, from its opening quote on. False when the text is over before it ends. */
+export function* readQuotedText(source: Source, say: (text: string) => void): Reading<boolean> {
+  source.at++
+  for (;;) {
+    const { text, at: from } = source
+    let at = from
+    while (at < text.length && text.charCodeAt(at) !== quote && text.charCodeAt(at) !== backslash) at++
+    say(text.slice(from, at))
+    source.at = at
+    if (at < text.length) {
+      if (text.charCodeAt(at) === quote) {
+        source.at++
+        return true
+      }
+      const end = endOfEscape(text, at)
+      if (end <= text.length) {
+        say(unescaped(text.slice(at, end)))
+        source.at = end
+        continue
+      }
+    }
+    if (source.isOver) return false
+    yield
+  }
+}
+
+/** Two escapes that are one character are read as one, so that no half of it is handed on. */
+function endOfEscape(text: string, at: number): number {
+  if (text[at + 1] !== 'u') return at + 2
+  const isHigh = /^[dD][89abAB]/.test(text.slice(at + 2, at + 4))
+  if (!isHigh) return at + 6
+  if (text.length <= at + 6) return at + 12
+  if (text[at + 6] !== '\\') return at + 6
+  return text[at + 7] === 'u' || text.length <= at + 7 ? at + 12 : at + 6
+}
+
+function unescaped(sequence: string): string {
+  try {
+    return String(JSON.parse(`"${sequence}"`))
+  } catch {
+    return sequence
+  }
+}

@@ -1,0 +1,91 @@
+import type { Literal } from '../call-format.ts'
+import { isSpace } from './source.ts'
+
+/** Where a literal that stands at a position ends; or that it does not stand there, or that the text is too short to tell. */
+export type Ending = number
+export const absent = -1
+export const short = -2
+
+export type Matcher = (text: string, at: number) => Ending
+
+const mostSpace = 64
+const mostOfId = 64
+const mostOfCounter = 9
+
+interface Borders {
+  isAfterName: boolean
+  isBeforeName: boolean
+  /** Punctuation of JSON may have white space beside it. */
+  isJson: boolean
+}
+
+/**
+ * Matches a literal with the template's white space between its marks, without any, and with more, as models write it. It
+ * takes no white space at its end, unless a name follows.
+ */
+export function tolerantly(literal: Literal, { isAfterName, isBeforeName, isJson }: Borders): Matcher {
+  const parts = literal.flatMap((part): Literal[number][] =>
+    typeof part === 'string' ? pieces(part, isJson) : [part],
+  )
+  const isBlank = (part: Literal[number] | undefined) => typeof part === 'string' && part.trim() === ''
+  if (!isBeforeName) while (isBlank(parts.at(-1))) parts.pop()
+  const steps = parts.map((part, at): Matcher => {
+    if (typeof part !== 'string') return part.hole === 'id' ? id : counter
+    if (!isBlank(part)) return exactly(part)
+    const before = at === 0 ? isAfterName : isWord(parts[at - 1], -1)
+    const after = at === parts.length - 1 ? isBeforeName : isWord(parts[at + 1], 0)
+    return before && after ? neededSpace : space
+  })
+  return inSequence(steps)
+}
+
+/** Marks, and the white space between them as parts of their own. */
+function pieces(text: string, isJson: boolean): string[] {
+  const spaced = isJson ? text.replace(/(?<=[{}[\]:,])(?=["{}[\]:,])|(?<=")(?=[{}[\]:,])/g, ' ') : text
+  return spaced.split(/(\s+)/).filter((piece) => piece !== '')
+}
+
+function isWord(part: Literal[number] | undefined, at: number): boolean {
+  return typeof part !== 'string' ? part !== undefined : /\w/.test(part.at(at) ?? '')
+}
+
+/** Matches a text and nothing else. */
+export function exactly(literal: string): Matcher {
+  return (text, at) => {
+    if (text.startsWith(literal, at)) return at + literal.length
+    return at + literal.length > text.length && literal.startsWith(text.slice(at)) ? short : absent
+  }
+}
+
+export function inSequence(steps: readonly Matcher[]): Matcher {
+  return (text, at) => {
+    let position = at
+    for (const step of steps) {
+      position = step(text, position)
+      if (position < 0) break
+    }
+    return position
+  }
+}
+
+function run(isOne: (unit: number) => boolean, min: number, max: number): Matcher {
+  return (text, at) => {
+    let end = at
+    while (end < text.length && end - at < max && isOne(text.charCodeAt(end))) end++
+    if (end === text.length && end - at < max) return short
+    return end - at < min ? absent : end
+  }
+}
+
+export const space = run(isSpace, 0, mostSpace)
+const neededSpace = run(isSpace, 1, mostSpace)
+const counter = run(isDigit, 1, mostOfCounter)
+const id = run((unit) => isDigit(unit) || isLetter(unit) || unit === 0x5f || unit === 0x2d, 1, mostOfId)
+
+export function isDigit(unit: number): boolean {
+  return unit >= 0x30 && unit <= 0x39
+}
+
+export function isLetter(unit: number): boolean {
+  return (unit >= 0x41 && unit <= 0x5a) || (unit >= 0x61 && unit <= 0x7a)
+}

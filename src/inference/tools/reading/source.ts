@@ -1,0 +1,142 @@
+/** Reads text that comes in pieces: it yields wherever more text is needed to go on. */
+export type Reading<T> = Generator<undefined, T, undefined>
+
+/** The text of an answer, as far as it has come and is not read yet. */
+export interface Source {
+  /** What has been read is dropped when more text comes, so positions hold only until the next yield. */
+  text: string
+  /** The position of what is read next. */
+  at: number
+  /** No more text will come. */
+  isOver: boolean
+}
+
+export interface FedSource extends Source {
+  add(piece: string): void
+  end(): void
+}
+
+export function createSource(): FedSource {
+  // Half of a character is held back, so that its other half is never taken for a marker.
+  let half = ''
+  return {
+    text: '',
+    at: 0,
+    isOver: false,
+    add(piece) {
+      let whole = half + piece
+      half = ''
+      const last = whole.charCodeAt(whole.length - 1)
+      if (last >= 0xd800 && last < 0xdc00) {
+        half = whole.slice(-1)
+        whole = whole.slice(0, -1)
+      }
+      this.text = this.text.slice(this.at) + whole
+      this.at = 0
+    },
+    end() {
+      this.text += half
+      half = ''
+      this.isOver = true
+    },
+  }
+}
+
+/** Reads white space, at most so many characters of it. */
+export function* readSpace(source: Source, most: number): Reading<string> {
+  let space = ''
+  for (;;) {
+    const from = source.at
+    const { text } = source
+    while (
+      source.at < text.length &&
+      space.length + source.at - from < most &&
+      isSpace(text.charCodeAt(source.at))
+    ) {
+      source.at++
+    }
+    space += text.slice(from, source.at)
+    if (source.at < text.length || space.length === most || source.isOver) return space
+    yield
+  }
+}
+
+export function isSpace(unit: number): boolean {
+  return unit === 0x20 || unit === 0x0a || unit === 0x0d || unit === 0x09
+}
+
+/** Whether the code unit at this position is the second half of a character. */
+export function isSecondHalf(text: string, at: number): boolean {
+  if (at === 0 || text.charCodeAt(at) >> 10 !== 0x37) return false
+  return text.charCodeAt(at - 1) >> 10 === 0x36
+}
+
+/** What is looked for at a position: found, not there, or more text is needed to tell. */
+export type Sought<T> = T | 'no' | 'more'
+
+export interface Seeker<T> {
+  /** The code units that it may begin with. */
+  firsts: ReadonlySet<number>
+  seek(text: string, at: number, isOver: boolean): Sought<T>
+}
+
+/**
+ * Hands on all text up to where one of the seekers finds what it looks for, and answers with it; undefined when the text is
+ * over before. Of several that find something at one position it is the first. What is found is not read yet.
+ */
+export function* readUntil<T>(
+  source: Source,
+  seekers: readonly Seeker<T>[],
+  say: (text: string) => void,
+): Reading<T | undefined> {
+  const firsts = new Set(seekers.flatMap((seeker) => [...seeker.firsts]))
+  for (;;) {
+    const { text, at: from } = source
+    let at = from
+    let found: Sought<T> = 'no'
+    for (; at < text.length; at++) {
+      if (!firsts.has(text.charCodeAt(at)) || isSecondHalf(text, at)) continue
+      found = seekAny(seekers, text, at, source.isOver)
+      if (found !== 'no') break
+    }
+    if (at > from) say(text.slice(from, at))
+    source.at = at
+    if (found !== 'no' && found !== 'more') return found
+    if (source.isOver) return undefined
+    yield
+  }
+}
+
+function seekAny<T>(seekers: readonly Seeker<T>[], text: string, at: number, isOver: boolean): Sought<T> {
+  const first = text.charCodeAt(at)
+  for (const seeker of seekers) {
+    if (!seeker.firsts.has(first)) continue
+    const found = seeker.seek(text, at, isOver)
+    if (found !== 'no' && !(found === 'more' && isOver)) return found
+  }
+  return 'no'
+}
+
+/** No answer begins with more white space before its first mark. */
+const mostSpace = 256
+
+/** Finds what stands first, but for white space. */
+export function behindSpace<T>(seekers: readonly Seeker<T>[]): Seeker<T>['seek'] {
+  return (text, at, isOver) => {
+    let from = at
+    while (from < text.length && isSpace(text.charCodeAt(from))) from++
+    if (from - at > mostSpace) return 'no'
+    if (from === text.length) return isOver ? 'no' : 'more'
+    return seekAny(seekers, text, from, isOver)
+  }
+}
+
+/** Waits until it is certain whether this stands here. */
+export function* certainly<T>(source: Source, seek: Seeker<T>['seek']): Reading<T | 'no'> {
+  for (;;) {
+    const found = seek(source.text, source.at, source.isOver)
+    if (found !== 'more') return found
+    if (source.isOver) return 'no'
+    yield
+  }
+}

@@ -1,0 +1,52 @@
+import type { ReasoningFormat, ThoughtStart } from '../../reasoning/reasoning-format.ts'
+import { exactly, inSequence, short, space } from './literals.ts'
+import type { Opening } from './openings.ts'
+import type { Said } from './said.ts'
+import { certainly, type Reading, readUntil, type Seeker, type Source } from './source.ts'
+
+interface Mark {
+  end: number
+}
+
+/**
+ * Reads the thought, if there is one. Where the model does not close it but begins a call, the thought ends there, and the call
+ * is the answer.
+ */
+export function* readThought(
+  source: Source,
+  said: Said,
+  { open, close }: ReasoningFormat,
+  start: ThoughtStart,
+  calls: readonly Seeker<Opening>[],
+): Reading<Opening | undefined> {
+  if (start !== 'over') {
+    if (start === 'open') said.beginThought()
+    // White space around the marks is no part of the thought, and models differ in it.
+    const opened = yield* certainly(source, mark(open.trim(), true))
+    if (opened !== 'no') source.at = opened.end
+    else if (start === 'optional') return undefined
+    said.beginThought()
+    const end = yield* readUntil<Mark | Opening>(source, [closing(close.trim()), ...calls], said.thought)
+    if (end === undefined) return undefined
+    if ('tool' in end) {
+      said.endThought()
+      return end
+    }
+    source.at = end.end
+  }
+  said.endThought()
+  return undefined
+}
+
+function mark(literal: string, isSpaced: boolean): Seeker<Mark>['seek'] {
+  const match = isSpaced ? inSequence([space, exactly(literal)]) : exactly(literal)
+  return (text, at, isOver) => {
+    const end = match(text, at)
+    if (end >= 0) return { end }
+    return end === short && !isOver ? 'more' : 'no'
+  }
+}
+
+function closing(literal: string): Seeker<Mark> {
+  return { firsts: new Set([literal.charCodeAt(0)]), seek: mark(literal, false) }
+}

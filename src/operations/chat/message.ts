@@ -1,0 +1,36 @@
+import type { FinishReason } from '../../inference/backend.ts'
+import type { FoldedTurn } from '../generation/fold.ts'
+import type { ChatCompletion } from './completion.ts'
+import type { ChatFinish } from './contract.ts'
+import type { CallForm } from './tools.ts'
+
+/** What a choice says, as a message. Content is null where there is something else instead of it. */
+export function messageOf({ content, reasoning, calls }: FoldedTurn, form: CallForm) {
+  const isElse = reasoning !== '' || calls.length > 0
+  return {
+    content: content === '' && isElse ? null : content,
+    refusal: null,
+    // Clients read the one name or the other.
+    ...(reasoning !== '' && { reasoning, reasoning_content: reasoning }),
+    ...(calls.length > 0 && callsShown(calls, form)),
+  }
+}
+
+function callsShown(calls: FoldedTurn['calls'], form: CallForm) {
+  const functions = calls.map(({ name, arguments: given }) => ({ name, arguments: given }))
+  if (form === 'functions') return { function_call: functions[0] }
+  return {
+    tool_calls: calls.map(({ id }, index) => ({ id, type: 'function', function: functions[index] })),
+  }
+}
+
+/** A call that is cut off is no call that can be made, so the reason of the cut stays. */
+export function finishOf(
+  reason: FinishReason,
+  hasCalls: boolean,
+  { callForm, isNamed }: Pick<ChatCompletion, 'callForm' | 'isNamed'>,
+): ChatFinish {
+  if (!hasCalls || reason !== 'stop') return reason
+  if (callForm === 'functions') return isNamed ? 'stop' : 'function_call'
+  return isNamed ? 'stop' : 'tool_calls'
+}

@@ -1,0 +1,45 @@
+import type { CallsAsked } from '../../inference/model.ts'
+import { type CallFields, callsAsked } from '../generation/calls.ts'
+import { wrong } from '../generation/checks.ts'
+import type { GenerationSettings } from '../generation/parts.ts'
+import type { ChatBody } from './contract.ts'
+
+/** How calls are answered: as `tool_calls`, or as the one `function_call` of OpenAI's first form. */
+export type CallForm = 'tools' | 'functions'
+
+/** The tools of a request, in either form. */
+export function toolsOf({ tools, functions }: ChatBody): ChatBody['tools'] {
+  return functions?.map((given) => ({ type: 'function', function: given })) ?? tools
+}
+
+export function callsOf(body: ChatBody, settings: GenerationSettings): CallsAsked | undefined {
+  const { functions, function_call, tools, tool_choice, parallel_tool_calls } = body
+  if (functions == null && function_call == null) {
+    return callsAsked(
+      { tools, choice: choiceOf(tool_choice), isParallel: parallel_tool_calls ?? true },
+      { tools: 'tools', choice: 'tool_choice' },
+      settings,
+    )
+  }
+  if (tools != null || tool_choice != null) {
+    const field = functions == null ? 'function_call' : 'functions'
+    throw wrong(field, `beside ${tools == null ? 'tool_choice' : 'tools'}`, 'one of both forms')
+  }
+  return callsAsked(
+    { tools: toolsOf(body), choice: function_call ?? undefined, isParallel: false },
+    { tools: 'functions', choice: 'function_call' },
+    settings,
+  )
+}
+
+export function callFormOf({ functions }: ChatBody): CallForm {
+  return functions == null ? 'tools' : 'functions'
+}
+
+function choiceOf(given: ChatBody['tool_choice']): CallFields['choice'] {
+  if (given == null) return undefined
+  if (typeof given === 'string') return given
+  if (given.type === 'function') return { name: given.function.name }
+  const { mode, tools } = given.allowed_tools
+  return { mode, allowed: tools.map(({ function: { name } }) => name) }
+}

@@ -1,0 +1,92 @@
+import { refuse } from '../../domain/refusals.ts'
+import type { CallChoice, CallsAsked } from '../../inference/model.ts'
+import type { GivenTool } from '../../inference/prompt/chat-prompt.ts'
+import { wrong } from './checks.ts'
+import type { GenerationSettings } from './parts.ts'
+
+/** What a request says of tools, whatever its fields are called. */
+export interface CallFields {
+  tools: readonly GivenTool[] | null | undefined
+  /** Absent is `auto` where there are tools. */
+  choice: 'none' | CallChoice | AllowedTools | undefined
+  isParallel: boolean
+}
+
+/** Some of the tools. The model is shown all of them, so that what it has read of its prompt can be used again. */
+export interface AllowedTools {
+  allowed: readonly string[]
+  mode: 'auto' | 'required'
+}
+
+/** Where the request has them, for refusals. */
+export interface CallFieldNames {
+  tools: string
+  choice: string
+}
+
+/** Names are written into formats as they are: no quotes, brackets or spaces. */
+const nameForm = /^[\w.:/@-]+$/
+
+/** The calls that an answer may or has to make; undefined when it makes none. */
+export function callsAsked(
+  { tools, choice, isParallel }: CallFields,
+  names: CallFieldNames,
+  { toolChoice }: GenerationSettings,
+): CallsAsked | undefined {
+  if (toolChoice === 'none') {
+    if (choice !== undefined && choice !== 'none') {
+      throw refuse('tool_choice_off', { field: names.choice, given: shown(choice) })
+    }
+    return undefined
+  }
+  if (choice === 'none') return undefined
+  if (!tools?.length) {
+    if (choice === undefined) return undefined
+    throw wrong(names.choice, `${shown(choice)} without ${names.tools}`, `${names.tools} beside it`)
+  }
+  checkNames(tools, names.tools)
+  const asked = { isParallel, field: names.tools }
+  if (choice === undefined || typeof choice === 'string') return { ...asked, tools, choice: choice ?? 'auto' }
+  const known = (name: string) => {
+    if (tools.some((tool) => tool.function.name === name)) return
+    const offered = tools.map((tool) => JSON.stringify(tool.function.name)).slice(0, 20)
+    throw wrong(
+      names.choice,
+      `the tool ${JSON.stringify(name)}`,
+      `one of ${names.tools}: ${offered.join(', ')}`,
+    )
+  }
+  if ('name' in choice) {
+    known(choice.name)
+    return { ...asked, tools: tools.filter((tool) => tool.function.name === choice.name), choice }
+  }
+  if (choice.allowed.length === 0) throw wrong(names.choice, 'no tools that are allowed', 'at least one')
+  for (const name of choice.allowed) known(name)
+  return {
+    ...asked,
+    tools: tools.filter((tool) => choice.allowed.includes(tool.function.name)),
+    choice: choice.mode,
+  }
+}
+
+function checkNames(tools: readonly GivenTool[], field: string): void {
+  const known = new Set<string>()
+  for (const [
+    index,
+    {
+      function: { name },
+    },
+  ] of tools.entries()) {
+    const path = `${field}.${index}.function.name`
+    if (!nameForm.test(name)) {
+      throw wrong(path, JSON.stringify(name), 'letters, digits and any of _ - . : / @')
+    }
+    if (known.has(name)) throw wrong(path, `${JSON.stringify(name)} a second time`, 'a name for each tool')
+    known.add(name)
+  }
+}
+
+function shown(choice: NonNullable<CallFields['choice']>): string {
+  if (typeof choice === 'string') return JSON.stringify(choice)
+  return 'name' in choice ? `the tool ${JSON.stringify(choice.name)}` : 'allowed_tools'
+}

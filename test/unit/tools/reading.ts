@@ -1,0 +1,84 @@
+import type { Part } from '../../../src/inference/parts.ts'
+import { createAnswerReader, type ReaderOptions } from '../../../src/inference/tools/answer-reader.ts'
+import type { CallFormat } from '../../../src/inference/tools/call-format.ts'
+import type { OfferedTool } from '../../../src/inference/tools/offered-tool.ts'
+
+/** What an answer says, however it came. */
+export interface Told {
+  reasoning: string
+  content: string
+  calls: { name: string; arguments: string; isComplete: boolean }[]
+}
+
+export const weather: OfferedTool = {
+  name: 'get_weather',
+  parameters: {
+    type: 'object',
+    properties: { city: { type: 'string' }, days: { type: 'integer' } },
+    required: ['city'],
+  },
+  strict: false,
+}
+
+export const now: OfferedTool = {
+  name: 'get_weather_now',
+  parameters: { type: 'object', properties: {} },
+  strict: false,
+}
+
+export type Reading = Omit<ReaderOptions, 'calls' | 'thought'> & {
+  format?: CallFormat | { own: 'harmony' | 'minimax-m3' | 'gigachat' }
+  tools?: readonly OfferedTool[]
+  thought?: ReaderOptions['thought']
+  isOnlyCalls?: boolean
+  isParallel?: boolean
+}
+
+/** Reads an answer that comes in these pieces. */
+export function partsOf(pieces: readonly string[], reading: Reading): Part[] {
+  const { format, tools = [weather, now], isOnlyCalls = false, isParallel = true, ...rest } = reading
+  const reader = createAnswerReader({
+    thought: 'over',
+    ...rest,
+    ...(format === undefined
+      ? {}
+      : { calls: { format, tools, newId: (index) => `id-${index}`, isOnlyCalls, isParallel } }),
+  })
+  return [...pieces.flatMap((piece) => reader.push(piece)), ...reader.end()]
+}
+
+/** The parts joined; throws where they are in no order that a client could follow. */
+export function told(parts: readonly Part[]): Told {
+  const all: Told = { reasoning: '', content: '', calls: [] }
+  for (const part of parts) {
+    switch (part.kind) {
+      case 'content':
+      case 'reasoning':
+        all[part.kind] += part.text
+        break
+      case 'call':
+        if (part.index !== all.calls.length) throw new Error(`call ${part.index} is out of order`)
+        if (part.id !== `id-${part.index}`) throw new Error(`call ${part.index} has the id ${part.id}`)
+        all.calls.push({ name: part.name, arguments: '', isComplete: false })
+        break
+      default: {
+        const call = all.calls[part.index]
+        if (call === undefined || call.isComplete) throw new Error(`there is no call ${part.index} to go on`)
+        if (part.kind === 'callEnd') call.isComplete = true
+        else call.arguments += part.text
+      }
+    }
+  }
+  return all
+}
+
+export function read(text: string, reading: Reading): Told {
+  return told(partsOf([text], reading))
+}
+
+/** In pieces of one code unit, of two, and so on, and cut once at every position. */
+export function everyCut(text: string): string[][] {
+  const pieces = (size: number) => text.match(new RegExp(`[^]{1,${size}}`, 'g')) ?? []
+  const halves = Array.from({ length: text.length }, (_, at) => [text.slice(0, at), text.slice(at)])
+  return [pieces(1), pieces(2), pieces(3), pieces(7), pieces(20), ...halves]
+}
