@@ -359,7 +359,8 @@ export const refusals = {
   },
   invalid_encrypted_content: {
     status: 400,
-    message: '{field}: the encrypted content could not be verified; accepted: what this server gave the same user.',
+    message:
+      '{field}: the encrypted content could not be verified; accepted: what this server gave the same user.',
     help: 'It comes from another server or another user, or was changed. Leave the reasoning item out.',
   },
   not_available: {

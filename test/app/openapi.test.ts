@@ -101,6 +101,11 @@ for (const [path, statuses] of Object.entries({
   '/annotation_queues/{queue_id}/next': [...withBody, 404],
   '/v1/chat/completions': ofModels,
   '/v1/completions': ofModels,
+  '/v1/responses': [...ofModels, 409, 504],
+  '/v1/responses/{response_id}': [200, ...always, 400, 404, 504],
+  '/v1/responses/{response_id}/cancel': [200, ...always, 400, 404],
+  '/v1/responses/{response_id}/input_items': [200, ...always, 400, 404, 504],
+  '/v1/responses/input_tokens': [...ofModels, 504],
   '/v1/models': [200, ...always],
   '/v1/models/{model}': [200, ...always, 400, 404],
   '/tokenize': [...ofModels, 422],
@@ -158,8 +163,12 @@ test('what can be streamed is also described as events', () => {
   })
   assert.deepEqual(
     streamed.map(({ path }) => path),
-    ['/v1/chat/completions', '/v1/completions'],
+    ['/v1/chat/completions', '/v1/completions', '/v1/responses'],
   )
+  const [response] = streamed.splice(2)
+  const { content: ofResponse = {} } = response?.operation.responses['200'] ?? {}
+  assert.ok(ofResponse['application/json']?.schema.properties?.output)
+  assert.ok(ofResponse['text/event-stream']?.schema.properties?.sequence_number)
   for (const { operation } of streamed) {
     const { content = {} } = operation.responses['200'] ?? {}
     assert.deepEqual(Object.keys(content), ['application/json', 'text/event-stream'])

@@ -43,7 +43,8 @@ export function messagesOf(items: readonly Item[]): GivenMessage[] {
       }
       case 'message':
         if (item.role === 'assistant') {
-          openTurn(({ message, calls }) => message !== undefined || calls.length > 0).message = contentOf(item)
+          openTurn(({ message, calls }) => message !== undefined || calls.length > 0).message =
+            contentOf(item)
         } else {
           endTurn()
           messages.push({ role: item.role, content: contentOf(item) })

@@ -83,10 +83,17 @@ function required(value: string | null | undefined, path: string): string {
 /** By what each type of part holds its text. */
 const textParts = ['input_text', 'output_text', 'text', 'summary_text', 'reasoning_text']
 
-function partText(part: { type?: string | null | undefined; text?: string | null | undefined }, path: string): string {
+function partText(
+  part: { type?: string | null | undefined; text?: string | null | undefined },
+  path: string,
+): string {
   const type = part.type ?? 'text'
   if (!textParts.includes(type)) {
-    throw wrong(`${path}.type`, `${JSON.stringify(type)}, which the model cannot take`, 'input_text, output_text, refusal')
+    throw wrong(
+      `${path}.type`,
+      `${JSON.stringify(type)}, which the model cannot take`,
+      'input_text, output_text, refusal',
+    )
   }
   return required(part.text, `${path}.text`)
 }
@@ -136,8 +143,13 @@ async function reasoningOf(
   const texts = clear.map((part, index) => partText(part, `${path}.content.${index}`))
   if (sealed != null) {
     const thought = await unseal(sealed)
-    if (thought === undefined) throw refuse('invalid_encrypted_content', { field: `${path}.encrypted_content` })
-    return { summary: summaries, content: [{ type: 'reasoning_text', text: thought }], encrypted_content: sealed }
+    if (thought === undefined)
+      throw refuse('invalid_encrypted_content', { field: `${path}.encrypted_content` })
+    return {
+      summary: summaries,
+      content: [{ type: 'reasoning_text', text: thought }],
+      encrypted_content: sealed,
+    }
   }
   return {
     summary: summaries,

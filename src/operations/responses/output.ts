@@ -4,6 +4,7 @@ import {
   type Item,
   itemIdOf,
   type MessageItem,
+  type MessagePart,
   type ReasoningItem,
   type Status,
 } from './items.ts'
@@ -21,8 +22,8 @@ export interface OutputOptions {
   isSummarised: boolean
   /** The log-probabilities since the last delta of text, written; absent where they were not asked for. */
   takeLogprobs?: () => unknown[]
-  /** All of them. */
-  allLogprobs?: () => unknown
+  /** All those of the item of this index. */
+  allLogprobs?: (index: number) => unknown
   /** Seals the thought of the item of this index. */
   seal?: (thought: string, index: number) => string | undefined
 }
@@ -120,11 +121,19 @@ const done = (output_index: number, item: Item): OutputEvent => ({
   item: { ...item },
 })
 
-function openMessage(id: string, output_index: number, { takeLogprobs, allLogprobs }: OutputOptions): OpenItem {
+function openMessage(
+  id: string,
+  output_index: number,
+  { takeLogprobs, allLogprobs }: OutputOptions,
+): OpenItem {
   const item: MessageItem = { id, type: 'message', role: 'assistant', status: 'in_progress', content: [] }
   const at = { item_id: id, output_index, content_index: 0 }
-  const partOf = (text: string, logprobs: unknown) =>
-    ({ type: 'output_text', text, annotations: [], logprobs }) as const
+  const partOf = (text: string, logprobs: unknown): MessagePart => ({
+    type: 'output_text',
+    text,
+    annotations: [],
+    logprobs,
+  })
   let whole = ''
   return {
     item,
@@ -137,7 +146,7 @@ function openMessage(id: string, output_index: number, { takeLogprobs, allLogpro
       yield { type: 'response.output_text.delta', ...at, delta, logprobs: takeLogprobs?.() ?? [] }
     },
     *close(status) {
-      const logprobs = allLogprobs?.() ?? []
+      const logprobs = allLogprobs?.(output_index) ?? []
       const part = partOf(whole, logprobs)
       item.content = [part]
       item.status = status

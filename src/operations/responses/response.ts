@@ -47,8 +47,20 @@ export function headOf(body: ResponsesBody, { id, created, model }: Made) {
 }
 
 /** OpenAI shows every member of a function, also those that were not given. */
-function toolShown({ type, name, description, parameters, strict }: NonNullable<ResponsesBody['tools']>[number]) {
-  return { type, name, description: description ?? null, parameters: parameters ?? null, strict: strict ?? null }
+function toolShown({
+  type,
+  name,
+  description,
+  parameters,
+  strict,
+}: NonNullable<ResponsesBody['tools']>[number]) {
+  return {
+    type,
+    name,
+    description: description ?? null,
+    parameters: parameters ?? null,
+    strict: strict ?? null,
+  }
 }
 
 /** Why an answer is incomplete, in the words of OpenAI where it has one. */

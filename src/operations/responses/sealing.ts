@@ -46,14 +46,21 @@ function sealOf(key: Buffer, user: string): UserSeal {
     seal(thought) {
       const nonce = randomBytes(nonceBytes)
       const sealing = createCipheriv(cipher, key, nonce, { authTagLength: tagBytes }).setAAD(owner)
-      const bytes = Buffer.concat([nonce, sealing.update(thought, 'utf8'), sealing.final(), sealing.getAuthTag()])
+      const bytes = Buffer.concat([
+        nonce,
+        sealing.update(thought, 'utf8'),
+        sealing.final(),
+        sealing.getAuthTag(),
+      ])
       return prefix + bytes.toString('base64url')
     },
     unseal(sealed) {
       if (!sealed.startsWith(prefix)) return undefined
       const bytes = Buffer.from(sealed.slice(prefix.length), 'base64url')
       if (bytes.length < nonceBytes + tagBytes) return undefined
-      const opening = createDecipheriv(cipher, key, bytes.subarray(0, nonceBytes), { authTagLength: tagBytes })
+      const opening = createDecipheriv(cipher, key, bytes.subarray(0, nonceBytes), {
+        authTagLength: tagBytes,
+      })
         .setAAD(owner)
         .setAuthTag(bytes.subarray(-tagBytes))
       try {

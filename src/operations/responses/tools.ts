@@ -1,6 +1,6 @@
-import type { AllowedTools } from '../generation/calls.ts'
 import type { CallChoice } from '../../inference/model.ts'
 import type { GivenTool } from '../../inference/prompt/chat-prompt.ts'
+import type { AllowedTools } from '../generation/calls.ts'
 import { wrong } from '../generation/checks.ts'
 import type { InputTokensBody } from './contract.ts'
 
