@@ -74,7 +74,8 @@ async function described(sampling: Partial<Sampling>, constraint?: Constraint): 
 console.log(`| microseconds of a draw: mean (median, 90 %) | ${Object.keys(samplings).join(' | ')} |`)
 console.log(`| --- ${'| --- '.repeat(Object.keys(samplings).length)}|`)
 for (const [name, constraint] of [['free', undefined], ...Object.entries(constraints)] as const) {
-  const of = constraint && held.of(compiler.compile(constraint, { whitespace: 'bounded' }, 'constraint'))
+  const of =
+    constraint && held.of(compiler.compile(constraint, { whitespace: 'bounded' }, 'constraint').grammar)
   const cells: string[] = []
   for (const sampling of Object.values(samplings)) cells.push(await described(sampling, of))
   console.log(`| ${name} | ${cells.join(' | ')} |`)

@@ -96,7 +96,7 @@ const median = (all: number[]) => all.toSorted((a, b) => a - b)[all.length >> 1]
 const compiler = createConstraintCompiler()
 const grammars = Object.entries(constraints).map(([name, constraint]) => {
   const since = performance.now()
-  const grammar = compiler.compile(constraint, { whitespace: 'bounded' }, 'x')
+  const grammar = compiler.compile(constraint, { whitespace: 'bounded' }, 'x').grammar
   console.log(
     `${name}: compiled in ${(performance.now() - since).toFixed(1)} ms, ${sizeOfGrammar(grammar)} bytes`,
   )

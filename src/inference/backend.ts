@@ -41,6 +41,8 @@ export interface ServedModel {
   /** Where it runs: `cpu`, or the GPU with the number of layers on it. */
   device: string
   vocabulary: number
+  /** The names of its control tokens, which no text can contain; of very many, the first. */
+  controlTokens: readonly string[]
   parameters: number
   bytes: number
   /** The model's own Jinja template, if it has one. */
@@ -63,8 +65,25 @@ export interface Generation {
   /** So many candidates beside the drawn token, 0 to 20; nothing when absent. */
   logprobs?: number
   promptLogprobs?: number
-  /** What text is made of the tokens. */
-  text: { skipSpecial: boolean; spaceSpecial: boolean }
+  /**
+   * What text is made of the tokens. `markers` are names of control tokens: the text shows the one of index i as the lone low
+   * surrogate U+DC00+i, whatever `skipSpecial` says, and the constraint takes it where it goes on with that.
+   */
+  text: { skipSpecial: boolean; spaceSpecial: boolean; markers?: readonly string[] }
+  /**
+   * Present where the thought has a most length: after so many tokens of it those of `close` come, whatever the model would
+   * say. `open` and `close` are as the answer's text shows them, with markers as their units; white space around them does not
+   * count where they are looked for.
+   */
+  thinking?: {
+    budget: number
+    open: string
+    close: string
+    /** The prompt ends in the thought. */
+    isOpen: boolean
+    /** Other texts with which a thought ends: calls may begin in the middle of it. */
+    calls?: readonly string[]
+  }
   /** Prompts share what is remembered only with prompts of the same salt. */
   salt?: string
   /** Lower runs earlier; 0 unless priorities are switched on. */

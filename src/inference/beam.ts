@@ -172,7 +172,8 @@ export function createBeams(plan: AnswerPlan) {
     const answerText = createAnswerText(vocabulary, { ...plan.text, stops: createStopStrings([]) })
     const texts = steps.map(({ token }, i) => {
       const isLast = i === steps.length - 1
-      return writeToken(answerText, token, isLast ? end : undefined, false, includeStop).text
+      const isShown = !isLast || end.reason !== 'stop' || includeStop
+      return writeToken(answerText, token, isLast ? end : undefined, false, isShown).text
     })
     const logprobs = steps.map(({ logprob }) => logprob).filter((logprob) => logprob !== undefined)
     return [

@@ -3,9 +3,11 @@ import type { Generation, GenerationEvent, TokenLogprob } from './backend.ts'
 import { createConstrainedSampler, type PositionSampler } from './constraints/constrained-sampler.ts'
 import type { Allowance, Constraint } from './constraints/following-constraints.ts'
 import { shownLogits } from './constraints/mask/allowed-logits.ts'
+import { markersOf } from './control-tokens.ts'
 import { type AnswerText, createAnswerText } from './output/answer-text.ts'
 import { bannedEnds, createEndCheck, type End, endTokens } from './output/ending.ts'
 import { createStopStrings } from './output/stop-strings.ts'
+import { createThinking } from './output/thinking.ts'
 import { createAdjustments, planAdjustments } from './sampling/adjustments.ts'
 import { onlyAllowed } from './sampling/allowed.ts'
 import { type BadWords, createBadWords } from './sampling/bad-words.ts'
@@ -26,12 +28,16 @@ export interface AnswerParts {
   vocabulary: Vocabulary
   /** What the generation's grammar is for this vocabulary. */
   constraint?: Constraint | undefined
+  /** The tokens that end a thought which has a most length. */
+  closing?: readonly number[] | undefined
 }
 
 export type Choice = ReturnType<typeof createChoice>
 
 export interface Drawn {
   token: number
+  /** It ends a thought that has had its tokens, and was not drawn. */
+  isForced?: boolean
   /** Present when the request asks for log-probabilities. */
   logprob?: TokenLogprob
 }
@@ -46,8 +52,8 @@ export interface Accepted {
  * to be one of the vocabulary.
  */
 export function planAnswer(parts: AnswerParts) {
-  const { generation, prompt, maxTokens, vocabulary, constraint } = parts
-  const { sampling, ending, text } = generation
+  const { generation, prompt, maxTokens, vocabulary, constraint, closing = [] } = parts
+  const { sampling, ending, text, thinking } = generation
   const { skipSpecial, spaceSpecial } = text
   const allowed = sampling.allowed && new Set(sampling.allowed)
   const ends = endTokens(ending, vocabulary)
@@ -76,8 +82,10 @@ export function planAnswer(parts: AnswerParts) {
       spaceSpecial,
       includeStop: ending.includeStop,
       stops: createStopStrings(ending.stop),
+      markers: markersOf(vocabulary, text.markers),
     },
     constraint,
+    thinking: thinking && { ...thinking, closing },
   }
 }
 
@@ -114,6 +122,7 @@ export function createChoice(plan: AnswerPlan, index: number) {
   const narrowed = (logits: Logits) => (allowed ? onlyAllowed(logits, allowed) : logits)
   const allowance = plan.constraint?.begin()
   const isPlain = allowed === undefined && adjustments === undefined
+  const thinking = plan.thinking && createThinking(plan.thinking, vocabulary, plan.text)
   let said = 0
   const rule = ruleOf(allowance, badWords, () => said)
   const sample: PositionSampler = rule
@@ -128,24 +137,32 @@ export function createChoice(plan: AnswerPlan, index: number) {
     /** Draws what comes after the answer so far. Rejects with a refusal when no token is possible. */
     async next(logits: PositionLogits): Promise<Drawn> {
       const position = logprobs === undefined ? logits : remembered(logits)
-      const token = await sample(position, tokens)
+      const forced = thinking?.forced((token) => allowance?.allows(token) ?? true)
+      const token = forced ?? (await sample(position, tokens))
       if (token === undefined) throw noTokenPossible(generation, tokens.length)
-      if (logprobs === undefined) return { token }
+      const drawn: Drawn = forced === undefined ? { token } : { token, isForced: true }
+      if (logprobs === undefined) return drawn
       const shown = allowance ? shownLogits(position, allowance) : position
-      return { token, logprob: await tokenLogprob(shown, token, logprobs, vocabulary) }
+      return { ...drawn, logprob: await tokenLogprob(shown, token, logprobs, vocabulary) }
     },
     /** Takes a drawn token into the answer. After `finished` nothing more may be asked of this choice. */
-    accept({ token, logprob }: Drawn): Accepted {
+    accept({ token, logprob, isForced = false }: Drawn): Accepted {
       tokens.push(token)
       said = badWords?.after(said, token) ?? 0
       adjustments?.accept(token)
-      allowance?.accept(token)
-      const ended = endOf(tokens)
+      thinking?.accept(token, isForced)
+      // A token that ends answers may be a mark as well. Where the grammar is not complete it is one, and part of the answer,
+      // which it still ends if the grammar is complete now.
+      const isMark = plan.text.markers.has(token)
+      const isNeeded = isMark && allowance?.isComplete === false
+      const isRead = allowance?.accept(token) ?? true
+      const ended = endOf(tokens, isForced || (isNeeded && !allowance.isComplete))
       // Nothing can follow, whatever min_tokens and ignore_eos say, and what has the last word is part of the answer.
       const isOver = ended?.reason !== 'stop' && (allowance?.isOver ?? false)
       const end = isOver ? over : ended
       const searched = tokens.length > ending.minTokens
-      const written = writeToken(text, token, end, searched, isOver || ending.includeStop)
+      const isShown = end?.reason !== 'stop' || isOver || isNeeded || ending.includeStop
+      const written = writeToken(text, token, end, searched, isShown && (isRead || !isMark))
       return {
         tokens: {
           kind: 'tokens',
@@ -161,17 +178,16 @@ export function createChoice(plan: AnswerPlan, index: number) {
 }
 
 /**
- * A token that ends the answer has no text in it, unless it is asked for. A stop string found in the text of the last token
- * is what ended the answer, whatever else would have.
+ * The text of a token that is shown: one that ends the answer has none in it, unless it is asked for. A stop string found in
+ * the text of the last token is what ended the answer, whatever else would have.
  */
 export function writeToken(
   text: AnswerText,
   token: number,
   end: End | undefined,
   searched: boolean,
-  includeStop: boolean,
+  isShown: boolean,
 ): { text: string; end: End | undefined } {
-  const isShown = end?.reason !== 'stop' || includeStop
   const piece = isShown ? text.push(token, searched) : { text: '' }
   if (piece.stop !== undefined) return { text: piece.text, end: { reason: 'stop', stop: piece.stop } }
   if (end === undefined) return { text: piece.text, end }

@@ -1,11 +1,30 @@
+import type { AnswerFormat } from './answer-format.ts'
 import type { Backend, Generation, GenerationEvent, Run } from './backend.ts'
 import { type Compiling, createCompiling } from './constraints/compiling.ts'
+import type { Compiled } from './constraints/constraint.ts'
 import { merged } from './merged.ts'
-import type { AnswerEvent, Input, Model } from './model.ts'
+import type { AnswerEvent, Answering, AnswerRequest, Input, Model } from './model.ts'
 import { renderConversation } from './prompt/chat-prompt.ts'
 import { createPrompts, type Prompts } from './prompt/prompts.ts'
 import { createModels, type Models } from './registry.ts'
 import { notReady } from './served-model.ts'
+import { hermes } from './tools/call-format.ts'
+import { planTurn } from './turn.ts'
+
+type ConversationInput = Extract<Input, { conversation: unknown }>
+
+function formatOf(): AnswerFormat {
+  return {
+    calls: hermes,
+    proof: 'generic',
+    reasoning: {
+      open: '<think>',
+      close: '</think>',
+      isDefault: false,
+      switches: { on: { enable_thinking: true }, off: { enable_thinking: false } },
+    },
+  }
+}
 
 interface LocalModelParts {
   /** Renders conversations. */
@@ -27,40 +46,79 @@ export function localModels(engine: Backend): Models {
 function createLocalModel(engine: Backend, { prompts, compiling }: LocalModelParts): Model {
   async function promptOf(input: Input, tenant: string, signal: AbortSignal): Promise<Generation['prompt']> {
     if ('tokens' in input) return input
-    const { addSpecial: add } = input
-    if ('text' in input) return { text: input.text, special: true, add }
+    if ('text' in input) return { text: input.text, special: true, add: input.addSpecial }
+    return (await renderedOf(input, tenant, signal)).prompt
+  }
+
+  async function renderedOf(
+    { conversation, addSpecial: add }: ConversationInput,
+    tenant: string,
+    signal: AbortSignal,
+  ) {
     const served = engine.model()
     if (served === undefined) throw notReady(engine.status())
-    return {
-      text: await renderConversation(prompts, served, tenant, input.conversation, signal),
-      special: true,
-      add,
+    const format = formatOf()
+    const text = await renderConversation(prompts, served, tenant, conversation, signal)
+    return { served, format, prompt: { text, special: true, add } }
+  }
+
+  /** What the engine is asked for one input, and how its answers are read. */
+  async function prepared(
+    input: Input,
+    { turn: asked, constraint: content, inputs: _, ...request }: AnswerRequest,
+    signal: AbortSignal,
+  ) {
+    const { tenant } = request
+    if (asked === undefined || !('conversation' in input)) {
+      return { request, prompt: await promptOf(input, tenant, signal), constraint: content }
     }
+    const { served, format, prompt } = await renderedOf(input, tenant, signal)
+    const { text } = request
+    const plan = planTurn({
+      asked,
+      format,
+      served,
+      conversation: input.conversation,
+      prompt: prompt.text,
+      content,
+      isShown: !text.skipSpecial,
+      isBeam: request.beam !== undefined,
+    })
+    const { markers, thinking, constraint, createParser } = plan
+    const withTurn = {
+      ...request,
+      ...(markers.length > 0 && { text: { ...text, markers } }),
+      ...(thinking && { thinking }),
+    }
+    return { request: withTurn, prompt, constraint, createParser }
   }
 
   return {
     status: () => engine.status(),
     served: () => engine.model(),
-    async answer({ inputs, constraint: asked, turn: _turn, ...request }, clientSignal) {
-      const { tenant } = request
-      const constraint = asked && {
-        grammar: await compiling.compile(tenant, asked, clientSignal),
-        field: asked.field,
-      }
+    async answer(asked, clientSignal) {
+      const { inputs, tenant, choices } = asked
       const cancelling = new AbortController()
       const signal = inputs.length === 1 ? clientSignal : AbortSignal.any([clientSignal, cancelling.signal])
       const runs: Run[] = []
+      let createParser: Answering['createParser']
+      let compiled: Compiled | undefined
       try {
         // One after the other: they are to be queued in their order.
         for (const input of inputs) {
-          const prompt = await promptOf(input, tenant, signal)
-          runs.push(await engine.generate({ ...request, prompt, ...(constraint && { constraint }) }, signal))
+          const ready = await prepared(input, asked, signal)
+          const { request, prompt, constraint } = ready
+          createParser ??= ready.createParser
+          // The same for all of them: turns have one input.
+          compiled ??= constraint && (await compiling.compile(tenant, constraint, signal))
+          const kept = compiled && constraint && { grammar: compiled.grammar, field: constraint.field }
+          runs.push(await engine.generate({ ...request, prompt, ...(kept && { constraint: kept }) }, signal))
         }
       } catch (error) {
         cancelling.abort(error)
         throw error
       }
-      const sources = runs.map(({ events }, input) => numbered(events, input, request.choices))
+      const sources = runs.map(({ events }, input) => numbered(events, input, choices))
       const [only] = sources
       return {
         prompts: runs.map(({ promptTokens }) => promptTokens),
@@ -68,6 +126,8 @@ function createLocalModel(engine: Backend, { prompts, compiling }: LocalModelPar
           only !== undefined && sources.length === 1
             ? only
             : merged(sources, () => cancelling.abort(new Error('the answer is over'))),
+        ...(createParser && { createParser }),
+        widened: compiled?.widened ?? [],
       }
     },
     async tokenize(input, tenant, signal) {

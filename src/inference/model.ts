@@ -43,8 +43,8 @@ export interface AnswerRequest extends Omit<Generation, 'prompt' | 'constraint' 
 export interface TurnAsked {
   /** Tools that the answer may or has to call. */
   calls?: CallsAsked
-  /** The most tokens of a thought. */
-  thinkingBudget?: number
+  /** The most tokens of a thought. With a field it is refused where the template shows no thoughts. */
+  thinkingBudget?: { tokens: number; field?: string }
 }
 
 export interface CallsAsked {

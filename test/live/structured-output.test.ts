@@ -29,7 +29,7 @@ const samplings = [
 ]
 
 function grammarOf(constraint: Constraint, options = bounded): string {
-  return gbnfOf(compiler.compile(constraint, options, 'x'))
+  return gbnfOf(compiler.compile(constraint, options, 'x').grammar)
 }
 
 function formatOf(schema: unknown) {

@@ -46,6 +46,7 @@ export const scriptedModel: ServedModel = {
   threads: 1,
   device: 'cpu',
   vocabulary: 0x110000,
+  controlTokens: [],
   parameters: 1_000,
   bytes: 2_000,
   template: scriptedTemplate,

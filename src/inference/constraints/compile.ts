@@ -1,11 +1,12 @@
 import { LRUCache } from 'lru-cache'
 import { type RefusalCode, type RefusalValues, refuse } from '../../domain/refusals.ts'
+import type { OfferedTool } from '../tools/offered-tool.ts'
 import { difference, isEmpty } from './automaton/automaton.ts'
 import { automatonOf } from './automaton/determinise.ts'
-import type { Constraint, ConstraintOptions } from './constraint.ts'
+import type { Compiled, Constraint, ConstraintOptions, TurnConstraint } from './constraint.ts'
 import { type Budget, BudgetExceededError, createBudget } from './grammar/budget.ts'
 import { choiceGrammar } from './grammar/choice.ts'
-import { type CompiledGrammar, sizeOfGrammar } from './grammar/compiled-grammar.ts'
+import { sizeOfGrammar } from './grammar/compiled-grammar.ts'
 import { ConstraintError, type Fault, RegexError, SchemaError } from './grammar/errors.ts'
 import { charClass, type Expr, type Grammar, repetition } from './grammar/expressions.ts'
 import { givenGrammar } from './grammar/gbnf-reader.ts'
@@ -14,10 +15,13 @@ import { compileRegex } from './regex/regex.ts'
 import { regexGrammar } from './regex/regex-grammar.ts'
 import { addSchema, type SchemaSettings, spaces } from './schema/schema-grammar.ts'
 import { type CompileSchema, structuralTagGrammar } from './tags/structural-tag.ts'
+import { addPiece } from './turns/piece.ts'
+import { createToolArguments, type ToolArguments } from './turns/tool-arguments.ts'
+import { addTurn } from './turns/turn-grammar.ts'
 
 export interface ConstraintCompiler {
   /** Throws a refusal that names the field when the constraint cannot be kept. */
-  compile(constraint: Constraint, options: ConstraintOptions, field: string): CompiledGrammar
+  compile(constraint: Constraint, options: ConstraintOptions, field: string): Compiled
 }
 
 /** About a tenth of a second in the worst case. */
@@ -25,24 +29,25 @@ const steps = 200_000
 const mostKept = 256
 const mostBytes = 32 * 1024 * 1024
 
-type Outcome = CompiledGrammar | { code: RefusalCode; values: RefusalValues }
+type Outcome = Compiled | { code: RefusalCode; values: RefusalValues }
 
 /** An LRU cache of constraints that were compiled or refused, by their source. */
 export function createConstraintCompiler(): ConstraintCompiler {
+  const toolArguments = createToolArguments()
   const cache = new LRUCache<string, Outcome>({
     max: mostKept,
     maxSize: mostBytes,
     sizeCalculation: (outcome, source) =>
-      2 * source.length + ('code' in outcome ? 0 : sizeOfGrammar(outcome)),
+      2 * source.length + ('code' in outcome ? 0 : sizeOfGrammar(outcome.grammar)),
   })
   return {
     compile(constraint, options, field) {
       if (isDeep(constraint)) throw refuse('constraint_too_large', { field, why: 'it is nested too deeply' })
       const source = JSON.stringify([constraint, options])
       const known = cache.get(source)
-      const outcome = known ?? outcomeOf(constraint, options)
+      const outcome = known ?? outcomeOf(constraint, options, toolArguments)
       if (known === undefined) cache.set(source, outcome)
-      if ('code' in outcome) throw refuse(outcome.code, { ...outcome.values, field })
+      if ('code' in outcome) throw refuse(outcome.code, { field, ...outcome.values })
       return outcome
     },
   }
@@ -62,15 +67,76 @@ function isDeep(given: unknown): boolean {
   return false
 }
 
-function outcomeOf(constraint: Constraint, options: ConstraintOptions): Outcome {
+function outcomeOf(
+  constraint: Constraint,
+  options: ConstraintOptions,
+  toolArguments: ToolArguments,
+): Outcome {
   try {
-    return packGrammar(grammarOf(constraint, options).rules)
+    if (constraint.kind === 'turn') return compiledTurn(constraint, options, toolArguments)
+    return { grammar: packGrammar(grammarOf(constraint, options).rules), widened: [] }
   } catch (error) {
     return refusalOf(error)
   }
 }
 
-function grammarOf(constraint: Constraint, options: ConstraintOptions): Grammar {
+function compiledTurn(
+  turn: TurnConstraint,
+  options: ConstraintOptions,
+  toolArguments: ToolArguments,
+): Compiled {
+  const grammar: Grammar = { rules: new Map() }
+  const { calls } = turn
+  const settings = settingsOf(options, createBudget(steps))
+  const offered = calls === undefined ? [] : calledTools(calls)
+  const widened: string[] = []
+  const tools = offered.map((tool) => {
+    const { format } = calls ?? {}
+    if (format === undefined || 'own' in format) throw new Error('there is no grammar for this format yet')
+    const one = inTool(tool, () => toolArguments.of(tool, format.arguments, settings))
+    for (const [name, expr] of one.rules) grammar.rules.set(name, expr)
+    widened.push(...one.widened.map((what) => `${tool.name}${what}`))
+    return { name: tool.name, arguments: one.start }
+  })
+  const content = turn.content && addPiece(grammarOf(turn.content, options), 'content-', grammar)
+  addTurn(turn, { content, tools }, grammar)
+  return { grammar: packGrammar(grammar.rules), widened }
+}
+
+function calledTools({ tools, choice }: NonNullable<TurnConstraint['calls']>): readonly OfferedTool[] {
+  return typeof choice === 'string' ? tools : tools.filter(({ name }) => name === choice.name)
+}
+
+/** What is wrong with the schema of a tool is named by the tool. */
+function inTool<T>(tool: OfferedTool, compile: () => T): T {
+  try {
+    return compile()
+  } catch (error) {
+    const outcome = refusalOf(error)
+    if (!('code' in outcome)) throw error
+    const { path } = outcome.values
+    throw new ToolError(tool.name, {
+      code: outcome.code,
+      values: {
+        ...outcome.values,
+        ...(path !== undefined && { path: `${tool.name}${path}` }),
+        ...(tool.field !== undefined && { field: tool.field }),
+      },
+    })
+  }
+}
+
+class ToolError extends Error {
+  override readonly name = 'ToolError'
+  readonly outcome: Outcome
+
+  constructor(tool: string, outcome: Outcome) {
+    super(`the schema of ${tool} cannot be kept`)
+    this.outcome = outcome
+  }
+}
+
+function grammarOf(constraint: Exclude<Constraint, TurnConstraint>, options: ConstraintOptions): Grammar {
   switch (constraint.kind) {
     case 'regex':
       return regexGrammar(constraint.regex)
@@ -142,6 +208,7 @@ const codes: Readonly<Record<Fault, RefusalCode>> = {
 
 /** What is thrown that is not about the constraint is a fault of ours. */
 function refusalOf(error: unknown): Outcome {
+  if (error instanceof ToolError) return error.outcome
   if (error instanceof SchemaError) {
     const { keyword, path, why, fault } = error
     return {

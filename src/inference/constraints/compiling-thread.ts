@@ -2,10 +2,9 @@ import { flushCompileCache } from 'node:module'
 import { Refusal, type RefusalCode, type RefusalValues } from '../../domain/refusals.ts'
 import { giveWay } from '../../threads/priority.ts'
 import { ownPort } from '../../threads/thread.ts'
-import type { CompileQuestion } from './constraint.ts'
-import type { CompiledGrammar } from './grammar/compiled-grammar.ts'
+import type { Compiled, CompileQuestion } from './constraint.ts'
 
-export type CompileAnswer = { grammar: CompiledGrammar } | { code: RefusalCode; values: RefusalValues }
+export type CompileAnswer = Compiled | { code: RefusalCode; values: RefusalValues }
 
 /** Where `startThread` finds this file, before and after the build. */
 export const compilingThread = import.meta.url
@@ -21,7 +20,7 @@ export async function serve(): Promise<void> {
   const say = (message: 'ready' | CompileAnswer) => port.postMessage(message)
   port.on('message', ({ constraint, options, field }: CompileQuestion) => {
     try {
-      say({ grammar: compiler.compile(constraint, options, field) })
+      say(compiler.compile(constraint, options, field))
     } catch (error) {
       // Anything else is a fault of ours, and ends the thread.
       if (!(error instanceof Refusal)) throw error

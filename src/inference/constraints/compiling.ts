@@ -3,8 +3,7 @@ import { BudgetExceededError } from '../../threads/bounded-worker.ts'
 import { inThread } from '../../threads/thread.ts'
 import { createWorkerPool, type PoolOptions } from '../../threads/worker-pool.ts'
 import { type CompileAnswer, compilingThread } from './compiling-thread.ts'
-import type { CompileQuestion } from './constraint.ts'
-import type { CompiledGrammar } from './grammar/compiled-grammar.ts'
+import type { Compiled, CompileQuestion } from './constraint.ts'
 
 /**
  * Compiles constraints in a thread of its own, one after the other: most take less than a millisecond, the worst that is
@@ -12,7 +11,7 @@ import type { CompiledGrammar } from './grammar/compiled-grammar.ts'
  */
 export interface Compiling {
   /** The grammar; rejects with a refusal that names the field. `tenant` is whose request it is. */
-  compile(tenant: string, question: CompileQuestion, signal?: AbortSignal): Promise<CompiledGrammar>
+  compile(tenant: string, question: CompileQuestion, signal?: AbortSignal): Promise<Compiled>
   close(): Promise<void>
 }
 
@@ -46,7 +45,7 @@ export function createCompiling(given: Partial<CompilingOptions> = {}): Compilin
         if (!(error instanceof BudgetExceededError)) throw error
         throw refuse('constraint_too_large', { field: question.field, why: error.message })
       })
-      if ('grammar' in answer) return answer.grammar
+      if ('grammar' in answer) return answer
       throw refuse(answer.code, answer.values)
     },
     close: () => pool.close(),

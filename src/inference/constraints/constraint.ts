@@ -1,3 +1,6 @@
+import type { AnswerFormat } from '../answer-format.ts'
+import type { ReasoningFormat, ThoughtStart } from '../reasoning/reasoning-format.ts'
+import type { OfferedTool } from '../tools/offered-tool.ts'
 import type { CompiledGrammar } from './grammar/compiled-grammar.ts'
 
 /** What an answer has to be. */
@@ -9,6 +12,29 @@ export type Constraint =
   | { kind: 'grammar'; grammar: string }
   /** The object, or its JSON text. */
   | { kind: 'structural_tag'; tag: unknown }
+  | TurnConstraint
+
+/** A turn of a conversation: thoughts, then what is said, or calls of tools. Formats are resolved: control tokens are markers. */
+export interface TurnConstraint {
+  kind: 'turn'
+  reasoning?: ReasoningFormat
+  thought: ThoughtStart
+  calls?: {
+    format: AnswerFormat['calls']
+    tools: readonly OfferedTool[]
+    choice: 'auto' | 'required' | { name: string }
+    isParallel: boolean
+  }
+  /** What the content has to be where it is not a call; any text without it. */
+  content?: Exclude<Constraint, TurnConstraint>
+}
+
+/** A constraint as a grammar, and what of it was widened because it cannot be kept. */
+export interface Compiled {
+  grammar: CompiledGrammar
+  /** For tools only: the tool, the path in its parameters and the keyword. */
+  widened: readonly string[]
+}
 
 export interface ConstraintOptions {
   /** Space between the parts of JSON: none, a little, or what the pattern says. */

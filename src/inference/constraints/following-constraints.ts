@@ -1,4 +1,11 @@
 import { LRUCache } from 'lru-cache'
+import {
+  anyOtherSymbol,
+  controlTokensOf,
+  type Markers,
+  markersOf,
+  symbolOfMarker,
+} from '../control-tokens.ts'
 import type { TokenMask, TokenRule } from '../sampling/logits.ts'
 import type { Vocabulary } from '../vocabulary.ts'
 import { type CompiledGrammar, sizeOfGrammar } from './grammar/compiled-grammar.ts'
@@ -16,7 +23,10 @@ export interface Constraint {
 
 /** Which tokens the grammar allows after the answer so far. */
 export interface Allowance extends TokenRule {
-  /** A token that ends the answer is allowed where the grammar is complete, other special tokens never. */
+  /**
+   * A control token is allowed where the grammar goes on with its symbol: that of the marker that it is, or else the one of any
+   * other control token, which tokens that end answers are not. These are also allowed where the grammar is complete.
+   */
   allows(token: number): boolean
   /** All that are allowed, when they are few; the same list for the same position of the grammar. */
   few(): readonly number[] | undefined
@@ -24,12 +34,13 @@ export interface Allowance extends TokenRule {
   readonly isComplete: boolean
   /** It is, and nothing can follow. */
   readonly isOver: boolean
-  /** The answer goes on with this token, which is allowed. */
-  accept(token: number): void
+  /** The answer goes on with this token, which is allowed. False when it only ends the answer, and is no part of it. */
+  accept(token: number): boolean
 }
 
 export interface Constraints {
-  of(grammar: CompiledGrammar): Constraint
+  /** `markers` are the names of the control tokens that the grammar's marker symbols stand for. */
+  of(grammar: CompiledGrammar, markers?: readonly string[]): Constraint
 }
 
 /** More are not listed: among so many there are likely ones. */
@@ -53,15 +64,17 @@ export function createConstraints(vocabulary: Vocabulary): Constraints {
   const tokens: Tokens = {
     vocabulary,
     ends,
+    controls: Array.from(controlTokensOf(vocabulary).values()).flat(),
     order: orderTokens(vocabulary),
     maskOf: createMasks(vocabulary.size),
   }
   const cache = new LRUCache<string, Constraint>({ max: mostKept, maxSize: mostBytes })
   return {
-    of(grammar) {
-      const known = cache.get(grammar.digest)
-      const constraint = known ?? createConstraint(grammar, tokens)
-      if (known === undefined) cache.set(grammar.digest, constraint, { size: sizeOfGrammar(grammar) })
+    of(grammar, markers = []) {
+      const key = [grammar.digest, ...markers].join('\n')
+      const known = cache.get(key)
+      const constraint = known ?? createConstraint(grammar, tokens, markersOf(vocabulary, markers))
+      if (known === undefined) cache.set(key, constraint, { size: sizeOfGrammar(grammar) })
       return constraint
     },
   }
@@ -70,11 +83,16 @@ export function createConstraints(vocabulary: Vocabulary): Constraints {
 interface Tokens {
   vocabulary: Vocabulary
   ends: ReadonlySet<number>
+  controls: readonly number[]
   order: TokenOrder
   maskOf: ReturnType<typeof createMasks>
 }
 
-function createConstraint(grammar: CompiledGrammar, { vocabulary, ends, order, maskOf }: Tokens): Constraint {
+function createConstraint(
+  grammar: CompiledGrammar,
+  { vocabulary, ends, controls, order, maskOf }: Tokens,
+  markers: Markers,
+): Constraint {
   const following = createFollowing(grammar)
   const lists = new LRUCache<Position, readonly number[] | 'many', BytePosition>({
     max: mostLists,
@@ -86,11 +104,35 @@ function createConstraint(grammar: CompiledGrammar, { vocabulary, ends, order, m
 
   const isComplete = ({ position, begun }: BytePosition) => begun === undefined && position.isComplete
 
+  /** Undefined for a token that is read by its bytes. */
+  function symbolOfToken(token: number): number | undefined {
+    const marker = markers.get(token)
+    if (marker !== undefined) return symbolOfMarker(marker)
+    return vocabulary.isSpecial(token) && !ends.has(token) ? anyOtherSymbol : undefined
+  }
+
+  /** Control tokens stand between characters. */
+  function afterSymbol({ position, begun }: BytePosition, symbol: number): BytePosition | undefined {
+    const next = begun === undefined ? following.after(position, symbol) : undefined
+    return next && { position: next, begun: undefined }
+  }
+
+  /** The control tokens that are allowed, and those that end the answer. */
+  function apart(at: BytePosition): number[] {
+    const others = afterSymbol(at, anyOtherSymbol) === undefined ? markers.keys() : controls
+    const found = Array.from(others).filter((token) => {
+      const symbol = symbolOfToken(token)
+      return symbol !== undefined && afterSymbol(at, symbol) !== undefined
+    })
+    return isComplete(at) ? [...new Set([...found, ...ends])] : found
+  }
+
   function listed(at: BytePosition): readonly number[] | 'many' {
     const found: number[] = []
     eachAllowed(following, at, order, (token) => found.push(token) <= mostListed)
     if (found.length > mostListed) return 'many'
-    return isComplete(at) ? [...found, ...ends] : found
+    found.push(...apart(at))
+    return found.length > mostListed ? 'many' : found
   }
 
   function masked(at: BytePosition): TokenMask {
@@ -99,7 +141,7 @@ function createConstraint(grammar: CompiledGrammar, { vocabulary, ends, order, m
         put(token)
         return true
       })
-      if (isComplete(at)) for (const token of ends) put(token)
+      for (const token of apart(at)) put(token)
     })
   }
 
@@ -120,13 +162,16 @@ function createConstraint(grammar: CompiledGrammar, { vocabulary, ends, order, m
   return {
     begin() {
       let at: BytePosition = { position: following.start, begun: undefined }
-      const after = (token: number) => afterBytes(following, at, vocabulary.bytes(token))
+      const after = (token: number) => {
+        const symbol = symbolOfToken(token)
+        if (symbol !== undefined) return afterSymbol(at, symbol)
+        const bytes = vocabulary.bytes(token)
+        return bytes.length > 0 && !ends.has(token) ? afterBytes(following, at, bytes) : undefined
+      }
       return {
         allows(token) {
-          if (ends.has(token)) return isComplete(at)
-          return (
-            vocabulary.bytes(token).length > 0 && !vocabulary.isSpecial(token) && after(token) !== undefined
-          )
+          if (ends.has(token) && isComplete(at)) return true
+          return after(token) !== undefined
         },
         few() {
           const list = at.begun === undefined ? lists.memo(at.position, { context: at }) : listed(at)
@@ -140,10 +185,11 @@ function createConstraint(grammar: CompiledGrammar, { vocabulary, ends, order, m
           return isComplete(at) && at.position.isOver
         },
         accept(token) {
-          if (ends.has(token)) return
           const next = after(token)
+          if (next === undefined && ends.has(token)) return false
           if (next === undefined) throw new Error(`the grammar does not allow the token ${token}`)
           at = next
+          return true
         },
       }
     },

@@ -1,11 +1,14 @@
 import { refuse } from '../../domain/refusals.ts'
 import type { Ending, Generation } from '../backend.ts'
+import { withNames } from '../control-tokens.ts'
 import type { NativeModel } from './native.ts'
 
 export interface CheckedPrompt {
   tokens: number[]
   /** How many tokens the answer may have. */
   maxTokens: number
+  /** What ends a thought that has a most length. */
+  closing: number[] | undefined
 }
 
 /** What can be known only with the vocabulary and the context at hand. Throws a refusal. */
@@ -22,7 +25,7 @@ export function checkGeneration(
       accepted: `1 to ${parallel}, because all beams go on at once`,
     })
   }
-  const { sampling, ending, prompt } = generation
+  const { sampling, ending, prompt, text, thinking } = generation
   if (generation.beam !== undefined && ending.repetition !== undefined) {
     throw refuse('not_available', {
       field: 'repetition_detection',
@@ -45,7 +48,10 @@ export function checkGeneration(
   const room = context - tokens.length
   if (room < (ending.maxTokens ?? 1)) throw tooLong(context, String(tokens.length), ending)
   if (ending.minTokens > room) throw tooFewLeft(ending.minTokens, room)
-  return { tokens, maxTokens: ending.maxTokens ?? room }
+  const closing =
+    thinking &&
+    model.tokenize(withNames(thinking.close.trimEnd(), text.markers), { special: true, add: false })
+  return { tokens, maxTokens: ending.maxTokens ?? room, closing }
 }
 
 /** The native library ends the process when it meets a token that does not exist. */

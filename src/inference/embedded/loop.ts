@@ -72,10 +72,11 @@ export function createLoop(
 
   /** Takes a generation in, or throws a refusal. Answers the prompt as the model sees it. */
   function add(id: number, generation: Generation): readonly number[] {
-    const { tokens, maxTokens } = checkGeneration(generation, model, options)
+    const { tokens, maxTokens, closing } = checkGeneration(generation, model, options)
     const { vocabulary } = model
-    const constraint = generation.constraint && constraints.of(generation.constraint.grammar)
-    const plan = planAnswer({ generation, prompt: tokens, maxTokens, vocabulary, constraint })
+    const constraint =
+      generation.constraint && constraints.of(generation.constraint.grammar, generation.text.markers)
+    const plan = planAnswer({ generation, prompt: tokens, maxTokens, vocabulary, constraint, closing })
     checkFirstToken(plan)
     const isBeam = generation.beam !== undefined
     const wantsPrompt = generation.promptLogprobs !== undefined

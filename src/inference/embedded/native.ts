@@ -1,5 +1,6 @@
 import { type GgufMetadata, readGgufFileInfo } from 'node-llama-cpp'
 import { createYieldToLoop } from '../../domain/yielding.ts'
+import { controlTokensOf } from '../control-tokens.ts'
 import type { Vocabulary } from '../vocabulary.ts'
 import { type AddonContext, type AddonModel, type Binding, bindingOf } from './binding.ts'
 import { openBuild } from './build.ts'
@@ -65,6 +66,7 @@ export async function loadModel(
     longestToken,
     template: metadata.tokenizer.chat_template,
     tokens: { bos: nameOf(bos), eos: nameOf(eos) },
+    controlTokens: Array.from(controlTokensOf(vocabulary).keys()).slice(0, mostControlTokens),
     parameters: addon.getTotalParameters(),
     bytes: addon.getTotalSize(),
     /**
@@ -103,6 +105,9 @@ export async function loadModel(
     },
   }
 }
+
+/** Those that mean something come first; reserved ones can be thousands. */
+const mostControlTokens = 4096
 
 interface TextOptions {
   special: boolean

@@ -33,10 +33,10 @@ async function load(options: EngineOptions): Promise<void> {
       refused: refuse,
     })
     engine = { model, context, loop }
-    const { vocabulary, parameters, bytes, template, tokens, longestToken } = model
+    const { vocabulary, controlTokens, parameters, bytes, template, tokens, longestToken } = model
     say({
       kind: 'loaded',
-      model: { vocabulary: vocabulary.size, parameters, bytes, template, tokens },
+      model: { vocabulary: vocabulary.size, controlTokens, parameters, bytes, template, tokens },
       longestToken,
     })
   } catch (error) {

@@ -26,7 +26,10 @@ export interface EngineOptions {
 }
 
 /** What only the engine process can say about the model. */
-type LoadedModel = Pick<ServedModel, 'vocabulary' | 'parameters' | 'bytes' | 'template' | 'tokens'>
+type LoadedModel = Pick<
+  ServedModel,
+  'vocabulary' | 'controlTokens' | 'parameters' | 'bytes' | 'template' | 'tokens'
+>
 
 /** From the server to the engine. `id` is the server's number for what it asks. */
 export type Question =

@@ -1,3 +1,4 @@
+import { type Markers, unitOfMarker } from '../control-tokens.ts'
 import type { Vocabulary } from '../vocabulary.ts'
 import type { StopStrings } from './stop-strings.ts'
 
@@ -7,6 +8,8 @@ export interface TextPlan {
   spaceSpecial: boolean
   includeStop: boolean
   stops: StopStrings
+  /** Shown as their units, whatever else is skipped. */
+  markers?: Markers
 }
 
 export type AnswerText = ReturnType<typeof createAnswerText>
@@ -51,6 +54,11 @@ export function createAnswerText(vocabulary: Vocabulary, plan: TextPlan) {
   return {
     /** The text that this token makes certain. `searched`: a stop string may end in it. */
     push(token: number, searched: boolean): Piece {
+      const marker = plan.markers?.get(token)
+      if (marker !== undefined) {
+        afterSpecial = false
+        return add(utf8.decode() + unitOfMarker(marker), searched)
+      }
       const special = vocabulary.isSpecial(token)
       if (special && plan.skipSpecial) return { text: '' }
       const spaced = special && afterSpecial && plan.spaceSpecial

@@ -24,19 +24,23 @@ export function bannedEnds(ending: Ending, vocabulary: Vocabulary): number[] {
   return [...new Set([...ending.stopTokens, ...vocabulary.ends])]
 }
 
-/** Called once after each token of an answer, with all of them: whether its newest token ends it. Stop strings are looked for elsewhere. */
-export type EndCheck = (tokens: readonly number[]) => End | undefined
+/**
+ * Called once after each token of an answer, with all of them: whether its newest token ends it. Stop strings are looked for
+ * elsewhere. `isHeld`: the answer is not whole, so that only a stop token of the request ends it here.
+ */
+export type EndCheck = (tokens: readonly number[], isHeld?: boolean) => End | undefined
 
 export function createEndCheck(ending: Ending, ends: EndTokens, maxTokens: number): EndCheck {
   const repeats = ending.repetition && createRepetition(ending.repetition, maxTokens)
-  return (tokens) => {
+  const given = new Set(ending.stopTokens)
+  return (tokens, isHeld = false) => {
     // Looked at even where it does not count yet, because it remembers what came before.
     const repeated = repeats?.(tokens) ?? false
     const token = tokens.at(-1)
     if (token === undefined) return undefined
     if (tokens.length >= ending.minTokens) {
       const stop = ends.get(token)
-      if (stop !== undefined) return { reason: 'stop', stop }
+      if (stop !== undefined && (!isHeld || given.has(token))) return { reason: 'stop', stop }
     }
     if (tokens.length >= maxTokens) return { reason: 'length', stop: null }
     if (repeated && tokens.length >= ending.minTokens) {

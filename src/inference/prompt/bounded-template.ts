@@ -1,5 +1,6 @@
 import { BudgetExceededError } from '../../threads/bounded-worker.ts'
-import { Environment, Interpreter, type Node, type Value } from './jinja.ts'
+import { Environment, type Node, type Value } from './jinja.ts'
+import { PythonInterpreter } from './jinja-python.ts'
 
 export interface Bounds {
   /** Processor time for one rendering. */
@@ -20,7 +21,7 @@ const betweenChecksMs = 5
  * Templates are programs, and those of a request are a stranger's. Every value of a template passes through `evaluate`, so
  * a text that doubles is stopped at twice its limit; whatever gets past these checks is stopped by the end of this process.
  */
-class BoundedInterpreter extends Interpreter {
+class BoundedInterpreter extends PythonInterpreter {
   readonly #bounds: Bounds
   readonly #since = process.cpuUsage()
   #checkedAt = performance.now()
@@ -30,7 +31,7 @@ class BoundedInterpreter extends Interpreter {
     this.#bounds = bounds
   }
 
-  override evaluate(node: Node, environment: Environment): Value {
+  override evaluate(node: Node | undefined, environment: Environment): Value {
     const { limitMs, longestText, longestList } = this.#bounds
     const now = performance.now()
     if (now - this.#checkedAt > betweenChecksMs) {

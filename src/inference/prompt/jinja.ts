@@ -11,10 +11,10 @@ export interface Node {
   [member: string]: unknown
 }
 
-export type Value = { value: unknown } | undefined
+export type Value = { type: string; value: unknown } | undefined
 
 export interface Environment {
-  set(name: string, value: unknown): void
+  set(name: string, value: unknown): NonNullable<Value>
 }
 
 export interface Interpreter {

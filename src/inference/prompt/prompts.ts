@@ -1,10 +1,17 @@
 import { type ChildProcess, fork } from 'node:child_process'
+import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { extname } from 'node:path'
+import { LRUCache } from 'lru-cache'
 import { refuse } from '../../domain/refusals.ts'
 import { BudgetExceededError, type Start } from '../../threads/bounded-worker.ts'
 import { createWorkerPool, type PoolOptions } from '../../threads/worker-pool.ts'
-import type { Rendering, RenderQuestion } from './rendering.ts'
+import type { AnswerFormat } from '../answer-format.ts'
+import { hermes } from '../tools/call-format.ts'
+import type { FormatQuestion, Found, Rendering, RenderQuestion } from './rendering.ts'
+
+type Question = RenderQuestion | FormatQuestion
+type Answer = Rendering | Found
 
 export type Prompts = ReturnType<typeof createPrompts>
 
@@ -32,6 +39,9 @@ const defaults: PromptOptions = {
   entry: new URL(`./rendering-process${extname(import.meta.url)}`, import.meta.url),
 }
 
+/** Templates whose formats are remembered. */
+const mostFormats = 64
+
 /**
  * Renders chat templates. A template of a request is a stranger's code, so it runs in a process of its own, which is killed
  * when it takes too long (docs/decisions/0009 says why a thread does not suffice). The model's own template never waits for
@@ -44,8 +54,16 @@ export function createPrompts(given: Partial<PromptOptions> = {}) {
     model: createWorkerPool(inProcess(options), options),
     request: createWorkerPool(inProcess(options), options),
   }
+  const formats = new LRUCache<string, AnswerFormat>({ max: mostFormats })
+
+  /** `from` says whose the template is. */
+  const ask = (tenant: string, question: Question, signal: AbortSignal, from: keyof typeof pools) =>
+    pools[from].ask(tenant, question, signal).catch((error: unknown): Answer => {
+      if (error instanceof BudgetExceededError) return { kind: 'costly', limit: error.limit }
+      throw error
+    })
+
   return {
-    /** `from` says whose the template is. */
     async render(
       tenant: string,
       question: RenderQuestion,
@@ -54,12 +72,32 @@ export function createPrompts(given: Partial<PromptOptions> = {}) {
     ): Promise<string> {
       // Not sent to the process when it would be refused there anyway.
       if (lengthOf(question) > longestText) throw tooCostly(`${longestText} characters`)
-      const rendering = await pools[from].ask(tenant, question, signal).catch((error: unknown) => {
-        throw error instanceof BudgetExceededError ? tooCostly(error.limit) : error
-      })
-      if (rendering.kind === 'rendered') return rendering.text
-      if (rendering.kind === 'costly') throw tooCostly(rendering.limit)
-      throw refuse('template_failed', { field: 'chat_template', why: rendering.why })
+      const answer = await ask(tenant, question, signal, from)
+      if (answer.kind === 'rendered') return answer.text
+      if (answer.kind === 'costly') throw tooCostly(answer.limit)
+      const why = answer.kind === 'failed' ? answer.why : 'it has no text'
+      throw refuse('template_failed', { field: 'chat_template', why })
+    },
+    /** How the model of this template writes thoughts and calls. Whoever cannot be asked has the generic format. */
+    async formatOf(
+      tenant: string,
+      template: string,
+      tokens: FormatQuestion['tokens'],
+      signal: AbortSignal,
+      from: keyof typeof pools = 'request',
+    ): Promise<AnswerFormat> {
+      const key = createHash('sha256')
+        .update(JSON.stringify([template, tokens]))
+        .digest('base64')
+      const known = formats.get(key)
+      if (known !== undefined) return known
+      const answer = await ask(tenant, { template, tokens }, signal, from)
+      const format =
+        answer.kind === 'found'
+          ? answer.format
+          : generic(answer.kind === 'costly' ? 'it takes too long' : 'it does not render')
+      formats.set(key, format)
+      return format
     },
     close: async () => {
       await Promise.all([pools.model.close(), pools.request.close()])
@@ -67,7 +105,7 @@ export function createPrompts(given: Partial<PromptOptions> = {}) {
   }
 }
 
-function inProcess(options: PromptOptions): Start<RenderQuestion, Rendering> {
+function inProcess(options: PromptOptions): Start<Question, Answer> {
   const { entry, limitMs, longestText, longestList, heapMb } = options
   const { SystemRoot, TZ, NODE_COMPILE_CACHE } = process.env
   return (listener) => {
@@ -79,7 +117,7 @@ function inProcess(options: PromptOptions): Start<RenderQuestion, Rendering> {
       // V8 would print a report about a full heap.
       stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
     })
-    child.on('message', (message: 'ready' | Rendering) => {
+    child.on('message', (message: 'ready' | Answer) => {
       if (message === 'ready') listener.ready()
       else listener.answer(message)
     })
@@ -133,6 +171,12 @@ function lengthOf({ messages }: RenderQuestion): number {
   }
   return length
 }
+
+const generic = (why: string): AnswerFormat => ({
+  calls: hermes,
+  proof: 'generic',
+  note: `the template could not be tried: ${why}`,
+})
 
 function tooCostly(limit: string): Error {
   return refuse('template_too_costly', { field: 'chat_template', limit })

@@ -1,7 +1,9 @@
 import { randomBytes } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
 import { BudgetExceededError } from '../../threads/bounded-worker.ts'
-import { type Bounds, renderBounded } from './bounded-template.ts'
+import type { AnswerFormat } from '../answer-format.ts'
+import { findFormat } from '../tools/finding/find-format.ts'
+import { type Bounds, renderBounded, strftime } from './bounded-template.ts'
 import { type ContentForm, contentFormOf } from './content-form.ts'
 import type { Message } from './conversation.ts'
 import { type Node, Template } from './jinja.ts'
@@ -15,51 +17,93 @@ export interface RenderQuestion {
   open: boolean
 }
 
-export type Rendering =
-  | { kind: 'rendered'; text: string }
+/** How does the model of this template write thoughts and calls? */
+export interface FormatQuestion {
+  template: string
+  /** The tokens that templates write. */
+  tokens: { bos: string; eos: string }
+}
+
+export type Rendering = { kind: 'rendered'; text: string } | Unrendered
+export type Found = { kind: 'found'; format: AnswerFormat } | Unrendered
+
+type Unrendered =
   /** The template is broken, or raises an error itself. */
-  | { kind: 'failed'; why: string }
-  | { kind: 'costly'; limit: string }
+  { kind: 'failed'; why: string } | { kind: 'costly'; limit: string }
 
 /** Templates that stay compiled: the model's own, and those that clients send repeatedly. */
 const mostCompiled = 8
 
-export function createRendering(bounds: Bounds): (question: RenderQuestion) => Rendering {
+export function createRendering(bounds: Bounds) {
   const compiled = new LRUCache<string, ReturnType<typeof compile>>({
     max: mostCompiled,
     memoMethod: (text) => compile(text),
   })
 
-  function render({ template: text, messages, variables, open }: RenderQuestion): Rendering {
-    const { program, form, knowsDevelopers } = compiled.memo(text)
-    const mark = open ? `[open-${randomBytes(12).toString('hex')}]` : ''
+  function rendered(text: string, messages: readonly Message[], given: Record<string, unknown>, mark = '') {
+    const { program, form, knowsDevelopers, knowsDates } = compiled.memo(text)
     const shown = messages.map((message, index) => {
-      const isOpen = open && index === messages.length - 1
+      const isOpen = mark !== '' && index === messages.length - 1
       return shownMessage(isOpen ? marked(message, `${mark} `) : message, form, knowsDevelopers)
     })
-    const given = JSON.parse(variables) as Record<string, unknown>
-    const rendered = renderBounded(program, { ...given, messages: shown }, bounds)
-    return open ? cutAtMark(rendered, mark) : { kind: 'rendered', text: rendered }
+    const variables = {
+      // The templates of Firefunction write it without asking whether it is there.
+      ...(knowsDates && { datetime: strftime(new Date(), '%b %d %Y %H:%M:%S') }),
+      ...given,
+      messages: shown,
+    }
+    return renderBounded(program, variables, bounds)
   }
 
-  return (question) => {
-    try {
-      return render(question)
-    } catch (error) {
-      if (error instanceof BudgetExceededError) return { kind: 'costly', limit: error.limit }
-      // The bounds of JavaScript itself.
-      if (error instanceof RangeError) {
-        const isDepth = error.message.includes('stack')
-        return { kind: 'costly', limit: isDepth ? 'the depth of nesting' : 'the length of a text' }
-      }
-      return { kind: 'failed', why: reasonOf(error as Error).slice(0, 1_000) }
+  function render({ template, messages, variables, open }: RenderQuestion): Rendering {
+    const mark = open ? `[open-${randomBytes(12).toString('hex')}]` : ''
+    const text = rendered(template, messages, JSON.parse(variables) as Record<string, unknown>, mark)
+    return open ? cutAtMark(text, mark) : { kind: 'rendered', text }
+  }
+
+  function find({ template, tokens }: FormatQuestion): Found {
+    const since = process.cpuUsage()
+    const known = { bos_token: tokens.bos, eos_token: tokens.eos, documents: null }
+    const format = findFormat({
+      template,
+      render: (messages, variables) => rendered(template, messages, { ...known, ...variables }),
+      // A proof of fewer calls is better than none.
+      hasTime() {
+        const { user, system } = process.cpuUsage(since)
+        return (user + system) / 1000 < bounds.limitMs / 2
+      },
+    })
+    return { kind: 'found', format }
+  }
+
+  return {
+    render: (question: RenderQuestion) => answered(() => render(question)),
+    find: (question: FormatQuestion) => answered(() => find(question)),
+  }
+}
+
+function answered<Answer>(work: () => Answer): Answer | Unrendered {
+  try {
+    return work()
+  } catch (error) {
+    if (error instanceof BudgetExceededError) return { kind: 'costly', limit: error.limit }
+    // The bounds of JavaScript itself.
+    if (error instanceof RangeError) {
+      const isDepth = error.message.includes('stack')
+      return { kind: 'costly', limit: isDepth ? 'the depth of nesting' : 'the length of a text' }
     }
+    return { kind: 'failed', why: reasonOf(error as Error).slice(0, 1_000) }
   }
 }
 
 function compile(text: string) {
   const program = parsed(text)
-  return { program, form: contentFormOf(program), knowsDevelopers: text.includes('developer') }
+  return {
+    program,
+    form: contentFormOf(program),
+    knowsDevelopers: text.includes('developer'),
+    knowsDates: text.includes('datetime'),
+  }
 }
 
 /** For a template that is cut off the library throws a TypeError about its own variables. */

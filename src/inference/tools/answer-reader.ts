@@ -2,8 +2,8 @@ import type { AnswerFormat } from '../answer-format.ts'
 import type { Parser } from '../parts.ts'
 import type { ReasoningFormat, ThoughtStart } from '../reasoning/reasoning-format.ts'
 import type { OfferedTool } from './offered-tool.ts'
+import { callReader, type Opening } from './reading/call-reader.ts'
 import { readCalls } from './reading/calls.ts'
-import { type Opening, openingSeekers } from './reading/openings.ts'
 import { createSaid, type Said } from './reading/said.ts'
 import {
   behindSpace,
@@ -11,6 +11,7 @@ import {
   createSource,
   type Reading,
   readUntil,
+  type Seeker,
   type Source,
 } from './reading/source.ts'
 import { readThought } from './reading/thought.ts'
@@ -66,21 +67,25 @@ function* readAnswer(
   said: Said,
   { reasoning, thought, calls }: ReaderOptions,
 ): Reading<void> {
-  const format = calls === undefined || 'own' in calls.format ? undefined : calls.format
-  const seekers =
-    calls === undefined || format === undefined ? undefined : openingSeekers(format, calls.tools)
-  const anywhere = seekers === undefined || format?.isAnchored ? [] : [seekers.first]
-  const atStart = seekers === undefined || !format?.isAnchored ? [] : [seekers.first]
+  const { anywhere, atStart } = seekersOf(calls)
   let begun: Opening | undefined
   if (reasoning !== undefined) begun = yield* readThought(source, said, reasoning, thought, anywhere)
   if (begun === undefined && atStart.length > 0) {
     const found = yield* certainly(source, behindSpace(atStart))
     if (found !== 'no') begun = found
   }
-  const isParallel = calls?.isParallel === true
   begun ??= yield* readUntil(source, anywhere, said.content)
   while (begun !== undefined) {
-    yield* readCalls(source, said, begun, isParallel ? seekers?.next : undefined)
-    begun = yield* readUntil(source, isParallel ? anywhere : [], said.content)
+    yield* readCalls(source, said, begun)
+    begun = yield* readUntil(source, calls?.isParallel ? anywhere : [], said.content)
   }
+}
+
+function seekersOf(calls: ReaderOptions['calls']): {
+  anywhere: readonly Seeker<Opening>[]
+  atStart: readonly Seeker<Opening>[]
+} {
+  if (calls === undefined || 'own' in calls.format) return { anywhere: [], atStart: [] }
+  const { first } = callReader(calls.format, calls.tools, calls)
+  return calls.format.isAnchored ? { anywhere: [], atStart: [first] } : { anywhere: [first], atStart: [] }
 }

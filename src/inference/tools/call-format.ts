@@ -27,8 +27,16 @@ export interface CallFormat {
   isAnchored: boolean
 }
 
-/** Texts, and between them what differs from call to call: the id of the call, or its number. */
-export type Literal = readonly (string | { hole: 'id' | 'counter' })[]
+/**
+ * Texts, and between them what differs from call to call: the id of the call, or its number. In a gap that is the call which
+ * ends there, unless `of` says that it is the next one.
+ */
+export type Literal = readonly (string | Hole)[]
+
+export interface Hole {
+  hole: 'id' | 'counter'
+  of?: 'next'
+}
 
 /** The arguments are a JSON object, or the JSON text of one as a JSON string. */
 export interface JsonArguments {

@@ -1,8 +1,10 @@
-/** A tool that the model may call. */
+/** A tool that an answer may call. */
 export interface OfferedTool {
   name: string
-  /** The JSON Schema of its arguments; anything that is no object stands for any arguments. */
+  /** The JSON Schema of its arguments; absent or null where it takes none. */
   parameters: unknown
-  /** What cannot be kept of `parameters` is refused instead of widened. */
+  /** Its schema is kept as it is or the request is refused; otherwise what cannot be kept is widened. */
   strict: boolean
+  /** Where the request has its parameters. */
+  field?: string
 }

@@ -46,7 +46,9 @@ export async function beginChat(
     constraint,
     turn: {
       ...(calls && { calls }),
-      ...(body.thinking_token_budget != null && { thinkingBudget: body.thinking_token_budget }),
+      ...(body.thinking_token_budget != null && {
+        thinkingBudget: { tokens: body.thinking_token_budget, field: 'thinking_token_budget' },
+      }),
     },
     tenant: asking.caller.name,
     maxTokens,

@@ -27,7 +27,7 @@ function compiled(
   field: string,
   options: ConstraintOptions = { whitespace: 'bounded' },
 ): Generation['constraint'] {
-  return { grammar: createConstraintCompiler().compile(constraint, options, field), field }
+  return { grammar: createConstraintCompiler().compile(constraint, options, field).grammar, field }
 }
 
 type Change = { [Part in keyof Generation]?: unknown }

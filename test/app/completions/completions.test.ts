@@ -89,7 +89,7 @@ test('each prompt is answered within the constraint', async (t) => {
     { kind: 'choice', choices },
     { whitespace: 'bounded' },
     'x',
-  )
+  ).grammar
   const constraint = { grammar, field: 'structured_outputs.choice' }
   assert.deepEqual(
     backend.asked.map((generation) => generation.constraint),

@@ -64,7 +64,7 @@ describe('grammars of schemas in the engine', () => {
 
   function compile(schema: unknown): string | undefined {
     try {
-      return gbnfOf(compiler.compile({ kind: 'json', schema }, { whitespace: 'bounded' }, 'schema'))
+      return gbnfOf(compiler.compile({ kind: 'json', schema }, { whitespace: 'bounded' }, 'schema').grammar)
     } catch (error) {
       if (error instanceof Refusal) return undefined
       throw error

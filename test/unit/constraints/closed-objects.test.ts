@@ -19,7 +19,7 @@ const told: ConstraintOptions = { whitespace: 'none', additionalProperties: true
 const listing: ConstraintOptions = { whitespace: 'none', additionalProperties: false }
 
 function matcherOf(schema: unknown, options = silent): GbnfMatcher {
-  return createGbnfMatcher(gbnfOf(compiler.compile({ kind: 'json', schema }, options, 'x')))
+  return createGbnfMatcher(gbnfOf(compiler.compile({ kind: 'json', schema }, options, 'x').grammar))
 }
 
 const a = { properties: { a: { type: 'integer' } } }
@@ -182,7 +182,7 @@ describe('an object that names members and says nothing of others has none', () 
       triggers: ['<a'],
     }
     const of = (options: ConstraintOptions) =>
-      createGbnfMatcher(gbnfOf(compiler.compile({ kind: 'structural_tag', tag }, options, 'x')))
+      createGbnfMatcher(gbnfOf(compiler.compile({ kind: 'structural_tag', tag }, options, 'x').grammar))
     const open = 'so: <a>{"z":1}</a>'
     assert.deepEqual(
       [of(silent).accepts(open), of(told).accepts(open), of(listing).accepts(open)],

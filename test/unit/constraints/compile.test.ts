@@ -11,7 +11,7 @@ const compiler = createConstraintCompiler()
 const bounded: ConstraintOptions = { whitespace: 'bounded' }
 
 function matcherOf(constraint: Constraint, options = bounded): GbnfMatcher {
-  return createGbnfMatcher(gbnfOf(compiler.compile(constraint, options, 'response_format')))
+  return createGbnfMatcher(gbnfOf(compiler.compile(constraint, options, 'response_format').grammar))
 }
 
 function refusalOf(constraint: Constraint, options = bounded): Refusal {

@@ -44,13 +44,16 @@ test('what never ends is given up, and others go on', async (t) => {
     [endless.reason.code, endless.reason.field],
     ['constraint_too_large', 'structured_outputs.regex'],
   )
-  assert.deepEqual(next, { status: 'fulfilled', value: 'response_format' })
+  assert.deepEqual(next, { status: 'fulfilled', value: { grammar: 'response_format', widened: [] } })
 })
 
 test('a fault of the thread fails one request', async (t) => {
   const compiling = open(t, { thread: slow })
   await assert.rejects(compiling.compile('a', question({ kind: 'choice', choices: [] })), /a fault/)
-  assert.equal(await compiling.compile('a', question({ kind: 'json_object' })), 'x')
+  assert.deepEqual(await compiling.compile('a', question({ kind: 'json_object' })), {
+    grammar: 'x',
+    widened: [],
+  })
 })
 
 test('the line is bounded, and its end refuses who waits', async (t) => {

@@ -29,7 +29,7 @@ test('the grammars of the corpus are followed as another matcher follows them', 
   for (const { name, schema, valid, invalid } of [...keywordCases, ...pairCases, ...realCases]) {
     let grammar: CompiledGrammar
     try {
-      grammar = compiler.compile({ kind: 'json', schema }, { whitespace: 'bounded' }, 'x')
+      grammar = compiler.compile({ kind: 'json', schema }, { whitespace: 'bounded' }, 'x').grammar
     } catch {
       continue
     }
@@ -57,7 +57,7 @@ test('what is remembered is bounded, and forgetting it changes nothing', () => {
     { kind: 'grammar', grammar },
     { whitespace: 'bounded' },
     'x',
-  )
+  ).grammar
   const following = createFollowing(compiled)
   const deep = 300_000
   const begun = '(é'.repeat(deep)
@@ -76,7 +76,7 @@ test('a character leads to the same position whether few or many ways are open',
       { kind: 'grammar', grammar },
       { whitespace: 'bounded' },
       'x',
-    )
+    ).grammar
     const following = createFollowing(compiled)
     for (let round = 0; round < 2; round++) {
       assert.equal(placeAfter(following, 'âäöä')?.isOver, true)

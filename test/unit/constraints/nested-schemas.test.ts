@@ -14,7 +14,7 @@ import { seededRandom } from '../../support/seeded-random.ts'
 
 const compiler = createConstraintCompiler()
 const compile = (schema: unknown): CompiledGrammar =>
-  compiler.compile({ kind: 'json', schema }, { whitespace: 'none' }, 'x')
+  compiler.compile({ kind: 'json', schema }, { whitespace: 'none' }, 'x').grammar
 
 /** ajv's own, of what a schema of strangers may say: each of its members may be such a schema again. */
 const secure: unknown = JSON.parse(

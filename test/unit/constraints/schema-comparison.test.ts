@@ -55,7 +55,7 @@ it('agrees with another engine about the schemas that both keep', async () => {
     if (!isShared(schema) || /[^ -~]/.test(JSON.stringify(schema))) continue
     const theirs = await other.schema(schema)
     const ours = createGbnfMatcher(
-      gbnfOf(compiler.compile({ kind: 'json', schema }, { whitespace: 'bounded' }, 'schema')),
+      gbnfOf(compiler.compile({ kind: 'json', schema }, { whitespace: 'bounded' }, 'schema').grammar),
     )
     for (const value of [...valid, ...invalid]) {
       const text = JSON.stringify(value)

@@ -26,7 +26,7 @@ function matcherOf(schema: unknown): GbnfMatcher {
 }
 
 function compiled(schema: unknown, options: ConstraintOptions): GbnfMatcher {
-  return createGbnfMatcher(gbnfOf(compiler.compile({ kind: 'json', schema }, options, 'schema')))
+  return createGbnfMatcher(gbnfOf(compiler.compile({ kind: 'json', schema }, options, 'schema').grammar))
 }
 
 describe('the corpus itself', () => {

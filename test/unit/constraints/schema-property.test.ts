@@ -28,7 +28,7 @@ it('generated schemas: what the grammar produces fits, what fits is accepted, wh
               { kind: 'json', schema },
               { whitespace: 'none', additionalProperties: true },
               'schema',
-            ),
+            ).grammar,
           )
         } catch (error) {
           assert.ok(error instanceof Refusal)

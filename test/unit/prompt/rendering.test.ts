@@ -13,7 +13,7 @@ function rendered(
   messages: Message[],
   { open = false, variables = {} }: { open?: boolean; variables?: Record<string, unknown> } = {},
 ) {
-  const rendering = createRendering(bounds)({
+  const rendering = createRendering(bounds).render({
     template,
     messages,
     variables: JSON.stringify(variables),
@@ -115,7 +115,7 @@ test('texts, lists, ranges and depth have bounds', () => {
 })
 
 test('loops without end are stopped', () => {
-  const render = createRendering({ ...bounds, limitMs: 20 })
+  const { render } = createRendering({ ...bounds, limitMs: 20 })
   const template =
     '{% for a in range(9999) %}{% for b in range(9999) %}{% for c in range(9999) %}{% endfor %}{% endfor %}{% endfor %}'
   assert.deepEqual(render({ template, messages: [user('a')], variables: '{}', open: false }), {
@@ -159,7 +159,7 @@ test('range counts as in Python', () => {
 })
 
 test('templates that are no longer used are forgotten, and known ones are not read again', () => {
-  const render = createRendering(bounds)
+  const { render } = createRendering(bounds)
   for (let i = 0; i < 100; i++) {
     const template = `${i % 20} {{ messages[0].content }}`
     const result = render({ template, messages: [user(`m${i}`)], variables: '{}', open: false })

@@ -5,7 +5,10 @@ import { alternatives, charClass, type Expr, never, repetition, rule, sequence }
 const deepest = 12
 const mostPieces = 200_000
 
-/** The rules that are reached from `root`, without what no output can have: NUL, and halves of surrogate pairs. */
+/**
+ * The rules that are reached from `root`, without what no output can have: NUL, and halves of surrogate pairs. Behind the
+ * code points are the symbols of control tokens.
+ */
 export function reachableRules(given: ReadonlyMap<string, Expr>): Map<string, Expr> {
   const rules = new Map<string, Expr>()
   const pending: { name: string; expr: Expr }[] = []
@@ -49,7 +52,7 @@ export function reachableRules(given: ReadonlyMap<string, Expr>): Map<string, Ex
 function sayableRanges([first, last]: readonly [number, number]): [number, number][] {
   const parts: [number, number][] = [
     [Math.max(first, 1), Math.min(last, 0xd7ff)],
-    [Math.max(first, 0xe000), Math.min(last, 0x10ffff)],
+    [Math.max(first, 0xe000), last],
   ]
   return parts.filter(([from, to]) => from <= to)
 }

@@ -1,11 +1,52 @@
+import type { CallFormat, Literal } from '../call-format.ts'
+import type { OfferedTool } from '../offered-tool.ts'
 import { readJson, readQuotedText } from './json-arguments.ts'
-import type { Opening } from './openings.ts'
+import { absent, type Ending, type Matcher, short } from './literals.ts'
+import { pythonBegins, readPython } from './python-arguments.ts'
 import type { Said } from './said.ts'
 import { type Reading, readSpace, type Source } from './source.ts'
+import { readTagged, taggedBegin, taggedMarks } from './tagged-arguments.ts'
 
-/** Reads the arguments of a call. False when the text is over before they are. */
-export function* readArguments(source: Source, said: Said, _call: Opening): Reading<boolean> {
-  yield* readSpace(source, 64)
+export interface ArgumentReader {
+  /** Whether arguments begin at a position, or are none. */
+  begins: Matcher
+  /** False when the text is over before they end. */
+  read(source: Source, said: Said, tool: OfferedTool): Reading<boolean>
+}
+
+export function argumentReader(
+  given: CallFormat['arguments'],
+  behind: Matcher,
+  close: Literal,
+): ArgumentReader {
+  switch (given.kind) {
+    case 'json':
+      return { begins: jsonBegins, read: readJsonArguments }
+    case 'python':
+      return { begins: pythonBegins, read: readPython }
+    case 'tagged': {
+      const marks = taggedMarks(given, behind, typeof close[0] === 'string' ? close[0] : '')
+      return {
+        begins: taggedBegin(marks),
+        read: (source, said, tool) => readTagged(source, said, marks, tool),
+      }
+    }
+  }
+}
+
+const mostSpace = 64
+
+/** Arguments are an object, or the text of one; JSON of another kind is no call. */
+function jsonBegins(text: string, at: number): Ending {
+  const rest = text.slice(at, at + mostSpace).trimStart()
+  if (rest === '') return at + mostSpace > text.length ? short : absent
+  if (rest.startsWith('{') || rest.startsWith('"')) return at
+  if (!'null'.startsWith(rest.slice(0, 4))) return absent
+  return rest.length < 4 ? short : at
+}
+
+function* readJsonArguments(source: Source, said: Said): Reading<boolean> {
+  yield* readSpace(source, mostSpace)
   const first = source.text[source.at]
   if (first === '"') return yield* readQuotedText(source, said.arguments)
   if (first === '{') return yield* readJson(source, said.arguments)

@@ -39,6 +39,18 @@ export function tolerantly(literal: Literal, { isAfterName, isBeforeName, isJson
   return inSequence(steps)
 }
 
+/** The same for a mark that a value stands behind as it is: the white space at its end, if it is there, is that of the mark. */
+export function withExactEnd(text: string): Matcher {
+  const body = tolerantly([text], { isAfterName: false, isBeforeName: false, isJson: false })
+  const end = exactly(text.slice(text.trimEnd().length))
+  return (given, at) => {
+    const behind = body(given, at)
+    if (behind < 0) return behind
+    const exact = end(given, behind)
+    return exact === absent ? behind : exact
+  }
+}
+
 /** Marks, and the white space between them as parts of their own. */
 function pieces(text: string, isJson: boolean): string[] {
   const spaced = isJson ? text.replace(/(?<=[{}[\]:,])(?=["{}[\]:,])|(?<=")(?=[{}[\]:,])/g, ' ') : text
@@ -65,6 +77,23 @@ export function inSequence(steps: readonly Matcher[]): Matcher {
       if (position < 0) break
     }
     return position
+  }
+}
+
+/** Whether one of them stands here, be it that a longer one does. */
+export function anyOf(matchers: readonly Matcher[]): Matcher {
+  return (text, at) => {
+    const ends = matchers.map((match) => match(text, at))
+    const longest = Math.max(...ends)
+    return longest < 0 && ends.includes(short) ? short : longest
+  }
+}
+
+/** The longest that stands here. */
+export function longestOf(matchers: readonly Matcher[]): Matcher {
+  return (text, at) => {
+    const ends = matchers.map((match) => match(text, at))
+    return ends.includes(short) ? short : Math.max(...ends)
   }
 }
 

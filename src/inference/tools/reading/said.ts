@@ -93,6 +93,10 @@ export function createSaid({ newId, shown = [] }: SaidOptions) {
     arguments(text: string): void {
       add({ kind: 'arguments', index: calls - 1, text: letters(text) })
     },
+    /** The characters of a text inside the arguments. */
+    text(text: string): void {
+      add({ kind: 'arguments', index: calls - 1, text: JSON.stringify(letters(text)).slice(1, -1) })
+    },
     callEnd(): void {
       parts.push({ kind: 'callEnd', index: calls - 1 })
       isFresh = true

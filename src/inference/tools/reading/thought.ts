@@ -1,6 +1,6 @@
 import type { ReasoningFormat, ThoughtStart } from '../../reasoning/reasoning-format.ts'
+import type { Opening } from './call-reader.ts'
 import { exactly, inSequence, short, space } from './literals.ts'
-import type { Opening } from './openings.ts'
 import type { Said } from './said.ts'
 import { certainly, type Reading, readUntil, type Seeker, type Source } from './source.ts'
 

@@ -1,0 +1,38 @@
+import { charClass, type Expr, literal, sequence } from './expressions.ts'
+
+/**
+ * Control tokens are no text. In the literals of a format each that is named there is a lone low surrogate, U+DC00 and up; in
+ * a grammar it is a symbol behind the last code point. No range of characters has symbols, and no literal that a caller gives
+ * can say one.
+ */
+const firstSymbol = 0x110000
+const firstUnit = 0xdc00
+const lastUnit = 0xdfff
+
+/** Any control token that the literals of the format do not name. */
+export const otherControlToken = firstSymbol + lastUnit - firstUnit
+
+export function isSymbol(point: number): boolean {
+  return point >= firstSymbol
+}
+
+/** The code points of a literal of a format, and its symbols. */
+export function pointsOf(text: string): number[] {
+  return Array.from(text, (character) => {
+    const point = character.codePointAt(0) ?? 0
+    return point >= firstUnit && point <= lastUnit ? firstSymbol + point - firstUnit : point
+  })
+}
+
+/** A literal of a format. */
+export function marked(text: string): Expr {
+  return ofPoints(pointsOf(text))
+}
+
+export function ofPoints(points: readonly number[]): Expr {
+  return sequence(
+    ...points.map((point) =>
+      isSymbol(point) ? charClass([point, point]) : literal(String.fromCodePoint(point)),
+    ),
+  )
+}

@@ -1,0 +1,178 @@
+import type { CallFormat, Literal } from '../../tools/call-format.ts'
+import { alternatives, type Expr, emptyText, optional, rule, sequence } from '../grammar/expressions.ts'
+import { isSymbol, pointsOf } from '../grammar/symbols.ts'
+import { leadsOf } from './leads.ts'
+import { isWhite, literalExpr, literalPath, type Placed, space, spaced, withoutLead } from './literals.ts'
+import { type Path, path, pathExpr } from './paths.ts'
+
+/** A tool that may be called, with the rule of its arguments. */
+export interface CalledTool {
+  name: string
+  arguments: Expr
+}
+
+export interface Calling {
+  /** The first call and all that follows it. */
+  start: Expr
+  /** In a text: what has to be read until nothing but a call can follow. */
+  armed: Path
+  /** The same right behind calls, where a call may follow that begins otherwise than the first one. */
+  behind?: Path
+}
+
+export interface CallsGiven {
+  format: CallFormat
+  tools: readonly CalledTool[]
+  /** Any text may follow the calls. */
+  isFree: boolean
+  mayRepeat: boolean
+  /** What stands around thoughts. */
+  marks: readonly string[] | undefined
+}
+
+export function addCalls(
+  { format, tools, isFree, mayRepeat, marks = [] }: CallsGiven,
+  rules: Map<string, Expr>,
+): Calling {
+  const { gap, close, isAnchored, ids } = format
+  const placed = (literal: Literal, isAfterName: boolean, isBeforeName: boolean): Placed => ({
+    literal,
+    isAfterName,
+    isBeforeName,
+    isJson: format.arguments.kind === 'json',
+    ids,
+  })
+  const open = placed(withoutLead(format.open), false, true)
+  const start = sequence(literalExpr(open), rule('names'))
+  // What follows the end of the calls where another call follows.
+  const again = mayRepeat && gap !== undefined ? behindClose(gap, close) : undefined
+  const isSame = again !== undefined && plainOf(again) === plainOf(format.open)
+  const further = () => {
+    if (!mayRepeat || gap === undefined || isAnchored) return emptyText
+    if (!isFree) return optional(sequence(space, start))
+    return rule(again === undefined || isSame ? 'text' : 'text-called')
+  }
+  const ends = sequence(literalExpr(placed(close, false, false)), further())
+  const isApart = mayRepeat && gap !== undefined && !isSame && (again === undefined || !isFree || isAnchored)
+  rules.set(
+    'after',
+    isApart ? alternatives(sequence(literalExpr(placed(gap, false, true)), rule('names')), ends) : ends,
+  )
+  const mid = placed(format.mid, true, false)
+  const names = namesPath(
+    tools.map((tool) => ({
+      name: tool.name,
+      rest: sequence(literalExpr(mid), tool.arguments, rule('after')),
+    })),
+    /^\s|^$/.test(plainText(format.mid)),
+    rules,
+  )
+  rules.set('names', pathExpr(names.strict))
+  const [first] = open.literal
+  const isMarked = typeof first === 'string' && isSymbol(pointsOf(first)[0] ?? 0)
+  return {
+    start,
+    armed: isMarked ? markedPath(first, start, marks, rules) : literalPath(open, names.tolerant),
+    ...(again !== undefined &&
+      !isSame &&
+      isFree &&
+      !isAnchored && { behind: literalPath(placed(again, false, true), names.tolerant) }),
+  }
+}
+
+/**
+ * The names, and what follows each. A call is certain with the first character behind an offered name, so that one name may be
+ * the beginning of another one. Where white space stands behind the name, a text may have other white space there.
+ */
+function namesPath(
+  tools: readonly { name: string; rest: Expr }[],
+  isSpaced: boolean,
+  rules: ReadonlyMap<string, Expr>,
+): { strict: Path; tolerant: Path } {
+  const strict = path()
+  const tolerant = path()
+  for (const { name, rest } of tools) {
+    const leads = leadsOf(rest, rules)
+    addName(strict, name, leads, undefined)
+    addName(tolerant, name, leads, isSpaced ? firmLeads(rest, rules) : undefined)
+  }
+  return { strict, tolerant }
+}
+
+function addName(
+  names: Path,
+  name: string,
+  leads: ReadonlyMap<number, Expr>,
+  firm: ReadonlyMap<number, Expr> | undefined,
+): void {
+  let at = names
+  for (const character of name) {
+    const point = character.codePointAt(0) ?? 0
+    const next = at.steps.get(point) ?? path()
+    at.steps.set(point, next)
+    at = next
+  }
+  const behind = spaced(path(Array.from(firm ?? [], ([point, rest]) => [point, path([], rest)])))
+  const ends = path(Array.from(leads, ([point, rest]) => [point, path([], rest)]))
+  for (const [point, next] of [...ends.steps, ...(firm === undefined ? [] : behind.steps)]) {
+    if (!at.steps.has(point)) at.steps.set(point, next)
+  }
+}
+
+/** The first characters that are no white space. */
+function firmLeads(expr: Expr, rules: ReadonlyMap<string, Expr>): Map<number, Expr> {
+  const firm = new Map<number, Expr>()
+  for (const [point, rest] of leadsOf(expr, rules)) {
+    const ways: Iterable<[number, Expr]> = isWhite(point) ? firmLeads(rest, rules) : [[point, rest]]
+    for (const [to, behind] of ways) {
+      const before = firm.get(to)
+      firm.set(to, before === undefined ? behind : alternatives(before, behind))
+    }
+  }
+  return firm
+}
+
+/** The token that the vocabulary has for the calls is enough, or as much as tells it from the marks of thoughts. */
+function markedPath(
+  first: string,
+  start: Expr,
+  marks: readonly string[],
+  rules: ReadonlyMap<string, Expr>,
+): Path {
+  const points = pointsOf(first)
+  const shared = marks.map((mark) => {
+    const others = pointsOf(mark)
+    const differs = points.findIndex((point, at) => point !== others[at])
+    return differs < 0 ? points.length - 1 : differs
+  })
+  const begun = points.slice(0, 1 + Math.max(0, ...shared))
+  let rest: Expr | undefined = start
+  for (const point of begun) rest = rest && leadsOf(rest, rules).get(point)
+  return begun.reduceRight<Path>((next, point) => path([[point, next]]), path([], rest))
+}
+
+/** What of a gap stands behind what closes the calls; undefined where the gap begins otherwise. */
+function behindClose(gap: Literal, close: Literal): Literal | undefined {
+  const rest = [...gap]
+  for (const piece of close) {
+    const first = rest.shift()
+    if (typeof piece === 'string' && typeof first === 'string') {
+      const isLast = piece === close.at(-1)
+      if (first === piece) continue
+      if (!isLast || !first.startsWith(piece)) return undefined
+      rest.unshift(first.slice(piece.length))
+    } else if (typeof piece === 'string' || typeof first === 'string' || first?.hole !== piece.hole)
+      return undefined
+  }
+  return withoutLead(rest)
+}
+
+/** Without white space. */
+function plainOf(literal: Literal): string {
+  return plainText(literal).replaceAll(/\s/g, '')
+}
+
+/** With the holes as characters. */
+function plainText(literal: Literal): string {
+  return literal.map((piece) => (typeof piece === 'string' ? piece : `\0${piece.hole}\0`)).join('')
+}

@@ -1,0 +1,122 @@
+import type { Literal } from '../../tools/call-format.ts'
+import { charClass, type Expr, optional, type Range, repetition, sequence } from '../grammar/expressions.ts'
+import { marked, pointsOf } from '../grammar/symbols.ts'
+import { type Path, path } from './paths.ts'
+
+/** A literal of a format, and what stands beside it. */
+export interface Placed {
+  literal: Literal
+  isBeforeName: boolean
+  isAfterName: boolean
+  /** JSON: its punctuation may have white space beside it. */
+  isJson: boolean
+  ids: 'any' | 'nine'
+}
+
+type Part =
+  | { kind: 'text'; text: string }
+  | { kind: 'hole'; hole: 'id' | 'counter' }
+  /** White space, as the template writes it. Where it stands between words it cannot be left out. */
+  | { kind: 'space'; text: string; isNeeded: boolean }
+
+const digits: readonly Range[] = [[0x30, 0x39]]
+const ofNine: readonly Range[] = [...digits, [0x41, 0x5a], [0x61, 0x7a]]
+const ofAny: readonly Range[] = [[0x2d, 0x2d], ...digits, [0x41, 0x5a], [0x5f, 0x5f], [0x61, 0x7a]]
+const mostOfId = 64
+const mostDigits = 6
+const white = [0x20, 0x0a, 0x0d, 0x09]
+
+/** Between thought, content and calls. */
+export const space = repetition(charClass([0x09, 0x0a], [0x0d, 0x0d], [0x20, 0x20]), 0, 8)
+
+/** The literal as the template writes it; that of JSON also without its white space, as many models write it. */
+export function literalExpr(placed: Placed): Expr {
+  return sequence(
+    ...partsOf(placed).map((part) => {
+      if (part.kind === 'text') return marked(part.text)
+      if (part.kind === 'hole') return holeExpr(part.hole, placed.ids)
+      return placed.isJson && !part.isNeeded ? optional(marked(part.text)) : marked(part.text)
+    }),
+  )
+}
+
+function holeExpr(hole: 'id' | 'counter', ids: Placed['ids']): Expr {
+  if (hole === 'counter') return repetition(charClass(...digits), 1, mostDigits)
+  return ids === 'nine'
+    ? repetition(charClass(...ofNine), 9, 9)
+    : repetition(charClass(...ofAny), 1, mostOfId)
+}
+
+/**
+ * The path of a literal that leads to another path, with any white space between its marks: all that is read as the literal
+ * (`tools/reading/literals.ts`) has to be taken for it.
+ */
+export function literalPath(placed: Placed, to: Path): Path {
+  return partsOf(placed).reduceRight<Path>((next, part) => {
+    if (part.kind === 'text') return textPath(part.text, next)
+    if (part.kind === 'hole') return holePath(part.hole, next, placed.ids)
+    const further = path(next.steps)
+    for (const point of white) further.steps.set(point, further)
+    return part.isNeeded ? path(white.map((point) => [point, further])) : further
+  }, to)
+}
+
+export function textPath(text: string, to: Path): Path {
+  return pointsOf(text).reduceRight<Path>((next, point) => path([[point, next]]), to)
+}
+
+/** A hole is over where the text goes on with what follows it. */
+function holePath(hole: 'id' | 'counter', next: Path, ids: Placed['ids']): Path {
+  const points = pointsIn(hole === 'counter' ? digits : ids === 'nine' ? ofNine : ofAny)
+  if (hole === 'id' && ids === 'nine') {
+    let behind = next
+    for (let left = 9; left > 0; left--) behind = path(points.map((point) => [point, behind]))
+    return behind
+  }
+  const further = path()
+  for (const point of points) further.steps.set(point, further)
+  for (const [point, target] of next.steps) further.steps.set(point, target)
+  return path(points.map((point) => [point, further]))
+}
+
+function pointsIn(ranges: readonly Range[]): number[] {
+  return ranges.flatMap(([first, last]) => Array.from({ length: last - first + 1 }, (_, at) => first + at))
+}
+
+function partsOf({ literal, isBeforeName, isAfterName, isJson }: Placed): Part[] {
+  const pieces = literal.flatMap((piece): (string | { hole: 'id' | 'counter' })[] => {
+    if (typeof piece !== 'string') return [piece]
+    const spaced = isJson ? piece.replace(besidePunctuation, '\0') : piece
+    return spaced.split(/(\s+|\0)/).filter((text) => text !== '')
+  })
+  return pieces.map((piece, at) => {
+    if (typeof piece !== 'string') return { kind: 'hole', hole: piece.hole }
+    if (piece.trim() !== '' && piece !== '\0') return { kind: 'text', text: piece }
+    const before = at === 0 ? isAfterName : isWord(pieces[at - 1], -1)
+    const behind = at === pieces.length - 1 ? isBeforeName : isWord(pieces[at + 1], 0)
+    return { kind: 'space', text: piece === '\0' ? '' : piece, isNeeded: before && behind }
+  })
+}
+
+const besidePunctuation = /(?<=[{}[\]:,])(?=["{}[\]:,])|(?<=")(?=[{}[\]:,])/g
+
+function isWord(piece: Literal[number] | undefined, at: number): boolean {
+  return typeof piece === 'string' ? /\w/.test(piece.at(at) ?? '') : piece !== undefined
+}
+
+export function isWhite(point: number): boolean {
+  return white.includes(point)
+}
+
+/** With white space before, as often as it comes. */
+export function spaced(given: Path): Path {
+  const start = path(given.steps)
+  for (const point of white) if (!start.steps.has(point)) start.steps.set(point, start)
+  return start
+}
+
+/** Without white space at its start. */
+export function withoutLead(literal: Literal): Literal {
+  const [first, ...others] = literal
+  return typeof first === 'string' ? [first.trimStart(), ...others] : literal
+}

@@ -1,0 +1,37 @@
+import { alternatives, type Expr, sequence } from '../grammar/expressions.ts'
+import { ofPoints } from '../grammar/symbols.ts'
+
+/** Where one is in texts that are read character by character: steps by code point or symbol. */
+export interface Path {
+  readonly steps: Map<number, Path>
+  /** What has to follow, where one of the texts is complete. */
+  armed?: Expr
+}
+
+export function path(steps: Iterable<readonly [number, Path]> = [], armed?: Expr): Path {
+  return { steps: new Map(steps), ...(armed && { armed }) }
+}
+
+/** The paths of all of these. Where a text is complete that begins another one, the shorter counts. */
+export function mergedPaths(paths: readonly Path[]): Path {
+  const [first, ...others] = paths
+  if (first === undefined) return path()
+  if (others.length === 0) return first
+  const armed = paths.find((one) => one.armed !== undefined)?.armed
+  if (armed !== undefined) return path([], armed)
+  const points = new Set(paths.flatMap(({ steps }) => [...steps.keys()]))
+  return path(
+    Array.from(points, (point) => [
+      point,
+      mergedPaths([...new Set(paths.flatMap(({ steps }) => steps.get(point) ?? []))]),
+    ]),
+  )
+}
+
+/** One of the texts and what follows it, with nothing else before. The paths do not lead back. */
+export function pathExpr(from: Path): Expr {
+  if (from.armed !== undefined) return from.armed
+  return alternatives(
+    ...Array.from(from.steps, ([point, next]) => sequence(ofPoints([point]), pathExpr(next))),
+  )
+}

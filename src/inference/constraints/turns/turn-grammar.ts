@@ -1,0 +1,73 @@
+import type { ReasoningFormat } from '../../reasoning/reasoning-format.ts'
+import type { TurnConstraint } from '../constraint.ts'
+import { alternatives, type Expr, type Grammar, rule, sequence } from '../grammar/expressions.ts'
+import { marked } from '../grammar/symbols.ts'
+import { addArmedText } from './armed-text.ts'
+import { addCalls, type CalledTool } from './calls.ts'
+import { space, spaced, textPath } from './literals.ts'
+import { mergedPaths, path } from './paths.ts'
+
+/** What the grammar of a turn is made of. */
+export interface TurnParts {
+  /** What the content has to be; any text without it. */
+  content: Expr | undefined
+  tools: readonly CalledTool[]
+}
+
+/** Puts the rules of a turn into a grammar that has those of its parts. */
+export function addTurn(
+  { calls, reasoning, thought }: Pick<TurnConstraint, 'reasoning' | 'thought' | 'calls'>,
+  { content, tools }: TurnParts,
+  { rules }: Grammar,
+): void {
+  const format = calls?.format
+  if (format !== undefined && 'own' in format) throw new Error(`there is no grammar of ${format.own}`)
+  const isAuto = calls === undefined || calls.choice === 'auto'
+  const isFree = content === undefined && isAuto
+  const marks = marksOf(reasoning)
+  const mayRepeat = calls?.isParallel === true && typeof calls.choice === 'string'
+  const calling =
+    format === undefined || tools.length === 0
+      ? undefined
+      : addCalls({ format, tools, isFree, mayRepeat, marks: marks && [marks.open, marks.close] }, rules)
+  const isAnchored = format?.isAnchored === true
+  const anywhere = calling === undefined || isAnchored ? [] : [calling.armed]
+  const mayOpen = marks !== undefined && marks.open !== '' && thought === 'optional'
+
+  if (isFree) {
+    const opening = mayOpen ? [textPath(marks.open, path([], rule('thought')))] : []
+    const anchored = calling !== undefined && isAnchored ? [calling.armed] : []
+    const starts = {
+      first: spaced(mergedPaths([...opening, ...anchored])),
+      behind: spaced(mergedPaths(anchored)),
+      ...(calling?.behind && { called: calling.behind }),
+    }
+    addArmedText({ anywhere: mergedPaths(anywhere), starts, mayEnd: true }, 'text', rules)
+  } else {
+    const ways = alternatives(
+      ...(calling === undefined ? [] : [sequence(space, calling.start)]),
+      ...(isAuto && content !== undefined ? [content] : []),
+    )
+    rules.set(
+      'text-first',
+      mayOpen ? alternatives(sequence(space, marked(marks.open), rule('thought')), ways) : ways,
+    )
+    rules.set('text-behind', sequence(space, ways))
+  }
+  if (marks !== undefined) {
+    const closing = textPath(marks.close, path([], rule('text-behind')))
+    // Where the model does not close its thought but calls, the thought ends there.
+    addArmedText(
+      { anywhere: mergedPaths([closing, ...anywhere]), starts: {}, mayEnd: isFree },
+      'thought',
+      rules,
+    )
+  }
+  rules.set('root', rule(marks !== undefined && thought === 'open' ? 'thought' : 'text-first'))
+}
+
+/** White space around the marks belongs to nobody. */
+function marksOf(reasoning: ReasoningFormat | undefined): { open: string; close: string } | undefined {
+  const close = reasoning?.close.trim()
+  return reasoning && close ? { open: reasoning.open.trim(), close } : undefined
+}

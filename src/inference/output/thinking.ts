@@ -1,0 +1,75 @@
+import type { Generation } from '../backend.ts'
+import type { Vocabulary } from '../vocabulary.ts'
+import { createAnswerText, type TextPlan } from './answer-text.ts'
+import { createStopStrings } from './stop-strings.ts'
+
+export interface ThinkingPlan extends NonNullable<Generation['thinking']> {
+  /** The tokens of `close`, without white space behind it: a grammar need not go on with that. */
+  closing: readonly number[]
+}
+
+export type Thinking = ReturnType<typeof createThinking>
+
+/** Follows the thought of one answer, and says by what tokens it ends when it has had its tokens. */
+export function createThinking(plan: ThinkingPlan, vocabulary: Vocabulary, shown: TextPlan) {
+  const { budget, closing } = plan
+  const text = createAnswerText(vocabulary, { ...shown, stops: createStopStrings([]) })
+  const open = plan.open.trim()
+  const ends = [plan.close.trim(), ...(plan.calls ?? [])].filter((end) => end !== '')
+  const longest = Math.max(...ends.map((end) => end.length))
+  let state: 'begins' | 'open' | 'over' = plan.isOpen ? 'open' : 'begins'
+  /** What may become the mark that is looked for. */
+  let said = ''
+  let thought = 0
+  let forced = 0
+  /** Bytes that are missing of the last character. */
+  let missing = 0
+
+  function hasBegun(end: string): boolean {
+    for (let length = Math.min(end.length, said.length); length > 0; length--) {
+      if (said.endsWith(end.slice(0, length))) return true
+    }
+    return false
+  }
+
+  return {
+    /** The token that comes next, whatever the model would say. One that is not allowed is not forced. */
+    forced(allows: (token: number) => boolean): number | undefined {
+      if (state !== 'open' || thought < budget || missing > 0) return undefined
+      // It may just be ending the thought itself.
+      if (forced === 0 && thought < budget + closing.length && ends.some(hasBegun)) return undefined
+      const token = closing[forced]
+      if (token !== undefined && allows(token)) return token
+      // What cannot be said to its end is not taken up again later.
+      if (forced > 0) state = 'over'
+      return undefined
+    },
+    accept(token: number, isForced: boolean): void {
+      if (state === 'over') return
+      if (isForced) {
+        if (++forced === closing.length) state = 'over'
+        return
+      }
+      for (const byte of vocabulary.bytes(token)) missing = missingAfter(missing, byte)
+      said += text.push(token, false).text
+      if (state === 'open') {
+        thought++
+        if (ends.some((end) => said.includes(end))) state = 'over'
+        else said = said.slice(said.length - Math.min(said.length, longest))
+        return
+      }
+      // An answer that begins with anything else has no thought.
+      const begun = said.trimStart()
+      if (begun.startsWith(open)) {
+        state = 'open'
+        said = begun.slice(open.length)
+      } else if (!open.startsWith(begun)) state = 'over'
+    },
+  }
+}
+
+function missingAfter(missing: number, byte: number): number {
+  if (byte < 0x80) return 0
+  if (byte < 0xc0) return Math.max(0, missing - 1)
+  return byte < 0xe0 ? 1 : byte < 0xf0 ? 2 : 3
+}

@@ -1,0 +1,130 @@
+import {
+  boolean,
+  callable,
+  type Held,
+  isList,
+  isNumber,
+  isObject,
+  isText,
+  type ListValue,
+  list,
+  missing,
+  none,
+  number,
+  type ObjectValue,
+  object,
+  shown,
+  type TextValue,
+  text,
+} from './jinja-values.ts'
+
+/** Methods of Python's values that templates call and the library lacks, or that it has without their arguments. */
+
+type Methods<Self> = Record<string, (self: Self, given: Held[]) => Held>
+
+const white = ' \t\n\r\v\f'
+
+function stripped(self: TextValue, [given]: Held[], sides: { start: boolean; end: boolean }): Held {
+  const { value } = self
+  if (given === undefined || !isText(given)) {
+    return text(sides.start ? (sides.end ? value.trim() : value.trimStart()) : value.trimEnd())
+  }
+  const characters = new Set(given.value || white)
+  let start = 0
+  let end = value.length
+  while (sides.start && start < end && characters.has(value[start] as string)) start++
+  while (sides.end && end > start && characters.has(value[end - 1] as string)) end--
+  return text(value.slice(start, end))
+}
+
+/** `{}`, `{0}` and `{name}`; nothing of what may follow a colon. */
+function formatted(self: TextValue, given: Held[]): Held {
+  const named =
+    given.at(-1)?.type === 'KeywordArgumentsValue' ? (given.at(-1) as ObjectValue).value : new Map()
+  let next = 0
+  return text(
+    self.value.replace(/\{\{|\}\}|\{(\w*)\}/g, (whole, name?: string) => {
+      if (name === undefined) return whole.charAt(0)
+      const value = name === '' ? given[next++] : /^\d+$/.test(name) ? given[Number(name)] : named.get(name)
+      if (value === undefined) throw new Error(`format() has no value for ${whole}`)
+      return shown(value)
+    }),
+  )
+}
+
+const textOf = (value: Held | undefined) => (value === undefined ? '' : shown(value))
+
+const ofTexts: Methods<TextValue> = {
+  strip: (self, given) => stripped(self, given, { start: true, end: true }),
+  lstrip: (self, given) => stripped(self, given, { start: true, end: false }),
+  rstrip: (self, given) => stripped(self, given, { start: false, end: true }),
+  format: formatted,
+  join: (self, [given]) => text(given && isList(given) ? given.value.map(shown).join(self.value) : ''),
+  find: (self, [given]) => number(self.value.indexOf(textOf(given))),
+  rfind: (self, [given]) => number(self.value.lastIndexOf(textOf(given))),
+  count: (self, [given]) => number(self.value.split(textOf(given)).length - 1),
+  isdigit: (self) => boolean(/^\d+$/.test(self.value)),
+  removeprefix(self, [given]) {
+    const prefix = textOf(given)
+    return text(self.value.startsWith(prefix) ? self.value.slice(prefix.length) : self.value)
+  },
+  removesuffix(self, [given]) {
+    const suffix = textOf(given)
+    return text(suffix && self.value.endsWith(suffix) ? self.value.slice(0, -suffix.length) : self.value)
+  },
+  splitlines: (self) => list(self.value.split(/\r?\n/).map(text)),
+}
+
+const ofLists: Methods<ListValue> = {
+  append(self, [given]) {
+    self.value.push(given ?? none)
+    return none
+  },
+  extend(self, [given]) {
+    if (given && isList(given)) self.value.push(...given.value)
+    return none
+  },
+  insert(self, [at, given]) {
+    self.value.splice(at && isNumber(at) ? at.value : 0, 0, given ?? none)
+    return none
+  },
+  pop(self, [at]) {
+    const [taken] = self.value.splice(at && isNumber(at) ? at.value : -1, 1)
+    if (taken === undefined) throw new Error('pop() of a list without such an entry')
+    return taken
+  },
+  index: (self, [given]) => number(self.value.findIndex(({ value }) => value === given?.value)),
+  count: (self, [given]) => number(self.value.filter(({ value }) => value === given?.value).length),
+}
+
+const ofObjects: Methods<ObjectValue> = {
+  get: (self, [key, otherwise]) => self.value.get(key?.value) ?? otherwise ?? none,
+  pop(self, [key, otherwise]) {
+    const taken = self.value.get(key?.value) ?? otherwise
+    if (taken === undefined) throw new Error(`pop() of a mapping without the key ${textOf(key)}`)
+    self.value.delete(key?.value)
+    return taken
+  },
+  update(self, [given]) {
+    if (given && isObject(given)) for (const [key, value] of given.value) self.value.set(key, value)
+    return none
+  },
+  setdefault(self, [key, otherwise = none]) {
+    if (!self.value.has(key?.value)) self.value.set(key?.value, otherwise)
+    return self.value.get(key?.value) ?? missing
+  },
+  copy: (self) => object(new Map(self.value)),
+}
+
+/** The method of a value, or undefined where the library has what there is. A member of a mapping comes before a method. */
+export function methodOf(self: Held, name: string): Held | undefined {
+  if (isText(self)) return bound(ofTexts, self, name)
+  if (isList(self)) return bound(ofLists, self, name)
+  if (isObject(self) && !self.value.has(name)) return bound(ofObjects, self, name)
+  return undefined
+}
+
+function bound<Self>(methods: Methods<Self>, self: Self, name: string): Held | undefined {
+  const method = Object.hasOwn(methods, name) ? methods[name] : undefined
+  return method && callable((given) => method(self, given))
+}

@@ -1,0 +1,23 @@
+import type { JsonText } from '../../domain/json/text.ts'
+import type { ReasoningFormat } from './reasoning-format.ts'
+
+/** What a request says of thinking. */
+export interface ThinkingFields {
+  reasoningEffort?: string | null | undefined
+  variables?: JsonText | null | undefined
+}
+
+/** Whether the model is to think: variables of the template win over the effort, and both over what the template does. */
+export function isThinkingOn(
+  reasoning: ReasoningFormat | undefined,
+  { reasoningEffort, variables }: ThinkingFields,
+): boolean {
+  if (reasoning === undefined) return false
+  const given = Object.entries((variables?.value ?? {}) as object)
+  for (const [name, value] of given) {
+    if (!Object.hasOwn(reasoning.switches.on, name)) continue
+    if (value === reasoning.switches.on[name]) return true
+    if (value === reasoning.switches.off[name]) return false
+  }
+  return reasoningEffort == null ? reasoning.isDefault : reasoningEffort !== 'none'
+}

@@ -1,0 +1,67 @@
+import type { CallFormat } from '../call-format.ts'
+import { findObject } from './json-texts.ts'
+import { type ProbeCall, probeCalls } from './probe-calls.ts'
+import { callFormat, literalsOf, skeletonOf } from './skeleton.ts'
+import { findTagged } from './tagged.ts'
+import type { TurnProbe } from './turns.ts'
+
+export interface FoundCalls {
+  format: CallFormat
+  /** The template takes the arguments as the text of an object. */
+  isText: boolean
+}
+
+/** Undefined where the template shows no calls, or writes them in a way that data cannot describe. */
+export function findCalls(
+  probe: TurnProbe,
+  reasoning: { close: string } | undefined,
+): FoundCalls | undefined {
+  const withObject = findJson(probe, false) ?? findTagged(probe)
+  // A template that writes the members of an object takes no text.
+  const isText = withObject === undefined && !probe.callsOf(probeCalls([values]))?.includes(values.kzA)
+  const format = isText ? findJson(probe, true) : withObject
+  return format && { format: { ...withoutThought(format, reasoning), ids: idsOf(probe, isText) }, isText }
+}
+
+/** Templates may show an empty thought before the calls of an earlier turn. */
+function withoutThought(format: CallFormat, reasoning: { close: string } | undefined): CallFormat {
+  const [first, ...rest] = format.open
+  if (reasoning === undefined || typeof first !== 'string') return format
+  const at = first.lastIndexOf(reasoning.close)
+  if (at === -1) return format
+  const open = [first.slice(at + reasoning.close.length).trimStart(), ...rest].filter((part) => part !== '')
+  return { ...format, open }
+}
+
+const values = { kzA: 'vzAx', kzB: ['vzBx', { kzC: true }] }
+
+function findJson(probe: TurnProbe, isText: boolean): CallFormat | undefined {
+  let isQuoted = false
+  function told(count: number) {
+    const calls = probeCalls(
+      Array.from({ length: count }, () => values),
+      isText,
+    )
+    const text = probe.callsOf(calls)
+    const skeleton =
+      text === undefined
+        ? undefined
+        : skeletonOf(text, calls, (whole, _call, from) => {
+            const found = findObject(whole, values, from)
+            isQuoted ||= found?.isQuoted === true
+            return found
+          })
+    return skeleton && { calls, skeleton }
+  }
+  const one = told(1)
+  if (one === undefined) return undefined
+  // A template that raises or shows one call only has one call in a turn.
+  const literals = literalsOf(one, told(3))
+  return literals && callFormat(literals, { kind: 'json', isQuoted })
+}
+
+function idsOf(probe: TurnProbe, isText: boolean): 'any' | 'nine' {
+  const [call] = probeCalls([values], isText)
+  const own = { ...(call as ProbeCall), id: `chatcmpl-tool-${'0123456789abcdef'.repeat(2)}` }
+  return probe.callsOf([own]) === undefined ? 'nine' : 'any'
+}

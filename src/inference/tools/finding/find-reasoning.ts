@@ -1,0 +1,84 @@
+import type { ReasoningFormat } from '../../reasoning/reasoning-format.ts'
+import { thoughtStartOf } from '../../reasoning/thought-start.ts'
+import { probeCalls } from './probe-calls.ts'
+import { commonStart, needles, outsideMarks, type TurnProbe, turn } from './turns.ts'
+
+/** What templates call the switch. */
+const switchNames = ['enable_thinking', 'thinking', 'think', 'enable_reasoning', 'reasoning']
+
+/** Marks that models with a template of their own text for thoughts may write. */
+const known = [
+  ['<think>', '</think>'],
+  ['[THINK]', '[/THINK]'],
+  ['<seed:think>', '</seed:think>'],
+] as const
+
+const thoughts = {
+  reasoning: needles.thought,
+  reasoning_content: needles.thought,
+  thinking: needles.thought,
+}
+
+interface Marks {
+  open: string
+  close: string
+}
+
+/** Undefined where the template shows no thoughts and knows none. */
+export function findReasoning(probe: TurnProbe, template: string): ReasoningFormat | undefined {
+  const names = switchNames.filter(
+    (name) => probe.prompt({ [name]: true }) !== probe.prompt({ [name]: false }),
+  )
+  const switches = {
+    on: Object.fromEntries(names.map((name) => [name, true])),
+    off: Object.fromEntries(names.map((name) => [name, false])),
+  }
+  const openings = [{}, switches.on, switches.off].map((variables) => probe.opening(variables) ?? '')
+  const marks = fromHistory(probe, openings) ?? fromOpenings(openings) ?? fromKnown(template)
+  if (marks === undefined) return undefined
+  const isDefault = thoughtStartOf(marks, probe.prompt({}) ?? '') !== 'over'
+  return { ...marks, switches, isDefault }
+}
+
+/** The template shows the thought of an earlier turn. */
+function fromHistory(probe: TurnProbe, openings: readonly string[]): Marks | undefined {
+  const [call] = probeCalls([{ kzA: 'vzAx' }])
+  const text = probe.behindUser([{ role: 'assistant', content: needles.said, ...thoughts }])
+  const calling = call && probe.behindUser([turn([call], thoughts)])
+  const plain = probe.behindUser([{ role: 'assistant', content: needles.said }]) ?? ''
+  const at = text?.indexOf(needles.thought) ?? -1
+  if (text === undefined || at === -1) return undefined
+  const before = text.slice(0, at)
+  const starts = [...openings, plain].filter((start) => start !== '')
+  const base = Math.min(...starts.map((start) => outsideMarks(before, commonStart(before, start))))
+  const open = before.slice(base).trim() || lastMarkOf(before)
+  const saidAt = text.indexOf(needles.said, at)
+  const said = text.slice(at + needles.thought.length, saidAt === -1 ? undefined : saidAt)
+  const thoughtAt = calling?.indexOf(needles.thought) ?? -1
+  const called =
+    calling === undefined || thoughtAt === -1 ? said : calling.slice(thoughtAt + needles.thought.length)
+  const shared = outsideMarks(said, commonStart(said, called))
+  const close = said.slice(0, shared).trim() || said.trim()
+  return open === '' || close === '' ? undefined : { open, close }
+}
+
+/** The template closes an empty thought, or opens one, depending on a switch. */
+function fromOpenings(openings: readonly string[]): Marks | undefined {
+  const [, on = '', off = ''] = openings
+  const base = outsideMarks(on, Math.min(...openings.map((opening) => commonStart(opening, on))))
+  const [thinking, silent] = [on.slice(base).trim(), off.slice(base).trim()]
+  if (thinking === silent) return undefined
+  if (thinking !== '' && silent.startsWith(thinking))
+    return { open: thinking, close: silent.slice(thinking.length).trim() }
+  if (thinking !== '' && /^<?\S+$/.test(silent)) return { open: thinking, close: silent }
+  const close = lastMarkOf(silent)
+  const open = silent.slice(0, silent.length - close.length).trim()
+  return open === '' || close === '' ? undefined : { open, close }
+}
+
+function fromKnown(template: string): Marks | undefined {
+  const found = known.find(([, close]) => template.includes(close))
+  return found && { open: found[0], close: found[1] }
+}
+
+const lastMarkOf = (text: string) => /(<[^<>]*>|\[[^[\]]*\])\s*$/.exec(text)?.[1] ?? ''

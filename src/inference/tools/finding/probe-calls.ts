@@ -1,0 +1,19 @@
+/** A call that a template is asked to show. Templates get the arguments as an object, or as its JSON text. */
+export interface ProbeCall {
+  id: string
+  name: string
+  arguments: object | string
+}
+
+export const probeNames = ['qzfA', 'qzfB', 'qzfC']
+/** Letters only: digits are looked at for a counter. */
+const ids = ['qzidAAAAa', 'qzidBBBBb', 'qzidCCCCc']
+
+/** So many calls with these arguments. */
+export function probeCalls(given: readonly object[], isText = false): ProbeCall[] {
+  return given.map((value, index) => ({
+    id: ids[index] as string,
+    name: probeNames[index] as string,
+    arguments: isText ? JSON.stringify(value) : value,
+  }))
+}

@@ -1,0 +1,159 @@
+import type { Part } from '../../parts.ts'
+import { createAnswerReader } from '../answer-reader.ts'
+import type { CallFormat } from '../call-format.ts'
+import { isSame, parsed } from './json-texts.ts'
+import type { ProbeCall } from './probe-calls.ts'
+import type { TurnProbe } from './turns.ts'
+
+/** Texts that are hard to tell from what stands around them. */
+const hostile = [
+  '',
+  ' ',
+  'plain',
+  ' spaces around ',
+  'two\nlines\n',
+  '\n\nlines around\n\n',
+  '"quoted"',
+  "it's",
+  'C:\\dir\\new',
+  '<b>&amp;</b>',
+  '</tool_call>',
+  '<tool_call>\n{"name": "x", "arguments": {}}',
+  '{"a": [1, "}"]}',
+  '[1, 2]',
+  'true',
+  '42',
+  'null',
+  'grüße 🙂 日本',
+  '{{ 1 + 1 }}{% raw %}',
+  'a, b=(c)',
+  '\t\u0001\u2028',
+]
+
+/** As many as say more than one lucky call does. */
+const calls = 64
+const mostInTurn = 3
+
+/**
+ * Random calls of random tools, as the template writes them and as they are read back. Returns what went wrong, or undefined.
+ * `until` answers whether there is time for more.
+ */
+export function disproof(
+  probe: TurnProbe,
+  format: CallFormat,
+  { isText, names, until }: { isText: boolean; names: readonly string[]; until(): boolean },
+): string | undefined {
+  const random = generator(20_110_331)
+  const closing = closingTexts(format)
+  for (let done = 0; done < calls && until(); ) {
+    const count = format.gap === undefined ? 1 : 1 + Math.floor(random() * mostInTurn)
+    const made = Array.from({ length: count }, (_, index) =>
+      randomCall(random, names[index] as string, closing),
+    )
+    const asked: ProbeCall[] = made.map(({ name, given }, index) => ({
+      id: `id${done}x${index}abcdef`.slice(0, 9),
+      name,
+      arguments: isText ? JSON.stringify(given) : given,
+    }))
+    const text = probe.callsOf(asked)
+    if (text === undefined) return 'it raises for a call that it should show'
+    const read = readBack(
+      text,
+      format,
+      made.map(({ name, schema }) => ({ name, parameters: schema, strict: false })),
+      random,
+    )
+    const wrong =
+      read.length !== made.length ||
+      made.some(
+        ({ name, given }, index) => read[index]?.name !== name || !isSame(parsed(read[index].text), given),
+      )
+    if (wrong)
+      return `${JSON.stringify(made.map(({ name, given }) => ({ name, given })))} becomes ${JSON.stringify(text)}, which reads as ${JSON.stringify(read)}`.slice(
+        0,
+        2_000,
+      )
+    done += count
+  }
+  return undefined
+}
+
+function readBack(
+  text: string,
+  format: CallFormat,
+  tools: { name: string; parameters: object; strict: boolean }[],
+  random: () => number,
+): { name: string; text: string }[] {
+  const reader = createAnswerReader({
+    thought: 'over',
+    calls: { format, tools, newId: String, isOnlyCalls: false, isParallel: true },
+  })
+  const parts: Part[] = []
+  for (let at = 0; at < text.length; ) {
+    const length = 1 + Math.floor(random() * 12)
+    parts.push(...reader.push(text.slice(at, at + length)))
+    at += length
+  }
+  parts.push(...reader.end())
+  const read: { name: string; text: string }[] = []
+  for (const part of parts) {
+    if (part.kind === 'call') read.push({ name: part.name, text: '' })
+    else if (part.kind === 'arguments') (read[part.index] as { text: string }).text += part.text
+    // Text beside the calls was not there when they were written.
+    else if (part.kind === 'content' && part.text.trim() !== '') return []
+  }
+  return read
+}
+
+interface RandomCall {
+  name: string
+  given: Record<string, unknown>
+  schema: object
+}
+
+function randomCall(random: () => number, name: string, closing: readonly string[]): RandomCall {
+  const given: Record<string, unknown> = {}
+  const properties: Record<string, object> = {}
+  const count = Math.floor(random() * 4)
+  for (let index = 0; index < count; index++) {
+    const key = `${['city', 'max_results', 'Q', 'is-new'][Math.floor(random() * 4)]}${index}`
+    const { value, schema } = randomValue(random, closing)
+    given[key] = value
+    properties[key] = schema
+  }
+  return { name, given, schema: { type: 'object', properties } }
+}
+
+function randomValue(random: () => number, closing: readonly string[]): { value: unknown; schema: object } {
+  const text = () => {
+    const chosen = hostile[Math.floor(random() * hostile.length)] as string
+    return closing.some((literal) => chosen.includes(literal)) ? 'plain' : chosen
+  }
+  switch (Math.floor(random() * 7)) {
+    case 0:
+      return { value: Math.floor(random() * 1e6) - 5e5, schema: { type: 'integer' } }
+    case 1:
+      return { value: random() < 0.5, schema: { type: 'boolean' } }
+    case 2:
+      return { value: [text(), text()], schema: { type: 'array' } }
+    case 3:
+      return { value: { [text()]: text(), n: [1, null, { b: true }] }, schema: { type: 'object' } }
+    default:
+      return { value: text(), schema: { type: 'string' } }
+  }
+}
+
+/** A text that is written as it is cannot hold what closes it. */
+function closingTexts({ arguments: given }: CallFormat): string[] {
+  if (given.kind !== 'tagged' || given.values.string.written !== 'raw') return []
+  return [given.values.string.after.trim()].filter((text) => text !== '')
+}
+
+/** Small and the same everywhere, so that a template is proven or not. */
+function generator(seed: number): () => number {
+  let state = seed
+  return () => {
+    state = (state * 1_664_525 + 1_013_904_223) % 2 ** 32
+    return state / 2 ** 32
+  }
+}

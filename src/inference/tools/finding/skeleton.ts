@@ -1,0 +1,169 @@
+import type { CallFormat, Hole, Literal } from '../call-format.ts'
+import type { ProbeCall } from './probe-calls.ts'
+
+/** The texts around the holes of a turn with calls: `gaps[i]` stands between calls i and i + 1. */
+export interface Skeleton {
+  open: string
+  mids: string[]
+  gaps: string[]
+  close: string
+}
+
+/** Where a call stands in a turn: its name, and then its arguments. */
+export interface Place {
+  name: number
+  start: number
+  end: number
+}
+
+/** Undefined unless each call is there, in its order. */
+export function skeletonOf(
+  text: string,
+  calls: readonly ProbeCall[],
+  argumentsAt: (text: string, call: ProbeCall, from: number) => { start: number; end: number } | undefined,
+): Skeleton | undefined {
+  const places: Place[] = []
+  for (const call of calls) {
+    const name = text.indexOf(call.name, places.at(-1)?.end ?? 0)
+    if (name === -1) return undefined
+    const found = argumentsAt(text, call, name + call.name.length)
+    if (found === undefined) return undefined
+    places.push({ name, ...found })
+  }
+  const [first] = places
+  if (first === undefined) return undefined
+  const nameEnds = places.map(({ name }, index) => name + (calls[index]?.name.length ?? 0))
+  return {
+    open: text.slice(0, first.name),
+    mids: places.map(({ start }, index) => text.slice(nameEnds[index], start)),
+    gaps: places.slice(1).map(({ name }, index) => text.slice(places[index]?.end, name)),
+    close: text.slice(places.at(-1)?.end),
+  }
+}
+
+/** The literals of turns with one, two and three calls; undefined where they disagree. */
+export interface Literals {
+  open: Literal
+  mid: Literal
+  gap?: Literal
+  close: Literal
+  counter?: { from: number }
+}
+
+interface Told {
+  calls: readonly ProbeCall[]
+  skeleton: Skeleton
+}
+
+/**
+ * Two turns show what differs from call to call: ids, which are known, and numbers that grow by one. `one` has one call; `many`
+ * has three and is absent where a turn has one call only.
+ */
+export function literalsOf(one: Told, many: Told | undefined): Literals | undefined {
+  const counter = many && counterOf(many)
+  const from = counter?.from
+  const open = holed(one.skeleton.open, { next: one.calls[0], count: from })
+  const mid = holed(one.skeleton.mids[0] ?? '', { last: one.calls[0], count: from })
+  const close = holed(one.skeleton.close, { last: one.calls[0], count: undefined })
+  if (many === undefined) return { open, mid, close }
+  const { skeleton, calls } = many
+  const gaps = skeleton.gaps.map((gap, index) =>
+    holed(gap, {
+      last: calls[index],
+      next: calls[index + 1],
+      count: from === undefined ? undefined : from + index + 1,
+    }),
+  )
+  const mids = skeleton.mids.map((text, index) =>
+    holed(text, { last: calls[index], count: from === undefined ? undefined : from + index }),
+  )
+  const agree =
+    allSame(gaps) &&
+    allSame([mid, ...mids]) &&
+    allSame([open, holed(skeleton.open, { next: calls[0], count: from })]) &&
+    allSame([close, holed(skeleton.close, { last: calls.at(-1), count: undefined })])
+  const [gap] = gaps
+  if (!agree || gap === undefined) return undefined
+  return { open, mid, gap, close, ...(from !== undefined && { counter: { from } }) }
+}
+
+const allSame = (literals: readonly Literal[]) =>
+  new Set(literals.map((literal) => JSON.stringify(literal))).size === 1
+
+/** The number that stands in the gaps or mids and grows by one with each call. */
+function counterOf({ skeleton: { gaps, mids } }: Told): { from: number } | undefined {
+  const first = (texts: readonly string[]) => {
+    const [a, b] = texts.map((text) => text.match(/\d+/g)?.map(Number) ?? [])
+    const at = a?.findIndex((number, index) => b?.[index] === number + 1) ?? -1
+    return at === -1 ? undefined : a?.[at]
+  }
+  const inMid = first(mids)
+  if (inMid !== undefined) return { from: inMid }
+  const inGap = first(gaps)
+  return inGap === undefined ? undefined : { from: inGap - 1 }
+}
+
+interface Known {
+  last?: ProbeCall | undefined
+  next?: ProbeCall | undefined
+  count: number | undefined
+}
+
+/** The literal with holes instead of ids and of the counter. In a gap the counter is that of the next call. */
+function holed(text: string, { last, next, count }: Known): Literal {
+  const isGap = last !== undefined && next !== undefined
+  const ofNext = isGap ? { of: 'next' as const } : {}
+  const holes: [string | undefined, Hole][] = [
+    [last?.id, { hole: 'id' }],
+    [next?.id, { hole: 'id', ...ofNext }],
+  ]
+  let parts: Literal = [text]
+  for (const [needle, hole] of holes) {
+    if (needle !== undefined)
+      parts = parts.flatMap((part) => split(part, (given) => given.split(needle), hole))
+  }
+  if (count === undefined) return parts.filter((part) => part !== '')
+  const number = new RegExp(`(?<!\\d)${count}(?!\\d)`)
+  return parts
+    .flatMap((part) => split(part, (given) => given.split(number), { hole: 'counter', ...ofNext }))
+    .filter((part) => part !== '')
+}
+
+function split(part: string | Hole, cut: (text: string) => string[], hole: Hole): (string | Hole)[] {
+  if (typeof part !== 'string') return [part]
+  return cut(part).flatMap((text, index) => (index === 0 ? [text] : [hole, text]))
+}
+
+/** White space around the calls of a turn is nobody's concern. */
+export function callFormat(literals: Literals, given: CallFormat['arguments']): CallFormat {
+  const { counter, gap, mid } = literals
+  const open = trimmed(literals.open, 'start')
+  const close = trimmed(literals.close, 'end')
+  const [first = ''] = open
+  return {
+    open,
+    mid,
+    arguments: given,
+    ...(gap && { gap }),
+    close,
+    ...(counter && { counter: { ...counter, over: 'turn' } }),
+    ids: 'any',
+    isAnchored:
+      open.length === 0 ||
+      (typeof first === 'string' &&
+        /^(\[\s*)?(\{\s*")?$/.test(first.replace(/name.*$|tool_name.*$|function.*$/s, ''))),
+  }
+}
+
+function trimmed(literal: Literal, side: 'start' | 'end'): Literal {
+  const at = side === 'start' ? 0 : literal.length - 1
+  return literal
+    .map((part, index) =>
+      typeof part === 'string' && index === at
+        ? side === 'start'
+          ? part.trimStart()
+          : part.trimEnd()
+        : part,
+    )
+    .filter((part) => part !== '')
+}

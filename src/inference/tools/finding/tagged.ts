@@ -1,0 +1,189 @@
+import type { CallFormat, TaggedArguments, TaggedValue, ValueType } from '../call-format.ts'
+import { findObject, isSame, parsed } from './json-texts.ts'
+import { probeCalls } from './probe-calls.ts'
+import { callFormat, literalsOf, skeletonOf } from './skeleton.ts'
+import { commonStart, outsideMarks, type TurnProbe } from './turns.ts'
+
+const key = 'kzA'
+const other = 'kzB'
+
+/** Each argument with marks of its own around its key and its value. */
+export function findTagged(probe: TurnProbe): CallFormat | undefined {
+  const one = probe.callsOf(probeCalls([{ [key]: 'vzAx' }]))
+  const two = probe.callsOf(probeCalls([{ [key]: 'vzAx', [other]: 'vzBx' }]))
+  const none = probe.callsOf(probeCalls([{}]))
+  if (one === undefined || two === undefined || none === undefined) return undefined
+  const [single] = placesOf(one, 'vzAx', [key])
+  const [first, second] = placesOf(two, 'vzAx', [key, other], 'vzBx')
+  const name = one.indexOf('qzfA')
+  const noneName = none.indexOf('qzfA')
+  if (single === undefined || first === undefined || second === undefined || name === -1 || noneName === -1) {
+    return undefined
+  }
+  const parts = aroundArguments({
+    before: one.slice(name + 4, single.key),
+    between: two.slice(first.end, second.key),
+    after: one.slice(single.end),
+    none: none.slice(noneName + 4),
+  })
+  if (parts === undefined) return undefined
+  const values = valuesOf(probe, parts)
+  if (values === undefined) return undefined
+  const literals = gapsOf(probe, parts)
+  if (literals === undefined) return undefined
+  const given: TaggedArguments = { kind: 'tagged', head: '', between: parts.between, tail: '', values }
+  return callFormat(literals, given)
+}
+
+interface Place {
+  key: number
+  value: number
+  end: number
+}
+
+/** Where keys and their values stand behind the name. */
+function placesOf(text: string, ...rest: [string, string[], string?]): Place[] {
+  const [firstValue, keys, secondValue] = rest
+  const wanted = [firstValue, secondValue]
+  const places: Place[] = []
+  let from = text.indexOf('qzfA')
+  for (const [index, name] of keys.entries()) {
+    const value = wanted[index]
+    const keyAt = text.indexOf(name, from)
+    const valueAt = value === undefined ? -1 : text.indexOf(value, keyAt + name.length)
+    if (keyAt === -1 || valueAt === -1 || value === undefined) return []
+    places.push({ key: keyAt, value: valueAt, end: valueAt + value.length })
+    from = valueAt + value.length
+  }
+  return places
+}
+
+interface Parts {
+  /** From the name to the arguments. */
+  mid: string
+  before: string
+  between: string
+  after: string
+  /** From the arguments to the end of the turn. */
+  close: string
+}
+
+/**
+ * A call without arguments is `mid close`, one with an argument `mid before KEY … VALUE after close`, and between two arguments
+ * stands `after between before`. Undefined where no cut says all three.
+ */
+function aroundArguments(seen: {
+  before: string
+  between: string
+  after: string
+  none: string
+}): Parts | undefined {
+  for (let length = commonStart(seen.before, seen.none); length >= 0; length--) {
+    if (outsideMarks(seen.none, length) !== length) continue
+    const mid = seen.none.slice(0, length)
+    const close = seen.none.slice(length)
+    if (!seen.after.endsWith(close)) continue
+    const before = seen.before.slice(length)
+    const after = seen.after.slice(0, seen.after.length - close.length)
+    if (seen.between.length < before.length + after.length) continue
+    if (!seen.between.startsWith(after) || !seen.between.endsWith(before)) continue
+    return {
+      mid,
+      before,
+      between: seen.between.slice(after.length, seen.between.length - before.length),
+      after,
+      close,
+    }
+  }
+  return undefined
+}
+
+const examples: Record<Exclude<ValueType, 'null'>, unknown> = {
+  string: 'vz"A\\x',
+  number: 90417,
+  boolean: true,
+  object: { ozA: 'ovz' },
+  array: ['azA', 90418],
+}
+
+/** What stands around the value of each type, and how it is written. */
+function valuesOf(probe: TurnProbe, parts: Parts): TaggedArguments['values'] | undefined {
+  const found: Partial<Record<ValueType, TaggedValue>> = {}
+  for (const [type, example] of Object.entries(examples)) {
+    const value = writtenAs(probe, parts, example)
+    if (value === undefined) return undefined
+    found[type as keyof typeof examples] = value
+  }
+  // Templates may write none as nothing at all, which says no more than that it is no text.
+  const none = writtenAs(probe, parts, null) ?? found.number
+  const { string: text, number, boolean, object, array } = found
+  if (!text || !number || !boolean || !none || !object || !array) return undefined
+  return { string: text, number, boolean, null: none, object, array }
+}
+
+function writtenAs(probe: TurnProbe, parts: Parts, example: unknown): TaggedValue | undefined {
+  const text = probe.callsOf(probeCalls([{ [key]: example }]))
+  const name = text?.indexOf('qzfA') ?? -1
+  if (text === undefined || name === -1) return undefined
+  const start = name + 4 + parts.mid.length
+  const keyAt = text.indexOf(key, start)
+  if (keyAt === -1 || !text.endsWith(parts.close)) return undefined
+  const from = keyAt + key.length
+  const end = text.length - parts.close.length
+  const rest = text.slice(from, end)
+  const place = literalAt(rest, example)
+  if (place === undefined) return undefined
+  return {
+    before: text.slice(start, keyAt),
+    mid: rest.slice(0, place.start),
+    after: rest.slice(place.end),
+    written: place.written,
+  }
+}
+
+function literalAt(
+  text: string,
+  example: unknown,
+): { start: number; end: number; written: 'raw' | 'json' } | undefined {
+  if (typeof example === 'object' && example !== null) {
+    if (!Array.isArray(example)) {
+      const found = findObject(text, example, 0)
+      return found && !found.isQuoted ? { ...found, written: 'json' } : undefined
+    }
+    for (let start = text.indexOf('['); start !== -1; start = text.indexOf('[', start + 1)) {
+      for (let end = text.indexOf(']', start); end !== -1; end = text.indexOf(']', end + 1)) {
+        if (isSame(parsed(text.slice(start, end + 1)), example))
+          return { start, end: end + 1, written: 'json' }
+      }
+    }
+    return undefined
+  }
+  const json = JSON.stringify(example)
+  // The last one: the name of the type may stand before the value.
+  const start = text.lastIndexOf(json)
+  if (start !== -1) return { start, end: start + json.length, written: 'json' }
+  if (typeof example !== 'string') return undefined
+  const raw = text.indexOf(example)
+  return raw === -1 ? undefined : { start: raw, end: raw + example.length, written: 'raw' }
+}
+
+function gapsOf(probe: TurnProbe, { before, after }: Parts) {
+  function told(count: number) {
+    const asked = probeCalls(Array.from({ length: count }, () => ({ [key]: 'vzAx' })))
+    const text = probe.callsOf(asked)
+    const skeleton =
+      text === undefined
+        ? undefined
+        : skeletonOf(text, asked, (whole, _call, from) => {
+            const value = whole.indexOf('vzAx', from)
+            if (value === -1) return undefined
+            const keyAt = whole.indexOf(key, from)
+            const end = value + 4
+            if (!whole.startsWith(after, end)) return undefined
+            return { start: keyAt - before.length, end: end + after.length }
+          })
+    return skeleton && { calls: asked, skeleton }
+  }
+  const one = told(1)
+  return one && literalsOf(one, told(3))
+}

@@ -1,0 +1,110 @@
+import type { CallFormat, Literal } from '../call-format.ts'
+import type { OfferedTool } from '../offered-tool.ts'
+import { argumentReader } from './arguments.ts'
+import { absent, anyOf, exactly, type Matcher, short, tolerantly } from './literals.ts'
+import type { Said } from './said.ts'
+import type { Reading, Seeker, Sought, Source } from './source.ts'
+
+/** A call begins: its name is certain. */
+export interface Opening {
+  tool: OfferedTool
+  /** Where its arguments begin. */
+  end: number
+  /** The text is over before they do. */
+  isCut: boolean
+  by: CallReader
+}
+
+/** Reads the calls of one format. */
+export interface CallReader {
+  /** The first call, or the first one behind other text. */
+  first: Seeker<Opening>
+  /** A call right behind the arguments of another; absent where a turn has one call. */
+  next?: Seeker<Opening>['seek']
+  close: Matcher
+  /** False when the text is over before the arguments are. */
+  readArguments(source: Source, said: Said, tool: OfferedTool): Reading<boolean>
+}
+
+/**
+ * A call begins where all of it stands up to its arguments: the mark, the name of an offered tool, and what follows the name.
+ * Anything else is text, so prose about marks stays what it is.
+ */
+export function callReader(
+  format: CallFormat,
+  tools: readonly OfferedTool[],
+  { isParallel }: { isParallel: boolean },
+): CallReader {
+  const isJson = format.arguments.kind === 'json'
+  // Behind a JSON value there may be white space.
+  const behindValue = (literal: Literal) => (isJson ? [' ', ...literal] : literal)
+  const beforeName = { isAfterName: false, isBeforeName: true, isJson }
+  const mid = tolerantly(format.mid, { isAfterName: true, isBeforeName: false, isJson })
+  const close = tolerantly(behindValue(format.close), { isAfterName: false, isBeforeName: false, isJson })
+  const gap = format.gap === undefined ? undefined : tolerantly(behindValue(format.gap), beforeName)
+  const behind = gap === undefined ? close : anyOf([close, gap])
+  const { begins, read } = argumentReader(format.arguments, behind, format.close)
+  const names = namesOf(tools)
+
+  function seekBehind(open: Matcher): Seeker<Opening>['seek'] {
+    return (text, at, isOver) => {
+      const from = open(text, at)
+      if (from < 0) return from === short ? 'more' : 'no'
+      return named(text, from, isOver)
+    }
+  }
+
+  function named(text: string, from: number, isOver: boolean): Sought<Opening> {
+    for (const { tool, name } of names) {
+      if (!text.startsWith(name, from)) {
+        if (!isOver && name.startsWith(text.slice(from))) return 'more'
+        continue
+      }
+      const behind = from + name.length
+      const start = mid(text, behind)
+      const begun = start < 0 ? start : begins(text, start)
+      if (begun === absent) continue
+      if (begun !== short) return { tool, end: start, isCut: false, by }
+      if (!isOver) return 'more'
+      if (text.length > behind) return { tool, end: text.length, isCut: true, by }
+    }
+    return 'no'
+  }
+
+  // White space that the template has before its mark belongs to the mark.
+  const [head = ''] = format.open
+  const space = typeof head === 'string' && !format.isAnchored ? (/^\s+/.exec(head)?.[0] ?? '') : ''
+  const open = format.open.map((part, at) => (at === 0 && typeof part === 'string' ? part.trimStart() : part))
+  const seek = seekBehind(tolerantly(open, beforeName))
+  const leading = exactly(space)
+  const by: CallReader = {
+    first: {
+      firsts: new Set([space.charCodeAt(0), ...firstUnits(open, names)]),
+      seek(text, at, isOver) {
+        const from = leading(text, at)
+        return from === short ? 'more' : seek(text, from === absent ? at : from, isOver)
+      },
+    },
+    ...(gap === undefined || !isParallel ? {} : { next: seekBehind(gap) }),
+    close,
+    readArguments: read,
+  }
+  return by
+}
+
+interface SpelledTool {
+  tool: OfferedTool
+  name: string
+}
+
+/** As they are, and as a JSON string has them. Of names that begin alike the longest one that fits is meant. */
+function namesOf(tools: readonly OfferedTool[]): SpelledTool[] {
+  return tools
+    .flatMap((tool) => [tool.name, JSON.stringify(tool.name).slice(1, -1)].map((name) => ({ tool, name })))
+    .sort((a, b) => b.name.length - a.name.length)
+}
+
+function firstUnits([first]: Literal, names: readonly SpelledTool[]): number[] {
+  if (typeof first === 'string') return [first.charCodeAt(0)]
+  return first === undefined ? names.map(({ name }) => name.charCodeAt(0)) : []
+}

@@ -1,0 +1,172 @@
+import { absent, type Ending, short } from './literals.ts'
+import { readPythonText } from './python-text.ts'
+import type { Said } from './said.ts'
+import { isSpace, type Reading, type Source } from './source.ts'
+
+const mostDepth = 64
+const mostOfKey = 512
+
+/** What follows `name(`: an argument by its key, or the end. */
+export function pythonBegins(text: string, at: number): Ending {
+  const found = argumentAt(text, at)
+  return typeof found === 'object' || found >= 0 ? at : found
+}
+
+/**
+ * Keyword arguments as Python writes them, said as JSON, up to the bracket that closes them. What cannot be read ends them, so
+ * that they are JSON all the same. False when the text is over before they end.
+ */
+export function* readPython(source: Source, said: Said): Reading<boolean> {
+  for (let isFirst = true; ; ) {
+    const found = argumentAt(source.text, source.at, !isFirst)
+    if (found === short) {
+      if (source.isOver) return false
+      yield
+      continue
+    }
+    if (typeof found !== 'object') {
+      if (found >= 0) source.at = found
+      said.arguments(isFirst ? '{}' : '}')
+      return true
+    }
+    source.at = found.end
+    said.arguments(`${isFirst ? '{' : ', '}${JSON.stringify(found.key)}: `)
+    isFirst = false
+    const read = yield* readPythonValue(source, said, 0)
+    if (read === 'over') return false
+  }
+}
+
+interface Argument {
+  key: string
+  end: number
+}
+
+/** An argument, or where the bracket stands that ends them. */
+function argumentAt(text: string, at: number, isBehindAnother = false): Argument | Ending {
+  let from = afterSpace(text, at)
+  if (text[from] === ')') return from
+  if (isBehindAnother) {
+    if (from < text.length && text[from] !== ',') return absent
+    from = afterSpace(text, from + 1)
+    if (text[from] === ')') return from
+  }
+  let end = from
+  while (end < text.length && end - from < mostOfKey && !'=,()\'"'.includes(text[end] as string)) end++
+  if (end >= text.length) return short
+  const key = text.slice(from, end).trim()
+  return text[end] === '=' && key !== '' ? { key, end: end + 1 } : absent
+}
+
+function afterSpace(text: string, at: number): number {
+  let end = at
+  while (end < text.length && isSpace(text.charCodeAt(end))) end++
+  return end
+}
+
+/** Waits for what stands behind white space; undefined when the text is over. */
+function* readNext(source: Source): Reading<string | undefined> {
+  for (;;) {
+    source.at = afterSpace(source.text, source.at)
+    if (source.at < source.text.length) return source.text[source.at]
+    if (source.isOver) return undefined
+    yield
+  }
+}
+
+/** `strange`: no value stands here, or one that does not end as it began. */
+type ReadValue = 'value' | 'strange' | 'over'
+
+/** A value as Python or JSON writes it, said as JSON. */
+export function* readPythonValue(source: Source, said: Said, depth: number): Reading<ReadValue> {
+  const first = yield* readNext(source)
+  if (first === undefined) return 'over'
+  if (first === '"' || first === "'") {
+    said.arguments('"')
+    if (!(yield* readPythonText(source, said.text))) return 'over'
+    said.arguments('"')
+    return 'value'
+  }
+  if (first === '[' || first === '{')
+    return depth === mostDepth ? 'strange' : yield* readMany(source, said, depth)
+  return yield* readWord(source, said)
+}
+
+function* readMany(source: Source, said: Said, depth: number): Reading<ReadValue> {
+  const isList = source.text[source.at] === '['
+  const end = isList ? ']' : '}'
+  source.at++
+  said.arguments(isList ? '[' : '{')
+  for (let isFirst = true; ; isFirst = false) {
+    let next = yield* readNext(source)
+    if (next === ',' && !isFirst) {
+      source.at++
+      next = yield* readNext(source)
+      if (next !== end && next !== undefined) said.arguments(', ')
+    } else if (!isFirst && next !== end && next !== undefined) {
+      said.arguments(end)
+      return 'strange'
+    }
+    if (next === undefined) return 'over'
+    if (next === end) {
+      source.at++
+      said.arguments(end)
+      return 'value'
+    }
+    const read = isList
+      ? yield* readPythonValue(source, said, depth + 1)
+      : yield* readMember(source, said, depth + 1)
+    if (read === 'strange') said.arguments(end)
+    if (read !== 'value') return read
+  }
+}
+
+function* readMember(source: Source, said: Said, depth: number): Reading<ReadValue> {
+  const first = source.text[source.at]
+  const isText = first === '"' || first === "'"
+  if (!isText) said.arguments('"')
+  const key = isText ? yield* readPythonValue(source, said, depth) : yield* readWord(source, said, true)
+  if (!isText && key === 'value') said.arguments('"')
+  if (key !== 'value') return key
+  const next = yield* readNext(source)
+  if (next === undefined) return 'over'
+  said.arguments(': ')
+  if (next !== ':') {
+    said.arguments('null')
+    return 'strange'
+  }
+  source.at++
+  const read = yield* readPythonValue(source, said, depth)
+  return read
+}
+
+const words: Readonly<Record<string, string>> = { True: 'true', False: 'false', None: 'null' }
+const mostOfWord = 512
+
+/** A number, or a word that stands for itself. */
+function* readWord(source: Source, said: Said, isKey = false): Reading<ReadValue> {
+  for (;;) {
+    const { text, at } = source
+    let end = at
+    while (end < text.length && end - at < mostOfWord && !',:)]}\'"[({'.includes(text[end] as string)) end++
+    if (end === text.length && !source.isOver && end - at < mostOfWord) {
+      yield
+      continue
+    }
+    const word = text.slice(at, end).trim()
+    if (end === text.length) return 'over'
+    source.at = end
+    said.arguments(isKey ? JSON.stringify(word).slice(1, -1) : jsonOf(word))
+    return word === '' ? 'strange' : 'value'
+  }
+}
+
+function jsonOf(word: string): string {
+  if (word === '') return 'null'
+  if (Object.hasOwn(words, word)) return words[word] as string
+  if (/^(true|false|null|-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?)$/.test(word)) return word
+  const number = /^[+-]?[\d_]*\.?[\d_]*([eE][+-]?\d+)?$/.test(word)
+    ? Number(word.replaceAll('_', ''))
+    : Number.NaN
+  return JSON.stringify(Number.isFinite(number) ? number : word)
+}

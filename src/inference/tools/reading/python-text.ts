@@ -1,0 +1,79 @@
+import type { Reading, Source } from './source.ts'
+
+const backslash = 0x5c
+
+/** Hands on what a Python string says, from its opening quote on. False when the text is over before it ends. */
+export function* readPythonText(source: Source, say: (text: string) => void): Reading<boolean> {
+  const quote = source.text.charCodeAt(source.at)
+  source.at++
+  for (;;) {
+    const { text, at: from } = source
+    let at = from
+    while (at < text.length && text.charCodeAt(at) !== quote && text.charCodeAt(at) !== backslash) at++
+    say(text.slice(from, at))
+    source.at = at
+    if (at < text.length) {
+      if (text.charCodeAt(at) === quote) {
+        source.at++
+        return true
+      }
+      const found = escapeAt(text, at, source.isOver)
+      if (found !== undefined) {
+        say(found.says)
+        source.at = found.end
+        continue
+      }
+    }
+    if (source.isOver) return false
+    yield
+  }
+}
+
+const single: Readonly<Record<string, string>> = {
+  '\n': '',
+  '\\': '\\',
+  "'": "'",
+  '"': '"',
+  a: '\x07',
+  b: '\b',
+  f: '\f',
+  n: '\n',
+  r: '\r',
+  t: '\t',
+  v: '\v',
+  // JSON has this one.
+  '/': '/',
+}
+
+const digitsOf: Readonly<Record<string, number>> = { x: 2, u: 4, U: 8 }
+
+/** What an escape says and where it ends; undefined where the text is too short to tell. */
+function escapeAt(text: string, at: number, isOver: boolean): { says: string; end: number } | undefined {
+  const kind = text[at + 1]
+  if (kind === undefined) return undefined
+  const says = single[kind]
+  if (says !== undefined) return { says, end: at + 2 }
+  if (kind >= '0' && kind <= '7') {
+    const digits = /^[0-7]{1,3}/.exec(text.slice(at + 1, at + 4))?.[0] ?? ''
+    if (digits.length < 3 && at + 1 + digits.length === text.length && !isOver) return undefined
+    return { says: String.fromCodePoint(Number.parseInt(digits, 8)), end: at + 1 + digits.length }
+  }
+  const length = digitsOf[kind]
+  // What is no escape stays as it is written.
+  const plain = { says: `\\${kind}`, end: at + 2 }
+  if (length === undefined) return plain
+  const digits = text.slice(at + 2, at + 2 + length)
+  if (!/^[\da-f]*$/i.test(digits)) return plain
+  if (digits.length < length) return isOver ? plain : undefined
+  const point = Number.parseInt(digits, 16)
+  const end = at + 2 + length
+  if (point > 0x10ffff) return plain
+  if (kind !== 'u' || point < 0xd800 || point > 0xdbff) return { says: String.fromCodePoint(point), end }
+  // A character beyond the first plane may be written as the two that JSON writes it as.
+  const second = /^\\u(d[c-f][\da-f]{2})/i.exec(text.slice(end, end + 6))?.[1]
+  if (second !== undefined) {
+    return { says: String.fromCharCode(point, Number.parseInt(second, 16)), end: end + 6 }
+  }
+  const isMore = text.length < end + 6 && '\\u'.startsWith(text.slice(end, end + 2))
+  return isMore && !isOver ? undefined : { says: String.fromCharCode(point), end }
+}

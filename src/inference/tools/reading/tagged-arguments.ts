@@ -1,0 +1,135 @@
+import type { TaggedArguments, TaggedValue, ValueType } from '../call-format.ts'
+import type { OfferedTool } from '../offered-tool.ts'
+import {
+  absent,
+  inSequence,
+  longestOf,
+  type Matcher,
+  short,
+  space,
+  tolerantly,
+  withExactEnd,
+} from './literals.ts'
+import type { Said } from './said.ts'
+import type { Reading, Source } from './source.ts'
+import { readTypedValue } from './typed-value.ts'
+import { typesOfArgument } from './value-types.ts'
+
+/** No key is longer. */
+const mostOfKey = 512
+
+/** What tagged arguments are matched with, made once for each format. */
+export interface TaggedMarks {
+  /** The mark before the first key, and the one before another key. */
+  first: Matcher
+  next: Matcher
+  /** Behind the last argument, and where there is none. */
+  tail: Matcher
+  none: Matcher
+  behind: Matcher
+  values: readonly { mid: Matcher; after: string; of: ReadonlyMap<ValueType, TaggedValue['written']> }[]
+  /** What ends a value that has nothing of its own behind it. */
+  ends: readonly string[]
+}
+
+/** `behind` matches what stands behind all arguments of a call; `close` is the text that the last of them has behind it. */
+export function taggedMarks(format: TaggedArguments, behind: Matcher, close: string): TaggedMarks {
+  const { head, between, tail, empty = head + tail, values } = format
+  const all = Object.values(values)
+  const befores = [...new Set(all.map(({ before }) => before))]
+  const marks = (texts: readonly string[]) => longestOf(texts.map(mark))
+  return {
+    first: marks(befores.map((before) => head + before)),
+    next: marks(befores.map((before) => between + before)),
+    tail: mark(tail),
+    none: mark(empty),
+    behind,
+    values: groups(values),
+    ends: [...befores.map((before) => between + before), tail + close].filter((text) => text !== ''),
+  }
+}
+
+/** A mark between arguments, with the white space that models have before it. */
+function mark(text: string): Matcher {
+  return inSequence([space, tolerantly([text], { isAfterName: false, isBeforeName: false, isJson: false })])
+}
+
+/** Types whose values have the same marks are told apart by the schema. */
+function groups(values: TaggedArguments['values']): TaggedMarks['values'] {
+  const found = new Map<string, { mid: string; after: string; of: Map<ValueType, TaggedValue['written']> }>()
+  for (const [type, { mid, after, written }] of Object.entries(values)) {
+    const key = JSON.stringify([mid, after])
+    const group = found.get(key) ?? { mid, after, of: new Map() }
+    group.of.set(type as ValueType, written)
+    found.set(key, group)
+  }
+  return [...found.values()].map((group) => ({ ...group, mid: withExactEnd(group.mid) }))
+}
+
+/** Whether a first argument begins here, or none. */
+export function taggedBegin({ first, none, behind, values }: TaggedMarks): Matcher {
+  const nothing = inSequence([none, behind])
+  return (text, at) => {
+    const ended = nothing(text, at)
+    if (ended !== absent) return ended === short ? short : at
+    const found = argumentAt(text, at, first, values)
+    return typeof found === 'object' ? at : found
+  }
+}
+
+interface Argument {
+  key: string
+  group: TaggedMarks['values'][number]
+  end: number
+}
+
+/**
+ * Arguments with marks of their own, said as JSON. What cannot be read ends them, so that they are JSON all the same. False
+ * when the text is over before they end.
+ */
+export function* readTagged(
+  source: Source,
+  said: Said,
+  { first, next, tail, none, behind, values, ends }: TaggedMarks,
+  { parameters }: OfferedTool,
+): Reading<boolean> {
+  for (let isFirst = true; ; ) {
+    const { text, at, isOver } = source
+    const end = (isFirst ? none : tail)(text, at)
+    const ended = end < 0 ? end : behind(text, end)
+    const found = ended < 0 && ended !== short ? argumentAt(text, at, isFirst ? first : next, values) : ended
+    if (typeof found === 'object') {
+      source.at = found.end
+      said.arguments(`${isFirst ? '{' : ', '}${JSON.stringify(found.key)}: `)
+      const { of, after } = found.group
+      const types = typesOfArgument(parameters, found.key)
+      if (!(yield* readTypedValue(source, said, { of, types, after, ends }))) return false
+      isFirst = false
+    } else if (found === short) {
+      if (isOver) return false
+      yield
+    } else {
+      if (end >= 0) source.at = end
+      said.arguments(isFirst ? '{}' : '}')
+      return true
+    }
+  }
+}
+
+/** The key ends at the first position where what stands between key and value does. */
+function argumentAt(
+  text: string,
+  at: number,
+  mark: Matcher,
+  values: TaggedMarks['values'],
+): Argument | typeof absent | typeof short {
+  const from = mark(text, at)
+  if (from < 0) return from === short ? short : absent
+  for (let end = from + 1; end <= Math.min(text.length, from + mostOfKey); end++) {
+    const found = values.map((group) => ({ group, end: group.mid(text, end) }))
+    if (found.some((one) => one.end === short)) return short
+    const [longest] = found.filter((one) => one.end >= 0).sort((a, b) => b.end - a.end)
+    if (longest !== undefined) return { key: text.slice(from, end), ...longest }
+  }
+  return text.length <= from + mostOfKey ? short : absent
+}

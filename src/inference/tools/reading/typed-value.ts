@@ -1,0 +1,167 @@
+import type { TaggedValue, ValueType } from '../call-format.ts'
+import { readJson } from './json-arguments.ts'
+import { absent, exactly, inSequence, short, space, tolerantly } from './literals.ts'
+import type { Said } from './said.ts'
+import { isSpace, type Reading, readUntil, type Seeker, type Source } from './source.ts'
+import { typeOf } from './value-types.ts'
+
+export interface TypedValue {
+  /** How the types are written that have these marks. */
+  of: ReadonlyMap<ValueType, TaggedValue['written']>
+  /** What the schema says. */
+  types: ReadonlySet<ValueType>
+  /** What stands behind the value; where that is nothing, one of these ends it, and is not read. */
+  after: string
+  ends: readonly string[]
+}
+
+/** No number is longer. What is, is a text. */
+const mostOfNumber = 64
+
+/**
+ * Reads a value and what stands behind it, and says it as JSON. A value that may be a text or something else is something else
+ * where it can be. False when the text is over before.
+ */
+export function* readTypedValue(
+  source: Source,
+  said: Said,
+  { of, types, after, ends }: TypedValue,
+): Reading<boolean> {
+  const fitting = [...of.keys()].filter((type) => types.has(type))
+  const possible = new Set(fitting.length === 0 ? of.keys() : fitting)
+  const end = after === '' ? ends.map((text) => standing(text, 0)) : [standing(after, after.length)]
+  if (of.get('string') !== 'raw' || !possible.delete('string'))
+    return yield* readJsonValue(source, said, after, end)
+  if (possible.size === 0) return yield* readText(source, said, end)
+  return yield* readEither(source, said, end, possible)
+}
+
+/** A text that is looked for; so much of it is read. */
+function standing(text: string, length: number): Seeker<number> {
+  const match = exactly(text)
+  return {
+    firsts: new Set([text.charCodeAt(0)]),
+    seek: (given, at) => {
+      const end = match(given, at)
+      return end === short ? 'more' : end === absent ? 'no' : length
+    },
+  }
+}
+
+function* readText(source: Source, said: Said, end: readonly Seeker<number>[]): Reading<boolean> {
+  said.arguments('"')
+  return yield* readRest(source, end, said.text, () => said.arguments('"'))
+}
+
+function* readRest(
+  source: Source,
+  end: readonly Seeker<number>[],
+  say: (text: string) => void,
+  finish: () => void,
+): Reading<boolean> {
+  const length = yield* readUntil(source, end, say)
+  if (length === undefined) return false
+  source.at += length
+  finish()
+  return true
+}
+
+/** Holds back what may be something else than a text. */
+function* readEither(
+  source: Source,
+  said: Said,
+  end: readonly Seeker<number>[],
+  types: ReadonlySet<ValueType>,
+): Reading<boolean> {
+  let held = ''
+  let isText = false
+  function say(text: string): void {
+    if (isText) {
+      said.text(text)
+      return
+    }
+    held += text
+    isText = !mayBe(types, held)
+    if (!isText) return
+    said.arguments('"')
+    said.text(held)
+  }
+  return yield* readRest(source, end, say, () => {
+    if (!isText && types.has(typeOfJson(held))) said.arguments(held)
+    else {
+      if (!isText) said.arguments('"')
+      if (!isText) said.text(held)
+      said.arguments('"')
+    }
+  })
+}
+
+const words: readonly (readonly [ValueType, string])[] = [
+  ['null', 'null'],
+  ['boolean', 'true'],
+  ['boolean', 'false'],
+]
+
+/** Whether a JSON value of one of these types may begin so. */
+function mayBe(types: ReadonlySet<ValueType>, text: string): boolean {
+  if (words.some(([type, word]) => types.has(type) && word.startsWith(text))) return true
+  if (types.has('object') && text.startsWith('{')) return true
+  if (types.has('array') && text.startsWith('[')) return true
+  return types.has('number') && text.length <= mostOfNumber && /^-?[\d.eE+-]*$/.test(text)
+}
+
+/** That of a text where it is no JSON. */
+function typeOfJson(text: string): ValueType {
+  try {
+    return typeOf(JSON.parse(text))
+  } catch {
+    return 'string'
+  }
+}
+
+/** JSON as it is written. A word that is no JSON is a text. */
+function* readJsonValue(
+  source: Source,
+  said: Said,
+  after: string,
+  end: readonly Seeker<number>[],
+): Reading<boolean> {
+  for (;;) {
+    while (source.at < source.text.length && isSpace(source.text.charCodeAt(source.at))) source.at++
+    if (source.at < source.text.length) break
+    if (source.isOver) return false
+    yield
+  }
+  if (!'{["'.includes(source.text[source.at] as string)) {
+    let held = ''
+    return yield* readRest(
+      source,
+      end,
+      (text) => {
+        held += text
+      },
+      () => said.arguments(jsonOf(held.trim())),
+    )
+  }
+  if (!(yield* readJson(source, said.arguments))) return false
+  const behind = inSequence([
+    space,
+    tolerantly([after], { isAfterName: false, isBeforeName: false, isJson: false }),
+  ])
+  for (;;) {
+    const position = behind(source.text, source.at)
+    if (position !== short) {
+      if (position !== absent) source.at = position
+      return true
+    }
+    if (source.isOver) return false
+    yield
+  }
+}
+
+const pythonWords: Readonly<Record<string, string>> = { True: 'true', False: 'false', None: 'null' }
+
+function jsonOf(text: string): string {
+  if (Object.hasOwn(pythonWords, text)) return pythonWords[text] as string
+  return typeOfJson(text) === 'string' ? JSON.stringify(text) : text
+}

@@ -1,0 +1,117 @@
+import { randomBytes, randomUUID } from 'node:crypto'
+import { refuse } from '../domain/refusals.ts'
+import type { AnswerFormat } from './answer-format.ts'
+import type { Generation, ServedModel } from './backend.ts'
+import type { CompileQuestion, TurnConstraint } from './constraints/constraint.ts'
+import type { CallsAsked, TurnAsked } from './model.ts'
+import type { Parser } from './parts.ts'
+import type { Conversation } from './prompt/chat-prompt.ts'
+import type { ThoughtStart } from './reasoning/reasoning-format.ts'
+import { isThinkingOn } from './reasoning/switches.ts'
+import { thoughtStartOf } from './reasoning/thought-start.ts'
+import { createAnswerReader } from './tools/answer-reader.ts'
+import { resolved } from './tools/markers.ts'
+import type { OfferedTool } from './tools/offered-tool.ts'
+
+/** How the answer to a conversation is drawn and read. */
+export interface TurnPlan {
+  /** Thoughts, calls and what the content has to be, in one; absent where the answer is free. */
+  constraint: CompileQuestion | undefined
+  markers: readonly string[]
+  thinking: Generation['thinking']
+  createParser(): Parser
+}
+
+export interface TurnParts {
+  asked: TurnAsked
+  format: AnswerFormat
+  served: ServedModel
+  conversation: Conversation
+  /** The conversation as the template has written it. */
+  prompt: string
+  /** What the content has to be. */
+  content: CompileQuestion | undefined
+  /** Control tokens are shown. */
+  isShown: boolean
+  /** A search over beams has no constraint: what it finds is only read. */
+  isBeam: boolean
+}
+
+export function planTurn(parts: TurnParts): TurnPlan {
+  const { asked, served, conversation, prompt, content, isBeam } = parts
+  // What the prompt ends with is text: markers are what the model writes.
+  const thought = thoughtStartOf(parts.format.reasoning, prompt)
+  const { format, markers } = resolved(parts.format, served.controlTokens)
+  const { reasoning } = format
+  const tools = asked.calls?.tools.map(offered) ?? []
+  const calls = asked.calls && {
+    format: format.calls,
+    tools,
+    isParallel: asked.calls.isParallel && !allowsOneCall(format),
+  }
+  return {
+    markers,
+    constraint: constraintOf(),
+    thinking: thinkingOf(parts, thought),
+    createParser: () =>
+      createAnswerReader({
+        ...(reasoning && { reasoning }),
+        thought,
+        ...(parts.isShown && { shown: markers }),
+        ...(calls && {
+          calls: { ...calls, isOnlyCalls: asked.calls?.choice !== 'auto', newId: newIdsFor(format) },
+        }),
+      }),
+  }
+
+  function constraintOf(): CompileQuestion | undefined {
+    if (isBeam) return content
+    // A model that was not asked to think goes straight to what it has to say.
+    const drawn = thought === 'optional' && !isThinkingOn(reasoning, conversation) ? 'over' : thought
+    if (calls === undefined && (content === undefined || reasoning === undefined || drawn === 'over')) {
+      return content
+    }
+    const constraint: TurnConstraint = {
+      kind: 'turn',
+      ...(reasoning && { reasoning }),
+      thought: drawn,
+      ...(calls && { calls: { ...calls, choice: (asked.calls as CallsAsked).choice } }),
+      ...(content && { content: content.constraint as NonNullable<TurnConstraint['content']> }),
+    }
+    const field = asked.calls?.field ?? (content as CompileQuestion).field
+    return { constraint, options: content?.options ?? { whitespace: 'bounded' }, field }
+  }
+}
+
+function thinkingOf(
+  { asked: { thinkingBudget: budget }, format: { reasoning } }: TurnParts,
+  thought: ThoughtStart,
+): Generation['thinking'] {
+  if (budget === undefined) return undefined
+  if (reasoning !== undefined) {
+    const { open, close } = reasoning
+    return { budget: budget.tokens, open, close, isOpen: thought === 'open' }
+  }
+  if (budget.field === undefined) return undefined
+  throw refuse('not_available', {
+    field: budget.field,
+    given: `${budget.tokens} for a template that shows no thoughts`,
+    accepted: 'nothing',
+  })
+}
+
+function offered({ function: { name, parameters, strict } }: CallsAsked['tools'][number]): OfferedTool {
+  return { name, parameters: parameters?.value, strict: strict ?? false }
+}
+
+function allowsOneCall({ calls }: AnswerFormat): boolean {
+  return 'own' in calls ? calls.own === 'gigachat' : calls.gap === undefined
+}
+
+const nineOf = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789'
+
+/** Ids that the template accepts when a client sends them back. */
+function newIdsFor({ calls }: AnswerFormat): () => string {
+  if ('own' in calls || calls.ids === 'any') return () => `chatcmpl-tool-${randomUUID().replaceAll('-', '')}`
+  return () => Array.from(randomBytes(9), (byte) => nineOf[byte % nineOf.length]).join('')
+}

@@ -1,0 +1,209 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import type { TurnConstraint } from '../../../src/inference/constraints/constraint.ts'
+import { type CallFormat, hermes } from '../../../src/inference/tools/call-format.ts'
+import { compiledTurn, followerOf, tool } from '../../support/turns.ts'
+
+const think = { open: '<think>', close: '</think>', switches: { on: {}, off: {} }, isDefault: true }
+const weather = tool('get_weather', {
+  type: 'object',
+  properties: { city: { type: 'string' }, days: { type: 'integer' } },
+  required: ['city'],
+})
+const clock = tool('get', null)
+const tools = [weather, clock]
+const call = '<tool_call>\n{"name": "get_weather", "arguments": {"city": "Rome"}}\n</tool_call>'
+
+type Calls = NonNullable<TurnConstraint['calls']>
+
+function turn(
+  calls: Partial<Calls> = {},
+  given: Partial<Omit<TurnConstraint, 'kind' | 'calls'>> = {},
+): Omit<TurnConstraint, 'kind'> {
+  return {
+    thought: 'over',
+    calls: { format: hermes, tools, choice: 'auto', isParallel: true, ...calls },
+    ...given,
+  }
+}
+
+/** The text is followed to its end and may end there. */
+function accepts(of: Omit<TurnConstraint, 'kind'>, ...texts: string[]): void {
+  const follow = followerOf(of)
+  for (const text of texts) {
+    const { length, isComplete } = follow(text)
+    assert.equal(text.slice(0, length), text)
+    assert.equal(isComplete, true, `${text} may not end`)
+  }
+}
+
+/** The text is wrong at the character behind the bar, and right up to it. */
+function stopsAt(of: Omit<TurnConstraint, 'kind'>, ...texts: string[]): void {
+  const follow = followerOf(of)
+  for (const text of texts) {
+    assert.equal(text.split('|').length, 2, text)
+    const whole = text.replace('|', '')
+    const { length } = follow(whole)
+    assert.equal(`${whole.slice(0, length)}|${whole.slice(length)}`, text)
+  }
+}
+
+describe('a turn with tools that may be called', () => {
+  it('is any text, also one about the marks of calls', () => {
+    accepts(
+      turn(),
+      '',
+      'Rome is sunny.',
+      'Write <tool_call> and {"name": "f"} </tool_call>.',
+      '<tool_call>\n{"name": "unknown", "arguments": 1}',
+      '<tool_call>\n{"name": "get_weathers',
+      '<tool_call><tool_call>\n{"name": "get_x',
+    )
+  })
+
+  it('holds a call to the schema of its tool, and goes on after it', () => {
+    accepts(turn(), call, `Let me look.\n${call}`, `${call}\nDone. ${call}`, call.replaceAll(/\s/g, ''))
+    accepts(turn(), '<tool_call>\n{"name": "get", "arguments": {}}\n</tool_call>')
+    stopsAt(
+      turn(),
+      '<tool_call>\n{"name": "get_weather", "arguments": {"city": |1',
+      '<tool_call>\n{"name": "get_weather", "|parameters',
+      '<tool_call>\n{"name": "get_weather", "arguments": {|}',
+      '<tool_call>\n{"name": "get_weather", "arguments": {"city": "Rome"}|\n',
+      '<tool_call>\n{"name": "get", "arguments": {|"',
+      'So: <tool_call>\n<tool_call>\n{"name": "get"|}',
+      `${call}\n${call.slice(0, -40)}|1`,
+    )
+  })
+
+  it('is over after its first call where calls are not parallel', () => {
+    const follow = followerOf(turn({ isParallel: false }))
+    assert.deepEqual(follow(`I look. ${call}`), { length: call.length + 8, isComplete: true, isOver: true })
+    assert.equal(followerOf(turn())(call).isOver, false)
+  })
+})
+
+describe('a turn that has to call', () => {
+  it('is calls and white space', () => {
+    const required = turn({ choice: 'required' })
+    accepts(required, call, `\n\n${call}`, `${call}\n${call}`, `${call}${call}`)
+    stopsAt(required, '|I', '<tool_call>\n{"name": "get|s', `${call}\n|I`)
+    assert.equal(followerOf(required)('\n').isComplete, false)
+  })
+
+  it('of one name is one call of it', () => {
+    const named = turn({ choice: { name: 'get' } })
+    assert.equal(followerOf(named)('<tool_call>{"name":"get","arguments":{}}</tool_call>').isOver, true)
+    stopsAt(named, '<tool_call>\n{"name": "get|_weather')
+  })
+
+  it('may think before', () => {
+    const optional = turn({ choice: 'required' }, { reasoning: think, thought: 'optional' })
+    accepts(optional, call, `<think>\nI have to say "<tool_call>".\n</think>\n\n${call}`)
+    stopsAt(optional, '<think>a</think>|b')
+    const open = turn({ choice: 'required' }, { reasoning: think, thought: 'open' })
+    accepts(open, `I think.</think>${call}`)
+    assert.equal(followerOf(open)('I think').isComplete, false)
+    accepts(open, call)
+    stopsAt(turn({ choice: 'required' }, { reasoning: think, thought: 'over' }), '<t|hink>')
+  })
+})
+
+describe('thoughts', () => {
+  const auto = turn({}, { reasoning: think, thought: 'open' })
+
+  it('end with a mark, or with a call', () => {
+    accepts(auto, 'I write <tool_call>\n{"name": 1', `a</think>b`, `a</think>\n${call}`, `a${call}b`)
+    stopsAt(auto, '</think><tool_call>\n{"name": "get"|:', '<tool_call>\n{"name": "get"|:')
+  })
+
+  it('come first only', () => {
+    const optional = turn({}, { reasoning: think, thought: 'optional' })
+    accepts(optional, `\n<think>hm</think>ok`, `a <think> b`)
+  })
+
+  it('come before content that has to fit', () => {
+    const content = { kind: 'choice', choices: ['yes', 'no'] } as const
+    const given = { reasoning: think, thought: 'optional', content } as const
+    accepts(given, 'yes', '<think>well</think>\n\nno')
+    stopsAt(given, '<think>well</think>\n\n|maybe', '|maybe')
+  })
+})
+
+it('a call or content that has to fit', () => {
+  const content = {
+    kind: 'json',
+    schema: { type: 'object', properties: { a: { type: 'integer' } } },
+  } as const
+  const either = turn({}, { content })
+  accepts(either, '{"a": 1}', call, `${call}\n${call}`)
+  stopsAt(either, '{"|b', '|I', `${call}|{`, '<tool_call>\n{"name": "get|s')
+  accepts(turn({ choice: 'required' }, { content }), call)
+  stopsAt(turn({ choice: 'required' }, { content }), '|{')
+})
+
+describe('calls whose marks are control tokens', () => {
+  const marked: CallFormat = {
+    open: ['\udc00[{"name": "'],
+    mid: ['", "arguments": '],
+    arguments: { kind: 'json', isQuoted: false },
+    gap: [', "id": "', { hole: 'id' }, '"}, {"name": "'],
+    close: [', "id": "', { hole: 'id' }, '"}]'],
+    ids: 'nine',
+    isAnchored: false,
+  }
+  const of = (calls: Partial<Calls> = {}, given = {}) => turn({ format: marked, ...calls }, given)
+
+  it('are armed by the token alone', () => {
+    accepts(of(), 'a [{"name": "get_', 'a \udfff b')
+    stopsAt(
+      of(),
+      'a \udc00|x',
+      '\udc00[{"name": "|x',
+      '|\udc01',
+      '\udc00[{"name": "get", "arguments": {|\udfff',
+    )
+    const one = '\udc00[{"name": "get", "arguments": {}, "id": "abcDEF123"}'
+    accepts(of(), `ok ${one}]`, `${one}, {"name": "get", "arguments": {}, "id": "000000000"}]`)
+    stopsAt(of(), '\udc00[{"name": "get", "arguments": {}, "id": "abc|"')
+    assert.equal(followerOf(of({ isParallel: false }))(`${one}]`).isOver, true)
+    stopsAt(of({ isParallel: false }), `${one}|,`)
+  })
+
+  it('end a thought', () => {
+    const open = of({}, { reasoning: think, thought: 'open' })
+    accepts(open, 'so \udc00[{"name":"get","arguments":{},"id":"123456789"}]')
+    stopsAt(open, 'so \udc00|</think>')
+  })
+})
+
+describe('calls that begin as other texts do', () => {
+  const bare: CallFormat = {
+    open: ['{"name": "'],
+    mid: ['", "parameters": '],
+    arguments: { kind: 'json', isQuoted: false },
+    close: ['}'],
+    ids: 'any',
+    isAnchored: true,
+  }
+
+  it('stand at the start only', () => {
+    const auto = turn({ format: bare })
+    accepts(auto, '{"name": "Rome"}', 'a {"name": "get", 1', '{"name":"get","parameters":{}}')
+    stopsAt(auto, '\n{"name": "get", "|x', '{"name": "get", "parameters": {}}|.')
+    const thinking = turn({ format: bare }, { reasoning: think, thought: 'open' })
+    stopsAt(thinking, 'hm</think>\n\n{"name": "get", "|x')
+  })
+})
+
+it('names what cannot be kept by the tool', () => {
+  const flawed = {
+    ...tool('f', { type: 'object', properties: { a: { type: 'x' } } }),
+    field: 'tools.3.function.parameters',
+  }
+  assert.throws(() => compiledTurn(turn({ tools: [clock, flawed] })), {
+    code: 'schema_invalid',
+    field: 'tools.3.function.parameters',
+    message: /type at f#\/properties\/a/,
+  })
+})

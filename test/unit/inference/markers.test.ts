@@ -1,0 +1,217 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { GenerationEvent } from '../../../src/inference/backend.ts'
+import { createChoice, planAnswer } from '../../../src/inference/choice.ts'
+import { createConstraints } from '../../../src/inference/constraints/following-constraints.ts'
+import type { Expr } from '../../../src/inference/constraints/grammar/expressions.ts'
+import { packGrammar } from '../../../src/inference/constraints/grammar/pack.ts'
+import {
+  anyOtherSymbol,
+  controlTokensOf,
+  symbolOfMarker,
+  unitOfMarker,
+} from '../../../src/inference/control-tokens.ts'
+import { isIn } from '../../../src/inference/sampling/logits.ts'
+import { createRandom } from '../../../src/inference/sampling/random.ts'
+import { type GenerationParts, generationOf } from '../../support/generations.ts'
+import { listedVocabulary } from '../../support/listed-vocabulary.ts'
+import { scriptedLogits } from '../../support/scripted-logits.ts'
+
+const tokens = [
+  'a',
+  'b',
+  'ab',
+  '<',
+  'call',
+  '>',
+  [0xc3],
+  [0xa9],
+  '</s>',
+  '<call>',
+  '<done>',
+  '<pad>',
+  '<other>',
+]
+const eos = 8
+const done = 10
+const vocabulary = listedVocabulary({ tokens, eos, ends: [done] })
+const id = (text: string) => tokens.indexOf(text)
+const markers = ['<call>', '<done>']
+const [call, end] = [unitOfMarker(0), unitOfMarker(1)]
+const everyToken = [...tokens.keys()]
+
+const literal = (text: string): Expr => ({ kind: 'literal', text })
+const symbol = (marker: number) => one(symbolOfMarker(marker))
+const one = (point: number): Expr => ({ kind: 'class', ranges: [[point, point]] })
+const anyOther = one(anyOtherSymbol)
+const sequence = (...of: Expr[]): Expr => ({ kind: 'sequence', of })
+const letters: Expr = { kind: 'class', ranges: [[97, 98]] }
+const many = (of: Expr, min = 0): Expr => ({ kind: 'repetition', of, min, max: Number.POSITIVE_INFINITY })
+const grammarOf = (root: Expr) => packGrammar(new Map([['root', root]]))
+
+/** Letters, then perhaps a call that ends with its mark, and perhaps another. */
+const calls = grammarOf(
+  sequence(
+    many({ kind: 'alternatives', of: [letters, anyOther] }),
+    many(sequence(symbol(0), many(letters, 1), symbol(1))),
+  ),
+)
+
+function allowedAfter(said: string[]): string[] {
+  const allowance = createConstraints(vocabulary).of(calls, markers).begin()
+  for (const token of said) allowance.accept(id(token))
+  const allowed = everyToken.filter((token) => allowance.allows(token))
+  const mask = allowance.mask()
+  assert.deepEqual(
+    everyToken.filter((token) => isIn(mask, token)),
+    allowed,
+  )
+  assert.equal(mask.count, allowed.length)
+  assert.deepEqual(
+    allowance.few()?.toSorted((one, two) => one - two),
+    allowed,
+  )
+  return allowed.map((token) => String(tokens[token]))
+}
+
+test('a control token is allowed where the grammar goes on with its symbol', () => {
+  assert.deepEqual(allowedAfter([]), ['a', 'b', 'ab', '</s>', '<call>', '<done>', '<pad>', '<other>'])
+  assert.deepEqual(allowedAfter(['<pad>', 'a', '<call>']), ['a', 'b', 'ab'])
+  assert.deepEqual(allowedAfter(['<call>', 'a']), ['a', 'b', 'ab', '<done>'])
+  assert.deepEqual(allowedAfter(['<call>', 'a', '<done>']), ['</s>', '<call>', '<done>'])
+})
+
+test('without markers no control token is a mark, and letters never are', () => {
+  const allowance = createConstraints(vocabulary)
+    .of(grammarOf(sequence(symbol(0), letters)))
+    .begin()
+  assert.deepEqual(
+    everyToken.filter((token) => allowance.allows(token)),
+    [],
+  )
+})
+
+test('grammars that differ in a mark alone are not taken for one another', () => {
+  const constraints = createConstraints(vocabulary)
+  const first = (marker: number, names: string[]) => {
+    const allowance = constraints.of(grammarOf(symbol(marker)), names).begin()
+    return everyToken.filter((token) => allowance.allows(token))
+  }
+  assert.deepEqual(first(0, markers), [id('<call>')])
+  assert.deepEqual(first(1, markers), [id('<done>')])
+  assert.deepEqual(first(0, ['<pad>']), [id('<pad>')])
+})
+
+/** What happens while the model wants these tokens: the texts, and how it ended. */
+async function story(wanted: string[], parts: GenerationParts, constrained = true): Promise<unknown[]> {
+  const generation = generationOf({ ...parts, text: { markers, ...parts.text } })
+  const plan = planAnswer({
+    generation,
+    prompt: [0],
+    maxTokens: 20,
+    vocabulary,
+    ...(constrained && { constraint: createConstraints(vocabulary).of(calls, markers) }),
+  })
+  const choice = createChoice(plan, 0)
+  const events: GenerationEvent[] = []
+  for (const token of wanted) {
+    const logits = scriptedLogits(everyToken.map((one) => (one === id(token) ? 50 : 0)))
+    const { tokens: said, finished } = choice.accept(await choice.next(logits))
+    events.push(said, ...(finished ? [finished] : []))
+    if (finished) break
+  }
+  return events.map((event) => {
+    if (event.kind === 'tokens') return event.text
+    return event.kind === 'finished' ? `${event.reason} ${event.stop}` : event.kind
+  })
+}
+
+for (const skipSpecial of [true, false]) {
+  test(`a marker is its unit in the text, ${skipSpecial ? 'where other control tokens are skipped' : 'and not its name'}`, async () => {
+    assert.deepEqual(await story(['a', '<pad>', '<call>', 'b', '<done>'], { text: { skipSpecial } }, false), [
+      'a',
+      skipSpecial ? '' : '<pad>',
+      call,
+      'b',
+      '',
+      `stop ${done}`,
+    ])
+  })
+}
+
+test('a token that ends answers is part of a call where the grammar needs it, and ends what is whole then', async () => {
+  assert.deepEqual(await story(['a', '<call>', 'b', '<done>'], {}), ['a', call, 'b', end, `stop ${done}`])
+  assert.deepEqual(await story(['a', '<done>'], {}), ['a', '', `stop ${done}`])
+  assert.deepEqual(await story(['<call>', 'b', '<done>', '<call>', 'a'], { ending: { ignoreEos: true } }), [
+    call,
+    'b',
+    end,
+    call,
+    'a',
+  ])
+})
+
+test('it does not end an answer that has to go on', async () => {
+  const grammar = grammarOf(sequence(symbol(0), symbol(1), literal('ab')))
+  const generation = generationOf({ text: { markers } })
+  const constraint = createConstraints(vocabulary).of(grammar, markers)
+  const choice = createChoice(
+    planAnswer({ generation, prompt: [0], maxTokens: 20, vocabulary, constraint }),
+    0,
+  )
+  let text = ''
+  for (const _ of [0, 1, 2]) {
+    const { tokens: said, finished } = choice.accept(
+      await choice.next(scriptedLogits(everyToken.map(() => 0))),
+    )
+    text += said.text
+    if (finished) assert.equal(finished.reason, 'stop')
+  }
+  assert.equal(text, `${call}${end}ab`.slice(0, text.length))
+  assert.ok(text.startsWith(`${call}${end}a`))
+})
+
+test('half a character before a mark is shown as what it is', async () => {
+  const generation = generationOf({ text: { markers } })
+  const choice = createChoice(planAnswer({ generation, prompt: [0], maxTokens: 20, vocabulary }), 0)
+  assert.equal(choice.accept({ token: 6 }).tokens.text, '')
+  assert.equal(choice.accept({ token: id('<call>') }).tokens.text, `\ufffd${call}`)
+})
+
+test('no stop string matches a mark', async () => {
+  for (const stop of [call, `a${call}`, '<call>', '\ud800\udc00']) {
+    assert.deepEqual(await story(['a', '<call>', 'b'], { ending: { stop: [stop] } }, false), [
+      ...(await story(['a', '<call>', 'b'], {}, false)),
+    ])
+  }
+})
+
+test('the names of control tokens are each listed once', () => {
+  assert.deepEqual([...controlTokensOf(vocabulary).keys()], ['</s>', '<call>', '<done>', '<pad>', '<other>'])
+})
+
+test('whatever is drawn under a grammar with marks is a text of it', async () => {
+  const random = createRandom(5n)
+  for (let answer = 0; answer < 200; answer++) {
+    const generation = generationOf({
+      text: { markers },
+      sampling: { seed: BigInt(answer) },
+      ending: { ignoreEos: random() < 0.5 },
+    })
+    const constraint = createConstraints(vocabulary).of(calls, markers)
+    const choice = createChoice(
+      planAnswer({ generation, prompt: [0], maxTokens: 30, vocabulary, constraint }),
+      0,
+    )
+    let text = ''
+    for (;;) {
+      const drawn = await choice.next(scriptedLogits(everyToken.map(() => random())))
+      const { tokens: said, finished } = choice.accept(drawn)
+      text += said.text
+      if (finished === undefined) continue
+      assert.match(text, /^[ab]*(\udc00[ab]+\udc01)*(\udc00[ab]*)?$/)
+      if (finished.reason === 'stop') assert.match(text, /^[ab]*(\udc00[ab]+\udc01)*$/)
+      break
+    }
+  }
+})

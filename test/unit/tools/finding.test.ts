@@ -1,0 +1,136 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { createRendering } from '../../../src/inference/prompt/rendering.ts'
+import { thoughtStartOf } from '../../../src/inference/reasoning/thought-start.ts'
+import { hermes } from '../../../src/inference/tools/call-format.ts'
+
+const bounds = { limitMs: 10_000, longestText: 1_000_000, longestList: 10_000 }
+const tokens = { bos: '<s>', eos: '</s>' }
+
+function found(template: string) {
+  const answer = createRendering(bounds).find({ template, tokens })
+  if (answer.kind !== 'found') assert.fail(JSON.stringify(answer))
+  return answer.format
+}
+
+/** A template whose turns are marked as in ChatML. `calls` writes the calls of the message `m`. */
+const chatml = (calls: string, opening = '') =>
+  `{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content }}${calls}<|im_end|>\n{% endfor %}` +
+  `{% if add_generation_prompt %}<|im_start|>assistant\n${opening}{% endif %}`
+
+const each = (call: string) => `{% for c in m.tool_calls %}{% set f = c.function %}${call}{% endfor %}`
+
+test('the format of Hermes is found and proven', () => {
+  const format = found(
+    chatml(
+      each(
+        '{{ "\\n" }}<tool_call>\n{"name": "{{ f.name }}", "arguments": {{ f.arguments | tojson }}}\n</tool_call>',
+      ),
+    ),
+  )
+  assert.deepEqual(format, { calls: hermes, proof: 'proven' })
+})
+
+test('the number of a call is a hole, and its id too', () => {
+  const numbered = found(
+    chatml(each('<|call|>functions.{{ f.name }}:{{ loop.index0 }}<|args|>{{ f.arguments | tojson }}<|end|>')),
+  )
+  assert.equal(numbered.proof, 'proven')
+  assert.ok('mid' in numbered.calls)
+  assert.deepEqual(numbered.calls.mid, [':', { hole: 'counter' }, '<|args|>'])
+  const named = found(
+    chatml(each('<|call|>{{ c.id }}<|name|>{{ f.name }}<|args|>{{ f.arguments | tojson }}<|end|>')),
+  )
+  assert.equal(named.proof, 'proven')
+  assert.ok('open' in named.calls)
+  assert.deepEqual(named.calls.open, ['<|call|>', { hole: 'id' }, '<|name|>'])
+  assert.deepEqual(named.calls.gap, ['<|end|><|call|>', { hole: 'id', of: 'next' }, '<|name|>'])
+})
+
+test('a template that raises for a second call has one call in a turn', () => {
+  const format = found(
+    chatml(
+      `{% if m.tool_calls %}{% if m.tool_calls | length > 1 %}{{ raise_exception('one call') }}{% endif %}${each('{"name": "{{ f.name }}", "parameters": {{ f.arguments | tojson }}}')}{% endif %}`,
+    ),
+  )
+  assert.equal(format.proof, 'proven')
+  assert.ok('open' in format.calls)
+  assert.equal(format.calls.gap, undefined)
+  assert.equal(format.calls.isAnchored, true)
+})
+
+test('ids are of nine characters where the template raises for others', () => {
+  const format = found(
+    chatml(
+      each(
+        "{% if c.id | length != 9 %}{{ raise_exception('nine') }}{% endif %}[CALL]{{ f.name }}[ID]{{ c.id }}[ARGS]{{ f.arguments | tojson }}",
+      ),
+    ),
+  )
+  assert.equal(format.proof, 'proven')
+  assert.ok('ids' in format.calls)
+  assert.equal(format.calls.ids, 'nine')
+})
+
+test('a template that shows no calls, or shows them unreadably, has the generic format', () => {
+  for (const calls of [
+    '',
+    each('{{ f.name }} was called'),
+    each('<c>{{ f.arguments | tojson }} {{ f.name }}</c>'),
+  ]) {
+    const format = found(chatml(calls))
+    assert.equal(format.proof, 'generic')
+    assert.deepEqual(format.calls, hermes)
+    assert.notEqual(format.note, undefined)
+  }
+})
+
+test('a call that does not come back as it was written is not proven', () => {
+  const format = found(
+    chatml(
+      each(
+        '<call>{"name": "{{ f.name }}", "arguments": {{ f.arguments | tojson | replace("\\n", " ") | lower }}}</call>',
+      ),
+    ),
+  )
+  assert.equal(format.proof, 'generic')
+})
+
+test('marks of thoughts are found where the history shows them, and switches by trying them', () => {
+  const thinking = found(
+    chatml(
+      '',
+      '{% if enable_thinking is defined and not enable_thinking %}<think>\n\n</think>\n\n{% endif %}',
+    ).replace(
+      '{{ m.content }}',
+      '{% if m.reasoning_content %}<think>\n{{ m.reasoning_content }}\n</think>\n\n{% endif %}{{ m.content }}',
+    ),
+  )
+  assert.deepEqual(thinking.reasoning, {
+    open: '<think>',
+    close: '</think>',
+    switches: { on: { enable_thinking: true }, off: { enable_thinking: false } },
+    isDefault: true,
+  })
+  const hidden = found(chatml('', '{% if thinking %}<think>\n{% else %}</think>{% endif %}'))
+  assert.deepEqual(hidden.reasoning, {
+    open: '<think>',
+    close: '</think>',
+    switches: { on: { thinking: true }, off: { thinking: false } },
+    isDefault: false,
+  })
+  assert.equal(found(chatml('')).reasoning, undefined)
+})
+
+test('the end of a prompt says where the thought stands', () => {
+  const marks = { open: '<think>', close: '</think>' }
+  assert.equal(thoughtStartOf(marks, 'assistant\n<think>\n'), 'open')
+  assert.equal(thoughtStartOf(marks, 'assistant\n<think>\n\n</think>\n\n'), 'over')
+  assert.equal(thoughtStartOf(marks, 'assistant\n'), 'optional')
+  assert.equal(thoughtStartOf(undefined, 'assistant\n'), 'over')
+})
+
+test('a template that raises for every conversation has the generic format', () => {
+  const answer = createRendering(bounds).find({ template: "{{ raise_exception('no') }}", tokens })
+  assert.equal(answer.kind === 'found' && answer.format.proof, 'generic')
+})

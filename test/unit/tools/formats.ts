@@ -1,0 +1,190 @@
+import type { CallFormat, TaggedValue, ValueType } from '../../../src/inference/tools/call-format.ts'
+
+/** How models of some families write calls, as their templates show it. */
+
+function values(text: TaggedValue, other: TaggedValue): Record<ValueType, TaggedValue> {
+  return { string: text, number: other, boolean: other, null: other, object: other, array: other }
+}
+
+function sameMarks(before: string, mid: string, after: string): Record<ValueType, TaggedValue> {
+  return values({ before, mid, after, written: 'raw' }, { before, mid, after, written: 'json' })
+}
+
+const usual = { ids: 'any', isAnchored: false } as const
+const json = { kind: 'json', isQuoted: false } as const
+
+export const qwenCoder: CallFormat = {
+  open: ['<tool_call>\n<function='],
+  mid: ['>\n'],
+  arguments: {
+    kind: 'tagged',
+    head: '',
+    between: '',
+    tail: '',
+    values: sameMarks('<parameter=', '>\n', '\n</parameter>\n'),
+  },
+  gap: ['</function>\n</tool_call>\n<tool_call>\n<function='],
+  close: ['</function>\n</tool_call>'],
+  ...usual,
+}
+
+export const glm45: CallFormat = {
+  open: ['<tool_call>'],
+  mid: ['\n'],
+  arguments: {
+    kind: 'tagged',
+    head: '',
+    between: '',
+    tail: '',
+    values: sameMarks('<arg_key>', '</arg_key>\n<arg_value>', '</arg_value>\n'),
+  },
+  gap: ['</tool_call>\n<tool_call>'],
+  close: ['</tool_call>'],
+  ...usual,
+}
+
+export const glm47: CallFormat = {
+  ...glm45,
+  mid: [],
+  arguments: {
+    kind: 'tagged',
+    head: '',
+    between: '',
+    tail: '',
+    values: sameMarks('<arg_key>', '</arg_key><arg_value>', '</arg_value>'),
+  },
+  gap: ['</tool_call><tool_call>'],
+}
+
+const dsml = '｜DSML｜'
+
+export const deepseek32: CallFormat = {
+  open: [`<${dsml}function_calls>\n<${dsml}invoke name="`],
+  mid: ['">\n'],
+  arguments: {
+    kind: 'tagged',
+    head: '',
+    between: '',
+    tail: '',
+    values: values(
+      {
+        before: `<${dsml}parameter name="`,
+        mid: '" string="true">',
+        after: `</${dsml}parameter>\n`,
+        written: 'raw',
+      },
+      {
+        before: `<${dsml}parameter name="`,
+        mid: '" string="false">',
+        after: `</${dsml}parameter>\n`,
+        written: 'json',
+      },
+    ),
+  },
+  gap: [`</${dsml}invoke>\n<${dsml}invoke name="`],
+  close: [`</${dsml}invoke>\n</${dsml}function_calls>`],
+  ...usual,
+}
+
+/** Commas between arguments, quotes that are a mark. */
+export const commas: CallFormat = {
+  open: ['<|tool_call>call:'],
+  mid: ['{'],
+  arguments: {
+    kind: 'tagged',
+    head: '',
+    between: ',',
+    tail: '',
+    values: values(
+      { before: '', mid: ':<|"|>', after: '<|"|>', written: 'raw' },
+      { before: '', mid: ':', after: '', written: 'json' },
+    ),
+  },
+  gap: ['}<tool_call|><|tool_call>call:'],
+  close: ['}<tool_call|>'],
+  ...usual,
+}
+
+export const llama3: CallFormat = {
+  open: ['{"name": "'],
+  mid: ['", "parameters": '],
+  arguments: json,
+  close: ['}'],
+  ids: 'any',
+  isAnchored: true,
+}
+
+export const kimi: CallFormat = {
+  open: ['<|tool_calls_section_begin|><|tool_call_begin|>functions.'],
+  mid: [':', { hole: 'counter' }, '<|tool_call_argument_begin|>'],
+  arguments: json,
+  gap: ['<|tool_call_end|><|tool_call_begin|>functions.'],
+  close: ['<|tool_call_end|><|tool_calls_section_end|>'],
+  counter: { from: 0, over: 'conversation' },
+  ...usual,
+}
+
+export const mistralNemo: CallFormat = {
+  open: ['[TOOL_CALLS][{"name": "'],
+  mid: ['", "arguments": '],
+  arguments: json,
+  gap: [', "id": "', { hole: 'id' }, '"}, {"name": "'],
+  close: [', "id": "', { hole: 'id' }, '"}]'],
+  ids: 'nine',
+  isAnchored: false,
+}
+
+export const apertus: CallFormat = {
+  open: ['<|tools_prefix|>[{"'],
+  mid: ['": '],
+  arguments: json,
+  gap: ['}, {"'],
+  close: ['}]<|tools_suffix|>'],
+  ...usual,
+}
+
+export const devstral: CallFormat = {
+  open: ['[TOOL_CALLS]'],
+  mid: ['[ARGS]'],
+  arguments: json,
+  gap: ['[TOOL_CALLS]'],
+  close: [],
+  ...usual,
+}
+
+export const deepseek3: CallFormat = {
+  open: ['<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>function<｜tool▁sep｜>'],
+  mid: ['\n```json\n'],
+  arguments: json,
+  gap: ['\n```<｜tool▁call▁end｜>\n<｜tool▁call▁begin｜>function<｜tool▁sep｜>'],
+  close: ['\n```<｜tool▁call▁end｜><｜tool▁calls▁end｜>'],
+  ...usual,
+}
+
+export const quoted: CallFormat = {
+  open: ['<call>{"name": "'],
+  mid: ['", "arguments": '],
+  arguments: { kind: 'json', isQuoted: true },
+  gap: ['}</call><call>{"name": "'],
+  close: ['}</call>'],
+  ...usual,
+}
+
+export const lfm2: CallFormat = {
+  open: ['<|tool_call_start|>['],
+  mid: ['('],
+  arguments: { kind: 'python', words: 'python' },
+  gap: ['), '],
+  close: [')]<|tool_call_end|>'],
+  ...usual,
+}
+
+export const llama32: CallFormat = { ...lfm2, open: ['['], close: [')]'], isAnchored: true }
+
+export const olmo3: CallFormat = {
+  ...lfm2,
+  open: ['<function_calls>'],
+  arguments: { kind: 'python', words: 'json' },
+  gap: [')\n'],
+  close: [')</function_calls>'],
+}
