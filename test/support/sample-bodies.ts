@@ -222,6 +222,7 @@ const response = () => {
     ...Object.fromEntries(Object.entries(all).filter(([name]) => names.includes(name))),
     ...inputTokens(),
     store: false,
+    request_id: null,
     include: ['message.output_text.logprobs'],
     max_output_tokens: 6,
     top_logprobs: 1,

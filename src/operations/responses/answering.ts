@@ -59,7 +59,7 @@ export async function beginResponse(
   }
   const store = responsesOf(asking.caller, parts.db, parts.responseDays)
   const id = responsePrefix + (body.request_id ?? newId().replaceAll('-', ''))
-  if (body.request_id !== undefined && (await store.has(id)))
+  if (body.request_id != null && (await store.has(id)))
     throw refuse('response_exists', { id, field: 'request_id' })
   const given = await inputOf(parts, body, { ...asking, id, store })
 

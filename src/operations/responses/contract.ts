@@ -154,7 +154,7 @@ export const ResponsesBody = z.object({
   ),
   return_tokens_as_token_ids: documented(optIn(), 'Writes tokens in log-probabilities as `token_id:<id>`.'),
   request_id: documented(
-    plainText(200).min(1).optional(),
+    plainText(200).min(1).nullish(),
     'The `id` of the answer is `resp_` and this. Without it the id is random.',
   ),
 
