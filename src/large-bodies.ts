@@ -8,6 +8,7 @@ import * as evaluationRuns from './operations/evaluation-runs/contract.ts'
 import * as evaluations from './operations/evaluations/results-contract.ts'
 import * as feedback from './operations/feedback/contract.ts'
 import * as files from './operations/files/contract.ts'
+import * as messages from './operations/messages/contract.ts'
 import * as objects from './operations/objects/contract.ts'
 import * as otel from './operations/otel/traces-given.ts'
 import * as prices from './operations/prices/contract.ts'
@@ -25,6 +26,7 @@ const families = {
   evaluations,
   feedback,
   files,
+  messages,
   objects,
   otel,
   prices,

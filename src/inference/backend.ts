@@ -122,6 +122,8 @@ export interface Sampling {
 export interface Ending {
   /** Absent: as many as the context leaves. */
   maxTokens?: number
+  /** More than the context leaves counts as what it leaves, instead of being refused. */
+  isClipped?: boolean
   minTokens: number
   stop: string[]
   stopTokens: number[]

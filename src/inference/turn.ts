@@ -57,6 +57,7 @@ export function planTurn(parts: TurnParts): TurnPlan {
       createAnswerReader({
         ...(reasoning && { reasoning }),
         thought,
+        ...('own' in format.calls && { own: format.calls }),
         ...(parts.isShown && { shown: markers }),
         ...(calls && {
           calls: { ...calls, isOnlyCalls: asked.calls?.choice !== 'auto', newId: newIdsFor(format) },

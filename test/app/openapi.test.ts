@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { Validator } from '@seriousme/openapi-schema-validator'
+import { wireOf } from '../../src/http/errors.ts'
 import { openApp } from '../support/app.ts'
 import { documentedPath, documentOf, type Operation, type Schema, withoutNull } from '../support/openapi.ts'
 import { openAppWithRoutes } from '../support/routes.ts'
@@ -106,6 +107,8 @@ for (const [path, statuses] of Object.entries({
   '/v1/responses/{response_id}/cancel': [200, ...always, 400, 404],
   '/v1/responses/{response_id}/input_items': [200, ...always, 400, 404, 504],
   '/v1/responses/input_tokens': [...ofModels, 504],
+  '/v1/messages': ofModels,
+  '/v1/messages/count_tokens': ofModels,
   '/v1/models': [200, ...always],
   '/v1/models/{model}': [200, ...always, 400, 404],
   '/tokenize': [...ofModels, 422],
@@ -122,7 +125,11 @@ for (const [path, statuses] of Object.entries({
     for (const [status, { content }] of Object.entries(operation.responses)) {
       if (status === '200') continue
       const schema = content?.['application/json']?.schema
-      const members = path.startsWith('/v1/') ? ['error'] : ['reason', 'code', 'detail', 'deleted_at']
+      const members = {
+        openai: ['error'],
+        anthropic: ['type', 'error', 'request_id'],
+        record: ['reason', 'code', 'detail', 'deleted_at'],
+      }[wireOf(path)]
       const parts = path === '/ready' && status === '503' ? ['record', 'model'] : []
       assert.deepEqual(Object.keys(schema?.properties ?? {}), [...members, ...parts])
     }
@@ -163,15 +170,21 @@ test('what can be streamed is also described as events', () => {
   })
   assert.deepEqual(
     streamed.map(({ path }) => path),
-    ['/v1/chat/completions', '/v1/completions', '/v1/responses'],
+    ['/v1/chat/completions', '/v1/completions', '/v1/responses', '/v1/messages'],
   )
-  const [response] = streamed.splice(2)
-  const { content: ofResponse = {} } = response?.operation.responses['200'] ?? {}
-  assert.ok(ofResponse['application/json']?.schema.properties?.output)
-  assert.ok(ofResponse['text/event-stream']?.schema.properties?.sequence_number)
-  for (const { operation } of streamed) {
+  for (const { path, operation } of streamed) {
     const { content = {} } = operation.responses['200'] ?? {}
     assert.deepEqual(Object.keys(content), ['application/json', 'text/event-stream'])
+    if (path === '/v1/responses') {
+      assert.ok(content['application/json']?.schema.properties?.output)
+      assert.ok(content['text/event-stream']?.schema.properties?.sequence_number)
+      continue
+    }
+    if (path === '/v1/messages') {
+      const events = content['text/event-stream']?.schema.oneOf ?? []
+      assert.equal(events.length, 7)
+      continue
+    }
     for (const { schema } of Object.values(content)) assert.ok(schema.properties?.choices)
     const event = content['text/event-stream']?.schema
     assert.ok(!event?.required?.includes('usage'), 'only the last event may have the usage')

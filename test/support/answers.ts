@@ -5,9 +5,9 @@ export function whole({ status, json, text }: Answer): { status: number; body: u
   return { status, body: json ?? text }
 }
 
-/** The code of a refusal, in our envelope or in that of OpenAI. */
+/** The code of a refusal, in our envelope, that of OpenAI or that of Anthropic. */
 export function codeOf({ json }: Pick<Answer, 'json'>): unknown {
-  return json?.code ?? json?.error?.code
+  return json?.code ?? json?.error?.code ?? json?.error?.details?.error_code
 }
 
 /** The texts of an answer in JSON Lines; each line ends, also the last. */

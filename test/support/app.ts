@@ -3,6 +3,7 @@ import { type Config, readConfig } from '../../src/config.ts'
 import type { App } from '../../src/http/contracts.ts'
 import type { Backend } from '../../src/inference/backend.ts'
 import { localModels } from '../../src/inference/local-model.ts'
+import type { Model } from '../../src/inference/model.ts'
 import { createModels } from '../../src/inference/registry.ts'
 import type { Database } from '../../src/storage/database.ts'
 import { openMemoryRecord } from './memory-record.ts'
@@ -61,14 +62,16 @@ export interface TestParts extends Partial<Omit<Parts, 'models'>> {
   settings?: Record<string, string>
   /** The engine of the one model; none where absent. */
   backend?: Backend
+  /** The one model itself, instead of its engine. */
+  model?: Model
 }
 
 export async function openApp(
   t: { after(close: () => Promise<void>): void },
-  { settings, backend, ...parts }: TestParts = {},
+  { settings, backend, model, ...parts }: TestParts = {},
 ): Promise<TestApp> {
   const database = parts.database ?? openMemoryRecord()
-  const models = backend ? localModels(backend) : createModels([])
+  const models = backend ? localModels(backend) : createModels(model ? [model] : [])
   const shared = { sweep: false, checkAnswers: true, ...parts, database, models }
   const app = await buildApp(testConfig(settings), shared)
   t.after(async () => {

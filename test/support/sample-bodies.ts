@@ -170,6 +170,75 @@ const {
   tools,
 } = chat()
 
+const cacheControl = { type: 'ephemeral' }
+
+const counted = () => ({
+  model: 'scripted',
+  messages: [
+    {
+      role: 'assistant',
+      content: [
+        {
+          // Of this type nothing is read.
+          type: 'redacted_thinking',
+          text: 'Hello',
+          cache_control: cacheControl,
+          id: 'call',
+          name: 'look_up',
+          input: { a: 1 },
+          tool_use_id: 'call',
+          content: [{ type: 'text', text: 'found', cache_control: cacheControl }],
+          is_error: true,
+          thinking: 'why',
+          signature: 'x',
+        },
+      ],
+    },
+  ],
+  system: [{ type: 'text', text: 'Be short.', cache_control: cacheControl }],
+  tools: [
+    {
+      type: 'custom',
+      name: 'look_up',
+      description: 'Looks up.',
+      input_schema: { type: 'object' },
+      strict: false,
+      cache_control: cacheControl,
+    },
+  ],
+  tool_choice: { type: 'auto', name: 'look_up', disable_parallel_tool_use: true },
+  thinking: { type: 'adaptive', budget_tokens: 5, display: 'omitted' },
+  output_config: { effort: 'low', format: { type: 'json_schema', schema: {} } },
+  output_format: { type: 'json_schema', schema: {} },
+  cache_control: cacheControl,
+})
+
+/** What a block or a tool of its type needs. */
+const noTools = { tools: [], tool_choice: null }
+const ofMessages = {
+  'system.0.text': { system: 'Be short.' },
+  'tools.0.name': noTools,
+  'tools.0.input_schema': noTools,
+  tools: { tool_choice: null },
+}
+
+const message = () => ({
+  ...counted(),
+  max_tokens: 5,
+  stream: true,
+  stop_sequences: ['end'],
+  temperature: 0.5,
+  top_p: 0.5,
+  top_k: 5,
+  metadata: { user_id: 'user' },
+  service_tier: 'auto',
+  speed: 'standard',
+  inference_geo: 'us',
+  context_management: { edits: [] },
+  container: null,
+  mcp_servers: [],
+})
+
 const tokenize = () => ({
   messages,
   model,
@@ -241,6 +310,8 @@ const response = () => {
 export const instead: Record<string, Record<string, object>> = {
   '/tokenize': { messages: { prompt: 'Hello' } },
   '/v1/responses/input_tokens': {},
+  '/v1/messages': ofMessages,
+  '/v1/messages/count_tokens': ofMessages,
 }
 
 /** Fields that others need: those must go with them. */
@@ -509,6 +580,8 @@ export const sampleBodies: Record<string, (project: string) => Record<string, un
   '/v1/completions': completion,
   '/v1/responses': response,
   '/v1/responses/input_tokens': inputTokens,
+  '/v1/messages': message,
+  '/v1/messages/count_tokens': counted,
   '/tokenize': tokenize,
   '/detokenize': () => ({ model: 'scripted', tokens: [72, 105] }),
 }

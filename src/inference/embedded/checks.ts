@@ -46,12 +46,12 @@ export function checkGeneration(
   const tokens = kept === undefined ? whole : whole.slice(Math.max(0, whole.length - kept))
   if (tokens.length === 0) throw refuse('prompt_empty', { field: 'prompt' })
   const room = context - tokens.length
-  if (room < (ending.maxTokens ?? 1)) throw tooLong(context, String(tokens.length), ending)
+  if (room < leastOf(ending)) throw tooLong(context, String(tokens.length), ending)
   if (ending.minTokens > room) throw tooFewLeft(ending.minTokens, room)
   const closing =
     thinking &&
     model.tokenize(withNames(thinking.close.trimEnd(), text.markers), { special: true, add: false })
-  return { tokens, maxTokens: ending.maxTokens ?? room, closing }
+  return { tokens, maxTokens: Math.min(ending.maxTokens ?? room, room), closing }
 }
 
 /** The native library ends the process when it meets a token that does not exist. */
@@ -88,12 +88,13 @@ function tooFewLeft(minTokens: number, room: number): Error {
   })
 }
 
+/** So many tokens have to be left for the answer. */
+const leastOf = ({ maxTokens = 1, isClipped }: Ending) => (isClipped ? 1 : maxTokens)
+
 function tooLong(context: number, prompt: string, ending: Ending): Error {
-  return refuse('context_length_exceeded', {
-    limit: context,
-    prompt,
-    answer: ending.maxTokens === undefined ? 'at least 1' : ending.maxTokens,
-  })
+  const { maxTokens, isClipped } = ending
+  const answer = maxTokens === undefined || isClipped ? 'at least 1' : maxTokens
+  return refuse('context_length_exceeded', { limit: context, prompt, answer })
 }
 
 /**

@@ -3,14 +3,16 @@ import type { ReasoningFormat } from './reasoning-format.ts'
 
 /** What a request says of thinking. */
 export interface ThinkingFields {
+  /** Said outright, whatever the effort. */
+  thinks?: boolean | undefined
   reasoningEffort?: string | null | undefined
   variables?: JsonText | null | undefined
 }
 
-/** Whether the model is to think: variables of the template win over the effort, and both over what the template does. */
+/** Whether the model is to think: variables of the template win over the fields of the request, and these over what the template does. */
 export function isThinkingOn(
   reasoning: ReasoningFormat | undefined,
-  { reasoningEffort, variables }: ThinkingFields,
+  { thinks, reasoningEffort, variables }: ThinkingFields,
 ): boolean {
   if (reasoning === undefined) return false
   const given = Object.entries((variables?.value ?? {}) as object)
@@ -19,5 +21,6 @@ export function isThinkingOn(
     if (value === reasoning.switches.on[name]) return true
     if (value === reasoning.switches.off[name]) return false
   }
+  if (thinks !== undefined) return thinks
   return reasoningEffort == null ? reasoning.isDefault : reasoningEffort !== 'none'
 }

@@ -1,9 +1,13 @@
-import type { AnswerFormat } from '../answer-format.ts'
+import type { AnswerFormat, OwnCalls } from '../answer-format.ts'
 import type { Parser } from '../parts.ts'
 import type { ReasoningFormat, ThoughtStart } from '../reasoning/reasoning-format.ts'
+import type { CallFormat } from './call-format.ts'
 import type { OfferedTool } from './offered-tool.ts'
-import { callReader, type Opening } from './reading/call-reader.ts'
+import { argumentReader } from './reading/arguments.ts'
+import { type CallReader, callReader, type Opening } from './reading/call-reader.ts'
 import { readCalls } from './reading/calls.ts'
+import { readHarmony } from './reading/harmony.ts'
+import { minimaxReader } from './reading/minimax.ts'
 import { createSaid, type Said } from './reading/said.ts'
 import {
   behindSpace,
@@ -30,6 +34,8 @@ export interface ReaderOptions {
     isOnlyCalls: boolean
     isParallel: boolean
   }
+  /** A format with marks of its own also where no calls are read. */
+  own?: OwnCalls
   /** By their numbers, the names of markers that are written where they mean nothing; none are without it. */
   shown?: readonly string[]
 }
@@ -62,11 +68,12 @@ export function createAnswerReader(options: ReaderOptions): Parser {
   }
 }
 
-function* readAnswer(
-  source: Source,
-  said: Said,
-  { reasoning, thought, calls }: ReaderOptions,
-): Reading<void> {
+function* readAnswer(source: Source, said: Said, options: ReaderOptions): Reading<void> {
+  const { reasoning, thought, calls, own = ownOf(calls) } = options
+  if (own?.own === 'harmony') {
+    yield* readHarmony(source, said, { marks: own.marks ?? {}, thought, calls })
+    return
+  }
   const { anywhere, atStart } = seekersOf(calls)
   let begun: Opening | undefined
   if (reasoning !== undefined) begun = yield* readThought(source, said, reasoning, thought, anywhere)
@@ -81,11 +88,30 @@ function* readAnswer(
   }
 }
 
-function seekersOf(calls: ReaderOptions['calls']): {
+interface Seekers {
   anywhere: readonly Seeker<Opening>[]
   atStart: readonly Seeker<Opening>[]
-} {
-  if (calls === undefined || 'own' in calls.format) return { anywhere: [], atStart: [] }
-  const { first } = callReader(calls.format, calls.tools, calls)
-  return calls.format.isAnchored ? { anywhere: [], atStart: [first] } : { anywhere: [first], atStart: [] }
+}
+
+function ownOf(calls: ReaderOptions['calls']): OwnCalls | undefined {
+  return calls !== undefined && 'own' in calls.format ? calls.format : undefined
+}
+
+function seekersOf(calls: ReaderOptions['calls']): Seekers {
+  if (calls === undefined) return { anywhere: [], atStart: [] }
+  const { format, tools, isParallel } = calls
+  if ('own' in format) {
+    const first = minimaxReader(format.marks ?? {}, tools, isParallel).first
+    return { anywhere: [first], atStart: [] }
+  }
+  const { first } = formatReader(format, tools, isParallel)
+  return format.isAnchored ? { anywhere: [], atStart: [first] } : { anywhere: [first], atStart: [] }
+}
+
+function formatReader(format: CallFormat, tools: readonly OfferedTool[], isParallel: boolean): CallReader {
+  return callReader(format, tools, {
+    isParallel,
+    isJson: format.arguments.kind === 'json',
+    argumentsOf: (behind) => argumentReader(format.arguments, behind, format.close),
+  })
 }

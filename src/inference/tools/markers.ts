@@ -1,5 +1,6 @@
 import type { AnswerFormat, OwnCalls } from '../answer-format.ts'
 import type { CallFormat, Literal, TaggedArguments, TaggedValue } from './call-format.ts'
+import { gigachat } from './gigachat.ts'
 import { ownMarks } from './own-marks.ts'
 
 /**
@@ -70,6 +71,8 @@ export function resolved(
 
   function calls(given: CallFormat | OwnCalls): CallFormat | OwnCalls {
     if ('own' in given) {
+      // This one is data but for the role that its calls begin with, which no template shows behind a generation prompt.
+      if (given.own === 'gigachat') return calls(gigachat)
       const marks = ownMarks[given.own].map((name) => [name, text(name)])
       return { ...given, marks: Object.fromEntries(marks) }
     }

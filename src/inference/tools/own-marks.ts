@@ -1,8 +1,7 @@
 import type { OwnFormat } from '../answer-format.ts'
 
 /** The marks that each of the own formats is made of. */
-export const ownMarks: Readonly<Record<OwnFormat, readonly string[]>> = {
+export const ownMarks: Readonly<Record<Exclude<OwnFormat, 'gigachat'>, readonly string[]>> = {
   harmony: ['<|start|>', '<|channel|>', '<|constrain|>', '<|message|>', '<|end|>', '<|call|>', '<|return|>'],
-  'minimax-m3': [']<]minimax[>[', '<mm:think>', '</mm:think>'],
-  gigachat: ['<|message_sep|>', '<|role_sep|>', '<|function_call|>'],
+  'minimax-m3': [']<]minimax[>['],
 }

@@ -22,6 +22,8 @@ export interface AllowedTools {
 export interface CallFieldNames {
   tools: string
   choice: string
+  /** Inside of a tool. */
+  name?: string
 }
 
 /** Names are written into formats as they are: no quotes, brackets or spaces. */
@@ -44,7 +46,7 @@ export function callsAsked(
     if (choice === undefined) return undefined
     throw wrong(names.choice, `${shown(choice)} without ${names.tools}`, `${names.tools} beside it`)
   }
-  checkNames(tools, names.tools)
+  checkNames(tools, names)
   const asked = { isParallel, field: names.tools }
   if (choice === undefined || typeof choice === 'string') return { ...asked, tools, choice: choice ?? 'auto' }
   const known = (name: string) => {
@@ -69,7 +71,10 @@ export function callsAsked(
   }
 }
 
-function checkNames(tools: readonly GivenTool[], field: string): void {
+function checkNames(
+  tools: readonly GivenTool[],
+  { tools: field, name: member = 'function.name' }: CallFieldNames,
+): void {
   const known = new Set<string>()
   for (const [
     index,
@@ -77,7 +82,7 @@ function checkNames(tools: readonly GivenTool[], field: string): void {
       function: { name },
     },
   ] of tools.entries()) {
-    const path = `${field}.${index}.function.name`
+    const path = `${field}.${index}.${member}`
     if (!nameForm.test(name)) {
       throw wrong(path, JSON.stringify(name), 'letters, digits and any of _ - . : / @')
     }

@@ -16,8 +16,15 @@ export const generationRefusals = refusingOpenAi(
   'engine_share_full',
 )
 
+/** What the headers of an answer say. */
+interface Noted {
+  widened: readonly string[]
+  /** Tools that the model is not shown. */
+  skipped?: readonly string[]
+}
+
 /** The two ends of the road: the answer as a whole, and the answer as chunks. */
-export interface Writers<Body, Begun extends { widened: readonly string[] }> {
+export interface Writers<Body, Begun extends Noted> {
   begin(parts: GenerationParts, body: Body, asking: Asking): Promise<Begun>
   answerOf(begun: Begun): Promise<object>
   chunksOf(begun: Begun): AsyncIterable<object>
@@ -31,7 +38,7 @@ interface GenerationBody {
 }
 
 /** Answers a request whole, or as server-sent events where its body says `"stream": true`. */
-export async function respond<Body extends GenerationBody, Begun extends { widened: readonly string[] }>(
+export async function respond<Body extends GenerationBody, Begun extends Noted>(
   parts: GenerationParts,
   request: FastifyRequest & { body: Body },
   reply: FastifyReply,
@@ -51,6 +58,7 @@ export async function respond<Body extends GenerationBody, Begun extends { widen
     note: (record) => log.info({ ...record, completion: id }, 'completion'),
   })
   if (begun.widened.length > 0) reply.header('x-heddle-widened', headerOf(begun.widened))
+  if (begun.skipped?.length) reply.header('x-heddle-skipped-tools', headerOf(begun.skipped))
   if (!body.stream) return answerOf(begun)
   await sendEvents(reply, chunksOf(begun), signal, form)
   return reply

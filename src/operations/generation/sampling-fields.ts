@@ -6,7 +6,7 @@ import { documented, flag, integer, number } from './scalars.ts'
 /** The fields that say how tokens are drawn and where an answer ends. Chat and text completions share them. */
 
 /** As many tokens as any vocabulary or answer has. */
-const mostTokens = 2 ** 31 - 1
+export const mostTokens = 2 ** 31 - 1
 
 /** How many answers one request may ask for; each takes a sequence of the model. */
 export const mostChoices = 128

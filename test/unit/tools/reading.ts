@@ -1,6 +1,6 @@
+import type { AnswerFormat } from '../../../src/inference/answer-format.ts'
 import type { Part } from '../../../src/inference/parts.ts'
 import { createAnswerReader, type ReaderOptions } from '../../../src/inference/tools/answer-reader.ts'
-import type { CallFormat } from '../../../src/inference/tools/call-format.ts'
 import type { OfferedTool } from '../../../src/inference/tools/offered-tool.ts'
 
 /** What an answer says, however it came. */
@@ -27,7 +27,7 @@ export const now: OfferedTool = {
 }
 
 export type Reading = Omit<ReaderOptions, 'calls' | 'thought'> & {
-  format?: CallFormat | { own: 'harmony' | 'minimax-m3' | 'gigachat' }
+  format?: AnswerFormat['calls']
   tools?: readonly OfferedTool[]
   thought?: ReaderOptions['thought']
   isOnlyCalls?: boolean
@@ -78,7 +78,7 @@ export function read(text: string, reading: Reading): Told {
 
 /** In pieces of one code unit, of two, and so on, and cut once at every position. */
 export function everyCut(text: string): string[][] {
-  const pieces = (size: number) => text.match(new RegExp(`[^]{1,${size}}`, 'g')) ?? []
+  const pieces = (size: number) => text.match(new RegExp(`.{1,${size}}`, 'gs')) ?? []
   const halves = Array.from({ length: text.length }, (_, at) => [text.slice(0, at), text.slice(at)])
   return [pieces(1), pieces(2), pieces(3), pieces(7), pieces(20), ...halves]
 }

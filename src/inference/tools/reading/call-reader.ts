@@ -1,6 +1,6 @@
 import type { CallFormat, Literal } from '../call-format.ts'
 import type { OfferedTool } from '../offered-tool.ts'
-import { argumentReader } from './arguments.ts'
+import type { ArgumentReader } from './arguments.ts'
 import { absent, anyOf, exactly, type Matcher, short, tolerantly } from './literals.ts'
 import type { Said } from './said.ts'
 import type { Reading, Seeker, Sought, Source } from './source.ts'
@@ -26,16 +26,24 @@ export interface CallReader {
   readArguments(source: Source, said: Said, tool: OfferedTool): Reading<boolean>
 }
 
+export type CallLiterals = Pick<CallFormat, 'open' | 'mid' | 'gap' | 'close' | 'isAnchored'>
+
+export interface CallReaderOptions {
+  isParallel: boolean
+  isJson: boolean
+  /** The reader of arguments that have behind them what this matches. */
+  argumentsOf(behind: Matcher): ArgumentReader
+}
+
 /**
  * A call begins where all of it stands up to its arguments: the mark, the name of an offered tool, and what follows the name.
  * Anything else is text, so prose about marks stays what it is.
  */
 export function callReader(
-  format: CallFormat,
+  format: CallLiterals,
   tools: readonly OfferedTool[],
-  { isParallel }: { isParallel: boolean },
+  { isParallel, isJson, argumentsOf }: CallReaderOptions,
 ): CallReader {
-  const isJson = format.arguments.kind === 'json'
   // Behind a JSON value there may be white space.
   const behindValue = (literal: Literal) => (isJson ? [' ', ...literal] : literal)
   const beforeName = { isAfterName: false, isBeforeName: true, isJson }
@@ -43,7 +51,7 @@ export function callReader(
   const close = tolerantly(behindValue(format.close), { isAfterName: false, isBeforeName: false, isJson })
   const gap = format.gap === undefined ? undefined : tolerantly(behindValue(format.gap), beforeName)
   const behind = gap === undefined ? close : anyOf([close, gap])
-  const { begins, read } = argumentReader(format.arguments, behind, format.close)
+  const { begins, read } = argumentsOf(behind)
   const names = namesOf(tools)
 
   function seekBehind(open: Matcher): Seeker<Opening>['seek'] {

@@ -6,6 +6,8 @@ export type Said = ReturnType<typeof createSaid>
 /** More white space than this is meant. It bounds what is held back. */
 const mostHeld = 1_024
 
+const messageBreak = '\n\n'
+
 export interface SaidOptions {
   newId(index: number): string
   /** By their numbers, the names of markers that are written where they mean nothing; none are without it. */
@@ -22,6 +24,7 @@ export function createSaid({ newId, shown = [] }: SaidOptions) {
   let held = ''
   /** So much white space has come that none of it is held back. */
   let isLong = false
+  let hasContent = false
   let hasThought = false
   let isThinking = false
   let isAfterThought = false
@@ -31,6 +34,7 @@ export function createSaid({ newId, shown = [] }: SaidOptions) {
   function add(part: Part & { text: string }): void {
     const last = parts.at(-1)
     if (part.text === '') return
+    if (part.kind === 'content') hasContent = true
     if (last !== undefined && 'text' in last && last.kind === part.kind) last.text += part.text
     else parts.push(part)
   }
@@ -62,6 +66,14 @@ export function createSaid({ newId, shown = [] }: SaidOptions) {
     },
     beginThought(): void {
       isThinking = true
+      if (hasThought) held = messageBreak
+    },
+    /** The content goes on in another message. */
+    beginMessage(): void {
+      if (!hasContent) return
+      held = messageBreak
+      isFresh = true
+      isAfterThought = false
     },
     thought(given: string): void {
       const text = hasThought ? letters(given) : letters(given).trimStart()
@@ -105,7 +117,7 @@ export function createSaid({ newId, shown = [] }: SaidOptions) {
     /** The text is over. */
     end(): void {
       if (isThinking) add({ kind: 'reasoning', text: held })
-      else if (calls === 0) add({ kind: 'content', text: held })
+      else if (calls === 0 && !hasContent) add({ kind: 'content', text: held })
       held = ''
     },
     isThinking: () => isThinking,

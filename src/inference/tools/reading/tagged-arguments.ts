@@ -13,7 +13,7 @@ import {
 import type { Said } from './said.ts'
 import type { Reading, Source } from './source.ts'
 import { readTypedValue } from './typed-value.ts'
-import { typesOfArgument } from './value-types.ts'
+import { propertyOf, typesOf } from './value-types.ts'
 
 /** No key is longer. */
 const mostOfKey = 512
@@ -102,7 +102,7 @@ export function* readTagged(
       source.at = found.end
       said.arguments(`${isFirst ? '{' : ', '}${JSON.stringify(found.key)}: `)
       const { of, after } = found.group
-      const types = typesOfArgument(parameters, found.key)
+      const types = typesOf(propertyOf(parameters, found.key, parameters), parameters)
       if (!(yield* readTypedValue(source, said, { of, types, after, ends }))) return false
       isFirst = false
     } else if (found === short) {

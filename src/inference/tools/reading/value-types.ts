@@ -3,25 +3,38 @@ import type { ValueType } from '../call-format.ts'
 const all: readonly ValueType[] = ['string', 'number', 'boolean', 'null', 'object', 'array']
 const mostDepth = 16
 
-/** The types that the value of an argument may have by the schema of the arguments. */
-export function typesOfArgument(parameters: unknown, key: string): ReadonlySet<ValueType> {
-  return typesOf(schemaOfArgument(parameters, key), parameters)
+/** The schema of a property of an object. Undefined where nothing is said about it. */
+export function propertyOf(schema: unknown, key: string, root: unknown): unknown {
+  return firstIn(schema, root, ({ properties, additionalProperties }) => {
+    if (isObject(properties) && Object.hasOwn(properties, key)) return properties[key]
+    return isObject(additionalProperties) ? additionalProperties : undefined
+  })
 }
 
-/** The schema of a property of an object. Undefined where the schema says nothing about it. */
-export function schemaOfArgument(schema: unknown, key: string, root = schema, depth = 0): unknown {
+/** The schema of the items of an array. Undefined where nothing is said about them. */
+export function itemOf(schema: unknown, root: unknown): unknown {
+  return firstIn(schema, root, ({ items }) => items)
+}
+
+/** What the schema says, or else one that it refers to or is made of. */
+function firstIn(
+  schema: unknown,
+  root: unknown,
+  pick: (schema: Record<string, unknown>) => unknown,
+  depth = 0,
+): unknown {
   if (!isObject(schema) || depth > mostDepth) return undefined
-  const own = isObject(schema.properties) ? ownOf(schema.properties, key) : undefined
+  const own = pick(schema)
   if (own !== undefined) return own
-  const referred = referredTo(schema, root)
-  const parts = [referred, ...listOf(schema.allOf), ...listOf(schema.anyOf), ...listOf(schema.oneOf)]
-  for (const part of parts) {
-    const found = schemaOfArgument(part, key, root, depth + 1)
+  const { allOf, anyOf, oneOf } = schema
+  for (const part of [referredTo(schema, root), ...listOf(allOf), ...listOf(anyOf), ...listOf(oneOf)]) {
+    const found = firstIn(part, root, pick, depth + 1)
     if (found !== undefined) return found
   }
-  return isObject(schema.additionalProperties) ? schema.additionalProperties : undefined
+  return undefined
 }
 
+/** The types that a value may have. */
 export function typesOf(schema: unknown, root: unknown, depth = 0): ReadonlySet<ValueType> {
   const types = new Set(all)
   if (!isObject(schema) || depth > mostDepth) return types
@@ -49,7 +62,7 @@ export function typeOf(value: unknown): ValueType {
   return type === 'string' || type === 'number' || type === 'boolean' ? type : 'object'
 }
 
-export function isObject(value: unknown): value is Record<string, unknown> {
+function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
@@ -57,19 +70,15 @@ function listOf(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : []
 }
 
-function ownOf(object: Record<string, unknown>, key: string): unknown {
-  return Object.hasOwn(object, key) ? object[key] : undefined
-}
-
 /** What a reference inside the same schema names. */
-export function referredTo(schema: Record<string, unknown>, root: unknown): unknown {
+function referredTo(schema: Record<string, unknown>, root: unknown): unknown {
   const { $ref } = schema
   if (typeof $ref !== 'string' || !$ref.startsWith('#')) return undefined
   let found: unknown = root
   for (const step of $ref.slice(1).split('/').slice(1)) {
     const key = decoded(step).replaceAll('~1', '/').replaceAll('~0', '~')
     if (Array.isArray(found)) found = found[Number(key)]
-    else found = isObject(found) ? ownOf(found, key) : undefined
+    else found = isObject(found) && Object.hasOwn(found, key) ? found[key] : undefined
   }
   return found
 }

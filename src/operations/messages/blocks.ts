@@ -1,0 +1,92 @@
+import type { Part } from '../../inference/parts.ts'
+import type { BlockEvent } from './contract.ts'
+import { signatureOf } from './signature.ts'
+
+/** Makes the parts of an answer into blocks, one open at a time. */
+export interface BlockWriter {
+  /** The events of these parts. Text of one kind that comes at once is one event. */
+  add(parts: readonly Part[]): BlockEvent[]
+  /** Closes the block that is open. */
+  end(): BlockEvent[]
+  /** The answer calls a tool, and the call is complete. */
+  readonly hasCall: boolean
+}
+
+type Open = { kind: 'text' } | { kind: 'tool_use' } | { kind: 'thinking'; thought: string }
+
+export function createBlocks({ omitsThoughts }: { omitsThoughts: boolean }): BlockWriter {
+  let open: Open | undefined
+  let index = -1
+  let hasCall = false
+
+  function* close(): Generator<BlockEvent> {
+    if (open === undefined) return
+    if (open.kind === 'thinking') {
+      const signature = signatureOf(open.thought, omitsThoughts)
+      yield { type: 'content_block_delta', index, delta: { type: 'signature_delta', signature } }
+    }
+    open = undefined
+    yield { type: 'content_block_stop', index }
+  }
+
+  function* add(part: Part): Generator<BlockEvent> {
+    switch (part.kind) {
+      case 'content':
+        if (open?.kind !== 'text') {
+          yield* close()
+          open = { kind: 'text' }
+          const content_block = { type: 'text', text: '', citations: null } as const
+          yield { type: 'content_block_start', index: ++index, content_block }
+        }
+        yield { type: 'content_block_delta', index, delta: { type: 'text_delta', text: part.text } }
+        return
+      case 'reasoning':
+        if (open?.kind !== 'thinking') {
+          yield* close()
+          open = { kind: 'thinking', thought: '' }
+          const content_block = { type: 'thinking', thinking: '', signature: '' } as const
+          yield { type: 'content_block_start', index: ++index, content_block }
+        }
+        open.thought += part.text
+        if (omitsThoughts) return
+        yield { type: 'content_block_delta', index, delta: { type: 'thinking_delta', thinking: part.text } }
+        return
+      case 'call': {
+        yield* close()
+        open = { kind: 'tool_use' }
+        const { id, name } = part
+        const caller = { type: 'direct' } as const
+        const content_block = { type: 'tool_use', id, name, input: {}, caller } as const
+        yield { type: 'content_block_start', index: ++index, content_block }
+        return
+      }
+      case 'arguments': {
+        const delta = { type: 'input_json_delta', partial_json: part.text } as const
+        yield { type: 'content_block_delta', index, delta }
+        return
+      }
+      case 'callEnd':
+        hasCall = true
+        yield* close()
+    }
+  }
+
+  return {
+    add: (parts) => joined(parts).flatMap((part) => [...add(part)]),
+    end: () => [...close()],
+    get hasCall() {
+      return hasCall
+    },
+  }
+}
+
+function joined(parts: readonly Part[]): Part[] {
+  const all: Part[] = []
+  for (const part of parts) {
+    const last = all.at(-1)
+    const isMore = last !== undefined && 'text' in last && 'text' in part && last.kind === part.kind
+    if (isMore) all[all.length - 1] = { ...last, text: last.text + part.text }
+    else all.push(part)
+  }
+  return all
+}

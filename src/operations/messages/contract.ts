@@ -1,0 +1,131 @@
+import { z } from 'zod'
+import { answer, jsonValue } from '../../domain/fields.ts'
+import { mostTokens, samplingFields } from '../generation/sampling-fields.ts'
+import { documented, integer, optIn } from '../generation/scalars.ts'
+import { sharedFields } from './fields.ts'
+
+const none = { effect: 'none' } as const
+const refused = { effect: 'refused' } as const
+
+export const MessagesBody = z.object({
+  ...sharedFields,
+  max_tokens: documented(
+    integer(1, mostTokens),
+    'The most tokens of the answer, with those of its thoughts. More than the context leaves counts as what it leaves; the answer then ends with `model_context_window_exceeded`.',
+  ),
+  stream: documented(optIn(), 'Sends the answer as server-sent events.'),
+  stop_sequences: documented(
+    z.array(z.string().min(1).max(4_096)).max(1_024).nullish(),
+    'The answer ends before the first of these texts; `stop_sequence` says which.',
+  ),
+  temperature: samplingFields.temperature,
+  top_p: samplingFields.top_p,
+  top_k: samplingFields.top_k,
+
+  metadata: documented(
+    z.object({ user_id: z.string().max(1_024).nullish() }).nullish(),
+    'The caller is known by its key.',
+    none,
+  ),
+  service_tier: documented(z.string().max(64).nullish(), 'There is one tier.', none),
+  speed: documented(z.string().max(64).nullish(), 'There is one speed.', none),
+  inference_geo: documented(z.string().max(64).nullish(), 'The model runs here.', none),
+  context_management: documented(
+    jsonValue().nullish(),
+    'Nothing is taken out of a conversation; `applied_edits` of the answer is empty.',
+    none,
+  ),
+  container: documented(jsonValue().nullish(), 'Nothing is run on the server.', refused),
+  mcp_servers: documented(jsonValue().nullish(), 'Anything but an empty list. Clients call tools.', refused),
+})
+export type MessagesBody = z.output<typeof MessagesBody>
+
+export const CountTokensBody = z.object(sharedFields)
+export type CountTokensBody = z.output<typeof CountTokensBody>
+
+export const CountTokensAnswer = answer('What a request with these fields would count.', {
+  input_tokens: z.int(),
+})
+
+const Usage = z.object({
+  input_tokens: z.int().meta({ description: 'Tokens of the prompt that were read.' }),
+  cache_creation_input_tokens: z.int(),
+  cache_read_input_tokens: z
+    .int()
+    .meta({ description: 'Tokens of the prompt that were known from an earlier request.' }),
+  output_tokens: z.int(),
+  output_tokens_details: z.object({ thinking_tokens: z.int() }),
+  service_tier: z.literal('standard'),
+})
+export type Usage = z.output<typeof Usage>
+
+const StopReason = z.enum([
+  'end_turn',
+  'max_tokens',
+  'stop_sequence',
+  'tool_use',
+  'model_context_window_exceeded',
+])
+export type StopReason = z.output<typeof StopReason>
+
+const Block = z.discriminatedUnion('type', [
+  z.object({ type: z.literal('text'), text: z.string(), citations: z.null() }),
+  z.object({ type: z.literal('thinking'), thinking: z.string(), signature: z.string() }),
+  z.object({
+    type: z.literal('tool_use'),
+    id: z.string(),
+    name: z.string(),
+    input: z.record(z.string(), z.unknown()),
+    caller: z.object({ type: z.literal('direct') }),
+  }),
+])
+
+/** How an answer ended. All of it is null before that. */
+const ended = {
+  stop_reason: StopReason.nullable(),
+  stop_sequence: z.string().nullable(),
+  stop_details: z.null(),
+  container: z.null(),
+}
+
+const message = {
+  id: z.string(),
+  type: z.literal('message'),
+  role: z.literal('assistant'),
+  model: z.string(),
+  content: z.array(Block),
+  ...ended,
+  usage: Usage,
+  context_management: z.object({ applied_edits: z.array(z.never()) }).optional(),
+}
+export const MessageAnswer = answer('The conversation goes on with this message.', message)
+export type MessageAnswer = z.output<typeof MessageAnswer>
+
+const BlockDelta = z.discriminatedUnion('type', [
+  z.object({ type: z.literal('text_delta'), text: z.string() }),
+  z.object({ type: z.literal('thinking_delta'), thinking: z.string() }),
+  z.object({ type: z.literal('signature_delta'), signature: z.string() }),
+  z.object({ type: z.literal('input_json_delta'), partial_json: z.string() }),
+])
+
+const index = z.int()
+const BlockStart = z.object({ type: z.literal('content_block_start'), index, content_block: Block })
+const BlockMore = z.object({ type: z.literal('content_block_delta'), index, delta: BlockDelta })
+const BlockStop = z.object({ type: z.literal('content_block_stop'), index })
+export type BlockEvent = z.output<typeof BlockStart> | z.output<typeof BlockMore> | z.output<typeof BlockStop>
+
+export const MessageEvent = z.discriminatedUnion('type', [
+  z.object({ type: z.literal('message_start'), message: MessageAnswer }),
+  BlockStart,
+  BlockMore,
+  BlockStop,
+  z.object({
+    type: z.literal('message_delta'),
+    delta: z.object(ended),
+    usage: Usage,
+    context_management: message.context_management,
+  }),
+  z.object({ type: z.literal('message_stop') }),
+  z.object({ type: z.literal('ping') }),
+])
+export type MessageEvent = z.output<typeof MessageEvent>

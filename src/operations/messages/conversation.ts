@@ -1,0 +1,177 @@
+import type { JsonText } from '../../domain/json/text.ts'
+import type { Conversation, GivenTool } from '../../inference/prompt/chat-prompt.ts'
+import type { GivenMessage, GivenToolCall } from '../../inference/prompt/conversation.ts'
+import { wrong } from '../generation/checks.ts'
+import type { CountTokensBody } from './contract.ts'
+import type { ContentBlock, Message } from './fields.ts'
+import { thoughtOf } from './signature.ts'
+import { thinkingOf } from './thinking.ts'
+
+/** More than any context holds. */
+const mostMessages = 10_000
+
+/** The conversation of a request in the roles that templates know. */
+export function conversationOf(body: CountTokensBody, tools: readonly GivenTool[]): Conversation {
+  const { messages, system } = body
+  if (messages.length === 0) throw wrong('messages', 'an empty list', 'at least one message')
+  if (messages.length > mostMessages) {
+    throw wrong('messages', `${messages.length} messages`, `at most ${mostMessages}`)
+  }
+  const isContinued = messages.at(-1)?.role === 'assistant'
+  const turns = messages.flatMap((message, index) => turnsOf(message, `messages.${index}`))
+  const last = turns.at(-1)
+  if (isContinued && last?.tool_calls) {
+    throw wrong(
+      'messages',
+      'a last message with a block of type "tool_use"',
+      'a message with its tool_result behind it',
+    )
+  }
+  return {
+    messages: joined([...systemOf(system), ...turns]),
+    addGenerationPrompt: !isContinued,
+    continueFinal: isContinued,
+    tools,
+    ...thinkingOf(body),
+  }
+}
+
+interface Turn extends GivenMessage {
+  content: string[]
+  tool_calls?: GivenToolCall[]
+  reasoning?: string
+}
+
+/** A line of Claude Code that differs in each request: `x-anthropic-billing-header: cc_version=…; cch=…;`. */
+const billing = /^x-anthropic-billing-header:(?:[ \t]*[\w.-]+=[^;\s]*(?:;|$|(?=\n)))*\s*/
+
+function systemOf(system: CountTokensBody['system']): Turn[] {
+  const texts = textsOf(system ?? [], 'system')
+  const [first = '', ...rest] = texts
+  const content = [first.replace(billing, ''), ...rest].filter((text) => text !== '')
+  return content.length > 0 ? [{ role: 'system', content }] : []
+}
+
+/** A message has one turn, but for results of tools, which are turns of their own before what the user says. */
+function turnsOf({ role, content }: Message, path: string): Turn[] {
+  if (typeof content === 'string') return [{ role, content: content === '' ? [] : [content] }]
+  if (role === 'system') return [{ role, content: textsOf(content, `${path}.content`) }]
+  return role === 'user' ? userTurns(content, `${path}.content`) : [assistantTurn(content, `${path}.content`)]
+}
+
+function userTurns(blocks: readonly ContentBlock[], path: string): Turn[] {
+  const results: Turn[] = []
+  const content: string[] = []
+  for (const [index, block] of blocks.entries()) {
+    const at = `${path}.${index}`
+    if (block.type === 'text') addText(content, block, at)
+    else if (block.type === 'tool_result') results.push(resultOf(block, at))
+    else throw wrongType(block, at, 'text, tool_result')
+  }
+  return results.length > 0 && content.length === 0 ? results : [...results, { role: 'user', content }]
+}
+
+function assistantTurn(blocks: readonly ContentBlock[], path: string): Turn {
+  const content: string[] = []
+  const calls: GivenToolCall[] = []
+  const thoughts: string[] = []
+  for (const [index, block] of blocks.entries()) {
+    const at = `${path}.${index}`
+    switch (block.type) {
+      case 'text':
+        addText(content, block, at)
+        break
+      case 'tool_use':
+        calls.push(callOf(block, at))
+        break
+      case 'thinking':
+        thoughts.push(givenThought(block, at))
+        break
+      // Sealed by another server: there is nothing in it that could be read here.
+      case 'redacted_thinking':
+        break
+      default:
+        throw wrongType(block, at, 'text, tool_use, thinking, redacted_thinking')
+    }
+  }
+  return {
+    role: 'assistant',
+    content,
+    ...(calls.length > 0 && { tool_calls: calls }),
+    ...(thoughts.length > 0 && { reasoning: thoughts.join('\n') }),
+  }
+}
+
+function resultOf({ tool_use_id: id, content, is_error }: ContentBlock, path: string): Turn {
+  if (id == null) throw missing(`${path}.tool_use_id`, 'the id of a tool_use block')
+  const texts = textsOf(content ?? [], `${path}.content`)
+  return { role: 'tool', tool_call_id: id, content: is_error ? asError(texts) : texts }
+}
+
+/** Templates have no place that says so. */
+function asError(texts: string[]): string[] {
+  const [first = '', ...rest] = texts
+  return /^\W*(tool_use_)?error\b/i.test(first) ? texts : [`Error: ${first}`, ...rest]
+}
+
+function callOf({ id, name, input }: ContentBlock, path: string): GivenToolCall {
+  if (id == null) throw missing(`${path}.id`, 'the id of the call')
+  if (name == null) throw missing(`${path}.name`, 'the name of a tool')
+  if (input == null) throw missing(`${path}.input`, 'an object')
+  return { id, type: 'function', function: { name, arguments: (input as JsonText).text } }
+}
+
+function givenThought({ thinking, signature }: ContentBlock, path: string): string {
+  if (thinking == null) throw missing(`${path}.thinking`, 'a text')
+  const thought = thoughtOf(thinking, signature ?? '')
+  if (thought !== undefined) return thought
+  throw wrong(`${path}.signature`, 'the signature of another thought', 'the thought as it was answered')
+}
+
+interface Text {
+  type: string
+  text?: string | null | undefined
+}
+
+function textsOf(content: string | readonly Text[], path: string): string[] {
+  if (typeof content === 'string') return content === '' ? [] : [content]
+  const texts: string[] = []
+  for (const [index, block] of content.entries()) {
+    const at = `${path}.${index}`
+    if (block.type !== 'text') throw wrongType(block, at, 'text')
+    addText(texts, block, at)
+  }
+  return texts
+}
+
+function addText(texts: string[], { text }: Text, path: string): void {
+  if (text == null) throw missing(`${path}.text`, 'a text')
+  if (text !== '') texts.push(text)
+}
+
+const missing = (field: string, accepted: string) => wrong(field, 'nothing', accepted)
+
+const wrongType = ({ type }: { type: string }, path: string, accepted: string) =>
+  wrong(`${path}.type`, `a block of type ${JSON.stringify(type)}, which the model cannot take here`, accepted)
+
+/** Turns of one role that follow each other are one turn: many templates take them only so. */
+function joined(turns: readonly Turn[]): GivenMessage[] {
+  const all: Turn[] = []
+  for (const turn of turns) {
+    const last = all.at(-1)
+    if (last?.role === turn.role && turn.role !== 'tool') addTo(last, turn)
+    else all.push({ ...turn, content: [...turn.content] })
+  }
+  return all.map(({ content, ...turn }) => ({
+    ...turn,
+    content: content.length > 1 ? content : (content[0] ?? ''),
+  }))
+}
+
+function addTo(turn: Turn, { content, tool_calls: calls = [], reasoning }: Turn): void {
+  turn.content.push(...content)
+  if (calls.length > 0) turn.tool_calls = [...(turn.tool_calls ?? []), ...calls]
+  if (reasoning !== undefined) {
+    turn.reasoning = turn.reasoning === undefined ? reasoning : `${turn.reasoning}\n${reasoning}`
+  }
+}

@@ -1,0 +1,18 @@
+import type { Caller } from '../../domain/callers.ts'
+import type { GenerationParts } from '../generation/parts.ts'
+import type { CountTokensBody } from './contract.ts'
+import { conversationOf } from './conversation.ts'
+import { toolsOf } from './tools.ts'
+
+/** What a request with this conversation would count as its prompt. */
+export async function countTokens(
+  { models }: GenerationParts,
+  caller: Caller,
+  body: CountTokensBody,
+  signal: AbortSignal,
+): Promise<{ input_tokens: number }> {
+  const { model } = models.find(body.model)
+  const conversation = conversationOf(body, toolsOf(body).tools)
+  const tokens = await model.tokenize({ conversation, addSpecial: false }, caller.name, signal)
+  return { input_tokens: tokens.length }
+}

@@ -1,0 +1,84 @@
+import { anthropicError } from '../../http/errors.ts'
+import type { EventForm } from '../../http/sse.ts'
+import type { ChoiceDelta } from '../generation/deltas.ts'
+import { createTally, type Tally } from '../generation/usage.ts'
+import { createBlocks } from './blocks.ts'
+import type { MessageEvent, StopReason, Usage } from './contract.ts'
+import type { AskedMessage } from './message.ts'
+
+/**
+ * The answer as events. The first one comes at once, so that a client knows that it is being answered while its prompt is read;
+ * the usage in the last but one is the true one.
+ */
+export async function* eventsOf(message: AskedMessage): AsyncGenerator<MessageEvent> {
+  const tally = createTally(message)
+  const blocks = createBlocks(message)
+  const edits = message.managesContext && { context_management: { applied_edits: [] } }
+  const open = { stop_reason: null, stop_sequence: null, stop_details: null, container: null }
+  yield {
+    type: 'message_start',
+    message: {
+      id: message.id,
+      type: 'message',
+      role: 'assistant',
+      model: message.head.model,
+      content: [],
+      ...open,
+      usage: usageOf(tally),
+      ...edits,
+    },
+  }
+  let finished: ChoiceDelta['finished']
+  for await (const group of message.deltas) {
+    for (const delta of group) {
+      tally.add(delta)
+      if (delta.kind === 'prompt') continue
+      yield* blocks.add(delta.parts)
+      finished ??= delta.finished
+    }
+  }
+  yield* blocks.end()
+  const usage = usageOf(tally)
+  const ended = finished && endOf(finished, blocks.hasCall, usage.output_tokens < message.maxTokens)
+  yield { type: 'message_delta', delta: { ...open, ...ended }, usage, ...edits }
+  yield { type: 'message_stop' }
+}
+
+/** `hasRoom`: there could have been more tokens, were it for the request alone. */
+function endOf(
+  { reason, stop }: NonNullable<ChoiceDelta['finished']>,
+  hasCall: boolean,
+  hasRoom: boolean,
+): { stop_reason: StopReason; stop_sequence?: string } {
+  if (reason === 'length') return { stop_reason: hasRoom ? 'model_context_window_exceeded' : 'max_tokens' }
+  if (typeof stop === 'string') return { stop_reason: 'stop_sequence', stop_sequence: stop }
+  return { stop_reason: hasCall ? 'tool_use' : 'end_turn' }
+}
+
+/** Anthropic counts what was known of a prompt apart from what was read. */
+function usageOf(tally: Tally): Usage {
+  const {
+    prompt_tokens,
+    completion_tokens,
+    prompt_tokens_details: { cached_tokens },
+    completion_tokens_details,
+  } = tally.total()
+  return {
+    input_tokens: prompt_tokens - cached_tokens,
+    cache_creation_input_tokens: 0,
+    cache_read_input_tokens: cached_tokens,
+    output_tokens: completion_tokens,
+    output_tokens_details: { thinking_tokens: completion_tokens_details?.reasoning_tokens ?? 0 },
+    service_tier: 'standard',
+  }
+}
+
+const written = (event: { type: string }) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`
+
+/** As the clients of Anthropic read events. */
+export const messageEvents: EventForm = {
+  write: (event) => written(event as MessageEvent),
+  keepAlive: written({ type: 'ping' }),
+  failure: (refusal, request) => written(anthropicError(refusal, request)),
+  end: '',
+}

@@ -1,0 +1,106 @@
+import { z } from 'zod'
+import { jsonObject, longList, plainText } from '../../domain/fields.ts'
+import { mostTokens } from '../generation/sampling-fields.ts'
+import { documented, integer, optIn } from '../generation/scalars.ts'
+
+/** The fields that a request and a count of its tokens share. */
+
+/** What marks a place to cache up to. The beginnings of prompts are found again without it. */
+const cacheControl = jsonObject().nullish()
+
+/** Of blocks that are refused by their type nothing else is read. */
+const TextBlock = z.object({
+  type: z.string().max(64),
+  text: z.string().nullish(),
+  cache_control: cacheControl,
+})
+
+const textOrBlocks = <Block extends z.ZodType>(block: Block) =>
+  z.union([z.string(), z.array(block).max(4_096)], {
+    error: 'expected a text or a list of at most 4096 blocks',
+  })
+
+const ContentBlock = TextBlock.extend({
+  id: z.string().max(256).nullish(),
+  name: plainText(256).nullish(),
+  input: jsonObject().nullish(),
+  tool_use_id: z.string().max(256).nullish(),
+  content: textOrBlocks(TextBlock).nullish(),
+  is_error: optIn(),
+  thinking: z.string().nullish(),
+  signature: z.string().nullish(),
+})
+export type ContentBlock = z.output<typeof ContentBlock>
+
+const Message = z.object({
+  role: z.enum(['user', 'assistant', 'system']),
+  content: textOrBlocks(ContentBlock),
+})
+export type Message = z.output<typeof Message>
+
+/** Tools that Anthropic's servers run, and those of its own clients, have a type, and often no schema. */
+const Tool = z.object({
+  type: z.string().max(64).nullish(),
+  name: plainText(256).min(1).nullish(),
+  description: z.string().nullish(),
+  input_schema: jsonObject().nullish(),
+  strict: optIn(),
+  cache_control: cacheControl,
+})
+export type Tool = z.output<typeof Tool>
+
+const ToolChoice = z.object({
+  type: z.enum(['auto', 'any', 'tool', 'none']),
+  name: z.string().max(256).nullish(),
+  disable_parallel_tool_use: optIn(),
+})
+export type ToolChoice = z.output<typeof ToolChoice>
+
+const Thinking = z.object({
+  type: z.enum(['enabled', 'adaptive', 'between_tools', 'disabled']),
+  budget_tokens: integer(1, mostTokens).nullish(),
+  display: z.enum(['summarized', 'omitted']).nullish(),
+})
+export type Thinking = z.output<typeof Thinking>
+
+const OutputFormat = z.object({ type: z.literal('json_schema'), schema: jsonObject() })
+
+export const sharedFields = {
+  model: documented(
+    z.string().max(256).nullish(),
+    'A served name; the first one answers when it is null or empty.',
+  ),
+  messages: documented(
+    longList(Message),
+    'The conversation: 1 to 10000 messages of `user`, `assistant` and `system`. Turns of one role that follow each other are one turn. A last message of the assistant is continued. Blocks: `text`, `tool_use`, `tool_result`, `thinking`, `redacted_thinking` (no effect); others, such as images, are refused by their type.',
+  ),
+  system: documented(
+    textOrBlocks(TextBlock).nullish(),
+    'The system message: a text or text blocks. The line `x-anthropic-billing-header` of Claude Code is taken out, because it is another one in each request.',
+  ),
+  tools: documented(
+    z.array(Tool).max(512).nullish(),
+    'What the answer may call. Tools of another type than `custom` are left out, and named in the header `x-heddle-skipped-tools`. `defer_loading`, `input_examples`, `allowed_callers` and `eager_input_streaming` have no effect.',
+  ),
+  tool_choice: documented(
+    ToolChoice.nullish(),
+    '`auto`, `any`, `tool` with a `name`, or `none`, which still shows the tools to the model. `disable_parallel_tool_use` ends the answer after its first call. Absent is `auto` where there are tools.',
+  ),
+  thinking: documented(
+    Thinking.nullish(),
+    '`enabled` with `budget_tokens`, `adaptive` or `between_tools` let a model think that can; `disabled`, or nothing, does not where its template has a switch. `"display": "omitted"` leaves the text of thoughts out.',
+  ),
+  output_config: documented(
+    z
+      .object({
+        effort: z.enum(['low', 'medium', 'high', 'xhigh', 'max']).nullish(),
+        format: OutputFormat.nullish(),
+      })
+      .nullish(),
+    '`format`: the answer is JSON of this schema. `effort`: a variable for templates that know it.',
+  ),
+  output_format: documented(OutputFormat.nullish(), 'The older name of `output_config.format`.'),
+  cache_control: documented(cacheControl, 'The beginnings of prompts are found again without it.', {
+    effect: 'none',
+  }),
+}

@@ -1,0 +1,88 @@
+import type { CompileQuestion } from '../../inference/constraints/constraint.ts'
+import { wrong } from '../generation/checks.ts'
+import { type Asking, type Generation, generate } from '../generation/generation.ts'
+import type { GenerationParts } from '../generation/parts.ts'
+import { requestOf } from '../generation/request.ts'
+import type { MessagesBody } from './contract.ts'
+import { conversationOf } from './conversation.ts'
+import { budgetOf } from './thinking.ts'
+import { callsOf, toolsOf } from './tools.ts'
+
+/** A message that is being answered, or waits for it. */
+export interface AskedMessage extends Generation {
+  id: string
+  maxTokens: number
+  /** The text of thoughts is left out of the answer. */
+  omitsThoughts: boolean
+  /** The request asks that the conversation be edited. */
+  managesContext: boolean
+  /** Tools that the model is not shown. */
+  skipped: readonly string[]
+}
+
+/** Checks everything that can be wrong, before there is a first byte of an answer. */
+export async function beginMessage(
+  parts: GenerationParts,
+  body: MessagesBody,
+  asking: Asking,
+): Promise<AskedMessage> {
+  refuseServices(body)
+  const constraint = constraintOf(body)
+  const found = parts.models.find(body.model)
+  const given = toolsOf(body)
+  const thinkingBudget = budgetOf(body)
+  const calls = callsOf(body, given, parts.settings)
+  if (typeof calls?.choice === 'object' && constraint !== undefined) {
+    throw wrong(constraint.field, 'a schema beside the name of a tool', 'one of both')
+  }
+  const asked = requestOf(
+    {
+      temperature: body.temperature,
+      top_p: body.top_p,
+      top_k: body.top_k,
+      stop: body.stop_sequences,
+    },
+    {
+      inputs: [{ conversation: conversationOf(body, given.tools), addSpecial: false }],
+      constraint,
+      turn: { ...(calls && { calls }), ...(thinkingBudget && { thinkingBudget }) },
+      tenant: asking.caller.name,
+      maxTokens: body.max_tokens,
+      logprobs: undefined,
+      promptLogprobs: undefined,
+    },
+  )
+  // As Anthropic has it: programs ask for more than small contexts have.
+  const request = { ...asked, ending: { ...asked.ending, isClipped: true } }
+  const generation = await generate(parts, found, request, asking, {
+    prompt: 'messages',
+    maxTokens: 'max_tokens',
+  })
+  return {
+    ...generation,
+    id: `msg_${asking.id}`,
+    maxTokens: body.max_tokens,
+    omitsThoughts: body.thinking?.display === 'omitted',
+    managesContext: body.context_management != null,
+    skipped: given.skipped,
+  }
+}
+
+/** What only Anthropic's servers do. */
+function refuseServices({ container, mcp_servers }: MessagesBody): void {
+  if (container != null) throw wrong('container', 'a container', 'nothing: this server runs no code')
+  if (mcp_servers != null && mcp_servers.text !== '[]') {
+    throw wrong('mcp_servers', 'servers of tools', 'nothing, or an empty list: clients call tools')
+  }
+}
+
+function constraintOf({ output_config, output_format }: MessagesBody): CompileQuestion | undefined {
+  const format = output_config?.format ?? output_format
+  if (format == null) return undefined
+  const field = output_config?.format == null ? 'output_format.schema' : 'output_config.format.schema'
+  return {
+    constraint: { kind: 'json', schema: format.schema.value as object },
+    field,
+    options: { whitespace: 'bounded' },
+  }
+}

@@ -1,0 +1,67 @@
+import { type Routes, refusingAnthropic } from '../../http/contracts.ts'
+import { disconnectSignal } from '../../http/disconnect.ts'
+import { noteUnknownFields } from '../../http/validation.ts'
+import type { GenerationParts } from '../generation/parts.ts'
+import { respond, type Writers } from '../generation/respond.ts'
+import { family } from '../parts.ts'
+import { answerOf } from './answer.ts'
+import { CountTokensAnswer, CountTokensBody, MessageAnswer, MessageEvent, MessagesBody } from './contract.ts'
+import { countTokens } from './count-tokens.ts'
+import { eventsOf, messageEvents } from './events.ts'
+import { type AskedMessage, beginMessage } from './message.ts'
+
+const tags = ['messages']
+
+const refused = refusingAnthropic(
+  'malformed_json',
+  'model_not_found',
+  'body_too_large',
+  'unsupported_media_type',
+  'engine_queue_full',
+  'engine_share_full',
+)
+
+const messages: Writers<MessagesBody, AskedMessage> = {
+  begin: beginMessage,
+  answerOf,
+  chunksOf: eventsOf,
+  form: messageEvents,
+}
+
+const answered: Routes<GenerationParts> = async (app, parts) => {
+  const schema = {
+    summary: 'Answer a conversation, as Anthropic has it',
+    description: 'docs/messages.md says what each field does.',
+    tags,
+    body: MessagesBody,
+    response: { 200: wholeOrMessageEvents, ...refused },
+  }
+  app.post('/v1/messages', {
+    config: { spendsTokens: true },
+    schema,
+    preValidation: noteUnknownFields(MessagesBody),
+    handler: (request, reply) => respond(parts, request, reply, messages),
+  })
+}
+
+const wholeOrMessageEvents = {
+  description: `${MessageAnswer.description} With \`"stream": true\` it comes as events with names; the last one is \`message_stop\`.`,
+  content: {
+    'application/json': { schema: MessageAnswer },
+    'text/event-stream': { schema: MessageEvent },
+  },
+}
+
+const counted: Routes<GenerationParts> = async (app, parts) => {
+  const schema = {
+    summary: 'Count the tokens of a conversation, as Anthropic has it',
+    tags,
+    body: CountTokensBody,
+    response: { 200: CountTokensAnswer, ...refused },
+  }
+  app.post('/v1/messages/count_tokens', { schema }, (request, reply) =>
+    countTokens(parts, request.caller, request.body, disconnectSignal(reply)),
+  )
+}
+
+export const messageRoutes = family(answered, counted)

@@ -1,0 +1,26 @@
+import type { TurnAsked } from '../../inference/model.ts'
+import type { Conversation } from '../../inference/prompt/chat-prompt.ts'
+import { wrong } from '../generation/checks.ts'
+import type { CountTokensBody } from './contract.ts'
+
+type ThinkingFields = Pick<CountTokensBody, 'thinking' | 'output_config'>
+
+/** Anthropic's models do not think unless they are asked to; whoever does not ask expects a short answer at once. */
+export function thinkingOf({
+  thinking,
+  output_config,
+}: ThinkingFields): Pick<Conversation, 'thinks' | 'reasoningEffort'> {
+  return {
+    thinks: thinking != null && thinking.type !== 'disabled',
+    reasoningEffort: output_config?.effort,
+  }
+}
+
+/** Without a field for refusals: a model that has no thoughts needs no limit of them. */
+export function budgetOf({ thinking }: ThinkingFields): TurnAsked['thinkingBudget'] {
+  if (thinking?.type !== 'enabled') return undefined
+  if (thinking.budget_tokens == null) {
+    throw wrong('thinking.budget_tokens', 'nothing', 'the most tokens of a thought')
+  }
+  return { tokens: thinking.budget_tokens }
+}

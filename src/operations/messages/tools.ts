@@ -1,0 +1,55 @@
+import type { CallsAsked } from '../../inference/model.ts'
+import type { GivenTool } from '../../inference/prompt/chat-prompt.ts'
+import { type CallFields, callsAsked } from '../generation/calls.ts'
+import { wrong } from '../generation/checks.ts'
+import type { GenerationSettings } from '../generation/parts.ts'
+import type { CountTokensBody } from './contract.ts'
+
+export interface GivenTools {
+  tools: GivenTool[]
+  /** Those that this server cannot offer to a model: they have no schema, or run at Anthropic. */
+  skipped: string[]
+}
+
+export function toolsOf({ tools }: Pick<CountTokensBody, 'tools'>): GivenTools {
+  const given: GivenTools = { tools: [], skipped: [] }
+  for (const [index, { type, name, description, input_schema, strict }] of (tools ?? []).entries()) {
+    if (type != null && type !== 'custom') {
+      given.skipped.push(name ?? type)
+      continue
+    }
+    const path = `tools.${index}`
+    if (name == null) throw wrong(`${path}.name`, 'nothing', 'the name of the tool')
+    if (input_schema == null) throw wrong(`${path}.input_schema`, 'nothing', 'a JSON Schema')
+    given.tools.push({ function: { name, description, parameters: input_schema, strict } })
+  }
+  return given
+}
+
+/** The calls that the answer may or has to make. */
+export function callsOf(
+  { tool_choice: choice }: Pick<CountTokensBody, 'tool_choice'>,
+  { tools, skipped }: GivenTools,
+  settings: GenerationSettings,
+): CallsAsked | undefined {
+  // Whoever offers tools that all were skipped still gets an answer.
+  if (choice?.type === 'auto' && tools.length === 0 && skipped.length > 0) return undefined
+  return callsAsked(
+    { tools, choice: choiceOf(choice), isParallel: !choice?.disable_parallel_tool_use },
+    { tools: 'tools', choice: 'tool_choice', name: 'name' },
+    settings,
+  )
+}
+
+function choiceOf(choice: CountTokensBody['tool_choice']): CallFields['choice'] {
+  if (choice == null) return undefined
+  switch (choice.type) {
+    case 'any':
+      return 'required'
+    case 'tool':
+      if (choice.name == null) throw wrong('tool_choice.name', 'nothing', 'the name of a tool')
+      return { name: choice.name }
+    default:
+      return choice.type
+  }
+}

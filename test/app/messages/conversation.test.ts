@@ -1,0 +1,229 @@
+import assert from 'node:assert/strict'
+import { after, test } from 'node:test'
+import { openApp } from '../../support/app.ts'
+import { askingMessage, messagesUrl } from '../../support/messages.ts'
+import { partsModel } from '../../support/parts-model.ts'
+import { scriptedBackend } from '../../support/scripted-backend.ts'
+
+const model = partsModel({ kind: 'content', text: 'Hi' })
+const { post } = await openApp({ after }, { model })
+
+async function conversationOf(fields: Record<string, unknown>) {
+  const { status, text } = await post(messagesUrl, askingMessage(fields))
+  assert.equal(status, 200, text)
+  const [input] = model.asked.at(-1)?.inputs ?? []
+  assert.ok(input && 'conversation' in input)
+  assert.equal(input.addSpecial, false)
+  return input.conversation
+}
+
+const ephemeral = { cache_control: { type: 'ephemeral', ttl: '1h' } }
+const say = (text: string) => ({ type: 'text', text, ...ephemeral })
+const use = (id: string, input: object = {}) => ({ type: 'tool_use', id, name: 'look', input })
+const result = (id: string, fields: object = {}) => ({ type: 'tool_result', tool_use_id: id, ...fields })
+const called = (id: string, given = '{}') => ({
+  id,
+  type: 'function',
+  function: { name: 'look', arguments: given },
+})
+
+const conversations: Record<string, [given: Record<string, unknown>, messages: object[]]> = {
+  'a text': [{ messages: [{ role: 'user', content: 'Hi' }] }, [{ role: 'user', content: 'Hi' }]],
+  'a system text': [
+    { system: 'Be short.' },
+    [
+      { role: 'system', content: 'Be short.' },
+      { role: 'user', content: 'Hi' },
+    ],
+  ],
+  'system blocks': [
+    { system: [say('Be short.'), say(''), say('And kind.')] },
+    [
+      { role: 'system', content: ['Be short.', 'And kind.'] },
+      { role: 'user', content: 'Hi' },
+    ],
+  ],
+  'no system text': [{ system: [] }, [{ role: 'user', content: 'Hi' }]],
+  'turns of one role': [
+    {
+      messages: [
+        { role: 'user', content: 'one' },
+        { role: 'user', content: [say('two'), say('three')] },
+        { role: 'assistant', content: 'four' },
+        { role: 'assistant', content: [use('a')] },
+        { role: 'user', content: [result('a', { content: 'five' })] },
+      ],
+    },
+    [
+      { role: 'user', content: ['one', 'two', 'three'] },
+      { role: 'assistant', content: 'four', tool_calls: [called('a')] },
+      { role: 'tool', tool_call_id: 'a', content: 'five' },
+    ],
+  ],
+  'a system message in between': [
+    {
+      messages: [
+        { role: 'user', content: 'one' },
+        { role: 'system', content: [say('Now in French.')] },
+        { role: 'user', content: 'two' },
+      ],
+    },
+    [
+      { role: 'user', content: 'one' },
+      { role: 'system', content: 'Now in French.' },
+      { role: 'user', content: 'two' },
+    ],
+  ],
+  'calls and their results': [
+    {
+      messages: [
+        { role: 'user', content: 'Hi' },
+        { role: 'assistant', content: [say('I look.'), use('a', { n: 1.5 }), use('b', { x: ['y'] })] },
+        {
+          role: 'user',
+          content: [
+            say('Thanks.'),
+            result('a', { content: 'found' }),
+            result('b', { content: [say('one'), say('two')] }),
+          ],
+        },
+      ],
+    },
+    [
+      { role: 'user', content: 'Hi' },
+      {
+        role: 'assistant',
+        content: 'I look.',
+        tool_calls: [called('a', '{"n":1.5}'), called('b', '{"x":["y"]}')],
+      },
+      { role: 'tool', tool_call_id: 'a', content: 'found' },
+      { role: 'tool', tool_call_id: 'b', content: ['one', 'two'] },
+      { role: 'user', content: 'Thanks.' },
+    ],
+  ],
+  'results that are empty or errors': [
+    {
+      messages: [
+        {
+          role: 'user',
+          content: [
+            result('a'),
+            result('b', { content: '', is_error: false }),
+            result('c', { content: 'no such file', is_error: true }),
+            result('d', { content: [say('Error: no')], is_error: true }),
+            result('e', { content: '<tool_use_error>no</tool_use_error>', is_error: true }),
+            result('f', { is_error: true }),
+          ],
+        },
+      ],
+    },
+    [
+      { role: 'tool', tool_call_id: 'a', content: '' },
+      { role: 'tool', tool_call_id: 'b', content: '' },
+      { role: 'tool', tool_call_id: 'c', content: 'Error: no such file' },
+      { role: 'tool', tool_call_id: 'd', content: 'Error: no' },
+      { role: 'tool', tool_call_id: 'e', content: '<tool_use_error>no</tool_use_error>' },
+      { role: 'tool', tool_call_id: 'f', content: 'Error: ' },
+    ],
+  ],
+  thoughts: [
+    {
+      messages: [
+        { role: 'user', content: 'Hi' },
+        {
+          role: 'assistant',
+          content: [
+            { type: 'thinking', thinking: 'Of another server.', signature: 'EqQBCkYIARgCIkDx' },
+            { type: 'redacted_thinking', data: 'sealed' },
+            { type: 'thinking', thinking: 'And more.' },
+            say('Hello.'),
+          ],
+        },
+        { role: 'user', content: 'Bye' },
+      ],
+    },
+    [
+      { role: 'user', content: 'Hi' },
+      { role: 'assistant', content: 'Hello.', reasoning: 'Of another server.\nAnd more.' },
+      { role: 'user', content: 'Bye' },
+    ],
+  ],
+}
+
+for (const [what, [given, messages]] of Object.entries(conversations)) {
+  test(`${what} becomes what templates know`, async () => {
+    const conversation = await conversationOf(given)
+    assert.deepEqual(conversation.messages, messages)
+    assert.deepEqual([conversation.addGenerationPrompt, conversation.continueFinal], [true, false])
+  })
+}
+
+test('a last message of the assistant is continued', async () => {
+  const conversation = await conversationOf({
+    messages: [
+      { role: 'user', content: 'Name a city.' },
+      { role: 'assistant', content: 'Par' },
+    ],
+  })
+  assert.deepEqual([conversation.addGenerationPrompt, conversation.continueFinal], [false, true])
+})
+
+test('the line of Claude Code that differs each time is taken out', async () => {
+  const line = 'x-anthropic-billing-header: cc_version=2.1.101.e51; cc_entrypoint=cli; cch=a5145;'
+  for (const system of [
+    [{ type: 'text', text: line }, say('You are Claude Code.')],
+    `${line}You are Claude Code.`,
+    `${line}\nYou are Claude Code.`,
+    'x-anthropic-billing-header: cch=1\nYou are Claude Code.',
+    [say('You are Claude Code.')],
+  ]) {
+    const [first] = (await conversationOf({ system })).messages
+    assert.deepEqual(first, { role: 'system', content: 'You are Claude Code.' }, JSON.stringify(system))
+  }
+  const elsewhere = `The header is called\n${line}`
+  assert.equal((await conversationOf({ system: elsewhere })).messages[0]?.content, elsewhere)
+})
+
+test('a thought comes back as it was answered, whether it was shown or left out', async () => {
+  for (const display of ['summarized', 'omitted', null]) {
+    const thinking = { type: 'adaptive', display }
+    model.parts = [
+      { kind: 'reasoning', text: 'First é, ' },
+      { kind: 'reasoning', text: 'then.' },
+      { kind: 'content', text: 'Hi' },
+    ]
+    const first = await post(messagesUrl, askingMessage({ thinking }))
+    const messages = [
+      { role: 'user', content: 'Hi' },
+      { role: 'assistant', content: first.json.content },
+      { role: 'user', content: 'Bye' },
+    ]
+    const conversation = await conversationOf({ thinking, messages })
+    assert.equal(conversation.messages[1]?.reasoning, 'First é, then.')
+    const [block] = first.json.content
+    const changed = [{ ...block, thinking: 'Another.' }, ...first.json.content.slice(1)]
+    const refused = await post(
+      messagesUrl,
+      askingMessage({ messages: [messages[0], { role: 'assistant', content: changed }, messages[2]] }),
+    )
+    assert.equal(refused.status, 400)
+    assert.match(refused.json.error.message, /^messages\.1\.content\.0\.signature: /)
+  }
+})
+
+test('the prompt is what the template makes of it', async (t) => {
+  const backend = scriptedBackend()
+  const { post } = await openApp(t, { backend })
+  const { json } = await post(
+    messagesUrl,
+    askingMessage({ system: 'Be short.', messages: [{ role: 'user', content: [say('one'), say('two')] }] }),
+  )
+  const prompt = '<s><|system|>Be short.<|end|><|user|>one\ntwo<|end|><|assistant|>'
+  assert.deepEqual(backend.asked[0]?.prompt, { text: prompt, special: true, add: false })
+  assert.equal(json.content[0].text, 'Hello')
+  const counted = await post('/v1/messages/count_tokens', {
+    system: 'Be short.',
+    messages: [{ role: 'user', content: [say('one'), say('two')] }],
+  })
+  assert.deepEqual([counted.status, counted.json], [200, { input_tokens: prompt.length }])
+})
