@@ -1,30 +1,15 @@
-import type { AnswerFormat } from './answer-format.ts'
 import type { Backend, Generation, GenerationEvent, Run } from './backend.ts'
 import { type Compiling, createCompiling } from './constraints/compiling.ts'
 import type { Compiled } from './constraints/constraint.ts'
 import { merged } from './merged.ts'
 import type { AnswerEvent, Answering, AnswerRequest, Input, Model } from './model.ts'
-import { renderConversation } from './prompt/chat-prompt.ts'
+import { formatOf, renderConversation } from './prompt/chat-prompt.ts'
 import { createPrompts, type Prompts } from './prompt/prompts.ts'
 import { createModels, type Models } from './registry.ts'
 import { notReady } from './served-model.ts'
-import { hermes } from './tools/call-format.ts'
 import { planTurn } from './turn.ts'
 
 type ConversationInput = Extract<Input, { conversation: unknown }>
-
-function formatOf(): AnswerFormat {
-  return {
-    calls: hermes,
-    proof: 'generic',
-    reasoning: {
-      open: '<think>',
-      close: '</think>',
-      isDefault: false,
-      switches: { on: { enable_thinking: true }, off: { enable_thinking: false } },
-    },
-  }
-}
 
 interface LocalModelParts {
   /** Renders conversations. */
@@ -57,9 +42,9 @@ function createLocalModel(engine: Backend, { prompts, compiling }: LocalModelPar
   ) {
     const served = engine.model()
     if (served === undefined) throw notReady(engine.status())
-    const format = formatOf()
-    const text = await renderConversation(prompts, served, tenant, conversation, signal)
-    return { served, format, prompt: { text, special: true, add } }
+    const format = await formatOf(prompts, served, tenant, conversation, signal)
+    const rendered = await renderConversation(prompts, served, tenant, conversation, format, signal)
+    return { served, format, prompt: { ...rendered, special: true, add } }
   }
 
   /** What the engine is asked for one input, and how its answers are read. */
@@ -133,7 +118,8 @@ function createLocalModel(engine: Backend, { prompts, compiling }: LocalModelPar
     async tokenize(input, tenant, signal) {
       const prompt = await promptOf(input, tenant, signal)
       if ('tokens' in prompt) return prompt.tokens
-      return engine.tokenize(prompt.text, { special: prompt.special, add: prompt.add }, signal)
+      const { text, ...options } = prompt
+      return engine.tokenize(text, options, signal)
     },
     detokenize: (...given) => engine.detokenize(...given),
     close: () => engine.close(),

@@ -1,7 +1,10 @@
+import { randomInt } from 'node:crypto'
 import { type JsonText, writeJson } from '../../domain/json/text.ts'
 import { refuse } from '../../domain/refusals.ts'
+import type { AnswerFormat } from '../answer-format.ts'
 import type { ServedModel } from '../backend.ts'
 import { conversationOf, type GivenMessage } from './conversation.ts'
+import { toldTo } from './history.ts'
 import type { Prompts } from './prompts.ts'
 
 /** A conversation as a request has it. */
@@ -31,38 +34,86 @@ export interface GivenTool {
   }
 }
 
-/** The messages as the model's template, or the one of the request, writes them. */
+/** A rendered conversation. Where the mark stands, if it has one, no name of a control token is read. */
+export interface ChatPrompt {
+  text: string
+  mark?: string
+}
+
+/** How the answer to a conversation is written: by the model's template, or the one of the request. */
+export async function formatOf(
+  prompts: Prompts,
+  { template: own, tokens }: ServedModel,
+  tenant: string,
+  { template: given }: Pick<Conversation, 'template'>,
+  signal: AbortSignal,
+): Promise<AnswerFormat> {
+  const template = given || own
+  if (template === undefined) throw refuse('no_chat_template', { field: 'chat_template' })
+  return prompts.formatOf(tenant, template, tokens, signal, given ? 'request' : 'model')
+}
+
+/** The messages as the template writes them. */
 export async function renderConversation(
   prompts: Prompts,
   served: ServedModel,
   tenant: string,
   conversation: Conversation,
+  format: AnswerFormat,
   signal: AbortSignal,
-): Promise<string> {
+): Promise<ChatPrompt> {
   const template = conversation.template || served.template
-  const messages = conversationOf(conversation.messages)
+  const given = conversationOf(conversation.messages)
   if (template === undefined) throw refuse('no_chat_template', { field: 'chat_template' })
-  const variables = variablesOf(conversation, served)
-  const question = { template, messages, variables, open: conversation.continueFinal }
-  return prompts.render(tenant, question, signal, conversation.template ? 'request' : 'model')
+  const tools = conversation.tools?.map(toolOf) ?? []
+  const { messages, takesTools } = toldTo(
+    format,
+    given,
+    tools.map(({ function: tool }) => writeJson(tool)),
+  )
+  const variables = variablesOf(conversation, served, format, takesTools ? tools : [])
+  const mark = freeMark([variables, ...messages.flatMap(({ content }) => content)])
+  const hiding = { mark, names: served.controlTokens }
+  const question = { template, messages, variables, open: conversation.continueFinal, hiding }
+  const text = await prompts.render(tenant, question, signal, conversation.template ? 'request' : 'model')
+  return text.includes(mark) ? { text, mark } : { text }
+}
+
+const firstMark = 0x100000
+const marks = 0xfffe
+const mostTries = 16
+
+/** A character for private use that none of the texts has. Only who writes all of these loses one. */
+function freeMark(texts: readonly string[]): string {
+  for (let tries = 1; ; tries++) {
+    const mark = String.fromCodePoint(firstMark + randomInt(marks))
+    if (tries === mostTries || !texts.some((text) => text.includes(mark))) return mark
+  }
 }
 
 /**
  * As JSON, because values of the request may be large: they are parsed where they are needed. The fields of the request win
  * over variables of the same name, unless they are null.
  */
-function variablesOf(given: Conversation, { tokens }: ServedModel): string {
-  const { tools, documents, reasoningEffort, variables } = given
+function variablesOf(
+  given: Conversation,
+  { tokens }: ServedModel,
+  { reasoning }: AnswerFormat,
+  tools: readonly ReturnType<typeof toolOf>[],
+): string {
+  const { documents, reasoningEffort, variables } = given
   // Templates ask whether tools and documents are none, so they are always there.
   const defaults = { bos_token: tokens.bos, eos_token: tokens.eos, tools: null, documents: null }
   const fields = {
     add_generation_prompt: given.addGenerationPrompt,
     continue_final_message: given.continueFinal,
-    ...(tools?.length && { tools: tools.map(toolOf) }),
+    ...(tools.length > 0 && { tools }),
     ...(documents && { documents }),
     ...(reasoningEffort != null && { reasoning_effort: reasoningEffort }),
   }
-  const texts = [writeJson(defaults), variables?.text ?? '{}', writeJson(fields)]
+  const switches =
+    reasoningEffort == null ? {} : reasoning?.switches[reasoningEffort === 'none' ? 'off' : 'on']
+  const texts = [writeJson({ ...defaults, ...switches }), variables?.text ?? '{}', writeJson(fields)]
   // Of a name that is there twice the last one counts.
   return `{${texts.flatMap((text) => (text === '{}' ? [] : [text.slice(1, -1)])).join()}}`
 }
