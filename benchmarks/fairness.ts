@@ -7,7 +7,7 @@ import { startChatServer } from '../test/support/chat-server.ts'
 import { type Aim, aimOf, aimsTable, boundOf } from './aims.ts'
 import { quantile, shown, sorted, table } from './figures.ts'
 import { type HeavyData, lightWays, ways } from './heavy-tenants.ts'
-import { loadNow } from './machine.ts'
+import { loadNow, workOf } from './machine.ts'
 
 /**
  * What a light tenant sees, which asks one thing after the other, while another tenant sends as much as it can; beside what
@@ -64,17 +64,28 @@ async function look(ask: (n: number) => Promise<boolean>): Promise<Seen> {
 }
 
 /** In a process of its own: the light tenant's clock does not wait for its work, and a signal ends it in whatever it does. */
-async function startHeavy(way: string): Promise<() => Promise<unknown>> {
+async function startHeavy(way: string): Promise<{ pid: number; stop: () => Promise<unknown> }> {
   const data: HeavyData = { address: server.address, way }
   const child = fork(new URL('heavy-tenants.ts', import.meta.url), {
     env: { ...process.env, HEAVY_TENANT: JSON.stringify(data) },
   })
   const exit = once(child, 'exit')
   await new Promise((resolve) => setTimeout(resolve, settlingMs))
-  return () => {
-    child.kill('SIGKILL')
-    return exit
+  return {
+    pid: child.pid as number,
+    stop() {
+      child.kill('SIGKILL')
+      return exit
+    },
   }
+}
+
+/** Which part of one processor the process takes meanwhile; NaN where the system does not tell. */
+async function share<T>(pid: number, during: () => Promise<T>): Promise<[T, number]> {
+  const since = performance.now()
+  const before = workOf(pid)?.all ?? Number.NaN
+  const result = await during()
+  return [result, ((workOf(pid)?.all ?? Number.NaN) - before) / 1000 / (performance.now() - since)]
 }
 
 try {
@@ -90,14 +101,15 @@ try {
     const ask = await lightWays[light]((url, body) => server.post(url, body, { key: keys.bob }))
     await ask(-1)
     const alone = await look(ask)
-    const stop = await startHeavy(name)
-    const beside = await look(ask)
-    await stop()
+    const heavy = await startHeavy(name)
+    const [beside, client] = await share(heavy.pid, () => look(ask))
+    await heavy.stop()
     rows.push([
       name,
       light,
       ...[alone, beside].flatMap(({ p50, p99, perSecond }) => [p50, p99, perSecond].map(shown)),
       String(beside.failed),
+      client.toFixed(2),
     ])
     console.log(`${name}: p99 ${shown(alone.p99)} alone, ${shown(beside.p99)} ms beside it`)
     found.push(
@@ -114,7 +126,9 @@ try {
     ...figures.map((one) => `alone: ${one}`),
     ...figures.map((one) => `beside: ${one}`),
   ]
-  console.log(`\n${seconds} s for each, load ${shown(loadNow())}\n\n${table([...head, 'failed'], rows)}\n`)
+  console.log(
+    `\n${seconds} s for each, load ${shown(loadNow())}\n\n${table([...head, 'failed', 'client'], rows)}\n`,
+  )
   console.log(aimsTable(found.map((aim) => ({ ...aim, aim: Number(aim.aim.toFixed(2)) }))))
   await server.end('SIGTERM')
   if (found.some(({ reached }) => !reached)) process.exitCode = 1

@@ -3,7 +3,7 @@ import { connect, type Socket } from 'node:net'
 import { basic, keys } from '../test/support/app.ts'
 import { completeOf, startOf } from '../test/support/calls.ts'
 import { fileForm, formType } from '../test/support/forms.ts'
-import { exportOf, spanOf } from '../test/support/otlp.ts'
+import { exportOf, otlpTraceId, spanOf } from '../test/support/otlp.ts'
 
 /** What a light tenant asks again and again; the answer says whether it got what it asked for. */
 type LightWay = (
@@ -55,8 +55,8 @@ interface Way {
   name: string
   light: keyof typeof lightWays
   connections: number
-  /** One round of one connection. */
-  round(n: number): Promise<unknown>
+  /** Answers one round of one connection. What can be made ready is made before the first. */
+  start(): (n: number) => Promise<unknown>
 }
 
 /** Set in the process of a heavy tenant. */
@@ -92,6 +92,21 @@ async function raw(url: string, headers: readonly string[]): Promise<Socket> {
   return socket
 }
 
+/** Stands for a number of eight digits that differs in every body. */
+const mark = '@@@@@@@@'
+
+/** A body with another number each time. To make a large one anew would take the processors that the server needs. */
+function marked(template: string | Buffer): (n: number) => Buffer {
+  const bytes = Buffer.from(template)
+  const places: number[] = []
+  for (let at = bytes.indexOf(mark); at !== -1; at = bytes.indexOf(mark, at + mark.length)) places.push(at)
+  return (n) => {
+    const number = String(n + 1).padStart(mark.length, '0')
+    for (const place of places) bytes.write(number, place)
+    return bytes
+  }
+}
+
 const chat = (fields: object) =>
   post(chatUrl, { messages: [{ role: 'user', content: 'hello' }], max_tokens: 1, ...fields })
 const words = (n: number, count: number) =>
@@ -103,29 +118,33 @@ export const ways: readonly Way[] = [
     name: 'small-writes',
     light: 'record',
     connections: 32,
-    round: () => post('/call/start', { start: startOf({ project_id: own }) }),
+    start: () => () => post('/call/start', { start: startOf({ project_id: own }) }),
   },
   {
     name: 'bulk-writes',
     light: 'record',
     connections: 4,
-    round: () =>
-      post('/v2/acme/qa/calls/complete', {
-        batch: Array.from({ length: 1_000 }, () => completeOf({ project_id: own })),
-      }),
+    start() {
+      const ids = Array.from({ length: 1_000 }, (_, i) => `${mark}-${i}`)
+      const body = marked(JSON.stringify({ batch: ids.map((id) => completeOf({ project_id: own, id })) }))
+      return (n) => post('/v2/acme/qa/calls/complete', body(n))
+    },
   },
   {
     name: 'huge-json',
     light: 'record',
     connections: 3,
-    round: () =>
-      post('/call/start', { start: startOf({ project_id: own, attributes: { x: '"'.repeat(4_000_000) } }) }),
+    start() {
+      const start = startOf({ project_id: own, id: mark, attributes: { x: '"'.repeat(4_000_000) } })
+      const body = marked(JSON.stringify({ start }))
+      return (n) => post('/call/start', body(n))
+    },
   },
   {
     name: 'slow-bodies',
     light: 'large',
     connections: 16,
-    async round() {
+    start: () => async () => {
       const socket = await raw('/call/start', ['Transfer-Encoding: chunked'])
       while (!socket.destroyed) {
         socket.write('1\r\n \r\n')
@@ -137,7 +156,7 @@ export const ways: readonly Way[] = [
     name: 'unread-streams',
     light: 'record',
     connections: 8,
-    async round() {
+    start: () => async () => {
       const body = '{"project_id":"acme/large"}'
       const socket = await raw('/calls/stream_query', [`Content-Length: ${body.length}`])
       socket.pause()
@@ -149,7 +168,7 @@ export const ways: readonly Way[] = [
     name: 'heavy-queries',
     light: 'record',
     connections: 8,
-    round: () =>
+    start: () => () =>
       post('/calls/stream_query', {
         project_id: 'acme/large',
         query: {
@@ -161,13 +180,13 @@ export const ways: readonly Way[] = [
     name: 'templates',
     light: 'template',
     connections: 4,
-    round: () => chat({ chat_template: `${' '.repeat(100_000)}{{ 1 }}` }),
+    start: () => () => chat({ chat_template: `${' '.repeat(100_000)}{{ 1 }}` }),
   },
   {
     name: 'templates-beside-chats',
     light: 'chat',
     connections: 4,
-    round: () =>
+    start: () => () =>
       chat({
         chat_template: '{% for i in range(99999) %}{% for j in range(99999) %}{% endfor %}{% endfor %}',
       }),
@@ -176,7 +195,7 @@ export const ways: readonly Way[] = [
     name: 'schemas',
     light: 'schema',
     connections: 4,
-    async round(n) {
+    start: () => async (n) => {
       const properties = Object.fromEntries(
         Array.from({ length: 600 }, (_, i) => [`p${n}x${i}`, { type: 'string', pattern: `^a{1,${i}}$` }]),
       )
@@ -186,18 +205,23 @@ export const ways: readonly Way[] = [
       })
     },
   },
-  { name: 'many-chats', light: 'chat', connections: 16, round: (n) => chat({ max_tokens: 64, seed: n }) },
+  {
+    name: 'many-chats',
+    light: 'chat',
+    connections: 16,
+    start: () => (n) => chat({ max_tokens: 64, seed: n }),
+  },
   {
     name: 'long-prompts',
     light: 'chat',
     connections: 4,
-    round: (n) => chat({ messages: [{ role: 'user', content: words(n, 250) }] }),
+    start: () => (n) => chat({ messages: [{ role: 'user', content: words(n, 250) }] }),
   },
   {
     name: 'constraints',
     light: 'constraint',
     connections: 4,
-    async round(n) {
+    start: () => async (n) => {
       const properties = Object.fromEntries(
         Array.from({ length: 60 }, (_, i) => [`p${n}x${i}`, { type: 'string', maxLength: 50 }]),
       )
@@ -210,22 +234,32 @@ export const ways: readonly Way[] = [
     name: 'files',
     light: 'record',
     connections: 4,
-    round: (n) => post('/file/create', fileForm(own, `${n} ${'x'.repeat(4_000_000)}`), formType),
+    start() {
+      const body = marked(fileForm(own, mark + 'x'.repeat(4_000_000)))
+      return (n) => post('/file/create', body(n), formType)
+    },
   },
   {
     name: 'otel',
     light: 'record',
     connections: 4,
-    round: () => post('/otel/v1/traces', exportOf(Array.from({ length: 500 }, () => spanOf()))),
+    start() {
+      const spans = Array.from({ length: 500 }, (_, i) =>
+        spanOf({}, { spanId: (i + 1).toString(16).padStart(16, '0') }),
+      )
+      const body = marked(JSON.stringify(exportOf(spans)).replaceAll(otlpTraceId, mark.padStart(32, '0')))
+      return (n) => post('/otel/v1/traces', body(n))
+    },
   },
 ]
 
 if (ownWay !== undefined) {
   const way = ways.find(({ name }) => name === ownWay)
+  const round = way?.start() ?? sleep
   let n = 0
   for (let i = 0; way !== undefined && i < way.connections; i++) {
     void (async () => {
-      for (;;) await way.round(n++).catch(() => sleep(20))
+      for (;;) await round(n++).catch(() => sleep(20))
     })()
   }
 }

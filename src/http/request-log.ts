@@ -1,4 +1,5 @@
 import { type FastifyBaseLogger, type FastifyInstance, type FastifyRequest, LogController } from 'fastify'
+import type { Logger } from 'pino'
 import type { Refusal, RefusalCode } from '../domain/refusals.ts'
 
 declare module 'fastify' {
@@ -29,7 +30,6 @@ export function logRequests(app: FastifyInstance): void {
     reply.raw.once('close', () => {
       const values = { req: request, responseTime: Math.round(reply.elapsedTime * 10) / 10 }
       const level = request.routeOptions.config.probe ? 'debug' : 'info'
-      // The logger of the request may have become another since: that of its caller.
       if (isWhole) request.log[level]({ ...values, res: reply }, 'request completed')
       else request.log[level](values, 'the client left before the end of its answer')
     })
@@ -39,12 +39,11 @@ export function logRequests(app: FastifyInstance): void {
 
 /** Behind the check of credentials: from here on every line of a request names the user. */
 export function nameCallers(app: FastifyInstance): void {
-  app.addHook('onRequest', (request, reply, done) => {
-    // Public routes have none.
+  app.addHook('onRequest', (request, _reply, done) => {
+    // Public routes have none. The logger is this request's own; another child of it would cost a tenth of a read.
     if (request.caller !== undefined) {
-      const log = request.log.child({ user: request.caller.name })
-      request.log = log
-      reply.log = log
+      const { log } = request
+      if ('setBindings' in log) (log as Logger).setBindings({ user: request.caller.name })
     }
     done()
   })

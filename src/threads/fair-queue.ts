@@ -7,8 +7,8 @@ export interface FairQueue<Job> {
   readonly tenants: number
   /** Refuses when the queue of the tenant, or the queue as a whole, is full. */
   add(tenant: string, job: Job): void
-  /** The next job of those tenants that `mayRun` lets pass; the others keep their turn. */
-  take(mayRun?: (tenant: string) => boolean): { tenant: string; job: Job } | undefined
+  /** The next job of those that `mayRun` lets pass, of each tenant its first; the others keep their turn. */
+  take(mayRun?: (tenant: string, job: Job) => boolean): { tenant: string; job: Job } | undefined
   /** Does nothing when the job has been taken. */
   remove(tenant: string, job: Job): void
   /** Empties the queue and returns what was in it. */
@@ -55,7 +55,7 @@ export function createFairQueue<Job>(most: QueueBounds): FairQueue<Job> {
       }
       for (const [tenant, queue] of queues) {
         const [job] = queue
-        if (job === undefined || !mayRun(tenant)) continue
+        if (job === undefined || !mayRun(tenant, job)) continue
         remove(tenant, job)
         served = tenant
         return { tenant, job }

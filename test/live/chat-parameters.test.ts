@@ -780,11 +780,7 @@ describe('P2: every field is honoured, or refused by its name', () => {
         const functions = [tool('knit').function, tool('weave').function]
         assert.equal(await promptText({ chat_template, functions, function_call: 'none' }), 'knit;weave;')
       },
-      bad: [
-        { functions: [] },
-        { functions: 'knit' },
-        { functions: [tool('knit').function], tools: [tool('weave')] },
-      ],
+      bad: [{ functions: 'knit' }, { functions: [tool('knit').function], tools: [tool('weave')] }],
     },
     function_call: {
       async effect() {

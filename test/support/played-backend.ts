@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict'
-import type { TestContext } from 'node:test'
 import type { Backend, Generation, GenerationEvent, ServedModel } from '../../src/inference/backend.ts'
 import { checkFirstToken, createChoice, planAnswer } from '../../src/inference/choice.ts'
 import { createConstraints } from '../../src/inference/constraints/following-constraints.ts'
@@ -59,7 +58,7 @@ export const hermesTemplate = `{%- if tools %}<|im_start|>system
  * Each group of events is what one batch brought.
  */
 export function playedBackend(
-  t: Pick<TestContext, 'after'>,
+  t: { after(check: () => void): void },
   say: Say,
   { vocabulary = playedVocabulary(), template = hermesTemplate, context = 100_000 }: PlayedOptions = {},
 ): PlayedBackend {

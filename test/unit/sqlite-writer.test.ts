@@ -5,6 +5,8 @@ import { connect } from '../../src/storage/engines/sqlite/connection.ts'
 import type { Job, JobResult } from '../../src/storage/engines/sqlite/group.ts'
 import { migrateSqlite } from '../../src/storage/engines/sqlite/migrate.ts'
 import { createWriter } from '../../src/storage/engines/sqlite/writer.ts'
+import { sql } from '../../src/storage/sql/sql.ts'
+import { pieceBytes } from '../../src/storage/tables/files.ts'
 import { wholePart } from '../support/call-parts.ts'
 
 const op_name = 'Evaluation.predict_and_score'
@@ -15,10 +17,27 @@ function openWriter(t: TestContext, arriving: Job[][]) {
   t.after(() => connection.close())
   migrateSqlite(connection, ':memory:', loadMigrations('sqlite'), 0)
   const answers: JobResult[] = []
-  const writer = createWriter(connection, (results) => answers.push(...results), {
+  let slept = 0
+  const rests: number[] = []
+  /** The ids of each group. */
+  const groups: number[][] = []
+  const deliver = (results: readonly JobResult[]) => {
+    answers.push(...results)
+    groups.push(results.map(({ id }) => id))
+  }
+  const writer = createWriter(connection, deliver, {
     collect: () => arriving.shift() ?? [],
+    clock: {
+      // A hundred rows take a millisecond, whatever else the machine does.
+      now: () =>
+        slept + (connection.get<{ rows: number }>(sql`SELECT total_changes() AS rows`)?.rows ?? 0) / 100,
+      async sleep(ms) {
+        slept += ms
+        rests.push(Math.round(ms))
+      },
+    },
   })
-  return { writer, answers, connection }
+  return { writer, answers, groups, rests, connection }
 }
 
 const trialsOwed = (id: number, count: number): Job => ({
@@ -68,6 +87,55 @@ test('a write does not wait for a whole group of large ones, also when it comes 
   const position = answers.findIndex(({ id }) => id === 100)
   assert.ok(position < 4, `it is number ${position}`)
   assert.equal(answers.length, 9)
+})
+
+const piece = (id: number, tenant: string): Job => ({
+  id,
+  name: 'keepPiece',
+  input: {
+    project_id: 'acme/qa',
+    upload_id: `u${id}`,
+    position: 0,
+    bytes: new Uint8Array(pieceBytes),
+    now: 1,
+  },
+  tenant,
+})
+
+test('the pieces of files of one user go to the disk together while nobody else writes', async (t) => {
+  const { writer, groups } = openWriter(t, [])
+  writer.submit([1, 2, 3, 4].map((id) => piece(id, 'alice')))
+  await writer.idle()
+  assert.deepEqual(groups, [[1, 2, 3, 4]])
+})
+
+test('beside another user they go one by one, and the small writes of the other with the next', async (t) => {
+  const { writer, groups } = openWriter(t, [[], [{ ...probe(10), tenant: 'bob' }]])
+  writer.submit([1, 2, 3, 4].map((id) => piece(id, 'alice')).concat({ ...probe(9), tenant: 'bob' }))
+  await writer.idle()
+  assert.deepEqual(groups, [[1, 9], [2, 10], [3], [4]])
+})
+
+test('a write that is expected to take long waits for the next group, so that a short one goes to the disk alone', async (t) => {
+  const large = (id: number): Job => ({ ...trialsOwed(id, 2_000), tenant: 'alice' })
+  const { writer, groups } = openWriter(t, [[], [{ ...probe(9), tenant: 'bob' }], [], []])
+  writer.submit([large(1), large(2), large(3), { ...probe(8), tenant: 'bob' }])
+  await writer.idle()
+  assert.deepEqual(groups, [[1], [8, 9], [2], [3]])
+})
+
+test('after a large write its user rests while another writes, and nobody rests for itself', async (t) => {
+  const large = (id: number, tenant: string): Job => ({ ...trialsOwed(id, 2_000), tenant })
+  const beside = openWriter(t, [[], [], [{ ...probe(9), tenant: 'bob' }]])
+  beside.writer.submit([{ ...probe(8), tenant: 'bob' }, large(1, 'alice'), large(2, 'alice')])
+  await beside.writer.idle()
+  assert.deepEqual(beside.groups, [[8, 1], [9], [2]])
+  assert.equal(beside.rests.length, 1)
+  assert.ok((beside.rests[0] ?? 0) >= 20, `${beside.rests[0]} ms`)
+  const alone = openWriter(t, [])
+  alone.writer.submit([large(1, 'alice'), large(2, 'alice'), large(3, 'alice')])
+  await alone.writer.idle()
+  assert.deepEqual([alone.groups, alone.rests], [[[1, 2, 3]], []])
 })
 
 test('when a transaction cannot begin every write is told, and the next ones are tried again', async (t) => {

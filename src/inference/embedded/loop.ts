@@ -12,6 +12,7 @@ import type { EngineOptions, Load } from './protocol.ts'
 import { type Answering, leftToRead, nextToRead, type Request } from './request.ts'
 import { createSequences, type Sequence } from './sequences.ts'
 import { createSlotQueue } from './slot-queue.ts'
+import { createTenantShares } from './tenant-shares.ts'
 
 export type Loop = ReturnType<typeof createLoop>
 
@@ -58,6 +59,7 @@ export function createLoop(
   const mostRows = Math.max(3, Math.floor(2 ** 22 / model.vocabulary.size))
   const queue = createSlotQueue<Answering>()
   const tenants = createActiveTenants()
+  const shares = createTenantShares()
   const requests = new Map<number, Request>()
   const running = new Set<Answering>()
   let events: [number, GenerationEvent][] = []
@@ -170,6 +172,7 @@ export function createLoop(
       await decoding
       await Promise.all(parts.map(finishPart))
       if (onlyWrite) pace.wrote(parts.length, performance.now() - since)
+      pay(parts, performance.now() - since)
     }
   }
 
@@ -265,26 +268,36 @@ export function createLoop(
     return sequence.tokens.length
   }
 
-  function nextToRun(): Answering[] {
-    const busy = Array.from(running).filter(({ isIdle }) => !isIdle)
-    const [first, ...others] = busy
-    const onlyWrite = busy.every(({ drawn }) => drawn !== undefined)
-    if (first === undefined || !onlyWrite || pace.abreast(busy.length) > 1) return busy
-    return [others.reduce((longest, other) => (other.turn < longest.turn ? other : longest), first)]
+  /** Writers that cost more together than one after the other take turns: first the tenants, then those of one tenant. */
+  function writersOf(busy: readonly Answering[], of: ReadonlySet<string>): readonly Answering[] {
+    const own = of.size > 1 ? busy.filter(({ tenant }) => tenant === shares.next) : busy
+    if (pace.abreast(busy.length) > 1)
+      return pace.isWorthSharing(busy.length, own.length, of.size) ? own : busy
+    return [own.reduce((longest, other) => (other.turn < longest.turn ? other : longest))]
   }
 
   function nextBatch(): Part[] {
     turn++
-    const answerings = nextToRun().sort((one, other) => (one.sequence?.id ?? 0) - (other.sequence?.id ?? 0))
+    const busy = Array.from(running).filter(({ isIdle }) => !isIdle)
+    const meeting = new Set(busy.map(({ tenant }) => tenant))
+    shares.meet(meeting)
+    const onlyWrite = busy.every(({ drawn }) => drawn !== undefined)
+    const answerings = Array.from(onlyWrite ? writersOf(busy, meeting) : busy)
+    answerings.sort((one, other) => (one.sequence?.id ?? 0) - (other.sequence?.id ?? 0))
+    const isShared = meeting.size > 1
+    // A prompt holds up what others write: it waits while its tenant is ahead.
+    const waits = ({ tenant, drawn }: Answering) =>
+      isShared && drawn === undefined && shares.isAhead(tenant, pace.aheadMs)
     const left = answerings.map((answering) => ({
-      tokens: leftToRead(answering),
+      tokens: waits(answering) ? 0 : leftToRead(answering),
       most: answering.request.promptLogprobs === undefined ? options.batch : mostRows,
       arrival: answering.request.since,
     }))
+    const areTenantsActive = answerings.some(({ tenant }) => tenants.hasOthers(tenant))
     const writers = answerings.filter(({ drawn }) => drawn !== undefined).length
     const counts = planBatch(left, {
       batch: options.batch,
-      prompts: pace.promptTokens(writers, answerings.length - writers),
+      prompts: pace.promptTokens(writers, answerings.length - writers, isShared || areTenantsActive),
       oldestFirst: turn % oldestEvery === 0,
     })
     context.begin(counts.reduce((sum, count) => sum + count, 0))
@@ -306,6 +319,15 @@ export function createLoop(
       const rows = context.add(sequence.id, sequence.tokens.length, tokens, wanted)
       return { answering, sequence, tokens, rows, isPrompt: drawn === undefined }
     })
+  }
+
+  function pay(parts: readonly Part[], ms: number): void {
+    const tokens = new Map<string, number>()
+    for (const part of parts) {
+      const { tenant } = part.answering
+      tokens.set(tenant, (tokens.get(tenant) ?? 0) + part.tokens.length)
+    }
+    shares.pay(tokens, ms)
   }
 
   async function decode(parts: Part[]): Promise<void> {

@@ -4,6 +4,13 @@ const whileOthersWriteMs = 75
 const mostTimesLonger = 3
 /** Only clients that disconnect or arrive wait. */
 const aloneMs = 300
+/**
+ * Beside other tenants, counted in steps of one writer: what another waits for a piece is in proportion to what its answer
+ * takes anyhow, on a fast machine and on a slow one.
+ */
+const besideTenantsSteps = 5
+/** Tenants that differ by less than this read their prompts in one batch. */
+const aheadSteps = 2
 /** Until the speed is known: nothing on a fast machine, and bearable on the slowest. */
 const first = 32
 /** Small pieces cost more for each token, so a slow machine must not be made slower by ever smaller ones. */
@@ -57,13 +64,22 @@ export function createPace() {
     },
     /**
      * How many tokens of prompts it may take, so that writers, and clients that disconnect, do not wait long for its end: longer
-     * when more wait for their first token than for their next.
+     * when more wait for their first token than for their next. While tenants share the model it is shorter.
      */
-    promptTokens(writers: number, readers: number): number {
+    promptTokens(writers: number, readers: number, isShared: boolean): number {
       if (tokensPerMs === undefined) return first
-      if (writers === 0) return Math.max(fewestAlone, Math.floor(tokensPerMs * aloneMs))
+      const mostMs = isShared ? besideTenantsSteps * (singleMs ?? aloneMs) : aloneMs
+      if (writers === 0) return Math.max(fewestAlone, Math.floor(tokensPerMs * Math.min(aloneMs, mostMs)))
       const ms = whileOthersWriteMs * Math.min(mostTimesLonger, Math.max(1, readers / writers))
-      return Math.max(fewestBesideOthers, Math.floor(tokensPerMs * ms))
+      return Math.max(fewestBesideOthers, Math.floor(tokensPerMs * Math.min(ms, mostMs)))
+    },
+    /** How much more of the model's time than another a tenant may have had before its prompts wait. */
+    get aheadMs(): number {
+      return singleMs === undefined ? Number.POSITIVE_INFINITY : aheadSteps * singleMs
+    },
+    /** Whether so many writers take longer together than some of them would, each tenant in its turn. */
+    isWorthSharing(writers: number, own: number, tenants: number): boolean {
+      return togetherMs.has(writers) && writingMs(writers) > tenants * writingMs(own) * worthTurns
     },
     /** A batch with so many tokens of prompts, and with so many writers, took so long. */
     read(promptTokens: number, writers: number, ms: number): void {

@@ -1,5 +1,5 @@
 import { JsonText } from '../../domain/json/text.ts'
-import { fold } from '../generation/fold.ts'
+import { type FoldedCall, fold } from '../generation/fold.ts'
 import { logprobShown, promptLogprobsWritten } from '../generation/logprobs.ts'
 import type { ChatCompletion } from './completion.ts'
 import { finishOf, messageOf } from './message.ts'
@@ -23,7 +23,7 @@ export async function answerOf(completion: ChatCompletion): Promise<object> {
       index,
       message: { role, ...messageOf({ ...turn, content: echo + turn.content }, completion.callForm) },
       logprobs: completion.logprobs ? { content: logprobs.text() } : null,
-      finish_reason: finishOf(reason, turn.calls.length > 0, completion),
+      finish_reason: finishOf(reason, countOf(turn.calls), completion),
       stop_reason: stop,
       ...(shown.tokenIds && { token_ids: new JsonText(JSON.stringify(tokens)) }),
     })),
@@ -32,6 +32,11 @@ export async function answerOf(completion: ChatCompletion): Promise<object> {
     ...(promptLogprobs && { prompt_logprobs: promptLogprobs }),
   }
 }
+
+const countOf = (calls: readonly FoldedCall[]) => ({
+  begun: calls.length,
+  ended: calls.filter(({ isComplete }) => isComplete).length,
+})
 
 function logprobsWriter(asIds: boolean) {
   const texts: string[] = []

@@ -18,7 +18,7 @@ export async function* chunksOf(completion: ChatCompletion): AsyncGenerator<Chat
   const { head, role, echo, logprobs: withLogprobs, shown } = completion
   const about = { id: completion.id, object: 'chat.completion.chunk' as const, ...head }
   const tally = createTally(completion)
-  const calling = new Set<number>()
+  const counts = Array.from({ length: completion.choices }, () => ({ begun: 0, ended: 0 }))
 
   const chunk = (index: number, delta: ChunkDelta, rest: Partial<ChunkChoice> = {}): ChatChunk => ({
     ...about,
@@ -46,7 +46,11 @@ export async function* chunksOf(completion: ChatCompletion): AsyncGenerator<Chat
       }
       const { choice, tokens, logprobs, finished } = delta
       const said = deltaOf(delta.parts, completion.callForm)
-      if (delta.parts.some(({ kind }) => kind === 'call')) calling.add(choice)
+      const calls = counts[choice] as (typeof counts)[number]
+      for (const { kind } of delta.parts) {
+        if (kind === 'call') calls.begun++
+        else if (kind === 'callEnd') calls.ended++
+      }
       const saysNothing = Object.keys(said).length === 0
       const carries = (withLogprobs || shown.tokenIds) && tokens.length > 0
       // Text that is held back comes with a later chunk.
@@ -56,7 +60,7 @@ export async function* chunksOf(completion: ChatCompletion): AsyncGenerator<Chat
           logprobs: { content: logprobs.map((one) => logprobShown(one, shown.tokensAsIds)) },
         }),
         ...(finished && {
-          finish_reason: finishOf(finished.reason, calling.has(choice), completion),
+          finish_reason: finishOf(finished.reason, calls, completion),
           stop_reason: finished.stop,
         }),
         ...(shown.tokenIds && { token_ids: tokens }),

@@ -24,13 +24,13 @@ function callsShown(calls: FoldedTurn['calls'], form: CallForm) {
   }
 }
 
-/** A call that is cut off is no call that can be made, so the reason of the cut stays. */
+/** A call that is cut off, by a length or a stop text, is no call that can be made: what ended the answer stays the reason. */
 export function finishOf(
   reason: FinishReason,
-  hasCalls: boolean,
+  { begun, ended }: { begun: number; ended: number },
   { callForm, isNamed }: Pick<ChatCompletion, 'callForm' | 'isNamed'>,
 ): ChatFinish {
-  if (!hasCalls || reason !== 'stop') return reason
+  if (begun === 0 || ended < begun || reason !== 'stop') return reason
   if (callForm === 'functions') return isNamed ? 'stop' : 'function_call'
   return isNamed ? 'stop' : 'tool_calls'
 }

@@ -42,13 +42,25 @@ interface DeltaOptions {
  */
 export async function* deltasOf(
   events: AsyncIterable<AnswerEvent[]>,
-  { createParser = () => plainText, hidesThoughts = false }: DeltaOptions = {},
+  { createParser, hidesThoughts = false }: DeltaOptions = {},
 ): AsyncGenerator<Delta[]> {
-  const parsers = new Map<number, Parser>()
-  const parserOf = (choice: number): Parser => {
-    const parser = parsers.get(choice) ?? createParser()
-    parsers.set(choice, parser)
-    return parser
+  const readers = new Map<number, Reader>()
+  const readerOf = (choice: number): Reader => {
+    let reader = readers.get(choice)
+    if (reader === undefined) {
+      reader = { parser: createParser?.() ?? plainText, undecided: createParser && [] }
+      readers.set(choice, reader)
+    }
+    return reader
+  }
+  const addTokens = (delta: ChoiceDelta, { tokens, logprobs }: TokensEvent, isThought: boolean): void => {
+    if (isThought) delta.thought += tokens.length
+    if (isThought && hidesThoughts) {
+      delta.hidden += tokens.length
+      return
+    }
+    for (const token of tokens) delta.tokens.push(token)
+    for (const one of logprobs ?? []) delta.logprobs.push(one)
   }
   const shown = (parts: Part[]) => (hidesThoughts ? parts.filter(({ kind }) => kind !== 'reasoning') : parts)
   for await (const group of events) {
@@ -72,28 +84,44 @@ export async function* deltasOf(
         open.set(choice, delta)
         deltas.push(delta)
       }
-      const parser = parserOf(choice)
+      const reader = readerOf(choice)
+      const { parser } = reader
       if (event.kind === 'finished') {
-        delta.parts.push(...shown(parser.end()))
+        const parts = parser.end()
+        const isThought = parts.some(({ kind }) => kind === 'reasoning')
+        for (const early of reader.undecided ?? []) addTokens(delta, early, isThought)
+        delta.parts.push(...shown(parts))
         delta.finished = { reason: event.reason, stop: event.stop }
         continue
       }
       const wasThinking = parser.isThinking
-      delta.parts.push(...shown(parser.push(event.text)))
+      const parts = parser.push(event.text)
+      delta.parts.push(...shown(parts))
       // The marks around a thought belong to it.
-      if (wasThinking || parser.isThinking) {
-        delta.thought += event.tokens.length
-        if (hidesThoughts) {
-          delta.hidden += event.tokens.length
+      const isThought = wasThinking || parser.isThinking
+      const { undecided } = reader
+      if (undecided !== undefined) {
+        const isHeld = event.text !== '' || undecided.length > 0
+        if (isHeld && !isThought && parts.length === 0) {
+          undecided.push(event)
           continue
         }
+        for (const early of undecided) addTokens(delta, early, isThought)
+        if (isHeld) reader.undecided = undefined
       }
-      for (const token of event.tokens) delta.tokens.push(token)
-      for (const one of event.logprobs ?? []) delta.logprobs.push(one)
+      addTokens(delta, event, isThought)
     }
     yield deltas
   }
 }
+
+interface Reader {
+  parser: Parser
+  /** What the answer begins with, as long as that may become the mark of a thought. */
+  undecided: TokensEvent[] | undefined
+}
+
+type TokensEvent = Extract<AnswerEvent, { kind: 'tokens' }>
 
 /** What of the text is content. */
 export function contentOf(parts: readonly Part[]): string {

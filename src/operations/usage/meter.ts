@@ -7,6 +7,7 @@ import type { TokenCount } from '../generation/parts.ts'
 
 /** What a kill loses at most: a flush to the disk for each request would cost more than counting is worth. */
 const flushMs = 5_000
+const dayMs = 86_400_000
 
 /** Counts in memory what users ask for, by the day, and adds it to the record now and then. */
 export interface UsageMeter {
@@ -18,15 +19,31 @@ export interface UsageMeter {
 
 export function createUsageMeter(db: Database): UsageMeter {
   let pending = new Map<string, UsageDay>()
+  /** Those of one day by their users: each request asks for one. */
+  let current = { day: 0, of: new Map<string, UsageDay>() }
 
   function today(user: string): UsageDay {
-    const day = new Date().toISOString().slice(0, 10)
-    const key = `${day} ${user}`
-    let found = pending.get(key)
+    const day = Math.floor(Date.now() / dayMs)
+    if (day !== current.day) current = { day, of: new Map() }
+    let found = current.of.get(user)
     if (found === undefined) {
-      found = { user_name: user, day, requests: 0, refused: 0, prompt_tokens: 0, completion_tokens: 0 }
-      pending.set(key, found)
+      found = dayOf(user, new Date(day * dayMs).toISOString().slice(0, 10))
+      current.of.set(user, found)
     }
+    return found
+  }
+
+  function dayOf(user: string, day: string): UsageDay {
+    const key = `${day} ${user}`
+    const found = pending.get(key) ?? {
+      user_name: user,
+      day,
+      requests: 0,
+      refused: 0,
+      prompt_tokens: 0,
+      completion_tokens: 0,
+    }
+    pending.set(key, found)
     return found
   }
 
@@ -42,12 +59,14 @@ export function createUsageMeter(db: Database): UsageMeter {
       if (pending.size === 0) return
       const flushed = pending
       pending = new Map()
+      current.of.clear()
       try {
         await db.write('addUsage', [...flushed.values()])
       } catch (error) {
         // It may be stored: to add it again would count it twice.
         if (!(error instanceof Refusal && error.code === 'write_unconfirmed')) {
           for (const [key, lost] of flushed) pending.set(key, sumOf(lost, pending.get(key)))
+          current.of.clear()
         }
         throw error
       }

@@ -1,10 +1,14 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { openApp } from '../../support/app.ts'
-import { asking, assertRefused, chatUrl, choiceOf, eventsOf } from '../../support/chat.ts'
+import { asking, chatUrl, choiceOf, eventsOf } from '../../support/chat.ts'
 import { scriptedBackend, scriptedModel } from '../../support/scripted-backend.ts'
 
 const show = (expression: string) => `{{ ${expression} }}`
+
+/** A template that shows tools and calls, so that it is left to write them. */
+const callsShown =
+  '{% for m in messages %}{{ m.content }}{% for c in m.tool_calls %}<call>{"name": "{{ c.function.name }}", "arguments": {{ c.function.arguments | tojson }}}</call>{% endfor %}{% endfor %}'
 
 const tool = { type: 'function', function: { name: 'find', parameters: { type: 'object' }, strict: true } }
 
@@ -95,19 +99,22 @@ const prompts: [why: string, fields: Record<string, unknown>, prompt: string][] 
   ['no documents', { chat_template: show('documents is none') }, 'true'],
   [
     'tools',
-    { chat_template: show('tools | tojson'), tools: [tool] },
-    '[{"type": "function", "function": {"name": "find", "parameters": {"type": "object"}, "strict": true}}]',
+    { chat_template: `${show('tools | tojson')}${callsShown}`, tools: [tool] },
+    '[{"type": "function", "function": {"name": "find", "parameters": {"type": "object"}, "strict": true}}]Hi',
   ],
   [
     'a tool without its type',
-    { chat_template: show('tools[0].type'), tools: [{ function: { name: 'find' } }] },
-    'function',
+    {
+      chat_template: `${show('tools | map(attribute="function.name") | join')} ${show('tools[0].type')} ${callsShown}`,
+      tools: [{ function: { name: 'find' } }],
+    },
+    'find function Hi',
   ],
   ['no tools', { chat_template: show('tools is none'), tools: [] }, 'true'],
   [
     'a call',
     {
-      chat_template: show('messages[0].tool_calls[0].function.arguments.a'),
+      chat_template: show('tools | tojson') + callsShown,
       messages: [
         {
           role: 'assistant',
@@ -115,7 +122,19 @@ const prompts: [why: string, fields: Record<string, unknown>, prompt: string][] 
         },
       ],
     },
-    'x',
+    'null<call>{"name": "f", "arguments": {"a": "x"}}</call>',
+  ],
+  [
+    'a call for a template that shows none',
+    {
+      messages: [
+        {
+          role: 'assistant',
+          tool_calls: [{ type: 'function', function: { name: 'f', arguments: '{"a":"x"}' } }],
+        },
+      ],
+    },
+    '<s><|assistant|><tool_call>\n{"name": "f", "arguments": {"a":"x"}}\n</tool_call><|end|><|assistant|>',
   ],
   [
     'a name',
@@ -202,45 +221,4 @@ test('a text and a list of one part give the same prompt, whatever the template 
     }
     assert.equal(new Set(backend.asked.map(({ prompt }) => 'text' in prompt && prompt.text)).size, 1)
   }
-})
-
-const hostile = {
-  'loops without end':
-    '{% for a in range(9999) %}{% for b in range(9999) %}{% for c in range(9999) %}{% endfor %}{% endfor %}{% endfor %}',
-  'a list of many million': '{% for a in range(100000000) %}{% endfor %}',
-  'a text that doubles':
-    '{% set ns = namespace(x="aaaa") %}{% for i in range(60) %}{% set ns.x = ns.x + ns.x %}{% endfor %}{{ ns.x }}',
-  'an output without end':
-    '{% for a in range(99999) %}{{ messages | tojson }}{{ "y" | indent(9999, true) }}{% endfor %}',
-  'a macro that calls itself': '{% macro f(f) %}{{ f(f) }}{% endmacro %}{{ f(f) }}',
-  'a deep expression': `{{ ${'('.repeat(50_000)}1${')'.repeat(50_000)} }}`,
-  'the prototype of a list': '{{ messages.__proto__.constructor("return process")().exit() }}',
-}
-
-test('hostile templates end in a 400, and everything goes on', async (t) => {
-  const { post } = await openApp(t, { backend: scriptedBackend() })
-  const answers = await Promise.all(
-    Object.entries(hostile).map(
-      async ([what, chat_template]) => [what, await post(chatUrl, asking({ chat_template }))] as const,
-    ),
-  )
-  for (const [what, answer] of answers) {
-    assert.equal(answer.status, 400, what)
-    assert.match(answer.json.error.code, /^template_(too_costly|failed)$/, what)
-    assert.equal(answer.json.error.param, 'chat_template')
-  }
-  assert.equal((await post(chatUrl, asking())).status, 200)
-})
-
-test('a template that fills the memory ends its own process and no other', async (t) => {
-  const { post } = await openApp(t, { backend: scriptedBackend() })
-  const chat_template =
-    '{% set ns = namespace(x=[]) %}{% for i in range(99999) %}{% set ns.x = ns.x + [range(99999)] %}{% endfor %}'
-  const before = await post(chatUrl, asking())
-  const [full, other] = await Promise.all([
-    post(chatUrl, asking({ chat_template })),
-    post(chatUrl, asking({ chat_template: 'other' })),
-  ])
-  assertRefused(full, { status: 400, code: 'template_too_costly', param: 'chat_template' })
-  assert.deepEqual([before.status, other.status, (await post(chatUrl, asking())).status], [200, 200, 200])
 })

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { Refusal } from '../../../src/domain/refusals.ts'
 import { sql } from '../../../src/storage/sql/sql.ts'
 import { readCall } from '../../../src/storage/tables/calls.ts'
@@ -11,34 +10,23 @@ import { refusedWith } from '../../support/refusals.ts'
 import { viewIn } from '../../support/views.ts'
 import { priceOf } from './prices.ts'
 
-/** What a client does that is told to come back. */
-async function insisting<T>(write: () => Promise<T>): Promise<T> {
-  for (;;) {
-    try {
-      return await write()
-    } catch (error) {
-      if (!(error instanceof Refusal) || error.code !== 'queue_full') throw error
-      await sleep(10)
-    }
-  }
-}
-
 export function writing(open: Driver['open']): void {
   describe('writes', () => {
-    test('2,000 at once are each readable when they are answered', async (t) => {
+    // More than one transaction of any engine, and fewer than may wait: what is beyond that is the next test's.
+    test('600 at once are each readable when they are answered', async (t) => {
       const db = await open(t)
       const project = newProject()
-      const ids = Array.from({ length: 2_000 }, (_, i) => `call-${String(i).padStart(5, '0')}`)
+      const ids = Array.from({ length: 600 }, (_, i) => `call-${String(i).padStart(5, '0')}`)
       const missing: string[] = []
       await Promise.all(
         ids.map(async (id) => {
-          await insisting(() => db.write('upsertCalls', [startPart(project, id)]))
-          const row = await insisting(() => readCall(db, project, id, false, startedAt))
+          await db.write('upsertCalls', [startPart(project, id)])
+          const row = await readCall(db, project, id, false, startedAt)
           if (row?.id !== id) missing.push(id)
         }),
       )
       assert.deepEqual(missing, [])
-      assert.equal((await visibleCalls(db, project)).length, 2_000)
+      assert.equal((await visibleCalls(db, project)).length, 600)
     })
 
     test('beyond what may wait they are refused, and only what was taken is stored', async (t) => {

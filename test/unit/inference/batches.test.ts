@@ -83,25 +83,54 @@ test('what has one token stands together in ascending order, and each prompt alo
 
 test('pieces of prompts follow the measured speed, and are shorter while others write', () => {
   const pace = createPace()
-  const unknown = pace.promptTokens(0, 1)
+  const unknown = pace.promptTokens(0, 1, false)
   assert.ok(unknown <= 64, 'small until the speed is known')
   for (let time = 0; time < 20; time++) pace.read(100, 0, 100)
-  assert.equal(pace.promptTokens(1, 1), 75)
-  assert.equal(pace.promptTokens(0, 1), 300)
-  assert.equal(pace.promptTokens(4, 4), 75)
-  assert.equal(pace.promptTokens(2, 4), 150, 'more wait for their first word than for their next')
-  assert.equal(pace.promptTokens(1, 7), 225, 'but nobody waits very long for the next')
+  assert.equal(pace.promptTokens(1, 1, false), 75)
+  assert.equal(pace.promptTokens(0, 1, false), 300)
+  assert.equal(pace.promptTokens(4, 4, false), 75)
+  assert.equal(pace.promptTokens(2, 4, false), 150, 'more wait for their first word than for their next')
+  assert.equal(pace.promptTokens(1, 7, false), 225, 'but nobody waits very long for the next')
   for (let time = 0; time < 20; time++) pace.read(0, 1, 50)
-  assert.equal(pace.promptTokens(1, 1), 75, 'what others write says nothing about prompts')
+  assert.equal(pace.promptTokens(1, 1, false), 75, 'what others write says nothing about prompts')
   pace.wrote(1, 10)
   pace.wrote(4, 40)
   for (let time = 0; time < 20; time++) pace.read(64, 4, 64 + 40)
   for (let time = 0; time < 20; time++) pace.read(64, 5, 64 + 40)
   for (let time = 0; time < 20; time++) pace.read(64, 1, 64 + 10)
-  assert.equal(Math.round(pace.promptTokens(1, 1)), 75, 'their share of a batch is not that of the prompts')
+  assert.equal(
+    Math.round(pace.promptTokens(1, 1, false)),
+    75,
+    'their share of a batch is not that of the prompts',
+  )
   for (let time = 0; time < 200; time++) pace.read(16, 0, 10_000)
-  assert.equal(pace.promptTokens(1, 1), 16, 'smaller ones would cost more than they help')
-  assert.equal(pace.promptTokens(0, 1), 64)
+  assert.equal(pace.promptTokens(1, 1, false), 16, 'smaller ones would cost more than they help')
+  assert.equal(pace.promptTokens(0, 1, false), 64)
+})
+
+test('while tenants share the model a piece takes no longer than a few tokens of an answer', () => {
+  const pace = createPace()
+  for (let time = 0; time < 20; time++) pace.read(100, 0, 10)
+  assert.equal(pace.promptTokens(0, 1, true), 3000, 'what one writer takes is not known yet')
+  pace.wrote(1, 2)
+  assert.equal(pace.promptTokens(0, 1, true), 100)
+  assert.equal(pace.promptTokens(1, 1, true), 100)
+  assert.equal(pace.promptTokens(1, 4, true), 100)
+  assert.equal(pace.promptTokens(1, 1, false), 750)
+  for (let time = 0; time < 200; time++) pace.wrote(1, 1_000)
+  assert.equal(pace.promptTokens(1, 1, true), 750, 'a slow one is not made slower')
+})
+
+test('writers of several tenants take turns when together they take longer than one tenant after the other', () => {
+  const pace = createPace()
+  pace.wrote(1, 10)
+  assert.equal(pace.isWorthSharing(4, 1, 2), false, 'what four take is not known yet')
+  pace.wrote(4, 20)
+  assert.equal(pace.isWorthSharing(4, 1, 2), false, 'all together are as fast as one tenant after the other')
+  assert.equal(pace.isWorthSharing(4, 4, 1), false)
+  for (let time = 0; time < 50; time++) pace.wrote(4, 30)
+  assert.equal(pace.isWorthSharing(4, 1, 2), true)
+  assert.equal(pace.isWorthSharing(4, 1, 4), false)
 })
 
 test('those who write go abreast unless one after the other is faster, and that is looked at again', () => {

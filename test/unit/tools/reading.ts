@@ -78,7 +78,7 @@ export function read(text: string, reading: Reading): Told {
 
 /** In pieces of one code unit, of two, and so on, and cut once at every position. */
 export function everyCut(text: string): string[][] {
-  const pieces = (size: number) => text.match(new RegExp(`[^]{1,${size}}`, 'g')) ?? []
+  const pieces = (size: number) => text.match(new RegExp(`.{1,${size}}`, 'gs')) ?? []
   const halves = Array.from({ length: text.length }, (_, at) => [text.slice(0, at), text.slice(at)])
   return [pieces(1), pieces(2), pieces(3), pieces(7), pieces(20), ...halves]
 }

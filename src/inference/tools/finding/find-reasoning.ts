@@ -36,7 +36,9 @@ export function findReasoning(probe: TurnProbe, template: string): ReasoningForm
   const openings = [{}, switches.on, switches.off].map((variables) => probe.opening(variables) ?? '')
   const marks = fromHistory(probe, openings) ?? fromOpenings(openings) ?? fromKnown(template)
   if (marks === undefined) return undefined
-  const isDefault = thoughtStartOf(marks, probe.prompt({}) ?? '') !== 'over'
+  const unset = probe.prompt({}) ?? ''
+  const isOff = names.length > 0 && unset === probe.prompt(switches.off)
+  const isDefault = !isOff && thoughtStartOf(marks, unset) !== 'over'
   return { ...marks, switches, isDefault }
 }
 

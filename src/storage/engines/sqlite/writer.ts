@@ -6,33 +6,69 @@ import { type Connection, connect, reclaimPages } from './connection.ts'
 import { describeFailure, type JobFailure } from './failures.ts'
 import { commitGroup, type Job, type JobResult } from './group.ts'
 import { type FileLoss, lossOf, type OpenedFiles, refuseLost } from './opened-files.ts'
+import { createWritingTenants } from './writing-tenants.ts'
 
 /** Jobs in one transaction: enough to share an fsync well, few enough that the first is not kept waiting. */
 export const defaultGroupLimit = 256
 
-/** When jobs of several tenants wait, a group ends after this time: a tenant with large jobs delays the others by one of them. */
-const groupMs = 20
+/**
+ * While several tenants write, a group is short, and a job that would make it longer waits for the next one: a tenant with
+ * large jobs delays the others by one of them, and rests for as long before its next. What weighs many bytes takes its time when it goes to the disk.
+ */
+const groupMs = 3
+const groupBytes = 256 * 1024
 
 /** Runs of a job that can wait, before its caller gets an answer. */
 const runsBehind = 64
 
+interface WriterOptions {
+  groupLimit?: number
+  /** Brings in what has arrived but was not seen yet. */
+  collect?: () => readonly Job[]
+  loss?: () => FileLoss | undefined
+  clock?: Clock
+}
+
+interface Clock {
+  /** Milliseconds. */
+  now(): number
+  /** Ends earlier when what is given to `wakes` is called. */
+  sleep(ms: number, wakes: (call: () => void) => void): Promise<void>
+}
+
+const realClock: Clock = {
+  now: () => performance.now(),
+  sleep: (ms, wakes) =>
+    new Promise((resolve) => {
+      const timer = setTimeout(resolve, ms)
+      wakes(() => {
+        clearTimeout(timer)
+        resolve()
+      })
+    }),
+}
+
 /**
  * Takes jobs in, commits those that wait as a group, answers, and looks again: while one group is on its way to the disk the
- * next one forms, and tenants take turns in it. `collect` may bring in what has arrived but was not seen yet.
+ * next one forms, and tenants take turns in it.
  */
 export function createWriter(
   connection: Connection,
   deliver: (results: readonly JobResult[]) => void,
-  options: { groupLimit?: number; collect?: () => readonly Job[]; loss?: () => FileLoss | undefined } = {},
+  options: WriterOptions = {},
 ) {
+  const { now, sleep } = options.clock ?? realClock
   const limit = options.groupLimit ?? defaultGroupLimit
   const waiting = createFairQueue<Job>({
     perTenant: Number.POSITIVE_INFINITY,
     total: Number.POSITIVE_INFINITY,
   })
   const behind: { job: Job; runs: number }[] = []
+  const tenants = createWritingTenants(now)
+  const isShared = (tenant: string) => waiting.tenants > 1 || tenants.hasOthers(tenant)
   let running: Promise<void> | undefined
   let lost: JobFailure | undefined
+  let wake = () => {}
 
   function take(jobs: readonly Job[]): void {
     for (const job of jobs) {
@@ -41,30 +77,59 @@ export function createWriter(
     }
   }
 
-  function* nextGroup(): Generator<Job> {
-    const tenants = new Set<string>()
-    let lookAt = performance.now() + groupMs
-    for (let jobs = 0; jobs < limit; jobs++) {
-      if (jobs > 0 && performance.now() > lookAt) {
-        if (options.collect) take(options.collect())
-        if (tenants.size > 1) return
-        // Otherwise the next job is another tenant's, and the last of this group.
-        if (waiting.tenants === 1) lookAt = performance.now() + groupMs
+  type Taken = { tenant: string; job: Job }
+
+  /** `spent` is told what the jobs of each tenant took. */
+  function* nextGroup(first: Taken, spent: Map<string, number>): Generator<Job> {
+    const since = now()
+    let lookAt = since + groupMs
+    let bytes = 0
+    let next: Taken | undefined = first
+    for (let jobs = 1; next !== undefined; jobs++) {
+      const { tenant, job } = next
+      const began = now()
+      bytes += bytesOf(job.input)
+      yield job
+      const at = now()
+      tenants.note(tenant, at - began)
+      spent.set(tenant, (spent.get(tenant) ?? 0) + at - began)
+      if (jobs === limit) return
+      if (options.collect && at > lookAt) {
+        take(options.collect())
+        lookAt = now() + groupMs
       }
-      const next = waiting.take()
-      if (next === undefined) return
-      tenants.add(next.tenant)
-      yield next.job
+      const fits = (other: string, { input }: Job) =>
+        at - since + tenants.expectedMs(other) <= groupMs && bytes + bytesOf(input) <= groupBytes
+      next = waiting.take((other, one) => !tenants.rests(other) && (!isShared(other) || fits(other, one)))
     }
   }
 
   async function drain(): Promise<void> {
     for (;;) {
       if (options.collect) take(options.collect())
-      if (waiting.size > 0) deliver(await commit(nextGroup()))
-      else if (behind.length > 0) await runBehind()
+      const first = waiting.take((tenant) => !tenants.rests(tenant))
+      if (first !== undefined) {
+        const since = now()
+        const spent = new Map<string, number>()
+        const results = await commit(nextGroup(first, spent))
+        tenants.rest(spent, now() - since)
+        deliver(results)
+      } else if (behind.length > 0) await runBehind()
+      else if (waiting.size > 0) await nextRested()
       else return
     }
+  }
+
+  /** All whose writes wait have to rest: until the first has, or somebody else writes. */
+  function nextRested(): Promise<void> {
+    let ms = Number.POSITIVE_INFINITY
+    waiting.take((tenant) => {
+      ms = Math.min(ms, tenants.restMs(tenant))
+      return false
+    })
+    return sleep(ms, (call) => {
+      wake = call
+    })
   }
 
   /** Nothing is answered that went into files which are not those of the record any more. */
@@ -102,6 +167,7 @@ export function createWriter(
   return {
     submit(jobs: readonly Job[]): void {
       take(jobs)
+      wake()
       start()
     },
     /** Resolves when everything submitted so far was answered. */
@@ -109,6 +175,13 @@ export function createWriter(
       while (running) await running
     },
   }
+}
+
+/** Of the bytes that a write brings as such, like those of a file. */
+function bytesOf(input: unknown): number {
+  if (input instanceof Uint8Array) return input.length
+  if (typeof input !== 'object' || input === null || Array.isArray(input)) return 0
+  return Object.values(input).reduce((sum: number, member) => sum + bytesOf(member), 0)
 }
 
 /** Takes the log into the file, so that the file alone is the whole record. Where that fails, the log stays as it is. */

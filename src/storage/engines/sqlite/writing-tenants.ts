@@ -1,0 +1,61 @@
+import { LRUCache } from 'lru-cache'
+
+/** Who has written nothing for so long does not count. */
+const activeMs = 10_000
+
+/** Writes that come one after the other are closer together than this. */
+const besideMs = 250
+
+/** A rest that is shorter is none, and none is longer. */
+const leastRestMs = 1
+const mostRestMs = 100
+
+/** What the writes of one tenant take. */
+interface Cost {
+  /** The next one is expected to take about as long. */
+  ms: number
+  restsUntil: number
+}
+
+/** Tenants that write beside each other. The server itself, which has no name, is none. */
+export function createWritingTenants(now: () => number) {
+  const costs = new LRUCache<string, Cost>({ max: 1_000 })
+  let last: string | undefined
+  let lastAt = Number.NEGATIVE_INFINITY
+  /** When another than the last wrote. */
+  let othersAt = Number.NEGATIVE_INFINITY
+
+  const hasOthers = (tenant: string, within = activeMs) =>
+    now() - (tenant === last ? othersAt : lastAt) < within
+  const restMs = (tenant: string) => (costs.get(tenant)?.restsUntil ?? 0) - now()
+
+  return {
+    /** A write of the tenant took so long. */
+    note(tenant: string, ms: number): void {
+      if (tenant === '') return
+      const { ms: before = 0, restsUntil = 0 } = costs.get(tenant) ?? {}
+      costs.set(tenant, { ms: Math.max(ms, before / 2), restsUntil })
+      if (tenant !== last) othersAt = lastAt
+      last = tenant
+      lastAt = now()
+    },
+    /** Whether others than this tenant have written lately. */
+    hasOthers: (tenant: string): boolean => hasOthers(tenant),
+    expectedMs: (tenant: string): number => costs.get(tenant)?.ms ?? 0,
+    /**
+     * After a group that took so long, of which the jobs of each tenant took what is given: who writes beside others rests for as
+     * long as it wrote, so that it has half of the writer's time at most. What it wrote has to reach the disk too, which takes
+     * about as long again where it is much; the flush that each group costs, whatever is in it, does not count.
+     */
+    rest(spent: ReadonlyMap<string, number>, groupMs: number): void {
+      for (const [tenant, jobsMs] of spent) {
+        const ms = Math.min(groupMs, 2 * jobsMs, mostRestMs)
+        const cost = costs.get(tenant)
+        if (cost !== undefined && ms >= leastRestMs && hasOthers(tenant, besideMs))
+          cost.restsUntil = now() + ms
+      }
+    },
+    rests: (tenant: string): boolean => restMs(tenant) > 0,
+    restMs,
+  }
+}

@@ -1,0 +1,263 @@
+import assert from 'node:assert/strict'
+import { after, test } from 'node:test'
+import { openApp } from '../../support/app.ts'
+import { asking, assertRefused, chatUrl } from '../../support/chat.ts'
+import { askedBothWays, type SaidTurn } from '../../support/chat-turns.ts'
+import { playedBackend, type Say } from '../../support/played-backend.ts'
+import { callText, clock, weather } from '../../support/tools.ts'
+
+const backend = playedBackend({ after }, '')
+const app = await openApp({ after }, { backend })
+const { post } = app
+
+const tools = [weather, clock]
+const oslo = '{"city": "Oslo", "days": 2}'
+
+const severalCalls = [
+  callText('get_weather', oslo),
+  callText('now', '{}'),
+  callText('get_weather', { city: 'Rīga' }),
+].join('\n')
+
+/** Asks both ways a model that says this. */
+async function said(say: Say, fields: Record<string, unknown> = {}) {
+  backend.say = say
+  return askedBothWays(app, { tools, ...fields })
+}
+
+/** The constraint lets a model that would say this not go on. */
+async function cannotSay(say: Say, fields: Record<string, unknown>, at: RegExp) {
+  backend.say = say
+  const { status } = await post(chatUrl, asking({ tools, ...fields }))
+  assert.equal(status, 500)
+  assert.match(backend.failures.splice(0).join(), at)
+}
+
+const callsOf = (turn: SaidTurn | undefined) =>
+  (turn?.calls ?? []).map(({ function: { name, arguments: given } }) => [name, given] as const)
+
+function lastPrompt(): string {
+  const prompt = backend.asked.at(-1)?.prompt
+  return prompt !== undefined && 'text' in prompt ? prompt.text : ''
+}
+
+test('a call is told apart, with its arguments as they are written', async () => {
+  const { turns, usage } = await said(callText('get_weather', oslo))
+  const [turn] = turns
+  assert.deepEqual(
+    turn?.calls.map(({ id: _, ...call }) => call),
+    [{ type: 'function', function: { name: 'get_weather', arguments: oslo } }],
+  )
+  assert.match(turn?.calls[0]?.id ?? '', /^chatcmpl-tool-[0-9a-f]{32}$/)
+  assert.deepEqual([turn?.content, turn?.reasoning, turn?.finish, turn?.stop], ['', '', 'tool_calls', null])
+  assert.ok(usage.completion_tokens > 20)
+  assert.equal(usage.completion_tokens_details, undefined)
+})
+
+test('text before a call stays content', async () => {
+  const { turns } = await said(`Let me look.\n${callText('get_weather', oslo)}`)
+  assert.equal(turns[0]?.content.trim(), 'Let me look.')
+  assert.deepEqual(callsOf(turns[0]), [['get_weather', oslo]])
+  assert.equal(turns[0]?.finish, 'tool_calls')
+})
+
+test('without a call there is content, and stop', async () => {
+  for (const text of ['It rains.', '<tool_call> is a tag', '{"name": "get_weather"']) {
+    const { turns } = await said(text)
+    assert.deepEqual([turns[0]?.content, turns[0]?.calls, turns[0]?.finish], [text, [], 'stop'])
+  }
+})
+
+test('several calls, one of them without arguments', async () => {
+  const { turns } = await said(severalCalls)
+  assert.deepEqual(callsOf(turns[0]), [
+    ['get_weather', oslo],
+    ['now', '{}'],
+    ['get_weather', '{"city":"Rīga"}'],
+  ])
+})
+
+test('each choice has its own calls', async () => {
+  const texts = [callText('now', '{}'), 'No.', severalCalls]
+  const { turns } = await said((_, choice) => texts[choice] as string, { n: 3 })
+  assert.deepEqual(
+    turns.map(({ content, calls, finish }) => [content, calls.length, finish]),
+    [
+      ['', 1, 'tool_calls'],
+      ['No.', 0, 'stop'],
+      ['', 3, 'tool_calls'],
+    ],
+  )
+})
+
+test('the answer is over after its first call when parallel_tool_calls is false', async () => {
+  const { turns } = await said([callText('get_weather', oslo), '\n', callText('now', '{}')], {
+    parallel_tool_calls: false,
+  })
+  assert.deepEqual(callsOf(turns[0]), [['get_weather', oslo]])
+  assert.equal(turns[0]?.finish, 'tool_calls')
+})
+
+test('tool_choice none: tools are in the prompt, and nothing is read as a call', async () => {
+  for (const parallel_tool_calls of [true, false]) {
+    const text = callText('get_weather', oslo)
+    const { turns } = await said(text, { tool_choice: 'none', parallel_tool_calls })
+    assert.deepEqual([turns[0]?.content, turns[0]?.calls, turns[0]?.finish], [text, [], 'stop'])
+    assert.match(lastPrompt(), /"get_weather".*"now"/s)
+  }
+})
+
+test('tool_choice required: an answer can only be a call', async () => {
+  const { turns } = await said(severalCalls, { tool_choice: 'required' })
+  assert.deepEqual([turns[0]?.calls.length, turns[0]?.finish], [3, 'tool_calls'])
+  await cannotSay('It rains.', { tool_choice: 'required' }, /"I" after ""/)
+})
+
+test('a tool by its name: this one, and stop as OpenAI has it', async () => {
+  const tool_choice = { type: 'function', function: { name: 'now' } }
+  const { turns } = await said(callText('now', '{}'), { tool_choice })
+  assert.deepEqual([callsOf(turns[0]), turns[0]?.finish], [[['now', '{}']], 'stop'])
+  assert.match(lastPrompt(), /"get_weather".*"now"/s)
+  await cannotSay(callText('get_weather', oslo), { tool_choice }, /"g" after ".*name/s)
+})
+
+test('allowed_tools: some of them, all in the prompt', async () => {
+  const allowed = (mode: string) => ({
+    tool_choice: {
+      type: 'allowed_tools',
+      allowed_tools: { mode, tools: [{ type: 'function', function: { name: 'now' } }] },
+    },
+  })
+  for (const mode of ['auto', 'required']) {
+    const { turns } = await said(callText('now', '{}'), allowed(mode))
+    assert.deepEqual([callsOf(turns[0]), turns[0]?.finish], [[['now', '{}']], 'tool_calls'])
+    assert.match(lastPrompt(), /"get_weather".*"now"/s)
+  }
+  const { turns } = await said('No.', allowed('auto'))
+  assert.equal(turns[0]?.content, 'No.')
+  await cannotSay('No.', allowed('required'), /"N" after ""/)
+  await cannotSay(callText('get_weather', oslo), allowed('required'), /"g" after ".*name/s)
+})
+
+test('arguments cannot leave their schema', async () => {
+  for (const [given, at] of [
+    ['{"city": 7}', /"7" after/],
+    ['{"city": "Oslo", "days": 8}', /"8" after/],
+    ['{"town": "Oslo"}', /"t" after/],
+    ['{}', /"}.*" after/],
+  ] as const) {
+    await cannotSay(callText('get_weather', given), { tool_choice: 'required' }, at)
+    await cannotSay(callText('get_weather', given), {}, at)
+  }
+})
+
+test('a call that is cut off is shown as far as it came, and length stays the reason', async () => {
+  const text = callText('get_weather', oslo)
+  const { usage } = await said(text)
+  const seen = new Set<string>()
+  for (let max_tokens = 1; max_tokens < usage.completion_tokens; max_tokens++) {
+    const { turns } = await said(text, { max_tokens })
+    const [turn] = turns
+    assert.equal(turn?.finish, max_tokens === usage.completion_tokens ? 'stop' : 'length')
+    const [name, given = ''] = callsOf(turn)[0] ?? []
+    assert.ok(oslo.startsWith(given), given)
+    seen.add(name === undefined ? 'nothing' : given === oslo ? 'all' : 'some')
+  }
+  assert.deepEqual([...seen].sort(), ['all', 'nothing', 'some'])
+})
+
+test('a stop text inside of arguments cuts the call', async () => {
+  const { turns } = await said(callText('get_weather', oslo), { stop: ['slo'] })
+  assert.deepEqual(callsOf(turns[0]), [['get_weather', '{"city": "O']])
+  assert.deepEqual([turns[0]?.finish, turns[0]?.stop], ['stop', 'slo'])
+  const behind = await said(callText('get_weather', oslo), { stop: ['</tool'] })
+  assert.deepEqual(callsOf(behind.turns[0]), [['get_weather', oslo]])
+  assert.deepEqual([behind.turns[0]?.finish, behind.turns[0]?.stop], ['tool_calls', '</tool'])
+})
+
+test('log-probabilities and token ids are there for all tokens, also of marks', async () => {
+  const asked = { logprobs: true, top_logprobs: 1, return_token_ids: true }
+  for (const text of [severalCalls, `Let me look.\n${severalCalls}`]) {
+    const { turns, usage } = await said(text, asked)
+    assert.equal(turns[0]?.logprobs?.length, usage.completion_tokens)
+    assert.equal(turns[0]?.tokens?.length, usage.completion_tokens)
+  }
+})
+
+test('a call or the object, where a format is asked for beside tools', async () => {
+  const response_format = {
+    type: 'json_schema',
+    json_schema: {
+      name: 'answer',
+      schema: {
+        type: 'object',
+        properties: { rain: { type: 'boolean' } },
+        required: ['rain'],
+        additionalProperties: false,
+      },
+    },
+  }
+  const called = await said(callText('get_weather', oslo), { response_format })
+  assert.deepEqual(callsOf(called.turns[0]), [['get_weather', oslo]])
+  const answered = await said('{"rain":true}', { response_format })
+  assert.deepEqual([answered.turns[0]?.content, answered.turns[0]?.finish], ['{"rain":true}', 'stop'])
+  await cannotSay('It rains.', { response_format }, /"I" after ""/)
+  const required = await said(callText('get_weather', oslo), { response_format, tool_choice: 'required' })
+  assert.equal(required.turns[0]?.calls.length, 1)
+  await cannotSay('{"rain":true}', { response_format, tool_choice: 'required' }, /after ""/)
+})
+
+test('the first form: functions and function_call, both ways', async () => {
+  const functions = tools.map((tool) => tool.function)
+  const older = { tools: undefined, functions }
+  const { turns, whole } = await said([callText('get_weather', oslo), '\n', callText('now', '{}')], older)
+  assert.deepEqual(turns[0]?.call, { name: 'get_weather', arguments: oslo })
+  assert.deepEqual([turns[0]?.calls, turns[0]?.finish], [[], 'function_call'])
+  assert.equal('tool_calls' in whole.json.choices[0].message, false)
+  const named = await said(callText('now', '{}'), { ...older, function_call: { name: 'now' } })
+  assert.deepEqual([named.turns[0]?.call, named.turns[0]?.finish], [{ name: 'now', arguments: '{}' }, 'stop'])
+  const none = await said('No.', { ...older, function_call: 'none' })
+  assert.equal(none.turns[0]?.content, 'No.')
+  await said('It rains.', {
+    ...older,
+    messages: [
+      { role: 'user', content: 'Weather?' },
+      { role: 'assistant', content: null, function_call: { name: 'get_weather', arguments: oslo } },
+      { role: 'function', name: 'get_weather', content: 'rain' },
+    ],
+  })
+  assert.match(lastPrompt(), /<tool_call>.*"Oslo".*<tool_response>rain<\/tool_response>/s)
+})
+
+test('calls and their results are in the prompt of what follows', async () => {
+  const { turns } = await said(severalCalls)
+  const calls = turns[0]?.calls ?? []
+  const results = calls.map(({ id }, index) => ({
+    role: 'tool',
+    tool_call_id: id,
+    content: `result ${index}`,
+  }))
+  await said('It rains.', {
+    messages: [
+      { role: 'user', content: 'Weather?' },
+      { role: 'assistant', content: null, tool_calls: calls },
+      ...results,
+    ],
+  })
+  const prompt = lastPrompt()
+  assert.equal(prompt.match(/<tool_call>/g)?.length, 3)
+  assert.match(prompt, /Oslo.*Rīga.*result 0.*result 1.*result 2/s)
+})
+
+test('HEDDLE_TOOL_CHOICE=none: nothing is called, and what looks like a call is content', async (t) => {
+  const closed = await openApp(t, { backend, settings: { HEDDLE_TOOL_CHOICE: 'none' } })
+  backend.say = callText('get_weather', oslo)
+  for (const tool_choice of [undefined, null, 'none']) {
+    const { turns } = await askedBothWays(closed, { tools, tool_choice })
+    assert.deepEqual([turns[0]?.content, turns[0]?.calls], [callText('get_weather', oslo), []])
+  }
+  for (const tool_choice of ['auto', 'required', { type: 'function', function: { name: 'now' } }]) {
+    const answer = await closed.post(chatUrl, asking({ tools, tool_choice }))
+    assertRefused(answer, { status: 400, code: 'tool_choice_off', param: 'tool_choice' })
+  }
+})

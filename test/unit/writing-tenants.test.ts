@@ -1,0 +1,61 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { createWritingTenants } from '../../src/storage/engines/sqlite/writing-tenants.ts'
+
+function open() {
+  let time = 0
+  const tenants = createWritingTenants(() => time)
+  const pass = (ms: number) => {
+    time += ms
+  }
+  return { tenants, pass }
+}
+
+test('a tenant has others while another than itself wrote within ten seconds; the server itself is none', () => {
+  const { tenants, pass } = open()
+  assert.equal(tenants.hasOthers('alice'), false)
+  tenants.note('alice', 1)
+  tenants.note('', 1)
+  assert.deepEqual([tenants.hasOthers('alice'), tenants.hasOthers('bob')], [false, true])
+  pass(9_000)
+  tenants.note('bob', 1)
+  assert.equal(tenants.hasOthers('bob'), true)
+  pass(1_000)
+  assert.deepEqual([tenants.hasOthers('alice'), tenants.hasOthers('bob')], [true, false])
+  tenants.note('bob', 1)
+  pass(9_999)
+  assert.equal(tenants.hasOthers('alice'), true)
+  pass(1)
+  assert.equal(tenants.hasOthers('alice'), false)
+})
+
+test('a write is expected to take as long as the last, or half of what a longer one took before it', () => {
+  const { tenants } = open()
+  assert.equal(tenants.expectedMs('alice'), 0)
+  tenants.note('alice', 8)
+  tenants.note('alice', 1)
+  tenants.note('bob', 2)
+  assert.deepEqual([tenants.expectedMs('alice'), tenants.expectedMs('bob')], [4, 2])
+  tenants.note('alice', 9)
+  assert.equal(tenants.expectedMs('alice'), 9)
+})
+
+test('who writes much beside others rests for as long, and never for ever', () => {
+  const { tenants, pass } = open()
+  const wrote = (tenant: string, ms: number, groupMs: number) => {
+    tenants.note(tenant, ms)
+    tenants.rest(new Map([[tenant, ms]]), groupMs)
+    return tenants.restMs(tenant)
+  }
+  wrote('alice', 50, 60)
+  assert.equal(tenants.rests('alice'), false, 'nobody else has written')
+  assert.equal(wrote('bob', 0.1, 20) > 0, false, 'it is the flush that took long')
+  assert.equal(wrote('alice', 25, 60), 50)
+  assert.deepEqual([tenants.rests('alice'), tenants.rests('bob')], [true, false])
+  pass(50)
+  assert.equal(tenants.rests('alice'), false)
+  assert.equal(wrote('alice', 25, 30), 30, 'no longer than the group took')
+  assert.equal(wrote('alice', 5_000, 6_000), 100)
+  pass(250)
+  assert.equal(wrote('alice', 50, 60) > 0, false, 'the other has stopped')
+})
