@@ -23,6 +23,17 @@ export interface AnswerFormat {
    * no calls, so tools are described in the system message and calls are written as Hermes writes them.
    */
   proof: 'proven' | 'own' | 'generic'
+  /** What the template needs of a conversation; absent where it was not asked. */
+  history?: HistoryForm
   /** Why the format is generic, or what is particular; for the log and for `/v1/models`. */
   note?: string
+}
+
+export interface HistoryForm {
+  /** Where it does not, the system message describes the tools. */
+  showsTools: boolean
+  /** How the template takes the arguments of earlier calls: nearly all take an object. */
+  arguments: 'object' | 'text'
+  /** System messages that the template takes: any, one at the start, or none. */
+  systemMessages: 'many' | 'one' | 'none'
 }

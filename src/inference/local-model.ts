@@ -1,30 +1,15 @@
-import type { AnswerFormat } from './answer-format.ts'
 import type { Backend, Generation, GenerationEvent, Run } from './backend.ts'
 import { type Compiling, createCompiling } from './constraints/compiling.ts'
 import type { Compiled } from './constraints/constraint.ts'
 import { merged } from './merged.ts'
 import type { AnswerEvent, Answering, AnswerRequest, Input, Model } from './model.ts'
-import { renderConversation } from './prompt/chat-prompt.ts'
+import { formatOf, renderConversation } from './prompt/chat-prompt.ts'
 import { createPrompts, type Prompts } from './prompt/prompts.ts'
 import { createModels, type Models } from './registry.ts'
 import { notReady } from './served-model.ts'
-import { hermes } from './tools/call-format.ts'
 import { planTurn } from './turn.ts'
 
 type ConversationInput = Extract<Input, { conversation: unknown }>
-
-function formatOf(): AnswerFormat {
-  return {
-    calls: hermes,
-    proof: 'generic',
-    reasoning: {
-      open: '<think>',
-      close: '</think>',
-      isDefault: false,
-      switches: { on: { enable_thinking: true }, off: { enable_thinking: false } },
-    },
-  }
-}
 
 interface LocalModelParts {
   /** Renders conversations. */
@@ -57,8 +42,8 @@ function createLocalModel(engine: Backend, { prompts, compiling }: LocalModelPar
   ) {
     const served = engine.model()
     if (served === undefined) throw notReady(engine.status())
-    const format = formatOf()
-    const text = await renderConversation(prompts, served, tenant, conversation, signal)
+    const format = await formatOf(prompts, served, tenant, conversation, signal)
+    const text = await renderConversation(prompts, served, tenant, conversation, format, signal)
     return { served, format, prompt: { text, special: true, add } }
   }
 

@@ -1,7 +1,9 @@
 import { type JsonText, writeJson } from '../../domain/json/text.ts'
 import { refuse } from '../../domain/refusals.ts'
+import type { AnswerFormat } from '../answer-format.ts'
 import type { ServedModel } from '../backend.ts'
 import { conversationOf, type GivenMessage } from './conversation.ts'
+import { toldTo } from './history.ts'
 import type { Prompts } from './prompts.ts'
 
 /** A conversation as a request has it. */
@@ -31,18 +33,38 @@ export interface GivenTool {
   }
 }
 
-/** The messages as the model's template, or the one of the request, writes them. */
+/** How the answer to a conversation is written: by the model's template, or the one of the request. */
+export async function formatOf(
+  prompts: Prompts,
+  { template: own, tokens }: ServedModel,
+  tenant: string,
+  { template: given }: Pick<Conversation, 'template'>,
+  signal: AbortSignal,
+): Promise<AnswerFormat> {
+  const template = given || own
+  if (template === undefined) throw refuse('no_chat_template', { field: 'chat_template' })
+  return prompts.formatOf(tenant, template, tokens, signal, given ? 'request' : 'model')
+}
+
+/** The messages as the template writes them. */
 export async function renderConversation(
   prompts: Prompts,
   served: ServedModel,
   tenant: string,
   conversation: Conversation,
+  format: AnswerFormat,
   signal: AbortSignal,
 ): Promise<string> {
   const template = conversation.template || served.template
-  const messages = conversationOf(conversation.messages)
+  const given = conversationOf(conversation.messages)
   if (template === undefined) throw refuse('no_chat_template', { field: 'chat_template' })
-  const variables = variablesOf(conversation, served)
+  const tools = conversation.tools?.map(toolOf) ?? []
+  const { messages, takesTools } = toldTo(
+    format,
+    given,
+    tools.map(({ function: tool }) => writeJson(tool)),
+  )
+  const variables = variablesOf(conversation, served, format, takesTools ? tools : [])
   const question = { template, messages, variables, open: conversation.continueFinal }
   return prompts.render(tenant, question, signal, conversation.template ? 'request' : 'model')
 }
@@ -51,18 +73,25 @@ export async function renderConversation(
  * As JSON, because values of the request may be large: they are parsed where they are needed. The fields of the request win
  * over variables of the same name, unless they are null.
  */
-function variablesOf(given: Conversation, { tokens }: ServedModel): string {
-  const { tools, documents, reasoningEffort, variables } = given
+function variablesOf(
+  given: Conversation,
+  { tokens }: ServedModel,
+  { reasoning }: AnswerFormat,
+  tools: readonly ReturnType<typeof toolOf>[],
+): string {
+  const { documents, reasoningEffort, variables } = given
   // Templates ask whether tools and documents are none, so they are always there.
   const defaults = { bos_token: tokens.bos, eos_token: tokens.eos, tools: null, documents: null }
   const fields = {
     add_generation_prompt: given.addGenerationPrompt,
     continue_final_message: given.continueFinal,
-    ...(tools?.length && { tools: tools.map(toolOf) }),
+    ...(tools.length > 0 && { tools }),
     ...(documents && { documents }),
     ...(reasoningEffort != null && { reasoning_effort: reasoningEffort }),
   }
-  const texts = [writeJson(defaults), variables?.text ?? '{}', writeJson(fields)]
+  const switches =
+    reasoningEffort == null ? {} : reasoning?.switches[reasoningEffort === 'none' ? 'off' : 'on']
+  const texts = [writeJson({ ...defaults, ...switches }), variables?.text ?? '{}', writeJson(fields)]
   // Of a name that is there twice the last one counts.
   return `{${texts.flatMap((text) => (text === '{}' ? [] : [text.slice(1, -1)])).join()}}`
 }

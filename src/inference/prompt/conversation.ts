@@ -28,9 +28,10 @@ export interface Message {
   content: string | string[]
   name?: string
   tool_call_id?: string
-  tool_calls?: { id?: string; type: 'function'; function: { name: string; arguments: object } }[]
+  tool_calls?: { id?: string; type: 'function'; function: { name: string; arguments: object | string } }[]
   reasoning?: string
   reasoning_content?: string
+  thinking?: string
 }
 
 /** Throws a refusal that names the path when a message holds something that templates cannot take. */
@@ -49,9 +50,15 @@ function messageOf(given: GivenMessage, path: string): Message {
     ...(tool_calls?.length && {
       tool_calls: tool_calls.map((call, index) => toolCallOf(call, `${path}.tool_calls.${index}`)),
     }),
-    // Some templates use the one name, some the other.
-    ...(reasoning != null && { reasoning, reasoning_content: reasoning }),
+    ...(reasoning != null && thoughtOf(reasoning, given)),
   }
+}
+
+/** Each of the names is that of some templates. */
+function thoughtOf(reasoning: string, { content, tool_calls }: GivenMessage) {
+  const thought = { reasoning, reasoning_content: reasoning }
+  // Those of gpt-oss raise where a message with calls has both.
+  return content?.length && tool_calls?.length ? thought : { ...thought, thinking: reasoning }
 }
 
 function contentOf(content: GivenMessage['content'], path: string): Message['content'] {

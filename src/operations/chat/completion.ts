@@ -103,10 +103,13 @@ function openingOf({ messages, add_generation_prompt, echo }: ChatBody): { role:
 
 /** What cannot be had together with calls. */
 function checkCalls(
-  { use_beam_search }: ChatBody,
+  { use_beam_search, thinking_token_budget }: ChatBody,
   calls: CallsAsked | undefined,
   constraint: CompileQuestion | undefined,
 ): void {
+  if (use_beam_search && thinking_token_budget != null) {
+    throw wrong('thinking_token_budget', 'given with use_beam_search', 'one of both')
+  }
   if (calls === undefined || calls.choice === 'auto') return
   const given = typeof calls.choice === 'string' ? JSON.stringify(calls.choice) : 'a tool by its name'
   if (use_beam_search) throw wrong('tool_choice', `${given} with use_beam_search`, '"auto" or "none" with it')

@@ -130,8 +130,17 @@ const effects: [fields: Record<string, unknown>, change: Change][] = [
   [{ response_format: { type: 'text' } }, {}],
   [{ structured_outputs: null }, {}],
   [
-    { response_format: { type: 'json_object' }, tools: [tool], tool_choice: 'none' },
-    { constraint: compiled({ kind: 'json_object' }, 'response_format') },
+    {
+      response_format: { type: 'json_object' },
+      tools: [tool],
+      tool_choice: 'none',
+      // Shows nothing of the tool.
+      chat_template: '{{ messages[-1].content }}',
+    },
+    {
+      prompt: { ...plain.prompt, text: 'Hi' },
+      constraint: compiled({ kind: 'json_object' }, 'response_format'),
+    },
   ],
   [
     { response_format: { json_schema: { name: 'x', schema } } },

@@ -6,6 +6,10 @@ import { scriptedBackend, scriptedModel } from '../../support/scripted-backend.t
 
 const show = (expression: string) => `{{ ${expression} }}`
 
+/** A template that shows tools and calls, so that it is left to write them. */
+const callsShown =
+  '{% for m in messages %}{{ m.content }}{% for c in m.tool_calls %}<call>{"name": "{{ c.function.name }}", "arguments": {{ c.function.arguments | tojson }}}</call>{% endfor %}{% endfor %}'
+
 const tool = { type: 'function', function: { name: 'find', parameters: { type: 'object' }, strict: true } }
 
 const assistantLast = (content: unknown) => [
@@ -95,19 +99,22 @@ const prompts: [why: string, fields: Record<string, unknown>, prompt: string][] 
   ['no documents', { chat_template: show('documents is none') }, 'true'],
   [
     'tools',
-    { chat_template: show('tools | tojson'), tools: [tool] },
-    '[{"type": "function", "function": {"name": "find", "parameters": {"type": "object"}, "strict": true}}]',
+    { chat_template: `${show('tools | tojson')}${callsShown}`, tools: [tool] },
+    '[{"type": "function", "function": {"name": "find", "parameters": {"type": "object"}, "strict": true}}]Hi',
   ],
   [
     'a tool without its type',
-    { chat_template: show('tools[0].type'), tools: [{ function: { name: 'find' } }] },
-    'function',
+    {
+      chat_template: `${show('tools | map(attribute="function.name") | join')} ${show('tools[0].type')} ${callsShown}`,
+      tools: [{ function: { name: 'find' } }],
+    },
+    'find function Hi',
   ],
   ['no tools', { chat_template: show('tools is none'), tools: [] }, 'true'],
   [
     'a call',
     {
-      chat_template: show('messages[0].tool_calls[0].function.arguments.a'),
+      chat_template: show('tools | tojson') + callsShown,
       messages: [
         {
           role: 'assistant',
@@ -115,7 +122,19 @@ const prompts: [why: string, fields: Record<string, unknown>, prompt: string][] 
         },
       ],
     },
-    'x',
+    'null<call>{"name": "f", "arguments": {"a": "x"}}</call>',
+  ],
+  [
+    'a call for a template that shows none',
+    {
+      messages: [
+        {
+          role: 'assistant',
+          tool_calls: [{ type: 'function', function: { name: 'f', arguments: '{"a":"x"}' } }],
+        },
+      ],
+    },
+    '<s><|assistant|><tool_call>\n{"name": "f", "arguments": {"a":"x"}}\n</tool_call><|end|><|assistant|>',
   ],
   [
     'a name',

@@ -76,9 +76,10 @@ test('who said it, what was called and why are passed on', () => {
         tool_calls: [{ id: 'c1', type: 'function', function: { name: 'find', arguments: { a: [1] } } }],
         reasoning: 'hm',
         reasoning_content: 'hm',
+        thinking: 'hm',
       },
       { role: 'tool', content: 'found', tool_call_id: 'c1' },
-      { role: 'assistant', content: 'y', reasoning: 'so', reasoning_content: 'so' },
+      { role: 'assistant', content: 'y', reasoning: 'so', reasoning_content: 'so', thinking: 'so' },
       { role: 'narrator', content: 'z' },
     ],
   )

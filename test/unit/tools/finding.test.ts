@@ -16,7 +16,7 @@ function found(template: string) {
 
 /** A template whose turns are marked as in ChatML. `calls` writes the calls of the message `m`. */
 const chatml = (calls: string, opening = '') =>
-  `{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content }}${calls}<|im_end|>\n{% endfor %}` +
+  `{% for t in tools %}{{ t | tojson }}\n{% endfor %}{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content }}${calls}<|im_end|>\n{% endfor %}` +
   `{% if add_generation_prompt %}<|im_start|>assistant\n${opening}{% endif %}`
 
 const each = (call: string) => `{% for c in m.tool_calls %}{% set f = c.function %}${call}{% endfor %}`
@@ -29,7 +29,11 @@ test('the format of Hermes is found and proven', () => {
       ),
     ),
   )
-  assert.deepEqual(format, { calls: hermes, proof: 'proven' })
+  assert.deepEqual(format, {
+    calls: hermes,
+    proof: 'proven',
+    history: { showsTools: true, arguments: 'object', systemMessages: 'many' },
+  })
 })
 
 test('the number of a call is a hole, and its id too', () => {
@@ -149,4 +153,27 @@ test('the end of a prompt says where the thought stands', () => {
 test('a template that raises for every conversation has the generic format', () => {
   const answer = createRendering(bounds).find({ template: "{{ raise_exception('no') }}", tokens })
   assert.equal(answer.kind === 'found' && answer.format.proof, 'generic')
+})
+
+test('a template that shows calls but no tools is proven, and says so', () => {
+  const calls = each('<call>{"name": "{{ f.name }}", "arguments": {{ f.arguments | tojson }}}</call>')
+  const silent = chatml(calls).replace('{{ t | tojson }}', '')
+  assert.equal(found(silent).proof, 'proven')
+  assert.equal(found(silent).history?.showsTools, false)
+})
+
+test('a template that shows no results of tools has the generic format', () => {
+  const calls = each('<call>{"name": "{{ f.name }}", "arguments": {{ f.arguments | tojson }}}</call>')
+  const raising = chatml(`{% if m.role == 'tool' %}{{ raise_exception('no tools') }}{% endif %}${calls}`)
+  assert.equal(found(chatml(calls)).proof, 'proven')
+  assert.equal(found(raising).proof, 'generic')
+})
+
+test('system messages are counted where the template raises', () => {
+  const raising = (condition: string) =>
+    found(chatml(`{% if m.role == 'system' and ${condition} %}{{ raise_exception('no') }}{% endif %}`))
+      .history
+  assert.equal(raising('not loop.first')?.systemMessages, 'one')
+  assert.equal(raising('true')?.systemMessages, 'none')
+  assert.equal(raising('false')?.systemMessages, 'many')
 })

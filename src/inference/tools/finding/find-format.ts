@@ -1,10 +1,11 @@
-import type { AnswerFormat, OwnFormat } from '../../answer-format.ts'
+import type { AnswerFormat, HistoryForm, OwnFormat } from '../../answer-format.ts'
+import type { Message } from '../../prompt/conversation.ts'
 import { hermes } from '../call-format.ts'
 import { findCalls } from './find-calls.ts'
 import { findReasoning } from './find-reasoning.ts'
-import { probeCalls, probeNames } from './probe-calls.ts'
+import { type ProbeCall, probeCalls, probeNames } from './probe-calls.ts'
 import { disproof } from './proof.ts'
-import { createTurnProbe, type Render } from './turns.ts'
+import { attempt, createTurnProbe, needles, type Render, type TurnProbe, turn } from './turns.ts'
 
 export interface Finding {
   /** Renders with the template in question. */
@@ -18,15 +19,43 @@ export interface Finding {
 export function findFormat({ render, template, hasTime }: Finding): AnswerFormat {
   const probe = createTurnProbe(render, probeNames)
   const reasoning = findReasoning(probe, template)
-  const thoughts = reasoning && { reasoning }
-  const own = ownOf(probe.callsOf(probeCalls([{ kzA: 'vzAx' }])))
-  if (own !== undefined) return { ...thoughts, calls: { own }, proof: 'own' }
-  const generic = (note: string): AnswerFormat => ({ ...thoughts, calls: hermes, proof: 'generic', note })
-  const found = findCalls(probe, reasoning)
+  const calls = probeCalls([{ kzA: 'vzAx' }])
+  const own = ownOf(probe.behindUser([turn(calls)]))
+  const found = own ? undefined : findCalls(probe, reasoning)
+  const history: HistoryForm = {
+    showsTools: probe.prompt({})?.includes(probeNames[0]) === true,
+    arguments: found?.isText ? 'text' : 'object',
+    systemMessages: systemMessagesOf(render),
+  }
+  const common = { ...(reasoning && { reasoning }), history }
+  if (own !== undefined) return { ...common, calls: { own }, proof: 'own' }
+  const generic = (note: string): AnswerFormat => ({ ...common, calls: hermes, proof: 'generic', note })
   if (found === undefined) return generic('the template shows no calls of tools')
+  if (!showsResults(probe, found.isText)) return generic('the template shows no results of tools')
   const wrong = disproof(probe, found.format, { isText: found.isText, names: probeNames, until: hasTime })
   if (wrong !== undefined) return generic(`the template shows calls that cannot be read back: ${wrong}`)
-  return { ...thoughts, calls: found.format, proof: 'proven' }
+  const note = history.showsTools
+    ? {}
+    : { note: 'the template shows no tools: the system message describes them' }
+  return { ...common, calls: found.format, proof: 'proven', ...note }
+}
+
+function showsResults(probe: TurnProbe, isText: boolean): boolean {
+  const calls = probeCalls([{ kzA: 'vzAx' }], isText)
+  const [{ id, name }] = calls as [ProbeCall]
+  const result = { role: 'tool', content: needles.later, name, tool_call_id: id }
+  return probe.behindUser([turn(calls), result])?.includes(needles.later) === true
+}
+
+function systemMessagesOf(render: Render): HistoryForm['systemMessages'] {
+  const system = (content: string): Message => ({ role: 'system', content })
+  const user: Message = { role: 'user', content: needles.user }
+  const said: Message = { role: 'assistant', content: needles.said }
+  const renders = (messages: Message[]) =>
+    attempt(() => render(messages, { add_generation_prompt: true })) !== undefined
+  if (renders([system('a'), system('b'), user, said, system('c'), user])) return 'many'
+  if (renders([system('a'), user])) return 'one'
+  return renders([user]) ? 'none' : 'many'
 }
 
 /** Formats that literals with holes cannot describe. */

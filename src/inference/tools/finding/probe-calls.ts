@@ -5,7 +5,7 @@ export interface ProbeCall {
   arguments: object | string
 }
 
-export const probeNames = ['qzfA', 'qzfB', 'qzfC']
+export const probeNames = ['qzfA', 'qzfB', 'qzfC'] as const
 /** Letters only: digits are looked at for a counter. */
 const ids = ['qzidAAAAa', 'qzidBBBBb', 'qzidCCCCc']
 

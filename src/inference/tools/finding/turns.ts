@@ -97,7 +97,7 @@ export const turn = (calls: readonly ProbeCall[], more: Partial<Message> = {}): 
   tool_calls: calls.map(({ id, name, arguments: given }) => ({
     id,
     type: 'function' as const,
-    function: { name, arguments: given as object },
+    function: { name, arguments: given },
   })),
   ...more,
 })

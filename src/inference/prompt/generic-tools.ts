@@ -1,0 +1,96 @@
+import type { CallFormat, Literal } from '../tools/call-format.ts'
+import type { Message } from './conversation.ts'
+
+/** A conversation for a template that knows no calls: they are what Hermes writes, and results are what the user says. */
+export function messagesWithoutCalls(given: readonly Message[]): Message[] {
+  const messages: Message[] = []
+  for (const message of given) {
+    const last = messages.at(-1)
+    if (message.role !== 'tool') messages.push(withCallsAsText(message))
+    // Many templates want turns to alternate.
+    else if (last?.role === 'user' && isResult(last)) last.content = `${last.content}\n${resultText(message)}`
+    else messages.push({ role: 'user', content: resultText(message) })
+  }
+  return messages
+}
+
+/** The system message describes the tools and how they are called; without one the first message of the user does. */
+export function withInstructions(
+  messages: Message[],
+  tools: readonly string[],
+  format: CallFormat,
+  takesSystem: boolean,
+): Message[] {
+  return tools.length === 0 ? messages : beginningWith(messages, instructions(tools, format), takesSystem)
+}
+
+function instructions(tools: readonly string[], format: CallFormat): string {
+  return [
+    'You can call tools. They are listed between <tools> and </tools>, one JSON text a line:',
+    '<tools>',
+    ...tools,
+    '</tools>',
+    '',
+    'To call one, write its name and its arguments like this:',
+    exampleOf(format),
+    'The result is in the next message.',
+  ].join('\n')
+}
+
+/** A call of a tool in general. */
+function exampleOf({ open, mid, close, arguments: given, counter }: CallFormat): string {
+  const text = (literal: Literal) =>
+    literal
+      .map((part) => {
+        if (typeof part === 'string') return part
+        return part.hole === 'counter' ? String(counter?.from ?? 0) : 'abcdefghi'
+      })
+      .join('')
+  return `${text(open)}NAME${text(mid)}${exampleArguments(given)}${text(close)}`
+}
+
+function exampleArguments(given: CallFormat['arguments']): string {
+  if (given.kind === 'python') return 'KEY="VALUE"'
+  if (given.kind === 'tagged') {
+    const { before, mid, after } = given.values.string
+    return `${given.head}${before}KEY${mid}VALUE${after}${given.tail}`
+  }
+  const json = '{"KEY": "VALUE"}'
+  return given.isQuoted ? JSON.stringify(json) : json
+}
+
+function beginningWith(messages: Message[], text: string, takesSystem: boolean): Message[] {
+  const [first] = messages
+  const isSystem = first !== undefined && (first.role === 'system' || first.role === 'developer')
+  if (isSystem && takesSystem) return [behind(first, text), ...messages.slice(1)]
+  if (takesSystem) return [{ role: 'system', content: text }, ...messages]
+  const rest = isSystem ? messages.slice(1) : messages
+  const before = isSystem ? `${textOf(first)}\n\n${text}` : text
+  const at = rest.findIndex(({ role }) => role === 'user')
+  if (at === -1) return [{ role: 'user', content: before }, ...rest]
+  const user = rest[at] as Message
+  return rest.with(at, { ...user, content: `${before}\n\n${textOf(user)}` })
+}
+
+const textOf = ({ content }: Message) => (typeof content === 'string' ? content : content.join('\n'))
+
+function behind(message: Message, text: string): Message {
+  const before = textOf(message)
+  return { ...message, content: before === '' ? text : `${before}\n\n${text}` }
+}
+
+function withCallsAsText(message: Message): Message {
+  const { tool_calls: calls, ...rest } = message
+  if (calls === undefined) return rest
+  const texts = calls.map(
+    ({ function: { name, arguments: given } }) =>
+      `<tool_call>\n{"name": ${JSON.stringify(name)}, "arguments": ${typeof given === 'string' ? given : JSON.stringify(given)}}\n</tool_call>`,
+  )
+  const said = textOf(message)
+  return { ...rest, content: [...(said === '' ? [] : [said]), ...texts].join('\n') }
+}
+
+const opening = '<tool_response>\n'
+
+const resultText = (message: Message) => `${opening}${textOf(message)}\n</tool_response>`
+const isResult = ({ content }: Message) => typeof content === 'string' && content.startsWith(opening)

@@ -1,0 +1,97 @@
+import { createHash } from 'node:crypto'
+import type { AnswerFormat } from '../answer-format.ts'
+import type { Message } from './conversation.ts'
+import { messagesWithoutCalls, withInstructions } from './generic-tools.ts'
+
+export interface Told {
+  messages: Message[]
+  /** Whether the template gets the tools and writes them itself. */
+  takesTools: boolean
+}
+
+/**
+ * A conversation as its template can write it. One without tools, calls and results stays as it is, but for several system
+ * messages where the template would raise. `tools` are texts, a JSON object each.
+ */
+export function toldTo(
+  { calls, proof, history }: AnswerFormat,
+  given: Message[],
+  tools: readonly string[],
+): Told {
+  const joined = history?.systemMessages === 'one' ? withOneSystemMessage(given) : given
+  const isPlain = tools.length === 0 && !joined.some(({ role, tool_calls }) => role === 'tool' || tool_calls)
+  if (isPlain) return { messages: joined, takesTools: true }
+  const ordered = withResultsInOrder(joined)
+  const isNine = 'ids' in calls && calls.ids === 'nine'
+  const isText = history?.arguments === 'text'
+  const messages =
+    proof === 'generic'
+      ? messagesWithoutCalls(ordered)
+      : ordered.map((message) => fitted(message, isNine, isText))
+  const takesTools = 'own' in calls || (proof === 'proven' && history?.showsTools !== false)
+  if (takesTools) return { messages, takesTools }
+  const takesSystem = history?.systemMessages !== 'none'
+  return { messages: withInstructions(messages, tools, calls, takesSystem), takesTools }
+}
+
+const systemRoles = new Set(['system', 'developer'])
+
+function withOneSystemMessage(messages: Message[]): Message[] {
+  const texts = messages.filter(({ role }) => systemRoles.has(role))
+  const [first] = texts
+  if (first === undefined || (texts.length === 1 && messages[0] === first)) return messages
+  const content = texts.map((message) => textOf(message)).join('\n\n')
+  return [{ ...first, content }, ...messages.filter(({ role }) => !systemRoles.has(role))]
+}
+
+const textOf = ({ content }: Message) => (typeof content === 'string' ? content : content.join('\n'))
+
+/** The results of a turn's calls in the order of the calls, each with the name of its tool, which few clients send. */
+function withResultsInOrder(messages: Message[]): Message[] {
+  const ordered: Message[] = []
+  for (let at = 0; at < messages.length; ) {
+    const message = messages[at] as Message
+    ordered.push(message)
+    at++
+    const calls = message.tool_calls
+    if (calls === undefined) continue
+    const results: Message[] = []
+    while (messages[at]?.role === 'tool') results.push(messages[at++] as Message)
+    const place = (result: Message) => {
+      const found = calls.findIndex(({ id }) => id !== undefined && id === result.tool_call_id)
+      return found === -1 ? calls.length : found
+    }
+    const sorted = results.every((result) => place(result) < calls.length)
+      ? results.toSorted((a, b) => place(a) - place(b))
+      : results
+    for (const [index, result] of sorted.entries()) {
+      const name = result.name ?? (calls[place(result)] ?? calls[index])?.function.name
+      ordered.push(name === undefined ? result : { ...result, name })
+    }
+  }
+  return ordered
+}
+
+function fitted(message: Message, isNine: boolean, isText: boolean): Message {
+  const { tool_calls: calls, tool_call_id: id } = message
+  return {
+    ...message,
+    ...(calls && {
+      tool_calls: calls.map((call) => ({
+        ...call,
+        ...(isNine && { id: ofNine(call.id ?? '') }),
+        ...(isText && { function: { ...call.function, arguments: JSON.stringify(call.function.arguments) } }),
+      })),
+    }),
+    ...(isNine && id !== undefined && { tool_call_id: ofNine(id) }),
+  }
+}
+
+const letters = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789'
+
+/** Templates of Mistral raise for every other id. The same id becomes the same one, in the call and in its result. */
+function ofNine(id: string): string {
+  if (/^[a-zA-Z0-9]{9}$/.test(id)) return id
+  const bytes = createHash('sha256').update(id).digest().subarray(0, 9)
+  return Array.from(bytes, (byte) => letters[byte % letters.length]).join('')
+}

@@ -1,0 +1,164 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { AnswerFormat } from '../../../src/inference/answer-format.ts'
+import type { Message } from '../../../src/inference/prompt/conversation.ts'
+import { toldTo } from '../../../src/inference/prompt/history.ts'
+import { hermes } from '../../../src/inference/tools/call-format.ts'
+
+const proven: AnswerFormat = { calls: hermes, proof: 'proven' }
+const generic: AnswerFormat = { calls: hermes, proof: 'generic' }
+
+const user = (content: string): Message => ({ role: 'user', content })
+const call = (id: string, name: string) => ({
+  id,
+  type: 'function' as const,
+  function: { name, arguments: { city: 'Rome' } },
+})
+const result = (id: string, content: string): Message => ({ role: 'tool', content, tool_call_id: id })
+const calling = (...calls: ReturnType<typeof call>[]): Message => ({
+  role: 'assistant',
+  content: '',
+  tool_calls: calls,
+})
+
+const conversation = [
+  user('Where?'),
+  calling(call('a', 'first'), call('b', 'second')),
+  result('b', 'two'),
+  result('a', 'one'),
+]
+const tools = ['{"name":"first"}']
+
+test('a conversation without tools stays as it is', () => {
+  const plain: Message[] = [
+    { role: 'system', content: 'Be kind.' },
+    user('Hi'),
+    { role: 'assistant', content: 'Hi' },
+  ]
+  for (const format of [proven, generic]) {
+    assert.deepEqual(toldTo(format, plain, []), { messages: plain, takesTools: true })
+  }
+})
+
+test('results have the names of their calls and stand in their order', () => {
+  const { messages, takesTools } = toldTo(proven, conversation, tools)
+  assert.equal(takesTools, true)
+  assert.deepEqual(
+    messages.slice(2).map(({ name, content }) => [name, content]),
+    [
+      ['first', 'one'],
+      ['second', 'two'],
+    ],
+  )
+})
+
+test('results whose calls are unknown keep their order, and a name that was given stays', () => {
+  const { messages } = toldTo(
+    proven,
+    [
+      calling(call('a', 'first'), call('b', 'second')),
+      { ...result('x', 'two'), name: 'own' },
+      result('y', 'one'),
+    ],
+    [],
+  )
+  assert.deepEqual(
+    messages.slice(1).map(({ name, content }) => [name, content]),
+    [
+      ['own', 'two'],
+      ['second', 'one'],
+    ],
+  )
+})
+
+test('ids have nine characters where the template wants that, the same in call and result', () => {
+  const nine: AnswerFormat = { ...proven, calls: { ...hermes, ids: 'nine' } }
+  const own = 'chatcmpl-tool-0123456789abcdef0123456789abcdef'
+  const { messages } = toldTo(
+    nine,
+    [calling(call(own, 'first'), call('AbCdEf012', 'second')), result(own, 'one')],
+    [],
+  )
+  const [made, kept] = messages[0]?.tool_calls?.map(({ id }) => id) ?? []
+  assert.match(made ?? '', /^[a-zA-Z0-9]{9}$/)
+  assert.equal(kept, 'AbCdEf012')
+  assert.equal(messages[1]?.tool_call_id, made)
+})
+
+test('arguments are text where the template takes nothing else', () => {
+  const text: AnswerFormat = {
+    ...proven,
+    history: { showsTools: true, arguments: 'text', systemMessages: 'many' },
+  }
+  const [message] = toldTo(text, [calling(call('a', 'first'))], []).messages
+  assert.equal(message?.tool_calls?.[0]?.function.arguments, '{"city":"Rome"}')
+})
+
+test('several system messages become one only where the template raises', () => {
+  const given: Message[] = [
+    { role: 'system', content: 'One.' },
+    user('Hi'),
+    { role: 'developer', content: ['Two.', 'Three.'] },
+  ]
+  const one: AnswerFormat = {
+    ...proven,
+    history: { showsTools: true, arguments: 'object', systemMessages: 'one' },
+  }
+  assert.deepEqual(toldTo(one, given, []).messages, [
+    { role: 'system', content: 'One.\n\nTwo.\nThree.' },
+    user('Hi'),
+  ])
+  assert.deepEqual(toldTo(proven, given, []).messages, given)
+})
+
+test('a template without tools gets them in the system message, calls as text, and results as what the user says', () => {
+  const { messages, takesTools } = toldTo(
+    generic,
+    [{ role: 'system', content: 'Be kind.' }, ...conversation],
+    tools,
+  )
+  assert.equal(takesTools, false)
+  assert.deepEqual(
+    messages.map(({ role }) => role),
+    ['system', 'user', 'assistant', 'user'],
+  )
+  assert.match(String(messages[0]?.content), /^Be kind\.\n\n.*<tools>\n\{"name":"first"\}\n<\/tools>/s)
+  assert.equal(
+    messages[2]?.content,
+    '<tool_call>\n{"name": "first", "arguments": {"city":"Rome"}}\n</tool_call>\n' +
+      '<tool_call>\n{"name": "second", "arguments": {"city":"Rome"}}\n</tool_call>',
+  )
+  assert.equal(
+    messages[3]?.content,
+    '<tool_response>\none\n</tool_response>\n<tool_response>\ntwo\n</tool_response>',
+  )
+  assert.equal(messages[2]?.tool_calls, undefined)
+})
+
+test('where no system message is taken the first user message has the tools', () => {
+  const format: AnswerFormat = {
+    ...generic,
+    history: { showsTools: false, arguments: 'object', systemMessages: 'none' },
+  }
+  const { messages } = toldTo(format, [{ role: 'system', content: 'Be kind.' }, user('Hi')], tools)
+  assert.equal(messages.length, 1)
+  assert.match(String(messages[0]?.content), /^Be kind\.\n\n.*\n\nHi$/s)
+})
+
+test('where the template shows calls but no tools the system message describes both in its form', () => {
+  const format: AnswerFormat = {
+    proof: 'proven',
+    calls: {
+      ...hermes,
+      open: ['<call>'],
+      mid: [':', { hole: 'counter' }, ' '],
+      close: ['</call>'],
+      counter: { from: 0, over: 'turn' },
+    },
+    history: { showsTools: false, arguments: 'object', systemMessages: 'many' },
+  }
+  const { messages, takesTools } = toldTo(format, conversation, tools)
+  assert.equal(takesTools, false)
+  assert.match(String(messages[0]?.content), /\{"name":"first"\}.*<call>NAME:0 \{"KEY": "VALUE"\}<\/call>/s)
+  assert.equal(messages[2]?.tool_calls?.length, 2)
+})
