@@ -8,7 +8,7 @@ import { isDeepStrictEqual, parseArgs } from 'node:util'
 import { createRendering } from '../src/inference/prompt/rendering.ts'
 import { thoughtStartOf } from '../src/inference/reasoning/thought-start.ts'
 import { createAnswerReader } from '../src/inference/tools/answer-reader.ts'
-import { resolved } from '../src/inference/tools/markers.ts'
+import { firstMarker, resolved } from '../src/inference/tools/markers.ts'
 import { type ChatCase, casesOf } from './chat-cases/cases.ts'
 
 const { values: options } = parseArgs({
@@ -61,7 +61,7 @@ function outcomeOf(one: ChatCase): { kind: string; told?: Told } {
   const found = formats.get(template) ?? rendering.find({ template, tokens: { bos: '', eos: '' } })
   formats.set(template, found)
   if (found.kind !== 'found') return { kind: `has a template without a format: ${found.kind}` }
-  const { format } = resolved(found.format, [])
+  const { format, markers } = resolved(found.format, controlTokensOf(template))
   const { reasoning } = format
   const tools = one.tools.map(({ name, parameters }) => ({
     type: 'function',
@@ -80,7 +80,6 @@ function outcomeOf(one: ChatCase): { kind: string; told?: Told } {
   })
   if (rendered.kind !== 'rendered') return { kind: `has a template that does not render: ${rendered.kind}` }
   const told = toldOf(
-    one,
     createAnswerReader({
       ...(reasoning && { reasoning }),
       thought: thoughtStartOf(reasoning, rendered.text),
@@ -97,15 +96,30 @@ function outcomeOf(one: ChatCase): { kind: string; told?: Told } {
           },
         }),
     }),
+    drawn(one.text, template, markers),
   )
   if (isRight(one, told)) return { kind: 'passes' }
   if (!one.hasReasoning && told.reasoning !== '') return { kind: 'wants the thought in the content' }
   return { kind: 'differs', told }
 }
 
-function toldOf(one: ChatCase, reader: ReturnType<typeof createAnswerReader>): Told {
+/** Models have tokens for the marks of this form, and the engine writes those that the format knows as markers. */
+function controlTokensOf(template: string): string[] {
+  return [...new Set(template.match(/<[|｜][^|｜<>\s]+[|｜]>|<[|][a-z_]+>|<[a-z_]+[|]>/g))]
+}
+
+function drawn(text: string, template: string, markers: readonly string[]): string {
+  return controlTokensOf(template)
+    .sort((a, b) => b.length - a.length)
+    .reduce((all, name) => {
+      const marker = markers.indexOf(name)
+      return all.replaceAll(name, marker === -1 ? '' : String.fromCharCode(firstMarker + marker))
+    }, text)
+}
+
+function toldOf(reader: ReturnType<typeof createAnswerReader>, text: string): Told {
   const told: Told = { content: '', reasoning: '', calls: [] }
-  for (const part of [...reader.push(one.text), ...reader.end()]) {
+  for (const part of [...reader.push(text), ...reader.end()]) {
     if (part.kind === 'content' || part.kind === 'reasoning') told[part.kind] += part.text
     else if (part.kind === 'call') told.calls.push({ name: part.name, arguments: '' })
     else if (part.kind === 'arguments')

@@ -37,10 +37,10 @@ export function taggedMarks(format: TaggedArguments, behind: Matcher, close: str
   const { head, between, tail, empty = head + tail, values } = format
   const all = Object.values(values)
   const befores = [...new Set(all.map(({ before }) => before))]
-  const marks = (texts: readonly string[]) => longestOf(texts.map(mark))
+  const beforeKey = (texts: readonly string[]) => longestOf(texts.map((text) => mark(text, true)))
   return {
-    first: marks(befores.map((before) => head + before)),
-    next: marks(befores.map((before) => between + before)),
+    first: beforeKey(befores.map((before) => head + before)),
+    next: beforeKey(befores.map((before) => between + before)),
     tail: mark(tail),
     none: mark(empty),
     behind,
@@ -50,8 +50,8 @@ export function taggedMarks(format: TaggedArguments, behind: Matcher, close: str
 }
 
 /** A mark between arguments, with the white space that models have before it. */
-function mark(text: string): Matcher {
-  return inSequence([space, tolerantly([text], { isAfterName: false, isBeforeName: false, isJson: false })])
+function mark(text: string, isBeforeName = false): Matcher {
+  return inSequence([space, tolerantly([text], { isAfterName: false, isBeforeName, isJson: false })])
 }
 
 /** Types whose values have the same marks are told apart by the schema. */
