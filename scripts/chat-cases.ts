@@ -82,7 +82,7 @@ function outcomeOf(one: ChatCase): { kind: string; told?: Told } {
   const told = toldOf(
     createAnswerReader({
       ...(reasoning && { reasoning }),
-      thought: thoughtStartOf(reasoning, rendered.text),
+      thought: thoughtStartOf(found.format.reasoning, rendered.text),
       ...('own' in format.calls && { own: format.calls }),
       ...(one.tools.length > 0 &&
         one.choice !== 'none' && {

@@ -32,8 +32,12 @@ export interface TaggedMarks {
   ends: readonly string[]
 }
 
-/** `behind` matches what stands behind all arguments of a call; `close` is the text that the last of them has behind it. */
-export function taggedMarks(format: TaggedArguments, behind: Matcher, close: string): TaggedMarks {
+/** `behind` matches what stands behind all arguments of a call, and `closing` has the texts that it begins with. */
+export function taggedMarks(
+  format: TaggedArguments,
+  behind: Matcher,
+  closing: readonly string[],
+): TaggedMarks {
   const { head, between, tail, empty = head + tail, values } = format
   const all = Object.values(values)
   const befores = [...new Set(all.map(({ before }) => before))]
@@ -45,7 +49,9 @@ export function taggedMarks(format: TaggedArguments, behind: Matcher, close: str
     none: mark(empty),
     behind,
     values: groups(values),
-    ends: [...befores.map((before) => between + before), tail + close].filter((text) => text !== ''),
+    ends: [...befores.map((before) => between + before), ...closing.map((text) => tail + text)].filter(
+      (text) => text !== '',
+    ),
   }
 }
 
