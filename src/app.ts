@@ -51,6 +51,7 @@ import { otelRoutes } from './operations/otel/routes.ts'
 import type { OperationParts } from './operations/parts.ts'
 import { priceRoutes } from './operations/prices/routes.ts'
 import { queueRoutes } from './operations/queues/routes.ts'
+import { responseRoutes } from './operations/responses/routes.ts'
 import { tableRoutes } from './operations/tables/routes.ts'
 import { tokenRoutes } from './operations/tokens/routes.ts'
 import { countRequests, createUsageMeter, startFlushing, type UsageMeter } from './operations/usage/meter.ts'
@@ -91,6 +92,7 @@ const families = [
   modelRoutes,
   chatRoutes,
   completionRoutes,
+  responseRoutes,
   messageRoutes,
   tokenRoutes,
   usageRoutes,
@@ -198,6 +200,7 @@ function openOperations(
     db: database,
     schemas,
     retentionDays: config.retention_days,
+    responseDays: config.response_days,
     fileLimit: config.file_limit,
     refScheme: config.ref_scheme,
     models,

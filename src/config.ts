@@ -206,6 +206,11 @@ export const settings = {
     '0',
     'Days after its start when a call expires, unless it has an expire_at of its own; 0 keeps calls for ever.',
   ),
+  response_days: setting(
+    wholeNumber(0, 36_500),
+    '30',
+    'Days that an answer of the Responses API is kept, unless its request says `"store": false`; a conversation that goes on is kept as a whole. 0 keeps answers for ever.',
+  ),
   ref_scheme: setting(
     z.string().regex(/^[a-z][a-z0-9+.-]*$/, 'expected the name of a scheme, in lower case'),
     'weave',

@@ -332,6 +332,37 @@ export const refusals = {
     message: 'The model is not ready: {why}.',
     help: 'It is being loaded, it cannot be loaded, or HEDDLE_MODEL is `none`. GET /ready says which.',
   },
+  response_not_found: {
+    status: 404,
+    message: "Response with id '{id}' not found.",
+    help: 'Unknown, deleted, expired, made with `"store": false`, not completed, or of another user: the answer is the same. docs/responses.md says what is kept.',
+  },
+  previous_response_not_found: {
+    status: 400,
+    message: "Previous response with id '{id}' not found.",
+    help: 'It, or one that it continues, is unknown, deleted, expired, was made with `"store": false`, or is of another user: the answer is the same. Send the whole conversation as `input`.',
+  },
+  response_item_not_found: {
+    status: 404,
+    message: "{field}: Item with id '{id}' not found. Items of answers made with `store` false are not kept.",
+    help: 'Unknown, or of an answer that was deleted, has expired, was not kept, or is of another user: the answer is the same. Send the item itself.',
+  },
+  response_exists: {
+    status: 409,
+    message: "{field}: there is a response with id '{id}' already.",
+    help: 'Leave `request_id` out, or use another.',
+  },
+  response_not_in_background: {
+    status: 400,
+    message: "Cannot cancel a synchronous response: the response with id '{id}' has ended.",
+    help: 'Answers are not made in the background. Closing the connection of a request ends its answer.',
+  },
+  invalid_encrypted_content: {
+    status: 400,
+    message:
+      '{field}: the encrypted content could not be verified; accepted: what this server gave the same user.',
+    help: 'It comes from another server or another user, or was changed. Leave the reasoning item out.',
+  },
   not_available: {
     status: 400,
     message: '{field}: {given} is not available in this version; accepted: {accepted}.',

@@ -8,8 +8,15 @@ export interface Backend {
   status(): BackendStatus
   /** Undefined until a model is there. */
   model(): ServedModel | undefined
-  /** Text to tokens. `special` also reads the names of special tokens as these tokens; `add` puts those before and after that the model wants around a text. */
-  tokenize(text: string, options: { special: boolean; add: boolean }, signal: AbortSignal): Promise<number[]>
+  /**
+   * Text to tokens. `special` also reads the names of special tokens as these tokens; `add` puts those before and after that the
+   * model wants around a text. `mark` is a character that is taken out, and no name is read across it.
+   */
+  tokenize(
+    text: string,
+    options: { special: boolean; add: boolean; mark?: string },
+    signal: AbortSignal,
+  ): Promise<number[]>
   detokenize(tokens: number[], options: { special: boolean }, signal: AbortSignal): Promise<string>
   /**
    * Resolves when the whole request has been checked and is running or queued; rejects with a
@@ -52,8 +59,8 @@ export interface ServedModel {
 }
 
 export interface Generation {
-  /** The rendered prompt, or tokens as they are. */
-  prompt: { text: string; special: boolean; add: boolean } | { tokens: number[] }
+  /** The rendered prompt, or tokens as they are. The options are those of `tokenize`. */
+  prompt: { text: string; special: boolean; add: boolean; mark?: string } | { tokens: number[] }
   /** Keeps the last so many tokens of the prompt; -1 as many as the context leaves beside the answer. */
   truncate?: number
   /** How many independent answers; each draws with its own seed. */

@@ -43,8 +43,8 @@ function createLocalModel(engine: Backend, { prompts, compiling }: LocalModelPar
     const served = engine.model()
     if (served === undefined) throw notReady(engine.status())
     const format = await formatOf(prompts, served, tenant, conversation, signal)
-    const text = await renderConversation(prompts, served, tenant, conversation, format, signal)
-    return { served, format, prompt: { text, special: true, add } }
+    const rendered = await renderConversation(prompts, served, tenant, conversation, format, signal)
+    return { served, format, prompt: { ...rendered, special: true, add } }
   }
 
   /** What the engine is asked for one input, and how its answers are read. */
@@ -118,7 +118,8 @@ function createLocalModel(engine: Backend, { prompts, compiling }: LocalModelPar
     async tokenize(input, tenant, signal) {
       const prompt = await promptOf(input, tenant, signal)
       if ('tokens' in prompt) return prompt.tokens
-      return engine.tokenize(prompt.text, { special: prompt.special, add: prompt.add }, signal)
+      const { text, ...options } = prompt
+      return engine.tokenize(text, options, signal)
     },
     detokenize: (...given) => engine.detokenize(...given),
     close: () => engine.close(),

@@ -52,7 +52,7 @@ export function planTurn(parts: TurnParts): TurnPlan {
   return {
     markers,
     constraint: constraintOf(),
-    thinking: thinkingOf(parts, thought),
+    thinking: thinkingOf(parts, format, thought),
     createParser: () =>
       createAnswerReader({
         ...(reasoning && { reasoning }),
@@ -85,13 +85,15 @@ export function planTurn(parts: TurnParts): TurnPlan {
 }
 
 function thinkingOf(
-  { asked: { thinkingBudget: budget }, format: { reasoning } }: TurnParts,
+  { asked: { thinkingBudget: budget, calls: asked } }: TurnParts,
+  { reasoning, calls }: AnswerFormat,
   thought: ThoughtStart,
 ): Generation['thinking'] {
   if (budget === undefined) return undefined
   if (reasoning !== undefined) {
     const { open, close } = reasoning
-    return { budget: budget.tokens, open, close, isOpen: thought === 'open' }
+    const marks = asked === undefined ? [] : callMarks(calls)
+    return { budget: budget.tokens, open, close, isOpen: thought === 'open', calls: marks }
   }
   if (budget.field === undefined) return undefined
   throw refuse('not_available', {
@@ -99,6 +101,14 @@ function thinkingOf(
     given: `${budget.tokens} for a template that shows no thoughts`,
     accepted: 'nothing',
   })
+}
+
+/** What calls begin with that may begin in the middle of a thought, up to where white space may differ. */
+function callMarks(calls: AnswerFormat['calls']): string[] {
+  if ('own' in calls || calls.isAnchored) return []
+  const [first] = calls.open
+  const mark = typeof first === 'string' ? first.trim().split(/\s/)[0] : undefined
+  return mark ? [mark] : []
 }
 
 function offered({ function: { name, parameters, strict } }: CallsAsked['tools'][number]): OfferedTool {

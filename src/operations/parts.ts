@@ -12,6 +12,8 @@ export interface OperationParts extends GenerationParts {
   db: Database
   schemas: SchemaChecks
   retentionDays: number
+  /** How long answers of the Responses API are kept; 0 is for ever. */
+  responseDays: number
   /** The most bytes that one file may have. */
   fileLimit: number
   /** The scheme of the references that are made here. */

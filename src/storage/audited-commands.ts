@@ -5,6 +5,7 @@ import * as feedback from './tables/feedback.ts'
 import * as objects from './tables/objects.ts'
 import * as prices from './tables/prices.ts'
 import * as queues from './tables/queues.ts'
+import * as responses from './tables/responses.ts'
 import * as settings from './tables/user-settings.ts'
 import * as users from './tables/users.ts'
 
@@ -46,6 +47,9 @@ export const auditedCommands = {
     count: 1,
     details: { queue: id },
   })),
+  deleteResponse: audited(responses.deleteResponse, ({ id }, deleted) =>
+    deleted ? { action: 'responses.delete', count: 1, details: { response: id } } : undefined,
+  ),
   addUser: audited(users.addUser, ({ user, key }, added) =>
     added
       ? ofUser('user.add', user.name, { role: user.role, entities: user.entities, key: key.id })

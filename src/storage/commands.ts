@@ -13,6 +13,8 @@ import { addPrices } from './tables/prices.ts'
 import { addCallsToQueue } from './tables/queue-items.ts'
 import { setProgress, takeNextItem } from './tables/queue-progress.ts'
 import { addQueue, changeQueue } from './tables/queues.ts'
+import { keepResponse, sweepResponses } from './tables/responses.ts'
+import { secretOf } from './tables/secrets.ts'
 import { keepEntries, keepRows, keepTable } from './tables/tables.ts'
 import { addUsage } from './tables/usage.ts'
 import type { Command } from './transaction.ts'
@@ -52,6 +54,9 @@ export const commands = {
   takeNextItem,
   ...runs,
   addUsage,
+  keepResponse,
+  sweepResponses,
+  secretOf,
   ...auditedCommands,
   probe,
 } satisfies Record<string, Command<never, unknown>>

@@ -120,6 +120,9 @@ const unfit = (url: string) => (url.startsWith('/v1/') ? 400 : 422)
 
 /** Fields that `{"x": 1.5e3}` may fit. */
 const takesAnyObject = new Set([
+  'text',
+  'reasoning',
+  'context_management',
   ...[
     'query',
     'filter',

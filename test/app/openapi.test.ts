@@ -102,6 +102,11 @@ for (const [path, statuses] of Object.entries({
   '/annotation_queues/{queue_id}/next': [...withBody, 404],
   '/v1/chat/completions': ofModels,
   '/v1/completions': ofModels,
+  '/v1/responses': [...ofModels, 409, 504],
+  '/v1/responses/{response_id}': [200, ...always, 400, 404, 504],
+  '/v1/responses/{response_id}/cancel': [200, ...always, 400, 404],
+  '/v1/responses/{response_id}/input_items': [200, ...always, 400, 404, 504],
+  '/v1/responses/input_tokens': [...ofModels, 504],
   '/v1/messages': ofModels,
   '/v1/messages/count_tokens': ofModels,
   '/v1/models': [200, ...always],
@@ -165,11 +170,16 @@ test('what can be streamed is also described as events', () => {
   })
   assert.deepEqual(
     streamed.map(({ path }) => path),
-    ['/v1/chat/completions', '/v1/completions', '/v1/messages'],
+    ['/v1/chat/completions', '/v1/completions', '/v1/responses', '/v1/messages'],
   )
   for (const { path, operation } of streamed) {
     const { content = {} } = operation.responses['200'] ?? {}
     assert.deepEqual(Object.keys(content), ['application/json', 'text/event-stream'])
+    if (path === '/v1/responses') {
+      assert.ok(content['application/json']?.schema.properties?.output)
+      assert.ok(content['text/event-stream']?.schema.properties?.sequence_number)
+      continue
+    }
     if (path === '/v1/messages') {
       const events = content['text/event-stream']?.schema.oneOf ?? []
       assert.equal(events.length, 7)

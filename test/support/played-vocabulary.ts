@@ -1,8 +1,9 @@
 import { namesPattern } from '../../src/inference/control-tokens.ts'
+import { hiddenParts } from '../../src/inference/embedded/hidden-parts.ts'
 import type { Vocabulary } from '../../src/inference/vocabulary.ts'
 
 export interface PlayedVocabulary extends Vocabulary {
-  tokenize(text: string, options: { special: boolean }): number[]
+  tokenize(text: string, options: { special: boolean; mark?: string }): number[]
 }
 
 /** Enough that tokens begin and end in the middle of marks, names and values. */
@@ -53,16 +54,20 @@ export function playedVocabulary({
     return tokens
   }
 
+  function withNames(text: string): number[] {
+    return text.split(byName).flatMap((part) => (names.includes(part) ? [tokenOf(part)] : tokensOf(part)))
+  }
+
   return {
     size: all.length,
     eos: tokenOf(ends[0] as string),
     ends: ends.map(tokenOf),
     bytes: (token) => all[token] as Uint8Array,
     isSpecial: (token) => token >= letters.length,
-    tokenize: (text, { special }) =>
-      special
-        ? text.split(byName).flatMap((part) => (names.includes(part) ? [tokenOf(part)] : tokensOf(part)))
-        : tokensOf(text),
+    tokenize: (text, { special, mark }) => {
+      const parts = mark === undefined ? [{ text, special }] : hiddenParts(text, mark, byName)
+      return Array.from(parts, (part) => (part.special ? withNames(part.text) : tokensOf(part.text))).flat()
+    },
   }
 }
 

@@ -1,4 +1,5 @@
 import { CompletionBody } from '../../src/operations/completions/contract.ts'
+import { ResponsesBody } from '../../src/operations/responses/contract.ts'
 import type { Method } from './app.ts'
 import { completeOf, endOf, startOf } from './calls.ts'
 import { exportOf } from './otlp.ts'
@@ -265,9 +266,50 @@ const completion = () => {
   }
 }
 
+const inputTokens = () => ({
+  input: 'Hi',
+  instructions: 'Be kind.',
+  model: 'scripted',
+  previous_response_id: null,
+  tools: [
+    { type: 'custom', name: 'look_up', description: 'Finds', parameters: { type: 'object' }, strict: true },
+  ],
+  tool_choice: 'none',
+  parallel_tool_calls: true,
+  text: { format: null, verbosity: 'low' },
+  reasoning: { effort: 'low', summary: 'auto', generate_summary: 'auto' },
+  truncation: 'disabled',
+  conversation: null,
+  chat_template,
+  chat_template_kwargs,
+})
+
+const response = () => {
+  const { store: _, ...all } = chat() as Record<string, unknown>
+  const names = Object.keys(ResponsesBody.shape)
+  return {
+    ...Object.fromEntries(Object.entries(all).filter(([name]) => names.includes(name))),
+    ...inputTokens(),
+    store: false,
+    request_id: null,
+    include: ['message.output_text.logprobs'],
+    max_output_tokens: 6,
+    top_logprobs: 1,
+    stream_options: { include_obfuscation: true },
+    background: false,
+    prompt: null,
+    max_tool_calls: 5,
+    safety_identifier: 'me',
+    prompt_cache_key: 'mine',
+    prompt_cache_retention: '24h',
+    context_management: null,
+  }
+}
+
 /** What stands in for a field, where one of several must be there. */
 export const instead: Record<string, Record<string, object>> = {
   '/tokenize': { messages: { prompt: 'Hello' } },
+  '/v1/responses/input_tokens': {},
   '/v1/messages': ofMessages,
   '/v1/messages/count_tokens': ofMessages,
 }
@@ -276,6 +318,11 @@ export const instead: Record<string, Record<string, object>> = {
 export const needed: Record<string, Record<string, string[]>> = {
   '/v1/completions': {
     stream: ['stream_options'],
+    'repetition_detection.max_pattern_size': ['repetition_detection.min_pattern_size'],
+    'repetition_detection.min_count': ['repetition_detection.max_pattern_size'],
+  },
+  '/v1/responses': {
+    include: ['top_logprobs'],
     'repetition_detection.max_pattern_size': ['repetition_detection.min_pattern_size'],
     'repetition_detection.min_count': ['repetition_detection.max_pattern_size'],
   },
@@ -531,6 +578,8 @@ export const sampleBodies: Record<string, (project: string) => Record<string, un
   '/annotation_queues/stats': (project_id) => ({ project_id, queue_ids: ['queue'] }),
   '/v1/chat/completions': chat,
   '/v1/completions': completion,
+  '/v1/responses': response,
+  '/v1/responses/input_tokens': inputTokens,
   '/v1/messages': message,
   '/v1/messages/count_tokens': counted,
   '/tokenize': tokenize,

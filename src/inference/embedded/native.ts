@@ -1,9 +1,10 @@
 import { type GgufMetadata, readGgufFileInfo } from 'node-llama-cpp'
 import { createYieldToLoop } from '../../domain/yielding.ts'
-import { controlTokensOf } from '../control-tokens.ts'
+import { controlTokensOf, namesPattern } from '../control-tokens.ts'
 import type { Vocabulary } from '../vocabulary.ts'
 import { type AddonContext, type AddonModel, type Binding, bindingOf } from './binding.ts'
 import { openBuild } from './build.ts'
+import { hiddenParts, type TextPart } from './hidden-parts.ts'
 import type { GpuBuild } from './protocol.ts'
 import { createReading } from './reading.ts'
 import { endOfText, textPieces } from './text-pieces.ts'
@@ -49,6 +50,8 @@ export async function loadModel(
   })
   if (!(await addon.init())) throw new Error(complaint || 'llama.cpp cannot load it')
   const { vocabulary, longestToken } = readVocabulary(addon, metadata.tokenizer.ggml.tokens.length)
+  const names = Array.from(controlTokensOf(vocabulary).keys())
+  const findNames = namesPattern(names)
   const nameOf = (token: number) => (token < 0 ? '' : (addon.getTokenString(token) ?? ''))
   const bos = addon.tokenBos()
   const eos = addon.tokenEos()
@@ -60,33 +63,39 @@ export async function loadModel(
     return tokens
   }
 
+  function partsOf(text: string, special: boolean, mark: string | undefined): Iterable<TextPart> {
+    return mark !== undefined && text.includes(mark)
+      ? hiddenParts(text, mark, findNames)
+      : [{ text, special }]
+  }
+
   return {
     vocabulary,
     /** The most bytes that one token stands for. */
     longestToken,
     template: metadata.tokenizer.chat_template,
     tokens: { bos: nameOf(bos), eos: nameOf(eos) },
-    controlTokens: Array.from(controlTokensOf(vocabulary).keys()).slice(0, mostControlTokens),
+    controlTokens: names.slice(0, mostControlTokens),
     parameters: addon.getTotalParameters(),
     bytes: addon.getTotalSize(),
     /**
      * Text to tokens. `special` also reads the names of special tokens; `add` puts around it what the model wants there. When
-     * only the last so many tokens are wanted, the text before them may not be read.
+     * only the last so many tokens are wanted, the text before them may not be read. No name is read across `mark`.
      */
-    tokenize(text: string, { special, add }: TextOptions, last = Number.POSITIVE_INFINITY): number[] {
+    tokenize(text: string, { special, add, mark }: TextOptions, last = Number.POSITIVE_INFINITY): number[] {
       for (let size = lettersOfToken * last; ; size *= 2) {
         const end = endOfText(text, size)
-        const tokens = Array.from(tokenPieces(addon, end, special)).flat()
+        const tokens = Array.from(tokenPieces(addon, partsOf(end, special, mark))).flat()
         // Where a text without words was cut, a few tokens may be others than those of the whole.
         if (end.length < text.length && tokens.length < last + uncertainTokens) continue
         return add ? whole(tokens) : tokens
       }
     },
     /** The same, for texts that may be longer than any prompt: it yields to the event loop in between. */
-    async tokenizeInTurns(text: string, { special, add }: TextOptions): Promise<number[]> {
+    async tokenizeInTurns(text: string, { special, add, mark }: TextOptions): Promise<number[]> {
       const yieldToLoop = createYieldToLoop()
       const pieces: number[][] = []
-      for (const piece of tokenPieces(addon, text, special)) {
+      for (const piece of tokenPieces(addon, partsOf(text, special, mark))) {
         pieces.push(piece)
         const pause = yieldToLoop()
         if (pause) await pause
@@ -107,11 +116,12 @@ export async function loadModel(
 }
 
 /** Those that mean something come first; reserved ones can be thousands. */
-const mostControlTokens = 4096
+const mostControlTokens = 16_384
 
 interface TextOptions {
   special: boolean
   add: boolean
+  mark?: string
 }
 
 /** Tokens of most texts have fewer. */
@@ -119,9 +129,11 @@ const lettersOfToken = 8
 const uncertainTokens = 64
 
 /** Only vocabularies of byte pairs are read word by word; others may see a text as a whole. */
-function* tokenPieces(addon: AddonModel, text: string, special: boolean): Generator<number[]> {
-  const pieces = addon.getVocabularyType() === BYTE_PAIRS ? textPieces(text) : [text]
-  for (const piece of pieces) yield Array.from(addon.tokenize(piece, special))
+function* tokenPieces(addon: AddonModel, parts: Iterable<TextPart>): Generator<number[]> {
+  for (const { text, special } of parts) {
+    const pieces = addon.getVocabularyType() === BYTE_PAIRS ? textPieces(text) : [text]
+    for (const piece of pieces) yield Array.from(addon.tokenize(piece, special))
+  }
 }
 
 function readVocabulary(addon: AddonModel, size: number): { vocabulary: Vocabulary; longestToken: number } {

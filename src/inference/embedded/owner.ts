@@ -279,8 +279,8 @@ export function createEmbeddedBackend(
     status: () =>
       status.state === 'ready' ? { state: 'ready', running: load.running, waiting: load.waiting } : status,
     model: () => served,
-    async tokenize(text, { special, add }, signal) {
-      const answer = await ask({ kind: 'tokenize', text, special, add }, signal)
+    async tokenize(text, options, signal) {
+      const answer = await ask({ kind: 'tokenize', text, ...options }, signal)
       if (answer.kind !== 'tokens') throw new Error(`the engine answered ${answer.kind} to a text`)
       return answer.tokens
     },

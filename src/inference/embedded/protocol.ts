@@ -35,7 +35,7 @@ type LoadedModel = Pick<
 export type Question =
   | { kind: 'load'; options: EngineOptions }
   | { kind: 'ping' }
-  | { kind: 'tokenize'; id: number; text: string; special: boolean; add: boolean }
+  | { kind: 'tokenize'; id: number; text: string; special: boolean; add: boolean; mark?: string }
   | { kind: 'detokenize'; id: number; tokens: number[]; special: boolean }
   | { kind: 'generate'; id: number; generation: Generation }
   /** The client has disconnected. */

@@ -1,3 +1,4 @@
+import { randomInt } from 'node:crypto'
 import { type JsonText, writeJson } from '../../domain/json/text.ts'
 import { refuse } from '../../domain/refusals.ts'
 import type { AnswerFormat } from '../answer-format.ts'
@@ -33,6 +34,12 @@ export interface GivenTool {
   }
 }
 
+/** A rendered conversation. Where the mark stands, if it has one, no name of a control token is read. */
+export interface ChatPrompt {
+  text: string
+  mark?: string
+}
+
 /** How the answer to a conversation is written: by the model's template, or the one of the request. */
 export async function formatOf(
   prompts: Prompts,
@@ -54,7 +61,7 @@ export async function renderConversation(
   conversation: Conversation,
   format: AnswerFormat,
   signal: AbortSignal,
-): Promise<string> {
+): Promise<ChatPrompt> {
   const template = conversation.template || served.template
   const given = conversationOf(conversation.messages)
   if (template === undefined) throw refuse('no_chat_template', { field: 'chat_template' })
@@ -65,8 +72,23 @@ export async function renderConversation(
     tools.map(({ function: tool }) => writeJson(tool)),
   )
   const variables = variablesOf(conversation, served, format, takesTools ? tools : [])
-  const question = { template, messages, variables, open: conversation.continueFinal }
-  return prompts.render(tenant, question, signal, conversation.template ? 'request' : 'model')
+  const mark = freeMark([variables, ...messages.flatMap(({ content }) => content)])
+  const hiding = { mark, names: served.controlTokens }
+  const question = { template, messages, variables, open: conversation.continueFinal, hiding }
+  const text = await prompts.render(tenant, question, signal, conversation.template ? 'request' : 'model')
+  return text.includes(mark) ? { text, mark } : { text }
+}
+
+const firstMark = 0x100000
+const marks = 0xfffe
+const mostTries = 16
+
+/** A character for private use that none of the texts has. Only who writes all of these loses one. */
+function freeMark(texts: readonly string[]): string {
+  for (let tries = 1; ; tries++) {
+    const mark = String.fromCodePoint(firstMark + randomInt(marks))
+    if (tries === mostTries || !texts.some((text) => text.includes(mark))) return mark
+  }
 }
 
 /**

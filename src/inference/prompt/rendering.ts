@@ -6,6 +6,7 @@ import { findFormat } from '../tools/finding/find-format.ts'
 import { type Bounds, renderBounded, strftime } from './bounded-template.ts'
 import { type ContentForm, contentFormOf } from './content-form.ts'
 import type { Message } from './conversation.ts'
+import { type Hiding, hiddenMessage, hiddenValue } from './hidden-names.ts'
 import { type Node, Template } from './jinja.ts'
 
 export interface RenderQuestion {
@@ -15,6 +16,7 @@ export interface RenderQuestion {
   variables: string
   /** Leaves the last message open, so that the model continues it. */
   open: boolean
+  hiding?: Hiding
 }
 
 /** How does the model of this template write thoughts and calls? */
@@ -55,9 +57,22 @@ export function createRendering(bounds: Bounds) {
     return renderBounded(program, variables, bounds)
   }
 
-  function render({ template, messages, variables, open }: RenderQuestion): Rendering {
+  function render({ template, messages, variables, open, hiding }: RenderQuestion): Rendering {
     const mark = open ? `[open-${randomBytes(12).toString('hex')}]` : ''
-    const text = rendered(template, messages, JSON.parse(variables) as Record<string, unknown>, mark)
+    const given = JSON.parse(variables) as Record<string, unknown>
+    const text =
+      hiding === undefined
+        ? rendered(template, messages, given, mark)
+        : rendered(
+            template,
+            messages.map((message) => hiddenMessage(message, hiding)),
+            {
+              ...given,
+              tools: hiddenValue(given.tools, hiding),
+              documents: hiddenValue(given.documents, hiding),
+            },
+            mark,
+          )
     return open ? cutAtMark(text, mark) : { kind: 'rendered', text }
   }
 

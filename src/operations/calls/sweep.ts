@@ -13,7 +13,7 @@ const remembered = 7 * 86_400_000_000
 /** How long an upload may make no progress before it counts as abandoned. */
 const uploadAbandoned = 86_400_000_000
 
-/** Frees the space of deleted and expired calls and of abandoned uploads, in steps so small that no request waits for them. */
+/** Frees the space of deleted and expired calls, of expired responses and of abandoned uploads, in steps so small that no request waits for them. */
 export function startSweep(db: Database, failed: (error: unknown) => void): BackgroundWork {
   return inBackground({
     firstMs: idleMs,
@@ -28,8 +28,9 @@ export function startSweep(db: Database, failed: (error: unknown) => void): Back
         bytes: bytesAtOnce,
       })
       const hasAbandoned = await db.write('sweepUploads', { before: time - uploadAbandoned })
+      const responses = await db.write('sweepResponses', { now: time, limit: rowsAtOnce, bytes: bytesAtOnce })
       const hasMoreSpace = await db.reclaim()
-      return touched > 0 || hasAbandoned || hasMoreSpace ? busyMs : idleMs
+      return touched + responses > 0 || hasAbandoned || hasMoreSpace ? busyMs : idleMs
     },
   })
 }

@@ -34,7 +34,7 @@ export interface Writers<Body, Begun extends Noted> {
 
 interface GenerationBody {
   stream?: boolean | null | undefined
-  request_id?: string | undefined
+  request_id?: string | null | undefined
 }
 
 /** Answers a request whole, or as server-sent events where its body says `"stream": true`. */

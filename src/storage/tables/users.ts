@@ -85,10 +85,11 @@ export const addFirstUser: typeof addUser = async (tx, first) => {
   return addUser(tx, first)
 }
 
-/** Its keys and settings go with it. False when there is no such user. */
+/** Its keys and settings go with it, and its answers expire. False when there is no such user. */
 export const removeUser: Command<{ name: string }, boolean> = async (tx, { name }) => {
   if ((await tx.run(sql`DELETE FROM users WHERE name = ${name}`)) === 0) return false
   await tx.run(sql`DELETE FROM user_settings WHERE user_name = ${name}`)
+  await tx.run(sql`UPDATE responses SET expire_at = 0 WHERE user_name = ${name}`)
   return true
 }
 

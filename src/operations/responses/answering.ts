@@ -1,0 +1,239 @@
+import { newId } from '../../domain/ids.ts'
+import { refuse } from '../../domain/refusals.ts'
+import type { GivenMessage } from '../../inference/prompt/conversation.ts'
+import { callsAsked } from '../generation/calls.ts'
+import { checkPriority, checkSampling, wrong } from '../generation/checks.ts'
+import { conversationFrom } from '../generation/conversation.ts'
+import { type Asking, type Generation, generate } from '../generation/generation.ts'
+import { requestOf } from '../generation/request.ts'
+import type { OperationParts } from '../parts.ts'
+import { formatOf } from './constraint.ts'
+import type { InputTokensBody, ResponsesBody } from './contract.ts'
+import { messagesOf } from './conversation.ts'
+import { askFitting } from './fitting.ts'
+import { itemsOf } from './input.ts'
+import { type Item, responseOfItem, responsePrefix } from './items.ts'
+import { mostItems } from './items-contract.ts'
+import { headOf, type ResponseHead } from './response.ts'
+import type { Sealing, UserSeal } from './sealing.ts'
+import { type ResponseStore, responsesOf } from './store.ts'
+import { choiceGiven, toolsGiven } from './tools.ts'
+
+export interface ResponseParts extends OperationParts {
+  sealing: Sealing
+}
+
+/** An answer that runs or is queued. */
+export interface RunningResponse extends Generation {
+  response: ResponseHead
+  /** What the request brought itself. */
+  input: Item[]
+  /** The answers that it continues. */
+  earlier: string[]
+  /** Absent where the answer is not to be kept. */
+  store?: ResponseStore
+  /** Absent where thoughts are not asked for in this form. */
+  seal?: UserSeal
+  isSummarised: boolean
+  hasLogprobs: boolean
+  tokensAsIds: boolean
+}
+
+/** Checks everything that can be wrong before there is a first byte of an answer. */
+export async function beginResponse(
+  parts: ResponseParts,
+  body: ResponsesBody,
+  asking: Asking,
+): Promise<RunningResponse> {
+  const { settings } = parts
+  const maxTokens = body.max_output_tokens ?? undefined
+  const hasLogprobs = body.include?.includes('message.output_text.logprobs') ?? false
+  checkTogether(body, hasLogprobs)
+  checkSampling(body, maxTokens)
+  const found = parts.models.find(body.model)
+  checkPriority(body, settings)
+  const constraint = formatOf(body)
+  const calls = callsOf(body, parts)
+  if (typeof calls?.choice === 'object' && constraint !== undefined) {
+    throw wrong(constraint.field, 'a constraint beside the name of a function', 'one of both')
+  }
+  const store = responsesOf(asking.caller, parts.db, parts.responseDays)
+  const id = responsePrefix + (body.request_id ?? newId().replaceAll('-', ''))
+  if (body.request_id != null && (await store.has(id)))
+    throw refuse('response_exists', { id, field: 'request_id' })
+  const given = await inputOf(parts, body, { ...asking, id, store })
+
+  const ask = async (messages: readonly GivenMessage[]) => {
+    const conversation = conversationOf(parts, body, messages)
+    const request = requestOf(
+      { ...body, n: 1 },
+      {
+        inputs: [{ conversation, addSpecial: false }],
+        constraint,
+        turn: { ...(calls && { calls }) },
+        tenant: asking.caller.name,
+        maxTokens,
+        logprobs: hasLogprobs ? (body.top_logprobs ?? 0) : undefined,
+        promptLogprobs: undefined,
+      },
+    )
+    const names = { prompt: 'input', maxTokens: 'max_output_tokens' }
+    return generate(parts, found, request, asking, names, body.include_reasoning === false)
+  }
+  const generation =
+    body.truncation === 'auto' ? await askFitting(given.messages, ask) : await ask(given.messages)
+  const { created, model } = generation.head
+  return {
+    ...generation,
+    response: headOf(body, { id, created, model }),
+    input: given.own,
+    earlier: given.earlier,
+    ...((body.store ?? true) && { store }),
+    ...(body.include?.includes('reasoning.encrypted_content') && {
+      seal: await parts.sealing.open(asking.caller.name),
+    }),
+    isSummarised: (body.reasoning?.summary ?? body.reasoning?.generate_summary) != null,
+    hasLogprobs,
+    tokensAsIds: body.return_tokens_as_token_ids ?? false,
+  }
+}
+
+/** What the model would read. */
+export async function countInputTokens(
+  parts: ResponseParts,
+  body: InputTokensBody,
+  { caller, signal }: Pick<Asking, 'caller' | 'signal'>,
+): Promise<number> {
+  refuseElsewhere(body)
+  const { model } = parts.models.find(body.model)
+  callsOf(body, parts)
+  const store = responsesOf(caller, parts.db, parts.responseDays)
+  const { messages } = await inputOf(parts, body, { caller, signal, store, id: responsePrefix })
+  const conversation = conversationOf(parts, body, messages)
+  return (await model.tokenize({ conversation, addSpecial: false }, caller.name, signal)).length
+}
+
+function checkTogether(body: ResponsesBody, hasLogprobs: boolean): void {
+  refuseElsewhere(body)
+  if (body.background)
+    throw refuse('not_available', { field: 'background', given: 'true', accepted: 'false' })
+  if (body.prompt != null && body.prompt.text !== 'null') {
+    throw refuse('not_available', {
+      field: 'prompt',
+      given: 'a stored prompt',
+      accepted: 'null: send its text',
+    })
+  }
+  if (body.top_logprobs && !hasLogprobs) {
+    throw wrong(
+      'top_logprobs',
+      'given without the log-probabilities themselves',
+      'with "include": ["message.output_text.logprobs"] only',
+    )
+  }
+  checkMetadata(body.metadata)
+}
+
+const mostEntries = 16
+const longestName = 64
+const longestEntry = 512
+
+/** As OpenAI has it. */
+function checkMetadata(given: ResponsesBody['metadata']): void {
+  const entries = Object.entries((given?.value ?? {}) as object)
+  if (entries.length > mostEntries)
+    throw wrong('metadata', `${entries.length} entries`, `at most ${mostEntries}`)
+  for (const [name, value] of entries) {
+    if (name.length > longestName)
+      throw wrong('metadata', 'a longer name', `names of at most ${longestName} characters`)
+    if (typeof value === 'string' && value.length <= longestEntry) continue
+    throw wrong(`metadata.${name}`, 'another value', `a text of at most ${longestEntry} characters`)
+  }
+}
+
+function refuseElsewhere({ conversation }: InputTokensBody): void {
+  if (conversation == null || conversation.text === 'null') return
+  const accepted = 'null: use previous_response_id'
+  throw refuse('not_available', { field: 'conversation', given: 'a conversation', accepted })
+}
+
+function callsOf(body: InputTokensBody, { settings }: ResponseParts) {
+  const { tools } = toolsGiven(body)
+  const choice = choiceGiven(body)
+  return callsAsked(
+    // Clients that offer nothing but tools of OpenAI say `auto` all the same.
+    {
+      tools,
+      choice: tools.length === 0 && choice === 'auto' ? undefined : choice,
+      isParallel: body.parallel_tool_calls ?? true,
+    },
+    { tools: 'tools', choice: 'tool_choice' },
+    settings,
+  )
+}
+
+interface InputContext extends Pick<Asking, 'caller' | 'signal'> {
+  id: string
+  store: ResponseStore
+}
+
+async function inputOf({ sealing }: ResponseParts, body: InputTokensBody, context: InputContext) {
+  const { store, signal, caller, id } = context
+  const { input, previous_response_id: previous } = body
+  const before = previous == null ? { items: [], responses: [] } : await store.conversation(previous, signal)
+  const own = await itemsOf(input ?? [], {
+    response: id,
+    item: (itemId) => findItem(store, itemId, signal),
+    unseal: async (sealed) => (await sealing.open(caller.name)).unseal(sealed),
+  })
+  const items = [...before.items, ...own]
+  if (items.length > mostItems)
+    throw wrong('input', `${items.length} items with those before`, `at most ${mostItems}`)
+  checkOutputs(items, own)
+  const { instructions } = body
+  const messages: GivenMessage[] = instructions == null ? [] : [{ role: 'system', content: instructions }]
+  messages.push(...messagesOf(items))
+  if (messages.length === 0) throw wrong('input', 'nothing', 'a text, or at least one item')
+  return { own, earlier: before.responses, messages }
+}
+
+async function findItem(store: ResponseStore, id: string, signal: AbortSignal): Promise<Item | undefined> {
+  const response = responseOfItem(id)
+  const kept = response === undefined ? undefined : await store.find(response, signal)
+  return [...(kept?.output ?? []), ...(kept?.input ?? [])].find((item) => item.id === id)
+}
+
+/** As OpenAI has it: an output that answers no call would be an error of most templates. */
+function checkOutputs(items: readonly Item[], own: readonly Item[]): void {
+  const calls = new Set(items.flatMap((item) => (item.type === 'function_call' ? item.call_id : [])))
+  for (const [index, item] of own.entries()) {
+    if (item.type !== 'function_call_output' || calls.has(item.call_id)) continue
+    throw wrong(
+      `input.${index}.call_id`,
+      JSON.stringify(item.call_id),
+      'the call_id of a function_call before it',
+    )
+  }
+}
+
+function conversationOf(
+  { settings }: ResponseParts,
+  body: InputTokensBody,
+  messages: readonly GivenMessage[],
+) {
+  const { tools } = toolsGiven(body)
+  return conversationFrom(
+    {
+      messages: [...messages] as Parameters<typeof conversationFrom>[0]['messages'],
+      model: body.model,
+      chat_template: body.chat_template,
+      chat_template_kwargs: body.chat_template_kwargs,
+      reasoning_effort: body.reasoning?.effort,
+      tools,
+      add_generation_prompt: true,
+      continue_final_message: false,
+      documents: undefined,
+    },
+    settings,
+  )
+}

@@ -1,0 +1,201 @@
+import { z } from 'zod'
+import { jsonObject, jsonValue, plainText } from '../../domain/fields.ts'
+import { constraintFields } from '../generation/constraint-fields.ts'
+import { conversationFields } from '../generation/conversation-fields.ts'
+import { mostLogprobs, samplingFields } from '../generation/sampling-fields.ts'
+import { documented, flag, integer, optIn } from '../generation/scalars.ts'
+import { InputItem, mostItems } from './items-contract.ts'
+
+const none = { effect: 'none' } as const
+const refused = { effect: 'refused' } as const
+
+/** The ids of OpenAI are a third as long. */
+export const itemId = plainText(256).min(1)
+
+/** Of any type: those that are no functions are skipped, and the answer says so. */
+const Tool = z.object({
+  type: z.string().max(64),
+  name: plainText(256).min(1).nullish(),
+  description: z.string().nullish(),
+  parameters: jsonObject().nullish(),
+  strict: flag().nullish(),
+})
+
+const ToolName = z.object({ type: z.string().max(64), name: z.string().max(256).nullish() })
+
+const ToolChoice = z.union(
+  [
+    z.enum(['none', 'auto', 'required']),
+    z.object({ type: z.literal('function'), name: z.string().max(256) }),
+    z.object({
+      type: z.literal('allowed_tools'),
+      mode: z.enum(['auto', 'required']),
+      tools: z.array(ToolName).max(512),
+    }),
+  ],
+  { error: 'expected "none", "auto", "required", a function by its name, or allowed_tools' },
+)
+
+const TextFormat = z.discriminatedUnion('type', [
+  z.object({ type: z.literal('text') }),
+  z.object({ type: z.literal('json_object') }),
+  z.object({
+    type: z.literal('json_schema'),
+    name: z.string().max(256).nullish(),
+    description: z.string().nullish(),
+    schema: jsonObject(),
+    strict: optIn(),
+  }),
+])
+
+/** What of an answer is only there when it is asked for. The others name parts of answers that are never made here. */
+export const includable = [
+  'message.output_text.logprobs',
+  'reasoning.encrypted_content',
+  'message.input_image.image_url',
+  'code_interpreter_call.outputs',
+  'computer_call_output.output.image_url',
+  'file_search_call.results',
+  'web_search_call.results',
+  'web_search_call.action.sources',
+] as const
+
+const input = z.union([z.string(), z.array(InputItem).max(mostItems)], {
+  error: `expected a text or a list of at most ${mostItems} items`,
+})
+const aboutInput =
+  'A text, or items: messages, calls of functions and their outputs, reasoning, and references to items of stored answers.'
+
+/** What says what the model reads. Answers and token counts share it. */
+const inputFields = {
+  instructions: documented(
+    z.string().nullish(),
+    'A system message in front of everything. It is not inherited by `previous_response_id`.',
+  ),
+  model: conversationFields.model,
+  previous_response_id: documented(
+    itemId.nullish(),
+    'A stored answer that the input continues: what it was asked and what it answered come before the input.',
+  ),
+  tools: documented(
+    z.array(Tool).max(512).nullish(),
+    'Functions that the answer may call. Tools of other types are skipped and named in the header `x-heddle-skipped-tools`.',
+  ),
+  tool_choice: documented(
+    ToolChoice.nullish(),
+    'Whether the answer may call functions (`auto`), has to (`required`, or one by its name, or `allowed_tools`), or does not (`none`). Without it `auto` where there are functions. HEDDLE_TOOL_CHOICE=none refuses all but `none`.',
+  ),
+  parallel_tool_calls: documented(flag().nullish(), 'When false, the answer is over after its first call.', {
+    initial: true,
+  }),
+  text: documented(
+    z.object({ format: TextFormat.nullish(), verbosity: z.string().max(64).nullish() }).nullish(),
+    'In `format` the form of the answer: `text`, `json_object` or `json_schema`, enforced whether `strict` or not. `verbosity` has no effect.',
+  ),
+  reasoning: documented(
+    z
+      .object({
+        effort: conversationFields.reasoning_effort,
+        summary: z.enum(['auto', 'concise', 'detailed']).nullish(),
+        generate_summary: z.enum(['auto', 'concise', 'detailed']).nullish(),
+      })
+      .nullish(),
+    '`effort` as in chat completions. With `summary`, in any of its words, thoughts are also given as their own summaries, for clients that show only those; `generate_summary` is its older name.',
+  ),
+  truncation: documented(
+    z.enum(['auto', 'disabled']).nullish(),
+    'With `auto` the oldest turns are left out when the input is too long; what comes first as system messages stays. With `disabled` such a request is refused.',
+    { initial: 'disabled' },
+  ),
+  conversation: documented(jsonValue().nullish(), 'Conversations of OpenAI are not available.', refused),
+  chat_template: conversationFields.chat_template,
+  chat_template_kwargs: conversationFields.chat_template_kwargs,
+}
+
+export const InputTokensBody = z.object({ input: documented(input.nullish(), aboutInput), ...inputFields })
+export type InputTokensBody = z.output<typeof InputTokensBody>
+
+/** Those that mean something for one drawn answer. */
+const {
+  n: _n,
+  max_tokens: _maxTokens,
+  use_beam_search: _beam,
+  length_penalty: _penalty,
+  ...sampling
+} = samplingFields
+
+export const ResponsesBody = z.object({
+  input: documented(input, aboutInput),
+  ...inputFields,
+  store: documented(
+    flag().nullish(),
+    'Keeps the answer, to be read, continued and deleted. It is kept as long as HEDDLE_RESPONSE_DAYS says.',
+    { initial: true },
+  ),
+  include: documented(
+    z.array(z.enum(includable)).max(32).nullish(),
+    '`message.output_text.logprobs` and `reasoning.encrypted_content`. The other names that OpenAI has are accepted and have no effect.',
+  ),
+  max_output_tokens: documented(
+    samplingFields.max_tokens,
+    'The most tokens of an answer, thoughts and calls included. Without it, as many as the context leaves. More than that is refused.',
+  ),
+  top_logprobs: documented(
+    integer(0, mostLogprobs).nullish(),
+    'As many of the likeliest tokens beside each token. Needs `"include": ["message.output_text.logprobs"]`.',
+    { initial: 0 },
+  ),
+  ...sampling,
+  structured_outputs: constraintFields.structured_outputs,
+  include_reasoning: documented(
+    flag().nullish(),
+    'When false, what the model thinks is left out of the answer. It is counted all the same.',
+    { initial: true },
+  ),
+  return_tokens_as_token_ids: documented(optIn(), 'Writes tokens in log-probabilities as `token_id:<id>`.'),
+  request_id: documented(
+    plainText(200).min(1).nullish(),
+    'The `id` of the answer is `resp_` and this. Without it the id is random.',
+  ),
+
+  stream: documented(optIn(), 'Sends the answer as server-sent events.'),
+  stream_options: documented(
+    z.object({ include_obfuscation: optIn() }).nullish(),
+    'There is nothing to obfuscate.',
+    none,
+  ),
+  metadata: documented(
+    jsonObject().nullish(),
+    'Up to 16 texts of up to 512 characters, under names of up to 64. They come back in the answer.',
+  ),
+  background: documented(flag().nullish(), 'Only false: answers are not made in the background.', {
+    initial: false,
+    effect: 'partly',
+  }),
+  prompt: documented(jsonValue().nullish(), 'Stored prompts of OpenAI are not available.', refused),
+  max_tool_calls: documented(
+    integer(1).nullish(),
+    'Counts tools that run on the server; there are none.',
+    none,
+  ),
+  user: documented(
+    z.string().max(1_024).nullish(),
+    'The caller is known by its key. It comes back in the answer.',
+    none,
+  ),
+  safety_identifier: documented(z.string().max(1_024).nullish(), 'It comes back in the answer.', none),
+  prompt_cache_key: documented(
+    z.string().max(1_024).nullish(),
+    'Prompts are found in the cache without it. It comes back in the answer.',
+    none,
+  ),
+  prompt_cache_retention: documented(
+    z.string().max(64).nullish(),
+    'The cache lasts as long as it has room.',
+    none,
+  ),
+  service_tier: documented(z.string().max(64).nullish(), 'There is one tier.', none),
+  context_management: documented(jsonValue().nullish(), 'Nothing is compacted.', none),
+  vllm_xargs: documented(jsonObject().nullish(), 'For extensions; there are none.', none),
+})
+export type ResponsesBody = z.output<typeof ResponsesBody>

@@ -1,0 +1,158 @@
+import { refuse } from '../../domain/refusals.ts'
+import { wrong } from '../generation/checks.ts'
+import { type Item, itemIdOf, type MessagePart, type ReasoningItem } from './items.ts'
+import type { InputItem } from './items-contract.ts'
+
+/** What an input needs from outside. */
+export interface Sources {
+  /** The id of the answer that it is for. */
+  response: string
+  /** An item of a stored answer; undefined where there is none. */
+  item(id: string): Promise<Item | undefined>
+  /** The thought that was sealed into this text; undefined where it was not sealed here, or not for this caller. */
+  unseal(sealed: string): Promise<string | undefined>
+}
+
+const known = ['message', 'function_call', 'function_call_output', 'reasoning', 'item_reference']
+const roles = ['user', 'assistant', 'system', 'developer']
+
+/** The items of a request, each checked by its type and with an id. References become what they refer to. */
+export async function itemsOf(input: string | readonly InputItem[], sources: Sources): Promise<Item[]> {
+  if (typeof input === 'string') {
+    return [
+      {
+        id: itemIdOf('message', sources.response, 'in0'),
+        type: 'message',
+        role: 'user',
+        status: 'completed',
+        content: [{ type: 'input_text', text: input }],
+      },
+    ]
+  }
+  const items: Item[] = []
+  for (const [index, given] of input.entries()) items.push(await itemOf(given, index, sources))
+  return items
+}
+
+async function itemOf(given: InputItem, index: number, sources: Sources): Promise<Item> {
+  const path = `input.${index}`
+  // Only messages come without a type.
+  const type = given.type ?? (given.role == null && given.id != null ? 'item_reference' : 'message')
+  const about = <Type extends Item['type']>(type: Type) => ({
+    id: given.id ?? itemIdOf(type, sources.response, `in${index}`),
+    type,
+    status: 'completed' as const,
+  })
+  switch (type) {
+    case 'message': {
+      const role = required(given.role, `${path}.role`)
+      if (!roles.includes(role)) throw wrong(`${path}.role`, JSON.stringify(role), roles.join(', '))
+      return { ...about(type), role, content: contentOf(given, role, `${path}.content`) }
+    }
+    case 'function_call':
+      return {
+        ...about(type),
+        call_id: required(given.call_id, `${path}.call_id`),
+        name: required(given.name, `${path}.name`),
+        arguments: argumentsOf(given.arguments, `${path}.arguments`),
+      }
+    case 'function_call_output':
+      return {
+        ...about(type),
+        call_id: required(given.call_id, `${path}.call_id`),
+        output: outputOf(given, `${path}.output`),
+      }
+    case 'reasoning':
+      return { ...about(type), ...(await reasoningOf(given, path, sources)) }
+    case 'item_reference': {
+      const id = required(given.id, `${path}.id`)
+      const found = await sources.item(id)
+      if (found !== undefined) return found
+      throw refuse('response_item_not_found', { field: `${path}.id`, id })
+    }
+    default:
+      throw wrong(`${path}.type`, `${JSON.stringify(type)}, which is not available`, known.join(', '))
+  }
+}
+
+function required(value: string | null | undefined, path: string): string {
+  if (value != null) return value
+  throw wrong(path, 'nothing', 'a text')
+}
+
+/** By what each type of part holds its text. */
+const textParts = ['input_text', 'output_text', 'text', 'summary_text', 'reasoning_text']
+
+function partText(
+  part: { type?: string | null | undefined; text?: string | null | undefined },
+  path: string,
+): string {
+  const type = part.type ?? 'text'
+  if (!textParts.includes(type)) {
+    throw wrong(
+      `${path}.type`,
+      `${JSON.stringify(type)}, which the model cannot take`,
+      'input_text, output_text, refusal',
+    )
+  }
+  return required(part.text, `${path}.text`)
+}
+
+function contentOf({ content }: InputItem, role: string, path: string): MessagePart[] {
+  const ofText = (text: string): MessagePart =>
+    role === 'assistant' ? { type: 'output_text', text, annotations: [] } : { type: 'input_text', text }
+  if (content == null || typeof content === 'string') return [ofText(required(content, path))]
+  return content.map((part, index) => {
+    if (part.type !== 'refusal') return ofText(partText(part, `${path}.${index}`))
+    return { type: 'refusal', refusal: required(part.refusal, `${path}.${index}.refusal`) }
+  })
+}
+
+function outputOf({ output }: InputItem, path: string): string | { type: 'input_text'; text: string }[] {
+  if (output == null || typeof output === 'string') return required(output, path)
+  return output.map((part, index) => ({ type: 'input_text', text: partText(part, `${path}.${index}`) }))
+}
+
+/** Templates read the arguments by name, so they have to be an object. */
+function argumentsOf(given: string | null | undefined, path: string): string {
+  const text = required(given, path)
+  if (text.trim() === '' || isObjectText(text)) return text
+  throw wrong(path, JSON.stringify(text.slice(0, 40)), 'the text of a JSON object')
+}
+
+export function isObjectText(text: string): boolean {
+  try {
+    const value: unknown = JSON.parse(text)
+    return typeof value === 'object' && value !== null && !Array.isArray(value)
+  } catch {
+    return false
+  }
+}
+
+/** The thought is in the clear, or sealed, or the summaries are all that there is of it. */
+async function reasoningOf(
+  { content, summary, encrypted_content: sealed }: InputItem,
+  path: string,
+  { unseal }: Sources,
+): Promise<Pick<ReasoningItem, 'summary' | 'content' | 'encrypted_content'>> {
+  const summaries = (summary ?? []).map((part, index) => ({
+    type: 'summary_text' as const,
+    text: partText(part, `${path}.summary.${index}`),
+  }))
+  const clear = typeof content === 'string' ? [{ type: 'text', text: content }] : (content ?? [])
+  const texts = clear.map((part, index) => partText(part, `${path}.content.${index}`))
+  if (sealed != null) {
+    const thought = await unseal(sealed)
+    if (thought === undefined)
+      throw refuse('invalid_encrypted_content', { field: `${path}.encrypted_content` })
+    return {
+      summary: summaries,
+      content: [{ type: 'reasoning_text', text: thought }],
+      encrypted_content: sealed,
+    }
+  }
+  return {
+    summary: summaries,
+    ...(texts.length > 0 && { content: texts.map((text) => ({ type: 'reasoning_text' as const, text })) }),
+  }
+}

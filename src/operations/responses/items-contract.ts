@@ -1,0 +1,44 @@
+import { z } from 'zod'
+import { jsonValue, plainText } from '../../domain/fields.ts'
+
+/** Of one request, and of what it continues; more than any context holds. */
+export const mostItems = 10_000
+
+/** Pictures and files are recognised, so that a refusal can name them; their content is never read. */
+const media = () => jsonValue().nullish()
+
+const Part = z.object({
+  type: z.string().max(64).nullish(),
+  text: z.string().nullish(),
+  refusal: z.string().nullish(),
+  image_url: media(),
+  file_data: media(),
+  input_audio: media(),
+})
+
+const parts = () =>
+  z.union([z.string(), z.array(Part).max(1_024)], {
+    error: 'expected a text or a list of at most 1024 parts',
+  })
+
+const id = () => plainText(256).min(1).nullish()
+
+/** An item of any type, with the members that the types have which are read here; what fits its type is up to the rules. */
+export const InputItem = z.object({
+  type: z.string().max(64).nullish(),
+  id: id(),
+  status: z.string().max(64).nullish(),
+  /** Of messages. */
+  role: plainText(64).min(1).nullish(),
+  content: parts().nullish(),
+  phase: z.string().max(64).nullish(),
+  /** Of calls, and of what they put out. */
+  call_id: id(),
+  name: plainText(256).min(1).nullish(),
+  arguments: z.string().nullish(),
+  output: parts().nullish(),
+  /** Of reasoning. */
+  summary: z.array(Part).max(1_024).nullish(),
+  encrypted_content: z.string().nullish(),
+})
+export type InputItem = z.output<typeof InputItem>

@@ -1,0 +1,59 @@
+/** What is said in a conversation, as answers have it and the record keeps it. */
+export type Item = MessageItem | ReasoningItem | CallItem | CallOutputItem
+
+export type Status = 'in_progress' | 'completed' | 'incomplete'
+
+export interface MessageItem {
+  id: string
+  type: 'message'
+  role: string
+  status: Status
+  content: MessagePart[]
+}
+
+export type MessagePart =
+  | { type: 'input_text'; text: string }
+  | { type: 'output_text'; text: string; annotations: []; logprobs?: unknown }
+  | { type: 'refusal'; refusal: string }
+
+export interface ReasoningItem {
+  id: string
+  type: 'reasoning'
+  summary: { type: 'summary_text'; text: string }[]
+  content?: { type: 'reasoning_text'; text: string }[]
+  encrypted_content?: string
+  status: Status
+}
+
+export interface CallItem {
+  id: string
+  type: 'function_call'
+  /** By which its output names it. Another than the id of the item. */
+  call_id: string
+  name: string
+  arguments: string
+  status: Status
+}
+
+export interface CallOutputItem {
+  id: string
+  type: 'function_call_output'
+  call_id: string
+  output: string | { type: 'input_text'; text: string }[]
+  status: Status
+}
+
+const prefixes = { message: 'msg', reasoning: 'rs', function_call: 'fc', function_call_output: 'fco' }
+
+/** `where` is its index in the answer, or `in` and its index in the input. */
+export function itemIdOf(type: Item['type'], response: string, where: string): string {
+  return `${prefixes[type]}_${response.slice(responsePrefix.length)}_${where}`
+}
+
+export const responsePrefix = 'resp_'
+
+/** The answer that an item belongs to is in its id, so that a reference to it is found without an index. */
+export function responseOfItem(id: string): string | undefined {
+  const [, name] = /^(?:msg|rs|fc|fco)_(.+)_(?:in)?\d+$/s.exec(id) ?? []
+  return name === undefined ? undefined : responsePrefix + name
+}

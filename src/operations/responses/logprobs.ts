@@ -1,0 +1,48 @@
+import { JsonText } from '../../domain/json/text.ts'
+import type { TokenLogprob } from '../../inference/backend.ts'
+import { wrong } from '../generation/checks.ts'
+import type { ChoiceDelta } from '../generation/deltas.ts'
+import { logprobShown } from '../generation/logprobs.ts'
+
+/** The event at the end of an answer has all of them in one piece: some 5 MB of text. */
+const mostCandidates = 65_536
+
+export function checkCandidates(candidates: number): void {
+  if (candidates <= mostCandidates) return
+  throw wrong(
+    'top_logprobs',
+    `up to ${candidates} candidates in one answer`,
+    `up to ${mostCandidates}, counted as tokens times candidates of each; or chat completions`,
+  )
+}
+
+/** The log-probabilities of the text of messages, which are those of tokens outside of thoughts and calls. */
+export function createLogprobs(asIds: boolean) {
+  let pending: TokenLogprob[] = []
+  let written: string[] = []
+  let candidates = 0
+  return {
+    add({ parts, logprobs, thought, hidden }: ChoiceDelta): void {
+      // Where there is a call and no text, its tokens are the call's.
+      if (parts.some(({ kind }) => kind === 'arguments') && parts.every(({ kind }) => kind !== 'content'))
+        return
+      pending.push(...logprobs.slice(thought - hidden))
+    },
+    /** Those that came since the last piece of text. */
+    take(): JsonText[] {
+      const texts = pending.map((one) => JSON.stringify(logprobShown(one, asIds)))
+      for (const { top } of pending) candidates += 1 + top.length
+      checkCandidates(candidates)
+      pending = []
+      written.push(...texts)
+      return texts.map((text) => new JsonText(text))
+    },
+    /** Those of a message that ends. Tokens behind its text are not the text's. */
+    all(): JsonText {
+      const all = new JsonText(`[${written.join()}]`)
+      pending = []
+      written = []
+      return all
+    },
+  }
+}

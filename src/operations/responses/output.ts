@@ -1,0 +1,240 @@
+import type { Part } from '../../inference/parts.ts'
+import {
+  type CallItem,
+  type Item,
+  itemIdOf,
+  type MessageItem,
+  type MessagePart,
+  type ReasoningItem,
+  type Status,
+} from './items.ts'
+
+/** An event of a stream, but for its number. */
+export interface OutputEvent {
+  type: string
+  [member: string]: unknown
+}
+
+export interface OutputOptions {
+  /** The id of the answer. */
+  response: string
+  /** Thoughts are also given as their own summaries. */
+  isSummarised: boolean
+  /** The log-probabilities since the last delta of text, written; absent where they were not asked for. */
+  takeLogprobs?: () => unknown[]
+  /** All those of the item of this index. */
+  allLogprobs?: (index: number) => unknown
+  /** Seals the thought of the item of this index. */
+  seal?: (thought: string, index: number) => string | undefined
+}
+
+export type OutputItem = MessageItem | ReasoningItem | CallItem
+
+/** What an answer has said so far, as items, and the events that tell of it. */
+export interface Output {
+  items: OutputItem[]
+  /** The length of each delta, by which the same events can be made again. */
+  cuts: number[]
+  write(parts: readonly Part[]): Generator<OutputEvent>
+  /** The end of the answer. An item that is open is whole, or it was cut off. */
+  end(status: 'completed' | 'incomplete'): Generator<OutputEvent>
+}
+
+export function createOutput(options: OutputOptions): Output {
+  const items: OutputItem[] = []
+  const cuts: number[] = []
+  let open: OpenItem | undefined
+
+  function* opened(start: Start): Generator<OutputEvent> {
+    if (open !== undefined) yield* open.close('completed')
+    const index = items.length
+    open = openItem(start, index, options)
+    items.push(open.item)
+    yield* open.begin()
+  }
+
+  return {
+    items,
+    cuts,
+    *write(parts) {
+      for (const part of joined(parts)) {
+        switch (part.kind) {
+          case 'content':
+          case 'reasoning': {
+            const type = part.kind === 'content' ? 'message' : 'reasoning'
+            if (open?.item.type !== type) yield* opened({ type })
+            break
+          }
+          case 'call':
+            yield* opened({ type: 'function_call', callId: part.id, name: part.name })
+            continue
+          case 'callEnd':
+            if (open !== undefined) yield* open.close('completed')
+            open = undefined
+            continue
+        }
+        if (open === undefined) throw new Error('arguments come without a call')
+        cuts.push(part.text.length)
+        yield* open.add(part.text)
+      }
+    },
+    *end(status) {
+      if (open === undefined) return
+      // A call whose arguments never ended is not done: clients would run it.
+      if (open.item.type === 'function_call') open.item.status = 'incomplete'
+      else yield* open.close(status)
+      open = undefined
+    },
+  }
+}
+
+type Start = { type: 'message' | 'reasoning' } | { type: 'function_call'; callId: string; name: string }
+
+interface OpenItem {
+  item: OutputItem
+  begin(): Generator<OutputEvent>
+  add(text: string): Generator<OutputEvent>
+  close(status: Status): Generator<OutputEvent>
+}
+
+function openItem(start: Start, index: number, options: OutputOptions): OpenItem {
+  const id = itemIdOf(start.type, options.response, String(index))
+  switch (start.type) {
+    case 'message':
+      return openMessage(id, index, options)
+    case 'reasoning':
+      return openReasoning(id, index, options)
+    case 'function_call':
+      return openCall(id, index, start)
+  }
+}
+
+const added = (output_index: number, item: Item): OutputEvent => ({
+  type: 'response.output_item.added',
+  output_index,
+  item: { ...item },
+})
+
+const done = (output_index: number, item: Item): OutputEvent => ({
+  type: 'response.output_item.done',
+  output_index,
+  item: { ...item },
+})
+
+function openMessage(
+  id: string,
+  output_index: number,
+  { takeLogprobs, allLogprobs }: OutputOptions,
+): OpenItem {
+  const item: MessageItem = { id, type: 'message', role: 'assistant', status: 'in_progress', content: [] }
+  const at = { item_id: id, output_index, content_index: 0 }
+  const partOf = (text: string, logprobs: unknown): MessagePart => ({
+    type: 'output_text',
+    text,
+    annotations: [],
+    logprobs,
+  })
+  let whole = ''
+  return {
+    item,
+    *begin() {
+      yield added(output_index, item)
+      yield { type: 'response.content_part.added', ...at, part: partOf('', []) }
+    },
+    *add(delta) {
+      whole += delta
+      yield { type: 'response.output_text.delta', ...at, delta, logprobs: takeLogprobs?.() ?? [] }
+    },
+    *close(status) {
+      const logprobs = allLogprobs?.(output_index) ?? []
+      const part = partOf(whole, logprobs)
+      item.content = [part]
+      item.status = status
+      yield { type: 'response.output_text.done', ...at, text: whole, logprobs }
+      yield { type: 'response.content_part.done', ...at, part }
+      yield done(output_index, item)
+    },
+  }
+}
+
+function openReasoning(id: string, output_index: number, { isSummarised, seal }: OutputOptions): OpenItem {
+  const item: ReasoningItem = { id, type: 'reasoning', summary: [], content: [], status: 'in_progress' }
+  const at = { item_id: id, output_index, content_index: 0 }
+  const summaryAt = { item_id: id, output_index, summary_index: 0 }
+  let whole = ''
+  return {
+    item,
+    *begin() {
+      yield added(output_index, item)
+      yield { type: 'response.content_part.added', ...at, part: { type: 'reasoning_text', text: '' } }
+      if (isSummarised) {
+        const part = { type: 'summary_text', text: '' }
+        yield { type: 'response.reasoning_summary_part.added', ...summaryAt, part }
+      }
+    },
+    *add(delta) {
+      whole += delta
+      yield { type: 'response.reasoning_text.delta', ...at, delta }
+      if (isSummarised) yield { type: 'response.reasoning_summary_text.delta', ...summaryAt, delta }
+    },
+    *close(status) {
+      const part = { type: 'reasoning_text', text: whole } as const
+      yield { type: 'response.reasoning_text.done', ...at, text: whole }
+      yield { type: 'response.content_part.done', ...at, part }
+      item.content = [part]
+      if (isSummarised) {
+        const summary = { type: 'summary_text', text: whole } as const
+        yield { type: 'response.reasoning_summary_text.done', ...summaryAt, text: whole }
+        yield { type: 'response.reasoning_summary_part.done', ...summaryAt, part: summary }
+        item.summary = [summary]
+      }
+      const sealed = seal?.(whole, output_index)
+      if (sealed !== undefined) item.encrypted_content = sealed
+      item.status = status
+      yield done(output_index, item)
+    },
+  }
+}
+
+function openCall(
+  id: string,
+  output_index: number,
+  { callId, name }: { callId: string; name: string },
+): OpenItem {
+  const item: CallItem = {
+    id,
+    type: 'function_call',
+    call_id: callId,
+    name,
+    arguments: '',
+    status: 'in_progress',
+  }
+  const at = { item_id: id, output_index }
+  return {
+    item,
+    *begin() {
+      yield added(output_index, item)
+    },
+    *add(delta) {
+      item.arguments += delta
+      yield { type: 'response.function_call_arguments.delta', ...at, delta }
+    },
+    *close(status) {
+      item.status = status
+      yield { type: 'response.function_call_arguments.done', ...at, arguments: item.arguments, name }
+      yield done(output_index, item)
+    },
+  }
+}
+
+/** Neighbours of one kind as one, so that a slow reader gets few large deltas. Empty ones say nothing. */
+function joined(parts: readonly Part[]): Part[] {
+  const all: Part[] = []
+  for (const part of parts) {
+    const last = all.at(-1)
+    if ('text' in part && last !== undefined && 'text' in last && last.kind === part.kind) {
+      all[all.length - 1] = { ...last, text: last.text + part.text }
+    } else if (!('text' in part) || part.text !== '') all.push(part)
+  }
+  return all
+}

@@ -1,0 +1,188 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { refuse } from '../../domain/refusals.ts'
+import { type Routes, refusingOpenAi, wholeOrEvents } from '../../http/contracts.ts'
+import { disconnectSignal } from '../../http/disconnect.ts'
+import { type EventForm, openAiEvents, sendEvents } from '../../http/sse.ts'
+import { noteUnknownFields } from '../../http/validation.ts'
+import { generationRefusals, headerOf, respond, type Writers } from '../generation/respond.ts'
+import type { Operation } from '../parts.ts'
+import {
+  Deleted,
+  InputItems,
+  InputItemsQuery,
+  InputTokens,
+  ReplayQuery,
+  ResponseAnswer,
+  ResponsePath,
+  StreamEvent,
+} from './answer-contract.ts'
+import { beginResponse, countInputTokens, type ResponseParts } from './answering.ts'
+import { InputTokensBody, ResponsesBody } from './contract.ts'
+import { type ResponseWriter, replayOf, wholeOf, writeEvent, writerOf } from './events.ts'
+import { pageOf } from './input-items.ts'
+import { createSealing } from './sealing.ts'
+import { type KeptResponse, responsesOf } from './store.ts'
+import { toolsGiven } from './tools.ts'
+
+const tags = ['responses']
+
+type RoutePlugin = Routes<ResponseParts>
+
+/** One for each request, because a failure is told as a part of what was said so far. */
+function writersOf(
+  parts: ResponseParts,
+): Writers<ResponsesBody, ResponseWriter & { widened: readonly string[] }> {
+  let writer: ResponseWriter | undefined
+  const form: EventForm = {
+    ...openAiEvents,
+    write: writeEvent,
+    failure: (refusal, request) =>
+      writer === undefined ? openAiEvents.failure(refusal, request) : writeEvent(writer.failed(refusal)),
+  }
+  return {
+    async begin(_, body, asking) {
+      const running = await beginResponse(parts, body, asking)
+      const begun = { ...writerOf(running), widened: running.widened }
+      writer = begun
+      return begun
+    },
+    answerOf: wholeOf,
+    chunksOf: ({ events }) => events(),
+    form,
+  }
+}
+
+const create: RoutePlugin = async (app, parts) => {
+  const refusals = refusingOpenAi(
+    'response_item_not_found',
+    'response_exists',
+    'query_too_slow',
+    'previous_response_not_found',
+  )
+  const schema = {
+    summary: 'Answer items, and keep the answer',
+    description: 'As OpenAI has it; docs/responses.md says what each field does.',
+    tags,
+    body: ResponsesBody,
+    response: { 200: wholeOrEvents(ResponseAnswer, StreamEvent), ...generationRefusals, ...refusals },
+  }
+  app.post(
+    '/v1/responses',
+    { config: { spendsTokens: true }, schema, preValidation: noteUnknownFields(ResponsesBody) },
+    (request, reply) => {
+      const { skipped } = toolsGiven(request.body)
+      if (skipped.length > 0) reply.header('x-heddle-skipped-tools', headerOf(skipped))
+      return respond(parts, request, reply, writersOf(parts))
+    },
+  )
+}
+
+const readRefusals = refusingOpenAi('response_not_found', 'invalid_request', 'query_too_slow')
+
+async function found(
+  { db, responseDays }: ResponseParts,
+  { caller, params }: FastifyRequest & { params: { response_id: string } },
+  reply: FastifyReply,
+): Promise<KeptResponse> {
+  const { response_id: id } = params
+  const kept = await responsesOf(caller, db, responseDays).find(id, disconnectSignal(reply))
+  if (kept === undefined) throw refuse('response_not_found', { id })
+  return kept
+}
+
+const read: RoutePlugin = async (app, parts) => {
+  const schema = {
+    summary: 'Read an answer that was kept',
+    tags,
+    params: ResponsePath,
+    querystring: ReplayQuery,
+    response: { 200: wholeOrEvents(ResponseAnswer, StreamEvent), ...readRefusals },
+  }
+  app.get('/v1/responses/:response_id', { schema }, async (request, reply) => {
+    const kept = await found(parts, request, reply)
+    const { stream, starting_after: after = -1 } = request.query
+    if (!stream) return kept.answer
+    await sendEvents(reply, later(replayOf(kept), after), disconnectSignal(reply), {
+      ...openAiEvents,
+      write: writeEvent,
+    })
+    return reply
+  })
+}
+
+async function* later(events: ReturnType<typeof replayOf>, after: number) {
+  for (const event of events) if (event.sequence_number > after) yield event
+}
+
+const remove: RoutePlugin = async (app, { db, responseDays }) => {
+  const schema = {
+    summary: 'Delete an answer that was kept',
+    tags,
+    params: ResponsePath,
+    response: { 200: Deleted, ...refusingOpenAi('response_not_found', 'invalid_request') },
+  }
+  app.delete('/v1/responses/:response_id', { schema }, async ({ caller, params: { response_id: id } }) => {
+    if (await responsesOf(caller, db, responseDays).remove(id))
+      return { id, object: 'response', deleted: true }
+    throw refuse('response_not_found', { id })
+  })
+}
+
+const cancel: RoutePlugin = async (app, { db, responseDays }) => {
+  const schema = {
+    summary: 'Cancel an answer that is made in the background: there are none',
+    tags,
+    params: ResponsePath,
+    response: {
+      200: ResponseAnswer,
+      ...refusingOpenAi('response_not_in_background', 'response_not_found', 'invalid_request'),
+    },
+  }
+  app.post(
+    '/v1/responses/:response_id/cancel',
+    { schema },
+    async ({ caller, params: { response_id: id } }) => {
+      const isKept = await responsesOf(caller, db, responseDays).has(id)
+      throw refuse(isKept ? 'response_not_in_background' : 'response_not_found', { id })
+    },
+  )
+}
+
+const inputItems: RoutePlugin = async (app, parts) => {
+  const schema = {
+    summary: 'The items that an answer was asked with',
+    tags,
+    params: ResponsePath,
+    querystring: InputItemsQuery,
+    response: { 200: InputItems, ...readRefusals, ...refusingOpenAi('invalid_value') },
+  }
+  app.get('/v1/responses/:response_id/input_items', { schema }, async (request, reply) =>
+    pageOf((await found(parts, request, reply)).input, request.query),
+  )
+}
+
+const inputTokens: RoutePlugin = async (app, parts) => {
+  const schema = {
+    summary: 'Count the tokens of an input',
+    tags,
+    body: InputTokensBody,
+    response: {
+      200: InputTokens,
+      ...generationRefusals,
+      ...refusingOpenAi('response_item_not_found', 'previous_response_not_found', 'query_too_slow'),
+    },
+  }
+  app.post(
+    '/v1/responses/input_tokens',
+    { schema, preValidation: noteUnknownFields(InputTokensBody) },
+    async ({ body, caller }, reply) => ({
+      object: 'response.input_tokens',
+      input_tokens: await countInputTokens(parts, body, { caller, signal: disconnectSignal(reply) }),
+    }),
+  )
+}
+
+export const responseRoutes: Operation = async (app, parts) => {
+  const own = { ...parts, sealing: createSealing(parts.db) }
+  for (const one of [create, read, remove, cancel, inputItems, inputTokens]) await app.register(one, own)
+}

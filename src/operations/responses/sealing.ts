@@ -1,0 +1,74 @@
+import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
+import type { Database } from '../../storage/database.ts'
+
+/**
+ * Thoughts that a client keeps for the server and cannot read or change. The key lies in the record, so that every process on
+ * it opens what another has sealed; the user's name is sealed with them, so that nobody else can bring them.
+ */
+export interface Sealing {
+  open(user: string): Promise<UserSeal>
+}
+
+export interface UserSeal {
+  seal(thought: string): string
+  /** Undefined where it was not sealed here, or for someone else. */
+  unseal(sealed: string): string | undefined
+}
+
+const cipher = 'aes-256-gcm'
+const prefix = 'hdl1.'
+const nonceBytes = 12
+const tagBytes = 16
+
+export function createSealing(db: Database): Sealing {
+  let loading: Promise<Buffer> | undefined
+  async function load(): Promise<Buffer> {
+    const value = randomBytes(32).toString('base64')
+    return Buffer.from(await db.write('secretOf', { name: 'reasoning', value }), 'base64')
+  }
+  return {
+    async open(user) {
+      loading ??= load()
+      try {
+        return sealOf(await loading, user)
+      } catch (error) {
+        // The record may answer the next time.
+        loading = undefined
+        throw error
+      }
+    },
+  }
+}
+
+function sealOf(key: Buffer, user: string): UserSeal {
+  const owner = Buffer.from(user)
+  return {
+    seal(thought) {
+      const nonce = randomBytes(nonceBytes)
+      const sealing = createCipheriv(cipher, key, nonce, { authTagLength: tagBytes }).setAAD(owner)
+      const bytes = Buffer.concat([
+        nonce,
+        sealing.update(thought, 'utf8'),
+        sealing.final(),
+        sealing.getAuthTag(),
+      ])
+      return prefix + bytes.toString('base64url')
+    },
+    unseal(sealed) {
+      if (!sealed.startsWith(prefix)) return undefined
+      const bytes = Buffer.from(sealed.slice(prefix.length), 'base64url')
+      if (bytes.length < nonceBytes + tagBytes) return undefined
+      const opening = createDecipheriv(cipher, key, bytes.subarray(0, nonceBytes), {
+        authTagLength: tagBytes,
+      })
+        .setAAD(owner)
+        .setAuthTag(bytes.subarray(-tagBytes))
+      try {
+        const text = opening.update(bytes.subarray(nonceBytes, -tagBytes))
+        return Buffer.concat([text, opening.final()]).toString()
+      } catch {
+        return undefined
+      }
+    },
+  }
+}

@@ -1,0 +1,36 @@
+import type { CallChoice } from '../../inference/model.ts'
+import type { GivenTool } from '../../inference/prompt/chat-prompt.ts'
+import type { AllowedTools } from '../generation/calls.ts'
+import { wrong } from '../generation/checks.ts'
+import type { InputTokensBody } from './contract.ts'
+
+export interface ToolsGiven {
+  tools: GivenTool[]
+  /** The types of the others, each once. */
+  skipped: string[]
+}
+
+/** Clients offer tools that only OpenAI runs, whatever server they talk to. The answer says which it did without. */
+export function toolsGiven({ tools }: Pick<InputTokensBody, 'tools'>): ToolsGiven {
+  const given: GivenTool[] = []
+  const skipped = new Set<string>()
+  for (const [index, { type, name, description, parameters, strict }] of (tools ?? []).entries()) {
+    if (type !== 'function') {
+      skipped.add(type)
+      continue
+    }
+    if (name == null) throw wrong(`tools.${index}.name`, 'nothing', 'the name of the function')
+    given.push({ function: { name, description, parameters, strict } })
+  }
+  return { tools: given, skipped: [...skipped] }
+}
+
+/** Tools that were skipped cannot be called, so they are not among the allowed ones. */
+export function choiceGiven({
+  tool_choice: choice,
+}: Pick<InputTokensBody, 'tool_choice'>): 'none' | CallChoice | AllowedTools | undefined {
+  if (choice == null || typeof choice === 'string') return choice ?? undefined
+  if (choice.type === 'function') return { name: choice.name }
+  const functions = choice.tools.filter(({ type }) => type === 'function')
+  return { mode: choice.mode, allowed: functions.flatMap(({ name }) => name ?? []) }
+}
