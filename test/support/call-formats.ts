@@ -130,4 +130,20 @@ export const callFormats: Readonly<Record<string, CallFormat>> = {
     close: ['</|DSML|invoke>\n</|DSML|function_calls>'],
     ...plain,
   },
+  'lists of Python': {
+    open: ['\udc00['],
+    mid: ['('],
+    arguments: { kind: 'python', words: 'python' },
+    gap: ['), '],
+    close: [')]\udc01'],
+    ...plain,
+  },
+  'JSON in a string': {
+    open: ['<call>{"function": "'],
+    mid: ['", "arguments": '],
+    arguments: { kind: 'json', isQuoted: true },
+    gap: ['}</call><call>{"function": "'],
+    close: ['}</call>'],
+    ...plain,
+  },
 }

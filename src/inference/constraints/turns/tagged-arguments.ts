@@ -13,10 +13,10 @@ import {
 } from '../grammar/expressions.ts'
 import { marked } from '../grammar/symbols.ts'
 import type { Emission } from '../schema/emission.ts'
-import { type ObjectParts, objectParts } from '../schema/objects.ts'
 import { countsOf, type SchemaNode } from '../schema/schema-document.ts'
 import { stringAutomaton } from '../schema/strings.ts'
 import { closedBy } from './closing-texts.ts'
+import { type NamedEntry, objectEntries } from './entries.ts'
 import { type Entry, inAnyOrder } from './orders.ts'
 
 /** A length is counted by states, as many as it has characters times those that look for the mark behind the text. */
@@ -47,48 +47,22 @@ export function taggedExpr(
     (end) => end !== '',
   )
   const writing: Writing = { format, ends, parameters, emission, texts: new Map() }
-  return alternatives(
-    ...emission.cases.of([root]).map(({ bases, values }) => {
-      const parts = values === undefined ? objectParts(bases, 1, emission) : undefined
-      if (values !== undefined) throw new SchemaError('enum', '#', 'whole arguments are written one by one')
-      if (parts === undefined) return never
-      return inAnyOrder(
-        entriesOf(parts, bases, writing),
-        { head: marked(head), between: marked(between), tail: marked(tail), empty: marked(empty) },
-        emission,
-      )
-    }),
+  return objectEntries(root, emission, (entries) =>
+    inAnyOrder(
+      entries.map((entry) => entryOf(entry, writing)),
+      { head: marked(head), between: marked(between), tail: marked(tail), empty: marked(empty) },
+      emission,
+    ),
   )
 }
 
-function entriesOf(
-  { members, others, counts }: ObjectParts,
-  bases: readonly SchemaNode[],
-  writing: Writing,
-): Entry[] {
-  const required = members.filter((member) => member.required).length
-  for (const [keyword, isTold] of [
-    ['minProperties', counts.min > required],
-    ['maxProperties', Number.isFinite(counts.max)],
-  ] as const) {
-    const path = bases.find(({ schema }) => schema[keyword] !== undefined)?.path ?? '#'
-    if (isTold) throw new SchemaError(keyword, path, 'arguments with marks of their own are not counted')
-  }
+function entryOf({ name, names, nodes, isRequired }: NamedEntry, writing: Writing): Entry {
   const { emission } = writing
-  return [
-    ...members.map(({ name, nodes, required }): Entry => {
-      const expr = isKey(name, writing) ? argumentExpr(literal(name), name, nodes, writing) : never
-      return { expr: emission.named('argument', expr), isRequired: required, mayRepeat: false }
-    }),
-    ...others.map(({ names, nodes }): Entry => {
-      const key = emission.write(undeclaredNames(names, writing), classOf)
-      return {
-        expr: emission.named('argument', argumentExpr(key, '\0', nodes, writing)),
-        isRequired: false,
-        mayRepeat: true,
-      }
-    }),
-  ]
+  const key = name === undefined ? emission.write(undeclaredNames(names, writing), classOf) : literal(name)
+  const isWritten = name === undefined || isKey(name, writing)
+  // No schema names a property so.
+  const expr = isWritten ? argumentExpr(key, name ?? '\0', nodes, writing) : never
+  return { expr: emission.named('argument', expr), isRequired, mayRepeat: name === undefined }
 }
 
 /** Before the key, the key, what stands between, the value, and what stands behind it, by the types that it may have. */

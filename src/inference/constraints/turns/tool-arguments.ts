@@ -3,9 +3,12 @@ import type { CallFormat } from '../../tools/call-format.ts'
 import type { OfferedTool } from '../../tools/offered-tool.ts'
 import { BudgetExceededError, createBudget } from '../grammar/budget.ts'
 import { SchemaError } from '../grammar/errors.ts'
-import type { Expr, Grammar } from '../grammar/expressions.ts'
+import { type Expr, type Grammar, literal, sequence } from '../grammar/expressions.ts'
 import { isRecord } from '../schema/keywords.ts'
 import { addWritten, type SchemaSettings } from '../schema/schema-grammar.ts'
+import { addPiece } from './piece.ts'
+import { pythonExpr } from './python-arguments.ts'
+import { inString } from './quoted.ts'
 import { taggedExpr } from './tagged-arguments.ts'
 import { widened } from './widening.ts'
 
@@ -19,7 +22,12 @@ export interface ArgumentsGrammar {
 
 export interface ToolArguments {
   /** Throws what is wrong with the schema. `allowance` is for all tools of a request. */
-  of(tool: OfferedTool, format: CallFormat, settings: SchemaSettings, allowance: Allowance): ArgumentsGrammar
+  of(
+    tool: OfferedTool,
+    format: Pick<CallFormat, 'arguments' | 'close'>,
+    settings: SchemaSettings,
+    allowance: Allowance,
+  ): ArgumentsGrammar
 }
 
 /** The steps that compiling may still take. */
@@ -52,10 +60,21 @@ export function createToolArguments(): ToolArguments {
       },
     }
     const start = addWritten(schema, grammar, `tool-${++count}-`, of.settings, counting, (root, emission) => {
-      if (of.arguments.kind !== 'tagged') return emission.value([root])
+      if (of.arguments.kind === 'json') return emission.value([root])
+      if (of.arguments.kind === 'python') return pythonExpr(root, emission)
       return taggedExpr(of.arguments, of.close, of.parameters, root, emission)
     })
-    return { start, rules: grammar.rules, widened: [] }
+    if (of.arguments.kind !== 'json' || !of.arguments.isQuoted)
+      return { start, rules: grammar.rules, widened: [] }
+    // The same rules mean other texts here, so they have other names.
+    const quoted: Grammar = { rules: new Map() }
+    const inside = addPiece(
+      { rules: new Map([...grammar.rules, ['root', start]]) },
+      `quoted-${count}-`,
+      quoted,
+    )
+    for (const [name, expr] of quoted.rules) quoted.rules.set(name, inString(expr))
+    return { start: sequence(literal('"'), inside, literal('"')), rules: quoted.rules, widened: [] }
   }
 
   /** The smallest part that cannot be kept is widened, again and again. */

@@ -4,6 +4,7 @@ import { alternatives, type Expr, type Grammar, rule, sequence } from '../gramma
 import { marked } from '../grammar/symbols.ts'
 import { addArmedText } from './armed-text.ts'
 import { addCalls, type CalledTool } from './calls.ts'
+import { addHarmony } from './harmony.ts'
 import { space, spaced, textPath } from './literals.ts'
 import { mergedPaths, path } from './paths.ts'
 
@@ -21,15 +22,21 @@ export function addTurn(
   { rules }: Grammar,
 ): void {
   const format = calls?.format
-  if (format !== undefined && 'own' in format) throw new Error(`there is no grammar of ${format.own}`)
   const isAuto = calls === undefined || calls.choice === 'auto'
+  const isRepeated = calls?.isParallel === true && typeof calls.choice === 'string'
+  if (format !== undefined && 'own' in format) {
+    addHarmony({ marks: format.marks, thought, tools, content, isAuto, mayRepeat: isRepeated }, rules)
+    return
+  }
   const isFree = content === undefined && isAuto
   const marks = marksOf(reasoning)
-  const mayRepeat = calls?.isParallel === true && typeof calls.choice === 'string'
   const calling =
     format === undefined || tools.length === 0
       ? undefined
-      : addCalls({ format, tools, isFree, mayRepeat, marks: marks && [marks.open, marks.close] }, rules)
+      : addCalls(
+          { format, tools, isFree, mayRepeat: isRepeated, marks: marks && [marks.open, marks.close] },
+          rules,
+        )
   const isAnchored = format?.isAnchored === true
   const anywhere = calling === undefined || isAnchored ? [] : [calling.armed]
   const mayOpen = marks !== undefined && marks.open !== '' && thought === 'optional'

@@ -1,0 +1,44 @@
+import type { Automaton } from '../automaton/automaton.ts'
+import { SchemaError } from '../grammar/errors.ts'
+import { alternatives, type Expr, never } from '../grammar/expressions.ts'
+import type { Emission } from '../schema/emission.ts'
+import { objectParts } from '../schema/objects.ts'
+import type { SchemaNode } from '../schema/schema-document.ts'
+
+/** An argument, or all those that the schema does not name. */
+export interface NamedEntry {
+  name: string | undefined
+  /** Of those without a name, the names that they may have; undefined for all. */
+  names?: Automaton | undefined
+  nodes: readonly SchemaNode[]
+  isRequired: boolean
+}
+
+/** What arguments that are not written as one JSON object consist of, for each way in which the schema may be met. */
+export function objectEntries(
+  root: SchemaNode,
+  emission: Emission,
+  write: (entries: readonly NamedEntry[]) => Expr,
+): Expr {
+  return alternatives(
+    ...emission.cases.of([root]).map(({ bases, values }) => {
+      if (values !== undefined) throw new SchemaError('enum', '#', 'arguments are written one by one')
+      const parts = objectParts(bases, 1, emission)
+      if (parts === undefined) return never
+      const { members, others, counts } = parts
+      const required = members.filter((member) => member.required).length
+      for (const [keyword, isTold] of [
+        ['minProperties', counts.min > required],
+        ['maxProperties', Number.isFinite(counts.max)],
+      ] as const) {
+        const path = bases.find(({ schema }) => schema[keyword] !== undefined)?.path ?? '#'
+        if (isTold)
+          throw new SchemaError(keyword, path, 'arguments that are written one by one are not counted')
+      }
+      return write([
+        ...members.map(({ name, nodes, required: isRequired }) => ({ name, nodes, isRequired })),
+        ...others.map(({ names, nodes }) => ({ name: undefined, names, nodes, isRequired: false })),
+      ])
+    }),
+  )
+}
