@@ -177,6 +177,10 @@ function createConstraint(
           const list = at.begun === undefined ? lists.memo(at.position, { context: at }) : listed(at)
           return list === 'many' ? undefined : list
         },
+        wideMask() {
+          const mask = at.begun === undefined ? masks.get(at.position) : undefined
+          return mask && 2 * mask.count > vocabulary.size ? mask : undefined
+        },
         mask: () => (at.begun === undefined ? remembered(at.position, at) : masked(at)),
         get isComplete() {
           return isComplete(at)
