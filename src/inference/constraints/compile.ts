@@ -93,7 +93,7 @@ function compiledTurn(
   const tools = offered.map((tool) => {
     const { format } = calls ?? {}
     if (format === undefined || 'own' in format) throw new Error('there is no grammar for this format yet')
-    const one = inTool(tool, () => toolArguments.of(tool, format.arguments, settings))
+    const one = inTool(tool, () => toolArguments.of(tool, format, settings))
     for (const [name, expr] of one.rules) grammar.rules.set(name, expr)
     widened.push(...one.widened.map((what) => `${tool.name}${what}`))
     return { name: tool.name, arguments: one.start }

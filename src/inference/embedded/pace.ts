@@ -68,10 +68,15 @@ export function createPace() {
      */
     promptTokens(writers: number, readers: number, isShared: boolean): number {
       if (tokensPerMs === undefined) return first
-      const mostMs = isShared ? besideTenantsSteps * (singleMs ?? aloneMs) : aloneMs
-      if (writers === 0) return Math.max(fewestAlone, Math.floor(tokensPerMs * Math.min(aloneMs, mostMs)))
-      const ms = whileOthersWriteMs * Math.min(mostTimesLonger, Math.max(1, readers / writers))
-      return Math.max(fewestBesideOthers, Math.floor(tokensPerMs * Math.min(ms, mostMs)))
+      const fewest = writers === 0 ? fewestAlone : fewestBesideOthers
+      const crowd = writers === 0 ? 1 : Math.min(mostTimesLonger, Math.max(1, readers / writers))
+      const usual = Math.max(
+        fewest,
+        Math.floor(tokensPerMs * (writers === 0 ? aloneMs : whileOthersWriteMs * crowd)),
+      )
+      if (!isShared || singleMs === undefined) return usual
+      // Tenants pay for their time, so that smaller pieces would only waste it.
+      return Math.min(usual, Math.max(fewestAlone, Math.floor(tokensPerMs * besideTenantsSteps * singleMs)))
     },
     /** How much more of the model's time than another a tenant may have had before its prompts wait. */
     get aheadMs(): number {

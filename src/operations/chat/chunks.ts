@@ -45,17 +45,18 @@ export async function* chunksOf(completion: ChatCompletion): AsyncGenerator<Chat
         continue
       }
       const { choice, tokens, logprobs, finished } = delta
-      const said = deltaOf(delta.parts, completion.callForm)
+      const said = deltasOf(delta.parts, completion.callForm)
       const calls = counts[choice] as (typeof counts)[number]
       for (const { kind } of delta.parts) {
         if (kind === 'call') calls.begun++
         else if (kind === 'callEnd') calls.ended++
       }
-      const saysNothing = Object.keys(said).length === 0
+      const last = said.pop() ?? {}
+      for (const one of said) yield chunk(choice, one)
       const carries = (withLogprobs || shown.tokenIds) && tokens.length > 0
       // Text that is held back comes with a later chunk.
-      if (saysNothing && !carries && !finished) continue
-      yield chunk(choice, said, {
+      if (Object.keys(last).length === 0 && !carries && !finished) continue
+      yield chunk(choice, last, {
         ...(withLogprobs && {
           logprobs: { content: logprobs.map((one) => logprobShown(one, shown.tokensAsIds)) },
         }),
@@ -70,31 +71,37 @@ export async function* chunksOf(completion: ChatCompletion): AsyncGenerator<Chat
   if (shown.usage) yield { ...about, choices: [], usage: tally.total() }
 }
 
-/** What the parts add, one member for each kind: clients put the deltas of a kind together, and calls by their index. */
-function deltaOf(parts: readonly Part[], form: CallForm): ChunkDelta {
-  const delta: ChunkDelta = {}
-  const calls = new Map<number, CallDelta>()
-  const callAt = (index: number): CallDelta => {
-    const call = calls.get(index) ?? { index, function: {} }
-    calls.set(index, call)
-    return call
+/**
+ * What the parts add, one member for each kind, as clients put the deltas of a kind together. Each has at most one call: there
+ * are clients that read the first of a delta and no other.
+ */
+function deltasOf(parts: readonly Part[], form: CallForm): ChunkDelta[] {
+  const deltas: ChunkDelta[] = []
+  let delta: ChunkDelta = {}
+  let call: CallDelta | undefined
+  const begin = (next: CallDelta) => {
+    if (call !== undefined) {
+      deltas.push(delta)
+      delta = {}
+    }
+    call = next
+    if (form === 'tools') delta.tool_calls = [next]
+    else delta.function_call = next.function
   }
   for (const part of parts) {
     if (part.kind === 'content') delta.content = (delta.content ?? '') + part.text
-    else if (part.kind === 'reasoning') delta.reasoning = (delta.reasoning ?? '') + part.text
-    else if (part.kind === 'call') {
+    else if (part.kind === 'reasoning') {
+      delta.reasoning = (delta.reasoning ?? '') + part.text
+      delta.reasoning_content = delta.reasoning
+    } else if (part.kind === 'call') {
       const { index, id, name } = part
-      calls.set(index, { index, id, type: 'function', function: { name, arguments: '' } })
+      begin({ index, id, type: 'function', function: { name, arguments: '' } })
     } else if (part.kind === 'arguments') {
-      const { function: given } = callAt(part.index)
+      if (call?.index !== part.index) begin({ index: part.index, function: {} })
+      const { function: given } = call as unknown as CallDelta
       given.arguments = (given.arguments ?? '') + part.text
     }
   }
-  if (delta.reasoning !== undefined) delta.reasoning_content = delta.reasoning
-  if (calls.size > 0) {
-    const all = [...calls.values()]
-    if (form === 'tools') delta.tool_calls = all
-    else delta.function_call = all[0]?.function
-  }
-  return delta
+  deltas.push(delta)
+  return deltas
 }

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { openApp } from '../../support/app.ts'
-import { asking, assertRefused, chatUrl } from '../../support/chat.ts'
-import { askedBothWays, type SaidTurn } from '../../support/chat-turns.ts'
+import { asking, assertRefused, chatUrl, eventsOf } from '../../support/chat.ts'
+import { askedBothWays, type SaidTurn, turnOfChunks } from '../../support/chat-turns.ts'
 import { playedBackend, type Say } from '../../support/played-backend.ts'
+import { saying, scriptedBackend } from '../../support/scripted-backend.ts'
 import { callText, clock, weather } from '../../support/tools.ts'
 
 const backend = playedBackend({ after }, '')
@@ -259,5 +260,21 @@ test('HEDDLE_TOOL_CHOICE=none: nothing is called, and what looks like a call is 
   for (const tool_choice of ['auto', 'required', { type: 'function', function: { name: 'now' } }]) {
     const answer = await closed.post(chatUrl, asking({ tools, tool_choice }))
     assertRefused(answer, { status: 400, code: 'tool_choice_off', param: 'tool_choice' })
+  }
+})
+
+test('each chunk has at most one call, also where several come at once', async (t) => {
+  const { post } = await openApp(t, { backend: scriptedBackend(saying(severalCalls)) })
+  for (const fields of [{}, { logprobs: true, return_token_ids: true }]) {
+    const { text } = await post(chatUrl, asking({ tools, stream: true, ...fields }))
+    const { chunks } = eventsOf(text)
+    for (const { choices } of chunks) assert.ok((choices[0]?.delta.tool_calls?.length ?? 0) <= 1)
+    const turn = turnOfChunks(chunks, 0)
+    assert.deepEqual(
+      callsOf(turn).map(([name]) => name),
+      ['get_weather', 'now', 'get_weather'],
+    )
+    assert.equal(turn.finish, 'tool_calls')
+    if ('logprobs' in fields) assert.equal(turn.tokens?.length, turn.logprobs?.length)
   }
 })

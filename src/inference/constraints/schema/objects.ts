@@ -20,7 +20,7 @@ import { countsOf, excludedBy, requiredBy, type SchemaNode, stepped } from './sc
 import { quoted, stringAutomaton } from './strings.ts'
 import { separated } from './values.ts'
 
-interface Member {
+export interface Member {
   name: string
   required: boolean
   nodes: SchemaNode[]
@@ -28,8 +28,15 @@ interface Member {
 
 /** Names that are not declared, and what their values are. */
 interface Others {
-  key: Expr
+  /** Undefined for all names. */
+  names: Automaton | undefined
   nodes: SchemaNode[]
+}
+
+export interface ObjectParts {
+  members: readonly Member[]
+  others: readonly Others[]
+  counts: Counts
 }
 
 /** Schemas that hold together for one object. */
@@ -55,21 +62,29 @@ const mostFirst = 900
 
 /** The JSON objects for which all of these schemas hold: declared members in their order, then the others. */
 export function objectExpr(bases: readonly SchemaNode[], asked: number, emission: Emission): Expr {
+  const parts = objectParts(bases, asked, emission)
+  if (parts === undefined) return never
+  const { members, others, counts } = parts
+  return sequence(literal('{'), emission.space, membersExpr(members, others, counts, bases, emission))
+}
+
+/** What the objects consist of for which all of these schemas hold; undefined where there are none. */
+export function objectParts(
+  bases: readonly SchemaNode[],
+  asked: number,
+  emission: Emission,
+): ObjectParts | undefined {
   const counts = memberCounts(bases)
   const whole = wholeOf(bases, asked, counts, emission)
   const allowed = allowedNames(bases, emission)
   const members = membersOf(whole, allowed, emission)
-  if (members === undefined || counts.max < counts.min) return never
+  if (members === undefined || counts.max < counts.min) return undefined
   const first = members.findIndex(({ required }) => required)
   if ((first < 0 ? members.length : first) > mostFirst) {
     throw new BudgetExceededError(`more than ${mostFirst} optional members may come first`)
   }
   const others = othersOf(whole, members, allowed, emission)
-  return sequence(
-    literal('{'),
-    emission.space,
-    membersExpr(members.filter(isPossible), others, counts, bases, emission),
-  )
+  return { members: members.filter(isPossible), others, counts }
 }
 
 /** Whether the members that have to be there can be there. */
@@ -227,7 +242,7 @@ function othersOf(
     const nodes = nodesOf(whole, matched, emission)
     if (nodes.some((node) => node.never)) continue
     if (sources.length === 0 && members.length === 0 && allowed === undefined) {
-      return [{ key: emission.string, nodes }]
+      return [{ names: undefined, nodes }]
     }
     let names = allowed ?? texts.lengths(0, Number.POSITIVE_INFINITY)
     for (const [source, automaton] of patterns) {
@@ -235,7 +250,7 @@ function othersOf(
       names = matched.has(source) ? texts.both(names, automaton) : texts.without(names, automaton)
     }
     names = texts.without(names, declared)
-    if (!isEmpty(names)) others.push({ key: quoted(emission.write(names, inJsonString)), nodes })
+    if (!isEmpty(names)) others.push({ names, nodes })
   }
   return others
 }
@@ -250,7 +265,11 @@ function membersExpr(
   const comma = sequence(literal(','), emission.space)
   const close = sequence(emission.space, literal('}'))
   const colon = sequence(literal(':'), emission.gap)
-  const other = alternatives(...others.map(({ key, nodes }) => sequence(key, colon, emission.value(nodes))))
+  const keyOf = (names: Automaton | undefined) =>
+    names === undefined ? emission.string : quoted(emission.write(names, inJsonString))
+  const other = alternatives(
+    ...others.map(({ names, nodes }) => sequence(keyOf(names), colon, emission.value(nodes))),
+  )
   const some = others.length > 0
   const entries = members.map(({ name, nodes }) =>
     sequence(literal(JSON.stringify(name)), colon, emission.value(nodes)),

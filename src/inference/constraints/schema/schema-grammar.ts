@@ -54,6 +54,18 @@ export function addSchema(
   settings: SchemaSettings,
   budget: Budget,
 ): Expr {
+  return addWritten(schema, grammar, prefix, settings, budget, (root, { value }) => value([root]))
+}
+
+/** The same for values that are not written as JSON as a whole: `write` says what stands for one. */
+export function addWritten(
+  schema: unknown,
+  grammar: Grammar,
+  prefix: string,
+  settings: SchemaSettings,
+  budget: Budget,
+  write: (root: SchemaNode, emission: Emission) => Expr,
+): Expr {
   const document = createSchemaDocument(schema, budget)
   const texts = createTextLanguages(budget)
   const holds = createHolds(document, texts, budget)
@@ -147,7 +159,7 @@ export function addSchema(
     possible,
   }
 
-  const root = value([document.root])
+  const root = write(document.root, emission)
   for (let next = pending.pop(); next !== undefined; next = pending.pop()) {
     rules.set(next.name, casesExpr(cases.of(next.nodes), next.nodes.length, emission))
   }

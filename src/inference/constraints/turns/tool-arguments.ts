@@ -5,7 +5,8 @@ import { createBudget } from '../grammar/budget.ts'
 import { SchemaError } from '../grammar/errors.ts'
 import type { Expr, Grammar } from '../grammar/expressions.ts'
 import { isRecord } from '../schema/keywords.ts'
-import { addSchema, type SchemaSettings } from '../schema/schema-grammar.ts'
+import { addWritten, type SchemaSettings } from '../schema/schema-grammar.ts'
+import { taggedExpr } from './tagged-arguments.ts'
 
 /** The arguments of one tool as a piece of grammar, which goes into every grammar that offers the tool. */
 export interface ArgumentsGrammar {
@@ -16,7 +17,7 @@ export interface ArgumentsGrammar {
 }
 
 export interface ToolArguments {
-  of(tool: OfferedTool, format: CallFormat['arguments'], settings: SchemaSettings): ArgumentsGrammar
+  of(tool: OfferedTool, format: CallFormat, settings: SchemaSettings): ArgumentsGrammar
 }
 
 const mostKept = 1024
@@ -27,17 +28,21 @@ export function createToolArguments(): ToolArguments {
   const cache = new LRUCache<string, ArgumentsGrammar>({ max: mostKept })
   let count = 0
   return {
-    of({ parameters, strict }, format, settings) {
-      const source = JSON.stringify([parameters ?? null, strict, format, settings])
+    of({ parameters, strict }, { arguments: given, close }, settings) {
+      const source = JSON.stringify([parameters ?? null, strict, given, close[0], settings])
       const known = cache.get(source)
       if (known !== undefined) return known
       const grammar: Grammar = { rules: new Map() }
-      const start = addSchema(
+      const start = addWritten(
         schemaOf(parameters),
         grammar,
         `tool-${++count}-`,
         settings,
         createBudget(mostSteps),
+        (root, emission) => {
+          if (given.kind !== 'tagged') return emission.value([root])
+          return taggedExpr(given, typeof close[0] === 'string' ? close[0] : '', parameters, root, emission)
+        },
       )
       const compiled = { start, rules: grammar.rules, widened: [] }
       cache.set(source, compiled)

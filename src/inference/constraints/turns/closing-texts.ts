@@ -1,0 +1,79 @@
+import { type Automaton, type Edge, everyCodePoint, trimmed } from '../automaton/automaton.ts'
+import { isSymbol, pointsOf } from '../grammar/symbols.ts'
+
+/**
+ * The texts that end where one of these marks stands behind them for the first time: a reader that looks for the mark finds the
+ * end of the text, and nothing before it.
+ */
+export function closedBy(marks: readonly string[]): Automaton {
+  // What holds a control token is in no text.
+  const ends = marks.map(pointsOf)
+  const sought = ends.filter((points) => !points.some(isSymbol))
+  const states: (readonly number[])[] = [[]]
+  const numbers = new Map([['', 0]])
+  const numberOf = (read: readonly number[]): number => {
+    const begun = read.slice(-longest(sought))
+    for (let from = 0; ; from++) {
+      const rest = begun.slice(from)
+      if (rest.length > 0 && !sought.some((end) => startsWith(end, rest))) continue
+      const key = rest.join()
+      const known = numbers.get(key)
+      if (known !== undefined) return known
+      numbers.set(key, states.length)
+      return states.push(rest) - 1
+    }
+  }
+  const edges: Edge[][] = []
+  for (let state = 0; state < states.length; state++) {
+    const read = states[state] as readonly number[]
+    if (sought.some((end) => endsWith(read, end))) {
+      edges.push([])
+      continue
+    }
+    const points = [...new Set(sought.flat())].sort((one, other) => one - other)
+    const out: Edge[] = []
+    for (const [first, last] of everyCodePoint) {
+      let from: number = first
+      for (const point of points.filter((one) => one >= first && one <= last)) {
+        if (point > from) out.push({ from, to: point - 1, target: 0 })
+        out.push({ from: point, to: point, target: numberOf([...read, point]) })
+        from = point + 1
+      }
+      if (from <= last) out.push({ from, to: last, target: 0 })
+    }
+    edges.push(out)
+  }
+  const isOver = states.map((read) => sought.some((end) => endsWith(read, end)))
+  const accepting = states.map(
+    (read, state) => isOver[state] !== true && ends.every((end) => endsFirst(read, end, sought)),
+  )
+  return trimmed(
+    edges.map((out) => out.filter(({ target }) => isOver[target] !== true)),
+    accepting,
+  )
+}
+
+/** No mark is complete before the whole of this one is. */
+function endsFirst(
+  read: readonly number[],
+  end: readonly number[],
+  sought: readonly (readonly number[])[],
+): boolean {
+  for (let length = 1; length < end.length; length++) {
+    const text = [...read, ...end.slice(0, length)]
+    if (sought.some((one) => endsWith(text, one))) return false
+  }
+  return true
+}
+
+function longest(texts: readonly (readonly number[])[]): number {
+  return Math.max(1, ...texts.map(({ length }) => length))
+}
+
+function startsWith(text: readonly number[], begin: readonly number[]): boolean {
+  return begin.length <= text.length && begin.every((point, at) => text[at] === point)
+}
+
+function endsWith(text: readonly number[], end: readonly number[]): boolean {
+  return end.length <= text.length && end.every((point, at) => text[text.length - end.length + at] === point)
+}

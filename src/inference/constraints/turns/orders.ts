@@ -1,0 +1,77 @@
+import { alternatives, type Expr, never, repetition, sequence } from '../grammar/expressions.ts'
+import type { Emission } from '../schema/emission.ts'
+
+/** One argument with its key. */
+export interface Entry {
+  expr: Expr
+  isRequired: boolean
+  /** It stands for several keys. */
+  mayRepeat: boolean
+}
+
+/** What stands around arguments. */
+export interface Marks {
+  head: Expr
+  between: Expr
+  tail: Expr
+  /** All of it where there are no arguments. */
+  empty: Expr
+}
+
+/** As many keys are told apart in any order: two to the power of it are the sets of those that were written. */
+const mostKeys = 6
+
+/**
+ * Arguments in any order. Of few each is written at most once; where there are more, those that are required are, and in the order
+ * of the schema if even they are many. What may be left out may stand anywhere.
+ */
+export function inAnyOrder(
+  entries: readonly Entry[],
+  marks: Marks,
+  { named }: Pick<Emission, 'named'>,
+): Expr {
+  const isFew = entries.length <= mostKeys && !entries.some(({ mayRepeat }) => mayRepeat)
+  const counted = isFew ? entries : entries.filter(({ isRequired }) => isRequired)
+  const others = isFew ? [] : entries.filter(({ isRequired }) => !isRequired)
+  const other =
+    others.length === 0 ? never : named('arguments', alternatives(...others.map(({ expr }) => expr)))
+  const { head, between, tail, empty } = marks
+  const isOrdered = counted.length > mostKeys
+  const states = new Map<number, Expr>()
+
+  /** Which may come next where these have been written, by their bits or, in the order of the schema, by their number. */
+  const nexts = (written: number): [entry: Expr, next: number][] =>
+    isOrdered
+      ? counted.slice(written, written + 1).map(({ expr }) => [expr, written + 1])
+      : counted.flatMap(({ expr }, at): [Expr, number][] =>
+          (written & (1 << at)) === 0 ? [[expr, written | (1 << at)]] : [],
+        )
+  const isEnough = (written: number) =>
+    isOrdered
+      ? written === counted.length
+      : counted.every(({ isRequired }, at) => !isRequired || (written & (1 << at)) !== 0)
+
+  /** What follows at least one argument. */
+  const behind = (written: number): Expr => {
+    const known = states.get(written)
+    if (known !== undefined) return known
+    const state = named(
+      'arguments',
+      sequence(
+        repetition(sequence(between, other), 0),
+        alternatives(
+          ...nexts(written).map(([entry, next]) => sequence(between, entry, behind(next))),
+          ...(isEnough(written) ? [tail] : []),
+        ),
+      ),
+    )
+    states.set(written, state)
+    return state
+  }
+
+  return alternatives(
+    ...nexts(0).map(([entry, next]) => sequence(head, entry, behind(next))),
+    sequence(head, other, behind(0)),
+    ...(isEnough(0) ? [empty] : []),
+  )
+}

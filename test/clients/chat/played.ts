@@ -1,0 +1,36 @@
+import { keys, openApp } from '../../support/app.ts'
+import { type PlayedBackend, playedBackend, type Said } from '../../support/played-backend.ts'
+
+export interface PlayedServer {
+  /** What the clients of OpenAI call the base URL. */
+  baseURL: string
+  apiKey: string
+  backend: PlayedBackend
+  /** What the model writes, request by request. */
+  plays(...texts: Said[]): void
+  /** The prompts since then, as the model read them. */
+  prompts(): string[]
+}
+
+/** The server on a port of its own, with a model that writes given texts: all behind the model is real. */
+export async function startPlayed(t: {
+  after(end: () => Promise<void> | void): void
+}): Promise<PlayedServer> {
+  const backend = playedBackend(t, '')
+  const { app } = await openApp(t, { backend })
+  const address = await app.listen({ host: '127.0.0.1', port: 0 })
+  return {
+    baseURL: `${address}/v1`,
+    apiKey: keys.alice,
+    backend,
+    plays(...texts) {
+      backend.asked.length = 0
+      backend.say = () => {
+        const text = texts[backend.asked.length - 1]
+        if (text === undefined) throw new Error(`nothing is to be said ${backend.asked.length} times`)
+        return text
+      }
+    },
+    prompts: () => backend.asked.map(({ prompt }) => ('text' in prompt ? prompt.text : '')),
+  }
+}

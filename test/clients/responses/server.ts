@@ -1,0 +1,34 @@
+import type { TestContext } from 'node:test'
+import { keys, openApp } from '../../support/app.ts'
+import { type PlayedBackend, playedBackend, type Say } from '../../support/played-backend.ts'
+
+export interface ResponsesServer {
+  /** What the clients of OpenAI call the base URL. */
+  baseURL: string
+  apiKey: string
+  backend: PlayedBackend
+}
+
+/** The server on a port of its own, with a model that says what it is told to. */
+export async function startResponses(t: Pick<TestContext, 'after'>, say: Say): Promise<ResponsesServer> {
+  const backend = playedBackend(t, say)
+  const { app } = await openApp(t, { backend })
+  const address = await app.listen({ host: '127.0.0.1', port: 0 })
+  return { baseURL: `${address}/v1`, apiKey: keys.alice, backend }
+}
+
+export const weatherSchema = {
+  type: 'object',
+  properties: { city: { type: 'string' } },
+  required: ['city'],
+  additionalProperties: false,
+} as const
+
+/** Calls the weather of Rome once, and says what the last output of a tool is. */
+export const looksUp: Say = ({ prompt }) => {
+  const text = 'text' in prompt ? prompt.text : ''
+  const outputs = [...text.matchAll(/<tool_response>(.*?)<\/tool_response>/gs)]
+  const last = outputs.at(-1)?.[1]
+  if (last !== undefined) return `It is ${/sunny/.test(last) ? 'sunny' : 'unclear'}.`
+  return 'I look.\n<tool_call>\n{"name": "get_weather", "arguments": {"city": "Rome"}}\n</tool_call>'
+}

@@ -1,0 +1,105 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import fc from 'fast-check'
+import { Refusal } from '../../../src/domain/refusals.ts'
+import type { TurnConstraint } from '../../../src/inference/constraints/constraint.ts'
+import { createAnswerReader } from '../../../src/inference/tools/answer-reader.ts'
+import type { OfferedTool } from '../../../src/inference/tools/offered-tool.ts'
+import { callFormats } from '../../support/call-formats.ts'
+import { schemas } from '../../support/schemas/generated-schemas.ts'
+import { createJudge } from '../../support/schemas/judge.ts'
+import { seededRandom } from '../../support/seeded-random.ts'
+import { walksOf } from '../../support/turn-walks.ts'
+import { compiledTurn, followerOf, tool } from '../../support/turns.ts'
+
+type Calls = NonNullable<TurnConstraint['calls']>
+
+interface ReadCall {
+  name: string
+  arguments: string
+  isEnded: boolean
+}
+
+function readBack(
+  text: string,
+  { format, tools, isParallel, choice }: Calls,
+): { calls: ReadCall[]; content: string } {
+  const reader = createAnswerReader({
+    thought: 'over',
+    calls: { format, tools, newId: String, isOnlyCalls: choice !== 'auto', isParallel },
+  })
+  const calls: ReadCall[] = []
+  let content = ''
+  for (const part of [...reader.push(text), ...reader.end()]) {
+    if (part.kind === 'content') content += part.text
+    if (part.kind === 'call') calls.push({ name: part.name, arguments: '', isEnded: false })
+    const call = calls.at(-1)
+    if (part.kind === 'arguments' && call) call.arguments += part.text
+    if (part.kind === 'callEnd' && call) call.isEnded = true
+  }
+  return { calls, content }
+}
+
+const required = fc.boolean()
+const parameters = fc
+  .record({
+    a: schemas,
+    'b-c': schemas,
+    d_1: schemas,
+    isFirst: required,
+    isSecond: required,
+    isOpen: required,
+  })
+  .map(({ isFirst, isSecond, isOpen, ...properties }) => ({
+    type: 'object',
+    properties,
+    required: [...(isFirst ? ['d_1'] : []), ...(isSecond ? ['a'] : [])],
+    ...(isOpen ? { additionalProperties: { type: 'string' } } : {}),
+  }))
+
+describe('a call made by chance fits its schema and is read back', () => {
+  for (const [name, format] of Object.entries(callFormats)) {
+    it(name, () => {
+      let calls = 0
+      fc.assert(
+        fc.property(parameters, fc.integer(), (given, seed) => {
+          const tools: OfferedTool[] = [tool('look', given), tool('look_up', null)]
+          const asked: Calls = { format, tools, choice: 'required', isParallel: true }
+          const compiled = compiledOf(asked)
+          if (compiled === undefined) return
+          const judge = compiled.widened.length > 0 ? () => undefined : createJudge(given)
+          const walk = walksOf(compiled.grammar)
+          const random = seededRandom(seed)
+          const follow = followerOf({ thought: 'over', calls: { ...asked, choice: 'auto' } })
+          for (let walks = 0; walks < 5; walks++) {
+            const text = walk(random, 60)
+            const { length, isComplete } = follow(text)
+            assert.equal(text.slice(0, length), text)
+            assert.equal(isComplete, true)
+            const read = readBack(text, asked)
+            assert.ok(read.calls.length > 0, JSON.stringify(text))
+            assert.equal(read.content.trim(), '', JSON.stringify(text))
+            for (const call of read.calls) {
+              calls++
+              assert.equal(call.isEnded, true, JSON.stringify(text))
+              const value = JSON.parse(call.arguments)
+              if (call.name === 'look_up') assert.deepEqual(value, {}, JSON.stringify(text))
+              else assert.notEqual(judge(value), false, `${JSON.stringify(text)} as ${call.arguments}`)
+            }
+          }
+        }),
+        { numRuns: 30, endOnFailure: true, seed: 20_261_122 },
+      )
+      assert.ok(calls > 30, `${calls} calls`)
+    })
+  }
+})
+
+function compiledOf(calls: Calls) {
+  try {
+    return compiledTurn({ thought: 'over', calls })
+  } catch (error) {
+    if (error instanceof Refusal) return undefined
+    throw error
+  }
+}

@@ -1,0 +1,68 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { refuse } from '../../../src/domain/refusals.ts'
+import type { GivenMessage } from '../../../src/inference/prompt/conversation.ts'
+import { askFitting } from '../../../src/operations/responses/fitting.ts'
+
+const message = (role: string, content: string): GivenMessage => ({ role, content })
+
+/** A model in which a character is a token. */
+function asking(limit: number) {
+  const asked: (readonly GivenMessage[])[] = []
+  return {
+    asked,
+    async ask(messages: readonly GivenMessage[]) {
+      asked.push(messages)
+      const prompt = messages.reduce((sum, { content }) => sum + String(content).length, 0)
+      if (prompt + 10 > limit) {
+        throw refuse('context_length_exceeded', { limit, prompt, answer: 10, field: 'input' })
+      }
+      return messages
+    },
+  }
+}
+
+const conversation = [
+  message('system', 'S'.repeat(20)),
+  ...['a', 'b', 'c', 'd'].flatMap((name) => [
+    message('user', name.repeat(50)),
+    message('assistant', name.repeat(50)),
+    message('tool', name.repeat(50)),
+  ]),
+  message('user', 'last'),
+]
+
+test('what fits is asked as it is', async () => {
+  const { ask, asked } = asking(10_000)
+  assert.equal(await askFitting(conversation, ask), conversation)
+  assert.equal(asked.length, 1)
+})
+
+test('the oldest turns go, whole, and the system message stays', async () => {
+  for (const limit of [500, 400, 300, 200, 100, 34]) {
+    const { ask } = asking(limit)
+    const left = await askFitting(conversation, ask)
+    assert.equal(left[0], conversation[0])
+    assert.equal(left[1]?.role, 'user')
+    assert.deepEqual(left.slice(1), conversation.slice(conversation.length - left.length + 1))
+  }
+})
+
+test('when the last turn alone is too long, that is said', async () => {
+  for (const given of [conversation, conversation.slice(-1), conversation.slice(0, 1), []]) {
+    const { ask, asked } = asking(12)
+    if (given.length === 0) continue
+    await assert.rejects(askFitting(given, ask), { code: 'context_length_exceeded' })
+    assert.ok(asked.length <= 8)
+  }
+})
+
+test('other refusals are not tried again', async () => {
+  let tries = 0
+  const ask = async () => {
+    tries++
+    throw refuse('engine_queue_full', { limit: 1 })
+  }
+  await assert.rejects(askFitting(conversation, ask), { code: 'engine_queue_full' })
+  assert.equal(tries, 1)
+})
