@@ -27,14 +27,14 @@ const effects: Record<string, string> = {
   refused: '**Refused.** ',
 }
 
-/** What every field of a chat completion does here, from its contract. */
-export function chatParametersPage(): string {
-  const { properties = {}, required = [] } = z.toJSONSchema(ChatBody, {
+/** The rows of a table of what every field of a contract does here. */
+export function fieldRows(contract: z.ZodType): string[] {
+  const { properties = {}, required = [] } = z.toJSONSchema(contract, {
     io: 'input',
     unrepresentable: 'any',
     override: showDefault,
   }) as { properties?: Record<string, Schema>; required?: string[] }
-  const rows = Object.entries(properties).map(([name, schema]) => {
+  return Object.entries(properties).map(([name, schema]) => {
     const initial = required.includes(name)
       ? 'required'
       : schema.default === undefined
@@ -43,6 +43,10 @@ export function chatParametersPage(): string {
     const effect = effects[schema['x-effect'] ?? ''] ?? ''
     return `| \`${name}\` | ${cell(typeOf(schema))} | ${initial} | ${effect}${cell(schema.description ?? '')} |`
   })
+}
+
+/** What every field of a chat completion does here, from its contract. */
+export function chatParametersPage(): string {
   return `${generated}
 
 # Chat parameters
@@ -57,7 +61,7 @@ as text, and booleans as 0, 1 or a word such as \`"true"\`. \`null\` is accepted
 
 | Field | Type | Default | What it does |
 |---|---|---|---|
-${rows.join('\n')}
+${fieldRows(ChatBody).join('\n')}
 
 ## Answers
 

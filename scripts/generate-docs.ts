@@ -2,12 +2,14 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { chatParametersPage } from './chat-parameters.ts'
 import { configurationPage, errorsPage } from './pages.ts'
+import { responsesPage } from './responses.ts'
 import { structuredOutputPage } from './structured-output.ts'
 
 const pages = {
   'chat-parameters.md': chatParametersPage(),
   'configuration.md': configurationPage(),
   'errors.md': errorsPage(),
+  'responses.md': responsesPage(),
   'structured-output.md': structuredOutputPage(),
 }
 const checking = process.argv.includes('--check')
