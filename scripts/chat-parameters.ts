@@ -27,14 +27,14 @@ const effects: Record<string, string> = {
   refused: '**Refused.** ',
 }
 
-/** The rows of a table of what every field of a contract does here. */
-export function fieldRows(contract: z.ZodType): string[] {
-  const { properties = {}, required = [] } = z.toJSONSchema(contract, {
+/** What every field of a body does here, from its contract. */
+export function fieldTable(body: z.ZodObject): string {
+  const { properties = {}, required = [] } = z.toJSONSchema(body, {
     io: 'input',
     unrepresentable: 'any',
     override: showDefault,
   }) as { properties?: Record<string, Schema>; required?: string[] }
-  return Object.entries(properties).map(([name, schema]) => {
+  const rows = Object.entries(properties).map(([name, schema]) => {
     const initial = required.includes(name)
       ? 'required'
       : schema.default === undefined
@@ -43,9 +43,11 @@ export function fieldRows(contract: z.ZodType): string[] {
     const effect = effects[schema['x-effect'] ?? ''] ?? ''
     return `| \`${name}\` | ${cell(typeOf(schema))} | ${initial} | ${effect}${cell(schema.description ?? '')} |`
   })
+  return `| Field | Type | Default | What it does |
+|---|---|---|---|
+${rows.join('\n')}`
 }
 
-/** What every field of a chat completion does here, from its contract. */
 export function chatParametersPage(): string {
   return `${generated}
 
@@ -59,9 +61,7 @@ as text, and booleans as 0, 1 or a word such as \`"true"\`. \`null\` is accepted
 
 ## Fields
 
-| Field | Type | Default | What it does |
-|---|---|---|---|
-${fieldRows(ChatBody).join('\n')}
+${fieldTable(ChatBody)}
 
 ## Answers
 

@@ -112,6 +112,6 @@ function formatReader(format: CallFormat, tools: readonly OfferedTool[], isParal
   return callReader(format, tools, {
     isParallel,
     isJson: format.arguments.kind === 'json',
-    argumentsOf: (behind) => argumentReader(format.arguments, behind, format.close),
+    argumentsOf: (behind) => argumentReader(format, behind),
   })
 }

@@ -148,6 +148,7 @@ const cases: [string, string, Reading, Partial<Told>][] = [
     { content: 'Yes.' },
   ],
   ['an end without a beginning', 'Yes.</think> No.', thinking, { content: 'Yes.</think> No.' }],
+  ['an end at the very beginning', '</think>\n\nYes.', thinking, { content: 'Yes.' }],
   [
     'a call behind a thought',
     `<think>\nHm.\n</think>\n\n${parisText}`,

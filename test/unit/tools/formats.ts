@@ -105,6 +105,25 @@ export const commas: CallFormat = {
   ...usual,
 }
 
+/** Keyword arguments, with texts that are quoted but not escaped. */
+export const keywords: CallFormat = {
+  open: ['<|tool_call_start|>['],
+  mid: ['('],
+  arguments: {
+    kind: 'tagged',
+    head: '',
+    between: ', ',
+    tail: '',
+    values: values(
+      { before: '', mid: "='", after: "'", written: 'raw' },
+      { before: '', mid: '=', after: '', written: 'json' },
+    ),
+  },
+  gap: ['), '],
+  close: [')]<|tool_call_end|>'],
+  ...usual,
+}
+
 export const llama3: CallFormat = {
   open: ['{"name": "'],
   mid: ['", "parameters": '],

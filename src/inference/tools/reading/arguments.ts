@@ -15,9 +15,8 @@ export interface ArgumentReader {
 }
 
 export function argumentReader(
-  given: CallFormat['arguments'],
+  { arguments: given, close, gap }: CallFormat,
   behind: Matcher,
-  close: Literal,
 ): ArgumentReader {
   switch (given.kind) {
     case 'json':
@@ -25,13 +24,18 @@ export function argumentReader(
     case 'python':
       return { begins: pythonBegins, read: readPython }
     case 'tagged': {
-      const marks = taggedMarks(given, behind, typeof close[0] === 'string' ? close[0] : '')
+      const marks = taggedMarks(given, behind, [textOf(close), textOf(gap)])
       return {
         begins: taggedBegin(marks),
         read: (source, said, tool) => readTagged(source, said, marks, tool),
       }
     }
   }
+}
+
+/** Up to the first hole. */
+function textOf([first = '']: Literal = []): string {
+  return typeof first === 'string' ? first : ''
 }
 
 const mostSpace = 64

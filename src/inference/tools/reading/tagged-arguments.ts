@@ -32,26 +32,32 @@ export interface TaggedMarks {
   ends: readonly string[]
 }
 
-/** `behind` matches what stands behind all arguments of a call; `close` is the text that the last of them has behind it. */
-export function taggedMarks(format: TaggedArguments, behind: Matcher, close: string): TaggedMarks {
+/** `behind` matches what stands behind all arguments of a call, and `closing` has the texts that it begins with. */
+export function taggedMarks(
+  format: TaggedArguments,
+  behind: Matcher,
+  closing: readonly string[],
+): TaggedMarks {
   const { head, between, tail, empty = head + tail, values } = format
   const all = Object.values(values)
   const befores = [...new Set(all.map(({ before }) => before))]
-  const marks = (texts: readonly string[]) => longestOf(texts.map(mark))
+  const beforeKey = (texts: readonly string[]) => longestOf(texts.map((text) => mark(text, true)))
   return {
-    first: marks(befores.map((before) => head + before)),
-    next: marks(befores.map((before) => between + before)),
+    first: beforeKey(befores.map((before) => head + before)),
+    next: beforeKey(befores.map((before) => between + before)),
     tail: mark(tail),
     none: mark(empty),
     behind,
     values: groups(values),
-    ends: [...befores.map((before) => between + before), tail + close].filter((text) => text !== ''),
+    ends: [...befores.map((before) => between + before), ...closing.map((text) => tail + text)].filter(
+      (text) => text !== '',
+    ),
   }
 }
 
 /** A mark between arguments, with the white space that models have before it. */
-function mark(text: string): Matcher {
-  return inSequence([space, tolerantly([text], { isAfterName: false, isBeforeName: false, isJson: false })])
+function mark(text: string, isBeforeName = false): Matcher {
+  return inSequence([space, tolerantly([text], { isAfterName: false, isBeforeName, isJson: false })])
 }
 
 /** Types whose values have the same marks are told apart by the schema. */

@@ -19,6 +19,15 @@ export function* readThought(
   start: ThoughtStart,
   calls: readonly Seeker<Opening>[],
 ): Reading<Opening | undefined> {
+  // A model that was not to think may say that it has not.
+  if (start !== 'open') {
+    const closed = yield* certainly(source, mark(close.trim(), true))
+    if (closed !== 'no') {
+      source.at = closed.end
+      said.endThought()
+      return undefined
+    }
+  }
   if (start !== 'over') {
     if (start === 'open') said.beginThought()
     // White space around the marks is no part of the thought, and models differ in it.

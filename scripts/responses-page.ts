@@ -1,5 +1,5 @@
 import { ResponsesBody } from '../src/operations/responses/contract.ts'
-import { fieldRows } from './chat-parameters.ts'
+import { fieldTable } from './chat-parameters.ts'
 import { generated } from './pages.ts'
 
 /** What is kept of answers, what each field does, and what a stream looks like. */
@@ -86,9 +86,7 @@ Every field is honoured, or refused by name with a 400. A field that can have no
 not in the table is ignored, and named in the log at level debug. Fields with a name of chat completions do
 [what they do there](chat-parameters.md).
 
-| Field | Type | Default | What it does |
-|---|---|---|---|
-${fieldRows(ResponsesBody).join('\n')}
+${fieldTable(ResponsesBody)}
 
 An answer has at most 65,536 log-probabilities, candidates included; chat completions have more.
 `
