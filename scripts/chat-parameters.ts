@@ -27,9 +27,9 @@ const effects: Record<string, string> = {
   refused: '**Refused.** ',
 }
 
-/** What every field of a chat completion does here, from its contract. */
-export function chatParametersPage(): string {
-  const { properties = {}, required = [] } = z.toJSONSchema(ChatBody, {
+/** What every field of a body does here, from its contract. */
+export function fieldTable(body: z.ZodObject): string {
+  const { properties = {}, required = [] } = z.toJSONSchema(body, {
     io: 'input',
     unrepresentable: 'any',
     override: showDefault,
@@ -43,6 +43,12 @@ export function chatParametersPage(): string {
     const effect = effects[schema['x-effect'] ?? ''] ?? ''
     return `| \`${name}\` | ${cell(typeOf(schema))} | ${initial} | ${effect}${cell(schema.description ?? '')} |`
   })
+  return `| Field | Type | Default | What it does |
+|---|---|---|---|
+${rows.join('\n')}`
+}
+
+export function chatParametersPage(): string {
   return `${generated}
 
 # Chat parameters
@@ -55,9 +61,7 @@ as text, and booleans as 0, 1 or a word such as \`"true"\`. \`null\` is accepted
 
 ## Fields
 
-| Field | Type | Default | What it does |
-|---|---|---|---|
-${rows.join('\n')}
+${fieldTable(ChatBody)}
 
 ## Answers
 

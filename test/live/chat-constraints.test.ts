@@ -22,19 +22,23 @@ const impossible: [param: RegExp, fields: Record<string, unknown>][] = [
   [/^structured_outputs/, { structured_outputs: { choice: ['b', 'ab'] }, bad_words: ['b', 'a'] }],
 ]
 
+const named = { type: 'function', function: { name: 'f' } }
+
 /** What this version does not know how to keep. */
 const unavailable: typeof impossible = [
   [/^response_format/, { response_format: { type: 'json_object' }, use_beam_search: true }],
-  [/^tool_choice/, { tools: [tool('f')], tool_choice: 'required' }],
-  [/^tool_choice/, { tools: [tool('f')], tool_choice: { type: 'function', function: { name: 'f' } } }],
+  [/^tool_choice/, { tools: [tool('f')], tool_choice: 'required', use_beam_search: true, n: 2 }],
+  [/^tool_choice/, { tools: [tool('f')], tool_choice: named, use_beam_search: true, n: 2 }],
+  [/^response_format/, { tools: [tool('f')], tool_choice: named, ...schemaFormat({ type: 'object' }) }],
+  [/^tools/, { tools: [tool('f', { type: 'object', properties: { a: { type: 'rope' } } }, true)] }],
 ]
 
 function schemaFormat(schema: object) {
   return { response_format: { type: 'json_schema', json_schema: { name: 'answer', schema } } }
 }
 
-function tool(name: string) {
-  return { type: 'function', function: { name, parameters: { type: 'object' } } }
+function tool(name: string, parameters: object = { type: 'object' }, strict = false) {
+  return { type: 'function', function: { name, parameters, strict } }
 }
 
 test('P4: a constraint that cannot be kept is refused before the first byte, streamed or not', async (t) => {

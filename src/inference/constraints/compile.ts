@@ -27,6 +27,8 @@ export interface ConstraintCompiler {
 
 /** About a tenth of a second in the worst case. */
 const steps = 200_000
+/** For all tools of a request. */
+const stepsOfTools = 2_000_000
 const mostKept = 256
 const mostBytes = 32 * 1024 * 1024
 
@@ -91,10 +93,11 @@ function compiledTurn(
   const settings = settingsOf(options, createBudget(steps))
   const offered = calls === undefined ? [] : calledTools(calls)
   const widened: string[] = []
+  const allowance = { steps: stepsOfTools }
   const tools = offered.map((tool) => {
     const { format } = calls ?? {}
     if (format === undefined || 'own' in format) throw new Error('there is no grammar for this format yet')
-    const one = inTool(tool, () => toolArguments.of(tool, format, settings))
+    const one = inTool(tool, () => toolArguments.of(tool, format, settings, allowance))
     for (const [name, expr] of one.rules) grammar.rules.set(name, expr)
     widened.push(...one.widened.map((what) => `${tool.name}${what}`))
     return { name: tool.name, arguments: one.start }

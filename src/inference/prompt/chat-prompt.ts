@@ -3,6 +3,7 @@ import { type JsonText, writeJson } from '../../domain/json/text.ts'
 import { refuse } from '../../domain/refusals.ts'
 import type { AnswerFormat } from '../answer-format.ts'
 import type { ServedModel } from '../backend.ts'
+import { thinkingAsked } from '../reasoning/switches.ts'
 import { conversationOf, type GivenMessage } from './conversation.ts'
 import { toldTo } from './history.ts'
 import type { Prompts } from './prompts.ts'
@@ -111,8 +112,8 @@ function variablesOf(
     ...(documents && { documents }),
     ...(reasoningEffort != null && { reasoning_effort: reasoningEffort }),
   }
-  const switches =
-    reasoningEffort == null ? {} : reasoning?.switches[reasoningEffort === 'none' ? 'off' : 'on']
+  const thinks = thinkingAsked(given)
+  const switches = thinks === undefined ? {} : reasoning?.switches[thinks ? 'on' : 'off']
   const texts = [writeJson({ ...defaults, ...switches }), variables?.text ?? '{}', writeJson(fields)]
   // Of a name that is there twice the last one counts.
   return `{${texts.flatMap((text) => (text === '{}' ? [] : [text.slice(1, -1)])).join()}}`

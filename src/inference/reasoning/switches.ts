@@ -9,18 +9,19 @@ export interface ThinkingFields {
   variables?: JsonText | null | undefined
 }
 
+/** Whether the fields of the request switch thinking on or off; undefined where they say nothing of it. */
+export function thinkingAsked({ thinks, reasoningEffort }: ThinkingFields): boolean | undefined {
+  return thinks ?? (reasoningEffort == null ? undefined : reasoningEffort !== 'none')
+}
+
 /** Whether the model is to think: variables of the template win over the fields of the request, and these over what the template does. */
-export function isThinkingOn(
-  reasoning: ReasoningFormat | undefined,
-  { thinks, reasoningEffort, variables }: ThinkingFields,
-): boolean {
+export function isThinkingOn(reasoning: ReasoningFormat | undefined, fields: ThinkingFields): boolean {
   if (reasoning === undefined) return false
-  const given = Object.entries((variables?.value ?? {}) as object)
+  const given = Object.entries((fields.variables?.value ?? {}) as object)
   for (const [name, value] of given) {
     if (!Object.hasOwn(reasoning.switches.on, name)) continue
     if (value === reasoning.switches.on[name]) return true
     if (value === reasoning.switches.off[name]) return false
   }
-  if (thinks !== undefined) return thinks
-  return reasoningEffort == null ? reasoning.isDefault : reasoningEffort !== 'none'
+  return thinkingAsked(fields) ?? reasoning.isDefault
 }

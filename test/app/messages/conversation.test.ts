@@ -3,7 +3,7 @@ import { after, test } from 'node:test'
 import { openApp } from '../../support/app.ts'
 import { askingMessage, messagesUrl } from '../../support/messages.ts'
 import { partsModel } from '../../support/parts-model.ts'
-import { scriptedBackend } from '../../support/scripted-backend.ts'
+import { saying, scriptedBackend, scriptedModel } from '../../support/scripted-backend.ts'
 
 const model = partsModel({ kind: 'content', text: 'Hi' })
 const { post } = await openApp({ after }, { model })
@@ -226,4 +226,58 @@ test('the prompt is what the template makes of it', async (t) => {
     messages: [{ role: 'user', content: [say('one'), say('two')] }],
   })
   assert.deepEqual([counted.status, counted.json], [200, { input_tokens: prompt.length }])
+})
+
+/** As many models have it: off unless it is switched on, and an effort. */
+const thinkingTemplate = `{% for message in messages %}<|{{ message.role }}|>{% if message.reasoning_content %}<think>
+{{ message.reasoning_content }}
+</think>
+
+{% endif %}{{ message.content }}<|end|>{% endfor %}{% if add_generation_prompt %}<|assistant|>{% if reasoning_effort %}({{ reasoning_effort }}){% endif %}{% if enable_thinking is defined and enable_thinking %}<think>
+{% else %}<think>
+
+</think>
+
+{% endif %}{% endif %}`
+
+test('a model thinks when it is asked to, and not otherwise', async (t) => {
+  const backend = scriptedBackend()
+  backend.served = { ...scriptedModel, template: thinkingTemplate }
+  const { post } = await openApp(t, { backend })
+  const off = '<|user|>Hi<|end|><|assistant|><think>\n\n</think>\n\n'
+  const on = '<|user|>Hi<|end|><|assistant|><think>\n'
+  for (const [fields, prompt] of [
+    [{}, off],
+    [{ thinking: { type: 'disabled' } }, off],
+    [{ thinking: { type: 'enabled', budget_tokens: 1024 } }, on],
+    [{ thinking: { type: 'adaptive' } }, on],
+    [{ thinking: { type: 'between_tools' } }, on],
+    [
+      { thinking: { type: 'adaptive' }, output_config: { effort: 'low' } },
+      on.replace('<think>', '(low)<think>'),
+    ],
+    [{ output_config: { effort: 'high' } }, off.replace('<think>', '(high)<think>')],
+  ] as const) {
+    const { status, text } = await post(messagesUrl, askingMessage(fields))
+    assert.equal(status, 200, text)
+    const asked = backend.asked.at(-1)?.prompt
+    assert.equal(asked && 'text' in asked && asked.text, prompt, JSON.stringify(fields))
+  }
+})
+
+test('what a model thinks is a block of its own', async (t) => {
+  const backend = scriptedBackend(saying('I ', 'wonder.\n</think>\n\n', 'Hello'))
+  backend.served = { ...scriptedModel, template: thinkingTemplate }
+  const { post } = await openApp(t, { backend })
+  const { json } = await post(
+    messagesUrl,
+    askingMessage({ thinking: { type: 'enabled', budget_tokens: 1024 } }),
+  )
+  assert.deepEqual(
+    json.content.map(({ type, thinking, text }: Record<string, string>) => [type, thinking ?? text]),
+    [
+      ['thinking', 'I wonder.'],
+      ['text', 'Hello'],
+    ],
+  )
 })
