@@ -70,7 +70,7 @@ const longestHeader = 2_048
 export function headerOf(entries: readonly string[]): string {
   let header = ''
   for (const [index, entry] of entries.entries()) {
-    const text = encodeURIComponent(entry.slice(0, longestHeader))
+    const text = encodeURIComponent(entry.slice(0, longestHeader).toWellFormed())
     if (header.length + text.length + 20 > longestHeader) {
       const rest = `and ${entries.length - index} more`
       return header === '' ? rest : `${header}, ${rest}`
