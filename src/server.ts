@@ -89,5 +89,5 @@ function modelsOf(config: Config, logger: FastifyBaseLogger, log: ModelLog): Mod
     log,
     startEngine: (plan) => createEmbeddedBackend(plan, logger),
   })
-  return localModels(engine)
+  return localModels(engine, (values, message) => log.info({ model: config.model, ...values }, message))
 }

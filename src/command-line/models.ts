@@ -4,6 +4,7 @@ import { builtinModels, findModel, modelsFolder, sourceOf, storedModels } from '
 import { ModelError } from '../inference/models/model-error.ts'
 import { prepareModel } from '../inference/models/plan.ts'
 import { quantizationOf } from '../inference/models/tensor-types.ts'
+import { createPrompts, type Prompts } from '../inference/prompt/prompts.ts'
 import { type Command, CommandError, exitCodes, print } from './command.ts'
 import { showProgress } from './progress.ts'
 
@@ -39,8 +40,13 @@ export const modelCommands: Record<string, Command> = {
       if (args.length > 0) {
         throw new CommandError(`model list takes no arguments, given ${args.join(' ')}.`, exitCodes.usage)
       }
-      for (const [model, file] of await modelsHere(config)) {
-        print(JSON.stringify(await described(model, file, config)))
+      const prompts = createPrompts()
+      try {
+        for (const [model, file] of await modelsHere(config)) {
+          print(JSON.stringify(await described(model, file, config, prompts)))
+        }
+      } finally {
+        await prompts.close()
       }
     },
   },
@@ -62,7 +68,7 @@ async function modelsHere(config: Config): Promise<[model: string, file: string]
   return found
 }
 
-async function described(model: string, file: string, config: Config): Promise<object> {
+async function described(model: string, file: string, config: Config, prompts: Prompts): Promise<object> {
   try {
     const { plan, header } = await prepareModel(file, { ...config, model })
     return {
@@ -77,9 +83,20 @@ async function described(model: string, file: string, config: Config): Promise<o
       parallel: plan.parallel,
       threads: plan.threads,
       device: plan.device,
+      ...(await turnsOf(header.template, prompts)),
     }
   } catch (error) {
     if (error instanceof ModelError) return { model, file, trouble: error.message }
     throw error
   }
+}
+
+/** How the model calls tools and thinks; see `tools` in /v1/models. */
+async function turnsOf(template: string | undefined, prompts: Prompts): Promise<object> {
+  if (template === undefined) return { tools: null, reasoning: false }
+  // Which tokens begin and end a text does not matter here.
+  const tokens = { bos: '<s>', eos: '</s>' }
+  const format = await prompts.formatOf('', template, tokens, new AbortController().signal, 'model')
+  const { proof, note, reasoning } = format
+  return { tools: proof, ...(note !== undefined && { tools_note: note }), reasoning: reasoning !== undefined }
 }

@@ -3,6 +3,7 @@ import { type Compiling, createCompiling } from './constraints/compiling.ts'
 import type { Compiled } from './constraints/constraint.ts'
 import { merged } from './merged.ts'
 import type { AnswerEvent, Answering, AnswerRequest, Input, Model } from './model.ts'
+import { createOwnFormat, type FormatLog } from './own-format.ts'
 import { formatOf, renderConversation } from './prompt/chat-prompt.ts'
 import { createPrompts, type Prompts } from './prompt/prompts.ts'
 import { createModels, type Models } from './registry.ts'
@@ -16,19 +17,23 @@ interface LocalModelParts {
   prompts: Prompts
   /** Compiles constraints. */
   compiling: Compiling
+  /** Told how the model calls tools, once it is loaded. */
+  log?: FormatLog
 }
 
 /** The models of a server with one engine of its own, and what they share. */
-export function localModels(engine: Backend): Models {
+export function localModels(engine: Backend, log?: FormatLog): Models {
   const prompts = createPrompts()
   const compiling = createCompiling()
-  return createModels([createLocalModel(engine, { prompts, compiling })], async () => {
+  return createModels([createLocalModel(engine, { prompts, compiling, ...(log && { log }) })], async () => {
     await Promise.all([prompts.close(), compiling.close()])
   })
 }
 
 /** A model that the embedded engine runs: constraints are compiled and conversations rendered before the engine sees a prompt. */
-function createLocalModel(engine: Backend, { prompts, compiling }: LocalModelParts): Model {
+function createLocalModel(engine: Backend, { prompts, compiling, log }: LocalModelParts): Model {
+  const own = createOwnFormat(engine, prompts, log)
+
   async function promptOf(input: Input, tenant: string, signal: AbortSignal): Promise<Generation['prompt']> {
     if ('tokens' in input) return input
     if ('text' in input) return { text: input.text, special: true, add: input.addSpecial }
@@ -81,6 +86,7 @@ function createLocalModel(engine: Backend, { prompts, compiling }: LocalModelPar
   return {
     status: () => engine.status(),
     served: () => engine.model(),
+    format: () => own.find(),
     async answer(asked, clientSignal) {
       const { inputs, tenant, choices } = asked
       const cancelling = new AbortController()
@@ -122,7 +128,10 @@ function createLocalModel(engine: Backend, { prompts, compiling }: LocalModelPar
       return engine.tokenize(text, options, signal)
     },
     detokenize: (...given) => engine.detokenize(...given),
-    close: () => engine.close(),
+    async close() {
+      await own.close()
+      await engine.close()
+    },
   }
 }
 

@@ -1,3 +1,4 @@
+import type { AnswerFormat } from './answer-format.ts'
 import type { BackendStatus, Generation, GenerationEvent, ServedModel } from './backend.ts'
 import type { CompileQuestion } from './constraints/constraint.ts'
 import type { Parser } from './parts.ts'
@@ -11,6 +12,8 @@ export interface Model {
   status(): BackendStatus
   /** Undefined until the model is loaded. */
   served(): ServedModel | undefined
+  /** How it writes thoughts and calls with its own template; undefined until it is loaded, and where it has none. */
+  format(): Promise<AnswerFormat | undefined>
   /**
    * Resolves when the whole request has been checked and is running or queued; rejects with a refusal of the catalogue
    * otherwise. From then on what happens arrives as events. When the signal aborts, its sequences are free again within one

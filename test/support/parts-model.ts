@@ -23,6 +23,7 @@ export function partsModel(...parts: Part[]): PartsModel {
     widened: [],
     status: () => ({ state: 'ready', running: 0, waiting: 0 }),
     served: () => scriptedModel,
+    format: async () => undefined,
     async answer(request) {
       model.asked.push(request)
       const { parts: said, finish, cached } = model

@@ -15,6 +15,7 @@ import { compileRegex } from './regex/regex.ts'
 import { regexGrammar } from './regex/regex-grammar.ts'
 import { addSchema, type SchemaSettings, spaces } from './schema/schema-grammar.ts'
 import { type CompileSchema, structuralTagGrammar } from './tags/structural-tag.ts'
+import { argumentsAsData } from './turns/harmony.ts'
 import { addPiece } from './turns/piece.ts'
 import { createToolArguments, type ToolArguments } from './turns/tool-arguments.ts'
 import { addTurn } from './turns/turn-grammar.ts'
@@ -26,6 +27,8 @@ export interface ConstraintCompiler {
 
 /** About a tenth of a second in the worst case. */
 const steps = 200_000
+/** For all tools of a request. */
+const stepsOfTools = 2_000_000
 const mostKept = 256
 const mostBytes = 32 * 1024 * 1024
 
@@ -86,14 +89,15 @@ function compiledTurn(
   toolArguments: ToolArguments,
 ): Compiled {
   const grammar: Grammar = { rules: new Map() }
-  const { calls } = turn
+  const calls = argumentsAsData(turn.calls)
   const settings = settingsOf(options, createBudget(steps))
   const offered = calls === undefined ? [] : calledTools(calls)
   const widened: string[] = []
+  const allowance = { steps: stepsOfTools }
   const tools = offered.map((tool) => {
     const { format } = calls ?? {}
     if (format === undefined || 'own' in format) throw new Error('there is no grammar for this format yet')
-    const one = inTool(tool, () => toolArguments.of(tool, format, settings))
+    const one = inTool(tool, () => toolArguments.of(tool, format, settings, allowance))
     for (const [name, expr] of one.rules) grammar.rules.set(name, expr)
     widened.push(...one.widened.map((what) => `${tool.name}${what}`))
     return { name: tool.name, arguments: one.start }

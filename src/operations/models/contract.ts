@@ -19,6 +19,11 @@ export const ModelCard = answer('What is known about the model.', {
   device: z
     .string()
     .meta({ description: '`cpu`, or the GPU that runs it, such as `cuda: NVIDIA L4, 29 of 29 layers`.' }),
+  tools: z.enum(['proven', 'own', 'generic']).nullable().meta({
+    description:
+      'How it calls tools. `proven`: in the form of its chat template, of which random calls were read back as they were written. `own`: in a form that the server has code for. `generic`: in a form that its template does not know, described in the system message. Null where it has no template.',
+  }),
+  reasoning: z.boolean().meta({ description: 'Its template has marks for thoughts.' }),
 })
 export type ModelCard = z.output<typeof ModelCard>
 

@@ -1,18 +1,30 @@
 import { refuse } from '../../domain/refusals.ts'
+import type { AnswerFormat } from '../../inference/answer-format.ts'
 import type { ServedModel } from '../../inference/backend.ts'
+import type { Model } from '../../inference/model.ts'
 import type { Models } from '../../inference/registry.ts'
 import type { ModelCard, ModelList } from './contract.ts'
 
 /** The served models under each of their names. */
-export function listModels(models: Models): ModelList {
+export async function listModels(models: Models): Promise<ModelList> {
   // Refused while the first is being loaded, so that no client takes an empty list for the truth.
   if (models.all.length > 0) models.find(undefined)
-  const served = models.all.flatMap((model) => model.served() ?? [])
-  return { object: 'list', data: served.flatMap((one) => one.names.map((name) => cardOf(one, name))) }
+  const cards = await Promise.all(models.all.map(cardsOf))
+  return { object: 'list', data: cards.flat() }
 }
 
-export function readModel(models: Models, name: string): ModelCard {
-  if (models.all.length > 0) return cardOf(models.find(name).served, name)
+async function cardsOf(model: Model): Promise<ModelCard[]> {
+  const served = model.served()
+  if (served === undefined) return []
+  const format = await model.format()
+  return served.names.map((name) => cardOf(served, name, format))
+}
+
+export async function readModel(models: Models, name: string): Promise<ModelCard> {
+  if (models.all.length > 0) {
+    const { model, served } = models.find(name)
+    return cardOf(served, name, await model.format())
+  }
   throw refuse('model_not_found', {
     field: 'model',
     model: JSON.stringify(name),
@@ -20,7 +32,11 @@ export function readModel(models: Models, name: string): ModelCard {
   })
 }
 
-function cardOf({ names, created, context, device }: ServedModel, id: string): ModelCard {
+function cardOf(
+  { names, created, context, device }: ServedModel,
+  id: string,
+  format: AnswerFormat | undefined,
+): ModelCard {
   return {
     id,
     object: 'model',
@@ -30,5 +46,7 @@ function cardOf({ names, created, context, device }: ServedModel, id: string): M
     parent: null,
     max_model_len: context,
     device,
+    tools: format?.proof ?? null,
+    reasoning: format?.reasoning !== undefined,
   }
 }

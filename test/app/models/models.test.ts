@@ -12,6 +12,8 @@ const card = (id: string) => ({
   root: 'scripted',
   parent: null,
   max_model_len: 1_000_000,
+  tools: 'generic',
+  reasoning: false,
   device: 'cpu',
 })
 

@@ -91,6 +91,9 @@ test('model list says what is here and how it would be run', async (t) => {
     parallel: 8,
     threads: 1,
     device: 'cpu',
+    tools: 'generic',
+    tools_note: 'the template shows no calls of tools',
+    reasoning: false,
   }
   assert.deepEqual(await list(), [entry])
   assert.deepEqual(await list({ HEDDLE_CONTEXT: '256', HEDDLE_PARALLEL: '2', HEDDLE_THREADS: '4' }), [

@@ -207,3 +207,65 @@ it('names what cannot be kept by the tool', () => {
     message: /type at f#\/properties\/a/,
   })
 })
+
+describe('what of a schema cannot be kept', () => {
+  const odd = {
+    type: 'object',
+    properties: {
+      when: { type: 'string', format: 'no-such-format', minLength: 2 },
+      tags: { type: 'array', items: { type: 'string' }, uniqueItems: true },
+      one: { oneOf: [{ type: 'string', unknown: 1 }, { type: 'integer' }] },
+      no: { type: 'string', not: { pattern: '(?=x)' } },
+      by: {
+        type: 'object',
+        properties: { a: {} },
+        patternProperties: { '(?=x)': {} },
+        additionalProperties: false,
+      },
+    },
+    required: ['when'],
+  }
+
+  it('is widened and named', () => {
+    const { widened } = compiledTurn(turn({ tools: [tool('f', odd), clock] }))
+    assert.deepEqual(widened.toSorted(), [
+      'f#/properties/by patternProperties',
+      'f#/properties/no not',
+      'f#/properties/one oneOf',
+      'f#/properties/one/anyOf/0 unknown',
+      'f#/properties/tags uniqueItems',
+      'f#/properties/when format',
+    ])
+    const of = turn({ tools: [tool('f', odd)] })
+    const begun = '<tool_call>\n{"name": "f", "arguments": {"when": '
+    accepts(of, `${begun}"now", "tags": ["a", "a"], "by": {"x": 1}}}\n</tool_call>`)
+    stopsAt(of, `${begun}"n|"`, `${begun}"no", "tags": [|1`)
+  })
+
+  it('refuses a strict tool', () => {
+    const strict = { ...tool('f', odd, true), field: 'tools.0.function.parameters' }
+    assert.throws(() => compiledTurn(turn({ tools: [strict] })), {
+      code: 'schema_unsupported',
+      field: 'tools.0.function.parameters',
+      message: /at f#\/properties\//,
+    })
+  })
+
+  it('is the whole of what is too large', () => {
+    const names = Array.from({ length: 12 }, (_, at) => `k${at}`)
+    const large = {
+      type: 'object',
+      properties: {
+        a: { type: 'integer' },
+        b: {
+          allOf: names.map((name) => ({
+            anyOf: [{ required: [name] }, { maxProperties: 3 }, { minProperties: 9 }],
+          })),
+        },
+      },
+    }
+    const { widened } = compiledTurn(turn({ tools: [tool('f', large)] }))
+    assert.deepEqual(widened, ['f#/properties size'])
+    stopsAt(turn({ tools: [tool('f', large)] }), '<tool_call>\n{"name": "f", "arguments": {"a": |"')
+  })
+})

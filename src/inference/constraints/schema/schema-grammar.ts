@@ -1,5 +1,4 @@
 import type { Automaton } from '../automaton/automaton.ts'
-import { rulesOf } from '../automaton/automaton-rules.ts'
 import type { Budget } from '../grammar/budget.ts'
 import { SchemaError } from '../grammar/errors.ts'
 import {
@@ -31,6 +30,7 @@ import { createSchemaDocument, derived, excludedBy, type SchemaNode } from './sc
 import { quoted, someString, stringExpr } from './strings.ts'
 import { createTextLanguages } from './text-languages.ts'
 import { valuesExpr } from './values.ts'
+import { writtenAutomaton } from './written-automata.ts'
 
 export interface SchemaSettings {
   /** Between the parts of objects and lists, and behind colons. */
@@ -149,13 +149,12 @@ export function addWritten(
     value,
     holds,
     named,
-    write: (automaton: Automaton, encode: (ranges: readonly Range[]) => Expr) =>
-      rulesOf(
-        automaton,
-        encode,
-        () => reserve('text'),
-        (name, expr) => rules.set(name, expr),
-      ),
+    write(automaton, encode) {
+      const written = writtenAutomaton(automaton, encode)
+      budget.spend(4 * written.rules.size)
+      for (const [name, expr] of written.rules) rules.set(name, expr)
+      return written.start
+    },
     possible,
   }
 

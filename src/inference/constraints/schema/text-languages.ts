@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache'
 import {
   type Automaton,
   difference,
@@ -28,6 +29,13 @@ export interface TextLanguages {
   without(left: Automaton, right: Automaton): Automaton
 }
 
+/** Tools of one catalogue often have the same patterns. */
+const patternAutomata = new LRUCache<string, { automaton: Automaton; steps: number }>({
+  max: 1000,
+  maxSize: 200_000,
+  sizeCalculation: ({ automaton }) => automaton.accepting.length + 1,
+})
+
 /** The formats are few and the same for everybody. */
 const formatAutomata = new Map<string, Automaton>()
 const formatSteps = 10_000_000
@@ -56,7 +64,19 @@ export function createTextLanguages(budget: Budget): TextLanguages {
       let automaton = patterns.get(source)
       if (automaton === undefined) {
         try {
-          automaton = automatonOf(compileRegex(source, { search: true, budget }), budget)
+          const known = patternAutomata.get(source)
+          if (known !== undefined) budget.spend(known.steps)
+          let steps = 0
+          const counting: Budget = {
+            spend(spent) {
+              steps += spent
+              budget.spend(spent)
+            },
+          }
+          automaton =
+            known?.automaton ??
+            automatonOf(compileRegex(source, { search: true, budget: counting }), counting)
+          patternAutomata.set(source, { automaton, steps: known?.steps ?? steps })
         } catch (error) {
           if (error instanceof RegexError) throw new SchemaError('pattern', path, error.message, error.fault)
           if (!(error instanceof BudgetExceededError)) throw error

@@ -1,12 +1,13 @@
 import { LRUCache } from 'lru-cache'
 import type { CallFormat } from '../../tools/call-format.ts'
 import type { OfferedTool } from '../../tools/offered-tool.ts'
-import { createBudget } from '../grammar/budget.ts'
+import { BudgetExceededError, createBudget } from '../grammar/budget.ts'
 import { SchemaError } from '../grammar/errors.ts'
 import type { Expr, Grammar } from '../grammar/expressions.ts'
 import { isRecord } from '../schema/keywords.ts'
 import { addWritten, type SchemaSettings } from '../schema/schema-grammar.ts'
 import { taggedExpr } from './tagged-arguments.ts'
+import { widened } from './widening.ts'
 
 /** The arguments of one tool as a piece of grammar, which goes into every grammar that offers the tool. */
 export interface ArgumentsGrammar {
@@ -17,37 +18,118 @@ export interface ArgumentsGrammar {
 }
 
 export interface ToolArguments {
-  of(tool: OfferedTool, format: CallFormat, settings: SchemaSettings): ArgumentsGrammar
+  /** Throws what is wrong with the schema. `allowance` is for all tools of a request. */
+  of(tool: OfferedTool, format: CallFormat, settings: SchemaSettings, allowance: Allowance): ArgumentsGrammar
 }
 
-const mostKept = 1024
-const mostSteps = 200_000
+/** The steps that compiling may still take. */
+export interface Allowance {
+  steps: number
+}
+
+const mostKept = 2048
+const mostRules = 200_000
+const mostSteps = 100_000
+/** Keywords of one tool that are given up one by one. */
+const mostWidened = 32
 
 /** Agents send the same tools with every turn, and add or leave out a few. */
 export function createToolArguments(): ToolArguments {
-  const cache = new LRUCache<string, ArgumentsGrammar>({ max: mostKept })
+  const cache = new LRUCache<string, ArgumentsGrammar>({
+    max: mostKept,
+    maxSize: mostRules,
+    sizeCalculation: ({ rules }) => rules.size + 1,
+  })
   let count = 0
+
+  function compiled(schema: unknown, of: Written, allowance: Allowance): ArgumentsGrammar {
+    const grammar: Grammar = { rules: new Map() }
+    const budget = createBudget(Math.min(mostSteps, allowance.steps))
+    const counting = {
+      spend(steps: number) {
+        allowance.steps -= steps
+        budget.spend(steps)
+      },
+    }
+    const start = addWritten(schema, grammar, `tool-${++count}-`, of.settings, counting, (root, emission) => {
+      if (of.arguments.kind !== 'tagged') return emission.value([root])
+      return taggedExpr(of.arguments, of.close, of.parameters, root, emission)
+    })
+    return { start, rules: grammar.rules, widened: [] }
+  }
+
+  /** The smallest part that cannot be kept is widened, again and again. */
+  function widenedUntilKept(
+    given: Record<string, unknown>,
+    of: Written,
+    allowance: Allowance,
+  ): ArgumentsGrammar {
+    let schema: Record<string, unknown> = given
+    const what: string[] = []
+    for (;;) {
+      try {
+        return { ...compiled(schema, of, allowance), widened: what }
+      } catch (error) {
+        if (error instanceof SchemaError && error.fault === 'unsupported' && what.length < mostWidened) {
+          const wider = widened(schema, error)
+          schema = { ...wider.schema, type: 'object' }
+          what.push(wider.what)
+        } else if (error instanceof BudgetExceededError || error instanceof SchemaError) {
+          if (error instanceof SchemaError && error.fault === 'invalid') throw error
+          const smaller = what.includes('# size') ? undefined : shallow(schema)
+          if (smaller === undefined || what.includes('#/properties size')) {
+            return { ...compiled({ type: 'object' }, of, { steps: mostSteps }), widened: [...what, '# size'] }
+          }
+          schema = smaller
+          what.push('#/properties size')
+        } else throw error
+      }
+    }
+  }
+
   return {
-    of({ parameters, strict }, { arguments: given, close }, settings) {
-      const source = JSON.stringify([parameters ?? null, strict, given, close[0], settings])
+    of({ parameters, strict }, { arguments: given, close }, settings, allowance) {
+      const of: Written = {
+        arguments: given,
+        close: typeof close[0] === 'string' ? close[0] : '',
+        parameters,
+        settings,
+      }
+      const source = JSON.stringify([parameters ?? null, strict, given, of.close, settings])
       const known = cache.get(source)
       if (known !== undefined) return known
-      const grammar: Grammar = { rules: new Map() }
-      const start = addWritten(
-        schemaOf(parameters),
-        grammar,
-        `tool-${++count}-`,
-        settings,
-        createBudget(mostSteps),
-        (root, emission) => {
-          if (given.kind !== 'tagged') return emission.value([root])
-          return taggedExpr(given, typeof close[0] === 'string' ? close[0] : '', parameters, root, emission)
-        },
-      )
-      const compiled = { start, rules: grammar.rules, widened: [] }
-      cache.set(source, compiled)
-      return compiled
+      const schema = schemaOf(parameters)
+      const fresh = strict ? compiled(schema, of, allowance) : widenedUntilKept(schema, of, allowance)
+      // What was short of steps only because of other tools may be kept the next time.
+      if (allowance.steps > 0) cache.set(source, fresh)
+      return fresh
     },
+  }
+}
+
+/** How arguments are written. */
+interface Written {
+  arguments: CallFormat['arguments']
+  close: string
+  /** As they were given: it is by these that they are read. */
+  parameters: unknown
+  settings: SchemaSettings
+}
+
+/** The properties by their types. */
+function shallow({ properties, required, additionalProperties }: Record<string, unknown>) {
+  if (!isRecord(properties)) return undefined
+  const types = Object.entries(properties).map(([name, schema]) => [
+    name,
+    isRecord(schema) && schema.type !== undefined ? { type: schema.type } : {},
+  ])
+  return {
+    type: 'object',
+    properties: Object.fromEntries(types),
+    ...(required === undefined ? {} : { required }),
+    ...(additionalProperties === undefined || additionalProperties === false
+      ? {}
+      : { additionalProperties: true }),
   }
 }
 

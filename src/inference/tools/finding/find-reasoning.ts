@@ -51,17 +51,25 @@ function fromHistory(probe: TurnProbe, openings: readonly string[]): Marks | und
   const at = text?.indexOf(needles.thought) ?? -1
   if (text === undefined || at === -1) return undefined
   const before = text.slice(0, at)
-  const starts = [...openings, plain].filter((start) => start !== '')
-  const base = Math.min(...starts.map((start) => outsideMarks(before, commonStart(before, start))))
-  const open = before.slice(base).trim() || lastMarkOf(before)
+  // A template may write the switch behind what the user says: what begins otherwise says nothing of the turn's beginning.
+  const shared = [...openings, plain]
+    .map((start) => commonStart(before, start))
+    .filter((length) => length > 0)
+  const base = Math.min(before.length, ...shared.map((length) => outsideMarks(before, length)))
+  const open = before.slice(base).trim() || leadIn(before, openings) || lastMarkOf(before)
   const saidAt = text.indexOf(needles.said, at)
   const said = text.slice(at + needles.thought.length, saidAt === -1 ? undefined : saidAt)
   const thoughtAt = calling?.indexOf(needles.thought) ?? -1
   const called =
     calling === undefined || thoughtAt === -1 ? said : calling.slice(thoughtAt + needles.thought.length)
-  const shared = outsideMarks(said, commonStart(said, called))
-  const close = said.slice(0, shared).trim() || said.trim()
+  const close = said.slice(0, outsideMarks(said, commonStart(said, called))).trim() || said.trim()
   return open === '' || close === '' ? undefined : { open, close }
+}
+
+/** Words that lead the model into its thought, which the history does not show. */
+function leadIn(before: string, openings: readonly string[]): string {
+  const [opening = ''] = openings
+  return opening.startsWith(before) ? opening.slice(before.length).trim() : ''
 }
 
 /** The template closes an empty thought, or opens one, depending on a switch. */

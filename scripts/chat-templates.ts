@@ -1,0 +1,135 @@
+import { spawnSync } from 'node:child_process'
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import type { AnswerFormat } from '../src/inference/answer-format.ts'
+import { createRendering } from '../src/inference/prompt/rendering.ts'
+import type { CallFormat, Literal } from '../src/inference/tools/call-format.ts'
+import { cell } from './pages.ts'
+
+/**
+ * The chat templates of public models that the engine's own repository collects. They are not ours to keep here: the package of
+ * the engine has that repository as a bundle, and git reads it. `node scripts/chat-templates.ts` writes docs/tool-formats.md.
+ */
+
+const modules = fileURLToPath(new URL('../node_modules', import.meta.url))
+const bundle = join(modules, 'node-llama-cpp/llama/gitRelease.bundle')
+const kept = join(modules, '.cache/heddle-chat-templates')
+const ending = '.jinja'
+
+export interface PublicTemplate {
+  name: string
+  text: string
+}
+
+/** Answers with the reason where they cannot be had. */
+export function publicTemplates(): PublicTemplate[] | string {
+  if (!existsSync(kept)) {
+    const trouble = bring()
+    if (trouble !== undefined) return trouble
+  }
+  return readdirSync(kept)
+    .filter((file) => file.endsWith(ending))
+    .toSorted()
+    .map((file) => ({ name: file.slice(0, -ending.length), text: readFileSync(join(kept, file), 'utf8') }))
+}
+
+function bring(): string | undefined {
+  if (!existsSync(bundle)) return 'the package of the engine has no bundle of its repository'
+  const folder = mkdtempSync(join(tmpdir(), 'chat-templates-'))
+  const git = (...given: string[]) =>
+    spawnSync('git', given, { stdio: ['ignore', 'ignore', 'pipe'], encoding: 'utf8' })
+  try {
+    for (const step of [
+      ['clone', '--quiet', '--no-checkout', bundle, folder],
+      ['-C', folder, 'checkout', '--quiet', 'HEAD', '--', 'models/templates'],
+    ]) {
+      const { error, status, stderr } = git(...step)
+      if (error !== undefined) return `git cannot be run: ${error.message}`
+      if (status !== 0) return `git ${step[0]} fails: ${stderr.trim()}`
+    }
+    mkdirSync(join(modules, '.cache'), { recursive: true })
+    // Another process may do the same: whole or not at all.
+    const made = `${kept}-${process.pid}`
+    cpSync(join(folder, 'models/templates'), made, { recursive: true })
+    if (existsSync(kept)) rmSync(made, { recursive: true })
+    else renameSync(made, kept)
+    return undefined
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+const bounds = { limitMs: 60_000, longestText: 8_000_000, longestList: 1_000_000 }
+
+/** As a server finds it, with the usual names of tokens. */
+export function formatOfTemplate({ name, text }: PublicTemplate): AnswerFormat {
+  const answer = createRendering(bounds).find({ template: text, tokens: { bos: '<s>', eos: '</s>' } })
+  if (answer.kind === 'found') return answer.format
+  throw new Error(`${name}: ${answer.kind === 'failed' ? answer.why : answer.limit}`)
+}
+
+/** What was found for each template, for docs/tool-formats.md. */
+export function formatsPage(templates: readonly PublicTemplate[]): string {
+  const found = templates.map((template) => ({ name: template.name, format: formatOfTemplate(template) }))
+  const count = (proof: AnswerFormat['proof']) => found.filter(({ format }) => format.proof === proof).length
+  const rows = found.map(({ name, format }) =>
+    [`\`${name}\``, format.proof, callsShown(format), thoughtShown(format)]
+      .map((text) => cell(text))
+      .join(' | '),
+  )
+  return `# Formats of calls and thoughts
+
+<!-- Written by \`node scripts/chat-templates.ts\`. -->
+
+How a model writes calls of tools and thoughts is found by rendering its chat template with probes, when it is loaded. These
+are the ${found.length} templates of public models that the engine's repository collects, and what is found for each:
+
+- **proven** (${count('proven')}): random calls, with texts that are hard to tell from the marks around them, were rendered by the
+  template and read back as the same calls.
+- **own** (${count('own')}): the format is not data; Heddle has code for it.
+- **generic** (${count('generic')}): the template shows no calls, or none that can be read back. Tools are described in the system
+  message, calls are written between \`<tool_call>\` marks, and results are what the user says.
+
+The server says which it is: in its log when the model is loaded, and as \`tools\` in \`/v1/models\`.
+
+| template | calls | first call begins | thought |
+| --- | --- | --- | --- |
+${rows.map((row) => `| ${row} |`).join('\n')}
+`
+}
+
+function callsShown({ calls }: AnswerFormat): string {
+  if ('own' in calls) return calls.own
+  return shownCode(`${literal(calls.open)}NAME${literal(calls.mid)}${argumentsShown(calls)}`)
+}
+
+function argumentsShown({ arguments: given }: CallFormat): string {
+  if (given.kind === 'json') return given.isQuoted ? '"{…}"' : '{…}'
+  if (given.kind === 'python') return "KEY='VALUE'"
+  const { before, mid, after } = given.values.string
+  return `${before}KEY${mid}VALUE${after}`
+}
+
+const literal = (parts: Literal) =>
+  parts.map((part) => (typeof part === 'string' ? part : `{${part.hole}}`)).join('')
+const thoughtShown = ({ reasoning }: AnswerFormat) =>
+  reasoning === undefined ? '' : `${shownCode(reasoning.open)} … ${shownCode(reasoning.close)}`
+const shownCode = (text: string) => `\`${text.replaceAll('\n', '⏎').replaceAll('`', 'ˋ')}\``
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  const templates = publicTemplates()
+  if (typeof templates === 'string') throw new Error(templates)
+  writeFileSync(new URL('../docs/tool-formats.md', import.meta.url), formatsPage(templates))
+}

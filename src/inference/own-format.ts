@@ -1,0 +1,42 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import type { AnswerFormat } from './answer-format.ts'
+import type { Backend } from './backend.ts'
+import type { Prompts } from './prompt/prompts.ts'
+
+export type FormatLog = (values: object, message: string) => void
+
+const pauseMs = 250
+
+/** The format of the model's own template. It is found once; where a log is given, as soon as the model is loaded. */
+export function createOwnFormat(engine: Backend, prompts: Prompts, log?: FormatLog) {
+  const closing = new AbortController()
+  let known: AnswerFormat | undefined
+
+  async function find(): Promise<AnswerFormat | undefined> {
+    const served = engine.model()
+    if (served?.template === undefined) return undefined
+    known ??= await prompts.formatOf('', served.template, served.tokens, closing.signal, 'model')
+    return known
+  }
+
+  async function announce(say: FormatLog): Promise<void> {
+    while (engine.model() === undefined) {
+      if (engine.status().state === 'failed') return
+      await delay(pauseMs, undefined, { ref: false, signal: closing.signal })
+    }
+    const format = await find()
+    if (format === undefined) return
+    const { proof, note, reasoning } = format
+    say({ tools: proof, note, thinks: reasoning !== undefined }, `calls of tools: ${proof}`)
+  }
+
+  // What fails here fails again for the request that needs it, which says so.
+  const announced = log === undefined ? undefined : announce(log).catch(() => undefined)
+  return {
+    find,
+    async close() {
+      closing.abort(new Error('the server stops'))
+      await announced
+    },
+  }
+}
