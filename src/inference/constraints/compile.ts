@@ -15,6 +15,7 @@ import { compileRegex } from './regex/regex.ts'
 import { regexGrammar } from './regex/regex-grammar.ts'
 import { addSchema, type SchemaSettings, spaces } from './schema/schema-grammar.ts'
 import { type CompileSchema, structuralTagGrammar } from './tags/structural-tag.ts'
+import { argumentsAsData } from './turns/harmony.ts'
 import { addPiece } from './turns/piece.ts'
 import { createToolArguments, type ToolArguments } from './turns/tool-arguments.ts'
 import { addTurn } from './turns/turn-grammar.ts'
@@ -88,7 +89,7 @@ function compiledTurn(
   toolArguments: ToolArguments,
 ): Compiled {
   const grammar: Grammar = { rules: new Map() }
-  const { calls } = turn
+  const calls = argumentsAsData(turn.calls)
   const settings = settingsOf(options, createBudget(steps))
   const offered = calls === undefined ? [] : calledTools(calls)
   const widened: string[] = []

@@ -1,25 +1,23 @@
 import type { ReasoningFormat } from '../../reasoning/reasoning-format.ts'
 import type { TurnConstraint } from '../constraint.ts'
-import { alternatives, type Expr, type Grammar, rule, sequence } from '../grammar/expressions.ts'
+import { alternatives, type Grammar, rule, sequence } from '../grammar/expressions.ts'
 import { marked } from '../grammar/symbols.ts'
 import { addArmedText } from './armed-text.ts'
-import { addCalls, type CalledTool } from './calls.ts'
+import { addCalls, type TurnParts } from './calls.ts'
+import { addHarmonyTurn } from './harmony.ts'
 import { space, spaced, textPath } from './literals.ts'
 import { mergedPaths, path } from './paths.ts'
 
-/** What the grammar of a turn is made of. */
-export interface TurnParts {
-  /** What the content has to be; any text without it. */
-  content: Expr | undefined
-  tools: readonly CalledTool[]
-}
-
 /** Puts the rules of a turn into a grammar that has those of its parts. */
 export function addTurn(
-  { calls, reasoning, thought }: Pick<TurnConstraint, 'reasoning' | 'thought' | 'calls'>,
+  { calls, reasoning, thought, own }: Omit<TurnConstraint, 'kind' | 'content'>,
   { content, tools }: TurnParts,
   { rules }: Grammar,
 ): void {
+  if (own?.own === 'harmony') {
+    addHarmonyTurn({ calls, thought }, { content, tools }, own, { rules })
+    return
+  }
   const format = calls?.format
   if (format !== undefined && 'own' in format) throw new Error(`there is no grammar of ${format.own}`)
   const isAuto = calls === undefined || calls.choice === 'auto'
