@@ -66,7 +66,7 @@ export async function respond<Body extends GenerationBody, Begun extends Noted>(
 
 const longestHeader = 2_048
 
-/** As much as fits, and how many more there are. Percent-encoded: names and paths hold any characters. */
+/** As much as fits, and how many more there are. Percent-encoded: names and paths hold any characters, and halves of some. */
 export function headerOf(entries: readonly string[]): string {
   let header = ''
   for (const [index, entry] of entries.entries()) {
