@@ -1,5 +1,6 @@
 import type { Sampling } from '../src/inference/backend.ts'
-import type { Constraint } from '../src/inference/constraints/constraint.ts'
+import type { Constraint, TurnConstraint } from '../src/inference/constraints/constraint.ts'
+import { hermes } from '../src/inference/tools/call-format.ts'
 
 const text = (maxLength: number) => ({ type: 'string', maxLength })
 const small = {
@@ -44,6 +45,30 @@ export const constraints: Record<string, Constraint> = {
       maxItems: 40,
     },
   },
+}
+const tool = (name: string, parameters: unknown) => ({ name, parameters, strict: false })
+const calls = (tools: ReturnType<typeof tool>[], choice: 'auto' | 'required'): TurnConstraint => ({
+  kind: 'turn',
+  thought: 'over',
+  calls: { format: hermes, tools, choice, isParallel: true },
+})
+/** Of a conversation with tools: what an answer says without a call, and the text inside a call. */
+export const turns: Record<string, TurnConstraint> = {
+  'free text with 64 tools': calls(
+    Array.from({ length: 64 }, (_, i) => tool(`tool_${i}`, i % 2 === 0 ? small : large)),
+    'auto',
+  ),
+  'the text of an argument': calls(
+    [
+      tool('write', {
+        type: 'object',
+        properties: { text: { type: 'string' } },
+        required: ['text'],
+        additionalProperties: false,
+      }),
+    ],
+    'required',
+  ),
 }
 /** As most requests have it. */
 export const samplings: Record<string, Partial<Sampling>> = {

@@ -9,7 +9,7 @@ import { type Constraint, createConstraints } from '../src/inference/constraints
 import { loadModel } from '../src/inference/embedded/native.ts'
 import { generationOf } from '../test/support/generations.ts'
 import { benchmarkShape, writeRandomModel } from '../test/support/random-model.ts'
-import { constraints, samplings } from './constraints.ts'
+import { constraints, samplings, turns } from './constraints.ts'
 
 /**
  * What drawing a token costs, with a constraint and without one: processor time, which hardly depends on what else the
@@ -73,7 +73,10 @@ async function described(sampling: Partial<Sampling>, constraint?: Constraint): 
 
 console.log(`| microseconds of a draw: mean (median, 90 %) | ${Object.keys(samplings).join(' | ')} |`)
 console.log(`| --- ${'| --- '.repeat(Object.keys(samplings).length)}|`)
-for (const [name, constraint] of [['free', undefined], ...Object.entries(constraints)] as const) {
+for (const [name, constraint] of [
+  ['free', undefined],
+  ...Object.entries({ ...constraints, ...turns }),
+] as const) {
   const of =
     constraint && held.of(compiler.compile(constraint, { whitespace: 'bounded' }, 'constraint').grammar)
   const cells: string[] = []

@@ -5,10 +5,11 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { isDeepStrictEqual, parseArgs } from 'node:util'
+import { firstMarker } from '../src/inference/control-tokens.ts'
 import { createRendering } from '../src/inference/prompt/rendering.ts'
 import { thoughtStartOf } from '../src/inference/reasoning/thought-start.ts'
 import { createAnswerReader } from '../src/inference/tools/answer-reader.ts'
-import { firstMarker, resolved } from '../src/inference/tools/markers.ts'
+import { resolved } from '../src/inference/tools/markers.ts'
 import { type ChatCase, casesOf } from './chat-cases/cases.ts'
 
 const { values: options } = parseArgs({

@@ -3,6 +3,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { chatParametersPage } from './chat-parameters.ts'
 import { messagesPage } from './messages-page.ts'
 import { configurationPage, errorsPage } from './pages.ts'
+import { responsesPage } from './responses-page.ts'
 import { structuredOutputPage } from './structured-output.ts'
 
 const pages = {
@@ -10,6 +11,7 @@ const pages = {
   'configuration.md': configurationPage(),
   'errors.md': errorsPage(),
   'messages.md': messagesPage(),
+  'responses.md': responsesPage(),
   'structured-output.md': structuredOutputPage(),
 }
 const checking = process.argv.includes('--check')

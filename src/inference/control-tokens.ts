@@ -2,33 +2,23 @@ import type { Vocabulary } from './vocabulary.ts'
 
 /**
  * Control tokens have names, but no text can contain them. Those that matter to the reader of an answer are its *markers*: in
- * the answer's text each is one lone low surrogate, which no text of characters holds, and in a grammar it is one symbol
- * beyond all characters.
+ * the answer's text, and in what it is read by, each is one lone low surrogate, which no other token can write. So a name that
+ * is spelt out in letters is never taken for it. In a grammar a marker is a symbol: see `constraints/grammar/symbols.ts`.
  */
 
-const firstUnit = 0xdc00
-const lastUnit = 0xdfff
-const firstSymbol = 0x110000
-
-/** Markers have the units before the last. */
-export const mostMarkers = lastUnit - firstUnit
+/** The first marker is this code unit, the next one the one behind it, and so on. */
+export const firstMarker = 0xdc00
+export const lastMarker = 0xdffe
 
 /** How the answer's text shows the marker of this index. */
 export function unitOfMarker(index: number): string {
-  return String.fromCharCode(firstUnit + index)
+  return String.fromCharCode(firstMarker + index)
 }
 
 /** A text of an answer, with the names of markers instead of their units. */
 export function withNames(text: string, markers: readonly string[] = []): string {
-  return text.replace(/\p{Surrogate}/gu, (unit) => markers[unit.charCodeAt(0) - firstUnit] ?? unit)
+  return text.replace(/\p{Surrogate}/gu, (unit) => markers[unit.charCodeAt(0) - firstMarker] ?? unit)
 }
-
-export function symbolOfMarker(index: number): number {
-  return firstSymbol + index
-}
-
-/** What a grammar goes on with where any control token may stand that is no marker. */
-export const anyOtherSymbol = firstSymbol + mostMarkers
 
 const known = new WeakMap<Vocabulary, ReadonlyMap<string, readonly number[]>>()
 

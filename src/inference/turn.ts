@@ -69,19 +69,36 @@ export function planTurn(parts: TurnParts): TurnPlan {
     if (isBeam) return content
     // A model that was not asked to think goes straight to what it has to say.
     const drawn = thought === 'optional' && !isThinkingOn(reasoning, conversation) ? 'over' : thought
-    if (calls === undefined && (content === undefined || reasoning === undefined || drawn === 'over')) {
+    const own = 'own' in format.calls ? format.calls : undefined
+    const hasThought = reasoning !== undefined && drawn !== 'over'
+    if (calls === undefined && (content === undefined || (!hasThought && own?.own !== 'harmony')))
       return content
-    }
+    if (calls !== undefined && own?.own === 'minimax-m3')
+      return unconstrained(asked.calls as CallsAsked, content)
     const constraint: TurnConstraint = {
       kind: 'turn',
       ...(reasoning && { reasoning }),
       thought: drawn,
+      ...(own && { own }),
       ...(calls && { calls: { ...calls, choice: (asked.calls as CallsAsked).choice } }),
       ...(content && { content: content.constraint as NonNullable<TurnConstraint['content']> }),
     }
     const field = asked.calls?.field ?? (content as CompileQuestion).field
     return { constraint, options: content?.options ?? { whitespace: 'bounded' }, field }
   }
+}
+
+/** There is no grammar of these calls: they are read, but nobody can promise one. */
+function unconstrained(
+  { choice }: CallsAsked,
+  content: CompileQuestion | undefined,
+): CompileQuestion | undefined {
+  if (choice === 'auto') return content
+  throw refuse('not_available', {
+    field: 'tool_choice',
+    given: 'a call that has to be made, with the template of MiniMax-M3,',
+    accepted: '"auto", "none"',
+  })
 }
 
 function thinkingOf(

@@ -12,6 +12,7 @@ import { people } from './storage/people.ts'
 import { prices } from './storage/prices.ts'
 import { queues } from './storage/queues.ts'
 import { reading } from './storage/reading.ts'
+import { responses } from './storage/responses.ts'
 import { sweeping } from './storage/sweeping.ts'
 import { tables } from './storage/tables.ts'
 import { usageAndAudit } from './storage/usage-and-audit.ts'
@@ -36,6 +37,7 @@ for (const driver of allDrivers()) {
     queues(driver.shared)
     evaluationRuns(driver.shared)
     usageAndAudit(driver.open)
+    responses(driver.open)
     writing(driver.shared)
     closing(driver.open)
   })

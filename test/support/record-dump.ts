@@ -6,7 +6,15 @@ const tablesOf = {
   postgres: 'SELECT tablename AS name FROM pg_catalog.pg_tables WHERE schemaname = current_schema()',
 }
 
-const notedOfRequests = ['heddle_probe', 'usage_days', 'audit']
+const notedOfRequests = [
+  'heddle_probe',
+  'usage_days',
+  'audit',
+  // Kept by user and not by project: an answer of one is not there for another.
+  'responses',
+  'response_texts',
+  'secrets',
+]
 
 /**
  * Every row of every table, but for those of the projects that are left out, and for what is noted of requests: `GET /ready`

@@ -300,6 +300,7 @@ const response = () => {
     prompt: null,
     max_tool_calls: 5,
     safety_identifier: 'me',
+    thinking_token_budget: null,
     prompt_cache_key: 'mine',
     prompt_cache_retention: '24h',
     context_management: null,

@@ -1,7 +1,5 @@
 import { LRUCache } from 'lru-cache'
 import { type RefusalCode, type RefusalValues, refuse } from '../../domain/refusals.ts'
-import type { AnswerFormat } from '../answer-format.ts'
-import type { CallFormat } from '../tools/call-format.ts'
 import type { OfferedTool } from '../tools/offered-tool.ts'
 import { difference, isEmpty } from './automaton/automaton.ts'
 import { automatonOf } from './automaton/determinise.ts'
@@ -17,6 +15,7 @@ import { compileRegex } from './regex/regex.ts'
 import { regexGrammar } from './regex/regex-grammar.ts'
 import { addSchema, type SchemaSettings, spaces } from './schema/schema-grammar.ts'
 import { type CompileSchema, structuralTagGrammar } from './tags/structural-tag.ts'
+import { argumentsAsData } from './turns/harmony.ts'
 import { addPiece } from './turns/piece.ts'
 import { createToolArguments, type ToolArguments } from './turns/tool-arguments.ts'
 import { addTurn } from './turns/turn-grammar.ts'
@@ -90,13 +89,14 @@ function compiledTurn(
   toolArguments: ToolArguments,
 ): Compiled {
   const grammar: Grammar = { rules: new Map() }
-  const { calls } = turn
+  const calls = argumentsAsData(turn.calls)
   const settings = settingsOf(options, createBudget(steps))
   const offered = calls === undefined ? [] : calledTools(calls)
   const widened: string[] = []
   const allowance = { steps: stepsOfTools }
   const tools = offered.map((tool) => {
-    const format = argumentsOf(calls?.format)
+    const { format } = calls ?? {}
+    if (format === undefined || 'own' in format) throw new Error('there is no grammar for this format yet')
     const one = inTool(tool, () => toolArguments.of(tool, format, settings, allowance))
     for (const [name, expr] of one.rules) grammar.rules.set(name, expr)
     widened.push(...one.widened.map((what) => `${tool.name}${what}`))
@@ -105,15 +105,6 @@ function compiledTurn(
   const content = turn.content && addPiece(grammarOf(turn.content, options), 'content-', grammar)
   addTurn(turn, { content, tools }, grammar)
   return { grammar: packGrammar(grammar.rules), widened }
-}
-
-/** The own formats write their arguments as JSON. */
-function argumentsOf(format: AnswerFormat['calls'] | undefined): Pick<CallFormat, 'arguments' | 'close'> {
-  if (format !== undefined && !('own' in format)) return format
-  if (format?.own === 'minimax-m3') {
-    throw new ConstraintError('unsupported', 'there is no grammar of the calls of MiniMax-M3 yet')
-  }
-  return { arguments: { kind: 'json', isQuoted: false }, close: [] }
 }
 
 function calledTools({ tools, choice }: NonNullable<TurnConstraint['calls']>): readonly OfferedTool[] {

@@ -1,4 +1,4 @@
-import type { AnswerFormat } from '../answer-format.ts'
+import type { AnswerFormat, OwnCalls } from '../answer-format.ts'
 import type { ReasoningFormat, ThoughtStart } from '../reasoning/reasoning-format.ts'
 import type { OfferedTool } from '../tools/offered-tool.ts'
 import type { CompiledGrammar } from './grammar/compiled-grammar.ts'
@@ -19,6 +19,8 @@ export interface TurnConstraint {
   kind: 'turn'
   reasoning?: ReasoningFormat
   thought: ThoughtStart
+  /** A format that data cannot describe, also where no calls are asked for. */
+  own?: OwnCalls
   calls?: {
     format: AnswerFormat['calls']
     tools: readonly OfferedTool[]

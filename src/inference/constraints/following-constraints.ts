@@ -1,15 +1,10 @@
 import { LRUCache } from 'lru-cache'
-import {
-  anyOtherSymbol,
-  controlTokensOf,
-  type Markers,
-  markersOf,
-  symbolOfMarker,
-} from '../control-tokens.ts'
+import { controlTokensOf, type Markers, markersOf } from '../control-tokens.ts'
 import type { TokenMask, TokenRule } from '../sampling/logits.ts'
 import type { Vocabulary } from '../vocabulary.ts'
 import { type CompiledGrammar, sizeOfGrammar } from './grammar/compiled-grammar.ts'
 import { createFollowing, type Position } from './grammar/following.ts'
+import { otherControlToken, symbolOfMarker } from './grammar/symbols.ts'
 import { eachAllowed } from './mask/allowed-tokens.ts'
 import { afterBytes, type BytePosition } from './mask/byte-following.ts'
 import { createMasks } from './mask/token-masks.ts'
@@ -108,7 +103,7 @@ function createConstraint(
   function symbolOfToken(token: number): number | undefined {
     const marker = markers.get(token)
     if (marker !== undefined) return symbolOfMarker(marker)
-    return vocabulary.isSpecial(token) && !ends.has(token) ? anyOtherSymbol : undefined
+    return vocabulary.isSpecial(token) && !ends.has(token) ? otherControlToken : undefined
   }
 
   /** Control tokens stand between characters. */
@@ -119,7 +114,7 @@ function createConstraint(
 
   /** The control tokens that are allowed, and those that end the answer. */
   function apart(at: BytePosition): number[] {
-    const others = afterSymbol(at, anyOtherSymbol) === undefined ? markers.keys() : controls
+    const others = afterSymbol(at, otherControlToken) === undefined ? markers.keys() : controls
     const found = Array.from(others).filter((token) => {
       const symbol = symbolOfToken(token)
       return symbol !== undefined && afterSymbol(at, symbol) !== undefined
@@ -176,6 +171,10 @@ function createConstraint(
         few() {
           const list = at.begun === undefined ? lists.memo(at.position, { context: at }) : listed(at)
           return list === 'many' ? undefined : list
+        },
+        wideMask() {
+          const mask = at.begun === undefined ? masks.get(at.position) : undefined
+          return mask && 2 * mask.count > vocabulary.size ? mask : undefined
         },
         mask: () => (at.begun === undefined ? remembered(at.position, at) : masked(at)),
         get isComplete() {

@@ -14,6 +14,8 @@ export interface Logits {
   logTotal(temperature: number): Promise<number>
   /** The same, exactly. There only where the sum may be less than what logTotal says, and `top` may give fewer. */
   exactly?(): Logits
+  /** That costs no more than to look at the bound first. */
+  readonly isExactCheap?: boolean
 }
 
 /** The logits of a position of the model, of which a set of tokens can be all that counts. */
@@ -47,6 +49,8 @@ export interface TokenRule {
   few(): readonly number[] | undefined
   /** All that are allowed, however many. */
   mask(): TokenMask
+  /** The mask, where it has been made before and allows most tokens. */
+  wideMask?(): TokenMask | undefined
 }
 
 /** The same logits; what has been asked for once is not asked for again. */

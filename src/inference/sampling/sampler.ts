@@ -58,7 +58,7 @@ export function createSampler(
     adjustments?.prepare(answer.length)
     const number = greedy ? 0 : random()
 
-    let position = (isFlat && logits.exactly?.()) || logits
+    let position = ((isFlat || logits.isExactCheap === true) && logits.exactly?.()) || logits
     let isBound = position.exactly !== undefined
     const least = isBound || !isFlat ? firstLook : secondLook
     let count = needed === undefined ? least : needed + 1 + Math.min(adjustments?.touched ?? 0, sinking)

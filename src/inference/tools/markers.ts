@@ -1,16 +1,8 @@
 import type { AnswerFormat, OwnCalls } from '../answer-format.ts'
+import { firstMarker, lastMarker } from '../control-tokens.ts'
 import type { CallFormat, Literal, TaggedArguments, TaggedValue } from './call-format.ts'
 import { gigachat } from './gigachat.ts'
 import { ownMarks } from './own-marks.ts'
-
-/**
- * A control token in an answer's text is one lone low surrogate, which no other token can write. So its name spelt out in
- * letters is never taken for it. The first marker is this code unit, the next one the one behind it, and so on.
- */
-export const firstMarker = 0xdc00
-
-/** This and the units before it are markers; the last unit stands for any other control token. */
-export const lastMarker = 0xdffe
 
 /**
  * The format as answers are written in it: the names of control tokens inside its literals are their markers. `markers` has

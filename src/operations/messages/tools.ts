@@ -32,8 +32,15 @@ export function callsOf(
   { tools, skipped }: GivenTools,
   settings: GenerationSettings,
 ): CallsAsked | undefined {
-  // Whoever offers tools that all were skipped still gets an answer.
-  if (choice?.type === 'auto' && tools.length === 0 && skipped.length > 0) return undefined
+  if (choice != null && choice.type !== 'none' && tools.length === 0) {
+    // Whoever offers tools that all were skipped still gets an answer.
+    if (choice.type === 'auto' && skipped.length > 0) return undefined
+    throw wrong(
+      'tool_choice.type',
+      `"${choice.type}" without a tool`,
+      '"none", or tools of type "custom" beside it',
+    )
+  }
   return callsAsked(
     { tools, choice: choiceOf(choice), isParallel: !choice?.disable_parallel_tool_use },
     { tools: 'tools', choice: 'tool_choice', name: 'name' },

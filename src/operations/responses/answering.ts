@@ -14,6 +14,7 @@ import { askFitting } from './fitting.ts'
 import { itemsOf } from './input.ts'
 import { type Item, responseOfItem, responsePrefix } from './items.ts'
 import { mostItems } from './items-contract.ts'
+import { checkCandidates } from './logprobs.ts'
 import { headOf, type ResponseHead } from './response.ts'
 import type { Sealing, UserSeal } from './sealing.ts'
 import { type ResponseStore, responsesOf } from './store.ts'
@@ -57,11 +58,15 @@ export async function beginResponse(
   if (typeof calls?.choice === 'object' && constraint !== undefined) {
     throw wrong(constraint.field, 'a constraint beside the name of a function', 'one of both')
   }
+  if (hasLogprobs) checkCandidates((maxTokens ?? 0) * (1 + (body.top_logprobs ?? 0)))
   const store = responsesOf(asking.caller, parts.db, parts.responseDays)
   const id = responsePrefix + (body.request_id ?? newId().replaceAll('-', ''))
   if (body.request_id != null && (await store.has(id)))
     throw refuse('response_exists', { id, field: 'request_id' })
   const given = await inputOf(parts, body, { ...asking, id, store })
+  const isSealed = body.include?.includes('reasoning.encrypted_content') ?? false
+  // Nothing is awaited that may fail once the model has begun.
+  const seal = isSealed ? await parts.sealing.open(asking.caller.name) : undefined
 
   const ask = async (messages: readonly GivenMessage[]) => {
     const conversation = conversationOf(parts, body, messages)
@@ -70,7 +75,12 @@ export async function beginResponse(
       {
         inputs: [{ conversation, addSpecial: false }],
         constraint,
-        turn: { ...(calls && { calls }) },
+        turn: {
+          ...(calls && { calls }),
+          ...(body.thinking_token_budget != null && {
+            thinkingBudget: { tokens: body.thinking_token_budget, field: 'thinking_token_budget' },
+          }),
+        },
         tenant: asking.caller.name,
         maxTokens,
         logprobs: hasLogprobs ? (body.top_logprobs ?? 0) : undefined,
@@ -85,13 +95,11 @@ export async function beginResponse(
   const { created, model } = generation.head
   return {
     ...generation,
-    response: headOf(body, { id, created, model }),
+    response: headOf(body, { id, created, model, toolChoice: settings.toolChoice }),
     input: given.own,
     earlier: given.earlier,
     ...((body.store ?? true) && { store }),
-    ...(body.include?.includes('reasoning.encrypted_content') && {
-      seal: await parts.sealing.open(asking.caller.name),
-    }),
+    ...(seal && { seal }),
     isSummarised: (body.reasoning?.summary ?? body.reasoning?.generate_summary) != null,
     hasLogprobs,
     tokensAsIds: body.return_tokens_as_token_ids ?? false,

@@ -152,6 +152,10 @@ export const ResponsesBody = z.object({
     'When false, what the model thinks is left out of the answer. It is counted all the same.',
     { initial: true },
   ),
+  thinking_token_budget: documented(
+    integer(0).nullish(),
+    'The most tokens of a thought: when they are used up, the thought is ended. Needs a template with thoughts.',
+  ),
   return_tokens_as_token_ids: documented(optIn(), 'Writes tokens in log-probabilities as `token_id:<id>`.'),
   request_id: documented(
     plainText(200).min(1).nullish(),

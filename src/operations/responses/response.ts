@@ -8,9 +8,11 @@ interface Made {
   /** In seconds. */
   created: number
   model: string
+  /** What no `tool_choice` means. */
+  toolChoice: 'auto' | 'none'
 }
 
-export function headOf(body: ResponsesBody, { id, created, model }: Made) {
+export function headOf(body: ResponsesBody, { id, created, model, toolChoice }: Made) {
   const { text, reasoning } = body
   return {
     id,
@@ -36,7 +38,7 @@ export function headOf(body: ResponsesBody, { id, created, model }: Made) {
     presence_penalty: body.presence_penalty ?? 0,
     frequency_penalty: body.frequency_penalty ?? 0,
     text: { format: text?.format ?? { type: 'text' }, verbosity: text?.verbosity ?? 'medium' },
-    tool_choice: body.tool_choice ?? 'auto',
+    tool_choice: body.tool_choice ?? toolChoice,
     tools: (body.tools ?? []).filter(({ type }) => type === 'function').map(toolShown),
     top_logprobs: body.top_logprobs ?? 0,
     top_p: body.top_p ?? 1,

@@ -179,7 +179,11 @@ const wrongRequests: [fields: Record<string, unknown>, message: RegExp][] = [
   [{ stream: 'x' }, /stream: /],
   [{ container: 'container_1' }, /^container: /],
   [{ mcp_servers: [{ type: 'url', url: 'http://x' }] }, /^mcp_servers: /],
-  [{ tool_choice: { type: 'any' } }, /^tool_choice: "required" without tools/],
+  [{ tool_choice: { type: 'any' } }, /^tool_choice\.type: "any" without a tool/],
+  [
+    { tools: [{ type: 'bash_20250124', name: 'bash' }], tool_choice: { type: 'any' } },
+    /^tool_choice\.type: "any" without a tool/,
+  ],
   [{ tools: [tool], tool_choice: { type: 'tool' } }, /^tool_choice\.name: nothing/],
   [{ tools: [tool], tool_choice: { type: 'tool', name: 'other' } }, /^tool_choice: the tool "other"/],
   [{ tools: [tool, tool] }, /^tools\.1\.name: "look" a second time/],

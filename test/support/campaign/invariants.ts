@@ -2,6 +2,8 @@ import assert from 'node:assert/strict'
 import { isUtf8 } from 'node:buffer'
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
 import { refusals } from '../../../src/domain/refusals.ts'
+import { wireOf } from '../../../src/http/errors.ts'
+import { messageStreamOf } from '../messages.ts'
 import type { Target } from './requests.ts'
 
 export interface Given {
@@ -37,7 +39,7 @@ export function assertAnswers(
   const media = type.split(';', 1)[0] as string
   const schema = content?.[media]?.schema
   if (content) assert.ok(schema, `${media} is not documented`)
-  const values = valuesIn(media, text)
+  const values = valuesIn(target.path, media, text)
   if (schema) for (const value of values) assert.equal(fits(schema, value), undefined, shortly)
   return values
 }
@@ -51,7 +53,7 @@ function isJson(bytes: Buffer): boolean {
   }
 }
 
-function valuesIn(media: string, text: string): unknown[] {
+function valuesIn(path: string, media: string, text: string): unknown[] {
   if (media === 'application/json') return [JSON.parse(text)]
   if (/jsonl|ndjson/.test(media))
     return text
@@ -59,6 +61,11 @@ function valuesIn(media: string, text: string): unknown[] {
       .filter(Boolean)
       .map((line) => JSON.parse(line))
   if (media !== 'text/event-stream') return []
+  if (wireOf(path) === 'anthropic') {
+    const { events, error } = messageStreamOf(text)
+    assert.equal(error, undefined, JSON.stringify(error))
+    return events
+  }
   assert.ok(text.endsWith('data: [DONE]\n\n'), `a stream that does not end: ${text.slice(-200)}`)
   const events = text.split('\n\n').filter((event) => event.startsWith('data: {'))
   const values = events.map((event) => JSON.parse(event.slice('data: '.length)))
@@ -73,10 +80,12 @@ const ofBodies = ['malformed_json', 'unsupported_media_type', 'body_too_deep', '
 function assertRefuses({ path, operation }: Target, status: number, type: string, text: string): unknown {
   assert.match(type, /^application\/json(;|$)/)
   const body = JSON.parse(text)
-  const isOpenAi = path.startsWith('/v1/')
-  const { code, reason } = isOpenAi
-    ? { code: body.error.code, reason: body.error.message }
-    : (body as { code: string; reason: string })
+  const wire = wireOf(path)
+  const { code, reason } = {
+    openai: () => ({ code: body.error.code, reason: body.error.message }),
+    anthropic: () => ({ code: body.error.details.error_code, reason: body.error.message }),
+    record: () => body as { code: string; reason: string },
+  }[wire]()
   assert.ok(typeof reason === 'string' && reason !== '', text)
   const isUnasked = operation.requestBody === undefined && ofBodies.includes(code)
   // A name in a path that no route can have leads to no route.
@@ -86,6 +95,6 @@ function assertRefuses({ path, operation }: Target, status: number, type: string
   if (schema) assert.equal(fits(schema, body), undefined, text)
   assert.ok(code in refusals, `${code} is not in the catalogue`)
   const expected = refusals[code as keyof typeof refusals].status
-  assert.equal(status, isOpenAi && code === 'invalid_request' ? 400 : expected, text)
+  assert.equal(status, wire !== 'record' && code === 'invalid_request' ? 400 : expected, text)
   return body
 }

@@ -256,10 +256,12 @@ test('a draw with a cut, and the likeliest token, are those of logits without wh
 
 function allowing(list: number[], isAllowed: Uint8Array): Allowance {
   const maskOf = createMasks(isAllowed.length)
+  const mask = () => maskOf((put) => list.forEach(put))
   return {
     allows: (token) => isAllowed[token] === 1,
     few: () => (list.length <= 256 ? list : undefined),
-    mask: () => maskOf((put) => list.forEach(put)),
+    mask,
+    wideMask: () => (2 * list.length > isAllowed.length ? mask() : undefined),
     isComplete: false,
     isOver: false,
     accept: () => true,

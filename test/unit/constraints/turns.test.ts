@@ -2,7 +2,6 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { TurnConstraint } from '../../../src/inference/constraints/constraint.ts'
 import { type CallFormat, hermes } from '../../../src/inference/tools/call-format.ts'
-import { ownMarks } from '../../../src/inference/tools/own-marks.ts'
 import { compiledTurn, followerOf, tool } from '../../support/turns.ts'
 
 const think = { open: '<think>', close: '</think>', switches: { on: {}, off: {} }, isDefault: true }
@@ -268,36 +267,5 @@ describe('what of a schema cannot be kept', () => {
     const { widened } = compiledTurn(turn({ tools: [tool('f', large)] }))
     assert.deepEqual(widened, ['f#/properties size'])
     stopsAt(turn({ tools: [tool('f', large)] }), '<tool_call>\n{"name": "f", "arguments": {"a": |"')
-  })
-})
-
-describe('messages in channels', () => {
-  const marks = Object.fromEntries(
-    ownMarks.harmony.map((name, at) => [name, String.fromCharCode(0xdc00 + at)]),
-  )
-  const format = { own: 'harmony', marks } as const
-  const written = (text: string) =>
-    Object.entries(marks).reduce((whole, [name, mark]) => whole.replaceAll(name, mark), text)
-  const header = written('<|channel|>commentary to=functions.get_weather <|constrain|>json<|message|>')
-  const thought = written('<|channel|>analysis<|message|>I look.<|end|><|start|>assistant')
-  const final = written('<|channel|>final<|message|>')
-
-  it('are thoughts, calls that fit, and what is said', () => {
-    const auto = turn({ format }, { thought: 'optional' })
-    accepts(
-      auto,
-      `${final}Hi.`,
-      `${thought}${final}Hi.`,
-      written(`${thought}${header}{"city": "Rome"}<|call|>`),
-    )
-    accepts(auto, written(' to=functions.get<|channel|>commentary json<|message|>{}'))
-    stopsAt(auto, `${header}{|}`, written('<|channel|>commentary to=functions.|x'), '|Hi')
-  })
-
-  it('are calls where nothing else is asked for', () => {
-    const required = turn({ format, choice: 'required', isParallel: false }, { thought: 'optional' })
-    accepts(required, `${thought}${header}{"city": "Rome"}`)
-    stopsAt(required, written('<|channel|>|final'))
-    assert.equal(followerOf(required)(written(`${header}{"city": "Rome"}<|call|>`)).isOver, true)
   })
 })

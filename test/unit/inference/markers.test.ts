@@ -5,12 +5,8 @@ import { createChoice, planAnswer } from '../../../src/inference/choice.ts'
 import { createConstraints } from '../../../src/inference/constraints/following-constraints.ts'
 import type { Expr } from '../../../src/inference/constraints/grammar/expressions.ts'
 import { packGrammar } from '../../../src/inference/constraints/grammar/pack.ts'
-import {
-  anyOtherSymbol,
-  controlTokensOf,
-  symbolOfMarker,
-  unitOfMarker,
-} from '../../../src/inference/control-tokens.ts'
+import { otherControlToken, symbolOfMarker } from '../../../src/inference/constraints/grammar/symbols.ts'
+import { controlTokensOf, unitOfMarker } from '../../../src/inference/control-tokens.ts'
 import { isIn } from '../../../src/inference/sampling/logits.ts'
 import { createRandom } from '../../../src/inference/sampling/random.ts'
 import { type GenerationParts, generationOf } from '../../support/generations.ts'
@@ -43,7 +39,7 @@ const everyToken = [...tokens.keys()]
 const literal = (text: string): Expr => ({ kind: 'literal', text })
 const symbol = (marker: number) => one(symbolOfMarker(marker))
 const one = (point: number): Expr => ({ kind: 'class', ranges: [[point, point]] })
-const anyOther = one(anyOtherSymbol)
+const anyOther = one(otherControlToken)
 const sequence = (...of: Expr[]): Expr => ({ kind: 'sequence', of })
 const letters: Expr = { kind: 'class', ranges: [[97, 98]] }
 const many = (of: Expr, min = 0): Expr => ({ kind: 'repetition', of, min, max: Number.POSITIVE_INFINITY })

@@ -1,3 +1,4 @@
+import { firstMarker, lastMarker } from '../../control-tokens.ts'
 import { charClass, type Expr, literal, sequence } from './expressions.ts'
 
 /**
@@ -6,11 +7,14 @@ import { charClass, type Expr, literal, sequence } from './expressions.ts'
  * can say one.
  */
 const firstSymbol = 0x110000
-const firstUnit = 0xdc00
-const lastUnit = 0xdfff
+
+/** Of the marker of this index. */
+export function symbolOfMarker(index: number): number {
+  return firstSymbol + index
+}
 
 /** Any control token that the literals of the format do not name. */
-export const otherControlToken = firstSymbol + lastUnit - firstUnit
+export const otherControlToken = symbolOfMarker(lastMarker + 1 - firstMarker)
 
 export function isSymbol(point: number): boolean {
   return point >= firstSymbol
@@ -20,7 +24,8 @@ export function isSymbol(point: number): boolean {
 export function pointsOf(text: string): number[] {
   return Array.from(text, (character) => {
     const point = character.codePointAt(0) ?? 0
-    return point >= firstUnit && point <= lastUnit ? firstSymbol + point - firstUnit : point
+    const marker = point - firstMarker
+    return marker >= 0 && point <= lastMarker + 1 ? symbolOfMarker(marker) : point
   })
 }
 

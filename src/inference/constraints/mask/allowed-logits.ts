@@ -16,6 +16,7 @@ export function allowedLogits(logits: PositionLogits, rule: TokenRule): Logits {
     ...masking(logits, rule),
     vocabulary: logits.vocabulary,
     exactly,
+    isExactCheap: rule.wideMask?.() !== undefined,
     async best() {
       const best = await logits.best()
       if (rule.allows(best)) return best
@@ -46,6 +47,8 @@ export function allowedLogits(logits: PositionLogits, rule: TokenRule): Logits {
 
 /** The same, with every number told exactly. What is allowed has to be known for it, all of it. */
 export function exactLogits(logits: PositionLogits, rule: TokenRule): Logits {
+  const wide = rule.wideMask?.()
+  if (wide !== undefined) return logits.masked(wide)
   const few = rule.few()
   if (few === undefined) return logits.masked(rule.mask())
   return { ...onlyAllowed(logits, few), ...masking(logits, rule) }

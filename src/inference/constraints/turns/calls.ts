@@ -11,6 +11,13 @@ export interface CalledTool {
   arguments: Expr
 }
 
+/** What the grammar of a turn is made of. */
+export interface TurnParts {
+  /** What the content has to be; any text without it. */
+  content: Expr | undefined
+  tools: readonly CalledTool[]
+}
+
 export interface Calling {
   /** The first call and all that follows it. */
   start: Expr

@@ -1,89 +1,74 @@
 import type { OwnCalls } from '../../answer-format.ts'
 import type { ThoughtStart } from '../../reasoning/reasoning-format.ts'
+import { hermes } from '../../tools/call-format.ts'
+import type { TurnConstraint } from '../constraint.ts'
 import {
   alternatives,
-  type Expr,
-  emptyText,
+  charClass,
+  complement,
+  type Grammar,
   literal,
   optional,
+  repetition,
   rule,
   sequence,
 } from '../grammar/expressions.ts'
-import { marked } from '../grammar/symbols.ts'
-import { addArmedText } from './armed-text.ts'
-import type { CalledTool } from './calls.ts'
-import { textPath } from './literals.ts'
-import { path } from './paths.ts'
+import { marked, otherControlToken } from '../grammar/symbols.ts'
+import type { TurnParts } from './calls.ts'
 
-export interface HarmonyTurn {
-  marks: OwnCalls['marks']
-  thought: ThoughtStart
-  tools: readonly CalledTool[]
-  /** What the content has to be; any text without it. */
-  content: Expr | undefined
-  /** The answer may be content. */
-  isAuto: boolean
-  mayRepeat: boolean
+/** The arguments of gpt-oss are JSON, as those of Hermes are. */
+export function argumentsAsData(calls: TurnConstraint['calls']): TurnConstraint['calls'] {
+  if (calls === undefined || !('own' in calls.format) || calls.format.own !== 'harmony') return calls
+  return { ...calls, format: hermes }
 }
 
 /**
- * The messages of gpt-oss, each with a header that names its channel: thoughts, what is said before calls, calls, and the final
- * message.
+ * A turn in the channels of gpt-oss: thoughts and what precedes a call are messages, then comes the last one, which is a call or
+ * what is said. As it is all headers and messages, it is followed from its first character on.
  */
-export function addHarmony(
-  { marks = {}, thought, tools, content, isAuto, mayRepeat }: HarmonyTurn,
-  rules: Map<string, Expr>,
+export function addHarmonyTurn(
+  { calls, thought }: { calls: TurnConstraint['calls'] | undefined; thought: ThoughtStart },
+  { content, tools }: TurnParts,
+  { marks = {} }: OwnCalls,
+  { rules }: Grammar,
 ): void {
-  const mark = (name: string) => marks[name] ?? name
-  const of = (name: string) => marked(mark(name))
-  const isFree = isAuto && content === undefined
-  const next = sequence(of('<|start|>'), literal('assistant'), rule('message'))
-  const textUntilEnd = (name: string, behind: Expr) =>
-    addArmedText(
-      { anywhere: textPath(mark('<|end|>'), path([], behind)), starts: {}, mayEnd: isFree },
-      name,
-      rules,
-    )
-  const said = (channel: string, body: Expr) =>
-    sequence(of('<|channel|>'), literal(channel), of('<|message|>'), body)
-  const over = optional(alternatives(of('<|end|>'), of('<|return|>')))
-  textUntilEnd('thought', next)
-  if (isFree) {
-    textUntilEnd('preamble', next)
-    textUntilEnd('final', emptyText)
-  }
-  rules.set(
-    'called',
-    sequence(
-      optional(of('<|call|>')),
-      mayRepeat ? optional(sequence(optional(of('<|end|>')), next)) : emptyText,
-    ),
+  const mark = (name: string) => marked(marks[name] ?? name)
+  const [channel, message, ended] = [mark('<|channel|>'), mark('<|message|>'), mark('<|end|>')]
+  const isAuto = calls === undefined || calls.choice === 'auto'
+  const free = repetition(charClass(...complement([]), [otherControlToken, otherControlToken]), 0)
+  const json = sequence(literal(' '), optional(mark('<|constrain|>')), literal('json'))
+  const inChannel = literal('commentary')
+
+  rules.set('more', sequence(ended, mark('<|start|>'), literal('assistant'), rule('message')))
+  rules.set('thought', sequence(free, rule('more')))
+  const thinking = sequence(literal('analysis'), message, rule('thought'))
+  const preamble = sequence(inChannel, message, free, rule('more'))
+  const final = sequence(
+    literal('final'),
+    optional(json),
+    message,
+    content ?? free,
+    optional(alternatives(mark('<|return|>'), ended)),
   )
-  const json = alternatives(
-    emptyText,
-    sequence(optional(literal(' ')), optional(of('<|constrain|>')), literal('json')),
-  )
-  const channel = sequence(of('<|channel|>'), literal('commentary'))
-  const calls = (between: Expr) =>
-    alternatives(
-      ...tools.map((tool) =>
-        sequence(literal(tool.name), between, json, of('<|message|>'), tool.arguments, rule('called')),
-      ),
-    )
-  rules.set('recipient', calls(emptyText))
-  rules.set('recipient-first', calls(channel))
+  const called = tools.map(({ name, arguments: given }) => {
+    const recipient = literal(` to=functions.${name}`)
+    const body = sequence(optional(json), message, given, optional(mark('<|call|>')))
+    return {
+      behindChannel: sequence(inChannel, recipient, body),
+      beforeChannel: sequence(recipient, channel, inChannel, body),
+    }
+  })
+  const inChannels = [
+    ...(isAuto || thought !== 'over' ? [thinking] : []),
+    ...(isAuto ? [final] : []),
+    ...(isAuto && content === undefined ? [preamble] : []),
+    ...called.map(({ behindChannel }) => behindChannel),
+  ]
   rules.set(
     'message',
     alternatives(
-      ...(thought === 'over' ? [] : [said('analysis', rule('thought'))]),
-      ...(isFree ? [said('commentary', rule('preamble')), said('final', rule('final'))] : []),
-      ...(isAuto && content !== undefined ? [said('final', sequence(content, over))] : []),
-      ...(tools.length === 0
-        ? []
-        : [
-            sequence(channel, literal(' to=functions.'), rule('recipient')),
-            sequence(optional(literal(' ')), literal('to=functions.'), rule('recipient-first')),
-          ]),
+      sequence(channel, alternatives(...inChannels)),
+      ...called.map(({ beforeChannel }) => beforeChannel),
     ),
   )
   rules.set('root', rule(thought === 'open' ? 'thought' : 'message'))

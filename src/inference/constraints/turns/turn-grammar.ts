@@ -1,42 +1,33 @@
 import type { ReasoningFormat } from '../../reasoning/reasoning-format.ts'
 import type { TurnConstraint } from '../constraint.ts'
-import { alternatives, type Expr, type Grammar, rule, sequence } from '../grammar/expressions.ts'
+import { alternatives, type Grammar, rule, sequence } from '../grammar/expressions.ts'
 import { marked } from '../grammar/symbols.ts'
 import { addArmedText } from './armed-text.ts'
-import { addCalls, type CalledTool } from './calls.ts'
-import { addHarmony } from './harmony.ts'
+import { addCalls, type TurnParts } from './calls.ts'
+import { addHarmonyTurn } from './harmony.ts'
 import { space, spaced, textPath } from './literals.ts'
 import { mergedPaths, path } from './paths.ts'
 
-/** What the grammar of a turn is made of. */
-export interface TurnParts {
-  /** What the content has to be; any text without it. */
-  content: Expr | undefined
-  tools: readonly CalledTool[]
-}
-
 /** Puts the rules of a turn into a grammar that has those of its parts. */
 export function addTurn(
-  { calls, reasoning, thought }: Pick<TurnConstraint, 'reasoning' | 'thought' | 'calls'>,
+  { calls, reasoning, thought, own }: Omit<TurnConstraint, 'kind' | 'content'>,
   { content, tools }: TurnParts,
   { rules }: Grammar,
 ): void {
-  const format = calls?.format
-  const isAuto = calls === undefined || calls.choice === 'auto'
-  const isRepeated = calls?.isParallel === true && typeof calls.choice === 'string'
-  if (format !== undefined && 'own' in format) {
-    addHarmony({ marks: format.marks, thought, tools, content, isAuto, mayRepeat: isRepeated }, rules)
+  if (own?.own === 'harmony') {
+    addHarmonyTurn({ calls, thought }, { content, tools }, own, { rules })
     return
   }
+  const format = calls?.format
+  if (format !== undefined && 'own' in format) throw new Error(`there is no grammar of ${format.own}`)
+  const isAuto = calls === undefined || calls.choice === 'auto'
   const isFree = content === undefined && isAuto
   const marks = marksOf(reasoning)
+  const mayRepeat = calls?.isParallel === true && typeof calls.choice === 'string'
   const calling =
     format === undefined || tools.length === 0
       ? undefined
-      : addCalls(
-          { format, tools, isFree, mayRepeat: isRepeated, marks: marks && [marks.open, marks.close] },
-          rules,
-        )
+      : addCalls({ format, tools, isFree, mayRepeat, marks: marks && [marks.open, marks.close] }, rules)
   const isAnchored = format?.isAnchored === true
   const anywhere = calling === undefined || isAnchored ? [] : [calling.armed]
   const mayOpen = marks !== undefined && marks.open !== '' && thought === 'optional'

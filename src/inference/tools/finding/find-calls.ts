@@ -1,26 +1,32 @@
 import type { CallFormat } from '../call-format.ts'
+import type { FoundCalls } from './found-calls.ts'
 import { findObject } from './json-texts.ts'
 import { type ProbeCall, probeCalls } from './probe-calls.ts'
 import { callFormat, literalsOf, skeletonOf } from './skeleton.ts'
 import { findTagged } from './tagged.ts'
 import type { TurnProbe } from './turns.ts'
 
-export interface FoundCalls {
-  format: CallFormat
-  /** The template takes the arguments as the text of an object. */
-  isText: boolean
-}
-
 /** Undefined where the template shows no calls, or writes them in a way that data cannot describe. */
 export function findCalls(
   probe: TurnProbe,
   reasoning: { close: string } | undefined,
 ): FoundCalls | undefined {
-  const withObject = findJson(probe, false) ?? findTagged(probe)
-  // A template that writes the members of an object takes no text.
-  const isText = withObject === undefined && !probe.callsOf(probeCalls([values]))?.includes(values.kzA)
-  const format = isText ? findJson(probe, true) : withObject
-  return format && { format: { ...withoutThought(format, reasoning), ids: idsOf(probe, isText) }, isText }
+  const json = findJson(probe, false)
+  const found = json
+    ? { format: json, isText: false, hasPlainNesting: true }
+    : (findTagged(probe) ?? findText(probe))
+  if (found === undefined) return undefined
+  return {
+    ...found,
+    format: { ...withoutThought(found.format, reasoning), ids: idsOf(probe, found.isText) },
+  }
+}
+
+/** A template that writes the members of an object takes no text. */
+function findText(probe: TurnProbe): FoundCalls | undefined {
+  if (probe.callsOf(probeCalls([values]))?.includes(values.kzA)) return undefined
+  const format = findJson(probe, true)
+  return format && { format, isText: true, hasPlainNesting: true }
 }
 
 /** Templates may show an empty thought before the calls of an earlier turn. */

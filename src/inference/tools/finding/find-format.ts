@@ -32,11 +32,15 @@ export function findFormat({ render, template, hasTime }: Finding): AnswerFormat
   const generic = (note: string): AnswerFormat => ({ ...common, calls: hermes, proof: 'generic', note })
   if (found === undefined) return generic('the template shows no calls of tools')
   if (!showsResults(probe, found.isText)) return generic('the template shows no results of tools')
-  const wrong = disproof(probe, found.format, { isText: found.isText, names: probeNames, until: hasTime })
+  const wrong = disproof(probe, found, { names: probeNames, until: hasTime })
   if (wrong !== undefined) return generic(`the template shows calls that cannot be read back: ${wrong}`)
-  const note = history.showsTools
-    ? {}
-    : { note: 'the template shows no tools: the system message describes them' }
+  const notes = [
+    ...(history.showsTools ? [] : ['the template shows no tools: the system message describes them']),
+    ...(found.hasPlainNesting
+      ? []
+      : ['objects and lists inside arguments are JSON, which the template writes otherwise']),
+  ]
+  const note = notes.length > 0 && { note: notes.join('; ') }
   return { ...common, calls: found.format, proof: 'proven', ...note }
 }
 

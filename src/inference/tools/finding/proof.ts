@@ -1,6 +1,7 @@
 import type { Part } from '../../parts.ts'
 import { createAnswerReader } from '../answer-reader.ts'
 import type { CallFormat } from '../call-format.ts'
+import type { FoundCalls } from './found-calls.ts'
 import { isSame, parsed } from './json-texts.ts'
 import type { ProbeCall } from './probe-calls.ts'
 import type { TurnProbe } from './turns.ts'
@@ -40,15 +41,15 @@ const mostInTurn = 3
  */
 export function disproof(
   probe: TurnProbe,
-  format: CallFormat,
-  { isText, names, until }: { isText: boolean; names: readonly string[]; until(): boolean },
+  { format, isText, hasPlainNesting }: FoundCalls,
+  { names, until }: { names: readonly string[]; until(): boolean },
 ): string | undefined {
   const random = generator(20_110_331)
   const closing = closingTexts(format)
   for (let done = 0; done < calls && until(); ) {
     const count = format.gap === undefined ? 1 : 1 + Math.floor(random() * mostInTurn)
     const made = Array.from({ length: count }, (_, index) =>
-      randomCall(random, names[index] as string, closing),
+      randomCall(random, names[index] as string, { closing, hasPlainNesting }),
     )
     const asked: ProbeCall[] = made.map(({ name, given }, index) => ({
       id: `id${done}x${index}abcdef`.slice(0, 9),
@@ -105,38 +106,47 @@ function readBack(
   return read
 }
 
+/** What the values may be. */
+interface Limits {
+  closing: readonly string[]
+  hasPlainNesting: boolean
+}
+
 interface RandomCall {
   name: string
   given: Record<string, unknown>
   schema: object
 }
 
-function randomCall(random: () => number, name: string, closing: readonly string[]): RandomCall {
+function randomCall(random: () => number, name: string, limits: Limits): RandomCall {
   const given: Record<string, unknown> = {}
   const properties: Record<string, object> = {}
   const count = Math.floor(random() * 4)
   for (let index = 0; index < count; index++) {
     const key = `${['city', 'max_results', 'Q', 'is-new'][Math.floor(random() * 4)]}${index}`
-    const { value, schema } = randomValue(random, closing)
+    const { value, schema } = randomValue(random, limits)
     given[key] = value
     properties[key] = schema
   }
   return { name, given, schema: { type: 'object', properties } }
 }
 
-function randomValue(random: () => number, closing: readonly string[]): { value: unknown; schema: object } {
+function randomValue(
+  random: () => number,
+  { closing, hasPlainNesting }: Limits,
+): { value: unknown; schema: object } {
   const text = () => {
     const chosen = hostile[Math.floor(random() * hostile.length)] as string
     return closing.some((literal) => chosen.includes(literal)) ? 'plain' : chosen
   }
-  switch (Math.floor(random() * 7)) {
+  switch (Math.floor(random() * (hasPlainNesting ? 7 : 5))) {
     case 0:
       return { value: Math.floor(random() * 1e6) - 5e5, schema: { type: 'integer' } }
     case 1:
       return { value: random() < 0.5, schema: { type: 'boolean' } }
-    case 2:
+    case 5:
       return { value: [text(), text()], schema: { type: 'array' } }
-    case 3:
+    case 6:
       return { value: { [text()]: text(), n: [1, null, { b: true }] }, schema: { type: 'object' } }
     default:
       return { value: text(), schema: { type: 'string' } }

@@ -1,4 +1,5 @@
-import type { CallFormat, TaggedArguments, TaggedValue, ValueType } from '../call-format.ts'
+import type { TaggedArguments, TaggedValue } from '../call-format.ts'
+import type { FoundCalls } from './found-calls.ts'
 import { findObject, isSame, parsed } from './json-texts.ts'
 import { probeCalls } from './probe-calls.ts'
 import { callFormat, literalsOf, skeletonOf } from './skeleton.ts'
@@ -8,7 +9,7 @@ const key = 'kzA'
 const other = 'kzB'
 
 /** Each argument with marks of its own around its key and its value. */
-export function findTagged(probe: TurnProbe): CallFormat | undefined {
+export function findTagged(probe: TurnProbe): FoundCalls | undefined {
   const one = probe.callsOf(probeCalls([{ [key]: 'vzAx' }]))
   const two = probe.callsOf(probeCalls([{ [key]: 'vzAx', [other]: 'vzBx' }]))
   const none = probe.callsOf(probeCalls([{}]))
@@ -27,12 +28,13 @@ export function findTagged(probe: TurnProbe): CallFormat | undefined {
     none: none.slice(noneName + 4),
   })
   if (parts === undefined) return undefined
-  const values = valuesOf(probe, parts)
-  if (values === undefined) return undefined
+  const found = valuesOf(probe, parts)
+  if (found === undefined) return undefined
+  const { values } = found
   const literals = gapsOf(probe, parts)
   if (literals === undefined) return undefined
   const given: TaggedArguments = { kind: 'tagged', head: '', between: parts.between, tail: '', values }
-  return callFormat(literals, given)
+  return { format: callFormat(literals, given), isText: false, hasPlainNesting: found.hasPlainNesting }
 }
 
 interface Place {
@@ -98,7 +100,7 @@ function aroundArguments(seen: {
   return undefined
 }
 
-const examples: Record<Exclude<ValueType, 'null'>, unknown> = {
+const examples = {
   string: 'vz"A\\x',
   number: 90417,
   boolean: true,
@@ -107,18 +109,24 @@ const examples: Record<Exclude<ValueType, 'null'>, unknown> = {
 }
 
 /** What stands around the value of each type, and how it is written. */
-function valuesOf(probe: TurnProbe, parts: Parts): TaggedArguments['values'] | undefined {
-  const found: Partial<Record<ValueType, TaggedValue>> = {}
-  for (const [type, example] of Object.entries(examples)) {
-    const value = writtenAs(probe, parts, example)
-    if (value === undefined) return undefined
-    found[type as keyof typeof examples] = value
-  }
+function valuesOf(probe: TurnProbe, parts: Parts) {
+  const string = writtenAs(probe, parts, examples.string)
+  const number = writtenAs(probe, parts, examples.number)
+  const boolean = writtenAs(probe, parts, examples.boolean)
+  if (!string || !number || !boolean) return undefined
   // Templates may write none as nothing at all, which says no more than that it is no text.
-  const none = writtenAs(probe, parts, null) ?? found.number
-  const { string: text, number, boolean, object, array } = found
-  if (!text || !number || !boolean || !none || !object || !array) return undefined
-  return { string: text, number, boolean, null: none, object, array }
+  const none = writtenAs(probe, parts, null) ?? number
+  const object = writtenAs(probe, parts, examples.object)
+  const array = writtenAs(probe, parts, examples.array)
+  const values: TaggedArguments['values'] = {
+    string,
+    number,
+    boolean,
+    null: none,
+    object: object ?? number,
+    array: array ?? number,
+  }
+  return { values, hasPlainNesting: object !== undefined && array !== undefined }
 }
 
 function writtenAs(probe: TurnProbe, parts: Parts, example: unknown): TaggedValue | undefined {

@@ -1,5 +1,5 @@
+import { firstMarker } from '../../control-tokens.ts'
 import type { Part } from '../../parts.ts'
-import { firstMarker } from '../markers.ts'
 
 export type Said = ReturnType<typeof createSaid>
 

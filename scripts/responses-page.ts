@@ -1,0 +1,93 @@
+import { ResponsesBody } from '../src/operations/responses/contract.ts'
+import { fieldTable } from './chat-parameters.ts'
+import { generated } from './pages.ts'
+
+/** What is kept of answers, what each field does, and what a stream looks like. */
+export function responsesPage(): string {
+  return `${generated}
+
+# The Responses API
+
+How to ask by \`POST /v1/responses\`, which \`openai\` (\`client.responses\`), \`@openai/agents\` and \`@ai-sdk/openai\` use by default, and
+what is kept of an answer.
+
+\`\`\`
+curl http://127.0.0.1:8080/v1/responses -H "Authorization: Bearer $KEY" -H 'content-type: application/json' \\
+  -d '{"input": "Name a colour."}'
+curl http://127.0.0.1:8080/v1/responses -H "Authorization: Bearer $KEY" -H 'content-type: application/json' \\
+  -d '{"input": "And another.", "previous_response_id": "resp_…"}'
+\`\`\`
+
+| Route | |
+|---|---|
+| \`POST /v1/responses\` | an answer, whole or with \`"stream": true\` as events |
+| \`GET /v1/responses/{id}\` | an answer that was kept. \`?stream=true\` sends its events once more under the same numbers, \`&starting_after=n\` those behind number n. Only the log-probabilities of single deltas are not kept; those of the whole text are |
+| \`DELETE /v1/responses/{id}\` | removes it |
+| \`GET /v1/responses/{id}/input_items\` | what its own request brought, by pages (\`limit\`, \`order\`, \`after\`) |
+| \`POST /v1/responses/input_tokens\` | how many tokens the model would read |
+| \`POST /v1/responses/{id}/cancel\` | a 400: no answer is made in the background. Closing the connection of a request ends its answer |
+
+## What is kept
+
+An answer is kept in the record unless its request says \`"store": false\`: what the request brought, what was answered, and what it
+was asked for. It belongs to the user whose key asked; for everybody else it is not there.
+
+- It is on the disk before the answer, or \`response.completed\`, is sent. When it cannot be written the answer is a 503, and a
+  stream ends with \`response.failed\`.
+- It expires after HEDDLE_RESPONSE_DAYS. An answer that another one continues is kept as long as that one. When a user is removed,
+  its answers expire at once.
+- A client that leaves before the end ends the answer, and nothing of it is kept. What is complete is kept, whether its client is
+  still there or not. Answers that failed are not kept; those that are \`incomplete\` are.
+- \`previous_response_id\` puts everything that was said up to that answer in front of the input, but no \`instructions\`. Deleting
+  an answer in the middle of a conversation breaks what comes after it: a 400 \`previous_response_not_found\` names the missing one.
+  A conversation has at most 10000 items and 32 Mi characters.
+- \`{"type": "item_reference", "id": "msg_…"}\` stands for an item of an answer that was kept.
+
+\`"include": ["reasoning.encrypted_content"]\` seals thoughts (AES-256-GCM), so that a client keeps them with \`"store": false\` and
+brings them back. The key lies in the record: every process on it opens what another has sealed, for the same user alone. Thoughts
+of another server are a 400 \`invalid_encrypted_content\`.
+
+## Items
+
+| Item of the input | What the model reads |
+|---|---|
+| \`message\` with the role \`user\`, \`assistant\`, \`system\` or \`developer\` | a message; content is a text, or \`input_text\`, \`output_text\` and \`refusal\` parts. Images, audio and files are refused by their type |
+| \`reasoning\` | the thought of the assistant's turn that follows: what was sealed, or \`content\`, or else \`summary\` |
+| \`function_call\` | a call in the assistant's turn. Its \`arguments\` are the text of a JSON object |
+| \`function_call_output\` | the result of the call with that \`call_id\`, which has to be there |
+
+An answer has a \`reasoning\` item, a \`message\` and a \`function_call\` for each call, in the order in which they were said, and no
+empty ones. \`id\` and \`call_id\` are two ids.
+
+| \`status\` | |
+|---|---|
+| \`completed\` | |
+| \`incomplete\` | \`incomplete_details.reason\` is \`max_output_tokens\` (also at the end of the context), \`repetition\`, or \`stop\` where a stop text ended the answer inside a call. A call that was cut off has the status \`incomplete\` too |
+| \`failed\` | in streams: \`error.message\` says why |
+
+## Events
+
+Each event is \`event: <type>\` and \`data: {…}\` with \`type\` and \`sequence_number\`, which counts from 0. All types begin with
+\`response.\`; \`data: [DONE]\` ends the stream.
+
+| | |
+|---|---|
+| the answer | \`created\`, \`in_progress\`, and at the end \`completed\`, \`incomplete\` or \`failed\` |
+| each item | \`output_item.added\`, its own events, \`output_item.done\` |
+| a thought | \`content_part.added\`, \`reasoning_text.delta\` …, \`reasoning_text.done\`, \`content_part.done\`; with \`reasoning.summary\` also \`reasoning_summary_part.added\`, \`reasoning_summary_text.delta\` …, \`reasoning_summary_text.done\`, \`reasoning_summary_part.done\` |
+| a message | \`content_part.added\`, \`output_text.delta\` …, \`output_text.done\`, \`content_part.done\` |
+| a call | \`function_call_arguments.delta\` …, \`function_call_arguments.done\`. A call that was cut off has neither that nor \`output_item.done\`, because clients would run it |
+
+What is refused before the first event is a JSON body with its status, in streams too.
+
+## Fields
+
+Every field is honoured, or refused by name with a 400. A field that can have no effect here is marked **No effect**. A field that is
+not in the table is ignored, and named in the log at level debug. Fields with a name of chat completions do
+[what they do there](chat-parameters.md).
+
+${fieldTable(ResponsesBody)}
+
+An answer has at most 65,536 log-probabilities, candidates included; chat completions have more.
+`
+}
