@@ -66,11 +66,11 @@ export async function respond<Body extends GenerationBody, Begun extends Noted>(
 
 const longestHeader = 2_048
 
-/** As much as fits, and how many more there are. Percent-encoded: names and paths hold any characters. */
+/** As much as fits, and how many more there are. Percent-encoded: names and paths hold any characters, and halves of some. */
 export function headerOf(entries: readonly string[]): string {
   let header = ''
   for (const [index, entry] of entries.entries()) {
-    const text = encodeURIComponent(entry.slice(0, longestHeader))
+    const text = encodeURIComponent(entry.slice(0, longestHeader).toWellFormed())
     if (header.length + text.length + 20 > longestHeader) {
       const rest = `and ${entries.length - index} more`
       return header === '' ? rest : `${header}, ${rest}`

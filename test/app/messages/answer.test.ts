@@ -284,6 +284,9 @@ test('tools that no schema describes are left out, and named', async () => {
   }
   const { headers } = await post(messagesUrl, askingMessage({ tools, stream: true }))
   assert.equal(headers['x-heddle-skipped-tools'], undefined)
+  // Whatever a type holds, a header can hold it.
+  const odd = await post(messagesUrl, askingMessage({ tools: [{ type: 'a\ud800\r\nb' }] }))
+  assert.deepEqual([odd.status, odd.headers['x-heddle-skipped-tools']], [200, 'a%EF%BF%BD%0D%0Ab'])
 })
 
 test('what was widened of a schema is named', async () => {

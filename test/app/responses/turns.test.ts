@@ -206,6 +206,18 @@ test('tools that only OpenAI runs are skipped and named', async () => {
   }
 })
 
+test('types of tools that no header can hold are skipped all the same', async () => {
+  Object.assign(model, { parts: [text('Yes')], finish: { reason: 'stop', stop: null } })
+  for (const [type, shown] of [
+    ['\ud800', '%EF%BF%BD'],
+    ['a\r\nx: y, ü', 'a%0D%0Ax%3A%20y%2C%20%C3%BC'],
+    ['', ''],
+  ] as const) {
+    const { status, headers } = await post(responsesUrl, asking({ tools: [{ type }] }))
+    assert.deepEqual([status, headers['x-heddle-skipped-tools']], [200, shown])
+  }
+})
+
 test('a conversation reaches the model as turns', async () => {
   Object.assign(model, { parts: [text('Yes')], finish: { reason: 'stop', stop: null } })
   const input = [
@@ -301,6 +313,11 @@ for (const [field, fields, param] of [
     'thoughts of another server',
     { input: [{ type: 'reasoning', summary: [], encrypted_content: 'gAAAA' }] },
     'input.0.encrypted_content',
+  ],
+  [
+    'a function with a name that no call could have',
+    { tools: [{ type: 'function', name: 'a b' }] },
+    'tools.0.name',
   ],
   ['a function without a name', { tools: [{ type: 'function' }] }, 'tools.0.name'],
   ['a choice without tools', { tool_choice: 'required' }, 'tool_choice'],
