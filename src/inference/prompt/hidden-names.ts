@@ -14,14 +14,26 @@ export interface Hiding {
 
 const mostPatterns = 4
 
-const finders = new LRUCache<string, ReturnType<typeof createFinder>, readonly string[]>({
+type Finder = ReturnType<typeof createFinder>
+
+/** By the names, which are the same in every request for a model, … */
+const finders = new LRUCache<string, Finder, readonly string[]>({
   max: mostPatterns,
   memoMethod: (_key, _stale, { context }) => createFinder(context),
 })
 
 /** The same text with marks: behind the first character of each name, whole or begun at the end, where what follows may complete it. */
 export function hiddenText(text: string, { mark, names }: Hiding): string {
-  return finders.memo(names.join('\n'), { context: names })(text, mark)
+  return finderOf(names)(text, mark)
+}
+
+/** … and by the list of them in this request, which has many texts. */
+const known = new WeakMap<readonly string[], Finder>()
+
+function finderOf(names: readonly string[]): Finder {
+  const finder = known.get(names) ?? finders.memo(names.join('\n'), { context: names })
+  known.set(names, finder)
+  return finder
 }
 
 function createFinder(names: readonly string[]): (text: string, mark: string) => string {
@@ -36,10 +48,17 @@ function createFinder(names: readonly string[]): (text: string, mark: string) =>
   }
   const longest = Math.max(...long.map((name) => name.length)) - 1
   return (text, mark) => {
-    const places = Array.from(text.matchAll(begins), ({ index }) => index)
+    const places: number[] = []
+    // matchAll would compile the expression anew for each text.
+    begins.lastIndex = 0
+    for (let found = begins.exec(text); found !== null; found = begins.exec(text)) {
+      places.push(found.index)
+      begins.lastIndex = found.index + 1
+    }
     for (let length = Math.min(longest, text.length); length > 0; length--) {
       if (begun.has(text.slice(-length))) places.push(text.length - length)
     }
+    if (places.length === 0) return text
     let hidden = ''
     let from = 0
     for (const place of places.sort((one, other) => one - other)) {

@@ -1,3 +1,4 @@
+import { stripped } from './jinja-methods.ts'
 import {
   converted,
   entriesOf,
@@ -47,15 +48,10 @@ export const filters: Record<string, Filter> = {
   },
   select: (value, given) => selected(value, given, true),
   reject: (value, given) => selected(value, given, false),
-  trim(value, { positional: [characters] }) {
-    if (!isText(value) || characters === undefined || !isText(characters)) return undefined
-    const among = new Set(characters.value)
-    let start = 0
-    let end = value.value.length
-    while (start < end && among.has(value.value[start] as string)) start++
-    while (end > start && among.has(value.value[end - 1] as string)) end--
-    return text(value.value.slice(start, end))
-  },
+  trim: (value, { positional }) =>
+    isText(value) && positional.length > 0
+      ? stripped(value, positional, { start: true, end: true })
+      : undefined,
   round(value, { positional: [digits] }) {
     if (!isNumber(value)) return undefined
     const scale = 10 ** (digits && isNumber(digits) ? digits.value : 0)

@@ -24,7 +24,8 @@ type Methods<Self> = Record<string, (self: Self, given: Held[]) => Held>
 
 const white = ' \t\n\r\v\f'
 
-function stripped(self: TextValue, [given]: Held[], sides: { start: boolean; end: boolean }): Held {
+/** Without characters at its sides: those of the argument, or white space. */
+export function stripped(self: TextValue, [given]: Held[], sides: { start: boolean; end: boolean }): Held {
   const { value } = self
   if (given === undefined || !isText(given)) {
     return text(sides.start ? (sides.end ? value.trim() : value.trimStart()) : value.trimEnd())

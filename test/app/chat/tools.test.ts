@@ -278,3 +278,24 @@ test('each chunk has at most one call, also where several come at once', async (
     if ('logprobs' in fields) assert.equal(turn.tokens?.length, turn.logprobs?.length)
   }
 })
+
+test('what a schema asks beyond grammars is widened and named, or refused where the tool is strict', async () => {
+  const parameters = {
+    type: 'object',
+    properties: { when: { type: 'string', format: 'moon phase' }, city: { type: 'string' } },
+    required: ['when'],
+    additionalProperties: false,
+  }
+  const plan = (strict: boolean) => ({ type: 'function', function: { name: 'plan', parameters, strict } })
+  const { turns, whole } = await said(callText('plan', { when: 'full' }), { tools: [plan(false), clock] })
+  assert.deepEqual(callsOf(turns[0]), [['plan', '{"when":"full"}']])
+  const header = decodeURIComponent(String(whole.headers['x-heddle-widened']))
+  assert.match(header, /^plan#\/properties\/when.*format/)
+  const { whole: usual } = await said(callText('now', '{}'))
+  assert.equal(usual.headers['x-heddle-widened'], undefined)
+  for (const stream of [false, true]) {
+    const answer = await post(chatUrl, asking({ tools: [plan(true)], stream }))
+    assert.equal(answer.status, 400)
+    assert.match(answer.json.error.message, /plan.*format|format.*plan/s)
+  }
+})

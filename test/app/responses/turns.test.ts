@@ -314,6 +314,11 @@ for (const [field, fields, param] of [
     { input: [{ type: 'reasoning', summary: [], encrypted_content: 'gAAAA' }] },
     'input.0.encrypted_content',
   ],
+  [
+    'a function with a name that no call could have',
+    { tools: [{ type: 'function', name: 'a b' }] },
+    'tools.0.name',
+  ],
   ['a function without a name', { tools: [{ type: 'function' }] }, 'tools.0.name'],
   ['a choice without tools', { tool_choice: 'required' }, 'tool_choice'],
   [

@@ -177,3 +177,26 @@ test('dates are written as Python writes them', () => {
   assert.equal(strftime(date, '100%% %q'), '100% %q')
   assert.equal(strftime(new Date(2026, 0, 5, 0, 0), '%I %p'), '12 AM')
 })
+
+const pythonic: [template: string, text: string][] = [
+  ['{% for a, b in [(1, 2), (3, 4)] %}{{ a }}{{ b }};{% endfor %}', '12;34;'],
+  ['{{ (1, 2) is iterable }}{{ {} is iterable }}', 'truetrue'],
+  ['{{ {0: "a", 16: "b"}[16] }}', 'b'],
+  ['{% for k, v in {16: "b", 2: "a"} | dictsort %}{{ k + 1 }}{{ v }}{% endfor %}', '3a17b'],
+  ['[{{ nothing | trim }}{{ nothing | length }}{{ nothing.a[nothing] }}{{ "a" + nothing }}]', '[0a]'],
+  ['{% for x in nothing %}x{% endfor %}{% for x in none %}x{% endfor %}{{ none | list }}', '[]'],
+  ['{% set l = [1, 2] %}{% set _ = l.append(3) %}{{ l.pop(0) }}{{ l.pop() }}{{ l }}', '13[2]'],
+  ['{% set d = {"a": 1} %}{{ d.pop("a") }}{{ d.get("a", 2) }}{{ d | length }}', '120'],
+  ['{{ "<{}|{b}>{{}}".format(1, b="x") }}', '<1|x>{}'],
+  ['{{ "xaxbx".strip("x") }}{{ "  a".lstrip("\\n") }}{{ "a-b".removeprefix("a") }}', 'axb  a-b'],
+  ['{{ "-a-" | trim("-") }}', 'a'],
+  ['{{ [3, 1, 2] | min }}{{ [3, 1, 2] | max }}{{ [1, 2] | sum }}', '133'],
+  [`{{ '{"a": [1]}' | from_json | tojson }}`, '{"a": [1]}'],
+  ['{{ {"a": ["x", true]} | string }}', '{"a": ["x", true]}'],
+  ['{{ ["a", "", "b"] | select | join("-") }}{{ ["a ", "b"] | map("trim") | join }}', 'a-bab'],
+]
+for (const [template, text] of pythonic) {
+  test(`what Python and Jinja2 do is done: ${template}`, () => {
+    assert.equal(rendered(template, []), text)
+  })
+}

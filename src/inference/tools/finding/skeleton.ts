@@ -148,10 +148,8 @@ export function callFormat(literals: Literals, given: CallFormat['arguments']): 
     close,
     ...(counter && { counter: { ...counter, over: 'turn' } }),
     ids: 'any',
-    isAnchored:
-      open.length === 0 ||
-      (typeof first === 'string' &&
-        /^(\[\s*)?(\{\s*")?$/.test(first.replace(/name.*$|tool_name.*$|function.*$/s, ''))),
+    // JSON alone may be what an answer says.
+    isAnchored: open.length === 0 || (typeof first === 'string' && /^(\[\s*)?\{\s*"/.test(first)),
   }
 }
 
