@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache'
 import type { TaggedArguments, TaggedValue, ValueType } from '../../tools/call-format.ts'
 import { propertyOf, typesOf } from '../../tools/reading/value-types.ts'
 import { type Automaton, isEmpty } from '../automaton/automaton.ts'
@@ -102,6 +103,10 @@ function valueExpr(
   )
 }
 
+/** The same for all tools of a catalogue, so that they are written once. */
+const readableTexts = new LRUCache<string, Automaton>({ max: 200 })
+const readableLanguages = new WeakMap<Automaton, Map<string, Automaton>>()
+
 /** The characters of a text as they are, but for those that would be read as something else. */
 function rawExpr(
   nodes: readonly SchemaNode[],
@@ -112,8 +117,23 @@ function rawExpr(
   const { texts } = emission
   const marks = after === '' ? ends : [after]
   const key = JSON.stringify([marks, others])
-  const readable = () =>
-    others.reduce((left, type) => texts.without(left, texts.pattern(jsonOf[type], '#')), closedBy(marks))
+  const readable = () => {
+    const before = readableTexts.get(key)
+    if (before !== undefined) return before
+    const left = others.reduce(
+      (all, type) => texts.without(all, texts.pattern(jsonOf[type], '#')),
+      closedBy(marks),
+    )
+    readableTexts.set(key, left)
+    return left
+  }
+  const readableOf = (language: Automaton) => {
+    const byKey = readableLanguages.get(language) ?? new Map<string, Automaton>()
+    readableLanguages.set(language, byKey)
+    const automaton = byKey.get(key) ?? texts.both(language, readable())
+    byKey.set(key, automaton)
+    return automaton
+  }
   return alternatives(
     ...emission.cases.of(nodes).map(({ bases, values }) => {
       const language =
@@ -121,7 +141,7 @@ function rawExpr(
           ? stringAutomaton(counted(bases, marks), texts)
           : texts.exactly(values.filter((value) => typeof value === 'string'))
       if (language !== undefined) {
-        const automaton = texts.both(language, readable())
+        const automaton = readableOf(language)
         return isEmpty(automaton) ? never : emission.write(automaton, classOf)
       }
       const expr = known.get(key) ?? emission.named('text', emission.write(readable(), classOf))
