@@ -95,6 +95,58 @@ describe('a call made by chance fits its schema and is read back', () => {
   }
 })
 
+describe('a call with one character changed', () => {
+  const others = Array.from('z0 "\\}]>{[<,:-\n\udc00é', (character) => character)
+  for (const [name, format] of Object.entries(callFormats)) {
+    it(`${name}: it is followed to its end only where it still fits its schema`, () => {
+      let stopped = 0
+      fc.assert(
+        fc.property(parameters, fc.integer(), (given, seed) => {
+          const tools: OfferedTool[] = [tool('look', given), tool('look_up', null)]
+          const asked: Calls = { format, tools, choice: 'required', isParallel: true }
+          const compiled = compiledOf(asked)
+          if (compiled === undefined) return
+          const judge = compiled.widened.length > 0 ? () => undefined : createJudge(given)
+          const random = seededRandom(seed)
+          const text = walksOf(compiled.grammar)(random, 60)
+          const follow = followerOf({ thought: 'over', calls: asked })
+          for (let changes = 0; changes < 20; changes++) {
+            const characters = Array.from(text)
+            const place = Math.floor(random() * characters.length)
+            const at = characters.slice(0, place).join('').length
+            const other = others[Math.floor(random() * others.length)] as string
+            if (characters[place] === other) continue
+            const changed = characters.with(place, other).join('')
+            const { length, isComplete } = follow(changed)
+            // What comes before the change was a call on its way.
+            assert.ok(length >= at, JSON.stringify(changed))
+            if (length < changed.length || !isComplete) {
+              stopped++
+              continue
+            }
+            for (const call of readBack(changed, asked).calls) {
+              const value = JSON.parse(call.arguments)
+              if (call.name === 'look') assert.notEqual(judge(value), false, JSON.stringify(changed))
+            }
+          }
+        }),
+        { numRuns: 20, endOnFailure: true, seed: 20_261_122 },
+      )
+      assert.ok(stopped > 30, `${stopped} were stopped`)
+    })
+
+    it(`${name}: a wrong letter in the name is masked at that letter`, () => {
+      const calls: Calls = { format, tools: [tool('look', null)], choice: 'required', isParallel: false }
+      const text = walksOf(compiledTurn({ thought: 'over', calls }).grammar)(seededRandom(1), 0)
+      const follow = followerOf({ thought: 'over', calls })
+      const begins = text.indexOf('look')
+      for (let at = begins; at < begins + 4; at++) {
+        assert.equal(follow(`${text.slice(0, at)}z${text.slice(at + 1)}`).length, at)
+      }
+    })
+  }
+})
+
 function compiledOf(calls: Calls) {
   try {
     return compiledTurn({ thought: 'over', calls })
