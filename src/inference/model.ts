@@ -51,11 +51,16 @@ export interface TurnAsked {
 }
 
 export interface CallsAsked {
-  tools: readonly GivenTool[]
+  tools: readonly AskedTool[]
   choice: CallChoice
   /** Without it the answer is over after its first call. */
   isParallel: boolean
   /** Where the request has the tools. */
+  field: string
+}
+
+export interface AskedTool extends GivenTool {
+  /** Where the request has the schema of its arguments. */
   field: string
 }
 

@@ -90,9 +90,17 @@ export function planTurn(parts: TurnParts): TurnPlan {
 
 /** There is no grammar of these calls: they are read, but nobody can promise one. */
 function unconstrained(
-  { choice }: CallsAsked,
+  { choice, tools }: CallsAsked,
   content: CompileQuestion | undefined,
 ): CompileQuestion | undefined {
+  const strict = tools.find((tool) => tool.function.strict)
+  if (strict !== undefined) {
+    throw refuse('not_available', {
+      field: strict.field,
+      given: 'a strict tool with the template of MiniMax-M3, whose calls are read and not held to a schema,',
+      accepted: 'tools that are not strict',
+    })
+  }
   if (choice === 'auto') return content
   throw refuse('not_available', {
     field: 'tool_choice',
@@ -128,8 +136,11 @@ function callMarks(calls: AnswerFormat['calls']): string[] {
   return mark ? [mark] : []
 }
 
-function offered({ function: { name, parameters, strict } }: CallsAsked['tools'][number]): OfferedTool {
-  return { name, parameters: parameters?.value, strict: strict ?? false }
+function offered({
+  function: { name, parameters, strict },
+  field,
+}: CallsAsked['tools'][number]): OfferedTool {
+  return { name, parameters: parameters?.value, strict: strict ?? false, field }
 }
 
 function allowsOneCall({ calls }: AnswerFormat): boolean {

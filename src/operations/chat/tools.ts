@@ -27,7 +27,7 @@ export function callsOf(body: ChatBody, settings: GenerationSettings): CallsAske
   }
   return callsAsked(
     { tools: toolsOf(body), choice: function_call ?? undefined, isParallel: false },
-    { tools: 'functions', choice: 'function_call' },
+    { tools: 'functions', choice: 'function_call', name: 'name', parameters: 'parameters' },
     settings,
   )
 }

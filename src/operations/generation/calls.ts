@@ -24,6 +24,7 @@ export interface CallFieldNames {
   choice: string
   /** Inside of a tool. */
   name?: string
+  parameters?: string
 }
 
 /** Names are written into formats as they are: no quotes, brackets or spaces. */
@@ -47,8 +48,11 @@ export function callsAsked(
     throw wrong(names.choice, `${shown(choice)} without ${names.tools}`, `${names.tools} beside it`)
   }
   checkNames(tools, names)
+  const { parameters = 'function.parameters' } = names
+  const placed = tools.map((tool, index) => ({ ...tool, field: `${names.tools}.${index}.${parameters}` }))
   const asked = { isParallel, field: names.tools }
-  if (choice === undefined || typeof choice === 'string') return { ...asked, tools, choice: choice ?? 'auto' }
+  if (choice === undefined || typeof choice === 'string')
+    return { ...asked, tools: placed, choice: choice ?? 'auto' }
   const known = (name: string) => {
     if (tools.some((tool) => tool.function.name === name)) return
     const offered = tools.map((tool) => JSON.stringify(tool.function.name)).slice(0, 20)
@@ -60,13 +64,13 @@ export function callsAsked(
   }
   if ('name' in choice) {
     known(choice.name)
-    return { ...asked, tools: tools.filter((tool) => tool.function.name === choice.name), choice }
+    return { ...asked, tools: placed.filter((tool) => tool.function.name === choice.name), choice }
   }
   if (choice.allowed.length === 0) throw wrong(names.choice, 'no tools that are allowed', 'at least one')
   for (const name of choice.allowed) known(name)
   return {
     ...asked,
-    tools: tools.filter((tool) => choice.allowed.includes(tool.function.name)),
+    tools: placed.filter((tool) => choice.allowed.includes(tool.function.name)),
     choice: choice.mode,
   }
 }
@@ -76,12 +80,8 @@ function checkNames(
   { tools: field, name: member = 'function.name' }: CallFieldNames,
 ): void {
   const known = new Set<string>()
-  for (const [
-    index,
-    {
-      function: { name },
-    },
-  ] of tools.entries()) {
+  for (const [index, tool] of tools.entries()) {
+    const { name } = tool.function
     const path = `${field}.${index}.${member}`
     if (!nameForm.test(name)) {
       throw wrong(path, JSON.stringify(name), 'letters, digits and any of _ - . : / @')

@@ -43,7 +43,7 @@ export function callsOf(
   }
   return callsAsked(
     { tools, choice: choiceOf(choice), isParallel: !choice?.disable_parallel_tool_use },
-    { tools: 'tools', choice: 'tool_choice', name: 'name' },
+    { tools: 'tools', choice: 'tool_choice', name: 'name', parameters: 'input_schema' },
     settings,
   )
 }

@@ -175,7 +175,7 @@ function callsOf(body: InputTokensBody, { settings }: ResponseParts) {
       choice: tools.length === 0 && choice === 'auto' ? undefined : choice,
       isParallel: body.parallel_tool_calls ?? true,
     },
-    { tools: 'tools', choice: 'tool_choice', name: 'name' },
+    { tools: 'tools', choice: 'tool_choice', name: 'name', parameters: 'parameters' },
     settings,
   )
 }

@@ -297,5 +297,6 @@ test('what a schema asks beyond grammars is widened and named, or refused where 
     const answer = await post(chatUrl, asking({ tools: [plan(true)], stream }))
     assert.equal(answer.status, 400)
     assert.match(answer.json.error.message, /plan.*format|format.*plan/s)
+    assert.equal(answer.json.error.param, 'tools.0.function.parameters')
   }
 })
