@@ -39,9 +39,15 @@ for (const [url, sampleOf] of Object.entries(sampleBodies)) {
     if (isLarge) return assert.equal(status, exactly.status)
     const reason = 'The body is larger than 4194304 bytes. Send a batch in smaller parts.'
     const code = 'body_too_large'
-    const refusal = url.startsWith('/v1/')
-      ? { error: { message: reason, type: 'invalid_request_error', param: null, code } }
-      : { reason, code }
+    const refusal = url.startsWith('/v1/messages')
+      ? {
+          type: 'error',
+          error: { type: 'request_too_large', message: reason, details: { error_code: code } },
+          request_id: json.request_id,
+        }
+      : url.startsWith('/v1/')
+        ? { error: { message: reason, type: 'invalid_request_error', param: null, code } }
+        : { reason, code }
     assert.deepEqual([status, json], [413, refusal])
   })
 }
