@@ -62,13 +62,14 @@ function createLocalModel(engine: Backend, { prompts, compiling, log }: LocalMod
     if (asked === undefined || !('conversation' in input)) {
       return { request, prompt: await promptOf(input, tenant, signal), constraint: content }
     }
-    const { served, format, prompt } = await renderedOf(input, tenant, signal)
+    const conversation = { ...input.conversation, mayCall: asked.calls !== undefined }
+    const { served, format, prompt } = await renderedOf({ ...input, conversation }, tenant, signal)
     const { text } = request
     const plan = planTurn({
       asked,
       format,
       served,
-      conversation: input.conversation,
+      conversation,
       prompt: prompt.text,
       content,
       isShown: !text.skipSpecial,

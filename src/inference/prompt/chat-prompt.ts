@@ -20,6 +20,8 @@ export interface Conversation {
   /** The last message stays open. */
   continueFinal: boolean
   tools?: readonly GivenTool[] | null | undefined
+  /** False where none of the tools may be called. */
+  mayCall?: boolean | undefined
   documents?: readonly JsonText[] | null | undefined
   reasoningEffort?: string | null | undefined
   /** Whether the model is to think, where the request says so outright. */
@@ -71,6 +73,7 @@ export async function renderConversation(
     format,
     given,
     tools.map(({ function: tool }) => writeJson(tool)),
+    conversation.mayCall,
   )
   const variables = variablesOf(conversation, served, format, takesTools ? tools : [])
   const mark = freeMark([variables, ...messages.flatMap(({ content }) => content)])

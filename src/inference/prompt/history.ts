@@ -11,12 +11,14 @@ export interface Told {
 
 /**
  * A conversation as its template can write it. One without tools, calls and results stays as it is, but for several system
- * messages where the template would raise. `tools` are texts, a JSON object each.
+ * messages where the template would raise. `tools` are texts, a JSON object each. Where none of them may be called, the template
+ * shows them as it likes: nobody has to be told how a call is written.
  */
 export function toldTo(
   { calls, proof, history }: AnswerFormat,
   given: Message[],
   tools: readonly string[],
+  mayCall = true,
 ): Told {
   const joined = history?.systemMessages === 'one' ? withOneSystemMessage(given) : given
   const isPlain = tools.length === 0 && !joined.some(({ role, tool_calls }) => role === 'tool' || tool_calls)
@@ -28,7 +30,7 @@ export function toldTo(
     proof === 'generic'
       ? messagesWithoutCalls(ordered)
       : ordered.map((message) => fitted(message, isNine, isText))
-  const takesTools = 'own' in calls || (proof === 'proven' && history?.showsTools !== false)
+  const takesTools = !mayCall || 'own' in calls || (proof === 'proven' && history?.showsTools !== false)
   if (takesTools) return { messages, takesTools }
   const takesSystem = history?.systemMessages !== 'none'
   return { messages: withInstructions(messages, tools, calls, takesSystem), takesTools }
