@@ -157,7 +157,15 @@ export type GenerationEvent =
       queuedMs?: number
     }
   /** `text` may lack what is still held back, or be empty; `tokens` and `logprobs` are what was drawn since the last event of this choice. */
-  | { kind: 'tokens'; choice: number; text: string; tokens: number[]; logprobs?: TokenLogprob[] }
+  | {
+      kind: 'tokens'
+      choice: number
+      text: string
+      tokens: number[]
+      logprobs?: TokenLogprob[]
+      /** Where the text of each token ends, in an event that was put together of several. */
+      ends?: number[]
+    }
   | { kind: 'finished'; choice: number; reason: FinishReason; stop: string | number | null }
 
 export type FinishReason = 'stop' | 'length' | 'repetition'

@@ -68,7 +68,14 @@ export function createRunEvents({ onLeft, onEnd }: { onLeft(): void; onEnd(): vo
   }
 }
 
+function endsOf({ tokens, text }: Tokens): number[] {
+  return tokens.map(() => text.length)
+}
+
 function append(to: Tokens, more: Tokens): void {
+  const before = to.text.length
+  to.ends ??= endsOf(to)
+  for (const end of more.ends ?? endsOf(more)) to.ends.push(before + end)
   to.text += more.text
   for (const token of more.tokens) to.tokens.push(token)
   if (more.logprobs === undefined) return

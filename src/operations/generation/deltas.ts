@@ -94,25 +94,39 @@ export async function* deltasOf(
         delta.finished = { reason: event.reason, stop: event.stop }
         continue
       }
-      const wasThinking = parser.isThinking
-      const parts = parser.push(event.text)
-      delta.parts.push(...shown(parts))
-      // The marks around a thought belong to it.
-      const isThought = wasThinking || parser.isThinking
-      const { undecided } = reader
-      if (undecided !== undefined) {
-        const isHeld = event.text !== '' || undecided.length > 0
-        if (isHeld && !isThought && parts.length === 0) {
-          undecided.push(event)
-          continue
+      for (const piece of createParser === undefined ? [event] : piecesOf(event)) {
+        const wasThinking = parser.isThinking
+        const parts = parser.push(piece.text)
+        delta.parts.push(...shown(parts))
+        // The marks around a thought belong to it.
+        const isThought = wasThinking || parser.isThinking
+        const { undecided } = reader
+        if (undecided !== undefined) {
+          const isHeld = piece.text !== '' || undecided.length > 0
+          if (isHeld && !isThought && parts.length === 0) {
+            undecided.push(piece)
+            continue
+          }
+          for (const early of undecided) addTokens(delta, early, isThought)
+          if (isHeld) reader.undecided = undefined
         }
-        for (const early of undecided) addTokens(delta, early, isThought)
-        if (isHeld) reader.undecided = undefined
+        addTokens(delta, piece, isThought)
       }
-      addTokens(delta, event, isThought)
     }
     yield deltas
   }
+}
+
+/** Each token with its text, so that what is counted does not depend on how many have come at once. */
+function piecesOf(event: TokensEvent): TokensEvent[] {
+  const { text, tokens, logprobs, ends } = event
+  if (ends === undefined) return [event]
+  return tokens.map((token, index) => ({
+    ...event,
+    text: text.slice(index === 0 ? 0 : ends[index - 1], ends[index]),
+    tokens: [token],
+    ...(logprobs && { logprobs: logprobs.slice(index, index + 1) }),
+  }))
 }
 
 interface Reader {

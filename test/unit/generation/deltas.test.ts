@@ -1,8 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
+import type { GenerationEvent } from '../../../src/inference/backend.ts'
+import { createRunEvents } from '../../../src/inference/embedded/run-events.ts'
 import type { AnswerEvent } from '../../../src/inference/model.ts'
 import type { Parser } from '../../../src/inference/parts.ts'
+import { createAnswerReader } from '../../../src/inference/tools/answer-reader.ts'
 import { contentOf, type Delta, deltasOf } from '../../../src/operations/generation/deltas.ts'
 import { fold } from '../../../src/operations/generation/fold.ts'
 import { createTally } from '../../../src/operations/generation/usage.ts'
@@ -142,4 +145,35 @@ test('a folded answer and the deltas of a stream say the same, however the event
       },
     ),
   )
+})
+
+test('tokens of a thought are counted as they were drawn, however many have come at once', async () => {
+  const drawn = ['so', ' it', ' is', '</th', 'ink>', 'Yes', '', '.'].map((text, index) =>
+    said(0, text, [index]),
+  )
+  const reading = () =>
+    createAnswerReader({
+      reasoning: { open: '<think>', close: '</think>', switches: { on: {}, off: {} }, isDefault: true },
+      thought: 'open',
+    })
+  const sums = (deltas: Delta[]) => {
+    const mine = deltas.filter((delta) => delta.kind === 'choice')
+    return {
+      thought: mine.reduce((sum, { thought }) => sum + thought, 0),
+      tokens: mine.flatMap(({ tokens }) => tokens),
+      content: mine.map(({ parts }) => contentOf(parts)).join(''),
+    }
+  }
+  const expected = { thought: 5, tokens: [0, 1, 2, 3, 4, 5, 6, 7], content: 'Yes.' }
+  assert.deepEqual(sums(await collected([...drawn.map((event) => [event]), [ended(0)]], reading)), expected)
+  // What nobody takes becomes one event.
+  const events = createRunEvents({ onLeft() {}, onEnd() {} })
+  for (const event of [...drawn, ended(0)]) events.push(structuredClone(event) as GenerationEvent)
+  events.end()
+  const groups = await Array.fromAsync(events)
+  assert.deepEqual(
+    groups.map((group) => group.length),
+    [2],
+  )
+  assert.deepEqual(sums(await collected(groups as AnswerEvent[][], reading)), expected)
 })
