@@ -79,7 +79,7 @@ function deltasOf(parts: readonly Part[], form: CallForm): ChunkDelta[] {
   const deltas: ChunkDelta[] = []
   let delta: ChunkDelta = {}
   let call: CallDelta | undefined
-  const begin = (next: CallDelta) => {
+  const begin = (next: CallDelta): CallDelta => {
     if (call !== undefined) {
       deltas.push(delta)
       delta = {}
@@ -87,6 +87,7 @@ function deltasOf(parts: readonly Part[], form: CallForm): ChunkDelta[] {
     call = next
     if (form === 'tools') delta.tool_calls = [next]
     else delta.function_call = next.function
+    return next
   }
   for (const part of parts) {
     if (part.kind === 'content') delta.content = (delta.content ?? '') + part.text
@@ -97,8 +98,8 @@ function deltasOf(parts: readonly Part[], form: CallForm): ChunkDelta[] {
       const { index, id, name } = part
       begin({ index, id, type: 'function', function: { name, arguments: '' } })
     } else if (part.kind === 'arguments') {
-      if (call?.index !== part.index) begin({ index: part.index, function: {} })
-      const { function: given } = call as unknown as CallDelta
+      const { function: given } =
+        call?.index === part.index ? call : begin({ index: part.index, function: {} })
       given.arguments = (given.arguments ?? '') + part.text
     }
   }

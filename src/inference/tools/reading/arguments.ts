@@ -1,8 +1,9 @@
 import type { CallFormat, Literal } from '../call-format.ts'
 import type { OfferedTool } from '../offered-tool.ts'
-import { readJson, readQuotedText } from './json-arguments.ts'
+import { jsonEscapeAt, readJson } from './json-arguments.ts'
 import { absent, type Ending, type Matcher, short } from './literals.ts'
 import { pythonBegins, readPython } from './python-arguments.ts'
+import { readQuotedText } from './quoted-text.ts'
 import type { Said } from './said.ts'
 import { type Reading, readSpace, type Source } from './source.ts'
 import { readTagged, taggedBegin, taggedMarks } from './tagged-arguments.ts'
@@ -52,7 +53,7 @@ function jsonBegins(text: string, at: number): Ending {
 function* readJsonArguments(source: Source, said: Said): Reading<boolean> {
   yield* readSpace(source, mostSpace)
   const first = source.text[source.at]
-  if (first === '"') return yield* readQuotedText(source, said.arguments)
+  if (first === '"') return yield* readQuotedText(source, said.arguments, jsonEscapeAt)
   if (first === '{') return yield* readJson(source, said.arguments)
   source.at += 'null'.length
   said.arguments('{}')

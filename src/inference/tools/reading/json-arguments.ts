@@ -38,30 +38,10 @@ const closingBracket = 0x5d
 const brace = 0x7b
 const closingBrace = 0x7d
 
-/** Hands on what a JSON string says, from its opening quote on. False when the text is over before it ends. */
-export function* readQuotedText(source: Source, say: (text: string) => void): Reading<boolean> {
-  source.at++
-  for (;;) {
-    const { text, at: from } = source
-    let at = from
-    while (at < text.length && text.charCodeAt(at) !== quote && text.charCodeAt(at) !== backslash) at++
-    say(text.slice(from, at))
-    source.at = at
-    if (at < text.length) {
-      if (text.charCodeAt(at) === quote) {
-        source.at++
-        return true
-      }
-      const end = endOfEscape(text, at)
-      if (end <= text.length) {
-        say(unescaped(text.slice(at, end)))
-        source.at = end
-        continue
-      }
-    }
-    if (source.isOver) return false
-    yield
-  }
+/** An escape of a JSON string. */
+export function jsonEscapeAt(text: string, at: number): { says: string; end: number } | undefined {
+  const end = endOfEscape(text, at)
+  return end <= text.length ? { says: unescaped(text.slice(at, end)), end } : undefined
 }
 
 /** Two escapes that are one character are read as one, so that no half of it is handed on. */

@@ -1,5 +1,6 @@
 import { absent, type Ending, short } from './literals.ts'
-import { readPythonText } from './python-text.ts'
+import { pythonEscapeAt } from './python-escapes.ts'
+import { readQuotedText } from './quoted-text.ts'
 import type { Said } from './said.ts'
 import { isSpace, type Reading, type Source } from './source.ts'
 
@@ -83,7 +84,7 @@ export function* readPythonValue(source: Source, said: Said, depth: number): Rea
   if (first === undefined) return 'over'
   if (first === '"' || first === "'") {
     said.arguments('"')
-    if (!(yield* readPythonText(source, said.text))) return 'over'
+    if (!(yield* readQuotedText(source, said.text, pythonEscapeAt))) return 'over'
     said.arguments('"')
     return 'value'
   }

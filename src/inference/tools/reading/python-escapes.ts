@@ -1,34 +1,3 @@
-import type { Reading, Source } from './source.ts'
-
-const backslash = 0x5c
-
-/** Hands on what a Python string says, from its opening quote on. False when the text is over before it ends. */
-export function* readPythonText(source: Source, say: (text: string) => void): Reading<boolean> {
-  const quote = source.text.charCodeAt(source.at)
-  source.at++
-  for (;;) {
-    const { text, at: from } = source
-    let at = from
-    while (at < text.length && text.charCodeAt(at) !== quote && text.charCodeAt(at) !== backslash) at++
-    say(text.slice(from, at))
-    source.at = at
-    if (at < text.length) {
-      if (text.charCodeAt(at) === quote) {
-        source.at++
-        return true
-      }
-      const found = escapeAt(text, at, source.isOver)
-      if (found !== undefined) {
-        say(found.says)
-        source.at = found.end
-        continue
-      }
-    }
-    if (source.isOver) return false
-    yield
-  }
-}
-
 const single: Readonly<Record<string, string>> = {
   '\n': '',
   '\\': '\\',
@@ -47,8 +16,12 @@ const single: Readonly<Record<string, string>> = {
 
 const digitsOf: Readonly<Record<string, number>> = { x: 2, u: 4, U: 8 }
 
-/** What an escape says and where it ends; undefined where the text is too short to tell. */
-function escapeAt(text: string, at: number, isOver: boolean): { says: string; end: number } | undefined {
+/** An escape of a Python string. */
+export function pythonEscapeAt(
+  text: string,
+  at: number,
+  isOver: boolean,
+): { says: string; end: number } | undefined {
   const kind = text[at + 1]
   if (kind === undefined) return undefined
   const says = single[kind]

@@ -1,0 +1,41 @@
+import type { Reading, Source } from './source.ts'
+
+const backslash = 0x5c
+
+/** What the escape at this place says and where it ends; undefined where the text is too short to tell. */
+export type EscapeAt = (
+  text: string,
+  at: number,
+  isOver: boolean,
+) => { says: string; end: number } | undefined
+
+/** Hands on what a text in quotes says, from its opening quote on. False when the text is over before it ends. */
+export function* readQuotedText(
+  source: Source,
+  say: (text: string) => void,
+  escapeAt: EscapeAt,
+): Reading<boolean> {
+  const quote = source.text.charCodeAt(source.at)
+  source.at++
+  for (;;) {
+    const { text, at: from } = source
+    let at = from
+    while (at < text.length && text.charCodeAt(at) !== quote && text.charCodeAt(at) !== backslash) at++
+    say(text.slice(from, at))
+    source.at = at
+    if (at < text.length) {
+      if (text.charCodeAt(at) === quote) {
+        source.at++
+        return true
+      }
+      const found = escapeAt(text, at, source.isOver)
+      if (found !== undefined) {
+        say(found.says)
+        source.at = found.end
+        continue
+      }
+    }
+    if (source.isOver) return false
+    yield
+  }
+}
