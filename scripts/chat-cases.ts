@@ -91,7 +91,6 @@ function outcomeOf(one: ChatCase): { kind: string; told?: Told } {
             format: format.calls,
             tools: one.tools.map((tool) => ({ ...tool, strict: false })),
             newId: String,
-            isOnlyCalls: one.choice === 'required',
             // Without it, llama.cpp reads further calls all the same.
             isParallel: true,
           },

@@ -60,7 +60,7 @@ export function planTurn(parts: TurnParts): TurnPlan {
         ...('own' in format.calls && { own: format.calls }),
         ...(parts.isShown && { shown: markers }),
         ...(calls && {
-          calls: { ...calls, isOnlyCalls: asked.calls?.choice !== 'auto', newId: newIdsFor(format) },
+          calls: { ...calls, newId: newIdsFor(format) },
         }),
       }),
   }

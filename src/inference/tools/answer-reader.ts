@@ -30,8 +30,6 @@ export interface ReaderOptions {
     format: AnswerFormat['calls']
     tools: readonly OfferedTool[]
     newId(index: number): string
-    /** Nothing but calls is asked for. */
-    isOnlyCalls: boolean
     isParallel: boolean
   }
   /** A format with marks of its own also where no calls are read. */

@@ -22,11 +22,11 @@ interface ReadCall {
 
 function readBack(
   text: string,
-  { format, tools, isParallel, choice }: Calls,
+  { format, tools, isParallel }: Calls,
 ): { calls: ReadCall[]; content: string } {
   const reader = createAnswerReader({
     thought: 'over',
-    calls: { format, tools, newId: String, isOnlyCalls: choice !== 'auto', isParallel },
+    calls: { format, tools, newId: String, isParallel },
   })
   const calls: ReadCall[] = []
   let content = ''

@@ -30,19 +30,18 @@ export type Reading = Omit<ReaderOptions, 'calls' | 'thought'> & {
   format?: AnswerFormat['calls']
   tools?: readonly OfferedTool[]
   thought?: ReaderOptions['thought']
-  isOnlyCalls?: boolean
   isParallel?: boolean
 }
 
 /** Reads an answer that comes in these pieces. */
 export function partsOf(pieces: readonly string[], reading: Reading): Part[] {
-  const { format, tools = [weather, now], isOnlyCalls = false, isParallel = true, ...rest } = reading
+  const { format, tools = [weather, now], isParallel = true, ...rest } = reading
   const reader = createAnswerReader({
     thought: 'over',
     ...rest,
     ...(format === undefined
       ? {}
-      : { calls: { format, tools, newId: (index) => `id-${index}`, isOnlyCalls, isParallel } }),
+      : { calls: { format, tools, newId: (index) => `id-${index}`, isParallel } }),
   })
   return [...pieces.flatMap((piece) => reader.push(piece)), ...reader.end()]
 }

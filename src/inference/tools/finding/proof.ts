@@ -87,7 +87,7 @@ function readBack(
 ): { name: string; text: string }[] {
   const reader = createAnswerReader({
     thought: 'over',
-    calls: { format, tools, newId: String, isOnlyCalls: false, isParallel: true },
+    calls: { format, tools, newId: String, isParallel: true },
   })
   const parts: Part[] = []
   for (let at = 0; at < text.length; ) {
