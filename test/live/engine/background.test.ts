@@ -7,6 +7,7 @@ import {
   generationOf,
   readTokens,
   startEngine,
+  type WholeRun,
   wholeRun,
 } from '../../support/engine.ts'
 import { until } from '../../support/waiting.ts'
@@ -45,7 +46,7 @@ function requestOf(i: number, prefix: string): GenerationSetting & { prompt: str
     prompt: `${prefix}${i % 2 === 0 ? 'the same beginning for many of them. '.repeat(3) : ''}${i} ${'word '.repeat(7 * (i % 9))}`,
     choices: [1, 1, 2, 3][i % 4] ?? 1,
     sampling: { seed: BigInt(i), temperature: 1.2, repetitionPenalty: i % 3 === 0 ? 1.2 : 1 },
-    ending: { maxTokens: 8 + (i % 20) },
+    ending: { maxTokens: 30 + (i % 20) },
     ...(i % 5 === 0 && { logprobs: 2 }),
     ...(i % 7 === 0 && { promptLogprobs: 1 }),
   }
@@ -54,26 +55,43 @@ function requestOf(i: number, prefix: string): GenerationSetting & { prompt: str
 test('answers are the same beside background work, and background work is the same beside callers', async (t) => {
   const engine = await startEngine(t, { plan: { parallel: 3, queue: 100 } })
   const numbers = Array.from({ length: 24 }, (_, i) => i)
-  const ask = ({ prompt, ...setting }: ReturnType<typeof requestOf>, more: GenerationSetting) =>
-    generate(engine, prompt, { ...setting, ...more })
   const judged = numbers.map((i) => requestOf(i, 'judge '))
   const asked = numbers.map((i) => requestOf(i, 'caller '))
-  const behind = Promise.all(judged.map((one) => ask(one, background)))
-  const before = []
-  // Groups that take all sequences, so that what runs behind them gives up its own again and again.
-  for (let from = 0; from < asked.length; from += 4) {
-    before.push(...(await Promise.all(asked.slice(from, from + 4).map((one) => ask(one, {})))))
-    await generate(engine, 'judge ', { ...background, ending: { maxTokens: 2 } })
-  }
-  for (const [i, { tokens, prefilled, texts }] of before.entries()) {
-    const alone = await ask(asked[i] as (typeof asked)[number], { salt: `alone ${i}` })
-    assert.deepEqual([tokens, texts], [alone.tokens, alone.texts], `caller ${i}`)
-    assert.deepEqual(prefilled.promptLogprobs, alone.prefilled.promptLogprobs)
-  }
-  for (const [i, { tokens, prefilled, texts }] of (await behind).entries()) {
-    const alone = await ask(judged[i] as (typeof judged)[number], { salt: `alone ${i}` })
-    assert.deepEqual([tokens, texts], [alone.tokens, alone.texts], `background ${i}`)
-    assert.deepEqual(prefilled.promptLogprobs, alone.prefilled.promptLogprobs)
+  const callers: WholeRun[] = []
+  const behind = await Promise.all(
+    judged.map(async ({ prompt, ...setting }, i) => {
+      const generation = generationOf(prompt, { ...setting, ...background })
+      const { promptTokens, events } = await engine.generate(generation, t.signal)
+      let count = 0
+      let group: Promise<WholeRun[]> | undefined
+      const passed = async function* () {
+        for await (const some of events) {
+          for (const event of some) if (event.kind === 'tokens') count += event.tokens.length
+          // In the middle of what it writes callers come who take all sequences, so that it gives up its own.
+          if (i % 4 === 0 && count > 3) {
+            group ??= Promise.all(
+              asked.slice(i, i + 4).map(({ prompt, ...setting }) => generate(engine, prompt, setting)),
+            )
+          }
+          yield some
+        }
+      }
+      const run = await wholeRun({ promptTokens, events: passed() })
+      for (const [index, one] of ((await group) ?? []).entries()) callers[i + index] = one
+      return run
+    }),
+  )
+  assert.equal(callers.length, 24)
+  for (const [of, runs] of [
+    [asked, callers],
+    [judged, behind],
+  ] as const) {
+    for (const [i, { tokens, texts, prefilled }] of runs.entries()) {
+      const { prompt, ...setting } = of[i] as ReturnType<typeof requestOf>
+      const alone = await generate(engine, prompt, { ...setting, salt: `alone ${i}` })
+      assert.deepEqual([tokens, texts], [alone.tokens, alone.texts], prompt)
+      assert.deepEqual(prefilled.promptLogprobs, alone.prefilled.promptLogprobs)
+    }
   }
 })
 
