@@ -194,6 +194,7 @@ function openOperations(
   const schemas = createSchemaChecks()
   const background = parts.sweep === false ? [] : startBackground(app, database)
   const flushing = startFlushing(usage, logging(app, 'usage could not be stored; the next try adds it'))
+  const projects = createProjects(database, { retentionDays: config.retention_days })
   const events = recordingEvents(
     models.all.length > 0 ? registry : new Registry(),
     app.log,
@@ -202,7 +203,7 @@ function openOperations(
   const recorder: OpenedRecorder = createRecorder({
     db: database,
     record: config.record,
-    retentionOf: () => config.retention_days,
+    retentionOf: projects.retentionDays,
     events,
   })
   app.addHook('onClose', async () => {
@@ -214,7 +215,7 @@ function openOperations(
   return {
     db: database,
     schemas,
-    projects: createProjects(database, { retentionDays: config.retention_days }),
+    projects,
     responseDays: config.response_days,
     fileLimit: config.file_limit,
     refScheme: config.ref_scheme,

@@ -340,7 +340,7 @@ export const refusals = {
   recording_off: {
     status: 400,
     message: '{field}: {given}, but {why}, so that no answer is recorded; accepted: null, or nothing.',
-    help: 'HEDDLE_RECORD, or the header x-heddle-record, says that answers do not become calls of the record.',
+    help: 'HEDDLE_RECORD, the header x-heddle-record or a setting of the key says that answers do not become calls of the record.',
   },
   parent_not_found: {
     status: 404,

@@ -1,7 +1,7 @@
 import type { Caller } from '../../domain/callers.ts'
 
 /** Where the answers to a caller are recorded whose request names no project. */
-export function projectOf(caller: Caller): string {
-  const [first = '*'] = caller.entities
-  return `${first === '*' ? 'main' : first}/default`
+export function projectOf({ entities, settings }: Caller): string {
+  const [first = '*'] = entities
+  return settings?.default_project ?? `${first === '*' ? 'main' : first}/default`
 }

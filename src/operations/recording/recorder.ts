@@ -1,11 +1,11 @@
 import type { Config } from '../../config.ts'
-import { requireAccess } from '../../domain/callers.ts'
+import { type Caller, requireAccess } from '../../domain/callers.ts'
 import { newId } from '../../domain/ids.ts'
 import { refuse } from '../../domain/refusals.ts'
 import { now } from '../../domain/time.ts'
 import { type Database, databaseOf } from '../../storage/database.ts'
 import { traceOfCall } from '../../storage/tables/calls.ts'
-import type { AskedToRecord, Recorder, Recording } from './answer.ts'
+import type { AskedToRecord, Place, Recorder, Recording } from './answer.ts'
 import { callOf } from './call.ts'
 import { parentHeader, projectHeader, recordHeader, traceHeader } from './place.ts'
 import { createAnswerQueue, type QueueEvents, type QueueOptions } from './queue.ts'
@@ -40,14 +40,18 @@ export function createRecorder({
   let open = 0
   let whenEnded: (() => void) | undefined
 
+  function whyOff({ key }: Caller, { isOff }: Place): string | undefined {
+    if (record === 'off') return 'HEDDLE_RECORD=off'
+    if (key?.record === 'off') return 'your key is set to record: off'
+    return isOff ? `this request says ${recordHeader}: off` : undefined
+  }
+
   /** Whether the answer is to be recorded. */
-  function isRecorded({ place, store, isAskedForBySilence = false }: AskedToRecord): boolean {
-    const isOff = record === 'off' || place.isOff
-    if (isOff && store === true) {
-      const why = place.isOff ? `this request says ${recordHeader}: off` : 'HEDDLE_RECORD=off'
+  function isRecorded({ caller, place, store, isAskedForBySilence = false }: AskedToRecord): boolean {
+    const why = whyOff(caller, place)
+    if (why !== undefined && store === true)
       throw refuse('recording_off', { field: 'store', given: 'true', why })
-    }
-    if (isOff) return false
+    if (why !== undefined) return false
     return record === 'all' ? store !== false : (store ?? isAskedForBySilence)
   }
 
