@@ -32,6 +32,7 @@ const callBytes = 'start_bytes + end_bytes'
  */
 export const projectTables: readonly ProjectTable[] = [
   { table: 'calls', counts: 'calls', live: `started_at IS NOT NULL AND ${notDeleted}`, remove: removeCalls },
+  rows('completions', ['call_id']),
   // Derived once more, now that the calls are gone.
   { table: 'eval_owed', remove: deriveSome },
   { table: 'eval_trials' },

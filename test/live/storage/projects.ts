@@ -7,10 +7,12 @@ import { countProject, listProjects } from '../../../src/storage/tables/project-
 import { projectTables } from '../../../src/storage/tables/project-tables.ts'
 import { readProjectSettings } from '../../../src/storage/tables/projects.ts'
 import type { Change } from '../../../src/storage/tables/settings.ts'
-import { keys, openApp } from '../../support/app.ts'
+import { basic, keys, openApp } from '../../support/app.ts'
+import { asking, chatUrl } from '../../support/chat.ts'
 import type { Driver } from '../../support/drivers.ts'
 import { storeOneOfEach } from '../../support/one-of-each.ts'
 import { dumpOf } from '../../support/record-dump.ts'
+import { scriptedBackend } from '../../support/scripted-backend.ts'
 
 const untilTheEnd = new AbortController().signal
 const now = 1_700_000_000_000_000
@@ -27,7 +29,7 @@ const outliving = ['audit', 'projects']
 
 /** Something in every table that has projects. */
 async function fill(t: Parameters<typeof openApp>[0], db: Database, project: string): Promise<void> {
-  const opened = await openApp(t, { database: db })
+  const opened = await openApp(t, { database: db, backend: scriptedBackend() })
   const things = await storeOneOfEach(opened, project, keys.root)
   const post = async (url: string, body: unknown) => {
     const { status, text, json } = await opened.post(url, body, keys.root)
@@ -52,6 +54,14 @@ async function fill(t: Parameters<typeof openApp>[0], db: Database, project: str
   await post(`${root}/eval_results/query`, { evaluation_call_ids: [evaluation_run_id] })
   // Not derived yet.
   await predict('capital of Mali')
+  const asked = await opened.app.inject({
+    method: 'POST',
+    url: chatUrl,
+    headers: { authorization: basic(keys.root), 'x-heddle-project': project },
+    payload: asking(),
+  })
+  assert.equal(asked.statusCode, 200)
+  await post('/call/read', { project_id: project, id: asked.headers['x-heddle-call-id'] })
   const piece = { project_id: project, upload_id: 'unfinished', position: 0, bytes: new Uint8Array(9), now }
   await db.write('keepPiece', piece)
   await db.write('changeProjectSettings', { project_id: project, change: { retention_days: 0 } })
