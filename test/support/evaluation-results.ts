@@ -1,6 +1,7 @@
+import type { EvaluationCall } from '../../src/domain/evaluations/evaluation-call.ts'
 import { exampleKinds } from '../../src/domain/evaluations/example.ts'
 import { leafKinds, leavesOf } from '../../src/domain/evaluations/leaves.ts'
-import { type EvaluationCall, modelOutput, type Trial, trialOf } from '../../src/domain/evaluations/trial.ts'
+import { modelOutput, type Trial, trialOf } from '../../src/domain/evaluations/trial.ts'
 import { isTrialOp } from '../../src/domain/evaluations/trial-ops.ts'
 import { evaluate } from '../../src/domain/expressions/evaluate.ts'
 import { jsonField } from '../../src/domain/expressions/json-field.ts'
