@@ -5,6 +5,7 @@ import { constraintOf } from '../generation/constraint.ts'
 import type { Delta } from '../generation/deltas.ts'
 import { type Asking, type Generation, generate } from '../generation/generation.ts'
 import { candidatesOfToken, checkCandidates } from '../generation/logprobs.ts'
+import { checkMetadata } from '../generation/metadata.ts'
 import type { GenerationParts } from '../generation/parts.ts'
 import { requestOf } from '../generation/request.ts'
 import { type Shown, shownOf } from '../generation/shown.ts'
@@ -41,6 +42,7 @@ export async function beginCompletion(
   const maxTokens = body.max_tokens === undefined ? usualMaxTokens : (body.max_tokens ?? undefined)
   const inputs = promptsOf(body)
   checkTogether(body, maxTokens)
+  checkMetadata(body.metadata)
   const found = parts.models.find(body.model)
   refuseUnavailable(body)
   checkPriority(body, parts.settings)
