@@ -77,8 +77,8 @@ export async function beginChat(
 
 function checkTogether(body: ChatBody, maxTokens: number | undefined): void {
   checkConversation(body)
-  checkMetadata(body.metadata)
   checkStream(body)
+  checkMetadata(body.metadata)
   if (body.top_logprobs && !body.logprobs) {
     throw wrong('top_logprobs', 'given without `logprobs`', 'with "logprobs": true only')
   }

@@ -42,7 +42,6 @@ export async function beginCompletion(
   const maxTokens = body.max_tokens === undefined ? usualMaxTokens : (body.max_tokens ?? undefined)
   const inputs = promptsOf(body)
   checkTogether(body, maxTokens)
-  checkMetadata(body.metadata)
   const found = parts.models.find(body.model)
   refuseUnavailable(body)
   checkPriority(body, parts.settings)
@@ -100,6 +99,7 @@ export async function beginCompletion(
 /** What each field allows on its own, but not with the others. */
 function checkTogether(body: CompletionBody, maxTokens: number | undefined): void {
   checkStream(body)
+  checkMetadata(body.metadata)
   if (maxTokens === 0 && !body.echo) {
     throw wrong('max_tokens', '0, which leaves no answer', 'at least 1, or 0 with "echo": true')
   }

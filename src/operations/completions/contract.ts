@@ -39,10 +39,7 @@ export const CompletionBody = z.object({
   store: flag()
     .nullish()
     .meta({ description: 'Whether the answer becomes a call of the record: `false` leaves it out.' }),
-  metadata: jsonObject().nullish().meta({
-    description:
-      'Kept with the recorded answer: up to 16 texts of up to 512 characters, under names of up to 64.',
-  }),
+  metadata: jsonObject().nullish().meta({ description: 'Kept with the recorded answer.' }),
 })
 export type CompletionBody = z.output<typeof CompletionBody>
 

@@ -7,7 +7,8 @@ const longestEntry = 512
 
 /** As OpenAI has it. */
 export function checkMetadata(given: JsonText | null | undefined): void {
-  const entries = Object.entries((given?.value ?? {}) as object)
+  if (given == null) return
+  const entries = Object.entries(given.value as object)
   if (entries.length > mostEntries)
     throw wrong('metadata', `${entries.length} entries`, `at most ${mostEntries}`)
   for (const [name, value] of entries) {
