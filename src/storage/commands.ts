@@ -3,13 +3,14 @@ import { rebuildEvaluation } from './evaluations/check.ts'
 import { deriveNext, derivePending } from './evaluations/pending.ts'
 import * as runs from './evaluations/runs.ts'
 import { refreshStale } from './evaluations/trials.ts'
+import { changeTags, removeAliases, setAliases } from './objects/object-labels.ts'
+import { keepObject } from './objects/objects.ts'
 import { sql } from './sql/sql.ts'
 import * as callWrites from './tables/call-writes.ts'
 import { addFeedback, replaceFeedback } from './tables/feedback.ts'
 import { dropPieces, finishFile, keepPiece, sweepUploads } from './tables/files.ts'
-import { changeTags, removeAliases, setAliases } from './tables/object-labels.ts'
-import { keepObject } from './tables/objects.ts'
 import { addPrices } from './tables/prices.ts'
+import { continueProjectDeletion, deleteSomeOfProject } from './tables/project-deletion.ts'
 import { addCallsToQueue } from './tables/queue-items.ts'
 import { setProgress, takeNextItem } from './tables/queue-progress.ts'
 import { addQueue, changeQueue } from './tables/queues.ts'
@@ -59,6 +60,8 @@ export const commands = {
   keepResponse,
   sweepResponses,
   secretOf,
+  deleteSomeOfProject,
+  continueProjectDeletion,
   ...auditedCommands,
   probe,
 } satisfies Record<string, Command<never, unknown>>
