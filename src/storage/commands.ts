@@ -3,6 +3,8 @@ import { rebuildEvaluation } from './evaluations/check.ts'
 import { deriveNext, derivePending } from './evaluations/pending.ts'
 import * as runs from './evaluations/runs.ts'
 import { refreshStale } from './evaluations/trials.ts'
+import { dropJudgements, renewJudgements, settleJudgements, takeJudgements } from './monitors/judgements.ts'
+import { addMonitor, changeMonitor } from './monitors/monitors.ts'
 import { sql } from './sql/sql.ts'
 import * as callWrites from './tables/call-writes.ts'
 import { addFeedback, replaceFeedback } from './tables/feedback.ts'
@@ -53,6 +55,12 @@ export const commands = {
   setProgress,
   takeNextItem,
   ...runs,
+  addMonitor,
+  changeMonitor,
+  takeJudgements,
+  renewJudgements,
+  settleJudgements,
+  dropJudgements,
   addUsage,
   keepResponse,
   sweepResponses,

@@ -7,6 +7,7 @@ import { feedback } from './storage/feedback.ts'
 import { files } from './storage/files.ts'
 import { merging } from './storage/merging.ts'
 import { mergingProperties } from './storage/merging-properties.ts'
+import { monitors } from './storage/monitors.ts'
 import { objects } from './storage/objects.ts'
 import { people } from './storage/people.ts'
 import { prices } from './storage/prices.ts'
@@ -35,6 +36,7 @@ for (const driver of allDrivers()) {
     files(driver.shared)
     feedback(driver.shared)
     queues(driver.shared)
+    monitors(driver.open)
     evaluationRuns(driver.shared)
     usageAndAudit(driver.open)
     responses(driver.open)
