@@ -6,6 +6,7 @@ import type { Compiling } from '../inference/constraints/compiling.ts'
 import type { SchemaChecks } from '../schemas/checks.ts'
 import { type Database, databaseOf } from '../storage/database.ts'
 import type { GenerationParts } from './generation/parts.ts'
+import type { Projects } from './projects/settings.ts'
 import type { UsageMeter } from './usage/meter.ts'
 
 /** What every operation is built from. All families get the same object; a route names the members that it uses. */
@@ -14,7 +15,8 @@ export interface OperationParts extends GenerationParts {
   schemas: SchemaChecks
   /** Compiles what judges have to answer, whether there is a model or not. */
   constraints: Compiling
-  retentionDays: number
+  /** What is set for projects. */
+  projects: Projects
   /** How long answers of the Responses API are kept; 0 is for ever. */
   responseDays: number
   /** The most bytes that one file may have. */

@@ -11,6 +11,7 @@ import { monitors } from './storage/monitors.ts'
 import { objects } from './storage/objects.ts'
 import { people } from './storage/people.ts'
 import { prices } from './storage/prices.ts'
+import { projects } from './storage/projects.ts'
 import { queues } from './storage/queues.ts'
 import { reading } from './storage/reading.ts'
 import { responses } from './storage/responses.ts'
@@ -35,6 +36,7 @@ for (const driver of allDrivers()) {
     tables(driver.shared)
     files(driver.shared)
     feedback(driver.shared)
+    projects(driver.open)
     queues(driver.shared)
     monitors(driver.open)
     evaluationRuns(driver.shared)

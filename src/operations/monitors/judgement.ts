@@ -75,7 +75,7 @@ export async function judge(judgement: Judgement, signal: AbortSignal): Promise<
     if ('state' in question) return { ...name, ...question }
     const started = monotonicNow()
     const answer = await askJudge(parts, scorer.judge, question, askingOf(monitor, signal))
-    const call = judgeCall(judgement, { bound, judge: scorer.judge, question, answer, started })
+    const call = await judgeCall(judgement, { bound, judge: scorer.judge, question, answer, started })
     const { total_tokens: tokens } = answer.usage
     if (!answer.isWhole) {
       return { ...name, state: 'failed', reason: 'answer_cut_off', detail: cutOff, call, tokens }
@@ -126,7 +126,7 @@ interface JudgeRun {
 }
 
 /** The judge's own call: child of nothing, and linked by its attributes. */
-function judgeCall({ parts, monitor, taken }: Judgement, run: JudgeRun): CallPart {
+async function judgeCall({ parts, monitor, taken }: Judgement, run: JudgeRun): Promise<CallPart> {
   const { bound, answer } = run
   const { project_id } = monitor
   const id = newId()
@@ -146,7 +146,8 @@ function judgeCall({ parts, monitor, taken }: Judgement, run: JudgeRun): CallPar
     attributes: new JsonText(writeJson({ heddle: { judge: links } })),
     inputs: new JsonText(inputsOf(run.judge, answer.model, bound.name, run.question)),
   }
-  const start = startPart(call, { user: monitor.created_by, retentionDays: parts.retentionDays })
+  const retentionDays = await parts.projects.retentionDays(project_id)
+  const start = startPart(call, { user: monitor.created_by, retentionDays })
   const { end } = endPart({
     project_id,
     id,

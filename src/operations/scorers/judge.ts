@@ -104,6 +104,7 @@ export async function askJudge(
     },
     text: { skipSpecial: true, spaceSpecial: true },
     priority: 0,
+    lane: 'background',
   }
   const generation = await generate(parts, parts.models.find(judge.model), request, asking, names)
   const { choices, usage } = await fold(generation, {
