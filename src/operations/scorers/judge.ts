@@ -1,8 +1,9 @@
 import { writeJson } from '../../domain/json/text.ts'
 import type { AnswerRequest } from '../../inference/model.ts'
-import { fold } from '../generation/fold.ts'
+import { createFold } from '../generation/fold.ts'
 import type { Asking, FieldNames } from '../generation/generation.ts'
 import { generate } from '../generation/generation.ts'
+import { limitCandidates } from '../generation/logprobs.ts'
 import type { GenerationParts } from '../generation/parts.ts'
 import type { CallValues } from './call-values.ts'
 import type { Unscored } from './check.ts'
@@ -107,11 +108,13 @@ export async function askJudge(
     lane: 'background',
   }
   const generation = await generate(parts, parts.models.find(judge.model), request, asking, names)
-  const { choices, usage } = await fold(generation, {
+  const fold = createFold(generation, {
     createLogprobs: () => noLogprobs,
-    logprobsField: '',
+    mostCandidates: limitCandidates('logprobs', false),
     onPrompt: async () => undefined,
   })
+  for await (const group of generation.deltas) await fold.add(group)
+  const { choices, usage } = fold.end()
   const [choice] = choices
   return {
     model: generation.head.model,
