@@ -48,6 +48,7 @@ import { registerGenerationMetrics } from './operations/generation/metrics.ts'
 import { messageRoutes } from './operations/messages/routes.ts'
 import { modelRoutes } from './operations/models/routes.ts'
 import { startJudging } from './operations/monitors/judging.ts'
+import { startRuns } from './operations/monitors/old-calls.ts'
 import { monitorRoutes } from './operations/monitors/routes.ts'
 import { objectRoutes } from './operations/objects/routes.ts'
 import { otelRoutes } from './operations/otel/routes.ts'
@@ -255,6 +256,7 @@ function startBackground(app: App, operations: OperationParts): BackgroundWork[]
       db,
       logging(app, 'evaluation results could not be derived; the next read of them tries again'),
     ),
+    startRuns(db, logging(app, 'old calls could not be looked for; the next try goes on')),
     ...startJudging(operations, logging(app, 'judgements could not be made; they stay and are tried again')),
   ]
 }

@@ -136,6 +136,11 @@ export const refusals = {
     message: '{field}: there is no run {run} of monitor {monitor} in project {project}.',
     help: 'Unknown, or of another monitor: the answer is the same. `POST /monitors/{monitor_id}/run` makes one.',
   },
+  monitor_run_going: {
+    status: 409,
+    message: '{field}: the monitor {monitor} goes over old calls already, in its run {run}.',
+    help: 'One run at a time. Wait until it is done, or cancel it.',
+  },
   scorer_not_runnable: {
     status: 400,
     message: '{field}: the scorer {given} cannot be run by this server: {why}.',

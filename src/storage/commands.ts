@@ -5,6 +5,7 @@ import * as runs from './evaluations/runs.ts'
 import { refreshStale } from './evaluations/trials.ts'
 import { dropJudgements, renewJudgements, settleJudgements, takeJudgements } from './monitors/judgements.ts'
 import { addMonitor, changeMonitor } from './monitors/monitors.ts'
+import { addMonitorRun, cancelMonitorRun, endMonitorRun, stepMonitorRun } from './monitors/runs.ts'
 import { sql } from './sql/sql.ts'
 import * as callWrites from './tables/call-writes.ts'
 import { addFeedback, replaceFeedback } from './tables/feedback.ts'
@@ -63,6 +64,10 @@ export const commands = {
   renewJudgements,
   settleJudgements,
   dropJudgements,
+  addMonitorRun,
+  stepMonitorRun,
+  endMonitorRun,
+  cancelMonitorRun,
   addUsage,
   keepResponse,
   sweepResponses,

@@ -116,6 +116,9 @@ function requestsFor(things: Things, project_id: string): Request[] {
     [`${inQueue}/items/${item}/progress`, { annotation_state: 'completed' }],
     [`${inQueue}/next`, {}],
     ['/annotation_queues/stats', { queue_ids: [queue] }],
+    ['/monitors/stats', { monitor_ids: [monitor] }],
+    [`/monitors/${monitor}/run`, {}],
+    [`/monitors/${monitor}/runs/${monitor}/cancel`, {}],
     ['/monitors', { name: 'm', scorers: [{ scorer: ref(`object/${object}:latest`) }] }],
     ['/cost/query', { query: equals('id', price) }],
     ['/cost/purge', { query: equals('id', price) }],
@@ -129,6 +132,7 @@ function requestsFor(things: Things, project_id: string): Request[] {
     ['GET', `${inQueue}?project_id=${atProject}`],
     ['DELETE', `${inQueue}?project_id=${atProject}`],
     ['PUT', `/monitors/${monitor}`, { project_id, name: 'mine now' }],
+    ['GET', `/monitors/${monitor}/runs?project_id=${atProject}`],
     ['GET', `/monitors/${monitor}?project_id=${atProject}`],
     ['DELETE', `/monitors/${monitor}?project_id=${atProject}`],
     ...kinds.flatMap((kind): Request[] => [

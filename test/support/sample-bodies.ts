@@ -485,6 +485,22 @@ export const sampleBodies: Record<string, (project: string) => Record<string, un
     limit: 10,
     offset: 1,
   }),
+  '/monitors/stats': (project_id) => ({
+    project_id,
+    monitor_ids: ['monitor'],
+    after: '2026-01-01T00:00:00Z',
+    before: '2026-01-02T00:00:00Z',
+  }),
+  '/monitors/:monitor_id/run': (project_id) => ({
+    project_id,
+    filter: { op_names: ['answer'] },
+    query: byId,
+    models: ['small'],
+    statuses: ['success'],
+    sampling_rate: 0.5,
+    limit: 10,
+  }),
+  '/monitors/:monitor_id/runs/:run_id/cancel': (project_id) => ({ project_id }),
   '/obj/create': (project_id) => ({
     obj: { project_id, object_id: 'name', val: { a: 1 }, builtin_object_class: null, expected_digest: null },
   }),

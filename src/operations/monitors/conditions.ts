@@ -50,8 +50,9 @@ export function viewOfConditions(
   project: string,
   all: readonly GivenConditions[],
   ids?: readonly string[],
+  others: readonly Expression[] = [],
 ): CallsView {
-  const operands = [...always]
+  const operands = [...always, ...others]
   const filters: CallsFilter[] = []
   for (const { filter, query, models, statuses } of all) {
     if (filter) filters.push(filter)

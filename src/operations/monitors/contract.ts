@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { answer, plainText, projectId, shortList } from '../../domain/fields.ts'
+import { answer, dateTime, plainText, projectId, shortList } from '../../domain/fields.ts'
 import { CallsFilter } from '../calls/contract.ts'
 import { limit, offset, query, sortBy } from '../paging.ts'
 import { fieldMap } from '../scorers/contract.ts'
@@ -120,5 +120,83 @@ export const mostStats = 100
 export const StatsBody = z.object({
   project_id: projectId,
   monitor_ids: shortList(id, mostStats),
+  after: dateTime.nullish().meta({ description: 'Judgements that were noted from then on.' }),
+  before: dateTime.nullish(),
 })
 export type StatsBody = z.output<typeof StatsBody>
+
+const count = z.number().int()
+const state = z.enum(['pending', 'judged', 'skipped', 'failed'])
+
+export const StatsAnswer = answer('An entry for each monitor that is there, in the order of the request.', {
+  stats: z.array(
+    z.object({
+      monitor_id: z.string(),
+      pending: count,
+      judged: count,
+      skipped: count.meta({ description: 'There was nothing to judge.' }),
+      failed: count,
+      tokens_today: count.meta({ description: 'Of a day of UTC.' }),
+      token_budget: count.nullable(),
+      lag_seconds: z.number().meta({ description: 'How long the oldest pending call has waited.' }),
+      waits: z.string().nullable().meta({ description: 'Why nothing goes on.' }),
+      reasons: z.array(
+        z.object({
+          scorer: z.string(),
+          state,
+          reason: z.string(),
+          count,
+          detail: z.string().nullable().meta({ description: 'Of one of them.' }),
+        }),
+      ),
+      scores: z
+        .array(
+          z.object({
+            scorer: z.string(),
+            path: z.string().nullable().meta({ description: 'Null where the score itself is a number.' }),
+            count,
+            mean: z.number().meta({ description: 'True is 1, false is 0.' }),
+            min: z.number(),
+            max: z.number(),
+            histogram: z.array(z.object({ from: z.number(), to: z.number(), count })),
+          }),
+        )
+        .meta({ description: 'Of the latest 10000 scores.' }),
+    }),
+  ),
+})
+
+export const RunPath = MonitorPath.extend({ run_id: id })
+
+export const RunBody = z.object({
+  project_id: projectId,
+  ...conditions,
+  sampling_rate: samplingRate,
+  limit: z.int().min(1).nullish().meta({ description: 'The most calls. All that there are when absent.' }),
+})
+export type RunBody = z.output<typeof RunBody>
+
+export const CancelBody = InProject
+
+const RunRecord = z.object({
+  id: z.string(),
+  monitor_id: z.string(),
+  project_id: z.string(),
+  filter: anything,
+  query: anything,
+  models: z.array(z.string()).nullable(),
+  statuses: z.array(z.string()).nullable(),
+  sampling_rate: z.number(),
+  limit: count.nullable(),
+  state: z.enum(['looking', 'judging', 'done', 'cancelled']),
+  found_calls: count,
+  pending: count.meta({ description: 'Judgements, one for each scorer and call.' }),
+  judged: count,
+  skipped: count,
+  failed: count,
+  created_at: time,
+  created_by: z.string(),
+  ended_at: time.nullable(),
+})
+export const RunAnswer = answer('The run as it is now.', { run: RunRecord })
+export const RunsAnswer = answer('The latest hundred runs, the newest first.', { runs: z.array(RunRecord) })

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { newId } from '../../domain/ids.ts'
 import { Refusal } from '../../domain/refusals.ts'
-import { formatTime, now } from '../../domain/time.ts'
+import { now } from '../../domain/time.ts'
 import {
   monitorsAtWork,
   type SettledJudgement,
@@ -17,6 +17,7 @@ import {
 import { type BackgroundWork, inBackground } from '../background.ts'
 import type { OperationParts } from '../parts.ts'
 import { callsAtHand } from './calls-at-hand.ts'
+import { dayOf, endOfDay } from './days.ts'
 import { judge } from './judgement.ts'
 
 type Kind = MonitorScorer['kind']
@@ -101,7 +102,7 @@ function createWorker(parts: OperationParts, kind: Kind): (signal: AbortSignal) 
     if (kind === 'check' || budget === null) return atOnce[kind]
     const day = dayOf(now())
     if ((await tokensOfDay(db, keyOf(monitor), day)) < budget) return 1
-    const waits = `the budget of ${budget} tokens is spent until ${nextDay(day)}`
+    const waits = `the budget of ${budget} tokens is spent until ${endOfDay(day)}`
     if (monitor.waits !== waits) await settle(monitor, [], waits)
     return 0
   }
@@ -188,12 +189,6 @@ function createWorker(parts: OperationParts, kind: Kind): (signal: AbortSignal) 
 }
 
 const keyOf = ({ project_id, id }: Monitor): MonitorKey => ({ project_id, monitor_id: id })
-
-const dayOf = (time: number) => formatTime(time).slice(0, 10)
-
-function nextDay(day: string): string {
-  return `${new Date(Date.parse(day) + 86_400_000).toISOString().slice(0, 10)}T00:00:00Z`
-}
 
 const givenBack = ({ call_id, scorer }: TakenJudgement): SettledJudgement => ({
   call_id,

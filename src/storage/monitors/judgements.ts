@@ -1,5 +1,5 @@
 import { batchesOf } from '../../domain/batches.ts'
-import { listOf, nothing, type Sql, sql } from '../sql/sql.ts'
+import { listOf, nothing, type Sql, sql, trusted } from '../sql/sql.ts'
 import type { CallPart } from '../tables/call-parts.ts'
 import { upsertCalls } from '../tables/call-writes.ts'
 import { isLive } from '../tables/calls.ts'
@@ -204,13 +204,19 @@ export async function standingOfCalls(
   return found
 }
 
-/** Takes what is pending of deleted monitors away, some at a time. Answers whether there is more. */
+const ofDeleted = trusted(`FROM monitors CROSS JOIN judgements WHERE monitors.deleted_at IS NOT NULL
+  AND judgements.project_id = monitors.project_id AND judgements.monitor_id = monitors.id AND judgements.state = 'pending'`)
+
+/** Whether a monitor was deleted while judgements were pending. */
+export async function hasLeftovers(db: Reader): Promise<boolean> {
+  return (await db.get(sql`SELECT 1 AS one ${ofDeleted} LIMIT 1`)) !== undefined
+}
+
+/** Takes them away, some at a time. Answers whether there are more. */
 export const dropJudgements: Command<{ limit: number }, boolean> = async (tx, { limit }) => {
   const dropped = await tx.run(
     sql`DELETE FROM judgements WHERE (project_id, monitor_id, call_id, scorer) IN (
-          SELECT judgements.project_id, monitor_id, call_id, scorer FROM monitors
-          CROSS JOIN judgements WHERE monitors.deleted_at IS NOT NULL AND judgements.project_id = monitors.project_id
-            AND judgements.monitor_id = monitors.id AND judgements.state = 'pending' LIMIT ${limit})`,
+          SELECT judgements.project_id, monitor_id, call_id, scorer ${ofDeleted} LIMIT ${limit})`,
   )
   return dropped === limit
 }
