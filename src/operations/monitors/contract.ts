@@ -79,7 +79,10 @@ export const UpdateBody = z.object({
   name: plainText(1024).min(1).optional().meta({ description: 'What is absent stays as it is.' }),
   scorers: scorers.optional(),
   ...settings,
-  active: z.boolean().optional().meta({ description: 'False pauses it.' }),
+  active: z
+    .boolean()
+    .nullish()
+    .meta({ default: null, description: 'False pauses it. Null leaves it as it is.' }),
 })
 export type UpdateBody = z.output<typeof UpdateBody>
 

@@ -57,7 +57,7 @@ export async function updateMonitor(db: Database, caller: Caller, monitor_id: st
   if (description !== undefined) change.description = description ?? ''
   if (sampling_rate !== undefined) change.sampling_rate = sampling_rate ?? 1
   if (token_budget !== undefined) change.token_budget = token_budget
-  if (active !== undefined) change.active = active ? 1 : 0
+  if (active != null) change.active = active ? 1 : 0
   if (scorers !== undefined) change.scorers = JSON.stringify(await bindScorers(db, project_id, scorers))
   if (conditionNames.some((given) => body[given] !== undefined)) {
     const given = conditionNames.filter((one) => body[one] !== undefined)

@@ -178,7 +178,7 @@ export function monitors(open: Driver['open']): void {
         scorer: 'good',
         state: 'judged',
         tokens: 7,
-        call: wholePart(project, 'judge call'),
+        call: wholePart(project, 'judge call', { op_name: 'heddle.judge' }),
         feedback: feedbackRow(project, 'a'),
       })
       // Whoever does not have it writes nothing.
