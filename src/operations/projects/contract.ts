@@ -35,5 +35,7 @@ const count = z.int().min(0)
 export const DeleteAnswer = answer('Nothing of the project is left. What there was of it:', {
   deleted: z
     .record(z.string(), count)
-    .meta({ description: 'How many calls, feedback, queues, object versions, tables, files and prices.' }),
+    .meta({
+      description: 'How many calls, feedback, queues, object versions, tables, files, prices and monitors.',
+    }),
 })
