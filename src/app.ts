@@ -24,6 +24,8 @@ import { dropWhatFollows } from './http/lingering.ts'
 import { noteMethods } from './http/methods.ts'
 import { measure } from './http/metrics.ts'
 import { describeRoutes, serveReference } from './http/openapi.ts'
+import { servePage } from './http/page/assets.ts'
+import { answerSessions } from './http/page/sessions.ts'
 import { takePipelinedInTurn } from './http/pipelining.ts'
 import { requestIds } from './http/request-ids.ts'
 import { logRequests, nameCallers, noteRefusal, quietRequests } from './http/request-log.ts'
@@ -158,7 +160,7 @@ export async function buildApp(config: Config, parts: Parts): Promise<App> {
       if (!request.routeOptions.config.public) throw refuse('too_busy')
     },
   })
-  await knowCallers(app, database, config, trusts)
+  const signIn = await knowCallers(app, database, config, trusts)
   nameCallers(app)
   const usage = createUsageMeter(database)
   countRequests(app, usage)
@@ -172,6 +174,10 @@ export async function buildApp(config: Config, parts: Parts): Promise<App> {
 
   const models = parts.models ?? createModels([])
   answerHealth(app, { database, models, metrics, version })
+  if (config.page) {
+    servePage(app)
+    answerSessions(app, { db: database, version, signIn })
+  }
   const operations = openOperations(app, config, { ...parts, models, limits, usage }, metrics.registry)
   for (const family of families) await app.register(family, operations)
   methods.refuseOthers()

@@ -9,6 +9,7 @@ import { addFeedback, replaceFeedback } from './tables/feedback.ts'
 import { dropPieces, finishFile, keepPiece, sweepUploads } from './tables/files.ts'
 import { changeTags, removeAliases, setAliases } from './tables/object-labels.ts'
 import { keepObject } from './tables/objects.ts'
+import { closePageSession, extendPageSession, openPageSession } from './tables/page-sessions.ts'
 import { addPrices } from './tables/prices.ts'
 import { addCallsToQueue } from './tables/queue-items.ts'
 import { setProgress, takeNextItem } from './tables/queue-progress.ts'
@@ -57,6 +58,9 @@ export const commands = {
   keepResponse,
   sweepResponses,
   secretOf,
+  openPageSession,
+  extendPageSession,
+  closePageSession,
   ...auditedCommands,
   probe,
 } satisfies Record<string, Command<never, unknown>>
