@@ -52,6 +52,7 @@ import { objectRoutes } from './operations/objects/routes.ts'
 import { otelRoutes } from './operations/otel/routes.ts'
 import type { OperationParts } from './operations/parts.ts'
 import { priceRoutes } from './operations/prices/routes.ts'
+import { createProjects } from './operations/projects/settings.ts'
 import { queueRoutes } from './operations/queues/routes.ts'
 import { responseRoutes } from './operations/responses/routes.ts'
 import { tableRoutes } from './operations/tables/routes.ts'
@@ -205,7 +206,7 @@ function openOperations(
   return {
     db: database,
     schemas,
-    retentionDays: config.retention_days,
+    projects: createProjects(database, { retentionDays: config.retention_days }),
     responseDays: config.response_days,
     fileLimit: config.file_limit,
     refScheme: config.ref_scheme,

@@ -10,6 +10,7 @@ import { mergingProperties } from './storage/merging-properties.ts'
 import { objects } from './storage/objects.ts'
 import { people } from './storage/people.ts'
 import { prices } from './storage/prices.ts'
+import { projects } from './storage/projects.ts'
 import { queues } from './storage/queues.ts'
 import { reading } from './storage/reading.ts'
 import { responses } from './storage/responses.ts'
@@ -34,6 +35,7 @@ for (const driver of allDrivers()) {
     tables(driver.shared)
     files(driver.shared)
     feedback(driver.shared)
+    projects(driver.open)
     queues(driver.shared)
     evaluationRuns(driver.shared)
     usageAndAudit(driver.open)
