@@ -5,14 +5,14 @@ import type { Config } from '../config.ts'
 import type { Caller } from '../domain/callers.ts'
 import { hashKey, sameSecret } from '../domain/keys.ts'
 import { type Refusal, refuse } from '../domain/refusals.ts'
-import type { Database } from '../storage/database.ts'
 import { userOfKey } from '../storage/tables/users.ts'
+import type { Reader } from '../storage/transaction.ts'
 import { originOf, type Trusts } from './addresses.ts'
 import { findConfigured } from './configured-users.ts'
 import { asRefusal } from './errors.ts'
 import { limitGuesses } from './guesses.ts'
 import { halfHeader } from './page/half-header.ts'
-import { createPageSessions, hasSession } from './page/sessions.ts'
+import { hasSession, type PageSessions } from './page/sessions.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -56,9 +56,10 @@ export type SignIn = (key: string, request: FastifyRequest, reply: FastifyReply)
  */
 export async function knowCallers(
   app: FastifyInstance,
-  db: Database,
+  db: Reader,
   { users, wrong_keys }: Pick<Config, 'users' | 'wrong_keys'>,
   trusts: Trusts,
+  sessions: PageSessions,
 ): Promise<SignIn> {
   const slowDown = wrong_keys > 0 ? limitGuesses(wrong_keys) : undefined
   const configured = findConfigured(db, users)
@@ -74,7 +75,6 @@ export async function knowCallers(
     return { name, role, entities: new Set(entities), key: keySettings, ...(settings && { settings }) }
   }
   const callerOf = (key: string) => callerOfHash(hashKey(key))
-  const sessions = createPageSessions(db)
   async function callerOfSession(request: FastifyRequest): Promise<Caller | undefined> {
     const hash = await sessions.keyHashOf(request)
     return hash === undefined ? undefined : callerOfHash(hash)

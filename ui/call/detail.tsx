@@ -5,7 +5,7 @@ import { useKeys } from '../parts/keys.ts'
 import { Failed, Skeleton } from '../parts/states.tsx'
 import { Status } from '../parts/status.tsx'
 import { Time } from '../parts/time.tsx'
-import { paths } from '../routes.ts'
+import { paths } from '../places.ts'
 import {
   type CallRow,
   costOf,

@@ -1,5 +1,6 @@
 import { useState } from 'preact/hooks'
-import { go, paths, place } from '../routes.ts'
+import { paths } from '../places.ts'
+import { go, place } from '../routes.ts'
 import { useLoading } from '../server/loading.ts'
 import { readProjects } from '../server/projects.ts'
 import { Dialog } from './dialog.tsx'
@@ -21,16 +22,17 @@ interface Props {
 export function Palette({ onClose, showKeys, signOut }: Props) {
   const [text, setText] = useState('')
   const [at, setAt] = useState(0)
-  const { value: projects } = useLoading(readProjects, [])
+  const { value } = useLoading(readProjects, [])
+  const projects = value?.projects
   const here = place.value
-  const project = 'project' in here ? here.project : projects?.[0]?.project_id
+  const project = 'project' in here ? here.project : projects?.[0]?.project
   const goTo = (to: string) => () => go(to)
   const acts: Choice[] = [
     { text: 'Projects', hint: 'go', run: goTo(paths.projects) },
-    ...(projects ?? []).map(({ project_id }) => ({
-      text: project_id,
+    ...(projects ?? []).map(({ project: name }) => ({
+      text: name,
       hint: 'project',
-      run: goTo(paths.calls(project_id)),
+      run: goTo(paths.calls(name)),
     })),
     { text: 'Change the theme', hint: 'light, dark, as the system', run: nextTheme },
     { text: 'Keys', hint: 'what works here', run: showKeys },

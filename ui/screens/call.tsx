@@ -1,6 +1,7 @@
 import { useEffect } from 'preact/hooks'
 import { Empty, Failed, Skeleton } from '../parts/states.tsx'
-import { go, paths } from '../routes.ts'
+import { paths } from '../places.ts'
+import { go } from '../routes.ts'
 import { Refused } from '../server/ask.ts'
 import { readCall } from '../server/calls.ts'
 import { useLoading } from '../server/loading.ts'

@@ -1,12 +1,16 @@
 import { askJson } from './ask.ts'
 
 export interface ProjectRow {
-  project_id: string
-  calls?: number
-  last_call_at?: string | null
+  project: string
+  is_being_deleted: boolean
 }
 
-/** Those that the signed-in user reaches. */
-export async function readProjects(signal: AbortSignal): Promise<ProjectRow[]> {
-  return (await askJson<{ projects: ProjectRow[] }>('/projects', { signal })).projects
+export interface Projects {
+  projects: ProjectRow[]
+  /** Present where there are more. */
+  next: string | null
 }
+
+/** Those that the signed-in user reaches, by their names. */
+export const readProjects = (signal: AbortSignal): Promise<Projects> =>
+  askJson('/projects?limit=1000', { signal })

@@ -73,7 +73,7 @@ export function servePage(app: App, folder = builtAt): void {
     // The name of a file changes with what is in it.
     if (asset !== undefined && asset !== index)
       return send(request, reply, asset, 'public, max-age=31536000, immutable')
-    if (/\.\w+$/.test(name))
+    if (/\.[\w-]+$/.test(name))
       throw refuse('route_not_found', { method: request.method, path: pathOf(request) })
     return home(request, reply)
   })

@@ -26,9 +26,14 @@ const newSecret = () => randomBytes(32).toString('base64url')
 export interface PageSessions {
   /** The hash of the key for which the request's session stands; undefined where it has none that holds. */
   keyHashOf(request: FastifyRequest): Promise<string | undefined>
+  /** Signs out whoever sends this. */
+  close(request: FastifyRequest): Promise<void>
 }
 
 export function createPageSessions(db: Database): PageSessions {
+  /** The cookie itself is not kept with a request. */
+  const ofRequests = new WeakMap<FastifyRequest, string>()
+
   async function extend(request: FastifyRequest, { hash }: PageSession, expires_at: number): Promise<void> {
     // Whoever is signed in may look at a record that takes no writes.
     await db
@@ -45,9 +50,15 @@ export function createPageSessions(db: Database): PageSessions {
       const session = await readPageSession(db, hashKey(secret), at)
       if (session === undefined || !sameSecret(session.half_hash, hashKey(half))) return undefined
       refuseOtherSites(request)
+      ofRequests.set(request, session.hash)
       const expires = at + lifetime
       if (expires - session.expires_at > hourInMicroseconds) await extend(request, session, expires)
       return session.key_hash
+    },
+
+    async close(request) {
+      const hash = ofRequests.get(request)
+      if (hash !== undefined) await db.write('closePageSession', { hash })
     },
   }
 }
@@ -91,13 +102,14 @@ const SignedIn = answer('Who is signed in.', {
 
 interface SessionParts {
   db: Database
+  sessions: PageSessions
   version: string
   /** Finds the caller of a key; a wrong one is refused as everywhere. */
   signIn(key: string, request: FastifyRequest, reply: FastifyReply): Promise<Caller>
 }
 
 /** What the page asks to sign in and out. */
-export function answerSessions(app: App, { db, version, signIn }: SessionParts): void {
+export function answerSessions(app: App, { db, sessions, version, signIn }: SessionParts): void {
   const shown = ({ name, role, entities }: Caller) => ({ user: name, role, entities: [...entities], version })
 
   app.post(
@@ -150,8 +162,7 @@ export function answerSessions(app: App, { db, version, signIn }: SessionParts):
       },
     },
     async (request, reply) => {
-      const secret = cookieOf(request)
-      if (secret !== undefined) await db.write('closePageSession', { hash: hashKey(secret) })
+      await sessions.close(request)
       reply.header('set-cookie', cookieWith(request, ''))
       return {}
     },

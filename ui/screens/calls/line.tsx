@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact'
 import { Status } from '../../parts/status.tsx'
 import { Time } from '../../parts/time.tsx'
-import { paths } from '../../routes.ts'
+import { paths } from '../../places.ts'
 import {
   type CallRow,
   costOf,

@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks'
 import { Empty, Failed, Skeleton } from '../../parts/states.tsx'
-import { Time } from '../../parts/time.tsx'
-import { go, paths } from '../../routes.ts'
+import { paths } from '../../places.ts'
+import { go } from '../../routes.ts'
 import { useLoading } from '../../server/loading.ts'
 import { readProjects } from '../../server/projects.ts'
 import { countText } from '../../value/units.ts'
@@ -16,27 +16,25 @@ export function ProjectsScreen() {
       <EngineStrip />
       {error && <Failed error={error} again={again} />}
       {!error && value === undefined && <Skeleton rows={4} />}
-      {value?.length === 0 && (
+      {value?.projects.length === 0 && (
         <Empty title="Nothing is in the record yet" command={firstQuestion()}>
           <p>Every answer of the model becomes a call of a project. Ask something, and look again.</p>
         </Empty>
       )}
-      {value !== undefined && value.length > 0 && (
+      {value !== undefined && value.projects.length > 0 && (
         <ul class="project-list">
-          {value.map(({ project_id, calls, last_call_at }) => (
-            <li key={project_id}>
-              <a href={paths.calls(project_id)}>
-                <span class="project-name">{project_id}</span>
-                {calls !== undefined && <span class="muted">{countText(calls)} calls</span>}
-                {last_call_at && (
-                  <span class="muted">
-                    last <Time at={last_call_at} />
-                  </span>
-                )}
+          {value.projects.map(({ project, is_being_deleted: isGoing }) => (
+            <li key={project}>
+              <a href={paths.calls(project)}>
+                <span class="project-name">{project}</span>
+                {isGoing && <span class="muted">is being deleted</span>}
               </a>
             </li>
           ))}
         </ul>
+      )}
+      {value?.next && (
+        <p class="muted">These are the first {countText(value.projects.length)}; there are more.</p>
       )}
       <OpenProject />
     </main>
