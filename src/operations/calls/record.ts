@@ -8,6 +8,7 @@ import { refuse } from '../../domain/refusals.ts'
 import { formatTime, formatTimeOrNull, now } from '../../domain/time.ts'
 import { type CallRow, readCall } from '../../storage/tables/calls.ts'
 import type { Reader } from '../../storage/transaction.ts'
+import type { Recorder } from '../recording/answer.ts'
 import type { ReadBody } from './contract.ts'
 import { createPricing } from './costs.ts'
 
@@ -18,19 +19,25 @@ export interface Shown {
   costs?: string | undefined
 }
 
-export async function readOneCall(db: Reader, caller: Caller, body: ReadBody) {
+export async function readOneCall(
+  { db, recorder }: { db: Reader; recorder: Recorder },
+  caller: Caller,
+  body: ReadBody,
+) {
   requireAccess(caller, body.project_id)
+  await recorder.settled(body.project_id, body.id)
   const row = await readCall(db, body.project_id, body.id, body.include_total_storage_size === true, now())
   if (row === undefined)
     throw refuse('call_not_found', { id: JSON.stringify(body.id), project: JSON.stringify(body.project_id) })
   const costs = body.include_costs ? await createPricing(db, body.project_id)(row) : undefined
-  return { call: callRecord(row, { storageSize: body.include_storage_size, costs }) }
+  return { call: callRecord(row, { storageSize: body.include_storage_size, username: true, costs }) }
 }
 
 const emptyObject = new JsonText('{}')
 
-/** The call record of the wire. Null is present as null; only `svc_username` may be absent. */
+/** The call record of the wire. Null is present as null; only the name of the user may be absent. */
 export function callRecord(row: CallRow, { storageSize, username, costs }: Shown): Record<string, unknown> {
+  const name = username ? (row.user_id ?? undefined) : undefined
   return {
     id: row.id,
     project_id: row.project_id,
@@ -48,7 +55,7 @@ export function callRecord(row: CallRow, { storageSize, username, costs }: Shown
     output: row.output === null ? null : new JsonText(row.output),
     summary: summaryOf(row, costs),
     svc_user_id: row.user_id,
-    svc_username: username ? (row.user_id ?? undefined) : undefined,
+    svc_username: name,
     svc_run_id: row.run_id,
     svc_run_step: row.run_step,
     svc_run_step_end: row.run_step_end,
@@ -56,6 +63,12 @@ export function callRecord(row: CallRow, { storageSize, username, costs }: Shown
     deleted_at: null,
     storage_size_bytes: storageSize ? row.storage_size : null,
     total_storage_size_bytes: row.total_storage_size,
+    // As the types of published clients have them.
+    wb_user_id: row.user_id,
+    wb_username: name,
+    wb_run_id: row.run_id,
+    wb_run_step: row.run_step,
+    wb_run_step_end: row.run_step_end,
   }
 }
 

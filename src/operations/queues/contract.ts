@@ -130,6 +130,7 @@ export const ItemRecord = z.object({
   deleted_at: time.nullable(),
   added_by: z.string().nullable(),
   annotation_state: itemState.meta({ description: 'What was said last of the item, by any annotator.' }),
+  annotation_state_changed_at: time.nullable().meta({ description: 'When it was said; null is never.' }),
   annotator_user_id: z.string().nullable().meta({ description: 'Who said it.' }),
   own_annotation_state: itemState.meta({ description: 'What the caller said last.' }),
   display_fields: z.array(z.string()),

@@ -35,6 +35,7 @@ export function itemRecord(item: SeenItem, time: number, withPosition: boolean):
     deleted_at: null,
     added_by: item.added_by,
     annotation_state: item.state,
+    annotation_state_changed_at: formatTimeOrNull(item.state_at),
     annotator_user_id: item.annotator,
     own_annotation_state: item.own_state ?? 'unstarted',
     display_fields: new JsonText(item.display_fields),
