@@ -14,7 +14,10 @@ import {
 function readBack(node: JsonNode): unknown {
   if (node.kind === 'array') return [...membersOf(node)].map(({ node: one }) => readBack(one))
   if (node.kind === 'object') {
-    const entries = [...membersOf(node)].map(({ name, node: one }): [string, unknown] => [name, readBack(one)])
+    const entries = [...membersOf(node)].map(({ name, node: one }): [string, unknown] => [
+      name,
+      readBack(one),
+    ])
     return Object.fromEntries(entries)
   }
   return JSON.parse(sourceOf(node))

@@ -33,18 +33,16 @@ test('a call whose caller is not there is a root', () => {
 })
 
 test('every call has its place exactly once, whoever is said to have called it', () => {
-  const rows = fc
-    .integer({ min: 1, max: 30 })
-    .chain((count) =>
-      fc
-        .array(fc.option(fc.integer({ min: 0, max: 35 }), { freq: 8 }), {
-          minLength: count,
-          maxLength: count,
-        })
-        .map((parents) =>
-          parents.map((parent, index) => rowOf(`${index}`, parent === null ? null : `${parent}`)),
-        ),
-    )
+  const rows = fc.integer({ min: 1, max: 30 }).chain((count) =>
+    fc
+      .array(fc.option(fc.integer({ min: 0, max: 35 }), { freq: 8 }), {
+        minLength: count,
+        maxLength: count,
+      })
+      .map((parents) =>
+        parents.map((parent, index) => rowOf(`${index}`, parent === null ? null : `${parent}`)),
+      ),
+  )
   fc.assert(
     fc.property(rows, (given) => {
       const ids = linesOf(treeOf(given), new Set()).map(({ row }) => row.id)
