@@ -11,6 +11,7 @@ import { changeTags, removeAliases, setAliases } from './tables/object-labels.ts
 import { keepObject } from './tables/objects.ts'
 import { closePageSession, extendPageSession, openPageSession } from './tables/page-sessions.ts'
 import { addPrices } from './tables/prices.ts'
+import { continueProjectDeletion, deleteSomeOfProject } from './tables/project-deletion.ts'
 import { addCallsToQueue } from './tables/queue-items.ts'
 import { setProgress, takeNextItem } from './tables/queue-progress.ts'
 import { addQueue, changeQueue } from './tables/queues.ts'
@@ -63,6 +64,8 @@ export const commands = {
   openPageSession,
   extendPageSession,
   closePageSession,
+  deleteSomeOfProject,
+  continueProjectDeletion,
   ...auditedCommands,
   probe,
 } satisfies Record<string, Command<never, unknown>>
