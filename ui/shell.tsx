@@ -51,7 +51,7 @@ export function Shell() {
           </nav>
         )}
         <div class="top-tools">
-          <button type="button" class="palette-button" aria-label="Go to" onClick={() => setFront('palette')}>
+          <button type="button" class="palette-button" onClick={() => setFront('palette')}>
             <Icon name="search" />
             <span>Go to</span>
             <kbd>{shown('Ctrl+k')}</kbd>

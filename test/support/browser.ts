@@ -16,17 +16,11 @@ interface Ending {
   after(close: () => Promise<void>): void
 }
 
-let running: Promise<Browser> | undefined
-
 /** One for all tests of a file. */
-export function openBrowser(t: Ending): Promise<Browser> {
-  running ??= chromium
-    .launch({ executablePath: executablePath as string, args: ['--no-sandbox'] })
-    .then((browser) => {
-      t.after(() => browser.close())
-      return browser
-    })
-  return running
+export async function openBrowser(t: Ending): Promise<Browser> {
+  const browser = await chromium.launch({ executablePath: executablePath as string, args: ['--no-sandbox'] })
+  t.after(() => browser.close())
+  return browser
 }
 
 export interface Seen {

@@ -16,6 +16,14 @@ export async function servePageApp(
   return { ...served, address, link: `${address}/ui/#key=${keys.alice}` }
 }
 
+const kinds = ['chat', 'agent', 'search', 'answer', 'trace', 'evil'] as const
+
+/** The same for the same name, in the form of a span's id; a trace's is twice as long. */
+export function idOf(kind: (typeof kinds)[number], index = 0): string {
+  const id = `${kinds.indexOf(kind) + 1}${String(index).padStart(15, '0')}`
+  return kind === 'trace' ? id + id : id
+}
+
 /** When call `index` started: the last is the newest. */
 const startOf = (index: number, offset = 0) =>
   new Date(Date.UTC(2026, 0, 2, 3, 4, index) + offset).toISOString()
@@ -28,7 +36,8 @@ export function chatCall(
   fields: Record<string, unknown> = {},
 ) {
   return completeOf({
-    id: `chat-${index}`,
+    id: idOf('chat', index),
+    trace_id: idOf('trace', index),
     op_name: 'heddle.chat.completions',
     started_at: startOf(index),
     ended_at: startOf(index, 250),
@@ -41,10 +50,16 @@ export function chatCall(
 
 /** Three calls, one below the other. */
 export function traceCalls(index: number) {
-  const trace_id = `trace-${index}`
-  const call = (name: string, parent_id: string | null, from: number, to: number, more: object = {}) =>
+  const trace_id = idOf('trace', index)
+  const call = (
+    name: 'agent' | 'search' | 'answer',
+    parent_id: string | null,
+    from: number,
+    to: number,
+    more: object = {},
+  ) =>
     completeOf({
-      id: `${name}-${index}`,
+      id: idOf(name, index),
       trace_id,
       parent_id,
       op_name: name,
@@ -54,7 +69,10 @@ export function traceCalls(index: number) {
     })
   return [
     call('agent', null, 0, 900, { inputs: { ticket: 7 } }),
-    call('search', `agent-${index}`, 100, 300, { output: { big: 1 }, exception: 'TimeoutError: too slow' }),
-    call('answer', `agent-${index}`, 300, 900),
+    call('search', idOf('agent', index), 100, 300, {
+      output: { big: 1 },
+      exception: 'TimeoutError: too slow',
+    }),
+    call('answer', idOf('agent', index), 300, 900),
   ]
 }

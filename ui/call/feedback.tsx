@@ -114,7 +114,7 @@ function What({ said: { type, payload } }: { said: Said }) {
   return (
     <div>
       <code>{type}</code>
-      <JsonTree node={payload} open={2} />
+      <JsonTree node={payload} />
     </div>
   )
 }

@@ -16,7 +16,7 @@ export function Empty({ title, children, command }: EmptyProps) {
       {children}
       {command !== undefined && (
         <div class="command">
-          <pre>{command}</pre>
+          <pre tabIndex={0}>{command}</pre>
           <Copied text={command} label="Copy the command" />
         </div>
       )}

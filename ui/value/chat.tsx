@@ -101,18 +101,18 @@ function Part({ part }: { part: MessagePart }) {
         <span class="dead-link">picture: {part.source.slice(0, 200)}</span>
       )
     case 'other':
-      return <JsonTree node={part.node} open={1} />
+      return <JsonTree node={part.node} />
   }
 }
 
 /** Arguments are JSON in a text, unless the model was cut off. */
 function Arguments({ input }: { input: JsonNode | string }) {
-  if (typeof input !== 'string') return <JsonTree node={input} open={2} />
+  if (typeof input !== 'string') return <JsonTree node={input} />
   if (input === '') return null
   try {
     JSON.parse(input)
   } catch {
     return <pre class="plain">{input}</pre>
   }
-  return <JsonTree node={jsonNode(input)} open={2} />
+  return <JsonTree node={jsonNode(input)} />
 }

@@ -14,8 +14,11 @@ interface Props {
   open?: number
 }
 
+/** What is no longer than this is open to its end. */
+const smallText = 6_000
+
 /** A value as a tree. Numbers are shown with the digits that they were sent with. */
-export function JsonTree({ node, open = 2 }: Props) {
+export function JsonTree({ node, open = node.end - node.start <= smallText ? 32 : 2 }: Props) {
   if (node.kind === 'object' || node.kind === 'array') {
     return (
       <div class="json">

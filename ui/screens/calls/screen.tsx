@@ -75,49 +75,56 @@ export function CallsScreen({ project }: { project: string }) {
       <h1 class="hidden-text">Calls of {project}</h1>
       <FilterBar count={count} roots={roots} />
       <div class="calls-body">
-        {/* Rows are told apart by their place in the list, as they are not all in the document. */}
-        <div
-          class="grid"
-          role="grid"
-          aria-label="Calls"
-          aria-rowcount={(count ?? 0) + 1}
-          aria-busy={count === undefined}
-          tabIndex={0}
-          ref={scroller}
-        >
-          <div class="grid-head" role="row" aria-rowindex={1}>
-            {columns.map(({ name, label }) => (
-              <div key={name} role="columnheader" class={`cell-${name}`}>
-                <span class={name === 'status' ? 'hidden-text' : ''}>{label}</span>
-              </div>
-            ))}
+        {error ? (
+          <div class="in-place">
+            <Failed error={error} again={() => void list.look(true)} />
           </div>
-          {error && <Failed error={error} again={() => void list.look(true)} />}
-          {count === 0 && !error && <NoCalls project={project} isFiltered={isFiltered} />}
-          <VirtualRows
-            scroller={scroller}
-            count={count ?? 30}
-            height={rowHeight}
-            active={active}
-            onRange={list.see}
-            row={(index, top) => {
-              const row = list.rows.value.get(index)
-              return (
-                <CallLine
-                  key={index}
-                  {...{ index, top, project, row }}
-                  preview={row && list.previews.value.get(row.id)}
-                  isActive={index === active}
-                  isPeeked={row !== undefined && row.id === peek}
-                  onChoose={() => {
-                    setActive(index)
-                    setSearch({ peek: row?.id })
-                  }}
-                />
-              )
-            }}
-          />
-        </div>
+        ) : count === 0 ? (
+          <div class="in-place">
+            <NoCalls project={project} isFiltered={isFiltered} />
+          </div>
+        ) : (
+          <div
+            class="grid"
+            role="grid"
+            aria-label="Calls"
+            aria-rowcount={(count ?? 0) + 1}
+            aria-busy={count === undefined}
+            tabIndex={0}
+            ref={scroller}
+          >
+            <div class="grid-head" role="row" aria-rowindex={1}>
+              {columns.map(({ name, label }) => (
+                <div key={name} role="columnheader" class={`cell-${name}`}>
+                  <span class={name === 'status' ? 'hidden-text' : ''}>{label}</span>
+                </div>
+              ))}
+            </div>
+            <VirtualRows
+              scroller={scroller}
+              count={count ?? 30}
+              height={rowHeight}
+              active={active}
+              onRange={list.see}
+              row={(index, top) => {
+                const row = list.rows.value.get(index)
+                return (
+                  <CallLine
+                    key={index}
+                    {...{ index, top, project, row }}
+                    preview={row && list.previews.value.get(row.id)}
+                    isActive={index === active}
+                    isPeeked={row !== undefined && row.id === peek}
+                    onChoose={() => {
+                      setActive(index)
+                      setSearch({ peek: row?.id })
+                    }}
+                  />
+                )
+              }}
+            />
+          </div>
+        )}
         {peek !== undefined && (
           <aside class="peek" aria-label="The call">
             <button
