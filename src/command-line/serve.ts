@@ -60,7 +60,9 @@ export const serveCommand: Command = {
     })
     // Logs are kept and read by others: a link that carries a key is for the person before the terminal alone.
     if (config.page && process.stderr.isTTY) {
-      process.stderr.write(`\nThe page: ${server.address}/ui/${firstKey === undefined ? '' : `#key=${firstKey}`}\n\n`)
+      process.stderr.write(
+        `\nThe page: ${server.address}/ui/${firstKey === undefined ? '' : `#key=${firstKey}`}\n\n`,
+      )
     }
     await new Promise<void>((resolve, reject) => {
       const grace = { delay: config.grace + closingMs, skip: [...crashes, 'SIGUSR2' as const] }

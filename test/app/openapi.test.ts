@@ -35,7 +35,10 @@ test('only what has no contract is hidden', () => {
   const declared = new Set(routes.filter(({ isHidden }) => !isHidden).map(({ url }) => url))
   for (const { url, isHidden } of routes) {
     if (!isHidden || declared.has(url) || declared.has(url.replace(/\/$/, ''))) continue
-    assert.match(url, /^\/(openapi\.json|docs(\/.*)?|v1\/models\/\*|(ui\/?\*?)?|:entity\/:project\/(r\/\*|weave(\/\*)?))$/)
+    assert.match(
+      url,
+      /^\/(openapi\.json|docs(\/.*)?|v1\/models\/\*|(ui\/?\*?)?|:entity\/:project\/(r\/\*|weave(\/\*)?))$/,
+    )
   }
 })
 
