@@ -106,7 +106,7 @@ test('a session ends with a sign-out', async () => {
 
 test('a session ends with its key', async () => {
   const key = 'a-key-that-is-revoked-later'
-  const by = { via: 'command' as const, name: 'test' }
+  const by = { via: 'command line' as const, name: 'test' }
   const id = newId()
   const user = { name: 'dora', role: 'member' as const, entities: ['acme'], created_at: 1 }
   await database.write('addUser', { user, key: { id, hash: hashKey(key) }, by })
