@@ -35,6 +35,17 @@ export const refusals = {
     message: 'Your key does not reach the entity of {field}: {given}.',
     help: 'The text is the same whether the project exists or not. `heddle user add` and HEDDLE_USERS say which entities a user reaches.',
   },
+  session_ended: {
+    status: 401,
+    message: 'This session of the page has ended: sign in again.',
+    help: 'Sessions end 12 hours after they were last used, with a sign-out, and with their key. A cookie without the half that the page holds is none.',
+  },
+  page_cross_site: {
+    status: 403,
+    message:
+      'A session of the page can be used by the page itself only, and this request comes from another site.',
+    help: 'Programs send their key and need no session.',
+  },
   role_forbidden: {
     status: 403,
     message: 'This needs the role {role}; your role is {given}.',
@@ -136,6 +147,26 @@ export const refusals = {
     status: 404,
     message: '{field}: there is no annotation queue {queue} in project {project}.',
     help: 'Unknown, deleted, or in another project: the answer is the same.',
+  },
+  monitor_not_found: {
+    status: 404,
+    message: '{field}: there is no monitor {monitor} in project {project}.',
+    help: 'Unknown, deleted, or in another project: the answer is the same. `POST /monitors/query` lists them.',
+  },
+  monitor_run_not_found: {
+    status: 404,
+    message: '{field}: there is no run {run} of monitor {monitor} in project {project}.',
+    help: 'Unknown, or of another monitor: the answer is the same. `POST /monitors/{monitor_id}/run` makes one.',
+  },
+  monitor_run_going: {
+    status: 409,
+    message: '{field}: the monitor {monitor} goes over old calls already, in its run {run}.',
+    help: 'One run at a time. Wait until it is done, or cancel it.',
+  },
+  scorer_not_runnable: {
+    status: 400,
+    message: '{field}: the scorer {given} cannot be run by this server: {why}.',
+    help: 'A monitor runs scorers with a judge or a check; docs/judges.md shows how they are made.',
   },
   queue_item_not_found: {
     status: 404,

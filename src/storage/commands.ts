@@ -3,12 +3,16 @@ import { rebuildEvaluation } from './evaluations/check.ts'
 import { deriveNext, derivePending } from './evaluations/pending.ts'
 import * as runs from './evaluations/runs.ts'
 import { refreshStale } from './evaluations/trials.ts'
+import { dropJudgements, renewJudgements, settleJudgements, takeJudgements } from './monitors/judgements.ts'
+import { addMonitor, changeMonitor } from './monitors/monitors.ts'
+import { addMonitorRun, cancelMonitorRun, endMonitorRun, stepMonitorRun } from './monitors/runs.ts'
 import { changeTags, removeAliases, setAliases } from './objects/object-labels.ts'
 import { keepObject } from './objects/objects.ts'
 import { sql } from './sql/sql.ts'
 import * as callWrites from './tables/call-writes.ts'
 import { addFeedback, replaceFeedback } from './tables/feedback.ts'
 import { dropPieces, finishFile, keepPiece, sweepUploads } from './tables/files.ts'
+import { closePageSession, extendPageSession, openPageSession } from './tables/page-sessions.ts'
 import { addPrices } from './tables/prices.ts'
 import { continueProjectDeletion, deleteSomeOfProject } from './tables/project-deletion.ts'
 import { addCallsToQueue } from './tables/queue-items.ts'
@@ -57,11 +61,24 @@ export const commands = {
   setProgress,
   takeNextItem,
   ...runs,
+  addMonitor,
+  changeMonitor,
+  takeJudgements,
+  renewJudgements,
+  settleJudgements,
+  dropJudgements,
+  addMonitorRun,
+  stepMonitorRun,
+  endMonitorRun,
+  cancelMonitorRun,
   addUsage,
   keepResponse,
   sweepResponses,
   secretOf,
   changeCompletionMetadata,
+  openPageSession,
+  extendPageSession,
+  closePageSession,
   deleteSomeOfProject,
   continueProjectDeletion,
   ...auditedCommands,
