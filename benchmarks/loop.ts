@@ -10,7 +10,7 @@ import { benchmarkShape, writeRandomModel } from '../test/support/random-model.t
 import { type Aim, aimOf, aimsTable, boundOf } from './aims.ts'
 import { type Heddle, runOf, startHeddle } from './chat-contestants.ts'
 import { shown, shownSpread, spreadOf, table } from './figures.ts'
-import { pauseJudges, resumeJudges, startJudges } from './loop-judges.ts'
+import { checkJudged, pauseJudges, resumeJudges, startJudges } from './loop-judges.ts'
 import { measurePrice } from './loop-price.ts'
 import { childrenOf, loadNow, machineFacts, workOf } from './machine.ts'
 import { Report, refuseWithoutPlace } from './report.ts'
@@ -173,6 +173,7 @@ async function measureJudges(model: Measured, report: Report): Promise<Aim[]> {
     ]
     report.say(`### Judges behind callers, ${model.title}`)
     const cells = await alternated(ways, model)
+    await checkJudged(server, judges)
     tell(cells, report)
     return cells.flatMap(({ streams, base, other }) => {
       const name = `${model.title}, ${streams} streams, beside judges`
