@@ -365,6 +365,7 @@ export const sampleBodies: Record<string, (project: string) => Record<string, un
   '/v2/:entity/:project/calls/complete': (project) => ({
     batch: [{ ...completeOf(), ...end(project), ...start(project) }],
   }),
+  '/ui/session': () => ({ key: 'a-key-that-nobody-has' }),
   '/call/read': (project_id) => ({
     project_id,
     id: ids.id,
