@@ -40,6 +40,8 @@ interface Contract<Body extends z.ZodType, Params extends z.ZodType, Query exten
   others?: Record<number, z.ZodType>
   /** Its bodies carry values of any size, up to HEDDLE_BODY_LIMIT. */
   largeBodies?: true
+  /** The role that it needs. */
+  role?: 'admin'
   /** Its result is the answer; without one the answer is empty. */
   rule(
     parts: OperationParts,
@@ -52,7 +54,7 @@ interface Contract<Body extends z.ZodType, Params extends z.ZodType, Query exten
 export function operation<Body extends z.ZodType, Params extends z.ZodType, Query extends z.ZodType>(
   method: 'GET' | 'POST' | 'PUT' | 'DELETE',
   url: string,
-  { answer, refusals = [], others, largeBodies, rule, ...taken }: Contract<Body, Params, Query>,
+  { answer, refusals = [], others, largeBodies, role, rule, ...taken }: Contract<Body, Params, Query>,
 ): Operation {
   const hasBody = method === 'POST' || method === 'PUT'
   const response = hasBody
@@ -63,7 +65,7 @@ export function operation<Body extends z.ZodType, Params extends z.ZodType, Quer
       method,
       url,
       schema: { ...taken, response: { ...response, ...others } },
-      config: largeBodies ? { largeBodies } : {},
+      config: { ...(largeBodies && { largeBodies }), ...(role && { role }) },
       handler: async (request, reply) => {
         const own = { ...parts, db: databaseOf(request.caller.name, parts.db) }
         const given = await rule(own, request as Parameters<typeof rule>[1], reply)
