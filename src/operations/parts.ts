@@ -14,7 +14,7 @@ export interface OperationParts extends GenerationParts {
   schemas: SchemaChecks
   /** What is set for projects. */
   projects: Projects
-  /** How long answers of the Responses API are kept; 0 is for ever. */
+  /** How long answers of the Responses API are kept at most; 0 is as long as the record keeps their calls. */
   responseDays: number
   /** The most bytes that one file may have. */
   fileLimit: number
