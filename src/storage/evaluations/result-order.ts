@@ -1,6 +1,5 @@
 import { checkPath } from '../../domain/expressions/path.ts'
 import type { Page } from '../../domain/view.ts'
-import type { Dialect } from '../sql/dialect.ts'
 import { pageOf } from '../sql/rows-in-order.ts'
 import { allOf, join, nothing, type Sql, sql, trusted } from '../sql/sql.ts'
 import type { Reader } from '../transaction.ts'
