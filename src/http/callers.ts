@@ -22,7 +22,7 @@ declare module 'fastify' {
     public?: boolean
     /** The role that the route needs. */
     role?: 'admin'
-    /** A header that may carry the key, as Authorization and x-api-key may everywhere. */
+    /** A header that may carry the key, as Authorization, x-api-key and api-key may everywhere. */
     keyHeader?: string
   }
 }
@@ -30,11 +30,11 @@ declare module 'fastify' {
 /** What the clients of Weave send as user name, with the key as password. */
 const anyUser = 'api'
 
-/** Where the clients of Anthropic have the key. */
-const keyHeader = 'x-api-key'
+/** Where the clients of Anthropic, and those of Azure's OpenAI, have the key. */
+const keyHeaders = ['x-api-key', 'api-key']
 
 /** What may hold a key, in each request. */
-const secretHeaders = ['authorization', keyHeader, 'proxy-authorization', 'cookie']
+const secretHeaders = ['authorization', ...keyHeaders, 'proxy-authorization', 'cookie']
 
 /** Plugins write headers into the log: from here on there is no key in them. */
 function forgetKey(request: FastifyRequest): void {
@@ -45,7 +45,7 @@ function forgetKey(request: FastifyRequest): void {
   }
 }
 
-/** Each request says who it is from, by Basic, Bearer or a key in x-api-key, before anything of it is read. */
+/** Each request says who it is from, by Basic, Bearer or a key in x-api-key or api-key, before anything of it is read. */
 export async function knowCallers(
   app: FastifyInstance,
   db: Reader,
@@ -112,7 +112,8 @@ export async function knowCallers(
       )
     }
     const scheme = request.headers.authorization?.split(' ', 1)[0]?.toLowerCase()
-    const key = request.headers[keyHeader] ?? (config.keyHeader && request.headers[config.keyHeader])
+    const names = config.keyHeader === undefined ? keyHeaders : [...keyHeaders, config.keyHeader]
+    const key = names.map((name) => request.headers[name]).find((given) => given !== undefined)
     if (scheme === 'basic') app.basicAuth(request, reply, settled)
     else if (scheme === 'bearer') app.verifyBearerAuth?.(request, reply, settled)
     else if (typeof key === 'string') {
