@@ -3,12 +3,13 @@ import { rebuildEvaluation } from './evaluations/check.ts'
 import { deriveNext, derivePending } from './evaluations/pending.ts'
 import * as runs from './evaluations/runs.ts'
 import { refreshStale } from './evaluations/trials.ts'
+import { changeTags, removeAliases, setAliases } from './objects/object-labels.ts'
+import { keepObject } from './objects/objects.ts'
 import { sql } from './sql/sql.ts'
 import * as callWrites from './tables/call-writes.ts'
 import { addFeedback, replaceFeedback } from './tables/feedback.ts'
 import { dropPieces, finishFile, keepPiece, sweepUploads } from './tables/files.ts'
-import { changeTags, removeAliases, setAliases } from './tables/object-labels.ts'
-import { keepObject } from './tables/objects.ts'
+import { closePageSession, extendPageSession, openPageSession } from './tables/page-sessions.ts'
 import { addPrices } from './tables/prices.ts'
 import { continueProjectDeletion, deleteSomeOfProject } from './tables/project-deletion.ts'
 import { addCallsToQueue } from './tables/queue-items.ts'
@@ -60,6 +61,9 @@ export const commands = {
   keepResponse,
   sweepResponses,
   secretOf,
+  openPageSession,
+  extendPageSession,
+  closePageSession,
   deleteSomeOfProject,
   continueProjectDeletion,
   ...auditedCommands,
