@@ -27,6 +27,7 @@ function nothingAt(project: string): Things {
     queue: randomUUID(),
     item: randomUUID(),
     price: randomUUID(),
+    monitor: randomUUID(),
   }
 }
 
@@ -38,8 +39,23 @@ const equals = (field: string, value: string) => ({
 
 /** Every way to name a thing, asked in a project. */
 function requestsFor(things: Things, project_id: string): Request[] {
-  const { call, trace, object, digest, alias, tag, spec, table, row, file, feedback, queue, item, price } =
-    things
+  const {
+    call,
+    trace,
+    object,
+    digest,
+    alias,
+    tag,
+    spec,
+    table,
+    row,
+    file,
+    feedback,
+    queue,
+    item,
+    price,
+    monitor,
+  } = things
   const ref = (path: string) => `weave:///${things.project}/${path}`
   const said = { feedback_type: 'thumbs', payload: {} }
   const ran = { feedback_type: `wandb.runnable.${object}`, payload: { output: 1 } }
@@ -100,6 +116,10 @@ function requestsFor(things: Things, project_id: string): Request[] {
     [`${inQueue}/items/${item}/progress`, { annotation_state: 'completed' }],
     [`${inQueue}/next`, {}],
     ['/annotation_queues/stats', { queue_ids: [queue] }],
+    ['/monitors/stats', { monitor_ids: [monitor] }],
+    [`/monitors/${monitor}/run`, {}],
+    [`/monitors/${monitor}/runs/${monitor}/cancel`, {}],
+    ['/monitors', { name: 'm', scorers: [{ scorer: ref(`object/${object}:latest`) }] }],
     ['/cost/query', { query: equals('id', price) }],
     ['/cost/purge', { query: equals('id', price) }],
   ]
@@ -111,6 +131,10 @@ function requestsFor(things: Things, project_id: string): Request[] {
     ['PUT', inQueue, { project_id, name: 'mine now' }],
     ['GET', `${inQueue}?project_id=${atProject}`],
     ['DELETE', `${inQueue}?project_id=${atProject}`],
+    ['PUT', `/monitors/${monitor}`, { project_id, name: 'mine now' }],
+    ['GET', `/monitors/${monitor}/runs?project_id=${atProject}`],
+    ['GET', `/monitors/${monitor}?project_id=${atProject}`],
+    ['DELETE', `/monitors/${monitor}?project_id=${atProject}`],
     ...kinds.flatMap((kind): Request[] => [
       ['GET', `/v2/${project_id}/${kind}`],
       ['GET', `/v2/${project_id}/${kind}/${object}/versions/${digest}`],

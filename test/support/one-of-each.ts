@@ -22,6 +22,7 @@ export type Things = {
   queue: string
   item: string
   price: string
+  monitor: string
 }
 
 /** Stands in every value, so that whoever sees a value sees it. */
@@ -63,6 +64,12 @@ export async function storeOneOfEach(opened: TestApp, project: string, key: stri
   const queue = await post('/annotation_queues', { project_id: project, name: secret, scorer_refs: [] })
   await post(`/annotation_queues/${queue.id}/items`, { project_id: project, call_ids: [call.id] })
   const { items } = await post(`/annotation_queues/${queue.id}/items/query`, { project_id: project })
+  const { scorer } = await post(`/v2/${project}/scorers`, {
+    name: 'scorer',
+    description: secret,
+    check: { kind: 'length', max: 1 },
+  })
+  const { monitor } = await post('/monitors', { project_id: project, name: secret, scorers: [{ scorer }] })
   const price = await post('/cost/create', {
     project_id: project,
     costs: { [secret]: { prompt_token_cost: 1, completion_token_cost: 1 } },
@@ -83,5 +90,6 @@ export async function storeOneOfEach(opened: TestApp, project: string, key: stri
     queue: queue.id,
     item: items[0].id,
     price: price.ids[0][0],
+    monitor: monitor.id,
   }
 }

@@ -64,7 +64,7 @@ export async function countSomeCalls(
 
 /** What lies below an expanded column is no field of the calls themselves. */
 function viewIn(body: StreamQueryBody | QueryStatsBody, expanded: ExpandedColumns): CallsView {
-  const view = { ...viewOf(body), filter: body.filter ?? undefined }
+  const view = { ...viewOf(body), filters: body.filter ? [body.filter] : [] }
   for (const field of view.query ? fieldsOf(view.query) : []) refuseExpanded(expanded, field, 'query')
   for (const [index, { field }] of view.sort.entries()) {
     refuseExpanded(expanded, field, `sort_by.${index}.field`)

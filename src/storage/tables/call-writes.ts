@@ -2,6 +2,7 @@ import { batchesOf } from '../../domain/batches.ts'
 import { now as clock } from '../../domain/time.ts'
 import { announceDeletion, announceParts, followDeletion, followParts } from '../evaluations/pending.ts'
 import { refreshStale } from '../evaluations/trials.ts'
+import { noteJudgements } from '../monitors/notes.ts'
 import { listOf, type Sql, sql, trusted } from '../sql/sql.ts'
 import type { Command } from '../transaction.ts'
 import { type CallPart, mergeIntoCalls } from './call-parts.ts'
@@ -17,6 +18,7 @@ export const upsertCalls: Command<readonly CallPart[], void> = async (tx, parts)
     const own = byProject.get(project) as CallPart[]
     await mergeIntoCalls(tx, own)
     await followParts(tx, project, own, time)
+    await noteJudgements(tx, project, own, time)
   }
 }
 

@@ -32,6 +32,11 @@ const callBytes = 'start_bytes + end_bytes'
  * to. A test holds the list against the schema.
  */
 export const projectTables: readonly ProjectTable[] = [
+  // Before the calls, so that nothing is judged any more.
+  rows('monitors', ['id'], { counts: 'monitors', live: notDeleted }),
+  rows('judgements', ['monitor_id', 'call_id', 'scorer']),
+  rows('monitor_days', ['monitor_id', 'day']),
+  rows('monitor_runs', ['id']),
   { table: 'calls', counts: 'calls', live: `started_at IS NOT NULL AND ${notDeleted}`, remove: removeCalls },
   rows('completions', ['call_id']),
   { table: 'responses' },
