@@ -374,6 +374,11 @@ export const refusals = {
     message: 'The model is not ready: {why}.',
     help: 'It is being loaded, it cannot be loaded, or HEDDLE_MODEL is `none`. GET /ready says which.',
   },
+  completion_not_found: {
+    status: 404,
+    message: "Chat completion with id '{id}' not found.",
+    help: 'Unknown, deleted, expired, not recorded, not completed, or of another project: the answer is the same. The project is that of `x-heddle-project`, or your own default.',
+  },
   response_not_found: {
     status: 404,
     message: "Response with id '{id}' not found.",

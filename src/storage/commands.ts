@@ -21,6 +21,7 @@ import { addQueue, changeQueue } from './tables/queues.ts'
 import { recordAnswers } from './tables/recorded-answers.ts'
 import { keepResponse, sweepResponses } from './tables/responses.ts'
 import { secretOf } from './tables/secrets.ts'
+import { changeCompletionMetadata } from './tables/stored-completions.ts'
 import { keepEntries, keepRows, keepTable } from './tables/tables.ts'
 import { addUsage } from './tables/usage.ts'
 import type { Command } from './transaction.ts'
@@ -74,6 +75,7 @@ export const commands = {
   keepResponse,
   sweepResponses,
   secretOf,
+  changeCompletionMetadata,
   openPageSession,
   extendPageSession,
   closePageSession,

@@ -16,6 +16,7 @@ import { projects } from './storage/projects.ts'
 import { queues } from './storage/queues.ts'
 import { reading } from './storage/reading.ts'
 import { responses } from './storage/responses.ts'
+import { storedCompletions } from './storage/stored-completions.ts'
 import { sweeping } from './storage/sweeping.ts'
 import { tables } from './storage/tables.ts'
 import { usageAndAudit } from './storage/usage-and-audit.ts'
@@ -30,6 +31,7 @@ for (const driver of allDrivers()) {
     answers(driver.open)
     mergingProperties(driver.shared)
     deleting(driver.shared)
+    storedCompletions(driver.shared)
     sweeping(driver.open)
     reading(driver.shared)
     people(driver.open)

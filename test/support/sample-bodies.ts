@@ -621,6 +621,7 @@ export const sampleBodies: Record<string, (project: string) => Record<string, un
   '/evaluations/status': (project_id) => ({ project_id, call_id: ids.id }),
   '/annotation_queues/stats': (project_id) => ({ project_id, queue_ids: ['queue'] }),
   '/v1/chat/completions': chat,
+  '/v1/chat/completions/:completion_id': () => ({ metadata: { run: '7' } }),
   '/v1/completions': completion,
   '/v1/responses': response,
   '/v1/responses/input_tokens': inputTokens,
