@@ -6,8 +6,8 @@ export const refusals = {
   not_authenticated: {
     status: 401,
     message:
-      'This server needs credentials: Basic with user name "api" and a key as password, Bearer with a key, or a key in x-api-key.',
-    help: 'There is neither an Authorization header of a known scheme nor x-api-key.',
+      'This server needs credentials: Basic with user name "api" and a key as password, Bearer with a key, or a key in x-api-key or api-key.',
+    help: 'There is neither an Authorization header of a known scheme nor x-api-key nor api-key.',
   },
   wrong_credentials: {
     status: 401,

@@ -428,6 +428,7 @@ export const sampleBodies: Record<string, (project: string) => Record<string, un
     const scopeSpans = [{ scope: { name: 'sdk' }, spans: [], schemaUrl: 'https://example.com' }]
     return { resourceSpans: [{ resource, scopeSpans, schemaUrl: 'https://example.com' }] }
   },
+  '/v1/traces': (project) => sampleBodies['/otel/v1/traces']?.(project) ?? {},
   '/feedback/create': feedback,
   '/feedback/batch/create': (project) => ({ batch: [feedback(project)] }),
   '/feedback/query': (project_id) => ({
