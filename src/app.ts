@@ -51,6 +51,7 @@ import { otelRoutes } from './operations/otel/routes.ts'
 import type { OperationParts } from './operations/parts.ts'
 import { priceRoutes } from './operations/prices/routes.ts'
 import { queueRoutes } from './operations/queues/routes.ts'
+import { queueRuleRoutes } from './operations/queues/rule-routes.ts'
 import { responseRoutes } from './operations/responses/routes.ts'
 import { tableRoutes } from './operations/tables/routes.ts'
 import { tokenRoutes } from './operations/tokens/routes.ts'
@@ -82,6 +83,7 @@ const families = [
   otelRoutes,
   priceRoutes,
   queueRoutes,
+  queueRuleRoutes,
   evaluationResultRoutes,
   objectRoutes,
   tableRoutes,

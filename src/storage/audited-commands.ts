@@ -1,7 +1,8 @@
 import * as runs from './evaluations/runs.ts'
+import { deleteQueueRule } from './queue-rules/rules.ts'
 import { audited, noteDeed } from './tables/audit.ts'
 import * as callWrites from './tables/call-writes.ts'
-import * as feedback from './tables/feedback.ts'
+import * as feedback from './tables/feedback-writes.ts'
 import * as objects from './tables/objects.ts'
 import * as prices from './tables/prices.ts'
 import * as queues from './tables/queues.ts'
@@ -46,6 +47,12 @@ export const auditedCommands = {
     project_id,
     count: 1,
     details: { queue: id },
+  })),
+  deleteQueueRule: audited(deleteQueueRule, ({ project_id }, { id, queue_id }) => ({
+    action: 'queue_rules.delete',
+    project_id,
+    count: 1,
+    details: { queue: queue_id, rule: id },
   })),
   deleteResponse: audited(responses.deleteResponse, ({ id }, deleted) =>
     deleted ? { action: 'responses.delete', count: 1, details: { response: id } } : undefined,

@@ -3,9 +3,10 @@ import { rebuildEvaluation } from './evaluations/check.ts'
 import { deriveNext, derivePending } from './evaluations/pending.ts'
 import * as runs from './evaluations/runs.ts'
 import { refreshStale } from './evaluations/trials.ts'
+import { addQueueRule, pauseQueueRule } from './queue-rules/rules.ts'
 import { sql } from './sql/sql.ts'
 import * as callWrites from './tables/call-writes.ts'
-import { addFeedback, replaceFeedback } from './tables/feedback.ts'
+import { addFeedback, replaceFeedback } from './tables/feedback-writes.ts'
 import { dropPieces, finishFile, keepPiece, sweepUploads } from './tables/files.ts'
 import { changeTags, removeAliases, setAliases } from './tables/object-labels.ts'
 import { keepObject } from './tables/objects.ts'
@@ -50,6 +51,8 @@ export const commands = {
   addQueue,
   changeQueue,
   addCallsToQueue,
+  addQueueRule,
+  pauseQueueRule,
   setProgress,
   takeNextItem,
   ...runs,

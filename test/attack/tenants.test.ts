@@ -25,6 +25,7 @@ function nothingAt(project: string): Things {
     file: digest(),
     feedback: randomUUID(),
     queue: randomUUID(),
+    rule: randomUUID(),
     item: randomUUID(),
     price: randomUUID(),
   }
@@ -38,8 +39,23 @@ const equals = (field: string, value: string) => ({
 
 /** Every way to name a thing, asked in a project. */
 function requestsFor(things: Things, project_id: string): Request[] {
-  const { call, trace, object, digest, alias, tag, spec, table, row, file, feedback, queue, item, price } =
-    things
+  const {
+    call,
+    trace,
+    object,
+    digest,
+    alias,
+    tag,
+    spec,
+    table,
+    row,
+    file,
+    feedback,
+    queue,
+    rule,
+    item,
+    price,
+  } = things
   const ref = (path: string) => `weave:///${things.project}/${path}`
   const said = { feedback_type: 'thumbs', payload: {} }
   const ran = { feedback_type: `wandb.runnable.${object}`, payload: { output: 1 } }
@@ -99,6 +115,8 @@ function requestsFor(things: Things, project_id: string): Request[] {
     [`${inQueue}/items/query`, {}],
     [`${inQueue}/items/${item}/progress`, { annotation_state: 'completed' }],
     [`${inQueue}/next`, {}],
+    [`${inQueue}/rules`, { pick: { kind: 'all' } }],
+    [`${inQueue}/items/query`, { filter: { rule_id: rule } }],
     ['/annotation_queues/stats', { queue_ids: [queue] }],
     ['/cost/query', { query: equals('id', price) }],
     ['/cost/purge', { query: equals('id', price) }],
@@ -110,6 +128,9 @@ function requestsFor(things: Things, project_id: string): Request[] {
     ['PUT', `/objs/${object}/aliases`, { project_id, digest, aliases: [alias] }],
     ['PUT', inQueue, { project_id, name: 'mine now' }],
     ['GET', `${inQueue}?project_id=${atProject}`],
+    ['GET', `${inQueue}/rules?project_id=${atProject}`],
+    ['PUT', `${inQueue}/rules/${rule}`, { project_id, paused: true }],
+    ['DELETE', `${inQueue}/rules/${rule}?project_id=${atProject}`],
     ['DELETE', `${inQueue}?project_id=${atProject}`],
     ...kinds.flatMap((kind): Request[] => [
       ['GET', `/v2/${project_id}/${kind}`],

@@ -2,6 +2,7 @@ import { batchesOf } from '../../domain/batches.ts'
 import { now as clock } from '../../domain/time.ts'
 import { announceDeletion, announceParts, followDeletion, followParts } from '../evaluations/pending.ts'
 import { refreshStale } from '../evaluations/trials.ts'
+import { followRules, watchCalls } from '../queue-rules/ended-calls.ts'
 import { listOf, type Sql, sql, trusted } from '../sql/sql.ts'
 import type { Command } from '../transaction.ts'
 import { type CallPart, mergeIntoCalls } from './call-parts.ts'
@@ -13,8 +14,14 @@ export const upsertCalls: Command<readonly CallPart[], void> = async (tx, parts)
   const byProject = Map.groupBy(parts, ({ project_id }) => project_id)
   for (const project of [...byProject.keys()].sort()) {
     const own = byProject.get(project) as CallPart[]
+    const watched = await watchCalls(
+      tx,
+      project,
+      own.map(({ id }) => id),
+    )
     await mergeIntoCalls(tx, own)
     await followParts(tx, project, own, time)
+    if (watched !== undefined) await followRules(tx, watched, time)
   }
 }
 
