@@ -50,6 +50,7 @@ import { objectRoutes } from './operations/objects/routes.ts'
 import { otelRoutes } from './operations/otel/routes.ts'
 import type { OperationParts } from './operations/parts.ts'
 import { priceRoutes } from './operations/prices/routes.ts'
+import { createProjects } from './operations/projects/settings.ts'
 import { queueRoutes } from './operations/queues/routes.ts'
 import { queueRuleRoutes } from './operations/queues/rule-routes.ts'
 import { responseRoutes } from './operations/responses/routes.ts'
@@ -201,7 +202,7 @@ function openOperations(
   return {
     db: database,
     schemas,
-    retentionDays: config.retention_days,
+    projects: createProjects(database, { retentionDays: config.retention_days }),
     responseDays: config.response_days,
     fileLimit: config.file_limit,
     refScheme: config.ref_scheme,

@@ -6,8 +6,10 @@ import { StorageRefusal } from '../storage/failures.ts'
 import { version } from '../version.ts'
 import { type Command, CommandError, exitCodes, print } from './command.ts'
 import { databaseCommands } from './database.ts'
+import { keyCommands } from './keys.ts'
 import { modelCommands } from './models.ts'
 import { unknownOption } from './options.ts'
+import { projectCommands } from './projects.ts'
 import { reportCommands } from './reports.ts'
 import { serveCommand } from './serve.ts'
 import { userCommands } from './users.ts'
@@ -15,6 +17,8 @@ import { userCommands } from './users.ts'
 const commands: Record<string, Command> = {
   serve: serveCommand,
   ...userCommands,
+  ...keyCommands,
+  ...projectCommands,
   ...reportCommands,
   ...modelCommands,
   ...databaseCommands,

@@ -5,11 +5,12 @@ import { formatTime, now } from '../domain/time.ts'
 import { mostOfLimit } from '../domain/user-settings.ts'
 import type { Database } from '../storage/database.ts'
 import type { SettingsChange } from '../storage/tables/user-settings.ts'
-import { hasUser, listKeys, listUsers, type Role } from '../storage/tables/users.ts'
-import { type Command, CommandError, exitCodes, onlyArgument, print, withRecord } from './command.ts'
+import { listUsers, type Role } from '../storage/tables/users.ts'
+import { type Command, CommandError, exitCodes, print, withRecord } from './command.ts'
+import { nameGiven, projectGiven } from './given-names.ts'
 import { operator } from './operator.ts'
 
-/** Who may come in, and with which keys. */
+/** Who may come in, and with what settings. */
 export const userCommands: Record<string, Command> = {
   'user add': {
     usage: 'NAME [--entities A,B] [--role ROLE] [--new]',
@@ -62,14 +63,15 @@ export const userCommands: Record<string, Command> = {
     },
   },
   'user set': {
-    usage: 'NAME [--requests-per-minute N] [--tokens-per-minute N] [--at-once N]',
-    summary: 'Limit what a user may ask for, and print what is set; N is a number, or none',
-    more: 'It holds on a running server at once. Tokens are those of prompts and answers under /v1, charged when they are known. NAME may also be a user of HEDDLE_USERS, for whom it holds within a second; give the command the same HEDDLE_USERS as the server.',
+    usage: 'NAME [--requests-per-minute N] [--tokens-per-minute N] [--at-once N] [--default-project P]',
+    summary:
+      'Limit what a user may ask for, say where its answers go, and print what is set; none takes a setting away',
+    more: 'It holds on a running server at once. Tokens are those of prompts and answers under /v1, charged when they are known. --default-project acme/qa is where answers of models are recorded when a request names no project; the user has to have access to it. NAME may also be a user of HEDDLE_USERS, for whom it holds within a second; give the command the same HEDDLE_USERS as the server.',
     async run(args, config) {
       const { values, positionals } = parseArgs({
         args: [...args],
         allowPositionals: true,
-        options: limitOptions,
+        options: settingOptions,
       })
       const name = nameGiven(positionals)
       const change: SettingsChange = {}
@@ -77,8 +79,12 @@ export const userCommands: Record<string, Command> = {
         const given = values[option as keyof typeof settingOfOption]
         if (given !== undefined) change[setting] = limitGiven(option, given)
       }
+      const project = values['default-project']
+      if (project !== undefined) {
+        change.default_project = project === 'none' ? null : projectGiven('--default-project', project)
+      }
       if (Object.keys(change).length === 0) {
-        const options = Object.keys(settingOfOption).map((option) => `--${option}`)
+        const options = Object.keys(settingOptions).map((option) => `--${option}`)
         throw new CommandError(`Give what to set: ${options.join(', ')}.`, exitCodes.usage)
       }
       const isConfigured = config.users.some((user) => user.name === name)
@@ -101,48 +107,6 @@ export const userCommands: Record<string, Command> = {
       }
     },
   },
-  'key add': {
-    usage: 'USER',
-    summary: 'Make another key for a user and print it, once',
-    async run(args, config) {
-      const user = nameGiven(args)
-      const key = newKey()
-      const added = await withRecord(config, (db) =>
-        db.write('addKey', { id: newId(), hash: hashKey(key), user, now: now(), by: operator() }),
-      )
-      if (!added) throw new CommandError(`There is no user ${user}.`)
-      print(key)
-    },
-  },
-  'key list': {
-    usage: 'USER',
-    summary: 'List the keys of a user by their ids, one JSON text a line',
-    async run(args, config) {
-      const user = nameGiven(args)
-      const keys = await withRecord(config, async (db) =>
-        (await hasUser(db, user)) ? listKeys(db, user) : undefined,
-      )
-      if (keys === undefined) throw new CommandError(`There is no user ${user}.`)
-      for (const { id, created_at, revoked_at } of keys) {
-        const line = {
-          id,
-          created_at: formatTime(created_at),
-          revoked_at: revoked_at === null ? null : formatTime(revoked_at),
-        }
-        print(JSON.stringify(line))
-      }
-    },
-  },
-  'key revoke': {
-    usage: 'ID',
-    summary: 'End a key at once',
-    async run(args, config) {
-      const id = onlyArgument(args, 'the id of one key')
-      if (!(await withRecord(config, (db) => db.write('revokeKey', { id, now: now(), by: operator() })))) {
-        throw new CommandError(`There is no such key, or it was revoked before: ${id}.`)
-      }
-    },
-  },
 }
 
 const settingOfOption = {
@@ -151,10 +115,11 @@ const settingOfOption = {
   'at-once': 'requests_at_once',
 } as const
 
-const limitOptions = {
+const settingOptions = {
   'requests-per-minute': { type: 'string' },
   'tokens-per-minute': { type: 'string' },
   'at-once': { type: 'string' },
+  'default-project': { type: 'string' },
 } as const
 
 function limitGiven(option: string, given: string): number | null {
@@ -164,15 +129,4 @@ function limitGiven(option: string, given: string): number | null {
     `--${option}: given ${given}; accepted: 1 to ${mostOfLimit}, or none.`,
     exitCodes.usage,
   )
-}
-
-function nameGiven(words: readonly string[]): string {
-  const name = onlyArgument(words, 'one user name')
-  if (!/^[\w.@-]{1,64}$/.test(name) || name === 'api') {
-    throw new CommandError(
-      `NAME: given ${JSON.stringify(name)}; accepted: 1 to 64 letters, digits and _ . @ -, but not "api", which stands for any user.`,
-      exitCodes.usage,
-    )
-  }
-  return name
 }

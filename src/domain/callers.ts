@@ -1,5 +1,5 @@
 import { refuse } from './refusals.ts'
-import type { UserSettings } from './user-settings.ts'
+import type { KeySettings, UserSettings } from './user-settings.ts'
 
 /** Who sent a request. */
 export interface Caller {
@@ -9,6 +9,8 @@ export interface Caller {
   entities: ReadonlySet<string>
   /** Absent where nothing was set. */
   settings?: UserSettings
+  /** What was set for the key of this request. */
+  key?: KeySettings
 }
 
 /** Whom the audit log names. */

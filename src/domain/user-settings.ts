@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { projectId } from './fields.ts'
 
 export const mostOfLimit = 1_000_000_000
 
@@ -9,5 +10,14 @@ export const UserSettings = z.object({
   requests_per_minute: count,
   tokens_per_minute: count,
   requests_at_once: count,
+  /** Where answers of models are recorded when the request names no project. */
+  default_project: projectId.optional(),
 })
 export type UserSettings = z.output<typeof UserSettings>
+
+/** What an operator sets for one key. */
+export const KeySettings = z.object({
+  /** Who records by itself, such as a wrapped client, has its answers recorded once. */
+  record: z.literal('off').optional(),
+})
+export type KeySettings = z.output<typeof KeySettings>

@@ -63,8 +63,8 @@ export async function knowCallers(
     if (known !== undefined) return known
     const user = await userOfKey(db, hash)
     if (user === undefined) return undefined
-    const { name, role, entities, settings } = user
-    return { name, role, entities: new Set(entities), ...(settings && { settings }) }
+    const { name, role, entities, settings, key: keySettings } = user
+    return { name, role, entities: new Set(entities), key: keySettings, ...(settings && { settings }) }
   }
 
   await app.register(basicAuth, {

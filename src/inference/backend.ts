@@ -97,9 +97,18 @@ export interface Generation {
   priority: number
   /** Who sent the request: tenants take turns, and none takes all slots of the queue. Absent where there is one only. */
   tenant?: string
+  /** Present where nobody waits for the answer: see `Lane`. */
+  lane?: Lane
   /** Present: a beam search as wide as `choices`, and `sampling` but for its temperature plays no part. */
   beam?: { lengthPenalty: number }
 }
+
+/**
+ * Background work stays behind the callers. It begins when a sequence is free that no caller waits for, and gives it up at once
+ * when one does; what it has written stays, and it goes on later. Beside callers it gets a twenty-fifth of the time. It has a
+ * queue of its own, and is counted nowhere else. A beam search cannot be one.
+ */
+export type Lane = 'background'
 
 /** All of them set: nothing here means "default". Their order of effect is that of vLLM's sampler. */
 export interface Sampling {

@@ -12,6 +12,7 @@ import { thoughtStartOf } from './reasoning/thought-start.ts'
 import { createAnswerReader } from './tools/answer-reader.ts'
 import { resolved } from './tools/markers.ts'
 import type { OfferedTool } from './tools/offered-tool.ts'
+import { secondSpellings } from './tools/second-spellings.ts'
 
 /** How the answer to a conversation is drawn and read. */
 export interface TurnPlan {
@@ -49,6 +50,10 @@ export function planTurn(parts: TurnParts): TurnPlan {
     tools,
     isParallel: asked.calls.isParallel && !allowsOneCall(format),
   }
+  const second = secondSpellings({
+    calls: calls && { ...calls, choice: (asked.calls as CallsAsked).choice },
+    content,
+  })
   return {
     markers,
     constraint: constraintOf(),
@@ -60,7 +65,7 @@ export function planTurn(parts: TurnParts): TurnPlan {
         ...('own' in format.calls && { own: format.calls }),
         ...(parts.isShown && { shown: markers }),
         ...(calls && {
-          calls: { ...calls, newId: newIdsFor(format) },
+          calls: { ...calls, second, newId: newIdsFor(format) },
         }),
       }),
   }

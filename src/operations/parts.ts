@@ -5,13 +5,15 @@ import { answers, type Routes, refusing } from '../http/contracts.ts'
 import type { SchemaChecks } from '../schemas/checks.ts'
 import { type Database, databaseOf } from '../storage/database.ts'
 import type { GenerationParts } from './generation/parts.ts'
+import type { Projects } from './projects/settings.ts'
 import type { UsageMeter } from './usage/meter.ts'
 
 /** What every operation is built from. All families get the same object; a route names the members that it uses. */
 export interface OperationParts extends GenerationParts {
   db: Database
   schemas: SchemaChecks
-  retentionDays: number
+  /** What is set for projects. */
+  projects: Projects
   /** How long answers of the Responses API are kept; 0 is for ever. */
   responseDays: number
   /** The most bytes that one file may have. */

@@ -5,6 +5,7 @@ import * as callWrites from './tables/call-writes.ts'
 import * as feedback from './tables/feedback-writes.ts'
 import * as objects from './tables/objects.ts'
 import * as prices from './tables/prices.ts'
+import * as projects from './tables/projects.ts'
 import * as queues from './tables/queues.ts'
 import * as responses from './tables/responses.ts'
 import * as settings from './tables/user-settings.ts'
@@ -57,6 +58,11 @@ export const auditedCommands = {
   deleteResponse: audited(responses.deleteResponse, ({ id }, deleted) =>
     deleted ? { action: 'responses.delete', count: 1, details: { response: id } } : undefined,
   ),
+  changeProjectSettings: audited(projects.changeProjectSettings, ({ project_id, change }) => ({
+    action: 'project.set',
+    project_id,
+    details: { change },
+  })),
   addUser: audited(users.addUser, ({ user, key }, added) =>
     added
       ? ofUser('user.add', user.name, { role: user.role, entities: user.entities, key: key.id })
@@ -73,8 +79,11 @@ export const auditedCommands = {
   changeUserSettings: audited(settings.changeUserSettings, ({ name, change }, changed) =>
     changed ? ofUser('user.set', name, { change }) : undefined,
   ),
-  addKey: audited(users.addKey, ({ user, id }, added) =>
-    added ? ofUser('key.add', user, { key: id }) : undefined,
+  addKey: audited(users.addKey, ({ user, id, settings }, added) =>
+    added ? ofUser('key.add', user, { key: id, ...settings }) : undefined,
+  ),
+  changeKeySettings: audited(users.changeKeySettings, ({ id, change }, changed) =>
+    changed ? { action: 'key.set', details: { key: id, change } } : undefined,
   ),
   revokeKey: audited(users.revokeKey, ({ id }, revoked) =>
     revoked ? { action: 'key.revoke', details: { key: id } } : undefined,

@@ -115,6 +115,12 @@ describe('limits of users', () => {
     assert.deepEqual(JSON.parse(left.out), { name: 'ann', requests_at_once: 5 })
     assert.deepEqual(await statuses(2), [200, 200])
     assert.equal(await server.end('SIGTERM'), 0)
+    const moved = await run('user set ann --default-project acme/qa')
+    assert.deepEqual(JSON.parse(moved.out), { name: 'ann', requests_at_once: 5, default_project: 'acme/qa' })
+    assert.deepEqual(JSON.parse((await run('user set ann --default-project none')).out), {
+      name: 'ann',
+      requests_at_once: 5,
+    })
   })
 
   test('that cannot be are refused', async (t) => {
@@ -131,6 +137,7 @@ describe('limits of users', () => {
         ' --at-once 1.5',
         ' --tokens-per-minute 9999999999',
         ' --colour 1',
+        ' --default-project acme',
       ].map((options) => run(`user set ann${options}`, 2)),
     )
   })
@@ -185,11 +192,80 @@ describe('keys', () => {
     )
   })
 
+  test('say whether answers to them are recorded', async (t) => {
+    const { run } = await inFolder(t)
+    await run('user add ann --new')
+    await run('key add ann --record off')
+    const listed = async () => entriesOf<KeyLine & { record?: string }>((await run('key list ann')).out)
+    const [first, second] = (await listed()) as [KeyLine, KeyLine]
+    assert.deepEqual(
+      (await listed()).map(({ record }) => record),
+      [undefined, 'off'],
+    )
+    assert.deepEqual(JSON.parse((await run(`key set ${first.id} --record off`)).out), {
+      id: first.id,
+      record: 'off',
+    })
+    assert.deepEqual(JSON.parse((await run(`key set ${second.id} --record on`)).out), { id: second.id })
+    assert.deepEqual(
+      (await listed()).map(({ record }) => record),
+      ['off', undefined],
+    )
+    assert.match((await run('key set nothing --record off', 1)).err, /no such key/)
+    await Promise.all(
+      ['key set', `key set ${first.id}`, `key set ${first.id} --record no`, 'key add ann --record all'].map(
+        (line) => run(line, 2),
+      ),
+    )
+  })
+
   test('are never shown by anything that lists them', async (t) => {
     const { run } = await inFolder(t)
     const key = (await run('user add ann --new')).out.trim()
     const { out } = await run('key list ann')
     assert.ok(!out.includes(key) && !(await run('user list')).out.includes(key))
+  })
+})
+
+describe('projects', () => {
+  test('have a retention of their own, which holds on a running server', async (t) => {
+    const { folder, run } = await inFolder(t)
+    await run('db migrate')
+    assert.deepEqual(JSON.parse((await run('project set acme/qa --retention-days 3')).out), {
+      project: 'acme/qa',
+      retention_days: 3,
+    })
+    const server = await startServer(t, { HEDDLE_DATA: folder, HEDDLE_RETENTION_DAYS: '9' })
+    const daysOf = async (project_id: string) => {
+      const start = startOf({ project_id, started_at: new Date().toISOString() })
+      assert.equal((await server.post('/call/start', { start })).status, 200)
+      const answer = await server.post('/call/read', { project_id, id: start.id })
+      const { call } = (await answer.json()) as { call: { started_at: string; expire_at: string | null } }
+      return call.expire_at && (Date.parse(call.expire_at) - Date.parse(call.started_at)) / 86_400_000
+    }
+    assert.deepEqual([await daysOf('acme/qa'), await daysOf('acme/other')], [3, 9])
+    await run('project set acme/other --retention-days 0')
+    while ((await daysOf('acme/other')) !== null) await new Promise((resolve) => setTimeout(resolve, 50))
+    assert.deepEqual(JSON.parse((await run('project set acme/qa --retention-days none')).out), {
+      project: 'acme/qa',
+    })
+    while ((await daysOf('acme/qa')) !== 9) await new Promise((resolve) => setTimeout(resolve, 50))
+    assert.equal(await server.end('SIGTERM'), 0)
+  })
+
+  test('that cannot be are refused', async (t) => {
+    const { run } = await inFolder(t)
+    await run('db migrate')
+    await Promise.all(
+      [
+        'project set',
+        'project set acme/qa',
+        'project set acme --retention-days 1',
+        'project set acme/qa --retention-days 1.5',
+        'project set acme/qa --retention-days 99999',
+        'project set acme/qa acme/b --retention-days 1',
+      ].map((line) => run(line, 2)),
+    )
   })
 })
 
@@ -292,7 +368,7 @@ describe('the database', () => {
 
 const names = [
   ...['serve', 'user add', 'user list', 'user set', 'user remove', 'key add', 'key list', 'key revoke'],
-  ...['usage', 'audit'],
+  ...['key set', 'project set', 'usage', 'audit'],
   ...['model pull', 'model list', 'db migrate', 'db backup', 'db check'],
 ]
 

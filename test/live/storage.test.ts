@@ -10,6 +10,7 @@ import { mergingProperties } from './storage/merging-properties.ts'
 import { objects } from './storage/objects.ts'
 import { people } from './storage/people.ts'
 import { prices } from './storage/prices.ts'
+import { projects } from './storage/projects.ts'
 import { queueRules } from './storage/queue-rules.ts'
 import { queues } from './storage/queues.ts'
 import { reading } from './storage/reading.ts'
@@ -35,6 +36,7 @@ for (const driver of allDrivers()) {
     tables(driver.shared)
     files(driver.shared)
     feedback(driver.shared)
+    projects(driver.open)
     queues(driver.shared)
     queueRules(driver.shared)
     evaluationRuns(driver.shared)

@@ -1,6 +1,8 @@
 import { LRUCache } from 'lru-cache'
 import { type RefusalCode, type RefusalValues, refuse } from '../../domain/refusals.ts'
+import type { CallFormat } from '../tools/call-format.ts'
 import type { OfferedTool } from '../tools/offered-tool.ts'
+import { secondSpellings } from '../tools/second-spellings.ts'
 import { difference, isEmpty } from './automaton/automaton.ts'
 import { automatonOf } from './automaton/determinise.ts'
 import type { Compiled, Constraint, ConstraintOptions, TurnConstraint } from './constraint.ts'
@@ -17,6 +19,7 @@ import { addSchema, type SchemaSettings, spaces } from './schema/schema-grammar.
 import { type CompileSchema, structuralTagGrammar } from './tags/structural-tag.ts'
 import { argumentsAsData } from './turns/harmony.ts'
 import { addPiece } from './turns/piece.ts'
+import { secondPaths } from './turns/second-calls.ts'
 import { createToolArguments, type ToolArguments } from './turns/tool-arguments.ts'
 import { addTurn } from './turns/turn-grammar.ts'
 
@@ -92,20 +95,33 @@ function compiledTurn(
   const calls = argumentsAsData(turn.calls)
   const settings = settingsOf(options, createBudget(steps))
   const offered = calls === undefined ? [] : calledTools(calls)
-  const widened: string[] = []
+  const widened = new Set<string>()
   const allowance = { steps: stepsOfTools }
+  const argumentsOf = (tool: OfferedTool, format: Pick<CallFormat, 'arguments' | 'close'>): Expr => {
+    const one = inTool(tool, () => toolArguments.of(tool, format, settings, allowance))
+    for (const [name, expr] of one.rules) grammar.rules.set(name, expr)
+    for (const what of one.widened) widened.add(`${tool.name}${what}`)
+    return one.start
+  }
   const tools = offered.map((tool) => {
     const { format } = calls ?? {}
     if (format === undefined || 'own' in format) throw new Error('there is no grammar for this format yet')
-    const one = inTool(tool, () => toolArguments.of(tool, format, settings, allowance))
-    for (const [name, expr] of one.rules) grammar.rules.set(name, expr)
-    widened.push(...one.widened.map((what) => `${tool.name}${what}`))
-    return { name: tool.name, arguments: one.start }
+    return { name: tool.name, arguments: argumentsOf(tool, format) }
   })
+  const spellings = secondSpellings(turn)
+  const second =
+    spellings.length === 0
+      ? []
+      : secondPaths(
+          spellings,
+          offered.map((tool) => ({ name: tool.name, json: argumentsOf(tool, asJson) })),
+        )
   const content = turn.content && addPiece(grammarOf(turn.content, options), 'content-', grammar)
-  addTurn(turn, { content, tools }, grammar)
-  return { grammar: packGrammar(grammar.rules), widened }
+  addTurn(turn, { content, tools, second }, grammar)
+  return { grammar: packGrammar(grammar.rules), widened: [...widened] }
 }
+
+const asJson = { arguments: { kind: 'json', isQuoted: false }, close: [] } as const
 
 function calledTools({ tools, choice }: NonNullable<TurnConstraint['calls']>): readonly OfferedTool[] {
   return typeof choice === 'string' ? tools : tools.filter(({ name }) => name === choice.name)

@@ -18,6 +18,9 @@ export function checkGeneration(
   { context, parallel }: { context: number; parallel: number },
 ): CheckedPrompt {
   const { size } = model.vocabulary
+  if (generation.beam !== undefined && generation.lane !== undefined) {
+    throw new Error('a beam search cannot give up its sequences, so it cannot run in the background')
+  }
   if (generation.beam !== undefined && generation.choices > parallel) {
     throw refuse('invalid_value', {
       field: 'n',
@@ -129,4 +132,11 @@ export function checkQueueRoom(
   if (tenant === undefined) return
   const own = admitted.filter((one) => one.tenant === tenant).length
   if (own >= parallel + share * free) throw refuse('engine_share_full', { own })
+}
+
+/** Background work that runs or waits; whoever has more of it keeps it until there is room. */
+export const mostBackground = 64
+
+export function checkBackgroundRoom(admitted: number): void {
+  if (admitted >= mostBackground) throw refuse('engine_queue_full', { limit: mostBackground })
 }

@@ -4,12 +4,21 @@ import { type AnswerPlan, type Choice, checkFirstToken, createChoice, planAnswer
 import { createConstraints } from '../constraints/following-constraints.ts'
 import { promptLogprob } from '../sampling/logprobs.ts'
 import { createActiveTenants } from './active-tenants.ts'
+import { createBackgroundShare } from './background-share.ts'
 import { additionOrder, planBatch } from './batch-plan.ts'
 import { checkGeneration } from './checks.ts'
 import type { NativeContext, NativeModel } from './native.ts'
 import { createPace } from './pace.ts'
 import type { EngineOptions, Load } from './protocol.ts'
-import { type Answering, leftToRead, nextToRead, type Request } from './request.ts'
+import {
+  type Answering,
+  isWriting,
+  leftToRead,
+  nextToRead,
+  notePause,
+  noteRead,
+  type Request,
+} from './request.ts'
 import { createSequences, type Sequence } from './sequences.ts'
 import { createSlotQueue } from './slot-queue.ts'
 import { createTenantShares } from './tenant-shares.ts'
@@ -58,6 +67,9 @@ export function createLoop(
   // Each row of logits that is wanted holds a number for each token of the vocabulary until the next batch.
   const mostRows = Math.max(3, Math.floor(2 ** 22 / model.vocabulary.size))
   const queue = createSlotQueue<Answering>()
+  /** Background work that has no sequence, or no longer. */
+  const behind = createSlotQueue<Answering>()
+  const background = createBackgroundShare()
   const tenants = createActiveTenants()
   const shares = createTenantShares()
   const requests = new Map<number, Request>()
@@ -101,21 +113,23 @@ export function createLoop(
     for (let index = 0; index < generation.choices; index++) {
       const answering: Answering = {
         request,
+        isBackground: generation.lane === 'background',
         priority: request.priority,
         tenant: generation.tenant ?? '',
         sequence: undefined,
         cached: 0,
         drawn: undefined,
+        again: [],
         isIdle: false,
         turn: 0,
         proceed: proceed?.(index) ?? answer(createChoice(plan, index), () => answering),
       }
       request.unfinished.add(answering)
       // The beams of a search enter the queue as one.
-      if (!isBeam || index === 0) queue.add(answering)
+      if (!isBeam || index === 0) queueOf(answering).add(answering)
     }
     requests.set(id, request)
-    tenants.noteRequest(generation.tenant ?? '')
+    if (generation.lane === undefined) tenants.noteRequest(generation.tenant ?? '')
     wake()
     return tokens
   }
@@ -131,22 +145,23 @@ export function createLoop(
   /** What of it runs is released between two batches. */
   function drop(request: Request): void {
     requests.delete(request.id)
-    for (const answering of request.unfinished) queue.remove(answering)
+    for (const answering of request.unfinished) queueOf(answering).remove(answering)
+  }
+
+  function queueOf({ isBackground }: Answering) {
+    return isBackground ? behind : queue
   }
 
   function isGone({ request }: Answering): boolean {
     return !requests.has(request.id)
   }
 
-  function waiting(): number {
-    return Array.from(requests.values()).reduce((count, { hasBegun }) => count + (hasBegun ? 0 : 1), 0)
-  }
-
   function load(): Load {
-    const atRest = waiting()
+    const asked = Array.from(requests.values()).filter(({ generation }) => generation.lane === undefined)
+    const waiting = asked.reduce((count, { hasBegun }) => count + (hasBegun ? 0 : 1), 0)
     return {
-      running: requests.size - atRest,
-      waiting: atRest,
+      running: asked.length - waiting,
+      waiting,
       batchMs: batchSince === undefined ? 0 : performance.now() - batchSince,
     }
   }
@@ -156,24 +171,46 @@ export function createLoop(
     while (!isStopped) {
       releaseLeft()
       await admit()
-      if (running.size === 0) {
+      const doCallersRun = runningOf(false).length > 0
+      const since = performance.now()
+      const isBehind = background.isTurn(doCallersRun) && (await admitBackground())
+      if (!isBehind && !doCallersRun) {
         flush()
-        await new Promise<void>((resolve) => {
-          wake = resolve
-        })
+        await rest()
         continue
       }
-      const since = performance.now()
-      const parts = nextBatch()
+      const parts = isBehind ? backgroundBatch(doCallersRun) : nextBatch()
       const decoding = decode(parts)
       // While the native library works on this batch, what the last one brought is sent.
       const onlyWrite = parts.every(({ isPrompt }) => !isPrompt)
       if (!onlyWrite || isUrgent || since - flushed >= flushMs) flush()
       await decoding
       await Promise.all(parts.map(finishPart))
-      if (onlyWrite) pace.wrote(parts.length, performance.now() - since)
-      pay(parts, performance.now() - since)
+      const ms = performance.now() - since
+      if (onlyWrite) pace.wrote(parts.length, ms)
+      if (isBehind) background.backgroundTook(ms)
+      else {
+        background.callersTook(ms)
+        pay(parts, ms)
+      }
     }
+  }
+
+  /** Until something comes, or until background work may go on that waits for callers to stay away. */
+  async function rest(): Promise<void> {
+    const hasWork = behind.length > 0 || running.size > 0
+    await new Promise<void>((resolve) => {
+      const timer = hasWork ? setTimeout(resolve, background.untilAloneMs()) : undefined
+      wake = () => {
+        clearTimeout(timer)
+        resolve()
+      }
+    })
+    wake = () => {}
+  }
+
+  function runningOf(isBackground: boolean): Answering[] {
+    return Array.from(running).filter((one) => one.isBackground === isBackground)
   }
 
   function stop(): void {
@@ -202,13 +239,31 @@ export function createLoop(
     answering.sequence = undefined
   }
 
+  /** Sequences that callers may take: those that are free, and those of background work. */
+  function room(): number {
+    return sequences.free() + runningOf(true).length
+  }
+
+  /** Background work gives up sequences until so many are free: first those that are read again soonest. */
+  function makeRoom(count: number): void {
+    const shortest = runningOf(true).sort(
+      (one, other) => (one.sequence?.tokens.length ?? 0) - (other.sequence?.tokens.length ?? 0),
+    )
+    for (const answering of shortest) {
+      if (sequences.free() >= count) return
+      notePause(answering)
+      release(answering)
+      behind.add(answering)
+    }
+  }
+
   /**
    * Sequences that a tenant may take. While others are active, the last one is for a tenant that runs nothing: long answers of
    * one must not keep out the others until they end.
    */
   function roomFor(tenant: string): number {
-    const runs = Array.from(running).some((one) => one.tenant === tenant)
-    return sequences.free() - (runs && tenants.hasOthers(tenant) ? 1 : 0)
+    const runs = runningOf(false).some((one) => one.tenant === tenant)
+    return room() - (runs && tenants.hasOthers(tenant) ? 1 : 0)
   }
 
   async function admit(): Promise<void> {
@@ -217,7 +272,7 @@ export function createLoop(
       const { request } = answering
       if (isGone(answering)) continue
       // Nothing overtakes a search that waits for room, or it would wait for ever.
-      if (sequences.free() - held < request.together) return
+      if (room() - held < request.together) return
       if (roomFor(answering.tenant) - held < request.together) continue
       // Its prompt is being read by another of its answers, which it will follow; later requests do not get its sequence.
       if (request.isShared && request.leader !== undefined && !request.isRead) held++
@@ -225,13 +280,25 @@ export function createLoop(
     }
   }
 
+  /** Answers whether background work has a sequence. While callers wait, it begins nothing. */
+  async function admitBackground(): Promise<boolean> {
+    for (const answering of queue.length > 0 ? [] : behind) {
+      const { request } = answering
+      if (sequences.free(true) === 0) break
+      const follows = request.isShared && request.leader !== undefined && !request.isRead
+      if (!follows) await begin(answering)
+    }
+    return runningOf(true).some(({ isIdle }) => !isIdle)
+  }
+
   async function begin(answering: Answering): Promise<void> {
-    const { request } = answering
+    const { request, isBackground } = answering
     const { salt } = request.generation
-    const taken = sequences.take(request.prompt, salt, request.promptLogprobs === undefined)
+    if (!isBackground) makeRoom(request.together)
+    const taken = sequences.take(request.prompt, salt, request.promptLogprobs === undefined, isBackground)
     if (taken === undefined) return
     const { sequence, from, shared } = taken
-    queue.remove(answering)
+    queueOf(answering).remove(answering)
     if (from !== undefined) await copy(from, sequence)
     answering.cached = keep(sequence, shared)
     sequence.salt = salt
@@ -244,6 +311,14 @@ export function createLoop(
       beam.isIdle = true
       start(beam, other)
     }
+  }
+
+  /** Any sequence for one that continues from the memory of another, where it may have one. */
+  function takeAny({ tenant, isBackground }: Answering): Sequence | undefined {
+    if (isBackground) return queue.length === 0 ? sequences.takeAny(true) : undefined
+    if (roomFor(tenant) < 1) return undefined
+    makeRoom(1)
+    return sequences.takeAny()
   }
 
   function start(answering: Answering, sequence: Sequence): void {
@@ -276,48 +351,72 @@ export function createLoop(
     return [own.reduce((longest, other) => (other.turn < longest.turn ? other : longest))]
   }
 
+  /**
+   * Never together with callers, whose batches are the same with and without it. It is no longer than beside others that
+   * write, for a caller may come.
+   */
+  function backgroundBatch(doCallersRun: boolean): Part[] {
+    turn++
+    const busy = runningOf(true)
+    const areAllWriting = busy.every(isWriting)
+    const answerings = areAllWriting ? writersOf(busy, new Set()) : busy
+    const readers = answerings.filter((one) => !isWriting(one)).length
+    return batchOf(
+      answerings.map((answering) => ({ answering, tokens: leftToRead(answering) })),
+      pace.promptTokens(1, Math.min(1, readers), doCallersRun),
+    )
+  }
+
   function nextBatch(): Part[] {
     turn++
-    const busy = Array.from(running).filter(({ isIdle }) => !isIdle)
+    const busy = runningOf(false).filter(({ isIdle }) => !isIdle)
     const meeting = new Set(busy.map(({ tenant }) => tenant))
     shares.meet(meeting)
-    const onlyWrite = busy.every(({ drawn }) => drawn !== undefined)
-    const answerings = Array.from(onlyWrite ? writersOf(busy, meeting) : busy)
-    answerings.sort((one, other) => (one.sequence?.id ?? 0) - (other.sequence?.id ?? 0))
+    const onlyWrite = busy.every(isWriting)
+    const answerings = onlyWrite ? writersOf(busy, meeting) : busy
     const isShared = meeting.size > 1
     // A prompt holds up what others write: it waits while its tenant is ahead.
-    const waits = ({ tenant, drawn }: Answering) =>
-      isShared && drawn === undefined && shares.isAhead(tenant, pace.aheadMs)
-    const left = answerings.map((answering) => ({
-      tokens: waits(answering) ? 0 : leftToRead(answering),
-      most: answering.request.promptLogprobs === undefined ? options.batch : mostRows,
-      arrival: answering.request.since,
-    }))
+    const waits = (one: Answering) => isShared && !isWriting(one) && shares.isAhead(one.tenant, pace.aheadMs)
     const areTenantsActive = answerings.some(({ tenant }) => tenants.hasOthers(tenant))
-    const writers = answerings.filter(({ drawn }) => drawn !== undefined).length
+    const writers = answerings.filter(isWriting).length
+    return batchOf(
+      answerings.map((answering) => ({ answering, tokens: waits(answering) ? 0 : leftToRead(answering) })),
+      pace.promptTokens(writers, answerings.length - writers, isShared || areTenantsActive),
+    )
+  }
+
+  /** Of each so many tokens may be read, and of all prompts together so many. */
+  function batchOf(each: { answering: Answering; tokens: number }[], prompts: number): Part[] {
+    const inOrder = each.toSorted(
+      (one, other) => (one.answering.sequence?.id ?? 0) - (other.answering.sequence?.id ?? 0),
+    )
+    const left = inOrder.map(({ answering: { request }, tokens }) => ({
+      tokens,
+      most: request.promptLogprobs === undefined ? options.batch : mostRows,
+      arrival: request.since,
+    }))
     const counts = planBatch(left, {
       batch: options.batch,
-      prompts: pace.promptTokens(writers, answerings.length - writers, isShared || areTenantsActive),
+      prompts,
       oldestFirst: turn % oldestEvery === 0,
     })
     context.begin(counts.reduce((sum, count) => sum + count, 0))
-    const parts = answerings.flatMap((answering, index) => {
+    const parts = inOrder.flatMap(({ answering, tokens: most }, index) => {
       const { sequence, request } = answering
       const count = counts[index] ?? 0
       if (count === 0 || sequence === undefined) return []
       answering.turn = turn
       request.queuedMs ??= performance.now() - request.since
-      const isLast = count === left[index]?.tokens
-      return [{ answering, sequence, tokens: nextToRead(answering, count), isLast }]
+      return [{ answering, sequence, tokens: nextToRead(answering, count), isLast: count === most }]
     })
     return additionOrder(parts).map(({ answering, sequence, tokens, isLast }) => {
-      const { request, drawn } = answering
+      const { request } = answering
       const wanted =
         request.promptLogprobs !== undefined && !request.isRead
           ? Uint32Array.from(tokens.keys())
           : Uint32Array.of(...(isLast ? [tokens.length - 1] : []))
       const rows = context.add(sequence.id, sequence.tokens.length, tokens, wanted)
-      return { answering, sequence, tokens, rows, isPrompt: drawn === undefined }
+      return { answering, sequence, tokens, rows, isPrompt: !isWriting(answering) }
     })
   }
 
@@ -344,7 +443,7 @@ export function createLoop(
   async function finishPart({ answering, sequence, tokens, rows }: Part): Promise<void> {
     const from = sequence.tokens.length
     for (const token of tokens) sequence.tokens.push(token)
-    answering.drawn = undefined
+    noteRead(answering)
     const { request } = answering
     try {
       if (request.promptLogprobs !== undefined && !request.isRead)
@@ -364,7 +463,7 @@ export function createLoop(
   async function promptIsRead(leader: Answering): Promise<Answering[]> {
     const { request, sequence } = leader
     request.isRead = true
-    isUrgent = true
+    isUrgent ||= !leader.isBackground
     const event: GenerationEvent = { kind: 'prefilled', cachedTokens: leader.cached }
     if (request.queuedMs !== undefined) event.queuedMs = request.queuedMs
     if (request.promptLogprobs !== undefined) event.promptLogprobs = request.promptLogprobs
@@ -373,10 +472,10 @@ export function createLoop(
     const others: Answering[] = []
     for (const other of request.unfinished) {
       if (other.sequence !== undefined) continue
-      const free = roomFor(other.tenant) > 0 ? sequences.takeAny() : undefined
+      const free = takeAny(other)
       // Those for whom there is no room come later, and find the prompt remembered.
       if (free === undefined) break
-      queue.remove(other)
+      queueOf(other).remove(other)
       start(other, free)
       others.push(other)
       await copy(sequence, free)
@@ -409,7 +508,7 @@ export function createLoop(
       events.push([request.id, tokens])
       answering.drawn = drawn.token
       if (finished === undefined) return
-      isUrgent = true
+      isUrgent ||= !answering.isBackground
       events.push([request.id, finished])
       finish(answering)
     }

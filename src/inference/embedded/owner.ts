@@ -1,9 +1,17 @@
 import { refuse } from '../../domain/refusals.ts'
-import type { Backend, BackendStatus, Generation, GenerationEvent, Run, ServedModel } from '../backend.ts'
+import type {
+  Backend,
+  BackendStatus,
+  Generation,
+  GenerationEvent,
+  Lane,
+  Run,
+  ServedModel,
+} from '../backend.ts'
 import { withoutFolders } from '../models/model-error.ts'
 import type { ModelPlan } from '../models/plan.ts'
 import { notReady } from '../served-model.ts'
-import { checkQueueRoom, checkTextLength } from './checks.ts'
+import { checkBackgroundRoom, checkQueueRoom, checkTextLength, mostBackground } from './checks.ts'
 import type { EngineLogger } from './engine-log.ts'
 import { type EngineProcess, startEngineProcess } from './engine-process.ts'
 import type { Answer, EngineOptions, Load, Question } from './protocol.ts'
@@ -43,7 +51,7 @@ interface Waiting {
   resolve(answer: Answer): void
   /** Before `resolve` or, for a run, after it. */
   fail(error: unknown): void
-  run?: { events: RunEvents; unfinished: number; tenant: string | undefined }
+  run?: { events: RunEvents; unfinished: number; tenant: string | undefined; lane: Lane | undefined }
 }
 
 /** Texts that are turned to tokens, and back, take a moment: so many may wait for it. */
@@ -209,7 +217,7 @@ export function createEmbeddedBackend(
   async function ask(question: Text, signal: AbortSignal): Promise<Answer> {
     signal.throwIfAborted()
     const asking = readyEngine()
-    if (asked.size >= plan.parallel + plan.queue + mostTexts) {
+    if (asked.size >= plan.parallel + plan.queue + mostBackground + mostTexts) {
       throw refuse('engine_queue_full', { limit: mostTexts })
     }
     const id = ++ids
@@ -232,12 +240,11 @@ export function createEmbeddedBackend(
     signal.throwIfAborted()
     const asking = readyEngine()
     checkTextLength(generation, longestToken, plan.context)
-    const { tenant } = generation
-    checkQueueRoom(
-      Array.from(asked.values()).flatMap(({ run }) => run ?? []),
-      tenant,
-      plan,
-    )
+    const { tenant, lane } = generation
+    const runs = Array.from(asked.values()).flatMap(({ run }) => run ?? [])
+    const others = runs.filter((run) => run.lane === lane)
+    if (lane === 'background') checkBackgroundRoom(others.length)
+    else checkQueueRoom(others, tenant, plan)
     const id = ++ids
     const { promise, resolve, reject } = Promise.withResolvers<Answer>()
     const leave = () => {
@@ -251,7 +258,7 @@ export function createEmbeddedBackend(
       events.end(error)
     }
     signal.addEventListener('abort', leave, { once: true })
-    asked.set(id, { resolve, fail, run: { events, unfinished: generation.choices, tenant } })
+    asked.set(id, { resolve, fail, run: { events, unfinished: generation.choices, tenant, lane } })
     asking.say({ kind: 'generate', id, generation })
     const answer = await promise
     if (answer.kind !== 'accepted') throw new Error(`the engine answered ${answer.kind} to a generation`)

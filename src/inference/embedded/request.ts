@@ -29,7 +29,8 @@ export interface Request {
 /** One of the answers of a generation, or one of the beams of a search. */
 export interface Answering {
   readonly request: Request
-  readonly priority: number
+  readonly isBackground: boolean
+  priority: number
   readonly tenant: string
   /** Where it runs; undefined while it waits. */
   sequence: Sequence | undefined
@@ -37,6 +38,8 @@ export interface Answering {
   cached: number
   /** What was drawn and has not been read yet. */
   drawn: number | undefined
+  /** What it had read of its own tokens when it last lost its sequence: read again, token by token, before `drawn`. */
+  again: readonly number[]
   /** A beam that nothing continues at the moment, and that may be needed again. */
   isIdle: boolean
   /** The batch that it was in last. */
@@ -45,16 +48,43 @@ export interface Answering {
   proceed(logits: PositionLogits): Promise<void>
 }
 
-/** How many tokens have to be read before the next one can be drawn. */
-export function leftToRead({ request, sequence, drawn, isIdle }: Answering): number {
+/** Whether its prompt has been read, so that it reads one token of its own after the other. */
+export function isWriting({ request, sequence, drawn }: Answering): boolean {
+  return drawn !== undefined && (sequence?.tokens.length ?? 0) >= request.prompt.length
+}
+
+/** How many tokens have to be read before the next one can be drawn, or before another is read again. */
+export function leftToRead(answering: Answering): number {
+  const { request, sequence, isIdle } = answering
   if (isIdle) return 0
-  const read = sequence?.tokens.length ?? 0
-  return drawn === undefined ? Math.max(request.prompt.length - read, 0) : 1
+  if (isWriting(answering)) return 1
+  return Math.max(request.prompt.length - (sequence?.tokens.length ?? 0), 0)
 }
 
 export function nextToRead(answering: Answering, count: number): Uint32Array {
-  const { request, sequence, drawn } = answering
-  if (drawn !== undefined) return Uint32Array.of(drawn)
+  const { request, sequence, drawn, again } = answering
   const read = sequence?.tokens.length ?? 0
-  return Uint32Array.from(request.prompt.slice(read, read + count))
+  if (drawn === undefined || read < request.prompt.length) {
+    return Uint32Array.from(request.prompt.slice(read, read + count))
+  }
+  return Uint32Array.of(again[read - request.prompt.length] ?? drawn)
+}
+
+/** After a batch: what was drawn is over once it has been read itself. */
+export function noteRead(answering: Answering): void {
+  const { request, sequence, again } = answering
+  const read = sequence?.tokens.length ?? 0
+  if (read > request.prompt.length + again.length) answering.drawn = undefined
+}
+
+/** Before it loses its sequence, so that it can go on in another as if nothing had happened. */
+export function notePause(answering: Answering): void {
+  const { request, sequence, again } = answering
+  const own = sequence?.tokens.slice(request.prompt.length) ?? []
+  if (own.length > again.length) answering.again = own
+  // What it has begun comes before what waits.
+  answering.priority = Number.NEGATIVE_INFINITY
+  if (request.isRead) return
+  if (request.leader === answering) request.leader = undefined
+  if (request.promptLogprobs !== undefined) request.promptLogprobs.length = 1
 }

@@ -6,6 +6,8 @@ export interface Sequence {
   /** Whose prompts may share it. */
   salt: string | undefined
   busy: boolean
+  /** Background work used it last: what it holds is missed less than what callers may come back to. */
+  isBackground: boolean
   /** Goes up with every use: the smallest was used longest ago. */
   used: number
 }
@@ -22,36 +24,45 @@ export function createSequences(count: number, copyFrom: number) {
     tokens: [],
     salt: undefined,
     busy: false,
+    isBackground: false,
     used: 0,
   }))
   let uses = 0
 
-  function use(sequence: Sequence): Sequence {
+  function use(sequence: Sequence, isBackground: boolean): Sequence {
     sequence.busy = true
+    sequence.isBackground = isBackground
     sequence.used = ++uses
     return sequence
   }
 
-  /** The free sequence that is missed least; undefined when all are busy. */
-  function poorestFree(): Sequence | undefined {
-    return all
-      .filter(({ busy }) => !busy)
-      .reduce<Sequence | undefined>(
-        (best, other) => (best && !isPoorer(other, best) ? best : other),
-        undefined,
-      )
+  /** Background work costs callers no more of what is remembered for them than one sequence. */
+  function free(isBackground: boolean): Sequence[] {
+    const idle = all.filter(({ busy }) => !busy)
+    if (!isBackground) return idle
+    const own = idle.filter((sequence) => sequence.isBackground || sequence.tokens.length === 0)
+    return own.length > 0 || all.some((sequence) => sequence.isBackground) ? own : idle
+  }
+
+  /** Of these the one that is missed least. */
+  function poorest(of: readonly Sequence[]): Sequence | undefined {
+    return of.reduce<Sequence | undefined>(
+      (best, other) => (best && !isPoorer(other, best) ? best : other),
+      undefined,
+    )
   }
 
   return {
     all,
-    free: () => all.reduce((free, sequence) => free + (sequence.busy ? 0 : 1), 0),
+    /** How many can be had. */
+    free: (isBackground = false) => free(isBackground).length,
     /** Whether a copy of so many tokens takes less time than reading them again. */
     isWorthCopying: (tokens: number) => tokens >= copyFrom,
     /**
      * A free sequence for the prompt, with as much of it remembered as possible: `shared` tokens, after the memory of `from`
      * has been copied to it, where there is one. Undefined when all are busy.
      */
-    take(prompt: readonly number[], salt: string | undefined, remember: boolean) {
+    take(prompt: readonly number[], salt: string | undefined, remember: boolean, isBackground = false) {
       // The logits of the last token are wanted, so it is read again; and never alone, see planBatch.
       const most = Math.max(0, prompt.length - 2)
       const candidates = all.map((sequence) => ({
@@ -60,22 +71,23 @@ export function createSequences(count: number, copyFrom: number) {
           remember && sequence.salt === salt ? Math.min(most, commonLength(sequence.tokens, prompt)) : 0,
       }))
       const closest = candidates.reduce(closer)
-      const free = candidates.filter(({ sequence }) => !sequence.busy)
-      const poorest = poorestFree()
-      const poor = free.find(({ sequence }) => sequence === poorest)
+      const usable = free(isBackground)
+      const missedLeast = poorest(usable)
+      const open = candidates.filter(({ sequence }) => usable.includes(sequence))
+      const poor = open.find(({ sequence }) => sequence === missedLeast)
       if (poor === undefined) return undefined
-      const best = free.reduce(closer)
+      const best = open.reduce(closer)
       const lost = best.sequence.tokens.length - best.shared
       // A conversation is not cut off because another begins like it.
       const { sequence, shared } = best.shared >= copyFrom && lost >= copyFrom ? poor : best
-      use(sequence)
+      use(sequence, isBackground)
       if (closest.shared - shared < copyFrom) return { sequence, shared, from: undefined }
       return { sequence, shared: closest.shared, from: closest.sequence }
     },
     /** The free sequence that is missed least. */
-    takeAny(): Sequence | undefined {
-      const poorest = poorestFree()
-      return poorest && use(poorest)
+    takeAny(isBackground = false): Sequence | undefined {
+      const sequence = poorest(free(isBackground))
+      return sequence && use(sequence, isBackground)
     },
     give(sequence: Sequence): void {
       sequence.busy = false
@@ -91,9 +103,10 @@ function closer(best: Shared, other: Shared): Shared {
   return isPoorer(other.sequence, best.sequence) ? other : best
 }
 
-/** Which is lost rather: what holds nothing, then what was used longest ago. */
+/** Which is lost rather: what holds nothing, then what background work has left, then what was used longest ago. */
 function isPoorer(one: Sequence, other: Sequence): boolean {
   if ((one.tokens.length === 0) !== (other.tokens.length === 0)) return one.tokens.length === 0
+  if (one.isBackground !== other.isBackground) return one.isBackground
   return one.used < other.used
 }
 

@@ -19,6 +19,7 @@ import {
   type Source,
 } from './reading/source.ts'
 import { readThought } from './reading/thought.ts'
+import { formatsOf, type SecondSpelling, withoutFirstMark } from './second-spellings.ts'
 
 /** The formats are as `resolved` gives them. */
 export interface ReaderOptions {
@@ -31,6 +32,8 @@ export interface ReaderOptions {
     tools: readonly OfferedTool[]
     newId(index: number): string
     isParallel: boolean
+    /** Other ways in which the answer may begin with a call. */
+    second?: readonly SecondSpelling[]
   }
   /** A format with marks of its own also where no calls are read. */
   own?: OwnCalls
@@ -97,17 +100,30 @@ function ownOf(calls: ReaderOptions['calls']): OwnCalls | undefined {
 
 function seekersOf(calls: ReaderOptions['calls']): Seekers {
   if (calls === undefined) return { anywhere: [], atStart: [] }
-  const { format, tools, isParallel } = calls
+  const { format, tools, isParallel, second = [] } = calls
   if ('own' in format) {
     const first = minimaxReader(format.marks ?? {}, tools, isParallel).first
     return { anywhere: [first], atStart: [] }
   }
   const { first } = formatReader(format, tools, isParallel)
-  return format.isAnchored ? { anywhere: [], atStart: [first] } : { anywhere: [first], atStart: [] }
+  const unmarked = second.length === 0 ? undefined : withoutFirstMark(format)
+  const atStart = [
+    ...(format.isAnchored ? [first] : []),
+    ...(unmarked === undefined ? [] : [formatReader(unmarked, tools, isParallel).first]),
+    ...second.flatMap((spelling) =>
+      formatsOf(spelling).map((one) => formatReader(one, tools, false, spelling.certain).first),
+    ),
+  ]
+  return { anywhere: format.isAnchored ? [] : [first], atStart }
 }
 
-function formatReader(format: CallFormat, tools: readonly OfferedTool[], isParallel: boolean): CallReader {
-  return callReader(format, tools, {
+function formatReader(
+  format: CallFormat,
+  tools: readonly OfferedTool[],
+  isParallel: boolean,
+  certain?: string,
+): CallReader {
+  return callReader(certain === undefined ? format : { ...format, certain }, tools, {
     isParallel,
     isJson: format.arguments.kind === 'json',
     argumentsOf: (behind) => argumentReader(format, behind),

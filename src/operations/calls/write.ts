@@ -4,6 +4,7 @@ import { refuse } from '../../domain/refusals.ts'
 import { now } from '../../domain/time.ts'
 import { inSteps } from '../../domain/yielding.ts'
 import type { Database } from '../../storage/database.ts'
+import type { Projects } from '../projects/settings.ts'
 import type {
   CompleteBody,
   DeleteBody,
@@ -16,17 +17,18 @@ import { endPart, type GivenPart, mergeParts, startPart } from './parts.ts'
 
 export interface Ingest {
   db: Database
-  retentionDays: number
+  projects: Projects
 }
 
 type Started = { id: string; trace_id: string }
 
 export async function startCall(
-  { db, retentionDays }: Ingest,
+  { db, projects }: Ingest,
   caller: Caller,
   start: StartedCall,
 ): Promise<Started> {
   requireAccess(caller, start.project_id, 'start.project_id')
+  const retentionDays = await projects.retentionDays(start.project_id)
   const part = startPart(start, { user: caller.name, retentionDays })
   await db.write('upsertCalls', [part])
   return { id: part.id, trace_id: part.start.trace_id }
@@ -38,13 +40,14 @@ export async function endCall({ db }: Ingest, caller: Caller, end: EndedCall): P
 }
 
 /** All or nothing. A batch may be sent again as a whole. */
-export async function upsertBatch({ db, retentionDays }: Ingest, caller: Caller, { batch }: UpsertBatchBody) {
+export async function upsertBatch({ db, projects }: Ingest, caller: Caller, { batch }: UpsertBatchBody) {
   const res: (Started | Record<string, never>)[] = []
   const parts: GivenPart[] = []
-  await inSteps(batch, (item, index) => {
+  await inSteps(batch, async (item, index) => {
     if (item.mode === 'start') {
       const { start } = item.req
       requireAccess(caller, start.project_id, `batch.${index}.req.start.project_id`)
+      const retentionDays = await projects.retentionDays(start.project_id)
       const part = startPart(start, { user: caller.name, retentionDays })
       parts.push(part)
       res.push({ id: part.id, trace_id: part.start.trace_id })
@@ -61,12 +64,13 @@ export async function upsertBatch({ db, retentionDays }: Ingest, caller: Caller,
 
 /** Every call belongs to the project of the path. */
 export async function writeComplete(
-  { db, retentionDays }: Ingest,
+  { db, projects }: Ingest,
   caller: Caller,
   project: string,
   { batch }: CompleteBody,
 ): Promise<void> {
   requireAccess(caller, project, 'path')
+  const intake = { user: caller.name, retentionDays: await projects.retentionDays(project) }
   const parts: GivenPart[] = []
   await inSteps(batch, (call, index) => {
     if (call.project_id !== project) {
@@ -76,7 +80,7 @@ export async function writeComplete(
         accepted: `the project of the path, ${project}`,
       })
     }
-    parts.push({ ...startPart(call, { user: caller.name, retentionDays }), end: endPart(call).end })
+    parts.push({ ...startPart(call, intake), end: endPart(call).end })
   })
   if (parts.length > 0) await db.write('upsertCalls', await mergeParts(parts))
 }

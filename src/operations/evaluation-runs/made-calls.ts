@@ -15,11 +15,11 @@ interface MadeCall {
 }
 
 /** The start of a call that a request stands for. Members of its inputs may be JSON as it was sent. */
-export function startOf(
-  { retentionDays }: Pick<OperationParts, 'retentionDays'>,
+export async function startOf(
+  { projects }: Pick<OperationParts, 'projects'>,
   { caller, project }: Scope,
   { id, trace_id, parent_id, op_name, weave, inputs }: MadeCall,
-): StartedPart {
+): Promise<StartedPart> {
   const call = {
     project_id: project,
     id: id ?? newId(),
@@ -30,7 +30,7 @@ export function startOf(
     attributes: new JsonText(writeJson(weave ? { weave } : {})),
     inputs: new JsonText(writeJson(inputs)),
   }
-  return startPart(call, { user: caller.name, retentionDays })
+  return startPart(call, { user: caller.name, retentionDays: await projects.retentionDays(project) })
 }
 
 export function endOf(

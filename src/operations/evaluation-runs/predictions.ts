@@ -16,8 +16,8 @@ export async function createPrediction(options: OperationParts, scope: Scope, bo
   const { db } = options
   const id = body.id ?? newId()
   const of = run ? await requireMarked(db, 'run', scope.project, run, runField, now()) : null
-  const trial = of && trialOf(options, scope, of, id, body)
-  const start = startOf(options, scope, {
+  const trial = of && (await trialOf(options, scope, of, id, body))
+  const start = await startOf(options, scope, {
     id,
     ...(trial && { trace_id: trial.start.trace_id, parent_id: trial.id }),
     op_name: opOf(model),

@@ -13,7 +13,7 @@ import { createMeans } from './means.ts'
 
 export async function createRun(options: OperationParts, scope: Scope, body: RunBody) {
   const { evaluation, model, id } = body
-  const call = startOf(options, scope, {
+  const call = await startOf(options, scope, {
     id,
     op_name: 'Evaluation.evaluate',
     weave: { evaluation_run: 'true', evaluation, model },
@@ -38,7 +38,7 @@ export async function finishRun(
   const { project } = scope
   const field = 'evaluation_run_id'
   const run = await requireMarked(db, 'run', project, id, field, now())
-  const summarize = startOf(options, scope, {
+  const summarize = await startOf(options, scope, {
     trace_id: id,
     parent_id: id,
     op_name: 'Evaluation.summarize',

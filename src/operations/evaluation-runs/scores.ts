@@ -26,7 +26,7 @@ export async function createScore(options: OperationParts, scope: Scope, body: S
   const prediction = await requireMarked(db, 'prediction', project, prediction_id, 'prediction_id', now())
   if (run) checkRun(prediction, run)
   const id = body.id ?? newId()
-  const start = startOf(options, scope, {
+  const start = await startOf(options, scope, {
     id,
     ...(run && { trace_id: run, parent_id: prediction.parent_id ?? run }),
     op_name: `${name}.score`,

@@ -64,7 +64,7 @@ export async function generate(
       observed(answering, {
         arrived,
         model: name,
-        metrics,
+        metrics: metrics[request.lane ?? 'callers'],
         signal,
         note,
         charge: (tokens) => charge(caller, tokens),

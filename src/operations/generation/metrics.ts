@@ -18,14 +18,24 @@ export interface EndOfGeneration {
 }
 
 /** What is counted about generations. Times are in seconds, from the arrival of the request. */
-export type GenerationMetrics = ReturnType<typeof registerGenerationMetrics>
+export interface LaneMetrics {
+  /** The prompt has been read; the engine's queue took `queuedSeconds` of the time. */
+  prefilled(seconds: number, tokens: { prompt: number; cached: number }, queuedSeconds?: number): void
+  firstToken(seconds: number): void
+  /** Between two tokens of one choice. */
+  betweenTokens(seconds: number): void
+  ended(end: EndOfGeneration): void
+}
+
+/** By whom asks: nobody waits for background work, so that no time of it is kept. */
+export type GenerationMetrics = Record<'callers' | 'background', LaneMetrics>
 
 const long = [0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300]
 const short = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5]
 const counts = [1, 8, 32, 128, 512, 2048, 8192, 32_768]
 
 /** The figures that dashboards for vLLM show, under our prefix. Labels have a handful of values. */
-export function registerGenerationMetrics(registry: Registry, models: Models) {
+export function registerGenerationMetrics(registry: Registry, models: Models): GenerationMetrics {
   const registers = [registry]
   const counter = (name: string, help: string) => new Counter({ name: `heddle_${name}`, help, registers })
   const histogram = (name: string, help: string, buckets: number[]) =>
@@ -83,9 +93,23 @@ export function registerGenerationMetrics(registry: Registry, models: Models) {
   const promptSizes = histogram('request_prompt_tokens', 'Tokens of a prompt.', counts)
   const answerSizes = histogram('request_generation_tokens', 'Tokens of all answers to a prompt.', counts)
 
-  return {
-    /** The prompt has been read; the engine's queue took `queuedSeconds` of the time. */
-    prefilled(seconds: number, tokens: { prompt: number; cached: number }, queuedSeconds?: number): void {
+  const behind = {
+    tokens: new Counter({
+      name: 'heddle_background_tokens_total',
+      help: 'Tokens of background work: of prompts and of answers. They are counted nowhere else.',
+      labelNames: ['of'] as const,
+      registers,
+    }),
+    outcomes: new Counter({
+      name: 'heddle_background_completions_total',
+      help: 'Completions of background work: answered, left, failed.',
+      labelNames: ['outcome'] as const,
+      registers,
+    }),
+  }
+
+  const callers: LaneMetrics = {
+    prefilled(seconds, tokens, queuedSeconds) {
       promptTokens.inc(tokens.prompt)
       queries.inc(tokens.prompt)
       hits.inc(tokens.cached)
@@ -93,10 +117,9 @@ export function registerGenerationMetrics(registry: Registry, models: Models) {
       if (queuedSeconds !== undefined) queued.observe(queuedSeconds)
       prefill.observe(Math.max(0, seconds - (queuedSeconds ?? 0)))
     },
-    firstToken: (seconds: number) => firstToken.observe(seconds),
-    /** Between two tokens of one choice. */
-    betweenTokens: (seconds: number) => between.observe(seconds),
-    ended({ outcome, finishReasons, completionTokens, seconds, prefilledSeconds }: EndOfGeneration): void {
+    firstToken: (seconds) => firstToken.observe(seconds),
+    betweenTokens: (seconds) => between.observe(seconds),
+    ended({ outcome, finishReasons, completionTokens, seconds, prefilledSeconds }) {
       outcomes.inc({ outcome })
       for (const reason of finishReasons) finished.inc({ finished_reason: reason })
       generatedTokens.inc(completionTokens)
@@ -106,4 +129,14 @@ export function registerGenerationMetrics(registry: Registry, models: Models) {
       decode.observe(Math.max(0, seconds - prefilledSeconds))
     },
   }
+  const background: LaneMetrics = {
+    prefilled: (_, { prompt }) => behind.tokens.inc({ of: 'prompts' }, prompt),
+    firstToken() {},
+    betweenTokens() {},
+    ended({ outcome, completionTokens }) {
+      behind.outcomes.inc({ outcome })
+      behind.tokens.inc({ of: 'answers' }, completionTokens)
+    },
+  }
+  return { callers, background }
 }

@@ -1,7 +1,7 @@
 import { Refusal } from '../../domain/refusals.ts'
 import type { FinishReason } from '../../inference/backend.ts'
 import type { AnswerEvent, Answering } from '../../inference/model.ts'
-import type { GenerationMetrics, Outcome } from './metrics.ts'
+import type { LaneMetrics, Outcome } from './metrics.ts'
 import type { TokenCount } from './parts.ts'
 
 /** What the log keeps of a generation: never a word of it. */
@@ -23,7 +23,7 @@ export interface GenerationRecord {
 interface Observation {
   arrived: number
   model: string
-  metrics: GenerationMetrics
+  metrics: LaneMetrics
   signal: AbortSignal
   note(record: GenerationRecord): void
   charge(tokens: TokenCount): void

@@ -19,7 +19,7 @@ const mostMessages = 20
  * of the caller's reach. A request that is sent again writes the same calls.
  */
 export async function takeSpans(
-  { db, retentionDays }: Ingest,
+  { db, projects }: Ingest,
   caller: Caller,
   resources: readonly ReadResource[],
   header: string | undefined,
@@ -36,14 +36,14 @@ export async function takeSpans(
   const parts: GivenPart[] = []
   const messages: string[] = []
   let rejectedSpans = 0
-  const intake = { user: caller.name, retentionDays }
-  await inSteps(given, ({ span, project }) => {
+  await inSteps(given, async ({ span, project }) => {
     if ('why' in span) {
       rejectedSpans++
       if (messages.length < mostMessages) messages.push(span.why)
       return
     }
     const call = { ...span.call, project_id: project }
+    const intake = { user: caller.name, retentionDays: await projects.retentionDays(project) }
     parts.push({ ...startPart(call, intake), end: endPart(call).end })
   })
   if (parts.length > 0) await db.write('upsertCalls', await mergeParts(parts))

@@ -1,9 +1,9 @@
 import { UserSettings } from '../../domain/user-settings.ts'
 import { sql } from '../sql/sql.ts'
 import type { Command, Reader } from '../transaction.ts'
+import { type Change, changed } from './settings.ts'
 
-/** Null takes a setting away. */
-export type SettingsChange = { [Name in keyof UserSettings]?: number | null }
+export type SettingsChange = Change<UserSettings>
 
 /** Unknown names are left out: a newer version may have set them. */
 export function settingsOf(text: string): UserSettings {
@@ -33,12 +33,10 @@ export const changeUserSettings: Command<UserChange, UserSettings | undefined> =
   const row = await tx.get<{ settings: string }>(
     sql`SELECT settings FROM user_settings WHERE user_name = ${name}`,
   )
-  const settings = Object.fromEntries(
-    Object.entries({ ...JSON.parse(row?.settings ?? '{}'), ...change }).filter(([, value]) => value !== null),
-  )
+  const settings = changed(row?.settings, change)
   await tx.run(
-    sql`INSERT INTO user_settings (user_name, settings, changed_at) VALUES (${name}, ${JSON.stringify(settings)}, ${now})
+    sql`INSERT INTO user_settings (user_name, settings, changed_at) VALUES (${name}, ${settings}, ${now})
         ON CONFLICT (user_name) DO UPDATE SET settings = excluded.settings, changed_at = excluded.changed_at`,
   )
-  return settingsOf(JSON.stringify(settings))
+  return settingsOf(settings)
 }

@@ -1,6 +1,7 @@
-import type { UserSettings } from '../../domain/user-settings.ts'
+import { KeySettings, type UserSettings } from '../../domain/user-settings.ts'
 import { sql, trusted } from '../sql/sql.ts'
 import type { Command, Reader } from '../transaction.ts'
+import { type Change, changed } from './settings.ts'
 import { settingsOf } from './user-settings.ts'
 
 export type Role = 'member' | 'admin'
@@ -19,6 +20,7 @@ export interface ApiKey {
   user_name: string
   created_at: number
   revoked_at: number | null
+  settings: KeySettings
 }
 
 interface UserRow extends Omit<User, 'entities' | 'settings'> {
@@ -31,6 +33,9 @@ const columns = trusted(
   'name, role, entities, created_at, (SELECT settings FROM user_settings WHERE user_name = name) AS settings',
 )
 
+const keySettingsOf = (text: string | null): KeySettings =>
+  text === null ? {} : KeySettings.parse(JSON.parse(text))
+
 const userOf = ({ settings, ...row }: UserRow): User => ({
   ...row,
   entities: JSON.parse(row.entities) as string[],
@@ -41,13 +46,16 @@ const userOf = ({ settings, ...row }: UserRow): User => ({
  * The user whose unrevoked key has this hash. Two statements and not a join: each request asks this, and SQLite plans a join
  * of these two again every time, which takes ten times as long as both.
  */
-export async function userOfKey(db: Reader, hash: string): Promise<User | undefined> {
-  const key = await db.get<{ user_name: string }>(
-    sql`SELECT user_name FROM api_keys WHERE hash = ${hash} AND revoked_at IS NULL`,
+export async function userOfKey(
+  db: Reader,
+  hash: string,
+): Promise<(User & { key: KeySettings }) | undefined> {
+  const key = await db.get<{ user_name: string; settings: string | null }>(
+    sql`SELECT user_name, settings FROM api_keys WHERE hash = ${hash} AND revoked_at IS NULL`,
   )
   if (key === undefined) return undefined
   const row = await db.get<UserRow>(sql`SELECT ${columns} FROM users WHERE name = ${key.user_name}`)
-  return row && userOf(row)
+  return row && { ...userOf(row), key: keySettingsOf(key.settings) }
 }
 
 export async function listUsers(db: Reader): Promise<User[]> {
@@ -58,15 +66,17 @@ export async function hasUser(db: Reader, name: string): Promise<boolean> {
   return (await db.get(sql`SELECT name FROM users WHERE name = ${name}`)) !== undefined
 }
 
-export function listKeys(db: Reader, user: string): Promise<ApiKey[]> {
-  return db.all<ApiKey>(
-    sql`SELECT id, user_name, created_at, revoked_at FROM api_keys WHERE user_name = ${user} ORDER BY created_at, id`,
+export async function listKeys(db: Reader, user: string): Promise<ApiKey[]> {
+  const rows = await db.all<Omit<ApiKey, 'settings'> & { settings: string | null }>(
+    sql`SELECT id, user_name, created_at, revoked_at, settings FROM api_keys WHERE user_name = ${user} ORDER BY created_at, id`,
   )
+  return rows.map((row) => ({ ...row, settings: keySettingsOf(row.settings) }))
 }
 
 export interface NewKey {
   id: string
   hash: string
+  settings?: KeySettings
 }
 
 /** The user and its first key together. False when the name is taken. */
@@ -96,9 +106,24 @@ export const removeUser: Command<{ name: string }, boolean> = async (tx, { name 
 /** False when there is no such user. */
 export const addKey: Command<NewKey & { user: string; now: number }, boolean> = async (tx, key) =>
   (await tx.run(
-    sql`INSERT INTO api_keys (id, user_name, hash, created_at)
-        SELECT ${key.id}, name, ${key.hash}, ${key.now} FROM users WHERE name = ${key.user}`,
+    sql`INSERT INTO api_keys (id, user_name, hash, created_at, settings)
+        SELECT ${key.id}, name, ${key.hash}, ${key.now}, ${JSON.stringify(key.settings ?? {})} FROM users WHERE name = ${key.user}`,
   )) === 1
+
+/** Answers all settings of the key; undefined where there is no such key, or it was revoked. */
+export const changeKeySettings: Command<
+  { id: string; change: Change<KeySettings> },
+  KeySettings | undefined
+> = async (tx, { id, change }) => {
+  await tx.turn(`settings of key ${id}`)
+  const row = await tx.get<{ settings: string | null }>(
+    sql`SELECT settings FROM api_keys WHERE id = ${id} AND revoked_at IS NULL`,
+  )
+  if (row === undefined) return undefined
+  const settings = changed(row.settings, change)
+  await tx.run(sql`UPDATE api_keys SET settings = ${settings} WHERE id = ${id}`)
+  return keySettingsOf(settings)
+}
 
 /** False when there is no such key, or when it was revoked before. */
 export const revokeKey: Command<{ id: string; now: number }, boolean> = async (tx, { id, now }) =>

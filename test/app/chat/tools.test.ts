@@ -55,6 +55,21 @@ test('a call is told apart, with its arguments as they are written', async () =>
   assert.equal(usage.completion_tokens_details, undefined)
 })
 
+test('a call in another spelling than the template shows is a call, and JSON that is none is content', async () => {
+  const call = `{"name": "get_weather", "arguments": ${oslo}}`
+  for (const text of [call, `\`\`\`json\n${call}`, `<function=get_weather>${oslo}</function>`]) {
+    const { turns } = await said(text)
+    assert.deepEqual(callsOf(turns[0]), [['get_weather', oslo]])
+    assert.deepEqual([turns[0]?.content, turns[0]?.finish], ['', 'tool_calls'])
+  }
+  const other = '{"name": "Oslo", "arguments": {"days": 2}}'
+  const { turns } = await said(other)
+  assert.deepEqual([turns[0]?.content, turns[0]?.calls.length], [other, 0])
+  const asJson = await said(call, { response_format: { type: 'json_object' } })
+  assert.deepEqual([asJson.turns[0]?.content, asJson.turns[0]?.calls.length], [call, 0])
+  await cannotSay(`{"name": "get_weather", "arguments": {"town"`, {}, /cannot go on with "t"/)
+})
+
 test('text before a call stays content', async () => {
   const { turns } = await said(`Let me look.\n${callText('get_weather', oslo)}`)
   assert.equal(turns[0]?.content.trim(), 'Let me look.')

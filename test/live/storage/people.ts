@@ -19,7 +19,7 @@ export function people(open: Driver['open']): void {
       assert.equal(await add(db, bob), true)
       assert.equal(await add(db, alice), true)
       assert.deepEqual(await listUsers(db), [alice, bob])
-      assert.deepEqual(await userOfKey(db, 'hash of alice'), alice)
+      assert.deepEqual(await userOfKey(db, 'hash of alice'), { ...alice, key: {} })
       assert.equal(await userOfKey(db, 'hash of nobody'), undefined)
     })
 
@@ -48,17 +48,53 @@ export function people(open: Driver['open']): void {
       const second = { id: 'second', hash: 'hash 2', user: 'alice', now: startedAt + 1 }
       assert.equal(await db.write('addKey', second), true)
       assert.equal(await db.write('addKey', { ...second, id: 'x', hash: 'x', user: 'nobody' }), false)
-      const first = { id: 'alice-1', user_name: 'alice', created_at: startedAt, revoked_at: null }
-      const added = { id: 'second', user_name: 'alice', created_at: startedAt + 1, revoked_at: null }
+      const first = {
+        id: 'alice-1',
+        user_name: 'alice',
+        created_at: startedAt,
+        revoked_at: null,
+        settings: {},
+      }
+      const added = {
+        id: 'second',
+        user_name: 'alice',
+        created_at: startedAt + 1,
+        revoked_at: null,
+        settings: {},
+      }
       const listed = async () => (await listKeys(db, 'alice')).map((key) => ({ ...key }))
       assert.deepEqual(await listed(), [first, added])
 
       assert.equal(await db.write('revokeKey', { id: 'second', now: startedAt + 2 }), true)
       assert.equal(await userOfKey(db, 'hash 2'), undefined)
-      assert.deepEqual(await userOfKey(db, 'hash of alice'), alice)
+      assert.deepEqual(await userOfKey(db, 'hash of alice'), { ...alice, key: {} })
       assert.equal(await db.write('revokeKey', { id: 'second', now: startedAt + 3 }), false)
       assert.equal(await db.write('revokeKey', { id: 'nobody', now: startedAt + 3 }), false)
       assert.deepEqual(await listed(), [first, { ...added, revoked_at: startedAt + 2 }])
+    })
+
+    test('what is set for a key comes with its user, until it is taken away', async (t) => {
+      const db = await open(t)
+      await add(db, alice)
+      const quiet = {
+        id: 'quiet',
+        hash: 'hash 2',
+        user: 'alice',
+        now: startedAt,
+        settings: { record: 'off' as const },
+      }
+      assert.equal(await db.write('addKey', quiet), true)
+      assert.deepEqual((await userOfKey(db, 'hash 2'))?.key, { record: 'off' })
+      assert.deepEqual((await userOfKey(db, 'hash of alice'))?.key, {})
+      const set = (id: string, record: 'off' | null) =>
+        db.write('changeKeySettings', { id, change: { record } })
+      assert.deepEqual(await set('quiet', null), {})
+      assert.deepEqual(await set('alice-1', 'off'), { record: 'off' })
+      assert.deepEqual((await userOfKey(db, 'hash 2'))?.key, {})
+      assert.deepEqual((await userOfKey(db, 'hash of alice'))?.key, { record: 'off' })
+      assert.equal(await set('nobody', 'off'), undefined)
+      await db.write('revokeKey', { id: 'quiet', now: startedAt })
+      assert.equal(await set('quiet', 'off'), undefined, 'it was revoked')
     })
 
     test('two keys are never the same', async (t) => {
@@ -91,7 +127,7 @@ export function people(open: Driver['open']): void {
       assert.deepEqual(await set('alice', { requests_per_minute: 5 }), { requests_per_minute: 5 })
       const both = { requests_per_minute: 5, tokens_per_minute: 1_000_000_000 }
       assert.deepEqual(await set('alice', { tokens_per_minute: 1_000_000_000 }), both)
-      assert.deepEqual(await userOfKey(db, 'hash of alice'), { ...alice, settings: both })
+      assert.deepEqual(await userOfKey(db, 'hash of alice'), { ...alice, key: {}, settings: both })
       assert.deepEqual(await listUsers(db), [{ ...alice, settings: both }, bob])
       const left = { tokens_per_minute: 1_000_000_000 }
       assert.deepEqual(await set('alice', { requests_per_minute: null, requests_at_once: null }), left)

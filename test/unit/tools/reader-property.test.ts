@@ -3,15 +3,22 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { type CallFormat, hermes } from '../../../src/inference/tools/call-format.ts'
 import type { OfferedTool } from '../../../src/inference/tools/offered-tool.ts'
+import { secondSpellings } from '../../../src/inference/tools/second-spellings.ts'
 import * as others from './formats.ts'
 import { partsOf, type Reading, read, told } from './reading.ts'
 import { type WrittenCall, written } from './writing.ts'
 
 const formats: Record<string, CallFormat> = { hermes, ...others }
-const readings: Record<string, Pick<Reading, 'format'>> = {
+const readings: Record<string, Pick<Reading, 'format' | 'second'>> = {
   ...Object.fromEntries(Object.entries(formats).map(([name, format]) => [name, { format }])),
   harmony: { format: { own: 'harmony' } },
   'minimax-m3': { format: { own: 'minimax-m3' } },
+  ...Object.fromEntries(
+    [hermes, others.qwenCoder, others.kimi].map((format, at) => [
+      `second spellings ${at}`,
+      { format, second: secondSpellings({ calls: { format, tools: [], choice: 'auto' } }) },
+    ]),
+  ),
 }
 
 const think = { open: '<think>\n', close: '\n</think>\n\n', switches: { on: {}, off: {} }, isDefault: true }
@@ -46,6 +53,11 @@ const fragments = [
     '|',
   ),
   ...[
+    '```json\n',
+    '{"name": "act", "arguments": ',
+    '"parameters": ',
+    '<function=act>',
+    '</function>',
     '<think>',
     '</think>',
     '\n',

@@ -31,17 +31,18 @@ export type Reading = Omit<ReaderOptions, 'calls' | 'thought'> & {
   tools?: readonly OfferedTool[]
   thought?: ReaderOptions['thought']
   isParallel?: boolean
+  second?: NonNullable<ReaderOptions['calls']>['second']
 }
 
 /** Reads an answer that comes in these pieces. */
 export function partsOf(pieces: readonly string[], reading: Reading): Part[] {
-  const { format, tools = [weather, now], isParallel = true, ...rest } = reading
+  const { format, tools = [weather, now], isParallel = true, second = [], ...rest } = reading
   const reader = createAnswerReader({
     thought: 'over',
     ...rest,
     ...(format === undefined
       ? {}
-      : { calls: { format, tools, newId: (index) => `id-${index}`, isParallel } }),
+      : { calls: { format, tools, newId: (index) => `id-${index}`, isParallel, second } }),
   })
   return [...pieces.flatMap((piece) => reader.push(piece)), ...reader.end()]
 }

@@ -1,4 +1,5 @@
 import type { CallFormat, Literal } from '../../tools/call-format.ts'
+import { withoutFirstMark } from '../../tools/second-spellings.ts'
 import { alternatives, type Expr, emptyText, optional, rule, sequence } from '../grammar/expressions.ts'
 import { isSymbol, pointsOf } from '../grammar/symbols.ts'
 import { leadsOf } from './leads.ts'
@@ -16,6 +17,8 @@ export interface TurnParts {
   /** What the content has to be; any text without it. */
   content: Expr | undefined
   tools: readonly CalledTool[]
+  /** Other ways in which an answer may begin with a call. */
+  second?: readonly Path[]
 }
 
 export interface Calling {
@@ -25,6 +28,8 @@ export interface Calling {
   armed: Path
   /** The same right behind calls, where a call may follow that begins otherwise than the first one. */
   behind?: Path
+  /** Where the mark that opens the calls of a turn is left out, which is only read at the start of an answer. */
+  unmarked?: Path
 }
 
 export interface CallsGiven {
@@ -75,11 +80,17 @@ export function addCalls(
     rules,
   )
   rules.set('names', pathExpr(names.strict))
-  const [first] = open.literal
-  const isMarked = typeof first === 'string' && isSymbol(pointsOf(first)[0] ?? 0)
+  const armedPath = (opening: Placed) => {
+    const [first] = opening.literal
+    const isMarked = typeof first === 'string' && isSymbol(pointsOf(first)[0] ?? 0)
+    if (!isMarked) return literalPath(opening, names.tolerant)
+    return markedPath(first, sequence(literalExpr(opening), rule('names')), marks, rules)
+  }
+  const unmarked = withoutFirstMark(format)
   return {
     start,
-    armed: isMarked ? markedPath(first, start, marks, rules) : literalPath(open, names.tolerant),
+    armed: armedPath(open),
+    ...(unmarked && isFree && { unmarked: armedPath(placed(unmarked.open, false, true)) }),
     ...(again !== undefined &&
       !isSame &&
       isFree &&
@@ -112,6 +123,16 @@ function addName(
   leads: ReadonlyMap<number, Expr>,
   firm: ReadonlyMap<number, Expr> | undefined,
 ): void {
+  const at = nameIn(names, name)
+  const behind = spaced(path(Array.from(firm ?? [], ([point, rest]) => [point, path([], rest)])))
+  const ends = path(Array.from(leads, ([point, rest]) => [point, path([], rest)]))
+  for (const [point, next] of [...ends.steps, ...(firm === undefined ? [] : behind.steps)]) {
+    if (!at.steps.has(point)) at.steps.set(point, next)
+  }
+}
+
+/** The place behind a name. */
+export function nameIn(names: Path, name: string): Path {
   let at = names
   for (const character of name) {
     const point = character.codePointAt(0) ?? 0
@@ -119,11 +140,7 @@ function addName(
     at.steps.set(point, next)
     at = next
   }
-  const behind = spaced(path(Array.from(firm ?? [], ([point, rest]) => [point, path([], rest)])))
-  const ends = path(Array.from(leads, ([point, rest]) => [point, path([], rest)]))
-  for (const [point, next] of [...ends.steps, ...(firm === undefined ? [] : behind.steps)]) {
-    if (!at.steps.has(point)) at.steps.set(point, next)
-  }
+  return at
 }
 
 /** The first characters that are no white space. */

@@ -12,13 +12,13 @@ export function path(steps: Iterable<readonly [number, Path]> = [], armed?: Expr
   return { steps: new Map(steps), ...(armed && { armed }) }
 }
 
-/** The paths of all of these. Where a text is complete that begins another one, the shorter counts. */
+/** The paths of all of these. Where a text is complete that begins longer ones, the shorter counts. */
 export function mergedPaths(paths: readonly Path[]): Path {
   const [first, ...others] = paths
   if (first === undefined) return path()
   if (others.length === 0) return first
-  const armed = paths.find((one) => one.armed !== undefined)?.armed
-  if (armed !== undefined) return path([], armed)
+  const armed = paths.flatMap((one) => one.armed ?? [])
+  if (armed.length > 0) return path([], alternatives(...armed))
   const points = new Set(paths.flatMap(({ steps }) => [...steps.keys()]))
   return path(
     Array.from(points, (point) => [

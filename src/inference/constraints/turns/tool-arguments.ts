@@ -110,7 +110,7 @@ export function createToolArguments(): ToolArguments {
     of({ parameters, strict }, { arguments: given, close }, settings, allowance) {
       const of: Written = {
         arguments: given,
-        close: typeof close[0] === 'string' ? close[0] : '',
+        close: given.kind === 'tagged' && typeof close[0] === 'string' ? close[0] : '',
         parameters,
         settings,
       }

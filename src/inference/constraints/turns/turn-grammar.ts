@@ -11,7 +11,7 @@ import { mergedPaths, path } from './paths.ts'
 /** Puts the rules of a turn into a grammar that has those of its parts. */
 export function addTurn(
   { calls, reasoning, thought, own }: Omit<TurnConstraint, 'kind' | 'content'>,
-  { content, tools }: TurnParts,
+  { content, tools, second = [] }: TurnParts,
   { rules }: Grammar,
 ): void {
   if (own?.own === 'harmony') {
@@ -34,7 +34,11 @@ export function addTurn(
 
   if (isFree) {
     const opening = mayOpen ? [textPath(marks.open, path([], rule('thought')))] : []
-    const anchored = calling !== undefined && isAnchored ? [calling.armed] : []
+    const anchored = [
+      ...(calling !== undefined && isAnchored ? [calling.armed] : []),
+      ...(calling?.unmarked === undefined || second.length === 0 ? [] : [calling.unmarked]),
+      ...second,
+    ]
     const starts = {
       first: spaced(mergedPaths([...opening, ...anchored])),
       behind: spaced(mergedPaths(anchored)),

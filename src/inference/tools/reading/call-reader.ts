@@ -26,7 +26,10 @@ export interface CallReader {
   readArguments(source: Source, said: Said, tool: OfferedTool): Reading<boolean>
 }
 
-export type CallLiterals = Pick<CallFormat, 'open' | 'mid' | 'gap' | 'close' | 'isAnchored'>
+export type CallLiterals = Pick<CallFormat, 'open' | 'mid' | 'gap' | 'close' | 'isAnchored'> & {
+  /** How much has to stand behind a name for a call that was cut off there to be one; any character without it. */
+  certain?: string
+}
 
 export interface CallReaderOptions {
   isParallel: boolean
@@ -48,6 +51,7 @@ export function callReader(
   const behindValue = (literal: Literal) => (isJson ? [' ', ...literal] : literal)
   const beforeName = { isAfterName: false, isBeforeName: true, isJson }
   const mid = tolerantly(format.mid, { isAfterName: true, isBeforeName: false, isJson })
+  const certain = tolerantly([format.certain ?? ''], { isAfterName: true, isBeforeName: true, isJson })
   const close = tolerantly(behindValue(format.close), { isAfterName: false, isBeforeName: false, isJson })
   const gap = format.gap === undefined ? undefined : tolerantly(behindValue(format.gap), beforeName)
   const behind = gap === undefined ? close : anyOf([close, gap])
@@ -74,7 +78,8 @@ export function callReader(
       if (begun === absent) continue
       if (begun !== short) return { tool, end: start, isCut: false, by }
       if (!isOver) return 'more'
-      if (text.length > behind) return { tool, end: text.length, isCut: true, by }
+      const sure = certain(text, behind)
+      if (sure >= 0 && text.length > sure) return { tool, end: text.length, isCut: true, by }
     }
     return 'no'
   }

@@ -1,0 +1,21 @@
+import { projectId } from '../domain/fields.ts'
+import { CommandError, exitCodes, onlyArgument } from './command.ts'
+
+export function nameGiven(words: readonly string[]): string {
+  const name = onlyArgument(words, 'one user name')
+  if (!/^[\w.@-]{1,64}$/.test(name) || name === 'api') {
+    throw new CommandError(
+      `NAME: given ${JSON.stringify(name)}; accepted: 1 to 64 letters, digits and _ . @ -, but not "api", which stands for any user.`,
+      exitCodes.usage,
+    )
+  }
+  return name
+}
+
+export function projectGiven(what: string, given: string): string {
+  if (projectId.safeParse(given).success) return given
+  throw new CommandError(
+    `${what}: given ${JSON.stringify(given)}; accepted: <entity>/<project>, without spaces.`,
+    exitCodes.usage,
+  )
+}

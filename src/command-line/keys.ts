@@ -1,0 +1,85 @@
+import { parseArgs } from 'node:util'
+import { newId } from '../domain/ids.ts'
+import { hashKey, newKey } from '../domain/keys.ts'
+import { formatTime, formatTimeOrNull, now } from '../domain/time.ts'
+import { hasUser, listKeys } from '../storage/tables/users.ts'
+import { type Command, CommandError, exitCodes, onlyArgument, print, withRecord } from './command.ts'
+import { nameGiven } from './given-names.ts'
+import { operator } from './operator.ts'
+
+const recordOption = { record: { type: 'string' } } as const
+
+/** The keys of users. */
+export const keyCommands: Record<string, Command> = {
+  'key add': {
+    usage: 'USER [--record off]',
+    summary: 'Make another key for a user and print it, once',
+    more: '--record off: what models answer to this key is not recorded, for callers that record by themselves.',
+    async run(args, config) {
+      const { values, positionals } = parseArgs({
+        args: [...args],
+        allowPositionals: true,
+        options: recordOption,
+      })
+      const user = nameGiven(positionals)
+      const settings = recordGiven(values.record) === 'off' ? { record: 'off' as const } : {}
+      const key = newKey()
+      const added = await withRecord(config, (db) =>
+        db.write('addKey', { id: newId(), hash: hashKey(key), user, settings, now: now(), by: operator() }),
+      )
+      if (!added) throw new CommandError(`There is no user ${user}.`)
+      print(key)
+    },
+  },
+  'key set': {
+    usage: 'ID --record off|on',
+    summary: 'Say whether what models answer to a key is recorded, and print what is set',
+    async run(args, config) {
+      const { values, positionals } = parseArgs({
+        args: [...args],
+        allowPositionals: true,
+        options: recordOption,
+      })
+      const id = onlyArgument(positionals, 'the id of one key')
+      const record = recordGiven(values.record)
+      if (record === undefined) throw new CommandError('Give what to set: --record.', exitCodes.usage)
+      const change = { record: record === 'off' ? ('off' as const) : null }
+      const settings = await withRecord(config, (db) =>
+        db.write('changeKeySettings', { id, change, by: operator() }),
+      )
+      if (settings === undefined)
+        throw new CommandError(`There is no such key, or it was revoked before: ${id}.`)
+      print(JSON.stringify({ id, ...settings }))
+    },
+  },
+  'key list': {
+    usage: 'USER',
+    summary: 'List the keys of a user by their ids, one JSON text a line',
+    async run(args, config) {
+      const user = nameGiven(args)
+      const keys = await withRecord(config, async (db) =>
+        (await hasUser(db, user)) ? listKeys(db, user) : undefined,
+      )
+      if (keys === undefined) throw new CommandError(`There is no user ${user}.`)
+      for (const { id, created_at, revoked_at, settings } of keys) {
+        const times = { created_at: formatTime(created_at), revoked_at: formatTimeOrNull(revoked_at) }
+        print(JSON.stringify({ id, ...times, ...settings }))
+      }
+    },
+  },
+  'key revoke': {
+    usage: 'ID',
+    summary: 'End a key at once',
+    async run(args, config) {
+      const id = onlyArgument(args, 'the id of one key')
+      if (!(await withRecord(config, (db) => db.write('revokeKey', { id, now: now(), by: operator() })))) {
+        throw new CommandError(`There is no such key, or it was revoked before: ${id}.`)
+      }
+    },
+  },
+}
+
+function recordGiven(given: string | undefined): 'off' | 'on' | undefined {
+  if (given === undefined || given === 'off' || given === 'on') return given
+  throw new CommandError(`--record: given ${given}; accepted: off, on.`, exitCodes.usage)
+}

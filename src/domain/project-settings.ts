@@ -1,0 +1,12 @@
+import { z } from 'zod'
+
+export const mostRetentionDays = 36_500
+
+/** What an operator sets for a project; what is absent is as the server has it. Stored as JSON, so that more can be set later. */
+export const ProjectSettings = z.object({
+  retention_days: z.int().min(0).max(mostRetentionDays).optional().meta({
+    description:
+      'Days after its start when a call expires; 0 keeps calls for ever. Absent: HEDDLE_RETENTION_DAYS.',
+  }),
+})
+export type ProjectSettings = z.output<typeof ProjectSettings>

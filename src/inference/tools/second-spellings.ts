@@ -1,0 +1,86 @@
+import type { AnswerFormat } from '../answer-format.ts'
+import type { CallFormat, Literal } from './call-format.ts'
+import type { OfferedTool } from './offered-tool.ts'
+
+/**
+ * Calls that many models write although their template shows another form. They begin an answer, and an answer that begins with
+ * one has this one call.
+ */
+export interface SecondSpelling {
+  opens: readonly string[]
+  /** Behind the name: nothing but a call can follow it. */
+  certain: string
+  /** From there to the arguments, which are JSON. */
+  mids: readonly string[]
+  close: string
+}
+
+const fence = '```json\n'
+
+const all: readonly SecondSpelling[] = [
+  {
+    opens: ['{"name": "', `${fence}{"name": "`],
+    certain: '", "',
+    mids: ['arguments": ', 'parameters": '],
+    close: '}',
+  },
+  { opens: ['<function='], certain: '', mids: ['>'], close: '</function>' },
+]
+
+/** Each character is a rule of the grammar, for each spelling. */
+const mostCharacters = 1_500
+
+export interface Asked {
+  calls?:
+    | { format: AnswerFormat['calls']; tools: readonly OfferedTool[]; choice: 'auto' | 'required' | object }
+    | undefined
+  /** What the content has to be. JSON that was asked for is never a call. */
+  content?: unknown
+}
+
+/** Those that an answer may begin with: where it is free, and the catalogue has not very many names. */
+export function secondSpellings({ calls, content }: Asked): SecondSpelling[] {
+  if (calls === undefined || calls.choice !== 'auto' || content !== undefined) return []
+  const { format, tools } = calls
+  if ('own' in format || tools.reduce((sum, { name }) => sum + name.length, 0) > mostCharacters) return []
+  const own = plain(format.open)
+  const isOwn = (open: string) => own === '' || own.startsWith(plain([open])) || plain([open]).startsWith(own)
+  return all
+    .map((spelling) => ({ ...spelling, opens: spelling.opens.filter((open) => !isOwn(open)) }))
+    .filter(({ opens }) => opens.length > 0)
+}
+
+/** As formats that a text is read by. */
+export function formatsOf({ opens, certain, mids, close }: SecondSpelling): CallFormat[] {
+  return opens.flatMap((open) =>
+    mids.map(
+      (mid): CallFormat => ({
+        open: [open],
+        mid: [certain + mid],
+        arguments: { kind: 'json', isQuoted: false },
+        close: [open.startsWith(fence) ? `${close}\n\`\`\`` : close],
+        ids: 'any',
+        isAnchored: true,
+      }),
+    ),
+  )
+}
+
+/**
+ * The same format without the mark that opens all calls of a turn, which models leave out: `<function=` of
+ * `<tool_call><function=`.
+ */
+export function withoutFirstMark(format: CallFormat): CallFormat | undefined {
+  const [first, ...rest] = format.open
+  const mark =
+    typeof first === 'string' && !format.isAnchored
+      ? /^\s*(?:[\udc00-\udfff]|<[^<>]+>)\s*(?=[\udc00-\udfff<])/u.exec(first)?.[0]
+      : undefined
+  if (typeof first !== 'string' || mark === undefined) return undefined
+  return { ...format, open: [first.slice(mark.length), ...rest], isAnchored: true }
+}
+
+/** Without white space, up to the first hole. */
+function plain([first = '']: Literal): string {
+  return typeof first === 'string' ? first.replaceAll(/\s/g, '') : ''
+}

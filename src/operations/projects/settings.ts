@@ -1,0 +1,29 @@
+import { LRUCache } from 'lru-cache'
+import type { ProjectSettings } from '../../domain/project-settings.ts'
+import { readProjectSettings } from '../../storage/tables/projects.ts'
+import type { Reader } from '../../storage/transaction.ts'
+
+/** What an operator sets holds within a second: each call that starts asks, and most projects have no settings. */
+const freshMs = 1_000
+const mostKnown = 10_000
+
+export interface Projects {
+  /** Days after its start when a call of the project expires; 0 is never. */
+  retentionDays(project: string): Promise<number>
+}
+
+export function createProjects(db: Reader, usual: { retentionDays: number }): Projects {
+  const known = new LRUCache<string, ProjectSettings>({ max: mostKnown, ttl: freshMs })
+
+  async function settingsOf(project: string): Promise<ProjectSettings> {
+    const found = known.get(project)
+    if (found !== undefined) return found
+    const settings = await readProjectSettings(db, project)
+    known.set(project, settings)
+    return settings
+  }
+
+  return {
+    retentionDays: async (project) => (await settingsOf(project)).retention_days ?? usual.retentionDays,
+  }
+}
