@@ -53,6 +53,8 @@ import { priceRoutes } from './operations/prices/routes.ts'
 import { createProjects } from './operations/projects/settings.ts'
 import { queueRoutes } from './operations/queues/routes.ts'
 import { queueRuleRoutes } from './operations/queues/rule-routes.ts'
+import { recordingEvents } from './operations/recording/events.ts'
+import { createRecorder, type OpenedRecorder } from './operations/recording/recorder.ts'
 import { responseRoutes } from './operations/responses/routes.ts'
 import { tableRoutes } from './operations/tables/routes.ts'
 import { tokenRoutes } from './operations/tokens/routes.ts'
@@ -194,7 +196,20 @@ function openOperations(
   const schemas = createSchemaChecks()
   const background = parts.sweep === false ? [] : startBackground(app, database)
   const flushing = startFlushing(usage, logging(app, 'usage could not be stored; the next try adds it'))
+  const projects = createProjects(database, { retentionDays: config.retention_days })
+  const events = recordingEvents(
+    models.all.length > 0 ? registry : new Registry(),
+    app.log,
+    () => recorder.waiting,
+  )
+  const recorder: OpenedRecorder = createRecorder({
+    db: database,
+    record: config.record,
+    retentionOf: projects.retentionDays,
+    events,
+  })
   app.addHook('onClose', async () => {
+    await recorder.close()
     for (const work of background) await work.stop()
     await flushing.stop()
     await schemas.close()
@@ -202,7 +217,7 @@ function openOperations(
   return {
     db: database,
     schemas,
-    projects: createProjects(database, { retentionDays: config.retention_days }),
+    projects,
     responseDays: config.response_days,
     fileLimit: config.file_limit,
     refScheme: config.ref_scheme,
@@ -212,6 +227,7 @@ function openOperations(
       requestTemplates: config.request_templates,
       toolChoice: config.tool_choice,
     },
+    recorder,
     metrics: registerGenerationMetrics(models.all.length > 0 ? registry : new Registry(), models),
     usage,
     charge(caller, tokens) {

@@ -201,6 +201,11 @@ export const settings = {
     '10000',
     'Milliseconds that running requests get to finish when the server stops.',
   ),
+  record: setting(
+    z.enum(['all', 'asked', 'off'], 'expected all, asked or off'),
+    'all',
+    'Which answers of the model become calls of the record: `all` but those whose request says `"store": false`, those that are `asked` for with `"store": true`, or none with `off` (docs/recording.md).',
+  ),
   retention_days: setting(
     wholeNumber(0, 36_500),
     '0',

@@ -347,6 +347,17 @@ export const refusals = {
     message: "Response with id '{id}' not found.",
     help: 'Unknown, deleted, expired, made with `"store": false`, not completed, or of another user: the answer is the same. docs/responses.md says what is kept.',
   },
+  recording_off: {
+    status: 400,
+    message: '{field}: {given}, but {why}, so that no answer is recorded; accepted: null, or nothing.',
+    help: 'HEDDLE_RECORD, the header x-heddle-record or a setting of the key says that answers do not become calls of the record.',
+  },
+  parent_not_found: {
+    status: 404,
+    message:
+      '{field}: there is no call {id} in project {project}. A parent that is not written yet is taken together with its trace, in the header {trace}.',
+    help: 'Unknown, deleted, expired, never started, or in another project: the answer is the same. The header x-heddle-project names the project.',
+  },
   previous_response_not_found: {
     status: 400,
     message: "Previous response with id '{id}' not found.",
@@ -447,6 +458,12 @@ export const refusals = {
     status: 503,
     message: 'The engine of the model failed in the middle of this request: {why}.',
     help: 'The engine is started again, and the record is not affected. Send the request again; the log has the last messages of the engine.',
+  },
+  record_refuses_writes: {
+    status: 503,
+    message:
+      'The record takes no writes now, and answers are recorded: {why} Try again shortly, or leave this answer out with the header x-heddle-record: off.',
+    help: 'Nothing was generated. Answers that ended before are kept in memory and written as soon as the record takes writes again. A lookup of such an answer is refused in the same way.',
   },
   storage_full: {
     status: 503,

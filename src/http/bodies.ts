@@ -1,19 +1,34 @@
 import type { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { z } from 'zod'
+import { keptJson } from '../domain/json/scan.ts'
+import { JsonText } from '../domain/json/text.ts'
 import { Refusal, refuse } from '../domain/refusals.ts'
 import { inSteps } from '../domain/yielding.ts'
 import { limitBodies } from './body-budget.ts'
 import type { BodyReader, LargeBody } from './body-reader.ts'
 import { encodingOf, uncompressed } from './compression.ts'
 import { DisconnectError } from './disconnect.ts'
-import { readBody } from './read-body.ts'
+import { type KeptBody, readText, textOf } from './read-body.ts'
 import { CheckedBody, fitted } from './validation.ts'
 
 declare module 'fastify' {
   interface FastifyInstance {
     bodyReader: BodyReader
   }
+  interface FastifyRequest {
+    /** The JSON of the body as it was sent, on routes that keep it. */
+    keptBody: BodyText
+  }
+  interface FastifyContextConfig {
+    keepsBody?: KeptBody
+  }
+}
+
+interface BodyText {
+  /** About. */
+  bytes: number
+  json(): JsonText
 }
 
 /** Takes JSON, bounded in size, depth and number at once. What a contract keeps as text arrives as text. */
@@ -21,13 +36,25 @@ export function acceptJson(app: FastifyInstance, budget: number, reader: BodyRea
   app.decorate('bodyReader', reader)
   app.removeAllContentTypeParsers()
   limitBodies(app, budget)
+  app.decorateRequest('keptBody')
   app.addContentTypeParser('application/json', async (request: FastifyRequest, payload: Readable) => {
     const body = await bodyOf(request, payload)
     const contract = request.routeOptions.schema?.body as z.ZodType | undefined
-    if (Buffer.isBuffer(body)) return readBody(body, contract)
+    const { keepsBody } = request.routeOptions.config
+    if (Buffer.isBuffer(body)) {
+      const text = textOf(body)
+      if (keepsBody) {
+        const json = () => new JsonText(keptJson(text, keepsBody.without))
+        request.keptBody = { bytes: text.length, json }
+      }
+      return readText(text, contract)
+    }
     // A route without a contract for its body does not look at it.
     if (contract === undefined) return undefined
-    return reader.read(request.caller.name, reader.nameOf(contract), body)
+    const read = await reader.read(request.caller.name, reader.nameOf(contract), body, keepsBody)
+    const { kept } = read
+    if (kept) request.keptBody = { bytes: kept.length, json: () => new JsonText(kept) }
+    return read.body
   })
 }
 
@@ -40,7 +67,7 @@ export function acceptBytes(
 ): void {
   app.addContentTypeParser(type, async (request: FastifyRequest, payload: Readable) => {
     const body = await bodyOf(request, payload)
-    if (!Buffer.isBuffer(body)) return app.bodyReader.read(request.caller.name, name, body)
+    if (!Buffer.isBuffer(body)) return (await app.bodyReader.read(request.caller.name, name, body)).body
     return new CheckedBody({ value: fitted(await contract(), body, 'body') })
   })
 }

@@ -1,4 +1,5 @@
 import type { z } from 'zod'
+import type { SharedText } from '../domain/json/text.ts'
 import { refuse } from '../domain/refusals.ts'
 import { createYieldToLoop } from '../domain/yielding.ts'
 import { BudgetExceededError } from '../threads/bounded-worker.ts'
@@ -6,14 +7,21 @@ import { unpack } from '../threads/handover.ts'
 import { inThread } from '../threads/thread.ts'
 import { createWorkerPool } from '../threads/worker-pool.ts'
 import type { BodyAnswer, BodyQuestion } from './body-thread.ts'
+import type { KeptBody } from './read-body.ts'
 import { CheckedBody } from './validation.ts'
 
 /** Reads large bodies in threads of their own, so that no body holds up the thread that speaks HTTP. */
 export interface BodyReader {
   /** What the contract of that name makes of the body, or the refusal. Tenants take turns. */
-  read(tenant: string, contract: string, body: LargeBody): Promise<CheckedBody>
+  read(tenant: string, contract: string, body: LargeBody, keeps?: KeptBody): Promise<ReadBody>
   nameOf(contract: z.ZodType): string
   close(): Promise<void>
+}
+
+export interface ReadBody {
+  body: CheckedBody
+  /** Its JSON, where that is to be kept. */
+  kept?: SharedText
 }
 
 export interface LargeBody {
@@ -64,11 +72,12 @@ export function createBodyReader(
       if (name === undefined) throw new Error('the contract of a body is not among those of large-bodies.ts')
       return name
     },
-    async read(tenant, contract, body) {
-      const answer = await ask(tenant, { ...body, contract })
-      if (answer.kind === 'fits')
-        return new CheckedBody({ value: await unpack(answer.body, createYieldToLoop()) })
-      return new CheckedBody({ error: refuse(answer.code, answer.values, answer.detail) })
+    async read(tenant, contract, body, keeps) {
+      const answer = await ask(tenant, { ...body, contract, ...(keeps && { keeps }) })
+      if (answer.kind === 'refused')
+        return { body: new CheckedBody({ error: refuse(answer.code, answer.values, answer.detail) }) }
+      const value = await unpack(answer.body, createYieldToLoop())
+      return { body: new CheckedBody({ value }), ...(answer.kept && { kept: answer.kept }) }
     },
     async close() {
       await Promise.all([middle.close(), long.close()])

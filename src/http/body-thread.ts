@@ -1,10 +1,12 @@
 import { flushCompileCache } from 'node:module'
 import type { z } from 'zod'
 import { traits } from '../domain/fields.ts'
+import { keptJson } from '../domain/json/scan.ts'
+import { type SharedText, sharedText } from '../domain/json/text.ts'
 import { Refusal, type RefusalCode, type RefusalValues, type SchemaIssue } from '../domain/refusals.ts'
 import { type Handover, pack, transferable } from '../threads/handover.ts'
 import { ownPort } from '../threads/thread.ts'
-import { readBody } from './read-body.ts'
+import { type KeptBody, readBody } from './read-body.ts'
 import { fitted } from './validation.ts'
 
 /** A body as it arrived, and the name of the contract that it has to fit. */
@@ -12,29 +14,33 @@ export interface BodyQuestion {
   segments: SharedArrayBuffer[]
   length: number
   contract: string
+  /** Its JSON comes back beside what the contract makes of it. */
+  keeps?: KeptBody
 }
 
 export type BodyAnswer =
-  | { kind: 'fits'; body: Handover }
+  | { kind: 'fits'; body: Handover; kept?: SharedText }
   | { kind: 'refused'; code: RefusalCode; values: RefusalValues; detail: readonly SchemaIssue[] | undefined }
 
 /** What the thread does: it reads one body at a time, and checks it against its contract. */
 export function serveBodies(contractOf: (name: string) => Promise<z.ZodType>): void {
   flushCompileCache()
   const port = ownPort()
-  port.on('message', async ({ segments, length, contract }: BodyQuestion) => {
+  port.on('message', async ({ segments, length, contract, keeps }: BodyQuestion) => {
     const pieces = segments.map((one) => new Uint8Array(one))
     const bytes = Buffer.concat(pieces, length)
-    const answer = answerTo(bytes, await contractOf(contract))
+    const answer = answerTo(bytes, await contractOf(contract), keeps)
     port.postMessage(answer, answer.kind === 'fits' ? transferable(answer.body) : [])
   })
   port.postMessage('ready')
 }
 
-function answerTo(bytes: Buffer, contract: z.ZodType): BodyAnswer {
+function answerTo(bytes: Buffer, contract: z.ZodType, keeps: BodyQuestion['keeps']): BodyAnswer {
   try {
     const given = traits.get(contract)?.isBytes ? bytes : readBody(bytes, contract)
-    return { kind: 'fits', body: pack(fitted(contract, given, 'body')) }
+    const body = pack(fitted(contract, given, 'body'))
+    if (keeps === undefined) return { kind: 'fits', body }
+    return { kind: 'fits', body, kept: sharedText(keptJson(bytes.toString(), keeps.without)) }
   } catch (error) {
     if (!(error instanceof Refusal)) throw error
     const { code, values, detail } = error

@@ -14,6 +14,7 @@ import { addPrices } from './tables/prices.ts'
 import { addCallsToQueue } from './tables/queue-items.ts'
 import { setProgress, takeNextItem } from './tables/queue-progress.ts'
 import { addQueue, changeQueue } from './tables/queues.ts'
+import { recordAnswers } from './tables/recorded-answers.ts'
 import { keepResponse, sweepResponses } from './tables/responses.ts'
 import { secretOf } from './tables/secrets.ts'
 import { keepEntries, keepRows, keepTable } from './tables/tables.ts'
@@ -30,6 +31,7 @@ const probe: Command<{ at: number }, void> = async (tx, { at }) => {
 /** Every write there is, by the name that crosses to the thread of the writer. */
 export const commands = {
   ...callWrites,
+  recordAnswers,
   derivePending,
   deriveNext,
   refreshStale,

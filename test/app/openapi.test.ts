@@ -102,13 +102,13 @@ for (const [path, statuses] of Object.entries({
   '/annotation_queues/{queue_id}/next': [...withBody, 404],
   '/annotation_queues/{queue_id}/rules': [...withBody, 400, 404, 409],
   '/annotation_queues/{queue_id}/rules/{rule_id}': [...withBody, 404],
-  '/v1/chat/completions': ofModels,
-  '/v1/completions': ofModels,
-  '/v1/responses': [...ofModels, 409, 504],
+  '/v1/chat/completions': [...ofModels, 403],
+  '/v1/completions': [...ofModels, 403],
+  '/v1/responses': [...ofModels, 403, 409, 504],
   '/v1/responses/{response_id}': [200, ...always, 400, 404, 504],
   '/v1/responses/{response_id}/cancel': [200, ...always, 400, 404],
   '/v1/responses/{response_id}/input_items': [200, ...always, 400, 404, 504],
-  '/v1/responses/input_tokens': [...ofModels, 504],
+  '/v1/responses/input_tokens': [...ofModels, 403, 504],
   '/v1/messages': ofModels,
   '/v1/messages/count_tokens': ofModels,
   '/v1/models': [200, ...always],
@@ -200,6 +200,8 @@ const undecided = [
   'add_special_tokens',
   'disable_additional_properties',
   'strict',
+  // HEDDLE_RECORD says what it is.
+  'store',
 ]
 
 test('every switch and every offset of a request has a default', () => {

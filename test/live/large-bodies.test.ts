@@ -29,10 +29,9 @@ const start = (inputs: string) =>
 
 test('a thread reads a body as the front door would', async (t) => {
   const read = openReader(t)
-  const { result } = await read(
-    'calls.StartBody',
-    start(`{ "a": [1.50, "é"], "long": "${'ж'.repeat(70_000)}" }`),
-  )
+  const {
+    body: { result },
+  } = await read('calls.StartBody', start(`{ "a": [1.50, "é"], "long": "${'ж'.repeat(70_000)}" }`))
   assert.ok('value' in result)
   const { start: call } = result.value as { start: Record<string, JsonText> }
   assert.equal(call.attributes?.text, '{"n":1.0}')
@@ -53,7 +52,9 @@ test('a body that does not fit is refused by the thread in the same words', asyn
     start('['.repeat(300) + ']'.repeat(300)),
     '{}',
   ]) {
-    const { result } = await read('calls.StartBody', text)
+    const {
+      body: { result },
+    } = await read('calls.StartBody', text)
     assert.ok('error' in result, text)
     const { json } = await post('/call/start', text)
     assert.deepEqual([result.error.message, result.error.code], [json.reason, json.code])
@@ -65,7 +66,9 @@ test('a body that takes too much memory is refused, and the next one is read', a
   const read = openReader(t, 64)
   const lists = `{"messages":[{"role":"user","content":[{"type":"text","x":[${'[],'.repeat(1_000_000)}[]]}]}]}`
   await assert.rejects(read('chat.ChatBody', lists), { name: 'Refusal', code: 'body_too_costly' })
-  const { result } = await read('calls.StartBody', start('{}'))
+  const {
+    body: { result },
+  } = await read('calls.StartBody', start('{}'))
   assert.ok('value' in result)
 })
 

@@ -178,6 +178,16 @@ export function itemsOf(text: string): string[] {
   return items
 }
 
+/** The text of an object as it is kept: without the space between its tokens, and without these members. */
+export function keptJson(text: string, without: readonly string[]): string {
+  const compact = compactJson(text)
+  // A name may be written with escapes.
+  if (!compact.includes('\\u') && !without.some((name) => compact.includes(name))) return compact
+  const members = membersOf(compact)
+  const has = without.filter((name) => members.delete(name)).length > 0
+  return has ? objectText(members) : compact
+}
+
 /** The same tokens without the space between them. */
 export function compactJson(text: string): string {
   let compact = ''

@@ -8,6 +8,7 @@ import { refuse } from '../../domain/refusals.ts'
 import { formatTime, formatTimeOrNull, now } from '../../domain/time.ts'
 import { type CallRow, readCall } from '../../storage/tables/calls.ts'
 import type { Reader } from '../../storage/transaction.ts'
+import type { Recorder } from '../recording/answer.ts'
 import type { ReadBody } from './contract.ts'
 import { createPricing } from './costs.ts'
 
@@ -18,8 +19,13 @@ export interface Shown {
   costs?: string | undefined
 }
 
-export async function readOneCall(db: Reader, caller: Caller, body: ReadBody) {
+export async function readOneCall(
+  { db, recorder }: { db: Reader; recorder: Recorder },
+  caller: Caller,
+  body: ReadBody,
+) {
   requireAccess(caller, body.project_id)
+  await recorder.settled(body.project_id, body.id)
   const row = await readCall(db, body.project_id, body.id, body.include_total_storage_size === true, now())
   if (row === undefined)
     throw refuse('call_not_found', { id: JSON.stringify(body.id), project: JSON.stringify(body.project_id) })

@@ -67,8 +67,8 @@ export const callRoutes = family(
     tags,
     body: ReadBody,
     answer: ReadAnswer,
-    refusals: ['call_not_found'],
-    rule: ({ db }, { caller, body }) => readOneCall(db, caller, body),
+    refusals: ['call_not_found', 'record_refuses_writes'],
+    rule: (parts, { caller, body }) => readOneCall(parts, caller, body),
   }),
   operation('POST', '/call/update', {
     summary: 'Rename a call',

@@ -1,35 +1,45 @@
 import { JsonText } from '../../domain/json/text.ts'
-import { type FoldedCall, fold } from '../generation/fold.ts'
-import { logprobShown, promptLogprobsWritten } from '../generation/logprobs.ts'
+import { createFold, type FoldedCall } from '../generation/fold.ts'
+import { limitCandidates, logprobShown, promptLogprobsWritten } from '../generation/logprobs.ts'
+import type { AnswerInTheMaking } from '../generation/recorded.ts'
 import type { ChatCompletion } from './completion.ts'
 import { finishOf, messageOf } from './message.ts'
 
-/** The whole answer at once, when its last choice has ended. */
-export async function answerOf(completion: ChatCompletion): Promise<object> {
+/** The whole answer, put together as it comes. */
+export function createAnswer(completion: ChatCompletion, isStream: boolean): AnswerInTheMaking {
   const { id, head, role, echo, shown } = completion
+  const mostCandidates = limitCandidates('top_logprobs', isStream)
   let promptLogprobs: JsonText | undefined
-  const { choices, usage } = await fold(completion, {
-    logprobsField: 'top_logprobs',
+  const fold = createFold(completion, {
+    mostCandidates,
     createLogprobs: () => logprobsWriter(shown.tokensAsIds),
     async onPrompt({ logprobs }) {
       if (logprobs) promptLogprobs = await promptLogprobsWritten(logprobs, shown.tokensAsIds)
     },
   })
+  const hasLogprobs = () => completion.logprobs && !mostCandidates.isPassed
   return {
-    id,
-    object: 'chat.completion',
-    ...head,
-    choices: choices.map(({ tokens, logprobs, reason, stop, ...turn }, index) => ({
-      index,
-      message: { role, ...messageOf({ ...turn, content: echo + turn.content }, completion.callForm) },
-      logprobs: completion.logprobs ? { content: logprobs.text() } : null,
-      finish_reason: finishOf(reason, countOf(turn.calls), completion),
-      stop_reason: stop,
-      ...(shown.tokenIds && { token_ids: new JsonText(JSON.stringify(tokens)) }),
-    })),
-    usage,
-    ...(shown.tokenIds && { prompt_token_ids: new JsonText(JSON.stringify(completion.prompts[0])) }),
-    ...(promptLogprobs && { prompt_logprobs: promptLogprobs }),
+    add: fold.add,
+    end() {
+      const { choices, usage } = fold.end()
+      return {
+        id,
+        object: 'chat.completion',
+        ...head,
+        choices: choices.map(({ tokens, logprobs, reason, stop, ...turn }, index) => ({
+          index,
+          message: { role, ...messageOf({ ...turn, content: echo + turn.content }, completion.callForm) },
+          logprobs: hasLogprobs() ? { content: logprobs.text() } : null,
+          finish_reason: reason && finishOf(reason, countOf(turn.calls), completion),
+          stop_reason: stop,
+          ...(shown.tokenIds && { token_ids: new JsonText(JSON.stringify(tokens)) }),
+        })),
+        usage,
+        ...(shown.tokenIds && { prompt_token_ids: new JsonText(JSON.stringify(completion.prompts[0])) }),
+        ...(promptLogprobs && { prompt_logprobs: promptLogprobs }),
+      }
+    },
+    leftOut: () => (mostCandidates.isPassed ? ['logprobs'] : []),
   }
 }
 

@@ -104,8 +104,14 @@ export const ChatBody = z.object({
   ...constraintFields,
 
   user: documented(z.string().max(1_024).nullish(), 'The caller is known by its key.', none),
-  store: documented(optIn(), 'Conversations are not stored.', none),
-  metadata: documented(jsonObject().nullish(), 'For stored completions of OpenAI.', none),
+  store: documented(
+    flag().nullish(),
+    'Whether the answer becomes a call of the record: `false` leaves it out, `true` asks for it under HEDDLE_RECORD=asked. It is a 400 where nothing is recorded.',
+  ),
+  metadata: documented(
+    jsonObject().nullish(),
+    'Kept with the recorded answer, in `attributes.heddle.metadata` of its call.',
+  ),
   service_tier: documented(z.string().max(64).nullish(), 'There is one tier.', none),
   kv_transfer_params: documented(jsonObject().nullish(), 'For servers that read prompts elsewhere.', none),
   mm_processor_kwargs: documented(jsonObject().nullish(), 'For models that read images.', none),

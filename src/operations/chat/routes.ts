@@ -1,14 +1,14 @@
 import { type Routes, wholeOrEvents } from '../../http/contracts.ts'
 import { noteUnknownFields } from '../../http/validation.ts'
 import type { GenerationParts } from '../generation/parts.ts'
-import { generationRefusals, respond, type Writers } from '../generation/respond.ts'
+import { generationRefusals, recordedBody, respond, type Writers } from '../generation/respond.ts'
 import { family } from '../parts.ts'
-import { answerOf } from './answer.ts'
+import { createAnswer } from './answer.ts'
 import { chunksOf } from './chunks.ts'
 import { beginChat, type ChatCompletion } from './completion.ts'
 import { ChatAnswer, ChatBody, ChatChunk } from './contract.ts'
 
-const chat: Writers<ChatBody, ChatCompletion> = { begin: beginChat, answerOf, chunksOf }
+const chat: Writers<ChatBody, ChatCompletion> = { kind: 'chat', begin: beginChat, createAnswer, chunksOf }
 
 const complete: Routes<GenerationParts> = async (app, parts) => {
   const schema = {
@@ -22,7 +22,7 @@ const complete: Routes<GenerationParts> = async (app, parts) => {
     app.post(
       url,
       {
-        config: { spendsTokens: true },
+        config: { spendsTokens: true, keepsBody: recordedBody },
         schema: { ...schema, hide: url.endsWith('/') },
         preValidation: noteUnknownFields(ChatBody),
       },

@@ -1,8 +1,9 @@
 import { batchesOf } from '../../domain/batches.ts'
 import { JsonText } from '../../domain/json/text.ts'
 import { inSteps } from '../../domain/yielding.ts'
-import { type FoldedChoice, fold } from '../generation/fold.ts'
-import { promptLogprobsWritten } from '../generation/logprobs.ts'
+import { createFold, type FoldedChoice } from '../generation/fold.ts'
+import { limitCandidates, promptLogprobsWritten } from '../generation/logprobs.ts'
+import type { AnswerInTheMaking } from '../generation/recorded.ts'
 import type { Completion } from './completion.ts'
 import { judgedPrompt } from './legacy-logprobs.ts'
 import { type WrittenLogprobs, writeLogprobs } from './written-logprobs.ts'
@@ -10,13 +11,14 @@ import { type WrittenLogprobs, writeLogprobs } from './written-logprobs.ts'
 /** So many tokens of an echo are judged at once. */
 const tokensAtOnce = 32
 
-/** The whole answer at once, when the last choice of the last prompt has ended. */
-export async function answerOf(completion: Completion): Promise<object> {
+/** The whole answer, put together as it comes. */
+export function createAnswer(completion: Completion, isStream: boolean): AnswerInTheMaking {
   const { head, prompts, openings, shown } = completion
   const style = { count: completion.logprobs ?? 0, asIds: shown.tokensAsIds }
+  const mostCandidates = limitCandidates('logprobs', isStream)
   const promptLogprobs: JsonText[] = []
-  const { choices, usage } = await fold(completion, {
-    logprobsField: 'logprobs',
+  const fold = createFold(completion, {
+    mostCandidates,
     createLogprobs: () => writeLogprobs(style),
     async onPrompt({ input, logprobs }, answers: FoldedChoice<WrittenLogprobs>[]) {
       if (logprobs === undefined) return
@@ -32,23 +34,31 @@ export async function answerOf(completion: Completion): Promise<object> {
       for (const answer of answers) answer.logprobs = echoed.copy()
     },
   })
+  const hasLogprobs = () => completion.logprobs !== undefined && !mostCandidates.isPassed
   return {
-    ...head,
-    choices: choices.map(({ content, tokens, logprobs, reason, stop }, index) => {
-      const input = Math.floor(index / completion.choices)
+    add: fold.add,
+    end() {
+      const { choices, usage } = fold.end()
       return {
-        index,
-        text: (openings[input]?.echo ?? '') + content,
-        logprobs: completion.logprobs === undefined ? null : logprobs.text(),
-        finish_reason: reason,
-        stop_reason: stop,
-        ...(shown.tokenIds && {
-          prompt_token_ids: new JsonText(JSON.stringify(prompts[input])),
-          token_ids: new JsonText(JSON.stringify(tokens)),
+        ...head,
+        choices: choices.map(({ content, tokens, logprobs, reason, stop }, index) => {
+          const input = Math.floor(index / completion.choices)
+          return {
+            index,
+            text: (openings[input]?.echo ?? '') + content,
+            logprobs: hasLogprobs() ? logprobs.text() : null,
+            finish_reason: reason,
+            stop_reason: stop,
+            ...(shown.tokenIds && {
+              prompt_token_ids: new JsonText(JSON.stringify(prompts[input])),
+              token_ids: new JsonText(JSON.stringify(tokens)),
+            }),
+            ...(promptLogprobs[input] && { prompt_logprobs: promptLogprobs[input] }),
+          }
         }),
-        ...(promptLogprobs[input] && { prompt_logprobs: promptLogprobs[input] }),
+        usage,
       }
-    }),
-    usage,
+    },
+    leftOut: () => (mostCandidates.isPassed ? ['logprobs'] : []),
   }
 }

@@ -13,6 +13,7 @@ import { promptsOf } from './prompts.ts'
 
 /** A completion whose prompts are all running or queued. */
 export interface Completion extends Generation {
+  id: string
   head: Generation['head'] & { id: string; object: 'text_completion' }
   /** What the answers to each prompt begin with. */
   openings: Opening[]
@@ -75,9 +76,11 @@ export async function beginCompletion(
       for (const { length } of generation.prompts) candidates += request.choices * length * ofToken
       checkCandidates('prompt', candidates)
     }
+    const id = `cmpl-${asking.id}`
     return {
       ...generation,
-      head: { id: `cmpl-${asking.id}`, object: 'text_completion', ...generation.head },
+      id,
+      head: { id, object: 'text_completion', ...generation.head },
       openings: echo
         ? await openingsOf(found.model, body, inputs, generation.prompts, signal)
         : inputs.map(() => ({ echo: '', firstToken: '' })),

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { answer, jsonValue, plainText } from '../../domain/fields.ts'
+import { answer, jsonObject, jsonValue, plainText } from '../../domain/fields.ts'
 import { answerHead, ended, PromptLogprobs, Usage } from '../generation/answer-contract.ts'
 import { constraintFields } from '../generation/constraint-fields.ts'
 import { mostChoices, mostLogprobs, samplingFields } from '../generation/sampling-fields.ts'
@@ -36,6 +36,10 @@ export const CompletionBody = z.object({
   request_id: plainText(256).min(1).optional(),
   ...constraintFields,
   user: z.string().max(1_024).nullish(),
+  store: flag()
+    .nullish()
+    .meta({ description: 'Whether the answer becomes a call of the record: `false` leaves it out.' }),
+  metadata: jsonObject().nullish().meta({ description: 'Kept with the recorded answer.' }),
 })
 export type CompletionBody = z.output<typeof CompletionBody>
 

@@ -1,14 +1,19 @@
 import { type Routes, wholeOrEvents } from '../../http/contracts.ts'
 import { noteUnknownFields } from '../../http/validation.ts'
 import type { GenerationParts } from '../generation/parts.ts'
-import { generationRefusals, respond, type Writers } from '../generation/respond.ts'
+import { generationRefusals, recordedBody, respond, type Writers } from '../generation/respond.ts'
 import { family } from '../parts.ts'
-import { answerOf } from './answer.ts'
+import { createAnswer } from './answer.ts'
 import { chunksOf } from './chunks.ts'
 import { beginCompletion, type Completion } from './completion.ts'
 import { CompletionAnswer, CompletionBody, CompletionChunk } from './contract.ts'
 
-const completions: Writers<CompletionBody, Completion> = { begin: beginCompletion, answerOf, chunksOf }
+const completions: Writers<CompletionBody, Completion> = {
+  kind: 'text',
+  begin: beginCompletion,
+  createAnswer,
+  chunksOf,
+}
 
 const complete: Routes<GenerationParts> = async (app, parts) => {
   const schema = {
@@ -20,7 +25,11 @@ const complete: Routes<GenerationParts> = async (app, parts) => {
   }
   app.post(
     '/v1/completions',
-    { config: { spendsTokens: true }, schema, preValidation: noteUnknownFields(CompletionBody) },
+    {
+      config: { spendsTokens: true, keepsBody: recordedBody },
+      schema,
+      preValidation: noteUnknownFields(CompletionBody),
+    },
     (request, reply) => respond(parts, request, reply, completions),
   )
 }

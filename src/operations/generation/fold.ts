@@ -2,9 +2,9 @@ import { batchesOf } from '../../domain/batches.ts'
 import { createYieldToLoop, inSteps } from '../../domain/yielding.ts'
 import type { FinishReason, TokenLogprob } from '../../inference/backend.ts'
 import type { Part } from '../../inference/parts.ts'
-import type { PromptDelta } from './deltas.ts'
+import type { Delta, PromptDelta } from './deltas.ts'
 import type { Generation } from './generation.ts'
-import { checkCandidates } from './logprobs.ts'
+import type { CandidateLimit } from './logprobs.ts'
 import { createTally, type Tally } from './usage.ts'
 
 /** What a choice says. */
@@ -26,7 +26,8 @@ export interface FoldedCall {
 export interface FoldedChoice<Logprobs> extends FoldedTurn {
   tokens: number[]
   logprobs: Logprobs
-  reason: FinishReason
+  /** Null where it did not come to its end. */
+  reason: FinishReason | null
   stop: string | number | null
 }
 
@@ -42,8 +43,7 @@ export interface LogprobsWriter {
 
 export interface FoldOptions<Logprobs> {
   createLogprobs(): Logprobs
-  /** The field that asks for log-probabilities, for the refusal when there are too many. */
-  logprobsField: string
+  mostCandidates: CandidateLimit
   /** Takes what was said of a prompt, and the choices that will answer it. */
   onPrompt(delta: PromptDelta, choices: FoldedChoice<Logprobs>[]): Promise<void>
 }
@@ -67,12 +67,17 @@ export function addPart(turn: FoldedTurn, part: Part): void {
   else call.arguments += part.text
 }
 
-/** The whole answer, when its last choice has ended. */
-export async function fold<Logprobs extends LogprobsWriter>(
-  generation: Generation,
-  { createLogprobs, logprobsField, onPrompt }: FoldOptions<Logprobs>,
-): Promise<Folded<Logprobs>> {
-  const { choices: perPrompt, prompts, deltas } = generation
+/** Puts an answer together as it comes. Where it ends early, what is there of it is the answer. */
+export interface Fold<Logprobs> {
+  add(group: readonly Delta[]): Promise<void>
+  end(): Folded<Logprobs>
+}
+
+export function createFold<Logprobs extends LogprobsWriter>(
+  generation: Pick<Generation, 'choices' | 'prompts'>,
+  { createLogprobs, mostCandidates, onPrompt }: FoldOptions<Logprobs>,
+): Fold<Logprobs> {
+  const { choices: perPrompt, prompts } = generation
   const tally = createTally(generation)
   const yieldToLoop = createYieldToLoop()
   const choices = Array.from({ length: prompts.length * perPrompt }, (): FoldedChoice<Logprobs> => {
@@ -82,30 +87,29 @@ export async function fold<Logprobs extends LogprobsWriter>(
       calls: [],
       tokens: [],
       logprobs: createLogprobs(),
-      reason: 'stop',
+      reason: null,
       stop: null,
     }
   })
-  let candidates = 0
-  for await (const group of deltas) {
-    for (const delta of group) {
-      tally.add(delta)
-      if (delta.kind === 'prompt') {
-        const first = delta.input * perPrompt
-        await onPrompt(delta, choices.slice(first, first + perPrompt))
-        continue
+  return {
+    async add(group) {
+      for (const delta of group) {
+        tally.add(delta)
+        if (delta.kind === 'prompt') {
+          const first = delta.input * perPrompt
+          await onPrompt(delta, choices.slice(first, first + perPrompt))
+          continue
+        }
+        const { parts, tokens, logprobs, finished } = delta
+        const choice = choices[delta.choice] as FoldedChoice<Logprobs>
+        for (const part of parts) addPart(choice, part)
+        for (const token of tokens) choice.tokens.push(token)
+        if (logprobs.length > 0 && mostCandidates.takes(logprobs)) {
+          await inSteps(batchesOf(logprobs, stepSize), (some) => choice.logprobs.add(some), yieldToLoop)
+        }
+        if (finished) Object.assign(choice, finished)
       }
-      const { parts, tokens, logprobs, finished } = delta
-      const choice = choices[delta.choice] as FoldedChoice<Logprobs>
-      for (const part of parts) addPart(choice, part)
-      for (const token of tokens) choice.tokens.push(token)
-      for (const { top } of logprobs) candidates += 1 + top.length
-      checkCandidates(logprobsField, candidates)
-      if (logprobs.length > 0) {
-        await inSteps(batchesOf(logprobs, stepSize), (some) => choice.logprobs.add(some), yieldToLoop)
-      }
-      if (finished) Object.assign(choice, finished)
-    }
+    },
+    end: () => ({ choices, usage: tally.total() }),
   }
-  return { choices, usage: tally.total() }
 }

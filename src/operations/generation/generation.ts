@@ -4,6 +4,7 @@ import { Refusal, refuse } from '../../domain/refusals.ts'
 import type { ServedModel } from '../../inference/backend.ts'
 import type { Answering, AnswerRequest, Model } from '../../inference/model.ts'
 import { version } from '../../version.ts'
+import type { Recording } from '../recording/answer.ts'
 import { type Delta, deltasOf } from './deltas.ts'
 import { type GenerationRecord, observed } from './observed.ts'
 import type { GenerationParts } from './parts.ts'
@@ -17,6 +18,8 @@ export interface Asking {
   arrived: number
   /** Aborts when the client has left. */
   signal: AbortSignal
+  /** Absent where the answer is not recorded. */
+  recording?: Recording | undefined
   /** Takes the record of the generation when it ends. */
   note(record: GenerationRecord): void
 }

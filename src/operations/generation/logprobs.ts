@@ -45,6 +45,31 @@ const mostCandidates = 1_000_000
 /** The token itself, and as many others as were asked for. */
 export const candidatesOfToken = (others: number | null | undefined) => (others == null ? 0 : 1 + others)
 
+export interface CandidateLimit {
+  /** Whether these may still be kept. */
+  takes(given: readonly TokenLogprob[]): boolean
+  /** Some were not. */
+  readonly isPassed: boolean
+}
+
+/** A stream sends all of its log-probabilities, and only what is kept of it has to end somewhere. */
+const mostRecorded = 100_000
+
+/** Of a whole answer too many are refused; of what is recorded of a stream they are left out. */
+export function limitCandidates(field: string, isStream: boolean): CandidateLimit {
+  let candidates = 0
+  return {
+    takes(given) {
+      for (const { top } of given) candidates += 1 + top.length
+      if (!isStream) checkCandidates(field, candidates)
+      return !isStream || candidates <= mostRecorded
+    },
+    get isPassed() {
+      return isStream && candidates > mostRecorded
+    },
+  }
+}
+
 /**
  * A whole answer holds its log-probabilities until its last choice has ended, and one request could ask for gigabytes of
  * them. A stream sends them as they come.

@@ -1,5 +1,6 @@
 import type { Caller } from '../../domain/callers.ts'
 import type { Models } from '../../inference/registry.ts'
+import type { Recorder } from '../recording/answer.ts'
 import type { GenerationMetrics } from './metrics.ts'
 
 /** What every way of asking a model is given. */
@@ -7,6 +8,7 @@ export interface GenerationParts {
   models: Models
   settings: GenerationSettings
   metrics: GenerationMetrics
+  recorder: Recorder
   /** Hears of tokens as they are read and generated. */
   charge(caller: Caller, tokens: TokenCount): void
 }

@@ -1,19 +1,28 @@
 import { randomUUID } from 'node:crypto'
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import { JsonText } from '../../domain/json/text.ts'
 import { refusingOpenAi } from '../../http/contracts.ts'
 import { disconnectSignal } from '../../http/disconnect.ts'
+import { asRefusal } from '../../http/errors.ts'
+import type { KeptBody } from '../../http/read-body.ts'
 import { type EventForm, sendEvents } from '../../http/sse.ts'
+import type { CompletionKind } from '../../storage/tables/completions.ts'
+import { placeOf } from '../recording/place.ts'
 import type { Asking } from './generation.ts'
+import type { GenerationRecord } from './observed.ts'
 import type { GenerationParts } from './parts.ts'
+import { type AnswerInTheMaking, type Answering, recordAnswer } from './recorded.ts'
 
 /** What every way of asking for an answer may refuse. */
 export const generationRefusals = refusingOpenAi(
   'malformed_json',
   'model_not_found',
+  'entity_forbidden',
   'body_too_large',
   'unsupported_media_type',
   'engine_queue_full',
   'engine_share_full',
+  'record_refuses_writes',
 )
 
 /** What the headers of an answer say. */
@@ -24,25 +33,34 @@ interface Noted {
 }
 
 /** The two ends of the road: the answer as a whole, and the answer as chunks. */
-export interface Writers<Body, Begun extends Noted> {
+export interface Writers<Body, Begun extends Noted & Answering> {
+  kind: CompletionKind
+  /** Requests that do not say whether their answer is stored ask for it. */
+  isAskedForBySilence?: boolean
   begin(parts: GenerationParts, body: Body, asking: Asking): Promise<Begun>
-  answerOf(begun: Begun): Promise<object>
+  /** Of a stream it is what the record keeps. */
+  createAnswer(begun: Begun, isStream: boolean): AnswerInTheMaking
   chunksOf(begun: Begun): AsyncIterable<object>
   /** How chunks are written, unless it is as the clients of OpenAI read them. */
   form?: EventForm
 }
 
+/** What the record does not keep of a body: who knows it shares the cache of its prompts. */
+export const recordedBody: KeptBody = { without: ['cache_salt'] }
+
 interface GenerationBody {
   stream?: boolean | null | undefined
   request_id?: string | null | undefined
+  store?: boolean | null | undefined
+  metadata?: unknown
 }
 
 /** Answers a request whole, or as server-sent events where its body says `"stream": true`. */
-export async function respond<Body extends GenerationBody, Begun extends Noted>(
+export async function respond<Body extends GenerationBody, Begun extends Noted & Answering>(
   parts: GenerationParts,
   request: FastifyRequest & { body: Body },
   reply: FastifyReply,
-  { begin, answerOf, chunksOf, form }: Writers<Body, Begun>,
+  { kind, isAskedForBySilence = false, begin, createAnswer, chunksOf, form }: Writers<Body, Begun>,
 ): Promise<object> {
   const { body, caller, log } = request
   const arrived = performance.now()
@@ -50,18 +68,57 @@ export async function respond<Body extends GenerationBody, Begun extends Noted>(
   // By header before body, so that the logs of both sides have the same id.
   const given = request.headers['x-request-id'] === undefined ? body.request_id : request.id
   const id = given ?? randomUUID().replaceAll('-', '')
-  const begun = await begin(parts, body, {
+  const isStream = body.stream === true
+  const recording = await parts.recorder.open(
+    {
+      caller,
+      place: placeOf(caller, request.headers),
+      kind,
+      store: body.store,
+      isAskedForBySilence,
+      metadata: body.metadata instanceof JsonText ? body.metadata : undefined,
+      isStream,
+      inputs: request.keptBody,
+    },
+    signal,
+  )
+  let measured: GenerationRecord | undefined
+  const asking: Asking = {
     caller,
     id,
     arrived,
     signal,
-    note: (record) => log.info({ ...record, completion: id }, 'completion'),
+    recording,
+    note(record) {
+      measured = record
+      log.info({ ...record, completion: id }, 'completion')
+    },
+  }
+  const begun = await begin(parts, body, asking).catch((error: unknown) => {
+    recording?.end()
+    throw error
   })
   if (begun.widened.length > 0) reply.header('x-heddle-widened', headerOf(begun.widened))
   if (begun.skipped?.length) reply.header('x-heddle-skipped-tools', headerOf(begun.skipped))
-  if (!body.stream) return answerOf(begun)
-  await sendEvents(reply, chunksOf(begun), signal, form)
+  if (recording === undefined) {
+    if (!isStream) return wholeOf(begun, createAnswer(begun, false))
+    await sendEvents(reply, chunksOf(begun), signal, form)
+    return reply
+  }
+  reply.header('x-heddle-call-id', recording.callId)
+  const recorded = recordAnswer(recording, begun, createAnswer(begun, isStream), {
+    measured: () => measured,
+    whyNot: (error) => (signal.aborted ? 'client disconnected' : asRefusal(error, request).message),
+  })
+  if (!isStream) return recorded.whole()
+  const chunks = chunksOf({ ...begun, deltas: recorded.deltas() })
+  await sendEvents(reply, recorded.chunks(chunks), signal, form).finally(recorded.left)
   return reply
+}
+
+async function wholeOf({ deltas }: Answering, answer: AnswerInTheMaking): Promise<object> {
+  for await (const group of deltas) await answer.add(group)
+  return answer.end()
 }
 
 const longestHeader = 2_048

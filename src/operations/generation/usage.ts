@@ -11,7 +11,7 @@ export interface Tally {
 
 type Usage = ReturnType<typeof usageOf>
 
-export function createTally({ prompts, choices }: Generation): Tally {
+export function createTally({ prompts, choices }: Pick<Generation, 'prompts' | 'choices'>): Tally {
   const counts = new Array<number>(prompts.length * choices).fill(0)
   const thoughts = new Array<number>(prompts.length * choices).fill(0)
   let cachedTokens = 0

@@ -2,7 +2,7 @@ import { type Routes, refusingAnthropic } from '../../http/contracts.ts'
 import { disconnectSignal } from '../../http/disconnect.ts'
 import { noteUnknownFields } from '../../http/validation.ts'
 import type { GenerationParts } from '../generation/parts.ts'
-import { respond, type Writers } from '../generation/respond.ts'
+import { respondUnrecorded, type UnrecordedWriters } from '../generation/unrecorded.ts'
 import { family } from '../parts.ts'
 import { answerOf } from './answer.ts'
 import { CountTokensAnswer, CountTokensBody, MessageAnswer, MessageEvent, MessagesBody } from './contract.ts'
@@ -21,7 +21,7 @@ const refused = refusingAnthropic(
   'engine_share_full',
 )
 
-const messages: Writers<MessagesBody, AskedMessage> = {
+const messages: UnrecordedWriters<MessagesBody, AskedMessage> = {
   begin: beginMessage,
   answerOf,
   chunksOf: eventsOf,
@@ -40,7 +40,7 @@ const answered: Routes<GenerationParts> = async (app, parts) => {
     config: { spendsTokens: true },
     schema,
     preValidation: noteUnknownFields(MessagesBody),
-    handler: (request, reply) => respond(parts, request, reply, messages),
+    handler: (request, reply) => respondUnrecorded(parts, request, reply, messages),
   })
 }
 

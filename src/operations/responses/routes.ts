@@ -4,7 +4,8 @@ import { type Routes, refusingOpenAi, wholeOrEvents } from '../../http/contracts
 import { disconnectSignal } from '../../http/disconnect.ts'
 import { type EventForm, openAiEvents, sendEvents } from '../../http/sse.ts'
 import { noteUnknownFields } from '../../http/validation.ts'
-import { generationRefusals, headerOf, respond, type Writers } from '../generation/respond.ts'
+import { generationRefusals, headerOf } from '../generation/respond.ts'
+import { respondUnrecorded, type UnrecordedWriters } from '../generation/unrecorded.ts'
 import type { Operation } from '../parts.ts'
 import {
   Deleted,
@@ -31,7 +32,7 @@ type RoutePlugin = Routes<ResponseParts>
 /** One for each request, because a failure is told as a part of what was said so far. */
 function writersOf(
   parts: ResponseParts,
-): Writers<ResponsesBody, ResponseWriter & { widened: readonly string[] }> {
+): UnrecordedWriters<ResponsesBody, ResponseWriter & { widened: readonly string[] }> {
   let writer: ResponseWriter | undefined
   const form: EventForm = {
     ...openAiEvents,
@@ -72,7 +73,7 @@ const create: RoutePlugin = async (app, parts) => {
     (request, reply) => {
       const { skipped } = toolsGiven(request.body)
       if (skipped.length > 0) reply.header('x-heddle-skipped-tools', headerOf(skipped))
-      return respond(parts, request, reply, writersOf(parts))
+      return respondUnrecorded(parts, request, reply, writersOf(parts))
     },
   )
 }

@@ -6,6 +6,7 @@ import { followRules, watchCalls } from '../queue-rules/ended-calls.ts'
 import { listOf, type Sql, sql, trusted } from '../sql/sql.ts'
 import type { Command } from '../transaction.ts'
 import { type CallPart, mergeIntoCalls } from './call-parts.ts'
+import { removeCompletions, removeSwept } from './completions.ts'
 
 /** Writes parts of calls; each call appears once in the list. */
 export const upsertCalls: Command<readonly CallPart[], void> = async (tx, parts) => {
@@ -66,6 +67,7 @@ export const deleteCalls: Command<
         sql`UPDATE calls SET deleted_at = ${now} WHERE project_id = ${project_id} AND id IN (${listOf(some)})`,
       )
     }
+    await removeCompletions(tx, project_id, members)
     await followDeletion(tx, project_id, members, now)
     for (const id of members) {
       if (!named.has(id)) {
@@ -108,6 +110,7 @@ export const sweepCalls: Command<SweepStep, number> = async (tx, { now, forgetBe
     sql`UPDATE calls SET attributes = NULL, inputs = NULL, output = NULL, summary = NULL, exception = NULL,
         start_bytes = 0, end_bytes = 0, swept_at = ${now} WHERE ${light(trusted('deleted_at IS NOT NULL AND swept_at IS NULL'))}`,
   )
+  if (emptied > 0) await removeSwept(tx, now)
   const forgotten = await tx.run(sql`DELETE FROM calls WHERE ${some(sql`swept_at < ${forgetBefore}`)}`)
   const results = await refreshStale(tx, { now, project_id: null, limit })
   return expired + emptied + forgotten + results

@@ -81,6 +81,19 @@ const readTextsOf = (dialect: Dialect) => {
 }
 const readTexts = new Map<Dialect, ReturnType<typeof readTextsOf>>()
 
+/** Undefined where there is no such call to see. */
+export async function traceOfCall(
+  db: Reader,
+  projectId: string,
+  id: string,
+  now: number,
+): Promise<string | undefined> {
+  const row = await db.get<{ trace_id: string }>(
+    sql`SELECT trace_id FROM calls WHERE project_id = ${projectId} AND id = ${id} AND ${isLive(now)}`,
+  )
+  return row?.trace_id
+}
+
 export function readCall(
   db: Reader,
   projectId: string,

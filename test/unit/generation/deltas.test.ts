@@ -7,7 +7,8 @@ import type { AnswerEvent } from '../../../src/inference/model.ts'
 import type { Parser } from '../../../src/inference/parts.ts'
 import { createAnswerReader } from '../../../src/inference/tools/answer-reader.ts'
 import { contentOf, type Delta, deltasOf } from '../../../src/operations/generation/deltas.ts'
-import { fold } from '../../../src/operations/generation/fold.ts'
+import { createFold } from '../../../src/operations/generation/fold.ts'
+import { limitCandidates } from '../../../src/operations/generation/logprobs.ts'
 import { createTally } from '../../../src/operations/generation/usage.ts'
 
 async function* inGroups(groups: AnswerEvent[][]): AsyncGenerator<AnswerEvent[]> {
@@ -112,7 +113,7 @@ test('a folded answer and the deltas of a stream say the same, however the event
           widened: [],
         }
         const deltas = await collected(cut(events, sizes))
-        const tally = createTally({ ...generation, deltas: deltasOf(inGroups([])) })
+        const tally = createTally(generation)
         const streamed = Array.from({ length: prompts * choices }, () => ({
           text: '',
           tokens: [] as number[],
@@ -125,17 +126,20 @@ test('a folded answer and the deltas of a stream say the same, however the event
           choice.text += contentOf(delta.parts)
           choice.tokens.push(...delta.tokens)
         }
-        const folded = await fold(
-          { ...generation, deltas: deltasOf(inGroups(events.map((event) => [event]))) },
-          {
-            logprobsField: 'logprobs',
-            createLogprobs: () => {
-              const tokens: number[] = []
-              return { tokens, add: (given) => void tokens.push(...given.map(({ token }) => token)) }
-            },
-            onPrompt: async () => {},
+        const fold = createFold(generation, {
+          mostCandidates: limitCandidates('logprobs', false),
+          createLogprobs: () => {
+            const tokens: number[] = []
+            return {
+              tokens,
+              add: (given: readonly { token: number }[]) =>
+                void tokens.push(...given.map(({ token }) => token)),
+            }
           },
-        )
+          onPrompt: async () => {},
+        })
+        for await (const group of deltasOf(inGroups(events.map((event) => [event])))) await fold.add(group)
+        const folded = fold.end()
         assert.deepEqual(
           folded.choices.map(({ content, tokens }) => ({ text: content, tokens })),
           streamed,

@@ -1,0 +1,119 @@
+import { traceOf } from '../../domain/ids.ts'
+import { type WithSharedTexts, writeJson } from '../../domain/json/text.ts'
+import type { CompletionKind } from '../../storage/tables/completions.ts'
+import type { RecordedAnswer } from '../../storage/tables/recorded-answers.ts'
+import type { AskedToRecord, EndedAnswer } from './answer.ts'
+
+/** The op of each kind of answer. */
+const ops: Record<CompletionKind, string> = {
+  chat: 'heddle.chat.completions',
+  text: 'heddle.completions',
+  response: 'heddle.responses',
+  message: 'heddle.messages',
+}
+
+const wires: Record<CompletionKind, string> = {
+  chat: 'openai',
+  text: 'openai',
+  response: 'openai',
+  message: 'anthropic',
+}
+
+const dayInMicroseconds = 86_400_000_000
+
+/** An answer that has ended, and what was known before it began. */
+export interface AnswerToWrite {
+  callId: string
+  asked: AskedToRecord
+  said: EndedAnswer
+  /** The trace of its parent; null where it is the root of its own. */
+  trace: string | null
+  /** Microseconds. */
+  startedAt: number
+  endedAt: number
+  /** 0 is for ever. */
+  retentionDays: number
+}
+
+/** The call that an answer is, start and end together. */
+export function callOf(answer: AnswerToWrite): WithSharedTexts<RecordedAnswer> {
+  const { callId, asked, said, trace, startedAt, endedAt, retentionDays } = answer
+  const { caller, place, kind, isStream } = asked
+  const { completionId, output, measured } = said
+  const inputs = asked.inputs.json()
+  const metadata = asked.metadata?.text ?? null
+  const attributes = writeJson({
+    heddle: {
+      completion: completionId,
+      wire: wires[kind],
+      stream: isStream,
+      ...(asked.metadata && { metadata: asked.metadata }),
+    },
+  })
+  const summary = writeJson(summaryOf(said))
+  return {
+    call: {
+      project_id: place.project,
+      id: callId,
+      display_name: null,
+      start: {
+        trace_id: trace ?? traceOf(callId),
+        parent_id: place.parent,
+        thread_id: place.thread,
+        turn_id: null,
+        op_name: ops[kind],
+        started_at: startedAt,
+        user_id: caller.name,
+        run_id: null,
+        run_step: null,
+        expire_at: retentionDays > 0 ? startedAt + retentionDays * dayInMicroseconds : null,
+        start_bytes: Buffer.byteLength(attributes) + inputs.bytes,
+        attributes,
+        inputs: inputs.stored,
+      },
+      end: {
+        trace_id: null,
+        ended_at: endedAt,
+        exception: said.exception === undefined ? null : plain(said.exception),
+        run_step_end: null,
+        end_bytes: Buffer.byteLength(summary) + output.bytes,
+        output: output.stored,
+        summary,
+      },
+    },
+    completion: {
+      completion_id: completionId,
+      kind,
+      model: measured.model,
+      created_at: startedAt,
+      metadata,
+    },
+  }
+}
+
+/** Usage stands under the name of the model, by which its price is found. */
+function summaryOf({ measured, leftOut }: EndedAnswer): object {
+  const { model, prompt_tokens, completion_tokens, cached_tokens, finish_reasons } = measured
+  return {
+    usage: {
+      [model]: {
+        requests: 1,
+        prompt_tokens,
+        completion_tokens,
+        total_tokens: prompt_tokens + completion_tokens,
+      },
+    },
+    heddle: {
+      ...(measured.first_token_ms !== undefined && { first_token_ms: rounded(measured.first_token_ms) }),
+      total_ms: rounded(measured.total_ms),
+      finish_reasons,
+      cached_tokens,
+      ...(leftOut && { left_out: leftOut }),
+    },
+  }
+}
+
+const rounded = (ms: number) => Math.round(ms * 10) / 10
+
+/** What a text column of either database cannot hold is shown as what it is: unreadable. */
+const plain = (text: string) => text.replaceAll('\0', '\ufffd').toWellFormed()

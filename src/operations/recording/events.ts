@@ -1,0 +1,48 @@
+import { Counter, Gauge, type Registry } from '@prometheus-io/client'
+import type { RecorderParts } from './recorder.ts'
+
+interface Log {
+  info(message: string): void
+  error(values: object, message: string): void
+}
+
+/** What becomes of answers, for the log and for dashboards. */
+export function recordingEvents(
+  registry: Registry,
+  log: Log,
+  waiting: () => { count: number; bytes: number },
+): RecorderParts['events'] {
+  const registers = [registry]
+  const recorded = new Counter({
+    name: 'heddle_recorded_total',
+    help: 'Answers that were to be recorded: written, or failed where the record could not take one.',
+    labelNames: ['outcome'] as const,
+    registers,
+  })
+  const gauge = (name: string, help: string, value: () => number) =>
+    new Gauge({
+      name,
+      help,
+      registers,
+      collect() {
+        this.set(value())
+      },
+    })
+  gauge('heddle_record_queue_answers', 'Answers that wait to be written.', () => waiting().count)
+  gauge('heddle_record_queue_bytes', 'What they hold.', () => waiting().bytes)
+  return {
+    written: (answers) => recorded.inc({ outcome: 'written' }, answers),
+    refused({ code, message }, count) {
+      log.error(
+        { code, waiting: count },
+        `the record takes no writes: answers wait, and requests whose answers are recorded get 503 (${message})`,
+      )
+    },
+    recovered: () => log.info('the record takes writes again: what waited is written'),
+    failed(error, call) {
+      recorded.inc({ outcome: 'failed' })
+      log.error({ err: error, call }, 'the record could not take an answer')
+    },
+    lost: (answers) => log.error({ answers }, 'answers could not be recorded before the server stopped'),
+  }
+}

@@ -1,0 +1,60 @@
+import { isUtf8 } from 'node:buffer'
+import type { IncomingHttpHeaders } from 'node:http'
+import type { z } from 'zod'
+import type { Caller } from '../../domain/callers.ts'
+import { callId, plainText, projectId, traceId } from '../../domain/fields.ts'
+import { refuse } from '../../domain/refusals.ts'
+import type { Place } from './answer.ts'
+import { projectOf } from './project.ts'
+
+export const projectHeader = 'x-heddle-project'
+export const parentHeader = 'x-heddle-parent'
+export const traceHeader = 'x-heddle-trace'
+export const recordHeader = 'x-heddle-record'
+const threadHeader = 'x-heddle-thread'
+
+const thread = plainText(512).min(1)
+
+/** Where the headers of a request put its call. They are checked also where nothing is recorded. */
+export function placeOf(caller: Caller, headers: IncomingHttpHeaders): Place {
+  const given = <Type extends z.ZodType<string>>(name: string, type: Type, accepted: string) => {
+    const text = textOf(headers[name])
+    if (text === undefined || type.safeParse(text).success) return text
+    throw refuse('invalid_value', { field: name, given: shown(text), accepted })
+  }
+  const record = textOf(headers[recordHeader])
+  if (record !== undefined && record !== 'off')
+    throw refuse('invalid_value', { field: recordHeader, given: shown(record), accepted: 'off' })
+  const parent = given(parentHeader, callId, 'the id of a call')
+  const trace = given(traceHeader, traceId, 'the id of a trace: a UUID or 32 hexadecimal digits')
+  const remote = parent === undefined && trace === undefined ? remoteParentOf(headers.traceparent) : undefined
+  return {
+    project: given(projectHeader, projectId, '<entity>/<project>') ?? projectOf(caller),
+    thread: given(threadHeader, thread, 'a text of 1 to 512 characters') ?? null,
+    parent: parent ?? remote?.parent ?? null,
+    trace: trace ?? remote?.trace ?? null,
+    isOff: record === 'off',
+  }
+}
+
+/** Clients send UTF-8, which Node reads as Latin-1. */
+function textOf(header: string | string[] | undefined): string | undefined {
+  if (typeof header !== 'string') return header?.[0]
+  const bytes = Buffer.from(header, 'latin1')
+  return isUtf8(bytes) ? bytes.toString() : header
+}
+
+const shown = (text: string) => JSON.stringify(text.slice(0, 300))
+
+/** Versions to come may have more at the end (https://www.w3.org/TR/trace-context/#versioning-of-traceparent). */
+const traceparent = /^(?!ff)([\da-f]{2})-([\da-f]{32})-([\da-f]{16})-[\da-f]{2}(-.*)?$/
+
+/**
+ * The span that asks, under the ids that it has when its own system sends it to /otel/v1/traces. One that cannot be read
+ * is as none, as the standard has it: whoever passes it on need not be whoever asks.
+ */
+function remoteParentOf(header: string | string[] | undefined) {
+  const [, version, trace = '', parent = '', more] = traceparent.exec(String(header ?? '')) ?? []
+  const isReadable = version !== undefined && (version !== '00' || more === undefined)
+  return isReadable && !/^0+$/.test(trace) && !/^0+$/.test(parent) ? { trace, parent } : undefined
+}

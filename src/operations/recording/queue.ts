@@ -1,0 +1,284 @@
+import type { WithSharedTexts } from '../../domain/json/text.ts'
+import { Refusal, refuse } from '../../domain/refusals.ts'
+import type { Database } from '../../storage/database.ts'
+import type { RecordedAnswer } from '../../storage/tables/recorded-answers.ts'
+
+/** An answer that waits to be written. */
+export interface WaitingAnswer {
+  tenant: string
+  project: string
+  callId: string
+  completionId: string
+  /** About what it holds in memory. */
+  bytes: number
+  row(): WithSharedTexts<RecordedAnswer>
+}
+
+export interface QueueEvents {
+  written(answers: number): void
+  /** The record takes no writes: what waits is kept. */
+  refused(refusal: Refusal, waiting: number): void
+  recovered(): void
+  /** The record took others, and not this one. */
+  failed(error: unknown, callId: string): void
+}
+
+export interface QueueOptions {
+  most: { count: number; bytes: number }
+  /** After a refusal the record is tried again so often. */
+  retryMs: number
+  /** A record that took a write within this time is not asked for a proof. */
+  provenMs: number
+}
+
+const usual: QueueOptions = {
+  most: { count: 2_048, bytes: 64 * 1024 * 1024 },
+  retryMs: 500,
+  provenMs: 1_000,
+}
+
+/** What one write takes; what comes meanwhile is in the next one. */
+const mostOfGroup = { count: 64, bytes: 1024 * 1024 }
+
+/** One tenant leaves this much to the others. */
+const share = 3 / 4
+
+interface Line {
+  waiting: Entry[]
+  isWriting: boolean
+  isPlanned: boolean
+  /** So many are written one by one, because together they failed. */
+  single: number
+  count: number
+  bytes: number
+}
+
+interface Entry {
+  answer: WaitingAnswer
+  asked: PromiseWithResolvers<void>[]
+}
+
+/**
+ * Answers on their way to the record. Each tenant has one write under way, and the next takes all that have come meanwhile:
+ * a flush to the disk is shared as well as it can be, and nobody's answers wait behind those of another. Nothing is dropped;
+ * a queue that is full holds up what would come next.
+ */
+export function createAnswerQueue(db: Database, events: QueueEvents, given: Partial<QueueOptions> = {}) {
+  const { most, retryMs, provenMs } = { ...usual, ...given }
+  const lines = new Map<string, Line>()
+  const entries = new Set<Entry>()
+  const roomAsked = new Set<() => void>()
+  let bytes = 0
+  let refusal: Refusal | undefined
+  let retry: NodeJS.Timeout | undefined
+  let provenAt = Number.NEGATIVE_INFINITY
+  let proving: Promise<void> | undefined
+  let whenEmpty: (() => void) | undefined
+
+  function hasRoom(tenant: string): boolean {
+    const own = lines.get(tenant)
+    return (
+      entries.size < most.count &&
+      bytes < most.bytes &&
+      (own?.count ?? 0) < most.count * share &&
+      (own?.bytes ?? 0) < most.bytes * share
+    )
+  }
+
+  function lineOf(tenant: string): Line {
+    let line = lines.get(tenant)
+    if (line === undefined) {
+      line = { waiting: [], isWriting: false, isPlanned: false, single: 0, count: 0, bytes: 0 }
+      lines.set(tenant, line)
+    }
+    return line
+  }
+
+  function plan(tenant: string, line: Line): void {
+    if (line.isPlanned || line.isWriting || refusal !== undefined) return
+    line.isPlanned = true
+    // The last bytes of the answer go first.
+    setImmediate(() => {
+      line.isPlanned = false
+      if (refusal === undefined) void write(tenant, line)
+    })
+  }
+
+  function groupOf({ waiting, single }: Line): Entry[] {
+    if (single > 0) return waiting.splice(0, 1)
+    let count = 0
+    let size = 0
+    while (count < waiting.length && count < mostOfGroup.count && size < mostOfGroup.bytes) {
+      size += (waiting[count] as Entry).answer.bytes
+      count++
+    }
+    return waiting.splice(0, count)
+  }
+
+  async function write(tenant: string, line: Line): Promise<void> {
+    if (line.isWriting || line.waiting.length === 0) return
+    const group = groupOf(line)
+    line.isWriting = true
+    try {
+      await db.write(
+        'recordAnswers',
+        group.map(({ answer }) => answer.row()),
+        tenant,
+      )
+      line.isWriting = false
+      if (line.single > 0) line.single--
+      proven()
+      gone(tenant, line, group)
+      events.written(group.length)
+    } catch (error) {
+      line.isWriting = false
+      failed(tenant, line, group, error)
+    }
+    plan(tenant, line)
+  }
+
+  function proven(): void {
+    provenAt = performance.now()
+    if (refusal === undefined) return
+    refusal = undefined
+    clearTimeout(retry)
+    events.recovered()
+    for (const [tenant, line] of lines) plan(tenant, line)
+  }
+
+  /** What the record cannot take now is tried again; what it cannot take at all is found among its group. */
+  function failed(tenant: string, line: Line, group: Entry[], error: unknown): void {
+    if (error instanceof Refusal && (error.status === 503 || error.status === 429)) {
+      line.waiting.unshift(...group)
+      refused(error)
+    } else if (group.length > 1) {
+      line.waiting.unshift(...group)
+      line.single = group.length
+    } else {
+      if (line.single > 0) line.single--
+      for (const { answer } of group) events.failed(error, answer.callId)
+      gone(tenant, line, group)
+    }
+  }
+
+  function refused(reason: Refusal): void {
+    if (refusal === undefined) events.refused(reason, entries.size)
+    refusal = reason
+    clearTimeout(retry)
+    retry = setTimeout(tryAgain, retryMs)
+    retry.unref()
+    for (const { asked } of entries) for (const one of asked.splice(0)) one.reject(refusesWrites(reason))
+    for (const wake of roomAsked) wake()
+  }
+
+  /** One group is proof enough. */
+  function tryAgain(): void {
+    for (const [tenant, line] of lines) {
+      if (line.isWriting) return
+      if (line.waiting.length > 0) return void write(tenant, line)
+    }
+    refusal = undefined
+  }
+
+  function gone(tenant: string, line: Line, group: readonly Entry[]): void {
+    for (const entry of group) {
+      entries.delete(entry)
+      line.count--
+      line.bytes -= entry.answer.bytes
+      bytes -= entry.answer.bytes
+      for (const one of entry.asked) one.resolve()
+    }
+    if (line.count === 0) lines.delete(tenant)
+    for (const wake of roomAsked) wake()
+    if (entries.size === 0) whenEmpty?.()
+  }
+
+  /** A small write, where none has succeeded lately: nothing is generated that could not be recorded. */
+  async function prove(): Promise<void> {
+    if (performance.now() - provenAt < provenMs) return
+    proving ??= db.probe().finally(() => {
+      proving = undefined
+    })
+    try {
+      await proving
+      provenAt = performance.now()
+    } catch (error) {
+      throw error instanceof Refusal && error.code !== 'stopping' ? refusesWrites(error) : error
+    }
+  }
+
+  return {
+    /** Resolves when there is room for another answer of the tenant, and the record takes writes. */
+    async ready(tenant: string, signal: AbortSignal): Promise<void> {
+      while (refusal === undefined && !hasRoom(tenant)) {
+        await new Promise<void>((resolve, reject) => {
+          const settle = (call: () => void) => () => {
+            roomAsked.delete(wake)
+            signal.removeEventListener('abort', leave)
+            call()
+          }
+          const wake = settle(resolve)
+          const leave = settle(() => reject(signal.reason as Error))
+          roomAsked.add(wake)
+          if (signal.aborted) leave()
+          else signal.addEventListener('abort', leave)
+        })
+      }
+      if (refusal !== undefined) throw refusesWrites(refusal)
+      await prove()
+    },
+    add(answer: WaitingAnswer): void {
+      const { tenant } = answer
+      const line = lineOf(tenant)
+      const entry: Entry = { answer, asked: [] }
+      entries.add(entry)
+      line.waiting.push(entry)
+      line.count++
+      line.bytes += answer.bytes
+      bytes += answer.bytes
+      plan(tenant, line)
+    },
+    /** Resolves when no answer of this id waits any more, of a call or of a completion. */
+    async settled(project: string, id: string): Promise<void> {
+      if (entries.size === 0) return
+      const waits: Promise<void>[] = []
+      for (const { answer, asked } of entries) {
+        if (answer.project !== project || (answer.callId !== id && answer.completionId !== id)) continue
+        if (refusal !== undefined) throw refusesWrites(refusal)
+        const one = Promise.withResolvers<void>()
+        asked.push(one)
+        waits.push(one.promise)
+      }
+      await Promise.all(waits)
+    },
+    get waiting() {
+      return { count: entries.size, bytes }
+    },
+    /** Resolves when nothing waits, or with how many could not be written in that time. */
+    async close(limitMs: number): Promise<number> {
+      if (entries.size > 0) {
+        const empty = new Promise<void>((resolve) => {
+          whenEmpty = resolve
+        })
+        if (refusal !== undefined) {
+          clearTimeout(retry)
+          tryAgain()
+        }
+        let alarm: NodeJS.Timeout | undefined
+        const late = new Promise<void>((resolve) => {
+          alarm = setTimeout(resolve, limitMs)
+        })
+        await Promise.race([empty, late])
+        clearTimeout(alarm)
+      }
+      clearTimeout(retry)
+      return entries.size
+    },
+  }
+}
+
+function refusesWrites(cause: Refusal): Refusal {
+  const refusal = refuse('record_refuses_writes', { why: cause.message })
+  refusal.cause = cause.cause ?? cause
+  return refusal
+}

@@ -1,0 +1,120 @@
+import type { Config } from '../../config.ts'
+import { type Caller, requireAccess } from '../../domain/callers.ts'
+import { newId } from '../../domain/ids.ts'
+import { refuse } from '../../domain/refusals.ts'
+import { now } from '../../domain/time.ts'
+import { type Database, databaseOf } from '../../storage/database.ts'
+import { traceOfCall } from '../../storage/tables/calls.ts'
+import type { AskedToRecord, Place, Recorder, Recording } from './answer.ts'
+import { callOf } from './call.ts'
+import { parentHeader, projectHeader, recordHeader, traceHeader } from './place.ts'
+import { createAnswerQueue, type QueueEvents, type QueueOptions } from './queue.ts'
+
+export interface RecorderParts {
+  db: Database
+  record: Config['record']
+  /** Days that calls of a project are kept; 0 is for ever. */
+  retentionOf(project: string): Promise<number> | number
+  events: QueueEvents & {
+    /** The server stops, and so many answers are not in the record. */
+    lost(answers: number): void
+  }
+  queue?: Partial<QueueOptions>
+}
+
+/** What the end of an answer, and then its write, may take when the server stops. */
+const closingMs = 5_000
+
+export interface OpenedRecorder extends Recorder {
+  readonly waiting: { count: number; bytes: number }
+}
+
+export function createRecorder({
+  db,
+  record,
+  retentionOf,
+  events,
+  queue: options,
+}: RecorderParts): OpenedRecorder {
+  const queue = createAnswerQueue(db, events, options)
+  let open = 0
+  let whenEnded: (() => void) | undefined
+
+  function whyOff({ key }: Caller, { isOff }: Place): string | undefined {
+    if (record === 'off') return 'HEDDLE_RECORD=off'
+    if (key?.record === 'off') return 'your key is set to record: off'
+    return isOff ? `this request says ${recordHeader}: off` : undefined
+  }
+
+  /** Whether the answer is to be recorded. */
+  function isRecorded({ caller, place, store, isAskedForBySilence = false }: AskedToRecord): boolean {
+    const why = whyOff(caller, place)
+    if (why !== undefined && store === true)
+      throw refuse('recording_off', { field: 'store', given: 'true', why })
+    if (why !== undefined) return false
+    return record === 'all' ? store !== false : (store ?? isAskedForBySilence)
+  }
+
+  /** The trace of a parent in the project. One that names its trace too need not be written yet. */
+  async function traceOf({ caller, place }: AskedToRecord): Promise<string | null> {
+    const { project, parent, trace } = place
+    if (parent === null || trace !== null) return trace
+    await queue.settled(project, parent)
+    const found = await traceOfCall(databaseOf(caller.name, db), project, parent, now())
+    if (found !== undefined) return found
+    throw refuse('parent_not_found', { field: parentHeader, id: parent, project, trace: traceHeader })
+  }
+
+  return {
+    async open(asked, signal) {
+      const { caller, place } = asked
+      requireAccess(caller, place.project, projectHeader)
+      if (!isRecorded(asked)) return undefined
+      const startedAt = now()
+      const trace = await traceOf(asked)
+      const retentionDays = await retentionOf(place.project)
+      await queue.ready(caller.name, signal)
+      open++
+      const callId = newId()
+      let isOpen = true
+      const recording: Recording = {
+        callId,
+        project: place.project,
+        end(said) {
+          if (!isOpen) return
+          isOpen = false
+          open--
+          if (said !== undefined) {
+            const answer = { callId, asked, said, trace, startedAt, endedAt: now(), retentionDays }
+            queue.add({
+              tenant: caller.name,
+              project: place.project,
+              callId,
+              completionId: said.completionId,
+              bytes: asked.inputs.bytes + said.output.stored.length,
+              row: () => callOf(answer),
+            })
+          }
+          if (open === 0) whenEnded?.()
+        },
+      }
+      return recording
+    },
+    settled: (project, id) => queue.settled(project, id),
+    get waiting() {
+      return queue.waiting
+    },
+    async close() {
+      if (open > 0) {
+        let alarm: NodeJS.Timeout | undefined
+        await new Promise<void>((resolve) => {
+          whenEnded = resolve
+          alarm = setTimeout(resolve, closingMs)
+        })
+        clearTimeout(alarm)
+      }
+      const lost = (await queue.close(closingMs)) + open
+      if (lost > 0) events.lost(lost)
+    },
+  }
+}

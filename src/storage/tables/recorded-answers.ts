@@ -1,0 +1,22 @@
+import type { Command } from '../transaction.ts'
+import type { CallPart } from './call-parts.ts'
+import { upsertCalls } from './call-writes.ts'
+import { addCompletions, type CompletionRow } from './completions.ts'
+
+/** An answer of this server: its call, start and end together, and what it is found by. */
+export interface RecordedAnswer {
+  call: CallPart
+  completion: Omit<CompletionRow, 'project_id' | 'call_id'>
+}
+
+/** Each call appears once in the list. May be written again. */
+export const recordAnswers: Command<readonly RecordedAnswer[], void> = async (tx, answers) => {
+  await upsertCalls(
+    tx,
+    answers.map(({ call }) => call),
+  )
+  await addCompletions(
+    tx,
+    answers.map(({ call, completion }) => ({ ...completion, project_id: call.project_id, call_id: call.id })),
+  )
+}
