@@ -113,6 +113,7 @@ test('progress: the answer is the whole item', async () => {
         updated_at: before.created_at,
         deleted_at: null,
         added_by: 'alice',
+        rule_id: null,
         annotation_state: 'completed',
         annotator_user_id: 'alice',
         own_annotation_state: 'completed',

@@ -105,6 +105,7 @@ export function queues(open: Driver['open']): void {
         display_fields: '["inputs"]',
         added_at: noon,
         added_by: 'alice',
+        rule_id: null,
         state: 'unstarted',
         annotator: null,
         finished_by: 0,
