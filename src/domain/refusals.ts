@@ -47,7 +47,7 @@ export const refusals = {
   },
   call_not_found: {
     status: 404,
-    message: 'id: there is no call {id} in project {project}.',
+    message: '{field}: there is no call {id} in project {project}.',
     help: 'Unknown, deleted, expired, never started, or in another project: the answer is the same.',
   },
   object_not_found: {

@@ -470,7 +470,13 @@ export const sampleBodies: Record<string, (project: string) => Record<string, un
     display_fields: ['inputs.question'],
     paused: false,
   }),
-  '/annotation_queues/:queue_id/rules/:rule_id': (project_id) => ({ project_id, paused: true }),
+  '/annotation_queues/:queue_id/rules/:rule_id': (project_id) => ({
+    project_id,
+    paused: true,
+    pick: null,
+    filter: null,
+    display_fields: null,
+  }),
   '/annotation_queues/:queue_id/next': (project_id) => ({ project_id, lease_seconds: 60, annotators: 2 }),
   '/obj/create': (project_id) => ({
     obj: { project_id, object_id: 'name', val: { a: 1 }, builtin_object_class: null, expected_digest: null },

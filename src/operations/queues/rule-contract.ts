@@ -2,25 +2,27 @@ import { z } from 'zod'
 import { answer, flag, plainText, projectId } from '../../domain/fields.ts'
 import { displayFields, QueuePath } from './contract.ts'
 
+/** A part of a pick or a filter that is not known is refused: without it the rule would pick other calls. */
+
 /** Much more than anybody waits for. */
 const rarest = 1_000_000_000
 
-const bound = z.number().nullish().default(null)
+const bound = z.number().nullish()
 
 const scorePick = z
   .strictObject({
     kind: z.literal('scores'),
-    scorer: plainText(512).min(1).nullish().default(null).meta({
+    scorer: plainText(512).min(1).nullish().meta({
       description: 'What follows wandb.runnable. in feedback_type; any scorer when absent.',
     }),
-    path: plainText(1024).min(1).nullish().default(null).meta({
+    path: plainText(1024).min(1).nullish().meta({
       description:
         'Where the score is below payload.output, such as correct.score; the output itself when absent.',
     }),
     below: bound,
     above: bound,
   })
-  .refine(({ below, above }) => (below === null) !== (above === null), {
+  .refine(({ below, above }) => (below == null) !== (above == null), {
     error: 'expected one of below and above',
   })
 
@@ -36,7 +38,7 @@ export const Pick = z
       'Which of the calls that pass the filter: all; every nth of them; those that ended with an exception; those that get a score below or above a number.',
   })
 
-const names = z.array(plainText(2048).min(1)).min(1).max(100).nullish().default(null)
+const names = z.array(plainText(2048).min(1)).min(1).max(100).nullish()
 
 export const Filter = z.strictObject({
   op_names: names.meta({
@@ -46,8 +48,7 @@ export const Filter = z.strictObject({
   models: names.meta({ description: 'One of these is a member of summary.usage, or inputs.model.' }),
 })
 
-/** A rule of which a part was not understood would pick other calls. */
-export const CreateRuleBody = z.strictObject({
+export const CreateRuleBody = z.object({
   project_id: projectId,
   pick: Pick,
   filter: Filter.nullish().meta({ description: 'All calls of the project when absent.' }),
@@ -59,11 +60,17 @@ export const CreateRuleAnswer = answer('The id of the rule.', { id: z.string() }
 
 export const RulePath = QueuePath.extend({ rule_id: plainText(128).min(1) })
 
-export const UpdateRuleBody = z.strictObject({
+const unchanged = z
+  .null({ error: 'of a rule does not change; make another, or leave it out' })
+  .optional()
+  .meta({ description: 'Null or absent: what a rule picks does not change.' })
+
+export const UpdateRuleBody = z.object({
   project_id: projectId,
-  paused: z.boolean().meta({
-    description: 'A paused rule picks and counts nothing. Nothing else of a rule changes: make another.',
-  }),
+  paused: z.boolean().meta({ description: 'A paused rule picks and counts nothing.' }),
+  pick: unchanged,
+  filter: unchanged,
+  display_fields: unchanged,
 })
 export type UpdateRuleBody = z.output<typeof UpdateRuleBody>
 

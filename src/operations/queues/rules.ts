@@ -10,13 +10,22 @@ import type { Reader } from '../../storage/transaction.ts'
 import { ruleRecord } from './record.ts'
 import type { CreateRuleBody, UpdateRuleBody } from './rule-contract.ts'
 
-const everything: RuleFilter = { op_names: null, models: null }
+/** What a rule leaves open is null. */
+function pickOf(given: CreateRuleBody['pick']): RulePick {
+  if (given.kind !== 'scores') return given
+  const { kind, scorer = null, path = null, below = null, above = null } = given
+  if (path !== null) checkPath(path, 'pick.path')
+  return { kind, scorer, path, below, above }
+}
+
+function filterOf(given: CreateRuleBody['filter']): RuleFilter {
+  return { op_names: given?.op_names ?? null, models: given?.models ?? null }
+}
 
 export async function createRule(db: Database, caller: Caller, queue_id: string, body: CreateRuleBody) {
   const { project_id, display_fields, paused } = body
   requireAccess(caller, project_id)
-  const pick: RulePick = body.pick
-  if (pick.kind === 'scores' && pick.path !== null) checkPath(pick.path, 'pick.path')
+  const pick = pickOf(body.pick)
   const time = now()
   const id = newId()
   await db.write('addQueueRule', {
@@ -24,7 +33,7 @@ export async function createRule(db: Database, caller: Caller, queue_id: string,
     id,
     queue_id,
     pick: JSON.stringify(pick),
-    filter: JSON.stringify(body.filter ?? everything),
+    filter: JSON.stringify(filterOf(body.filter)),
     display_fields: JSON.stringify(display_fields ?? []),
     paused: paused ? 1 : 0,
     counted: 0,

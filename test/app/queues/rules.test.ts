@@ -74,7 +74,6 @@ test('rules of a queue: refusals in order', async (t) => {
     [{ pick: { kind: 'scores', below: '1' } }, 'pick.below: '],
     [{ filter: { op_name: 'x' } }, 'filter.op_name: unknown field'],
     [{ filter: { op_names: [] } }, 'filter.op_names: '],
-    [{ every: 2 }, 'every'],
     [{ paused: 1 }, 'paused: '],
   ] as [object, string][]) {
     const { status, json } = await post(path, { ...body, ...fields })
