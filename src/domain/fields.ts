@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import { z } from 'zod'
 import { described } from './described.ts'
 import { digestOfJson } from './digests.ts'
@@ -192,15 +193,20 @@ export const dateTime = z
 
 /**
  * The real clients use the names of Weave for some fields (design 6.1). Such a name fills in where the spec's is absent or
- * null; the spec's wins when both have a value.
+ * null. Under both names there may be one value, and not two.
  */
 export function withAliases<Shape extends z.ZodType>(aliases: Record<string, string>, schema: Shape) {
   const pairs = Object.entries(aliases)
-  const aliased = z.preprocess((value) => {
+  const aliased = z.preprocess((value, context) => {
     if (typeof value !== 'object' || value === null || Array.isArray(value)) return value
     const given = value as Record<string, unknown>
     for (const [alias, name] of pairs) {
-      if (given[alias] != null && given[name] == null) given[name] = given[alias]
+      if (given[alias] == null) continue
+      if (given[name] == null) given[name] = given[alias]
+      else if (!isDeepStrictEqual(given[alias], given[name])) {
+        const message = `expected the value of ${name}, which is the same field, or none`
+        context.issues.push({ code: 'custom', input: given[alias], path: [alias], message })
+      }
     }
     return given
   }, schema)

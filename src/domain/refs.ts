@@ -18,6 +18,9 @@ export interface RefStep {
 
 const edges = ['attr', 'key', 'index', 'id']
 
+/** One word: what follows an id behind a slash, a colon or a space belongs to no call. */
+const callIdForm = /^[\w-]+$/
+
 /** Reads any scheme: clients that speak the same protocol under other names send their own. Undefined for other texts. */
 export function parseRef(text: string): Ref | undefined {
   const match = /^([a-z][a-z0-9+.-]*):\/\/\/([^/]+\/[^/]+)\/([^/]+)\/(.+)$/.exec(text)
@@ -30,7 +33,7 @@ export function parseRef(text: string): Ref | undefined {
     case 'op':
       return named(parts, { ...base, kind })
     case 'call':
-      return { ...base, kind, id: tail }
+      return callIdForm.test(tail) ? { ...base, kind, id: tail } : undefined
     case 'table':
       return parts.length === 1 ? { ...base, kind, digest: tail } : undefined
     default:

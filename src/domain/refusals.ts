@@ -91,6 +91,12 @@ export const refusals = {
     message: '{field}: there is a feedback {given} in project {project} already, and it says something else.',
     help: 'Sending the same content again under its id is accepted. Leave the id out, use another, or use /feedback/replace.',
   },
+  feedback_of_other_user: {
+    status: 409,
+    message:
+      '{field}: the same feedback {given} in project {project} is there already, and it is by the user {user}.',
+    help: 'A record is by the user who sent it first, and only that user can send it again. Leave the id out, or use another.',
+  },
   invalid_payload: {
     status: 400,
     message: '{field}: {given}; feedback of type {type} takes {accepted}.',

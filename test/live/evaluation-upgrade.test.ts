@@ -49,3 +49,36 @@ test('evaluations that were written before there were results have them all the 
     [[300, 0.5]],
   )
 })
+
+test('scores that an older version gave to the wrong call are given anew', async (t) => {
+  const file = sqliteFile(await newFolder(t))
+  const older = connect(file, 'write')
+  const migrations = loadMigrations('sqlite')
+  const before = migrations.findIndex(({ name }) => name.includes('own_names'))
+  migrateSqlite(older, file, migrations.slice(0, before), 0)
+  const call = (id: string, parent: string, op: string, attributes: string, output: string) =>
+    older.run(
+      sql`INSERT INTO calls (project_id, id, parent_id, op_name, started_at, ended_at, attributes, inputs, output)
+          VALUES (${project}, ${id}, ${parent}, ${op}, ${startedAt}, ${startedAt}, ${attributes}, '{}', ${output})`,
+    )
+  call('t1', 'e1', 'Evaluation.predict_and_score', '{}', '{"output":1,"scores":{"judge":1}}')
+  call('c1', 't1', 'judge_strict.score', '{"weave.score":"true"}', '9')
+  older.run(
+    sql`INSERT INTO eval_trials (project_id, trial_id, evaluation_id, row_digest, row_kind, started_at, output_key, failed,
+          scorer_call_ids, scores, shape, v0)
+        VALUES (${project}, 't1', 'e1', 'dCNOmKYnSYX12vHzasLXiswzlGT5UHA7jAGYkvmCuQs', 0, ${startedAt}, 1, 0,
+          '{"judge":"c1"}', '{"judge":1}', -1, NULL)`,
+  )
+  older.close()
+
+  const db = await openSqlite({ file })
+  t.after(() => db.close())
+  const body = ResultsBody.parse({ evaluation_call_ids: ['e1'] })
+  const { rows } = await queryResults(db, caller, project, body, new AbortController().signal)
+  const found: unknown[] = []
+  for await (const row of rows) {
+    const [trial] = JSON.parse(row).evaluations[0].trials
+    found.push(trial.scorer_call_ids, trial.scores)
+  }
+  assert.deepEqual(found, [{ judge_strict: 'c1' }, { judge: 1, judge_strict: 9 }])
+})

@@ -325,6 +325,65 @@ for (const driver of allDrivers()) {
       await assertSame(db, project, [asked, { ...asked, require_intersection: true }])
     })
 
+    test('scores sort and compare with every digit, and booleans among them as 1 and 0', async () => {
+      const db = await driver.shared()
+      const project = newProject()
+      const given = [
+        '9007199254740994',
+        '9007199254740992',
+        '9007199254740993',
+        '9007199254740993.0',
+        'true',
+        '0.5',
+      ]
+      const trial = (evaluation: string, n: number, score: string) =>
+        wholePart(
+          project,
+          `${evaluation}-${n}`,
+          {
+            trace_id: 't',
+            parent_id: evaluation,
+            op_name: 'Evaluation.predict_and_score',
+            inputs: json({ example: { n } }),
+          },
+          { output: `{"output":1,"scores":{"size":${score},"own":{"n":${n}}}}` },
+        )
+      await db.write('upsertCalls', [
+        ...given.map((score, n) => trial('e1', n, score)),
+        ...given.map((score, n) => trial('e2', n, n < 3 ? '9007199254740991' : score)),
+      ])
+      const order = async (request: Partial<ResultsRequest>) => {
+        const asked = { evaluation_call_ids: ['e1'], include_raw_data_rows: true, ...request }
+        const { rows } = (await answered(db, project, asked)) as { rows: { raw_data_row: { n: number } }[] }
+        return rows.map(({ raw_data_row }) => raw_data_row.n)
+      }
+      const sizes = { field: 'scores.size' }
+      const [half, one, two, three, four] = [5, 4, 1, 2, 0]
+      const sorted = await order({ sort_by: [sizes, { field: 'scores.own.n' }] })
+      assert.deepEqual(sorted, [half, one, two, three, 3, four])
+      const both = { evaluation_call_ids: ['e1', 'e2'] }
+      const differing = await order({
+        ...both,
+        sort_by: [{ ...sizes, mode: 'difference', direction: 'desc' }],
+      })
+      assert.deepEqual(differing.slice(0, 3), [four, three, two])
+      const where = async (by: string, literal: unknown) => {
+        const filter = { query: { $expr: { [by]: [{ $getField: 'scores.size' }, { $literal: literal }] } } }
+        return (await order({ filters: [filter], sort_by: [sizes] })).toSorted((a, b) => a - b)
+      }
+      assert.deepEqual(await where('$gt', 0.5), [0, 1, 2, 3, 4])
+      assert.deepEqual(await where('$gte', 1), [0, 1, 2, 3, 4])
+      assert.deepEqual(await where('$lt', 1), [half])
+      assert.deepEqual(await where('$eq', 1), [one])
+      assert.deepEqual(await where('$eq', true), [one])
+      assert.deepEqual(await where('$gt', 9007199254740992), [0, 2, 3])
+      await assertSame(db, project, [
+        { evaluation_call_ids: ['e1'], sort_by: [sizes] },
+        { ...both, sort_by: [{ ...sizes, mode: 'difference' }, { field: 'scores.own.n' }] },
+        { ...both, sort_by: [{ ...sizes, evaluation_call_id: 'e2', direction: 'desc' }] },
+      ])
+    })
+
     test('histories that meet each other do too', async () => {
       const db = await driver.shared()
       await fc.assert(

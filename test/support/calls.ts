@@ -34,7 +34,7 @@ export function completeOf(fields: { id?: string } & Record<string, unknown> = {
 
 /** The whole record of the call that `startOf({ id })` starts, as alice reads it while it runs. */
 export function runningRecord(id: string, fields: Record<string, unknown> = {}) {
-  return {
+  const record = {
     id,
     project_id: project,
     op_name: 'answer',
@@ -59,6 +59,15 @@ export function runningRecord(id: string, fields: Record<string, unknown> = {}) 
     storage_size_bytes: null,
     total_storage_size_bytes: null,
     ...fields,
+  }
+  return {
+    ...record,
+    svc_username: record.svc_user_id,
+    wb_user_id: record.svc_user_id,
+    wb_username: record.svc_user_id,
+    wb_run_id: record.svc_run_id,
+    wb_run_step: record.svc_run_step,
+    wb_run_step_end: record.svc_run_step_end,
   }
 }
 

@@ -1,11 +1,12 @@
+import type { EvaluationCall } from '../../src/domain/evaluations/evaluation-call.ts'
 import { exampleKinds } from '../../src/domain/evaluations/example.ts'
 import { leafKinds, leavesOf } from '../../src/domain/evaluations/leaves.ts'
-import { type EvaluationCall, modelOutput, type Trial, trialOf } from '../../src/domain/evaluations/trial.ts'
+import { modelOutput, type Trial, trialOf } from '../../src/domain/evaluations/trial.ts'
 import { isTrialOp } from '../../src/domain/evaluations/trial-ops.ts'
 import { evaluate } from '../../src/domain/expressions/evaluate.ts'
 import { jsonField } from '../../src/domain/expressions/json-field.ts'
 import { isPresent, textOfJson, valueAt } from '../../src/domain/expressions/json-value.ts'
-import { parseNumber } from '../../src/domain/expressions/numbers.ts'
+import { compareNumbers, type Exact, exact, parseNumber } from '../../src/domain/expressions/numbers.ts'
 import { parseExpression } from '../../src/domain/expressions/parse.ts'
 import { splitPath } from '../../src/domain/expressions/path.ts'
 import { formatTime } from '../../src/domain/time.ts'
@@ -132,21 +133,31 @@ function holds(query: unknown, trial: FoundTrial): boolean {
     evaluate(parseExpression(query), (field) =>
       field === 'row_digest'
         ? { kind: 'text', value: trial.example.digest }
-        : jsonField(fieldOf(trial, field) ?? null, []),
+        : { ...jsonField(fieldOf(trial, field) ?? null, []), countsTruth: field.startsWith('scores.') },
     ) === true
   )
 }
 
-function scoreOf(trial: FoundTrial, field: string): number | null {
+function scoreOf(trial: FoundTrial, field: string): Exact | null {
   const text = textOfJson(fieldOf(trial, field))
-  if (text === 'true' || text === 'false') return Number(text === 'true')
-  const number = parseNumber(text)
-  return number === null ? null : Number(number)
+  if (text === 'true' || text === 'false') return BigInt(text === 'true')
+  return parseNumber(text)
 }
 
-function meanOf(trials: readonly FoundTrial[], field: string): number | null {
+/** With every digit where all are the same. */
+function meanOf(trials: readonly FoundTrial[], field: string): Exact | null {
   const numbers = trials.flatMap((trial) => scoreOf(trial, field) ?? [])
-  return numbers.length === 0 ? null : numbers.reduce((a, b) => a + b, 0) / numbers.length
+  const [first] = numbers
+  if (first === undefined || numbers.every((number) => number === first)) return first ?? null
+  return exact(numbers.reduce<number>((a, b) => a + Number(b), 0) / numbers.length)
+}
+
+function differenceOf(means: readonly Exact[]): Exact {
+  const [least, ...others] = means.toSorted(compareNumbers) as [Exact, ...Exact[]]
+  const most = others.at(-1) ?? least
+  return typeof least === typeof most && typeof least === 'bigint'
+    ? (most as bigint) - least
+    : exact(Number(most) - Number(least))
 }
 
 function sortedRows(
@@ -166,7 +177,7 @@ function sortedRows(
   })
 }
 
-type Key = number | string | null | undefined
+type Key = Exact | string | null | undefined
 
 function keyOf(
   trials: readonly FoundTrial[],
@@ -176,7 +187,7 @@ function keyOf(
   const of = (id: string) => trials.filter(({ evaluation_id }) => evaluation_id === id)
   if (mode === 'difference' && ids.length > 1) {
     const means = ids.flatMap((id) => meanOf(of(id), field) ?? [])
-    return means.length === ids.length ? Math.max(...means) - Math.min(...means) : null
+    return means.length === ids.length ? differenceOf(means) : null
   }
   const scope = only === undefined ? trials : of(only)
   if (field.startsWith('scores.')) return meanOf(scope, field)
@@ -195,7 +206,7 @@ function sayingRow(trials: readonly FoundTrial[]): readonly FoundTrial[] {
 
 /** Numbers before text, and what is missing last, in both directions. */
 function compareKeys(a: Key, b: Key, descending: boolean): number {
-  const rank = (key: Key) => (typeof key === 'number' ? 0 : typeof key === 'string' ? 1 : 2)
+  const rank = (key: Key) => (key == null ? 2 : typeof key === 'string' ? 1 : 0)
   if (rank(a) !== rank(b)) return rank(a) - rank(b)
   if (a === b || a == null || b == null) return 0
   return (a < b ? -1 : 1) * (descending ? -1 : 1)

@@ -10,7 +10,7 @@ for (const [given, name] of [
   [{ name: 'a' }, 'a'],
   [{ old: 'b' }, 'b'],
   [{ old: 'b', name: null }, 'b'],
-  [{ old: 'b', name: 'a' }, 'a'],
+  [{ old: 'a', name: 'a' }, 'a'],
   [{ old: null, name: 'a' }, 'a'],
   [{ old: null }, undefined],
   [{ old: null, name: null }, null],
@@ -19,3 +19,11 @@ for (const [given, name] of [
     assert.equal(schema.parse({ ...given }).name, name)
   })
 }
+
+test('two values for one field are refused, by the name of the alias', () => {
+  const { issues } = schema.safeParse({ old: 'b', name: 'a' }).error ?? {}
+  assert.deepEqual(
+    issues?.map(({ path, message }) => [path, message]),
+    [[['old'], 'expected the value of name, which is the same field, or none']],
+  )
+})

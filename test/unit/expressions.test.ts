@@ -187,6 +187,14 @@ test('conversions', () => {
   )
 })
 
+test('a conversion to exists or bool is a condition of its own', () => {
+  const alone = (field: string, to: string) => `{"$convert":{"input":{"$getField":"${field}"},"to":"${to}"}}`
+  assert.equal(judge(alone('d.a', 'exists'), '{"a":0}'), true)
+  assert.equal(judge(alone('d.a', 'exists'), '{"a":null}'), false)
+  assert.equal(judge(alone('d.a', 'bool'), '{"a":"1"}'), true)
+  assert.equal(judge(alone('d.a', 'bool'), '{"a":"x"}'), null)
+})
+
 test('refusals name the place, what was given and what is accepted', () => {
   const deep = (levels: number) => `${'{"$not":['.repeat(levels)}{"$literal":true}${']}'.repeat(levels)}`
   const many = (count: number, item = '{"$literal":1}') => Array.from({ length: count }, () => item).join(',')
@@ -197,19 +205,19 @@ test('refusals name the place, what was given and what is accepted', () => {
     ['{"$expr":{"$and":[]},"more":1}', 'query: has the unknown operator "more"; accepted: {"$expr": …}.'],
     [
       '{"$expr":{"$literal":true}}',
-      'query.$expr: has the unknown operator "$literal"; accepted: an object with one of $and, $or, $not, $eq, $gt, $gte, $lt, $lte, $in, $contains.',
+      'query.$expr: has the unknown operator "$literal"; accepted: an object with one of $and, $or, $not, $eq, $gt, $gte, $lt, $lte, $in, $contains, $convert.',
     ],
     [
       '{"$expr":{"$nor":[]}}',
-      'query.$expr: has the unknown operator "$nor"; accepted: an object with one of $and, $or, $not, $eq, $gt, $gte, $lt, $lte, $in, $contains.',
+      'query.$expr: has the unknown operator "$nor"; accepted: an object with one of $and, $or, $not, $eq, $gt, $gte, $lt, $lte, $in, $contains, $convert.',
     ],
     [
       '{"$expr":{"__proto__":[]}}',
-      'query.$expr: has the unknown operator "__proto__"; accepted: an object with one of $and, $or, $not, $eq, $gt, $gte, $lt, $lte, $in, $contains.',
+      'query.$expr: has the unknown operator "__proto__"; accepted: an object with one of $and, $or, $not, $eq, $gt, $gte, $lt, $lte, $in, $contains, $convert.',
     ],
     [
       '{"$expr":{"$and":[],"$or":[]}}',
-      'query.$expr: has 2 operators: $and, $or; accepted: an object with one of $and, $or, $not, $eq, $gt, $gte, $lt, $lte, $in, $contains.',
+      'query.$expr: has 2 operators: $and, $or; accepted: an object with one of $and, $or, $not, $eq, $gt, $gte, $lt, $lte, $in, $contains, $convert.',
     ],
     ['{"$expr":{"$and":[]}}', 'query.$expr.$and: is empty; accepted: a list of at least one operand.'],
     ['{"$expr":{"$or":{"a":1}}}', 'query.$expr.$or: is an object; accepted: a list of operands.'],
@@ -284,6 +292,10 @@ test('refusals name the place, what was given and what is accepted', () => {
     [
       '{"$expr":{"$and":[{"$convert":{"input":{"$literal":1},"to":"float"}}]}}',
       'query.$expr.$and[0].$convert.to: is "float"; accepted: "double", "string", "int", "bool", "exists".',
+    ],
+    [
+      '{"$expr":{"$convert":{"input":{"$literal":1},"to":"double"}}}',
+      'query.$expr.$convert.to: is "double"; accepted: "bool", "exists".',
     ],
     [`{"$expr":${deep(100)}}`, 'query: is nested deeper than 100 operators; accepted: at most 100.'],
     [

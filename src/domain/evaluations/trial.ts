@@ -1,21 +1,7 @@
-import { isPresent, membersOf, valueAt } from '../expressions/json-value.ts'
-import { opNameOf } from '../refs.ts'
+import { membersOf, valueAt } from '../expressions/json-value.ts'
+import { type EvaluationCall, inputOf } from './evaluation-call.ts'
 import { type Example, exampleOf } from './example.ts'
-
-/** What is read of a call that belongs to an evaluation. Times are microseconds, JSON is text. */
-export interface EvaluationCall {
-  id: string
-  parent_id: string | null
-  op_name: string
-  started_at: number
-  ended_at: number | null
-  exception: string | null
-  expire_at: number | null
-  attributes: string | null
-  inputs: string | null
-  output: string | null
-  summary: string | null
-}
+import { isMarked, scoringOf } from './scoring.ts'
 
 /** Under which key of a trial's output the model's own output stands. */
 export const outputKeys = ['', 'output', 'model_output'] as const
@@ -52,8 +38,7 @@ export function trialOf(call: EvaluationCall, children: readonly EvaluationCall[
   const ownScores = given?.startsWith('{') ? given : '{}'
   const predict = predictOf(call, children)
   const others = children.filter((child) => child !== predict)
-  const scorers = scorersOf(others, keysOf(ownScores))
-  const late = call.ended_at === null ? [] : lateScores(others, scorers)
+  const { scorers, late } = scoringOf(others, keysOf(ownScores), call.ended_at !== null)
   const ownLatency = modelLatency(output.get('model_latency'))
   const ownTokens = tokensOf(call)
   return {
@@ -133,24 +118,6 @@ function tokensOf({ summary }: EvaluationCall): number | null {
   return sum === null ? null : Math.max(-Number.MAX_SAFE_INTEGER, Math.min(Number.MAX_SAFE_INTEGER, sum))
 }
 
-/** A child that says of itself that it scores. */
-function isMarked({ attributes }: EvaluationCall): boolean {
-  if (!attributes?.includes('score')) return false
-  const { weave, _weave_eval_meta: meta, ...flat } = JSON.parse(attributes) as Record<string, unknown>
-  if (flat['weave.score'] === 'true' || memberOf(weave, 'score') === 'true') return true
-  return Boolean(memberOf(meta, 'score'))
-}
-
-function memberOf(value: unknown, name: string): unknown {
-  return typeof value === 'object' && value !== null ? (value as Record<string, unknown>)[name] : undefined
-}
-
-function inputOf({ inputs }: EvaluationCall, name: string): string | undefined {
-  if (!inputs?.includes(`"${name}"`)) return undefined
-  const value = valueAt(inputs, [name])
-  return isPresent(value) ? value : undefined
-}
-
 /** The call of the model: the one that says so, else the first that looks like it. */
 function predictOf(trial: EvaluationCall, children: readonly EvaluationCall[]): EvaluationCall | undefined {
   if (children.length === 0) return undefined
@@ -178,53 +145,6 @@ function keysOf(scores: string): string[] {
 /** A key as it is written, read. */
 function nameOf(key: string): string {
   return key.includes('\\') ? (JSON.parse(key) as string) : key.slice(1, -1)
-}
-
-/** Which child gave which score: by its exact name first, so that `acc` is not taken for `acc_strict`. */
-function scorersOf(children: readonly EvaluationCall[], keys: readonly string[]): Map<string, string> {
-  const found = new Map<string, string>()
-  if (keys.length === 0 || children.length === 0) return found
-  const named = children.map((child) => ({ child, name: opNameOf(child.op_name) }))
-  let likely: typeof named | undefined
-  for (const key of keys) {
-    let match = named.find(({ name }) => name === key || name === `${key}.score`)
-    if (match === undefined) {
-      likely ??= named.filter(({ child }) => /\.score|scorer/i.test(child.op_name) || isMarked(child))
-      const lowered = key.toLowerCase()
-      match = likely.find(({ child, name }) => {
-        const op = name.toLowerCase()
-        return scorerName(child) === key || op.includes(lowered) || lowered.includes(op)
-      })
-    }
-    if (match) found.set(key, match.child.id)
-  }
-  return found
-}
-
-/** The name in the reference of the scorer, when the child carries one. */
-function scorerName({ attributes }: EvaluationCall): string | undefined {
-  if (!attributes?.includes('scorer')) return undefined
-  const { weave, ...flat } = JSON.parse(attributes) as Record<string, unknown>
-  const ref = flat['weave.scorer'] ?? memberOf(weave, 'scorer')
-  return typeof ref === 'string' ? /\/(?:object|op)\/([^/:]+)/.exec(ref)?.[1] : undefined
-}
-
-/** What scorers said after the trial had ended: the scores in its output do not know them. */
-function lateScores(
-  children: readonly EvaluationCall[],
-  known: Map<string, string>,
-): [key: string, json: string][] {
-  const used = new Set(known.values())
-  const late: [string, string][] = []
-  for (const child of children) {
-    if (used.has(child.id) || child.exception !== null || !isPresent(child.output ?? undefined)) continue
-    if (!isMarked(child)) continue
-    const key = scorerName(child) ?? opNameOf(child.op_name).replace(/\.score$/, '')
-    if (known.has(key)) continue
-    known.set(key, child.id)
-    late.push([key, child.output as string])
-  }
-  return late
 }
 
 /** Keys that are there stay as they are. */

@@ -151,8 +151,15 @@ function textOfPlain(value: Exclude<Value, JsonField>): string | null {
 function numberOf(value: Value): Exact | null {
   if (value.kind === 'number') return value.value === null ? null : exact(value.value)
   if (value.kind === 'time') return value.value === null ? null : exact(value.value / 1_000_000)
-  const text = textOf(value)
+  const text = numberTextOf(value)
   return text === null ? null : parseNumber(text)
+}
+
+function numberTextOf(value: Value): string | null {
+  const text = textOf(value)
+  if (value.kind !== 'json' || !value.countsTruth) return text
+  if (text === 'true') return '1'
+  return text === 'false' ? '0' : text
 }
 
 function booleanOf(value: Value): boolean | null {
@@ -180,7 +187,7 @@ function convert(value: Value, to: ConversionTarget): Value {
       // Whole seconds of a time, whole numbers of what is written with digits alone.
       const number = numberOf(value)
       const isWhole =
-        value.kind === 'time' ? typeof number === 'bigint' : parseWhole(textOf(value) ?? '') !== null
+        value.kind === 'time' ? typeof number === 'bigint' : parseWhole(numberTextOf(value) ?? '') !== null
       return { kind: 'number', value: isWhole ? number : null }
     }
   }

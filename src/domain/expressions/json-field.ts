@@ -9,6 +9,8 @@ export interface JsonField {
   text(): string
   /** For comparison without regard to case. */
   folded(): string
+  /** As a number, true reads as 1 and false as 0. */
+  readonly countsTruth?: boolean
 }
 
 /** Characters that the fields of one row may keep between them. What finds no room is worked out again. */

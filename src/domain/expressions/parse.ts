@@ -44,9 +44,11 @@ export function parseExpression(value: unknown, place = 'query'): Expression {
   const operands: Record<string, Read> = {
     $literal: (input, at) => ({ op: 'literal', literal: literalOf(input, at) }),
     $getField: (input, at) => ({ op: 'field', field: fieldOf(input, at) }),
-    $convert: conversion,
+    $convert: conversion(conversions),
     ...operators,
   }
+  /** What may stand alone is true or false of a row. */
+  const conditions = { ...operators, $convert: conversion(['bool', 'exists']) }
 
   function operand(input: unknown, at: string, depth: number, accepted = operands): Expression {
     if (depth > deepest) {
@@ -132,16 +134,18 @@ export function parseExpression(value: unknown, place = 'query'): Expression {
     return { op: 'contains', input: operand(text, `${at}.input`, depth), part, ignoreCase }
   }
 
-  function conversion(input: unknown, at: string, depth: number): Expression {
-    const { input: value, to } = members(input, at, { required: ['input', 'to'], optional: [] })
-    const target = conversions.find((known) => known === to)
-    if (target === undefined) {
-      throw refused(`${at}.to`, `is ${described(to)}`, conversions.map((name) => `"${name}"`).join(', '))
+  function conversion(targets: readonly ConversionTarget[]): Read {
+    return (input, at, depth) => {
+      const { input: value, to } = members(input, at, { required: ['input', 'to'], optional: [] })
+      const target = targets.find((known) => known === to)
+      if (target === undefined) {
+        throw refused(`${at}.to`, `is ${described(to)}`, targets.map((name) => `"${name}"`).join(', '))
+      }
+      return { op: 'convert', input: operand(value, `${at}.input`, depth), to: target }
     }
-    return { op: 'convert', input: operand(value, `${at}.input`, depth), to: target }
   }
 
-  return operand(operation.$expr, `${place}.$expr`, 1, operators)
+  return operand(operation.$expr, `${place}.$expr`, 1, conditions)
 }
 
 function refused(field: string, why: string, accepted: string) {

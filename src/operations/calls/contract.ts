@@ -133,6 +133,14 @@ export type ReadBody = z.output<typeof ReadBody>
 
 const time = z.iso.datetime()
 
+const userId = z.string().nullable()
+const username = z
+  .string()
+  .optional()
+  .meta({ description: 'Of the user in svc_user_id; in a query absent unless asked for.' })
+const runId = z.string().nullable()
+const runStep = z.number().int().nullable()
+
 export const CallRecord = z.object({
   id: z.string(),
   project_id: z.string(),
@@ -149,15 +157,20 @@ export const CallRecord = z.object({
   inputs: z.record(z.string(), z.unknown()),
   output: z.unknown(),
   summary: z.record(z.string(), z.unknown()),
-  svc_user_id: z.string().nullable(),
-  svc_username: z.string().optional().meta({ description: 'Absent unless asked for.' }),
-  svc_run_id: z.string().nullable(),
-  svc_run_step: z.number().int().nullable(),
-  svc_run_step_end: z.number().int().nullable(),
+  svc_user_id: userId,
+  svc_username: username,
+  svc_run_id: runId,
+  svc_run_step: runStep,
+  svc_run_step_end: runStep,
   expire_at: time.nullable(),
   deleted_at: time.nullable(),
   storage_size_bytes: z.number().int().nullable(),
   total_storage_size_bytes: z.number().int().nullable(),
+  wb_user_id: userId.meta({ description: 'As svc_user_id.' }),
+  wb_username: username.meta({ description: 'As svc_username.' }),
+  wb_run_id: runId.meta({ description: 'As svc_run_id.' }),
+  wb_run_step: runStep.meta({ description: 'As svc_run_step.' }),
+  wb_run_step_end: runStep.meta({ description: 'As svc_run_step_end.' }),
 })
 
 export const ReadAnswer = answer('The call.', { call: CallRecord })

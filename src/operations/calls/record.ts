@@ -29,7 +29,7 @@ export async function readOneCall(
   const row = await readCall(db, body.project_id, id, body.include_total_storage_size === true, now())
   if (row === undefined) throw callNotFound('id', body.id, body.project_id)
   const costs = body.include_costs ? await createPricing(db, body.project_id)(row) : undefined
-  return { call: callRecord(row, { storageSize: body.include_storage_size, costs }) }
+  return { call: callRecord(row, { storageSize: body.include_storage_size, username: true, costs }) }
 }
 
 export function callNotFound(field: string, id: string, project: string): Refusal {
@@ -38,8 +38,9 @@ export function callNotFound(field: string, id: string, project: string): Refusa
 
 const emptyObject = new JsonText('{}')
 
-/** The call record of the wire. Null is present as null; only `svc_username` may be absent. */
+/** The call record of the wire. Null is present as null; only the name of the user may be absent. */
 export function callRecord(row: CallRow, { storageSize, username, costs }: Shown): Record<string, unknown> {
+  const name = username ? (row.user_id ?? undefined) : undefined
   return {
     id: row.id,
     project_id: row.project_id,
@@ -57,7 +58,7 @@ export function callRecord(row: CallRow, { storageSize, username, costs }: Shown
     output: row.output === null ? null : new JsonText(row.output),
     summary: summaryOf(row, costs),
     svc_user_id: row.user_id,
-    svc_username: username ? (row.user_id ?? undefined) : undefined,
+    svc_username: name,
     svc_run_id: row.run_id,
     svc_run_step: row.run_step,
     svc_run_step_end: row.run_step_end,
@@ -65,6 +66,12 @@ export function callRecord(row: CallRow, { storageSize, username, costs }: Shown
     deleted_at: null,
     storage_size_bytes: storageSize ? row.storage_size : null,
     total_storage_size_bytes: row.total_storage_size,
+    // As the types of published clients have them.
+    wb_user_id: row.user_id,
+    wb_username: name,
+    wb_run_id: row.run_id,
+    wb_run_step: row.run_step,
+    wb_run_step_end: row.run_step_end,
   }
 }
 

@@ -14,7 +14,7 @@ import {
   checkNamed,
   checkTarget,
   checkTriggerRef,
-  objectRefOf,
+  namedRefOf,
   refuseRef,
   requireRef,
 } from './references.ts'
@@ -46,7 +46,7 @@ export function createCheck(db: Reader, schemas: SchemaChecks, tenant: string): 
   }
 
   async function checkAnnotation(given: FeedbackGiven, at: FieldName, isTooLarge: boolean): Promise<void> {
-    const ref = objectRefOf(given, 'annotation_ref', at)
+    const ref = namedRefOf(given, 'annotation_ref', at)
     const field = at('annotation_ref')
     const text = given.annotation_ref as string
     const { project } = ref
@@ -103,7 +103,7 @@ function checkFields(given: FeedbackGiven, kind: Kind, at: FieldName): void {
 }
 
 function checkOtherRefs(given: FeedbackGiven, at: FieldName): void {
-  if (given.runnable_ref != null) objectRefOf(given, 'runnable_ref', at)
+  if (given.runnable_ref != null) namedRefOf(given, 'runnable_ref', at)
   if (given.call_ref != null) checkCallRef(given, at)
   if (given.trigger_ref != null) checkTriggerRef(given, at)
 }

@@ -9,6 +9,7 @@ type RefField = 'annotation_ref' | 'runnable_ref' | 'call_ref' | 'trigger_ref'
 type ObjectRef = Extract<Ref, { kind: 'object' | 'op' }>
 
 const objectForm = '<scheme>:///<entity>/<project>/object/<name>:<digest>'
+const opForm = '<scheme>:///<entity>/<project>/op/<name>:<digest>'
 const callForm = '<scheme>:///<entity>/<project>/call/<id>'
 
 /** Anything may be spoken of; what looks like a reference must be long enough to be one. */
@@ -27,12 +28,11 @@ export function checkTarget({ svc_ref }: FeedbackGiven, at: FieldName): void {
 /** The call that the feedback is about, when it is one of the project: a foreign project is never touched. */
 export function callOf({ svc_ref, project_id }: FeedbackGiven): string | null {
   const ref = parseRef(svc_ref)
-  const isOwn = ref?.kind === 'call' && ref.project === project_id
-  return isOwn && !ref.id.includes('/') ? ref.id : null
+  return ref?.kind === 'call' && ref.project === project_id ? ref.id : null
 }
 
 /**
- * The type is the prefix and a name, and the reference is there, leads to an object or an op, and has the same name.
+ * The type is the prefix and a name, and the reference is there, leads to what the kind takes, and has the same name.
  */
 export function checkNamed(given: FeedbackGiven, kind: 'annotation' | 'runnable', at: FieldName): ObjectRef {
   const prefix = `${prefixes[kind]}.`
@@ -45,17 +45,26 @@ export function checkNamed(given: FeedbackGiven, kind: 'annotation' | 'runnable'
     })
   }
   const field = `${kind}_ref` as const
-  const ref = objectRefOf(given, field, at)
+  const ref = namedRefOf(given, field, at)
   if (ref.name === name) return ref
   const accepted = `a reference whose name is ${JSON.stringify(name)}, as feedback_type says`
   throw wrong(at(field), given[field], accepted)
 }
 
-export function objectRefOf(given: FeedbackGiven, field: RefField, at: FieldName): ObjectRef {
+/** An annotation spec is an object; what was run is an object or an op. */
+export function namedRefOf(
+  given: FeedbackGiven,
+  field: 'annotation_ref' | 'runnable_ref',
+  at: FieldName,
+): ObjectRef {
   const ref = parseRef(given[field] ?? '')
-  if (ref?.kind === 'object' || ref?.kind === 'op') return ref
+  if (ref?.kind === 'object' || (ref?.kind === 'op' && field === 'runnable_ref')) return ref
+  const form =
+    field === 'runnable_ref'
+      ? `a reference to an object or an op, ${objectForm} or ${opForm}`
+      : `an object reference, ${objectForm}`
   const type = JSON.stringify(given.feedback_type)
-  throw wrong(at(field), given[field], `an object reference, ${objectForm}, because feedback_type is ${type}`)
+  throw wrong(at(field), given[field], `${form}, because feedback_type is ${type}`)
 }
 
 export function checkCallRef(given: FeedbackGiven, at: FieldName): void {
@@ -64,8 +73,7 @@ export function checkCallRef(given: FeedbackGiven, at: FieldName): void {
 }
 
 export function checkTriggerRef(given: FeedbackGiven, at: FieldName): void {
-  const ref = parseRef(given.trigger_ref ?? '')
-  if (ref?.kind === 'object' || ref?.kind === 'op') return
+  if (parseRef(given.trigger_ref ?? '')?.kind === 'object') return
   throw wrong(at('trigger_ref'), given.trigger_ref, `an object reference, ${objectForm}`)
 }
 

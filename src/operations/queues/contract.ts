@@ -134,6 +134,7 @@ export const ItemRecord = z.object({
   added_by: z.string().nullable(),
   rule_id: z.string().nullable().meta({ description: 'The rule that added it; null when a person did.' }),
   annotation_state: itemState.meta({ description: 'What was said last of the item, by any annotator.' }),
+  annotation_state_changed_at: time.nullable().meta({ description: 'When it was said; null is never.' }),
   annotator_user_id: z.string().nullable().meta({ description: 'Who said it.' }),
   own_annotation_state: itemState.meta({ description: 'What the caller said last.' }),
   display_fields: z.array(z.string()),

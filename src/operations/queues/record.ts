@@ -37,6 +37,7 @@ export function itemRecord(item: SeenItem, time: number, withPosition: boolean):
     added_by: item.added_by,
     rule_id: item.rule_id,
     annotation_state: item.state,
+    annotation_state_changed_at: formatTimeOrNull(item.state_at),
     annotator_user_id: item.annotator,
     own_annotation_state: item.own_state ?? 'unstarted',
     display_fields: new JsonText(item.display_fields),

@@ -43,7 +43,13 @@ export function readingOf(
   switch (document) {
     case 'scores': {
       const known = scoreReading(shapes, path, dialect)
-      return { kind: 'json', column: trusted('trial.scores'), path, ...(known && { known }) }
+      return {
+        kind: 'json',
+        column: trusted('trial.scores'),
+        path,
+        countsTruth: true,
+        ...(known && { known }),
+      }
     }
     case 'inputs':
       return { kind: 'json', column: rowOf(path, dialect), path }

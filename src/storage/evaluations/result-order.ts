@@ -22,7 +22,7 @@ import {
   trialTable,
   within,
 } from './result-rows.ts'
-import { meanReading, scoreReading } from './scores.ts'
+import { scoreReading, storedNumber } from './scores.ts'
 import type { EvaluationShape } from './shapes.ts'
 
 export interface ResultsSort {
@@ -36,13 +36,20 @@ export interface ResultsSort {
 /** One key of the order of rows. */
 export interface RowOrder {
   /** The mean over trials of a number; the smallest over trials of a text, numbers first; or the same of the row itself. */
-  reading: { kind: 'score'; number: Sql } | { kind: 'document'; number: Sql; text: Sql } | RowReading
+  reading: ScoreKey | { kind: 'document'; number: Sql; text: Sql } | RowReading
   needsCall: boolean
   /** Only the trials of this one count; null is all. */
   evaluation: string | null
   /** The largest minus the smallest of the evaluations' means. */
   difference: boolean
   direction: 'asc' | 'desc'
+}
+
+export interface ScoreKey {
+  kind: 'score'
+  number: Sql
+  /** Some of the numbers may be more exact than a double. */
+  isExact: boolean
 }
 
 /** A value of the row as JSON, out of what a `trial` says of its row. */
@@ -96,7 +103,11 @@ function tokenOf({ project }: RowsOfView, { token }: RowReading, i: number): Sql
 function aggregated({ reading, evaluation }: RowOrder, i: number): Sql[] {
   const only = (value: Sql) =>
     evaluation === null ? value : sql`CASE WHEN trial.evaluation_id = ${evaluation} THEN ${value} END`
-  if (reading.kind === 'score') return [sql`avg(${only(reading.number)}) AS ${trusted(`mean${i}`)}`]
+  if (reading.kind === 'score') {
+    const number = only(reading.number)
+    const [least, most, mean] = [sql`min(${number})`, sql`max(${number})`, sql`avg(${number})`]
+    return [sql`${orTheOne(reading.isExact, least, most, mean)} AS ${trusted(`mean${i}`)}`]
+  }
   if (reading.kind === 'document') {
     const text = sql`CASE WHEN ${reading.number} IS NULL THEN nullif(${reading.text}, '') END`
     return [
@@ -105,6 +116,11 @@ function aggregated({ reading, evaluation }: RowOrder, i: number): Sql[] {
     ]
   }
   return named(spokenByTrials(only), i)
+}
+
+/** Of numbers that are one and the same the mean is that number, with digits that no double has. */
+function orTheOne(isExact: boolean, least: Sql, most: Sql, mean: Sql): Sql {
+  return isExact ? sql`(CASE WHEN ${least} = ${most} THEN ${least} ELSE ${mean} END)` : mean
 }
 
 function named(columns: Record<string, Sql>, i: number): Sql[] {
@@ -123,14 +139,12 @@ function groupedOnce(db: Reader, view: RowsOfView, order: readonly RowOrder[]): 
 
 /** By evaluation first, whose means are then compared. What is a mean over all of them needs their sums. */
 function groupedTwice(db: Reader, view: RowsOfView, order: readonly RowOrder[]): Sql {
-  const inner = order.flatMap((key, i) =>
-    key.reading.kind === 'score'
-      ? [
-          sql`sum(${key.reading.number} * 1.0) AS ${trusted(`sum${i}`)}`,
-          sql`count(${key.reading.number}) AS ${trusted(`count${i}`)}`,
-        ]
-      : aggregated(key, i),
-  )
+  const inner = order.flatMap((key, i) => {
+    if (key.reading.kind !== 'score') return aggregated(key, i)
+    const { number, isExact } = key.reading
+    const parts = { sum: sql`sum(${number} * 1.0)`, count: sql`count(${number})` }
+    return named(isExact ? { ...parts, least: sql`min(${number})`, most: sql`max(${number})` } : parts, i)
+  })
   const outer = order.map(({ reading, evaluation, difference }, i) => {
     if (reading.kind === 'row') {
       return join(
@@ -143,15 +157,18 @@ function groupedTwice(db: Reader, view: RowsOfView, order: readonly RowOrder[]):
     }
     if (reading.kind === 'document')
       return trusted(`min(number${i}) AS number${i}, min(text${i}) AS text${i}`)
-    const mean = trusted(`(sum${i} / nullif(count${i}, 0))`)
+    const { isExact } = reading
     const only = (column: string) =>
       evaluation === null
         ? trusted(`${column}${i}`)
         : sql`CASE WHEN evaluation_id = ${evaluation} THEN ${trusted(`${column}${i}`)} END`
+    const meanOfPart = trusted(`(sum${i} / nullif(count${i}, 0))`)
+    const mean = orTheOne(isExact, trusted(`least${i}`), trusted(`most${i}`), meanOfPart)
+    const meanOfAll = sql`sum(${only('sum')}) / nullif(sum(${only('count')}), 0)`
     // A row that is missing from one of them has no difference.
     const value = difference
       ? sql`CASE WHEN count(${mean}) = ${view.evaluations.length} THEN max(${mean}) - min(${mean}) END`
-      : sql`sum(${only('sum')}) / nullif(sum(${only('count')}), 0)`
+      : orTheOne(isExact, sql`min(${only('least')})`, sql`max(${only('most')})`, meanOfAll)
     return sql`${value} AS ${trusted(`mean${i}`)}`
   })
   return sql`SELECT row_digest, ${join(outer, ', ')} FROM (
@@ -204,8 +221,9 @@ function keyOf(
 ): RowOrder['reading'] {
   const { document, path } = known
   if (document === 'scores') {
-    const number = scoreReading(shapes, path, dialect)?.mean ?? meanReading(path, dialect)
-    return { kind: 'score', number }
+    const known = scoreReading(shapes, path, dialect)
+    if (known === undefined) return { kind: 'score', number: storedNumber(path, dialect), isExact: true }
+    return { kind: 'score', number: known.number, isExact: known.isExact }
   }
   if (document === 'inputs') {
     return { kind: 'row', token: rowToken(path, dialect) }

@@ -93,7 +93,9 @@ export function createCompiler(resolve: FieldResolver, dialect: Dialect): (expre
       case 'field': {
         const reading = resolve(expression.field)
         if (reading.kind === 'json') {
-          return reading.known?.number ?? dialect.json(reading.column, reading.path, reading.most).number
+          if (reading.known) return reading.known.number
+          const document = dialect.json(reading.column, reading.path, reading.most)
+          return reading.countsTruth ? truthAsNumber(document) : document.number
         }
         if (reading.kind === 'number') return dialect.columnNumber(reading.sql)
         return reading.kind === 'time' ? dialect.timeNumber(reading.sql) : dialect.textNumber(textOf(reading))
@@ -110,8 +112,18 @@ export function createCompiler(resolve: FieldResolver, dialect: Dialect): (expre
 
   function asWhole(input: Expression): Sql {
     const time = timeColumn(input)
-    if (time === undefined) return dialect.textWhole(asText(input))
+    if (time === undefined) {
+      const text = asText(input)
+      const number = dialect.textWhole(text)
+      return countsTruth(input) ? truthAsNumber({ text, number }) : number
+    }
     return sql`CASE WHEN ${time} % 1000000 = 0 THEN ${time} / 1000000 END`
+  }
+
+  function countsTruth(expression: Expression): boolean {
+    if (expression.op !== 'field') return false
+    const reading = resolve(expression.field)
+    return reading.kind === 'json' && reading.countsTruth === true
   }
 
   function asTime(expression: Expression, place: string): Sql {
@@ -243,6 +255,10 @@ export function createCompiler(resolve: FieldResolver, dialect: Dialect): (expre
   }
 
   return asBoolean
+}
+
+export function truthAsNumber({ text, number }: Pick<JsonReading, 'text' | 'number'>): Sql {
+  return sql`CASE ${text} WHEN 'true' THEN 1 WHEN 'false' THEN 0 ELSE ${number} END`
 }
 
 function isBeyondDoubles(expression: Expression): boolean {

@@ -15,6 +15,8 @@ export type FieldReading =
       most?: number
       /** What it is a part of, where to ask for the length of that costs less. */
       within?: Sql
+      /** As a number, true reads as 1 and false as 0. */
+      countsTruth?: boolean
       /** The same number, and the number 1 or 0 of a truth value, where they can be read for less. */
       known?: { number: Sql; truth: Sql }
     }

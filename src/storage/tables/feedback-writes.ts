@@ -29,7 +29,7 @@ export const addFeedback: Command<readonly NewFeedback[], KeptFeedback[]> = asyn
   for (const { record, field } of given) {
     const first = byKey.get(keyOf(record))
     if (first === undefined) byKey.set(keyOf(record), record)
-    else if (!isSame(first, record)) throw conflict(record, field)
+    else if (!isSame(first, record)) throw conflict(record, field, first)
   }
   // Two requests that add the same ids meet in the same order, so neither waits for the other's end.
   const records = [...byKey.keys()].sort().map((key) => byKey.get(key) as Feedback)
@@ -46,7 +46,7 @@ export const addFeedback: Command<readonly NewFeedback[], KeptFeedback[]> = asyn
   )
   return given.map(({ record, field }) => {
     const stored = known.get(keyOf(record)) ?? (byKey.get(keyOf(record)) as Feedback)
-    if (stored !== record && !isSame(stored, record)) throw conflict(record, field)
+    if (stored !== record && !isSame(stored, record)) throw conflict(record, field, stored)
     return { id: stored.id, created_at: stored.created_at, payload: stored.payload }
   })
 }
@@ -109,10 +109,11 @@ function isSame(one: Feedback, other: Feedback): boolean {
   return one.payload === other.payload || exactJson(one.payload) === exactJson(other.payload)
 }
 
-function conflict({ id, project_id }: Feedback, field: string) {
-  return refuse('feedback_conflict', {
-    field,
-    given: JSON.stringify(id),
-    project: JSON.stringify(project_id),
-  })
+/** Whoever may write to the project may read who said what in it, so the user is named. */
+function conflict(record: Feedback, field: string, stored: Feedback) {
+  const { id, project_id, user_id } = record
+  const values = { field, given: JSON.stringify(id), project: JSON.stringify(project_id) }
+  const isOthers = stored.user_id !== user_id && isSame({ ...stored, user_id }, record)
+  if (!isOthers) return refuse('feedback_conflict', values)
+  return refuse('feedback_of_other_user', { ...values, user: JSON.stringify(stored.user_id) })
 }

@@ -38,19 +38,26 @@ export interface QueueItem {
 /** The same with the state of the annotator who asks; null is unstarted. */
 export interface SeenItem extends QueueItem {
   own_state: AnnotationState | null
+  /** When `state` became what it is; null is never. */
+  state_at: number | null
 }
 
 /** A row of SeenItem from `annotation_queue_items AS item`. */
 function seenBy({ dialect }: Reader, annotator: string): Sql {
   return sql`item.project_id, item.id, item.queue_id, item.position, item.call_id, item.call_op_name, item.call_trace_id,
     item.call_started_at, item.call_ended_at, ${dialect.stored(trusted('item.display_fields'))} AS display_fields, item.added_at, item.added_by, item.rule_id, item.state, item.annotator,
-    item.finished_by, item.leased_by, item.leased_until, ${ownState(annotator)} AS own_state`
+    item.finished_by, item.leased_by, item.leased_until, ${ownState(annotator)} AS own_state,
+    ${progressOf('updated_at', trusted('item.annotator'))} AS state_at`
 }
 
 /** NULL is unstarted. */
 export function ownState(annotator: string): Sql {
-  return sql`(SELECT progress.state FROM annotation_progress AS progress WHERE progress.project_id = item.project_id
-    AND progress.item_id = item.id AND progress.annotator = ${annotator})`
+  return progressOf('state', sql`${annotator}`)
+}
+
+function progressOf(column: 'state' | 'updated_at', annotator: Sql): Sql {
+  return sql`(SELECT ${trusted(`progress.${column}`)} FROM annotation_progress AS progress
+    WHERE progress.project_id = item.project_id AND progress.item_id = item.id AND progress.annotator = ${annotator})`
 }
 
 const filterable = ['id', 'call_id', 'call_op_name', 'call_trace_id', 'added_by', 'rule_id'] as const

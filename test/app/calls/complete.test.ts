@@ -109,7 +109,7 @@ test('calls/complete: a long batch is stored whole', async (t) => {
   assert.deepEqual(whole(await post(url, { batch: calls })), { status: 200, body: {} })
   const sort_by = [{ field: 'inputs.n', direction: 'asc' }]
   assert.deepEqual(
-    recordsOf(await post('/calls/stream_query', { project_id: project, sort_by })),
+    recordsOf(await post('/calls/stream_query', { project_id: project, sort_by, include_usernames: true })),
     calls.map(({ id }, n) => endedRecord(id, { inputs: { n } })),
   )
 })

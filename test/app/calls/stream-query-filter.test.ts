@@ -53,7 +53,7 @@ for (const [filter, expected] of [
   [{ trace_roots_only: false }, all],
   [{ svc_run_ids: ['run-1'] }, ['plain']],
   [{ wb_run_ids: ['run-2'] }, ['fourth']],
-  [{ svc_run_ids: ['run-1'], wb_run_ids: ['run-2'] }, ['plain']],
+  [{ svc_run_ids: ['run-1'], wb_run_ids: ['run-1'] }, ['plain']],
   [{ svc_user_ids: ['alice'] }, all],
   [{ wb_user_ids: ['bob'] }, []],
   [{ thread_ids: ['x'], turn_ids: ['x1'], svc_run_ids: ['run-2'] }, ['fourth']],

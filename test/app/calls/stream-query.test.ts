@@ -135,7 +135,7 @@ test('calls/stream_query: each call is one line of JSON', async (t) => {
     one: { inputs: { text: 'two\nlines\u2028 \u2029' } },
     two: { running: true },
   })
-  const answer = await calls.query()
+  const answer = await calls.query({ include_usernames: true })
   assert.equal(answer.status, 200)
   assert.equal(answer.headers['content-type'], 'application/jsonl')
   assert.equal(linesOf(answer).length, 2)
@@ -197,7 +197,7 @@ test('calls/stream_query: more calls than one fetch from the record', async (t) 
   await post('/v2/acme/qa/calls/complete', { batch })
   const sort_by = [{ field: 'inputs.n', direction: 'desc' }]
   assert.deepEqual(
-    recordsOf(await post('/calls/stream_query', { project_id: project, sort_by })),
+    recordsOf(await post('/calls/stream_query', { project_id: project, sort_by, include_usernames: true })),
     batch.map(({ id }, n) => endedRecord(id, { inputs: { n } })).reverse(),
   )
 })
@@ -222,7 +222,9 @@ test('calls/stream_query: columns leave the large fields out that are not named'
     [['inputs.b', 'thread_id'], { ...none, inputs: { b: 2 } }],
     [['output', 'summary.c', 'attributes.a.x', 'wb_run_id'], { ...all, inputs: {} }],
   ] as [string[] | null, object][]) {
-    assert.deepEqual(recordsOf(await calls.query({ columns })), [{ ...record, ...shown }])
+    assert.deepEqual(recordsOf(await calls.query({ columns, include_usernames: true })), [
+      { ...record, ...shown },
+    ])
   }
 })
 
@@ -236,7 +238,7 @@ test('calls/stream_query: include flags add what they name', async (t) => {
   const shown = async (flags: object) =>
     recordsOf(await calls.query({ filter: { call_ids: [root] }, ...flags }))[0] as ReturnType<
       typeof endedRecord
-    > & { svc_username?: string }
+    >
 
   const plain = await shown({})
   for (const flag of [false, null]) {
@@ -255,7 +257,11 @@ test('calls/stream_query: include flags add what they name', async (t) => {
     ...plain,
     total_storage_size_bytes: size + childSize,
   })
-  assert.deepEqual(await shown({ include_usernames: true }), { ...plain, svc_username: 'alice' })
+  assert.deepEqual(await shown({ include_usernames: true }), {
+    ...plain,
+    svc_username: 'alice',
+    wb_username: 'alice',
+  })
   const { costs } = (await shown({ include_costs: true })).summary.weave as unknown as {
     costs: Record<string, Record<string, unknown>>
   }

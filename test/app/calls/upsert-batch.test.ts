@@ -196,6 +196,7 @@ test('call/upsert_batch: a long batch is stored whole, and a fault in it is foun
     await post('/calls/stream_query', {
       project_id: project,
       sort_by: [{ field: 'inputs.n', direction: 'asc' }],
+      include_usernames: true,
     }),
   )
   assert.deepEqual(

@@ -55,7 +55,7 @@ test('cost/query: refusals in order', async (t) => {
       422,
       {
         reason:
-          'query.$expr: has the unknown operator "$near"; accepted: an object with one of $and, $or, $not, $eq, $gt, $gte, $lt, $lte, $in, $contains.',
+          'query.$expr: has the unknown operator "$near"; accepted: an object with one of $and, $or, $not, $eq, $gt, $gte, $lt, $lte, $in, $contains, $convert.',
         code: 'invalid_expression',
       },
     ],

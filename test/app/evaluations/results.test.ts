@@ -309,6 +309,55 @@ test('eval_results: the calls below a trial', async (t) => {
   assert.equal((await ask(app, { evaluation_call_ids: [e1] })).total_rows, 0)
 })
 
+test('eval_results: of scorers whose names are alike each has its own score, late or not', async (t) => {
+  const judged = { output: 'x', scores: { judge: 1, 'My tone': 2 } }
+  const scored = (call: ReturnType<typeof trial>, op_name: string, output: unknown, fields = {}) =>
+    completeOf({
+      ...{ trace_id: e1, parent_id: call.id, op_name, output, attributes: { 'weave.score': 'true' } },
+      ...fields,
+    })
+  const by = (name: string) => ({
+    attributes: { 'weave.score': 'true', 'weave.scorer': `weave:///acme/qa/object/${name}:abc` },
+  })
+  const self = (name: string) => ({ inputs: { self: `weave:///acme/qa/object/${name}:abc` } })
+  for (const [strict, own] of [
+    [
+      ['judge_strict.score', 9],
+      ['judge.score', 1],
+    ],
+    [
+      ['weave:///acme/qa/op/judge_strict.score:abc', 9],
+      ['weave:///acme/qa/op/judge.score:abc', 1],
+    ],
+    [
+      ['judge.score', 9, by('judge_strict')],
+      ['judge.score', 1, by('judge')],
+    ],
+    [
+      ['Judge.score', 9, self('judge_strict')],
+      ['Judge.score', 1, self('judge')],
+    ],
+  ] as [[string, number, object?], [string, number, object?]][]) {
+    // The late one began first, and the one of `judge` may be gone.
+    for (const isThere of [true, false]) {
+      const app = await openApp(t)
+      const call = trial(e1, r0, judged)
+      const late = scored(call, ...strict)
+      const judge = scored(call, ...own)
+      const tone = scored(call, 'my_tone_scorer', 2)
+      await store(app, [calls.e1, call, late, ...(isThere ? [judge] : []), tone])
+      const { rows } = await ask(app, { evaluation_call_ids: [e1] })
+      const { scores, scorer_call_ids } = rows[0].evaluations[0].trials[0]
+      assert.deepEqual(scores, { ...judged.scores, judge_strict: 9 })
+      assert.deepEqual(scorer_call_ids, {
+        ...(isThere && { judge: judge.id }),
+        judge_strict: late.id,
+        'My tone': tone.id,
+      })
+    }
+  }
+})
+
 test('eval_results: dataset rows stay references until they are resolved, and each that cannot be is named', async (t) => {
   const app = await openApp(t)
   const table = await app.post('/table/create', { table: { project_id: 'acme/qa', rows: [r0, r1] } })

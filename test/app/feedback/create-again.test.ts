@@ -57,12 +57,34 @@ test('feedback/create: other content under an id that is taken', async (t) => {
   ]) {
     assert.deepEqual(whole(await post('/feedback/create', { ...body, ...other })), taken)
   }
-  // 1.0 and 1 are two numbers, and who says it is a part of what is said.
+  // 1.0 and 1 are two numbers.
   const text = JSON.stringify({ ...body, payload: '@' }).replace('"@"', '{"n":1.0}')
   assert.deepEqual(whole(await post('/feedback/create', text)), taken)
-  assert.deepEqual(whole(await post('/feedback/create', body, keys.root)), taken)
+  assert.deepEqual(whole(await post('/feedback/create', { ...body, payload: { n: 2 } }, keys.root)), taken)
   const [stored, ...others] = await allFeedback(post)
   assert.deepEqual([stored?.payload, stored?.svc_user_id, others], [{ n: 1 }, 'alice', []])
+})
+
+test('feedback/create: the same content by another user names the user who has it', async (t) => {
+  const { post } = await openApp(t)
+  const body = feedbackOf({ id: 'mine', payload: { n: 1.0 } })
+  await post('/feedback/create', body)
+  assert.deepEqual(whole(await post('/feedback/create', body, keys.root)), {
+    status: 409,
+    body: {
+      reason:
+        'id: the same feedback "mine" in project "acme/qa" is there already, and it is by the user "alice".',
+      code: 'feedback_of_other_user',
+    },
+  })
+  // Who may not use the entity learns nothing of it, whether it is there or not.
+  const foreign = await post('/feedback/create', body, keys.bob)
+  const absent = await post('/feedback/create', { ...body, id: 'other' }, keys.bob)
+  assert.deepEqual([foreign.status, foreign.text], [403, absent.text])
+  assert.deepEqual(
+    (await allFeedback(post)).map(({ svc_user_id }) => svc_user_id),
+    ['alice'],
+  )
 })
 
 test('feedback/create: numbers that a double cannot tell apart are other content', async (t) => {

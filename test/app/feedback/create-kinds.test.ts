@@ -12,6 +12,7 @@ const object = (name: string) => `weave:///acme/qa/object/${name}:abc`
 const op = (name: string) => `weave:///acme/qa/op/${name}:abc`
 const call = 'weave:///acme/qa/call/0123456789abcdef'
 const objectForm = '<scheme>:///<entity>/<project>/object/<name>:<digest>'
+const opForm = '<scheme>:///<entity>/<project>/op/<name>:<digest>'
 const callForm = '<scheme>:///<entity>/<project>/call/<id>'
 
 const reaction = (emoji: unknown, fields = {}) => ({
@@ -123,6 +124,12 @@ const refused: [rule: string, body: object, code: string, reason: string][] = [
       ]
     },
   ),
+  [
+    '2c: an annotation spec is an object, and no op',
+    annotation({ annotation_ref: op('quality'), payload: {} }),
+    'invalid_value',
+    `annotation_ref: "${op('quality')}"; accepted: an object reference, ${objectForm}, because feedback_type is "wandb.annotation.quality".`,
+  ],
   ...['wandb.runnable', 'wandb.runnable.', 'wandb.runnables.x'].map(
     (feedback_type): (typeof refused)[number] => [
       '4: the type of a runnable',
@@ -135,13 +142,13 @@ const refused: [rule: string, body: object, code: string, reason: string][] = [
     '4: the reference of a runnable',
     runnable({ runnable_ref: undefined, payload: {} }),
     'invalid_value',
-    `runnable_ref: null; accepted: an object reference, ${objectForm}, because feedback_type is "wandb.runnable.judge".`,
+    `runnable_ref: null; accepted: a reference to an object or an op, ${objectForm} or ${opForm}, because feedback_type is "wandb.runnable.judge".`,
   ],
   [
     '4: a runnable needs an op or an object',
     runnable({ runnable_ref: call, payload: {} }),
     'invalid_value',
-    `runnable_ref: "${call}"; accepted: an object reference, ${objectForm}, because feedback_type is "wandb.runnable.judge".`,
+    `runnable_ref: "${call}"; accepted: a reference to an object or an op, ${objectForm} or ${opForm}, because feedback_type is "wandb.runnable.judge".`,
   ],
   [
     '4: a runnable and its reference have one name',
@@ -200,7 +207,7 @@ const refused: [rule: string, body: object, code: string, reason: string][] = [
     '8: the runnable of an agent monitor',
     monitor({ runnable_ref: call, call_ref: 'x' }),
     'invalid_value',
-    `runnable_ref: "${call}"; accepted: an object reference, ${objectForm}, because feedback_type is "wandb.agent_monitor".`,
+    `runnable_ref: "${call}"; accepted: a reference to an object or an op, ${objectForm} or ${opForm}, because feedback_type is "wandb.agent_monitor".`,
   ],
   [
     '8: the call',
@@ -208,12 +215,18 @@ const refused: [rule: string, body: object, code: string, reason: string][] = [
     'invalid_value',
     `call_ref: "${object('x')}"; accepted: a call reference, ${callForm}.`,
   ],
-  [
-    '8: the trigger',
-    runnable({ trigger_ref: call, queue_id: 'x' }),
+  ...['/x', '/attr/rows', ':abc', ' and more', '/'].map((tail): (typeof refused)[number] => [
+    '8: the call and nothing behind it',
+    runnable({ call_ref: `${call}${tail}`, trigger_ref: 'x' }),
     'invalid_value',
-    `trigger_ref: "${call}"; accepted: an object reference, ${objectForm}.`,
-  ],
+    `call_ref: "${call}${tail}"; accepted: a call reference, ${callForm}.`,
+  ]),
+  ...[call, op('x')].map((trigger_ref): (typeof refused)[number] => [
+    '8: the trigger is an object, and no op',
+    runnable({ trigger_ref, queue_id: 'x' }),
+    'invalid_value',
+    `trigger_ref: "${trigger_ref}"; accepted: an object reference, ${objectForm}.`,
+  ]),
   [
     '9: a queue that is not there',
     { ...reaction('two 👋👋'), queue_id: 'x' },
@@ -260,7 +273,7 @@ test('feedback/create: every kind as it should be', async () => {
     annotation({ annotation_ref: spec }),
     annotation({ annotation_ref: spec, ...refs, queue_id, payload: { value: 1, why: 'x' } }),
     runnable(),
-    runnable({ trigger_ref: op('x'), payload: { output: null } }),
+    runnable({ trigger_ref: object('x'), payload: { output: null } }),
     runnable({ runnable_ref: op('judge'), call_ref: call, queue_id }),
     runnable({ feedback_type: 'wandb.runnable.a.b c', runnable_ref: object('a.b%20c') }),
     runnable({ runnable_ref: 'weave:///globex/qa/object/judge:abc' }),

@@ -116,6 +116,10 @@ test('feedback/create: the name of Weave for the reference', async (t) => {
   const { svc_ref, ...rest } = feedbackOf()
   assert.equal((await post('/feedback/create', { ...rest, weave_ref: svc_ref })).status, 200)
   assert.equal((await allFeedback(post))[0]?.svc_ref, aboutCall)
+  assert.equal((await post('/feedback/create', { ...rest, svc_ref, weave_ref: svc_ref })).status, 200)
+  const { status, json } = await post('/feedback/create', { ...rest, svc_ref, weave_ref: `${svc_ref}0` })
+  const [detail] = json.detail as { loc: string[] }[]
+  assert.deepEqual([status, detail?.loc], [422, ['body', 'weave_ref']])
 })
 
 for (const svc_ref of [

@@ -262,7 +262,10 @@ for (const [name, headers, encode] of encodings) {
         name === 'JSON' ? 'application/json; charset=utf-8' : 'application/x-protobuf',
       )
       assert.deepEqual(answer.body, {})
-      const found = await opened.post('/calls/stream_query', { project_id: project })
+      const found = await opened.post('/calls/stream_query', {
+        project_id: project,
+        include_usernames: true,
+      })
       assert.match(found.text, /"n":9007199254740993/)
       const [record, ...others] = recordsOf(found) as [{ attributes: Record<string, unknown> }]
       assert.deepEqual(others, [])

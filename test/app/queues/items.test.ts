@@ -145,6 +145,7 @@ test('queue items: an item is the call as it was when it was added', async () =>
     added_by: 'alice',
     rule_id: null,
     annotation_state: 'unstarted',
+    annotation_state_changed_at: null,
     annotator_user_id: null,
     own_annotation_state: 'unstarted',
     display_fields: ['inputs.question', 'output'],

@@ -115,6 +115,7 @@ test('progress: the answer is the whole item', async () => {
         added_by: 'alice',
         rule_id: null,
         annotation_state: 'completed',
+        annotation_state_changed_at: answer.json.item.annotation_state_changed_at,
         annotator_user_id: 'alice',
         own_annotation_state: 'completed',
         display_fields: ['inputs.question'],
@@ -123,6 +124,26 @@ test('progress: the answer is the whole item', async () => {
       },
     },
   })
+})
+
+test('progress: an item shows when its state changed, and not when it was said again', async () => {
+  const { queueId, itemIds } = await fillQueue(post, 1)
+  const path = `/annotation_queues/${queueId}/items/query`
+  const shown = async (key?: string) => {
+    const [item] = (await post(path, { project_id: project }, key)).json.items
+    return [item.annotation_state, item.annotation_state_changed_at]
+  }
+  assert.deepEqual(await shown(), ['unstarted', null])
+  const before = new Date().toISOString()
+  const begun = (await tell(post, queueId, itemIds[0], 'in_progress')).json.item.annotation_state_changed_at
+  assert.ok(begun >= before, begun)
+  assert.deepEqual(await shown(), ['in_progress', begun])
+  await tell(post, queueId, itemIds[0], 'in_progress')
+  assert.deepEqual(await shown(), ['in_progress', begun])
+  const done = (await tell(post, queueId, itemIds[0], 'completed', keys.root)).json.item
+  assert.ok(done.annotation_state_changed_at >= begun)
+  assert.deepEqual(await shown(), ['completed', done.annotation_state_changed_at])
+  assert.deepEqual(await shown(keys.root), ['completed', done.annotation_state_changed_at])
 })
 
 const conflicts = {

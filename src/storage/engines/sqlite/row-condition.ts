@@ -11,6 +11,7 @@ export interface ConditionField {
   kind: FieldReading['kind']
   path: readonly string[]
   argument: number
+  countsTruth: boolean
 }
 
 /**
@@ -75,8 +76,8 @@ export function registerRowCondition(db: Database, going: () => void): void {
       going()
       let value = values.get(name)
       if (value === undefined) {
-        const { kind, path, argument } = fields.get(name) as ConditionField
-        value = fieldOf(kind, path, row[argument] as Argument, room)
+        const field = fields.get(name) as ConditionField
+        value = fieldOf(field, row[field.argument] as Argument, room)
         values.set(name, value)
       }
       return value
@@ -92,15 +93,10 @@ function boundRow(row: readonly unknown[]): void {
   throw refuse('row_too_large', { given: characters, limit: mostCharacters })
 }
 
-function fieldOf(
-  kind: FieldReading['kind'],
-  path: readonly string[],
-  value: Argument,
-  room: Room,
-): FieldValue {
+function fieldOf({ kind, path, countsTruth }: ConditionField, value: Argument, room: Room): FieldValue {
   switch (kind) {
     case 'json':
-      return jsonField(value as string | null, path, room)
+      return { ...jsonField(value as string | null, path, room), countsTruth }
     case 'text':
       return { kind, value: value as string | null }
     case 'number':

@@ -61,7 +61,9 @@ function conditionInMemory(
     const column = reading.kind === 'json' ? reading.column : reading.sql
     const argument = positions.get(keyOf(column)) ?? row.push(column) - 1
     positions.set(keyOf(column), argument)
-    return [name, { kind: reading.kind, path: reading.kind === 'json' ? reading.path : [], argument }]
+    const { kind } = reading
+    if (kind !== 'json') return [name, { kind, path: [], argument, countsTruth: false }]
+    return [name, { kind, path: reading.path, argument, countsTruth: reading.countsTruth ?? false }]
   })
   const written = writeCondition(expression, fields)
   return sql`heddle_condition(${join([written, ...row], ', ')})`
