@@ -54,7 +54,7 @@ for (const [path, statuses] of Object.entries({
   '/call/upsert_batch': withBody,
   '/v2/{entity}/{project}/calls/complete': withBody,
   '/call/read': [...withBody, 404],
-  '/call/update': withBody,
+  '/call/update': [...withBody, 404],
   '/calls/delete': withBody,
   '/calls/stream_query': [...withBody, 504],
   '/calls/query_stats': [...withBody, 504],

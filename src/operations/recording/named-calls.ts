@@ -1,5 +1,4 @@
 import { isCompletionId } from '../../domain/ids.ts'
-import { parseRef } from '../../domain/refs.ts'
 import { now } from '../../domain/time.ts'
 import { inSteps } from '../../domain/yielding.ts'
 import { callOfCompletion } from '../../storage/tables/completions.ts'
@@ -25,6 +24,9 @@ export async function namedCall(
   const found = isCompletionId(name) ? await callOfCompletion(db, project, name, now()) : undefined
   return { id: found?.callId ?? name, matches: found?.matches ?? 0 }
 }
+
+/** Of a reference to a call. What follows is the name: a caller's own part of it may have any characters. */
+const callRefHead = /^[a-z][a-z0-9+.-]*:\/\/\/([^/]+\/[^/]+)\/call\//
 
 /** The calls that one request names, by their own ids or by those of their completions. Access is checked before. */
 export interface CallNames {
@@ -61,9 +63,9 @@ export function createCallNames(
       return ids
     },
     async ref(project, text) {
-      const ref = parseRef(text)
-      if (ref?.kind !== 'call' || ref.project !== project || !isCompletionId(ref.id)) return text
-      return text.slice(0, -ref.id.length) + (await call(project, ref.id))
+      const [head = '', named] = callRefHead.exec(text) ?? []
+      const name = text.slice(head.length)
+      return named === project && isCompletionId(name) ? head + (await call(project, name)) : text
     },
   }
 }
