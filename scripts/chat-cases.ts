@@ -10,6 +10,7 @@ import { createRendering } from '../src/inference/prompt/rendering.ts'
 import { thoughtStartOf } from '../src/inference/reasoning/thought-start.ts'
 import { createAnswerReader } from '../src/inference/tools/answer-reader.ts'
 import { resolved } from '../src/inference/tools/markers.ts'
+import { secondSpellings } from '../src/inference/tools/second-spellings.ts'
 import { type ChatCase, casesOf } from './chat-cases/cases.ts'
 
 const { values: options } = parseArgs({
@@ -80,16 +81,19 @@ function outcomeOf(one: ChatCase): { kind: string; told?: Told } {
     open: false,
   })
   if (rendered.kind !== 'rendered') return { kind: `has a template that does not render: ${rendered.kind}` }
+  const offered = one.tools.map((tool) => ({ ...tool, strict: false }))
   const told = toldOf(
     createAnswerReader({
       ...(reasoning && { reasoning }),
       thought: thoughtStartOf(found.format.reasoning, rendered.text),
+      ...(format.closings && { closings: format.closings }),
       ...('own' in format.calls && { own: format.calls }),
       ...(one.tools.length > 0 &&
         one.choice !== 'none' && {
           calls: {
             format: format.calls,
-            tools: one.tools.map((tool) => ({ ...tool, strict: false })),
+            tools: offered,
+            second: secondSpellings({ calls: { format: format.calls, tools: offered, choice: 'auto' } }),
             newId: String,
             // Without it, llama.cpp reads further calls all the same.
             isParallel: true,

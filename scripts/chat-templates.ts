@@ -98,7 +98,8 @@ are the ${found.length} templates of public models that the engine's repository 
 
 - **proven** (${count('proven')}): random calls, with texts that are hard to tell from the marks around them, were rendered by the
   template and read back as the same calls.
-- **own** (${count('own')}): the format is not data; Heddle has code for it.
+- **own** (${count('own')}): the format is not data and Heddle has code for it, or the template shows no calls and it is known
+  how its models write them.
 - **generic** (${count('generic')}): the template shows no calls, or none that can be read back. Tools are described in the system
   message, calls are written between \`<tool_call>\` marks, and results are what the user says.
 

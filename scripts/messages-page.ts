@@ -37,6 +37,9 @@ The tests send what Claude Code sends; the program itself is not run in them.
 
 ## Fields
 
+Every answer is a call of the record, \`heddle.messages\`, unless somebody said that it should not be ([Recording](recording.md)). The
+header \`x-heddle-call-id\` names it.
+
 Every field is honoured, or refused by name with a 400 before the first byte of the answer. A field that can have no effect here is
 marked **No effect**, and one that is not in the table is ignored.
 

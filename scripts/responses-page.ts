@@ -22,25 +22,33 @@ curl http://127.0.0.1:8080/v1/responses -H "Authorization: Bearer $KEY" -H 'cont
 |---|---|
 | \`POST /v1/responses\` | an answer, whole or with \`"stream": true\` as events |
 | \`GET /v1/responses/{id}\` | an answer that was kept. \`?stream=true\` sends its events once more under the same numbers, \`&starting_after=n\` those behind number n. Only the log-probabilities of single deltas are not kept; those of the whole text are |
-| \`DELETE /v1/responses/{id}\` | removes it |
+| \`DELETE /v1/responses/{id}\` | removes it, and its call |
 | \`GET /v1/responses/{id}/input_items\` | what its own request brought, by pages (\`limit\`, \`order\`, \`after\`) |
 | \`POST /v1/responses/input_tokens\` | how many tokens the model would read |
 | \`POST /v1/responses/{id}/cancel\` | a 400: no answer is made in the background. Closing the connection of a request ends its answer |
 
 ## What is kept
 
-An answer is kept in the record unless its request says \`"store": false\`: what the request brought, what was answered, and what it
-was asked for. It belongs to the user whose key asked; for everybody else it is not there.
+An answer is kept unless its request says \`"store": false\`: it is a call of the record (\`heddle.responses\`, [Recording](recording.md)),
+and read from there. The header \`x-heddle-call-id\` names the call. Whoever may read its project sees the call; by its own id the
+answer is there for the user whose key asked, and for nobody else.
 
 - It is on the disk before the answer, or \`response.completed\`, is sent. When it cannot be written the answer is a 503, and a
   stream ends with \`response.failed\`.
-- It expires after HEDDLE_RESPONSE_DAYS. An answer that another one continues is kept as long as that one. When a user is removed,
-  its answers expire at once.
-- A client that leaves before the end ends the answer, and nothing of it is kept. What is complete is kept, whether its client is
-  still there or not. Answers that failed are not kept; those that are \`incomplete\` are.
+- Answer and call are one: deleting either, by \`DELETE\` here or by \`/calls/delete\`, removes both, and they expire together. A call
+  that somebody writes anew, so that it is no answer of this server any more, is no answer here.
+- It is kept as long as the record keeps calls of its project, or for HEDDLE_RESPONSE_DAYS where that is set and less. With that
+  limit an answer that another one continues is kept as long as that one, but never longer than calls are. When a user is removed,
+  its answers are gone; their calls stay with their projects. Answers that were kept before they were calls stay without one.
+- Where nothing is recorded nothing is kept: with HEDDLE_RECORD=off, a key that is set so, or \`x-heddle-record: off\`,
+  \`"store": true\` and \`previous_response_id\` are a 400 \`recording_off\` that says which of them it is, and \`store\` of the answer
+  is false. Under HEDDLE_RECORD=asked the Responses API asks by itself.
+- A client that leaves before the end ends the answer. That is a call, as is an answer that failed, but it cannot be read or
+  continued here. What is complete is kept, whether its client is still there or not, and so is what is \`incomplete\` by its limits.
 - \`previous_response_id\` puts everything that was said up to that answer in front of the input, but no \`instructions\`. Deleting
   an answer in the middle of a conversation breaks what comes after it: a 400 \`previous_response_not_found\` names the missing one.
-  A conversation has at most 10000 items and 32 Mi characters.
+  A conversation has at most 10000 items and 32 Mi characters, and its requests and answers with all that they repeat, tools and
+  instructions too, 128 Mi.
 - \`{"type": "item_reference", "id": "msg_…"}\` stands for an item of an answer that was kept.
 
 \`"include": ["reasoning.encrypted_content"]\` seals thoughts (AES-256-GCM), so that a client keeps them with \`"store": false\` and

@@ -50,6 +50,7 @@ import { objectRoutes } from './operations/objects/routes.ts'
 import { otelRoutes } from './operations/otel/routes.ts'
 import type { OperationParts } from './operations/parts.ts'
 import { priceRoutes } from './operations/prices/routes.ts'
+import { projectRoutes } from './operations/projects/routes.ts'
 import { createProjects } from './operations/projects/settings.ts'
 import { queueRoutes } from './operations/queues/routes.ts'
 import { queueRuleRoutes } from './operations/queues/rule-routes.ts'
@@ -101,6 +102,7 @@ const families = [
   messageRoutes,
   tokenRoutes,
   usageRoutes,
+  projectRoutes,
 ]
 
 /** The whole app, ready to be asked. It never listens. */

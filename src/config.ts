@@ -213,8 +213,8 @@ export const settings = {
   ),
   response_days: setting(
     wholeNumber(0, 36_500),
-    '30',
-    'Days that an answer of the Responses API is kept, unless its request says `"store": false`; a conversation that goes on is kept as a whole. 0 keeps answers for ever.',
+    '0',
+    'Days after which answers of the Responses API expire, and their calls with them, where these would stay longer. A conversation that goes on is kept as a whole, as far as the retention of calls lets it. 0 keeps an answer as long as the record keeps its call.',
   ),
   ref_scheme: setting(
     z.string().regex(/^[a-z][a-z0-9+.-]*$/, 'expected the name of a scheme, in lower case'),

@@ -1,8 +1,19 @@
+import { createInterface } from 'node:readline/promises'
 import { parseArgs } from 'node:util'
 import { mostRetentionDays } from '../domain/project-settings.ts'
+import { deleteProject } from '../operations/projects/delete.ts'
+import type { Database } from '../storage/database.ts'
+import { type Counts, hasProject } from '../storage/tables/project-deletion.ts'
+import { countProject, listProjects } from '../storage/tables/project-list.ts'
+import { readProjectSettings } from '../storage/tables/projects.ts'
 import { type Command, CommandError, exitCodes, onlyArgument, print, withRecord } from './command.ts'
 import { projectGiven } from './given-names.ts'
 import { operator } from './operator.ts'
+
+const listedAtOnce = 1_000
+
+/** A command on the terminal is ended by ending its process. */
+const untilTheEnd = new AbortController().signal
 
 /** What is kept for whom, and for how long. A project needs no registration: the first write makes it. */
 export const projectCommands: Record<string, Command> = {
@@ -27,6 +38,74 @@ export const projectCommands: Record<string, Command> = {
       print(JSON.stringify({ project, ...settings }))
     },
   },
+  'project list': {
+    usage: '',
+    summary: 'List the projects, one JSON text a line',
+    async run(args, config) {
+      if (args.length > 0) throw new CommandError('project list takes no arguments.', exitCodes.usage)
+      await withRecord(config, async (db) => {
+        for (let after = ''; ; ) {
+          const page = await listProjects(db, { entities: null, after, limit: listedAtOnce }, untilTheEnd)
+          for (const { project, settings, isBeingDeleted } of page) {
+            print(JSON.stringify({ project, ...settings, ...(isBeingDeleted && { is_being_deleted: true }) }))
+          }
+          if (page.length < listedAtOnce) return
+          after = page.at(-1)?.project ?? ''
+        }
+      })
+    },
+  },
+  'project show': {
+    usage: 'PROJECT',
+    summary: 'Say what is set for a project and how much there is of it, as one JSON text',
+    async run(args, config) {
+      const project = onlyProject(args)
+      await withRecord(config, async (db) => {
+        await requireProject(db, project)
+        const settings = await readProjectSettings(db, project)
+        print(JSON.stringify({ project, ...settings, ...(await countProject(db, project, untilTheEnd)) }))
+      })
+    },
+  },
+  'project delete': {
+    usage: 'PROJECT [--yes]',
+    summary: 'Delete everything of a project, and print how much there was',
+    more: 'Calls, feedback, queues, objects, tables, files, evaluation results, prices and settings: there is no way back. It asks for the name of the project unless --yes is given. A server may run meanwhile; what clients write to the project while it is deleted may go with it. When the command is interrupted, a running server goes on with the deletion, or the next one that starts, or the same command again. The audit log keeps that it was deleted.',
+    async run(args, config) {
+      const { values, positionals } = parseArgs({
+        args: [...args],
+        allowPositionals: true,
+        options: { yes: { type: 'boolean', default: false } },
+      })
+      const project = onlyProject(positionals)
+      await withRecord(config, async (db) => {
+        await requireProject(db, project)
+        if (!values.yes) await confirm(project, await countProject(db, project, untilTheEnd))
+        const deleted = await deleteProject(db, project, operator())
+        print(JSON.stringify({ project, deleted }))
+      })
+    },
+  },
+}
+
+async function requireProject(db: Database, project: string): Promise<void> {
+  if (!(await hasProject(db, project))) throw new CommandError(`There is nothing in project ${project}.`)
+}
+
+async function confirm(project: string, counts: Counts): Promise<void> {
+  if (!process.stdin.isTTY) {
+    throw new CommandError('There is nobody to ask: give --yes to delete it.', exitCodes.usage)
+  }
+  const all = Object.entries(counts).map(([name, count]) => `${count} ${name.replace('_', ' ')}`)
+  const asking = createInterface({ input: process.stdin, output: process.stderr })
+  try {
+    const typed = await asking.question(
+      `This deletes ${project} for ever: ${all.join(', ')}.\nType its name to go on: `,
+    )
+    if (typed.trim() !== project) throw new CommandError('Nothing was deleted.')
+  } finally {
+    asking.close()
+  }
 }
 
 function onlyProject(words: readonly string[]): string {

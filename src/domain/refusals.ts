@@ -127,6 +127,11 @@ export const refusals = {
     message: '{field}: the answer would take more than {limit} bytes. Ask for fewer at once.',
     help: 'Send several requests.',
   },
+  project_not_found: {
+    status: 404,
+    message: 'path: there is nothing in project {project}.',
+    help: 'The first write makes a project; deleting it leaves nothing.',
+  },
   annotation_queue_not_found: {
     status: 404,
     message: '{field}: there is no annotation queue {queue} in project {project}.',

@@ -18,8 +18,11 @@ export interface AnswerFormat {
   /** Absent where the template shows no thoughts. */
   reasoning?: ReasoningFormat
   calls: CallFormat | OwnCalls
+  /** What models write behind their content that is no part of it. */
+  closings?: readonly string[]
   /**
-   * `proven`: random calls were rendered by the template and read back as the same. `generic`: the template shows no tools or
+   * `proven`: random calls were rendered by the template and read back as the same. `own`: the template cannot show the format,
+   * which is known. `generic`: the template shows no tools or
    * no calls, so tools are described in the system message and calls are written as Hermes writes them.
    */
   proof: 'proven' | 'own' | 'generic'
@@ -32,6 +35,8 @@ export interface AnswerFormat {
 export interface HistoryForm {
   /** Where it does not, the system message describes the tools. */
   showsTools: boolean
+  /** Where it does not, calls of earlier turns are text; absent where it does. */
+  showsCalls?: false
   /** How the template takes the arguments of earlier calls: nearly all take an object. */
   arguments: 'object' | 'text'
   /** System messages that the template takes: any, one at the start, or none. */

@@ -62,10 +62,12 @@ export function planTurn(parts: TurnParts): TurnPlan {
       createAnswerReader({
         ...(reasoning && { reasoning }),
         thought,
+        isThoughtCut: asked.thinkingBudget !== undefined,
+        ...(format.closings && { closings: format.closings }),
         ...('own' in format.calls && { own: format.calls }),
         ...(parts.isShown && { shown: markers }),
         ...(calls && {
-          calls: { ...calls, second, newId: newIdsFor(format) },
+          calls: { ...calls, second, isBesideContent: content !== undefined, newId: newIdsFor(format) },
         }),
       }),
   }

@@ -15,7 +15,7 @@ export interface OperationParts extends GenerationParts {
   schemas: SchemaChecks
   /** What is set for projects. */
   projects: Projects
-  /** How long answers of the Responses API are kept; 0 is for ever. */
+  /** How long answers of the Responses API are kept at most; 0 is as long as the record keeps their calls. */
   responseDays: number
   /** The most bytes that one file may have. */
   fileLimit: number
@@ -47,6 +47,8 @@ interface Contract<Body extends z.ZodType, Params extends z.ZodType, Query exten
   others?: Record<number, z.ZodType>
   /** Its bodies carry values of any size, up to HEDDLE_BODY_LIMIT. */
   largeBodies?: true
+  /** The role that it needs. */
+  role?: 'admin'
   /** Its result is the answer; without one the answer is empty. */
   rule(
     parts: RequestParts,
@@ -59,7 +61,7 @@ interface Contract<Body extends z.ZodType, Params extends z.ZodType, Query exten
 export function operation<Body extends z.ZodType, Params extends z.ZodType, Query extends z.ZodType>(
   method: 'GET' | 'POST' | 'PUT' | 'DELETE',
   url: string,
-  { answer, refusals = [], others, largeBodies, rule, ...taken }: Contract<Body, Params, Query>,
+  { answer, refusals = [], others, largeBodies, role, rule, ...taken }: Contract<Body, Params, Query>,
 ): Operation {
   const hasBody = method === 'POST' || method === 'PUT'
   const response = hasBody
@@ -70,7 +72,7 @@ export function operation<Body extends z.ZodType, Params extends z.ZodType, Quer
       method,
       url,
       schema: { ...taken, response: { ...response, ...others } },
-      config: largeBodies ? { largeBodies } : {},
+      config: { ...(largeBodies && { largeBodies }), ...(role && { role }) },
       handler: async (request, reply) => {
         const db = databaseOf(request.caller.name, parts.db)
         const names = createCallNames({ db, settled: parts.recorder.settled }, (matches) =>

@@ -5,6 +5,7 @@ import * as callWrites from './tables/call-writes.ts'
 import * as feedback from './tables/feedback-writes.ts'
 import * as objects from './tables/objects.ts'
 import * as prices from './tables/prices.ts'
+import * as deletion from './tables/project-deletion.ts'
 import * as projects from './tables/projects.ts'
 import * as queues from './tables/queues.ts'
 import * as responses from './tables/responses.ts'
@@ -63,6 +64,9 @@ export const auditedCommands = {
     project_id,
     details: { change },
   })),
+  beginProjectDeletion: audited(deletion.beginProjectDeletion, ({ project_id }, begun) =>
+    begun ? { action: 'project.delete', project_id } : undefined,
+  ),
   addUser: audited(users.addUser, ({ user, key }, added) =>
     added
       ? ofUser('user.add', user.name, { role: user.role, entities: user.entities, key: key.id })

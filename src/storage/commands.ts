@@ -11,6 +11,7 @@ import { dropPieces, finishFile, keepPiece, sweepUploads } from './tables/files.
 import { changeTags, removeAliases, setAliases } from './tables/object-labels.ts'
 import { keepObject } from './tables/objects.ts'
 import { addPrices } from './tables/prices.ts'
+import { continueProjectDeletion, deleteSomeOfProject } from './tables/project-deletion.ts'
 import { addCallsToQueue } from './tables/queue-items.ts'
 import { setProgress, takeNextItem } from './tables/queue-progress.ts'
 import { addQueue, changeQueue } from './tables/queues.ts'
@@ -62,6 +63,8 @@ export const commands = {
   keepResponse,
   sweepResponses,
   secretOf,
+  deleteSomeOfProject,
+  continueProjectDeletion,
   ...auditedCommands,
   probe,
 } satisfies Record<string, Command<never, unknown>>

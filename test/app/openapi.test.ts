@@ -109,7 +109,7 @@ for (const [path, statuses] of Object.entries({
   '/v1/responses/{response_id}/cancel': [200, ...always, 400, 404],
   '/v1/responses/{response_id}/input_items': [200, ...always, 400, 404, 504],
   '/v1/responses/input_tokens': [...ofModels, 403, 504],
-  '/v1/messages': ofModels,
+  '/v1/messages': [...ofModels, 403],
   '/v1/messages/count_tokens': ofModels,
   '/v1/models': [200, ...always],
   '/v1/models/{model}': [200, ...always, 400, 404],

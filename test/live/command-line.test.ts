@@ -5,8 +5,8 @@ import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { basic } from '../support/app.ts'
-import { endOf, project, startOf } from '../support/calls.ts'
-import { newFolder, runHeddle, startServer } from '../support/server.ts'
+import { completeOf, endOf, project, startOf } from '../support/calls.ts'
+import { heddle, newFolder, runHeddle, startServer } from '../support/server.ts'
 
 const keyLine = /^hdl_[\w-]{43}\n$/
 
@@ -264,8 +264,45 @@ describe('projects', () => {
         'project set acme/qa --retention-days 1.5',
         'project set acme/qa --retention-days 99999',
         'project set acme/qa acme/b --retention-days 1',
+        'project delete',
+        'project delete acme/qa acme/b --yes',
+        'project show',
+        'project list acme/qa',
       ].map((line) => run(line, 2)),
     )
+    assert.match((await run('project delete acme/nothing --yes', 1)).err, /nothing in project acme\/nothing/)
+    assert.match((await run('project show acme/nothing', 1)).err, /nothing in project acme\/nothing/)
+  })
+
+  test('are listed, shown, and deleted to the end though the command was killed', async (t) => {
+    const { folder, run } = await inFolder(t)
+    await run('db migrate')
+    const server = await startServer(t, { HEDDLE_DATA: folder })
+    const calls = 3_000
+    for (let sent = 0; sent < calls; sent += 1_000) {
+      const batch = Array.from({ length: 1_000 }, () => completeOf())
+      assert.equal((await server.post('/v2/acme/qa/calls/complete', { batch })).status, 200)
+    }
+    await server.post('/call/start', { start: startOf({ project_id: 'acme/other' }) })
+    const projects = async () =>
+      entriesOf<{ project: string }>((await run('project list')).out).map(({ project }) => project)
+    assert.deepEqual(await projects(), ['acme/other', 'acme/qa'])
+    const counted = { calls, feedback: 0, queues: 0, object_versions: 0, tables: 0, files: 0, prices: 0 }
+    assert.deepEqual(JSON.parse((await run('project show acme/qa')).out), { project: 'acme/qa', ...counted })
+    assert.match((await run('project delete acme/qa', 2)).err, /--yes/)
+
+    const killed = heddle(['project', 'delete', 'acme/qa', '--yes'], { HEDDLE_DATA: folder })
+    const callsLeft = async () =>
+      ((await (await server.post('/calls/query_stats', { project_id: project })).json()) as { count: number })
+        .count
+    while (killed.exitCode === null && (await callsLeft()) === calls);
+    killed.kill('SIGKILL')
+    // The server goes on with what is left.
+    while ((await projects()).includes('acme/qa')) await new Promise((resolve) => setTimeout(resolve, 200))
+    assert.deepEqual(await projects(), ['acme/other'])
+    assert.equal(await server.end('SIGTERM'), 0)
+    const deeds = entriesOf<{ action: string; details: unknown }>((await run('audit --json')).out)
+    assert.deepEqual(deeds.find(({ action }) => action === 'project.deleted')?.details, counted)
   })
 })
 
@@ -368,7 +405,7 @@ describe('the database', () => {
 
 const names = [
   ...['serve', 'user add', 'user list', 'user set', 'user remove', 'key add', 'key list', 'key revoke'],
-  ...['key set', 'project set', 'usage', 'audit'],
+  ...['key set', 'project set', 'project list', 'project show', 'project delete', 'usage', 'audit'],
   ...['model pull', 'model list', 'db migrate', 'db backup', 'db check'],
 ]
 

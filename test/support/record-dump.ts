@@ -13,6 +13,7 @@ const notedOfRequests = [
   // Kept by user and not by project: an answer of one is not there for another.
   'responses',
   'response_texts',
+  'response_details',
   'secrets',
 ]
 
@@ -23,11 +24,12 @@ const notedOfRequests = [
 export async function dumpOf(
   db: Database,
   isLeftOut: (project: string) => boolean,
+  leftOut: readonly string[] = notedOfRequests,
 ): Promise<Record<string, string[]>> {
   const tables = await db.all<{ name: string }>(trusted(tablesOf[db.dialect.engine]))
   const dump: Record<string, string[]> = {}
   for (const { name } of tables) {
-    if (notedOfRequests.includes(name)) continue
+    if (leftOut.includes(name)) continue
     const rows = await db.all<{ project_id?: string }>(sql`SELECT * FROM ${trusted(`"${name}"`)}`)
     const kept = rows.filter(({ project_id }) => project_id === undefined || !isLeftOut(project_id))
     dump[name] = kept.map((row) => JSON.stringify(row)).sort()

@@ -1,4 +1,4 @@
-import type { CallFormat, Literal } from '../tools/call-format.ts'
+import { type CallFormat, hermes, type Literal } from '../tools/call-format.ts'
 import type { Message } from './conversation.ts'
 
 /** A conversation for a template that knows no calls: they are what Hermes writes, and results are what the user says. */
@@ -79,15 +79,39 @@ function behind(message: Message, text: string): Message {
   return { ...message, content: before === '' ? text : `${before}\n\n${text}` }
 }
 
-function withCallsAsText(message: Message): Message {
+/** Calls are JSON, or keyword arguments of Python. */
+export function withCallsAsText(
+  message: Message,
+  { open, mid, gap = [], close, arguments: form } = hermes,
+): Message {
   const { tool_calls: calls, ...rest } = message
   if (calls === undefined) return rest
-  const texts = calls.map(
-    ({ function: { name, arguments: given } }) =>
-      `<tool_call>\n{"name": ${JSON.stringify(name)}, "arguments": ${typeof given === 'string' ? given : JSON.stringify(given)}}\n</tool_call>`,
-  )
+  const literal = (parts: Literal) => parts.filter((part) => typeof part === 'string').join('')
+  const texts = calls.map(({ function: { name, arguments: given } }) => {
+    const written =
+      form.kind === 'python' ? keywordsOf(given) : typeof given === 'string' ? given : JSON.stringify(given)
+    return `${JSON.stringify(name).slice(1, -1)}${literal(mid)}${written}`
+  })
   const said = textOf(message)
-  return { ...rest, content: [...(said === '' ? [] : [said]), ...texts].join('\n') }
+  const all = `${literal(open)}${texts.join(literal(gap))}${literal(close)}`
+  return { ...rest, content: said === '' ? all : `${said}\n${all}` }
+}
+
+function keywordsOf(given: object | string): string {
+  if (typeof given === 'string') return given
+  return Object.entries(given)
+    .map(([key, value]) => `${key}=${pythonOf(value)}`)
+    .join(', ')
+}
+
+function pythonOf(value: unknown): string {
+  if (value === null || value === undefined) return 'None'
+  if (typeof value === 'boolean') return value ? 'True' : 'False'
+  if (Array.isArray(value)) return `[${value.map(pythonOf).join(', ')}]`
+  if (typeof value !== 'object') return JSON.stringify(value)
+  return `{${Object.entries(value)
+    .map(([key, one]) => `${JSON.stringify(key)}: ${pythonOf(one)}`)
+    .join(', ')}}`
 }
 
 const opening = '<tool_response>\n'

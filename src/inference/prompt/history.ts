@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { AnswerFormat } from '../answer-format.ts'
 import type { Message } from './conversation.ts'
-import { messagesWithoutCalls, withInstructions } from './generic-tools.ts'
+import { messagesWithoutCalls, withCallsAsText, withInstructions } from './generic-tools.ts'
 
 export interface Told {
   messages: Message[]
@@ -29,8 +29,10 @@ export function toldTo(
   const messages =
     proof === 'generic'
       ? messagesWithoutCalls(ordered)
-      : ordered.map((message) => fitted(message, isNine, isText))
-  const takesTools = !mayCall || 'own' in calls || (proof === 'proven' && history?.showsTools !== false)
+      : history?.showsCalls === false && 'open' in calls
+        ? ordered.map((message) => withCallsAsText(message, calls))
+        : ordered.map((message) => fitted(message, isNine, isText))
+  const takesTools = !mayCall || 'own' in calls || (proof !== 'generic' && history?.showsTools !== false)
   if (takesTools) return { messages, takesTools }
   const takesSystem = history?.systemMessages !== 'none'
   return { messages: withInstructions(messages, tools, calls, takesSystem), takesTools }

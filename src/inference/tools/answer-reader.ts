@@ -18,7 +18,7 @@ import {
   type Seeker,
   type Source,
 } from './reading/source.ts'
-import { readThought } from './reading/thought.ts'
+import { closingMark, emptyThought, type Mark, readThought } from './reading/thought.ts'
 import { formatsOf, type SecondSpelling, withoutFirstMark } from './second-spellings.ts'
 
 /** The formats are as `resolved` gives them. */
@@ -26,15 +26,21 @@ export interface ReaderOptions {
   /** Absent where the text has no thought. */
   reasoning?: ReasoningFormat
   thought: ThoughtStart
+  /** The thought may be ended for the model, which may then end it once more in what it says. */
+  isThoughtCut?: boolean
   /** Absent where text that looks like a call is content. */
   calls?: {
     format: AnswerFormat['calls']
     tools: readonly OfferedTool[]
     newId(index: number): string
     isParallel: boolean
+    /** The answer is a call or what was asked for in another way, so a call begins it and stands nowhere else. */
+    isBesideContent?: boolean
     /** Other ways in which the answer may begin with a call. */
     second?: readonly SecondSpelling[]
   }
+  /** What stands behind the content and is no part of it. */
+  closings?: readonly string[]
   /** A format with marks of its own also where no calls are read. */
   own?: OwnCalls
   /** By their numbers, the names of markers that are written where they mean nothing; none are without it. */
@@ -82,11 +88,36 @@ function* readAnswer(source: Source, said: Said, options: ReaderOptions): Readin
     const found = yield* certainly(source, behindSpace(atStart))
     if (found !== 'no') begun = found
   }
-  begun ??= yield* readUntil(source, anywhere, said.content)
+  const closings = [...(options.closings ?? []).map(closingMark), ...lateMarks(options)]
+  begun ??= yield* readContent(source, said, calls?.isBesideContent ? [] : anywhere, closings)
   while (begun !== undefined) {
     yield* readCalls(source, said, begun)
-    begun = yield* readUntil(source, calls?.isParallel ? anywhere : [], said.content)
+    begun = yield* readContent(source, said, calls?.isParallel ? anywhere : [], closings)
   }
+}
+
+/** Says what stands before the next call, without the marks that are no part of it. */
+function* readContent(
+  source: Source,
+  said: Said,
+  calls: readonly Seeker<Opening>[],
+  marks: readonly Seeker<Mark>[],
+): Reading<Opening | undefined> {
+  for (;;) {
+    const found = yield* readUntil<Mark | Opening>(source, [...calls, ...marks], said.content)
+    if (found === undefined || 'tool' in found) return found
+    source.at = found.end
+  }
+}
+
+/** Marks of thoughts that mean nothing any more. */
+function lateMarks({ reasoning, isThoughtCut }: ReaderOptions): Seeker<Mark>[] {
+  if (reasoning === undefined) return []
+  const isOfTokens = /[\udc00-\udfff]/u.test(reasoning.open)
+  return [
+    ...(isOfTokens ? [emptyThought(reasoning)] : []),
+    ...(isThoughtCut ? [closingMark(reasoning.close.trim())] : []),
+  ]
 }
 
 interface Seekers {
@@ -100,21 +131,24 @@ function ownOf(calls: ReaderOptions['calls']): OwnCalls | undefined {
 
 function seekersOf(calls: ReaderOptions['calls']): Seekers {
   if (calls === undefined) return { anywhere: [], atStart: [] }
-  const { format, tools, isParallel, second = [] } = calls
+  const { format, tools, isParallel, isBesideContent, second = [] } = calls
   if ('own' in format) {
     const first = minimaxReader(format.marks ?? {}, tools, isParallel).first
-    return { anywhere: [first], atStart: [] }
+    return { anywhere: [first], atStart: isBesideContent ? [first] : [] }
   }
   const { first } = formatReader(format, tools, isParallel)
   const unmarked = second.length === 0 ? undefined : withoutFirstMark(format)
-  const atStart = [
-    ...(format.isAnchored ? [first] : []),
+  const anywhere = [
+    first,
     ...(unmarked === undefined ? [] : [formatReader(unmarked, tools, isParallel).first]),
+  ]
+  const atStart = [
+    ...(format.isAnchored || isBesideContent ? [first] : []),
     ...second.flatMap((spelling) =>
       formatsOf(spelling).map((one) => formatReader(one, tools, false, spelling.certain).first),
     ),
   ]
-  return { anywhere: format.isAnchored ? [] : [first], atStart }
+  return { anywhere: format.isAnchored ? [] : anywhere, atStart }
 }
 
 function formatReader(

@@ -86,6 +86,7 @@ export function resolved(
         ? {}
         : { reasoning: { ...reasoning, open: text(reasoning.open), close: text(reasoning.close) } }),
       calls: calls(format.calls),
+      ...(format.closings === undefined ? {} : { closings: format.closings.map(text) }),
     },
     markers,
   }

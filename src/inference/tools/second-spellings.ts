@@ -77,7 +77,7 @@ export function withoutFirstMark(format: CallFormat): CallFormat | undefined {
       ? /^\s*(?:[\udc00-\udfff]|<[^<>]+>)\s*(?=[\udc00-\udfff<])/u.exec(first)?.[0]
       : undefined
   if (typeof first !== 'string' || mark === undefined) return undefined
-  return { ...format, open: [first.slice(mark.length), ...rest], isAnchored: true }
+  return { ...format, open: [first.slice(mark.length), ...rest] }
 }
 
 /** Without white space, up to the first hole. */

@@ -13,7 +13,10 @@ const remembered = 7 * 86_400_000_000
 /** How long an upload may make no progress before it counts as abandoned. */
 const uploadAbandoned = 86_400_000_000
 
-/** Frees the space of deleted and expired calls, of expired responses and of abandoned uploads, in steps so small that no request waits for them. */
+/** How long a deletion of a project may rest before the sweep takes it over from whoever asked for it. */
+const deletionLeft = 10_000_000
+
+/** Frees the space of deleted and expired calls, of expired responses, abandoned uploads and deleted projects, in steps so small that no request waits for them. */
 export function startSweep(db: Database, failed: (error: unknown) => void): BackgroundWork {
   return inBackground({
     firstMs: idleMs,
@@ -29,8 +32,12 @@ export function startSweep(db: Database, failed: (error: unknown) => void): Back
       })
       const hasAbandoned = await db.write('sweepUploads', { before: time - uploadAbandoned })
       const responses = await db.write('sweepResponses', { now: time, limit: rowsAtOnce, bytes: bytesAtOnce })
+      const hasDeletion = await db.write('continueProjectDeletion', {
+        now: time,
+        leftBefore: time - deletionLeft,
+      })
       const hasMoreSpace = await db.reclaim()
-      return touched + responses > 0 || hasAbandoned || hasMoreSpace ? busyMs : idleMs
+      return touched + responses > 0 || hasAbandoned || hasDeletion || hasMoreSpace ? busyMs : idleMs
     },
   })
 }

@@ -1,5 +1,5 @@
 import { JsonText, writeJson } from '../../domain/json/text.ts'
-import type { Measured, Recording } from '../recording/answer.ts'
+import type { EndedAnswer, Measured, Recording, WriteAnswer } from '../recording/answer.ts'
 import type { Delta } from './deltas.ts'
 
 /** The whole answer, put together of the deltas. Before they have ended it is what there is of it. */
@@ -22,6 +22,8 @@ interface Observed {
   /** Undefined where nothing was read of it. */
   measured(): Measured | undefined
   whyNot(error: unknown): string
+  /** Absent where the answer is kept as nothing but its call. */
+  keep?: WriteAnswer
 }
 
 /** Follows an answer to its end, and tells the record of it once: whole, or as far as it came. */
@@ -29,22 +31,35 @@ export function recordAnswer(
   recording: Recording,
   begun: Answering,
   answer: AnswerInTheMaking,
-  { measured, whyNot }: Observed,
+  { measured, whyNot, keep }: Observed,
 ) {
-  let output: JsonText | undefined
+  let told: JsonText | undefined
 
-  function end(exception?: string): JsonText {
-    if (output !== undefined) return output
+  function saidOf(exception?: string): EndedAnswer {
     const leftOut = answer.leftOut?.() ?? []
-    output = new JsonText(writeJson(answer.end()))
-    recording.end({
+    return {
       completionId: begun.id,
-      output,
+      output: new JsonText(writeJson(answer.end())),
       ...(exception !== undefined && { exception }),
       ...(leftOut.length > 0 && { leftOut }),
       measured: measured() ?? unmeasured(begun),
-    })
-    return output
+    }
+  }
+
+  function end(exception?: string): JsonText {
+    if (told !== undefined) return told
+    const said = saidOf(exception)
+    recording.end(said)
+    told = said.output
+    return told
+  }
+
+  async function complete(): Promise<JsonText> {
+    if (keep === undefined) return end()
+    const said = saidOf()
+    await recording.keep(said, keep)
+    told = said.output
+    return told
   }
 
   return {
@@ -52,11 +67,11 @@ export function recordAnswer(
     async whole(): Promise<JsonText> {
       try {
         for await (const group of begun.deltas) await answer.add(group)
+        return await complete()
       } catch (error) {
         end(whyNot(error))
         throw error
       }
-      return end()
     },
     /** What a stream is made of. */
     async *deltas(): AsyncGenerator<Delta[]> {
@@ -65,6 +80,8 @@ export function recordAnswer(
         yield group
       }
     },
+    /** Before a client is told that the answer is complete. */
+    complete: async () => void (keep && (await complete())),
     /** The answer waits to be written before its client knows that it was the last chunk. */
     async *chunks(chunks: AsyncIterable<object>): AsyncGenerator<object> {
       try {

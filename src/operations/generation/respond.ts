@@ -8,6 +8,7 @@ import type { KeptBody } from '../../http/read-body.ts'
 import { type EventForm, sendEvents } from '../../http/sse.ts'
 import type { CompletionKind } from '../../storage/tables/completions.ts'
 import { matchesHeader } from '../recording/named-calls.ts'
+import type { WriteAnswer } from '../recording/answer.ts'
 import { placeOf } from '../recording/place.ts'
 import type { Asking } from './generation.ts'
 import type { GenerationRecord } from './observed.ts'
@@ -38,10 +39,15 @@ export interface Writers<Body, Begun extends Noted & Answering> {
   kind: CompletionKind
   /** Requests that do not say whether their answer is stored ask for it. */
   isAskedForBySilence?: boolean
+  /** A field of the body that means nothing where nothing is recorded. */
+  needing?(body: Body): { field: string; given: string } | undefined
   begin(parts: GenerationParts, body: Body, asking: Asking): Promise<Begun>
   /** Of a stream it is what the record keeps. */
   createAnswer(begun: Begun, isStream: boolean): AnswerInTheMaking
-  chunksOf(begun: Begun): AsyncIterable<object>
+  /** `complete` comes before the chunk that tells the client that the answer is complete. */
+  chunksOf(begun: Begun, complete: () => Promise<void>): AsyncIterable<object>
+  /** Where an answer is kept as more than its call, which is written along. */
+  keep?(begun: Begun, call: Parameters<WriteAnswer>[0]): Promise<void>
   /** How chunks are written, unless it is as the clients of OpenAI read them. */
   form?: EventForm
 }
@@ -61,8 +67,9 @@ export async function respond<Body extends GenerationBody, Begun extends Noted &
   parts: GenerationParts,
   request: FastifyRequest & { body: Body },
   reply: FastifyReply,
-  { kind, isAskedForBySilence = false, begin, createAnswer, chunksOf, form }: Writers<Body, Begun>,
+  writers: Writers<Body, Begun>,
 ): Promise<object> {
+  const { kind, isAskedForBySilence = false, needing, begin, createAnswer, chunksOf, keep, form } = writers
   const { body, caller, log } = request
   const arrived = performance.now()
   const signal = disconnectSignal(reply)
@@ -77,6 +84,7 @@ export async function respond<Body extends GenerationBody, Begun extends Noted &
       kind,
       store: body.store,
       isAskedForBySilence,
+      needing: needing?.(body),
       metadata: body.metadata instanceof JsonText ? body.metadata : undefined,
       isStream,
       inputs: request.keptBody,
@@ -103,7 +111,12 @@ export async function respond<Body extends GenerationBody, Begun extends Noted &
   if (begun.skipped?.length) reply.header('x-heddle-skipped-tools', headerOf(begun.skipped))
   if (recording === undefined) {
     if (!isStream) return wholeOf(begun, createAnswer(begun, false))
-    await sendEvents(reply, chunksOf(begun), signal, form)
+    await sendEvents(
+      reply,
+      chunksOf(begun, async () => {}),
+      signal,
+      form,
+    )
     return reply
   }
   reply.header('x-heddle-call-id', recording.callId)
@@ -111,9 +124,10 @@ export async function respond<Body extends GenerationBody, Begun extends Noted &
   const recorded = recordAnswer(recording, begun, createAnswer(begun, isStream), {
     measured: () => measured,
     whyNot: (error) => (signal.aborted ? 'client disconnected' : asRefusal(error, request).message),
+    ...(keep && { keep: (call) => keep(begun, call) }),
   })
   if (!isStream) return recorded.whole()
-  const chunks = chunksOf({ ...begun, deltas: recorded.deltas() })
+  const chunks = chunksOf({ ...begun, deltas: recorded.deltas() }, recorded.complete)
   await sendEvents(reply, recorded.chunks(chunks), signal, form).finally(recorded.left)
   return reply
 }

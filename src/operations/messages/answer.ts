@@ -1,27 +1,30 @@
 import { JsonText } from '../../domain/json/text.ts'
-import type { MessageAnswer } from './contract.ts'
+import type { AnswerInTheMaking } from '../generation/recorded.ts'
+import type { MessageAnswer, MessageEvent } from './contract.ts'
 import { closedJson } from './cut-json.ts'
-import { eventsOf } from './events.ts'
+import { writerOf } from './events.ts'
 import type { AskedMessage } from './message.ts'
 
 type Block = MessageAnswer['content'][number]
 /** Input is written with the digits that the model wrote. */
 type Written = Block | (Omit<Extract<Block, { type: 'tool_use' }>, 'input'> & { input: JsonText })
 
-/** The whole message: what its events say together. */
-export async function answerOf(asked: AskedMessage): Promise<object> {
+/** The whole message, put together as it comes: what its events say together. */
+export function createAnswer(asked: AskedMessage): AnswerInTheMaking {
+  const writer = writerOf(asked)
   const content: Written[] = []
   let answer: object = {}
   let input = ''
-  for await (const event of eventsOf(asked)) {
+
+  function take(event: MessageEvent): void {
     switch (event.type) {
       case 'message_start':
         answer = { ...event.message, content }
-        break
+        return
       case 'content_block_start':
-        content.push(event.content_block)
+        content.push({ ...event.content_block })
         input = ''
-        break
+        return
       case 'content_block_delta': {
         const block = content.at(-1)
         const { delta } = event
@@ -32,12 +35,12 @@ export async function answerOf(asked: AskedMessage): Promise<object> {
         else if (delta.type === 'signature_delta' && block?.type === 'thinking') {
           block.signature = delta.signature
         }
-        break
+        return
       }
       case 'content_block_stop': {
         const block = content.at(-1)
         if (block?.type === 'tool_use') content[content.length - 1] = { ...block, input: inputOf(input) }
-        break
+        return
       }
       case 'message_delta': {
         const { type: _, delta, ...rest } = event
@@ -45,7 +48,17 @@ export async function answerOf(asked: AskedMessage): Promise<object> {
       }
     }
   }
-  return answer
+
+  take(writer.begin())
+  return {
+    async add(group) {
+      for (const event of writer.add(group)) take(event)
+    },
+    end() {
+      for (const event of writer.end()) take(event)
+      return answer
+    },
+  }
 }
 
 /** Of a call that was cut off, what is there of its arguments. */

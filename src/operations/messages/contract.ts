@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { answer, jsonValue } from '../../domain/fields.ts'
 import { mostTokens, samplingFields } from '../generation/sampling-fields.ts'
-import { documented, integer, optIn } from '../generation/scalars.ts'
+import { documented, flag, integer, optIn } from '../generation/scalars.ts'
 import { sharedFields } from './fields.ts'
 
 const none = { effect: 'none' } as const
@@ -22,6 +22,10 @@ export const MessagesBody = z.object({
   top_p: samplingFields.top_p,
   top_k: samplingFields.top_k,
 
+  store: documented(
+    flag().nullish(),
+    'Whether the answer becomes a call of the record (docs/recording.md): `false` leaves it out, `true` asks for it under HEDDLE_RECORD=asked. Anthropic has no such field.',
+  ),
   metadata: documented(
     z.object({ user_id: z.string().max(1_024).nullish() }).nullish(),
     'The caller is known by its key.',

@@ -1,47 +1,70 @@
 import { anthropicError } from '../../http/errors.ts'
 import type { EventForm } from '../../http/sse.ts'
-import type { ChoiceDelta } from '../generation/deltas.ts'
+import type { ChoiceDelta, Delta } from '../generation/deltas.ts'
 import { createTally, type Tally } from '../generation/usage.ts'
 import { createBlocks } from './blocks.ts'
 import type { MessageEvent, StopReason, Usage } from './contract.ts'
 import type { AskedMessage } from './message.ts'
+
+/** Makes the events of a message from its deltas. */
+export interface MessageWriter {
+  begin(): MessageEvent
+  add(group: readonly Delta[]): MessageEvent[]
+  end(): MessageEvent[]
+}
+
+export function writerOf(message: AskedMessage): MessageWriter {
+  const tally = createTally(message)
+  const blocks = createBlocks(message)
+  const edits = message.managesContext && { context_management: { applied_edits: [] } }
+  const open = { stop_reason: null, stop_sequence: null, stop_details: null, container: null }
+  let finished: ChoiceDelta['finished']
+  return {
+    begin: () => ({
+      type: 'message_start',
+      message: {
+        id: message.id,
+        type: 'message',
+        role: 'assistant',
+        model: message.head.model,
+        content: [],
+        ...open,
+        usage: usageOf(tally),
+        ...edits,
+      },
+    }),
+    add(group) {
+      const events: MessageEvent[] = []
+      for (const delta of group) {
+        tally.add(delta)
+        if (delta.kind === 'prompt') continue
+        for (const event of blocks.add(delta.parts)) events.push(event)
+        finished ??= delta.finished
+      }
+      return events
+    },
+    end() {
+      const closing = blocks.end()
+      const usage = usageOf(tally)
+      const ended = finished && endOf(finished, blocks.hasCall, usage.output_tokens < message.maxTokens)
+      return [
+        ...closing,
+        { type: 'message_delta', delta: { ...open, ...ended }, usage, ...edits },
+        { type: 'message_stop' },
+      ]
+    },
+  }
+}
 
 /**
  * The answer as events. The first one comes at once, so that a client knows that it is being answered while its prompt is read;
  * the usage in the last but one is the true one.
  */
 export async function* eventsOf(message: AskedMessage): AsyncGenerator<MessageEvent> {
-  const tally = createTally(message)
-  const blocks = createBlocks(message)
-  const edits = message.managesContext && { context_management: { applied_edits: [] } }
-  const open = { stop_reason: null, stop_sequence: null, stop_details: null, container: null }
-  yield {
-    type: 'message_start',
-    message: {
-      id: message.id,
-      type: 'message',
-      role: 'assistant',
-      model: message.head.model,
-      content: [],
-      ...open,
-      usage: usageOf(tally),
-      ...edits,
-    },
-  }
-  let finished: ChoiceDelta['finished']
-  for await (const group of message.deltas) {
-    for (const delta of group) {
-      tally.add(delta)
-      if (delta.kind === 'prompt') continue
-      yield* blocks.add(delta.parts)
-      finished ??= delta.finished
-    }
-  }
-  yield* blocks.end()
-  const usage = usageOf(tally)
-  const ended = finished && endOf(finished, blocks.hasCall, usage.output_tokens < message.maxTokens)
-  yield { type: 'message_delta', delta: { ...open, ...ended }, usage, ...edits }
-  yield { type: 'message_stop' }
+  const writer = writerOf(message)
+  yield writer.begin()
+  for await (const group of message.deltas) yield* writer.add(group)
+  yield* writer.end()
 }
 
 /** `hasRoom`: there could have been more tokens, were it for the request alone. */

@@ -2,9 +2,9 @@ import { type Routes, refusingAnthropic } from '../../http/contracts.ts'
 import { disconnectSignal } from '../../http/disconnect.ts'
 import { noteUnknownFields } from '../../http/validation.ts'
 import type { GenerationParts } from '../generation/parts.ts'
-import { respondUnrecorded, type UnrecordedWriters } from '../generation/unrecorded.ts'
+import { recordedBody, respond, type Writers } from '../generation/respond.ts'
 import { family } from '../parts.ts'
-import { answerOf } from './answer.ts'
+import { createAnswer } from './answer.ts'
 import { CountTokensAnswer, CountTokensBody, MessageAnswer, MessageEvent, MessagesBody } from './contract.ts'
 import { countTokens } from './count-tokens.ts'
 import { eventsOf, messageEvents } from './events.ts'
@@ -21,9 +21,17 @@ const refused = refusingAnthropic(
   'engine_share_full',
 )
 
-const messages: UnrecordedWriters<MessagesBody, AskedMessage> = {
+const recording = refusingAnthropic(
+  'entity_forbidden',
+  'recording_off',
+  'parent_not_found',
+  'record_refuses_writes',
+)
+
+const messages: Writers<MessagesBody, AskedMessage> = {
+  kind: 'message',
   begin: beginMessage,
-  answerOf,
+  createAnswer,
   chunksOf: eventsOf,
   form: messageEvents,
 }
@@ -34,13 +42,13 @@ const answered: Routes<GenerationParts> = async (app, parts) => {
     description: 'docs/messages.md says what each field does.',
     tags,
     body: MessagesBody,
-    response: { 200: wholeOrMessageEvents, ...refused },
+    response: { 200: wholeOrMessageEvents, ...refused, ...recording },
   }
   app.post('/v1/messages', {
-    config: { spendsTokens: true },
+    config: { spendsTokens: true, keepsBody: recordedBody },
     schema,
     preValidation: noteUnknownFields(MessagesBody),
-    handler: (request, reply) => respondUnrecorded(parts, request, reply, messages),
+    handler: (request, reply) => respond(parts, request, reply, messages),
   })
 }
 

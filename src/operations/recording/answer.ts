@@ -1,6 +1,7 @@
 import type { Caller } from '../../domain/callers.ts'
-import type { JsonText } from '../../domain/json/text.ts'
+import type { JsonText, WithSharedTexts } from '../../domain/json/text.ts'
 import type { CompletionKind } from '../../storage/tables/completions.ts'
+import type { RecordedAnswer } from '../../storage/tables/recorded-answers.ts'
 
 /** Where a call belongs, as its request says. */
 export interface Place {
@@ -22,6 +23,8 @@ export interface AskedToRecord {
   store?: boolean | null | undefined
   /** Where requests that say nothing ask for it all the same. */
   isAskedForBySilence?: boolean
+  /** A field of it that means nothing where nothing is recorded. */
+  needing?: { field: string; given: string } | undefined
   /** JSON object. */
   metadata?: JsonText | null | undefined
   isStream: boolean
@@ -66,7 +69,15 @@ export interface Recording {
   readonly parentMatches: number
   /** To be called exactly once; without anything where there is no answer, because its request was refused. Never throws. */
   end(said?: EndedAnswer): void
+  /**
+   * In the place of `end`, where an answer is kept as more than its call: `write` takes the call along. Where it fails the
+   * answer has not ended yet.
+   */
+  keep(said: EndedAnswer, write: WriteAnswer): Promise<void>
 }
+
+/** Resolves when the call is in the record. */
+export type WriteAnswer = (call: WithSharedTexts<RecordedAnswer>) => Promise<void>
 
 export interface Recorder {
   /**

@@ -48,10 +48,11 @@ export function createRecorder({
   }
 
   /** Whether the answer is to be recorded. */
-  function isRecorded({ caller, place, store, isAskedForBySilence = false }: AskedToRecord): boolean {
+  function isRecorded(asked: AskedToRecord): boolean {
+    const { caller, place, store, isAskedForBySilence = false, needing } = asked
     const why = whyOff(caller, place)
-    if (why !== undefined && store === true)
-      throw refuse('recording_off', { field: 'store', given: 'true', why })
+    const needed = store === true ? { field: 'store', given: 'true' } : needing
+    if (why !== undefined && needed !== undefined) throw refuse('recording_off', { ...needed, why })
     if (why !== undefined) return false
     return record === 'all' ? store !== false : (store ?? isAskedForBySilence)
   }
@@ -81,16 +82,20 @@ export function createRecorder({
       open++
       const callId = newId()
       let isOpen = true
+      const ended = () => {
+        isOpen = false
+        open--
+        if (open === 0) whenEnded?.()
+      }
+      const known = { callId, asked, trace, startedAt, retentionDays }
       const recording: Recording = {
         callId,
         project: place.project,
         parentMatches: matches,
         end(said) {
           if (!isOpen) return
-          isOpen = false
-          open--
           if (said !== undefined) {
-            const answer = { callId, asked, said, trace, startedAt, endedAt: now(), retentionDays }
+            const answer = { ...known, said, endedAt: now() }
             queue.add({
               tenant: caller.name,
               project: place.project,
@@ -100,7 +105,13 @@ export function createRecorder({
               row: () => callOf(answer),
             })
           }
-          if (open === 0) whenEnded?.()
+          ended()
+        },
+        async keep(said, write) {
+          if (!isOpen) return
+          await write(callOf({ ...known, said, endedAt: now() }))
+          events.written(1)
+          ended()
         },
       }
       return recording

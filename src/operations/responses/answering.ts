@@ -12,27 +12,27 @@ import type { InputTokensBody, ResponsesBody } from './contract.ts'
 import { messagesOf } from './conversation.ts'
 import { askFitting } from './fitting.ts'
 import { itemsOf } from './input.ts'
-import { type Item, responseOfItem, responsePrefix } from './items.ts'
+import { type Item, responsePrefix } from './items.ts'
 import { mostItems } from './items-contract.ts'
 import { checkCandidates } from './logprobs.ts'
+import { createReferences } from './references.ts'
 import { headOf, type ResponseHead } from './response.ts'
 import type { Sealing, UserSeal } from './sealing.ts'
-import { type ResponseStore, responsesOf } from './store.ts'
+import { type ResponseStore, type ResponseToKeep, responsesOf } from './store.ts'
 import { choiceGiven, toolsGiven } from './tools.ts'
 
 export interface ResponseParts extends OperationParts {
   sealing: Sealing
 }
 
+export type Keeping = { store: ResponseStore } & Pick<ResponseToKeep, 'expiring' | 'referred'>
+
 /** An answer that runs or is queued. */
 export interface RunningResponse extends Generation {
+  id: string
   response: ResponseHead
-  /** What the request brought itself. */
-  input: Item[]
-  /** The answers that it continues. */
-  earlier: string[]
-  /** Absent where the answer is not to be kept. */
-  store?: ResponseStore
+  /** What is kept of it beside its call, and where. */
+  keeping: Keeping
   /** Absent where thoughts are not asked for in this form. */
   seal?: UserSeal
   isSummarised: boolean
@@ -59,11 +59,13 @@ export async function beginResponse(
     throw wrong(constraint.field, 'a constraint beside the name of a function', 'one of both')
   }
   if (hasLogprobs) checkCandidates((maxTokens ?? 0) * (1 + (body.top_logprobs ?? 0)))
-  const store = responsesOf(asking.caller, parts.db, parts.responseDays)
+  const store = responsesOf(asking.caller, parts)
+  // An answer is kept as a call of the record, and where it becomes none it is not kept.
+  const isStored = asking.recording !== undefined
   const id = responsePrefix + (body.request_id ?? newId().replaceAll('-', ''))
   if (body.request_id != null && (await store.has(id)))
     throw refuse('response_exists', { id, field: 'request_id' })
-  const given = await inputOf(parts, body, { ...asking, id, store })
+  const given = await inputOf(body, { ...asking, id, store })
   const isSealed = body.include?.includes('reasoning.encrypted_content') ?? false
   // Nothing is awaited that may fail once the model has begun.
   const seal = isSealed ? await parts.sealing.open(asking.caller.name) : undefined
@@ -95,10 +97,9 @@ export async function beginResponse(
   const { created, model } = generation.head
   return {
     ...generation,
-    response: headOf(body, { id, created, model, toolChoice: settings.toolChoice }),
-    input: given.own,
-    earlier: given.earlier,
-    ...((body.store ?? true) && { store }),
+    id,
+    response: headOf(body, { id, created, model, toolChoice: settings.toolChoice, isStored }),
+    keeping: { store, expiring: given.expiring, referred: given.referred },
     ...(seal && { seal }),
     isSummarised: (body.reasoning?.summary ?? body.reasoning?.generate_summary) != null,
     hasLogprobs,
@@ -115,8 +116,8 @@ export async function countInputTokens(
   refuseElsewhere(body)
   const { model } = parts.models.find(body.model)
   callsOf(body, parts)
-  const store = responsesOf(caller, parts.db, parts.responseDays)
-  const { messages } = await inputOf(parts, body, { caller, signal, store, id: responsePrefix })
+  const store = responsesOf(caller, parts)
+  const { messages } = await inputOf(body, { signal, store, id: responsePrefix })
   const conversation = conversationOf(parts, body, messages)
   return (await model.tokenize({ conversation, addSpecial: false }, caller.name, signal)).length
 }
@@ -180,19 +181,24 @@ function callsOf(body: InputTokensBody, { settings }: ResponseParts) {
   )
 }
 
-interface InputContext extends Pick<Asking, 'caller' | 'signal'> {
+interface InputContext extends Pick<Asking, 'signal'> {
   id: string
   store: ResponseStore
 }
 
-async function inputOf({ sealing }: ResponseParts, body: InputTokensBody, context: InputContext) {
-  const { store, signal, caller, id } = context
+async function inputOf(body: InputTokensBody, { store, signal, id }: InputContext) {
   const { input, previous_response_id: previous } = body
-  const before = previous == null ? { items: [], responses: [] } : await store.conversation(previous, signal)
+  const before = previous == null ? { items: [], expiring: [] } : await store.conversation(previous, signal)
+  const references = createReferences(store, signal)
+  const referred: Record<number, Item> = {}
   const own = await itemsOf(input ?? [], {
     response: id,
-    item: (itemId) => findItem(store, itemId, signal),
-    unseal: async (sealed) => (await sealing.open(caller.name)).unseal(sealed),
+    unseal: store.unseal,
+    async item(itemId, index) {
+      const found = await references.find(itemId)
+      if (found !== undefined) referred[index] = found
+      return found
+    },
   })
   const items = [...before.items, ...own]
   if (items.length > mostItems)
@@ -202,13 +208,7 @@ async function inputOf({ sealing }: ResponseParts, body: InputTokensBody, contex
   const messages: GivenMessage[] = instructions == null ? [] : [{ role: 'system', content: instructions }]
   messages.push(...messagesOf(items))
   if (messages.length === 0) throw wrong('input', 'nothing', 'a text, or at least one item')
-  return { own, earlier: before.responses, messages }
-}
-
-async function findItem(store: ResponseStore, id: string, signal: AbortSignal): Promise<Item | undefined> {
-  const response = responseOfItem(id)
-  const kept = response === undefined ? undefined : await store.find(response, signal)
-  return [...(kept?.output ?? []), ...(kept?.input ?? [])].find((item) => item.id === id)
+  return { expiring: before.expiring, referred, messages }
 }
 
 /** As OpenAI has it: an output that answers no call would be an error of most templates. */

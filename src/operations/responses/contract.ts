@@ -129,7 +129,7 @@ export const ResponsesBody = z.object({
   ...inputFields,
   store: documented(
     flag().nullish(),
-    'Keeps the answer, to be read, continued and deleted. It is kept as long as HEDDLE_RESPONSE_DAYS says.',
+    'Keeps the answer, to be read, continued and deleted, as a call of the record. Where nothing is recorded, `true` is refused and absent is `false`.',
     { initial: true },
   ),
   include: documented(

@@ -7,8 +7,8 @@ import type { InputItem } from './items-contract.ts'
 export interface Sources {
   /** The id of the answer that it is for. */
   response: string
-  /** An item of a stored answer; undefined where there is none. */
-  item(id: string): Promise<Item | undefined>
+  /** The item of a stored answer that the reference of this index stands for; undefined where there is none. */
+  item(id: string, index: number): Promise<Item | undefined>
   /** The thought that was sealed into this text; undefined where it was not sealed here, or not for this caller. */
   unseal(sealed: string): Promise<string | undefined>
 }
@@ -66,7 +66,7 @@ async function itemOf(given: InputItem, index: number, sources: Sources): Promis
       return { ...about(type), ...(await reasoningOf(given, path, sources)) }
     case 'item_reference': {
       const id = required(given.id, `${path}.id`)
-      const found = await sources.item(id)
+      const found = await sources.item(id, index)
       if (found !== undefined) return found
       throw refuse('response_item_not_found', { field: `${path}.id`, id })
     }

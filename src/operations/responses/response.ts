@@ -10,9 +10,10 @@ interface Made {
   model: string
   /** What no `tool_choice` means. */
   toolChoice: 'auto' | 'none'
+  isStored: boolean
 }
 
-export function headOf(body: ResponsesBody, { id, created, model, toolChoice }: Made) {
+export function headOf(body: ResponsesBody, { id, created, model, toolChoice, isStored }: Made) {
   const { text, reasoning } = body
   return {
     id,
@@ -33,7 +34,7 @@ export function headOf(body: ResponsesBody, { id, created, model, toolChoice }: 
     },
     safety_identifier: body.safety_identifier ?? null,
     service_tier: 'default',
-    store: body.store ?? true,
+    store: isStored,
     temperature: body.temperature ?? 1,
     presence_penalty: body.presence_penalty ?? 0,
     frequency_penalty: body.frequency_penalty ?? 0,

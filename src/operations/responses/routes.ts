@@ -4,8 +4,7 @@ import { type Routes, refusingOpenAi, wholeOrEvents } from '../../http/contracts
 import { disconnectSignal } from '../../http/disconnect.ts'
 import { type EventForm, openAiEvents, sendEvents } from '../../http/sse.ts'
 import { noteUnknownFields } from '../../http/validation.ts'
-import { generationRefusals, headerOf } from '../generation/respond.ts'
-import { respondUnrecorded, type UnrecordedWriters } from '../generation/unrecorded.ts'
+import { generationRefusals, headerOf, recordedBody, respond, type Writers } from '../generation/respond.ts'
 import type { Operation } from '../parts.ts'
 import {
   Deleted,
@@ -19,42 +18,51 @@ import {
 } from './answer-contract.ts'
 import { beginResponse, countInputTokens, type ResponseParts } from './answering.ts'
 import { InputTokensBody, ResponsesBody } from './contract.ts'
-import { type ResponseWriter, replayOf, wholeOf, writeEvent, writerOf } from './events.ts'
+import { writeEvent } from './events.ts'
 import { pageOf } from './input-items.ts'
+import { replayOf } from './replay.ts'
 import { createSealing } from './sealing.ts'
 import { type KeptResponse, responsesOf } from './store.ts'
 import { toolsGiven } from './tools.ts'
+import { chunksOf, createAnswer, type ResponseWriter, type WrittenResponse, writerOf } from './writer.ts'
 
 const tags = ['responses']
 
 type RoutePlugin = Routes<ResponseParts>
 
 /** One for each request, because a failure is told as a part of what was said so far. */
-function writersOf(
-  parts: ResponseParts,
-): UnrecordedWriters<ResponsesBody, ResponseWriter & { widened: readonly string[] }> {
+function writersOf(parts: ResponseParts): Writers<ResponsesBody, WrittenResponse> {
   let writer: ResponseWriter | undefined
   const form: EventForm = {
     ...openAiEvents,
     write: writeEvent,
     failure: (refusal, request) =>
-      writer === undefined ? openAiEvents.failure(refusal, request) : writeEvent(writer.failed(refusal)),
+      writer === undefined
+        ? openAiEvents.failure(refusal, request)
+        : writeEvent(writer.number(writer.failed(refusal))),
   }
   return {
+    kind: 'response',
+    isAskedForBySilence: true,
+    needing: ({ previous_response_id: previous }) =>
+      previous == null ? undefined : { field: 'previous_response_id', given: JSON.stringify(previous) },
     async begin(_, body, asking) {
       const running = await beginResponse(parts, body, asking)
-      const begun = { ...writerOf(running), widened: running.widened }
-      writer = begun
-      return begun
+      writer = writerOf(running)
+      return { ...running, writer }
     },
-    answerOf: wholeOf,
-    chunksOf: ({ events }) => events(),
+    createAnswer,
+    chunksOf,
+    keep: ({ id, response, keeping: { store, ...kept }, writer: { cuts } }, call) =>
+      store.keep({ ...kept, id, previous: response.previous_response_id, cuts, call }),
     form,
   }
 }
 
 const create: RoutePlugin = async (app, parts) => {
   const refusals = refusingOpenAi(
+    'recording_off',
+    'parent_not_found',
     'response_item_not_found',
     'response_exists',
     'query_too_slow',
@@ -69,11 +77,15 @@ const create: RoutePlugin = async (app, parts) => {
   }
   app.post(
     '/v1/responses',
-    { config: { spendsTokens: true }, schema, preValidation: noteUnknownFields(ResponsesBody) },
+    {
+      config: { spendsTokens: true, keepsBody: recordedBody },
+      schema,
+      preValidation: noteUnknownFields(ResponsesBody),
+    },
     (request, reply) => {
       const { skipped } = toolsGiven(request.body)
       if (skipped.length > 0) reply.header('x-heddle-skipped-tools', headerOf(skipped))
-      return respondUnrecorded(parts, request, reply, writersOf(parts))
+      return respond(parts, request, reply, writersOf(parts))
     },
   )
 }
@@ -81,12 +93,12 @@ const create: RoutePlugin = async (app, parts) => {
 const readRefusals = refusingOpenAi('response_not_found', 'invalid_request', 'query_too_slow')
 
 async function found(
-  { db, responseDays }: ResponseParts,
+  parts: ResponseParts,
   { caller, params }: FastifyRequest & { params: { response_id: string } },
   reply: FastifyReply,
 ): Promise<KeptResponse> {
   const { response_id: id } = params
-  const kept = await responsesOf(caller, db, responseDays).find(id, disconnectSignal(reply))
+  const kept = await responsesOf(caller, parts).find(id, disconnectSignal(reply))
   if (kept === undefined) throw refuse('response_not_found', { id })
   return kept
 }
@@ -115,7 +127,7 @@ async function* later(events: ReturnType<typeof replayOf>, after: number) {
   for (const event of events) if (event.sequence_number > after) yield event
 }
 
-const remove: RoutePlugin = async (app, { db, responseDays }) => {
+const remove: RoutePlugin = async (app, parts) => {
   const schema = {
     summary: 'Delete an answer that was kept',
     tags,
@@ -123,13 +135,12 @@ const remove: RoutePlugin = async (app, { db, responseDays }) => {
     response: { 200: Deleted, ...refusingOpenAi('response_not_found', 'invalid_request') },
   }
   app.delete('/v1/responses/:response_id', { schema }, async ({ caller, params: { response_id: id } }) => {
-    if (await responsesOf(caller, db, responseDays).remove(id))
-      return { id, object: 'response', deleted: true }
+    if (await responsesOf(caller, parts).remove(id)) return { id, object: 'response', deleted: true }
     throw refuse('response_not_found', { id })
   })
 }
 
-const cancel: RoutePlugin = async (app, { db, responseDays }) => {
+const cancel: RoutePlugin = async (app, parts) => {
   const schema = {
     summary: 'Cancel an answer that is made in the background: there are none',
     tags,
@@ -143,7 +154,7 @@ const cancel: RoutePlugin = async (app, { db, responseDays }) => {
     '/v1/responses/:response_id/cancel',
     { schema },
     async ({ caller, params: { response_id: id } }) => {
-      const isKept = await responsesOf(caller, db, responseDays).has(id)
+      const isKept = await responsesOf(caller, parts).has(id)
       throw refuse(isKept ? 'response_not_in_background' : 'response_not_found', { id })
     },
   )
@@ -157,9 +168,10 @@ const inputItems: RoutePlugin = async (app, parts) => {
     querystring: InputItemsQuery,
     response: { 200: InputItems, ...readRefusals, ...refusingOpenAi('invalid_value') },
   }
-  app.get('/v1/responses/:response_id/input_items', { schema }, async (request, reply) =>
-    pageOf((await found(parts, request, reply)).input, request.query),
-  )
+  app.get('/v1/responses/:response_id/input_items', { schema }, async (request, reply) => {
+    const { input } = await found(parts, request, reply)
+    return pageOf(await input(), request.query)
+  })
 }
 
 const inputTokens: RoutePlugin = async (app, parts) => {

@@ -1,122 +1,169 @@
-import { byCaller, type Caller } from '../../domain/callers.ts'
-import { JsonText, writeJson } from '../../domain/json/text.ts'
+import { byCaller, type Caller, hasAccess } from '../../domain/callers.ts'
+import { JsonText, type WithSharedTexts, writeJson } from '../../domain/json/text.ts'
 import { refuse } from '../../domain/refusals.ts'
 import { now } from '../../domain/time.ts'
 import { createYieldToLoop } from '../../domain/yielding.ts'
 import { type Database, databaseOf } from '../../storage/database.ts'
-import { hasResponse, readResponse, type Said, streamConversation } from '../../storage/tables/responses.ts'
+import type { RecordedAnswer } from '../../storage/tables/recorded-answers.ts'
+import { projectOfResponse, readResponse, streamConversation } from '../../storage/tables/responses.ts'
 import { wrong } from '../generation/checks.ts'
 import type { Item } from './items.ts'
 import { mostItems } from './items-contract.ts'
 import type { OutputItem } from './output.ts'
+import { inputOf, outputOf, type Unseal } from './said.ts'
+import type { Sealing } from './sealing.ts'
 
-/** The answers of one user, as long as they are kept. Nobody else sees that they are there. */
+/**
+ * The answers of one user, as long as they are kept, in the projects that the user may use. Nobody else sees here that they
+ * are there.
+ */
 export interface ResponseStore {
+  unseal: Unseal
   has(id: string): Promise<boolean>
   find(id: string, signal: AbortSignal): Promise<KeptResponse | undefined>
-  /** What was said up to the end of an answer, and the answers that it was said in. */
-  conversation(id: string, signal: AbortSignal): Promise<{ items: Item[]; responses: string[] }>
-  /** Resolves when it is on the disk. */
+  /** What was said up to the end of an answer. */
+  conversation(id: string, signal: AbortSignal): Promise<Conversation>
+  /** Resolves when it is on the disk, with its call. */
   keep(response: ResponseToKeep): Promise<void>
-  /** False where there is none. */
+  /** With its call. False where there is none. */
   remove(id: string): Promise<boolean>
 }
 
 export interface KeptResponse {
   /** The whole answer. */
   answer: JsonText
-  input: Item[]
+  /** What was read of it, in characters. */
+  size: number
   output: OutputItem[]
+  /** What its own request brought. */
+  input(): Promise<Item[]>
   /** The lengths of the deltas of its stream. */
   cuts: number[]
+}
+
+export interface Conversation {
+  items: Item[]
+  /** The answers of it that expire. */
+  expiring: string[]
 }
 
 export interface ResponseToKeep {
   id: string
   previous: string | null
-  /** The answers that it continues: they are kept as long as it is. */
-  earlier: readonly string[]
-  input: readonly Item[]
-  output: readonly OutputItem[]
-  /** The answer without its output. */
-  answer: object
+  /** The answers that it continues and that expire: they are kept as long as it is. */
+  expiring: readonly string[]
+  /** The items that references of its input stand for, by their index. */
+  referred: Readonly<Record<number, Item>>
   cuts: readonly number[]
+  call: WithSharedTexts<RecordedAnswer>
 }
 
-/** Of a conversation, as text: some hundred times what a context holds. */
+/** Of the items of a conversation, as text: some hundred times what a context holds. */
 const mostCharacters = 32 * 1024 * 1024
+
+/** Of all that its requests and answers say, tools and instructions too. */
+export const mostRead = 4 * mostCharacters
 
 const dayInMicroseconds = 86_400_000_000
 
-/** `days` is how long an answer is kept; 0 is for ever. */
-export function responsesOf(caller: Caller, db: Database, days: number): ResponseStore {
+export interface StoreParts {
+  db: Database
+  /** How long an answer is kept at most; 0 is as long as the record keeps its call. */
+  responseDays: number
+  sealing: Sealing
+}
+
+export function responsesOf(caller: Caller, { db, responseDays, sealing }: StoreParts): ResponseStore {
   const { name: user } = caller
   const own = databaseOf(user, db)
   const keyOf = (id: string) => ({ user_name: user, id, now: now() })
+  const isOpen = (project: string | null) => project === null || hasAccess(caller, project)
+
+  const unseal: Unseal = async (sealed) => (await sealing.open(user)).unseal(sealed)
+
+  async function has(id: string): Promise<boolean> {
+    const project = await projectOfResponse(own, keyOf(id))
+    return project !== undefined && isOpen(project)
+  }
+
   return {
-    has: (id) => hasResponse(own, keyOf(id)),
+    unseal,
+    has,
 
     async find(id, signal) {
       const row = await readResponse(own, keyOf(id), signal)
-      if (row === undefined) return undefined
+      if (row === undefined || !isOpen(row.project_id) || row.answer === null) return undefined
+      const output = await outputOf(row)
+      if (output === undefined) return undefined
       return {
-        answer: new JsonText(`${row.answer.slice(0, -1)},"output":${row.output}}`),
-        input: JSON.parse(row.input) as Item[],
-        output: JSON.parse(row.output) as OutputItem[],
+        answer: new JsonText(row.answer),
+        size: row.answer.length + row.referred.length + (row.asked?.length ?? 0),
+        output: output.items,
         cuts: JSON.parse(row.cuts) as number[],
+        async input() {
+          const input = await inputOf(row, unseal)
+          if (input === undefined) throw refuse('response_not_found', { id })
+          return input.items
+        },
       }
     },
 
     async conversation(id, signal) {
-      const missing = (name: string) => refuse('previous_response_not_found', { id: name, field })
       const field = 'previous_response_id'
+      const missing = (name: string) => refuse('previous_response_not_found', { id: name, field })
       const turns: Item[][] = []
-      const responses: string[] = []
+      const expiring: string[] = []
       const yieldToLoop = createYieldToLoop(signal)
       let next: string | null = id
       let items = 0
       let characters = 0
-      for await (const rows of streamConversation(own, keyOf(id), mostItems, signal)) {
-        for (const said of rows) {
-          if (said.id !== next) throw missing(next ?? said.id)
-          const turn = itemsOf(said)
-          items += turn.length
-          characters += said.input.length + said.output.length
-          if (items > mostItems) throw wrong(field, `a conversation of more than ${mostItems} items`, 'fewer')
-          if (characters > mostCharacters) {
-            throw wrong(field, `a conversation of more than ${mostCharacters} characters`, 'a shorter one')
-          }
-          turns.push(turn)
-          responses.push(said.id)
-          next = said.previous_id
-          await yieldToLoop()
+      let read = 0
+      for await (const said of streamConversation(own, keyOf(id), mostItems, signal)) {
+        if (said.id !== next || !isOpen(said.project_id)) throw missing(next ?? said.id)
+        read += (said.asked?.length ?? 0) + (said.answer?.length ?? 0)
+        if (read > mostRead) {
+          throw wrong(
+            field,
+            `requests and answers of more than ${mostRead} characters`,
+            'a shorter conversation',
+          )
         }
+        const input = await inputOf(said, unseal, yieldToLoop)
+        const output = await outputOf(said, yieldToLoop)
+        if (input === undefined || output === undefined) throw missing(said.id)
+        const turn = [...input.items, ...output.items]
+        items += turn.length
+        characters += input.characters + output.characters
+        if (items > mostItems) throw wrong(field, `a conversation of more than ${mostItems} items`, 'fewer')
+        if (characters > mostCharacters) {
+          throw wrong(field, `a conversation of more than ${mostCharacters} characters`, 'a shorter one')
+        }
+        turns.push(turn)
+        if (said.expires) expiring.push(said.id)
+        next = said.previous_id
+        await yieldToLoop()
       }
       if (next !== null) throw missing(next)
-      return { items: turns.reverse().flat(), responses }
+      return { items: turns.reverse().flat(), expiring }
     },
 
-    async keep({ id, previous, earlier, input, output, answer, cuts }) {
-      const created = now()
+    async keep({ id, previous, expiring, referred, cuts, call }) {
       const isNew = await own.write('keepResponse', {
         user_name: user,
         id,
-        created_at: created,
-        expire_at: days > 0 ? created + days * dayInMicroseconds : null,
         previous_id: previous,
-        earlier,
-        input: writeJson(input),
-        output: writeJson(output),
-        answer: writeJson(answer),
+        earlier: expiring,
+        until: responseDays > 0 ? now() + responseDays * dayInMicroseconds : null,
+        answer: call,
+        referred: writeJson(referred),
         cuts: JSON.stringify(cuts),
       })
       if (!isNew) throw refuse('response_exists', { id, field: 'request_id' })
     },
 
-    remove: (id) => own.write('deleteResponse', { ...keyOf(id), by: byCaller(caller) }),
+    async remove(id) {
+      if (!(await has(id))) return false
+      return own.write('deleteResponse', { ...keyOf(id), by: byCaller(caller) })
+    },
   }
-}
-
-function itemsOf({ input, output }: Said): Item[] {
-  return [...(JSON.parse(input) as Item[]), ...(JSON.parse(output) as Item[])]
 }

@@ -52,7 +52,7 @@ export function audited<Input, Output>(
 }
 
 /** For what is no other command. */
-export const noteDeed: Command<Deed & { by: Actor }, void> = (tx, { by, ...deed }) => note(tx, by, deed)
+export const noteDeed: Command<Deed & { by?: Actor }, void> = (tx, { by, ...deed }) => note(tx, by, deed)
 
 export interface Times {
   /** Microseconds, inclusive. */

@@ -7,6 +7,7 @@ import { listOf, type Sql, sql, trusted } from '../sql/sql.ts'
 import type { Command } from '../transaction.ts'
 import { type CallPart, mergeIntoCalls } from './call-parts.ts'
 import { removeCompletions, removeSwept } from './completions.ts'
+import { removeResponses, removeSweptResponses } from './response-removals.ts'
 
 /** Writes parts of calls; each call appears once in the list. */
 export const upsertCalls: Command<readonly CallPart[], void> = async (tx, parts) => {
@@ -68,6 +69,7 @@ export const deleteCalls: Command<
       )
     }
     await removeCompletions(tx, project_id, members)
+    await removeResponses(tx, project_id, members)
     await followDeletion(tx, project_id, members, now)
     for (const id of members) {
       if (!named.has(id)) {
@@ -110,7 +112,10 @@ export const sweepCalls: Command<SweepStep, number> = async (tx, { now, forgetBe
     sql`UPDATE calls SET attributes = NULL, inputs = NULL, output = NULL, summary = NULL, exception = NULL,
         start_bytes = 0, end_bytes = 0, swept_at = ${now} WHERE ${light(trusted('deleted_at IS NOT NULL AND swept_at IS NULL'))}`,
   )
-  if (emptied > 0) await removeSwept(tx, now)
+  if (emptied > 0) {
+    await removeSwept(tx, now)
+    await removeSweptResponses(tx, now)
+  }
   const forgotten = await tx.run(sql`DELETE FROM calls WHERE ${some(sql`swept_at < ${forgetBefore}`)}`)
   const results = await refreshStale(tx, { now, project_id: null, limit })
   return expired + emptied + forgotten + results

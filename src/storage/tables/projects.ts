@@ -6,7 +6,7 @@ import { type Change, changed } from './settings.ts'
 /** Whatever changes what is known of a project itself takes turns. */
 export const projectTurn = (project: string) => `project ${project}`
 
-const settingsOf = (text: string | undefined): ProjectSettings =>
+export const settingsOf = (text: string | undefined): ProjectSettings =>
   text === undefined ? {} : ProjectSettings.parse(JSON.parse(text))
 
 export async function readProjectSettings(db: Reader, project: string): Promise<ProjectSettings> {

@@ -1,39 +1,74 @@
 import { batchesOf } from '../../domain/batches.ts'
 import { listOf, type Sql, sql, trusted } from '../sql/sql.ts'
 import type { Command, LongReader, Reader, Transaction } from '../transaction.ts'
+import { deleteCalls } from './call-writes.ts'
+import { isLive as isLiveCall } from './calls.ts'
+import { type RecordedAnswer, recordAnswers } from './recorded-answers.ts'
 
-/** An answer of the Responses API. Its texts are JSON; times are microseconds. */
-export interface StoredResponse {
-  user_name: string
-  id: string
-  created_at: number
-  expire_at: number | null
-  /** The answer that this one continues. */
-  previous_id: string | null
-  input: string
-  output: string
-  /** The rest of the answer. */
-  answer: string
-  /** The lengths of the deltas of its stream. */
-  cuts: string
-}
-
+/**
+ * Answers of the Responses API. Each is a call, from which its texts are read; those that were kept before answers were
+ * calls have their own. Each belongs to a user, in whatever project its call is. Times are microseconds.
+ */
 export interface ResponseKey {
   user_name: string
   id: string
   now: number
 }
 
-/** What has expired is gone, whether its space was freed or not. */
-const isLive = (now: number, table = 'responses'): Sql =>
-  sql`(${trusted(table)}.expire_at IS NULL OR ${trusted(table)}.expire_at > ${now})`
+/** A row of one is gone with its call, or when it has expired, whether its space was freed or not. */
+const isLive = (now: number): Sql =>
+  sql`(responses.expire_at IS NULL OR responses.expire_at > ${now}) AND (responses.call_id IS NULL OR ${isLiveCall(now)})`
 
-export async function hasResponse(db: Reader, { user_name, id, now }: ResponseKey): Promise<boolean> {
-  const row = await db.get(
-    sql`SELECT id FROM responses WHERE user_name = ${user_name} AND id = ${id} AND ${isLive(now)}`,
+const itsCall = trusted(
+  'LEFT JOIN calls ON calls.project_id = responses.project_id AND calls.id = responses.call_id',
+)
+
+/** The project of its call, and null where it is no call; undefined where there is none. */
+export async function projectOfResponse(
+  db: Reader,
+  { user_name, id, now }: ResponseKey,
+): Promise<string | null | undefined> {
+  const row = await db.get<{ project_id: string | null }>(
+    sql`SELECT responses.project_id FROM responses ${itsCall}
+        WHERE user_name = ${user_name} AND responses.id = ${id} AND ${isLive(now)}`,
   )
-  return row !== undefined
+  return row?.project_id
 }
+
+/** What was said in an answer. Its texts are JSON. */
+export interface Said {
+  id: string
+  /** The answer that this one continues. */
+  previous_id: string | null
+  project_id: string | null
+  /** It is not kept for ever. */
+  expires: boolean
+  /** The body of its request, where it is a call. */
+  asked: string | null
+  /** Items of its input by their index: what references stood for, and all of them where it is no call. */
+  referred: string
+  /** An object with its `output`; null where there is nothing of it. */
+  answer: string | null
+}
+
+export interface StoredResponse extends Said {
+  /** The lengths of the deltas of its stream. */
+  cuts: string
+}
+
+/** `rest` is the answer without its output, and without its last brace. */
+const saidOf = ({ dialect: { stored } }: Reader, rest: Sql): Sql => {
+  const text = (name: string) => stored(trusted(name))
+  return sql`CASE WHEN responses.expire_at IS NULL AND calls.expire_at IS NULL THEN 0 ELSE 1 END AS expires,
+    ${text('calls.inputs')} AS asked,
+    coalesce(${text('details.referred')}, ${text('texts.input')}) AS referred,
+    coalesce(${text('calls.output')}, ${rest} || ',"output":' || ${text('texts.output')} || '}') AS answer`
+}
+
+const itsTexts = trusted(
+  `${itsCall.text} LEFT JOIN response_details AS details ON details.user_name = responses.user_name AND details.id = responses.id
+   LEFT JOIN response_texts AS texts ON texts.user_name = responses.user_name AND texts.id = responses.id`,
+)
 
 export async function readResponse(
   db: LongReader,
@@ -41,42 +76,54 @@ export async function readResponse(
   signal: AbortSignal,
 ): Promise<StoredResponse | undefined> {
   const { stored } = db.dialect
-  const statement = sql`SELECT responses.user_name, responses.id, created_at, expire_at, previous_id,
-      ${stored(trusted('input'))} AS input, ${stored(trusted('output'))} AS output,
-      ${stored(trusted('answer'))} AS answer, ${stored(trusted('cuts'))} AS cuts
-    FROM responses JOIN response_texts ON response_texts.user_name = responses.user_name AND response_texts.id = responses.id
+  const statement = sql`SELECT responses.id, previous_id, responses.project_id,
+      ${saidOf(db, sql`substr(${stored(trusted('texts.answer'))}, 1, length(texts.answer) - 1)`)},
+      coalesce(${stored(trusted('details.cuts'))}, ${stored(trusted('texts.cuts'))}) AS cuts
+    FROM responses ${itsTexts}
     WHERE responses.user_name = ${user_name} AND responses.id = ${id} AND ${isLive(now)}`
-  for await (const [row] of db.stream<StoredResponse>(statement, { signal })) return row
+  for await (const [row] of db.stream<Raw<StoredResponse>>(statement, { signal })) return row && shown(row)
   return undefined
 }
 
-export type Said = Pick<StoredResponse, 'id' | 'previous_id' | 'input' | 'output'>
+type Raw<Row extends Said> = Omit<Row, 'expires'> & { expires: number }
+
+const shown = <Row extends Said>(row: Raw<Row>) => ({ ...row, expires: Number(row.expires) === 1 }) as Row
 
 /** What was said in an answer and in those that it continues, the latest first. It ends where one is not there. */
-export function streamConversation(
+export async function* streamConversation(
   db: LongReader,
   { user_name, id, now }: ResponseKey,
   most: number,
   signal: AbortSignal,
-): AsyncIterable<Said[]> {
-  const { stored, going } = db.dialect
+): AsyncGenerator<Said> {
+  const one = (condition: Sql) => sql`responses.user_name = ${user_name} AND ${condition} AND ${isLive(now)}`
+  // SQLite joins in the order of a CROSS JOIN.
   const statement = sql`WITH RECURSIVE chain (id, previous_id, depth) AS (
-      SELECT id, previous_id, 1 FROM responses WHERE user_name = ${user_name} AND id = ${id} AND ${isLive(now)}
+      SELECT responses.id, previous_id, 1 FROM responses ${itsCall} WHERE ${one(sql`responses.id = ${id}`)}
       UNION ALL
-      SELECT earlier.id, earlier.previous_id, chain.depth + 1 FROM chain
-      CROSS JOIN responses AS earlier
-      WHERE earlier.user_name = ${user_name} AND earlier.id = chain.previous_id AND chain.depth < ${most} AND ${isLive(now, 'earlier')}
+      SELECT responses.id, responses.previous_id, chain.depth + 1 FROM chain CROSS JOIN responses ${itsCall}
+      WHERE ${one(sql`responses.id = chain.previous_id AND chain.depth < ${most}`)}
     )
-    SELECT chain.id, chain.previous_id, ${stored(trusted('input'))} AS input, ${stored(trusted('output'))} AS output
-    FROM chain CROSS JOIN response_texts
-    WHERE response_texts.user_name = ${user_name} AND response_texts.id = chain.id AND ${going}
+    SELECT chain.id, chain.previous_id, responses.project_id, ${saidOf(db, trusted(`'{"id":null'`))}
+    FROM chain CROSS JOIN responses ${itsTexts}
+    WHERE responses.user_name = ${user_name} AND responses.id = chain.id AND ${db.dialect.going}
     ORDER BY chain.depth`
-  return db.stream<Said>(statement, { signal, rows: 8 })
+  for await (const rows of db.stream<Raw<Said>>(statement, { signal, rows: 8 })) {
+    for (const row of rows) yield shown(row)
+  }
 }
 
-export interface NewResponse extends StoredResponse {
-  /** The answers that it continues, which live as long as it does. */
+export interface NewResponse {
+  user_name: string
+  id: string
+  previous_id: string | null
+  /** The answers that it continues and that do not live for ever: they live as long as it does. */
   earlier: readonly string[]
+  /** As far as the time limit of answers goes; null where there is none. */
+  until: number | null
+  answer: RecordedAnswer
+  referred: string
+  cuts: string
 }
 
 /** Whatever changes the answers of a user takes turns. */
@@ -85,44 +132,83 @@ const turnOf = (user: string) => `responses of ${user}`
 /** They are moved only when it is worth a write. */
 const dayInMicroseconds = 86_400_000_000
 
-/** False where the user has an answer of that id. */
+/** The earlier of two times; null is never. */
+const least = (one: number | null, other: number | null) =>
+  one === null || other === null ? (one ?? other) : Math.min(one, other)
+
+/**
+ * Writes an answer and its call, which expire together: at its own limit, and no later than its call would have. False where
+ * the user has an answer of that id.
+ */
 export const keepResponse: Command<NewResponse, boolean> = async (tx, response) => {
-  const { user_name, id, created_at: now, expire_at, previous_id, earlier, ...texts } = response
-  const { input, output, answer, cuts } = texts
+  const { user_name, id, previous_id, earlier, until, answer, referred, cuts } = response
+  const { call } = answer
+  if (call.start === undefined) throw new Error('an answer is a call from its start on')
+  const { started_at: now, expire_at: retained } = call.start
   await tx.turn(turnOf(user_name))
-  if (await hasResponse(tx, { user_name, id, now })) return false
+  if ((await projectOfResponse(tx, { user_name, id, now })) !== undefined) return false
   await removeOne(tx, user_name, id)
-  const bytes = input.length + output.length + answer.length + cuts.length
+  const start = { ...call.start, expire_at: least(retained, until) }
+  await recordAnswers(tx, [{ ...answer, call: { ...call, start } }])
   await tx.run(
-    sql`INSERT INTO responses (user_name, id, created_at, expire_at, previous_id, bytes)
-        VALUES (${user_name}, ${id}, ${now}, ${expire_at}, ${previous_id}, ${bytes})`,
+    sql`INSERT INTO responses (user_name, id, created_at, expire_at, previous_id, bytes, project_id, call_id)
+        VALUES (${user_name}, ${id}, ${now}, ${retained}, ${previous_id}, ${referred.length + cuts.length}, ${call.project_id}, ${call.id})`,
   )
   await tx.run(
-    sql`INSERT INTO response_texts (user_name, id, input, output, answer, cuts)
-        VALUES (${user_name}, ${id}, ${input}, ${output}, ${answer}, ${cuts})`,
+    sql`INSERT INTO response_details (user_name, id, referred, cuts) VALUES (${user_name}, ${id}, ${referred}, ${cuts})`,
   )
-  for (const some of batchesOf(earlier, 100)) {
-    const chosen = sql`user_name = ${user_name} AND id IN (${listOf(some)}) AND expire_at > ${now}`
-    if (expire_at === null) await tx.run(sql`UPDATE responses SET expire_at = NULL WHERE ${chosen}`)
-    else {
-      await tx.run(
-        sql`UPDATE responses SET expire_at = ${expire_at} WHERE ${chosen} AND expire_at < ${expire_at - dayInMicroseconds}`,
-      )
-    }
-  }
+  for (const some of batchesOf(earlier, 100)) await keepLonger(tx, user_name, some, { now, until })
   return true
 }
 
-async function removeOne(tx: Transaction, user: string, id: string): Promise<void> {
-  await tx.run(sql`DELETE FROM response_texts WHERE user_name = ${user} AND id = ${id}`)
-  await tx.run(sql`DELETE FROM responses WHERE user_name = ${user} AND id = ${id}`)
+interface Expiring {
+  id: string
+  project_id: string | null
+  call_id: string | null
+  /** Of a call, what the retention of its project says; else when it expires. */
+  expire_at: number | null
+  call_expire_at: number | null
 }
 
-/** False where there is none. */
-export const deleteResponse: Command<ResponseKey, boolean> = async (tx, key) => {
-  const { user_name, id } = key
+async function keepLonger(
+  tx: Transaction,
+  user: string,
+  ids: readonly string[],
+  { now, until }: { now: number; until: number | null },
+): Promise<void> {
+  const found = await tx.all<Expiring>(
+    sql`SELECT responses.id, responses.project_id, call_id, responses.expire_at, calls.expire_at AS call_expire_at
+        FROM responses ${itsCall} WHERE user_name = ${user} AND responses.id IN (${listOf(ids)}) AND ${isLive(now)}`,
+  )
+  for (const { id, project_id, call_id, expire_at, call_expire_at } of found) {
+    const isCall = call_id !== null
+    const before = isCall ? call_expire_at : expire_at
+    const after = isCall ? least(expire_at, until) : until
+    if (before === null || (after !== null && after < before + dayInMicroseconds)) continue
+    await tx.run(
+      isCall
+        ? sql`UPDATE calls SET expire_at = ${after} WHERE project_id = ${project_id} AND id = ${call_id}`
+        : sql`UPDATE responses SET expire_at = ${after} WHERE user_name = ${user} AND id = ${id}`,
+    )
+  }
+}
+
+async function removeOne(tx: Transaction, user: string, id: string): Promise<void> {
+  for (const table of ['response_texts', 'response_details', 'responses']) {
+    await tx.run(sql`DELETE FROM ${trusted(table)} WHERE user_name = ${user} AND id = ${id}`)
+  }
+}
+
+/** Takes its call with it, and what is below that. False where there is none. */
+export const deleteResponse: Command<ResponseKey, boolean> = async (tx, { user_name, id, now }) => {
   await tx.turn(turnOf(user_name))
-  if (!(await hasResponse(tx, key))) return false
+  const row = await tx.get<{ project_id: string | null; call_id: string | null }>(
+    sql`SELECT responses.project_id, call_id FROM responses ${itsCall}
+        WHERE user_name = ${user_name} AND responses.id = ${id} AND ${isLive(now)}`,
+  )
+  if (row === undefined) return false
+  const { project_id, call_id } = row
+  if (project_id !== null && call_id !== null) await deleteCalls(tx, { project_id, ids: [call_id], now })
   await removeOne(tx, user_name, id)
   return true
 }

@@ -1,9 +1,76 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { ProjectSettings } from '../../../src/domain/project-settings.ts'
+import type { Database } from '../../../src/storage/database.ts'
+import { sql, trusted } from '../../../src/storage/sql/sql.ts'
+import { countProject, listProjects } from '../../../src/storage/tables/project-list.ts'
+import { projectTables } from '../../../src/storage/tables/project-tables.ts'
 import { readProjectSettings } from '../../../src/storage/tables/projects.ts'
 import type { Change } from '../../../src/storage/tables/settings.ts'
+import { basic, keys, openApp } from '../../support/app.ts'
+import { asking, chatUrl } from '../../support/chat.ts'
 import type { Driver } from '../../support/drivers.ts'
+import { storeOneOfEach } from '../../support/one-of-each.ts'
+import { dumpOf } from '../../support/record-dump.ts'
+import { scriptedBackend } from '../../support/scripted-backend.ts'
+
+const untilTheEnd = new AbortController().signal
+const now = 1_700_000_000_000_000
+
+const tablesWithProjects = {
+  sqlite: `SELECT tables.name FROM sqlite_master AS tables, pragma_table_info(tables.name) AS columns
+    WHERE tables.type = 'table' AND columns.name = 'project_id'`,
+  postgres: `SELECT table_name AS name FROM information_schema.columns
+    WHERE table_schema = current_schema() AND column_name = 'project_id'`,
+}
+
+/** What outlives a project: that it was there and was deleted. */
+const outliving = ['audit', 'projects']
+
+/** Something in every table that has projects. */
+async function fill(t: Parameters<typeof openApp>[0], db: Database, project: string): Promise<void> {
+  const opened = await openApp(t, { database: db, backend: scriptedBackend() })
+  const things = await storeOneOfEach(opened, project, keys.root)
+  const post = async (url: string, body: unknown) => {
+    const { status, text, json } = await opened.post(url, body, keys.root)
+    assert.equal(status, 200, `${url}: ${text}`)
+    return json
+  }
+  const item = `/annotation_queues/${things.queue}/items/${things.item}/progress`
+  await post(item, { project_id: project, annotation_state: 'completed' })
+  const ref = (name: string) => `weave:///${project}/object/${name}:v0`
+  const root = `/v2/${project}`
+  const { evaluation_run_id } = await post(`${root}/evaluation_runs`, {
+    evaluation: ref('e'),
+    model: ref('m'),
+  })
+  const predict = async (question: string) => {
+    const body = { model: ref('m'), inputs: { question }, output: 1, evaluation_run_id }
+    return (await post(`${root}/predictions`, body)).prediction_id
+  }
+  const prediction_id = await predict('capital of Chad')
+  await post(`${root}/scores`, { prediction_id, scorer: ref('s'), value: 1, evaluation_run_id })
+  await post(`${root}/predictions/${prediction_id}/finish`, {})
+  await post(`${root}/eval_results/query`, { evaluation_call_ids: [evaluation_run_id] })
+  // Not derived yet.
+  await predict('capital of Mali')
+  const asked = await opened.app.inject({
+    method: 'POST',
+    url: chatUrl,
+    headers: { authorization: basic(keys.root), 'x-heddle-project': project },
+    payload: asking(),
+  })
+  assert.equal(asked.statusCode, 200)
+  await post('/call/read', { project_id: project, id: asked.headers['x-heddle-call-id'] })
+  const piece = { project_id: project, upload_id: 'unfinished', position: 0, bytes: new Uint8Array(9), now }
+  await db.write('keepPiece', piece)
+  await db.write('changeProjectSettings', { project_id: project, change: { retention_days: 0 } })
+}
+
+async function rowsOf(db: Database, project: string): Promise<Record<string, number>> {
+  const dump = await dumpOf(db, (other) => other !== project)
+  return Object.fromEntries(projectTables.map(({ table }) => [table, dump[table]?.length ?? -1]))
+}
 
 export function projects(open: Driver['open']): void {
   describe('projects', () => {
@@ -19,6 +86,137 @@ export function projects(open: Driver['open']): void {
       assert.deepEqual(await set('acme/qa', {}), { retention_days: 3 })
       assert.deepEqual(await set('acme/qa', { retention_days: null }), {})
       assert.deepEqual(await readProjectSettings(db, 'acme/qa'), {})
+    })
+
+    test('are listed by their names, of some entities or of all, in pages', async (t) => {
+      const db = await open(t)
+      const names = [
+        'a/x',
+        'acme!/x',
+        'acme-2/x',
+        'acme/1',
+        'acme/2',
+        'acme/Z',
+        'acme/z',
+        'acme/ä',
+        'acme/😀',
+        'acme0/x',
+        'ä/x',
+      ]
+      for (const project_id of names.toReversed()) {
+        await db.write('changeProjectSettings', { project_id, change: { retention_days: 1 } })
+      }
+      await db.write('renameCall', { project_id: 'acme/2', id: 'a', name: 'also a call' })
+      await db.write('renameCall', { project_id: 'acme/calls', id: 'a', name: 'only a call' })
+      const all = [
+        'a/x',
+        'acme!/x',
+        'acme-2/x',
+        'acme/1',
+        'acme/2',
+        'acme/Z',
+        'acme/calls',
+        'acme/z',
+        'acme/ä',
+        'acme/😀',
+        'acme0/x',
+        'ä/x',
+      ]
+      const list = async (entities: string[] | null, after = '', limit = 100) =>
+        (await listProjects(db, { entities, after, limit }, untilTheEnd)).map(({ project }) => project)
+      assert.deepEqual(await list(null), all)
+      const ofAcme = all.filter((name) => name.startsWith('acme/'))
+      assert.deepEqual(await list(['acme']), ofAcme)
+      assert.deepEqual(await list(['ä', 'acme', 'nobody']), [...ofAcme, 'ä/x'])
+      assert.deepEqual(await list([]), [])
+      for (const entities of [null, ['ä', 'acme', 'a']]) {
+        const whole = await list(entities)
+        for (const limit of [1, 2, 5]) {
+          const paged: string[] = []
+          for (let page = await list(entities, '', limit); page.length > 0; ) {
+            paged.push(...page)
+            page = await list(entities, page.at(-1), limit)
+          }
+          assert.deepEqual(paged, whole)
+        }
+      }
+      const [first] = await listProjects(db, { entities: ['acme'], after: '', limit: 1 }, untilTheEnd)
+      assert.deepEqual(first, { project: 'acme/1', settings: { retention_days: 1 }, isBeingDeleted: false })
+    })
+
+    test('are known to every table that has things of them', async (t) => {
+      const db = await open(t)
+      const found = await db.all<{ name: string }>(trusted(tablesWithProjects[db.dialect.engine]))
+      const known = [...projectTables.map(({ table }) => table), ...outliving]
+      assert.deepEqual(found.map(({ name }) => name).sort(), known.sort())
+    })
+
+    test('are deleted with everything that is theirs, and with nothing of others', async (t) => {
+      const db = await open(t)
+      const projects = ['acme/qa', 'acme/q', 'acme/qa2', 'globex/qa']
+      for (const project of projects) await fill(t, db, project)
+      for (const [table, rows] of Object.entries(await rowsOf(db, 'acme/qa'))) {
+        assert.ok(rows > 0, `there is something in ${table}`)
+      }
+      const counts = await countProject(db, 'acme/qa', untilTheEnd)
+      const others = await dumpOf(db, (project) => project === 'acme/qa')
+
+      assert.equal(await db.write('beginProjectDeletion', { project_id: 'acme/nothing', now }), false)
+      assert.equal(await db.write('deleteSomeOfProject', { project_id: 'acme/qa', now }), undefined)
+      const by = { via: 'http' as const, name: 'alice' }
+      assert.equal(await db.write('beginProjectDeletion', { project_id: 'acme/qa', now, by }), true)
+      for (let isDone = false; !isDone; ) {
+        const step = await db.write('deleteSomeOfProject', { project_id: 'acme/qa', now })
+        isDone = step?.isDone ?? true
+        if (isDone) assert.deepEqual(step?.deleted, counts)
+      }
+      const left = await rowsOf(db, 'acme/qa')
+      assert.deepEqual(left, Object.fromEntries(Object.keys(left).map((table) => [table, 0])))
+      assert.deepEqual(await dumpOf(db, () => false), others)
+      const deeds = await db.all<{ action: string; actor: string; details: string }>(
+        sql`SELECT action, actor, details FROM audit WHERE project_id = ${'acme/qa'} AND action LIKE ${'project.delete%'} ORDER BY id`,
+      )
+      assert.deepEqual(
+        deeds.map(({ action, actor, details }) => [action, actor, JSON.parse(details)]),
+        [
+          ['project.delete', 'alice', {}],
+          ['project.deleted', 'alice', counts],
+        ],
+      )
+    })
+
+    test('that are deleted are deleted to the end, when whoever asked for it has left', async (t) => {
+      const db = await open(t)
+      await fill(t, db, 'acme/qa')
+      const counts = await countProject(db, 'acme/qa', untilTheEnd)
+      await db.write('beginProjectDeletion', { project_id: 'acme/qa', now })
+      for (let i = 0; i < 4; i++)
+        await db.write('deleteSomeOfProject', { project_id: 'acme/qa', now: now + i })
+      const [listed] = await listProjects(db, { entities: null, after: '', limit: 9 }, untilTheEnd)
+      assert.deepEqual([listed?.project, listed?.isBeingDeleted], ['acme/qa', true])
+      const later = (leftBefore: number) =>
+        db.write('continueProjectDeletion', { now: now + 100, leftBefore })
+      assert.equal(await later(now + 3), false, 'it has not been left yet')
+      while (await later(now + 4));
+      assert.deepEqual(await listProjects(db, { entities: null, after: '', limit: 9 }, untilTheEnd), [])
+      const deed = await db.get<{ details: string }>(
+        sql`SELECT details FROM audit WHERE action = ${'project.deleted'}`,
+      )
+      assert.deepEqual(JSON.parse(deed?.details ?? ''), counts)
+    })
+
+    test('two who delete the same project do it together', async (t) => {
+      const db = await open(t)
+      await fill(t, db, 'acme/qa')
+      const remove = async () => {
+        await db.write('beginProjectDeletion', { project_id: 'acme/qa', now })
+        for (;;) {
+          const step = await db.write('deleteSomeOfProject', { project_id: 'acme/qa', now })
+          if (step === undefined || step.isDone) return
+        }
+      }
+      await Promise.all([remove(), remove(), remove()])
+      assert.ok(Object.values(await rowsOf(db, 'acme/qa')).every((rows) => rows === 0))
     })
   })
 }

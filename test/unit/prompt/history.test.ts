@@ -52,6 +52,35 @@ test('results have the names of their calls and stand in their order', () => {
   )
 })
 
+test('calls that the template does not show are text in the form of the model', () => {
+  const format: AnswerFormat = {
+    calls: {
+      open: ['<|call|>['],
+      mid: ['('],
+      arguments: { kind: 'python', words: 'python' },
+      gap: ['), '],
+      close: [')]'],
+      ids: 'any',
+      isAnchored: false,
+    },
+    proof: 'own',
+    history: { showsTools: true, showsCalls: false, arguments: 'object', systemMessages: 'many' },
+  }
+  const given = { text: "it's", on: true, none: null, list: [1, { a: false }] }
+  const asked = calling(call('a', 'first'), {
+    ...call('b', 'second'),
+    function: { name: 'second', arguments: given as never },
+  })
+  const { messages, takesTools } = toldTo(format, [user('Where?'), asked, result('a', 'one')], tools)
+  assert.equal(takesTools, true)
+  assert.equal(
+    messages[1]?.content,
+    '<|call|>[first(city="Rome"), second(text="it\'s", on=True, none=None, list=[1, {"a": False}])]',
+  )
+  assert.equal(messages[1]?.tool_calls, undefined)
+  assert.equal(messages[2]?.role, 'tool')
+})
+
 test('results whose calls are unknown keep their order, and a name that was given stays', () => {
   const { messages } = toldTo(
     proven,

@@ -37,6 +37,48 @@ const cases: [string, string, Reading, Partial<Told>][] = [
     { calls: [{ ...paris, arguments: '{"city":"Paris"}' }] },
   ],
   [
+    'a thought that is closed twice',
+    '<think>\nHm.\n</think>\n\n</think>\n\nHello.',
+    thinking,
+    { reasoning: 'Hm.', content: 'Hello.' },
+  ],
+  [
+    'a thought that was ended for the model, which ends it later',
+    '<think>\nHm.\n</think>\n\nSo 4.</think>Four.',
+    { ...thinking, isThoughtCut: true },
+    { reasoning: 'Hm.', content: 'So 4.Four.' },
+  ],
+  [
+    'a mark of thoughts in what is said',
+    '<think>\nHm.\n</think>\n\nThe tag </think> closes it.',
+    thinking,
+    { reasoning: 'Hm.', content: 'The tag </think> closes it.' },
+  ],
+  [
+    'an empty thought of tokens behind what is said',
+    'Hello.\udc00thought\n\udc01',
+    { ...thinking, reasoning: { ...think, open: '\udc00thought', close: '\udc01' } },
+    { content: 'Hello.' },
+  ],
+  [
+    'words between tokens behind what is said',
+    'Hello.\udc00response\udc01\udc00message\udc01',
+    { ...given, closings: ['\udc00response\udc01', '\udc00message\udc01'] },
+    { content: 'Hello.' },
+  ],
+  [
+    'JSON that was asked for and has a call in a text',
+    `["${parisText.replaceAll('"', "'")}", "${'<tool_call>{'}"]`,
+    { ...given, isBesideContent: true },
+    { content: `["${parisText.replaceAll('"', "'")}", "${'<tool_call>{'}"]` },
+  ],
+  [
+    'calls instead of what was asked for',
+    `\n${parisText}\n${nowText}`,
+    { ...given, isBesideContent: true },
+    { calls: [paris, nowCall] },
+  ],
+  [
     'more white space',
     '<tool_call>\n\n { "name" : "get_weather" ,\n "arguments" :  {"city": "Paris"}\n}\n\n</tool_call>',
     given,

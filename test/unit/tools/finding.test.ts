@@ -64,6 +64,36 @@ test('a template that raises for a second call has one call in a turn', () => {
   assert.equal(format.calls.isAnchored, true)
 })
 
+test('lists of Python are found, and known where the template lists tools as LFM2 does', () => {
+  const keywords =
+    '{% for k, v in f.arguments.items() %}{{ k }}={{ v | tojson }}{% if not loop.last %}, {% endif %}{% endfor %}'
+  const list = (open: string, close: string) =>
+    chatml(
+      `{% if m.tool_calls %}${open}${each(`{{ f.name }}(${keywords}){% if not loop.last %}, {% endif %}`)}${close}{% endif %}`,
+    )
+  for (const [open, close, isAnchored] of [
+    ['[', ']', true],
+    ['<|python_start|>[', ']<|python_end|>', false],
+  ] as const) {
+    const format = found(list(open, close))
+    assert.equal(format.proof, 'proven')
+    assert.ok('open' in format.calls)
+    assert.deepEqual(format.calls.arguments, { kind: 'python', words: 'python' })
+    assert.deepEqual([format.calls.open, format.calls.isAnchored], [[open], isAnchored])
+  }
+  const known = found(`{% if tools %}List of tools: [{{ tools[0] | tojson }}]{% endif %}${chatml('')}`)
+  assert.equal(known.proof, 'own')
+  assert.ok('open' in known.calls)
+  assert.deepEqual(known.calls.open, ['<|tool_call_start|>['])
+  assert.equal(known.history?.showsCalls, false)
+})
+
+test('words between the tokens behind what is said are found', () => {
+  const template = chatml('<|close|>answer<|sep|><|close|>message<|sep|>')
+  assert.deepEqual(found(template).closings, ['<|close|>answer<|sep|>', '<|close|>message<|sep|>'])
+  assert.equal(found(chatml('')).closings, undefined)
+})
+
 test('ids are of nine characters where the template raises for others', () => {
   const format = found(
     chatml(

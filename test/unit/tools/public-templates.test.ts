@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { describe, test } from 'node:test'
 import { formatOfTemplate, formatsPage, publicTemplates } from '../../../scripts/chat-templates.ts'
 import { createRendering } from '../../../src/inference/prompt/rendering.ts'
-import type { CallFormat } from '../../../src/inference/tools/call-format.ts'
+import type { CallFormat, TaggedArguments } from '../../../src/inference/tools/call-format.ts'
 import { createTurnProbe } from '../../../src/inference/tools/finding/turns.ts'
 import { seededRandom } from '../../support/seeded-random.ts'
 import { followerOf, tool } from '../../support/turns.ts'
@@ -56,9 +56,16 @@ function randomArguments(
   { arguments: form }: CallFormat,
   isNested: boolean,
 ) {
-  const closing =
-    form.kind === 'tagged' && form.values.string.written === 'raw' ? form.values.string.after.trim() : ''
-  const usable = texts.filter((text) => closing === '' || !text.includes(closing))
+  // Templates write no escapes of Python.
+  const isUsable = {
+    json: () => true,
+    python: (text: string) => !/['"\\\n]/.test(text),
+    tagged(text: string) {
+      const { written, after } = (form as TaggedArguments).values.string
+      return written === 'json' || after.trim() === '' || !text.includes(after.trim())
+    },
+  }[form.kind]
+  const usable = texts.filter(isUsable)
   const text = () => usable[below(usable.length)] as string
   const all = {
     city: text(),

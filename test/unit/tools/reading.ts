@@ -31,18 +31,26 @@ export type Reading = Omit<ReaderOptions, 'calls' | 'thought'> & {
   tools?: readonly OfferedTool[]
   thought?: ReaderOptions['thought']
   isParallel?: boolean
+  isBesideContent?: boolean
   second?: NonNullable<ReaderOptions['calls']>['second']
 }
 
 /** Reads an answer that comes in these pieces. */
 export function partsOf(pieces: readonly string[], reading: Reading): Part[] {
-  const { format, tools = [weather, now], isParallel = true, second = [], ...rest } = reading
+  const {
+    format,
+    tools = [weather, now],
+    isParallel = true,
+    second = [],
+    isBesideContent = false,
+    ...rest
+  } = reading
   const reader = createAnswerReader({
     thought: 'over',
     ...rest,
     ...(format === undefined
       ? {}
-      : { calls: { format, tools, newId: (index) => `id-${index}`, isParallel, second } }),
+      : { calls: { format, tools, newId: (index) => `id-${index}`, isParallel, second, isBesideContent } }),
   })
   return [...pieces.flatMap((piece) => reader.push(piece)), ...reader.end()]
 }

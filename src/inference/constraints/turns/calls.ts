@@ -28,7 +28,7 @@ export interface Calling {
   armed: Path
   /** The same right behind calls, where a call may follow that begins otherwise than the first one. */
   behind?: Path
-  /** Where the mark that opens the calls of a turn is left out, which is only read at the start of an answer. */
+  /** Where the mark that opens the calls of a turn is left out. */
   unmarked?: Path
 }
 

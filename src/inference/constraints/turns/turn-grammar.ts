@@ -29,14 +29,17 @@ export function addTurn(
       ? undefined
       : addCalls({ format, tools, isFree, mayRepeat, marks: marks && [marks.open, marks.close] }, rules)
   const isAnchored = format?.isAnchored === true
-  const anywhere = calling === undefined || isAnchored ? [] : [calling.armed]
+  const unmarked = isFree && second.length > 0 ? calling?.unmarked : undefined
+  const anywhere =
+    calling === undefined || isAnchored ? [] : [calling.armed, ...(unmarked === undefined ? [] : [unmarked])]
   const mayOpen = marks !== undefined && marks.open !== '' && thought === 'optional'
 
   if (isFree) {
     const opening = mayOpen ? [textPath(marks.open, path([], rule('thought')))] : []
+    // A second spelling may begin as a call without its first mark does.
     const anchored = [
       ...(calling !== undefined && isAnchored ? [calling.armed] : []),
-      ...(calling?.unmarked === undefined || second.length === 0 ? [] : [calling.unmarked]),
+      ...(unmarked === undefined ? [] : [unmarked]),
       ...second,
     ]
     const starts = {

@@ -2,6 +2,7 @@ import type { CallFormat } from '../call-format.ts'
 import type { FoundCalls } from './found-calls.ts'
 import { findObject } from './json-texts.ts'
 import { type ProbeCall, probeCalls } from './probe-calls.ts'
+import { asPython } from './python-lists.ts'
 import { callFormat, literalsOf, skeletonOf } from './skeleton.ts'
 import { findTagged } from './tagged.ts'
 import type { TurnProbe } from './turns.ts'
@@ -18,7 +19,7 @@ export function findCalls(
   if (found === undefined) return undefined
   return {
     ...found,
-    format: { ...withoutThought(found.format, reasoning), ids: idsOf(probe, found.isText) },
+    format: { ...asPython(withoutThought(found.format, reasoning)), ids: idsOf(probe, found.isText) },
   }
 }
 

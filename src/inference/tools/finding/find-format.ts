@@ -3,6 +3,7 @@ import type { Message } from '../../prompt/conversation.ts'
 import { hermes } from '../call-format.ts'
 import { findCalls } from './find-calls.ts'
 import { findReasoning } from './find-reasoning.ts'
+import { knownCalls } from './known-calls.ts'
 import { type ProbeCall, probeCalls, probeNames } from './probe-calls.ts'
 import { disproof } from './proof.ts'
 import { attempt, createTurnProbe, needles, type Render, type TurnProbe, turn } from './turns.ts'
@@ -27,7 +28,17 @@ export function findFormat({ render, template, hasTime }: Finding): AnswerFormat
     arguments: found?.isText ? 'text' : 'object',
     systemMessages: systemMessagesOf(render),
   }
-  const common = { ...(reasoning && { reasoning }), history }
+  const closings = closingsOf(probe)
+  const common = {
+    ...(reasoning && { reasoning }),
+    ...(closings.length > 0 && { closings }),
+    history,
+  }
+  const known = found ? undefined : knownCalls(probe.prompt({}) ?? '')
+  if (known !== undefined) {
+    const note = 'the template shows no calls; it is known how its models write them'
+    return { ...common, history: { ...history, showsCalls: false }, calls: known, proof: 'own', note }
+  }
   if (own !== undefined) return { ...common, calls: { own }, proof: 'own' }
   const generic = (note: string): AnswerFormat => ({ ...common, calls: hermes, proof: 'generic', note })
   if (found === undefined) return generic('the template shows no calls of tools')
@@ -60,6 +71,14 @@ function systemMessagesOf(render: Render): HistoryForm['systemMessages'] {
   if (renders([system('a'), system('b'), user, said, system('c'), user])) return 'many'
   if (renders([system('a'), user])) return 'one'
   return renders([user]) ? 'none' : 'many'
+}
+
+/** Words between control tokens that stand behind what is said and are no part of it. */
+function closingsOf({ ending }: TurnProbe): string[] {
+  // The last token ends the answer and is no text.
+  const written = ending.replace(/<[^<>]+>\s*$/, '')
+  if (!/^(<[^<>]+>\w+<[^<>]+>)+$/.test(written)) return []
+  return written.match(/<[^<>]+>\w+<[^<>]+>/g) ?? []
 }
 
 /** Formats that literals with holes cannot describe. */

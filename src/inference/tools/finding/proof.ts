@@ -153,8 +153,9 @@ function randomValue(
   }
 }
 
-/** A text that is written as it is cannot hold what closes it. */
+/** A text that is written as it is cannot hold what closes it, and templates write no escapes of Python. */
 function closingTexts({ arguments: given }: CallFormat): string[] {
+  if (given.kind === 'python') return ["'", '"', '\\']
   if (given.kind !== 'tagged' || given.values.string.written !== 'raw') return []
   return [given.values.string.after.trim()].filter((text) => text !== '')
 }

@@ -1,10 +1,10 @@
 import type { ReasoningFormat, ThoughtStart } from '../../reasoning/reasoning-format.ts'
 import type { Opening } from './call-reader.ts'
-import { exactly, inSequence, short, space } from './literals.ts'
+import { exactly, inSequence, type Matcher, short, space } from './literals.ts'
 import type { Said } from './said.ts'
 import { certainly, type Reading, readUntil, type Seeker, type Source } from './source.ts'
 
-interface Mark {
+export interface Mark {
   end: number
 }
 
@@ -35,20 +35,36 @@ export function* readThought(
     if (opened !== 'no') source.at = opened.end
     else if (start === 'optional') return undefined
     said.beginThought()
-    const end = yield* readUntil<Mark | Opening>(source, [closing(close.trim()), ...calls], said.thought)
+    const end = yield* readUntil<Mark | Opening>(source, [closingMark(close.trim()), ...calls], said.thought)
     if (end === undefined) return undefined
     if ('tool' in end) {
       said.endThought()
       return end
     }
     source.at = end.end
+    said.endThought()
+    // Some close it twice.
+    const again = yield* certainly(source, mark(close.trim(), true))
+    if (again !== 'no') source.at = again.end
   }
   said.endThought()
   return undefined
 }
 
+/** Both marks with nothing between them, which models also write behind their thought. */
+export function emptyThought({ open, close }: ReasoningFormat): Seeker<Mark> {
+  const begin = open.trim()
+  return {
+    firsts: new Set([begin.charCodeAt(0)]),
+    seek: seekMark(inSequence([exactly(begin), space, exactly(close.trim())])),
+  }
+}
+
 function mark(literal: string, isSpaced: boolean): Seeker<Mark>['seek'] {
-  const match = isSpaced ? inSequence([space, exactly(literal)]) : exactly(literal)
+  return seekMark(isSpaced ? inSequence([space, exactly(literal)]) : exactly(literal))
+}
+
+function seekMark(match: Matcher): Seeker<Mark>['seek'] {
   return (text, at, isOver) => {
     const end = match(text, at)
     if (end >= 0) return { end }
@@ -56,6 +72,6 @@ function mark(literal: string, isSpaced: boolean): Seeker<Mark>['seek'] {
   }
 }
 
-function closing(literal: string): Seeker<Mark> {
+export function closingMark(literal: string): Seeker<Mark> {
   return { firsts: new Set([literal.charCodeAt(0)]), seek: mark(literal, false) }
 }

@@ -1,0 +1,39 @@
+import { z } from 'zod'
+import { answer, plainText } from '../../domain/fields.ts'
+import { ProjectSettings } from '../../domain/project-settings.ts'
+
+export const usualLimit = 100
+const mostAtOnce = 1_000
+
+export const ListQuery = z.object({
+  after: plainText(256)
+    .optional()
+    .meta({ description: 'The name behind which to go on: `next` of the answer before.' }),
+  limit: z
+    .string()
+    .regex(/^\d{1,15}$/, 'expected a whole number')
+    .transform(Number)
+    .refine((given) => given >= 1 && given <= mostAtOnce, `expected 1 to ${mostAtOnce}`)
+    .optional()
+    .meta({ default: String(usualLimit), description: `At most ${mostAtOnce}.` }),
+})
+export type ListQuery = z.output<typeof ListQuery>
+
+export const ListAnswer = answer('The projects that your key reaches, by their names.', {
+  projects: z.array(
+    z.object({
+      project: z.string().meta({ description: '<entity>/<project>' }),
+      settings: ProjectSettings,
+      is_being_deleted: z.boolean(),
+    }),
+  ),
+  next: z.string().nullable().meta({ description: 'Null on the last page.' }),
+})
+
+const count = z.int().min(0)
+
+export const DeleteAnswer = answer('Nothing of the project is left. What there was of it:', {
+  deleted: z
+    .record(z.string(), count)
+    .meta({ description: 'How many calls, feedback, queues, object versions, tables, files and prices.' }),
+})

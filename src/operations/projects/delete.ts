@@ -1,0 +1,28 @@
+import { refuse } from '../../domain/refusals.ts'
+import { now } from '../../domain/time.ts'
+import type { Database } from '../../storage/database.ts'
+import type { Actor } from '../../storage/tables/audit.ts'
+import type { Counts } from '../../storage/tables/project-deletion.ts'
+
+/**
+ * Deletes everything of a project, in steps so small that others hardly wait, and answers how much there was. When the
+ * signal aborts, or the process ends, the sweep of a server goes on with it. What is written to the project meanwhile may
+ * go with it.
+ */
+export async function deleteProject(
+  db: Database,
+  project: string,
+  by: Actor,
+  signal?: AbortSignal,
+): Promise<Counts> {
+  const begun = await db.write('beginProjectDeletion', { project_id: project, now: now(), by })
+  if (!begun) throw refuse('project_not_found', { project: JSON.stringify(project) })
+  let deleted: Counts = {}
+  for (;;) {
+    const step = await db.write('deleteSomeOfProject', { project_id: project, now: now() })
+    if (step === undefined) return deleted
+    deleted = step.deleted
+    if (step.isDone) return deleted
+    signal?.throwIfAborted()
+  }
+}

@@ -1,0 +1,45 @@
+import { byCaller, type Caller } from '../../domain/callers.ts'
+import { projectPath } from '../../domain/fields.ts'
+import { disconnectSignal } from '../../http/disconnect.ts'
+import type { Database } from '../../storage/database.ts'
+import { listProjects } from '../../storage/tables/project-list.ts'
+import { family, operation } from '../parts.ts'
+import { scopeOf } from '../scope.ts'
+import { DeleteAnswer, ListAnswer, ListQuery, usualLimit } from './contract.ts'
+import { deleteProject } from './delete.ts'
+
+const tags = ['projects']
+
+async function listOwn(db: Database, { entities }: Caller, given: ListQuery, signal: AbortSignal) {
+  const { after = '', limit = usualLimit } = given
+  const own = entities.has('*') ? null : [...entities]
+  const found = await listProjects(db, { entities: own, after, limit: limit + 1 }, signal)
+  const projects = found.slice(0, limit).map(({ isBeingDeleted, ...project }) => ({
+    ...project,
+    is_being_deleted: isBeingDeleted,
+  }))
+  return { projects, next: found.length > limit ? (projects.at(-1)?.project ?? null) : null }
+}
+
+export const projectRoutes = family(
+  operation('GET', '/projects', {
+    summary: 'List projects',
+    tags,
+    querystring: ListQuery,
+    answer: ListAnswer,
+    refusals: ['query_too_slow'],
+    rule: ({ db }, { caller, query }, reply) => listOwn(db, caller, query, disconnectSignal(reply)),
+  }),
+  operation('DELETE', '/projects/:entity/:project', {
+    summary: 'Delete everything of a project',
+    tags,
+    params: projectPath,
+    answer: DeleteAnswer,
+    role: 'admin',
+    refusals: ['role_forbidden', 'project_not_found'],
+    async rule({ db }, { caller, params }, reply) {
+      const { project } = scopeOf(caller, params)
+      return { deleted: await deleteProject(db, project, byCaller(caller), disconnectSignal(reply)) }
+    },
+  }),
+)

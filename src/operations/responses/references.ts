@@ -1,0 +1,33 @@
+import { wrong } from '../generation/checks.ts'
+import { type Item, responseOfItem } from './items.ts'
+import { mostRead, type ResponseStore } from './store.ts'
+
+/** The items of stored answers that references of one request name. */
+export function createReferences(store: ResponseStore, signal: AbortSignal) {
+  let latest: { response: string; items: Map<string, Item> } | undefined
+  let read = 0
+
+  /** Those of one answer come together, so it is read once. */
+  async function itemsOf(response: string): Promise<Map<string, Item>> {
+    if (latest?.response === response) return latest.items
+    const kept = await store.find(response, signal)
+    read += kept?.size ?? 0
+    if (read > mostRead) {
+      throw wrong(
+        'input',
+        `references to answers of more than ${mostRead} characters`,
+        'the items themselves',
+      )
+    }
+    const items = kept === undefined ? [] : [...(await kept.input()), ...kept.output]
+    latest = { response, items: new Map(items.map((item) => [item.id, item])) }
+    return latest.items
+  }
+
+  return {
+    async find(id: string): Promise<Item | undefined> {
+      const response = responseOfItem(id)
+      return response === undefined ? undefined : (await itemsOf(response)).get(id)
+    },
+  }
+}

@@ -1,0 +1,63 @@
+import type { Part } from '../../inference/parts.ts'
+import { numbering, type ResponseEvent } from './events.ts'
+import { createOutput, type OutputItem } from './output.ts'
+import type { KeptResponse } from './store.ts'
+
+/** The same events once more, with the same numbers, made of what was kept. */
+export function* replayOf({ answer, output: items, cuts }: KeptResponse): Generator<ResponseEvent> {
+  const number = numbering()
+  const { id, status, ...rest } = answer.value as Record<string, unknown> & { id: string; status: string }
+  const begun = {
+    id,
+    ...rest,
+    status: 'in_progress',
+    completed_at: null,
+    incomplete_details: null,
+    usage: null,
+    output: [],
+  }
+  const output = createOutput({
+    response: id,
+    isSummarised: items.some((item) => item.type === 'reasoning' && item.summary.length > 0),
+    seal: (_, index) => (items[index] as { encrypted_content?: string }).encrypted_content,
+    allLogprobs: (index) => logprobsOf(items[index]),
+  })
+  yield number({ type: 'response.created', response: begun })
+  yield number({ type: 'response.in_progress', response: begun })
+  for (const part of partsOf(items, cuts)) for (const event of output.write([part])) yield number(event)
+  for (const event of output.end(status === 'completed' ? 'completed' : 'incomplete')) yield number(event)
+  yield number({ type: `response.${status}`, response: answer })
+}
+
+/** What the items were made of, in the pieces in which it came. */
+function* partsOf(items: readonly OutputItem[], cuts: readonly number[]): Generator<Part> {
+  let cut = 0
+  function* pieces(text: string): Generator<string> {
+    for (let from = 0; from < text.length; ) {
+      const length = cuts[cut++] ?? text.length
+      yield text.slice(from, from + length)
+      from += length
+    }
+  }
+  let index = 0
+  for (const item of items) {
+    if (item.type === 'function_call') {
+      yield { kind: 'call', index, id: item.call_id, name: item.name }
+      for (const text of pieces(item.arguments)) yield { kind: 'arguments', index, text }
+      if (item.status === 'completed') yield { kind: 'callEnd', index }
+      index++
+    } else {
+      const kind = item.type === 'message' ? 'content' : 'reasoning'
+      for (const text of pieces(textOf(item))) yield { kind, text }
+    }
+  }
+}
+
+function textOf({ content = [] }: Exclude<OutputItem, { type: 'function_call' }>): string {
+  return content.map((part) => (part.type === 'refusal' ? part.refusal : part.text)).join('')
+}
+
+function logprobsOf(item: OutputItem | undefined): unknown {
+  const part = item?.type === 'message' ? item.content[0] : undefined
+  return part?.type === 'output_text' ? part.logprobs : undefined
+}

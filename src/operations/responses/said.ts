@@ -1,0 +1,102 @@
+import { z } from 'zod'
+import { membersOf } from '../../domain/json/scan.ts'
+import { Refusal } from '../../domain/refusals.ts'
+import { inSteps, type YieldToLoop } from '../../domain/yielding.ts'
+import type { Said } from '../../storage/tables/responses.ts'
+import { itemsOf, type Sources } from './input.ts'
+import type { Item } from './items.ts'
+import { InputItem } from './items-contract.ts'
+import type { OutputItem } from './output.ts'
+
+/**
+ * What an answer that is kept was asked and what it said. It is read from its call, and whoever may write into the project
+ * can write that call anew: what is not as this server writes it is undefined, and the answer counts as gone.
+ */
+
+export type Unseal = Sources['unseal']
+
+/** As text, what was looked at and what of it was said. */
+export interface Read<Items> {
+  items: Items
+  characters: number
+}
+
+export async function inputOf(
+  { id, project_id, asked, referred }: Said,
+  unseal: Unseal,
+  yieldToLoop?: YieldToLoop,
+): Promise<Read<Item[]> | undefined> {
+  const items = JSON.parse(referred) as Record<number, Item> | Item[]
+  if (project_id === null) return { items: items as Item[], characters: referred.length }
+  const text = memberOf(asked, 'input')
+  const given = parsed(text)
+  const sources: Sources = {
+    response: id,
+    item: async (_, index) => (items as Record<number, Item>)[index],
+    unseal,
+  }
+  const characters = (text?.length ?? 0) + referred.length
+  try {
+    if (typeof given === 'string') return { items: await itemsOf(given, sources), characters }
+    const read: InputItem[] = []
+    if (!Array.isArray(given)) return undefined
+    await inSteps(given, (item) => void read.push(InputItem.parse(item)), yieldToLoop)
+    return { items: await itemsOf(read, sources), characters }
+  } catch (error) {
+    if (error instanceof z.ZodError || (error instanceof Refusal && error.status < 500)) return undefined
+    throw error
+  }
+}
+
+export async function outputOf(
+  { answer }: Said,
+  yieldToLoop?: YieldToLoop,
+): Promise<Read<OutputItem[]> | undefined> {
+  const text = memberOf(answer, 'output')
+  const given = parsed(text)
+  if (!Array.isArray(given)) return undefined
+  let isWhole = true
+  await inSteps(
+    given,
+    (item) => {
+      isWhole &&= OutputItems.safeParse(item).success
+    },
+    yieldToLoop,
+  )
+  return isWhole ? { items: given, characters: text?.length ?? 0 } : undefined
+}
+
+/** Only what is read of it. */
+const base = { id: z.string(), status: z.enum(['in_progress', 'completed', 'incomplete']) }
+const partOf = (type: string) => z.object({ type: z.literal(type), text: z.string() })
+
+const OutputItems = z.discriminatedUnion('type', [
+  z.object({
+    ...base,
+    type: z.literal('message'),
+    role: z.string(),
+    content: z.array(partOf('output_text')),
+  }),
+  z.object({
+    ...base,
+    type: z.literal('reasoning'),
+    summary: z.array(partOf('summary_text')),
+    content: z.array(partOf('reasoning_text')).optional(),
+    encrypted_content: z.string().optional(),
+  }),
+  z.object({
+    ...base,
+    type: z.literal('function_call'),
+    call_id: z.string(),
+    name: z.string(),
+    arguments: z.string(),
+  }),
+])
+
+function memberOf(text: string | null, name: string): string | undefined {
+  return text?.startsWith('{') ? membersOf(text).get(name) : undefined
+}
+
+function parsed(text: string | undefined): unknown {
+  return text === undefined ? undefined : JSON.parse(text)
+}

@@ -1,0 +1,160 @@
+import type { Refusal } from '../../domain/refusals.ts'
+import type { FinishReason } from '../../inference/backend.ts'
+import type { Delta } from '../generation/deltas.ts'
+import type { AnswerInTheMaking } from '../generation/recorded.ts'
+import { createTally, type Tally } from '../generation/usage.ts'
+import type { RunningResponse } from './answering.ts'
+import { numbering, type ResponseEvent } from './events.ts'
+import { createLogprobs } from './logprobs.ts'
+import { createOutput, type OutputEvent, type OutputItem } from './output.ts'
+import type { Incomplete, ResponseUsage } from './response.ts'
+
+/** Makes an answer of its deltas: the events of its stream, and the whole of it. */
+export interface ResponseWriter {
+  begin(): OutputEvent[]
+  /** A group of deltas is written once, however often it is asked for. */
+  add(group: readonly Delta[]): OutputEvent[]
+  /** But for the last event, which says that the answer is kept. */
+  end(): OutputEvent[]
+  last(): OutputEvent
+  /** The whole of it, or what there is so far. */
+  answer(): object
+  /** Of an event that is sent. */
+  number(event: OutputEvent): ResponseEvent
+  /** What takes the place of what was to come. */
+  failed(refusal: Refusal): OutputEvent
+  readonly cuts: readonly number[]
+}
+
+/** An answer that runs, and what writes it. */
+export type WrittenResponse = RunningResponse & { writer: ResponseWriter }
+
+export function writerOf(running: RunningResponse): ResponseWriter {
+  const { response, seal, isSummarised, hasLogprobs, tokensAsIds } = running
+  const number = numbering()
+  const tally = createTally(running)
+  const logprobs = createLogprobs(tokensAsIds)
+  const output = createOutput({
+    response: response.id,
+    isSummarised,
+    ...(hasLogprobs && { takeLogprobs: logprobs.take, allLogprobs: logprobs.all }),
+    ...(seal && { seal: (thought: string) => seal.seal(thought) }),
+  })
+  let latest: { group: readonly Delta[]; events: OutputEvent[] } | undefined
+  let finish: FinishReason | undefined
+  let ended: ReturnType<typeof endedNow> | undefined
+
+  const begun = {
+    ...response,
+    status: 'in_progress',
+    completed_at: null,
+    incomplete_details: null,
+    usage: null,
+  }
+
+  function write(group: readonly Delta[]): OutputEvent[] {
+    const events: OutputEvent[] = []
+    for (const delta of group) {
+      tally.add(delta)
+      if (delta.kind === 'prompt') continue
+      if (hasLogprobs) logprobs.add(delta)
+      for (const event of output.write(delta.parts)) events.push(event)
+      if (delta.finished) finish = delta.finished.reason
+    }
+    return events
+  }
+
+  function endedNow() {
+    const why = incompleteOf(finish, output.items)
+    const isComplete = finish !== undefined && why === undefined
+    return {
+      ...response,
+      status: isComplete ? ('completed' as const) : ('incomplete' as const),
+      completed_at: isComplete ? Math.floor(Date.now() / 1000) : null,
+      incomplete_details: why === undefined ? null : { reason: why },
+      usage: usageOf(tally.total()),
+    }
+  }
+
+  function end(): OutputEvent[] {
+    if (ended !== undefined) return []
+    const events = [...output.end(finish === 'stop' ? 'completed' : 'incomplete')]
+    ended = endedNow()
+    return events
+  }
+
+  function answer() {
+    end()
+    return { ...(ended as ReturnType<typeof endedNow>), output: output.items }
+  }
+
+  return {
+    begin: () => [
+      { type: 'response.created', response: { ...begun, output: [] } },
+      { type: 'response.in_progress', response: { ...begun, output: [] } },
+    ],
+    add(group) {
+      if (latest?.group !== group) latest = { group, events: write(group) }
+      return latest.events
+    },
+    end,
+    last() {
+      const response = answer()
+      return { type: `response.${response.status}`, response }
+    },
+    answer,
+    number,
+    failed: ({ message }) => ({
+      type: 'response.failed',
+      response: {
+        ...begun,
+        status: 'failed',
+        error: { code: 'server_error', message },
+        output: output.items,
+      },
+    }),
+    cuts: output.cuts,
+  }
+}
+
+/** The events of the stream and the whole answer are written by the same writer, so that they have the same seals. */
+export function createAnswer({ writer }: WrittenResponse): AnswerInTheMaking {
+  return {
+    add: async (group) => void writer.add(group),
+    end: () => writer.answer(),
+  }
+}
+
+/** What is to be kept is on the disk before the last event. */
+export async function* chunksOf(
+  { writer, deltas }: WrittenResponse,
+  complete: () => Promise<void>,
+): AsyncGenerator<ResponseEvent> {
+  const { number } = writer
+  for (const event of writer.begin()) yield number(event)
+  for await (const group of deltas) for (const event of writer.add(group)) yield number(event)
+  for (const event of writer.end()) yield number(event)
+  await complete()
+  yield number(writer.last())
+}
+
+/** An answer that ends in the middle of a call is not complete, whatever ended it. */
+function incompleteOf(
+  finish: FinishReason | undefined,
+  items: readonly OutputItem[],
+): Incomplete | undefined {
+  if (finish === undefined) return undefined
+  if (finish === 'length') return 'max_output_tokens'
+  if (finish === 'repetition') return 'repetition'
+  return items.at(-1)?.status === 'incomplete' ? 'stop' : undefined
+}
+
+function usageOf(usage: ReturnType<Tally['total']>): ResponseUsage {
+  return {
+    input_tokens: usage.prompt_tokens,
+    input_tokens_details: { cached_tokens: usage.prompt_tokens_details.cached_tokens },
+    output_tokens: usage.completion_tokens,
+    output_tokens_details: { reasoning_tokens: usage.completion_tokens_details?.reasoning_tokens ?? 0 },
+    total_tokens: usage.total_tokens,
+  }
+}

@@ -1,0 +1,120 @@
+import { announceDeletion } from '../evaluations/pending.ts'
+import { join, sql, trusted } from '../sql/sql.ts'
+import type { Command, Reader, Transaction } from '../transaction.ts'
+import { type Actor, noteDeed } from './audit.ts'
+import { type ProjectTable, projectTables } from './project-tables.ts'
+import { projectTurn } from './projects.ts'
+
+/** Of what there was how many, by the names of `projectTables`. */
+export type Counts = Record<string, number>
+
+/** How far a deletion is. It is kept in the record, so that whoever comes next goes on with it. */
+interface Deletion {
+  by?: Actor
+  /** The table whose turn it is. */
+  table: string
+  deleted: Counts
+  /** When whoever asked for it took its last step. */
+  touched_at: number
+}
+
+interface OfProject {
+  project_id: string
+  now: number
+}
+
+const steps = projectTables.filter(({ remove }) => remove !== undefined)
+const noCounts: Counts = Object.fromEntries(
+  projectTables.flatMap(({ counts }) => (counts === undefined ? [] : [[counts, 0]])),
+)
+
+async function findDeletion(tx: Reader, project: string): Promise<Deletion | undefined> {
+  const row = await tx.get<{ deletion: string }>(
+    sql`SELECT deletion FROM projects WHERE project_id = ${project} AND deletion IS NOT NULL`,
+  )
+  return row && (JSON.parse(row.deletion) as Deletion)
+}
+
+async function keepDeletion(tx: Transaction, project: string, deletion: Deletion): Promise<void> {
+  const text = JSON.stringify(deletion)
+  await tx.run(
+    sql`INSERT INTO projects (project_id, deletion) VALUES (${project}, ${text})
+        ON CONFLICT (project_id) DO UPDATE SET deletion = excluded.deletion`,
+  )
+}
+
+export async function hasProject(db: Reader, project: string): Promise<boolean> {
+  const tables = ['projects', ...projectTables.map(({ table }) => table)]
+  const any = tables.map(
+    (table) => sql`EXISTS (SELECT 1 FROM ${trusted(table)} WHERE project_id = ${project})`,
+  )
+  return (await db.get(sql`SELECT 1 AS one WHERE ${join(any, ' OR ')}`)) !== undefined
+}
+
+/** From here on the project is being deleted, whatever becomes of who asked. False where there is no such project. */
+export const beginProjectDeletion: Command<OfProject & { by?: Actor }, boolean> = async (tx, given) => {
+  const { project_id, now, by } = given
+  await tx.turn(projectTurn(project_id))
+  if (!(await hasProject(tx, project_id))) return false
+  if (await findDeletion(tx, project_id)) return true
+  const first = steps[0] as ProjectTable
+  await keepDeletion(tx, project_id, {
+    ...(by && { by }),
+    table: first.table,
+    deleted: noCounts,
+    touched_at: now,
+  })
+  return true
+}
+
+export interface DeletionStep {
+  isDone: boolean
+  /** So far. */
+  deleted: Counts
+}
+
+/** Takes one step. Undefined where the project is not being deleted: somebody else took the last one. */
+export const deleteSomeOfProject: Command<OfProject, DeletionStep | undefined> = async (tx, given) => {
+  const { project_id, now } = given
+  await tx.turn(projectTurn(project_id))
+  const deletion = await findDeletion(tx, project_id)
+  return deletion && takeStep(tx, { project_id, now }, { ...deletion, touched_at: now })
+}
+
+async function takeStep(
+  tx: Transaction,
+  { project_id, now }: OfProject,
+  deletion: Deletion,
+): Promise<DeletionStep> {
+  await announceDeletion(tx, project_id)
+  const deleted = { ...deletion.deleted }
+  // A table that a later version has added, or has not any more, begins it again: what is gone already costs little.
+  const from = steps.findIndex(({ table }) => table === deletion.table)
+  for (const { table, counts, remove } of steps.slice(Math.max(0, from))) {
+    const removed = await remove?.(tx, project_id, now)
+    if (removed === undefined || removed.rows === 0) continue
+    if (counts !== undefined) deleted[counts] = (deleted[counts] ?? 0) + removed.counted
+    await keepDeletion(tx, project_id, { ...deletion, table, deleted })
+    return { isDone: false, deleted }
+  }
+  await tx.run(sql`DELETE FROM projects WHERE project_id = ${project_id}`)
+  const { by } = deletion
+  await noteDeed(tx, { ...(by && { by }), action: 'project.deleted', project_id, details: deleted })
+  return { isDone: true, deleted }
+}
+
+/** A step of a deletion that whoever asked for it has left. Answers whether there was one. */
+export const continueProjectDeletion: Command<{ now: number; leftBefore: number }, boolean> = async (
+  tx,
+  { now, leftBefore },
+) => {
+  const all = await tx.all<{ project_id: string; deletion: string }>(
+    sql`SELECT project_id, deletion FROM projects WHERE deletion IS NOT NULL ORDER BY project_id LIMIT 100`,
+  )
+  const left = all.find(({ deletion }) => (JSON.parse(deletion) as Deletion).touched_at < leftBefore)
+  if (left === undefined) return false
+  await tx.turn(projectTurn(left.project_id))
+  const deletion = await findDeletion(tx, left.project_id)
+  if (deletion !== undefined) await takeStep(tx, { project_id: left.project_id, now }, deletion)
+  return true
+}

@@ -1,0 +1,98 @@
+import type { ProjectSettings } from '../../domain/project-settings.ts'
+import { join, listOf, type Sql, sql, trusted } from '../sql/sql.ts'
+import { allRows, type LongReader, onlyRow } from '../transaction.ts'
+import type { Counts } from './project-deletion.ts'
+import { projectTables } from './project-tables.ts'
+import { settingsOf } from './projects.ts'
+
+export interface ListedProject {
+  project: string
+  settings: ProjectSettings
+  isBeingDeleted: boolean
+}
+
+/** A range of names, without its ends. */
+interface Range {
+  behind: string
+  before: string
+}
+
+const lastName = '\u{10ffff}'
+
+/** By bytes, as both engines compare them. */
+const inOrder = (one: string, other: string) => Buffer.compare(Buffer.from(one), Buffer.from(other))
+
+/** The projects of these entities; null is all of them. */
+function rangesOf(entities: readonly string[] | null): Range[] {
+  if (entities === null) return [{ behind: '', before: lastName }]
+  // 0 is the sign that follows the slash.
+  return [...entities].sort(inOrder).map((entity) => ({ behind: `${entity}/`, before: `${entity}0` }))
+}
+
+const listed = [
+  'projects',
+  ...projectTables.flatMap(({ table, counts }) => (counts === undefined ? [] : [table])),
+]
+
+/**
+ * The projects that something was written to, or set for, in the order of their names. From one name to the next by the
+ * index: what a project holds is not looked at.
+ */
+export async function listProjects(
+  db: LongReader,
+  { entities, after, limit }: { entities: readonly string[] | null; after: string; limit: number },
+  signal: AbortSignal,
+): Promise<ListedProject[]> {
+  const names: string[] = []
+  for (const range of rangesOf(entities)) {
+    if (names.length === limit) break
+    const behind = inOrder(after, range.behind) > 0 ? after : range.behind
+    if (inOrder(behind, range.before) >= 0) continue
+    const found = await allRows<{ project_id: string }>(
+      db,
+      namesIn(db, { ...range, behind }, limit - names.length),
+      signal,
+    )
+    for (const { project_id } of found) names.push(project_id)
+  }
+  const rows = await db.all<{ project_id: string; settings: string; deletion: number }>(
+    sql`SELECT project_id, settings, CASE WHEN deletion IS NULL THEN 0 ELSE 1 END AS deletion
+        FROM projects WHERE project_id IN (${listOf(names)})`,
+  )
+  const known = new Map(rows.map((row) => [row.project_id, row]))
+  return names.map((project) => ({
+    project,
+    settings: settingsOf(known.get(project)?.settings),
+    isBeingDeleted: known.get(project)?.deletion === 1,
+  }))
+}
+
+function namesIn({ dialect }: LongReader, { behind, before }: Range, limit: number): Sql {
+  const most = trusted(String(limit))
+  const walks = listed.map((table) => {
+    const [name, walk] = [trusted(table), trusted(`of_${table}`)]
+    const next = (from: Sql) => sql`FROM ${name} WHERE project_id > ${from} AND project_id < ${before}`
+    return sql`${walk} (project_id, position) AS (
+      SELECT min(project_id), 1 ${next(dialect.text(behind))}
+      UNION ALL
+      SELECT (SELECT min(project_id) ${next(sql`${walk}.project_id`)}), position + 1 FROM ${walk}
+      WHERE project_id IS NOT NULL AND position < ${most})`
+  })
+  const names = listed.map((table) => sql`SELECT project_id FROM ${trusted(`of_${table}`)}`)
+  return sql`WITH RECURSIVE ${join(walks, ', ')}
+    SELECT project_id FROM (${join(names, ' UNION ')}) AS names WHERE project_id IS NOT NULL AND ${dialect.going}
+    ORDER BY project_id LIMIT ${most}`
+}
+
+/** What there is of a project. */
+export async function countProject(db: LongReader, project: string, signal: AbortSignal): Promise<Counts> {
+  const counted: Counts = {}
+  for (const { table, counts, live } of projectTables) {
+    if (counts === undefined) continue
+    const condition = live === undefined ? trusted('1 = 1') : trusted(live)
+    const statement = sql`SELECT count(*) AS count FROM ${trusted(table)}
+      WHERE project_id = ${project} AND ${condition} AND ${db.dialect.going}`
+    counted[counts] = (await onlyRow<{ count: number }>(db, statement, signal)).count
+  }
+  return counted
+}

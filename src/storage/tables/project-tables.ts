@@ -1,0 +1,124 @@
+import { derivePending, followDeletion, readPending } from '../evaluations/pending.ts'
+import { listOf, type Sql, sql, trusted } from '../sql/sql.ts'
+import type { Transaction } from '../transaction.ts'
+
+/** What is deleted of a project in one transaction: rows, or as many as reach the bytes. */
+const rowsAtOnce = 200
+const bytesAtOnce = 4 << 20
+
+export interface Removed {
+  /** None where nothing is left. */
+  rows: number
+  /** Of these, what people would count. */
+  counted: number
+}
+
+export interface ProjectTable {
+  table: string
+  /** What its rows are called where they are counted. A project is there as long as one of these has a row of it. */
+  counts?: string
+  /** A condition: the row is there for people, and not only remembered as deleted. */
+  live?: string
+  /** Removes some of its rows. Absent where they go with those of another table, of which they are derived. */
+  remove?: (tx: Transaction, project: string, now: number) => Promise<Removed>
+}
+
+const notDeleted = 'deleted_at IS NULL'
+const callBytes = 'start_bytes + end_bytes'
+
+/**
+ * Every table with things of projects, in the order in which they are deleted: what is looked up comes before what it leads
+ * to. A test holds the list against the schema.
+ */
+export const projectTables: readonly ProjectTable[] = [
+  { table: 'calls', counts: 'calls', live: `started_at IS NOT NULL AND ${notDeleted}`, remove: removeCalls },
+  rows('completions', ['call_id']),
+  // Derived once more, now that the calls are gone.
+  { table: 'eval_owed', remove: deriveSome },
+  { table: 'eval_trials' },
+  { table: 'eval_row_sets' },
+  { table: 'eval_shapes' },
+  rows('feedback', ['id'], { counts: 'feedback', bytes: 'octet_length(payload)' }),
+  rows('annotation_queues', ['id'], { counts: 'queues', live: notDeleted }),
+  rows('annotation_queue_items', ['id']),
+  rows('annotation_progress', ['item_id', 'annotator']),
+  rows('annotation_finished', ['queue_id', 'annotator']),
+  rows('objects', ['object_id', 'digest'], { counts: 'object_versions', live: notDeleted, bytes: 'size' }),
+  rows('object_aliases', ['object_id', 'alias']),
+  rows('object_tags', ['object_id', 'digest', 'tag']),
+  rows('row_tables', ['digest'], { counts: 'tables' }),
+  rows('table_entries', ['table_digest', 'position']),
+  rows('table_rows', ['digest'], { bytes: 'octet_length(val)' }),
+  rows('files', ['digest'], { counts: 'files' }),
+  rows('file_uploads', ['upload_id']),
+  rows('file_pieces', ['upload_id', 'position'], { bytes: 'octet_length(bytes)' }),
+  rows('prices', ['id'], { counts: 'prices' }),
+]
+
+interface RowKind extends Pick<ProjectTable, 'counts' | 'live'> {
+  /** What a row frees, where that may be much. */
+  bytes?: string
+}
+
+/** A table whose rows stand for themselves. `key` is the rest of its primary key. */
+function rows(table: string, key: readonly string[], { counts, live, bytes }: RowKind = {}): ProjectTable {
+  const [name, columns] = [trusted(table), trusted(key.join(', '))]
+  const first = (project: string, most: number, selected: Sql) =>
+    sql`SELECT ${selected} FROM ${name} WHERE project_id = ${project} ORDER BY ${columns} LIMIT ${most}`
+  const weighed = trusted(`${bytes ?? '0'} AS bytes, CASE WHEN ${live ?? '1 = 1'} THEN 1 ELSE 0 END AS live`)
+  return {
+    table,
+    ...(counts !== undefined && { counts }),
+    ...(live !== undefined && { live }),
+    async remove(tx, project) {
+      const some = fitting(await tx.all<Weighed>(first(project, rowsAtOnce, weighed)))
+      if (some.length === 0) return { rows: 0, counted: 0 }
+      await tx.run(
+        sql`DELETE FROM ${name} WHERE project_id = ${project} AND (${columns}) IN (${first(project, some.length, columns)})`,
+      )
+      return { rows: some.length, counted: countOf(some) }
+    },
+  }
+}
+
+interface Weighed {
+  bytes: number
+  live: number
+}
+
+function fitting<Row extends Weighed>(all: readonly Row[]): Row[] {
+  const some: Row[] = []
+  let sum = 0
+  for (const row of all) {
+    if (sum >= bytesAtOnce) break
+    some.push(row)
+    sum += row.bytes
+  }
+  return some
+}
+
+const countOf = (all: readonly Weighed[]) => all.reduce((sum, { live }) => sum + live, 0)
+
+/** The trials that these calls belong to are derived again: they go, and what an evaluation has of others stays right. */
+async function removeCalls(tx: Transaction, project: string, now: number): Promise<Removed> {
+  const some = fitting(
+    await tx.all<Weighed & { id: string; parent_id: string | null }>(
+      sql`SELECT id, parent_id, ${trusted(callBytes)} AS bytes,
+            CASE WHEN started_at IS NOT NULL AND ${trusted(notDeleted)} THEN 1 ELSE 0 END AS live
+          FROM calls WHERE project_id = ${project} ORDER BY id LIMIT ${rowsAtOnce}`,
+    ),
+  )
+  if (some.length === 0) return { rows: 0, counted: 0 }
+  const ids = some.map(({ id }) => id)
+  await tx.run(sql`DELETE FROM calls WHERE project_id = ${project} AND id IN (${listOf(ids)})`)
+  const touched = [...ids, ...some.flatMap(({ parent_id }) => parent_id ?? [])]
+  await followDeletion(tx, project, touched, now)
+  return { rows: some.length, counted: countOf(some) }
+}
+
+async function deriveSome(tx: Transaction, project: string, now: number): Promise<Removed> {
+  const pending = await readPending(tx, project, rowsAtOnce)
+  const trial_ids = pending.map(({ trial_id }) => trial_id)
+  await derivePending(tx, { project_id: project, trial_ids, now })
+  return { rows: pending.length, counted: 0 }
+}
