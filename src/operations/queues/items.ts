@@ -5,8 +5,8 @@ import { refuse } from '../../domain/refusals.ts'
 import { now } from '../../domain/time.ts'
 import { viewOf } from '../../domain/view.ts'
 import type { Database } from '../../storage/database.ts'
-import { streamItems } from '../../storage/tables/queue-items.ts'
-import { requireQueue } from '../../storage/tables/queues.ts'
+import { streamItems } from '../../storage/queues/items.ts'
+import { requireQueue } from '../../storage/queues/queues.ts'
 import type { CallNames } from '../recording/named-calls.ts'
 import {
   type AddItemsBody,

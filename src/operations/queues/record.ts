@@ -1,8 +1,8 @@
 import { JsonText } from '../../domain/json/text.ts'
 import { formatTime, formatTimeOrNull } from '../../domain/time.ts'
-import type { QueueRule } from '../../storage/queue-rules/rules.ts'
-import type { SeenItem } from '../../storage/tables/queue-items.ts'
-import type { Queue } from '../../storage/tables/queues.ts'
+import type { SeenItem } from '../../storage/queues/items.ts'
+import type { Queue } from '../../storage/queues/queues.ts'
+import type { QueueRule } from '../../storage/queues/rules.ts'
 
 export function queueRecord(queue: Queue): Record<string, unknown> {
   return {

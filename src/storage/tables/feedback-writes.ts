@@ -1,6 +1,6 @@
 import { exactJson } from '../../domain/json/canonical.ts'
 import { refuse } from '../../domain/refusals.ts'
-import { followScores, watchScores } from '../queue-rules/scores.ts'
+import { followScores, watchScores } from '../queues/scores.ts'
 import { insertInto } from '../sql/inserts.ts'
 import { sql, trusted } from '../sql/sql.ts'
 import type { Command, Transaction } from '../transaction.ts'

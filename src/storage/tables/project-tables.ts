@@ -31,6 +31,9 @@ const callBytes = 'start_bytes + end_bytes'
  * to. A test holds the list against the schema.
  */
 export const projectTables: readonly ProjectTable[] = [
+  // First: they put calls into queues.
+  rows('annotation_rules', ['id']),
+  rows('annotation_rule_scores', ['call_id', 'rule_id']),
   { table: 'calls', counts: 'calls', live: `started_at IS NOT NULL AND ${notDeleted}`, remove: removeCalls },
   rows('completions', ['call_id']),
   // Derived once more, now that the calls are gone.

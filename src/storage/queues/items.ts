@@ -5,8 +5,8 @@ import { insertInto } from '../sql/inserts.ts'
 import { pageOf } from '../sql/rows-in-order.ts'
 import { columnOrder } from '../sql/sorting.ts'
 import { allOf, join, listOf, type Sql, type SqlValue, sql, trusted } from '../sql/sql.ts'
+import { isLive } from '../tables/calls.ts'
 import type { Command, LongReader, Reader, Transaction } from '../transaction.ts'
-import { isLive } from './calls.ts'
 import { type QueueKey, queueTurn, requireQueue } from './queues.ts'
 
 /** A call in a queue, as it was when it was added, and how far the annotators are. */

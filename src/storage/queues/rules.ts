@@ -1,8 +1,8 @@
 import type { RuleFilter, RulePick } from '../../domain/queue-rules.ts'
 import { refuse } from '../../domain/refusals.ts'
 import { type Sql, sql, trusted } from '../sql/sql.ts'
-import { type QueueKey, requireQueue, rulesTurn } from '../tables/queues.ts'
 import type { Command, Reader } from '../transaction.ts'
+import { type QueueKey, requireQueue, rulesTurn } from './queues.ts'
 
 /** A rule that puts calls into a queue by itself. Times are microseconds; `paused` is 0 or 1; the rest that is JSON is text. */
 export interface QueueRule {
@@ -114,11 +114,13 @@ export interface ActiveRule extends Pick<QueueRule, 'id' | 'queue_id' | 'display
 
 type ActiveRow = Pick<QueueRule, 'id' | 'queue_id' | 'display_fields' | 'created_by' | 'pick' | 'filter'>
 
-/** In the order in which they were made. */
+/** In the order in which they were made. Where a whole project is deleted, a rule may outlive its queue for a moment. */
 export async function activeRules(db: Reader, project: string): Promise<ActiveRule[]> {
   const rows = await db.all<ActiveRow>(
     sql`SELECT id, queue_id, pick, filter, display_fields, created_by FROM annotation_rules
-        WHERE project_id = ${project} AND paused = 0 ORDER BY id`,
+        WHERE project_id = ${project} AND paused = 0 AND EXISTS (SELECT 1 FROM annotation_queues AS queue
+          WHERE queue.project_id = annotation_rules.project_id AND queue.id = queue_id AND queue.deleted_at IS NULL)
+        ORDER BY id`,
   )
   return rows.map((row) => ({ ...row, pick: JSON.parse(row.pick), filter: JSON.parse(row.filter) }))
 }

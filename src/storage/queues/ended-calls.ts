@@ -4,9 +4,9 @@ import { membersOf } from '../../domain/json/scan.ts'
 import { type FilteredCall, passes } from '../../domain/queue-rules.ts'
 import { listOf, sql, trusted } from '../sql/sql.ts'
 import { isLive } from '../tables/calls.ts'
-import { addCallsToQueue } from '../tables/queue-items.ts'
-import { rulesTurn } from '../tables/queues.ts'
 import type { Reader, Transaction } from '../transaction.ts'
+import { addCallsToQueue } from './items.ts'
+import { rulesTurn } from './queues.ts'
 import { type ActiveRule, activeRules } from './rules.ts'
 
 /** Ids of one statement. */

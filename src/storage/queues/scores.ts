@@ -2,9 +2,9 @@ import { isPicked, isScore, passes, type ScorePick } from '../../domain/queue-ru
 import { now as clock } from '../../domain/time.ts'
 import { insertInto } from '../sql/inserts.ts'
 import type { Feedback } from '../tables/feedback.ts'
-import { rulesTurn } from '../tables/queues.ts'
 import type { Transaction } from '../transaction.ts'
 import { endedAmong, endedCalls, queueByRule } from './ended-calls.ts'
+import { rulesTurn } from './queues.ts'
 import { type ActiveRule, activeRules } from './rules.ts'
 
 type ScoreRule = ActiveRule & { pick: ScorePick }
