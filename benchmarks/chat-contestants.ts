@@ -17,6 +17,8 @@ export interface Answering {
 
 export interface Heddle extends Answering {
   address: string
+  pid: number
+  headers: Record<string, string>
 }
 
 /** How a model is run: the same for all. */
@@ -54,14 +56,19 @@ export async function runOf(source: string): Promise<ModelRun> {
   return { source, file, parallel, context, threads: plan.threads }
 }
 
-/** The server as `npm start` starts it; only the sizes are given. */
-export async function startHeddle(run: ModelRun, folder: string): Promise<Heddle> {
+/** The server as `npm start` starts it; only the sizes are given, and what is to be compared. */
+export async function startHeddle(
+  run: ModelRun,
+  folder: string,
+  settings: Record<string, string> = {},
+): Promise<Heddle> {
   await mkdir(folder, { recursive: true })
-  const { address, headers, stop } = await start('heddle', {
+  const { address, headers, pid, stop } = await start('heddle', {
     HEDDLE_DATA: folder,
     HEDDLE_MODEL: run.source,
     HEDDLE_PARALLEL: String(run.parallel),
     HEDDLE_CONTEXT: String(run.context),
+    ...settings,
   })
   const deadline = performance.now() + longestStart
   while (!(await isReady(address))) {
@@ -72,6 +79,8 @@ export async function startHeddle(run: ModelRun, folder: string): Promise<Heddle
   return {
     name: 'heddle',
     address,
+    pid,
+    headers,
     stop,
     ask: (question) =>
       streamed(address, headers, {

@@ -67,3 +67,14 @@ export function workOf(pid: number): Work | undefined {
     return undefined
   }
 }
+
+/** The processes that this one has started; none where the system does not tell. */
+export function childrenOf(pid: number): number[] {
+  try {
+    return readdirSync(`/proc/${pid}/task`).flatMap((task) =>
+      readFileSync(`/proc/${pid}/task/${task}/children`, 'utf8').split(' ').filter(Boolean).map(Number),
+    )
+  } catch {
+    return []
+  }
+}

@@ -179,7 +179,7 @@ export function createLoop(
         await rest()
         continue
       }
-      const parts = isBehind ? backgroundBatch(doCallersRun) : nextBatch()
+      const parts = isBehind ? backgroundBatch() : nextBatch()
       const decoding = decode(parts)
       // While the native library works on this batch, what the last one brought is sent.
       const onlyWrite = parts.every(({ isPrompt }) => !isPrompt)
@@ -288,7 +288,7 @@ export function createLoop(
       const follows = request.isShared && request.leader !== undefined && !request.isRead
       if (!follows) await begin(answering)
     }
-    return runningOf(true).some(({ isIdle }) => !isIdle)
+    return runningOf(true).length > 0
   }
 
   async function begin(answering: Answering): Promise<void> {
@@ -352,18 +352,16 @@ export function createLoop(
   }
 
   /**
-   * Never together with callers, whose batches are the same with and without it. It is no longer than beside others that
-   * write, for a caller may come.
+   * Never together with callers, whose batches are the same with and without it. Alone it is as short as beside them, for one
+   * may come.
    */
-  function backgroundBatch(doCallersRun: boolean): Part[] {
+  function backgroundBatch(): Part[] {
     turn++
     const busy = runningOf(true)
-    const areAllWriting = busy.every(isWriting)
-    const answerings = areAllWriting ? writersOf(busy, new Set()) : busy
-    const readers = answerings.filter((one) => !isWriting(one)).length
+    const answerings = busy.every(isWriting) ? writersOf(busy, new Set()) : busy
     return batchOf(
       answerings.map((answering) => ({ answering, tokens: leftToRead(answering) })),
-      pace.promptTokens(1, Math.min(1, readers), doCallersRun),
+      pace.promptTokens(1, 1, true),
     )
   }
 
