@@ -1,6 +1,7 @@
 import { derivePending, followDeletion, readPending } from '../evaluations/pending.ts'
 import { listOf, type Sql, sql, trusted } from '../sql/sql.ts'
 import type { Transaction } from '../transaction.ts'
+import { removeResponses } from './response-removals.ts'
 
 /** What is deleted of a project in one transaction: rows, or as many as reach the bytes. */
 const rowsAtOnce = 200
@@ -19,7 +20,7 @@ export interface ProjectTable {
   counts?: string
   /** A condition: the row is there for people, and not only remembered as deleted. */
   live?: string
-  /** Removes some of its rows. Absent where they go with those of another table, of which they are derived. */
+  /** Removes some of its rows. Absent where they go with those of another table. */
   remove?: (tx: Transaction, project: string, now: number) => Promise<Removed>
 }
 
@@ -36,6 +37,7 @@ export const projectTables: readonly ProjectTable[] = [
   rows('annotation_rule_scores', ['call_id', 'rule_id']),
   { table: 'calls', counts: 'calls', live: `started_at IS NOT NULL AND ${notDeleted}`, remove: removeCalls },
   rows('completions', ['call_id']),
+  { table: 'responses' },
   // Derived once more, now that the calls are gone.
   { table: 'eval_owed', remove: deriveSome },
   { table: 'eval_trials' },
@@ -113,6 +115,7 @@ async function removeCalls(tx: Transaction, project: string, now: number): Promi
   )
   if (some.length === 0) return { rows: 0, counted: 0 }
   const ids = some.map(({ id }) => id)
+  await removeResponses(tx, project, ids)
   await tx.run(sql`DELETE FROM calls WHERE project_id = ${project} AND id IN (${listOf(ids)})`)
   const touched = [...ids, ...some.flatMap(({ parent_id }) => parent_id ?? [])]
   await followDeletion(tx, project, touched, now)

@@ -67,21 +67,22 @@ async function fill(t: Parameters<typeof openApp>[0], db: Database, project: str
   await post(`${root}/eval_results/query`, { evaluation_call_ids: [evaluation_run_id] })
   // Not derived yet.
   await predict('capital of Mali')
-  const asked = await opened.app.inject({
-    method: 'POST',
-    url: chatUrl,
-    headers: { authorization: basic(keys.root), 'x-heddle-project': project },
-    payload: asking(),
-  })
-  assert.equal(asked.statusCode, 200)
-  await post('/call/read', { project_id: project, id: asked.headers['x-heddle-call-id'] })
+  for (const [url, payload] of [
+    [chatUrl, asking()],
+    ['/v1/responses', { input: 'Hi' }],
+  ] as const) {
+    const headers = { authorization: basic(keys.root), 'x-heddle-project': project }
+    const asked = await opened.app.inject({ method: 'POST', url, headers, payload })
+    assert.equal(asked.statusCode, 200, asked.body)
+    await post('/call/read', { project_id: project, id: asked.headers['x-heddle-call-id'] })
+  }
   const piece = { project_id: project, upload_id: 'unfinished', position: 0, bytes: new Uint8Array(9), now }
   await db.write('keepPiece', piece)
   await db.write('changeProjectSettings', { project_id: project, change: { retention_days: 0 } })
 }
 
 async function rowsOf(db: Database, project: string): Promise<Record<string, number>> {
-  const dump = await dumpOf(db, (other) => other !== project)
+  const dump = await dumpOf(db, (other) => other !== project, [])
   return Object.fromEntries(projectTables.map(({ table }) => [table, dump[table]?.length ?? -1]))
 }
 
