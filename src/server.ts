@@ -40,6 +40,7 @@ export async function startServer(
       listenTextResolver: (bound) => `bound to ${bound}`,
     })
     app.log.info({ address }, 'listening')
+    if (models.all.length > 0) app.log.info({ record: config.record }, recordingSaid[config.record])
     release()
     return {
       address,
@@ -60,6 +61,13 @@ export async function startServer(
     await close()
     throw error
   }
+}
+
+/** The first lines of the log say what becomes of answers. */
+const recordingSaid: Record<Config['record'], string> = {
+  all: 'every answer of the model is recorded as a call, unless its request says not; HEDDLE_RECORD=asked or off changes that',
+  asked: 'answers are recorded as calls where their request says "store": true',
+  off: 'no answer is recorded',
 }
 
 type ModelLog = ServedModelParts['log']

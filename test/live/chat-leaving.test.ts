@@ -70,7 +70,7 @@ describe('P3: a client that leaves frees its place', () => {
   test('while its large body is still being read', async () => {
     const pad = 'x'.repeat(100_000)
     const messages = [{ role: 'user', content: 'x' }]
-    const body = JSON.stringify({ messages, ...endless, metadata: { pad } })
+    const body = JSON.stringify({ messages, ...endless, pad })
     const { hostname, port } = new URL(server.address)
     const socket = connect(Number(port), hostname)
     const head = ['POST /v1/chat/completions HTTP/1.1', 'Host: heddle', `Authorization: ${basic(keys.alice)}`]
@@ -80,10 +80,7 @@ describe('P3: a client that leaves frees its place', () => {
     )
     socket.destroy()
     // Read behind it, as both are of one user.
-    assert.equal(
-      await visit({ messages, max_tokens: 1, metadata: { pad } }, new AbortController().signal),
-      'answered',
-    )
+    assert.equal(await visit({ messages, max_tokens: 1, pad }, new AbortController().signal), 'answered')
     small++
     assert.deepEqual([await running(), await waiting()], [0, 0])
   })

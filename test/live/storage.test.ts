@@ -1,5 +1,6 @@
 import { after, before, describe } from 'node:test'
 import { allDrivers } from '../support/drivers.ts'
+import { answers } from './storage/answers.ts'
 import { closing } from './storage/closing.ts'
 import { deleting } from './storage/deleting.ts'
 import { evaluationRuns } from './storage/evaluation-runs.ts'
@@ -26,6 +27,7 @@ for (const driver of allDrivers()) {
     before(driver.start)
     after(driver.stop)
     merging(driver.shared)
+    answers(driver.open)
     mergingProperties(driver.shared)
     deleting(driver.shared)
     sweeping(driver.open)

@@ -7,6 +7,7 @@ import { constraintOf } from '../generation/constraint.ts'
 import { checkConversation, conversationFrom } from '../generation/conversation.ts'
 import { type Asking, type Generation, generate } from '../generation/generation.ts'
 import { candidatesOfToken, checkCandidates } from '../generation/logprobs.ts'
+import { checkMetadata } from '../generation/metadata.ts'
 import type { GenerationParts } from '../generation/parts.ts'
 import { requestOf } from '../generation/request.ts'
 import { type Shown, shownOf } from '../generation/shown.ts'
@@ -77,6 +78,7 @@ export async function beginChat(
 function checkTogether(body: ChatBody, maxTokens: number | undefined): void {
   checkConversation(body)
   checkStream(body)
+  checkMetadata(body.metadata)
   if (body.top_logprobs && !body.logprobs) {
     throw wrong('top_logprobs', 'given without `logprobs`', 'with "logprobs": true only')
   }

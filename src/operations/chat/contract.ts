@@ -110,7 +110,7 @@ export const ChatBody = z.object({
   ),
   metadata: documented(
     jsonObject().nullish(),
-    'Kept with the recorded answer, in `attributes.heddle.metadata` of its call.',
+    'Up to 16 texts of up to 512 characters, under names of up to 64. Kept with the recorded answer, in `attributes.heddle.metadata` of its call.',
   ),
   service_tier: documented(z.string().max(64).nullish(), 'There is one tier.', none),
   kv_transfer_params: documented(jsonObject().nullish(), 'For servers that read prompts elsewhere.', none),

@@ -5,6 +5,7 @@ import { constraintOf } from '../generation/constraint.ts'
 import type { Delta } from '../generation/deltas.ts'
 import { type Asking, type Generation, generate } from '../generation/generation.ts'
 import { candidatesOfToken, checkCandidates } from '../generation/logprobs.ts'
+import { checkMetadata } from '../generation/metadata.ts'
 import type { GenerationParts } from '../generation/parts.ts'
 import { requestOf } from '../generation/request.ts'
 import { type Shown, shownOf } from '../generation/shown.ts'
@@ -98,6 +99,7 @@ export async function beginCompletion(
 /** What each field allows on its own, but not with the others. */
 function checkTogether(body: CompletionBody, maxTokens: number | undefined): void {
   checkStream(body)
+  checkMetadata(body.metadata)
   if (maxTokens === 0 && !body.echo) {
     throw wrong('max_tokens', '0, which leaves no answer', 'at least 1, or 0 with "echo": true')
   }

@@ -1,7 +1,7 @@
 import { membersOf } from '../../domain/json/scan.ts'
 import { type Refusal, refuse } from '../../domain/refusals.ts'
 import type { SchemaChecks } from '../../schemas/checks.ts'
-import { readValue, readVersion, type VersionName } from '../../storage/tables/objects.ts'
+import { readValue, readVersion, type VersionName } from '../../storage/objects/objects.ts'
 import type { Reader } from '../../storage/transaction.ts'
 import { AnnotationSpec, largestSpec, longestSchema } from '../objects/annotation-spec.ts'
 import { objectNotFound } from '../objects/resolve.ts'

@@ -69,7 +69,8 @@ export function addPart(turn: FoldedTurn, part: Part): void {
 
 /** Puts an answer together as it comes. Where it ends early, what is there of it is the answer. */
 export interface Fold<Logprobs> {
-  add(group: readonly Delta[]): Promise<void>
+  /** A promise only where it takes long. */
+  add(group: readonly Delta[]): Promise<void> | undefined
   end(): Folded<Logprobs>
 }
 
@@ -91,24 +92,33 @@ export function createFold<Logprobs extends LogprobsWriter>(
       stop: null,
     }
   })
-  return {
-    async add(group) {
-      for (const delta of group) {
-        tally.add(delta)
-        if (delta.kind === 'prompt') {
-          const first = delta.input * perPrompt
-          await onPrompt(delta, choices.slice(first, first + perPrompt))
-          continue
-        }
-        const { parts, tokens, logprobs, finished } = delta
-        const choice = choices[delta.choice] as FoldedChoice<Logprobs>
-        for (const part of parts) addPart(choice, part)
-        for (const token of tokens) choice.tokens.push(token)
-        if (logprobs.length > 0 && mostCandidates.takes(logprobs)) {
-          await inSteps(batchesOf(logprobs, stepSize), (some) => choice.logprobs.add(some), yieldToLoop)
-        }
-        if (finished) Object.assign(choice, finished)
+
+  function add(delta: Delta): void {
+    tally.add(delta)
+    if (delta.kind === 'prompt') return
+    const { parts, tokens, finished } = delta
+    const choice = choices[delta.choice] as FoldedChoice<Logprobs>
+    for (const part of parts) addPart(choice, part)
+    for (const token of tokens) choice.tokens.push(token)
+    if (finished) Object.assign(choice, finished)
+  }
+
+  async function addLogprobs(group: readonly Delta[]): Promise<void> {
+    for (const delta of group) {
+      if (delta.kind === 'prompt') {
+        const first = delta.input * perPrompt
+        await onPrompt(delta, choices.slice(first, first + perPrompt))
+      } else if (delta.logprobs.length > 0 && mostCandidates.takes(delta.logprobs)) {
+        const { logprobs } = choices[delta.choice] as FoldedChoice<Logprobs>
+        await inSteps(batchesOf(delta.logprobs, stepSize), (some) => logprobs.add(some), yieldToLoop)
       }
+    }
+  }
+
+  return {
+    add(group) {
+      for (const delta of group) add(delta)
+      return group.some(({ logprobs }) => logprobs && logprobs.length > 0) ? addLogprobs(group) : undefined
     },
     end: () => ({ choices, usage: tally.total() }),
   }

@@ -4,7 +4,7 @@ import type { Delta } from './deltas.ts'
 
 /** The whole answer, put together of the deltas. Before they have ended it is what there is of it. */
 export interface AnswerInTheMaking {
-  add(deltas: readonly Delta[]): Promise<void>
+  add(deltas: readonly Delta[]): Promise<void> | undefined
   end(): object
   /** What is too large to be kept of a stream. */
   leftOut?(): readonly string[]
@@ -66,36 +66,49 @@ export function recordAnswer(
     /** Written once, for the client and for the record. */
     async whole(): Promise<JsonText> {
       try {
-        for await (const group of begun.deltas) await answer.add(group)
+        for await (const group of begun.deltas) {
+          const adding = answer.add(group)
+          if (adding) await adding
+        }
         return await complete()
       } catch (error) {
         end(whyNot(error))
         throw error
       }
     },
-    /** What a stream is made of. */
-    async *deltas(): AsyncGenerator<Delta[]> {
-      for await (const group of begun.deltas) {
-        await answer.add(group)
-        yield group
+    /**
+     * What a stream is made of. The answer waits to be written before its client knows that it was the last chunk. By hand,
+     * because another generator would cost each token as much as all else that is done for it here.
+     */
+    deltas(): AsyncIterable<Delta[]> {
+      const source = begun.deltas[Symbol.asyncIterator]()
+      const next = async (): Promise<IteratorResult<Delta[]>> => {
+        try {
+          const step = await source.next()
+          if (!step.done) {
+            const adding = answer.add(step.value)
+            if (adding) await adding
+          } else if (keep === undefined) end()
+          return step
+        } catch (error) {
+          end(whyNot(error))
+          throw error
+        }
       }
+      const stop = async () => (await source.return?.()) ?? { done: true as const, value: undefined }
+      return { [Symbol.asyncIterator]: () => ({ next, return: stop }) }
     },
     /** Before a client is told that the answer is complete. */
-    complete: async () => void (keep && (await complete())),
-    /** The answer waits to be written before its client knows that it was the last chunk. */
-    async *chunks(chunks: AsyncIterable<object>): AsyncGenerator<object> {
+    async complete(): Promise<void> {
       try {
-        yield* chunks
-        end()
+        if (keep !== undefined) await complete()
       } catch (error) {
         end(whyNot(error))
         throw error
-      } finally {
-        end('client disconnected')
       }
     },
     /** Nobody reads any more. */
-    left: () => void end('client disconnected'),
+    left: () => void end(whyNot(undefined)),
   }
 }
 

@@ -128,12 +128,15 @@ export async function respond<Body extends GenerationBody, Begun extends Noted &
   })
   if (!isStream) return recorded.whole()
   const chunks = chunksOf({ ...begun, deltas: recorded.deltas() }, recorded.complete)
-  await sendEvents(reply, recorded.chunks(chunks), signal, form).finally(recorded.left)
+  await sendEvents(reply, chunks, signal, form).finally(recorded.left)
   return reply
 }
 
 async function wholeOf({ deltas }: Answering, answer: AnswerInTheMaking): Promise<object> {
-  for await (const group of deltas) await answer.add(group)
+  for await (const group of deltas) {
+    const adding = answer.add(group)
+    if (adding) await adding
+  }
   return answer.end()
 }
 

@@ -2,7 +2,7 @@ import { digestOfJson } from '../../domain/digests.ts'
 import { Scan } from '../../domain/json/scan.ts'
 import type { JsonText } from '../../domain/json/text.ts'
 import { storableText } from '../../domain/text.ts'
-import type { ObjectKind } from '../../storage/tables/objects.ts'
+import type { ObjectKind } from '../../storage/objects/objects.ts'
 
 export interface ObjectClasses {
   kind: ObjectKind

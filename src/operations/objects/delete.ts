@@ -2,7 +2,7 @@ import { byCaller, type Caller, requireAccess } from '../../domain/callers.ts'
 import { refuse } from '../../domain/refusals.ts'
 import { now } from '../../domain/time.ts'
 import type { Database } from '../../storage/database.ts'
-import type { VersionsOf } from '../../storage/tables/objects.ts'
+import type { VersionsOf } from '../../storage/objects/objects.ts'
 import type { DeleteBody } from './contract.ts'
 import { objectNotFound } from './resolve.ts'
 

@@ -1,7 +1,7 @@
 import { type Caller, requireAccess } from '../../domain/callers.ts'
 import { refuse } from '../../domain/refusals.ts'
 import type { Database } from '../../storage/database.ts'
-import { isReservedVersion, readVersion, type VersionName } from '../../storage/tables/objects.ts'
+import { isReservedVersion, readVersion, type VersionName } from '../../storage/objects/objects.ts'
 import type { AliasesBody, AliasesToRemove, TagsBody } from './contract.ts'
 import { objectNotFound } from './resolve.ts'
 

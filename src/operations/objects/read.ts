@@ -4,15 +4,15 @@ import { refuse } from '../../domain/refusals.ts'
 import { formatTime } from '../../domain/time.ts'
 import { viewOf } from '../../domain/view.ts'
 import type { Database } from '../../storage/database.ts'
-import { type Labels, readLabels } from '../../storage/tables/object-labels.ts'
-import { streamObjects } from '../../storage/tables/object-queries.ts'
+import { type Labels, readLabels } from '../../storage/objects/object-labels.ts'
+import { streamObjects } from '../../storage/objects/object-queries.ts'
 import {
   type ObjectVersion,
   type ObjectWithValue,
   readObject,
   readVersion,
   type VersionName,
-} from '../../storage/tables/objects.ts'
+} from '../../storage/objects/objects.ts'
 import type { Reader } from '../../storage/transaction.ts'
 import type { QueryBody, ReadBody, RefsBody } from './contract.ts'
 import { objectDeleted, objectNotFound, resolveRefs } from './resolve.ts'

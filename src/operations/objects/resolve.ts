@@ -12,7 +12,7 @@ import {
   readVersion,
   readVersions,
   type VersionName,
-} from '../../storage/tables/objects.ts'
+} from '../../storage/objects/objects.ts'
 import { readRowSizes, readRows } from '../../storage/tables/tables.ts'
 import type { Reader } from '../../storage/transaction.ts'
 import { Value } from './values.ts'

@@ -5,6 +5,7 @@ import { callsAsked } from '../generation/calls.ts'
 import { checkPriority, checkSampling, wrong } from '../generation/checks.ts'
 import { conversationFrom } from '../generation/conversation.ts'
 import { type Asking, type Generation, generate } from '../generation/generation.ts'
+import { checkMetadata } from '../generation/metadata.ts'
 import { requestOf } from '../generation/request.ts'
 import type { OperationParts } from '../parts.ts'
 import { formatOf } from './constraint.ts'
@@ -141,23 +142,6 @@ function checkTogether(body: ResponsesBody, hasLogprobs: boolean): void {
     )
   }
   checkMetadata(body.metadata)
-}
-
-const mostEntries = 16
-const longestName = 64
-const longestEntry = 512
-
-/** As OpenAI has it. */
-function checkMetadata(given: ResponsesBody['metadata']): void {
-  const entries = Object.entries((given?.value ?? {}) as object)
-  if (entries.length > mostEntries)
-    throw wrong('metadata', `${entries.length} entries`, `at most ${mostEntries}`)
-  for (const [name, value] of entries) {
-    if (name.length > longestName)
-      throw wrong('metadata', 'a longer name', `names of at most ${longestName} characters`)
-    if (typeof value === 'string' && value.length <= longestEntry) continue
-    throw wrong(`metadata.${name}`, 'another value', `a text of at most ${longestEntry} characters`)
-  }
 }
 
 function refuseElsewhere({ conversation }: InputTokensBody): void {

@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { Database } from '../../../src/storage/database.ts'
-import { sql } from '../../../src/storage/sql/sql.ts'
-import { readLabels } from '../../../src/storage/tables/object-labels.ts'
-import { streamObjects } from '../../../src/storage/tables/object-queries.ts'
+import { readLabels } from '../../../src/storage/objects/object-labels.ts'
+import { streamObjects } from '../../../src/storage/objects/object-queries.ts'
 import {
   type NewObject,
   type ObjectWithValue,
@@ -11,7 +10,8 @@ import {
   readValues,
   readVersions,
   type VersionsOf,
-} from '../../../src/storage/tables/objects.ts'
+} from '../../../src/storage/objects/objects.ts'
+import { sql } from '../../../src/storage/sql/sql.ts'
 import { newProject, startedAt } from '../../support/call-parts.ts'
 import type { Driver } from '../../support/drivers.ts'
 import { collected, viewIn } from '../../support/views.ts'

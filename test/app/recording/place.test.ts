@@ -1,0 +1,145 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { basic, keys, openApp, type TestParts } from '../../support/app.ts'
+import { startOf } from '../../support/calls.ts'
+import { asking, chatUrl } from '../../support/chat.ts'
+import { scriptedBackend } from '../../support/scripted-backend.ts'
+
+const trace = '0af7651916cd43dd8448eb211c80319c'
+const span = 'b7ad6b7169203331'
+
+async function open(t: Parameters<typeof openApp>[0], parts: TestParts = {}) {
+  const backend = scriptedBackend()
+  const opened = await openApp(t, { backend, ...parts })
+  const { app, post } = opened
+  /** Asks with headers of its own; answers the call too, where there is one. */
+  async function ask(headers: Record<string, string> = {}, fields: object = {}, key = keys.alice) {
+    const response = await app.inject({
+      method: 'POST',
+      url: chatUrl,
+      headers: { authorization: basic(key), 'content-type': 'application/json', ...headers },
+      payload: JSON.stringify(asking({ ...fields })),
+    })
+    const id = response.headers['x-heddle-call-id']
+    return { status: response.statusCode, json: response.json(), id }
+  }
+  async function callIn(project_id: string, id: unknown, key = keys.alice) {
+    const { status, json } = await post('/call/read', { project_id, id }, key)
+    assert.equal(status, 200, JSON.stringify(json))
+    return json.call
+  }
+  return { ...opened, backend, ask, callIn }
+}
+
+test('P12: a call goes to the project that its request names, else to one of its user', async (t) => {
+  const { ask, callIn } = await open(t)
+  const named = await ask({ 'x-heddle-project': 'acme/qa', 'x-heddle-thread': 'a thread' })
+  assert.equal((await callIn('acme/qa', named.id)).thread_id, 'a thread')
+  const own = await ask()
+  assert.equal((await callIn('acme/default', own.id)).thread_id, null)
+  const root = await ask({}, {}, keys.root)
+  assert.equal((await callIn('main/default', root.id, keys.root)).svc_user_id, 'root')
+  const utf8 = Buffer.from('acme/été').toString('latin1')
+  const accented = await ask({ 'x-heddle-project': utf8 })
+  assert.equal((await callIn('acme/été', accented.id)).id, accented.id)
+})
+
+test('a project outside the grant is refused before anything is generated', async (t) => {
+  const { ask, backend } = await open(t)
+  for (const project of ['globex/qa', 'globex/none']) {
+    const { status, json, id } = await ask({ 'x-heddle-project': project })
+    assert.deepEqual([status, json.error.code, id], [403, 'entity_forbidden', undefined])
+  }
+  assert.equal(backend.asked.length, 0)
+})
+
+test('headers that say what cannot be are refused by name', async (t) => {
+  const { ask, backend } = await open(t)
+  for (const [header, value] of [
+    ['x-heddle-project', 'acme'],
+    ['x-heddle-project', 'acme/a b'],
+    ['x-heddle-thread', 'x'.repeat(513)],
+    ['x-heddle-thread', ''],
+    ['x-heddle-parent', 'a'],
+    ['x-heddle-trace', 'a'],
+    ['x-heddle-record', 'on'],
+  ] as const) {
+    const { status, json } = await ask({ [header]: value })
+    assert.deepEqual([status, json.error.code, json.error.param], [400, 'invalid_value', header])
+  }
+  assert.equal(backend.asked.length, 0)
+})
+
+test('P12: a call is a child of the call that its request names, in the trace of that', async (t) => {
+  const { ask, callIn, post } = await open(t)
+  const start = startOf({ project_id: 'acme/qa' })
+  const { json } = await post('/call/start', { start })
+  const child = await ask({ 'x-heddle-project': 'acme/qa', 'x-heddle-parent': json.id })
+  const call = await callIn('acme/qa', child.id)
+  assert.deepEqual([call.parent_id, call.trace_id], [json.id, json.trace_id])
+  const grandchild = await ask({ 'x-heddle-project': 'acme/qa', 'x-heddle-parent': String(child.id) })
+  assert.equal((await callIn('acme/qa', grandchild.id)).trace_id, json.trace_id)
+})
+
+test('a parent that is not there is refused, unless its trace is named', async (t) => {
+  const { ask, callIn, backend } = await open(t)
+  const parent = '01a20311-08f7-7f67-b219-e6c2f9ce456b'
+  const { status, json } = await ask({ 'x-heddle-parent': parent })
+  assert.deepEqual([status, json.error.code, json.error.param], [404, 'parent_not_found', 'x-heddle-parent'])
+  assert.equal(backend.asked.length, 0)
+  const early = await ask({ 'x-heddle-parent': parent, 'x-heddle-trace': trace })
+  const call = await callIn('acme/default', early.id)
+  assert.deepEqual([call.parent_id, call.trace_id], [parent, trace])
+})
+
+test('P12: traceparent puts a call below the span that asks', async (t) => {
+  const { ask, callIn } = await open(t)
+  for (const header of [`00-${trace}-${span}-01`, `cc-${trace}-${span}-01-more`]) {
+    const call = await callIn('acme/default', (await ask({ traceparent: header })).id)
+    assert.deepEqual([call.parent_id, call.trace_id], [span, trace])
+  }
+})
+
+test('a traceparent that cannot be read is as none', async (t) => {
+  const { ask, callIn } = await open(t)
+  for (const header of [
+    'x',
+    `00-${trace}-${span}`,
+    `00-${trace}-${span}-01-more`,
+    `ff-${trace}-${span}-01`,
+    `00-${'0'.repeat(32)}-${span}-01`,
+    `00-${trace}-${'0'.repeat(16)}-01`,
+    `00-${trace.toUpperCase()}-${span}-01`,
+  ]) {
+    const { status, id } = await ask({ traceparent: header })
+    assert.equal(status, 200)
+    const call = await callIn('acme/default', id)
+    assert.deepEqual([call.parent_id, call.trace_id], [null, call.id], header)
+  }
+})
+
+test('P12: an answer is left out where its request says so', async (t) => {
+  const { ask } = await open(t)
+  assert.equal((await ask({}, { store: false })).id, undefined)
+  assert.equal((await ask({ 'x-heddle-record': 'off' })).id, undefined)
+  assert.equal((await ask({ 'x-heddle-record': 'off' }, { store: false })).id, undefined)
+  const refused = await ask({ 'x-heddle-record': 'off' }, { store: true })
+  assert.deepEqual([refused.status, refused.json.error.code], [400, 'recording_off'])
+  assert.notEqual((await ask({}, { store: true })).id, undefined)
+})
+
+test('HEDDLE_RECORD=asked records what asks for it', async (t) => {
+  const { ask, callIn } = await open(t, { settings: { HEDDLE_RECORD: 'asked' } })
+  assert.equal((await ask()).id, undefined)
+  const { id } = await ask({}, { store: true, metadata: { a: 'b' } })
+  assert.deepEqual((await callIn('acme/default', id)).attributes.heddle.metadata, { a: 'b' })
+})
+
+test('HEDDLE_RECORD=off records nothing, and says so to who asks for it', async (t) => {
+  const { ask, post } = await open(t, { settings: { HEDDLE_RECORD: 'off' } })
+  assert.equal((await ask()).id, undefined)
+  const { status, json } = await ask({}, { store: true })
+  assert.deepEqual([status, json.error.code, json.error.param], [400, 'recording_off', 'store'])
+  assert.match(json.error.message, /HEDDLE_RECORD=off/)
+  assert.equal((await post('/calls/query_stats', { project_id: 'acme/default' })).json.count, 0)
+})
