@@ -24,6 +24,8 @@ import { dropWhatFollows } from './http/lingering.ts'
 import { noteMethods } from './http/methods.ts'
 import { measure } from './http/metrics.ts'
 import { describeRoutes, serveReference } from './http/openapi.ts'
+import { servePage } from './http/page/assets.ts'
+import { answerSessions, createPageSessions } from './http/page/sessions.ts'
 import { takePipelinedInTurn } from './http/pipelining.ts'
 import { requestIds } from './http/request-ids.ts'
 import { logRequests, nameCallers, noteRefusal, quietRequests } from './http/request-log.ts'
@@ -165,7 +167,8 @@ export async function buildApp(config: Config, parts: Parts): Promise<App> {
       if (!request.routeOptions.config.public) throw refuse('too_busy')
     },
   })
-  await knowCallers(app, database, config, trusts)
+  const sessions = createPageSessions(database)
+  const signIn = await knowCallers(app, database, config, trusts, sessions)
   nameCallers(app)
   const usage = createUsageMeter(database)
   countRequests(app, usage)
@@ -179,6 +182,10 @@ export async function buildApp(config: Config, parts: Parts): Promise<App> {
 
   const models = parts.models ?? createModels([])
   answerHealth(app, { database, models, metrics, version })
+  if (config.page) {
+    servePage(app)
+    answerSessions(app, { db: database, sessions, version, signIn })
+  }
   const operations = openOperations(app, config, { ...parts, models, limits, usage }, metrics.registry)
   for (const family of families) await app.register(family, operations)
   methods.refuseOthers()

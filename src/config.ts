@@ -295,6 +295,11 @@ export const settings = {
     'The access token for private and gated repositories of the hub.',
     'none',
   ),
+  page: setting(
+    onOff,
+    'on',
+    'Serves the page for browsers at / and /ui, and lets people sign in to it: on or off.',
+  ),
   docs: setting(
     onOff,
     'on',

@@ -46,7 +46,7 @@ export const serveCommand: Command = {
       )
     await checkAddress(config)
     const database = await openRecord({ ...recordOptions(config), report, onLost })
-    await makeFirstUser(config, database)
+    const firstKey = await makeFirstUser(config, database)
     // A full disk must not keep a server from starting that can still be read.
     await database
       .write('noteDeed', {
@@ -58,6 +58,12 @@ export const serveCommand: Command = {
     const server = await startServer(config, database, logger).catch((error: unknown) => {
       throw listenFailure(error, config)
     })
+    // Logs are kept and read by others: a link that carries a key is for the person before the terminal alone.
+    if (config.page && process.stderr.isTTY) {
+      process.stderr.write(
+        `\nThe page: ${server.address}/ui/${firstKey === undefined ? '' : `#key=${firstKey}`}\n\n`,
+      )
+    }
     await new Promise<void>((resolve, reject) => {
       const grace = { delay: config.grace + closingMs, skip: [...crashes, 'SIGUSR2' as const] }
       closeWithGrace(grace, async ({ err, signal }) => {
@@ -77,8 +83,8 @@ export const serveCommand: Command = {
 }
 
 /** Someone must be able to come in. The key is shown here and never again. */
-async function makeFirstUser(config: Config, database: Database): Promise<void> {
-  if (config.users.length > 0 || (await listUsers(database)).length > 0) return
+async function makeFirstUser(config: Config, database: Database): Promise<string | undefined> {
+  if (config.users.length > 0 || (await listUsers(database)).length > 0) return undefined
   const key = newKey()
   const user = { name: 'admin', role: 'admin' as const, entities: ['*'], created_at: now() }
   const made = await database.write('addFirstUser', {
@@ -86,5 +92,7 @@ async function makeFirstUser(config: Config, database: Database): Promise<void> 
     key: { id: newId(), hash: hashKey(key) },
     by: operator('start'),
   })
-  if (made) process.stderr.write(`\nMade the first user, "admin". Its key, shown this once:\n\n  ${key}\n\n`)
+  if (!made) return undefined
+  process.stderr.write(`\nMade the first user, "admin". Its key, shown this once:\n\n  ${key}\n\n`)
+  return key
 }

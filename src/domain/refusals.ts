@@ -35,6 +35,17 @@ export const refusals = {
     message: 'Your key does not reach the entity of {field}: {given}.',
     help: 'The text is the same whether the project exists or not. `heddle user add` and HEDDLE_USERS say which entities a user reaches.',
   },
+  session_ended: {
+    status: 401,
+    message: 'This session of the page has ended: sign in again.',
+    help: 'Sessions end 12 hours after they were last used, with a sign-out, and with their key. A cookie without the half that the page holds is none.',
+  },
+  page_cross_site: {
+    status: 403,
+    message:
+      'A session of the page can be used by the page itself only, and this request comes from another site.',
+    help: 'Programs send their key and need no session.',
+  },
   role_forbidden: {
     status: 403,
     message: 'This needs the role {role}; your role is {given}.',

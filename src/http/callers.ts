@@ -11,6 +11,8 @@ import { originOf, type Trusts } from './addresses.ts'
 import { findConfigured } from './configured-users.ts'
 import { asRefusal } from './errors.ts'
 import { limitGuesses } from './guesses.ts'
+import { halfHeader } from './page/half-header.ts'
+import { hasSession, type PageSessions } from './page/sessions.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -34,7 +36,7 @@ const anyUser = 'api'
 const keyHeader = 'x-api-key'
 
 /** What may hold a key, in each request. */
-const secretHeaders = ['authorization', keyHeader, 'proxy-authorization', 'cookie']
+const secretHeaders = ['authorization', keyHeader, 'proxy-authorization', 'cookie', halfHeader]
 
 /** Plugins write headers into the log: from here on there is no key in them. */
 function forgetKey(request: FastifyRequest): void {
@@ -45,26 +47,37 @@ function forgetKey(request: FastifyRequest): void {
   }
 }
 
-/** Each request says who it is from, by Basic, Bearer or a key in x-api-key, before anything of it is read. */
+/** Finds the caller of a key, and slows down whoever sends wrong ones. */
+export type SignIn = (key: string, request: FastifyRequest, reply: FastifyReply) => Promise<Caller>
+
+/**
+ * Each request says who it is from, by Basic, Bearer, a key in x-api-key or the session of the page, before anything of it is
+ * read.
+ */
 export async function knowCallers(
   app: FastifyInstance,
   db: Reader,
   { users, wrong_keys }: Pick<Config, 'users' | 'wrong_keys'>,
   trusts: Trusts,
-): Promise<void> {
+  sessions: PageSessions,
+): Promise<SignIn> {
   const slowDown = wrong_keys > 0 ? limitGuesses(wrong_keys) : undefined
   const configured = findConfigured(db, users)
 
   // A key is found by its hash, so the time that this takes says nothing about a key that is nearly right. It is looked
   // up each time: a key that is revoked is dead at once.
-  async function callerOf(key: string): Promise<Caller | undefined> {
-    const hash = hashKey(key)
+  async function callerOfHash(hash: string): Promise<Caller | undefined> {
     const known = configured(hash)
     if (known !== undefined) return known
     const user = await userOfKey(db, hash)
     if (user === undefined) return undefined
     const { name, role, entities, settings, key: keySettings } = user
     return { name, role, entities: new Set(entities), key: keySettings, ...(settings && { settings }) }
+  }
+  const callerOf = (key: string) => callerOfHash(hashKey(key))
+  async function callerOfSession(request: FastifyRequest): Promise<Caller | undefined> {
+    const hash = await sessions.keyHashOf(request)
+    return hash === undefined ? undefined : callerOfHash(hash)
   }
 
   await app.register(basicAuth, {
@@ -115,11 +128,24 @@ export async function knowCallers(
     const key = request.headers[keyHeader] ?? (config.keyHeader && request.headers[config.keyHeader])
     if (scheme === 'basic') app.basicAuth(request, reply, settled)
     else if (scheme === 'bearer') app.verifyBearerAuth?.(request, reply, settled)
-    else if (typeof key === 'string') {
-      callerOf(key).then((caller) => {
+    else if (typeof key === 'string') known(callerOf(key), 'wrong_credentials')
+    else if (hasSession(request)) known(callerOfSession(request), 'session_ended')
+    else settled(refuse('not_authenticated'))
+
+    function known(
+      found: Promise<Caller | undefined>,
+      otherwise: 'wrong_credentials' | 'session_ended',
+    ): void {
+      found.then((caller) => {
         if (caller) request.caller = caller
-        settled(caller ? undefined : refuse('wrong_credentials'))
+        settled(caller ? undefined : refuse(otherwise))
       }, settled)
-    } else settled(refuse('not_authenticated'))
+    }
   })
+
+  return async (key, request, reply) => {
+    const caller = await callerOf(key)
+    if (caller === undefined) throw await refused(refuse('wrong_credentials'), request, reply)
+    return caller
+  }
 }

@@ -2,10 +2,14 @@ import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from
 import { Refusal, type RefusalCode, refuse } from '../domain/refusals.ts'
 import { DisconnectError } from './disconnect.ts'
 import { readRestOf } from './lingering.ts'
+import { halfHeader } from './page/half-header.ts'
 import { leftInBody, noteRefusal } from './request-log.ts'
 
 /** Both schemes, so that a browser asks and a client knows (RFC 9110, section 11.6.1). */
 const challenges = ['Basic realm="heddle", charset="UTF-8"', 'Bearer realm="heddle"']
+
+/** A browser that reads of Basic shows a dialog of its own in front of the page. */
+const pageChallenge = 'Session realm="heddle"'
 
 /** What the SDKs of OpenAI and of Anthropic both call it. */
 const errorTypes: Record<number, string> = {
@@ -61,7 +65,9 @@ export function sendRefusal(request: FastifyRequest, reply: FastifyReply, refusa
   const wire = wireOf(request.url)
   const status = wire === 'record' ? refusal.status : modelStatus(refusal.code, refusal.status)
   reply.code(status).type('application/json; charset=utf-8')
-  if (status === 401) reply.header('www-authenticate', challenges)
+  if (status === 401) {
+    reply.header('www-authenticate', request.headers[halfHeader] === undefined ? challenges : pageChallenge)
+  }
   if (status === 429 || status === 503) reply.header('retry-after', String(refusal.values.seconds ?? 1))
   if (refusal.code === 'method_not_allowed') reply.header('allow', String(refusal.values.allowed))
   if (wire === 'openai') return reply.send(JSON.stringify(openAiError(refusal)))

@@ -10,6 +10,7 @@ import type { ThoughtStart } from './reasoning/reasoning-format.ts'
 import { isThinkingOn } from './reasoning/switches.ts'
 import { thoughtStartOf } from './reasoning/thought-start.ts'
 import { createAnswerReader } from './tools/answer-reader.ts'
+import type { CallFormat } from './tools/call-format.ts'
 import { resolved } from './tools/markers.ts'
 import type { OfferedTool } from './tools/offered-tool.ts'
 import { secondSpellings } from './tools/second-spellings.ts'
@@ -67,7 +68,12 @@ export function planTurn(parts: TurnParts): TurnPlan {
         ...('own' in format.calls && { own: format.calls }),
         ...(parts.isShown && { shown: markers }),
         ...(calls && {
-          calls: { ...calls, second, isBesideContent: content !== undefined, newId: newIdsFor(format) },
+          calls: {
+            ...calls,
+            second,
+            isBesideContent: content !== undefined,
+            newId: newIdsFor(format, conversation),
+          },
         }),
       }),
   }
@@ -156,8 +162,27 @@ function allowsOneCall({ calls }: AnswerFormat): boolean {
 
 const nineOf = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789'
 
-/** Ids that the template accepts when a client sends them back. */
-function newIdsFor({ calls }: AnswerFormat): () => string {
+/** Ids that the template accepts when a client sends them back, and those that the model writes itself where it does. */
+function newIdsFor(
+  { calls }: AnswerFormat,
+  { messages }: Conversation,
+): (index: number, name: string) => string {
+  const written = 'own' in calls ? undefined : writtenId(calls)
+  if (written !== undefined) {
+    const earlier = messages.reduce((sum, message) => sum + (message.tool_calls?.length ?? 0), 0)
+    return (index, name) => `${written.before}${name}${written.behind}${written.from + earlier + index}`
+  }
   if ('own' in calls || calls.ids === 'any') return () => `chatcmpl-tool-${randomUUID().replaceAll('-', '')}`
   return () => Array.from(randomBytes(9), (byte) => nineOf[byte % nineOf.length]).join('')
+}
+
+/** A name with a number behind it, and nothing else between two marks, is the id of the call: `functions.NAME:0`. */
+function writtenId({ open, mid, counter }: CallFormat) {
+  const [behind, hole] = mid
+  const last = open.at(-1)
+  const before = typeof last === 'string' ? /[\w.]+$/.exec(last)?.[0] : undefined
+  if (before === undefined || typeof behind !== 'string' || !/^[:.]$/.test(behind)) return undefined
+  return typeof hole === 'object' && hole.hole === 'counter'
+    ? { before, behind, from: counter?.from ?? 0 }
+    : undefined
 }

@@ -13,6 +13,7 @@ import { sql } from './sql/sql.ts'
 import * as callWrites from './tables/call-writes.ts'
 import { addFeedback, replaceFeedback } from './tables/feedback-writes.ts'
 import { dropPieces, finishFile, keepPiece, sweepUploads } from './tables/files.ts'
+import { closePageSession, extendPageSession, openPageSession } from './tables/page-sessions.ts'
 import { addPrices } from './tables/prices.ts'
 import { continueProjectDeletion, deleteSomeOfProject } from './tables/project-deletion.ts'
 import { recordAnswers } from './tables/recorded-answers.ts'
@@ -63,6 +64,9 @@ export const commands = {
   keepResponse,
   sweepResponses,
   secretOf,
+  openPageSession,
+  extendPageSession,
+  closePageSession,
   deleteSomeOfProject,
   continueProjectDeletion,
   ...auditedCommands,

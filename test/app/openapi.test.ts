@@ -35,7 +35,10 @@ test('only what has no contract is hidden', () => {
   const declared = new Set(routes.filter(({ isHidden }) => !isHidden).map(({ url }) => url))
   for (const { url, isHidden } of routes) {
     if (!isHidden || declared.has(url) || declared.has(url.replace(/\/$/, ''))) continue
-    assert.match(url, /^\/(openapi\.json|docs(\/.*)?|v1\/models\/\*)$/)
+    assert.match(
+      url,
+      /^\/(openapi\.json|docs(\/.*)?|v1\/models\/\*|(ui\/?\*?)?|:entity\/:project\/(r\/\*|weave(\/\*)?))$/,
+    )
   }
 })
 
@@ -291,11 +294,14 @@ test('a chat answer may have every field of the specification', () => {
 test('everything but the public routes asks for credentials', () => {
   const { security } = document
   assert.deepEqual(security, [{ basic: [] }, { bearer: [] }, { key: [] }])
-  const isPublic = new Set(routes.filter((route) => route.isPublic).map(({ url }) => url))
+  const named = ({ method, url }: { method: string; url: string }) => `${method} ${url}`
+  const isPublic = new Set(routes.filter((route) => route.isPublic).map(named))
+  const takesKey = named({ method: 'POST', url: '/ui/session' })
   for (const [path, operations] of Object.entries(paths)) {
-    for (const operation of Object.values(operations)) {
-      assert.deepEqual(operation.security, isPublic.has(path) ? [] : undefined, path)
-      assert.equal('401' in operation.responses, !isPublic.has(path), path)
+    for (const [method, operation] of Object.entries(operations)) {
+      const name = named({ method: method.toUpperCase(), url: path })
+      assert.deepEqual(operation.security, isPublic.has(name) ? [] : undefined, name)
+      assert.equal('401' in operation.responses, !isPublic.has(name) || name === takesKey, name)
     }
   }
 })

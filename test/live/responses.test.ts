@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { keys } from '../support/app.ts'
+import { smallDisk } from '../support/limited-disk.ts'
+import { startPostgres } from '../support/postgres.ts'
 import { eventsOf, responseOf, responsesUrl } from '../support/responses.ts'
 import { newFolder, type RunningServer, startServer } from '../support/server.ts'
 import { until } from '../support/waiting.ts'
@@ -71,4 +73,83 @@ test('who leaves before the end ends the answer, and it is not kept', async (t) 
     return /^heddle_num_requests_running 0$/m.test(figures)
   })
   assert.equal((await server.get(`${responsesUrl}/${id}`)).status, 404)
+})
+
+test('what was told as complete outlives a disk that fills up, and answers go on when there is room', async (t) => {
+  const folder = await newFolder(t)
+  const disk = smallDisk(folder, 16 << 20)
+  if (disk === undefined) return t.skip('this user may not mount a small disk')
+  const server = await startServer(t, { ...settings, HEDDLE_DATA: folder }, disk.before)
+  await until('the model is ready', async () => (await server.get('/ready')).status === 200)
+  const kept: { id: string }[] = []
+  // Only its end is read by the model; all of it is kept.
+  const input = 'Hi '.repeat(200_000)
+  const ask = async (stream: boolean) => {
+    const body = { input, max_output_tokens: 2, truncate_prompt_tokens: 8, stream }
+    const answer = await server.post(responsesUrl, body)
+    if (answer.status !== 200) {
+      assert.equal(answer.status, 503, await answer.text())
+      return false
+    }
+    const response = stream ? responseOf(eventsOf(await answer.text())) : await answer.json()
+    const isKept = response.status !== 'failed'
+    if (isKept) kept.push(response)
+    else assert.match(response.error.message, /disk of the record is full/)
+    return isKept
+  }
+  const allThere = async () => {
+    for (const response of kept) {
+      const answer = await server.get(`${responsesUrl}/${response.id}`)
+      assert.deepEqual(await answer.json(), response)
+    }
+  }
+  for (let stream = false; await ask(stream); stream = !stream) assert.ok(kept.length < 200)
+  const before = kept.length
+  assert.ok(before > 0)
+  await allThere()
+  assert.equal(await ask(true), false, 'nothing is told as complete that could not be kept')
+  disk.lift(server.process.pid as number)
+  await until('answers are kept again', () => ask(true))
+  await allThere()
+})
+
+interface Told {
+  id: string
+  error: { code: string }
+}
+
+test('two processes on one database keep, continue and delete the answers of each other', async (t) => {
+  const postgres = await startPostgres()
+  t.after(() => postgres.stop())
+  const database = { ...settings, HEDDLE_DATABASE_URL: await postgres.createDatabase() }
+  const [one, other] = [
+    await startServer(t, { ...database, HEDDLE_DATA: await newFolder(t) }),
+    await startServer(t, { ...database, HEDDLE_DATA: await newFolder(t) }),
+  ]
+  for (const server of [one, other])
+    await until('the model is ready', async () => (await server.get('/ready')).status === 200)
+  const ask = async (server: RunningServer, fields: object) => {
+    const answer = await server.post(responsesUrl, { input: 'Hi', max_output_tokens: 4, ...fields })
+    // biome-ignore lint/suspicious/noExplicitAny: as above
+    return { status: answer.status, json: (await answer.json()) as Told }
+  }
+  const first = await ask(one, { request_id: 'shared' })
+  assert.equal((await ask(other, { request_id: 'shared' })).status, 409)
+  const second = await ask(other, { previous_response_id: first.json.id })
+  assert.equal(second.status, 200, JSON.stringify(second.json))
+  const both = await Promise.all([one, other].map((server) => ask(server, { request_id: 'at-once' })))
+  assert.deepEqual(both.map(({ status }) => status).toSorted(), [200, 409])
+  const remove = async (server: RunningServer) => {
+    const { status } = await fetch(`${server.address}${responsesUrl}/${first.json.id}`, {
+      method: 'DELETE',
+      headers: { authorization: `Bearer ${keys.alice}` },
+    })
+    return status
+  }
+  assert.deepEqual((await Promise.all([remove(one), remove(other)])).toSorted(), [200, 404])
+  for (const server of [one, other]) {
+    assert.equal((await server.get(`${responsesUrl}/${first.json.id}`)).status, 404)
+    const next = await ask(server, { previous_response_id: second.json.id })
+    assert.equal(next.json.error.code, 'previous_response_not_found')
+  }
 })

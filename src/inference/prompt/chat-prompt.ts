@@ -29,6 +29,8 @@ export interface Conversation {
 }
 
 export interface GivenTool {
+  /** Its place among the tools of the request, where some of these are left out. */
+  index?: number
   function: {
     name: string
     description?: string | null | undefined

@@ -32,7 +32,7 @@ export interface ReaderOptions {
   calls?: {
     format: AnswerFormat['calls']
     tools: readonly OfferedTool[]
-    newId(index: number): string
+    newId(index: number, name: string): string
     isParallel: boolean
     /** The answer is a call or what was asked for in another way, so a call begins it and stands nowhere else. */
     isBesideContent?: boolean

@@ -49,7 +49,10 @@ export function callsAsked(
   }
   checkNames(tools, names)
   const { parameters = 'function.parameters' } = names
-  const placed = tools.map((tool, index) => ({ ...tool, field: `${names.tools}.${index}.${parameters}` }))
+  const placed = tools.map((tool, at) => ({
+    ...tool,
+    field: `${names.tools}.${tool.index ?? at}.${parameters}`,
+  }))
   const asked = { isParallel, field: names.tools }
   if (choice === undefined || typeof choice === 'string')
     return { ...asked, tools: placed, choice: choice ?? 'auto' }
@@ -80,9 +83,9 @@ function checkNames(
   { tools: field, name: member = 'function.name' }: CallFieldNames,
 ): void {
   const known = new Set<string>()
-  for (const [index, tool] of tools.entries()) {
+  for (const [at, tool] of tools.entries()) {
     const { name } = tool.function
-    const path = `${field}.${index}.${member}`
+    const path = `${field}.${tool.index ?? at}.${member}`
     if (!nameForm.test(name)) {
       throw wrong(path, JSON.stringify(name), 'letters, digits and any of _ - . : / @')
     }

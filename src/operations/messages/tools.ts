@@ -21,7 +21,7 @@ export function toolsOf({ tools }: Pick<CountTokensBody, 'tools'>): GivenTools {
     const path = `tools.${index}`
     if (name == null) throw wrong(`${path}.name`, 'nothing', 'the name of the tool')
     if (input_schema == null) throw wrong(`${path}.input_schema`, 'nothing', 'a JSON Schema')
-    given.tools.push({ function: { name, description, parameters: input_schema, strict } })
+    given.tools.push({ index, function: { name, description, parameters: input_schema, strict } })
   }
   return given
 }

@@ -20,7 +20,7 @@ export function toolsGiven({ tools }: Pick<InputTokensBody, 'tools'>): ToolsGive
       continue
     }
     if (name == null) throw wrong(`tools.${index}.name`, 'nothing', 'the name of the function')
-    given.push({ function: { name, description, parameters, strict } })
+    given.push({ index, function: { name, description, parameters, strict } })
   }
   return { tools: given, skipped: [...skipped] }
 }

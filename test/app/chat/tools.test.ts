@@ -70,6 +70,24 @@ test('a call in another spelling than the template shows is a call, and JSON tha
   await cannotSay(`{"name": "get_weather", "arguments": {"town"`, {}, /cannot go on with "t"/)
 })
 
+test('calls have the ids that the model writes, counted over the conversation', async (t) => {
+  const template =
+    '{% for tool in tools %}{{ tool | tojson }}{% endfor %}{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content }}' +
+    '{% for c in m.tool_calls or [] %}<|call|>functions.{{ c.function.name }}:{{ loop.index0 }}<|args|>{{ c.function.arguments | tojson }}<|end|>{% endfor %}' +
+    '<|im_end|>\n{% endfor %}{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}'
+  const call = (index: number) => `<|call|>functions.now:${index}<|args|>{}<|end|>`
+  const kimi = playedBackend(t, call(0) + call(1), { template })
+  const { post: ask } = await openApp(t, { backend: kimi })
+  const first = await ask(chatUrl, asking({ model: 'played', tools }))
+  const { message } = first.json.choices[0]
+  const idsOf = (calls: { id: string }[]) => calls.map(({ id }) => id)
+  assert.deepEqual(idsOf(message.tool_calls), ['functions.now:0', 'functions.now:1'])
+  const results = idsOf(message.tool_calls).map((id) => ({ role: 'tool', tool_call_id: id, content: '8' }))
+  const messages = [{ role: 'user', content: 'When?' }, message, ...results]
+  const second = await ask(chatUrl, asking({ model: 'played', tools, messages }))
+  assert.deepEqual(idsOf(second.json.choices[0].message.tool_calls), ['functions.now:2', 'functions.now:3'])
+})
+
 test('text before a call stays content', async () => {
   const { turns } = await said(`Let me look.\n${callText('get_weather', oslo)}`)
   assert.equal(turns[0]?.content.trim(), 'Let me look.')

@@ -294,3 +294,17 @@ test('an answer has the retention of its project, and no more', async (t) => {
   const days = (Date.parse(json.call.expire_at) - Date.parse(json.call.started_at)) / 86_400_000
   assert.equal(days, 7)
 })
+
+test('a conversation ends at its bounds, and an answer that is there can still be read', async (t) => {
+  const { post, get } = await openApp(t, { model: partsModel(text('Yes')) })
+  const items = (count: number) => Array.from({ length: count }, () => ({ role: 'user', content: 'x' }))
+  const first = await post(responsesUrl, { input: items(9_990) })
+  const second = await post(responsesUrl, { input: items(8), previous_response_id: first.json.id })
+  assert.equal(second.status, 200, second.text)
+  const third = await post(responsesUrl, asking({ previous_response_id: second.json.id }))
+  assertRefused(third, { status: 400, code: 'invalid_value', param: 'input', message: /10001 items/ })
+  const page = await get(`${responsesUrl}/${first.json.id}/input_items?limit=100`)
+  assert.deepEqual([page.json.data.length, page.json.has_more], [100, true])
+  const referring = { input: Array(9_000).fill({ type: 'item_reference', id: first.json.output[0].id }) }
+  assert.equal((await post(responsesUrl, referring)).status, 200)
+})

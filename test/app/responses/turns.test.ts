@@ -319,6 +319,11 @@ for (const [field, fields, param] of [
     { tools: [{ type: 'function', name: 'a b' }] },
     'tools.0.name',
   ],
+  [
+    'a function behind a tool that is skipped, with a name that no call could have',
+    { tools: [{ type: 'web_search' }, { type: 'function', name: 'a b' }] },
+    'tools.1.name',
+  ],
   ['a function without a name', { tools: [{ type: 'function' }] }, 'tools.0.name'],
   ['a choice without tools', { tool_choice: 'required' }, 'tool_choice'],
   [

@@ -22,8 +22,9 @@ export function rankRules(
 
   const first = (node: number): readonly number[] => {
     const at = numbersOfNode * node
-    const [kind, one = 0, two = 0] = nodes.subarray(at, at + numbersOfNode)
-    switch (kind) {
+    const one = nodes[at + 1] ?? 0
+    const two = nodes[at + 2] ?? 0
+    switch (nodes[at]) {
       case nodeKinds.pair:
         return canBeEmpty[one] === true ? [one, two] : [one]
       case nodeKinds.any:

@@ -84,15 +84,18 @@ function createTable() {
   const isEmpty: boolean[] = []
   const lists: number[] = []
   const names = new Map<number, string>()
-  const byKey = new Map<string, number>()
+  const byValues = new Map<string, number>()
+  /** By their kind, and by both of their numbers as one. */
+  const byKind = Array.from({ length: Object.keys(nodeKinds).length }, () => new Map<number, number>())
   const texts = new Map<string, number>()
   let text = ''
 
   const node = (kind: number, one: number, two: number, canBeEmpty: boolean): number => {
-    const key = `${kind} ${one} ${two}`
-    const before = byKey.get(key)
+    const key = one * mostBytes + two
+    const known = byKind[kind]
+    const before = known?.get(key)
     if (before !== undefined) return before
-    byKey.set(key, isEmpty.length)
+    known?.set(key, isEmpty.length)
     nodes.push(kind, one, two)
     if (4 * (nodes.length + lists.length) + 2 * text.length > mostBytes) {
       throw grammarTooLarge('bytes', mostBytes + 1, mostBytes)
@@ -101,9 +104,9 @@ function createTable() {
   }
   const list = (values: readonly number[]): number => {
     const key = values.join()
-    const before = byKey.get(key)
+    const before = byValues.get(key)
     if (before !== undefined) return before
-    byKey.set(key, lists.length)
+    byValues.set(key, lists.length)
     for (const value of values) lists.push(value)
     return lists.length - values.length
   }

@@ -21,7 +21,7 @@ export function reachableRules(given: ReadonlyMap<string, Expr>): Map<string, Ex
       case 'literal':
         return expr.text.includes('\0') || !expr.text.isWellFormed() ? never : expr
       case 'class':
-        return charClass(...expr.ranges.flatMap(sayableRanges))
+        return expr.ranges.every(isSayable) ? expr : charClass(...expr.ranges.flatMap(sayableRanges))
       case 'rule':
         ask(expr.name)
         return expr
@@ -32,8 +32,12 @@ export function reachableRules(given: ReadonlyMap<string, Expr>): Map<string, Ex
       pending.push({ name, expr })
       return rule(name)
     }
-    if (expr.kind === 'repetition') return repetition(cut(expr.of, depth + 1, owner), expr.min, expr.max)
+    if (expr.kind === 'repetition') {
+      const of = cut(expr.of, depth + 1, owner)
+      return of === expr.of ? expr : repetition(of, expr.min, expr.max)
+    }
     const of = expr.of.map((part) => cut(part, depth + 1, owner))
+    if (of.every((part, at) => part === expr.of[at])) return expr
     return expr.kind === 'sequence' ? sequence(...of) : alternatives(...of)
   }
   const ask = (name: string) => {
@@ -47,6 +51,10 @@ export function reachableRules(given: ReadonlyMap<string, Expr>): Map<string, Ex
   ask('root')
   for (const { name, expr } of pending) rules.set(name, cut(expr, 0, name))
   return rules
+}
+
+function isSayable([first, last]: readonly [number, number]): boolean {
+  return first > 0 && (last < 0xd800 || first > 0xdfff)
 }
 
 function sayableRanges([first, last]: readonly [number, number]): [number, number][] {

@@ -18,8 +18,10 @@ export interface Marks {
   empty: Expr
 }
 
-/** As many keys are told apart in any order: two to the power of it are the sets of those that were written. */
-const mostKeys = 6
+/** As many required keys may come in any order: two to the power of it are the sets of those that were written. */
+const mostRequired = 6
+/** Of so few keys also those that may be left out are told apart. */
+const mostKeys = 4
 
 /**
  * Arguments in any order. Of few each is written at most once; where there are more, those that are required are, and in the order
@@ -36,7 +38,7 @@ export function inAnyOrder(
   const other =
     others.length === 0 ? never : named('arguments', alternatives(...others.map(({ expr }) => expr)))
   const { head, between, tail, empty } = marks
-  const isOrdered = counted.length > mostKeys
+  const isOrdered = counted.length > mostRequired
   const states = new Map<number, Expr>()
 
   /** Which may come next where these have been written, by their bits or, in the order of the schema, by their number. */

@@ -9,7 +9,7 @@ const mostHeld = 1_024
 const messageBreak = '\n\n'
 
 export interface SaidOptions {
-  newId(index: number): string
+  newId(index: number, name: string): string
   /** By their numbers, the names of markers that are written where they mean nothing; none are without it. */
   shown?: readonly string[]
 }
@@ -98,7 +98,7 @@ export function createSaid({ newId, shown = [] }: SaidOptions) {
       isAfterThought = true
     },
     call(name: string): void {
-      parts.push({ kind: 'call', index: calls, id: newId(calls), name })
+      parts.push({ kind: 'call', index: calls, id: newId(calls, name), name })
       calls++
       held = ''
     },

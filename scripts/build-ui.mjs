@@ -1,0 +1,99 @@
+// Builds the page out of ui/ into dist/ui. Runs before `npm start` and the tests, so it does nothing where nothing changed.
+//
+//   node scripts/build-ui.mjs
+
+import { createHash } from 'node:crypto'
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { basename, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { brotliCompressSync, gzipSync } from 'node:zlib'
+
+const root = fileURLToPath(new URL('..', import.meta.url))
+const source = join(root, 'ui')
+const target = join(root, 'dist', 'ui')
+const stamp = join(target, '.built-from')
+
+/** Of all that the page is made from. */
+function sourceHash() {
+  const hash = createHash('sha256')
+  const files = readdirSync(source, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name))
+    .sort()
+  for (const file of [...files, join(root, 'package-lock.json'), fileURLToPath(import.meta.url)]) {
+    hash.update(file.slice(root.length)).update('\0').update(readFileSync(file)).update('\0')
+  }
+  return hash.digest('hex')
+}
+
+/** The terms of what the page contains, as it is handed on with it. */
+function licences(inputs) {
+  const names = Object.keys(inputs).map((path) => /.*node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(path)?.[1])
+  const texts = [...new Set(names.filter(Boolean))].sort().map((name) => {
+    const folder = join(root, 'node_modules', name)
+    const { version, license } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'))
+    const file = readdirSync(folder).find((one) => /^licen[cs]e/i.test(one))
+    return `${name} ${version} (${license})\n\n${file ? readFileSync(join(folder, file), 'utf8') : ''}`
+  })
+  return `${texts.join('\n\n----\n\n')}\n`
+}
+
+async function build(hash) {
+  const { build: bundle } = await import('esbuild')
+  const { outputFiles, metafile } = await bundle({
+    entryPoints: [join(source, 'main.tsx'), join(source, 'style', 'page.css')],
+    absWorkingDir: root,
+    bundle: true,
+    splitting: true,
+    format: 'esm',
+    target: 'es2023',
+    minify: true,
+    metafile: true,
+    write: false,
+    outdir: target,
+    entryNames: '[name]-[hash]',
+    chunkNames: '[name]-[hash]',
+    jsx: 'automatic',
+    jsxImportSource: 'preact',
+    legalComments: 'none',
+    logLevel: 'error',
+  })
+  const named = new Map(outputFiles.map(({ path, contents }) => [basename(path), contents]))
+  const find = (ending) =>
+    [...named.keys()].find((name) => /^(main|page)-/.test(name) && name.endsWith(ending))
+  const html = readFileSync(join(source, 'index.html'), 'utf8')
+    .replace('{style}', `/ui/${find('.css')}`)
+    .replace('{script}', `/ui/${find('.js')}`)
+  const assets = new Map([
+    ...named,
+    ...['icon.svg'].map((name) => [name, readFileSync(join(source, name))]),
+    ['licences.txt', Buffer.from(licences(metafile.inputs))],
+    ['index.html', Buffer.from(html)],
+  ])
+
+  // A folder of its own that takes the place of the other at once: two starts do not meet in the middle.
+  const fresh = `${target}.${process.pid}`
+  rmSync(fresh, { recursive: true, force: true })
+  mkdirSync(fresh, { recursive: true })
+  for (const [name, contents] of assets) {
+    writeFileSync(join(fresh, name), contents)
+    writeFileSync(join(fresh, `${name}.br`), brotliCompressSync(contents))
+    writeFileSync(join(fresh, `${name}.gz`), gzipSync(contents, { level: 9 }))
+  }
+  writeFileSync(join(fresh, '.built-from'), hash)
+  const old = `${fresh}.old`
+  if (existsSync(target)) renameSync(target, old)
+  renameSync(fresh, target)
+  rmSync(old, { recursive: true, force: true })
+}
+
+if (existsSync(source)) {
+  const hash = sourceHash()
+  if (!existsSync(stamp) || readFileSync(stamp, 'utf8') !== hash) {
+    // The record and the model are served without the page as well.
+    await build(hash).catch((error) => {
+      console.error(`The page could not be built, so there is none: ${error.message}`)
+      if (process.argv.includes('--strict')) process.exitCode = 1
+    })
+  }
+}

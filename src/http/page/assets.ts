@@ -1,0 +1,97 @@
+import { createHash } from 'node:crypto'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { refuse } from '../../domain/refusals.ts'
+import type { App } from '../contracts.ts'
+import { pathOf } from '../errors.ts'
+import { pageHeaders } from './headers.ts'
+
+/** Where `scripts/build-ui.mjs` puts the page. */
+const builtAt = fileURLToPath(new URL('../../../dist/ui/', import.meta.url))
+
+const types: Record<string, string> = {
+  html: 'text/html; charset=utf-8',
+  js: 'text/javascript; charset=utf-8',
+  css: 'text/css; charset=utf-8',
+  svg: 'image/svg+xml',
+  txt: 'text/plain; charset=utf-8',
+}
+
+interface Asset {
+  type: string
+  /** By content coding; the plain form always. */
+  forms: Map<string, Buffer>
+  etag: string
+}
+
+const codings = { br: '.br', gzip: '.gz' } as const
+
+/** All of the page, by name: it is a few hundred kilobytes. Undefined where it was not built. */
+function readAssets(folder: string): Map<string, Asset> | undefined {
+  if (!existsSync(`${folder}index.html`)) return undefined
+  const files = readdirSync(folder)
+  const assets = new Map<string, Asset>()
+  for (const name of files) {
+    const type = types[name.slice(name.lastIndexOf('.') + 1)]
+    if (type === undefined) continue
+    const plain = readFileSync(folder + name)
+    const forms = new Map([['identity', plain]])
+    for (const [coding, ending] of Object.entries(codings)) {
+      if (files.includes(name + ending)) forms.set(coding, readFileSync(folder + name + ending))
+    }
+    const etag = `"${createHash('sha256').update(plain).digest('base64url').slice(0, 22)}"`
+    assets.set(name, { type, forms, etag })
+  }
+  return assets
+}
+
+/** The links that the published client of Weave prints: the page itself finds what they mean. */
+const links = ['/:entity/:project/r/*', '/:entity/:project/weave', '/:entity/:project/weave/*']
+
+/**
+ * The page and its parts. They hold no data, so they are public, and a link says the same for every id. Whatever of /ui is no
+ * file is a place within the page.
+ */
+export function servePage(app: App, folder = builtAt): void {
+  const assets = readAssets(folder)
+  const index = assets?.get('index.html')
+  const route = { config: { public: true }, schema: { hide: true } }
+
+  const home = (request: FastifyRequest, reply: FastifyReply) => {
+    if (index !== undefined) return send(request, reply, index, 'no-cache')
+    return reply
+      .code(200)
+      .headers(pageHeaders)
+      .type('text/plain; charset=utf-8')
+      .send('Heddle is running. Its page was not built: `npm run build:ui` makes it.\n')
+  }
+  for (const url of ['/', '/ui', '/ui/', ...links]) app.get(url, route, home)
+  app.get('/ui/*', route, (request, reply) => {
+    const name = (request.params as Record<'*', string>)['*']
+    const asset = assets?.get(name)
+    // The name of a file changes with what is in it.
+    if (asset !== undefined && asset !== index)
+      return send(request, reply, asset, 'public, max-age=31536000, immutable')
+    if (/\.[\w-]+$/.test(name))
+      throw refuse('route_not_found', { method: request.method, path: pathOf(request) })
+    return home(request, reply)
+  })
+}
+
+function send(request: FastifyRequest, reply: FastifyReply, { type, forms, etag }: Asset, caching: string) {
+  reply.headers({ ...pageHeaders, 'cache-control': caching, etag, vary: 'accept-encoding' }).type(type)
+  if (request.headers['if-none-match']?.includes(etag)) return reply.code(304).send()
+  const accepted = request.headers['accept-encoding'] ?? ''
+  const coding = Object.keys(codings).find((one) => forms.has(one) && accepts(accepted, one))
+  if (coding !== undefined) reply.header('content-encoding', coding)
+  return reply.send(forms.get(coding ?? 'identity'))
+}
+
+/** Every browser sends plain names; one with a quality of zero is not wanted. */
+function accepts(header: string, coding: string): boolean {
+  return header.split(',').some((one) => {
+    const [name, quality] = one.trim().split(/\s*;\s*q=/)
+    return name === coding && (quality === undefined || Number(quality) > 0)
+  })
+}

@@ -1,0 +1,177 @@
+import { randomBytes } from 'node:crypto'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { z } from 'zod'
+import type { Caller } from '../../domain/callers.ts'
+import { answer } from '../../domain/fields.ts'
+import { hashKey, sameSecret } from '../../domain/keys.ts'
+import { refuse } from '../../domain/refusals.ts'
+import { now } from '../../domain/time.ts'
+import type { Database } from '../../storage/database.ts'
+import { type PageSession, readPageSession } from '../../storage/tables/page-sessions.ts'
+import { type App, refusing } from '../contracts.ts'
+import { halfHeader } from './half-header.ts'
+
+const cookieName = 'heddle_session'
+
+const hourInMicroseconds = 3_600_000_000
+const lifetime = 12 * hourInMicroseconds
+
+const newSecret = () => randomBytes(32).toString('base64url')
+
+/**
+ * Who is signed in. A session has two halves: a cookie that no script can read, and a half that the page keeps and sends with
+ * each request. The cookie alone is worth nothing, because cookies do not know ports (RFC 6265, section 8.5): whatever else
+ * listens on this host is sent it as well. The half lies where only this origin reads it, so no other site can send it.
+ */
+export interface PageSessions {
+  /** The hash of the key for which the request's session stands; undefined where it has none that holds. */
+  keyHashOf(request: FastifyRequest): Promise<string | undefined>
+  /** Signs out whoever sends this. */
+  close(request: FastifyRequest): Promise<void>
+}
+
+export function createPageSessions(db: Database): PageSessions {
+  /** The cookie itself is not kept with a request. */
+  const ofRequests = new WeakMap<FastifyRequest, string>()
+
+  async function extend(request: FastifyRequest, { hash }: PageSession, expires_at: number): Promise<void> {
+    // Whoever is signed in may look at a record that takes no writes.
+    await db
+      .write('extendPageSession', { hash, expires_at })
+      .catch((err: unknown) => request.log.debug({ err }, 'the session of the page could not be extended'))
+  }
+
+  return {
+    async keyHashOf(request) {
+      const half = request.headers[halfHeader]
+      const secret = cookieOf(request)
+      if (typeof half !== 'string' || secret === undefined) return undefined
+      const at = now()
+      const session = await readPageSession(db, hashKey(secret), at)
+      if (session === undefined || !sameSecret(session.half_hash, hashKey(half))) return undefined
+      refuseOtherSites(request)
+      ofRequests.set(request, session.hash)
+      const expires = at + lifetime
+      if (expires - session.expires_at > hourInMicroseconds) await extend(request, session, expires)
+      return session.key_hash
+    },
+
+    async close(request) {
+      const hash = ofRequests.get(request)
+      if (hash !== undefined) await db.write('closePageSession', { hash })
+    },
+  }
+}
+
+export function hasSession(request: FastifyRequest): boolean {
+  return request.headers[halfHeader] !== undefined && cookieOf(request) !== undefined
+}
+
+function cookieOf({ raw }: FastifyRequest): string | undefined {
+  for (const pair of raw.headers.cookie?.split(';') ?? []) {
+    const at = pair.indexOf('=')
+    if (pair.slice(0, at).trim() === cookieName) return pair.slice(at + 1).trim()
+  }
+  return undefined
+}
+
+/** Browsers say where a request comes from (https://www.w3.org/TR/fetch-metadata/), older ones at least for what changes something. */
+function refuseOtherSites({ headers, method }: FastifyRequest): void {
+  const site = headers['sec-fetch-site']
+  const isOwn =
+    site === undefined
+      ? method === 'GET' || headers.origin === undefined || hostOf(headers.origin) === headers.host
+      : site === 'same-origin' || (site === 'none' && method === 'GET')
+  if (!isOwn) throw refuse('page_cross_site')
+}
+
+const hostOf = (origin: string) => (URL.canParse(origin) ? new URL(origin).host : undefined)
+
+const SignIn = z.object({ key: z.string().min(1).max(1024).meta({ description: 'An API key.' }) })
+
+const SignedIn = answer('Who is signed in.', {
+  half: z
+    .string()
+    .optional()
+    .meta({ description: `The page's half of a new session: it is sent back in ${halfHeader}.` }),
+  user: z.string(),
+  role: z.enum(['member', 'admin']),
+  entities: z.array(z.string()).meta({ description: '`*` is all of them.' }),
+  version: z.string(),
+})
+
+interface SessionParts {
+  db: Database
+  sessions: PageSessions
+  version: string
+  /** Finds the caller of a key; a wrong one is refused as everywhere. */
+  signIn(key: string, request: FastifyRequest, reply: FastifyReply): Promise<Caller>
+}
+
+/** What the page asks to sign in and out. */
+export function answerSessions(app: App, { db, sessions, version, signIn }: SessionParts): void {
+  const shown = ({ name, role, entities }: Caller) => ({ user: name, role, entities: [...entities], version })
+
+  app.post(
+    '/ui/session',
+    {
+      config: { public: true },
+      schema: {
+        summary: 'Sign in to the page',
+        description: 'Sets the cookie of the session. Programs need no session: they send their key.',
+        tags: ['page'],
+        security: [],
+        body: SignIn,
+        response: {
+          200: SignedIn,
+          ...refusing('wrong_credentials', 'too_many_wrong_keys', 'invalid_request'),
+        },
+      },
+    },
+    async (request, reply) => {
+      const { key } = request.body
+      const caller = await signIn(key, request, reply)
+      const secret = newSecret()
+      const half = newSecret()
+      const at = now()
+      const session = {
+        hash: hashKey(secret),
+        half_hash: hashKey(half),
+        key_hash: hashKey(key),
+        expires_at: at + lifetime,
+      }
+      await db.write('openPageSession', { session, now: at })
+      reply.header('set-cookie', cookieWith(request, secret))
+      return { half, ...shown(caller) }
+    },
+  )
+
+  app.get(
+    '/ui/session',
+    { schema: { summary: 'Who is signed in', tags: ['page'], response: { 200: SignedIn, ...refusing() } } },
+    async ({ caller }) => shown(caller),
+  )
+
+  app.delete(
+    '/ui/session',
+    {
+      schema: {
+        summary: 'Sign out of the page',
+        tags: ['page'],
+        response: { 200: answer('There is no session any more.', {}), ...refusing() },
+      },
+    },
+    async (request, reply) => {
+      await sessions.close(request)
+      reply.header('set-cookie', cookieWith(request, ''))
+      return {}
+    },
+  )
+}
+
+function cookieWith({ protocol }: FastifyRequest, secret: string): string {
+  const secure = protocol === 'https' ? '; Secure' : ''
+  // The session itself ends on the server; a browser forgets the cookie when it closes, or at once without a secret.
+  const age = secret === '' ? '; Max-Age=0' : ''
+  return `${cookieName}=${secret}; Path=/; HttpOnly; SameSite=Strict${secure}${age}`
+}

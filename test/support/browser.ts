@@ -1,0 +1,66 @@
+import assert from 'node:assert/strict'
+import { existsSync } from 'node:fs'
+import Axe from '@axe-core/playwright'
+import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core'
+
+const places = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome']
+const executablePath = [process.env.HEDDLE_TEST_BROWSER, ...places].find((path) => path && existsSync(path))
+
+/** Why tests of the page are skipped; false where they run. */
+export const noBrowser =
+  executablePath === undefined
+    ? 'there is no Chromium here: `apt-get install chromium`, or name one in HEDDLE_TEST_BROWSER'
+    : false
+
+interface Ending {
+  after(close: () => Promise<void>): void
+}
+
+/** One for all tests of a file. */
+export async function openBrowser(t: Ending): Promise<Browser> {
+  const browser = await chromium.launch({ executablePath: executablePath as string, args: ['--no-sandbox'] })
+  t.after(() => browser.close())
+  return browser
+}
+
+export interface Seen {
+  page: Page
+  /** What the browser complained of, and requests to other hosts. Nothing may be here at the end. */
+  problems: string[]
+}
+
+export async function openPage(
+  browser: Browser,
+  t: Ending,
+  url: string,
+  options: BrowserContextOptions = {},
+): Promise<Seen> {
+  const context = await browser.newContext({ viewport: { width: 1400, height: 800 }, ...options })
+  t.after(() => context.close())
+  const page = await context.newPage()
+  const problems = watched(page, url)
+  await page.goto(url)
+  return { page, problems }
+}
+
+/** Hears of everything that a person would find in the console. */
+export function watched(page: Page, url: string): string[] {
+  const problems: string[] = []
+  const { host } = new URL(url)
+  page.on('console', (message) => {
+    if (message.type() === 'error' || message.type() === 'warning') problems.push(message.text())
+  })
+  page.on('pageerror', (error) => problems.push(error.message))
+  page.on('request', (request) => {
+    const to = new URL(request.url())
+    if (to.protocol.startsWith('http') && to.host !== host) problems.push(`asked ${to.host}`)
+  })
+  return problems
+}
+
+/** What axe finds, as one line for each kind. */
+export async function assertAccessible(page: Page): Promise<void> {
+  const { violations } = await new Axe({ page }).analyze()
+  const found = violations.map(({ id, help, nodes }) => `${id}: ${help}: ${nodes[0]?.html.slice(0, 200)}`)
+  assert.deepEqual(found, [])
+}

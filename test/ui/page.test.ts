@@ -1,0 +1,315 @@
+import assert from 'node:assert/strict'
+import { after, type TestContext, test } from 'node:test'
+import { keys } from '../support/app.ts'
+import { assertAccessible, noBrowser, openBrowser, openPage, type Seen, watched } from '../support/browser.ts'
+import { project } from '../support/calls.ts'
+import { chatCall, idOf, servePageApp, traceCalls } from '../support/page-app.ts'
+
+const skip = noBrowser
+const calls = '/ui/acme/qa/calls'
+
+/** With 200 questions, the newest of them a trace of three calls. */
+async function openFilled() {
+  const served = await servePageApp({ after })
+  const batch = [
+    ...Array.from({ length: 200 }, (_, index) => chatCall(index, `Question ${index}?`, `Answer ${index}.`)),
+    ...traceCalls(300),
+  ]
+  const { status, text } = await served.post(`/v2/${project}/calls/complete`, { batch })
+  assert.equal(status, 200, text)
+  return served
+}
+
+const there = skip ? undefined : { served: await openFilled(), browser: await openBrowser({ after }) }
+const served = () => (there as NonNullable<typeof there>).served
+const browser = () => (there as NonNullable<typeof there>).browser
+
+/** Signed in, at this place. */
+async function open(
+  t: TestContext,
+  path: string,
+  options: Parameters<typeof openPage>[3] = {},
+): Promise<Seen> {
+  const { address } = served()
+  const seen = await openPage(browser(), t, `${address}${path}#key=${keys.alice}`, options)
+  await seen.page.waitForSelector('header.top')
+  return seen
+}
+
+const rowText = (text: string) => `[role=row]:has-text("${text}")`
+const treeText = (text: string) => `[role=treeitem]:has-text("${text}")`
+
+test('a key signs in; a wrong one says so; signing out forgets it', { skip }, async (t) => {
+  const { address } = served()
+  const { page } = await openPage(browser(), t, `${address}/`)
+  await page.getByLabel('Key', { exact: true }).fill('wrong-key-that-nobody-has')
+  await page.keyboard.press('Enter')
+  await page.getByRole('alert').getByText('These credentials are not accepted').waitFor()
+  await page.getByLabel('Key', { exact: true }).fill(keys.alice)
+  await page.keyboard.press('Enter')
+  await page.getByRole('link', { name: project }).waitFor()
+  await page.reload()
+  await page.getByRole('link', { name: project }).waitFor()
+  await page.getByRole('button', { name: 'Sign out' }).click()
+  await page.getByLabel('Key', { exact: true }).waitFor()
+  await page.reload()
+  await page.getByLabel('Key', { exact: true }).waitFor()
+})
+
+test('the printed link signs in, and its key does not stay in the address', { skip }, async (t) => {
+  const { link, address } = served()
+  const { page, problems } = await openPage(browser(), t, link)
+  await page.getByRole('link', { name: project }).waitFor()
+  assert.equal(page.url(), `${address}/ui/`)
+  assert.deepEqual(problems, [])
+})
+
+test('a project is walked by keys alone: list, look, trace, back', { skip }, async (t) => {
+  const { page, problems } = await open(t, '/ui/')
+  await page.getByRole('link', { name: project }).focus()
+  await page.keyboard.press('Enter')
+  await page.waitForSelector(rowText('Question 199? → Answer 199.'))
+  await page.getByText('201 calls').waitFor()
+
+  await page.keyboard.press('j')
+  await page.keyboard.press('j')
+  await page.keyboard.press('p')
+  await page.waitForSelector('aside.peek >> text=Question 199?')
+  await page.keyboard.press('j')
+  await page.waitForSelector('aside.peek >> text=Question 198?')
+  await page.keyboard.press('Escape')
+  await page.waitForSelector('aside.peek', { state: 'detached' })
+
+  await page.keyboard.press('G')
+  await page.waitForSelector(rowText('Question 0? → Answer 0.'))
+  await page.keyboard.press('g')
+  await page.keyboard.press('g')
+  await page.waitForSelector(rowText('agent'))
+  await page.keyboard.press('Enter')
+  await page.waitForSelector(`${treeText('agent')}[aria-selected=true]`)
+  assert.ok(
+    page.url().endsWith(`/ui/acme/qa/trace/${idOf('trace', 300)}?call=${idOf('agent', 300)}`),
+    page.url(),
+  )
+  await page.keyboard.press('l')
+  await page.waitForSelector(`${treeText('search')}[aria-selected=true]`)
+  await page.keyboard.press(']')
+  await page.waitForSelector(`${treeText('answer')}[aria-selected=true]`)
+  await page.keyboard.press('h')
+  await page.keyboard.press('h')
+  await page.waitForSelector(treeText('search'), { state: 'detached' })
+  await page.goBack()
+  await page.waitForSelector(rowText('Question 199?'))
+  assert.deepEqual(problems, [])
+})
+
+test('a filter stands in the address, so that a link shows the same', { skip }, async (t) => {
+  const { page, problems } = await open(t, calls)
+  await page.waitForSelector(rowText('Question 199?'))
+  await page.keyboard.press('/')
+  await page.keyboard.type('question 17')
+  await page.getByText('11 calls').waitFor()
+  const other = await open(t, new URL(page.url()).pathname + new URL(page.url()).search)
+  await other.page.getByText('11 calls').waitFor()
+  await other.page.getByLabel('Search in what was asked and said').fill('nothing says this')
+  await other.page.getByText('No call fits this filter').waitFor()
+  await other.page.getByRole('button', { name: 'Clear the filter' }).click()
+  await other.page.getByText('201 calls').waitFor()
+  await other.page.getByLabel('Roots only').uncheck()
+  await other.page.getByText('203 calls').waitFor()
+  await other.page.getByLabel('Status').selectOption('error')
+  await other.page.waitForSelector(rowText('TimeoutError: too slow'))
+  assert.deepEqual([...problems, ...other.problems], [])
+})
+
+test('feedback is given and taken back where the call is read', { skip }, async (t) => {
+  const { page, problems } = await open(t, `${calls}?peek=${idOf('chat', 5)}`)
+  await page.getByRole('tab', { name: 'Feedback' }).click()
+  await page.getByRole('button', { name: 'Bad' }).click()
+  await page.waitForSelector('.feedback-list >> text=👎')
+  await page.getByLabel('A note on this call').fill('It forgot the date.')
+  await page.keyboard.press('Control+Enter')
+  await page.waitForSelector('.feedback-list >> text=It forgot the date.')
+  await page.getByRole('button', { name: 'Remove this feedback' }).first().click()
+  await page.waitForSelector('.feedback-list >> text=👎', { state: 'detached' })
+  const query = {
+    $expr: { $eq: [{ $getField: 'weave_ref' }, { $literal: `weave:///${project}/call/${idOf('chat', 5)}` }] },
+  }
+  const { json } = await served().post('/feedback/query', { project_id: project, query })
+  assert.deepEqual(
+    json.result.map(({ payload }: { payload: unknown }) => payload),
+    [{ note: 'It forgot the date.' }],
+  )
+  assert.deepEqual(problems, [])
+})
+
+test('P9: digits are shown as they were sent', { skip }, async (t) => {
+  const text = JSON.stringify({
+    batch: [chatCall(400, 'x', 'y', { inputs: { number: 'HERE' }, output: { one: 'THERE' } })],
+  })
+    .replace('"HERE"', '9007199254740993')
+    .replace('"THERE"', '1.0')
+  assert.equal((await served().post(`/v2/${project}/calls/complete`, text)).status, 200)
+  const { page, problems } = await open(t, `${calls}?peek=${idOf('chat', 400)}`)
+  await page.waitForSelector('.peek .json >> text=9007199254740993')
+  await page.getByRole('tab', { name: 'Output' }).click()
+  await page.waitForSelector('.peek .json >> text="1.0"')
+  assert.deepEqual(problems, [])
+})
+
+test('a link to a call leads into its trace, also with what Weave prints', { skip }, async (t) => {
+  for (const path of [`/acme/qa/r/call/${idOf('search', 300)}`, `/ui/acme/qa/call/${idOf('search', 300)}`]) {
+    const { page, problems } = await open(t, path)
+    await page.waitForSelector(`${treeText('search')}[aria-selected=true]`)
+    await page.getByText('TimeoutError: too slow').first().waitFor()
+    assert.deepEqual(problems, [])
+  }
+  const { page } = await open(t, '/ui/acme/qa/call/no-such-call')
+  await page.getByText('There is no such call').waitFor()
+})
+
+test('an id that is pasted is found', { skip }, async (t) => {
+  const { page, problems } = await open(t, '/ui/')
+  await page.keyboard.press('Control+k')
+  await page.keyboard.type(`weave:///${project}/call/${idOf('answer', 300)}`)
+  await page.waitForSelector(`[role=option] >> text=Call ${idOf('answer', 300)}`)
+  await page.keyboard.press('Enter')
+  await page.waitForSelector(`${treeText('answer')}[aria-selected=true]`)
+  await page.keyboard.press('?')
+  await page.getByRole('heading', { name: 'Trace', exact: true, level: 3 }).waitFor()
+  assert.deepEqual(problems, [])
+})
+
+test('texts of models are text: nothing of them runs, loads or becomes an element', { skip }, async (t) => {
+  const evil = [
+    '<img src=x onerror="document.title=`taken`">',
+    '<script>document.title="taken"</script>',
+    '[click](javascript:document.title="taken")',
+    '![leak](https://evil.example/pixel.png)',
+    '<style>*{display:none}</style></textarea></pre>',
+    '<svg onload=document.title="taken">',
+    '\u202e\u0000{{constructor.constructor("document.title=1")()}}',
+  ].join('\n\n')
+  const { post } = await servedWith(evil)
+  const path = `${calls}?peek=${idOf('evil')}`
+  const { page, problems } = await open(t, path)
+  await page.waitForSelector('.peek .chat >> text=onerror')
+  for (const tab of ['Input', 'Output', 'Attributes', 'Feedback']) {
+    await page.getByRole('tab', { name: tab }).click()
+    await page.waitForSelector('.peek .tab-panel >> text=onerror')
+  }
+  await page.getByRole('link', { name: 'Open trace' }).click()
+  await page.waitForSelector(treeText('onerror'))
+  assert.doesNotMatch(await page.title(), /taken/)
+  assert.equal(await page.locator('#page img:not([src^="/ui/"])').count(), 0)
+  assert.equal(await page.locator('#page a[href^="javascript:"]').count(), 0)
+  assert.deepEqual(problems, [])
+  await post('/calls/delete', { project_id: project, call_ids: [idOf('evil')] })
+})
+
+async function servedWith(evil: string) {
+  const { post } = served()
+  const call = chatCall(500, evil, evil, {
+    id: idOf('evil'),
+    display_name: evil.slice(0, 1000),
+    exception: evil,
+    attributes: { [evil]: evil },
+    summary: { usage: { [evil]: { prompt_tokens: 1, completion_tokens: 1 } } },
+  })
+  const text = JSON.stringify({ batch: [call] }).replaceAll('\\u0000', '')
+  const written = await post(`/v2/${project}/calls/complete`, text)
+  assert.equal(written.status, 200, written.text)
+  const note = evil.replaceAll('\0', '').slice(0, 1000)
+  const ref = `weave:///${project}/call/${idOf('evil')}`
+  const said = await post('/feedback/create', {
+    project_id: project,
+    weave_ref: ref,
+    feedback_type: 'wandb.note.1',
+    payload: { note },
+  })
+  assert.equal(said.status, 200, said.text)
+  return { post }
+}
+
+for (const colorScheme of ['light', 'dark'] as const) {
+  for (const width of [360, 1400]) {
+    test(`every screen can be used by everyone: ${colorScheme}, ${width} px`, { skip }, async (t) => {
+      const options = { colorScheme, viewport: { width, height: 800 } }
+      const { page, problems } = await open(t, '/ui/', options)
+      await page.getByRole('link', { name: project }).waitFor()
+      await assertAccessible(page)
+      await page.keyboard.press('Control+k')
+      await page.getByRole('combobox').waitFor()
+      await assertAccessible(page)
+      const places = [
+        calls,
+        `${calls}?peek=${idOf('chat', 5)}`,
+        `/ui/acme/qa/trace/${idOf('trace', 300)}?call=${idOf('search', 300)}`,
+        '/ui/acme/none/calls',
+      ]
+      for (const path of places) {
+        const other = await open(t, path, options)
+        await other.page.waitForSelector('[role=row]:has-text("Question"), [role=treeitem], .state')
+        await assertAccessible(other.page)
+        const isWider = await other.page.evaluate(() => document.documentElement.scrollWidth > innerWidth)
+        assert.equal(isWider, false, `${path} can be scrolled sideways`)
+        problems.push(...other.problems)
+      }
+      assert.deepEqual(problems, [])
+    })
+  }
+}
+
+test('seven tabs of one browser work, and are signed in together', { skip }, async (t) => {
+  const { address } = served()
+  const { page } = await open(t, calls)
+  const context = page.context()
+  for (let tab = 0; tab < 7; tab++) {
+    const next = await context.newPage()
+    const problems = watched(next, address)
+    await next.goto(address + calls)
+    await next.waitForSelector(rowText('Question 199?'))
+    assert.deepEqual(problems, [])
+  }
+  await page.getByRole('button', { name: 'Sign out' }).click()
+  for (const tab of context.pages()) await tab.getByLabel('Key', { exact: true }).waitFor()
+})
+
+test('new calls appear, and who has scrolled keeps the row before the eye', { skip }, async (t) => {
+  const { post, link } = await servePageApp(t)
+  const write = (index: number) =>
+    post(`/v2/${project}/calls/complete`, { batch: [chatCall(index, `Question ${index}?`, 'yes')] })
+  for (let index = 0; index < 60; index++) await write(index)
+  const { page, problems } = await openPage(browser(), t, link.replace('/ui/', calls))
+  await page.waitForSelector(rowText('Question 59?'))
+  await write(60)
+  await page.waitForSelector(rowText('Question 60?'))
+  const grid = page.getByRole('grid')
+  await grid.evaluate((element) => element.scrollTo({ top: 800 }))
+  const before = await grid.evaluate((element) => element.scrollTop)
+  await write(61)
+  await page.getByRole('button', { name: '1 new' }).waitFor()
+  assert.equal(await grid.evaluate((element) => element.scrollTop), before)
+  await page.getByRole('button', { name: '1 new' }).click()
+  await page.waitForSelector(rowText('Question 61?'))
+  assert.deepEqual(problems, [])
+})
+
+test('a session that is over leads to the form', { skip }, async (t) => {
+  const { database } = served()
+  const { page } = await open(t, calls)
+  await page.waitForSelector(rowText('Question 199?'))
+  // What the page holds is worth nothing without its session.
+  await database.write('openPageSession', {
+    session: { hash: 'later', half_hash: 'x', key_hash: 'x', expires_at: Number.MAX_SAFE_INTEGER },
+    now: Number.MAX_SAFE_INTEGER - 1,
+  })
+  await page.reload()
+  await page.getByLabel('Key', { exact: true }).waitFor()
+})
+
+test('it works without a model, and says so', { skip }, async (t) => {
+  const { page, problems } = await open(t, '/ui/')
+  await page.getByText('No model is served; the record is there.').waitFor()
+  assert.deepEqual(problems, [])
+})

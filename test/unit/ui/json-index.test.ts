@@ -1,0 +1,61 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import {
+  type JsonNode,
+  jsonNode,
+  membersOf,
+  nodeAt,
+  sourceOf,
+  stringOf,
+} from '../../../ui/value/json-index.ts'
+
+/** The value again, by the places alone. */
+function readBack(node: JsonNode): unknown {
+  if (node.kind === 'array') return [...membersOf(node)].map(({ node: one }) => readBack(one))
+  if (node.kind === 'object') {
+    const entries = [...membersOf(node)].map(({ name, node: one }): [string, unknown] => [
+      name,
+      readBack(one),
+    ])
+    return Object.fromEntries(entries)
+  }
+  return JSON.parse(sourceOf(node))
+}
+
+test('any JSON is read to the same value, however it is indented', () => {
+  fc.assert(
+    fc.property(fc.json({ maxDepth: 6 }), fc.constantFrom(0, 1, '\t', '\r\n '), (text, indent) => {
+      const value = JSON.parse(text)
+      const written = JSON.stringify(value, null, indent)
+      assert.deepEqual(readBack(jsonNode(` ${written}\n`)), value)
+    }),
+    { numRuns: 500 },
+  )
+})
+
+test('numbers keep the digits that they were sent with', () => {
+  const node = jsonNode('{"big": 9007199254740993, "one": 1.0, "small": -1.50e-7}')
+  const sources = [...membersOf(node)].map(({ node: one }) => sourceOf(one))
+  assert.deepEqual(sources, ['9007199254740993', '1.0', '-1.50e-7'])
+})
+
+test('what stands in strings is no structure', () => {
+  const node = jsonNode('{"a\\"}": "]}\\\\", "b": ["\\\\\\"", {"c": "\\u007d"}]}')
+  assert.equal(stringOf(nodeAt(node, 'a"}')), ']}\\')
+  assert.equal(stringOf(nodeAt(node, 'b', '0')), '\\"')
+  assert.equal(stringOf(nodeAt(node, 'b', '1', 'c')), '}')
+  assert.equal(nodeAt(node, 'b', '2'), undefined)
+})
+
+test('depth costs nothing', () => {
+  const depth = 100_000
+  const node = jsonNode('['.repeat(depth) + ']'.repeat(depth))
+  assert.equal(node.end, 2 * depth)
+})
+
+test('what does not end is no JSON', () => {
+  for (const text of ['{"a": 1', '[1, 2', '"abc', '{"a": "b}', '', '?']) {
+    assert.throws(() => jsonNode(text), SyntaxError, text)
+  }
+})

@@ -1,0 +1,153 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { jsonNode, sourceOf } from '../../../ui/value/json-index.ts'
+import { askedIn, type Message, previewOf, saidIn } from '../../../ui/value/messages.ts'
+
+const asked = (value: unknown) => plain(askedIn(jsonNode(JSON.stringify(value))))
+const said = (value: unknown) => plain(saidIn(jsonNode(JSON.stringify(value))))
+
+/** Nodes as the text that they stand for. */
+function plain(messages: Message[] | undefined): unknown {
+  const text = JSON.stringify(messages, (_, value) =>
+    typeof value?.start === 'number' ? JSON.parse(sourceOf(value)) : value,
+  )
+  return text === undefined ? undefined : JSON.parse(text)
+}
+
+test('a conversation of OpenAI: text in parts, calls, results, thoughts', () => {
+  assert.deepEqual(
+    asked({
+      messages: [
+        { role: 'system', content: 'Be short.' },
+        {
+          role: 'user',
+          name: 'ann',
+          content: [
+            { type: 'text', text: 'Look' },
+            { type: 'image_url', image_url: { url: 'data:image/png;base64,AA' } },
+          ],
+        },
+        {
+          role: 'assistant',
+          content: null,
+          reasoning: 'hm',
+          tool_calls: [{ id: 'c1', type: 'function', function: { name: 'find', arguments: '{"a":1}' } }],
+        },
+        { role: 'tool', tool_call_id: 'c1', content: 'found' },
+      ],
+    }),
+    [
+      { role: 'system', parts: [{ kind: 'text', text: 'Be short.' }] },
+      {
+        role: 'user',
+        name: 'ann',
+        parts: [
+          { kind: 'text', text: 'Look' },
+          { kind: 'image', source: 'data:image/png;base64,AA' },
+        ],
+      },
+      {
+        role: 'assistant',
+        parts: [
+          { kind: 'thought', text: 'hm' },
+          { kind: 'call', id: 'c1', name: 'find', input: '{"a":1}' },
+        ],
+      },
+      { role: 'tool', parts: [{ kind: 'result', id: 'c1', content: [{ kind: 'text', text: 'found' }] }] },
+    ],
+  )
+})
+
+test('a conversation of Anthropic', () => {
+  assert.deepEqual(
+    asked({
+      system: [{ type: 'text', text: 'Be short.' }],
+      messages: [
+        {
+          role: 'assistant',
+          content: [
+            { type: 'thinking', thinking: 'hm' },
+            { type: 'tool_use', id: 't', name: 'find', input: { a: 1 } },
+          ],
+        },
+        { role: 'user', content: [{ type: 'tool_result', tool_use_id: 't', content: 'found' }] },
+      ],
+    }),
+    [
+      { role: 'system', parts: [{ kind: 'text', text: 'Be short.' }] },
+      {
+        role: 'assistant',
+        parts: [
+          { kind: 'thought', text: 'hm' },
+          { kind: 'call', id: 't', name: 'find', input: { a: 1 } },
+        ],
+      },
+      { role: 'user', parts: [{ kind: 'result', id: 't', content: [{ kind: 'text', text: 'found' }] }] },
+    ],
+  )
+})
+
+test('items of the Responses API', () => {
+  assert.deepEqual(
+    asked({
+      instructions: 'Be short.',
+      input: [
+        { role: 'user', content: [{ type: 'input_text', text: 'hi' }] },
+        { type: 'function_call', call_id: 'c', name: 'find', arguments: '{}' },
+        { type: 'function_call_output', call_id: 'c', output: 'found' },
+      ],
+    }),
+    [
+      { role: 'system', parts: [{ kind: 'text', text: 'Be short.' }] },
+      { role: 'user', parts: [{ kind: 'text', text: 'hi' }] },
+      { role: 'assistant', parts: [{ kind: 'call', id: 'c', name: 'find', input: '{}' }] },
+      { role: 'tool', parts: [{ kind: 'result', id: 'c', content: [{ kind: 'text', text: 'found' }] }] },
+    ],
+  )
+  assert.deepEqual(
+    said({
+      output: [{ type: 'message', role: 'assistant', content: [{ type: 'output_text', text: 'yes' }] }],
+    }),
+    [{ role: 'assistant', parts: [{ kind: 'text', text: 'yes' }] }],
+  )
+})
+
+test('answers: several choices, plain texts, and what is no conversation', () => {
+  assert.deepEqual(said({ choices: [{ message: { role: 'assistant', content: 'a' } }, { text: 'b' }] }), [
+    { role: 'assistant', parts: [{ kind: 'text', text: 'a' }] },
+    { role: 'answer', parts: [{ kind: 'text', text: 'b' }] },
+  ])
+  for (const value of [null, 1, 'x', [], {}, { messages: 7 }, { choices: 'x' }]) {
+    assert.equal(asked(value), undefined)
+    assert.equal(said(value), undefined)
+  }
+})
+
+test('what a client made up is shown and breaks nothing', () => {
+  assert.deepEqual(
+    asked({ messages: [null, 7, 'x', { role: 7, content: { deep: [1] } }, { content: [{ type: 'odd' }] }] }),
+    [
+      { role: 'unknown', parts: [] },
+      { role: 'unknown', parts: [] },
+      { role: 'unknown', parts: [] },
+      { role: 'unknown', parts: [{ kind: 'other', node: { deep: [1] } }] },
+      { role: 'unknown', parts: [{ kind: 'other', node: { type: 'odd' } }] },
+    ],
+  )
+})
+
+test('a preview is one line of what was said last', () => {
+  const messages: Message[] = [
+    { role: 'user', parts: [{ kind: 'text', text: 'first' }] },
+    {
+      role: 'user',
+      parts: [
+        { kind: 'text', text: ' two\n\nlines ' },
+        { kind: 'call', name: 'f', input: '{}' },
+      ],
+    },
+  ]
+  assert.equal(previewOf(messages), 'two lines f({})')
+  assert.equal(previewOf(undefined), '')
+  assert.ok(previewOf([{ role: 'user', parts: [{ kind: 'text', text: 'x'.repeat(10_000) }] }]).length <= 200)
+})

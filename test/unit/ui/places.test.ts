@@ -1,0 +1,38 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { paths, placeOf } from '../../../ui/places.ts'
+
+test('every path that the page makes leads back to what it was made from', () => {
+  const name = fc
+    .string({ minLength: 1, unit: 'binary' })
+    .filter((text) => text.isWellFormed() && !/^\.{1,2}$/.test(text))
+  fc.assert(
+    fc.property(name, name, name, (entity, project, id) => {
+      const whole = `${entity.replaceAll('/', '_')}/${project.replaceAll('/', '_')}`
+      const pathOf = (text: string) => text.split('?', 1)[0] as string
+      assert.deepEqual(placeOf(pathOf(paths.calls(whole))), { screen: 'calls', project: whole })
+      assert.deepEqual(placeOf(pathOf(paths.trace(whole, id, 'c'))), {
+        screen: 'trace',
+        project: whole,
+        trace: id,
+      })
+      assert.deepEqual(placeOf(pathOf(paths.call(whole, id))), { screen: 'call', project: whole, call: id })
+    }),
+  )
+})
+
+test('the links that clients of Weave print are places', () => {
+  const call = { screen: 'call', project: 'acme/qa', call: '0193' }
+  for (const path of ['/acme/qa/r/call/0193', '/acme/qa/weave/calls/0193', '/ui/acme/qa/call/0193']) {
+    assert.deepEqual(placeOf(path), call)
+  }
+  for (const path of ['/acme/qa/weave', '/acme/qa/weave/traces', '/ui/acme/qa']) {
+    assert.deepEqual(placeOf(path), { screen: 'calls', project: 'acme/qa' })
+  }
+  for (const path of ['/', '/ui', '/ui/']) assert.deepEqual(placeOf(path), { screen: 'projects' })
+})
+
+test('what is no place says so', () => {
+  for (const path of ['/ui/a/b/c/d/e', '/ui/%/b', '/x/y/z']) assert.equal(placeOf(path).screen, 'nowhere')
+})

@@ -1,0 +1,238 @@
+import type { ComponentChildren } from 'preact'
+import { useState } from 'preact/hooks'
+import { Copied } from '../parts/copied.tsx'
+import { useKeys } from '../parts/keys.ts'
+import { Failed, Skeleton } from '../parts/states.tsx'
+import { Status } from '../parts/status.tsx'
+import { Time } from '../parts/time.tsx'
+import { paths } from '../places.ts'
+import {
+  type CallRow,
+  costOf,
+  latencyOf,
+  modelsOf,
+  nameOf,
+  readCall,
+  statusOf,
+  tokensOf,
+} from '../server/calls.ts'
+import { useLoading } from '../server/loading.ts'
+import { Chat } from '../value/chat.tsx'
+import { type JsonNode, nodeAt, sourceOf, stringOf } from '../value/json-index.ts'
+import { JsonTree } from '../value/json-tree.tsx'
+import { askedIn, saidIn } from '../value/messages.ts'
+import { costText, countText, durationText, sizeText } from '../value/units.ts'
+import { Feedback } from './feedback.tsx'
+
+const tabs = ['chat', 'input', 'output', 'attributes', 'feedback'] as const
+type Tab = (typeof tabs)[number]
+
+/** What is on the first tab depends on the call; what somebody chose stays for the next. */
+let chosen: Tab | undefined
+
+interface Props {
+  project: string
+  call: string
+  /** Present where the call has a place in a trace that is not on the screen. */
+  withTrace?: boolean
+  onChanged?: () => void
+}
+
+/** One call, whole. */
+export function CallDetail({ project, call: id, withTrace = false, onChanged }: Props) {
+  const { value: call, error, again } = useLoading((signal) => readCall(project, id, signal), [project, id])
+  const [tab, setTab] = useState(chosen)
+  const isThis = call !== undefined && stringOf(nodeAt(call, 'id')) === id
+  const choose = (next: Tab) => {
+    chosen = next
+    setTab(next)
+  }
+  useKeys('Call', [
+    { keys: ['c'], does: 'Conversation', run: () => choose('chat') },
+    { keys: ['i'], does: 'Input', run: () => choose('input') },
+    { keys: ['u'], does: 'Output', run: () => choose('output') },
+    { keys: ['a'], does: 'Attributes', run: () => choose('attributes') },
+    { keys: ['n'], does: 'Feedback and notes', run: () => choose('feedback') },
+  ])
+  if (error) return <Failed error={error} again={again} />
+  if (!isThis) return <Skeleton rows={12} />
+  return <Shown {...{ project, id, call, withTrace, tab, choose, onChanged }} />
+}
+
+interface ShownProps {
+  project: string
+  id: string
+  call: JsonNode
+  withTrace: boolean
+  tab: Tab | undefined
+  choose(tab: Tab): void
+  onChanged: (() => void) | undefined
+}
+
+function Shown({ project, id, call, withTrace, tab: wanted, choose, onChanged }: ShownProps) {
+  // Small members, without numbers that could lose digits: sizes and times.
+  const row = JSON.parse(`{${lightText(call)}}`) as CallRow
+  const [inputs, output] = [nodeAt(call, 'inputs'), nodeAt(call, 'output')]
+  const asked = askedIn(inputs)
+  const said = saidIn(output)
+  const isChat = asked !== undefined || said !== undefined
+  const tab = wanted === undefined || (wanted === 'chat' && !isChat) ? (isChat ? 'chat' : 'input') : wanted
+  return (
+    <article class="detail" aria-label={nameOf(row)}>
+      <header class="detail-head">
+        <h2>{nameOf(row)}</h2>
+        <Copied text={id} label="Copy the id of the call" />
+        {withTrace && (
+          <a class="button" href={paths.trace(project, row.trace_id, id)}>
+            Open trace
+          </a>
+        )}
+      </header>
+      <Facts row={row} />
+      {row.exception !== null && <pre class="exception">{row.exception}</pre>}
+      <div class="tabs" role="tablist" aria-label="Parts of the call">
+        {tabs
+          .filter((one) => one !== 'chat' || isChat)
+          .map((one) => (
+            <button
+              key={one}
+              type="button"
+              role="tab"
+              id={`tab-${one}`}
+              aria-selected={one === tab}
+              aria-controls="tab-panel"
+              onClick={() => choose(one)}
+            >
+              {names[one]}
+            </button>
+          ))}
+      </div>
+      <div class="tab-panel" id="tab-panel" role="tabpanel" aria-labelledby={`tab-${tab}`} tabIndex={0}>
+        {tab === 'chat' && <Chat asked={asked ?? []} said={said ?? []} />}
+        {tab === 'input' && <Value node={inputs} />}
+        {tab === 'output' && <Value node={output} />}
+        {tab === 'attributes' && <Attributes call={call} />}
+        {tab === 'feedback' && <Feedback project={project} call={id} onChanged={onChanged} />}
+      </div>
+    </article>
+  )
+}
+
+const names: Record<Tab, string> = {
+  chat: 'Conversation',
+  input: 'Input',
+  output: 'Output',
+  attributes: 'Attributes',
+  feedback: 'Feedback',
+}
+
+const lightMembers = [
+  'id',
+  'op_name',
+  'display_name',
+  'trace_id',
+  'parent_id',
+  'started_at',
+  'ended_at',
+  'exception',
+  'svc_user_id',
+  'storage_size_bytes',
+  'summary',
+]
+
+const lightText = (call: JsonNode): string =>
+  lightMembers
+    .flatMap((name) => {
+      const node = nodeAt(call, name)
+      return node === undefined ? [] : `${JSON.stringify(name)}:${sourceOf(node)}`
+    })
+    .join(',')
+
+function Facts({ row }: { row: CallRow }) {
+  const tokens = tokensOf(row)
+  const latency = latencyOf(row)
+  const cost = costOf(row)
+  const models = modelsOf(row)
+  return (
+    <dl class="facts">
+      <Fact name="Status">
+        <Status status={statusOf(row)} />
+      </Fact>
+      {models.length > 0 && <Fact name="Model">{models.join(', ')}</Fact>}
+      {latency !== undefined && <Fact name="Took">{durationText(latency)}</Fact>}
+      {tokens && (
+        <Fact name="Tokens">
+          {countText(tokens.input)} in, {countText(tokens.output)} out
+        </Fact>
+      )}
+      {cost !== undefined && <Fact name="Cost">{costText(cost)}</Fact>}
+      <Fact name="Started">
+        <Time at={row.started_at} />
+      </Fact>
+      {row.svc_user_id !== null && <Fact name="By">{row.svc_user_id}</Fact>}
+      {row.storage_size_bytes !== null && <Fact name="Size">{sizeText(row.storage_size_bytes)}</Fact>}
+    </dl>
+  )
+}
+
+function Fact({ name, children }: { name: string; children: ComponentChildren }) {
+  return (
+    <div>
+      <dt>{name}</dt>
+      <dd>{children}</dd>
+    </div>
+  )
+}
+
+function Value({ node }: { node: JsonNode | undefined }) {
+  if (node === undefined || node.kind === 'null') return <p class="muted">Nothing was written.</p>
+  const text = stringOf(node)
+  return (
+    <>
+      <div class="value-tools">
+        <Copied text={text ?? sourceOf(node)} label="Copy the whole value">
+          Copy
+        </Copied>
+      </div>
+      {text === undefined ? <JsonTree node={node} /> : <pre class="plain">{text}</pre>}
+    </>
+  )
+}
+
+function Attributes({ call }: { call: JsonNode }) {
+  return (
+    <>
+      {(['attributes', 'summary'] as const).map((name) => (
+        <section key={name}>
+          <h3>{name === 'attributes' ? 'Attributes' : 'Summary'}</h3>
+          <Value node={nodeAt(call, name)} />
+        </section>
+      ))}
+      <h3>Call</h3>
+      <dl class="pairs">
+        {[
+          'id',
+          'trace_id',
+          'parent_id',
+          'thread_id',
+          'turn_id',
+          'op_name',
+          'svc_run_id',
+          'started_at',
+          'ended_at',
+          'expire_at',
+        ].map((name) => {
+          const text = stringOf(nodeAt(call, name))
+          return text === undefined ? null : (
+            <div key={name}>
+              <dt>{name}</dt>
+              <dd>
+                <code>{text}</code>
+              </dd>
+            </div>
+          )
+        })}
+      </dl>
+    </>
+  )
+}

@@ -1,0 +1,120 @@
+import { useState } from 'preact/hooks'
+import { Icon } from '../parts/icon.tsx'
+import { useKeys } from '../parts/keys.ts'
+import { Failed, Skeleton } from '../parts/states.tsx'
+import { Time } from '../parts/time.tsx'
+import { addFeedback, feedbackOf, type NewFeedback, removeFeedback, type Said } from '../server/feedback.ts'
+import { useLoading } from '../server/loading.ts'
+import { who } from '../server/session.ts'
+import { nodeAt, stringOf } from '../value/json-index.ts'
+import { JsonTree } from '../value/json-tree.tsx'
+
+interface Props {
+  project: string
+  call: string
+  onChanged: (() => void) | undefined
+}
+
+/** What people and judges said of a call, and a place to say something. */
+export function Feedback({ project, call, onChanged }: Props) {
+  const { value, error, again } = useLoading((signal) => feedbackOf(project, call, signal), [project, call])
+  const [failure, setFailure] = useState<Error>()
+  const [note, setNote] = useState('')
+  const change = async (work: Promise<void>) => {
+    try {
+      await work
+      setFailure(undefined)
+      again()
+      onChanged?.()
+      return true
+    } catch (given) {
+      setFailure(given as Error)
+      return false
+    }
+  }
+  const add = (given: NewFeedback) => change(addFeedback(project, call, given))
+  const keepNote = async () => {
+    if (note.trim() !== '' && (await add({ kind: 'note', note: note.trim() }))) setNote('')
+  }
+  useKeys('Feedback', [
+    { keys: ['+'], does: 'Thumbs up', run: () => void add({ kind: 'reaction', emoji: '👍' }) },
+    { keys: ['-'], does: 'Thumbs down', run: () => void add({ kind: 'reaction', emoji: '👎' }) },
+    { keys: ['Ctrl+Enter'], does: 'Keep the note', whileTyping: true, run: () => void keepNote() },
+  ])
+  if (error) return <Failed error={error} again={again} />
+  if (value === undefined) return <Skeleton rows={3} />
+  return (
+    <div class="feedback">
+      <div class="feedback-add">
+        <button type="button" onClick={() => void add({ kind: 'reaction', emoji: '👍' })}>
+          <Icon name="up" /> Good
+        </button>
+        <button type="button" onClick={() => void add({ kind: 'reaction', emoji: '👎' })}>
+          <Icon name="down" /> Bad
+        </button>
+        <form
+          onSubmit={(event) => {
+            event.preventDefault()
+            void keepNote()
+          }}
+        >
+          <label class="hidden-text" for="note">
+            A note on this call
+          </label>
+          <textarea
+            id="note"
+            rows={2}
+            maxLength={1024}
+            placeholder="A note on this call"
+            value={note}
+            onInput={({ currentTarget }) => setNote(currentTarget.value)}
+          />
+          <button type="submit" disabled={note.trim() === ''}>
+            Add note
+          </button>
+        </form>
+      </div>
+      {failure && (
+        <p class="problem" role="alert">
+          {failure.message}
+        </p>
+      )}
+      {value.length === 0 ? (
+        <p class="muted">Nobody has said anything about this call yet.</p>
+      ) : (
+        <ul class="feedback-list">
+          {value.map((one) => (
+            <li key={one.id}>
+              <What said={one} />
+              <span class="muted">
+                {one.by} <Time at={one.at} />
+              </span>
+              {one.by === who.value?.user && (
+                <button
+                  type="button"
+                  class="icon-button"
+                  aria-label="Remove this feedback"
+                  onClick={() => void change(removeFeedback(project, one.id))}
+                >
+                  <Icon name="trash" />
+                </button>
+              )}
+            </li>
+          ))}
+        </ul>
+      )}
+    </div>
+  )
+}
+
+function What({ said: { type, payload } }: { said: Said }) {
+  const [emoji, note] = [stringOf(nodeAt(payload, 'emoji')), stringOf(nodeAt(payload, 'note'))]
+  if (emoji !== undefined) return <span class="emoji">{emoji}</span>
+  if (note !== undefined) return <span class="note">{note}</span>
+  return (
+    <div>
+      <code>{type}</code>
+      <JsonTree node={payload} />
+    </div>
+  )
+}

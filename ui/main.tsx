@@ -1,0 +1,38 @@
+import { render } from 'preact'
+import { useEffect, useState } from 'preact/hooks'
+import { listenToKeys } from './parts/keys.ts'
+import { Failed } from './parts/states.tsx'
+import { followLinks } from './routes.ts'
+import { SignIn } from './screens/sign-in/screen.tsx'
+import { findSession, who } from './server/session.ts'
+import { isSignedIn } from './server/session-half.ts'
+import { Shell } from './shell.tsx'
+
+function Page() {
+  const [failure, setFailure] = useState<Error>()
+  const find = () => {
+    setFailure(undefined)
+    findSession().catch((error: Error) => {
+      // Whoever is not signed in sees that by the form.
+      if (isSignedIn.value !== false) setFailure(error)
+    })
+  }
+  useEffect(find, [])
+  // Another tab has signed in meanwhile.
+  useEffect(() => {
+    if (isSignedIn.value && who.value === undefined) find()
+  }, [isSignedIn.value])
+  if (failure) {
+    return (
+      <main class="screen">
+        <Failed error={failure} again={find} />
+      </main>
+    )
+  }
+  if (isSignedIn.value === false) return <SignIn />
+  return who.value === undefined ? null : <Shell />
+}
+
+followLinks()
+listenToKeys()
+render(<Page />, document.getElementById('page') as HTMLElement)

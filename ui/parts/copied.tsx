@@ -1,0 +1,30 @@
+import { useEffect, useState } from 'preact/hooks'
+import { Icon } from './icon.tsx'
+
+/** Copies a text, and says so. */
+export function Copied({ text, label, children }: { text: string; label: string; children?: string }) {
+  const [state, setState] = useState<'no' | 'yes' | 'failed'>('no')
+  useEffect(() => {
+    if (state === 'no') return
+    const timer = setTimeout(() => setState('no'), 1_500)
+    return () => clearTimeout(timer)
+  }, [state])
+  const said = { no: children, yes: 'Copied', failed: 'The browser forbids it' }[state]
+  return (
+    <button
+      type="button"
+      class="quiet copy"
+      aria-label={label}
+      title={label}
+      onClick={() =>
+        navigator.clipboard.writeText(text).then(
+          () => setState('yes'),
+          () => setState('failed'),
+        )
+      }
+    >
+      <Icon name="copy" />
+      <span aria-live="polite">{said}</span>
+    </button>
+  )
+}

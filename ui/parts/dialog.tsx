@@ -1,0 +1,39 @@
+import type { ComponentChildren } from 'preact'
+import { useEffect, useRef } from 'preact/hooks'
+import { Icon } from './icon.tsx'
+
+interface Props {
+  label: string
+  onClose(): void
+  children: ComponentChildren
+  /** Without a title bar. */
+  bare?: boolean
+}
+
+/** In front of everything else. The browser keeps the focus inside, and Esc closes it. */
+export function Dialog({ label, onClose, children, bare = false }: Props) {
+  const ref = useRef<HTMLDialogElement>(null)
+  useEffect(() => ref.current?.showModal(), [])
+  return (
+    <dialog
+      ref={ref}
+      aria-label={label}
+      onClose={onClose}
+      onClick={(event) => {
+        if (event.target === ref.current) onClose()
+      }}
+    >
+      <div class="dialog">
+        {!bare && (
+          <header>
+            <h2>{label}</h2>
+            <button type="button" class="icon-button" aria-label="Close" onClick={onClose}>
+              <Icon name="close" />
+            </button>
+          </header>
+        )}
+        {children}
+      </div>
+    </dialog>
+  )
+}

@@ -1,0 +1,25 @@
+/** Of 16 by 16, drawn with lines. */
+const shapes = {
+  search: 'M7 12a5 5 0 1 0 0-10 5 5 0 0 0 0 10Zm3.6-1.400L14 14',
+  close: 'm4 4 8 8m0-8-8 8',
+  copy: 'M5.5 5.500v-3h8v8h-3m-8-5h8v8h-8z',
+  chevron: 'm6 4 4 4-4 4',
+  back: 'm10 4-4 4 4 4',
+  keyboard: 'M1.5 4h13v8.500h-13zM4 7h.5m2.5 0h.5m2.5 0h.5m-6.5 3h7',
+  sun: 'M8 11a3 3 0 1 0 0-6 3 3 0 0 0 0 6Zm0-9.500v1m0 11v1m-6.5-6.500h1m11 0h1M3.4 3.400l.7.7m7.8 7.8.7.7m0-9.2-.7.7m-7.8 7.8-.7.7',
+  moon: 'M13 9.800A5.7 5.7 0 0 1 6.2 3 5.7 5.7 0 1 0 13 9.800Z',
+  screen: 'M1.5 3h13v8.500h-13zM6 14h4m-2-2.500V14',
+  up: 'M4.5 7.5 7.5 2c1.2 0 1.8.8 1.5 2l-.5 2.500h4c.8 0 1.3.7 1.1 1.500l-1 4.500c-.2.7-.6 1-1.2 1H4.500m0-6v6h-3v-6z',
+  down: 'M11.5 8.5 8.5 14c-1.2 0-1.8-.8-1.5-2l.5-2.500h-4c-.8 0-1.3-.7-1.1-1.500l1-4.500c.2-.7.6-1 1.2-1h6.900m0 6v-6h3v6z',
+  refresh: 'M13.5 8a5.5 5.5 0 1 1-1.6-3.900L13.5 5.500m0-3.500v3.500H10',
+  out: 'M9.5 11v2.500h-7v-11h7V5m-3 3h8m-2.5-2.500L14.5 8 12 10.5',
+  trash: 'M2.5 4h11m-8 0V2.500h5V4m-6.5 0 .5 9.500h7L12 4',
+} as const
+
+export function Icon({ name }: { name: keyof typeof shapes }) {
+  return (
+    <svg class="icon" viewBox="0 0 16 16" aria-hidden="true">
+      <path d={shapes[name]} />
+    </svg>
+  )
+}

@@ -1,0 +1,45 @@
+import { Dialog } from './dialog.tsx'
+import { aliveKeys } from './keys.ts'
+
+/** The keys that work here. */
+export function KeySheet({ onClose }: { onClose(): void }) {
+  return (
+    <Dialog label="Keys" onClose={onClose}>
+      <div class="key-sheet">
+        {aliveKeys.value.toReversed().map(({ name, bindings }) => (
+          <section key={name}>
+            <h3>{name}</h3>
+            <dl>
+              {bindings.map(({ keys, does }) => (
+                <div key={does}>
+                  <dt>
+                    {keys.map((one) => (
+                      <kbd key={one}>{shown(one)}</kbd>
+                    ))}
+                  </dt>
+                  <dd>{does}</dd>
+                </div>
+              ))}
+            </dl>
+          </section>
+        ))}
+      </div>
+    </Dialog>
+  )
+}
+
+const isMac = /Mac|iPhone|iPad/.test(navigator.platform)
+const signs: Record<string, string> = {
+  ArrowUp: '↑',
+  ArrowDown: '↓',
+  ArrowLeft: '←',
+  ArrowRight: '→',
+  Escape: 'Esc',
+  ' ': 'Space',
+}
+
+export const shown = (key: string): string =>
+  key
+    .split('+')
+    .map((one) => (one === 'Ctrl' && isMac ? '⌘' : (signs[one] ?? one)))
+    .join(' ')

@@ -1,0 +1,86 @@
+import { signal } from '@preact/signals'
+import { useEffect, useRef } from 'preact/hooks'
+
+/** What a key does on the screen that is shown. The sheet of keys is made from these, so it cannot lie. */
+export interface KeyBinding {
+  /** As they are pressed: `j`, `ArrowDown`, `Ctrl+k` (or the command key), or `g g` one after the other. */
+  keys: readonly string[]
+  does: string
+  /** Works also while somebody is typing. */
+  whileTyping?: boolean
+  run(): void
+}
+
+interface Group {
+  name: string
+  bindings: readonly KeyBinding[]
+}
+
+/** The last one goes first. */
+const groups = signal<readonly Group[]>([])
+
+export const aliveKeys = groups
+
+/** These keys work as long as the component is there. */
+export function useKeys(name: string, bindings: readonly KeyBinding[]): void {
+  const current = useRef(bindings)
+  current.current = bindings
+  useEffect(() => {
+    // Each runs what the component says now, not what it said at first.
+    const group: Group = {
+      name,
+      get bindings() {
+        return current.current
+      },
+    }
+    groups.value = [...groups.value, group]
+    return () => {
+      groups.value = groups.value.filter((one) => one !== group)
+    }
+  }, [name])
+}
+
+/** How long the second key of two is waited for. */
+const sequenceMs = 800
+
+let before: { key: string; at: number } | undefined
+
+export function listenToKeys(): void {
+  document.addEventListener('keydown', (event) => {
+    if (event.defaultPrevented || event.isComposing) return
+    const key = nameOf(event)
+    const isTyping = isField(event.target)
+    const now = performance.now()
+    const two = before !== undefined && now - before.at < sequenceMs ? `${before.key} ${key}` : undefined
+    before = isTyping ? undefined : { key, at: now }
+    const inDialog = document.querySelector('dialog[open]') !== null
+    for (const { bindings } of groups.value.toReversed()) {
+      for (const { keys, whileTyping = false, run } of bindings) {
+        const fits = keys.includes(key) || (two !== undefined && keys.includes(two))
+        if (!fits || ((isTyping || inDialog) && !whileTyping)) continue
+        event.preventDefault()
+        before = undefined
+        run()
+        return
+      }
+    }
+  })
+}
+
+function nameOf(event: KeyboardEvent): string {
+  const isLetter = event.key.length === 1
+  const parts = [
+    ...(event.ctrlKey || event.metaKey ? ['Ctrl'] : []),
+    ...(event.altKey ? ['Alt'] : []),
+    // A letter with Shift is a letter of its own.
+    ...(event.shiftKey && !isLetter ? ['Shift'] : []),
+    event.key,
+  ]
+  return parts.join('+')
+}
+
+function isField(target: EventTarget | null): boolean {
+  return (
+    target instanceof HTMLElement && target.closest('input, textarea, select, [contenteditable]') !== null
+  )
+}

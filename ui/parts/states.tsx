@@ -1,0 +1,50 @@
+import type { ComponentChildren } from 'preact'
+import { Copied } from './copied.tsx'
+
+interface EmptyProps {
+  title: string
+  children?: ComponentChildren
+  /** The first step, ready to be copied. */
+  command?: string
+}
+
+/** Nothing is here yet, and this is how something gets here. */
+export function Empty({ title, children, command }: EmptyProps) {
+  return (
+    <div class="state">
+      <h2>{title}</h2>
+      {children}
+      {command !== undefined && (
+        <div class="command">
+          <pre tabIndex={0}>{command}</pre>
+          <Copied text={command} label="Copy the command" />
+        </div>
+      )}
+    </div>
+  )
+}
+
+export function Failed({ error, again }: { error: Error; again?: () => void }) {
+  return (
+    <div class="state is-failed" role="alert">
+      <h2>This could not be read</h2>
+      <p>{error.message}</p>
+      {again && (
+        <button type="button" onClick={again}>
+          Try again
+        </button>
+      )}
+    </div>
+  )
+}
+
+/** The shape of what is coming, so that nothing jumps when it is there. */
+export function Skeleton({ rows = 8 }: { rows?: number }) {
+  return (
+    <div class="skeleton" role="status" aria-label="Loading">
+      {Array.from({ length: rows }, (_, index) => (
+        <div key={index} />
+      ))}
+    </div>
+  )
+}

@@ -1,0 +1,17 @@
+import type { CallStatus } from '../server/calls.ts'
+
+const words: Record<CallStatus, string> = {
+  success: 'done',
+  error: 'failed',
+  running: 'running',
+  descendant_error: 'failed within',
+}
+
+/** Never by its colour alone. */
+export function Status({ status, isShort = false }: { status: CallStatus; isShort?: boolean }) {
+  return (
+    <span class="status" data-status={status} title={words[status]}>
+      <span class={isShort ? 'hidden-text' : ''}>{words[status]}</span>
+    </span>
+  )
+}

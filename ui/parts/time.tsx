@@ -1,0 +1,11 @@
+import { timeText } from '../value/units.ts'
+
+/** Local time; who points at it sees it in UTC. */
+export function Time({ at }: { at: string }) {
+  const date = new Date(at)
+  return (
+    <time dateTime={at} title={at}>
+      {timeText(date, new Date())}
+    </time>
+  )
+}

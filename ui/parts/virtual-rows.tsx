@@ -1,0 +1,62 @@
+import { elementScroll, observeElementOffset, observeElementRect, Virtualizer } from '@tanstack/virtual-core'
+import type { ComponentChildren, RefObject } from 'preact'
+import { useLayoutEffect, useReducer, useState } from 'preact/hooks'
+
+interface Props {
+  /** What scrolls. */
+  scroller: RefObject<HTMLElement | null>
+  count: number
+  height: number
+  /** Hears which rows are on the screen. */
+  onRange?: (first: number, last: number) => void
+  /** The row that has to be seen. */
+  active?: number
+  row(index: number, top: number): ComponentChildren
+}
+
+/** Only the rows that can be seen are in the document. */
+export function VirtualRows({ scroller, count, height, onRange, active, row }: Props) {
+  const [, redraw] = useReducer((turn: number, _: undefined) => turn + 1, 0)
+  const [virtual] = useState(
+    () =>
+      new Virtualizer<HTMLElement, HTMLElement>(
+        optionsOf({ scroller, count, height }, () => redraw(undefined)),
+      ),
+  )
+  virtual.setOptions(optionsOf({ scroller, count, height }, () => redraw(undefined)))
+  useLayoutEffect(() => virtual._didMount(), [virtual])
+  useLayoutEffect(() => virtual._willUpdate())
+  const items = virtual.getVirtualItems()
+  const first = items[0]?.index ?? 0
+  const last = items.at(-1)?.index ?? -1
+  useLayoutEffect(() => onRange?.(first, last), [first, last])
+  useLayoutEffect(() => {
+    if (active !== undefined && active >= 0) virtual.scrollToIndex(active, { align: 'auto' })
+  }, [active])
+  return (
+    // The height of all rows depends on how many there are.
+    <div
+      class="virtual"
+      role="presentation"
+      ref={(element) => element?.style.setProperty('--rows', String(count))}
+    >
+      {items.map(({ index, start }) => row(index, start))}
+    </div>
+  )
+}
+
+function optionsOf(
+  { scroller, count, height }: Pick<Props, 'scroller' | 'count' | 'height'>,
+  onChange: () => void,
+) {
+  return {
+    count,
+    getScrollElement: () => scroller.current,
+    estimateSize: () => height,
+    overscan: 12,
+    observeElementRect,
+    observeElementOffset,
+    scrollToFn: elementScroll,
+    onChange,
+  }
+}

@@ -1,0 +1,79 @@
+/** Where the page is. */
+export type Place =
+  | { screen: 'projects' }
+  | { screen: 'calls'; project: string }
+  | { screen: 'trace'; project: string; trace: string }
+  | { screen: 'call'; project: string; call: string }
+  | { screen: 'nowhere'; path: string }
+
+type Names = Record<string, string>
+
+/** The links that the clients of Weave print have no /ui in front. */
+const table: [pattern: string, place: (names: Names) => Place][] = [
+  ['/', () => ({ screen: 'projects' })],
+  ['/ui', () => ({ screen: 'projects' })],
+  ['/ui/:entity/:name', (names) => ({ screen: 'calls', project: projectIn(names) })],
+  ['/ui/:entity/:name/calls', (names) => ({ screen: 'calls', project: projectIn(names) })],
+  [
+    '/ui/:entity/:name/trace/:trace',
+    (names) => ({ screen: 'trace', project: projectIn(names), trace: names.trace ?? '' }),
+  ],
+  ['/ui/:entity/:name/call/:call', (names) => callIn(names)],
+  ['/:entity/:name/r/call/:call', (names) => callIn(names)],
+  ['/:entity/:name/weave/calls/:call', (names) => callIn(names)],
+  ['/:entity/:name/weave', (names) => ({ screen: 'calls', project: projectIn(names) })],
+  ['/:entity/:name/weave/calls', (names) => ({ screen: 'calls', project: projectIn(names) })],
+  ['/:entity/:name/weave/traces', (names) => ({ screen: 'calls', project: projectIn(names) })],
+]
+
+const projectIn = ({ entity, name }: Names) => `${entity}/${name}`
+const callIn = (names: Names): Place => ({
+  screen: 'call',
+  project: projectIn(names),
+  call: names.call ?? '',
+})
+
+export function placeOf(path: string): Place {
+  const parts = path.split('/').filter(Boolean)
+  for (const [pattern, place] of table) {
+    const names = match(pattern.split('/').filter(Boolean), parts)
+    if (names !== undefined) return place(names)
+  }
+  return { screen: 'nowhere', path }
+}
+
+function match(pattern: readonly string[], parts: readonly string[]): Names | undefined {
+  if (pattern.length !== parts.length) return undefined
+  const names: Names = {}
+  for (const [index, one] of pattern.entries()) {
+    const part = parts[index] as string
+    if (!one.startsWith(':')) {
+      if (one !== part) return undefined
+      continue
+    }
+    try {
+      names[one.slice(1)] = decodeURIComponent(part)
+    } catch {
+      // A percent sign of its own is no address of ours.
+      return undefined
+    }
+  }
+  return names
+}
+
+const segment = (text: string) => encodeURIComponent(text)
+const projectPath = (project: string) => `/ui/${project.split('/').map(segment).join('/')}`
+
+export const paths = {
+  projects: '/ui/',
+  calls: (project: string, search: Record<string, string> = {}) =>
+    `${projectPath(project)}/calls${searchText(search)}`,
+  trace: (project: string, trace: string, call?: string) =>
+    `${projectPath(project)}/trace/${segment(trace)}${searchText(call === undefined ? {} : { call })}`,
+  call: (project: string, call: string) => `${projectPath(project)}/call/${segment(call)}`,
+}
+
+function searchText(search: Record<string, string>): string {
+  const text = new URLSearchParams(search).toString()
+  return text === '' ? '' : `?${text}`
+}

@@ -1,0 +1,36 @@
+import { askJson, Refused } from '../../server/ask.ts'
+import { useLoading } from '../../server/loading.ts'
+import { countText } from '../../value/units.ts'
+
+interface ServedModel {
+  id: string
+  max_model_len?: number
+}
+
+/** What is served, in one line. */
+export function EngineStrip() {
+  const { value, error } = useLoading(readModels, [])
+  const text = () => {
+    if (error) return `No model can be asked: ${error.message}`
+    if (value === undefined) return 'Looking for the model'
+    const [model] = value
+    if (model === undefined) return 'No model is served; the record is there.'
+    const length = model.max_model_len ? `, ${countText(model.max_model_len)} tokens of context` : ''
+    return `Serving ${model.id}${length}`
+  }
+  const state = error || value?.length === 0 ? 'away' : value === undefined ? 'waiting' : 'there'
+  return (
+    <p class="engine-strip" data-state={state}>
+      {text()}
+    </p>
+  )
+}
+
+async function readModels(signal: AbortSignal): Promise<ServedModel[]> {
+  try {
+    return (await askJson<{ data: ServedModel[] }>('/v1/models', { signal })).data
+  } catch (error) {
+    if (error instanceof Refused && error.code === 'model_not_found') return []
+    throw error
+  }
+}

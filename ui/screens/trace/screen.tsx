@@ -1,0 +1,162 @@
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
+import { CallDetail } from '../../call/detail.tsx'
+import { Icon } from '../../parts/icon.tsx'
+import { useKeys } from '../../parts/keys.ts'
+import { Empty, Failed, Skeleton } from '../../parts/states.tsx'
+import { VirtualRows } from '../../parts/virtual-rows.tsx'
+import { paths } from '../../places.ts'
+import { go, search, setSearch } from '../../routes.ts'
+import { costOf, latencyOf, mostOfTrace, readTrace } from '../../server/calls.ts'
+import { useLoading } from '../../server/loading.ts'
+import { costText, countText, durationText } from '../../value/units.ts'
+import { lineHeight, TraceLine } from './line.tsx'
+import { linesOf, spanOf, treeOf } from './tree.ts'
+
+/** One trace: who called whom and when, and the call that is looked at. */
+export function TraceScreen({ project, trace }: { project: string; trace: string }) {
+  const {
+    value: rows,
+    error,
+    again,
+  } = useLoading((signal) => readTrace(project, trace, signal), [project, trace])
+  const [closed, setClosed] = useState<ReadonlySet<string>>(new Set())
+  const tree = useMemo(() => treeOf(rows ?? []), [rows])
+  const lines = useMemo(() => linesOf(tree, closed), [tree, closed])
+  const span = useMemo(() => spanOf(rows ?? [], Date.now()), [rows])
+  const chosen = search.value.get('call') ?? lines[0]?.row.id
+  const at = lines.findIndex(({ row }) => row.id === chosen)
+  const scroller = useRef<HTMLDivElement>(null)
+
+  // A call below a closed one that is named in the address has to be seen.
+  useEffect(() => {
+    if (at === -1 && rows?.some(({ id }) => id === chosen)) setClosed(new Set())
+  }, [at, rows])
+
+  const choose = (index: number) => {
+    const line = lines[Math.min(lines.length - 1, Math.max(0, index))]
+    if (line) setSearch({ call: line.row.id })
+  }
+  const setOpen = (id: string, isOpen: boolean) => {
+    const next = new Set(closed)
+    if (isOpen) next.delete(id)
+    else next.add(id)
+    setClosed(next)
+  }
+  const current = lines[at]
+  const callerAt = () => {
+    for (let index = at - 1; index >= 0; index--) {
+      if ((lines[index]?.depth ?? 0) < (current?.depth ?? 0)) return index
+    }
+    return at
+  }
+  const inward = () => {
+    if (current === undefined) return
+    if (closed.has(current.row.id)) setOpen(current.row.id, true)
+    else if (current.children.length > 0) choose(at + 1)
+  }
+  const outward = () => {
+    if (current === undefined) return
+    if (current.children.length > 0 && !closed.has(current.row.id)) setOpen(current.row.id, false)
+    else choose(callerAt())
+  }
+  const sibling = (by: 1 | -1) => {
+    for (let index = at + by; index >= 0 && index < lines.length; index += by) {
+      const depth = lines[index]?.depth ?? 0
+      if (depth < (current?.depth ?? 0)) return
+      if (depth === current?.depth) return choose(index)
+    }
+  }
+  const peer = (by: 1 | -1) => {
+    for (let index = at + by; index >= 0 && index < lines.length; index += by) {
+      if (lines[index]?.row.op_name === current?.row.op_name) return choose(index)
+    }
+  }
+  useKeys('Trace', [
+    { keys: ['j', 'ArrowDown'], does: 'Next call', run: () => choose(at + 1) },
+    { keys: ['k', 'ArrowUp'], does: 'Previous call', run: () => choose(at - 1) },
+    { keys: ['l', 'ArrowRight'], does: 'Open, or first call within', run: inward },
+    { keys: ['h', 'ArrowLeft'], does: 'Close, or the caller', run: outward },
+    { keys: [']'], does: 'Next call of the same caller', run: () => sibling(1) },
+    { keys: ['['], does: 'Previous call of the same caller', run: () => sibling(-1) },
+    { keys: ['}'], does: 'Next call of the same op', run: () => peer(1) },
+    { keys: ['{'], does: 'Previous call of the same op', run: () => peer(-1) },
+    { keys: ['g g', 'Home'], does: 'First call', run: () => choose(0) },
+    { keys: ['G', 'End'], does: 'Last call', run: () => choose(lines.length - 1) },
+    { keys: ['Escape'], does: 'Back to the calls', run: () => go(paths.calls(project)) },
+  ])
+
+  if (error) return <Failed error={error} again={again} />
+  if (rows === undefined) {
+    return (
+      <main class="screen">
+        <Skeleton rows={14} />
+      </main>
+    )
+  }
+  if (rows.length === 0) {
+    return (
+      <main class="screen">
+        <Empty title="There is no such trace">
+          <p>It was deleted, has expired, or belongs to a project that you do not reach.</p>
+        </Empty>
+      </main>
+    )
+  }
+  const root = tree[0]?.row
+  const costs = rows.map(costOf).filter((cost) => cost !== undefined)
+  return (
+    <main class="screen trace">
+      <h1 class="hidden-text">Trace</h1>
+      <div class="trace-bar">
+        <a class="icon-button" href={paths.calls(project)} aria-label="Back to the calls">
+          <Icon name="back" />
+        </a>
+        <span>
+          {countText(rows.length)} {rows.length === 1 ? 'call' : 'calls'}
+          {rows.length === mostOfTrace && ', and more that are not shown'}
+        </span>
+        {root && latencyOf(root) !== undefined && <span>{durationText(span.end - span.start)}</span>}
+        {costs.length > 0 && <span>{costText(costs.reduce((all, one) => all + one, 0))}</span>}
+        <code class="muted">{trace}</code>
+        <button type="button" class="icon-button" aria-label="Read it again" onClick={again}>
+          <Icon name="refresh" />
+        </button>
+      </div>
+      <div class="trace-body">
+        <div
+          class="tree"
+          role="tree"
+          aria-label="Calls of the trace"
+          tabIndex={0}
+          ref={scroller}
+          aria-activedescendant={at === -1 ? undefined : `call-${at}`}
+        >
+          <VirtualRows
+            scroller={scroller}
+            count={lines.length}
+            height={lineHeight}
+            active={at}
+            row={(index, top) => {
+              const branch = lines[index]
+              return (
+                branch && (
+                  <TraceLine
+                    key={branch.row.id}
+                    {...{ index, top, branch, span }}
+                    isChosen={index === at}
+                    isClosed={closed.has(branch.row.id)}
+                    onChoose={() => choose(index)}
+                    onToggle={() => setOpen(branch.row.id, closed.has(branch.row.id))}
+                  />
+                )
+              )
+            }}
+          />
+        </div>
+        <div class="trace-detail">
+          {chosen !== undefined && <CallDetail project={project} call={chosen} onChanged={again} />}
+        </div>
+      </div>
+    </main>
+  )
+}

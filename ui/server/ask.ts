@@ -1,0 +1,87 @@
+import { half, sessionEnded } from './session-half.ts'
+
+/** The server's answer that something cannot be had, in its own words. */
+export class Refused extends Error {
+  readonly status: number
+  readonly code: string
+  constructor(status: number, code: string, reason: string) {
+    super(reason)
+    this.status = status
+    this.code = code
+  }
+}
+
+/** There was no answer: the server is away, or the network is. */
+export class Unreachable extends Error {}
+
+export interface Asked {
+  method?: 'GET' | 'POST' | 'DELETE'
+  body?: unknown
+  signal?: AbortSignal
+}
+
+/** Every request of the page goes through here, with its half of the session. */
+export async function ask(path: string, { method, body, signal }: Asked = {}): Promise<Response> {
+  const response = await fetch(path, {
+    method: method ?? (body === undefined ? 'GET' : 'POST'),
+    headers: {
+      'x-heddle-page': half() ?? 'none',
+      ...(body !== undefined && { 'content-type': 'application/json' }),
+    },
+    ...(body !== undefined && { body: JSON.stringify(body) }),
+    ...(signal && { signal }),
+  }).catch((error: unknown) => {
+    if (signal?.aborted) throw error
+    throw new Unreachable('The server does not answer.')
+  })
+  if (response.ok) return response
+  const refused = await refusalIn(response)
+  if (response.status === 401) sessionEnded()
+  throw refused
+}
+
+export async function askJson<T>(path: string, asked: Asked = {}): Promise<T> {
+  return (await (await ask(path, asked)).json()) as T
+}
+
+async function refusalIn(response: Response): Promise<Refused> {
+  const text = await response.text()
+  let given: { reason?: string; code?: string; error?: { message?: string; code?: string } } = {}
+  try {
+    given = JSON.parse(text)
+  } catch {
+    // A proxy in between answers in its own way.
+    return new Refused(response.status, 'unknown', `${response.status} ${response.statusText}`.trim())
+  }
+  const reason = given.reason ?? given.error?.message ?? `${response.status}`
+  return new Refused(response.status, given.code ?? given.error?.code ?? 'unknown', reason)
+}
+
+/** Each line as soon as it has come. */
+export async function* askLines(path: string, asked: Asked): AsyncGenerator<string> {
+  const { body } = await ask(path, asked)
+  if (body === null) return
+  let rest = ''
+  for await (const piece of decoded(body)) {
+    rest += piece
+    const lines = rest.split('\n')
+    rest = lines.pop() ?? ''
+    for (const line of lines) if (line !== '') yield line
+  }
+  if (rest !== '') yield rest
+}
+
+async function* decoded(body: ReadableStream<Uint8Array>): AsyncGenerator<string> {
+  const reader = body.getReader()
+  const decoder = new TextDecoder()
+  try {
+    while (true) {
+      const { done, value } = await reader.read()
+      if (done) break
+      yield decoder.decode(value, { stream: true })
+    }
+    yield decoder.decode()
+  } finally {
+    await reader.cancel()
+  }
+}

@@ -1,0 +1,192 @@
+import { type JsonNode, jsonNode, nodeAt } from '../value/json-index.ts'
+import { ask, askJson, askLines } from './ask.ts'
+
+/** A call without what it carries. */
+export interface CallRow {
+  id: string
+  op_name: string
+  display_name: string | null
+  trace_id: string
+  parent_id: string | null
+  started_at: string
+  ended_at: string | null
+  exception: string | null
+  svc_user_id: string | null
+  storage_size_bytes: number | null
+  summary: {
+    usage?: Record<string, Usage>
+    weave?: {
+      status?: CallStatus
+      latency_ms?: number
+      costs?: Record<string, { prompt_tokens_total_cost?: number; completion_tokens_total_cost?: number }>
+      feedback?: FeedbackRow[]
+    }
+  }
+}
+
+export type CallStatus = 'success' | 'error' | 'running' | 'descendant_error'
+
+interface Usage {
+  prompt_tokens?: number
+  completion_tokens?: number
+  input_tokens?: number
+  output_tokens?: number
+}
+
+export interface FeedbackRow {
+  id: string
+  feedback_type: string
+  payload: Record<string, unknown>
+  created_at: string
+  svc_user_id: string | null
+}
+
+export interface CallsView {
+  project: string
+  /** Only calls that nobody called. */
+  roots: boolean
+  op?: string | undefined
+  status?: CallStatus | undefined
+  /** A text in inputs or output. */
+  text?: string | undefined
+}
+
+const light = ['id', 'summary']
+
+function queryOf({ project, roots, op, status, text }: CallsView) {
+  const field = (name: string) => ({ $getField: name })
+  const conditions = [
+    ...(status ? [{ $eq: [field('summary.weave.status'), { $literal: status }] }] : []),
+    ...(op
+      ? [{ $contains: { input: field('op_name'), substr: { $literal: op }, case_insensitive: true } }]
+      : []),
+    ...(text
+      ? [
+          {
+            $or: ['inputs', 'output'].map((name) => ({
+              $contains: { input: field(name), substr: { $literal: text }, case_insensitive: true },
+            })),
+          },
+        ]
+      : []),
+  ]
+  return {
+    project_id: project,
+    ...(roots && { filter: { trace_roots_only: true } }),
+    ...(conditions.length > 0 && { query: { $expr: { $and: conditions } } }),
+  }
+}
+
+/** Newest first. */
+export async function readPage(
+  view: CallsView,
+  { offset, limit }: { offset: number; limit: number },
+  signal: AbortSignal,
+): Promise<CallRow[]> {
+  const rows: CallRow[] = []
+  const body = {
+    ...queryOf(view),
+    sort_by: [{ field: 'started_at', direction: 'desc' }],
+    offset,
+    limit,
+    columns: light,
+    include_costs: true,
+    include_feedback: true,
+    include_storage_size: true,
+  }
+  for await (const line of askLines('/calls/stream_query', { body, signal })) {
+    rows.push(JSON.parse(line) as CallRow)
+  }
+  return rows
+}
+
+export async function countCalls(view: CallsView, signal: AbortSignal): Promise<number> {
+  const { count } = await askJson<{ count: number }>('/calls/query_stats', { body: queryOf(view), signal })
+  return count
+}
+
+/** What these calls were asked and answered. Only for calls that are small. */
+export async function readPayloads(
+  project: string,
+  ids: readonly string[],
+  signal: AbortSignal,
+): Promise<Map<string, JsonNode>> {
+  const found = new Map<string, JsonNode>()
+  const body = { project_id: project, filter: { call_ids: ids }, columns: ['id', 'inputs', 'output'] }
+  for await (const line of askLines('/calls/stream_query', { body, signal })) {
+    const node = jsonNode(line)
+    const id = nodeAt(node, 'id')
+    if (id) found.set(JSON.parse(line.slice(id.start, id.end)) as string, node)
+  }
+  return found
+}
+
+/** So many calls of one trace are shown. */
+export const mostOfTrace = 50_000
+
+export async function readTrace(project: string, trace: string, signal: AbortSignal): Promise<CallRow[]> {
+  const rows: CallRow[] = []
+  const body = {
+    project_id: project,
+    filter: { trace_ids: [trace] },
+    sort_by: [{ field: 'started_at', direction: 'asc' }],
+    limit: mostOfTrace,
+    columns: light,
+    include_costs: true,
+    include_feedback: true,
+    include_storage_size: true,
+  }
+  for await (const line of askLines('/calls/stream_query', { body, signal })) {
+    rows.push(JSON.parse(line) as CallRow)
+  }
+  return rows
+}
+
+/** The whole call, with the digits of its numbers. */
+export async function readCall(project: string, id: string, signal: AbortSignal): Promise<JsonNode> {
+  const body = { project_id: project, id, include_costs: true, include_storage_size: true }
+  const text = await (await ask('/call/read', { body, signal })).text()
+  const call = nodeAt(jsonNode(text), 'call')
+  if (call === undefined) throw new Error('The answer has no call.')
+  return call
+}
+
+export const nameOf = ({ display_name, op_name }: Pick<CallRow, 'display_name' | 'op_name'>): string =>
+  display_name ?? shortOp(op_name)
+
+/** Ops of clients are references to a version of their code. */
+export const shortOp = (op: string): string => /\/op\/([^:/]+)/.exec(op)?.[1] ?? op
+
+export function statusOf({ summary, ended_at, exception }: CallRow): CallStatus {
+  if (summary.weave?.status) return summary.weave.status
+  if (exception !== null) return 'error'
+  return ended_at === null ? 'running' : 'success'
+}
+
+export function tokensOf({ summary }: CallRow): { input: number; output: number } | undefined {
+  const used = Object.values(summary.usage ?? {})
+  if (used.length === 0) return undefined
+  const sum = (value: (one: Usage) => number | undefined) =>
+    used.reduce((all, one) => all + (value(one) ?? 0), 0)
+  return {
+    input: sum((one) => one.prompt_tokens ?? one.input_tokens),
+    output: sum((one) => one.completion_tokens ?? one.output_tokens),
+  }
+}
+
+export const modelsOf = ({ summary }: CallRow): string[] => Object.keys(summary.usage ?? {})
+
+/** Undefined where no price is known. */
+export function costOf({ summary }: CallRow): number | undefined {
+  const costs = Object.values(summary.weave?.costs ?? {})
+  if (costs.length === 0) return undefined
+  return costs.reduce(
+    (all, { prompt_tokens_total_cost: asked = 0, completion_tokens_total_cost: said = 0 }) =>
+      all + asked + said,
+    0,
+  )
+}
+
+export function latencyOf({ started_at, ended_at }: CallRow): number | undefined {
+  return ended_at === null ? undefined : Date.parse(ended_at) - Date.parse(started_at)
+}

@@ -1,0 +1,52 @@
+import { type JsonNode, jsonNode, membersOf, nodeAt, stringOf } from '../value/json-index.ts'
+import { ask } from './ask.ts'
+
+/** What somebody said of a call. The payload keeps its digits. */
+export interface Said {
+  id: string
+  type: string
+  payload: JsonNode
+  at: string
+  by: string | undefined
+}
+
+export const refOf = (project: string, call: string): string =>
+  `weave:///${project.split('/').map(encodeURIComponent).join('/')}/call/${encodeURIComponent(call)}`
+
+export async function feedbackOf(project: string, call: string, signal: AbortSignal): Promise<Said[]> {
+  const query = { $expr: { $eq: [{ $getField: 'weave_ref' }, { $literal: refOf(project, call) }] } }
+  const body = { project_id: project, query, sort_by: [{ field: 'created_at', direction: 'asc' }] }
+  const text = await (await ask('/feedback/query', { body, signal })).text()
+  const result = nodeAt(jsonNode(text), 'result')
+  return result === undefined ? [] : [...membersOf(result)].map(({ node }) => saidIn(node))
+}
+
+function saidIn(node: JsonNode): Said {
+  const text = (name: string) => stringOf(nodeAt(node, name))
+  return {
+    id: text('id') ?? '',
+    type: text('feedback_type') ?? '',
+    payload: nodeAt(node, 'payload') ?? jsonNode('{}'),
+    at: text('created_at') ?? '',
+    by: text('svc_user_id'),
+  }
+}
+
+export type NewFeedback = { kind: 'reaction'; emoji: string } | { kind: 'note'; note: string }
+
+export async function addFeedback(project: string, call: string, given: NewFeedback): Promise<void> {
+  const isReaction = given.kind === 'reaction'
+  await ask('/feedback/create', {
+    body: {
+      project_id: project,
+      weave_ref: refOf(project, call),
+      feedback_type: isReaction ? 'wandb.reaction.1' : 'wandb.note.1',
+      payload: isReaction ? { emoji: given.emoji } : { note: given.note },
+    },
+  })
+}
+
+export async function removeFeedback(project: string, id: string): Promise<void> {
+  const query = { $expr: { $eq: [{ $getField: 'id' }, { $literal: id }] } }
+  await ask('/feedback/purge', { body: { project_id: project, query } })
+}

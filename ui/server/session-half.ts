@@ -1,0 +1,43 @@
+import { signal } from '@preact/signals'
+
+const name = 'heddle.half'
+
+/** Of each origin with its port, and of each tab; the cookie of the session is neither. */
+export const half = (): string | undefined => sessionStorage.getItem(name) ?? undefined
+
+/** Undefined as long as it is not known. */
+export const isSignedIn = signal<boolean | undefined>(undefined)
+
+const channel = new BroadcastChannel('heddle.session')
+
+type Word = { kind: 'who has it?' } | { kind: 'here'; half: string } | { kind: 'over' }
+
+export function keepHalf(given: string): void {
+  sessionStorage.setItem(name, given)
+  isSignedIn.value = true
+}
+
+export function sessionEnded(): void {
+  sessionStorage.removeItem(name)
+  isSignedIn.value = false
+}
+
+/** Tabs that were open before go with it. */
+export function endEverywhere(): void {
+  channel.postMessage({ kind: 'over' } satisfies Word)
+  sessionEnded()
+}
+
+channel.addEventListener('message', ({ data }: MessageEvent<Word>) => {
+  const mine = half()
+  if (data.kind === 'who has it?' && mine !== undefined) {
+    channel.postMessage({ kind: 'here', half: mine } satisfies Word)
+  } else if (data.kind === 'here' && mine === undefined) keepHalf(data.half)
+  else if (data.kind === 'over') sessionEnded()
+})
+
+/** A tab that was just opened asks the others, which answer at once or not at all. */
+export function askOtherTabs(): Promise<void> {
+  channel.postMessage({ kind: 'who has it?' } satisfies Word)
+  return new Promise((resolve) => setTimeout(resolve, 150))
+}

@@ -1,0 +1,112 @@
+import { useEffect, useState } from 'preact/hooks'
+import { Icon } from './parts/icon.tsx'
+import { KeySheet, shown } from './parts/key-sheet.tsx'
+import { useKeys } from './parts/keys.ts'
+import { Palette } from './parts/palette.tsx'
+import { Empty } from './parts/states.tsx'
+import { nextTheme, theme } from './parts/theme.ts'
+import { type Place, paths } from './places.ts'
+import { place } from './routes.ts'
+import { CallScreen } from './screens/call.tsx'
+import { CallsScreen } from './screens/calls/screen.tsx'
+import { ProjectsScreen } from './screens/projects/screen.tsx'
+import { TraceScreen } from './screens/trace/screen.tsx'
+import { signOut, who } from './server/session.ts'
+
+const themeIcons = { system: 'screen', light: 'sun', dark: 'moon' } as const
+
+/** What is around every screen. */
+export function Shell() {
+  const [front, setFront] = useState<'palette' | 'keys' | undefined>()
+  const here = place.value
+  const leave = () => void signOut().catch(() => undefined)
+  useKeys('Everywhere', [
+    { keys: ['Ctrl+k'], does: 'Go to, or paste an id', whileTyping: true, run: () => setFront('palette') },
+    { keys: ['?'], does: 'Keys that work here', run: () => setFront('keys') },
+  ])
+  useEffect(() => {
+    document.title = titleOf(here)
+  }, [here])
+  return (
+    <>
+      <header class="top">
+        <a class="brand" href={paths.projects}>
+          <img src="/ui/icon.svg" alt="" width="22" height="22" />
+          Heddle
+        </a>
+        {'project' in here && (
+          <nav aria-label="Where this is">
+            <span class="muted" aria-hidden="true">
+              /
+            </span>
+            <a href={paths.calls(here.project)}>{here.project}</a>
+            {here.screen === 'trace' && (
+              <>
+                <span class="muted" aria-hidden="true">
+                  /
+                </span>
+                <span>trace</span>
+              </>
+            )}
+          </nav>
+        )}
+        <div class="top-tools">
+          <button type="button" class="palette-button" onClick={() => setFront('palette')}>
+            <Icon name="search" />
+            <span>Go to</span>
+            <kbd>{shown('Ctrl+k')}</kbd>
+          </button>
+          <button type="button" class="icon-button" aria-label="Keys" onClick={() => setFront('keys')}>
+            <Icon name="keyboard" />
+          </button>
+          <button
+            type="button"
+            class="icon-button"
+            aria-label={`Theme: ${theme.value}`}
+            title={`Theme: ${theme.value}`}
+            onClick={nextTheme}
+          >
+            <Icon name={themeIcons[theme.value]} />
+          </button>
+          <span class="who">{who.value?.user}</span>
+          <button type="button" class="icon-button" aria-label="Sign out" title="Sign out" onClick={leave}>
+            <Icon name="out" />
+          </button>
+        </div>
+      </header>
+      <Screen here={here} />
+      {front === 'palette' && (
+        <Palette onClose={() => setFront(undefined)} showKeys={() => setFront('keys')} signOut={leave} />
+      )}
+      {front === 'keys' && <KeySheet onClose={() => setFront(undefined)} />}
+    </>
+  )
+}
+
+function Screen({ here }: { here: Place }) {
+  switch (here.screen) {
+    case 'projects':
+      return <ProjectsScreen />
+    case 'calls':
+      return <CallsScreen key={here.project} project={here.project} />
+    case 'trace':
+      return <TraceScreen key={here.trace} project={here.project} trace={here.trace} />
+    case 'call':
+      return <CallScreen project={here.project} call={here.call} />
+    case 'nowhere':
+      return (
+        <main class="screen">
+          <Empty title="There is nothing at this address">
+            <a class="button" href={paths.projects}>
+              Projects
+            </a>
+          </Empty>
+        </main>
+      )
+  }
+}
+
+function titleOf(here: Place): string {
+  const where = 'project' in here ? `${here.project} · Heddle` : 'Heddle'
+  return here.screen === 'trace' ? `Trace · ${where}` : where
+}

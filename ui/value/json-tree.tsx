@@ -1,0 +1,109 @@
+import { useState } from 'preact/hooks'
+import { type JsonMember, type JsonNode, membersOf, sourceOf, stringOf } from './json-index.ts'
+import { countText } from './units.ts'
+
+/** So many members are drawn at once; more come when they are asked for. */
+const pageSize = 100
+
+/** Longer strings are cut until somebody wants all of them. */
+const longString = 600
+
+interface Props {
+  node: JsonNode
+  /** How many levels are open at first. */
+  open?: number
+}
+
+/** What is no longer than this is open to its end. */
+const smallText = 6_000
+
+/** A value as a tree. Numbers are shown with the digits that they were sent with. */
+export function JsonTree({ node, open = node.end - node.start <= smallText ? 32 : 2 }: Props) {
+  if (node.kind === 'object' || node.kind === 'array') {
+    return (
+      <div class="json">
+        <Members node={node} open={open} />
+      </div>
+    )
+  }
+  return (
+    <div class="json">
+      <Leaf node={node} />
+    </div>
+  )
+}
+
+function Members({ node, open }: { node: JsonNode; open: number }) {
+  const [shown, setShown] = useState(pageSize)
+  const members: JsonMember[] = []
+  let more = false
+  for (const member of membersOf(node)) {
+    if (members.length === shown) {
+      more = true
+      break
+    }
+    members.push(member)
+  }
+  if (members.length === 0) return <span class="json-empty">{node.kind === 'array' ? '[ ]' : '{ }'}</span>
+  return (
+    <ul>
+      {members.map((member, index) => (
+        // Names may come twice; the place is what tells members apart.
+        <Member key={index} {...member} open={open} isOfArray={node.kind === 'array'} />
+      ))}
+      {more && (
+        <li>
+          <button type="button" class="quiet" onClick={() => setShown(shown * 4)}>
+            Show more than {countText(shown)}
+          </button>
+        </li>
+      )}
+    </ul>
+  )
+}
+
+function Member({ name, node, open, isOfArray }: JsonMember & { open: number; isOfArray: boolean }) {
+  const [isOpen, setOpen] = useState(open > 0)
+  const label = <span class={isOfArray ? 'json-index' : 'json-name'}>{name}</span>
+  if (node.kind !== 'object' && node.kind !== 'array') {
+    return (
+      <li>
+        {label}
+        <Leaf node={node} />
+      </li>
+    )
+  }
+  return (
+    <li>
+      <button type="button" class="json-toggle" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
+        {label}
+        {!isOpen && <span class="json-hint">{hintOf(node)}</span>}
+      </button>
+      {isOpen && <Members node={node} open={open - 1} />}
+    </li>
+  )
+}
+
+/** What a closed container holds, in a few words. */
+function hintOf(node: JsonNode): string {
+  const source = sourceOf(node)
+  if (source.length <= 60) return source
+  return node.kind === 'array' ? '[ … ]' : '{ … }'
+}
+
+function Leaf({ node }: { node: JsonNode }) {
+  const [isWhole, setWhole] = useState(false)
+  const text = stringOf(node)
+  if (text === undefined) return <span class={`json-${node.kind}`}>{sourceOf(node)}</span>
+  const isCut = !isWhole && text.length > longString
+  return (
+    <span class="json-string">
+      {isCut ? text.slice(0, longString) : text}
+      {isCut && (
+        <button type="button" class="quiet" onClick={() => setWhole(true)}>
+          Show all {countText(text.length)} characters
+        </button>
+      )}
+    </span>
+  )
+}

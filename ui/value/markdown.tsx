@@ -1,0 +1,124 @@
+import { Lexer, type Token, type Tokens } from 'marked'
+import type { ComponentChildren } from 'preact'
+
+/** Longer texts are shown as they are: to lay them out would stop the page. */
+const longest = 150_000
+
+/**
+ * What a model wrote, laid out. It is hostile until proven otherwise: tokens become elements of ours and nothing becomes HTML.
+ * A picture of another host would tell that host who reads this, so it is a link.
+ */
+export function Markdown({ text }: { text: string }) {
+  if (text.length > longest) return <pre class="plain">{text}</pre>
+  return <div class="markdown">{blocks(new Lexer({ gfm: true }).lex(text))}</div>
+}
+
+const blocks = (tokens: readonly Token[]): ComponentChildren => tokens.map(block)
+
+function block(token: Token): ComponentChildren {
+  switch (token.type) {
+    case 'space':
+    case 'def':
+      return null
+    case 'heading':
+      // The page has headings of its own; those of a text stand below them.
+      return <p class={`heading level-${(token as Tokens.Heading).depth}`}>{inline(token.tokens)}</p>
+    case 'paragraph':
+      return <p>{inline(token.tokens)}</p>
+    case 'blockquote':
+      return <blockquote>{blocks(token.tokens ?? [])}</blockquote>
+    case 'code':
+      return (
+        <pre class="code">
+          <code>{(token as Tokens.Code).text}</code>
+        </pre>
+      )
+    case 'hr':
+      return <hr />
+    case 'list':
+      return listOf(token as Tokens.List)
+    case 'table':
+      return tableOf(token as Tokens.Table)
+    case 'text':
+      return token.tokens ? inline(token.tokens) : token.raw
+    default:
+      return <p>{token.raw}</p>
+  }
+}
+
+function listOf({ ordered, start, items }: Tokens.List) {
+  const entries = items.map((item) => (
+    <li key={item.raw}>
+      {item.task && (item.checked ? '☑ ' : '☐ ')}
+      {blocks(item.tokens)}
+    </li>
+  ))
+  return ordered ? <ol start={Number(start) || 1}>{entries}</ol> : <ul>{entries}</ul>
+}
+
+function tableOf({ header, rows }: Tokens.Table) {
+  return (
+    <div class="scrolled">
+      <table>
+        <thead>
+          <tr>
+            {header.map((cell) => (
+              <th key={cell.text}>{inline(cell.tokens)}</th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map((row) => (
+            <tr key={row.map(({ text }) => text).join('\0')}>
+              {row.map((cell) => (
+                <td key={cell.text}>{inline(cell.tokens)}</td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  )
+}
+
+const inline = (tokens: readonly Token[] | undefined): ComponentChildren => tokens?.map(span)
+
+function span(token: Token): ComponentChildren {
+  switch (token.type) {
+    case 'strong':
+      return <strong>{inline(token.tokens)}</strong>
+    case 'em':
+      return <em>{inline(token.tokens)}</em>
+    case 'del':
+      return <del>{inline(token.tokens)}</del>
+    case 'codespan':
+      return <code>{(token as Tokens.Codespan).text}</code>
+    case 'br':
+      return <br />
+    case 'link':
+      return linkTo((token as Tokens.Link).href, inline(token.tokens))
+    case 'image':
+      return linkTo((token as Tokens.Image).href, `picture: ${(token as Tokens.Image).text || 'no title'}`)
+    case 'escape':
+      return (token as Tokens.Escape).text
+    case 'text':
+      return token.tokens ? inline(token.tokens) : decoded((token as Tokens.Text).text)
+    default:
+      return token.raw
+  }
+}
+
+/** The lexer leaves these as they are written; an element shows text and no entities. */
+const decoded = (text: string) =>
+  text.replace(/&(amp|lt|gt|quot|#39);/g, (_, name) => entities[name as keyof typeof entities])
+
+const entities = { amp: '&', lt: '<', gt: '>', quot: '"', '#39': "'" }
+
+function linkTo(href: string, text: ComponentChildren): ComponentChildren {
+  if (!/^(https?|mailto):/i.test(href)) return <span class="dead-link">{text}</span>
+  return (
+    <a href={href} target="_blank" rel="noopener noreferrer nofollow" title={href}>
+      {text}
+    </a>
+  )
+}

@@ -1,0 +1,37 @@
+/** How quantities are written on the page: short, and never with digits that say nothing. */
+
+export function durationText(ms: number): string {
+  if (ms < 1) return '<1 ms'
+  if (ms < 1_000) return `${Math.round(ms)} ms`
+  if (ms < 60_000) return `${(ms / 1_000).toFixed(ms < 10_000 ? 2 : 1)} s`
+  const minutes = Math.floor(ms / 60_000)
+  if (minutes < 60) return `${minutes} min ${Math.floor((ms % 60_000) / 1_000)} s`
+  return `${Math.floor(minutes / 60)} h ${minutes % 60} min`
+}
+
+const whole = new Intl.NumberFormat('en', { maximumFractionDigits: 0 })
+
+export const countText = (count: number): string => whole.format(count)
+
+export function sizeText(bytes: number): string {
+  if (bytes < 1_000) return `${bytes} B`
+  if (bytes < 1_000_000) return `${(bytes / 1_000).toFixed(bytes < 10_000 ? 1 : 0)} kB`
+  return `${(bytes / 1_000_000).toFixed(bytes < 10_000_000 ? 1 : 0)} MB`
+}
+
+export function costText(dollars: number): string {
+  if (dollars === 0) return '$0'
+  if (dollars < 0.0001) return '<$0.0001'
+  return `$${dollars.toFixed(dollars < 0.01 ? 4 : dollars < 1 ? 3 : 2)}`
+}
+
+const clock = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit', second: '2-digit' })
+const day = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short' })
+const dayOfYear = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', year: 'numeric' })
+
+/** Local time, as short as it can be told apart. */
+export function timeText(at: Date, now: Date): string {
+  if (at.toDateString() === now.toDateString()) return clock.format(at)
+  const date = at.getFullYear() === now.getFullYear() ? day.format(at) : dayOfYear.format(at)
+  return `${date}, ${clock.format(at)}`
+}
