@@ -32,6 +32,7 @@ import { logRequests, nameCallers, noteRefusal, quietRequests } from './http/req
 import { type StreamTimes, setStreamTimes } from './http/sse.ts'
 import { cutStalledClients } from './http/stalled-clients.ts'
 import { checkAgainstContract } from './http/validation.ts'
+import { createCompiling } from './inference/constraints/compiling.ts'
 import { createModels, type Models } from './inference/registry.ts'
 import { bodyContracts, bodyThread } from './large-bodies.ts'
 import type { BackgroundWork } from './operations/background.ts'
@@ -48,6 +49,9 @@ import { fileRoutes } from './operations/files/routes.ts'
 import { registerGenerationMetrics } from './operations/generation/metrics.ts'
 import { messageRoutes } from './operations/messages/routes.ts'
 import { modelRoutes } from './operations/models/routes.ts'
+import { startJudging } from './operations/monitors/judging.ts'
+import { startRuns } from './operations/monitors/old-calls.ts'
+import { monitorRoutes } from './operations/monitors/routes.ts'
 import { objectRoutes } from './operations/objects/routes.ts'
 import { otelRoutes } from './operations/otel/routes.ts'
 import type { OperationParts } from './operations/parts.ts'
@@ -97,6 +101,7 @@ const families = [
   definitionRoutes,
   evaluationRunRoutes,
   feedbackRoutes,
+  monitorRoutes,
   modelRoutes,
   chatRoutes,
   completionRoutes,
@@ -203,7 +208,7 @@ function openOperations(
 ): OperationParts {
   const { database, models, limits, usage } = parts
   const schemas = createSchemaChecks()
-  const background = parts.sweep === false ? [] : startBackground(app, database)
+  const constraints = createCompiling()
   const flushing = startFlushing(usage, logging(app, 'usage could not be stored; the next try adds it'))
   const projects = createProjects(database, { retentionDays: config.retention_days })
   const events = recordingEvents(
@@ -221,11 +226,12 @@ function openOperations(
     await recorder.close()
     for (const work of background) await work.stop()
     await flushing.stop()
-    await schemas.close()
+    await Promise.all([schemas.close(), constraints.close()])
   })
-  return {
+  const operations: OperationParts = {
     db: database,
     schemas,
+    constraints,
     projects,
     responseDays: config.response_days,
     fileLimit: config.file_limit,
@@ -244,6 +250,8 @@ function openOperations(
       usage.spent(caller.name, tokens)
     },
   }
+  const background = parts.sweep === false ? [] : startBackground(app, operations)
+  return operations
 }
 
 const logging = (app: App, message: string) => (error: unknown) => {
@@ -251,12 +259,15 @@ const logging = (app: App, message: string) => (error: unknown) => {
   else app.log.error({ err: error }, message)
 }
 
-function startBackground(app: App, database: Database): BackgroundWork[] {
+function startBackground(app: App, operations: OperationParts): BackgroundWork[] {
+  const { db } = operations
   return [
-    startSweep(database, logging(app, 'the sweep could not free space')),
+    startSweep(db, logging(app, 'the sweep could not free space')),
     startDeriving(
-      database,
+      db,
       logging(app, 'evaluation results could not be derived; the next read of them tries again'),
     ),
+    startRuns(db, logging(app, 'old calls could not be looked for; the next try goes on')),
+    ...startJudging(operations, logging(app, 'judgements could not be made; they stay and are tried again')),
   ]
 }

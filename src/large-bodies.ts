@@ -9,6 +9,7 @@ import * as evaluations from './operations/evaluations/results-contract.ts'
 import * as feedback from './operations/feedback/contract.ts'
 import * as files from './operations/files/contract.ts'
 import * as messages from './operations/messages/contract.ts'
+import * as monitors from './operations/monitors/contract.ts'
 import * as objects from './operations/objects/contract.ts'
 import * as otel from './operations/otel/traces-given.ts'
 import * as prices from './operations/prices/contract.ts'
@@ -28,6 +29,7 @@ const families = {
   feedback,
   files,
   messages,
+  monitors,
   objects,
   otel,
   prices,

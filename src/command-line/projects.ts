@@ -70,7 +70,7 @@ export const projectCommands: Record<string, Command> = {
   'project delete': {
     usage: 'PROJECT [--yes]',
     summary: 'Delete everything of a project, and print how much there was',
-    more: 'Calls, feedback, queues, objects, tables, files, evaluation results, prices and settings: there is no way back. It asks for the name of the project unless --yes is given. A server may run meanwhile; what clients write to the project while it is deleted may go with it. When the command is interrupted, a running server goes on with the deletion, or the next one that starts, or the same command again. The audit log keeps that it was deleted.',
+    more: 'Calls, feedback, queues, objects, tables, files, evaluation results, prices, monitors and settings: there is no way back. It asks for the name of the project unless --yes is given. A server may run meanwhile; what clients write to the project while it is deleted may go with it. When the command is interrupted, a running server goes on with the deletion, or the next one that starts, or the same command again. The audit log keeps that it was deleted.',
     async run(args, config) {
       const { values, positionals } = parseArgs({
         args: [...args],

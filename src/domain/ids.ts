@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { V7Generator } from 'uuidv7'
 
 const generator = new V7Generator()
@@ -27,3 +28,10 @@ export const traceIdPattern = new RegExp(`^(?:${uuid}|[0-9a-f]{32})$`)
 const completionPrefix = /^(?:chatcmpl-|cmpl-|resp_|msg_)./s
 
 export const isCompletionId = (id: string): boolean => completionPrefix.test(id)
+
+/** The id of what there may be only one of: the same text gives the same UUID (version 8 of RFC 9562). */
+export function idOf(text: string): string {
+  const hex = createHash('sha256').update(text).digest('hex')
+  const variant = ((Number.parseInt(hex[16] as string, 16) & 3) | 8).toString(16)
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-${variant}${hex.slice(17, 20)}-${hex.slice(20, 32)}`
+}

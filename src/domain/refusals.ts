@@ -148,6 +148,26 @@ export const refusals = {
     message: '{field}: there is no annotation queue {queue} in project {project}.',
     help: 'Unknown, deleted, or in another project: the answer is the same.',
   },
+  monitor_not_found: {
+    status: 404,
+    message: '{field}: there is no monitor {monitor} in project {project}.',
+    help: 'Unknown, deleted, or in another project: the answer is the same. `POST /monitors/query` lists them.',
+  },
+  monitor_run_not_found: {
+    status: 404,
+    message: '{field}: there is no run {run} of monitor {monitor} in project {project}.',
+    help: 'Unknown, or of another monitor: the answer is the same. `POST /monitors/{monitor_id}/run` makes one.',
+  },
+  monitor_run_going: {
+    status: 409,
+    message: '{field}: the monitor {monitor} goes over old calls already, in its run {run}.',
+    help: 'One run at a time. Wait until it is done, or cancel it.',
+  },
+  scorer_not_runnable: {
+    status: 400,
+    message: '{field}: the scorer {given} cannot be run by this server: {why}.',
+    help: 'A monitor runs scorers with a judge or a check; docs/judges.md shows how they are made.',
+  },
   queue_item_not_found: {
     status: 404,
     message: '{field}: there is no item {item} in annotation queue {queue}.',

@@ -2,6 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { z } from 'zod'
 import type { RefusalCode } from '../domain/refusals.ts'
 import { answers, type Routes, refusing } from '../http/contracts.ts'
+import type { Compiling } from '../inference/constraints/compiling.ts'
 import type { SchemaChecks } from '../schemas/checks.ts'
 import { type Database, databaseOf } from '../storage/database.ts'
 import type { GenerationParts } from './generation/parts.ts'
@@ -13,6 +14,8 @@ import type { UsageMeter } from './usage/meter.ts'
 export interface OperationParts extends GenerationParts {
   db: Database
   schemas: SchemaChecks
+  /** Compiles what judges have to answer, whether there is a model or not. */
+  constraints: Compiling
   /** What is set for projects. */
   projects: Projects
   /** How long answers of the Responses API are kept at most; 0 is as long as the record keeps their calls. */

@@ -1,4 +1,5 @@
 import * as runs from './evaluations/runs.ts'
+import * as monitors from './monitors/monitors.ts'
 import * as objects from './objects/objects.ts'
 import * as queues from './queues/queues.ts'
 import { deleteQueueRule } from './queues/rules.ts'
@@ -55,6 +56,12 @@ export const auditedCommands = {
     project_id,
     count: 1,
     details: { queue: queue_id, rule: id },
+  })),
+  deleteMonitor: audited(monitors.deleteMonitor, ({ project_id }, { id }) => ({
+    action: 'monitors.delete',
+    project_id,
+    count: 1,
+    details: { monitor: id },
   })),
   deleteResponse: audited(responses.deleteResponse, ({ id }, deleted) =>
     deleted ? { action: 'responses.delete', count: 1, details: { response: id } } : undefined,

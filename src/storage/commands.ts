@@ -3,6 +3,9 @@ import { rebuildEvaluation } from './evaluations/check.ts'
 import { deriveNext, derivePending } from './evaluations/pending.ts'
 import * as runs from './evaluations/runs.ts'
 import { refreshStale } from './evaluations/trials.ts'
+import { dropJudgements, renewJudgements, settleJudgements, takeJudgements } from './monitors/judgements.ts'
+import { addMonitor, changeMonitor } from './monitors/monitors.ts'
+import { addMonitorRun, cancelMonitorRun, endMonitorRun, stepMonitorRun } from './monitors/runs.ts'
 import { changeTags, removeAliases, setAliases } from './objects/object-labels.ts'
 import { keepObject } from './objects/objects.ts'
 import { addCallsToQueue } from './queues/items.ts'
@@ -60,6 +63,16 @@ export const commands = {
   setProgress,
   takeNextItem,
   ...runs,
+  addMonitor,
+  changeMonitor,
+  takeJudgements,
+  renewJudgements,
+  settleJudgements,
+  dropJudgements,
+  addMonitorRun,
+  stepMonitorRun,
+  endMonitorRun,
+  cancelMonitorRun,
   addUsage,
   keepResponse,
   sweepResponses,

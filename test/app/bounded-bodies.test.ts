@@ -74,6 +74,7 @@ const wrong = '1,'.repeat(many - 1)
 const bodies: [url: string, body: string, named: string][] = [
   ['/annotation_queues/:queue_id/items', `"call_ids":[${wrong}1]`, 'call_ids: expected at most 1000 entries'],
   ['/annotation_queues/stats', `"queue_ids":[${wrong}1]`, 'queue_ids: expected at most 1000 entries'],
+  ['/monitors/stats', `"monitor_ids":[${wrong}1]`, 'monitor_ids: expected at most 100 entries'],
   ['/calls/delete', `"call_ids":[${wrong}1]`, 'call_ids: expected at most 1000 entries'],
   [
     '/calls/stream_query',

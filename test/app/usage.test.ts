@@ -92,6 +92,9 @@ test('deletes over HTTP name their caller in the audit log', async (t) => {
   await post('/v2/acme/qa/calls/complete', { batch: [call] })
   const project_id = 'acme/qa'
   const queue = await post('/annotation_queues', { project_id, name: 'q', scorer_refs: [] })
+  const scored = await post(`/v2/${project_id}/scorers`, { name: 's', check: { kind: 'tokens', max: 1 } })
+  const scorers = [{ scorer: scored.json.scorer }]
+  const monitor = await post('/monitors', { project_id, name: 'm', scorers })
   const object = { project_id, object_id: 'o', val: {} }
   await post('/obj/create', { obj: object })
   const named = { $expr: { $eq: [{ $getField: 'id' }, { $literal: call.id }] } }
@@ -101,6 +104,7 @@ test('deletes over HTTP name their caller in the audit log', async (t) => {
     'prices.purge': ['POST', '/cost/purge', { project_id, query: named }],
     'objects.delete': ['POST', '/obj/delete', { project_id, object_id: 'o' }],
     'queues.delete': ['DELETE', `/annotation_queues/${queue.json.id}?project_id=${project_id}`],
+    'monitors.delete': ['DELETE', `/monitors/${monitor.json.monitor.id}?project_id=${project_id}`],
     'evaluation_runs.delete': ['DELETE', `/v2/${project_id}/evaluation_runs?evaluation_run_ids=${call.id}`],
     'predictions.delete': ['DELETE', `/v2/${project_id}/predictions?prediction_ids=${call.id}`],
     'scores.delete': ['DELETE', `/v2/${project_id}/scores?score_ids=${call.id}`],

@@ -28,6 +28,7 @@ function nothingAt(project: string): Things {
     rule: randomUUID(),
     item: randomUUID(),
     price: randomUUID(),
+    monitor: randomUUID(),
   }
 }
 
@@ -55,6 +56,7 @@ function requestsFor(things: Things, project_id: string): Request[] {
     rule,
     item,
     price,
+    monitor,
   } = things
   const ref = (path: string) => `weave:///${things.project}/${path}`
   const said = { feedback_type: 'thumbs', payload: {} }
@@ -118,6 +120,10 @@ function requestsFor(things: Things, project_id: string): Request[] {
     [`${inQueue}/rules`, { pick: { kind: 'all' } }],
     [`${inQueue}/items/query`, { filter: { rule_id: rule } }],
     ['/annotation_queues/stats', { queue_ids: [queue] }],
+    ['/monitors/stats', { monitor_ids: [monitor] }],
+    [`/monitors/${monitor}/run`, {}],
+    [`/monitors/${monitor}/runs/${monitor}/cancel`, {}],
+    ['/monitors', { name: 'm', scorers: [{ scorer: ref(`object/${object}:latest`) }] }],
     ['/cost/query', { query: equals('id', price) }],
     ['/cost/purge', { query: equals('id', price) }],
   ]
@@ -132,6 +138,10 @@ function requestsFor(things: Things, project_id: string): Request[] {
     ['PUT', `${inQueue}/rules/${rule}`, { project_id, paused: true }],
     ['DELETE', `${inQueue}/rules/${rule}?project_id=${atProject}`],
     ['DELETE', `${inQueue}?project_id=${atProject}`],
+    ['PUT', `/monitors/${monitor}`, { project_id, name: 'mine now' }],
+    ['GET', `/monitors/${monitor}/runs?project_id=${atProject}`],
+    ['GET', `/monitors/${monitor}?project_id=${atProject}`],
+    ['DELETE', `/monitors/${monitor}?project_id=${atProject}`],
     ...kinds.flatMap((kind): Request[] => [
       ['GET', `/v2/${project_id}/${kind}`],
       ['GET', `/v2/${project_id}/${kind}/${object}/versions/${digest}`],

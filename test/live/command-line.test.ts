@@ -287,7 +287,8 @@ describe('projects', () => {
     const projects = async () =>
       entriesOf<{ project: string }>((await run('project list')).out).map(({ project }) => project)
     assert.deepEqual(await projects(), ['acme/other', 'acme/qa'])
-    const counted = { calls, feedback: 0, queues: 0, object_versions: 0, tables: 0, files: 0, prices: 0 }
+    const none = { feedback: 0, queues: 0, object_versions: 0, tables: 0, files: 0, prices: 0, monitors: 0 }
+    const counted = { calls, ...none }
     assert.deepEqual(JSON.parse((await run('project show acme/qa')).out), { project: 'acme/qa', ...counted })
     assert.match((await run('project delete acme/qa', 2)).err, /--yes/)
 

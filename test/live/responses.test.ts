@@ -130,7 +130,6 @@ test('two processes on one database keep, continue and delete the answers of eac
     await until('the model is ready', async () => (await server.get('/ready')).status === 200)
   const ask = async (server: RunningServer, fields: object) => {
     const answer = await server.post(responsesUrl, { input: 'Hi', max_output_tokens: 4, ...fields })
-    // biome-ignore lint/suspicious/noExplicitAny: as above
     return { status: answer.status, json: (await answer.json()) as Told }
   }
   const first = await ask(one, { request_id: 'shared' })

@@ -8,6 +8,7 @@ import { feedback } from './storage/feedback.ts'
 import { files } from './storage/files.ts'
 import { merging } from './storage/merging.ts'
 import { mergingProperties } from './storage/merging-properties.ts'
+import { monitors } from './storage/monitors.ts'
 import { objects } from './storage/objects.ts'
 import { people } from './storage/people.ts'
 import { prices } from './storage/prices.ts'
@@ -41,6 +42,7 @@ for (const driver of allDrivers()) {
     projects(driver.open)
     queues(driver.shared)
     queueRules(driver.shared)
+    monitors(driver.open)
     evaluationRuns(driver.shared)
     usageAndAudit(driver.open)
     responses(driver.open)

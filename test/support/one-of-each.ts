@@ -23,6 +23,7 @@ export type Things = {
   rule: string
   item: string
   price: string
+  monitor: string
 }
 
 /** Stands in every value, so that whoever sees a value sees it. */
@@ -69,6 +70,12 @@ export async function storeOneOfEach(opened: TestApp, project: string, key: stri
     pick: { kind: 'errors' },
     filter: { op_names: [secret] },
   })
+  const { scorer } = await post(`/v2/${project}/scorers`, {
+    name: 'scorer',
+    description: secret,
+    check: { kind: 'length', max: 1 },
+  })
+  const { monitor } = await post('/monitors', { project_id: project, name: secret, scorers: [{ scorer }] })
   const price = await post('/cost/create', {
     project_id: project,
     costs: { [secret]: { prompt_token_cost: 1, completion_token_cost: 1 } },
@@ -90,5 +97,6 @@ export async function storeOneOfEach(opened: TestApp, project: string, key: stri
     rule: rule.id,
     item: items[0].id,
     price: price.ids[0][0],
+    monitor: monitor.id,
   }
 }

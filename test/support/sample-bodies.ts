@@ -339,6 +339,19 @@ export const needed: Record<string, Record<string, string[]>> = {
   },
 }
 
+const monitor = (project_id: string) => ({
+  name: 'answers',
+  description: 'every second answer',
+  scorers: [{ scorer: `weave:///${project_id}/object/short:v0`, fields: { text: 'output' } }],
+  filter: { op_names: ['answer'] },
+  query: byId,
+  models: ['small'],
+  statuses: ['success'],
+  sampling_rate: 0.5,
+  token_budget: 1000,
+  active: true,
+})
+
 /** For each route with a body one that it takes, with every field of its contract. */
 export const sampleBodies: Record<string, (project: string) => Record<string, unknown>> = {
   '/call/start': (project) => ({ start: start(project) }),
@@ -478,6 +491,31 @@ export const sampleBodies: Record<string, (project: string) => Record<string, un
     display_fields: null,
   }),
   '/annotation_queues/:queue_id/next': (project_id) => ({ project_id, lease_seconds: 60, annotators: 2 }),
+  '/monitors': (project_id) => ({ project_id, ...monitor(project_id) }),
+  '/monitors/:monitor_id': (project_id) => ({ project_id, ...monitor(project_id) }),
+  '/monitors/query': (project_id) => ({
+    project_id,
+    name: 'answers',
+    sort_by: [{ field: 'created_at', direction: 'desc' }],
+    limit: 10,
+    offset: 1,
+  }),
+  '/monitors/stats': (project_id) => ({
+    project_id,
+    monitor_ids: ['monitor'],
+    after: '2026-01-01T00:00:00Z',
+    before: '2026-01-02T00:00:00Z',
+  }),
+  '/monitors/:monitor_id/run': (project_id) => ({
+    project_id,
+    filter: { op_names: ['answer'] },
+    query: byId,
+    models: ['small'],
+    statuses: ['success'],
+    sampling_rate: 0.5,
+    limit: 10,
+  }),
+  '/monitors/:monitor_id/runs/:run_id/cancel': (project_id) => ({ project_id }),
   '/obj/create': (project_id) => ({
     obj: { project_id, object_id: 'name', val: { a: 1 }, builtin_object_class: null, expected_digest: null },
   }),
@@ -616,6 +654,7 @@ export function sampleBodyOf(url: string, project: string): Record<string, unkno
 const otherMethods: Record<string, Method> = {
   '/annotation_queues/:queue_id': 'PUT',
   '/annotation_queues/:queue_id/rules/:rule_id': 'PUT',
+  '/monitors/:monitor_id': 'PUT',
   '/objs/:object_id/versions/:digest/tags': 'PUT',
   '/objs/:object_id/aliases': 'PUT',
 }

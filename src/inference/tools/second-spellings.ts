@@ -28,7 +28,7 @@ const all: readonly SecondSpelling[] = [
 ]
 
 /** Each character is a rule of the grammar, for each spelling. */
-const mostCharacters = 1_500
+const mostCharacters = 600
 
 export interface Asked {
   calls?:

@@ -74,7 +74,7 @@ async function viewIn(
   body: StreamQueryBody | QueryStatsBody,
   expanded: ExpandedColumns,
 ): Promise<CallsView> {
-  const view = { ...viewOf(body), filter: body.filter ? await namedIn(names, body) : undefined }
+  const view = { ...viewOf(body), filters: body.filter ? [await namedIn(names, body)] : [] }
   for (const field of view.query ? fieldsOf(view.query) : []) refuseExpanded(expanded, field, 'query')
   for (const [index, { field }] of view.sort.entries()) {
     refuseExpanded(expanded, field, `sort_by.${index}.field`)

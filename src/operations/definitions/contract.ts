@@ -8,6 +8,7 @@ import {
   projectPath,
   shortList,
 } from '../../domain/fields.ts'
+import { checkGiven, fieldMap, judgeGiven } from '../scorers/contract.ts'
 
 const nameGiven = plainText(512).min(1)
 
@@ -33,7 +34,14 @@ const ref = plainText(8192).min(1)
 
 export const OpBody = z.object({ name, source_code: code.nullish() })
 export const DatasetBody = z.object({ name: name.nullish(), description, rows: longList(digestedObject()) })
-export const ScorerBody = z.object({ name, description, op_source_code: code })
+export const ScorerBody = z.object({
+  name,
+  description,
+  op_source_code: code.nullish().meta({ description: 'The scorer runs where this code does.' }),
+  judge: judgeGiven.nullish().meta({ description: 'A model of this server scores: docs/judges.md.' }),
+  check: checkGiven.nullish().meta({ description: 'A check that needs no model: docs/judges.md.' }),
+  fields: fieldMap().nullish(),
+})
 export const EvaluationBody = z.object({
   name,
   description,
@@ -71,7 +79,13 @@ const sourceCode = textOrNull.meta({ description: 'Null when it was not stored, 
 
 export const OpRecord = answer('The version of the op.', { ...version, code: sourceCode })
 export const DatasetRecord = answer('The version of the dataset.', { ...named, rows: z.unknown() })
-export const ScorerRecord = answer('The version of the scorer.', { ...named, score_op: textOrNull })
+export const ScorerRecord = answer('The version of the scorer.', {
+  ...named,
+  score_op: textOrNull,
+  judge: z.unknown(),
+  check: z.unknown(),
+  fields: z.unknown(),
+})
 export const EvaluationRecord = answer('The version of the evaluation.', {
   ...named,
   dataset: z.unknown(),

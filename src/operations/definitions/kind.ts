@@ -20,7 +20,12 @@ export interface DefinitionKind<Body extends z.ZodType> {
   body: Body
   created: z.ZodType
   record: z.ZodType
-  create(options: OperationParts, scope: Scope, body: z.output<Body>): Promise<Record<string, unknown>>
+  create(
+    options: OperationParts,
+    scope: Scope,
+    body: z.output<Body>,
+    signal: AbortSignal,
+  ): Promise<Record<string, unknown>>
   describe(options: OperationParts, version: ObjectWithValue, val: Value): Promise<Record<string, unknown>>
 }
 

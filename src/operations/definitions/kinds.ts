@@ -1,10 +1,12 @@
 import { z } from 'zod'
 import { JsonText, writeJson } from '../../domain/json/text.ts'
 import { tableRef } from '../../domain/refs.ts'
+import { refuse } from '../../domain/refusals.ts'
 import { givenValue } from '../objects/classes.ts'
 import { type CreatedObject, createObject } from '../objects/create.ts'
 import type { OperationParts } from '../parts.ts'
 import type { Scope } from '../scope.ts'
+import { checkScorer } from '../scorers/runnable.ts'
 import { storeTable } from '../tables/create.ts'
 import {
   createdWith,
@@ -88,7 +90,7 @@ export const datasets = definitionKind({
   },
 })
 
-/** A scorer is a name for an op that scores. */
+/** A scorer is a name for an op that scores, or says what this server runs: a judge or a check. */
 export const scorers = definitionKind({
   path: 'scorers',
   noun: 'scorer',
@@ -96,20 +98,42 @@ export const scorers = definitionKind({
   body: ScorerBody,
   created: createdWith({ scorer: z.string().meta({ description: 'The reference to it.' }) }),
   record: ScorerRecord,
-  async create(options, scope, { name, description, op_source_code }) {
+  async create(options, scope, body, signal) {
+    const { name, description, op_source_code: code, judge, check, fields } = body
+    requireOne({ op_source_code: code, judge, check })
+    if (code == null) await checkScorer(options, scope.caller.name, body, signal)
     await checkName(options, scope, name, 'Scorer')
-    const op = await createOp(options, scope, `${name}.score`, op_source_code)
+    const runs =
+      code == null
+        ? { ...(judge ? { judge } : { check }), fields: fields ?? {} }
+        : { score: refOf(options, scope, await createOp(options, scope, `${name}.score`, code)) }
     const scorer = await createOfClass(options, scope, name, 'Scorer', {
       name,
       description: description ?? null,
-      score: refOf(options, scope, op),
+      ...runs,
     })
     return { ...createdAnswer(scorer), scorer: refOf(options, scope, scorer) }
   },
   async describe(_, version, val) {
-    return { ...namedFields(version, val), score_op: val.member('score')?.string ?? null }
+    return {
+      ...namedFields(version, val),
+      score_op: val.member('score')?.string ?? null,
+      judge: memberOf(val, 'judge'),
+      check: memberOf(val, 'check'),
+      fields: memberOf(val, 'fields'),
+    }
   },
 })
+
+function requireOne(given: Record<string, unknown>): void {
+  const names = Object.keys(given).filter((name) => given[name] != null)
+  if (names.length === 1) return
+  throw refuse('invalid_value', {
+    field: names[1] ?? 'judge',
+    given: names.length === 0 ? 'nothing' : `a value beside ${names[0]}`,
+    accepted: `one of ${Object.keys(given).join(', ')}`,
+  })
+}
 
 /** An evaluation names its dataset and its scorers. */
 export const evaluations = definitionKind({

@@ -27,7 +27,8 @@ function routesOf<Body extends z.ZodType>(kind: DefinitionKind<Body>): Operation
       answer: kind.created,
       refusals: ['class_conflict', 'too_many_rows'],
       largeBodies: true,
-      rule: (options, { caller, body, params }) => kind.create(options, scopeOf(caller, params), body),
+      rule: (options, { caller, body, params }, reply) =>
+        kind.create(options, scopeOf(caller, params), body, disconnectSignal(reply)),
     }),
     operation('GET', all, {
       summary: `List the latest version of each ${noun}, one JSON text a line`,

@@ -33,7 +33,7 @@ export const ListAnswer = answer('The projects that your key reaches, by their n
 const count = z.int().min(0)
 
 export const DeleteAnswer = answer('Nothing of the project is left. What there was of it:', {
-  deleted: z
-    .record(z.string(), count)
-    .meta({ description: 'How many calls, feedback, queues, object versions, tables, files and prices.' }),
+  deleted: z.record(z.string(), count).meta({
+    description: 'How many calls, feedback, queues, object versions, tables, files, prices and monitors.',
+  }),
 })

@@ -19,7 +19,8 @@ import {
 } from './calls.ts'
 
 export interface CallsView extends View {
-  filter: CallsFilter | undefined
+  /** All of them hold. */
+  filters: readonly CallsFilter[]
 }
 
 /** The calls of the view. It is checked before this answers. */
@@ -46,9 +47,9 @@ export function statsOfCalls(
 /** Oldest first unless asked otherwise; the id decides between equals, so that pages fit together. */
 function queryOf(
   { dialect }: Reader,
-  { project, filter, query, sort, limit, offset }: CallsView,
+  { project, filters, query, sort, limit, offset }: CallsView,
 ): CallsQuery {
-  const conditions = filter ? filterConditions(filter, dialect) : []
+  const conditions = filters.flatMap((filter) => filterConditions(filter, dialect))
   if (query) {
     const fields = withQueues(callFields(dialect, 'query'))
     conditions.push(compileCondition(askingForQueues(query), fields, dialect))

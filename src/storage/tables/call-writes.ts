@@ -2,6 +2,7 @@ import { batchesOf } from '../../domain/batches.ts'
 import { now as clock } from '../../domain/time.ts'
 import { announceDeletion, announceParts, followDeletion, followParts } from '../evaluations/pending.ts'
 import { refreshStale } from '../evaluations/trials.ts'
+import { noteJudgements } from '../monitors/notes.ts'
 import { followRules, watchCalls } from '../queues/ended-calls.ts'
 import { listOf, type Sql, sql, trusted } from '../sql/sql.ts'
 import type { Command } from '../transaction.ts'
@@ -24,6 +25,7 @@ export const upsertCalls: Command<readonly CallPart[], void> = async (tx, parts)
     await mergeIntoCalls(tx, own)
     await followParts(tx, project, own, time)
     if (watched !== undefined) await followRules(tx, watched, time)
+    await noteJudgements(tx, project, own, time)
   }
 }
 

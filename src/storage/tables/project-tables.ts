@@ -35,6 +35,11 @@ export const projectTables: readonly ProjectTable[] = [
   // First: they put calls into queues.
   rows('annotation_rules', ['id']),
   rows('annotation_rule_scores', ['call_id', 'rule_id']),
+  // Before the calls, so that nothing is judged any more.
+  rows('monitors', ['id'], { counts: 'monitors', live: notDeleted }),
+  rows('judgements', ['monitor_id', 'call_id', 'scorer']),
+  rows('monitor_days', ['monitor_id', 'day']),
+  rows('monitor_runs', ['id']),
   { table: 'calls', counts: 'calls', live: `started_at IS NOT NULL AND ${notDeleted}`, remove: removeCalls },
   rows('completions', ['call_id']),
   { table: 'responses' },

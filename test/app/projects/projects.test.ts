@@ -67,10 +67,11 @@ test('a project is deleted by an admin who has access to it', async (t) => {
     calls: 1,
     feedback: 1,
     queues: 1,
-    object_versions: 2,
+    object_versions: 3,
     tables: 1,
     files: 1,
     prices: 1,
+    monitors: 1,
   })
   assert.equal((await post('/call/read', { project_id: 'acme/qa', id: things.call })).status, 404)
   assert.deepEqual((await get('/projects')).json.projects, [])

@@ -76,6 +76,17 @@ async function fill(t: Parameters<typeof openApp>[0], db: Database, project: str
     assert.equal(asked.statusCode, 200, asked.body)
     await post('/call/read', { project_id: project, id: asked.headers['x-heddle-call-id'] })
   }
+  await post(`/monitors/${things.monitor}/run`, { project_id: project })
+  const key = { project_id: project, monitor_id: things.monitor, holder: 'process' }
+  const take = { kind: 'check' as const, except: [], limit: 1, now: Number.MAX_SAFE_INTEGER - 1 }
+  const taken = await db.write('takeJudgements', { ...key, ...take, until: Number.MAX_SAFE_INTEGER })
+  const judgements = taken.map(({ call_id, scorer }) => ({
+    call_id,
+    scorer,
+    state: 'judged' as const,
+    tokens: 1,
+  }))
+  await db.write('settleJudgements', { ...key, judgements, now, day: '2026-01-01' })
   const piece = { project_id: project, upload_id: 'unfinished', position: 0, bytes: new Uint8Array(9), now }
   await db.write('keepPiece', piece)
   await db.write('changeProjectSettings', { project_id: project, change: { retention_days: 0 } })

@@ -1,0 +1,80 @@
+import { shortened } from '../../domain/described.ts'
+import { parseRef } from '../../domain/refs.ts'
+import { type Refusal, refuse } from '../../domain/refusals.ts'
+import type { MonitorScorer } from '../../storage/monitors/monitors.ts'
+import { isOf } from '../../storage/objects/objects.ts'
+import type { Reader } from '../../storage/transaction.ts'
+import { liveObject } from '../objects/read.ts'
+import type { Fields } from '../scorers/contract.ts'
+import { checkFields, type RunnableScorer, runnableOf } from '../scorers/runnable.ts'
+import type { CreateBody } from './contract.ts'
+
+/** A scorer of a monitor as it is now. */
+export interface BoundScorer {
+  name: string
+  digest: string
+  scorer: RunnableScorer
+}
+
+const form = (project: string) => `<scheme>:///${project}/object/<name>:<version>`
+
+/** The scorers that a request binds. Refuses what this server cannot run, and names that a scorer does not have. */
+export async function bindScorers(
+  db: Reader,
+  project: string,
+  given: CreateBody['scorers'],
+): Promise<MonitorScorer[]> {
+  const bound: MonitorScorer[] = []
+  for (const [index, { scorer: ref, fields }] of given.entries()) {
+    const place = `scorers.${index}`
+    const { name, scorer } = await readScorer(db, project, ref, `${place}.scorer`)
+    if (bound.some((other) => other.name === name)) {
+      throw wrong(`${place}.scorer`, ref, 'a scorer of another name: each name is there once')
+    }
+    checkMapped(fields ?? {}, scorer.fields, `${place}.fields`)
+    bound.push({ name, ref, kind: 'judge' in scorer ? 'judge' : 'check', fields: { ...fields } })
+  }
+  return bound
+}
+
+/** Reads the scorer that a reference leads to, in its project. */
+export async function readScorer(
+  db: Reader,
+  project: string,
+  text: string,
+  field: string,
+): Promise<BoundScorer> {
+  const ref = parseRef(text)
+  if (ref?.kind !== 'object' || ref.project !== project || ref.path.length > 0) {
+    throw wrong(field, text, `a reference to a scorer of the same project, ${form(project)}`)
+  }
+  const version = await liveObject(db, project, ref, field)
+  const scorer = isOf({ base_object_classes: ['Scorer'] }, version)
+    ? runnableOf(version.val)
+    : { why: 'it is an object of another class' }
+  if ('why' in scorer) {
+    throw refuse('scorer_not_runnable', {
+      field,
+      given: JSON.stringify(shortened(text, 200)),
+      why: scorer.why,
+    })
+  }
+  return { name: ref.name, digest: version.digest, scorer }
+}
+
+function checkMapped(mapped: Fields, own: Fields, place: string): void {
+  checkFields(mapped, place)
+  for (const name of Object.keys(mapped)) {
+    if (Object.hasOwn(own, name)) continue
+    const names = Object.keys(own).join(', ')
+    throw refuse('invalid_value', {
+      field: `${place}.${name}`,
+      given: 'a name that the scorer does not have',
+      accepted: names === '' ? 'none: the scorer has no fields' : names,
+    })
+  }
+}
+
+function wrong(field: string, given: string, accepted: string): Refusal {
+  return refuse('invalid_value', { field, given: JSON.stringify(shortened(given, 200)), accepted })
+}

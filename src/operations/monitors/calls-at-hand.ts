@@ -1,0 +1,75 @@
+import { now } from '../../domain/time.ts'
+import {
+  type SettledJudgement,
+  standingOfCalls,
+  type TakenJudgement,
+} from '../../storage/monitors/judgements.ts'
+import type { Monitor } from '../../storage/monitors/monitors.ts'
+import { streamCalls } from '../../storage/tables/call-queries.ts'
+import type { LongReader } from '../../storage/transaction.ts'
+import { storedConditions, viewOfConditions } from './conditions.ts'
+
+/** In bytes. What a larger call says is not looked at: each judgement holds its call in memory. */
+const largestCall = 8 << 20
+
+/** The end of a call may come before its start, but not by much. */
+const waitForStart = [1_000_000, 10_000_000, 60_000_000, 600_000_000]
+
+export interface AtHand {
+  /** Their calls are there, and are the monitor's. */
+  ready: TakenJudgement[]
+  /** There is nothing to judge. */
+  settled: SettledJudgement[]
+}
+
+/** Which of these judgements can be made: the conditions of the monitor are those of a query of calls. */
+export async function callsAtHand(
+  db: LongReader,
+  monitor: Monitor,
+  taken: readonly TakenJudgement[],
+  signal: AbortSignal,
+): Promise<AtHand> {
+  const time = now()
+  const { project_id: project } = monitor
+  const ids = [...new Set(taken.map(({ call_id }) => call_id))]
+  const sizes = new Map<string, number>()
+  const view = viewOfConditions(project, [storedConditions(monitor.conditions)], ids)
+  const columns = { large: new Set<never>(), totalStorageSize: false }
+  for await (const rows of streamCalls(db, view, columns, time, signal)) {
+    for (const { id, storage_size } of rows) sizes.set(id, storage_size)
+  }
+  const others = await standingOfCalls(
+    db,
+    project,
+    ids.filter((id) => !sizes.has(id)),
+    time,
+  )
+  const ready: TakenJudgement[] = []
+  const settled: SettledJudgement[] = []
+  for (const one of taken) {
+    const { call_id, scorer, attempts } = one
+    const size = sizes.get(call_id)
+    if (size === undefined) {
+      settled.push({ call_id, scorer, ...withoutCall(others.get(call_id), attempts, time) })
+    } else if (size > largestCall) {
+      const detail = `the call has more than ${largestCall} bytes`
+      settled.push({ call_id, scorer, state: 'skipped', reason: 'too_large', detail })
+    } else ready.push(one)
+  }
+  return { ready, settled }
+}
+
+function withoutCall(
+  standing: 'live' | 'not begun' | 'gone' | undefined,
+  attempts: number,
+  time: number,
+): Omit<SettledJudgement, 'call_id' | 'scorer'> {
+  if (standing === 'live') return { state: 'other' }
+  const detail = 'the call was deleted or has expired'
+  if (standing !== 'not begun') return { state: 'skipped', reason: 'call_gone', detail }
+  const wait = waitForStart[attempts]
+  const why = { reason: 'call_not_started', detail: 'the call has an end and no start' }
+  return wait === undefined
+    ? { state: 'skipped', ...why }
+    : { state: 'pending', ...why, due_at: time + wait, wasTried: true }
+}

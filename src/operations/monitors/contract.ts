@@ -1,0 +1,205 @@
+import { z } from 'zod'
+import { answer, dateTime, plainText, projectId, shortList } from '../../domain/fields.ts'
+import { CallsFilter } from '../calls/contract.ts'
+import { limit, offset, query, sortBy } from '../paging.ts'
+import { fieldMap } from '../scorers/contract.ts'
+
+const id = plainText(128).min(1)
+
+export const MonitorPath = z.object({ monitor_id: id })
+export const InProject = z.object({ project_id: projectId })
+
+/** In one monitor: each of them looks at each call. */
+export const mostScorers = 16
+
+const scorers = z
+  .array(
+    z.strictObject({
+      scorer: plainText(2048).min(1).meta({
+        description:
+          'A reference to a scorer with a judge or a check, in this project. `latest` is the latest when it scores.',
+      }),
+      fields: fieldMap().nullish().meta({
+        description: 'Other paths for names that the scorer has in its own `fields`.',
+      }),
+    }),
+  )
+  .min(1)
+  .max(mostScorers)
+
+const models = z
+  .array(plainText(512).min(1))
+  .min(1)
+  .max(100)
+  .nullish()
+  .meta({ description: 'inputs.model or output.model is one of these.' })
+const statuses = z
+  .array(z.enum(['success', 'error', 'descendant_error']))
+  .min(1)
+  .max(3)
+  .nullish()
+  .meta({ description: 'How the calls ended; in any way when absent.' })
+
+/** Which calls. */
+const conditions = {
+  filter: CallsFilter.nullish().meta({ description: 'As in /calls/stream_query.' }),
+  query,
+  models,
+  statuses,
+}
+const samplingRate = z
+  .number()
+  .min(0)
+  .max(1)
+  .nullish()
+  .meta({ default: 1, description: 'The share of the calls. Which ones follows from their ids.' })
+
+const settings = {
+  description: plainText(64 * 1024).nullish(),
+  ...conditions,
+  sampling_rate: samplingRate,
+  token_budget: z
+    .int()
+    .min(0)
+    .nullish()
+    .meta({ description: 'Tokens that its judges may use in a day of UTC. No bound when absent.' }),
+}
+
+export const CreateBody = z.object({
+  project_id: projectId,
+  name: plainText(1024).min(1),
+  scorers,
+  ...settings,
+  active: z.boolean().nullish().meta({ default: true }),
+})
+export type CreateBody = z.output<typeof CreateBody>
+
+export const UpdateBody = z.object({
+  project_id: projectId,
+  name: plainText(1024).min(1).optional().meta({ description: 'What is absent stays as it is.' }),
+  scorers: scorers.optional(),
+  ...settings,
+  active: z
+    .boolean()
+    .nullish()
+    .meta({ default: null, description: 'False pauses it. Null leaves it as it is.' }),
+})
+export type UpdateBody = z.output<typeof UpdateBody>
+
+const time = z.iso.datetime()
+const anything = z.unknown()
+
+export const MonitorRecord = z.object({
+  id: z.string(),
+  project_id: z.string(),
+  name: z.string(),
+  description: z.string(),
+  scorers: z.array(z.object({ scorer: z.string(), fields: anything })),
+  filter: anything,
+  query: anything,
+  models: z.array(z.string()).nullable(),
+  statuses: z.array(z.string()).nullable(),
+  sampling_rate: z.number(),
+  token_budget: z.number().nullable(),
+  active: z.boolean(),
+  created_at: time,
+  created_by: z.string(),
+  updated_at: time,
+  deleted_at: time.nullable(),
+})
+export const MonitorAnswer = answer('The monitor as it is now.', { monitor: MonitorRecord })
+
+export const QueryBody = z.object({
+  project_id: projectId,
+  name: plainText(1024).nullish().meta({ description: 'A part of the name, in upper or lower case.' }),
+  sort_by: sortBy().meta({ description: 'By id, name, created_at or updated_at; newest first when absent.' }),
+  limit,
+  offset,
+})
+export type QueryBody = z.output<typeof QueryBody>
+
+export const mostStats = 100
+
+export const StatsBody = z.object({
+  project_id: projectId,
+  monitor_ids: shortList(id, mostStats),
+  after: dateTime.nullish().meta({ description: 'Judgements that were noted from then on.' }),
+  before: dateTime.nullish(),
+})
+export type StatsBody = z.output<typeof StatsBody>
+
+const count = z.number().int()
+const state = z.enum(['pending', 'judged', 'skipped', 'failed'])
+
+export const StatsAnswer = answer('An entry for each monitor that is there, in the order of the request.', {
+  stats: z.array(
+    z.object({
+      monitor_id: z.string(),
+      pending: count,
+      judged: count,
+      skipped: count.meta({ description: 'There was nothing to judge.' }),
+      failed: count,
+      tokens_today: count.meta({ description: 'Of a day of UTC.' }),
+      token_budget: count.nullable(),
+      lag_seconds: z.number().meta({ description: 'How long the oldest pending call has waited.' }),
+      waits: z.string().nullable().meta({ description: 'Why nothing goes on.' }),
+      reasons: z.array(
+        z.object({
+          scorer: z.string(),
+          state,
+          reason: z.string(),
+          count,
+          detail: z.string().nullable().meta({ description: 'Of one of them.' }),
+        }),
+      ),
+      scores: z
+        .array(
+          z.object({
+            scorer: z.string(),
+            path: z.string().nullable().meta({ description: 'Null where the score itself is a number.' }),
+            count,
+            mean: z.number().meta({ description: 'True is 1, false is 0.' }),
+            min: z.number(),
+            max: z.number(),
+            histogram: z.array(z.object({ from: z.number(), to: z.number(), count })),
+          }),
+        )
+        .meta({ description: 'Of the latest 10000 scores.' }),
+    }),
+  ),
+})
+
+export const RunPath = MonitorPath.extend({ run_id: id })
+
+export const RunBody = z.object({
+  project_id: projectId,
+  ...conditions,
+  sampling_rate: samplingRate,
+  limit: z.int().min(1).nullish().meta({ description: 'The most calls. All that there are when absent.' }),
+})
+export type RunBody = z.output<typeof RunBody>
+
+export const CancelBody = InProject
+
+const RunRecord = z.object({
+  id: z.string(),
+  monitor_id: z.string(),
+  project_id: z.string(),
+  filter: anything,
+  query: anything,
+  models: z.array(z.string()).nullable(),
+  statuses: z.array(z.string()).nullable(),
+  sampling_rate: z.number(),
+  limit: count.nullable(),
+  state: z.enum(['looking', 'judging', 'done', 'cancelled']),
+  found_calls: count,
+  pending: count.meta({ description: 'Judgements, one for each scorer and call.' }),
+  judged: count,
+  skipped: count,
+  failed: count,
+  created_at: time,
+  created_by: z.string(),
+  ended_at: time.nullable(),
+})
+export const RunAnswer = answer('The run as it is now.', { run: RunRecord })
+export const RunsAnswer = answer('The latest hundred runs, the newest first.', { runs: z.array(RunRecord) })

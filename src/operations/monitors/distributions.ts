@@ -1,0 +1,65 @@
+import { leavesOf } from '../../domain/evaluations/leaves.ts'
+
+/** Of numbers that one scorer gave at one path. */
+export interface Distribution {
+  scorer: string
+  /** Null where the score itself is the number. */
+  path: string | null
+  count: number
+  mean: number
+  min: number
+  max: number
+  /** Ten bars of equal width between min and max, or one where they are the same. */
+  histogram: { from: number; to: number; count: number }[]
+}
+
+const bars = 10
+/** A scorer may name its members as it likes. */
+const mostPaths = 100
+
+/** Gathers what scorers say; a boolean is 1 or 0, and a text is no number. */
+export function createDistributions() {
+  const numbers = new Map<string, { scorer: string; path: string | null; values: number[] }>()
+  return {
+    /** `output` is JSON. */
+    add(scorer: string, output: string): void {
+      for (const { path, number } of leavesOf(`{"score":${output}}`)) {
+        if (number === null) continue
+        const key = JSON.stringify([scorer, path])
+        const known = numbers.get(key)
+        if (known !== undefined) known.values.push(number)
+        else if (numbers.size < mostPaths) numbers.set(key, { scorer, path, values: [number] })
+      }
+    },
+    all: (): Distribution[] =>
+      [...numbers.values()].map(({ values, ...name }) => ({ ...name, ...summed(values) })),
+  }
+}
+
+function summed(values: readonly number[]): Omit<Distribution, 'scorer' | 'path'> {
+  let min = Number.POSITIVE_INFINITY
+  let max = Number.NEGATIVE_INFINITY
+  let mean = 0
+  for (const [index, value] of values.entries()) {
+    min = Math.min(min, value)
+    max = Math.max(max, value)
+    // No sum of all, which may be beyond what a double holds.
+    mean += value / (index + 1) - mean / (index + 1)
+  }
+  return { count: values.length, mean, min, max, histogram: histogramOf(values, min, max) }
+}
+
+function histogramOf(values: readonly number[], min: number, max: number): Distribution['histogram'] {
+  const width = (max - min) / bars
+  if (!(width > 0 && Number.isFinite(width))) return [{ from: min, to: max, count: values.length }]
+  const histogram = Array.from({ length: bars }, (_, index) => ({
+    from: min + index * width,
+    to: index === bars - 1 ? max : min + (index + 1) * width,
+    count: 0,
+  }))
+  for (const value of values) {
+    const bar = histogram[Math.min(bars - 1, Math.floor((value - min) / width))]
+    if (bar) bar.count++
+  }
+  return histogram
+}

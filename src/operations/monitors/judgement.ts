@@ -1,0 +1,186 @@
+import { idOf, newId } from '../../domain/ids.ts'
+import { compactJson } from '../../domain/json/scan.ts'
+import { JsonText, withTexts, writeJson } from '../../domain/json/text.ts'
+import { judgeOp } from '../../domain/judge-op.ts'
+import { callRef, objectRef } from '../../domain/refs.ts'
+import { Refusal } from '../../domain/refusals.ts'
+import { monotonicNow, now } from '../../domain/time.ts'
+import { hasFeedback, type SettledJudgement, type TakenJudgement } from '../../storage/monitors/judgements.ts'
+import type { Monitor, MonitorScorer } from '../../storage/monitors/monitors.ts'
+import type { CallPart } from '../../storage/tables/call-parts.ts'
+import { readCall } from '../../storage/tables/calls.ts'
+import type { Feedback } from '../../storage/tables/feedback.ts'
+import { createPricing } from '../calls/costs.ts'
+import { endPart, startPart } from '../calls/parts.ts'
+import { callRecord } from '../calls/record.ts'
+import { createCheck } from '../feedback/check.ts'
+import { feedbackOf } from '../feedback/create.ts'
+import { atRoot, prefixes } from '../feedback/kinds.ts'
+import { payloadGiven } from '../feedback/payload.ts'
+import type { OperationParts } from '../parts.ts'
+import { callValues } from '../scorers/call-values.ts'
+import { runCheck } from '../scorers/check.ts'
+import type { Judge } from '../scorers/contract.ts'
+import { askJudge, inputsOf, type JudgeAnswer, type Question, questionOf } from '../scorers/judge.ts'
+import { type BoundScorer, readScorer } from './bound-scorers.ts'
+
+/** One judgement of a monitor, from the call to what is written. */
+export interface Judgement {
+  parts: OperationParts
+  monitor: Monitor
+  taken: TakenJudgement
+}
+
+interface Score {
+  /** JSON. */
+  output: string
+  call?: CallPart
+  tokens?: number
+}
+
+/** What becomes of it. Throws what a model or the record refuses. */
+export async function judge(judgement: Judgement, signal: AbortSignal): Promise<SettledJudgement> {
+  const { parts, monitor, taken } = judgement
+  const { db } = parts
+  const { project_id: project } = monitor
+  const name = { call_id: taken.call_id, scorer: taken.scorer }
+  const binding = (JSON.parse(monitor.scorers) as MonitorScorer[]).find((one) => one.name === taken.scorer)
+  // The scorer was taken out of the monitor since.
+  if (binding === undefined) return { ...name, state: 'other' }
+  const bound = await scorerOf(db, project, binding)
+  if ('reason' in bound) return { ...name, ...bound }
+  const feedbackId = idOf(`${monitor.id} ${bound.name} ${bound.digest} ${taken.call_id}`)
+  if (await hasFeedback(db, project, feedbackId)) {
+    return { ...name, state: 'judged', feedback_id: feedbackId }
+  }
+  const row = await readCall(db, project, taken.call_id, false, now())
+  if (row === undefined) {
+    return { ...name, state: 'skipped', reason: 'call_gone', detail: 'the call was deleted or has expired' }
+  }
+  const { scorer } = bound
+  const values = callValues(callRecord(row, {}), { ...scorer.fields, ...binding.fields })
+  let score: Score
+  if ('check' in scorer) {
+    const outcome = await runCheck(scorer.check, {
+      schemas: parts.schemas,
+      tenant: monitor.created_by,
+      values,
+      costs: () => createPricing(db, project)(row),
+      latencyMs: Math.trunc(((row.ended_at ?? row.started_at) - row.started_at) / 1000),
+    })
+    if ('state' in outcome) return { ...name, ...outcome }
+    score = { output: writeJson(outcome.score) }
+  } else {
+    const question = questionOf(scorer.judge, values)
+    if ('state' in question) return { ...name, ...question }
+    const started = monotonicNow()
+    const answer = await askJudge(parts, scorer.judge, question, askingOf(monitor, signal))
+    const call = await judgeCall(judgement, { bound, judge: scorer.judge, question, answer, started })
+    const { total_tokens: tokens } = answer.usage
+    if (!answer.isWhole) {
+      return { ...name, state: 'failed', reason: 'answer_cut_off', detail: cutOff, call, tokens }
+    }
+    score = { output: answer.text, call, tokens }
+  }
+  const { output, ...made } = score
+  return {
+    ...name,
+    ...made,
+    state: 'judged',
+    feedback: await feedbackOn(judgement, bound, feedbackId, output, made.call?.id),
+  }
+}
+
+const cutOff = 'the answer was cut off at judge.max_tokens, before it fitted the schema'
+
+/** A scorer that was deleted, or that is one no longer, fails: nothing will bring it back by itself. */
+async function scorerOf(
+  db: OperationParts['db'],
+  project: string,
+  { ref }: MonitorScorer,
+): Promise<BoundScorer | { state: 'failed'; reason: string; detail: string }> {
+  try {
+    return await readScorer(db, project, ref, 'scorer')
+  } catch (error) {
+    if (!(error instanceof Refusal) || error.status >= 500) throw error
+    return { state: 'failed', reason: error.code, detail: error.message }
+  }
+}
+
+function askingOf(monitor: Monitor, signal: AbortSignal) {
+  return {
+    caller: { name: monitor.created_by, role: 'member' as const, entities: new Set<string>() },
+    id: newId(),
+    arrived: performance.now(),
+    signal,
+    note: () => undefined,
+  }
+}
+
+interface JudgeRun {
+  bound: BoundScorer
+  judge: Judge
+  question: Question
+  answer: JudgeAnswer
+  started: number
+}
+
+/** The judge's own call: child of nothing, and linked by its attributes. */
+async function judgeCall({ parts, monitor, taken }: Judgement, run: JudgeRun): Promise<CallPart> {
+  const { bound, answer } = run
+  const { project_id } = monitor
+  const id = newId()
+  const { prompt_tokens, completion_tokens, total_tokens } = answer.usage
+  const usage = { [answer.model]: { requests: 1, prompt_tokens, completion_tokens, total_tokens } }
+  const links = {
+    monitor: monitor.id,
+    scorer: objectRef(parts.refScheme, project_id, 'object', bound.name, bound.digest),
+    call: callRef(parts.refScheme, project_id, taken.call_id),
+  }
+  const call = {
+    project_id,
+    id,
+    op_name: judgeOp,
+    display_name: bound.name,
+    started_at: run.started,
+    attributes: new JsonText(writeJson({ heddle: { judge: links } })),
+    inputs: new JsonText(inputsOf(run.judge, answer.model, bound.name, run.question)),
+  }
+  const retentionDays = await parts.projects.retentionDays(project_id)
+  const start = startPart(call, { user: monitor.created_by, retentionDays })
+  const { end } = endPart({
+    project_id,
+    id,
+    ended_at: monotonicNow(),
+    exception: answer.isWhole ? null : cutOff,
+    output: new JsonText(answer.isWhole ? compactJson(answer.text) : JSON.stringify(answer.text)),
+    summary: new JsonText(writeJson({ usage })),
+  })
+  return withTexts<CallPart>({ ...start, end })
+}
+
+/** The score, as feedback that evaluations and queries know. */
+async function feedbackOn(
+  { parts, monitor, taken }: Judgement,
+  { name, digest }: BoundScorer,
+  id: string,
+  output: string,
+  judgeCallId: string | undefined,
+): Promise<Feedback> {
+  const { db, schemas, refScheme } = parts
+  const { project_id, created_by } = monitor
+  const caller = { name: created_by, role: 'member' as const, entities: new Set<string>() }
+  const payload = new JsonText(`{"output":${compactJson(output)},"monitor":${JSON.stringify(monitor.id)}}`)
+  const given = {
+    project_id,
+    id,
+    svc_ref: callRef(refScheme, project_id, taken.call_id),
+    feedback_type: `${prefixes.runnable}.${name}`,
+    payload: payloadGiven(payload),
+    creator: monitor.name,
+    runnable_ref: objectRef(refScheme, project_id, 'object', name, digest),
+    ...(judgeCallId && { call_ref: callRef(refScheme, project_id, judgeCallId) }),
+  }
+  const feedback = await feedbackOf(createCheck(db, schemas, created_by), caller, given, atRoot)
+  return withTexts<Feedback>(feedback)
+}

@@ -1,0 +1,221 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { newId } from '../../domain/ids.ts'
+import { Refusal } from '../../domain/refusals.ts'
+import { now } from '../../domain/time.ts'
+import {
+  monitorsAtWork,
+  type SettledJudgement,
+  type TakenJudgement,
+  tokensOfDay,
+} from '../../storage/monitors/judgements.ts'
+import {
+  findMonitor,
+  type Monitor,
+  type MonitorKey,
+  type MonitorScorer,
+} from '../../storage/monitors/monitors.ts'
+import { type BackgroundWork, inBackground } from '../background.ts'
+import type { OperationParts } from '../parts.ts'
+import { callsAtHand } from './calls-at-hand.ts'
+import { dayOf, endOfDay } from './days.ts'
+import { judge } from './judgement.ts'
+
+type Kind = MonitorScorer['kind']
+
+/** Of one monitor. Checks are written together; of judges a model answers few at a time. */
+const atOnce: Record<Kind, number> = { check: 32, judge: 4 }
+const idleMs = 250
+/** After a failure of the record, which is likely to last. */
+const failedMs = 5_000
+/** A judgement whose holder is not heard of for so long is taken by another process. */
+const leaseMs = 30_000
+const renewMs = 10_000
+/** Before a scorer is tried again whose model is not there. */
+const modelWaitMs = 15_000
+/** Before a model is asked again that has no room. */
+const busyWaitMs = 2_000
+/** Between the tries of a judgement that fails by no fault of its own. */
+const retryMs = [5_000, 30_000, 120_000, 600_000]
+
+/** Judges what monitors have noted, behind the callers. Checks do not wait for models. */
+export function startJudging(parts: OperationParts, failed: (error: unknown) => void): BackgroundWork[] {
+  // Usage is counted; the limits are for what users ask themselves.
+  const own = {
+    ...parts,
+    charge: (caller: { name: string }, tokens: { prompt: number; completion: number }) =>
+      parts.usage.spent(caller.name, tokens),
+  }
+  return (['check', 'judge'] as const).map((kind) => {
+    const worker = createWorker(own, kind)
+    return inBackground({ firstMs: idleMs, failedMs, failed, run: worker })
+  })
+}
+
+function createWorker(parts: OperationParts, kind: Kind): (signal: AbortSignal) => Promise<number> {
+  const { db } = parts
+  const holder = newId()
+  /** Scorers that wait for their model, by monitor, until when. */
+  const waiting = new Map<string, Map<string, number>>()
+
+  function waitingOf({ project_id, monitor_id }: MonitorKey): Map<string, number> {
+    const key = `${project_id} ${monitor_id}`
+    const scorers = waiting.get(key) ?? new Map<string, number>()
+    for (const [scorer, until] of scorers) if (until <= performance.now()) scorers.delete(scorer)
+    if (scorers.size === 0) waiting.delete(key)
+    return scorers
+  }
+
+  return async (signal) => {
+    // Another process may have one.
+    if (kind === 'judge' && parts.models.all.length === 0) return idleMs
+    let isBusy = false
+    for (const key of await monitorsAtWork(db, kind, now())) {
+      if (signal.aborted) break
+      if (await work(key, signal)) isBusy = true
+    }
+    return isBusy ? 0 : idleMs
+  }
+
+  /** One turn of one monitor. Answers whether there was something to do. */
+  async function work(key: MonitorKey, signal: AbortSignal): Promise<boolean> {
+    const monitor = await findMonitor(db, key)
+    if (monitor === undefined) return false
+    const limit = await room(monitor)
+    if (limit === 0) return false
+    const time = now()
+    const taken = await db.write('takeJudgements', {
+      ...key,
+      kind,
+      holder,
+      limit,
+      except: [...waitingOf(key).keys()],
+      now: time,
+      until: time + leaseMs * 1000,
+    })
+    if (taken.length > 0) await holding(key, taken, () => judgeAll(monitor, taken, signal))
+    return taken.length > 0
+  }
+
+  /** How many judgements may be begun now. With a budget one after the other, so that one at most goes beyond it. */
+  async function room(monitor: Monitor): Promise<number> {
+    const { token_budget: budget } = monitor
+    if (kind === 'check' || budget === null) return atOnce[kind]
+    const day = dayOf(now())
+    if ((await tokensOfDay(db, keyOf(monitor), day)) < budget) return 1
+    const waits = `the budget of ${budget} tokens is spent until ${endOfDay(day)}`
+    if (monitor.waits !== waits) await settle(monitor, [], waits)
+    return 0
+  }
+
+  async function judgeAll(
+    monitor: Monitor,
+    taken: readonly TakenJudgement[],
+    signal: AbortSignal,
+  ): Promise<void> {
+    const open = new Set(taken)
+    try {
+      const { ready, settled } = await callsAtHand(db, monitor, taken, signal)
+      for (const one of taken) if (!ready.includes(one)) open.delete(one)
+      if (kind === 'check') {
+        for (const one of ready) settled.push(await outcomeOf(monitor, one, signal))
+        await settle(monitor, settled)
+      } else {
+        if (settled.length > 0) await settle(monitor, settled)
+        await Promise.all(
+          ready.map(async (one) => {
+            const outcome = await outcomeOf(monitor, one, signal)
+            await settle(monitor, [outcome], outcome.state === 'pending' ? outcome.detail : null)
+            open.delete(one)
+          }),
+        )
+      }
+    } catch (error) {
+      if (!signal.aborted) throw error
+      await settle(monitor, [...open].map(givenBack))
+    }
+  }
+
+  async function outcomeOf(
+    monitor: Monitor,
+    taken: TakenJudgement,
+    signal: AbortSignal,
+  ): Promise<SettledJudgement> {
+    try {
+      return await judge({ parts, monitor, taken }, signal)
+    } catch (error) {
+      if (signal.aborted) return givenBack(taken)
+      const outcome = afterRefusal(error, taken)
+      if (outcome.reason === 'model_not_found' || outcome.reason === 'model_not_ready') {
+        const key = `${monitor.project_id} ${monitor.id}`
+        const scorers = waiting.get(key) ?? new Map<string, number>()
+        waiting.set(key, scorers.set(taken.scorer, performance.now() + modelWaitMs))
+      }
+      return { call_id: taken.call_id, scorer: taken.scorer, ...outcome }
+    }
+  }
+
+  function settle(monitor: Monitor, judgements: SettledJudgement[], waits?: string | null): Promise<void> {
+    const time = now()
+    const given = { ...keyOf(monitor), holder, judgements, now: time, day: dayOf(time) }
+    return db.write('settleJudgements', { ...given, ...(waits !== undefined && { waits }) })
+  }
+
+  /** Keeps the judgements for this process as long as it works on them. */
+  async function holding(key: MonitorKey, taken: TakenJudgement[], run: () => Promise<void>): Promise<void> {
+    const ended = new AbortController()
+    const judgements = taken.map(({ call_id, scorer }) => ({ call_id, scorer }))
+    const renewing = (async () => {
+      for (;;) {
+        await sleep(renewMs, undefined, { signal: ended.signal, ref: false })
+        const until = now() + leaseMs * 1000
+        await db.write('renewJudgements', {
+          ...key,
+          holder,
+          judgements: judgements.map((one) => ({ ...one })),
+          until,
+        })
+      }
+    })().catch((error: unknown) => {
+      // What was not renewed is taken by another, and is written once all the same.
+      if (!ended.signal.aborted && !(error instanceof Refusal)) throw error
+    })
+    try {
+      await run()
+    } finally {
+      ended.abort()
+      await renewing
+    }
+  }
+}
+
+const keyOf = ({ project_id, id }: Monitor): MonitorKey => ({ project_id, monitor_id: id })
+
+const givenBack = ({ call_id, scorer }: TakenJudgement): SettledJudgement => ({
+  call_id,
+  scorer,
+  state: 'pending',
+})
+
+/** What the model has to do with the judgement when it did not answer. */
+function afterRefusal(
+  error: unknown,
+  { attempts }: TakenJudgement,
+): Omit<SettledJudgement, 'call_id' | 'scorer'> {
+  const isRefusal = error instanceof Refusal
+  const reason = isRefusal ? error.code : 'internal_error'
+  const detail = isRefusal
+    ? error.message
+    : `a fault of the server: ${error instanceof Error ? error.message : error}`
+  const later = (ms: number) => ({ state: 'pending' as const, reason, detail, due_at: now() + ms * 1000 })
+  switch (reason) {
+    case 'model_not_found':
+    case 'model_not_ready':
+      return later(modelWaitMs)
+    case 'engine_queue_full':
+    case 'engine_share_full':
+      return later(busyWaitMs)
+  }
+  if (isRefusal && error.status < 500) return { state: 'failed', reason, detail }
+  const wait = retryMs[attempts]
+  return wait === undefined ? { state: 'failed', reason, detail } : { ...later(wait), wasTried: true }
+}

@@ -1,0 +1,101 @@
+import { parseExpression } from '../../domain/expressions/parse.ts'
+import { isSampled } from '../../domain/sampling.ts'
+import { formatTime, now } from '../../domain/time.ts'
+import type { Database } from '../../storage/database.ts'
+import { hasLeftovers } from '../../storage/monitors/judgements.ts'
+import { findMonitor } from '../../storage/monitors/monitors.ts'
+import { countsOfRun, goingRuns, type MonitorRun } from '../../storage/monitors/runs.ts'
+import { streamCalls } from '../../storage/tables/call-queries.ts'
+import { type BackgroundWork, inBackground } from '../background.ts'
+import { storedConditions, viewOfConditions } from './conditions.ts'
+
+/** Calls that are noted in one write, so that others hardly wait for it. */
+const callsAtOnce = 200
+/** Judgements of a run that wait; more calls are looked for when there are fewer. */
+const mostWaiting = 1_000
+const runsAtOnce = 100
+const idleMs = 500
+const failedMs = 5_000
+const leftoversAtOnce = 500
+
+/** Finds the calls of runs, a page at a time, and ends what is over. */
+export function startRuns(db: Database, failed: (error: unknown) => void): BackgroundWork {
+  return inBackground({
+    firstMs: idleMs,
+    failedMs,
+    failed,
+    async run(signal) {
+      let isBusy = false
+      for (const run of await goingRuns(db, runsAtOnce)) {
+        if (signal.aborted) break
+        if (await step(db, run, signal)) isBusy = true
+      }
+      if (!isBusy && (await hasLeftovers(db)))
+        await db.writeBehind('dropJudgements', { limit: leftoversAtOnce })
+      return isBusy ? 0 : idleMs
+    },
+  })
+}
+
+/** Answers whether there is more to do at once. */
+async function step(db: Database, run: MonitorRun, signal: AbortSignal): Promise<boolean> {
+  const { project_id, monitor_id, id: run_id } = run
+  const key = { project_id, monitor_id, run_id }
+  const { pending } = await countsOfRun(db, run)
+  if (run.state === 'judging') {
+    if (pending === 0 || (await findMonitor(db, key)) === undefined) {
+      await db.write('endMonitorRun', { ...key, now: now() })
+    }
+    return false
+  }
+  if (pending >= mostWaiting) return false
+  const limit = Math.min(callsAtOnce, (run.most ?? Number.POSITIVE_INFINITY) - run.found)
+  const page = await pageOf(db, run, signal)
+  const sampled = page
+    .filter(({ id }) => isSampled(run_id, id, run.sampling_rate))
+    .slice(0, Math.max(0, limit))
+  const last = sampled.length === limit ? sampled.at(-1) : page.at(-1)
+  await db.write('stepMonitorRun', {
+    ...key,
+    from: run.seen_id,
+    calls: sampled.map(({ id }) => id),
+    seen_at: last?.started_at ?? run.seen_at,
+    seen_id: last?.id ?? run.seen_id,
+    isLast: page.length < callsAtOnce || run.found + sampled.length >= (run.most ?? Number.POSITIVE_INFINITY),
+    now: now(),
+  })
+  return page.length === callsAtOnce
+}
+
+/** The next calls, the oldest first. */
+async function pageOf(
+  db: Database,
+  run: MonitorRun,
+  signal: AbortSignal,
+): Promise<{ id: string; started_at: number }[]> {
+  const monitor = await findMonitor(db, run)
+  if (monitor === undefined) return []
+  const conditions = [storedConditions(monitor.conditions), storedConditions(run.conditions)]
+  const view = viewOfConditions(run.project_id, conditions, undefined, placeOf(run))
+  const columns = { large: new Set<never>(), totalStorageSize: false }
+  const page: { id: string; started_at: number }[] = []
+  for await (const rows of streamCalls(db, { ...view, limit: callsAtOnce }, columns, now(), signal)) {
+    for (const { id, started_at } of rows) page.push({ id, started_at })
+  }
+  return page
+}
+
+/** Behind what was seen, and before the run began. */
+function placeOf({ seen_at, seen_id, before }: MonitorRun) {
+  const field = (name: string) => ({ $getField: name })
+  const at = (time: number) => ({ $literal: formatTime(time) })
+  const operations: object[] = [{ $lte: [field('started_at'), at(before)] }]
+  if (seen_at !== null && seen_id !== null) {
+    operations.push(
+      // Twice, so that the index leads to the first of them.
+      { $gte: [field('started_at'), at(seen_at)] },
+      { $or: [{ $gt: [field('started_at'), at(seen_at)] }, { $gt: [field('id'), { $literal: seen_id }] }] },
+    )
+  }
+  return operations.map((operation) => parseExpression({ $expr: operation }))
+}

@@ -1,0 +1,119 @@
+import { jsonLinesOf } from '../../http/contracts.ts'
+import { disconnectSignal } from '../../http/disconnect.ts'
+import { sendJsonLines } from '../../http/streamed-answers.ts'
+import { family, operation } from '../parts.ts'
+import {
+  CancelBody,
+  CreateBody,
+  InProject,
+  MonitorAnswer,
+  MonitorPath,
+  MonitorRecord,
+  QueryBody,
+  RunAnswer,
+  RunBody,
+  RunPath,
+  RunsAnswer,
+  StatsAnswer,
+  StatsBody,
+  UpdateBody,
+} from './contract.ts'
+import { createMonitor, deleteOneMonitor, listMonitors, readMonitor, updateMonitor } from './monitors.ts'
+import { cancelRun, listRuns, readRun, startRun } from './runs.ts'
+import { monitorStats } from './stats.ts'
+
+const tags = ['monitors']
+const notFound = 'monitor_not_found'
+const ndjson = 'application/x-ndjson'
+const refused = ['invalid_value', 'object_not_found', 'scorer_not_runnable'] as const
+
+export const monitorRoutes = family(
+  operation('POST', '/monitors', {
+    summary: 'Have the calls of a project judged as they come',
+    tags,
+    body: CreateBody,
+    answer: MonitorAnswer,
+    refusals: [...refused],
+    rule: ({ db }, { caller, body }) => createMonitor(db, caller, body),
+  }),
+  operation('POST', '/monitors/query', {
+    summary: 'Find monitors, one JSON text a line',
+    tags,
+    body: QueryBody,
+    answer: jsonLinesOf(MonitorRecord, ndjson),
+    refusals: ['query_too_slow'],
+    rule: ({ db }, { caller, body }, reply) =>
+      sendJsonLines(reply, listMonitors(db, caller, body, disconnectSignal(reply)), ndjson),
+  }),
+  operation('POST', '/monitors/stats', {
+    summary: 'Count what monitors have judged, and sum up the scores',
+    tags,
+    body: StatsBody,
+    answer: StatsAnswer,
+    refusals: ['too_many_ids', 'query_too_slow'],
+    rule: (parts, { caller, body }, reply) => monitorStats(parts, caller, body, disconnectSignal(reply)),
+  }),
+  operation('GET', '/monitors/:monitor_id', {
+    summary: 'Read a monitor',
+    tags,
+    params: MonitorPath,
+    querystring: InProject,
+    answer: MonitorAnswer,
+    refusals: [notFound],
+    rule: ({ db }, { caller, params, query }) => readMonitor(db, caller, { ...params, ...query }),
+  }),
+  operation('PUT', '/monitors/:monitor_id', {
+    summary: 'Change, pause or resume a monitor',
+    tags,
+    params: MonitorPath,
+    body: UpdateBody,
+    answer: MonitorAnswer,
+    refusals: [notFound, ...refused],
+    rule: ({ db }, { caller, body, params }) => updateMonitor(db, caller, params.monitor_id, body),
+  }),
+  operation('DELETE', '/monitors/:monitor_id', {
+    summary: 'Delete a monitor; what it has said stays',
+    tags,
+    params: MonitorPath,
+    querystring: InProject,
+    answer: MonitorAnswer,
+    refusals: [notFound],
+    rule: ({ db }, { caller, params, query }) => deleteOneMonitor(db, caller, { ...params, ...query }),
+  }),
+  operation('POST', '/monitors/:monitor_id/run', {
+    summary: 'Have old calls judged',
+    tags,
+    params: MonitorPath,
+    body: RunBody,
+    answer: RunAnswer,
+    refusals: [notFound, 'monitor_run_going', 'invalid_value'],
+    rule: ({ db }, { caller, body, params }) => startRun(db, caller, params.monitor_id, body),
+  }),
+  operation('GET', '/monitors/:monitor_id/runs', {
+    summary: 'List the runs of a monitor over old calls',
+    tags,
+    params: MonitorPath,
+    querystring: InProject,
+    answer: RunsAnswer,
+    refusals: [notFound],
+    rule: ({ db }, { caller, params, query }) => listRuns(db, caller, { ...params, ...query }),
+  }),
+  operation('GET', '/monitors/:monitor_id/runs/:run_id', {
+    summary: 'Read how far a run over old calls is',
+    tags,
+    params: RunPath,
+    querystring: InProject,
+    answer: RunAnswer,
+    refusals: [notFound, 'monitor_run_not_found'],
+    rule: ({ db }, { caller, params, query }) => readRun(db, caller, { ...params, ...query }),
+  }),
+  operation('POST', '/monitors/:monitor_id/runs/:run_id/cancel', {
+    summary: 'End a run over old calls; what it has judged stays',
+    tags,
+    params: RunPath,
+    body: CancelBody,
+    answer: RunAnswer,
+    refusals: [notFound, 'monitor_run_not_found'],
+    rule: ({ db }, { caller, body, params }) => cancelRun(db, caller, { ...params, ...body }),
+  }),
+)

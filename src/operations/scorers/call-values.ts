@@ -1,0 +1,48 @@
+import { isPresent, valueAt } from '../../domain/expressions/json-value.ts'
+import { flawOfPath, splitPath } from '../../domain/expressions/path.ts'
+import { JsonText } from '../../domain/json/text.ts'
+import type { Fields } from './contract.ts'
+
+/** The members of a call that hold JSON, and those that are a text. */
+const documents = ['inputs', 'output', 'attributes', 'summary']
+const texts = ['id', 'op_name', 'display_name', 'trace_id', 'thread_id', 'exception', 'svc_user_id']
+
+const accepted = `${documents.map((name) => `${name}.…`).join(', ')}, ${texts.join(', ')}`
+
+/** Why a path leads to no field of a call; undefined where it may. */
+export function flawOfField(path: string): { why: string; accepted: string } | undefined {
+  const flaw = flawOfPath(path)
+  if (flaw !== undefined) return flaw
+  const [root = '', ...rest] = splitPath(path)
+  if (documents.includes(root) || (texts.includes(root) && rest.length === 0)) return undefined
+  return { why: 'is no field of a call', accepted }
+}
+
+/** What a call has at the fields of a scorer; undefined where there is nothing, or null. */
+export interface CallValues {
+  /** As JSON, as it is stored. */
+  json(field: string): string | undefined
+  /** A string without its quotes, anything else as JSON. */
+  text(field: string): string | undefined
+}
+
+/** `record` is a call as the wire shows it. */
+export function callValues(record: Readonly<Record<string, unknown>>, fields: Fields): CallValues {
+  function json(field: string): string | undefined {
+    const path = Object.hasOwn(fields, field) ? (fields[field] as string) : field
+    const [root = '', ...rest] = splitPath(path)
+    const member = record[root]
+    if (member instanceof JsonText) {
+      const value = valueAt(member.text, rest)
+      return isPresent(value) ? value : undefined
+    }
+    return typeof member === 'string' && rest.length === 0 ? JSON.stringify(member) : undefined
+  }
+  return {
+    json,
+    text(field) {
+      const value = json(field)
+      return value?.startsWith('"') ? (JSON.parse(value) as string) : value
+    },
+  }
+}

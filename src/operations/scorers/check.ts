@@ -1,0 +1,163 @@
+import { objectOf } from '../../domain/json/lossless.ts'
+import { membersOf } from '../../domain/json/scan.ts'
+import type { SchemaChecks } from '../../schemas/checks.ts'
+import type { CallValues } from './call-values.ts'
+import type { Check } from './contract.ts'
+
+/** A score as JSON, or why there is none. `reason` is a word to count by. */
+export type Outcome = { score: Record<string, unknown> } | Unscored
+export interface Unscored {
+  state: 'skipped' | 'failed'
+  reason: string
+  detail: string
+}
+
+export interface Checking {
+  schemas: SchemaChecks
+  tenant: string
+  values: CallValues
+  /** What the models of the call cost, as JSON; undefined where no price is known. */
+  costs(): Promise<string | undefined>
+  latencyMs: number
+}
+
+type Of<Kind extends Check['kind']> = Extract<Check, { kind: Kind }>
+
+/** Runs a check on a call. Whatever the call holds, it ends in bounded time. */
+export async function runCheck(check: Check, given: Checking): Promise<Outcome> {
+  switch (check.kind) {
+    case 'json_schema':
+      return checkSchema(check, given)
+    case 'regex':
+      return checkPattern(check, given)
+    case 'contains':
+      return checkTexts(check, given)
+    case 'length':
+      return checkLength(check, given)
+    case 'latency':
+      return { score: { passed: given.latencyMs <= check.max_ms, latency_ms: given.latencyMs } }
+    case 'tokens': {
+      const tokens = tokensOf(given.values)
+      if (tokens === undefined) return missing('summary.usage')
+      return { score: { passed: tokens <= check.max, tokens } }
+    }
+    case 'cost': {
+      const costs = await given.costs()
+      if (costs === undefined) {
+        return {
+          state: 'skipped',
+          reason: 'no_price',
+          detail: 'no model of the call has a price in this project',
+        }
+      }
+      const cost = costOf(costs)
+      return { score: { passed: cost <= check.max, cost } }
+    }
+  }
+}
+
+function missing(field: string): Unscored {
+  return { state: 'skipped', reason: 'field_missing', detail: `the call has nothing at ${field}` }
+}
+
+async function checkSchema({ schema, field, parse }: Of<'json_schema'>, given: Checking): Promise<Outcome> {
+  const name = field ?? 'output'
+  const value = parse ? given.values.text(name) : given.values.json(name)
+  if (value === undefined) return missing(name)
+  if (parse && !isJson(value)) return { score: { passed: false, why: 'the text is no JSON' } }
+  const result = await given.schemas.check(given.tenant, JSON.stringify(schema), value)
+  switch (result.kind) {
+    case 'valid':
+      return { score: { passed: true } }
+    case 'invalid':
+      return { score: { passed: false, why: [...result.path, result.why].join(' ') } }
+    case 'schema_error':
+      return { state: 'failed', reason: 'schema_invalid', detail: result.why }
+    case 'over_budget':
+      return { state: 'failed', reason: 'check_too_costly', detail: `it takes more than ${result.limit}` }
+  }
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text)
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** In the thread of schemas: a pattern can backtrack without end. */
+async function checkPattern({ pattern, negate, field }: Of<'regex'>, given: Checking): Promise<Outcome> {
+  const name = field ?? 'output'
+  const text = given.values.text(name)
+  if (text === undefined) return missing(name)
+  const result = await given.schemas.check(given.tenant, JSON.stringify({ pattern }), JSON.stringify(text))
+  switch (result.kind) {
+    case 'valid':
+    case 'invalid':
+      return { score: { passed: (result.kind === 'valid') !== (negate ?? false) } }
+    case 'schema_error':
+      return { state: 'failed', reason: 'pattern_invalid', detail: result.why }
+    case 'over_budget':
+      return {
+        state: 'failed',
+        reason: 'check_too_costly',
+        detail: `the pattern takes more than ${result.limit}`,
+      }
+  }
+}
+
+function checkTexts(check: Of<'contains'>, { values }: Checking): Outcome {
+  const name = check.field ?? 'output'
+  const text = values.text(name)
+  if (text === undefined) return missing(name)
+  const folded = (given: string) => (check.ignore_case ? given.toLowerCase() : given)
+  const content = folded(text)
+  const isThere = (part: string) => content.includes(folded(part))
+  const { any_of: any, all_of: all, none_of: none } = check
+  const passed = (any?.some(isThere) ?? true) && (all?.every(isThere) ?? true) && !none?.some(isThere)
+  return { score: { passed } }
+}
+
+/** The characters of a text, the entries of a list, and of anything else the characters of its JSON. */
+function checkLength({ min, max, field }: Of<'length'>, { values }: Checking): Outcome {
+  const name = field ?? 'output'
+  const json = values.json(name)
+  if (json === undefined) return missing(name)
+  const length = json.startsWith('[')
+    ? (JSON.parse(json) as unknown[]).length
+    : charactersOf(values.text(name) as string)
+  return { score: { passed: (min == null || length >= min) && (max == null || length <= max), length } }
+}
+
+function charactersOf(text: string): number {
+  let count = 0
+  for (let at = 0; at < text.length; count++) at += (text.codePointAt(at) as number) > 0xffff ? 2 : 1
+  return count
+}
+
+function tokensOf(values: CallValues): number | undefined {
+  const usage = values.json('summary.usage')
+  if (!usage?.startsWith('{')) return undefined
+  let tokens = 0
+  for (const used of membersOf(usage).values()) {
+    if (!used.startsWith('{')) continue
+    const count = (name: string) => Number(membersOf(used).get(name) ?? 0) || 0
+    tokens +=
+      count('total_tokens') ||
+      count('prompt_tokens') + count('input_tokens') + count('completion_tokens') + count('output_tokens')
+  }
+  return tokens
+}
+
+/** The sum over the models of a call. */
+function costOf(costs: string): number {
+  let sum = 0
+  for (const cost of Object.values(objectOf(costs))) {
+    for (const [name, value] of Object.entries(cost as object)) {
+      if (name.endsWith('_total_cost')) sum += Number(value)
+    }
+  }
+  return sum
+}

@@ -1,0 +1,92 @@
+import { z } from 'zod'
+import { flag, jsonObject, plainText, shortRecord } from '../../domain/fields.ts'
+
+/** The contract fields of scorers that this server runs by itself: judges and checks. */
+
+const longestText = 64 * 1024
+
+const path = plainText(1024).min(1)
+
+export const fieldMap = () =>
+  shortRecord(
+    plainText(64).regex(/^[A-Za-z_]\w*$/, 'expected a letter or "_", then letters, digits and "_"'),
+    path,
+    { most: 50, things: 'fields', name: 'name' },
+  ).meta({
+    description: 'Names for fields of the call, such as {"question": "inputs.messages.0.content"}.',
+  })
+
+/** `json` is how a schema comes: as the text of a request, or out of a stored object. */
+function shapesOf<Json extends z.ZodType>(json: Json) {
+  const judge = z.strictObject({
+    model: plainText(512)
+      .min(1)
+      .nullish()
+      .meta({ description: 'A served model, by one of its names. The first model when absent.' }),
+    system: plainText(longestText)
+      .nullish()
+      .meta({ description: 'What the model is told first. No field of the call is put in here.' }),
+    prompt: plainText(longestText).min(1).meta({
+      description:
+        'What the model is asked. {inputs.…}, {output.…} and names of `fields` in braces stand for what the call has there; {{ and }} are braces.',
+    }),
+    schema: json.meta({ description: 'A JSON Schema. The answer always fits it, and is the score.' }),
+    temperature: z.number().min(0).max(2).nullish().meta({ default: 0 }),
+    seed: z.int().min(0).nullish().meta({ default: 0 }),
+    max_tokens: z.int().min(1).max(32_768).nullish().meta({ default: 512 }),
+  })
+  const field = path.nullish().meta({
+    default: 'output',
+    description: 'Which field of the call is looked at, or a name of `fields`.',
+  })
+  const texts = z.array(plainText(4096).min(1)).min(1).max(100).nullish()
+  const check = z.discriminatedUnion('kind', [
+    z.strictObject({
+      kind: z.literal('json_schema'),
+      schema: json,
+      field,
+      parse: flag(false).meta({ description: 'The field is a text that holds the JSON.' }),
+    }),
+    z.strictObject({
+      kind: z.literal('regex'),
+      pattern: plainText(8192).min(1).meta({ description: 'Found anywhere in the text of the field.' }),
+      negate: flag(false).meta({ description: 'Passes where the pattern is not found.' }),
+      field,
+    }),
+    z.strictObject({
+      kind: z.literal('contains'),
+      any_of: texts,
+      all_of: texts,
+      none_of: texts,
+      ignore_case: flag(false),
+      field,
+    }),
+    z.strictObject({
+      kind: z.literal('length'),
+      min: z.int().min(0).nullish(),
+      max: z.int().min(0).nullish(),
+      field,
+    }),
+    z.strictObject({ kind: z.literal('latency'), max_ms: z.number().min(0) }),
+    z.strictObject({ kind: z.literal('tokens'), max: z.int().min(0) }),
+    z.strictObject({ kind: z.literal('cost'), max: z.number().min(0) }),
+  ])
+  return { judge, check }
+}
+
+const given = shapesOf(jsonObject())
+const stored = shapesOf(z.record(z.string(), z.unknown()))
+
+export const judgeGiven = given.judge
+export const checkGiven = given.check
+
+/** What of a scorer's object is looked at to run it. */
+export const StoredScorer = z.object({
+  judge: stored.judge.nullish(),
+  check: stored.check.nullish(),
+  fields: z.record(z.string(), z.string()).nullish(),
+})
+
+export type Judge = z.output<typeof stored.judge>
+export type Check = z.output<typeof stored.check>
+export type Fields = Readonly<Record<string, string>>

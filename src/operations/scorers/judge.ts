@@ -1,0 +1,125 @@
+import { writeJson } from '../../domain/json/text.ts'
+import type { AnswerRequest } from '../../inference/model.ts'
+import { createFold } from '../generation/fold.ts'
+import type { Asking, FieldNames } from '../generation/generation.ts'
+import { generate } from '../generation/generation.ts'
+import { limitCandidates } from '../generation/logprobs.ts'
+import type { GenerationParts } from '../generation/parts.ts'
+import type { CallValues } from './call-values.ts'
+import type { Unscored } from './check.ts'
+import type { Judge } from './contract.ts'
+import { answerConstraint } from './runnable.ts'
+import { parseTemplate } from './template.ts'
+
+/** In characters, of all that is put into a prompt. A larger call is not judged: to cut it would judge something else. */
+const longestPrompt = 1 << 20
+
+/** What a judge is asked. */
+export interface Question {
+  messages: { role: 'system' | 'user'; content: string }[]
+}
+
+/** The question about a call; what stands in for fields is text of the user's turn, whatever it says. */
+export function questionOf(judge: Judge, values: CallValues): Question | Unscored {
+  const template = parseTemplate(judge.prompt)
+  if ('why' in template) return { state: 'failed', reason: 'template_invalid', detail: template.why }
+  let prompt = ''
+  for (const part of template.parts) {
+    const text = 'text' in part ? part.text : values.text(part.field)
+    if (text === undefined) {
+      const field = 'field' in part ? part.field : ''
+      return { state: 'skipped', reason: 'field_missing', detail: `the call has nothing at ${field}` }
+    }
+    prompt += text
+    if (prompt.length > longestPrompt) {
+      return {
+        state: 'skipped',
+        reason: 'too_large',
+        detail: `the prompt has more than ${longestPrompt} characters`,
+      }
+    }
+  }
+  const system = judge.system ? [{ role: 'system' as const, content: judge.system }] : []
+  return { messages: [...system, { role: 'user', content: prompt }] }
+}
+
+/** The same as a body of a chat completion: what the judge's call shows as its inputs. */
+export function inputsOf(judge: Judge, model: string, scorer: string, { messages }: Question): string {
+  return writeJson({
+    model,
+    messages,
+    temperature: judge.temperature ?? 0,
+    seed: judge.seed ?? 0,
+    max_tokens: judge.max_tokens ?? usualTokens,
+    response_format: { type: 'json_schema', json_schema: { name: scorer, schema: judge.schema } },
+  })
+}
+
+const usualTokens = 512
+
+export interface JudgeAnswer {
+  model: string
+  /** JSON that fits the schema, or the beginning of it. */
+  text: string
+  isWhole: boolean
+  usage: { prompt_tokens: number; completion_tokens: number; total_tokens: number }
+}
+
+const names: FieldNames = { prompt: 'judge.prompt', maxTokens: 'judge.max_tokens' }
+const noLogprobs = { add: () => undefined }
+
+/** Asks the model; refused as any request for an answer. */
+export async function askJudge(
+  parts: GenerationParts,
+  judge: Judge,
+  { messages }: Question,
+  asking: Asking,
+): Promise<JudgeAnswer> {
+  const request: AnswerRequest = {
+    inputs: [
+      { conversation: { messages, addGenerationPrompt: true, continueFinal: false }, addSpecial: false },
+    ],
+    constraint: answerConstraint(judge.schema),
+    turn: {},
+    tenant: asking.caller.name,
+    choices: 1,
+    sampling: {
+      temperature: judge.temperature ?? 0,
+      topP: 1,
+      topK: 0,
+      minP: 0,
+      seed: BigInt(judge.seed ?? 0),
+      frequencyPenalty: 0,
+      presencePenalty: 0,
+      repetitionPenalty: 1,
+      bias: [],
+      badWords: [],
+    },
+    ending: {
+      maxTokens: judge.max_tokens ?? usualTokens,
+      minTokens: 0,
+      stop: [],
+      stopTokens: [],
+      ignoreEos: false,
+      includeStop: false,
+    },
+    text: { skipSpecial: true, spaceSpecial: true },
+    priority: 0,
+    lane: 'background',
+  }
+  const generation = await generate(parts, parts.models.find(judge.model), request, asking, names)
+  const fold = createFold(generation, {
+    createLogprobs: () => noLogprobs,
+    mostCandidates: limitCandidates('logprobs', false),
+    onPrompt: async () => undefined,
+  })
+  for await (const group of generation.deltas) await fold.add(group)
+  const { choices, usage } = fold.end()
+  const [choice] = choices
+  return {
+    model: generation.head.model,
+    text: choice?.content ?? '',
+    isWhole: choice?.reason === 'stop',
+    usage,
+  }
+}

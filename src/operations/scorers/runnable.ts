@@ -1,0 +1,173 @@
+import { shortened } from '../../domain/described.ts'
+import type { JsonText } from '../../domain/json/text.ts'
+import { type Refusal, refuse } from '../../domain/refusals.ts'
+import type { Compiling } from '../../inference/constraints/compiling.ts'
+import type { SchemaChecks } from '../../schemas/checks.ts'
+import { flawOfField } from './call-values.ts'
+import { type Check, type Fields, type Judge, StoredScorer } from './contract.ts'
+import { hostileTexts } from './hostile-texts.ts'
+import { fieldsOfTemplate, parseTemplate } from './template.ts'
+
+/** A scorer that this server runs by itself. */
+export type RunnableScorer = { fields: Fields } & ({ judge: Judge } | { check: Check })
+
+/** In characters. */
+const longestSchema = 64 * 1024
+
+/** What of a stored object can be run; otherwise why not. */
+export function runnableOf(val: string): RunnableScorer | { why: string } {
+  const result = StoredScorer.safeParse(JSON.parse(val))
+  if (!result.success) {
+    const [issue] = result.error.issues
+    return { why: `${issue?.path.join('.')}: ${issue?.message}` }
+  }
+  const { judge, check, fields } = result.data
+  if (judge != null) return { judge, fields: fields ?? {} }
+  if (check != null) return { check, fields: fields ?? {} }
+  return { why: 'it has neither a judge nor a check, so it runs where its code does' }
+}
+
+export interface ScorerChecks {
+  schemas: SchemaChecks
+  constraints: Compiling
+}
+
+interface GivenScorer {
+  judge?: { prompt: string; schema: JsonText } | null | undefined
+  check?: GivenCheck | null | undefined
+  fields?: Fields | null | undefined
+}
+
+type GivenCheck = { kind: string } & Partial<{
+  schema: JsonText
+  pattern: string
+  field: string | null | undefined
+  any_of: unknown
+  all_of: unknown
+  none_of: unknown
+  min: number | null | undefined
+  max: number | null | undefined
+}>
+
+/** Refuses a judge or a check that could never run, and names the field. */
+export async function checkScorer(
+  parts: ScorerChecks,
+  tenant: string,
+  { judge, check, fields }: GivenScorer,
+  signal: AbortSignal,
+): Promise<void> {
+  const own = fields ?? {}
+  checkFields(own, 'fields')
+  if (judge) {
+    checkPrompt(judge.prompt, own)
+    await checkAnswerSchema(parts, tenant, judge.schema, signal)
+  }
+  if (check) await checkCheck(parts, tenant, check, own)
+}
+
+/** Refuses names that lead to nothing. `place` is where the map was given. */
+export function checkFields(fields: Fields, place: string): void {
+  for (const [name, path] of Object.entries(fields)) requireField(path, `${place}.${name}`)
+}
+
+function requireField(path: string, place: string, fields: Fields = {}): void {
+  if (Object.hasOwn(fields, path)) return
+  const flaw = flawOfField(path)
+  if (flaw === undefined) return
+  const names = Object.keys(fields).map((name) => `${name}, `)
+  const given = `${JSON.stringify(shortened(path, 60))} ${flaw.why}`
+  throw wrong(place, given, `${names.join('')}${flaw.accepted}`)
+}
+
+function checkPrompt(prompt: string, fields: Fields): void {
+  const template = parseTemplate(prompt)
+  if ('why' in template) {
+    throw wrong(
+      'judge.prompt',
+      template.why,
+      'a field in braces, such as {inputs.question}; write {{ and }} for braces',
+    )
+  }
+  const used = fieldsOfTemplate(template.parts)
+  if (used.length === 0) throw wrong('judge.prompt', 'no field of the call', 'at least one, such as {output}')
+  for (const field of used) requireField(field, 'judge.prompt', fields)
+}
+
+async function checkAnswerSchema(
+  { constraints }: ScorerChecks,
+  tenant: string,
+  schema: JsonText,
+  signal: AbortSignal,
+): Promise<void> {
+  checkLength(schema, 'judge.schema')
+  await constraints.compile(tenant, { ...answerConstraint(schema.value), field: 'judge.schema' }, signal)
+}
+
+/** What the answer of a judge has to be. */
+export function answerConstraint(schema: unknown) {
+  return {
+    constraint: { kind: 'json' as const, schema },
+    options: { whitespace: 'bounded' as const },
+    field: 'judge.schema',
+  }
+}
+
+async function checkCheck(
+  parts: ScorerChecks,
+  tenant: string,
+  check: GivenCheck,
+  fields: Fields,
+): Promise<void> {
+  if (check.field != null) requireField(check.field, 'check.field', fields)
+  switch (check.kind) {
+    case 'json_schema': {
+      const schema = check.schema as JsonText
+      checkLength(schema, 'check.schema')
+      return tryOut(parts, tenant, schema.text, undefined, 'check.schema', 'a JSON Schema')
+    }
+    case 'regex': {
+      const pattern = check.pattern as string
+      const schema = JSON.stringify({ items: { anyOf: [{ pattern }, true] } })
+      const texts = JSON.stringify(hostileTexts(pattern))
+      return tryOut(parts, tenant, schema, texts, 'check.pattern', 'a regular expression of JavaScript')
+    }
+    case 'contains':
+      if (check.any_of == null && check.all_of == null && check.none_of == null) {
+        throw wrong('check', 'no text', 'at least one of any_of, all_of and none_of')
+      }
+      return
+    case 'length':
+      if (check.min == null && check.max == null) throw wrong('check', 'no bound', 'min, max or both')
+      if (check.min != null && check.max != null && check.min > check.max) {
+        throw wrong('check.min', String(check.min), `at most check.max, ${check.max}`)
+      }
+  }
+}
+
+async function tryOut(
+  { schemas }: ScorerChecks,
+  tenant: string,
+  schema: string,
+  value: string | undefined,
+  field: string,
+  accepted: string,
+): Promise<void> {
+  const result = await schemas.check(tenant, schema, value)
+  if (result.kind === 'schema_error') throw wrong(field, `what cannot be read: ${result.why}`, accepted)
+  if (result.kind === 'over_budget') {
+    throw wrong(
+      field,
+      `what takes more than ${result.limit} on a short text`,
+      `${accepted} that is fast on every text`,
+    )
+  }
+}
+
+function checkLength(schema: JsonText, field: string): void {
+  const { length } = schema.text
+  if (length > longestSchema) throw wrong(field, `${length} characters`, `at most ${longestSchema}`)
+}
+
+function wrong(field: string, given: string, accepted: string): Refusal {
+  return refuse('invalid_value', { field, given, accepted })
+}

@@ -1,0 +1,222 @@
+import { batchesOf } from '../../domain/batches.ts'
+import { listOf, nothing, type Sql, sql, trusted } from '../sql/sql.ts'
+import type { CallPart } from '../tables/call-parts.ts'
+import { upsertCalls } from '../tables/call-writes.ts'
+import { isLive } from '../tables/calls.ts'
+import { addFeedback, type Feedback } from '../tables/feedback-writes.ts'
+import type { Command, Reader, Transaction } from '../transaction.ts'
+import { findMonitor, type MonitorKey, type MonitorScorer, monitorTurn } from './monitors.ts'
+
+/** One call and one scorer of a monitor, taken by a process to be judged. */
+export interface TakenJudgement {
+  call_id: string
+  scorer: string
+  attempts: number
+}
+
+export interface MonitorAtWork extends MonitorKey {
+  /** Of its scorers. */
+  kind: MonitorScorer['kind']
+}
+
+/** The monitors with judgements that could be made now, of any project. */
+export function monitorsAtWork(db: Reader, kind: MonitorScorer['kind'], now: number): Promise<MonitorKey[]> {
+  return db.all<MonitorKey>(
+    sql`SELECT project_id, id AS monitor_id FROM monitors WHERE active = 1 AND EXISTS (
+          SELECT 1 FROM judgements WHERE judgements.project_id = monitors.project_id AND judgements.monitor_id = monitors.id
+            AND judgements.state = 'pending' AND judgements.kind = ${kind} AND judgements.due_at <= ${now})
+        ORDER BY project_id, id LIMIT 1000`,
+  )
+}
+
+export interface TakeJudgements extends MonitorAtWork {
+  /** The process that takes them. */
+  holder: string
+  /** Scorers that this process cannot run now. */
+  except: readonly string[]
+  limit: number
+  now: number
+  /** Until when they are not given to another process. */
+  until: number
+}
+
+const ofMonitor = ({ project_id, monitor_id }: MonitorKey): Sql =>
+  sql`project_id = ${project_id} AND monitor_id = ${monitor_id}`
+
+const oneOf = (key: MonitorKey, { call_id, scorer }: Pick<TakenJudgement, 'call_id' | 'scorer'>): Sql =>
+  sql`${ofMonitor(key)} AND call_id = ${call_id} AND scorer = ${scorer} AND state = 'pending'`
+
+/** Those that nobody has, or whose holder has not been heard of in time; the oldest first. */
+export const takeJudgements: Command<TakeJudgements, TakenJudgement[]> = async (tx, given) => {
+  const { holder, kind, except, limit, now, until } = given
+  const others = except.length === 0 ? nothing : sql` AND scorer NOT IN (${listOf(except)})`
+  await tx.turn(monitorTurn(given))
+  const taken = await tx.all<TakenJudgement>(
+    sql`SELECT call_id, scorer, attempts FROM judgements WHERE ${ofMonitor(given)} AND state = 'pending' AND kind = ${kind}
+        AND due_at <= ${now} AND (taken_until IS NULL OR taken_until <= ${now})${others} ORDER BY due_at LIMIT ${limit}`,
+  )
+  for (const one of taken) {
+    await tx.run(
+      sql`UPDATE judgements SET taken_by = ${holder}, taken_until = ${until} WHERE ${oneOf(given, one)}`,
+    )
+  }
+  return taken
+}
+
+export interface RenewJudgements extends MonitorKey {
+  holder: string
+  judgements: readonly Pick<TakenJudgement, 'call_id' | 'scorer'>[]
+  until: number
+}
+
+/** A model takes its time, and the process that asks it still lives. */
+export const renewJudgements: Command<RenewJudgements, void> = async (tx, given) => {
+  await tx.turn(monitorTurn(given))
+  for (const one of given.judgements) {
+    await tx.run(
+      sql`UPDATE judgements SET taken_until = ${given.until} WHERE ${oneOf(given, one)} AND taken_by = ${given.holder}`,
+    )
+  }
+}
+
+/** What became of a judgement. */
+export interface SettledJudgement extends Pick<TakenJudgement, 'call_id' | 'scorer'> {
+  /** `other`: the call is none of the monitor's, and nothing is remembered of it. */
+  state: 'judged' | 'skipped' | 'failed' | 'pending' | 'other'
+  reason?: string
+  detail?: string
+  /** Of one that is pending: not before, and whether it was tried. */
+  due_at?: number
+  wasTried?: boolean
+  tokens?: number
+  /** The judge's own call. */
+  call?: CallPart
+  feedback?: Feedback
+  /** Of a feedback that was there before. */
+  feedback_id?: string
+}
+
+export interface SettleJudgements extends MonitorKey {
+  holder: string
+  judgements: readonly SettledJudgement[]
+  now: number
+  day: string
+  /** Why the judges of the monitor wait; absent leaves it as it is. */
+  waits?: string | null
+}
+
+/**
+ * The score, the judge's call and that it is done become true together, and only for the process that has the judgement: one
+ * that came too late, or whose monitor is gone, writes nothing.
+ */
+export const settleJudgements: Command<SettleJudgements, void> = async (tx, given) => {
+  await tx.turn(monitorTurn(given))
+  const monitor = await findMonitor(tx, given)
+  if (monitor === undefined) return
+  let tokens = 0
+  for (const one of given.judgements) {
+    const isOurs = sql`${oneOf(given, one)} AND taken_by = ${given.holder}`
+    if ((await tx.get(sql`SELECT 1 AS one FROM judgements WHERE ${isOurs}`)) === undefined) continue
+    if (one.state === 'other') {
+      await tx.run(sql`DELETE FROM judgements WHERE ${isOurs}`)
+      continue
+    }
+    if (one.call) await upsertCalls(tx, [one.call])
+    const { state, reason, detail } = one.feedback ? await saying(tx, one, one.feedback, given.now) : one
+    tokens += one.tokens ?? 0
+    const isOver = state !== 'pending'
+    await tx.run(
+      sql`UPDATE judgements SET state = ${state}, reason = ${reason ?? null}, detail = ${detail ?? null},
+          due_at = ${one.due_at ?? given.now}, attempts = attempts + ${one.wasTried ? 1 : 0}, tokens = tokens + ${one.tokens ?? 0},
+          ended_at = ${isOver ? given.now : null}, feedback_id = ${one.feedback?.id ?? one.feedback_id ?? null},
+          taken_by = NULL, taken_until = NULL WHERE ${isOurs}`,
+    )
+  }
+  if (tokens > 0) await addTokens(tx, given, tokens)
+  if (given.waits !== undefined && given.waits !== monitor.waits) {
+    await tx.run(
+      sql`UPDATE monitors SET waits = ${given.waits} WHERE project_id = ${given.project_id} AND id = ${given.monitor_id}`,
+    )
+  }
+}
+
+/** Says it of a call that is still there. */
+async function saying(
+  tx: Transaction,
+  judgement: SettledJudgement,
+  feedback: Feedback,
+  now: number,
+): Promise<Pick<SettledJudgement, 'state' | 'reason' | 'detail'>> {
+  const call = await tx.get(
+    sql`SELECT 1 AS one FROM calls WHERE project_id = ${feedback.project_id} AND id = ${judgement.call_id} AND ${isLive(now)}`,
+  )
+  if (call === undefined) {
+    return { state: 'skipped', reason: 'call_gone', detail: 'the call was deleted or has expired' }
+  }
+  if (!(await hasFeedback(tx, feedback.project_id, feedback.id))) {
+    await addFeedback(tx, [{ record: feedback, field: 'id' }])
+  }
+  return judgement
+}
+
+export async function hasFeedback(db: Reader, project: string, id: string): Promise<boolean> {
+  const row = await db.get(sql`SELECT 1 AS one FROM feedback WHERE project_id = ${project} AND id = ${id}`)
+  return row !== undefined
+}
+
+async function addTokens(
+  tx: Transaction,
+  { project_id, monitor_id, day }: SettleJudgements,
+  tokens: number,
+): Promise<void> {
+  await tx.run(
+    sql`INSERT INTO monitor_days (project_id, monitor_id, day, tokens) VALUES (${project_id}, ${monitor_id}, ${day}, ${tokens})
+        ON CONFLICT (project_id, monitor_id, day) DO UPDATE SET tokens = monitor_days.tokens + excluded.tokens`,
+  )
+}
+
+export async function tokensOfDay(db: Reader, key: MonitorKey, day: string): Promise<number> {
+  const row = await db.get<{ tokens: number }>(
+    sql`SELECT tokens FROM monitor_days WHERE ${ofMonitor(key)} AND day = ${day}`,
+  )
+  return row?.tokens ?? 0
+}
+
+/** Whether each of these calls is there, was ever begun, or is gone. */
+export async function standingOfCalls(
+  db: Reader,
+  project: string,
+  ids: readonly string[],
+  now: number,
+): Promise<Map<string, 'live' | 'not begun' | 'gone'>> {
+  const found = new Map<string, 'live' | 'not begun' | 'gone'>(ids.map((id) => [id, 'gone']))
+  for (const some of batchesOf(ids, 100)) {
+    const rows = await db.all<{ id: string; begun: number; live: number }>(
+      sql`SELECT id, CASE WHEN started_at IS NULL AND deleted_at IS NULL THEN 0 ELSE 1 END AS begun,
+            CASE WHEN ${isLive(now)} THEN 1 ELSE 0 END AS live
+          FROM calls WHERE project_id = ${project} AND id IN (${listOf(some)})`,
+    )
+    for (const { id, begun, live } of rows) {
+      if (live === 1) found.set(id, 'live')
+      else if (begun === 0) found.set(id, 'not begun')
+    }
+  }
+  return found
+}
+
+const ofDeleted = trusted(`FROM monitors CROSS JOIN judgements WHERE monitors.deleted_at IS NOT NULL
+  AND judgements.project_id = monitors.project_id AND judgements.monitor_id = monitors.id AND judgements.state = 'pending'`)
+
+/** Whether a monitor was deleted while judgements were pending. */
+export async function hasLeftovers(db: Reader): Promise<boolean> {
+  return (await db.get(sql`SELECT 1 AS one ${ofDeleted} LIMIT 1`)) !== undefined
+}
+
+/** Takes them away, some at a time. Answers whether there are more. */
+export const dropJudgements: Command<{ limit: number }, boolean> = async (tx, { limit }) => {
+  const dropped = await tx.run(
+    sql`DELETE FROM judgements WHERE (project_id, monitor_id, call_id, scorer) IN (
+          SELECT judgements.project_id, monitor_id, call_id, scorer ${ofDeleted} LIMIT ${limit})`,
+  )
+  return dropped === limit
+}

@@ -1,0 +1,139 @@
+import { refuse } from '../../domain/refusals.ts'
+import type { View } from '../../domain/view.ts'
+import { type Columns, namesOf, type RowOf } from '../sql/columns.ts'
+import { insertInto } from '../sql/inserts.ts'
+import { pageOf } from '../sql/rows-in-order.ts'
+import { columnOrder } from '../sql/sorting.ts'
+import { allOf, join, type Sql, sql, trusted } from '../sql/sql.ts'
+import type { Command, LongReader, Reader } from '../transaction.ts'
+
+const kinds = {
+  project_id: 'text',
+  id: 'text',
+  name: 'text',
+  description: 'text',
+  scorers: 'text',
+  conditions: 'text',
+  sampling_rate: 'number',
+  token_budget: 'number?',
+  active: 'number',
+  waits: 'text?',
+  created_at: 'time',
+  created_by: 'text',
+  updated_at: 'time',
+  deleted_at: 'time?',
+} as const satisfies Columns
+
+/** What of a project is judged, and by which scorers. `scorers` is a JSON list of MonitorScorer, `conditions` a JSON object. */
+export type Monitor = RowOf<typeof kinds>
+
+export interface MonitorScorer {
+  /** Of its object. A monitor has no two scorers of one name. */
+  name: string
+  ref: string
+  kind: 'judge' | 'check'
+  /** In place of those of the scorer. */
+  fields: Record<string, string>
+}
+
+export interface MonitorKey {
+  project_id: string
+  monitor_id: string
+}
+
+const columns = namesOf(kinds)
+const allColumns = trusted(columns.join(', '))
+
+/** Whatever changes a monitor or its judgements takes turns. */
+export const monitorTurn = ({ project_id, monitor_id }: MonitorKey) => `monitor ${project_id} ${monitor_id}`
+
+/** The monitor, unless it was deleted. */
+export function findMonitor(
+  db: Reader,
+  { project_id, monitor_id }: MonitorKey,
+): Promise<Monitor | undefined> {
+  return db.get<Monitor>(
+    sql`SELECT ${allColumns} FROM monitors
+        WHERE project_id = ${project_id} AND id = ${monitor_id} AND deleted_at IS NULL`,
+  )
+}
+
+/** The same, for whom there is nothing to do without it. */
+export async function requireMonitor(db: Reader, key: MonitorKey): Promise<Monitor> {
+  const monitor = await findMonitor(db, key)
+  if (monitor !== undefined) return monitor
+  throw refuse('monitor_not_found', {
+    field: 'monitor_id',
+    monitor: JSON.stringify(key.monitor_id),
+    project: JSON.stringify(key.project_id),
+  })
+}
+
+export interface MonitorsView extends View {
+  /** A part of the name, in upper or lower case. */
+  name: string | undefined
+}
+
+const sortable = { id: 'id', name: 'name', created_at: 'created_at', updated_at: 'updated_at' }
+
+/** The monitors that were not deleted, the newest first unless asked otherwise. */
+export function streamMonitors(
+  db: LongReader,
+  view: MonitorsView,
+  signal: AbortSignal,
+): AsyncIterable<Monitor[]> {
+  const { dialect } = db
+  const conditions = [sql`project_id = ${view.project}`, trusted('deleted_at IS NULL'), dialect.going]
+  if (view.name) {
+    const position = dialect.position(dialect.lower(trusted('name')), dialect.lower(dialect.text(view.name)))
+    conditions.push(sql`${position} > 0`)
+  }
+  const order: readonly Sql[] = columnOrder(view.sort, sortable, ['created_at DESC'], ['id DESC'])
+  return db.stream<Monitor>(
+    sql`SELECT ${allColumns} FROM monitors WHERE ${allOf(conditions)} ORDER BY ${join(order, ', ')}${pageOf(dialect, view)}`,
+    { signal },
+  )
+}
+
+const insertMonitor = insertInto('monitors', columns)
+
+export const addMonitor: Command<Monitor, void> = async (tx, monitor) => {
+  for (const one of insertMonitor([columns.map((column) => monitor[column])])) await tx.run(one)
+}
+
+export interface MonitorChange extends MonitorKey {
+  /** What is absent stays as it is. */
+  change: Partial<
+    Pick<
+      Monitor,
+      'name' | 'description' | 'scorers' | 'conditions' | 'sampling_rate' | 'token_budget' | 'active'
+    >
+  >
+  now: number
+}
+
+/** The monitor as it is now. */
+export const changeMonitor: Command<MonitorChange, Monitor> = async (tx, { change, now, ...key }) => {
+  await tx.turn(monitorTurn(key))
+  const monitor = await requireMonitor(tx, key)
+  if (Object.keys(change).length === 0) return monitor
+  // Why it waited may be over.
+  const changed: Monitor = { ...monitor, ...change, waits: null, updated_at: now }
+  await tx.run(
+    sql`UPDATE monitors SET name = ${changed.name}, description = ${changed.description}, scorers = ${changed.scorers},
+        conditions = ${changed.conditions}, sampling_rate = ${changed.sampling_rate}, token_budget = ${changed.token_budget},
+        active = ${changed.active}, waits = NULL, updated_at = ${now}
+        WHERE project_id = ${key.project_id} AND id = ${key.monitor_id}`,
+  )
+  return changed
+}
+
+/** The monitor as it was, with the time of its end. What it has judged stays; what waits is dropped behind it. */
+export const deleteMonitor: Command<MonitorKey & { now: number }, Monitor> = async (tx, { now, ...key }) => {
+  await tx.turn(monitorTurn(key))
+  const monitor = await requireMonitor(tx, key)
+  await tx.run(
+    sql`UPDATE monitors SET deleted_at = ${now}, active = 0 WHERE project_id = ${key.project_id} AND id = ${key.monitor_id}`,
+  )
+  return { ...monitor, active: 0, deleted_at: now }
+}

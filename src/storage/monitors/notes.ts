@@ -1,0 +1,91 @@
+import { judgeOp } from '../../domain/judge-op.ts'
+import { isSampled } from '../../domain/sampling.ts'
+import { insertInto } from '../sql/inserts.ts'
+import { type SqlValue, sql } from '../sql/sql.ts'
+import type { CallPart } from '../tables/call-parts.ts'
+import type { Transaction } from '../transaction.ts'
+import type { Monitor, MonitorScorer } from './monitors.ts'
+
+const columns = [
+  'project_id',
+  'monitor_id',
+  'call_id',
+  'scorer',
+  'kind',
+  'run_id',
+  'state',
+  'noted_at',
+  'due_at',
+  'attempts',
+  'tokens',
+]
+
+const key = '(project_id, monitor_id, call_id, scorer)'
+
+const insertNew = insertInto('judgements', columns, `ON CONFLICT ${key} DO NOTHING`)
+
+/** What was judged before is looked at again, and is judged again where its scorer has changed. */
+const insertAgain = insertInto(
+  'judgements',
+  columns,
+  `ON CONFLICT ${key} DO UPDATE SET kind = excluded.kind, run_id = excluded.run_id, state = excluded.state,
+   noted_at = excluded.noted_at, due_at = excluded.due_at, attempts = 0, reason = NULL, detail = NULL, ended_at = NULL,
+   taken_by = NULL, taken_until = NULL WHERE judgements.state <> 'pending'`,
+)
+
+/** After calls of one project were written: the judgements of those that ended are pending. */
+export async function noteJudgements(
+  tx: Transaction,
+  project: string,
+  parts: readonly CallPart[],
+  now: number,
+): Promise<void> {
+  const ended = parts.filter(({ start, end }) => end !== undefined && start?.op_name !== judgeOp)
+  if (ended.length === 0) return
+  const monitors = await tx.all<Pick<Monitor, 'id' | 'scorers' | 'sampling_rate'>>(
+    sql`SELECT id, scorers, sampling_rate FROM monitors WHERE project_id = ${project} AND active = 1`,
+  )
+  for (const monitor of monitors) {
+    const calls = ended.map(({ id }) => id).filter((id) => isSampled(monitor.id, id, monitor.sampling_rate))
+    await insert(tx, insertNew, project, monitor, calls, '', now)
+  }
+}
+
+/** The same for calls that a run over old ones has found. */
+export async function noteOldCalls(
+  tx: Transaction,
+  monitor: Pick<Monitor, 'project_id' | 'id' | 'scorers'>,
+  run: string,
+  calls: readonly string[],
+  now: number,
+): Promise<void> {
+  await insert(tx, insertAgain, monitor.project_id, monitor, calls, run, now)
+}
+
+async function insert(
+  tx: Transaction,
+  statement: typeof insertNew,
+  project: string,
+  monitor: Pick<Monitor, 'id' | 'scorers'>,
+  calls: readonly string[],
+  run: string,
+  now: number,
+): Promise<void> {
+  const scorers = JSON.parse(monitor.scorers) as MonitorScorer[]
+  const rows = calls.flatMap((call) =>
+    scorers.map(({ name, kind }): SqlValue[] => [
+      project,
+      monitor.id,
+      call,
+      name,
+      kind,
+      run,
+      'pending',
+      now,
+      now,
+      0,
+      0,
+    ]),
+  )
+  for (const one of statement(rows)) await tx.run(one)
+}

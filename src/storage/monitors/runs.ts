@@ -1,0 +1,173 @@
+import { refuse } from '../../domain/refusals.ts'
+import { type Columns, namesOf, type RowOf } from '../sql/columns.ts'
+import { insertInto } from '../sql/inserts.ts'
+import { type Sql, sql, trusted } from '../sql/sql.ts'
+import type { Command, Reader, Transaction } from '../transaction.ts'
+import { findMonitor, type MonitorKey, monitorTurn, requireMonitor } from './monitors.ts'
+import { noteOldCalls } from './notes.ts'
+
+const kinds = {
+  project_id: 'text',
+  id: 'text',
+  monitor_id: 'text',
+  conditions: 'text',
+  sampling_rate: 'number',
+  most: 'number?',
+  state: 'text',
+  before: 'time',
+  seen_at: 'time?',
+  seen_id: 'text?',
+  found: 'number',
+  counts: 'text?',
+  created_at: 'time',
+  created_by: 'text',
+  ended_at: 'time?',
+} as const satisfies Columns
+
+/** A monitor that goes over old calls. It is `looking` for them, then `judging` the last, then `done`, or `cancelled`. */
+export type MonitorRun = RowOf<typeof kinds>
+
+export interface RunKey extends MonitorKey {
+  run_id: string
+}
+
+/** What became of the judgements of a run. */
+export type RunCounts = Record<'pending' | 'judged' | 'skipped' | 'failed', number>
+
+const columns = namesOf(kinds)
+const allColumns = trusted(columns.join(', '))
+const going = trusted("state IN ('looking', 'judging')")
+
+const oneOf = ({ project_id, monitor_id, run_id }: RunKey): Sql =>
+  sql`project_id = ${project_id} AND monitor_id = ${monitor_id} AND id = ${run_id}`
+
+export async function requireRun(db: Reader, key: RunKey): Promise<MonitorRun> {
+  await requireMonitor(db, key)
+  const run = await db.get<MonitorRun>(sql`SELECT ${allColumns} FROM monitor_runs WHERE ${oneOf(key)}`)
+  if (run !== undefined) return run
+  throw refuse('monitor_run_not_found', {
+    field: 'run_id',
+    run: JSON.stringify(key.run_id),
+    monitor: JSON.stringify(key.monitor_id),
+    project: JSON.stringify(key.project_id),
+  })
+}
+
+/** The latest first. */
+export function latestRuns(
+  db: Reader,
+  { project_id, monitor_id }: MonitorKey,
+  limit: number,
+): Promise<MonitorRun[]> {
+  return db.all<MonitorRun>(
+    sql`SELECT ${allColumns} FROM monitor_runs WHERE project_id = ${project_id} AND monitor_id = ${monitor_id}
+        ORDER BY id DESC LIMIT ${limit}`,
+  )
+}
+
+/** Of any project. */
+export function goingRuns(db: Reader, limit: number): Promise<MonitorRun[]> {
+  return db.all<MonitorRun>(sql`SELECT ${allColumns} FROM monitor_runs WHERE ${going} LIMIT ${limit}`)
+}
+
+/** As they are now; those of a run that is over are remembered. */
+export async function countsOfRun(db: Reader, { project_id, id, counts }: MonitorRun): Promise<RunCounts> {
+  if (counts !== null) return JSON.parse(counts) as RunCounts
+  const rows = await db.all<{ state: keyof RunCounts; count: number }>(
+    sql`SELECT state, count(*) AS count FROM judgements
+        WHERE project_id = ${project_id} AND run_id = ${id} AND run_id <> '' GROUP BY state`,
+  )
+  const found = { pending: 0, judged: 0, skipped: 0, failed: 0 }
+  for (const { state, count } of rows) found[state] = count
+  return found
+}
+
+const insertRun = insertInto('monitor_runs', columns)
+
+/** One at a time: another would go over the same calls. */
+export const addMonitorRun: Command<MonitorRun, void> = async (tx, run) => {
+  const key = { project_id: run.project_id, monitor_id: run.monitor_id }
+  await tx.turn(monitorTurn(key))
+  await requireMonitor(tx, key)
+  const other = await tx.get<{ id: string }>(
+    sql`SELECT id FROM monitor_runs WHERE project_id = ${run.project_id} AND monitor_id = ${run.monitor_id} AND ${going}`,
+  )
+  if (other !== undefined) {
+    throw refuse('monitor_run_going', {
+      field: 'monitor_id',
+      monitor: JSON.stringify(run.monitor_id),
+      run: JSON.stringify(other.id),
+    })
+  }
+  for (const one of insertRun([columns.map((column) => run[column])])) await tx.run(one)
+}
+
+export interface RunStep extends RunKey {
+  /** Where the step began: another process may have done it. */
+  from: string | null
+  /** The calls that were found. */
+  calls: readonly string[]
+  /** Where the step came to. */
+  seen_at: number | null
+  seen_id: string | null
+  /** There are no more. */
+  isLast: boolean
+  now: number
+}
+
+export const stepMonitorRun: Command<RunStep, void> = async (tx, step) => {
+  await tx.turn(monitorTurn(step))
+  const run = await goingRun(tx, step)
+  const monitor = await findMonitor(tx, step)
+  if (run === undefined || run.state !== 'looking' || run.seen_id !== step.from) return
+  if (monitor === undefined) {
+    await end(tx, step, run, 'cancelled', step.now)
+    return
+  }
+  await noteOldCalls(tx, monitor, run.id, step.calls, step.now)
+  await tx.run(
+    sql`UPDATE monitor_runs SET state = ${step.isLast ? 'judging' : 'looking'}, found = found + ${step.calls.length},
+        seen_at = ${step.seen_at}, seen_id = ${step.seen_id} WHERE ${oneOf(step)}`,
+  )
+}
+
+/** A run whose last call was judged is done. */
+export const endMonitorRun: Command<RunKey & { now: number }, void> = async (tx, given) => {
+  await tx.turn(monitorTurn(given))
+  const run = await goingRun(tx, given)
+  if (run === undefined || run.state !== 'judging') return
+  const isGone = (await findMonitor(tx, given)) === undefined
+  if (!isGone && (await countsOfRun(tx, run)).pending > 0) return
+  await end(tx, given, run, isGone ? 'cancelled' : 'done', given.now)
+}
+
+/** What was judged stays, and nothing more is. A run that is over stays as it is. */
+export const cancelMonitorRun: Command<RunKey & { now: number }, void> = async (tx, given) => {
+  await tx.turn(monitorTurn(given))
+  await requireRun(tx, given)
+  const run = await goingRun(tx, given)
+  if (run === undefined) return
+  await tx.run(
+    sql`DELETE FROM judgements WHERE project_id = ${given.project_id} AND run_id = ${given.run_id} AND run_id <> ''
+        AND state = 'pending'`,
+  )
+  await end(tx, given, run, 'cancelled', given.now)
+}
+
+function goingRun(tx: Transaction, key: RunKey): Promise<MonitorRun | undefined> {
+  return tx.get<MonitorRun>(sql`SELECT ${allColumns} FROM monitor_runs WHERE ${oneOf(key)} AND ${going}`)
+}
+
+/** Later runs take judgements over, so what became of them is remembered now. */
+async function end(
+  tx: Transaction,
+  key: RunKey,
+  run: MonitorRun,
+  state: 'done' | 'cancelled',
+  now: number,
+): Promise<void> {
+  const counts = JSON.stringify(await countsOfRun(tx, run))
+  await tx.run(
+    sql`UPDATE monitor_runs SET state = ${state}, counts = ${counts}, ended_at = ${now} WHERE ${oneOf(key)}`,
+  )
+}

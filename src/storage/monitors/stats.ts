@@ -1,0 +1,50 @@
+import { sql } from '../sql/sql.ts'
+import { allRows, type LongReader } from '../transaction.ts'
+import type { MonitorKey } from './monitors.ts'
+
+/** How many judgements of a monitor came to the same end, by scorer and reason. */
+export interface JudgementCount {
+  scorer: string
+  state: 'pending' | 'judged' | 'skipped' | 'failed'
+  reason: string | null
+  count: number
+  tokens: number
+  /** One of the details. */
+  detail: string | null
+  /** The call that waits longest, of those that were noted as they came. */
+  oldest: number | null
+}
+
+/** Those that were noted in a time. */
+export interface StatsOfTime extends MonitorKey {
+  after: number
+  before: number
+}
+
+export function countJudgements(
+  db: LongReader,
+  { project_id, monitor_id, after, before }: StatsOfTime,
+  signal: AbortSignal,
+): Promise<JudgementCount[]> {
+  const statement = sql`SELECT scorer, state, reason, count(*) AS count, CAST(sum(tokens) AS BIGINT) AS tokens, max(detail) AS detail,
+      min(CASE WHEN run_id = '' THEN noted_at END) AS oldest
+    FROM judgements WHERE project_id = ${project_id} AND monitor_id = ${monitor_id}
+      AND noted_at >= ${after} AND noted_at < ${before} AND ${db.dialect.going}
+    GROUP BY scorer, state, reason ORDER BY scorer, state, count(*) DESC, reason`
+  return allRows<JudgementCount>(db, statement, signal)
+}
+
+/** The payloads of the latest scores of a monitor. */
+export function streamScores(
+  db: LongReader,
+  { project_id, monitor_id, after, before }: StatsOfTime,
+  limit: number,
+  signal: AbortSignal,
+): AsyncIterable<{ scorer: string; payload: string }[]> {
+  const statement = sql`SELECT judgements.scorer, feedback.payload FROM judgements
+    JOIN feedback ON feedback.project_id = judgements.project_id AND feedback.id = judgements.feedback_id
+    WHERE judgements.project_id = ${project_id} AND judgements.monitor_id = ${monitor_id} AND judgements.state = 'judged'
+      AND judgements.noted_at >= ${after} AND judgements.noted_at < ${before} AND ${db.dialect.going}
+    ORDER BY judgements.ended_at DESC, judgements.call_id, judgements.scorer LIMIT ${limit}`
+  return db.stream<{ scorer: string; payload: string }>(statement, { signal, rows: 500 })
+}

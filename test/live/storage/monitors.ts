@@ -1,0 +1,254 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import {
+  monitorsAtWork,
+  type SettledJudgement,
+  standingOfCalls,
+  tokensOfDay,
+} from '../../../src/storage/monitors/judgements.ts'
+import { findMonitor, type Monitor } from '../../../src/storage/monitors/monitors.ts'
+import { readCall } from '../../../src/storage/tables/calls.ts'
+import { endPart, newProject, startPart, wholePart } from '../../support/call-parts.ts'
+import type { Driver } from '../../support/drivers.ts'
+import { refusedWith } from '../../support/refusals.ts'
+
+const noon = 1_767_268_800_000_000
+const day = '2026-01-01'
+/** Later than the clock of the test, by which judgements are noted. */
+const later = 4_000_000_000_000_000
+
+function monitorRow(project_id: string, fields: Partial<Monitor> = {}): Monitor {
+  return {
+    project_id,
+    id: 'monitor',
+    name: 'Größe',
+    description: '',
+    scorers: JSON.stringify([
+      { name: 'short', ref: 'short', kind: 'check', fields: {} },
+      { name: 'good', ref: 'good', kind: 'judge', fields: {} },
+    ]),
+    conditions: '{}',
+    sampling_rate: 1,
+    token_budget: null,
+    active: 1,
+    waits: null,
+    created_at: noon,
+    created_by: 'alice',
+    updated_at: noon,
+    deleted_at: null,
+    ...fields,
+  }
+}
+
+function feedbackRow(project_id: string, call_id: string) {
+  return {
+    project_id,
+    id: `score of ${call_id}`,
+    feedback_type: 'wandb.runnable.good',
+    svc_ref: `weave:///${project_id}/call/${call_id}`,
+    call_id,
+    user_id: 'alice',
+    creator: null,
+    created_at: noon,
+    payload: '{"output":1}',
+    annotation_ref: null,
+    runnable_ref: null,
+    call_ref: null,
+    trigger_ref: null,
+    queue_id: null,
+  }
+}
+
+export function monitors(open: Driver['open']): void {
+  describe('monitors', () => {
+    async function opened(t: Parameters<Driver['open']>[0], fields: Partial<Monitor> = {}) {
+      const db = await open(t)
+      const project = newProject()
+      const key = { project_id: project, monitor_id: 'monitor' }
+      await db.write('addMonitor', monitorRow(project, fields))
+      return {
+        db,
+        project,
+        key,
+        take: (holder: string, kind: 'check' | 'judge' = 'judge', now = later, limit = 10) =>
+          db.write('takeJudgements', {
+            ...key,
+            kind,
+            holder,
+            limit,
+            except: [],
+            now,
+            until: now + 1_000,
+          }),
+        settle: (holder: string, judgements: SettledJudgement[], waits?: string | null) =>
+          db.write('settleJudgements', {
+            ...key,
+            holder,
+            judgements,
+            now: noon,
+            day,
+            ...(waits !== undefined && { waits }),
+          }),
+        atWork: async (kind: 'check' | 'judge' = 'judge') =>
+          (await monitorsAtWork(db, kind, later)).filter(({ project_id }) => project_id === project).length,
+        write: async (...ids: string[]) => {
+          await db.write(
+            'upsertCalls',
+            ids.map((id) => wholePart(project, id)),
+          )
+        },
+      }
+    }
+
+    test('are kept as they were made, changed in what is given, and end', async (t) => {
+      const { db, project, key } = await opened(t)
+      const row = monitorRow(project)
+      assert.deepEqual({ ...(await findMonitor(db, key)) }, row)
+      const changed = { ...row, sampling_rate: 0.25, token_budget: 9, updated_at: noon + 1 }
+      const change = { sampling_rate: 0.25, token_budget: 9 }
+      assert.deepEqual({ ...(await db.write('changeMonitor', { ...key, change, now: noon + 1 })) }, changed)
+      assert.deepEqual({ ...(await findMonitor(db, key)) }, changed)
+      await db.write('deleteMonitor', { ...key, now: noon + 2 })
+      assert.equal(await findMonitor(db, key), undefined)
+      const gone = refusedWith('monitor_not_found')
+      await assert.rejects(db.write('deleteMonitor', { ...key, now: noon + 3 }), gone)
+      await assert.rejects(db.write('changeMonitor', { ...key, change, now: noon }), gone)
+    })
+
+    test('note a call when it has ended, once for each scorer', async (t) => {
+      const { db, project, take, write } = await opened(t)
+      await db.write('upsertCalls', [startPart(project, 'a')])
+      assert.deepEqual(await take('one'), [])
+      await db.write('upsertCalls', [endPart(project, 'a')])
+      await write('b')
+      await write('b')
+      const taken = async (kind: 'check' | 'judge') =>
+        (await take('one', kind)).map(({ call_id, scorer }) => `${call_id} ${scorer}`).sort()
+      assert.deepEqual(await taken('judge'), ['a good', 'b good'])
+      assert.deepEqual(await taken('check'), ['a short', 'b short'])
+    })
+
+    test('note nothing of other projects, while paused, of judges, and beyond the sample', async (t) => {
+      const { db, project, key, atWork, write } = await opened(t, { sampling_rate: 0 })
+      await write('a')
+      await db.write('changeMonitor', { ...key, change: { sampling_rate: 1, active: 0 }, now: noon })
+      await write('b')
+      await db.write('changeMonitor', { ...key, change: { active: 1 }, now: noon })
+      await db.write('upsertCalls', [wholePart(newProject(), 'c')])
+      const own = wholePart(project, 'd')
+      await db.write('upsertCalls', [{ ...own, start: { ...own.start, op_name: 'heddle.judge' } }])
+      assert.equal(await atWork(), 0)
+      await write('e')
+      assert.equal(await atWork(), 1)
+    })
+
+    test('give each judgement to one holder, until it is not heard of', async (t) => {
+      const { db, key, take, write } = await opened(t)
+      await write('a', 'b', 'c')
+      const taken = await Promise.all(
+        ['one', 'two', 'three'].map((holder) => take(holder, 'judge', later, 2)),
+      )
+      assert.deepEqual(
+        taken
+          .flat()
+          .map(({ call_id }) => call_id)
+          .sort(),
+        ['a', 'b', 'c'],
+      )
+      assert.deepEqual(await take('four', 'judge', later + 999), [])
+      const judgements = [{ call_id: 'a', scorer: 'good' }]
+      for (const holder of ['one', 'two', 'three']) {
+        await db.write('renewJudgements', {
+          ...key,
+          holder,
+          judgements: [...judgements],
+          until: later + 5_000,
+        })
+      }
+      const next = await take('four', 'judge', later + 1_000)
+      assert.deepEqual(next.map(({ call_id }) => call_id).sort(), ['b', 'c'])
+    })
+
+    test('write the score, the call and the tokens together, and once', async (t) => {
+      const { db, project, key, take, settle, atWork, write } = await opened(t)
+      await write('a')
+      await take('one')
+      const settled = (): SettledJudgement => ({
+        call_id: 'a',
+        scorer: 'good',
+        state: 'judged',
+        tokens: 7,
+        call: wholePart(project, 'judge call', { op_name: 'heddle.judge' }),
+        feedback: feedbackRow(project, 'a'),
+      })
+      // Whoever does not have it writes nothing.
+      await settle('two', [settled()])
+      assert.equal(await tokensOfDay(db, key, day), 0)
+      assert.equal(await readCall(db, project, 'judge call', false, noon), undefined)
+      await settle('one', [settled()])
+      await settle('one', [settled()])
+      assert.equal(await tokensOfDay(db, key, day), 7)
+      assert.ok(await readCall(db, project, 'judge call', false, noon))
+      assert.equal(await atWork(), 0)
+      // To write the call again brings it back no more.
+      await write('a')
+      assert.equal(await atWork(), 0)
+    })
+
+    test('say nothing about a call that is gone, and count what was used', async (t) => {
+      const { db, project, key, take, settle, write } = await opened(t)
+      await write('a')
+      await take('one')
+      await db.write('deleteCalls', { project_id: project, ids: ['a'], now: noon })
+      const feedback = feedbackRow(project, 'a')
+      await settle('one', [{ call_id: 'a', scorer: 'good', state: 'judged', tokens: 5, feedback }])
+      assert.equal(await tokensOfDay(db, key, day), 5)
+      assert.deepEqual(await db.write('addFeedback', [{ record: feedback, field: 'id' }]), [
+        { id: feedback.id, created_at: noon, payload: feedback.payload },
+      ])
+    })
+
+    test('wait, are forgotten, and say why they wait', async (t) => {
+      const { db, key, take, settle, atWork, write } = await opened(t)
+      await write('a', 'b')
+      await take('one')
+      await settle(
+        'one',
+        [
+          { call_id: 'a', scorer: 'good', state: 'pending', reason: 'x', due_at: later + 1, wasTried: true },
+          { call_id: 'b', scorer: 'good', state: 'other' },
+        ],
+        'no model',
+      )
+      assert.equal((await findMonitor(db, key))?.waits, 'no model')
+      assert.equal(await atWork(), 0)
+      assert.deepEqual(
+        (await take('two', 'judge', later + 1)).map((one) => ({ ...one })),
+        [{ call_id: 'a', scorer: 'good', attempts: 1 }],
+      )
+      await settle('two', [], null)
+      assert.equal((await findMonitor(db, key))?.waits, null)
+    })
+
+    test('when deleted write nothing more, and what was pending goes', async (t) => {
+      const { db, project, key, take, settle, atWork, write } = await opened(t)
+      await write('a', 'b', 'c')
+      await take('one')
+      await db.write('deleteMonitor', { ...key, now: noon })
+      await settle('one', [{ call_id: 'a', scorer: 'good', state: 'judged', tokens: 5 }])
+      assert.equal(await tokensOfDay(db, key, day), 0)
+      assert.equal(await db.write('dropJudgements', { limit: 5 }), true)
+      assert.equal(await db.write('dropJudgements', { limit: 5 }), false)
+      await write('d')
+      assert.equal(await atWork(), 0)
+      const standing = await standingOfCalls(db, project, ['a', 'never'], noon)
+      assert.deepEqual(
+        [...standing],
+        [
+          ['a', 'live'],
+          ['never', 'gone'],
+        ],
+      )
+    })
+  })
+}

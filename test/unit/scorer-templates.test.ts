@@ -1,0 +1,78 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { JsonText } from '../../src/domain/json/text.ts'
+import { callValues, flawOfField } from '../../src/operations/scorers/call-values.ts'
+import { fieldsOfTemplate, parseTemplate } from '../../src/operations/scorers/template.ts'
+
+const partsOf = (template: string) => {
+  const parsed = parseTemplate(template)
+  return 'parts' in parsed ? parsed.parts : parsed.why
+}
+
+test('fields stand between braces, and two braces are one', () => {
+  assert.deepEqual(partsOf('Is {output.text} right for { inputs.q }?'), [
+    { text: 'Is ' },
+    { field: 'output.text' },
+    { text: ' right for ' },
+    { field: 'inputs.q' },
+    { text: '?' },
+  ])
+  assert.deepEqual(partsOf('{{"score": {{}} }}'), [{ text: '{"score": {} }' }])
+  assert.deepEqual(fieldsOfTemplate([{ field: 'a' }, { text: 'x' }, { field: 'a' }]), ['a'])
+})
+
+test('a brace without its partner and empty braces are mistakes, and where they are is said', () => {
+  assert.equal(partsOf('Rate {output'), 'the "{" at character 6, "{output", has no partner')
+  assert.equal(partsOf('a } b'), 'the "}" at character 3, "} b", has no partner')
+  assert.equal(
+    partsOf('{"score": {output}}'),
+    'the "{" at character 1, "{\\"score\\": {output}}", has no partner',
+  )
+  assert.equal(partsOf('{ }'), 'the braces at character 1 hold no name')
+})
+
+test('any text can be written, with its braces doubled', () => {
+  fc.assert(
+    fc.property(fc.string({ unit: fc.constantFrom('{', '}', 'a', '\n', '😀') }), (text) => {
+      const parts = partsOf(text.replaceAll(/[{}]/g, '$&$&'))
+      assert.deepEqual(parts, text === '' ? [] : [{ text }])
+    }),
+  )
+})
+
+test('what a call has is found by paths and names, with its digits', () => {
+  const call = {
+    op_name: 'answer',
+    exception: null,
+    inputs: new JsonText('{"q":"why?","n":12345678901234567890,"list":[{"a.b":true}],"none":null}'),
+    output: new JsonText('"yes"'),
+  }
+  const { text, json } = callValues(call, { question: 'inputs.q', output: 'inputs.n' })
+  assert.equal(text('question'), 'why?')
+  assert.equal(json('question'), '"why?"')
+  assert.equal(text('inputs.n'), '12345678901234567890')
+  assert.equal(text('inputs.list.0.a\\.b'), 'true')
+  assert.equal(text('op_name'), 'answer')
+  // A name of the scorer comes before the field of the call.
+  assert.equal(text('output'), '12345678901234567890')
+  for (const missing of [
+    'inputs.none',
+    'inputs.other',
+    'exception',
+    'summary.usage',
+    'op_name.x',
+    'toString',
+  ]) {
+    assert.equal(text(missing), undefined, missing)
+  }
+})
+
+test('a path that leads to no field of a call has a flaw', () => {
+  for (const path of ['inputs', 'output.choices.0.message.content', 'op_name', 'summary.weave.status']) {
+    assert.equal(flawOfField(path), undefined, path)
+  }
+  for (const path of ['outputs.text', 'op_name.x', 'question', '__proto__', 'feedback.[x].payload']) {
+    assert.match(flawOfField(path)?.why ?? '', /is no field/, path)
+  }
+})
