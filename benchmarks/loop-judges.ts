@@ -39,6 +39,16 @@ export async function startJudges(server: Heddle): Promise<string> {
 export const pauseJudges = (server: Heddle, monitor: string) => setActive(server, monitor, false)
 export const resumeJudges = (server: Heddle, monitor: string) => setActive(server, monitor, true)
 
+/** Fails when no judge has said anything: then nothing was measured. */
+export async function checkJudged(server: Heddle, monitor: string): Promise<void> {
+  const { stats } = await post<{ stats: { judged: number; reasons: object[] }[] }>(
+    server,
+    '/monitors/stats',
+    { project_id, monitor_ids: [monitor] },
+  )
+  if (!stats.some(({ judged }) => judged > 0)) throw new Error(`nothing was judged: ${JSON.stringify(stats)}`)
+}
+
 async function setActive(server: Heddle, monitor: string, active: boolean): Promise<void> {
   await send(server, 'PUT', `/monitors/${monitor}`, { project_id, active })
 }

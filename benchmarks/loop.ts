@@ -10,7 +10,8 @@ import { benchmarkShape, writeRandomModel } from '../test/support/random-model.t
 import { type Aim, aimOf, aimsTable, boundOf } from './aims.ts'
 import { type Heddle, runOf, startHeddle } from './chat-contestants.ts'
 import { shown, shownSpread, spreadOf, table } from './figures.ts'
-import { pauseJudges, resumeJudges, startJudges } from './loop-judges.ts'
+import { checkJudged, pauseJudges, resumeJudges, startJudges } from './loop-judges.ts'
+import { measurePrice } from './loop-price.ts'
 import { childrenOf, loadNow, machineFacts, workOf } from './machine.ts'
 import { Report, refuseWithoutPlace } from './report.ts'
 
@@ -27,8 +28,8 @@ const { values: options } = parseArgs({
 const rounds = positive('rounds', options.rounds)
 if (options.model !== undefined && options.model !== 'random' && options.model !== 'builtin')
   throw new Error(`--model ${options.model}: random or builtin; both unless told`)
-if (options.only !== undefined && options.only !== 'recording' && options.only !== 'judges')
-  throw new Error(`--only ${options.only}: recording or judges; both unless told`)
+if (options.only !== undefined && !['price', 'recording', 'judges'].includes(options.only))
+  throw new Error(`--only ${options.only}: price, recording or judges; all unless told`)
 if (options.markdown) refuseWithoutPlace(options.markdown, 'loop')
 
 const streamCounts = [1, 4, 8]
@@ -68,6 +69,8 @@ async function measure(): Promise<void> {
   )
   const random = join(folder, 'random-135m.gguf')
   const aims: Aim[] = []
+  const onlyOne = options.only
+  if (onlyOne === undefined || onlyOne === 'price') await tellPrice(report)
   for (const [name, title, source, usual] of [
     ['builtin', 'the built-in model', 'builtin', '512'],
     ['random', 'a random model of 135 million parameters', random, '96'],
@@ -80,13 +83,35 @@ async function measure(): Promise<void> {
       folder: join(folder, name),
       tokens: positive('tokens', options.tokens ?? usual),
     }
-    if (options.only !== 'judges') aims.push(...(await measureRecording(model, report)))
-    if (options.only !== 'recording') aims.push(...(await measureJudges(model, report)))
+    if (onlyOne === undefined || onlyOne === 'recording')
+      aims.push(...(await measureRecording(model, report)))
+    if (onlyOne === undefined || onlyOne === 'judges') aims.push(...(await measureJudges(model, report)))
   }
-  report.say('### Aims of the loop')
-  report.say(aimsTable(aims))
+  if (aims.length > 0) {
+    report.say('### Aims of the loop')
+    report.say(aimsTable(aims))
+  }
   report.say(`The load after the run was ${shown(loadNow())}.`)
   if (options.markdown) report.write(options.markdown)
+}
+
+async function tellPrice(report: Report): Promise<void> {
+  const { off, all } = await measurePrice(join(folder, 'price'), 4 * rounds)
+  const ms = (us: number[]) => shownSpread(spreadOf(us.map((one) => one / 1000)))
+  report.say('### What recording an answer costs the server')
+  report.say(
+    'Milliseconds of processor time for a streamed answer of 256 tokens, with an engine that is played:',
+  )
+  report.say(
+    table(
+      ['answer', 'ms'],
+      [
+        ['with `x-heddle-record: off`', ms(off)],
+        ['recorded', ms(all)],
+        ['difference', ms(all.map((one, round) => one - (off[round] ?? Number.NaN)))],
+      ],
+    ),
+  )
 }
 
 /** One of two ways that are compared, and what came of it in each round. */
@@ -148,6 +173,7 @@ async function measureJudges(model: Measured, report: Report): Promise<Aim[]> {
     ]
     report.say(`### Judges behind callers, ${model.title}`)
     const cells = await alternated(ways, model)
+    await checkJudged(server, judges)
     tell(cells, report)
     return cells.flatMap(({ streams, base, other }) => {
       const name = `${model.title}, ${streams} streams, beside judges`

@@ -47,6 +47,7 @@ import { evaluationResultRoutes } from './operations/evaluations/results-routes.
 import { feedbackRoutes } from './operations/feedback/routes.ts'
 import { fileRoutes } from './operations/files/routes.ts'
 import { registerGenerationMetrics } from './operations/generation/metrics.ts'
+import { meRoutes } from './operations/me/routes.ts'
 import { messageRoutes } from './operations/messages/routes.ts'
 import { modelRoutes } from './operations/models/routes.ts'
 import { startJudging } from './operations/monitors/judging.ts'
@@ -109,6 +110,7 @@ const families = [
   messageRoutes,
   tokenRoutes,
   usageRoutes,
+  meRoutes,
   projectRoutes,
 ]
 

@@ -6,8 +6,8 @@ export const refusals = {
   not_authenticated: {
     status: 401,
     message:
-      'This server needs credentials: Basic with user name "api" and a key as password, Bearer with a key, or a key in x-api-key.',
-    help: 'There is neither an Authorization header of a known scheme nor x-api-key.',
+      'This server needs credentials: Basic with user name "api" and a key as password, Bearer with a key, or a key in x-api-key or api-key.',
+    help: 'There is neither an Authorization header of a known scheme nor x-api-key nor api-key.',
   },
   wrong_credentials: {
     status: 401,
@@ -383,6 +383,11 @@ export const refusals = {
     status: 503,
     message: 'The model is not ready: {why}.',
     help: 'It is being loaded, it cannot be loaded, or HEDDLE_MODEL is `none`. GET /ready says which.',
+  },
+  completion_not_found: {
+    status: 404,
+    message: "Chat completion with id '{id}' not found.",
+    help: 'Unknown, deleted, expired, not recorded, not completed, or of another project: the answer is the same. The project is that of `x-heddle-project`, or your own default.',
   },
   response_not_found: {
     status: 404,

@@ -24,7 +24,7 @@ declare module 'fastify' {
     public?: boolean
     /** The role that the route needs. */
     role?: 'admin'
-    /** A header that may carry the key, as Authorization and x-api-key may everywhere. */
+    /** A header that may carry the key, as Authorization, x-api-key and api-key may everywhere. */
     keyHeader?: string
   }
 }
@@ -32,11 +32,11 @@ declare module 'fastify' {
 /** What the clients of Weave send as user name, with the key as password. */
 const anyUser = 'api'
 
-/** Where the clients of Anthropic have the key. */
-const keyHeader = 'x-api-key'
+/** Where the clients of Anthropic, and those of Azure's OpenAI, have the key. */
+const keyHeaders = ['x-api-key', 'api-key']
 
 /** What may hold a key, in each request. */
-const secretHeaders = ['authorization', keyHeader, 'proxy-authorization', 'cookie', halfHeader]
+const secretHeaders = ['authorization', ...keyHeaders, 'proxy-authorization', 'cookie', halfHeader]
 
 /** Plugins write headers into the log: from here on there is no key in them. */
 function forgetKey(request: FastifyRequest): void {
@@ -51,7 +51,7 @@ function forgetKey(request: FastifyRequest): void {
 export type SignIn = (key: string, request: FastifyRequest, reply: FastifyReply) => Promise<Caller>
 
 /**
- * Each request says who it is from, by Basic, Bearer, a key in x-api-key or the session of the page, before anything of it is
+ * Each request says who it is from, by Basic, Bearer, a key in x-api-key or api-key, or the session of the page, before anything of it is
  * read.
  */
 export async function knowCallers(
@@ -125,7 +125,8 @@ export async function knowCallers(
       )
     }
     const scheme = request.headers.authorization?.split(' ', 1)[0]?.toLowerCase()
-    const key = request.headers[keyHeader] ?? (config.keyHeader && request.headers[config.keyHeader])
+    const names = config.keyHeader === undefined ? keyHeaders : [...keyHeaders, config.keyHeader]
+    const key = names.map((name) => request.headers[name]).find((given) => given !== undefined)
     if (scheme === 'basic') app.basicAuth(request, reply, settled)
     else if (scheme === 'bearer') app.verifyBearerAuth?.(request, reply, settled)
     else if (typeof key === 'string') known(callerOf(key), 'wrong_credentials')

@@ -33,6 +33,8 @@ export type Wire = 'openai' | 'anthropic' | 'record'
 export function wireOf(url: string): Wire {
   const [, below] = /^\/v1(?:\/([^/?]*)|[?]|$)/.exec(url) ?? ['', null]
   if (below === null) return 'record'
+  // Where exporters of OpenTelemetry send their spans.
+  if (below === 'traces') return 'record'
   return below === 'messages' ? 'anthropic' : 'openai'
 }
 

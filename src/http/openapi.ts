@@ -5,7 +5,7 @@ import { showDefault } from '../domain/fields.ts'
 import type { App } from './contracts.ts'
 
 const about = `One process with a local model behind the OpenAI wire and the record around it.
-Every route takes HTTP Basic (user name \`api\`, a key as password), Bearer (a key) or the header \`x-api-key\`.
+Every route takes HTTP Basic (user name \`api\`, a key as password), Bearer (a key) or the header \`x-api-key\` (or \`api-key\`).
 docs/errors.md lists every code of a refusal.`
 
 const transform = createJsonSchemaTransform({

@@ -22,6 +22,7 @@ import { continueProjectDeletion, deleteSomeOfProject } from './tables/project-d
 import { recordAnswers } from './tables/recorded-answers.ts'
 import { keepResponse, sweepResponses } from './tables/responses.ts'
 import { secretOf } from './tables/secrets.ts'
+import { changeCompletionMetadata } from './tables/stored-completions.ts'
 import { keepEntries, keepRows, keepTable } from './tables/tables.ts'
 import { addUsage } from './tables/usage.ts'
 import type { Command } from './transaction.ts'
@@ -77,6 +78,7 @@ export const commands = {
   keepResponse,
   sweepResponses,
   secretOf,
+  changeCompletionMetadata,
   openPageSession,
   extendPageSession,
   closePageSession,

@@ -20,6 +20,7 @@ const largeBodies = [
   '/table/update',
   '/table/create_from_digests',
   '/otel/v1/traces',
+  '/v1/traces',
   '/v2/:entity/:project/ops',
   '/v2/:entity/:project/datasets',
   '/v2/:entity/:project/scorers',

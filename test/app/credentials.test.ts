@@ -12,7 +12,7 @@ const challenges = ['Basic realm="heddle", charset="UTF-8"', 'Bearer realm="hedd
 
 const refusals = {
   not_authenticated:
-    'This server needs credentials: Basic with user name "api" and a key as password, Bearer with a key, or a key in x-api-key.',
+    'This server needs credentials: Basic with user name "api" and a key as password, Bearer with a key, or a key in x-api-key or api-key.',
   wrong_credentials:
     'These credentials are not accepted: the user name and the key do not belong together, or the key is unknown or revoked.',
   malformed_credentials: 'The Authorization header cannot be read: after Basic comes the base64 of name:key.',
@@ -62,6 +62,7 @@ const accepted: Record<string, Record<string, string>> = {
   Bearer: { authorization: `Bearer ${keys.alice}` },
   bearer: { authorization: `bearer ${keys.alice}` },
   'x-api-key': { 'x-api-key': keys.alice },
+  'api-key': { 'api-key': keys.alice },
   'x-api-key beside another scheme': { authorization: 'Digest x', 'x-api-key': keys.alice },
 }
 

@@ -184,7 +184,7 @@ test('under /v1 a refusal has the envelope of OpenAI', async () => {
       body: {
         error: {
           message:
-            'This server needs credentials: Basic with user name "api" and a key as password, Bearer with a key, or a key in x-api-key.',
+            'This server needs credentials: Basic with user name "api" and a key as password, Bearer with a key, or a key in x-api-key or api-key.',
           type: 'authentication_error',
           param: null,
           code: 'not_authenticated',

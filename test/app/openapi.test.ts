@@ -65,6 +65,8 @@ for (const [path, statuses] of Object.entries({
   '/cost/query': withBody,
   '/cost/purge': withBody,
   '/otel/v1/traces': withBody,
+  '/v1/traces': withBody,
+  '/me': [200, ...always, 403, 422],
   '/obj/create': [...withBody, 409],
   '/objs/query': [...withBody, 504],
   '/obj/delete': [...withBody, 404],

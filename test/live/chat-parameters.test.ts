@@ -825,6 +825,16 @@ describe('P2: every field is honoured, or refused by its name', () => {
       },
       bad: [{ structured_outputs: {} }, { structured_outputs: 5 }, { structured_outputs: { regex: 5 } }],
     },
+    guided_json: takesNull('guided_json', { type: 'object' }),
+    guided_json_object: takesNull('guided_json_object', true),
+    guided_regex: takesNull('guided_regex', 'a+'),
+    guided_choice: takesNull('guided_choice', ['a']),
+    guided_grammar: takesNull('guided_grammar', 'root ::= "a"'),
+    guided_whitespace_pattern: takesNull('guided_whitespace_pattern', ' '),
+    guided_decoding_backend: takesNull('guided_decoding_backend', 'outlines'),
+    modalities: noEffect(['text'], null)('modalities', [{ modalities: ['text', 'audio'] }]),
+    audio: takesNull('audio', { voice: 'x', format: 'wav' }),
+    web_search_options: takesNull('web_search_options', {}),
     user: noEffect('me', null)('user', [{ user: 5 }]),
     store: noEffect(true, null)('store', [{ store: 'x' }]),
     metadata: noEffect({ a: 'b' }, null)('metadata', [{ metadata: 5 }]),
@@ -834,6 +844,10 @@ describe('P2: every field is honoured, or refused by its name', () => {
     engine_xargs: noEffect({ a: 1, b: ['x'] }, null)('engine_xargs', [{ engine_xargs: { a: { b: 1 } } }]),
     vllm_xargs: noEffect({ a: 1, b: ['x'] }, null)('vllm_xargs', [{ vllm_xargs: { a: true } }]),
   } satisfies Record<keyof ChatBody, Case>
+
+  function takesNull(name: string, value: unknown): Case {
+    return noEffect(null)(name, [{ [name]: value }])
+  }
 
   function noEffect(...values: unknown[]) {
     return (name: string, bad: Fields[]): Case => ({

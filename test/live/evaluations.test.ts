@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
 import { after, before, describe, test } from 'node:test'
 import fc from 'fast-check'
 import type { Caller } from '../../src/domain/callers.ts'
@@ -10,7 +11,9 @@ import type { Database } from '../../src/storage/database.ts'
 import { checkEvaluation } from '../../src/storage/evaluations/check.ts'
 import { sql } from '../../src/storage/sql/sql.ts'
 import type { CallPart } from '../../src/storage/tables/call-parts.ts'
+import { keys, openApp } from '../support/app.ts'
 import { endPart, newProject, startedAt, startPart, wholePart } from '../support/call-parts.ts'
+import { completeOf } from '../support/calls.ts'
 import { allDrivers } from '../support/drivers.ts'
 import { type FinalCall, type ResultsRequest, resultsOf } from '../support/evaluation-results.ts'
 
@@ -382,6 +385,63 @@ for (const driver of allDrivers()) {
         { ...both, sort_by: [{ ...sizes, mode: 'difference' }, { field: 'scores.own.n' }] },
         { ...both, sort_by: [{ ...sizes, evaluation_call_id: 'e2', direction: 'desc' }] },
       ])
+    })
+
+    test('filters and sorts see rows of other projects that the caller may use', async (t) => {
+      const { post } = await openApp(t, { database: await driver.open(t) })
+      const rowsOf = async (project_id: string, rows: object[], key: string) => {
+        const { json } = await post('/table/create', { table: { project_id, rows } }, key)
+        const rowsRef = `weave:///${project_id}/table/${json.digest}`
+        const obj = { project_id, object_id: 'capitals', val: { rows: rowsRef } }
+        const { digest } = (await post('/obj/create', { obj }, key)).json
+        const ref = (row: string) => `weave:///${project_id}/object/capitals:${digest}/attr/rows/id/${row}`
+        return (json.row_digests as string[]).map(ref)
+      }
+      const own = await rowsOf('acme/qa', [{ n: 1 }], keys.alice)
+      const shared = await rowsOf('acme/data', [{ n: 3 }, { n: 2 }], keys.alice)
+      const foreign = await rowsOf('globex/data', [{ n: 4 }], keys.bob)
+      const nowhere = 'weave:///acme/gone/object/capitals:abc/attr/rows/id/none'
+      const evaluation = randomUUID()
+      const batch = [...own, ...shared, ...foreign, nowhere].map((example) =>
+        completeOf({
+          ...{ trace_id: evaluation, parent_id: evaluation, op_name: 'Evaluation.predict_and_score' },
+          ...{ inputs: { example }, output: { output: 1, scores: {} } },
+        }),
+      )
+      assert.equal((await post('/v2/acme/qa/calls/complete', { batch })).status, 200)
+      const query = async (body: object, key: string) => {
+        const asked = {
+          evaluation_call_ids: [evaluation],
+          include_raw_data_rows: true,
+          resolve_row_refs: true,
+        }
+        const { status, json, text } = await post(
+          '/v2/acme/qa/eval_results/query',
+          { ...asked, ...body },
+          key,
+        )
+        assert.equal(status, 200, text)
+        const rows = json.rows as { raw_data_row: string | { n: number } }[]
+        const seen = rows.map(({ raw_data_row: row }) => (typeof row === 'string' ? null : row.n))
+        return [seen, (json.warnings as string[]).filter((text) => text.startsWith('filters, sort_by'))]
+      }
+      const n = { $getField: 'inputs.n' }
+      const above = (least: number) => ({
+        filters: [{ query: { $expr: { $gt: [n, { $literal: least }] } } }],
+      })
+      const sorted = { sort_by: [{ field: 'inputs.n', direction: 'desc' }] }
+      const warning = (rows: string) =>
+        `filters, sort_by: ${rows} to no table row that is there for you; inputs.… of it counts as missing.`
+      const two = warning('2 rows refer')
+      assert.deepEqual(await query({ ...above(1), ...sorted }, keys.alice), [[3, 2], [two]])
+      assert.deepEqual(await query(sorted, keys.alice), [[3, 2, 1, null, null], [two]])
+      assert.deepEqual(await query({ ...above(3) }, keys.alice), [[], [two]])
+      // Who may use all entities sees them all.
+      assert.deepEqual(await query({ ...above(1), ...sorted }, keys.root), [
+        [4, 3, 2],
+        [warning('1 row refers')],
+      ])
+      assert.deepEqual((await query({}, keys.alice))[1], [])
     })
 
     test('histories that meet each other do too', async () => {

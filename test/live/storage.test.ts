@@ -17,6 +17,7 @@ import { queueRules } from './storage/queue-rules.ts'
 import { queues } from './storage/queues.ts'
 import { reading } from './storage/reading.ts'
 import { responses } from './storage/responses.ts'
+import { storedCompletions } from './storage/stored-completions.ts'
 import { sweeping } from './storage/sweeping.ts'
 import { tables } from './storage/tables.ts'
 import { usageAndAudit } from './storage/usage-and-audit.ts'
@@ -31,6 +32,7 @@ for (const driver of allDrivers()) {
     answers(driver.open)
     mergingProperties(driver.shared)
     deleting(driver.shared)
+    storedCompletions(driver.shared)
     sweeping(driver.open)
     reading(driver.shared)
     people(driver.open)

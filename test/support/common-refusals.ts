@@ -24,7 +24,7 @@ export async function assertCommonRefusals(
     status: 401,
     body: {
       reason:
-        'This server needs credentials: Basic with user name "api" and a key as password, Bearer with a key, or a key in x-api-key.',
+        'This server needs credentials: Basic with user name "api" and a key as password, Bearer with a key, or a key in x-api-key or api-key.',
       code: 'not_authenticated',
     },
   })

@@ -427,6 +427,7 @@ export const sampleBodies: Record<string, (project: string) => Record<string, un
     const scopeSpans = [{ scope: { name: 'sdk' }, spans: [], schemaUrl: 'https://example.com' }]
     return { resourceSpans: [{ resource, scopeSpans, schemaUrl: 'https://example.com' }] }
   },
+  '/v1/traces': (project) => sampleBodies['/otel/v1/traces']?.(project) ?? {},
   '/feedback/create': feedback,
   '/feedback/batch/create': (project) => ({ batch: [feedback(project)] }),
   '/feedback/query': (project_id) => ({
@@ -635,6 +636,7 @@ export const sampleBodies: Record<string, (project: string) => Record<string, un
   '/evaluations/status': (project_id) => ({ project_id, call_id: ids.id }),
   '/annotation_queues/stats': (project_id) => ({ project_id, queue_ids: ['queue'] }),
   '/v1/chat/completions': chat,
+  '/v1/chat/completions/:completion_id': () => ({ metadata: { run: '7' } }),
   '/v1/completions': completion,
   '/v1/responses': response,
   '/v1/responses/input_tokens': inputTokens,

@@ -12,6 +12,7 @@ import { filterConditions } from '../../src/storage/tables/call-filter.ts'
 import { selectCalls } from '../../src/storage/tables/calls.ts'
 import { countFeedback, selectFeedback } from '../../src/storage/tables/feedback.ts'
 import { feedbackFields } from '../../src/storage/tables/feedback-queries.ts'
+import { selectStoredCompletions } from '../../src/storage/tables/stored-completions.ts'
 import { openPlanned } from '../support/query-plans.ts'
 import { queueRow } from '../support/stored-queues.ts'
 
@@ -148,4 +149,23 @@ test('who has finished a queue is told so without a look at its items', async (t
     ['SEARCH item USING COVERING INDEX annotation_queue_items_in_order (project_id=? AND queue_id=?)'],
   ])
   assert.equal((await takeNextItem(tx, { ...asked, annotator: 'bob' })).item?.id, 'i')
+})
+
+test('stored completions are read in their order, from where the last page ended, with no sort', (t) => {
+  const { tx, planOf } = openPlanned(t)
+  const page = { project, model: 'small', metadata: new Map([['run', '1']]), limit: 20, now: 1 }
+  for (const order of ['asc', 'desc'] as const) {
+    const sign = order === 'asc' ? '>' : '<'
+    const plan = (after: { createdAt: number; callId: string } | undefined) =>
+      planOf(selectStoredCompletions(tx, { ...page, order, after })).filter((step) =>
+        /^(SEARCH|SCAN) (calls|completions)|ORDER BY/.test(step),
+      )
+    const call = 'SEARCH calls USING INDEX sqlite_autoindex_calls_1 (project_id=? AND id=?)'
+    const inTime = 'SEARCH completions USING INDEX completions_in_time (project_id=? AND kind=?'
+    assert.deepEqual(plan(undefined), [`${inTime})`, call])
+    assert.deepEqual(plan({ createdAt: 1, callId: 'a' }), [
+      `${inTime} AND (created_at,call_id)${sign}(?,?))`,
+      call,
+    ])
+  }
 })

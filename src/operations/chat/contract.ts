@@ -3,6 +3,7 @@ import { answer, jsonObject, plainText } from '../../domain/fields.ts'
 import { answerHead, ended, PromptLogprobs, Usage } from '../generation/answer-contract.ts'
 import { constraintFields } from '../generation/constraint-fields.ts'
 import { conversationFields, ToolFunction } from '../generation/conversation-fields.ts'
+import { refusedChatFields } from '../generation/refused-fields.ts'
 import { mostLogprobs, samplingFields } from '../generation/sampling-fields.ts'
 import { documented, flag, integer, optIn } from '../generation/scalars.ts'
 
@@ -102,6 +103,8 @@ export const ChatBody = z.object({
     'The older form of `tool_choice`.',
   ),
   ...constraintFields,
+
+  ...refusedChatFields,
 
   user: documented(z.string().max(1_024).nullish(), 'The caller is known by its key.', none),
   store: documented(

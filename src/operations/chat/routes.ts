@@ -7,6 +7,7 @@ import { createAnswer } from './answer.ts'
 import { chunksOf } from './chunks.ts'
 import { beginChat, type ChatCompletion } from './completion.ts'
 import { ChatAnswer, ChatBody, ChatChunk } from './contract.ts'
+import { storedRoutes } from './stored-routes.ts'
 
 const chat: Writers<ChatBody, ChatCompletion> = { kind: 'chat', begin: beginChat, createAnswer, chunksOf }
 
@@ -31,4 +32,4 @@ const complete: Routes<GenerationParts> = async (app, parts) => {
   }
 }
 
-export const chatRoutes = family(complete)
+export const chatRoutes = family(complete, storedRoutes)

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { answer, jsonObject, jsonValue, plainText } from '../../domain/fields.ts'
 import { answerHead, ended, PromptLogprobs, Usage } from '../generation/answer-contract.ts'
 import { constraintFields } from '../generation/constraint-fields.ts'
+import { formerConstraintFields } from '../generation/refused-fields.ts'
 import { mostChoices, mostLogprobs, samplingFields } from '../generation/sampling-fields.ts'
 import { flag, integer, optIn } from '../generation/scalars.ts'
 
@@ -35,6 +36,7 @@ export const CompletionBody = z.object({
   stream_options: z.object({ include_usage: optIn(), continuous_usage_stats: optIn() }).nullish(),
   request_id: plainText(256).min(1).optional(),
   ...constraintFields,
+  ...formerConstraintFields,
   user: z.string().max(1_024).nullish(),
   store: flag()
     .nullish()

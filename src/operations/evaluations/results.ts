@@ -1,4 +1,4 @@
-import { type Caller, requireAccess } from '../../domain/callers.ts'
+import { type Caller, hasAccess, requireAccess } from '../../domain/callers.ts'
 import { modelOutput } from '../../domain/evaluations/trial.ts'
 import { valueAt } from '../../domain/expressions/json-value.ts'
 import { parseExpressionText } from '../../domain/expressions/parse.ts'
@@ -34,7 +34,7 @@ export async function queryResults(
   signal: AbortSignal,
 ): Promise<ResultsAnswer> {
   requireAccess(caller, project, 'path')
-  const view = viewOf(project, body)
+  const view = viewOf(project, body, (other) => hasAccess(caller, other))
   const results = await deriveThenOpen(db, view, signal)
   const warnings = withoutEffect(body, view.evaluations)
   const shown = body.include_rows ?? true
@@ -47,6 +47,13 @@ export async function queryResults(
       row_count: isSame ? page.total : await results.count(intersect),
       evaluations: await summaries(db, results, view, intersect),
     }
+  }
+  const unread = await results.unreadRows()
+  if (unread > 0) {
+    const rows = unread === 1 ? '1 row refers' : `${unread} rows refer`
+    warnings.push(
+      `filters, sort_by: ${rows} to no table row that is there for you; inputs.… of it counts as missing.`,
+    )
   }
   if (view.evaluations.length > 1) warnings.push(...(await comparisonWarnings(results, view.evaluations)))
   const warn = (text: string) => {
@@ -91,7 +98,7 @@ export async function queryResults(
   }
 }
 
-function viewOf(project: string, body: ResultsBody): ResultsView {
+function viewOf(project: string, body: ResultsBody, mayRead: ResultsView['mayRead']): ResultsView {
   return {
     project,
     evaluations: evaluationsOf(body),
@@ -108,6 +115,7 @@ function viewOf(project: string, body: ResultsBody): ResultsView {
     intersect: body.require_intersection ?? false,
     limit: body.limit ?? null,
     offset: Math.max(0, body.offset ?? 0),
+    mayRead,
   }
 }
 

@@ -1,3 +1,5 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { z } from 'zod'
 import { acceptBytes } from '../../http/bodies.ts'
 import { answers } from '../../http/contracts.ts'
 import { databaseOf } from '../../storage/database.ts'
@@ -32,7 +34,10 @@ const traces: Operation = async (app, options) => {
   }
   const config = { compressed: true, keyHeader: 'wandb-api-key' }
   const bodyLimit = Math.min(app.initialConfig.bodyLimit ?? largestExport, largestExport)
-  app.post('/otel/v1/traces', { schema, config, bodyLimit }, async (request, reply) => {
+  const take = async (
+    request: FastifyRequest<{ Body: z.output<typeof TracesGiven> }>,
+    reply: FastifyReply,
+  ) => {
     const ingest = { ...options, db: databaseOf(request.caller.name, options.db) }
     const header = request.headers[projectHeader]
     const project = Array.isArray(header) ? header.join(',') : header
@@ -40,7 +45,10 @@ const traces: Operation = async (app, options) => {
     if (!request.headers['content-type']?.toLowerCase().startsWith(protobuf)) return jsonAnswer(taken)
     const { protobufAnswer } = await import('./protobuf.ts')
     return reply.type(protobuf).send(Buffer.from(protobufAnswer(taken)))
-  })
+  }
+  app.post('/otel/v1/traces', { schema, config, bodyLimit }, take)
+  // What an exporter makes of the address of the server alone.
+  app.post('/v1/traces', { schema, config, bodyLimit }, take)
 }
 
 export const otelRoutes = family(traces)

@@ -6,7 +6,7 @@ import { refuse } from '../../domain/refusals.ts'
 import { compileCondition, mostValues } from '../sql/conditions.ts'
 import type { Dialect } from '../sql/dialect.ts'
 import type { FieldReading } from '../sql/readings.ts'
-import { join, type Sql, sql, trusted } from '../sql/sql.ts'
+import { join, listOf, type Sql, sql, trusted } from '../sql/sql.ts'
 import type { RowFilter } from './result-rows.ts'
 import { scoreReading } from './scores.ts'
 import type { EvaluationShape } from './shapes.ts'
@@ -34,12 +34,20 @@ export function fieldRefused(place: string, given: string, accepted: string) {
 
 export const acceptedFields = 'scores.…, inputs.…, outputs.… (of the model), output.… (of the whole trial)'
 
+/** What the fields of some evaluations are read from. */
+export interface FieldSources {
+  shapes: readonly EvaluationShape[]
+  /** Projects beside that of the evaluations whose tables have rows that trials refer to. */
+  otherProjects: readonly string[]
+  dialect: Dialect
+}
+
 /** Where the SQL of a trial and its call reads the field. */
 export function readingOf(
   { document, path }: ResultField,
-  shapes: readonly EvaluationShape[],
-  dialect: Dialect,
+  sources: FieldSources,
 ): FieldReading & { kind: 'json' } {
+  const { shapes, dialect } = sources
   switch (document) {
     case 'scores': {
       const known = scoreReading(shapes, path, dialect)
@@ -52,7 +60,7 @@ export function readingOf(
       }
     }
     case 'inputs':
-      return { kind: 'json', column: rowOf(path, dialect), path }
+      return { kind: 'json', column: rowOf(path, sources), path }
     case 'outputs':
       return { kind: 'json', column: modelOutputOf(dialect), path, within: trusted('call.output') }
     case 'output':
@@ -60,21 +68,29 @@ export function readingOf(
   }
 }
 
-/** JSON text in which the field of the row is: of its short members, or out of the call or the tables of the project. */
-function rowOf(path: readonly string[], dialect: Dialect): Sql {
+/** JSON text in which the field of the row is: of its short members, or out of the call or the tables. */
+function rowOf(path: readonly string[], { otherProjects, dialect }: FieldSources): Sql {
   const brief = trusted('substr(trial.brief, 2)')
   const example = dialect.json(trusted('calls.inputs'), ['example']).text
   return sql`(CASE
     WHEN substr(trial.brief, 1, 1) = '1' OR ${dialect.token(brief, path)} IS NOT NULL THEN ${brief}
     WHEN trial.row_kind = ${trusted(String(exampleKinds.inline))} THEN (SELECT ${example} FROM calls
       WHERE calls.project_id = trial.project_id AND calls.id = trial.trial_id)
-    WHEN trial.row_kind = ${trusted(String(exampleKinds.ref))} THEN (SELECT table_rows.val FROM table_rows
-      WHERE table_rows.project_id = trial.project_id AND table_rows.digest = trial.row_digest) END)`
+    WHEN trial.row_kind = ${trusted(String(exampleKinds.ref))} THEN ${tableRow(otherProjects)} END)`
+}
+
+/** Rows with one digest have one value, wherever they are. */
+function tableRow(otherProjects: readonly string[]): Sql {
+  const own = trusted('trial.project_id')
+  const projects = otherProjects.length === 0 ? sql`= ${own}` : sql`IN (${own}, ${listOf(otherProjects)})`
+  return sql`(SELECT table_rows.val FROM table_rows
+      WHERE table_rows.project_id ${projects} AND table_rows.digest = trial.row_digest LIMIT 1)`
 }
 
 /** The JSON of a field of the row, read once. */
-export function rowToken(path: readonly string[], dialect: Dialect): Sql {
-  return sql`(SELECT ${dialect.token(trusted('chosen.doc'), path)} FROM (SELECT ${rowOf(path, dialect)} AS doc) AS chosen)`
+export function rowToken(path: readonly string[], sources: FieldSources): Sql {
+  const token = sources.dialect.token(trusted('chosen.doc'), path)
+  return sql`(SELECT ${token} FROM (SELECT ${rowOf(path, sources)} AS doc) AS chosen)`
 }
 
 /** Only lists and objects have something inside that a path could lead to. */
@@ -95,11 +111,7 @@ export interface ResultsFilter {
 }
 
 /** Each filter as a condition on a trial. */
-export function rowFiltersOf(
-  filters: readonly ResultsFilter[],
-  shapes: readonly EvaluationShape[],
-  dialect: Dialect,
-): RowFilter[] {
+export function rowFiltersOf(filters: readonly ResultsFilter[], sources: FieldSources): RowFilter[] {
   let values = 0
   return filters.map(({ query, evaluation }, index) => {
     const place = `filters.${index}.query`
@@ -107,9 +119,9 @@ export function rowFiltersOf(
       if (field === 'row_digest') return { kind: 'text', sql: trusted('trial.row_digest') }
       const known = resultField(field)
       if (known === undefined) throw fieldRefused(place, field, `${acceptedFields}, row_digest`)
-      return readingOf(known, shapes, dialect)
+      return readingOf(known, sources)
     }
-    const condition = compileCondition(query, resolve, dialect)
+    const condition = compileCondition(query, resolve, sources.dialect)
     values += condition.values.length
     if (values > mostValues) {
       const why = `needs, together with those before it, ${values} parameters for values and paths`

@@ -1,11 +1,11 @@
 import { checkPath } from '../../domain/expressions/path.ts'
 import type { Page } from '../../domain/view.ts'
-import type { Dialect } from '../sql/dialect.ts'
 import { pageOf } from '../sql/rows-in-order.ts'
 import { allOf, join, nothing, type Sql, sql, trusted } from '../sql/sql.ts'
 import type { Reader } from '../transaction.ts'
 import {
   acceptedFields,
+  type FieldSources,
   fieldRefused,
   type ResultField,
   readingOf,
@@ -23,7 +23,6 @@ import {
   within,
 } from './result-rows.ts'
 import { scoreReading, storedNumber } from './scores.ts'
-import type { EvaluationShape } from './shapes.ts'
 
 export interface ResultsSort {
   field: string
@@ -192,8 +191,7 @@ function orderTerms({ reading, direction }: RowOrder, i: number): Sql[] {
 export function rowOrderOf(
   sort: readonly ResultsSort[],
   evaluations: readonly string[],
-  shapes: readonly EvaluationShape[],
-  dialect: Dialect,
+  sources: FieldSources,
 ): RowOrder[] {
   return sort.map(({ field, direction, evaluation, mode }, index) => {
     checkPath(field, `sort_by.${index}.field`)
@@ -205,7 +203,7 @@ export function rowOrderOf(
     }
     const difference = mode === 'difference' && evaluations.length > 1
     return {
-      reading: keyOf(known, shapes, dialect),
+      reading: keyOf(known, sources),
       needsCall: known.document === 'outputs' || known.document === 'output',
       evaluation: difference ? null : evaluation,
       difference,
@@ -214,11 +212,8 @@ export function rowOrderOf(
   })
 }
 
-function keyOf(
-  known: ResultField,
-  shapes: readonly EvaluationShape[],
-  dialect: Dialect,
-): RowOrder['reading'] {
+function keyOf(known: ResultField, sources: FieldSources): RowOrder['reading'] {
+  const { shapes, dialect } = sources
   const { document, path } = known
   if (document === 'scores') {
     const known = scoreReading(shapes, path, dialect)
@@ -226,9 +221,9 @@ function keyOf(
     return { kind: 'score', number: known.number, isExact: known.isExact }
   }
   if (document === 'inputs') {
-    return { kind: 'row', token: rowToken(path, dialect) }
+    return { kind: 'row', token: rowToken(path, sources) }
   }
-  const { column } = readingOf(known, shapes, dialect)
+  const { column } = readingOf(known, sources)
   const { number, text } = dialect.json(column, path)
   return { kind: 'document', number, text }
 }

@@ -1,5 +1,6 @@
 import { batchesOf } from '../../domain/batches.ts'
 import { slotCount } from '../../domain/evaluations/shape.ts'
+import { fieldsOf } from '../../domain/expressions/expression.ts'
 import { now } from '../../domain/time.ts'
 import type { Page } from '../../domain/view.ts'
 import type { Database } from '../database.ts'
@@ -7,7 +8,8 @@ import { allOf, listOf, type Sql, sql, trusted, wantedOf } from '../sql/sql.ts'
 import { isLive, shownName } from '../tables/calls.ts'
 import { allRows, onlyRow, type Reader } from '../transaction.ts'
 import { lastPending, pendingBetween } from './pending.ts'
-import { type ResultsFilter, rowFiltersOf } from './result-fields.ts'
+import { countUnread, projectsReferredTo, type ReferredRows } from './referred-rows.ts'
+import { type ResultsFilter, resultField, rowFiltersOf } from './result-fields.ts'
 import { type FoundRow, type ResultsSort, rowOrderOf, selectCountedPage } from './result-order.ts'
 import {
   countRows,
@@ -31,6 +33,8 @@ export interface ResultsView extends Page {
   sort: readonly ResultsSort[]
   /** Only rows that every evaluation has. */
   intersect: boolean
+  /** Projects whose rows filters and sorts may look at, when trials refer to them. */
+  mayRead(project: string): boolean
 }
 
 export interface TrialRow {
@@ -89,8 +93,11 @@ export async function deriveThenOpen(db: Database, view: ResultsView, signal: Ab
   await derivePending(db, project, time, signal)
   const needsShapes = view.filters.length > 0 || view.sort.length > 0
   const shapes = needsShapes ? await readShapes(db, project, evaluations) : []
-  const filters = rowFiltersOf(view.filters, shapes, db.dialect)
-  const order = rowOrderOf(view.sort, evaluations, shapes, db.dialect)
+  const referred: ReferredRows = { db, project, evaluations, signal }
+  const otherProjects = readsInputs(view) ? (await projectsReferredTo(referred)).filter(view.mayRead) : []
+  const sources = { shapes, otherProjects, dialect: db.dialect }
+  const filters = rowFiltersOf(view.filters, sources)
+  const order = rowOrderOf(view.sort, evaluations, sources)
   const roots = await db.all<RootRow>(selectRoots(db, project, evaluations, time))
   const rowSets = await readRowSets(db, project, evaluations)
   const rowsWith = (intersect: boolean): RowsOfView => ({ project, evaluations, filters, intersect })
@@ -149,6 +156,8 @@ export async function deriveThenOpen(db: Database, view: ResultsView, signal: Ab
     rowSums: new Map(rowSets.map((set) => [set.evaluation_id, set.row_sum])),
     page,
     count,
+    /** Rows whose inputs the filters and sorts cannot read. */
+    unreadRows: () => (readsInputs(view) ? countUnread(referred, otherProjects) : 0),
     async hasCommonRow(): Promise<boolean> {
       const all = { ...rowsWith(true), filters: [] }
       return (await digestsOf({ limit: 1, offset: 0 }, null, all)).length > 0
@@ -167,6 +176,11 @@ export async function deriveThenOpen(db: Database, view: ResultsView, signal: Ab
         signal,
       }),
   }
+}
+
+function readsInputs({ filters, sort }: ResultsView): boolean {
+  const fields = [...filters.flatMap(({ query }) => fieldsOf(query)), ...sort.map(({ field }) => field)]
+  return fields.some((field) => resultField(field)?.document === 'inputs')
 }
 
 const derivedAtOnce = 200

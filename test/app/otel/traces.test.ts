@@ -52,7 +52,7 @@ test('traces: who is asking', async (t) => {
   const missing = refusal(
     401,
     'not_authenticated',
-    'This server needs credentials: Basic with user name "api" and a key as password, Bearer with a key, or a key in x-api-key.',
+    'This server needs credentials: Basic with user name "api" and a key as password, Bearer with a key, or a key in x-api-key or api-key.',
   )
   const wrong = refusal(
     401,
@@ -82,6 +82,15 @@ test('traces: who is asking', async (t) => {
     '/call/read',
   )
   assert.deepEqual(elsewhere, missing)
+})
+
+test('traces: the address that exporters make of the server alone takes the same', async (t) => {
+  const opened = await openApp(t)
+  const body = JSON.stringify(exportOf([spanOf()]))
+  assert.deepEqual((await send(opened, { ...json, project_id: project }, body, '/v1/traces')).body, {})
+  assert.equal((await opened.post('/call/read', { project_id: project, id: otlpSpanId })).status, 200)
+  const broken = await send(opened, json, '{"resourceSpans":1}', '/v1/traces')
+  assert.deepEqual([broken.status, broken.body.code], [422, 'invalid_request'])
 })
 
 test('traces: refusals in order', async (t) => {

@@ -106,7 +106,7 @@ export function feedback(open: Driver['open']): void {
       for (const fields of [
         { payload: '{"up":1}' },
         { payload: '{"up":true,"n":1}' },
-        { user_id: 'bob' },
+        { user_id: 'bob', creator: 'x' },
         { creator: '' },
         { queue_id: 'q' },
       ]) {
@@ -117,6 +117,8 @@ export function feedback(open: Driver['open']): void {
         ]
         await assert.rejects(db.write('addFeedback', batch), refusedWith('feedback_conflict'))
       }
+      const others = feedbackOf(project, { id: 'm', user_id: 'bob' })
+      await assert.rejects(db.write('addFeedback', [others]), refusedWith('feedback_of_other_user'))
       const twice = [feedbackOf(project, { id: 'x' }), feedbackOf(project, { id: 'x', creator: 'x' })]
       await assert.rejects(db.write('addFeedback', twice), refusedWith('feedback_conflict'))
       assert.deepEqual(await idsOf(db, project), ['m'])

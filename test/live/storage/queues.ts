@@ -112,6 +112,7 @@ export function queues(open: Driver['open']): void {
         leased_by: null,
         leased_until: null,
         own_state: null,
+        state_at: null,
       })
       await db.write('deleteQueue', { project_id: project, queue_id: 'queue', now: noon })
       await assert.rejects(queue.add(['live']), refusedWith('annotation_queue_not_found'))

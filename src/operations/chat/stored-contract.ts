@@ -1,0 +1,62 @@
+import { z } from 'zod'
+import { answer, jsonObject, plainText } from '../../domain/fields.ts'
+import { ChatAnswer } from './contract.ts'
+
+export const CompletionPath = z.object({ completion_id: plainText(512).min(1) })
+
+const page = {
+  after: plainText(512).min(1).optional().meta({ description: 'The id of the last one of the page before.' }),
+  limit: z.coerce.number().int().min(1).max(100).default(20),
+  order: z.enum(['asc', 'desc']).default('asc').meta({ description: 'By time.' }),
+}
+
+const longestGiven = 1_024
+
+export const ListQuery = z
+  .object({ ...page, model: plainText(longestGiven).optional() })
+  .catchall(plainText(longestGiven))
+  .meta({ description: '`metadata[name]=value` asks for those with this entry.' })
+export type ListQuery = z.output<typeof ListQuery>
+
+export const MessagesQuery = z.object(page)
+export type MessagesQuery = z.output<typeof MessagesQuery>
+
+const metadata = z.record(z.string(), z.string())
+
+export const StoredCompletion = ChatAnswer.extend({ metadata }).meta({
+  description: 'The answer as it was given, with its metadata.',
+})
+
+export const UpdateBody = z.object({
+  metadata: jsonObject()
+    .nullable()
+    .meta({ description: 'Up to 16 texts of up to 512 characters, under names of up to 64.' }),
+})
+export type UpdateBody = z.output<typeof UpdateBody>
+
+const list = <Item extends z.ZodType>(description: string, item: Item) =>
+  answer(description, {
+    object: z.literal('list'),
+    data: z.array(item),
+    first_id: z.string().nullable(),
+    last_id: z.string().nullable(),
+    has_more: z.boolean(),
+  })
+
+export const CompletionList = list('Recorded chat completions of the project.', StoredCompletion)
+
+export const MessageList = list(
+  'The messages that a completion answers.',
+  z.looseObject({
+    id: z.string(),
+    role: z.string(),
+    content: z.string().nullable(),
+    content_parts: z.array(z.looseObject({ type: z.string() })).nullable(),
+  }),
+)
+
+export const Deleted = answer('It is gone, and its call with it.', {
+  object: z.literal('chat.completion.deleted'),
+  id: z.string(),
+  deleted: z.literal(true),
+})

@@ -1,0 +1,181 @@
+import type { IncomingHttpHeaders } from 'node:http'
+import { LRUCache } from 'lru-cache'
+import { byCaller, type Caller, requireAccess } from '../../domain/callers.ts'
+import { itemsOf, membersOf, objectText } from '../../domain/json/scan.ts'
+import { JsonText } from '../../domain/json/text.ts'
+import { refuse } from '../../domain/refusals.ts'
+import { now } from '../../domain/time.ts'
+import { type Database, databaseOf } from '../../storage/database.ts'
+import {
+  findStoredCompletion,
+  inputsOfCompletion,
+  type Position,
+  readStoredCompletion,
+  type StoredCompletion,
+  streamStoredCompletions,
+} from '../../storage/tables/stored-completions.ts'
+import { wrong } from '../generation/checks.ts'
+import { checkMetadata } from '../generation/metadata.ts'
+import type { Recorder } from '../recording/answer.ts'
+import { placeOf, projectHeader } from '../recording/place.ts'
+import type { ListQuery, MessagesQuery, UpdateBody } from './stored-contract.ts'
+
+interface StoredParts {
+  db: Database
+  recorder: Recorder
+}
+
+interface Asked {
+  caller: Caller
+  headers: IncomingHttpHeaders
+}
+
+/** Who pages through a list and deletes what it shows goes on behind one that is gone. */
+const mostDeleted = 10_000
+
+export type StoredCompletions = ReturnType<typeof storedCompletions>
+
+/** The chat completions of the record, as OpenAI shows what it stores. */
+export function storedCompletions({ db, recorder }: StoredParts) {
+  const deleted = new LRUCache<string, Position>({ max: mostDeleted })
+  const keyOf = (project: string, id: string) => `${project} ${id}`
+
+  /** The record as the caller's, and the project that the request is about. */
+  function own({ caller, headers }: Asked) {
+    const { project } = placeOf(caller, headers)
+    requireAccess(caller, project, projectHeader)
+    return { own: databaseOf(caller.name, db), project }
+  }
+
+  async function find(asked: Asked, id: string) {
+    const { own: record, project } = own(asked)
+    await recorder.settled(project, id)
+    const found = await findStoredCompletion(record, project, id, now())
+    if (found === undefined) throw refuse('completion_not_found', { id })
+    return { record, project, ...found }
+  }
+
+  async function read(record: Database, project: string, callId: string, id: string): Promise<JsonText> {
+    const row = await readStoredCompletion(record, project, callId, now())
+    if (row === undefined) throw refuse('completion_not_found', { id })
+    return completionOf(row)
+  }
+
+  async function positionOf(record: Database, project: string, id: string): Promise<Position> {
+    const position =
+      (await findStoredCompletion(record, project, id, now())) ?? deleted.get(keyOf(project, id))
+    if (position === undefined)
+      throw wrong('after', JSON.stringify(id), 'the id of a completion of this project')
+    return position
+  }
+
+  return {
+    async list(asked: Asked, query: ListQuery, signal: AbortSignal) {
+      const { own: record, project } = own(asked)
+      const { after, limit, order, model, ...filters } = query
+      const metadata = metadataAsked(filters)
+      const position = after === undefined ? undefined : await positionOf(record, project, after)
+      const page = { project, order, model, metadata, after: position, limit: limit + 1, now: now() }
+      const about = emptyPage()
+      return { items: itemsOfPage(streamStoredCompletions(record, page, signal), limit, about), about }
+    },
+    async retrieve(asked: Asked, id: string) {
+      const { record, project, callId, matches } = await find(asked, id)
+      return { completion: await read(record, project, callId, id), matches }
+    },
+    async messages(asked: Asked, id: string, query: MessagesQuery) {
+      const { record, project, callId } = await find(asked, id)
+      const inputs = await inputsOfCompletion(record, project, callId, now())
+      if (inputs === undefined) throw refuse('completion_not_found', { id })
+      return messagesOf(id, inputs, query)
+    },
+    async update(asked: Asked, id: string, { metadata }: UpdateBody) {
+      checkMetadata(metadata)
+      const { record, project, callId, matches } = await find(asked, id)
+      const change = { project_id: project, call_id: callId, metadata: metadata?.text ?? null }
+      await record.write('changeCompletionMetadata', change)
+      return { completion: await read(record, project, callId, id), matches }
+    },
+    async remove(asked: Asked, id: string) {
+      const { record, project, callId, createdAt, matches } = await find(asked, id)
+      const by = byCaller(asked.caller)
+      await record.write('deleteCalls', { project_id: project, ids: [callId], now: now(), by })
+      deleted.set(keyOf(project, id), { callId, createdAt })
+      return { answer: { object: 'chat.completion.deleted' as const, id, deleted: true as const }, matches }
+    },
+  }
+}
+
+/** The answer as it was given, and what it is found by now. */
+function completionOf({ output, metadata }: StoredCompletion): JsonText {
+  return new JsonText(objectText(membersOf(output).set('metadata', metadata ?? '{}')))
+}
+
+function metadataAsked(filters: Record<string, unknown>): Map<string, string> {
+  const asked = new Map<string, string>()
+  for (const [name, value] of Object.entries(filters)) {
+    const entry = /^metadata\[(.*)\]$/s.exec(name)?.[1]
+    if (entry === undefined || entry === '')
+      throw wrong(name, 'given', 'after, limit, order, model and metadata[name]')
+    asked.set(entry, String(value))
+  }
+  return asked
+}
+
+type AboutPage = {
+  object: 'list'
+  first_id: string | null
+  last_id: string | null
+  has_more: boolean
+}
+
+const emptyPage = (): AboutPage => ({ object: 'list', first_id: null, last_id: null, has_more: false })
+
+/** `about` is what there is to say of the page when its items have been read. */
+async function* itemsOfPage(
+  rows: AsyncIterable<StoredCompletion[]>,
+  limit: number,
+  about: AboutPage,
+): AsyncGenerator<string> {
+  let count = 0
+  for await (const some of rows) {
+    for (const row of some) {
+      if (count++ === limit) {
+        about.has_more = true
+        return
+      }
+      about.first_id ??= row.completion_id
+      about.last_id = row.completion_id
+      yield completionOf(row).text
+    }
+  }
+}
+
+function messagesOf(completion: string, inputs: string, { after, limit, order }: MessagesQuery) {
+  const texts = itemsOf(membersOf(inputs).get('messages') ?? '[]')
+  const all = texts.map((text, index) => ({ id: `${completion}-${index}`, text }))
+  if (order === 'desc') all.reverse()
+  const before = after === undefined ? -1 : all.findIndex(({ id }) => id === after)
+  if (after !== undefined && before === -1)
+    throw wrong('after', JSON.stringify(after), 'the id of a message of this completion')
+  const page = all.slice(before + 1, before + 1 + limit)
+  return {
+    object: 'list' as const,
+    data: page.map(({ id, text }) => messageOf(id, text)),
+    first_id: page[0]?.id ?? null,
+    last_id: page.at(-1)?.id ?? null,
+    has_more: before + 1 + limit < all.length,
+  }
+}
+
+/** Content that was given in parts stays in parts. */
+function messageOf(id: string, text: string): JsonText {
+  const given = membersOf(text)
+  const content = given.get('content') ?? 'null'
+  const isParts = content.startsWith('[')
+  const message = new Map([['id', JSON.stringify(id)], ...given])
+  message.set('content', isParts ? 'null' : content)
+  message.set('content_parts', isParts ? content : 'null')
+  if (!message.has('refusal')) message.set('refusal', 'null')
+  return new JsonText(objectText(message))
+}

@@ -1,0 +1,32 @@
+import { z } from 'zod'
+import { documented } from './scalars.ts'
+
+/** Fields of other servers that ask for what an answer here would silently lack: each is refused, and says what to use. */
+const refused = (instead: string) =>
+  documented(z.null({ error: `is not taken here; ${instead}` }).optional(), `Refused: ${instead}.`, {
+    effect: 'refused',
+  })
+
+/** How vLLM asked for constraints before `structured_outputs`. */
+export const formerConstraintFields = {
+  guided_json: refused('use structured_outputs.json, or response_format'),
+  guided_json_object: refused('use structured_outputs.json_object, or response_format'),
+  guided_regex: refused('use structured_outputs.regex'),
+  guided_choice: refused('use structured_outputs.choice'),
+  guided_grammar: refused('use structured_outputs.grammar'),
+  guided_whitespace_pattern: refused('use structured_outputs.whitespace_pattern'),
+  guided_decoding_backend: refused('leave it out: there is one way to keep a constraint'),
+}
+
+export const refusedChatFields = {
+  ...formerConstraintFields,
+  modalities: documented(
+    z
+      .array(z.literal('text', { error: 'is not taken here; answers are "text" alone' }))
+      .max(16)
+      .nullish(),
+    'Answers are text: `["text"]` alone.',
+  ),
+  audio: refused('answers are text: leave it out'),
+  web_search_options: refused('offer a function that searches in tools'),
+}

@@ -1,0 +1,26 @@
+import { z } from 'zod'
+import { answer } from '../../domain/fields.ts'
+import { UserSettings } from '../../domain/user-settings.ts'
+import { family, operation } from '../parts.ts'
+
+const MeAnswer = answer('Whose key this is, and what it may use.', {
+  name: z.string(),
+  role: z.enum(['member', 'admin']),
+  entities: z.array(z.string()).meta({ description: '* is all.' }),
+  settings: UserSettings.meta({ description: 'What an operator has set; what is absent is not limited.' }),
+})
+
+export const meRoutes = family(
+  operation('GET', '/me', {
+    summary: 'Who is calling',
+    tags: ['service'],
+    answer: MeAnswer,
+    refusals: [],
+    rule: (_, { caller: { name, role, entities, settings = {} } }) => ({
+      name,
+      role,
+      entities: [...entities].sort(),
+      settings,
+    }),
+  }),
+)

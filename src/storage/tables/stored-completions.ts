@@ -1,0 +1,140 @@
+import { membersOf, objectText } from '../../domain/json/scan.ts'
+import { allOf, nothing, type Sql, sql, trusted } from '../sql/sql.ts'
+import type { Command, LongReader, Reader } from '../transaction.ts'
+import { isLive } from './calls.ts'
+import { type CallOfCompletion, mostMatches } from './completions.ts'
+
+/** A chat completion that is in the record whole: what was cut off or failed is a call, and no completion. */
+export interface StoredCompletion {
+  call_id: string
+  completion_id: string
+  /** Microseconds. */
+  created_at: number
+  /** JSON object. */
+  metadata: string | null
+  /** The whole answer. */
+  output: string
+}
+
+const joined = (project: string, now: number) => sql`completions CROSS JOIN calls
+  WHERE calls.project_id = completions.project_id AND calls.id = completions.call_id
+    AND completions.project_id = ${project} AND kind = 'chat' AND exception IS NULL AND output IS NOT NULL AND ${isLive(now)}`
+
+const columns = ({ dialect }: Reader) =>
+  sql`call_id, completion_id, completions.created_at, metadata, ${dialect.stored(trusted('calls.output'))} AS output`
+
+/** The call of the latest one with this id. */
+export async function findStoredCompletion(
+  db: Reader,
+  project: string,
+  completionId: string,
+  now: number,
+): Promise<(CallOfCompletion & Position) | undefined> {
+  const row = await db.get<{ call_id: string; created_at: number; matches: number }>(
+    sql`SELECT call_id, created_at, count(*) OVER () AS matches FROM (
+          SELECT call_id, completions.created_at FROM ${joined(project, now)} AND completion_id = ${completionId}
+          ORDER BY completions.created_at DESC, call_id DESC LIMIT ${mostMatches}
+        ) AS latest ORDER BY created_at DESC, call_id DESC LIMIT 1`,
+  )
+  return row && { callId: row.call_id, createdAt: row.created_at, matches: Number(row.matches) }
+}
+
+export function readStoredCompletion(
+  db: Reader,
+  project: string,
+  callId: string,
+  now: number,
+): Promise<StoredCompletion | undefined> {
+  return db.get<StoredCompletion>(
+    sql`SELECT ${columns(db)} FROM ${joined(project, now)} AND completions.call_id = ${callId}`,
+  )
+}
+
+/** The request that it answers. */
+export async function inputsOfCompletion(
+  db: Reader,
+  project: string,
+  callId: string,
+  now: number,
+): Promise<string | undefined> {
+  const row = await db.get<{ inputs: string }>(
+    sql`SELECT ${db.dialect.stored(trusted('calls.inputs'))} AS inputs FROM ${joined(project, now)} AND completions.call_id = ${callId}`,
+  )
+  return row?.inputs
+}
+
+/** Where a completion stands among those of its project. */
+export interface Position {
+  createdAt: number
+  callId: string
+}
+
+export interface CompletionsPage {
+  project: string
+  order: 'asc' | 'desc'
+  after: Position | undefined
+  model: string | undefined
+  metadata: ReadonlyMap<string, string>
+  limit: number
+  now: number
+}
+
+export function selectStoredCompletions(db: Reader, page: CompletionsPage): Sql {
+  const { project, order, after, model, metadata, limit, now } = page
+  const conditions: Sql[] = [db.dialect.going]
+  if (model !== undefined) conditions.push(sql`model = ${model}`)
+  for (const [name, value] of metadata) {
+    const { text, exists } = db.dialect.json(trusted('metadata'), [name])
+    conditions.push(sql`${exists} AND ${text} = ${value}`)
+  }
+  if (after !== undefined) {
+    const way = trusted(order === 'asc' ? '>' : '<')
+    conditions.push(
+      sql`(completions.created_at, completions.call_id) ${way} (${after.createdAt}, ${after.callId})`,
+    )
+  }
+  const way = order === 'asc' ? nothing : trusted(' DESC')
+  return sql`SELECT ${columns(db)} FROM ${joined(project, now)} AND ${allOf(conditions)}
+    ORDER BY completions.created_at${way}, completions.call_id${way} LIMIT ${limit}`
+}
+
+/** Rows that are held at a time: each has a whole answer. */
+const rowsAtOnce = 8
+
+export function streamStoredCompletions(
+  db: LongReader,
+  page: CompletionsPage,
+  signal: AbortSignal,
+): AsyncIterable<StoredCompletion[]> {
+  return db.stream<StoredCompletion>(selectStoredCompletions(db, page), { signal, rows: rowsAtOnce })
+}
+
+export interface MetadataChange {
+  project_id: string
+  call_id: string
+  /** JSON object; null takes all away. */
+  metadata: string | null
+}
+
+/** Of the completion and of its call. False where it is not there any more. */
+export const changeCompletionMetadata: Command<MetadataChange, boolean> = async (tx, given) => {
+  const { project_id, call_id, metadata } = given
+  await tx.turn(`completion ${project_id} ${call_id}`)
+  const call = await tx.get<{ attributes: string | null }>(
+    sql`SELECT attributes FROM calls WHERE project_id = ${project_id} AND id = ${call_id} AND deleted_at IS NULL`,
+  )
+  if (call === undefined) return false
+  const attributes = membersOf(call.attributes ?? '{}')
+  const own = membersOf(attributes.get('heddle') ?? '{}')
+  if (metadata === null) own.delete('metadata')
+  else own.set('metadata', metadata)
+  const text = objectText(attributes.set('heddle', objectText(own)))
+  const grown = Buffer.byteLength(text) - Buffer.byteLength(call.attributes ?? '')
+  await tx.run(
+    sql`UPDATE calls SET attributes = ${text}, start_bytes = start_bytes + ${grown} WHERE project_id = ${project_id} AND id = ${call_id}`,
+  )
+  const changed = await tx.run(
+    sql`UPDATE completions SET metadata = ${metadata} WHERE project_id = ${project_id} AND call_id = ${call_id}`,
+  )
+  return changed > 0
+}
