@@ -60,6 +60,7 @@ import { priceRoutes } from './operations/prices/routes.ts'
 import { projectRoutes } from './operations/projects/routes.ts'
 import { createProjects } from './operations/projects/settings.ts'
 import { queueRoutes } from './operations/queues/routes.ts'
+import { queueRuleRoutes } from './operations/queues/rule-routes.ts'
 import { recordingEvents } from './operations/recording/events.ts'
 import { createRecorder, type OpenedRecorder } from './operations/recording/recorder.ts'
 import { responseRoutes } from './operations/responses/routes.ts'
@@ -93,6 +94,7 @@ const families = [
   otelRoutes,
   priceRoutes,
   queueRoutes,
+  queueRuleRoutes,
   evaluationResultRoutes,
   objectRoutes,
   tableRoutes,

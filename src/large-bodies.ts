@@ -14,6 +14,7 @@ import * as objects from './operations/objects/contract.ts'
 import * as otel from './operations/otel/traces-given.ts'
 import * as prices from './operations/prices/contract.ts'
 import * as queues from './operations/queues/contract.ts'
+import * as queueRules from './operations/queues/rule-contract.ts'
 import * as responses from './operations/responses/contract.ts'
 import * as tables from './operations/tables/contract.ts'
 import * as tokens from './operations/tokens/contract.ts'
@@ -33,6 +34,7 @@ const families = {
   otel,
   prices,
   queues,
+  queueRules,
   responses,
   tables,
   tokens,

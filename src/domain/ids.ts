@@ -24,6 +24,11 @@ export function traceOf(callId: string): string {
 /** A UUID, or a trace id of OpenTelemetry. */
 export const traceIdPattern = new RegExp(`^(?:${uuid}|[0-9a-f]{32})$`)
 
+/** The beginnings of the ids of chat and text completions, responses and messages. What follows may be the caller's own. */
+const completionPrefix = /^(?:chatcmpl-|cmpl-|resp_|msg_)./s
+
+export const isCompletionId = (id: string): boolean => completionPrefix.test(id)
+
 /** The id of what there may be only one of: the same text gives the same UUID (version 8 of RFC 9562). */
 export function idOf(text: string): string {
   const hex = createHash('sha256').update(text).digest('hex')

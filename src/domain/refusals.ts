@@ -58,7 +58,7 @@ export const refusals = {
   },
   call_not_found: {
     status: 404,
-    message: 'id: there is no call {id} in project {project}.',
+    message: '{field}: there is no call {id} in project {project}.',
     help: 'Unknown, deleted, expired, never started, or in another project: the answer is the same.',
   },
   object_not_found: {
@@ -172,6 +172,16 @@ export const refusals = {
     status: 404,
     message: '{field}: there is no item {item} in annotation queue {queue}.',
     help: 'Unknown, or in another queue. `POST /annotation_queues/{queue_id}/items/query` lists the items.',
+  },
+  queue_rule_not_found: {
+    status: 404,
+    message: '{field}: there is no rule {rule} of annotation queue {queue}.',
+    help: 'Unknown, deleted, or of another queue. `GET /annotation_queues/{queue_id}/rules` lists the rules.',
+  },
+  too_many_queue_rules: {
+    status: 409,
+    message: 'The project {project} has {limit} rules for its annotation queues, and no more are accepted.',
+    help: 'Paused rules count. Delete one, or name more ops or models in one that there is.',
   },
   annotation_state_conflict: {
     status: 409,

@@ -7,6 +7,7 @@ import type { SchemaChecks } from '../schemas/checks.ts'
 import { type Database, databaseOf } from '../storage/database.ts'
 import type { GenerationParts } from './generation/parts.ts'
 import type { Projects } from './projects/settings.ts'
+import { type CallNames, createCallNames, matchesHeader } from './recording/named-calls.ts'
 import type { UsageMeter } from './usage/meter.ts'
 
 /** What every operation is built from. All families get the same object; a route names the members that it uses. */
@@ -24,6 +25,12 @@ export interface OperationParts extends GenerationParts {
   /** The scheme of the references that are made here. */
   refScheme: string
   usage: UsageMeter
+}
+
+/** The same for one request, as its caller's. */
+export interface RequestParts extends OperationParts {
+  /** Finds the calls that the request names. */
+  names: CallNames
 }
 
 /** Declares the route of one operation. */
@@ -47,7 +54,7 @@ interface Contract<Body extends z.ZodType, Params extends z.ZodType, Query exten
   role?: 'admin'
   /** Its result is the answer; without one the answer is empty. */
   rule(
-    parts: OperationParts,
+    parts: RequestParts,
     request: FastifyRequest & { body: z.output<Body>; params: z.output<Params>; query: z.output<Query> },
     reply: FastifyReply,
   ): unknown
@@ -70,7 +77,11 @@ export function operation<Body extends z.ZodType, Params extends z.ZodType, Quer
       schema: { ...taken, response: { ...response, ...others } },
       config: { ...(largeBodies && { largeBodies }), ...(role && { role }) },
       handler: async (request, reply) => {
-        const own = { ...parts, db: databaseOf(request.caller.name, parts.db) }
+        const db = databaseOf(request.caller.name, parts.db)
+        const names = createCallNames({ db, settled: parts.recorder.settled }, (matches) =>
+          reply.header(matchesHeader, matches),
+        )
+        const own = { ...parts, db, names }
         const given = await rule(own, request as Parameters<typeof rule>[1], reply)
         // A stream that has begun and was cut off gives nothing, and there is nothing else to send.
         return given ?? (reply.raw.headersSent ? undefined : {})

@@ -1,13 +1,14 @@
 import * as runs from './evaluations/runs.ts'
 import * as monitors from './monitors/monitors.ts'
 import * as objects from './objects/objects.ts'
+import * as queues from './queues/queues.ts'
+import { deleteQueueRule } from './queues/rules.ts'
 import { audited, noteDeed } from './tables/audit.ts'
 import * as callWrites from './tables/call-writes.ts'
-import * as feedback from './tables/feedback.ts'
+import * as feedback from './tables/feedback-writes.ts'
 import * as prices from './tables/prices.ts'
 import * as deletion from './tables/project-deletion.ts'
 import * as projects from './tables/projects.ts'
-import * as queues from './tables/queues.ts'
 import * as responses from './tables/responses.ts'
 import * as settings from './tables/user-settings.ts'
 import * as users from './tables/users.ts'
@@ -49,6 +50,12 @@ export const auditedCommands = {
     project_id,
     count: 1,
     details: { queue: id },
+  })),
+  deleteQueueRule: audited(deleteQueueRule, ({ project_id }, { id, queue_id }) => ({
+    action: 'queue_rules.delete',
+    project_id,
+    count: 1,
+    details: { queue: queue_id, rule: id },
   })),
   deleteMonitor: audited(monitors.deleteMonitor, ({ project_id }, { id }) => ({
     action: 'monitors.delete',

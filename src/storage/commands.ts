@@ -8,16 +8,17 @@ import { addMonitor, changeMonitor } from './monitors/monitors.ts'
 import { addMonitorRun, cancelMonitorRun, endMonitorRun, stepMonitorRun } from './monitors/runs.ts'
 import { changeTags, removeAliases, setAliases } from './objects/object-labels.ts'
 import { keepObject } from './objects/objects.ts'
+import { addCallsToQueue } from './queues/items.ts'
+import { setProgress, takeNextItem } from './queues/progress.ts'
+import { addQueue, changeQueue } from './queues/queues.ts'
+import { addQueueRule, pauseQueueRule } from './queues/rules.ts'
 import { sql } from './sql/sql.ts'
 import * as callWrites from './tables/call-writes.ts'
-import { addFeedback, replaceFeedback } from './tables/feedback.ts'
+import { addFeedback, replaceFeedback } from './tables/feedback-writes.ts'
 import { dropPieces, finishFile, keepPiece, sweepUploads } from './tables/files.ts'
 import { closePageSession, extendPageSession, openPageSession } from './tables/page-sessions.ts'
 import { addPrices } from './tables/prices.ts'
 import { continueProjectDeletion, deleteSomeOfProject } from './tables/project-deletion.ts'
-import { addCallsToQueue } from './tables/queue-items.ts'
-import { setProgress, takeNextItem } from './tables/queue-progress.ts'
-import { addQueue, changeQueue } from './tables/queues.ts'
 import { recordAnswers } from './tables/recorded-answers.ts'
 import { keepResponse, sweepResponses } from './tables/responses.ts'
 import { secretOf } from './tables/secrets.ts'
@@ -58,6 +59,8 @@ export const commands = {
   addQueue,
   changeQueue,
   addCallsToQueue,
+  addQueueRule,
+  pauseQueueRule,
   setProgress,
   takeNextItem,
   ...runs,

@@ -50,7 +50,9 @@ function alternativeOf(schema: Schema, sample: Record<string, unknown>): Schema 
     return objects.length === 1 ? (objects[0] as Schema) : {}
   }
   if (schema.oneOf === undefined) return schema
-  const found = schema.oneOf.find(({ properties }) => properties?.mode?.enum?.includes(sample.mode))
+  const found = schema.oneOf.find(({ properties = {} }) =>
+    ['mode', 'kind'].some((name) => properties[name]?.enum?.includes(sample[name])),
+  )
   assert.ok(found, 'the sample is of no alternative')
   return found
 }

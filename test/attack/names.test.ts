@@ -47,7 +47,7 @@ async function openBoth(t: TestContext): Promise<TestApp & { ours: Things; their
 type Request = [method: Method, url: string, body?: Record<string, unknown>]
 
 /** The name where each kind of thing is named, in a body and in a path. */
-function naming(name: string, { queue, item, digest, object }: Things): Request[] {
+function naming(name: string, { queue, rule, item, digest, object }: Things): Request[] {
   const project_id = 'acme/qa'
   const encoded = encodeURIComponent(name.toWellFormed())
   const inQueue = `/annotation_queues/${encoded}`
@@ -67,6 +67,7 @@ function naming(name: string, { queue, item, digest, object }: Things): Request[
     [`${inQueue}/items/${item}/progress`, { annotation_state: 'completed' }],
     [`${inQueue}/items/query`, {}],
     [`${inQueue}/next`, {}],
+    [`${inQueue}/rules`, { pick: { kind: 'all' } }],
     [`/objs/${encoded}/versions/${digest}/tags/remove`, { tags: ['a'] }],
     [`/objs/${object}/versions/${encoded}/tags/remove`, { tags: ['a'] }],
     [`/objs/${encoded}/aliases/remove`, { aliases: ['a'] }],
@@ -75,6 +76,10 @@ function naming(name: string, { queue, item, digest, object }: Things): Request[
     ...posts.map(([url, fields]): Request => ['POST', url, { project_id, ...fields }]),
     ['GET', `${inQueue}?project_id=acme%2Fqa`],
     ['DELETE', `${inQueue}?project_id=acme%2Fqa`],
+    ['GET', `${inQueue}/rules?project_id=acme%2Fqa`],
+    ['PUT', `${inQueue}/rules/${rule}`, { project_id, paused: true }],
+    ['PUT', `/annotation_queues/${queue}/rules/${encoded}`, { project_id, paused: true }],
+    ['DELETE', `/annotation_queues/${queue}/rules/${encoded}?project_id=acme%2Fqa`],
     ['GET', `/v2/acme/qa/models/${encoded}/versions/latest`],
     ['GET', `/v2/acme/qa/models/${object}/versions/${encoded}`],
     ['DELETE', `/v2/acme/qa/models/${encoded}`],

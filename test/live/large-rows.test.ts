@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { queryCalls } from '../../src/operations/calls/query.ts'
+import { createCallNames } from '../../src/operations/recording/named-calls.ts'
 import type { Database } from '../../src/storage/database.ts'
 import { sql } from '../../src/storage/sql/sql.ts'
 import { newProject, startedAt, wholePart } from '../support/call-parts.ts'
@@ -14,7 +15,8 @@ async function found(db: Database, project: string, body: Record<string, unknown
   const { query, ...rest } = body
   const expression = query === undefined ? {} : { query: { text: JSON.stringify({ $expr: query }) } }
   const asked = { project_id: project, columns: ['id'], ...rest, ...expression }
-  const calls = await queryCalls(db, caller, asked as never, new AbortController().signal)
+  const names = createCallNames({ db, settled: async () => undefined }, () => undefined)
+  const calls = await queryCalls({ db, names }, caller, asked as never, new AbortController().signal)
   const ids: string[] = []
   for await (const call of calls) ids.push((JSON.parse(call) as { id: string }).id)
   return ids

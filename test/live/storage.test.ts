@@ -13,6 +13,7 @@ import { objects } from './storage/objects.ts'
 import { people } from './storage/people.ts'
 import { prices } from './storage/prices.ts'
 import { projects } from './storage/projects.ts'
+import { queueRules } from './storage/queue-rules.ts'
 import { queues } from './storage/queues.ts'
 import { reading } from './storage/reading.ts'
 import { responses } from './storage/responses.ts'
@@ -42,6 +43,7 @@ for (const driver of allDrivers()) {
     feedback(driver.shared)
     projects(driver.open)
     queues(driver.shared)
+    queueRules(driver.shared)
     monitors(driver.open)
     evaluationRuns(driver.shared)
     usageAndAudit(driver.open)

@@ -90,6 +90,8 @@ function* attacks(routes: readonly string[]): Generator<Attack> {
 const bodiless = [
   'GET /annotation_queues/:queue_id?project_id=acme%2Fqa',
   'DELETE /annotation_queues/:queue_id?project_id=acme%2Fqa',
+  'GET /annotation_queues/:queue_id/rules?project_id=acme%2Fqa',
+  'DELETE /annotation_queues/:queue_id/rules/:rule_id?project_id=acme%2Fqa',
   ...['ops', 'datasets', 'scorers', 'evaluations', 'models'].flatMap((kind) => [
     `GET /v2/:entity/:project/${kind}?limit=1`,
     `GET /v2/:entity/:project/${kind}/:object_id/versions/:digest`,

@@ -20,6 +20,7 @@ export type Things = {
   file: string
   feedback: string
   queue: string
+  rule: string
   item: string
   price: string
   monitor: string
@@ -64,6 +65,11 @@ export async function storeOneOfEach(opened: TestApp, project: string, key: stri
   const queue = await post('/annotation_queues', { project_id: project, name: secret, scorer_refs: [] })
   await post(`/annotation_queues/${queue.id}/items`, { project_id: project, call_ids: [call.id] })
   const { items } = await post(`/annotation_queues/${queue.id}/items/query`, { project_id: project })
+  const rule = await post(`/annotation_queues/${queue.id}/rules`, {
+    project_id: project,
+    pick: { kind: 'errors' },
+    filter: { op_names: [secret] },
+  })
   const { scorer } = await post(`/v2/${project}/scorers`, {
     name: 'scorer',
     description: secret,
@@ -88,6 +94,7 @@ export async function storeOneOfEach(opened: TestApp, project: string, key: stri
     file: file.json.digest,
     feedback: feedback.id,
     queue: queue.id,
+    rule: rule.id,
     item: items[0].id,
     price: price.ids[0][0],
     monitor: monitor.id,

@@ -463,6 +463,7 @@ export const sampleBodies: Record<string, (project: string) => Record<string, un
       call_op_name: 'answer',
       call_trace_id: ids.trace_id,
       added_by: 'alice',
+      rule_id: 'rule',
       annotation_states: ['unstarted'],
       own_annotation_states: ['unstarted'],
     },
@@ -476,6 +477,20 @@ export const sampleBodies: Record<string, (project: string) => Record<string, un
     annotation_state: 'completed',
     annotator_user_id: null,
     svc_user_id: null,
+  }),
+  '/annotation_queues/:queue_id/rules': (project_id) => ({
+    project_id,
+    pick: { kind: 'scores', scorer: 'judge', path: 'correct', below: 0.5, above: null },
+    filter: { op_names: ['answer'], models: ['scripted'] },
+    display_fields: ['inputs.question'],
+    paused: false,
+  }),
+  '/annotation_queues/:queue_id/rules/:rule_id': (project_id) => ({
+    project_id,
+    paused: true,
+    pick: null,
+    filter: null,
+    display_fields: null,
   }),
   '/annotation_queues/:queue_id/next': (project_id) => ({ project_id, lease_seconds: 60, annotators: 2 }),
   '/monitors': (project_id) => ({ project_id, ...monitor(project_id) }),
@@ -641,6 +656,7 @@ export function sampleBodyOf(url: string, project: string): Record<string, unkno
 /** The routes with a body that are no POST. */
 const otherMethods: Record<string, Method> = {
   '/annotation_queues/:queue_id': 'PUT',
+  '/annotation_queues/:queue_id/rules/:rule_id': 'PUT',
   '/monitors/:monitor_id': 'PUT',
   '/objs/:object_id/versions/:digest/tags': 'PUT',
   '/objs/:object_id/aliases': 'PUT',

@@ -1,8 +1,8 @@
 import type { AnnotationState } from '../../src/domain/annotation-states.ts'
 import type { Database } from '../../src/storage/database.ts'
-import { type SeenItem, streamItems } from '../../src/storage/tables/queue-items.ts'
-import type { HandedItem, NextItem } from '../../src/storage/tables/queue-progress.ts'
-import { countItems, type Queue, type QueueCount } from '../../src/storage/tables/queues.ts'
+import { type SeenItem, streamItems } from '../../src/storage/queues/items.ts'
+import type { HandedItem, NextItem } from '../../src/storage/queues/progress.ts'
+import { countItems, type Queue, type QueueCount } from '../../src/storage/queues/queues.ts'
 import { newProject, secondMicros, startedAt, wholePart } from './call-parts.ts'
 import { collected, viewIn } from './views.ts'
 

@@ -15,6 +15,7 @@ import {
   traceId,
   withAliases,
 } from '../../domain/fields.ts'
+import { callIdPattern, isCompletionId } from '../../domain/ids.ts'
 import { limit, offset, query, sortBy } from '../paging.ts'
 
 const wireNames = {
@@ -116,9 +117,14 @@ export const UpsertBatchAnswer = answer(
 
 const off = flag(false)
 
+/** Its own id, or that of its completion, in which callers may have put a request id of theirs. */
+const callName = plainText(1024)
+  .min(1)
+  .meta({ description: 'The id of the call, or of the completion that it is.' })
+
 export const ReadBody = z.object({
   project_id: projectId,
-  id: plainText(128).min(1),
+  id: callName,
   include_costs: off.meta({ description: 'Adds summary.weave.costs.' }),
   include_storage_size: off.meta({ description: 'Fills storage_size_bytes.' }),
   include_total_storage_size: off.meta({ description: 'Fills total_storage_size_bytes of a root call.' }),
@@ -171,7 +177,9 @@ export const ReadAnswer = answer('The call.', { call: CallRecord })
 
 export const UpdateBody = z.object({
   project_id: projectId,
-  call_id: callId,
+  call_id: callName.refine((name) => callIdPattern.test(name) || isCompletionId(name), {
+    error: 'expected a UUID, 16 hexadecimal digits, or the id of a completion',
+  }),
   display_name: plainText(1024).meta({ description: 'The empty text takes the name away.' }),
 })
 export type UpdateBody = z.output<typeof UpdateBody>

@@ -8,15 +8,21 @@ import { viewOf } from '../../domain/view.ts'
 import type { Database } from '../../storage/database.ts'
 import { type CallsView, statsOfCalls, streamCalls } from '../../storage/tables/call-queries.ts'
 import { type LargeColumn, largeColumns } from '../../storage/tables/calls.ts'
+import type { CallNames } from '../recording/named-calls.ts'
 import type { QueryStatsBody, StreamQueryBody } from './contract.ts'
 import { createPricing } from './costs.ts'
 import { expandCalls } from './expand.ts'
 import { type ExpandedColumns, expandedColumns, refuseExpanded } from './expanded-columns.ts'
 import { callRecord } from './record.ts'
 
+interface Asked {
+  db: Database
+  names: CallNames
+}
+
 /** One JSON text for each call. The query is checked before the first of them is asked for. */
 export async function queryCalls(
-  db: Database,
+  { db, names }: Asked,
   caller: Caller,
   body: StreamQueryBody,
   signal: AbortSignal,
@@ -28,7 +34,7 @@ export async function queryCalls(
     totalStorageSize: body.include_total_storage_size === true,
     feedback: body.include_feedback === true,
   }
-  const view = { ...viewIn(body, expanded), limit: body.limit || null }
+  const view = { ...(await viewIn(names, body, expanded)), limit: body.limit || null }
   const chunks = streamCalls(db, view, columns, now(), signal)
   const costsOf = body.include_costs ? createPricing(db, body.project_id) : undefined
   const shown = { storageSize: body.include_storage_size, username: body.include_usernames }
@@ -47,13 +53,13 @@ export async function queryCalls(
 }
 
 export async function countSomeCalls(
-  db: Database,
+  { db, names }: Asked,
   caller: Caller,
   body: QueryStatsBody,
   signal: AbortSignal,
 ) {
   requireAccess(caller, body.project_id)
-  const view = viewIn(body, expandedColumns(body.expand_columns ?? []))
+  const view = await viewIn(names, body, expandedColumns(body.expand_columns ?? []))
   const { count, bytes } = await statsOfCalls(db, view, now(), signal)
   return {
     count,
@@ -63,13 +69,27 @@ export async function countSomeCalls(
 }
 
 /** What lies below an expanded column is no field of the calls themselves. */
-function viewIn(body: StreamQueryBody | QueryStatsBody, expanded: ExpandedColumns): CallsView {
-  const view = { ...viewOf(body), filters: body.filter ? [body.filter] : [] }
+async function viewIn(
+  names: CallNames,
+  body: StreamQueryBody | QueryStatsBody,
+  expanded: ExpandedColumns,
+): Promise<CallsView> {
+  const view = { ...viewOf(body), filters: body.filter ? [await namedIn(names, body)] : [] }
   for (const field of view.query ? fieldsOf(view.query) : []) refuseExpanded(expanded, field, 'query')
   for (const [index, { field }] of view.sort.entries()) {
     refuseExpanded(expanded, field, `sort_by.${index}.field`)
   }
   return view
+}
+
+/** Calls may be named by the ids of their completions. */
+async function namedIn(names: CallNames, { project_id, filter }: StreamQueryBody | QueryStatsBody) {
+  const { call_ids, parent_ids } = filter ?? {}
+  return {
+    ...filter,
+    call_ids: call_ids && (await names.calls(project_id, call_ids)),
+    parent_ids: parent_ids && (await names.calls(project_id, parent_ids)),
+  }
 }
 
 /** The large columns that are read. Small ones always come: they cost nothing. */

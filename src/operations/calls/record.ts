@@ -4,11 +4,11 @@ import { parseNumber } from '../../domain/expressions/numbers.ts'
 import { membersOf, objectText } from '../../domain/json/scan.ts'
 import { JsonText } from '../../domain/json/text.ts'
 import { opNameOf } from '../../domain/refs.ts'
-import { refuse } from '../../domain/refusals.ts'
+import { type Refusal, refuse } from '../../domain/refusals.ts'
 import { formatTime, formatTimeOrNull, now } from '../../domain/time.ts'
 import { type CallRow, readCall } from '../../storage/tables/calls.ts'
 import type { Reader } from '../../storage/transaction.ts'
-import type { Recorder } from '../recording/answer.ts'
+import type { CallNames } from '../recording/named-calls.ts'
 import type { ReadBody } from './contract.ts'
 import { createPricing } from './costs.ts'
 
@@ -20,17 +20,20 @@ export interface Shown {
 }
 
 export async function readOneCall(
-  { db, recorder }: { db: Reader; recorder: Recorder },
+  { db, names }: { db: Reader; names: CallNames },
   caller: Caller,
   body: ReadBody,
 ) {
   requireAccess(caller, body.project_id)
-  await recorder.settled(body.project_id, body.id)
-  const row = await readCall(db, body.project_id, body.id, body.include_total_storage_size === true, now())
-  if (row === undefined)
-    throw refuse('call_not_found', { id: JSON.stringify(body.id), project: JSON.stringify(body.project_id) })
+  const id = await names.call(body.project_id, body.id)
+  const row = await readCall(db, body.project_id, id, body.include_total_storage_size === true, now())
+  if (row === undefined) throw callNotFound('id', body.id, body.project_id)
   const costs = body.include_costs ? await createPricing(db, body.project_id)(row) : undefined
   return { call: callRecord(row, { storageSize: body.include_storage_size, username: true, costs }) }
+}
+
+export function callNotFound(field: string, id: string, project: string): Refusal {
+  return refuse('call_not_found', { field, id: JSON.stringify(id), project: JSON.stringify(project) })
 }
 
 const emptyObject = new JsonText('{}')

@@ -75,6 +75,7 @@ export const callRoutes = family(
     tags,
     body: UpdateBody,
     answer: EmptyAnswer,
+    refusals: ['call_not_found', 'record_refuses_writes'],
     rule: (options, { caller, body }) => renameCall(options, caller, body),
   }),
   operation('POST', '/calls/delete', {
@@ -82,7 +83,7 @@ export const callRoutes = family(
     tags,
     body: DeleteBody,
     answer: DeleteAnswer,
-    refusals: ['too_many_ids'],
+    refusals: ['too_many_ids', 'record_refuses_writes'],
     rule: (options, { caller, body }) => deleteSomeCalls(options, caller, body),
   }),
   operation('POST', '/calls/stream_query', {
@@ -91,8 +92,8 @@ export const callRoutes = family(
     body: StreamQueryBody,
     answer: jsonLinesOf(CallRecord),
     refusals: ['invalid_value', 'query_too_slow'],
-    rule: async ({ db }, { caller, body }, reply) => {
-      const lines = await queryCalls(db, caller, body, disconnectSignal(reply))
+    rule: async (parts, { caller, body }, reply) => {
+      const lines = await queryCalls(parts, caller, body, disconnectSignal(reply))
       return sendJsonLines(reply, lines)
     },
   }),
@@ -102,6 +103,6 @@ export const callRoutes = family(
     body: QueryStatsBody,
     answer: QueryStatsAnswer,
     refusals: ['invalid_value', 'query_too_slow'],
-    rule: ({ db }, { caller, body }, reply) => countSomeCalls(db, caller, body, disconnectSignal(reply)),
+    rule: (parts, { caller, body }, reply) => countSomeCalls(parts, caller, body, disconnectSignal(reply)),
   }),
 )

@@ -1,10 +1,12 @@
 import { byCaller, type Caller, requireAccess } from '../../domain/callers.ts'
+import { isCompletionId } from '../../domain/ids.ts'
 import { jsonList } from '../../domain/json/text.ts'
 import { refuse } from '../../domain/refusals.ts'
 import { now } from '../../domain/time.ts'
 import { inSteps } from '../../domain/yielding.ts'
 import type { Database } from '../../storage/database.ts'
 import type { Projects } from '../projects/settings.ts'
+import type { CallNames } from '../recording/named-calls.ts'
 import type {
   CompleteBody,
   DeleteBody,
@@ -14,6 +16,7 @@ import type {
   UpsertBatchBody,
 } from './contract.ts'
 import { endPart, type GivenPart, mergeParts, startPart } from './parts.ts'
+import { callNotFound } from './record.ts'
 
 export interface Ingest {
   db: Database
@@ -85,20 +88,31 @@ export async function writeComplete(
   if (parts.length > 0) await db.write('upsertCalls', await mergeParts(parts))
 }
 
-/** The call need not be there yet: the SDK sends a rename before the batch with its call. */
-export async function renameCall({ db }: Ingest, caller: Caller, body: UpdateBody): Promise<void> {
-  requireAccess(caller, body.project_id)
-  await db.write('renameCall', { project_id: body.project_id, id: body.call_id, name: body.display_name })
+interface Named extends Pick<Ingest, 'db'> {
+  names: CallNames
+}
+
+/** The call need not be there yet, unless a completion names it: the SDK sends a rename before the batch with its call. */
+export async function renameCall({ db, names }: Named, caller: Caller, body: UpdateBody): Promise<void> {
+  const { project_id, call_id, display_name } = body
+  requireAccess(caller, project_id)
+  const id = await names.call(project_id, call_id)
+  if (isCompletionId(id)) throw callNotFound('call_id', call_id, project_id)
+  await db.write('renameCall', { project_id, id, name: display_name })
 }
 
 const mostIds = 1000
 
 /** Counts the ids that were named, also unknown ones, and the descendants that were deleted with them. */
-export async function deleteSomeCalls({ db }: Ingest, caller: Caller, { project_id, call_ids }: DeleteBody) {
+export async function deleteSomeCalls(
+  { db, names }: Named,
+  caller: Caller,
+  { project_id, call_ids }: DeleteBody,
+) {
   requireAccess(caller, project_id)
   if (call_ids.length > mostIds)
     throw refuse('too_many_ids', { field: 'call_ids', given: call_ids.length, limit: mostIds })
-  const ids = [...new Set(call_ids)]
+  const ids = [...new Set(await names.calls(project_id, call_ids))]
   const { descendants } = await db.write('deleteCalls', { project_id, ids, now: now(), by: byCaller(caller) })
   return { num_deleted: ids.length + descendants }
 }

@@ -6,7 +6,8 @@ import { formatTime, monotonicNow } from '../../domain/time.ts'
 import { inSteps } from '../../domain/yielding.ts'
 import type { SchemaChecks } from '../../schemas/checks.ts'
 import type { Database } from '../../storage/database.ts'
-import type { KeptFeedback, NewFeedback } from '../../storage/tables/feedback.ts'
+import type { KeptFeedback, NewFeedback } from '../../storage/tables/feedback-writes.ts'
+import type { CallNames } from '../recording/named-calls.ts'
 import { type Check, createCheck } from './check.ts'
 import { type BatchBody, type FeedbackGiven, mostInBatch, type ReplaceBody } from './contract.ts'
 import { atItem, atRoot, type FieldName } from './kinds.ts'
@@ -20,18 +21,24 @@ interface GivenFeedback extends Omit<NewFeedback, 'record'> {
 export interface FeedbackIntake {
   db: Database
   schemas: SchemaChecks
+  names: CallNames
 }
 
-export async function createFeedback({ db, schemas }: FeedbackIntake, caller: Caller, given: FeedbackGiven) {
+export async function createFeedback(
+  { db, schemas, names }: FeedbackIntake,
+  caller: Caller,
+  given: FeedbackGiven,
+) {
   requireAccess(caller, given.project_id)
-  const checked = await taken(createCheck(db, schemas, caller.name), caller, given, atRoot)
+  const named = await withCallIds(names, given)
+  const checked = await taken(createCheck(db, schemas, caller.name), caller, named, atRoot)
   const [kept] = await db.write('addFeedback', [checked])
   return answerOf(kept as KeptFeedback, caller)
 }
 
 /** All or nothing: every item is checked before the first is stored. */
 export async function createFeedbackBatch(
-  { db, schemas }: FeedbackIntake,
+  { db, schemas, names }: FeedbackIntake,
   caller: Caller,
   { batch }: BatchBody,
 ) {
@@ -43,7 +50,7 @@ export async function createFeedbackBatch(
   const check = createCheck(db, schemas, caller.name)
   const checked: GivenFeedback[] = []
   await inSteps(batch, async (given, index) => {
-    checked.push(await taken(check, caller, given, atItem(index)))
+    checked.push(await taken(check, caller, await withCallIds(names, given), atItem(index)))
   })
   const kept = checked.length > 0 ? await db.write('addFeedback', checked) : []
   const answers = kept.map((one) => answerOf(one, caller))
@@ -52,14 +59,25 @@ export async function createFeedbackBatch(
 
 /** The new feedback is checked first; then it replaces the old one in one transaction. */
 export async function replaceOneFeedback(
-  { db, schemas }: FeedbackIntake,
+  { db, schemas, names }: FeedbackIntake,
   caller: Caller,
   given: ReplaceBody,
 ) {
   requireAccess(caller, given.project_id)
-  const checked = await taken(createCheck(db, schemas, caller.name), caller, given, atRoot)
+  const named = await withCallIds(names, given)
+  const checked = await taken(createCheck(db, schemas, caller.name), caller, named, atRoot)
   const [kept] = await db.write('replaceFeedback', { ...checked, replaced: given.feedback_id })
   return answerOf(kept as KeptFeedback, caller)
+}
+
+/** What refers to a call by its completion is kept as a reference to the call. */
+async function withCallIds(names: CallNames, given: FeedbackGiven): Promise<FeedbackGiven> {
+  const { project_id, svc_ref, call_ref } = given
+  return {
+    ...given,
+    svc_ref: await names.ref(project_id, svc_ref),
+    call_ref: call_ref && (await names.ref(project_id, call_ref)),
+  }
 }
 
 async function taken(

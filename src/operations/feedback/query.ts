@@ -1,12 +1,15 @@
 import { byCaller, type Caller, requireAccess } from '../../domain/callers.ts'
 import { idsNamed } from '../../domain/expressions/ids-named.ts'
+import { textsOf, withOtherNames } from '../../domain/expressions/named-texts.ts'
 import { parseExpressionText } from '../../domain/expressions/parse.ts'
 import { JsonText, writeJson } from '../../domain/json/text.ts'
 import { refuse } from '../../domain/refusals.ts'
 import { formatTime } from '../../domain/time.ts'
-import { viewOf } from '../../domain/view.ts'
+import { type View, viewOf } from '../../domain/view.ts'
+import { inSteps } from '../../domain/yielding.ts'
 import type { Database } from '../../storage/database.ts'
 import { type FoundFeedback, feedbackInView } from '../../storage/tables/feedback-queries.ts'
+import type { CallNames } from '../recording/named-calls.ts'
 import type { PurgeBody, QueryBody } from './contract.ts'
 
 const counted = 'count(*)'
@@ -18,7 +21,7 @@ export interface FeedbackAnswer {
 }
 
 export async function queryFeedback(
-  db: Database,
+  { db, names }: { db: Database; names: CallNames },
   caller: Caller,
   body: QueryBody,
   signal: AbortSignal,
@@ -31,9 +34,23 @@ export async function queryFeedback(
     const given = `count(*) beside ${others} other fields`
     throw refuse('invalid_value', { field: 'fields', given, accepted: 'count(*) alone' })
   }
-  const found = feedbackInView(db, viewOf(body), isCount ? [] : fields)
+  const view = await withCallIds(names, viewOf(body))
+  const found = feedbackInView(db, view, isCount ? [] : fields)
   const total = await found.total(signal)
   return { records: isCount ? only(JSON.stringify({ [counted]: total })) : recordsOf(found, signal), total }
+}
+
+const refFields = new Set(['svc_ref', 'weave_ref', 'call_ref'])
+
+/** Feedback refers to a call by the call's own id, unless its completion was not known when the feedback came. */
+async function withCallIds(names: CallNames, view: View): Promise<View> {
+  if (view.query === undefined) return view
+  const others = new Map<string, string>()
+  await inSteps(textsOf(view.query, refFields), async (text) => {
+    const ref = await names.ref(view.project, text)
+    if (ref !== text) others.set(text, ref)
+  })
+  return others.size > 0 ? { ...view, query: withOtherNames(view.query, refFields, others) } : view
 }
 
 async function* recordsOf(found: FoundFeedback, signal: AbortSignal) {

@@ -17,7 +17,7 @@ import { purgeFeedback, queryFeedback } from './query.ts'
 
 const tags = ['feedback']
 
-const refused = ['invalid_value', 'object_not_found', 'feedback_conflict'] as const
+const refused = ['invalid_value', 'object_not_found', 'feedback_conflict', 'record_refuses_writes'] as const
 
 export const feedbackRoutes = family(
   operation('POST', '/feedback/create', {
@@ -44,8 +44,8 @@ export const feedbackRoutes = family(
     body: QueryBody,
     answer: QueryAnswer,
     refusals: ['invalid_value', 'query_too_slow'],
-    rule: async ({ db }, { caller, body }, reply) => {
-      const { records, total } = await queryFeedback(db, caller, body, disconnectSignal(reply))
+    rule: async (parts, { caller, body }, reply) => {
+      const { records, total } = await queryFeedback(parts, caller, body, disconnectSignal(reply))
       return sendJsonList(reply, 'result', records, { total_count: total })
     },
   }),

@@ -8,6 +8,7 @@ import type { KeptBody } from '../../http/read-body.ts'
 import { type EventForm, sendEvents } from '../../http/sse.ts'
 import type { CompletionKind } from '../../storage/tables/completions.ts'
 import type { WriteAnswer } from '../recording/answer.ts'
+import { matchesHeader } from '../recording/named-calls.ts'
 import { placeOf } from '../recording/place.ts'
 import type { Asking } from './generation.ts'
 import type { GenerationRecord } from './observed.ts'
@@ -119,6 +120,7 @@ export async function respond<Body extends GenerationBody, Begun extends Noted &
     return reply
   }
   reply.header('x-heddle-call-id', recording.callId)
+  if (recording.parentMatches > 1) reply.header(matchesHeader, recording.parentMatches)
   const recorded = recordAnswer(recording, begun, createAnswer(begun, isStream), {
     measured: () => measured,
     whyNot: (error) => (signal.aborted ? 'client disconnected' : asRefusal(error, request).message),

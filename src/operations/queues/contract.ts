@@ -64,14 +64,16 @@ export type QueryBody = z.output<typeof QueryBody>
 /** More ids than are taken are a 413 of their own, so the schema leaves room above it. */
 const ids = shortList(plainText(2048), 1000)
 
+export const displayFields = z
+  .array(plainText(1024))
+  .max(1000)
+  .nullish()
+  .meta({ description: 'Paths into the call that a reviewer is shown, such as inputs.question.' })
+
 export const AddItemsBody = z.object({
   project_id: projectId,
   call_ids: ids,
-  display_fields: z
-    .array(plainText(1024))
-    .max(1000)
-    .nullish()
-    .meta({ description: 'Paths into the call that a reviewer is shown, such as inputs.question.' }),
+  display_fields: displayFields,
 })
 export type AddItemsBody = z.output<typeof AddItemsBody>
 export const AddItemsAnswer = answer('How many calls are new in the queue, and how many were there before.', {
@@ -93,6 +95,7 @@ export const ItemsFilter = z.object({
   call_op_name: nameFilter,
   call_trace_id: nameFilter,
   added_by: nameFilter,
+  rule_id: nameFilter,
   annotation_states: z.array(itemState).max(16).nullish().meta({
     description: 'One of these is annotation_state. An empty list is no condition.',
   }),
@@ -129,6 +132,7 @@ export const ItemRecord = z.object({
   updated_at: time,
   deleted_at: time.nullable(),
   added_by: z.string().nullable(),
+  rule_id: z.string().nullable().meta({ description: 'The rule that added it; null when a person did.' }),
   annotation_state: itemState.meta({ description: 'What was said last of the item, by any annotator.' }),
   annotation_state_changed_at: time.nullable().meta({ description: 'When it was said; null is never.' }),
   annotator_user_id: z.string().nullable().meta({ description: 'Who said it.' }),

@@ -5,8 +5,9 @@ import { refuse } from '../../domain/refusals.ts'
 import { now } from '../../domain/time.ts'
 import { viewOf } from '../../domain/view.ts'
 import type { Database } from '../../storage/database.ts'
-import { streamItems } from '../../storage/tables/queue-items.ts'
-import { requireQueue } from '../../storage/tables/queues.ts'
+import { streamItems } from '../../storage/queues/items.ts'
+import { requireQueue } from '../../storage/queues/queues.ts'
+import type { CallNames } from '../recording/named-calls.ts'
 import {
   type AddItemsBody,
   type NextBody,
@@ -18,22 +19,28 @@ import { itemRecord } from './record.ts'
 
 const mostIds = 1000
 
+interface Asked {
+  db: Database
+  names: CallNames
+}
+
 /** Every id that was given is counted once: as added, as a duplicate or as unknown. */
-export async function addItems(db: Database, caller: Caller, queue_id: string, body: AddItemsBody) {
+export async function addItems({ db, names }: Asked, caller: Caller, queue_id: string, body: AddItemsBody) {
   const { project_id, call_ids, display_fields } = body
   requireAccess(caller, project_id)
   if (call_ids.length > mostIds)
     throw refuse('too_many_ids', { field: 'call_ids', given: call_ids.length, limit: mostIds })
+  const ids = await names.calls(project_id, call_ids)
   const result = await db.write('addCallsToQueue', {
     project_id,
     queue_id,
-    calls: [...new Set(call_ids)].map((call_id) => ({ item_id: newId(), call_id })),
+    calls: [...new Set(ids)].map((call_id) => ({ item_id: newId(), call_id })),
     display_fields: JSON.stringify(display_fields ?? []),
     added_by: caller.name,
     now: now(),
   })
   const unknown = new Set(result.unknown)
-  const unknownGiven = call_ids.filter((id) => unknown.has(id)).length
+  const unknownGiven = ids.filter((id) => unknown.has(id)).length
   return {
     added_count: result.added,
     duplicates: call_ids.length - result.added - unknownGiven,
@@ -44,7 +51,7 @@ export async function addItems(db: Database, caller: Caller, queue_id: string, b
 
 /** One JSON text for each item, in the queue's order unless asked otherwise. */
 export async function listItems(
-  db: Database,
+  { db, names }: Asked,
   caller: Caller,
   queue_id: string,
   body: QueryItemsBody,
@@ -52,7 +59,10 @@ export async function listItems(
 ): Promise<AsyncIterable<string>> {
   const { project_id } = body
   requireAccess(caller, project_id)
-  const filter = body.filter ?? undefined
+  const call_id = body.filter?.call_id
+  const filter = call_id
+    ? { ...body.filter, call_id: await names.call(project_id, call_id) }
+    : (body.filter ?? undefined)
   const view = { ...viewOf(body), queue_id, annotator: caller.name, filter }
   const chunks = streamItems(db, view, signal)
   await requireQueue(db, { project_id, queue_id })

@@ -1,7 +1,8 @@
 import { JsonText } from '../../domain/json/text.ts'
 import { formatTime, formatTimeOrNull } from '../../domain/time.ts'
-import type { SeenItem } from '../../storage/tables/queue-items.ts'
-import type { Queue } from '../../storage/tables/queues.ts'
+import type { SeenItem } from '../../storage/queues/items.ts'
+import type { Queue } from '../../storage/queues/queues.ts'
+import type { QueueRule } from '../../storage/queues/rules.ts'
 
 export function queueRecord(queue: Queue): Record<string, unknown> {
   return {
@@ -34,6 +35,7 @@ export function itemRecord(item: SeenItem, time: number, withPosition: boolean):
     updated_at: added,
     deleted_at: null,
     added_by: item.added_by,
+    rule_id: item.rule_id,
     annotation_state: item.state,
     annotation_state_changed_at: formatTimeOrNull(item.state_at),
     annotator_user_id: item.annotator,
@@ -47,4 +49,20 @@ export function itemRecord(item: SeenItem, time: number, withPosition: boolean):
 function leaseOf({ leased_by, leased_until }: SeenItem, time: number) {
   if (leased_until === null || leased_until <= time) return null
   return { user: leased_by, expires_at: formatTime(leased_until) }
+}
+
+export function ruleRecord(rule: QueueRule): Record<string, unknown> {
+  return {
+    id: rule.id,
+    queue_id: rule.queue_id,
+    project_id: rule.project_id,
+    pick: new JsonText(rule.pick),
+    filter: new JsonText(rule.filter),
+    display_fields: new JsonText(rule.display_fields),
+    paused: rule.paused === 1,
+    counted: rule.counted,
+    created_at: formatTime(rule.created_at),
+    created_by: rule.created_by,
+    updated_at: formatTime(rule.updated_at),
+  }
 }

@@ -81,8 +81,8 @@ export const queueRoutes = family(
     params: QueuePath,
     body: AddItemsBody,
     answer: AddItemsAnswer,
-    refusals: [notFound, 'too_many_ids'],
-    rule: ({ db }, { caller, body, params }) => addItems(db, caller, params.queue_id, body),
+    refusals: [notFound, 'too_many_ids', 'record_refuses_writes'],
+    rule: (parts, { caller, body, params }) => addItems(parts, caller, params.queue_id, body),
   }),
   operation('POST', '/annotation_queues/:queue_id/items/query', {
     summary: 'Find the items of an annotation queue',
@@ -91,9 +91,9 @@ export const queueRoutes = family(
     body: QueryItemsBody,
     answer: ItemsAnswer,
     refusals: [notFound, 'query_too_slow'],
-    rule: async ({ db }, { caller, body, params }, reply) => {
+    rule: async (parts, { caller, body, params }, reply) => {
       const { queue_id } = params
-      const items = await listItems(db, caller, queue_id, body, disconnectSignal(reply))
+      const items = await listItems(parts, caller, queue_id, body, disconnectSignal(reply))
       return sendJsonList(reply, 'items', items)
     },
   }),

@@ -2,7 +2,7 @@ import { annotationStates, itemStates } from '../../domain/annotation-states.ts'
 import { type Caller, requireAccess } from '../../domain/callers.ts'
 import { refuse } from '../../domain/refusals.ts'
 import type { Database } from '../../storage/database.ts'
-import { countItems, type QueueCount } from '../../storage/tables/queues.ts'
+import { countItems, type QueueCount } from '../../storage/queues/queues.ts'
 import type { StatsBody } from './contract.ts'
 
 const mostQueues = 1000

@@ -65,6 +65,8 @@ export interface EndedAnswer {
 export interface Recording {
   readonly callId: string
   readonly project: string
+  /** How many calls the name of the parent stands for; 0 where it is an id of its own. */
+  readonly parentMatches: number
   /** To be called exactly once; without anything where there is no answer, because its request was refused. Never throws. */
   end(said?: EndedAnswer): void
   /**

@@ -2,7 +2,8 @@ import { isUtf8 } from 'node:buffer'
 import type { IncomingHttpHeaders } from 'node:http'
 import type { z } from 'zod'
 import type { Caller } from '../../domain/callers.ts'
-import { callId, plainText, projectId, traceId } from '../../domain/fields.ts'
+import { plainText, projectId, traceId } from '../../domain/fields.ts'
+import { callIdPattern, isCompletionId } from '../../domain/ids.ts'
 import { refuse } from '../../domain/refusals.ts'
 import type { Place } from './answer.ts'
 import { projectOf } from './project.ts'
@@ -14,6 +15,7 @@ export const recordHeader = 'x-heddle-record'
 const threadHeader = 'x-heddle-thread'
 
 const thread = plainText(512).min(1)
+const parentName = plainText(1024).refine((name) => callIdPattern.test(name) || isCompletionId(name))
 
 /** Where the headers of a request put its call. They are checked also where nothing is recorded. */
 export function placeOf(caller: Caller, headers: IncomingHttpHeaders): Place {
@@ -25,7 +27,7 @@ export function placeOf(caller: Caller, headers: IncomingHttpHeaders): Place {
   const record = textOf(headers[recordHeader])
   if (record !== undefined && record !== 'off')
     throw refuse('invalid_value', { field: recordHeader, given: shown(record), accepted: 'off' })
-  const parent = given(parentHeader, callId, 'the id of a call')
+  const parent = given(parentHeader, parentName, 'the id of a call or of a completion')
   const trace = given(traceHeader, traceId, 'the id of a trace: a UUID or 32 hexadecimal digits')
   const remote = parent === undefined && trace === undefined ? remoteParentOf(headers.traceparent) : undefined
   return {

@@ -1,12 +1,13 @@
 import type { Config } from '../../config.ts'
 import { type Caller, requireAccess } from '../../domain/callers.ts'
-import { newId } from '../../domain/ids.ts'
+import { isCompletionId, newId } from '../../domain/ids.ts'
 import { refuse } from '../../domain/refusals.ts'
 import { now } from '../../domain/time.ts'
 import { type Database, databaseOf } from '../../storage/database.ts'
 import { traceOfCall } from '../../storage/tables/calls.ts'
 import type { AskedToRecord, Place, Recorder, Recording } from './answer.ts'
 import { callOf } from './call.ts'
+import { namedCall } from './named-calls.ts'
 import { parentHeader, projectHeader, recordHeader, traceHeader } from './place.ts'
 import { createAnswerQueue, type QueueEvents, type QueueOptions } from './queue.ts'
 
@@ -56,23 +57,26 @@ export function createRecorder({
     return record === 'all' ? store !== false : (store ?? isAskedForBySilence)
   }
 
-  /** The trace of a parent in the project. One that names its trace too need not be written yet. */
-  async function traceOf({ caller, place }: AskedToRecord): Promise<string | null> {
+  /** The parent by its own id, and its trace. One that is named by that id and with its trace need not be written yet. */
+  async function placed({ caller, place }: AskedToRecord): Promise<{ place: Place; matches: number }> {
     const { project, parent, trace } = place
-    if (parent === null || trace !== null) return trace
-    await queue.settled(project, parent)
-    const found = await traceOfCall(databaseOf(caller.name, db), project, parent, now())
-    if (found !== undefined) return found
+    if (parent === null || (trace !== null && !isCompletionId(parent))) return { place, matches: 0 }
+    const own = databaseOf(caller.name, db)
+    const { id, matches } = await namedCall({ db: own, settled: queue.settled }, project, parent)
+    const found = trace !== null && id !== parent ? trace : await traceOfCall(own, project, id, now())
+    if (found !== undefined) return { place: { ...place, parent: id, trace: found }, matches }
     throw refuse('parent_not_found', { field: parentHeader, id: parent, project, trace: traceHeader })
   }
 
   return {
-    async open(asked, signal) {
-      const { caller, place } = asked
-      requireAccess(caller, place.project, projectHeader)
-      if (!isRecorded(asked)) return undefined
+    async open(given, signal) {
+      const { caller } = given
+      requireAccess(caller, given.place.project, projectHeader)
+      if (!isRecorded(given)) return undefined
       const startedAt = now()
-      const trace = await traceOf(asked)
+      const { place, matches } = await placed(given)
+      const asked = { ...given, place }
+      const { trace } = place
       const retentionDays = await retentionOf(place.project)
       await queue.ready(caller.name, signal)
       open++
@@ -87,6 +91,7 @@ export function createRecorder({
       const recording: Recording = {
         callId,
         project: place.project,
+        parentMatches: matches,
         end(said) {
           if (!isOpen) return
           if (said !== undefined) {

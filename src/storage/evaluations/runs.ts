@@ -4,7 +4,8 @@ import { listOf, sql, trusted } from '../sql/sql.ts'
 import type { CallPart, CallStart } from '../tables/call-parts.ts'
 import { deleteCalls, upsertCalls } from '../tables/call-writes.ts'
 import { isLive } from '../tables/calls.ts'
-import { addFeedback, type Feedback, removeFeedback } from '../tables/feedback.ts'
+import type { Feedback } from '../tables/feedback.ts'
+import { addFeedback, removeFeedback } from '../tables/feedback-writes.ts'
 import type { Command, Transaction } from '../transaction.ts'
 import {
   findMarked,

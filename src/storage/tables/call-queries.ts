@@ -1,6 +1,7 @@
 import type { Expression } from '../../domain/expressions/expression.ts'
 import { refuse } from '../../domain/refusals.ts'
 import type { View } from '../../domain/view.ts'
+import { isQueued } from '../queues/items.ts'
 import { compileCondition } from '../sql/conditions.ts'
 import type { FieldResolver } from '../sql/readings.ts'
 import { sortingOf } from '../sql/sorting.ts'
@@ -16,7 +17,6 @@ import {
   countCalls,
   selectCalls,
 } from './calls.ts'
-import { isQueued } from './queue-items.ts'
 
 export interface CallsView extends View {
   /** All of them hold. */

@@ -3,6 +3,7 @@ import { now as clock } from '../../domain/time.ts'
 import { announceDeletion, announceParts, followDeletion, followParts } from '../evaluations/pending.ts'
 import { refreshStale } from '../evaluations/trials.ts'
 import { noteJudgements } from '../monitors/notes.ts'
+import { followRules, watchCalls } from '../queues/ended-calls.ts'
 import { listOf, type Sql, sql, trusted } from '../sql/sql.ts'
 import type { Command } from '../transaction.ts'
 import { type CallPart, mergeIntoCalls } from './call-parts.ts'
@@ -16,8 +17,14 @@ export const upsertCalls: Command<readonly CallPart[], void> = async (tx, parts)
   const byProject = Map.groupBy(parts, ({ project_id }) => project_id)
   for (const project of [...byProject.keys()].sort()) {
     const own = byProject.get(project) as CallPart[]
+    const watched = await watchCalls(
+      tx,
+      project,
+      own.map(({ id }) => id),
+    )
     await mergeIntoCalls(tx, own)
     await followParts(tx, project, own, time)
+    if (watched !== undefined) await followRules(tx, watched, time)
     await noteJudgements(tx, project, own, time)
   }
 }

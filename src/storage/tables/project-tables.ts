@@ -32,6 +32,9 @@ const callBytes = 'start_bytes + end_bytes'
  * to. A test holds the list against the schema.
  */
 export const projectTables: readonly ProjectTable[] = [
+  // First: they put calls into queues.
+  rows('annotation_rules', ['id']),
+  rows('annotation_rule_scores', ['call_id', 'rule_id']),
   // Before the calls, so that nothing is judged any more.
   rows('monitors', ['id'], { counts: 'monitors', live: notDeleted }),
   rows('judgements', ['monitor_id', 'call_id', 'scorer']),

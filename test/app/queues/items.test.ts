@@ -143,6 +143,7 @@ test('queue items: an item is the call as it was when it was added', async () =>
     updated_at: item.created_at,
     deleted_at: null,
     added_by: 'alice',
+    rule_id: null,
     annotation_state: 'unstarted',
     annotation_state_changed_at: null,
     annotator_user_id: null,

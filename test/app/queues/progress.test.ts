@@ -113,6 +113,7 @@ test('progress: the answer is the whole item', async () => {
         updated_at: before.created_at,
         deleted_at: null,
         added_by: 'alice',
+        rule_id: null,
         annotation_state: 'completed',
         annotation_state_changed_at: answer.json.item.annotation_state_changed_at,
         annotator_user_id: 'alice',

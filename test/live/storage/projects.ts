@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { newId } from '../../../src/domain/ids.ts'
 import type { ProjectSettings } from '../../../src/domain/project-settings.ts'
 import type { Database } from '../../../src/storage/database.ts'
 import { sql, trusted } from '../../../src/storage/sql/sql.ts'
@@ -39,6 +40,18 @@ async function fill(t: Parameters<typeof openApp>[0], db: Database, project: str
   const item = `/annotation_queues/${things.queue}/items/${things.item}/progress`
   await post(item, { project_id: project, annotation_state: 'completed' })
   const ref = (name: string) => `weave:///${project}/object/${name}:v0`
+  await post(`/annotation_queues/${things.queue}/rules`, {
+    project_id: project,
+    pick: { kind: 'scores', below: 1 },
+  })
+  // Its call is yet to come.
+  await post('/feedback/create', {
+    project_id: project,
+    svc_ref: `weave:///${project}/call/${newId()}`,
+    feedback_type: 'wandb.runnable.s',
+    payload: { output: 0 },
+    runnable_ref: ref('s'),
+  })
   const root = `/v2/${project}`
   const { evaluation_run_id } = await post(`${root}/evaluation_runs`, {
     evaluation: ref('e'),

@@ -3,10 +3,10 @@ import { describe, test } from 'node:test'
 import type { AnnotationState } from '../../../src/domain/annotation-states.ts'
 import { Refusal } from '../../../src/domain/refusals.ts'
 import type { View } from '../../../src/domain/view.ts'
+import { isQueued } from '../../../src/storage/queues/items.ts'
+import { findQueue, streamQueues } from '../../../src/storage/queues/queues.ts'
 import { sql, trusted } from '../../../src/storage/sql/sql.ts'
 import { selectCalls } from '../../../src/storage/tables/calls.ts'
-import { isQueued } from '../../../src/storage/tables/queue-items.ts'
-import { findQueue, streamQueues } from '../../../src/storage/tables/queues.ts'
 import { endPart, newProject, startedAt, startPart, wholePart } from '../../support/call-parts.ts'
 import type { Driver } from '../../support/drivers.ts'
 import { refusedWith } from '../../support/refusals.ts'
@@ -105,6 +105,7 @@ export function queues(open: Driver['open']): void {
         display_fields: '["inputs"]',
         added_at: noon,
         added_by: 'alice',
+        rule_id: null,
         state: 'unstarted',
         annotator: null,
         finished_by: 0,

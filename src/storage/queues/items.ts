@@ -5,8 +5,8 @@ import { insertInto } from '../sql/inserts.ts'
 import { pageOf } from '../sql/rows-in-order.ts'
 import { columnOrder } from '../sql/sorting.ts'
 import { allOf, join, listOf, type Sql, type SqlValue, sql, trusted } from '../sql/sql.ts'
+import { isLive } from '../tables/calls.ts'
 import type { Command, LongReader, Reader, Transaction } from '../transaction.ts'
-import { isLive } from './calls.ts'
 import { type QueueKey, queueTurn, requireQueue } from './queues.ts'
 
 /** A call in a queue, as it was when it was added, and how far the annotators are. */
@@ -24,6 +24,8 @@ export interface QueueItem {
   display_fields: string
   added_at: number
   added_by: string
+  /** The rule that added it; null when a person did. */
+  rule_id: string | null
   /** As the annotator in the next field has set it, the last who did. */
   state: ItemState
   annotator: string | null
@@ -43,7 +45,7 @@ export interface SeenItem extends QueueItem {
 /** A row of SeenItem from `annotation_queue_items AS item`. */
 function seenBy({ dialect }: Reader, annotator: string): Sql {
   return sql`item.project_id, item.id, item.queue_id, item.position, item.call_id, item.call_op_name, item.call_trace_id,
-    item.call_started_at, item.call_ended_at, ${dialect.stored(trusted('item.display_fields'))} AS display_fields, item.added_at, item.added_by, item.state, item.annotator,
+    item.call_started_at, item.call_ended_at, ${dialect.stored(trusted('item.display_fields'))} AS display_fields, item.added_at, item.added_by, item.rule_id, item.state, item.annotator,
     item.finished_by, item.leased_by, item.leased_until, ${ownState(annotator)} AS own_state,
     ${progressOf('updated_at', trusted('item.annotator'))} AS state_at`
 }
@@ -58,7 +60,7 @@ function progressOf(column: 'state' | 'updated_at', annotator: Sql): Sql {
     WHERE progress.project_id = item.project_id AND progress.item_id = item.id AND progress.annotator = ${annotator})`
 }
 
-const filterable = ['id', 'call_id', 'call_op_name', 'call_trace_id', 'added_by'] as const
+const filterable = ['id', 'call_id', 'call_op_name', 'call_trace_id', 'added_by', 'rule_id'] as const
 
 export interface ItemsFilter extends Partial<Record<(typeof filterable)[number], string | null | undefined>> {
   annotation_states?: readonly ItemState[] | null | undefined
@@ -141,6 +143,8 @@ export interface CallsToAdd extends QueueKey {
   calls: readonly { item_id: string; call_id: string }[]
   display_fields: string
   added_by: string
+  /** Absent when a person adds them. */
+  rule_id?: string
   now: number
 }
 
@@ -161,11 +165,11 @@ export const addCallsToQueue: Command<CallsToAdd, AddedCalls> = async (tx, given
   const live = await liveAmong(tx, given, fresh)
   const taken = fresh.filter(({ call_id }) => live.has(call_id))
   let position = await lastPosition(tx, given)
-  const { project_id, queue_id, display_fields, now, added_by } = given
+  const { project_id, queue_id, display_fields, now, added_by, rule_id = null } = given
   const rows = taken.map(({ item_id, call_id }): SqlValue[] => {
     const { op_name, trace_id, started_at, ended_at } = live.get(call_id) as LiveCall
     const call = [call_id, op_name, trace_id, started_at, ended_at]
-    return [project_id, item_id, queue_id, ++position, ...call, display_fields, now, added_by]
+    return [project_id, item_id, queue_id, ++position, ...call, display_fields, now, added_by, rule_id]
   })
   for (const statement of insertItems(rows)) await tx.run(statement)
   return {
@@ -235,4 +239,5 @@ const insertItems = insertInto('annotation_queue_items', [
   'display_fields',
   'added_at',
   'added_by',
+  'rule_id',
 ])

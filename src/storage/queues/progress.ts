@@ -2,7 +2,7 @@ import { type AnnotationState, isFinished, statesAfter } from '../../domain/anno
 import { refuse } from '../../domain/refusals.ts'
 import { allOf, type Sql, sql, trusted } from '../sql/sql.ts'
 import type { Command, Transaction } from '../transaction.ts'
-import { findItem, firstItem, lastPosition, ofQueue, ownState, type SeenItem } from './queue-items.ts'
+import { findItem, firstItem, lastPosition, ofQueue, ownState, type SeenItem } from './items.ts'
 import { type QueueKey, queueTurn, requireQueue } from './queues.ts'
 
 export interface Progress extends QueueKey {

@@ -29,6 +29,14 @@ export function queueTurn({ project_id, queue_id }: QueueKey): string {
   return `annotation queue ${project_id} ${queue_id}`
 }
 
+/**
+ * What the rules of a project look at takes turns with what changes them. It comes before the turn of a queue, because a rule
+ * puts calls into one.
+ */
+export function rulesTurn(project: string): string {
+  return `annotation rules ${project}`
+}
+
 const columns = trusted(
   'project_id, id, name, description, scorer_refs, created_at, created_by, updated_at, deleted_at',
 )
@@ -114,10 +122,18 @@ export const changeQueue: Command<QueueChange, Queue> = async (tx, change) => {
   return changed
 }
 
-/** The queue as it was, with the time of its end. What is in it stays. */
+/** The queue as it was, with the time of its end. What is in it stays; its rules go. */
 export const deleteQueue: Command<QueueKey & { now: number }, Queue> = async (tx, given) => {
+  await tx.turn(rulesTurn(given.project_id))
   await tx.turn(queueTurn(given))
   const queue = await requireQueue(tx, given)
+  const itsRules = sql`SELECT id FROM annotation_rules WHERE project_id = ${queue.project_id} AND queue_id = ${queue.id}`
+  await tx.run(
+    sql`DELETE FROM annotation_rule_scores WHERE project_id = ${queue.project_id} AND rule_id IN (${itsRules})`,
+  )
+  await tx.run(
+    sql`DELETE FROM annotation_rules WHERE project_id = ${queue.project_id} AND queue_id = ${queue.id}`,
+  )
   await tx.run(
     sql`UPDATE annotation_queues SET deleted_at = ${given.now} WHERE project_id = ${queue.project_id} AND id = ${queue.id}`,
   )

@@ -1,0 +1,54 @@
+import type { Expression } from './expression.ts'
+
+/** The texts that one of these fields has to be equal to somewhere in the expression. */
+export function textsOf(expression: Expression, fields: ReadonlySet<string>): string[] {
+  const texts = new Set<string>()
+  changed(expression, fields, (text) => {
+    texts.add(text)
+    return [text]
+  })
+  return [...texts]
+}
+
+/** The same expression, where each of those texts is also met by its other name. */
+export function withOtherNames(
+  expression: Expression,
+  fields: ReadonlySet<string>,
+  others: ReadonlyMap<string, string>,
+): Expression {
+  return changed(expression, fields, (text) => [text, ...[others.get(text) ?? []].flat()])
+}
+
+function changed(
+  node: Expression,
+  fields: ReadonlySet<string>,
+  namesOf: (text: string) => string[],
+): Expression {
+  const isNamed = (operand: Expression) => operand.op === 'field' && fields.has(operand.field)
+  switch (node.op) {
+    case 'and':
+    case 'or':
+      return { ...node, operands: node.operands.map((operand) => changed(operand, fields, namesOf)) }
+    case 'not':
+      return { ...node, operand: changed(node.operand, fields, namesOf) }
+    case 'compare': {
+      const { by, left, right, place } = node
+      if (by !== 'eq' || !isNamed(left)) return node
+      const list = literalsOf(right, namesOf)
+      return list.length === 1 ? node : { op: 'in', operand: left, list, place }
+    }
+    case 'in':
+      if (!isNamed(node.operand)) return node
+      return { ...node, list: node.list.flatMap((one) => literalsOf(one, namesOf)) }
+    default:
+      return node
+  }
+}
+
+function literalsOf(operand: Expression, namesOf: (text: string) => string[]): Expression[] {
+  if (operand.op !== 'literal' || operand.literal.kind !== 'text') return [operand]
+  return namesOf(operand.literal.value).map((value) => ({
+    op: 'literal',
+    literal: { kind: 'text', value, text: value },
+  }))
+}

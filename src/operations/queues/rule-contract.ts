@@ -1,0 +1,96 @@
+import { z } from 'zod'
+import { answer, flag, plainText, projectId } from '../../domain/fields.ts'
+import { displayFields, QueuePath } from './contract.ts'
+
+/** A part of a pick or a filter that is not known is refused: without it the rule would pick other calls. */
+
+/** Much more than anybody waits for. */
+const rarest = 1_000_000_000
+
+const bound = z.number().nullish()
+
+const scorePick = z
+  .strictObject({
+    kind: z.literal('scores'),
+    scorer: plainText(512).min(1).nullish().meta({
+      description: 'What follows wandb.runnable. in feedback_type; any scorer when absent.',
+    }),
+    path: plainText(1024).min(1).nullish().meta({
+      description:
+        'Where the score is below payload.output, such as correct.score; the output itself when absent.',
+    }),
+    below: bound,
+    above: bound,
+  })
+  .refine(({ below, above }) => (below == null) !== (above == null), {
+    error: 'expected one of below and above',
+  })
+
+export const Pick = z
+  .discriminatedUnion('kind', [
+    z.strictObject({ kind: z.literal('all') }),
+    z.strictObject({ kind: z.literal('every_nth'), n: z.int().min(1).max(rarest) }),
+    z.strictObject({ kind: z.literal('errors') }),
+    scorePick,
+  ])
+  .meta({
+    description:
+      'Which of the calls that pass the filter: all; every nth of them; those that ended with an exception; those that get a score below or above a number.',
+  })
+
+const names = z.array(plainText(2048).min(1)).min(1).max(100).nullish()
+
+export const Filter = z.strictObject({
+  op_names: names.meta({
+    description:
+      'One of these is the op: its name, a reference, or a reference ending in :* for every version.',
+  }),
+  models: names.meta({ description: 'One of these is a member of summary.usage, or inputs.model.' }),
+})
+
+export const CreateRuleBody = z.object({
+  project_id: projectId,
+  pick: Pick,
+  filter: Filter.nullish().meta({ description: 'All calls of the project when absent.' }),
+  display_fields: displayFields,
+  paused: flag(false),
+})
+export type CreateRuleBody = z.output<typeof CreateRuleBody>
+export const CreateRuleAnswer = answer('The id of the rule.', { id: z.string() })
+
+export const RulePath = QueuePath.extend({ rule_id: plainText(128).min(1) })
+
+const unchanged = z
+  .null({ error: 'of a rule does not change; make another, or leave it out' })
+  .optional()
+  .meta({ description: 'Null or absent: what a rule picks does not change.' })
+
+export const UpdateRuleBody = z.object({
+  project_id: projectId,
+  paused: z.boolean().meta({ description: 'A paused rule picks and counts nothing.' }),
+  pick: unchanged,
+  filter: unchanged,
+  display_fields: unchanged,
+})
+export type UpdateRuleBody = z.output<typeof UpdateRuleBody>
+
+const time = z.iso.datetime()
+
+export const RuleRecord = z.object({
+  id: z.string(),
+  queue_id: z.string(),
+  project_id: z.string(),
+  pick: Pick,
+  filter: Filter,
+  display_fields: z.array(z.string()),
+  paused: z.boolean(),
+  counted: z
+    .number()
+    .int()
+    .meta({ description: 'Calls that passed the filter of a rule that picks every nth; else 0.' }),
+  created_at: time,
+  created_by: z.string(),
+  updated_at: time,
+})
+export const RuleAnswer = answer('The rule as it is now.', { rule: RuleRecord })
+export const RulesAnswer = answer('The rules of the queue, the oldest first.', { rules: z.array(RuleRecord) })

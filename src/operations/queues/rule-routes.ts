@@ -1,0 +1,53 @@
+import { family, operation } from '../parts.ts'
+import { InProject, QueuePath } from './contract.ts'
+import {
+  CreateRuleAnswer,
+  CreateRuleBody,
+  RuleAnswer,
+  RulePath,
+  RulesAnswer,
+  UpdateRuleBody,
+} from './rule-contract.ts'
+import { createRule, deleteRule, readRules, updateRule } from './rules.ts'
+
+const tags = ['annotation queues']
+const notFound = 'annotation_queue_not_found'
+
+export const queueRuleRoutes = family(
+  operation('POST', '/annotation_queues/:queue_id/rules', {
+    summary: 'Make a rule that puts calls into an annotation queue as they end',
+    tags,
+    params: QueuePath,
+    body: CreateRuleBody,
+    answer: CreateRuleAnswer,
+    refusals: [notFound, 'invalid_value', 'too_many_queue_rules'],
+    rule: ({ db }, { caller, body, params }) => createRule(db, caller, params.queue_id, body),
+  }),
+  operation('GET', '/annotation_queues/:queue_id/rules', {
+    summary: 'List the rules of an annotation queue',
+    tags,
+    params: QueuePath,
+    querystring: InProject,
+    answer: RulesAnswer,
+    refusals: [notFound],
+    rule: ({ db }, { caller, params, query }) => readRules(db, caller, { ...params, ...query }),
+  }),
+  operation('PUT', '/annotation_queues/:queue_id/rules/:rule_id', {
+    summary: 'Pause a rule of an annotation queue, or let it go on',
+    tags,
+    params: RulePath,
+    body: UpdateRuleBody,
+    answer: RuleAnswer,
+    refusals: [notFound, 'queue_rule_not_found'],
+    rule: ({ db }, { caller, body, params }) => updateRule(db, caller, params, body),
+  }),
+  operation('DELETE', '/annotation_queues/:queue_id/rules/:rule_id', {
+    summary: 'Delete a rule of an annotation queue; its items stay',
+    tags,
+    params: RulePath,
+    querystring: InProject,
+    answer: RuleAnswer,
+    refusals: [notFound, 'queue_rule_not_found'],
+    rule: ({ db }, { caller, params, query }) => deleteRule(db, caller, { ...params, ...query }),
+  }),
+)

@@ -1,0 +1,175 @@
+import { batchesOf } from '../../domain/batches.ts'
+import { newId } from '../../domain/ids.ts'
+import { membersOf } from '../../domain/json/scan.ts'
+import { type FilteredCall, passes } from '../../domain/queue-rules.ts'
+import { listOf, sql, trusted } from '../sql/sql.ts'
+import { isLive } from '../tables/calls.ts'
+import type { Reader, Transaction } from '../transaction.ts'
+import { addCallsToQueue } from './items.ts'
+import { rulesTurn } from './queues.ts'
+import { type ActiveRule, activeRules } from './rules.ts'
+
+/** Ids of one statement. */
+const idsAtOnce = 100
+
+/** Calls of a project that may end with a write, and the rules that then look at them. */
+export interface WatchedCalls {
+  project: string
+  rules: ActiveRule[]
+  ids: string[]
+}
+
+/**
+ * Before calls of a project are written: those that have not ended yet. A call that is sent again has, so it is counted
+ * once. Undefined where no rule is at work, which is all that most projects pay. The turn makes two processes count one
+ * after the other, and the rules are read again in it.
+ */
+export async function watchCalls(
+  tx: Transaction,
+  project: string,
+  ids: readonly string[],
+): Promise<WatchedCalls | undefined> {
+  if ((await activeRules(tx, project)).length === 0) return undefined
+  await tx.turn(rulesTurn(project))
+  const rules = await activeRules(tx, project)
+  const ended = await endedAmong(tx, project, ids)
+  return { project, rules, ids: ids.filter((id) => !ended.has(id)) }
+}
+
+/** Those that have a start and an end, whatever became of them. */
+export async function endedAmong(db: Reader, project: string, ids: readonly string[]): Promise<Set<string>> {
+  const ended = new Set<string>()
+  for (const some of batchesOf(ids, idsAtOnce)) {
+    const rows = await db.all<{ id: string }>(
+      sql`SELECT id FROM calls WHERE project_id = ${project} AND id IN (${listOf(some)})
+          AND started_at IS NOT NULL AND ended_at IS NOT NULL`,
+    )
+    for (const { id } of rows) ended.add(id)
+  }
+  return ended
+}
+
+/** After they were written: what has ended now goes into the queues of the rules that pick it, in the order of the write. */
+export async function followRules(tx: Transaction, watched: WatchedCalls, now: number): Promise<void> {
+  const { project, rules, ids } = watched
+  const ended = await endedCalls(tx, project, ids, rules, now)
+  if (ended.length === 0) return
+  const hasScores = rules.some(({ pick }) => pick.kind === 'scores')
+  const scored = hasScores ? await takeScores(tx, project, ended) : undefined
+  for (const rule of rules) {
+    const passing = ended.filter((call) => passes(rule.filter, call))
+    const picked = await pickedBy(tx, project, rule, passing, scored)
+    await queueByRule(
+      tx,
+      project,
+      rule,
+      picked.map(({ id }) => id),
+      now,
+    )
+  }
+}
+
+export interface EndedCall extends FilteredCall {
+  id: string
+  failed: boolean
+}
+
+/** The live ones among these that have ended, in this order. Models are read only where a rule asks for one. */
+export async function endedCalls(
+  db: Reader,
+  project: string,
+  ids: readonly string[],
+  rules: readonly ActiveRule[],
+  now: number,
+): Promise<EndedCall[]> {
+  const { dialect } = db
+  const none = trusted('NULL')
+  const asksModels = rules.some(({ filter }) => filter.models !== null)
+  const usage = asksModels ? dialect.token(trusted('calls.summary'), ['usage']) : none
+  const model = asksModels ? dialect.json(trusted('calls.inputs'), ['model']).text : none
+  type Row = { id: string; op_name: string; failed: number; usage: string | null; model: string | null }
+  const byId = new Map<string, EndedCall>()
+  for (const some of batchesOf(ids, idsAtOnce)) {
+    const rows = await db.all<Row>(
+      sql`SELECT id, op_name, CASE WHEN exception <> '' THEN 1 ELSE 0 END AS failed, ${usage} AS usage, ${model} AS model
+          FROM calls WHERE project_id = ${project} AND id IN (${listOf(some)}) AND ended_at IS NOT NULL AND ${isLive(now)}`,
+    )
+    for (const row of rows) {
+      const used = row.usage?.startsWith('{') ? membersOf(row.usage).keys() : []
+      byId.set(row.id, {
+        id: row.id,
+        op_name: row.op_name,
+        failed: row.failed === 1,
+        models: [...used, ...(row.model ? [row.model] : [])],
+      })
+    }
+  }
+  return ids.flatMap((id) => byId.get(id) ?? [])
+}
+
+async function pickedBy(
+  tx: Transaction,
+  project: string,
+  { id, pick }: ActiveRule,
+  calls: readonly EndedCall[],
+  scored: ReadonlyMap<string, ReadonlySet<string>> | undefined,
+): Promise<readonly EndedCall[]> {
+  switch (pick.kind) {
+    case 'all':
+      return calls
+    case 'errors':
+      return calls.filter(({ failed }) => failed)
+    case 'scores':
+      return calls.filter((call) => scored?.get(id)?.has(call.id))
+    case 'every_nth': {
+      if (calls.length === 0) return calls
+      const row = await tx.get<{ counted: number }>(
+        sql`UPDATE annotation_rules SET counted = counted + ${calls.length}
+            WHERE project_id = ${project} AND id = ${id} RETURNING counted`,
+      )
+      const before = (row as { counted: number }).counted - calls.length
+      return calls.filter((_, index) => (before + index + 1) % pick.n === 0)
+    }
+  }
+}
+
+/** By rules, the calls whose score came before their end. */
+async function takeScores(
+  tx: Transaction,
+  project: string,
+  calls: readonly EndedCall[],
+): Promise<Map<string, Set<string>>> {
+  const byRule = new Map<string, Set<string>>()
+  for (const some of batchesOf(calls, idsAtOnce)) {
+    const ids = some.map(({ id }) => id)
+    const rows = await tx.all<{ rule_id: string; call_id: string }>(
+      sql`DELETE FROM annotation_rule_scores WHERE project_id = ${project} AND call_id IN (${listOf(ids)})
+          RETURNING rule_id, call_id`,
+    )
+    for (const { rule_id, call_id } of rows) {
+      const picked = byRule.get(rule_id) ?? new Set()
+      byRule.set(rule_id, picked.add(call_id))
+    }
+  }
+  return byRule
+}
+
+/** A call that is in the queue already stays as it is. */
+export async function queueByRule(
+  tx: Transaction,
+  project: string,
+  { id, queue_id, display_fields, created_by }: ActiveRule,
+  callIds: readonly string[],
+  now: number,
+): Promise<void> {
+  if (callIds.length === 0) return
+  await addCallsToQueue(tx, {
+    project_id: project,
+    queue_id,
+    calls: callIds.map((call_id) => ({ item_id: newId(), call_id })),
+    display_fields,
+    added_by: created_by,
+    rule_id: id,
+    now,
+  })
+}

@@ -1,0 +1,126 @@
+import type { RuleFilter, RulePick } from '../../domain/queue-rules.ts'
+import { refuse } from '../../domain/refusals.ts'
+import { type Sql, sql, trusted } from '../sql/sql.ts'
+import type { Command, Reader } from '../transaction.ts'
+import { type QueueKey, requireQueue, rulesTurn } from './queues.ts'
+
+/** A rule that puts calls into a queue by itself. Times are microseconds; `paused` is 0 or 1; the rest that is JSON is text. */
+export interface QueueRule {
+  project_id: string
+  id: string
+  queue_id: string
+  /** RulePick */
+  pick: string
+  /** RuleFilter */
+  filter: string
+  display_fields: string
+  paused: number
+  /** Calls that passed the filter of a rule that picks every nth. */
+  counted: number
+  created_at: number
+  created_by: string
+  updated_at: number
+}
+
+export interface RuleKey extends QueueKey {
+  rule_id: string
+}
+
+/** Of a project: whatever ends in it is held against each of them. */
+const mostRules = 50
+
+function shownColumns({ dialect }: Reader): Sql {
+  const stored = (name: string) => sql`${dialect.stored(trusted(name))} AS ${trusted(name)}`
+  return sql`project_id, id, queue_id, ${stored('pick')}, ${stored('filter')}, ${stored('display_fields')}, paused, counted,
+    created_at, created_by, updated_at`
+}
+
+const ofQueue = ({ project_id, queue_id }: QueueKey) =>
+  sql`project_id = ${project_id} AND queue_id = ${queue_id}`
+
+/** The oldest first. */
+export async function listRules(db: Reader, key: QueueKey): Promise<QueueRule[]> {
+  await requireQueue(db, key)
+  return db.all<QueueRule>(
+    sql`SELECT ${shownColumns(db)} FROM annotation_rules WHERE ${ofQueue(key)} ORDER BY id`,
+  )
+}
+
+export const addQueueRule: Command<QueueRule, void> = async (tx, rule) => {
+  const { project_id, id, queue_id, pick, filter, display_fields, paused, created_at, created_by } = rule
+  await tx.turn(rulesTurn(project_id))
+  await requireQueue(tx, rule)
+  const held = await tx.get<{ rules: number }>(
+    sql`SELECT count(*) AS rules FROM annotation_rules WHERE project_id = ${project_id}`,
+  )
+  if (held !== undefined && held.rules >= mostRules) {
+    throw refuse('too_many_queue_rules', { project: JSON.stringify(project_id), limit: mostRules })
+  }
+  await tx.run(
+    sql`INSERT INTO annotation_rules (project_id, id, queue_id, pick, filter, display_fields, paused, created_at, created_by, updated_at)
+        VALUES (${project_id}, ${id}, ${queue_id}, ${pick}, ${filter}, ${display_fields}, ${paused}, ${created_at}, ${created_by}, ${created_at})`,
+  )
+}
+
+async function requireRule(db: Reader, key: RuleKey): Promise<QueueRule> {
+  await requireQueue(db, key)
+  const rule = await db.get<QueueRule>(
+    sql`SELECT ${shownColumns(db)} FROM annotation_rules WHERE ${ofQueue(key)} AND id = ${key.rule_id}`,
+  )
+  if (rule !== undefined) return rule
+  throw refuse('queue_rule_not_found', {
+    field: 'rule_id',
+    rule: JSON.stringify(key.rule_id),
+    queue: JSON.stringify(key.queue_id),
+  })
+}
+
+/** The rule as it is now. */
+export const pauseQueueRule: Command<RuleKey & { paused: boolean; now: number }, QueueRule> = async (
+  tx,
+  { paused, now, ...key },
+) => {
+  await tx.turn(rulesTurn(key.project_id))
+  const rule = await requireRule(tx, key)
+  if ((rule.paused === 1) === paused) return rule
+  const changed = { ...rule, paused: paused ? 1 : 0, updated_at: now }
+  await tx.run(
+    sql`UPDATE annotation_rules SET paused = ${changed.paused}, updated_at = ${now}
+        WHERE project_id = ${rule.project_id} AND id = ${rule.id}`,
+  )
+  return changed
+}
+
+/** The rule as it was. Its items stay. */
+export const deleteQueueRule: Command<RuleKey, QueueRule> = async (tx, key) => {
+  await tx.turn(rulesTurn(key.project_id))
+  const rule = await requireRule(tx, key)
+  for (const [table, column] of [
+    ['annotation_rules', 'id'],
+    ['annotation_rule_scores', 'rule_id'],
+  ]) {
+    await tx.run(
+      sql`DELETE FROM ${trusted(`${table}`)} WHERE project_id = ${rule.project_id} AND ${trusted(`${column}`)} = ${rule.id}`,
+    )
+  }
+  return rule
+}
+
+/** A rule at work. */
+export interface ActiveRule extends Pick<QueueRule, 'id' | 'queue_id' | 'display_fields' | 'created_by'> {
+  pick: RulePick
+  filter: RuleFilter
+}
+
+type ActiveRow = Pick<QueueRule, 'id' | 'queue_id' | 'display_fields' | 'created_by' | 'pick' | 'filter'>
+
+/** In the order in which they were made. Where a whole project is deleted, a rule may outlive its queue for a moment. */
+export async function activeRules(db: Reader, project: string): Promise<ActiveRule[]> {
+  const rows = await db.all<ActiveRow>(
+    sql`SELECT id, queue_id, pick, filter, display_fields, created_by FROM annotation_rules
+        WHERE project_id = ${project} AND paused = 0 AND EXISTS (SELECT 1 FROM annotation_queues AS queue
+          WHERE queue.project_id = annotation_rules.project_id AND queue.id = queue_id AND queue.deleted_at IS NULL)
+        ORDER BY id`,
+  )
+  return rows.map((row) => ({ ...row, pick: JSON.parse(row.pick), filter: JSON.parse(row.filter) }))
+}

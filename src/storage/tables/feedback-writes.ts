@@ -1,0 +1,119 @@
+import { exactJson } from '../../domain/json/canonical.ts'
+import { refuse } from '../../domain/refusals.ts'
+import { followScores, watchScores } from '../queues/scores.ts'
+import { insertInto } from '../sql/inserts.ts'
+import { sql, trusted } from '../sql/sql.ts'
+import type { Command, Transaction } from '../transaction.ts'
+import { feedbackColumns as columns, type Feedback } from './feedback.ts'
+
+const allColumns = trusted(columns.join(', '))
+
+/** What makes two records the same one, sent twice. */
+const contentColumns = columns.filter((name) => !['call_id', 'created_at', 'payload'].includes(name))
+
+export interface NewFeedback {
+  record: Feedback
+  /** How a refusal names the id. */
+  field: string
+}
+
+/** What is stored under the id: the record that was given, or the same one of an earlier request. */
+export type KeptFeedback = Pick<Feedback, 'id' | 'created_at' | 'payload'>
+
+/**
+ * All or nothing. An id that is there already is the same record when its content is the same, so that a client may send
+ * again what it got no answer for; other content is a conflict.
+ */
+export const addFeedback: Command<readonly NewFeedback[], KeptFeedback[]> = async (tx, given) => {
+  const byKey = new Map<string, Feedback>()
+  for (const { record, field } of given) {
+    const first = byKey.get(keyOf(record))
+    if (first === undefined) byKey.set(keyOf(record), record)
+    else if (!isSame(first, record)) throw conflict(record, field, first)
+  }
+  // Two requests that add the same ids meet in the same order, so neither waits for the other's end.
+  const records = [...byKey.keys()].sort().map((key) => byKey.get(key) as Feedback)
+  const watched = await watchScores(tx, records)
+  const known = new Map<string, Feedback>()
+  for (const record of await addNew(tx, records)) {
+    const stored = await storedOrAdded(tx, record)
+    if (stored !== undefined) known.set(keyOf(record), stored)
+  }
+  await followScores(
+    tx,
+    watched,
+    records.filter((record) => !known.has(keyOf(record))),
+  )
+  return given.map(({ record, field }) => {
+    const stored = known.get(keyOf(record)) ?? (byKey.get(keyOf(record)) as Feedback)
+    if (stored !== record && !isSame(stored, record)) throw conflict(record, field, stored)
+    return { id: stored.id, created_at: stored.created_at, payload: stored.payload }
+  })
+}
+
+export interface FeedbackReplacement extends NewFeedback {
+  /** Goes when the new record comes. */
+  replaced: string
+}
+
+export const replaceFeedback: Command<FeedbackReplacement, KeptFeedback[]> = async (tx, given) => {
+  await remove(tx, given.record.project_id, given.replaced)
+  return addFeedback(tx, [given])
+}
+
+export const removeFeedback: Command<{ project_id: string; ids: readonly string[] }, void> = async (
+  tx,
+  { project_id, ids },
+) => {
+  for (const id of ids) await remove(tx, project_id, id)
+}
+
+async function remove(tx: Transaction, projectId: string, id: string): Promise<void> {
+  await tx.run(sql`DELETE FROM feedback WHERE project_id = ${projectId} AND id = ${id}`)
+}
+
+const insertFeedback = insertInto(
+  'feedback',
+  columns,
+  'ON CONFLICT (project_id, id) DO NOTHING RETURNING project_id, id',
+)
+
+/** Answers the records whose id was there already. */
+async function addNew(tx: Transaction, records: readonly Feedback[]): Promise<Feedback[]> {
+  const left = new Map(records.map((record) => [keyOf(record), record]))
+  const rows = records.map((record) => columns.map((column) => record[column]))
+  for (const statement of insertFeedback(rows)) {
+    const added = await tx.all<Pick<Feedback, 'project_id' | 'id'>>(statement)
+    for (const one of added) left.delete(keyOf(one))
+  }
+  return [...left.values()]
+}
+
+/** What stands in the way of a record; undefined when it went away meanwhile and the record is in its place now. */
+async function storedOrAdded(tx: Transaction, record: Feedback): Promise<Feedback | undefined> {
+  for (;;) {
+    const stored = await tx.get<Feedback>(
+      sql`SELECT ${allColumns} FROM feedback WHERE project_id = ${record.project_id} AND id = ${record.id}`,
+    )
+    if (stored !== undefined) return stored
+    if ((await addNew(tx, [record])).length === 0) return undefined
+  }
+}
+
+function keyOf({ project_id, id }: Pick<Feedback, 'project_id' | 'id'>): string {
+  return `${project_id} ${id}`
+}
+
+function isSame(one: Feedback, other: Feedback): boolean {
+  if (contentColumns.some((column) => one[column] !== other[column])) return false
+  return one.payload === other.payload || exactJson(one.payload) === exactJson(other.payload)
+}
+
+/** Whoever may write to the project may read who said what in it, so the user is named. */
+function conflict(record: Feedback, field: string, stored: Feedback) {
+  const { id, project_id, user_id } = record
+  const values = { field, given: JSON.stringify(id), project: JSON.stringify(project_id) }
+  const isOthers = stored.user_id !== user_id && isSame({ ...stored, user_id }, record)
+  if (!isOthers) return refuse('feedback_conflict', values)
+  return refuse('feedback_of_other_user', { ...values, user: JSON.stringify(stored.user_id) })
+}
