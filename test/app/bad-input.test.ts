@@ -117,8 +117,8 @@ function without(url: string, body: Record<string, unknown>, path: Path, value: 
   return { ...rest, ...instead[url]?.[path.join('.')] }
 }
 
-/** Under /v1 a body that does not fit is a 400. */
-const unfit = (url: string) => (url.startsWith('/v1/') ? 400 : 422)
+/** Under /v1 a body that does not fit is a 400, but for what clients of the record send there. */
+const unfit = (url: string) => (url.startsWith('/v1/') && url !== '/v1/traces' ? 400 : 422)
 
 /** Fields that `{"x": 1.5e3}` may fit. */
 const takesAnyObject = new Set([
@@ -188,6 +188,9 @@ for (const url of Object.keys(sampleBodies)) {
   const address = addressOf({ url })
   const method = methodOf(url)
   const sample = () => sampleBodyOf(url, project)
+  const isPublic = opened.routes.some(
+    (route) => route.url === url && route.method === method && route.isPublic,
+  )
 
   test(`${url}: a field that is wrong is named`, async () => {
     const { requestBody, responses } = operationOf(url)
@@ -201,6 +204,8 @@ for (const url of Object.keys(sampleBodies)) {
       if (field.required) bad.push(missing)
       for (const value of bad) {
         const answer = await send(method, address, changed(sample(), field.path, value))
+        // Who is not known yet is not read to the end.
+        if (isPublic && codeOf(answer) === 'body_too_large') continue
         assertNamed(answer, field.path, shortly(value))
         assert.ok(String(answer.status) in responses, `${answer.status} is not documented`)
       }

@@ -1,6 +1,7 @@
 import { CompletionBody } from '../../src/operations/completions/contract.ts'
+import { refusedChatFields } from '../../src/operations/generation/refused-fields.ts'
 import { ResponsesBody } from '../../src/operations/responses/contract.ts'
-import type { Method } from './app.ts'
+import { keys, type Method } from './app.ts'
 import { completeOf, endOf, startOf } from './calls.ts'
 import { exportOf } from './otlp.ts'
 import { pricesOf } from './prices.ts'
@@ -73,7 +74,12 @@ const feedback = (project_id: string) => ({
 })
 
 /** The values are such that each field may be missing, but for those in `needed`. */
+/** What is taken only where it asks for nothing. */
+const nothing = (fields: object): Record<string, null> =>
+  Object.fromEntries(Object.keys(fields).map((name) => [name, null]))
+
 const chat = () => ({
+  ...nothing(refusedChatFields),
   messages: [
     {
       role: 'assistant',
@@ -228,6 +234,7 @@ const ofMessages = {
 
 const message = () => ({
   ...counted(),
+  store: true,
   max_tokens: 5,
   stream: true,
   stop_sequences: ['end'],
@@ -315,6 +322,8 @@ const response = () => {
 export const instead: Record<string, Record<string, object>> = {
   '/tokenize': { messages: { prompt: 'Hello' } },
   '/v1/responses/input_tokens': {},
+  '/annotation_queues/:queue_id/rules': { 'pick.below': { pick: { kind: 'scores', above: 0.5 } } },
+  '/v2/:entity/:project/scorers': { op_source_code: { check: { kind: 'latency', max_ms: 5 } } },
   '/v1/messages': ofMessages,
   '/v1/messages/count_tokens': ofMessages,
 }
@@ -343,7 +352,7 @@ const monitor = (project_id: string) => ({
   name: 'answers',
   description: 'every second answer',
   scorers: [{ scorer: `weave:///${project_id}/object/short:v0`, fields: { text: 'output' } }],
-  filter: { op_names: ['answer'] },
+  filter,
   query: byId,
   models: ['small'],
   statuses: ['success'],
@@ -365,7 +374,7 @@ export const sampleBodies: Record<string, (project: string) => Record<string, un
   '/v2/:entity/:project/calls/complete': (project) => ({
     batch: [{ ...completeOf(), ...end(project), ...start(project) }],
   }),
-  '/ui/session': () => ({ key: 'a-key-that-nobody-has' }),
+  '/ui/session': () => ({ key: keys.alice }),
   '/call/read': (project_id) => ({
     project_id,
     id: ids.id,
@@ -510,7 +519,7 @@ export const sampleBodies: Record<string, (project: string) => Record<string, un
   }),
   '/monitors/:monitor_id/run': (project_id) => ({
     project_id,
-    filter: { op_names: ['answer'] },
+    filter,
     query: byId,
     models: ['small'],
     statuses: ['success'],
@@ -583,6 +592,9 @@ export const sampleBodies: Record<string, (project: string) => Record<string, un
     name: 'exact',
     description: '=',
     op_source_code: 'def score(): ...',
+    judge: null,
+    check: null,
+    fields: null,
   }),
   '/v2/:entity/:project/evaluations': () => ({
     name: 'first',

@@ -116,6 +116,8 @@ export function answerSessions(app: App, { db, sessions, version, signIn }: Sess
     '/ui/session',
     {
       config: { public: true },
+      // Whoever sends it is not known yet.
+      bodyLimit: 16 * 1024,
       schema: {
         summary: 'Sign in to the page',
         description: 'Sets the cookie of the session. Programs need no session: they send their key.',
@@ -124,7 +126,14 @@ export function answerSessions(app: App, { db, sessions, version, signIn }: Sess
         body: SignIn,
         response: {
           200: SignedIn,
-          ...refusing('wrong_credentials', 'too_many_wrong_keys', 'invalid_request'),
+          ...refusing(
+            'wrong_credentials',
+            'too_many_wrong_keys',
+            'invalid_request',
+            'malformed_json',
+            'body_too_large',
+            'unsupported_media_type',
+          ),
         },
       },
     },

@@ -75,6 +75,17 @@ test('what does not fit the form is refused by its field', async () => {
   }
 })
 
+test('who is not known yet may send a key, and no long body', async () => {
+  for (const length of [20_000, 200_000, 5_000_000]) {
+    const answer = await app.inject({
+      method: 'POST',
+      url: '/ui/session',
+      payload: { key: 'x'.repeat(length) },
+    })
+    assert.deepEqual([answer.statusCode, answer.json().code], [413, 'body_too_large'])
+  }
+})
+
 test('a request from another site is refused, whatever it carries', async () => {
   const session = await signIn(keys.alice)
   const as = (headers: Record<string, string>) => who(session, headers)
