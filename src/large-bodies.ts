@@ -1,7 +1,9 @@
 import { z } from 'zod'
 import { serveBodies } from './http/body-thread.ts'
+import * as page from './http/page/contract.ts'
 import * as calls from './operations/calls/contract.ts'
 import * as chat from './operations/chat/contract.ts'
+import * as storedCompletions from './operations/chat/stored-contract.ts'
 import * as completions from './operations/completions/contract.ts'
 import * as definitions from './operations/definitions/contract.ts'
 import * as evaluationRuns from './operations/evaluation-runs/contract.ts'
@@ -32,10 +34,12 @@ const families = {
   monitors,
   objects,
   otel,
+  page,
   prices,
   queues,
   queueRules,
   responses,
+  storedCompletions,
   tables,
   tokens,
 }

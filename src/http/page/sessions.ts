@@ -1,6 +1,5 @@
 import { randomBytes } from 'node:crypto'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { z } from 'zod'
 import type { Caller } from '../../domain/callers.ts'
 import { answer } from '../../domain/fields.ts'
 import { hashKey, sameSecret } from '../../domain/keys.ts'
@@ -9,6 +8,7 @@ import { now } from '../../domain/time.ts'
 import type { Database } from '../../storage/database.ts'
 import { type PageSession, readPageSession } from '../../storage/tables/page-sessions.ts'
 import { type App, refusing } from '../contracts.ts'
+import { SignedIn, SignIn } from './contract.ts'
 import { halfHeader } from './half-header.ts'
 
 const cookieName = 'heddle_session'
@@ -86,19 +86,6 @@ function refuseOtherSites({ headers, method }: FastifyRequest): void {
 }
 
 const hostOf = (origin: string) => (URL.canParse(origin) ? new URL(origin).host : undefined)
-
-const SignIn = z.object({ key: z.string().min(1).max(1024).meta({ description: 'An API key.' }) })
-
-const SignedIn = answer('Who is signed in.', {
-  half: z
-    .string()
-    .optional()
-    .meta({ description: `The page's half of a new session: it is sent back in ${halfHeader}.` }),
-  user: z.string(),
-  role: z.enum(['member', 'admin']),
-  entities: z.array(z.string()).meta({ description: '`*` is all of them.' }),
-  version: z.string(),
-})
 
 interface SessionParts {
   db: Database

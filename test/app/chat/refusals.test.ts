@@ -448,11 +448,14 @@ test('a model without a template needs one in the request', async (t) => {
   assert.equal((await post(chatUrl, asking({ chat_template: 'x' }))).status, 200)
 })
 
-test('a GET is told what is offered', async (t) => {
-  const { get } = await openApp(t)
-  for (const url of [chatUrl, `${chatUrl}/`]) {
-    const answer = await get(url)
+test('another method is told what is offered', async (t) => {
+  const { send } = await openApp(t)
+  for (const [url, allowed] of [
+    [chatUrl, 'POST, GET, HEAD'],
+    [`${chatUrl}/`, 'POST'],
+  ] as const) {
+    const answer = await send('PUT', url)
     assertRefused(answer, { status: 405, code: 'method_not_allowed', param: null })
-    assert.equal(answer.headers.allow, 'POST')
+    assert.equal(answer.headers.allow, allowed)
   }
 })
