@@ -39,10 +39,12 @@ function stepsOf(text: string): Step[] {
 function settled(answer: string): string {
   return answer
     .replace(/"content":"[^"]+"/g, '"content":"some text"')
-    .replace(/"completion_tokens":\d+,"total_tokens":\d+/g, '"completion_tokens":0,"total_tokens":0')
     .replace(/"arguments":"(\\.|[^"\\])*"/g, '"arguments":"some text"')
     .replace(/"chatcmpl-(tool-)?[0-9a-f]{32}"/g, '"some id"')
     .replace(/"created":\d+/g, '"created":0')
+    .replace(/"completion_tokens":\d+/g, '"completion_tokens":0')
+    .replace(/"total_tokens":\d+/g, '"total_tokens":0')
+    .replace(/"(latency_ms|first_token_ms|total_ms)":[\d.]+/g, '"$1":0')
     .replace(/"heddle-[\d.]+-[0-9a-f]{8}"/g, '"some fingerprint"')
     .replace(/(?!019a9c1e-7a00)[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}/g, 'some id')
     .replace(/(?!2026-11-20T08:00:0)\d{4}-\d\d-\d\dT[\d:.]+Z/g, 'some time')
