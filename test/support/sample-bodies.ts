@@ -489,7 +489,7 @@ export const sampleBodies: Record<string, (project: string) => Record<string, un
   }),
   '/annotation_queues/:queue_id/rules': (project_id) => ({
     project_id,
-    pick: { kind: 'scores', scorer: 'judge', path: 'correct', below: 0.5, above: null },
+    pick: { kind: 'every_nth', n: 3 },
     filter: { op_names: ['answer'], models: ['scripted'] },
     display_fields: ['inputs.question'],
     paused: false,
