@@ -287,7 +287,7 @@ export const refusals = {
   unsupported_encoding: {
     status: 415,
     message: 'Content-Encoding {given} is not accepted here; accepted: {accepted}.',
-    help: 'Only POST /otel/v1/traces takes gzip and deflate; send other bodies uncompressed.',
+    help: 'Only POST /otel/v1/traces and /v1/traces take gzip and deflate; send other bodies uncompressed.',
   },
   malformed_encoding: {
     status: 400,
