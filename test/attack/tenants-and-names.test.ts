@@ -15,8 +15,11 @@ import { withoutNames } from '../support/tenant-answers.ts'
 
 const opened = await openPatientApp({ after: (close) => after(close) }, { settings: { HEDDLE_DOCS: 'on' } })
 const { send, post, database } = opened
-/** What is said to a model names nothing, and public routes say the same to all. */
-const ofNoRecord = /^\/(v1\/|tokenize|detokenize|ready|health|metrics)/
+/**
+ * What is said to a model names nothing, and public routes say the same to all. A list of one's own projects goes on behind a
+ * name, whether anything has it or not.
+ */
+const ofNoRecord = /^\/(v1\/|tokenize|detokenize|ready|health|metrics|projects$)/
 const targets = targetsOf(await documentOf(opened)).filter(({ path }) => !ofNoRecord.test(path))
 
 type Names = Record<string, string>

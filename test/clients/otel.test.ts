@@ -118,6 +118,10 @@ function recordOf(project_id: string, { traceId }: Told, fields: Record<string, 
     deleted_at: null,
     storage_size_bytes: null,
     total_storage_size_bytes: null,
+    wb_user_id: 'alice',
+    wb_run_id: null,
+    wb_run_step: null,
+    wb_run_step_end: null,
     ...fields,
   }
 }
