@@ -4,9 +4,13 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import type { TestContext } from 'node:test'
 import manifest from '../../package.json' with { type: 'json' }
 import { basic, keys, users } from './app.ts'
+
+/** A test, or a file of tests: what ends when it does. */
+export interface Ending {
+  after(end: () => unknown): void
+}
 
 export interface RunningServer {
   address: string
@@ -20,7 +24,7 @@ export interface RunningServer {
   end(signal: NodeJS.Signals): Promise<number | NodeJS.Signals>
 }
 
-export async function newFolder(t: Pick<TestContext, 'after'>): Promise<string> {
+export async function newFolder(t: Ending): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'heddle-test-'))
   t.after(() => rm(folder, { recursive: true, force: true, maxRetries: 5 }))
   return folder
@@ -68,7 +72,7 @@ export async function runHeddle(
 }
 
 export async function startServer(
-  t: Pick<TestContext, 'after'>,
+  t: Ending,
   settings: Record<string, string>,
   before: readonly string[] = [],
 ): Promise<RunningServer> {
