@@ -1,5 +1,6 @@
-#!/usr/bin/env -S node --max-semi-space-size=4
-// More than this for what is young keeps memory that an idle server does not need, and made no request cheaper.
+#!/usr/bin/env -S node --max-semi-space-size=4 --v8-pool-size=2
+// More than this for what is young keeps memory that an idle server does not need, and made no request cheaper. Two threads
+// that clean up behind it, in place of four, keep 4 MB less.
 // An older Node would crash without a word in a native addon, so nothing is imported before this check.
 const [major, minor] = process.versions.node.split('.').map(Number)
 if (major < 22 || (major === 22 && minor < 19)) {

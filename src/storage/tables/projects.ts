@@ -1,13 +1,13 @@
-import { ProjectSettings } from '../../domain/project-settings.ts'
+import type { ProjectSettings } from '../../domain/project-settings.ts'
 import { sql } from '../sql/sql.ts'
 import type { Command, Reader } from '../transaction.ts'
-import { type Change, changed } from './settings.ts'
+import { type Change, changed, storedSettings } from './settings.ts'
 
 /** Whatever changes what is known of a project itself takes turns. */
 export const projectTurn = (project: string) => `project ${project}`
 
 export const settingsOf = (text: string | undefined): ProjectSettings =>
-  text === undefined ? {} : ProjectSettings.parse(JSON.parse(text))
+  storedSettings(text, { retention_days: true })
 
 export async function readProjectSettings(db: Reader, project: string): Promise<ProjectSettings> {
   const row = await db.get<{ settings: string }>(

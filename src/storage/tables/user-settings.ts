@@ -1,14 +1,17 @@
-import { UserSettings } from '../../domain/user-settings.ts'
+import type { UserSettings } from '../../domain/user-settings.ts'
 import { sql } from '../sql/sql.ts'
 import type { Command, Reader } from '../transaction.ts'
-import { type Change, changed } from './settings.ts'
+import { type Change, changed, storedSettings } from './settings.ts'
 
 export type SettingsChange = Change<UserSettings>
 
-/** Unknown names are left out: a newer version may have set them. */
-export function settingsOf(text: string): UserSettings {
-  return UserSettings.parse(JSON.parse(text))
-}
+export const settingsOf = (text: string): UserSettings =>
+  storedSettings(text, {
+    requests_per_minute: true,
+    tokens_per_minute: true,
+    requests_at_once: true,
+    default_project: true,
+  })
 
 export async function readUserSettings(db: Reader, name: string): Promise<UserSettings | undefined> {
   const row = await db.get<{ settings: string }>(

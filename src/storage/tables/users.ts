@@ -1,7 +1,7 @@
-import { KeySettings, type UserSettings } from '../../domain/user-settings.ts'
+import type { KeySettings, UserSettings } from '../../domain/user-settings.ts'
 import { sql, trusted } from '../sql/sql.ts'
 import type { Command, Reader } from '../transaction.ts'
-import { type Change, changed } from './settings.ts'
+import { type Change, changed, storedSettings } from './settings.ts'
 import { settingsOf } from './user-settings.ts'
 
 export type Role = 'member' | 'admin'
@@ -33,8 +33,7 @@ const columns = trusted(
   'name, role, entities, created_at, (SELECT settings FROM user_settings WHERE user_name = name) AS settings',
 )
 
-const keySettingsOf = (text: string | null): KeySettings =>
-  text === null ? {} : KeySettings.parse(JSON.parse(text))
+const keySettingsOf = (text: string | null): KeySettings => storedSettings(text, { record: true })
 
 const userOf = ({ settings, ...row }: UserRow): User => ({
   ...row,
