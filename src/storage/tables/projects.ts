@@ -7,7 +7,7 @@ import { type Change, changed, storedSettings } from './settings.ts'
 export const projectTurn = (project: string) => `project ${project}`
 
 export const settingsOf = (text: string | undefined): ProjectSettings =>
-  storedSettings(text, { retention_days: true })
+  storedSettings<ProjectSettings>(text, { retention_days: true })
 
 export async function readProjectSettings(db: Reader, project: string): Promise<ProjectSettings> {
   const row = await db.get<{ settings: string }>(

@@ -6,7 +6,7 @@ import { type Change, changed, storedSettings } from './settings.ts'
 export type SettingsChange = Change<UserSettings>
 
 export const settingsOf = (text: string): UserSettings =>
-  storedSettings(text, {
+  storedSettings<UserSettings>(text, {
     requests_per_minute: true,
     tokens_per_minute: true,
     requests_at_once: true,
