@@ -33,7 +33,8 @@ const columns = trusted(
   'name, role, entities, created_at, (SELECT settings FROM user_settings WHERE user_name = name) AS settings',
 )
 
-const keySettingsOf = (text: string | null): KeySettings => storedSettings(text, { record: true })
+const keySettingsOf = (text: string | null): KeySettings =>
+  storedSettings<KeySettings>(text, { record: true })
 
 const userOf = ({ settings, ...row }: UserRow): User => ({
   ...row,
