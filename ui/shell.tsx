@@ -1,4 +1,5 @@
 import { useEffect, useState } from 'preact/hooks'
+import { Guarded } from './parts/guarded.tsx'
 import { Icon } from './parts/icon.tsx'
 import { KeySheet, shown } from './parts/key-sheet.tsx'
 import { useKeys } from './parts/keys.ts'
@@ -74,7 +75,9 @@ export function Shell() {
           </button>
         </div>
       </header>
-      <Screen here={here} />
+      <Guarded key={JSON.stringify(here)}>
+        <Screen here={here} />
+      </Guarded>
       {front === 'palette' && (
         <Palette onClose={() => setFront(undefined)} showKeys={() => setFront('keys')} signOut={leave} />
       )}

@@ -207,6 +207,24 @@ test('texts of models are text: nothing of them runs, loads or becomes an elemen
   await post('/calls/delete', { project_id: project, call_ids: [idOf('evil')] })
 })
 
+test('a text that would stop a browser is shown, and the page goes on', { skip }, async (t) => {
+  const { post } = served()
+  const heavy = ['_a'.repeat(40_000), '> '.repeat(2_900), `${'- '.repeat(500)}x`]
+  const batch = heavy.map((text, index) => chatCall(600 + index, 'Write it.', text))
+  assert.equal((await post(`/v2/${project}/calls/complete`, { batch })).status, 200)
+  for (const index of heavy.keys()) {
+    const { page, problems } = await open(t, `${calls}?peek=${idOf('chat', 600 + index)}`)
+    await page.waitForSelector('.peek .said.is-answer')
+    await page.keyboard.press('i')
+    await page.waitForSelector('.peek .json >> text=Write it.')
+    assert.deepEqual(problems, [])
+  }
+  await post('/calls/delete', {
+    project_id: project,
+    call_ids: heavy.map((_, index) => idOf('chat', 600 + index)),
+  })
+})
+
 async function servedWith(evil: string) {
   const { post } = served()
   const call = chatCall(500, evil, evil, {

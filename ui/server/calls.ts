@@ -51,8 +51,6 @@ export interface CallsView {
   text?: string | undefined
 }
 
-const light = ['id', 'summary']
-
 function queryOf({ project, roots, op, status, text }: CallsView) {
   const field = (name: string) => ({ $getField: name })
   const conditions = [
@@ -78,23 +76,25 @@ function queryOf({ project, roots, op, status, text }: CallsView) {
 }
 
 /** Newest first. */
-export async function readPage(
+export function readPage(
   view: CallsView,
   { offset, limit }: { offset: number; limit: number },
   signal: AbortSignal,
 ): Promise<CallRow[]> {
+  const sort_by = [{ field: 'started_at', direction: 'desc' }]
+  return readRows({ ...queryOf(view), sort_by, offset, limit }, signal)
+}
+
+/** Without what the calls carry. */
+async function readRows(body: object, signal: AbortSignal): Promise<CallRow[]> {
   const rows: CallRow[] = []
-  const body = {
-    ...queryOf(view),
-    sort_by: [{ field: 'started_at', direction: 'desc' }],
-    offset,
-    limit,
-    columns: light,
+  const light = {
+    columns: ['id', 'summary'],
     include_costs: true,
     include_feedback: true,
     include_storage_size: true,
   }
-  for await (const line of askLines('/calls/stream_query', { body, signal })) {
+  for await (const line of askLines('/calls/stream_query', { body: { ...body, ...light }, signal })) {
     rows.push(JSON.parse(line) as CallRow)
   }
   return rows
@@ -124,22 +124,10 @@ export async function readPayloads(
 /** So many calls of one trace are shown. */
 export const mostOfTrace = 50_000
 
-export async function readTrace(project: string, trace: string, signal: AbortSignal): Promise<CallRow[]> {
-  const rows: CallRow[] = []
-  const body = {
-    project_id: project,
-    filter: { trace_ids: [trace] },
-    sort_by: [{ field: 'started_at', direction: 'asc' }],
-    limit: mostOfTrace,
-    columns: light,
-    include_costs: true,
-    include_feedback: true,
-    include_storage_size: true,
-  }
-  for await (const line of askLines('/calls/stream_query', { body, signal })) {
-    rows.push(JSON.parse(line) as CallRow)
-  }
-  return rows
+export function readTrace(project: string, trace: string, signal: AbortSignal): Promise<CallRow[]> {
+  const filter = { trace_ids: [trace] }
+  const sort_by = [{ field: 'started_at', direction: 'asc' }]
+  return readRows({ project_id: project, filter, sort_by, limit: mostOfTrace }, signal)
 }
 
 /** The whole call, with the digits of its numbers. */

@@ -1,32 +1,35 @@
-import { Lexer, type Token, type Tokens } from 'marked'
+import type { Token, Tokens } from 'marked'
 import type { ComponentChildren } from 'preact'
-
-/** Longer texts are shown as they are: to lay them out would stop the page. */
-const longest = 150_000
+import { useMemo } from 'preact/hooks'
+import { deepest, laidOut } from './laid-out.ts'
 
 /**
  * What a model wrote, laid out. It is hostile until proven otherwise: tokens become elements of ours and nothing becomes HTML.
  * A picture of another host would tell that host who reads this, so it is a link.
  */
 export function Markdown({ text }: { text: string }) {
-  if (text.length > longest) return <pre class="plain">{text}</pre>
-  return <div class="markdown">{blocks(new Lexer({ gfm: true }).lex(text))}</div>
+  const tokens = useMemo(() => laidOut(text), [text])
+  if (tokens === undefined) return <pre class="plain">{text}</pre>
+  return <div class="markdown">{blocks(tokens, 0)}</div>
 }
 
-const blocks = (tokens: readonly Token[]): ComponentChildren => tokens.map(block)
+const blocks = (tokens: readonly Token[], depth: number): ComponentChildren =>
+  tokens.map((token) => (depth > deepest ? token.raw : block(token, depth)))
 
-function block(token: Token): ComponentChildren {
+function block(token: Token, depth: number): ComponentChildren {
   switch (token.type) {
     case 'space':
     case 'def':
       return null
     case 'heading':
       // The page has headings of its own; those of a text stand below them.
-      return <p class={`heading level-${(token as Tokens.Heading).depth}`}>{inline(token.tokens)}</p>
+      return (
+        <p class={`heading level-${(token as Tokens.Heading).depth}`}>{inline(token.tokens, depth + 1)}</p>
+      )
     case 'paragraph':
-      return <p>{inline(token.tokens)}</p>
+      return <p>{inline(token.tokens, depth + 1)}</p>
     case 'blockquote':
-      return <blockquote>{blocks(token.tokens ?? [])}</blockquote>
+      return <blockquote>{blocks(token.tokens ?? [], depth + 1)}</blockquote>
     case 'code':
       return (
         <pre class="code">
@@ -36,34 +39,34 @@ function block(token: Token): ComponentChildren {
     case 'hr':
       return <hr />
     case 'list':
-      return listOf(token as Tokens.List)
+      return listOf(token as Tokens.List, depth + 1)
     case 'table':
-      return tableOf(token as Tokens.Table)
+      return tableOf(token as Tokens.Table, depth + 1)
     case 'text':
-      return token.tokens ? inline(token.tokens) : token.raw
+      return token.tokens ? inline(token.tokens, depth + 1) : token.raw
     default:
       return <p>{token.raw}</p>
   }
 }
 
-function listOf({ ordered, start, items }: Tokens.List) {
+function listOf({ ordered, start, items }: Tokens.List, depth: number) {
   const entries = items.map((item) => (
     <li key={item.raw}>
       {item.task && (item.checked ? '☑ ' : '☐ ')}
-      {blocks(item.tokens)}
+      {blocks(item.tokens, depth)}
     </li>
   ))
   return ordered ? <ol start={Number(start) || 1}>{entries}</ol> : <ul>{entries}</ul>
 }
 
-function tableOf({ header, rows }: Tokens.Table) {
+function tableOf({ header, rows }: Tokens.Table, depth: number) {
   return (
     <div class="scrolled">
       <table>
         <thead>
           <tr>
             {header.map((cell) => (
-              <th key={cell.text}>{inline(cell.tokens)}</th>
+              <th key={cell.text}>{inline(cell.tokens, depth)}</th>
             ))}
           </tr>
         </thead>
@@ -71,7 +74,7 @@ function tableOf({ header, rows }: Tokens.Table) {
           {rows.map((row) => (
             <tr key={row.map(({ text }) => text).join('\0')}>
               {row.map((cell) => (
-                <td key={cell.text}>{inline(cell.tokens)}</td>
+                <td key={cell.text}>{inline(cell.tokens, depth)}</td>
               ))}
             </tr>
           ))}
@@ -81,28 +84,29 @@ function tableOf({ header, rows }: Tokens.Table) {
   )
 }
 
-const inline = (tokens: readonly Token[] | undefined): ComponentChildren => tokens?.map(span)
+const inline = (tokens: readonly Token[] | undefined, depth: number): ComponentChildren =>
+  tokens?.map((token) => (depth > deepest ? token.raw : span(token, depth)))
 
-function span(token: Token): ComponentChildren {
+function span(token: Token, depth: number): ComponentChildren {
   switch (token.type) {
     case 'strong':
-      return <strong>{inline(token.tokens)}</strong>
+      return <strong>{inline(token.tokens, depth + 1)}</strong>
     case 'em':
-      return <em>{inline(token.tokens)}</em>
+      return <em>{inline(token.tokens, depth + 1)}</em>
     case 'del':
-      return <del>{inline(token.tokens)}</del>
+      return <del>{inline(token.tokens, depth + 1)}</del>
     case 'codespan':
       return <code>{(token as Tokens.Codespan).text}</code>
     case 'br':
       return <br />
     case 'link':
-      return linkTo((token as Tokens.Link).href, inline(token.tokens))
+      return linkTo((token as Tokens.Link).href, inline(token.tokens, depth + 1))
     case 'image':
       return linkTo((token as Tokens.Image).href, `picture: ${(token as Tokens.Image).text || 'no title'}`)
     case 'escape':
       return (token as Tokens.Escape).text
     case 'text':
-      return token.tokens ? inline(token.tokens) : decoded((token as Tokens.Text).text)
+      return token.tokens ? inline(token.tokens, depth + 1) : decoded((token as Tokens.Text).text)
     default:
       return token.raw
   }
