@@ -1,6 +1,5 @@
 import { byCaller, type Caller, requireAccess } from '../../domain/callers.ts'
 import { newId } from '../../domain/ids.ts'
-import { writeJson } from '../../domain/json/text.ts'
 import { now } from '../../domain/time.ts'
 import { viewOf } from '../../domain/view.ts'
 import type { Database } from '../../storage/database.ts'
@@ -11,6 +10,7 @@ import {
   streamMonitors,
 } from '../../storage/monitors/monitors.ts'
 import type { Reader } from '../../storage/transaction.ts'
+import { jsonLines } from '../json-lines.ts'
 import { bindScorers } from './bound-scorers.ts'
 import { checkConditions, conditionNames, conditionsText, storedConditions } from './conditions.ts'
 import type { CreateBody, QueryBody, UpdateBody } from './contract.ts'
@@ -86,7 +86,5 @@ export function listMonitors(
 ): AsyncIterable<string> {
   requireAccess(caller, body.project_id)
   const chunks = streamMonitors(db, { ...viewOf(body), name: body.name ?? undefined }, signal)
-  return (async function* () {
-    for await (const monitors of chunks) for (const one of monitors) yield writeJson(monitorRecord(one))
-  })()
+  return jsonLines(chunks, monitorRecord)
 }

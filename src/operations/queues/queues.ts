@@ -1,11 +1,11 @@
 import { byCaller, type Caller, requireAccess } from '../../domain/callers.ts'
 import { newId } from '../../domain/ids.ts'
-import { writeJson } from '../../domain/json/text.ts'
 import { now } from '../../domain/time.ts'
 import { viewOf } from '../../domain/view.ts'
 import type { Database } from '../../storage/database.ts'
 import { type QueueKey, requireQueue, streamQueues } from '../../storage/queues/queues.ts'
 import type { Reader } from '../../storage/transaction.ts'
+import { jsonLines } from '../json-lines.ts'
 import type { CreateBody, QueryBody, UpdateBody } from './contract.ts'
 import { queueRecord } from './record.ts'
 
@@ -61,7 +61,5 @@ export function listQueues(
 ): AsyncIterable<string> {
   requireAccess(caller, body.project_id)
   const chunks = streamQueues(db, { ...viewOf(body), name: body.name ?? undefined }, signal)
-  return (async function* () {
-    for await (const queues of chunks) for (const queue of queues) yield writeJson(queueRecord(queue))
-  })()
+  return jsonLines(chunks, queueRecord)
 }
