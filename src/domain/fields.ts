@@ -1,4 +1,3 @@
-import { isDeepStrictEqual } from 'node:util'
 import { z } from 'zod'
 import { described } from './described.ts'
 import { digestOfJson } from './digests.ts'
@@ -18,8 +17,8 @@ export const traits = z.registry<{
   isShort?: true
   /** It takes the bytes of a body, which are no JSON. */
   isBytes?: true
-  /** The names beside its own that it reads. */
-  aliases?: readonly string[]
+  /** Other names of its fields. */
+  aliases?: Readonly<Record<string, string>>
 }>()
 
 /** Marks a schema whose value reaches the rules as the text that was sent. */
@@ -203,15 +202,21 @@ export function withAliases<Shape extends z.ZodType>(aliases: Record<string, str
     for (const [alias, name] of pairs) {
       if (given[alias] == null) continue
       if (given[name] == null) given[name] = given[alias]
-      else if (!isDeepStrictEqual(given[alias], given[name])) {
+      else if (!isSame(given[alias], given[name])) {
         const message = `expected the value of ${name}, which is the same field, or none`
         context.issues.push({ code: 'custom', input: given[alias], path: [alias], message })
       }
     }
     return given
   }, schema)
-  traits.add(aliased, { aliases: pairs.map(([alias]) => alias) })
+  traits.add(aliased, { aliases })
   return aliased
+}
+
+/** Fields with two names hold a text, a number or a list of those: no object is the same as another. */
+function isSame(a: unknown, b: unknown): boolean {
+  if (!Array.isArray(a) || !Array.isArray(b)) return a === b
+  return a.length === b.length && a.every((item, index) => isSame(item, b[index]))
 }
 
 /** For `z.toJSONSchema`, which drops the default of a field that is transformed after it is read. */

@@ -48,8 +48,12 @@ function pipedShape(schema: z.ZodPipe): Shape {
   const inner = shapeOf(schema.out)
   const { aliases, isShort } = traits.get(schema) ?? {}
   if (aliases !== undefined) {
-    const named = aliases.map((name) => [name, anyShape] as const)
-    return { ...inner, fields: new Map([...named, ...(inner.fields ?? [])]) }
+    // What stands under both names is compared, so all of it is read.
+    const compared = Object.entries(aliases).flat()
+    return {
+      ...inner,
+      fields: new Map([...(inner.fields ?? []), ...compared.map((name) => [name, anyShape] as const)]),
+    }
   }
   // What a transform that comes first looks at is not known.
   return isShort ? inner : { ...inner, others: anyShape, most: mostOthers }
