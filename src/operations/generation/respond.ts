@@ -72,7 +72,7 @@ export async function respond<Body extends GenerationBody, Begun extends Noted &
   const { kind, isAskedForBySilence = false, needing, begin, createAnswer, chunksOf, keep, form } = writers
   const { body, caller, log } = request
   const arrived = performance.now()
-  const signal = disconnectSignal(reply)
+  const disconnect = disconnectSignal(reply)
   // By header before body, so that the logs of both sides have the same id.
   const given = request.headers['x-request-id'] === undefined ? body.request_id : request.id
   const id = given ?? randomUUID().replaceAll('-', '')
@@ -89,8 +89,12 @@ export async function respond<Body extends GenerationBody, Begun extends Noted &
       isStream,
       inputs: request.keptBody,
     },
-    signal,
+    disconnect,
   )
+  // The model reads the prompt while the record is asked whether it takes writes.
+  const proof = recording?.proof
+  const refused = new AbortController()
+  const signal = proof === undefined ? disconnect : AbortSignal.any([disconnect, refused.signal])
   let measured: GenerationRecord | undefined
   const asking: Asking = {
     caller,
@@ -103,7 +107,8 @@ export async function respond<Body extends GenerationBody, Begun extends Noted &
       log.info({ ...record, completion: id }, 'completion')
     },
   }
-  const begun = await begin(parts, body, asking).catch((error: unknown) => {
+  const [begun] = await Promise.all([begin(parts, body, asking), proof]).catch((error: unknown) => {
+    refused.abort(error)
     recording?.end()
     throw error
   })
@@ -123,7 +128,7 @@ export async function respond<Body extends GenerationBody, Begun extends Noted &
   if (recording.parentMatches > 1) reply.header(matchesHeader, recording.parentMatches)
   const recorded = recordAnswer(recording, begun, createAnswer(begun, isStream), {
     measured: () => measured,
-    whyNot: (error) => (signal.aborted ? 'client disconnected' : asRefusal(error, request).message),
+    whyNot: (error) => (disconnect.aborted ? 'client disconnected' : asRefusal(error, request).message),
     ...(keep && { keep: (call) => keep(begun, call) }),
   })
   if (!isStream) return recorded.whole()

@@ -67,6 +67,8 @@ export interface Recording {
   readonly project: string
   /** How many calls the name of the parent stands for; 0 where it is an id of its own. */
   readonly parentMatches: number
+  /** Rejects when the record takes no writes. Nothing is sent before it resolves; where it is absent that is known already. */
+  readonly proof: Promise<void> | undefined
   /** To be called exactly once; without anything where there is no answer, because its request was refused. Never throws. */
   end(said?: EndedAnswer): void
   /**

@@ -193,14 +193,9 @@ export function createAnswerQueue(db: Database, events: QueueEvents, given: Part
     if (entries.size === 0) whenEmpty?.()
   }
 
-  /** A small write, where none has succeeded lately: nothing is generated that could not be recorded. */
   async function prove(): Promise<void> {
-    if (performance.now() - provenAt < provenMs) return
-    proving ??= db.probe().finally(() => {
-      proving = undefined
-    })
     try {
-      await proving
+      await db.probe()
       provenAt = performance.now()
     } catch (error) {
       throw error instanceof Refusal && error.code !== 'stopping' ? refusesWrites(error) : error
@@ -208,8 +203,11 @@ export function createAnswerQueue(db: Database, events: QueueEvents, given: Part
   }
 
   return {
-    /** Resolves when there is room for another answer of the tenant, and the record takes writes. */
-    async ready(tenant: string, signal: AbortSignal): Promise<void> {
+    /**
+     * Resolves when there is room for another answer of the tenant. Where no write has succeeded lately a small one is
+     * under way then, which takes as long as the disk does: `proof` rejects when the record takes no writes.
+     */
+    async ready(tenant: string, signal: AbortSignal): Promise<{ proof: Promise<void> | undefined }> {
       while (refusal === undefined && !hasRoom(tenant)) {
         await new Promise<void>((resolve, reject) => {
           const settle = (call: () => void) => () => {
@@ -225,7 +223,13 @@ export function createAnswerQueue(db: Database, events: QueueEvents, given: Part
         })
       }
       if (refusal !== undefined) throw refusesWrites(refusal)
-      await prove()
+      if (performance.now() - provenAt < provenMs) return { proof: undefined }
+      proving ??= prove().finally(() => {
+        proving = undefined
+      })
+      // Whoever waits for it is told; a request that is refused meanwhile does not.
+      proving.catch(() => {})
+      return { proof: proving }
     },
     add(answer: WaitingAnswer): void {
       const { tenant } = answer

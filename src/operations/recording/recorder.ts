@@ -78,7 +78,7 @@ export function createRecorder({
       const asked = { ...given, place }
       const { trace } = place
       const retentionDays = await retentionOf(place.project)
-      await queue.ready(caller.name, signal)
+      const { proof } = await queue.ready(caller.name, signal)
       open++
       const callId = newId()
       let isOpen = true
@@ -92,6 +92,7 @@ export function createRecorder({
         callId,
         project: place.project,
         parentMatches: matches,
+        proof,
         end(said) {
           if (!isOpen) return
           if (said !== undefined) {

@@ -173,12 +173,13 @@ test('where nothing was written lately a proof is asked for, once for all that a
     proofs++
     if (isFull) throw refuse('storage_full')
   })
-  const both = [queue.ready('alice', signal), queue.ready('bob', signal)]
-  for (const one of both) await assert.rejects(one, { code: 'record_refuses_writes' })
+  const both = [await queue.ready('alice', signal), await queue.ready('bob', signal)]
+  for (const { proof } of both)
+    await assert.rejects(proof as Promise<void>, { code: 'record_refuses_writes' })
   assert.equal(proofs, 1)
   isFull = false
-  await queue.ready('alice', signal)
-  await queue.ready('alice', signal)
+  await (await queue.ready('alice', signal)).proof
+  assert.equal((await queue.ready('alice', signal)).proof, undefined)
   assert.equal(proofs, 2)
 })
 
