@@ -6,11 +6,11 @@ import { type Browser, type BrowserContextOptions, chromium, type Page } from 'p
 const places = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome']
 const executablePath = [process.env.HEDDLE_TEST_BROWSER, ...places].find((path) => path && existsSync(path))
 
+const missing = 'there is no Chromium here: `apt-get install chromium`, or name one in HEDDLE_TEST_BROWSER'
+
 /** Why tests of the page are skipped; false where they run. */
-export const noBrowser =
-  executablePath === undefined
-    ? 'there is no Chromium here: `apt-get install chromium`, or name one in HEDDLE_TEST_BROWSER'
-    : false
+export const noBrowser = executablePath === undefined ? missing : false
+if (noBrowser && process.env.CI) throw new Error(noBrowser)
 
 interface Ending {
   after(close: () => Promise<void>): void
