@@ -41,12 +41,14 @@ import { startSweep } from './operations/calls/sweep.ts'
 import { chatRoutes } from './operations/chat/routes.ts'
 import { completionRoutes } from './operations/completions/routes.ts'
 import { definitionRoutes } from './operations/definitions/routes.ts'
+import { engineRoutes } from './operations/engine/routes.ts'
 import { evaluationRunRoutes } from './operations/evaluation-runs/routes.ts'
 import { startDeriving } from './operations/evaluations/derive-behind.ts'
 import { evaluationResultRoutes } from './operations/evaluations/results-routes.ts'
 import { feedbackRoutes } from './operations/feedback/routes.ts'
 import { fileRoutes } from './operations/files/routes.ts'
 import { registerGenerationMetrics } from './operations/generation/metrics.ts'
+import { createRunningAnswers } from './operations/generation/running.ts'
 import { meRoutes } from './operations/me/routes.ts'
 import { messageRoutes } from './operations/messages/routes.ts'
 import { modelRoutes } from './operations/models/routes.ts'
@@ -112,6 +114,7 @@ const families = [
   usageRoutes,
   meRoutes,
   projectRoutes,
+  engineRoutes,
 ]
 
 /** The whole app, ready to be asked. It never listens. */
@@ -245,6 +248,7 @@ function openOperations(
       toolChoice: config.tool_choice,
     },
     recorder,
+    running: createRunningAnswers(),
     metrics: registerGenerationMetrics(models.all.length > 0 ? registry : new Registry(), models),
     usage,
     charge(caller, tokens) {

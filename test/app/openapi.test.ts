@@ -66,6 +66,7 @@ for (const [path, statuses] of Object.entries({
   '/cost/purge': withBody,
   '/otel/v1/traces': withBody,
   '/v1/traces': withBody,
+  '/views/engine': [200, ...always, 403, 422],
   '/me': [200, ...always, 403, 422],
   '/obj/create': [...withBody, 409],
   '/objs/query': [...withBody, 504],

@@ -46,7 +46,7 @@ export interface FieldNames {
 
 /** Everything that can be wrong is refused here, before there is a first byte of an answer. */
 export async function generate(
-  { metrics, charge }: GenerationParts,
+  { metrics, running, charge }: GenerationParts,
   { model, served }: { model: Model; served: ServedModel },
   request: AnswerRequest,
   { caller, arrived, signal, note }: Asking,
@@ -67,6 +67,9 @@ export async function generate(
       observed(answering, {
         arrived,
         model: name,
+        user: caller.name,
+        isBackground: request.lane === 'background',
+        running,
         metrics: metrics[request.lane ?? 'callers'],
         signal,
         note,

@@ -3,6 +3,7 @@ import type { FinishReason } from '../../inference/backend.ts'
 import type { AnswerEvent, Answering } from '../../inference/model.ts'
 import type { LaneMetrics, Outcome } from './metrics.ts'
 import type { TokenCount } from './parts.ts'
+import type { RunningAnswers } from './running.ts'
 
 /** What the log keeps of a generation: never a word of it. */
 export interface GenerationRecord {
@@ -23,6 +24,9 @@ export interface GenerationRecord {
 interface Observation {
   arrived: number
   model: string
+  user: string
+  isBackground: boolean
+  running: RunningAnswers
   metrics: LaneMetrics
   signal: AbortSignal
   note(record: GenerationRecord): void
@@ -32,7 +36,7 @@ interface Observation {
 /** The groups of events as they are, measured as they pass by. */
 export async function* observed(
   { events, prompts }: Answering,
-  { arrived, model, metrics, signal, note, charge }: Observation,
+  { arrived, model, user, isBackground, running, metrics, signal, note, charge }: Observation,
 ): AsyncGenerator<AnswerEvent[]> {
   const since = () => performance.now() - arrived
   const record: GenerationRecord = {
@@ -45,18 +49,17 @@ export async function* observed(
     total_ms: 0,
   }
   const last = new Map<number, number>()
+  const answer = running.begin({ model, user, isBackground })
 
   function pass(event: AnswerEvent, now: number): void {
     if (event.kind === 'prefilled') {
       record.cached_tokens += event.cachedTokens
       record.prefilled_ms ??= now
-      charge({ prompt: prompts[event.input]?.length ?? 0, completion: 0 })
+      const prompt = prompts[event.input]?.length ?? 0
+      charge({ prompt, completion: 0 })
+      running.read(answer, { prompt, cached: event.cachedTokens })
       const queued = event.queuedMs === undefined ? undefined : event.queuedMs / 1000
-      metrics.prefilled(
-        now / 1000,
-        { prompt: prompts[event.input]?.length ?? 0, cached: event.cachedTokens },
-        queued,
-      )
+      metrics.prefilled(now / 1000, { prompt, cached: event.cachedTokens }, queued)
     } else if (event.kind === 'tokens') {
       if (record.first_token_ms === undefined) {
         record.first_token_ms = now
@@ -79,7 +82,10 @@ export async function* observed(
       const before = record.completion_tokens
       for (const event of group) pass(event, now)
       const completion = record.completion_tokens - before
-      if (completion > 0) charge({ prompt: 0, completion })
+      if (completion > 0) {
+        charge({ prompt: 0, completion })
+        running.wrote(answer, completion)
+      }
       yield group
     }
     record.outcome = 'answered'
@@ -90,6 +96,7 @@ export async function* observed(
     }
     throw error
   } finally {
+    running.end(answer)
     record.total_ms = since()
     metrics.ended({
       outcome: record.outcome,
