@@ -58,6 +58,7 @@ import { monitorRoutes } from './operations/monitors/routes.ts'
 import { objectRoutes } from './operations/objects/routes.ts'
 import { otelRoutes } from './operations/otel/routes.ts'
 import type { OperationParts } from './operations/parts.ts'
+import { peopleRoutes } from './operations/people/routes.ts'
 import { priceRoutes } from './operations/prices/routes.ts'
 import { projectRoutes } from './operations/projects/routes.ts'
 import { createProjects } from './operations/projects/settings.ts'
@@ -115,6 +116,7 @@ const families = [
   meRoutes,
   projectRoutes,
   engineRoutes,
+  peopleRoutes,
 ]
 
 /** The whole app, ready to be asked. It never listens. */
@@ -251,6 +253,7 @@ function openOperations(
     running: createRunningAnswers(),
     metrics: registerGenerationMetrics(models.all.length > 0 ? registry : new Registry(), models),
     usage,
+    people: config.users.map(({ name, entities }) => ({ name, entities })),
     charge(caller, tokens) {
       limits.spendTokens(caller, tokens.prompt + tokens.completion)
       usage.spent(caller.name, tokens)

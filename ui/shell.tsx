@@ -3,6 +3,7 @@ import { Guarded } from './parts/guarded.tsx'
 import { Icon } from './parts/icon.tsx'
 import { KeySheet, shown } from './parts/key-sheet.tsx'
 import { useKeys } from './parts/keys.ts'
+import { lazily } from './parts/lazily.tsx'
 import { Palette } from './parts/palette.tsx'
 import { Empty } from './parts/states.tsx'
 import { nextTheme, theme } from './parts/theme.ts'
@@ -13,6 +14,11 @@ import { CallsScreen } from './screens/calls/screen.tsx'
 import { ProjectsScreen } from './screens/projects/screen.tsx'
 import { TraceScreen } from './screens/trace/screen.tsx'
 import { signOut, who } from './server/session.ts'
+
+const PlayScreen = lazily(async () => (await import('./screens/play/screen.tsx')).PlayScreen)
+const EngineScreen = lazily(async () => (await import('./screens/engine/screen.tsx')).EngineScreen)
+const PeopleScreen = lazily(async () => (await import('./screens/people/screen.tsx')).PeopleScreen)
+const MeScreen = lazily(async () => (await import('./screens/me/screen.tsx')).MeScreen)
 
 const themeIcons = { system: 'screen', light: 'sun', dark: 'moon' } as const
 
@@ -51,6 +57,17 @@ export function Shell() {
             )}
           </nav>
         )}
+        <nav aria-label="Server" class="server-nav">
+          {[
+            ['play', paths.play('project' in here ? { p: here.project } : {})] as const,
+            ['engine', paths.engine] as const,
+            ...(who.value?.role === 'admin' ? [['people', paths.people] as const] : []),
+          ].map(([screen, href]) => (
+            <a key={screen} href={href} aria-current={here.screen === screen ? 'page' : undefined}>
+              {serverTitles[screen]}
+            </a>
+          ))}
+        </nav>
         <div class="top-tools">
           <button type="button" class="palette-button" onClick={() => setFront('palette')}>
             <Icon name="search" />
@@ -69,7 +86,9 @@ export function Shell() {
           >
             <Icon name={themeIcons[theme.value]} />
           </button>
-          <span class="who">{who.value?.user}</span>
+          <a class="who" href={paths.me} title="Your keys and the look of the page">
+            {who.value?.user}
+          </a>
           <button type="button" class="icon-button" aria-label="Sign out" title="Sign out" onClick={leave}>
             <Icon name="out" />
           </button>
@@ -96,6 +115,14 @@ function Screen({ here }: { here: Place }) {
       return <TraceScreen key={here.trace} project={here.project} trace={here.trace} />
     case 'call':
       return <CallScreen project={here.project} call={here.call} />
+    case 'play':
+      return <PlayScreen />
+    case 'engine':
+      return <EngineScreen />
+    case 'people':
+      return <PeopleScreen />
+    case 'me':
+      return <MeScreen />
     case 'nowhere':
       return (
         <main class="screen">
@@ -110,6 +137,15 @@ function Screen({ here }: { here: Place }) {
 }
 
 function titleOf(here: Place): string {
+  const name = serverTitles[here.screen]
+  if (name !== undefined) return `${name} · Heddle`
   const where = 'project' in here ? `${here.project} · Heddle` : 'Heddle'
   return here.screen === 'trace' ? `Trace · ${where}` : where
+}
+
+const serverTitles: Partial<Record<Place['screen'], string>> = {
+  play: 'Playground',
+  engine: 'Engine',
+  people: 'People',
+  me: 'My keys',
 }

@@ -502,6 +502,8 @@ export const sampleBodies: Record<string, (project: string) => Record<string, un
     display_fields: null,
   }),
   '/annotation_queues/:queue_id/next': (project_id) => ({ project_id, lease_seconds: 60, annotators: 2 }),
+  '/users': () => ({ name: 'nobody', role: 'member', entities: ['acme'] }),
+  '/keys': () => ({ user: 'alice', name: 'laptop', record: 'off' }),
   '/monitors': (project_id) => ({ project_id, ...monitor(project_id) }),
   '/monitors/:monitor_id': (project_id) => ({ project_id, ...monitor(project_id) }),
   '/monitors/query': (project_id) => ({

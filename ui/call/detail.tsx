@@ -82,6 +82,11 @@ function Shown({ project, id, call, withTrace, tab: wanted, choose, onChanged }:
       <header class="detail-head">
         <h2>{nameOf(row)}</h2>
         <Copied text={id} label="Copy the id of the call" />
+        {nodeAt(inputs, 'messages')?.kind === 'array' && (
+          <a class="button" href={paths.play({ p: project, from: id })}>
+            Open in the playground
+          </a>
+        )}
         {withTrace && (
           <a class="button" href={paths.trace(project, row.trace_id, id)}>
             Open trace

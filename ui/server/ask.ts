@@ -4,10 +4,13 @@ import { half, sessionEnded } from './session-half.ts'
 export class Refused extends Error {
   readonly status: number
   readonly code: string
-  constructor(status: number, code: string, reason: string) {
+  /** The path of the field that is wrong, where the server names one. */
+  readonly field: string | undefined
+  constructor(status: number, code: string, reason: string, field?: string) {
     super(reason)
     this.status = status
     this.code = code
+    this.field = field
   }
 }
 
@@ -17,18 +20,24 @@ export class Unreachable extends Error {}
 export interface Asked {
   method?: 'GET' | 'POST' | 'DELETE'
   body?: unknown
+  /** JSON that is sent as it is written, in the place of a body. */
+  text?: string
+  headers?: Record<string, string>
   signal?: AbortSignal
 }
 
 /** Every request of the page goes through here, with its half of the session. */
-export async function ask(path: string, { method, body, signal }: Asked = {}): Promise<Response> {
+export async function ask(path: string, asked: Asked = {}): Promise<Response> {
+  const { method, body, headers, signal } = asked
+  const text = asked.text ?? (body === undefined ? undefined : JSON.stringify(body))
   const response = await fetch(path, {
-    method: method ?? (body === undefined ? 'GET' : 'POST'),
+    method: method ?? (text === undefined ? 'GET' : 'POST'),
     headers: {
       'x-heddle-page': half() ?? 'none',
-      ...(body !== undefined && { 'content-type': 'application/json' }),
+      ...(text !== undefined && { 'content-type': 'application/json' }),
+      ...headers,
     },
-    ...(body !== undefined && { body: JSON.stringify(body) }),
+    ...(text !== undefined && { body: text }),
     ...(signal && { signal }),
   }).catch((error: unknown) => {
     if (signal?.aborted) throw error
@@ -46,7 +55,11 @@ export async function askJson<T>(path: string, asked: Asked = {}): Promise<T> {
 
 async function refusalIn(response: Response): Promise<Refused> {
   const text = await response.text()
-  let given: { reason?: string; code?: string; error?: { message?: string; code?: string } } = {}
+  let given: {
+    reason?: string
+    code?: string
+    error?: { message?: string; code?: string; param?: string | null }
+  } = {}
   try {
     given = JSON.parse(text)
   } catch {
@@ -54,7 +67,12 @@ async function refusalIn(response: Response): Promise<Refused> {
     return new Refused(response.status, 'unknown', `${response.status} ${response.statusText}`.trim())
   }
   const reason = given.reason ?? given.error?.message ?? `${response.status}`
-  return new Refused(response.status, given.code ?? given.error?.code ?? 'unknown', reason)
+  return new Refused(
+    response.status,
+    given.code ?? given.error?.code ?? 'unknown',
+    reason,
+    given.error?.param ?? undefined,
+  )
 }
 
 /** Each line as soon as it has come. */
@@ -71,7 +89,7 @@ export async function* askLines(path: string, asked: Asked): AsyncGenerator<stri
   if (rest !== '') yield rest
 }
 
-async function* decoded(body: ReadableStream<Uint8Array>): AsyncGenerator<string> {
+export async function* decoded(body: ReadableStream<Uint8Array>): AsyncGenerator<string> {
   const reader = body.getReader()
   const decoder = new TextDecoder()
   try {
