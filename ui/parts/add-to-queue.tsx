@@ -42,7 +42,7 @@ export function AddToQueue({ project, calls, onClose }: Props) {
 
   if (done) {
     return (
-      <Dialog label={title} onClose={onClose}>
+      <Dialog key="done" label={title} onClose={onClose}>
         <div class="add-to">
           <p role="status">{addedText(done.added)}</p>
           <div class="dialog-buttons">
