@@ -63,6 +63,8 @@ export function createLoop(
 ) {
   const sequences = createSequences(options.parallel, 16 + Math.floor(options.context / 128))
   const pace = createPace()
+  // What background work writes has constraints mostly, and says nothing of how long callers take.
+  const backgroundPace = createPace()
   const constraints = createConstraints(model.vocabulary)
   // Each row of logits that is wanted holds a number for each token of the vocabulary until the next batch.
   const mostRows = Math.max(3, Math.floor(2 ** 22 / model.vocabulary.size))
@@ -187,7 +189,7 @@ export function createLoop(
       await decoding
       await Promise.all(parts.map(finishPart))
       const ms = performance.now() - since
-      if (onlyWrite) pace.wrote(parts.length, ms)
+      if (onlyWrite) (isBehind ? backgroundPace : pace).wrote(parts.length, ms)
       if (isBehind) background.backgroundTook(ms)
       else {
         background.callersTook(ms)
@@ -344,10 +346,9 @@ export function createLoop(
   }
 
   /** Writers that cost more together than one after the other take turns: first the tenants, then those of one tenant. */
-  function writersOf(busy: readonly Answering[], of: ReadonlySet<string>): readonly Answering[] {
+  function writersOf(busy: readonly Answering[], of: ReadonlySet<string>, by = pace): readonly Answering[] {
     const own = of.size > 1 ? busy.filter(({ tenant }) => tenant === shares.next) : busy
-    if (pace.abreast(busy.length) > 1)
-      return pace.isWorthSharing(busy.length, own.length, of.size) ? own : busy
+    if (by.abreast(busy.length) > 1) return by.isWorthSharing(busy.length, own.length, of.size) ? own : busy
     return [own.reduce((longest, other) => (other.turn < longest.turn ? other : longest))]
   }
 
@@ -358,7 +359,7 @@ export function createLoop(
   function backgroundBatch(): Part[] {
     turn++
     const busy = runningOf(true)
-    const answerings = busy.every(isWriting) ? writersOf(busy, new Set()) : busy
+    const answerings = busy.every(isWriting) ? writersOf(busy, new Set(), backgroundPace) : busy
     return batchOf(
       answerings.map((answering) => ({ answering, tokens: leftToRead(answering) })),
       pace.promptTokens(1, 1, true),
