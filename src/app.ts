@@ -45,6 +45,7 @@ import { engineRoutes } from './operations/engine/routes.ts'
 import { evaluationRunRoutes } from './operations/evaluation-runs/routes.ts'
 import { startDeriving } from './operations/evaluations/derive-behind.ts'
 import { evaluationResultRoutes } from './operations/evaluations/results-routes.ts'
+import { evaluationViewRoutes } from './operations/evaluations/views-routes.ts'
 import { feedbackRoutes } from './operations/feedback/routes.ts'
 import { fileRoutes } from './operations/files/routes.ts'
 import { registerGenerationMetrics } from './operations/generation/metrics.ts'
@@ -99,6 +100,7 @@ const families = [
   queueRoutes,
   queueRuleRoutes,
   evaluationResultRoutes,
+  evaluationViewRoutes,
   objectRoutes,
   tableRoutes,
   fileRoutes,

@@ -13,12 +13,15 @@ import { CallScreen } from './screens/call.tsx'
 import { CallsScreen } from './screens/calls/screen.tsx'
 import { ProjectsScreen } from './screens/projects/screen.tsx'
 import { TraceScreen } from './screens/trace/screen.tsx'
+import { sections } from './sections.ts'
 import { signOut, who } from './server/session.ts'
 
 const PlayScreen = lazily(async () => (await import('./screens/play/screen.tsx')).PlayScreen)
 const EngineScreen = lazily(async () => (await import('./screens/engine/screen.tsx')).EngineScreen)
 const PeopleScreen = lazily(async () => (await import('./screens/people/screen.tsx')).PeopleScreen)
 const MeScreen = lazily(async () => (await import('./screens/me/screen.tsx')).MeScreen)
+const QueuesScreen = lazily(async () => (await import('./screens/queues/screen.tsx')).QueuesScreen)
+const QueueScreen = lazily(async () => (await import('./screens/queue/screen.tsx')).QueueScreen)
 
 const themeIcons = { system: 'screen', light: 'sun', dark: 'moon' } as const
 
@@ -42,22 +45,24 @@ export function Shell() {
           Heddle
         </a>
         {'project' in here && (
-          <nav aria-label="Where this is">
-            <span class="muted" aria-hidden="true">
-              /
-            </span>
-            <a href={paths.calls(here.project)}>{here.project}</a>
-            {here.screen === 'trace' && (
-              <>
-                <span class="muted" aria-hidden="true">
-                  /
-                </span>
-                <span>trace</span>
-              </>
-            )}
-          </nav>
+          <>
+            <a class="project-here" href={paths.calls(here.project)}>
+              {here.project}
+            </a>
+            <nav class="sections" aria-label="Of the project">
+              {sections.map(({ name, path, screens }) => (
+                <a
+                  key={name}
+                  href={path(here.project)}
+                  aria-current={screens.includes(here.screen) ? 'page' : undefined}
+                >
+                  {name}
+                </a>
+              ))}
+            </nav>
+          </>
         )}
-        <nav aria-label="Server" class="server-nav">
+        <nav aria-label="Of the server" class="server-nav">
           {[
             ['play', paths.play('project' in here ? { p: here.project } : {})] as const,
             ['engine', paths.engine] as const,
@@ -123,6 +128,13 @@ function Screen({ here }: { here: Place }) {
       return <PeopleScreen />
     case 'me':
       return <MeScreen />
+    case 'queues':
+      return <QueuesScreen key={here.project} project={here.project} />
+    case 'queue':
+      return <QueueScreen key={here.queue} project={here.project} queue={here.queue} />
+    case 'review':
+    case 'objects':
+    case 'object':
     case 'nowhere':
       return (
         <main class="screen">
@@ -140,7 +152,9 @@ function titleOf(here: Place): string {
   const name = serverTitles[here.screen]
   if (name !== undefined) return `${name} · Heddle`
   const where = 'project' in here ? `${here.project} · Heddle` : 'Heddle'
-  return here.screen === 'trace' ? `Trace · ${where}` : where
+  if (here.screen === 'trace') return `Trace · ${where}`
+  const section = sections.find(({ screens }) => screens.includes(here.screen))
+  return section === undefined || here.screen === 'calls' ? where : `${section.name} · ${where}`
 }
 
 const serverTitles: Partial<Record<Place['screen'], string>> = {

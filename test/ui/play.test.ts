@@ -212,6 +212,34 @@ test('a recorded call is opened and asked again; a link never asks by itself', {
   assert.deepEqual(problems, [])
 })
 
+test('a recorded answer goes on from another token', { skip }, async (t) => {
+  const candidate = (token: string, logprob: number) => ({ token, bytes: [...Buffer.from(token)], logprob })
+  const content = ['No', ', thanks'].map((token) => ({
+    ...candidate(token, -0.5),
+    top_logprobs: [candidate(token, -0.5), candidate(' maybe', -2)],
+  }))
+  const message = { role: 'assistant', content: 'No, thanks' }
+  const call = chatCall(2, 'Tea?', '', {
+    output: { choices: [{ index: 0, message, logprobs: { content } }] },
+  })
+  assert.equal((await served().post(`/v2/${project}/calls/complete`, { batch: [call] })).status, 200)
+  backend.script = saying(' later')
+  const { browser } = there as NonNullable<typeof there>
+  const path = `/ui/${project}/calls?peek=${idOf('chat', 2)}`
+  const { page, problems } = await openPage(browser, t, `${served().address}${path}#key=${keys.alice}`)
+  await page.getByRole('tab', { name: 'Surprise' }).click()
+  await page.getByRole('option', { name: ', thanks' }).click()
+  await page.getByRole('button', { name: /maybe/ }).click()
+  await page.getByText(/^done/).waitFor()
+  const [asked] = await callsAsked()
+  assert.deepEqual(asked.inputs.messages, [
+    { role: 'user', content: 'Tea?' },
+    { role: 'assistant', content: 'No maybe' },
+  ])
+  assert.equal(asked.inputs.continue_final_message, true)
+  assert.deepEqual(problems, [])
+})
+
 test('what models write is text in every place of the playground', { skip }, async (t) => {
   const evil =
     '<img src=x onerror="document.title=`taken`"> [x](javascript:document.title="taken") ![y](https://evil.example/z.png)'

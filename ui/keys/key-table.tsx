@@ -1,9 +1,9 @@
 import { useState } from 'preact/hooks'
+import { Question } from '../parts/question.tsx'
 import { Failed, Skeleton } from '../parts/states.tsx'
 import { Time } from '../parts/time.tsx'
 import { useLoading } from '../server/loading.ts'
 import { addKey, type KeyRow, readKeys, revokeKey } from '../server/people.ts'
-import { Asked } from './asked.tsx'
 import { NewKeyDialog } from './new-key.tsx'
 
 /** The keys of a user: its own, or for admins those of anybody. */
@@ -41,23 +41,16 @@ export function KeyTable({ user, isOwn }: { user: string; isOwn: boolean }) {
             <thead>
               <tr>
                 <th scope="col">Name</th>
-                <th scope="col">Id</th>
+                <th scope="col">State</th>
                 <th scope="col">Made</th>
                 <th scope="col">Records</th>
-                <th scope="col">State</th>
+                <th scope="col">Id</th>
               </tr>
             </thead>
             <tbody>
               {shown.map((key) => (
                 <tr key={key.id}>
                   <td>{key.name ?? <span class="muted">no name</span>}</td>
-                  <td>
-                    <code>{key.id}</code>
-                  </td>
-                  <td>
-                    <Time at={key.created_at} />
-                  </td>
-                  <td>{key.record}</td>
                   <td>
                     {key.revoked_at === null ? (
                       <button
@@ -72,6 +65,13 @@ export function KeyTable({ user, isOwn }: { user: string; isOwn: boolean }) {
                         revoked <Time at={key.revoked_at} />
                       </>
                     )}
+                  </td>
+                  <td>
+                    <Time at={key.created_at} />
+                  </td>
+                  <td>{key.record}</td>
+                  <td>
+                    <code>{key.id}</code>
                   </td>
                 </tr>
               ))}
@@ -93,15 +93,15 @@ export function KeyTable({ user, isOwn }: { user: string; isOwn: boolean }) {
         <NewKeyDialog user={user} secret={secret} onClose={() => setSecret(undefined)} />
       )}
       {going && (
-        <Asked
-          label="Revoke this key?"
+        <Question
+          title="Revoke this key?"
           text={`${going.name ?? going.id} stops working at once, everywhere.${isOwn ? ' If you signed in with it, you are signed out.' : ''}`}
-          act="Revoke"
-          run={() => revokeKey(going.id)}
-          onClose={(isDone) => {
-            setGoing(undefined)
-            if (isDone) again()
+          yes="Revoke"
+          onYes={async () => {
+            await revokeKey(going.id)
+            again()
           }}
+          onClose={() => setGoing(undefined)}
         />
       )}
     </div>

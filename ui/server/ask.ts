@@ -18,26 +18,31 @@ export class Refused extends Error {
 export class Unreachable extends Error {}
 
 export interface Asked {
-  method?: 'GET' | 'POST' | 'DELETE'
+  method?: 'GET' | 'POST' | 'PUT' | 'DELETE'
   body?: unknown
-  /** JSON that is sent as it is written, in the place of a body. */
-  text?: string
+  /** A body that is written already, so that its numbers keep their digits. */
+  json?: string
   headers?: Record<string, string>
   signal?: AbortSignal
+  /** Goes out even when the page is being closed. */
+  isLast?: boolean
 }
 
 /** Every request of the page goes through here, with its half of the session. */
-export async function ask(path: string, asked: Asked = {}): Promise<Response> {
-  const { method, body, headers, signal } = asked
-  const text = asked.text ?? (body === undefined ? undefined : JSON.stringify(body))
+export async function ask(
+  path: string,
+  { method, body, json, headers, signal, isLast = false }: Asked = {},
+): Promise<Response> {
+  const sent = json ?? (body === undefined ? undefined : JSON.stringify(body))
   const response = await fetch(path, {
-    method: method ?? (text === undefined ? 'GET' : 'POST'),
+    method: method ?? (sent === undefined ? 'GET' : 'POST'),
     headers: {
       'x-heddle-page': half() ?? 'none',
-      ...(text !== undefined && { 'content-type': 'application/json' }),
+      ...(sent !== undefined && { 'content-type': 'application/json' }),
       ...headers,
     },
-    ...(text !== undefined && { body: text }),
+    ...(sent !== undefined && { body: sent }),
+    ...(isLast && { keepalive: true }),
     ...(signal && { signal }),
   }).catch((error: unknown) => {
     if (signal?.aborted) throw error

@@ -24,7 +24,7 @@ export async function askChat({ project, thread, body, signal }: ChatAsked): Pro
     'x-heddle-project': headerText(project),
     ...(thread !== '' && { 'x-heddle-thread': headerText(thread) }),
   }
-  const asked: Asked = { text: body, headers, signal }
+  const asked: Asked = { json: body, headers, signal }
   const response = await ask('/v1/chat/completions', asked)
   const isStream = response.headers.get('content-type')?.startsWith('text/event-stream') ?? false
   const widened = response.headers.get('x-heddle-widened')

@@ -106,7 +106,8 @@ function Slots({ total, running, waiting }: { total: number; running: number; wa
         ))}
       </span>
       <span>
-        {running} of {total} slots answer, {waiting === 0 ? 'nobody waits' : `${countText(waiting)} wait`}
+        {running} of {total} slots answer,{' '}
+        {waiting === 0 ? 'nobody waits' : `${countText(waiting)} ${waiting === 1 ? 'waits' : 'wait'}`}
       </span>
     </div>
   )

@@ -1,8 +1,8 @@
 import { useState } from 'preact/hooks'
-import { Asked } from '../../keys/asked.tsx'
 import { KeyTable } from '../../keys/key-table.tsx'
 import { NewKeyDialog } from '../../keys/new-key.tsx'
 import { Dialog } from '../../parts/dialog.tsx'
+import { Question } from '../../parts/question.tsx'
 import { Empty, Failed, Skeleton } from '../../parts/states.tsx'
 import { Time } from '../../parts/time.tsx'
 import { paths } from '../../places.ts'
@@ -105,15 +105,15 @@ export function PeopleScreen() {
         </Dialog>
       )}
       {going && (
-        <Asked
-          label={`Remove ${going.name}?`}
+        <Question
+          title={`Remove ${going.name}?`}
           text={`${going.name} and its keys stop working at once. What it wrote stays.`}
-          act="Remove"
-          run={() => removeUser(going.name)}
-          onClose={(isDone) => {
-            setGoing(undefined)
-            if (isDone) again()
+          yes="Remove"
+          onYes={async () => {
+            await removeUser(going.name)
+            again()
           }}
+          onClose={() => setGoing(undefined)}
         />
       )}
     </main>

@@ -5,7 +5,7 @@ export type Settings = ReadonlyMap<string, string>
 
 /** As the address has them; what cannot be read is none. */
 export function settingsIn(text: string | null | undefined): Settings {
-  if (!text || !isJson(text)) return new Map()
+  if (!text?.startsWith('{') || !isJson(text)) return new Map()
   return new Map([...membersOf(jsonNode(text))].map(({ name, node }) => [name, sourceOf(node)]))
 }
 
@@ -24,9 +24,12 @@ export function linkOf(settings: Settings): { text: string; leftOut: string[] } 
   const leftOut: string[] = []
   let length = 0
   for (const [name, value] of settings) {
-    length += name.length + value.length
-    if (value.length > longestInLink || length > longestLink) leftOut.push(name)
-    else kept.set(name, value)
+    const longer = length + name.length + value.length
+    if (value.length > longestInLink || longer > longestLink) leftOut.push(name)
+    else {
+      kept.set(name, value)
+      length = longer
+    }
   }
   return { text: settingsText(kept), leftOut }
 }
