@@ -5,12 +5,16 @@ import { KeySettings, mostOfName, UserSettings } from '../../domain/user-setting
 /** As `heddle user add` takes it. `api` stands for any user in Basic credentials. */
 export const userName = z
   .string()
-  .regex(/^[\w.@-]{1,64}$/, 'expected 1 to 64 letters, digits and _ . @ -')
+  .min(1)
+  .max(64)
+  .refine((name) => /^[\w.@-]*$/.test(name), 'expected letters, digits and _ . @ -')
   .refine((name) => name !== 'api', 'expected another name: "api" stands for any user')
 
 const entity = z
   .string()
-  .regex(/^[^\s/,+:]{1,128}$/, 'expected the name of an entity, or * for all')
+  .min(1)
+  .max(128)
+  .refine((name) => /^[^\s/,+:]*$/.test(name), 'expected the name of an entity, or * for all')
   .meta({ description: '`*` is all of them.' })
 
 const role = z.enum(['member', 'admin'])

@@ -1,4 +1,5 @@
 import { useState } from 'preact/hooks'
+import { AddToQueue } from '../../parts/add-to-queue.tsx'
 import { Copied } from '../../parts/copied.tsx'
 import { paths } from '../../places.ts'
 import { jsonNode } from '../../value/json-index.ts'
@@ -23,6 +24,7 @@ interface Props {
 /** What one side has answered, while it is written and after. */
 export function AnswerView({ play, side, project }: Props) {
   const run = side.run.value
+  const [isQueuing, setQueuing] = useState(false)
   const isCompared = play.shown.value.length > 1
   const name = isCompared ? `Answer ${side.name.toUpperCase()}` : 'Answer'
   return (
@@ -34,6 +36,11 @@ export function AnswerView({ play, side, project }: Props) {
             Its call
           </a>
         )}
+        {run?.callId && !isBusy(run) && (
+          <button type="button" onClick={() => setQueuing(true)}>
+            Add to queue
+          </button>
+        )}
         {isBusy(run) && (
           <button type="button" onClick={side.stop}>
             Stop
@@ -41,6 +48,9 @@ export function AnswerView({ play, side, project }: Props) {
         )}
       </header>
       {run && <Figures run={run} />}
+      {isQueuing && run?.callId && (
+        <AddToQueue project={project} calls={[run.callId]} onClose={() => setQueuing(false)} />
+      )}
       {run === undefined ? <p class="muted">The answer comes here.</p> : <Body {...{ play, side, run }} />}
     </section>
   )
@@ -55,7 +65,7 @@ function Figures({ run }: { run: Run }) {
     <span class="answer-figures muted" role={isBusy(run) ? undefined : 'status'}>
       {states[state]}
       {usage && `, ${countText(usage.completion_tokens)} tokens`}
-      {pace !== undefined && `, ${pace.toPrecision(3)} tokens/s`}
+      {pace !== undefined && `, ${pace < 10 ? pace.toFixed(1) : countText(pace)} tokens/s`}
       {firstAt !== undefined && `, first after ${durationText(firstAt - askedAt)}`}
       {!isBusy(run) && lastAt !== undefined && `, ${durationText(lastAt - askedAt)} in all`}
       {usage && `, prompt of ${countText(usage.prompt_tokens)}`}

@@ -113,10 +113,14 @@ export function createRunner(): Runner {
 
 export const isBusy = (run: Run | undefined): boolean => run?.state === 'waiting' || run?.state === 'writing'
 
-/** Of the answer: the first token says when writing began. */
+/** Shorter, and what arrives together would say nothing of the pace. */
+const leastMs = 50
+
+/** Tokens a second: the first token says when writing began. */
 export function paceOf({ answer, firstAt, lastAt }: Run): number | undefined {
   const tokens = answer.usage?.completion_tokens ?? 0
-  if (firstAt === undefined || lastAt === undefined || tokens < 2 || lastAt <= firstAt) return undefined
+  if (firstAt === undefined || lastAt === undefined || tokens < 2) return undefined
+  if (lastAt - firstAt < leastMs) return undefined
   return ((tokens - 1) / (lastAt - firstAt)) * 1000
 }
 
