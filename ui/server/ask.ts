@@ -18,13 +18,15 @@ export interface Asked {
   method?: 'GET' | 'POST' | 'DELETE'
   body?: unknown
   signal?: AbortSignal
+  headers?: Record<string, string>
 }
 
 /** Every request of the page goes through here, with its half of the session. */
-export async function ask(path: string, { method, body, signal }: Asked = {}): Promise<Response> {
+export async function ask(path: string, { method, body, signal, headers }: Asked = {}): Promise<Response> {
   const response = await fetch(path, {
     method: method ?? (body === undefined ? 'GET' : 'POST'),
     headers: {
+      ...headers,
       'x-heddle-page': half() ?? 'none',
       ...(body !== undefined && { 'content-type': 'application/json' }),
     },
@@ -71,7 +73,8 @@ export async function* askLines(path: string, asked: Asked): AsyncGenerator<stri
   if (rest !== '') yield rest
 }
 
-async function* decoded(body: ReadableStream<Uint8Array>): AsyncGenerator<string> {
+/** Ending the loop early ends the request. */
+export async function* decoded(body: ReadableStream<Uint8Array>): AsyncGenerator<string> {
   const reader = body.getReader()
   const decoder = new TextDecoder()
   try {

@@ -55,6 +55,7 @@ export const setProgress: Command<Progress, SeenItem> = async (tx, given) => {
           WHERE project_id = ${given.project_id} AND id = ${given.item_id}`,
     )
     if (isFinished(given.state)) await countFinished(tx, given)
+    tellOf(tx, item)
   }
   return (await findItem(tx, given, given.item_id, given.annotator)) as SeenItem
 }
@@ -97,6 +98,11 @@ async function setLease(tx: Transaction, item: SeenItem, { leased_by, leased_unt
     sql`UPDATE annotation_queue_items SET leased_by = ${leased_by}, leased_until = ${leased_until}
         WHERE project_id = ${item.project_id} AND id = ${item.id}`,
   )
+  tellOf(tx, item)
+}
+
+function tellOf(tx: Transaction, { project_id, queue_id, id }: SeenItem): void {
+  tx.changed({ project: project_id, kind: 'item', queue: queue_id, ids: [id] })
 }
 
 export interface NextItem extends QueueKey {
