@@ -44,6 +44,7 @@ import { definitionRoutes } from './operations/definitions/routes.ts'
 import { evaluationRunRoutes } from './operations/evaluation-runs/routes.ts'
 import { startDeriving } from './operations/evaluations/derive-behind.ts'
 import { evaluationResultRoutes } from './operations/evaluations/results-routes.ts'
+import { evaluationViewRoutes } from './operations/evaluations/views-routes.ts'
 import { createEventHub } from './operations/events/hub.ts'
 import { eventRoutes } from './operations/events/routes.ts'
 import { feedbackRoutes } from './operations/feedback/routes.ts'
@@ -98,6 +99,7 @@ const families = [
   queueRoutes,
   queueRuleRoutes,
   evaluationResultRoutes,
+  evaluationViewRoutes,
   objectRoutes,
   tableRoutes,
   fileRoutes,
