@@ -6,6 +6,7 @@ import { answers, type Routes, refusing } from '../http/contracts.ts'
 import type { Compiling } from '../inference/constraints/compiling.ts'
 import type { SchemaChecks } from '../schemas/checks.ts'
 import { type Database, databaseOf } from '../storage/database.ts'
+import type { EventHub } from './events/hub.ts'
 import type { GenerationParts } from './generation/parts.ts'
 import type { Projects } from './projects/settings.ts'
 import { type CallNames, createCallNames, matchesHeader } from './recording/named-calls.ts'
@@ -27,6 +28,7 @@ export interface OperationParts extends GenerationParts {
   refScheme: string
   usage: UsageMeter
   people: ConfiguredPeople
+  events: EventHub
 }
 
 /** The users of HEDDLE_USERS, whose keys stand there. */

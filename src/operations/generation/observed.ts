@@ -1,6 +1,6 @@
 import { Refusal } from '../../domain/refusals.ts'
 import type { FinishReason } from '../../inference/backend.ts'
-import type { AnswerEvent, Answering } from '../../inference/model.ts'
+import type { AnswerEvent, Answering, ToldUsage } from '../../inference/model.ts'
 import type { LaneMetrics, Outcome } from './metrics.ts'
 import type { TokenCount } from './parts.ts'
 import type { RunningAnswers } from './running.ts'
@@ -35,7 +35,7 @@ interface Observation {
 
 /** The groups of events as they are, measured as they pass by. */
 export async function* observed(
-  { events, prompts }: Answering,
+  { events, prompts, usage }: Answering,
   { arrived, model, user, isBackground, running, metrics, signal, note, charge }: Observation,
 ): AsyncGenerator<AnswerEvent[]> {
   const since = () => performance.now() - arrived
@@ -50,23 +50,26 @@ export async function* observed(
   }
   const last = new Map<number, number>()
   const answer = running.begin({ model, user, isBackground })
+  /** Tokens of prompts that the caller has paid for. */
+  let charged = 0
 
   function pass(event: AnswerEvent, now: number): void {
     if (event.kind === 'prefilled') {
       record.cached_tokens += event.cachedTokens
       record.prefilled_ms ??= now
-      const prompt = prompts[event.input]?.length ?? 0
-      charge({ prompt, completion: 0 })
-      running.read(answer, { prompt, cached: event.cachedTokens })
+      const { length: read } = prompts[event.input] ?? []
+      charged += read
+      charge({ prompt: read, completion: 0 })
+      running.read(answer, { prompt: read, cached: event.cachedTokens })
       const queued = event.queuedMs === undefined ? undefined : event.queuedMs / 1000
-      metrics.prefilled(now / 1000, { prompt, cached: event.cachedTokens }, queued)
-    } else if (event.kind === 'tokens') {
+      metrics.prefilled(now / 1000, { prompt: read, cached: event.cachedTokens }, queued)
+    } else if (event.kind === 'tokens' || event.kind === 'said') {
       if (record.first_token_ms === undefined) {
         record.first_token_ms = now
         metrics.firstToken(now / 1000)
       }
       const before = last.get(event.choice)
-      const count = event.tokens.length
+      const count = event.kind === 'said' ? event.count : event.tokens.length
       if (before !== undefined && count > 0) {
         // Several at once came at even distances, as far as anyone can tell.
         for (let i = 0; i < count; i++) metrics.betweenTokens((now - before) / count / 1000)
@@ -74,6 +77,16 @@ export async function* observed(
       last.set(event.choice, now)
       record.completion_tokens += count
     } else record.finish_reasons.push(event.reason)
+  }
+
+  /** What a server elsewhere has counted is known at the end. */
+  function correct({ prompt, cached, completion }: ToldUsage): void {
+    charge({ prompt: prompt - charged, completion: completion - record.completion_tokens })
+    const missed = { prompt: prompt - charged, cached: cached - record.cached_tokens }
+    metrics.corrected(missed)
+    running.read(answer, missed)
+    running.wrote(answer, completion - record.completion_tokens)
+    Object.assign(record, { prompt_tokens: prompt, cached_tokens: cached, completion_tokens: completion })
   }
 
   try {
@@ -98,6 +111,7 @@ export async function* observed(
   } finally {
     running.end(answer)
     record.total_ms = since()
+    if (usage !== undefined) correct(usage())
     metrics.ended({
       outcome: record.outcome,
       finishReasons: record.finish_reasons,
