@@ -4,6 +4,8 @@ export type Place =
   | { screen: 'calls'; project: string }
   | { screen: 'trace'; project: string; trace: string }
   | { screen: 'call'; project: string; call: string }
+  | { screen: 'evals'; project: string }
+  | { screen: 'compare'; project: string }
   | { screen: 'nowhere'; path: string }
 
 type Names = Record<string, string>
@@ -19,6 +21,8 @@ const table: [pattern: string, place: (names: Names) => Place][] = [
     (names) => ({ screen: 'trace', project: projectIn(names), trace: names.trace ?? '' }),
   ],
   ['/ui/:entity/:name/call/:call', (names) => callIn(names)],
+  ['/ui/:entity/:name/evals', (names) => ({ screen: 'evals', project: projectIn(names) })],
+  ['/ui/:entity/:name/evals/compare', (names) => ({ screen: 'compare', project: projectIn(names) })],
   ['/:entity/:name/r/call/:call', (names) => callIn(names)],
   ['/:entity/:name/weave/calls/:call', (names) => callIn(names)],
   ['/:entity/:name/weave', (names) => ({ screen: 'calls', project: projectIn(names) })],
@@ -71,6 +75,9 @@ export const paths = {
   trace: (project: string, trace: string, call?: string) =>
     `${projectPath(project)}/trace/${segment(trace)}${searchText(call === undefined ? {} : { call })}`,
   call: (project: string, call: string) => `${projectPath(project)}/call/${segment(call)}`,
+  evals: (project: string) => `${projectPath(project)}/evals`,
+  compare: (project: string, search: Record<string, string> = {}) =>
+    `${projectPath(project)}/evals/compare${searchText(search)}`,
 }
 
 function searchText(search: Record<string, string>): string {

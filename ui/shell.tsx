@@ -3,7 +3,9 @@ import { Guarded } from './parts/guarded.tsx'
 import { Icon } from './parts/icon.tsx'
 import { KeySheet, shown } from './parts/key-sheet.tsx'
 import { useKeys } from './parts/keys.ts'
+import { lazy } from './parts/lazy.tsx'
 import { Palette } from './parts/palette.tsx'
+import { ProjectNav } from './parts/project-nav.tsx'
 import { Empty } from './parts/states.tsx'
 import { nextTheme, theme } from './parts/theme.ts'
 import { type Place, paths } from './places.ts'
@@ -13,6 +15,9 @@ import { CallsScreen } from './screens/calls/screen.tsx'
 import { ProjectsScreen } from './screens/projects/screen.tsx'
 import { TraceScreen } from './screens/trace/screen.tsx'
 import { signOut, who } from './server/session.ts'
+
+const EvalsScreen = lazy(async () => (await import('./screens/evals/screen.tsx')).EvalsScreen)
+const CompareScreen = lazy(async () => (await import('./screens/compare/screen.tsx')).CompareScreen)
 
 const themeIcons = { system: 'screen', light: 'sun', dark: 'moon' } as const
 
@@ -51,6 +56,7 @@ export function Shell() {
             )}
           </nav>
         )}
+        {'project' in here && <ProjectNav project={here.project} />}
         <div class="top-tools">
           <button type="button" class="palette-button" onClick={() => setFront('palette')}>
             <Icon name="search" />
@@ -96,6 +102,10 @@ function Screen({ here }: { here: Place }) {
       return <TraceScreen key={here.trace} project={here.project} trace={here.trace} />
     case 'call':
       return <CallScreen project={here.project} call={here.call} />
+    case 'evals':
+      return <EvalsScreen key={here.project} project={here.project} />
+    case 'compare':
+      return <CompareScreen key={here.project} project={here.project} />
     case 'nowhere':
       return (
         <main class="screen">
@@ -111,5 +121,11 @@ function Screen({ here }: { here: Place }) {
 
 function titleOf(here: Place): string {
   const where = 'project' in here ? `${here.project} · Heddle` : 'Heddle'
-  return here.screen === 'trace' ? `Trace · ${where}` : where
+  const names: Partial<Record<Place['screen'], string>> = {
+    trace: 'Trace',
+    evals: 'Evaluations',
+    compare: 'Comparison',
+  }
+  const name = names[here.screen]
+  return name === undefined ? where : `${name} · ${where}`
 }

@@ -1,0 +1,63 @@
+import type { ResultRow, TrialResult } from '../../server/evaluations.ts'
+import { type JsonNode, nodeAt, sourceOf, stringOf } from '../../value/json-index.ts'
+import { askedIn, lineOf, previewOf, saidIn } from '../../value/messages.ts'
+import { numberText } from '../../value/scores.ts'
+
+/** The steps of a field behind its document, as queries read them. */
+const stepsOf = (field: string): string[] =>
+  field
+    .split(/(?<!\\)\./)
+    .slice(1)
+    .map((step) => step.replaceAll('\\.', '.'))
+
+export const scoreIn = ({ scores }: TrialResult, field: string): JsonNode | undefined =>
+  nodeAt(scores, ...stepsOf(field))
+
+/** What counts in a mean: a number, or a boolean as 1 or 0. */
+export function numberIn(node: JsonNode | undefined): number | undefined {
+  if (node?.kind === 'boolean') return sourceOf(node) === 'true' ? 1 : 0
+  return node?.kind === 'number' ? Number(sourceOf(node)) : undefined
+}
+
+export interface ScoreOfRow {
+  mean: number | undefined
+  /** Of one trial its own digits. */
+  text: string
+  /** Trials with a value, of how many. */
+  known: number
+  trials: number
+}
+
+export function scoreOfRow(row: ResultRow, evaluation: string, field: string): ScoreOfRow | undefined {
+  const trials = row.trials.get(evaluation)
+  if (trials === undefined) return undefined
+  const nodes = trials.map((trial) => scoreIn(trial, field))
+  const numbers = nodes.flatMap((node) => numberIn(node) ?? [])
+  const mean =
+    numbers.length === 0 ? undefined : numbers.reduce((all, one) => all + one, 0) / numbers.length
+  const [only] = nodes
+  const isOne = nodes.length === 1 && only !== undefined
+  const isTruth = nodes.every((node) => node === undefined || node.kind === 'boolean')
+  const text = isOne
+    ? (stringOf(only) ?? (isTruth ? truthText(mean) : sourceOf(only)))
+    : mean === undefined
+      ? ''
+      : numberText(mean)
+  return { mean, text, known: numbers.length, trials: trials.length }
+}
+
+const truthText = (value: number | undefined) => (value === 1 ? 'yes' : value === 0 ? 'no' : 'null')
+
+/** One line of any value. */
+export function lineOfValue(node: JsonNode | undefined): string {
+  if (node === undefined || node.kind === 'null') return ''
+  const said = saidIn(node) ?? askedIn(node)
+  if (said !== undefined) return previewOf(said)
+  const text = stringOf(node)
+  return lineOf(text ?? sourceOf(node).slice(0, 400))
+}
+
+/** A value as a text, to be compared word by word. */
+export function textOfValue(node: JsonNode): string {
+  return stringOf(node) ?? sourceOf(node)
+}
