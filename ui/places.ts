@@ -6,6 +6,11 @@ export type Place =
   | { screen: 'call'; project: string; call: string }
   | { screen: 'evals'; project: string }
   | { screen: 'compare'; project: string }
+  | { screen: 'queues'; project: string }
+  | { screen: 'queue'; project: string; queue: string }
+  | { screen: 'review'; project: string; queue: string }
+  | { screen: 'objects'; project: string }
+  | { screen: 'object'; project: string; object: string }
   | { screen: 'nowhere'; path: string }
 
 type Names = Record<string, string>
@@ -23,6 +28,20 @@ const table: [pattern: string, place: (names: Names) => Place][] = [
   ['/ui/:entity/:name/call/:call', (names) => callIn(names)],
   ['/ui/:entity/:name/evals', (names) => ({ screen: 'evals', project: projectIn(names) })],
   ['/ui/:entity/:name/evals/compare', (names) => ({ screen: 'compare', project: projectIn(names) })],
+  ['/ui/:entity/:name/queues', (names) => ({ screen: 'queues', project: projectIn(names) })],
+  [
+    '/ui/:entity/:name/queues/:queue',
+    (names) => ({ screen: 'queue', project: projectIn(names), queue: names.queue ?? '' }),
+  ],
+  [
+    '/ui/:entity/:name/queues/:queue/review',
+    (names) => ({ screen: 'review', project: projectIn(names), queue: names.queue ?? '' }),
+  ],
+  ['/ui/:entity/:name/objects', (names) => ({ screen: 'objects', project: projectIn(names) })],
+  [
+    '/ui/:entity/:name/data/:object',
+    (names) => ({ screen: 'object', project: projectIn(names), object: names.object ?? '' }),
+  ],
   ['/:entity/:name/r/call/:call', (names) => callIn(names)],
   ['/:entity/:name/weave/calls/:call', (names) => callIn(names)],
   ['/:entity/:name/weave', (names) => ({ screen: 'calls', project: projectIn(names) })],
@@ -78,6 +97,14 @@ export const paths = {
   evals: (project: string) => `${projectPath(project)}/evals`,
   compare: (project: string, search: Record<string, string> = {}) =>
     `${projectPath(project)}/evals/compare${searchText(search)}`,
+  queues: (project: string) => `${projectPath(project)}/queues`,
+  queue: (project: string, queue: string) => `${projectPath(project)}/queues/${segment(queue)}`,
+  review: (project: string, queue: string, item?: string) =>
+    `${projectPath(project)}/queues/${segment(queue)}/review${searchText(item === undefined ? {} : { item })}`,
+  objects: (project: string, search: Record<string, string> = {}) =>
+    `${projectPath(project)}/objects${searchText(search)}`,
+  object: (project: string, object: string, version?: string) =>
+    `${projectPath(project)}/data/${segment(object)}${searchText(version === undefined ? {} : { v: version })}`,
 }
 
 function searchText(search: Record<string, string>): string {

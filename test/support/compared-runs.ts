@@ -32,13 +32,17 @@ export function comparedRuns({ runs, rows, trials = 1, text }: ComparedRuns): ob
         display_name: text ?? ['small, first try', 'small, longer prompt', 'large', 'large, cold'][run],
         started_at: at(0),
         ended_at: at(90_000),
-        inputs: { self: `weave:///${project}/object/capitals:v0`, model: `weave:///${project}/object/small:v${run}` },
+        inputs: {
+          self: `weave:///${project}/object/capitals:v0`,
+          model: `weave:///${project}/object/small:v${run}`,
+        },
         output: {},
         summary: { usage: { builtin: { prompt_tokens: 1200, completion_tokens: 300, total_tokens: 1500 } } },
       }),
     )
     for (let row = 0; row < rows; row++) {
-      for (let trial = 0; trial < trials; trial++) calls.push(trialOf(run, row, trial, at, { rows, trials, text }))
+      for (let trial = 0; trial < trials; trial++)
+        calls.push(trialOf(run, row, trial, at, { rows, trials, text }))
     }
   }
   return calls

@@ -501,7 +501,14 @@ export const sampleBodies: Record<string, (project: string) => Record<string, un
     filter: null,
     display_fields: null,
   }),
-  '/annotation_queues/:queue_id/next': (project_id) => ({ project_id, lease_seconds: 60, annotators: 2 }),
+  '/annotation_queues/:queue_id/next': (project_id) => ({
+    project_id,
+    lease_seconds: 60,
+    annotators: 2,
+    except_item_ids: ['item'],
+  }),
+  '/annotation_queues/:queue_id/items/:item_id/release': (project_id) => ({ project_id }),
+  '/annotation_queues/:queue_id/items/:item_id/reopen': (project_id) => ({ project_id }),
   '/monitors': (project_id) => ({ project_id, ...monitor(project_id) }),
   '/monitors/:monitor_id': (project_id) => ({ project_id, ...monitor(project_id) }),
   '/monitors/query': (project_id) => ({

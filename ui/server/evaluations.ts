@@ -1,9 +1,5 @@
-import type {
-  ListAnswer,
-  RankAnswer,
-  ScoresAnswer,
-} from '../../src/operations/evaluations/views-contract.ts'
 import type { EvaluationSummary } from '../../src/operations/evaluations/results-contract.ts'
+import type { ListAnswer, RankAnswer, ScoresAnswer } from '../../src/operations/evaluations/views-contract.ts'
 import { type JsonNode, jsonNode, membersOf, nodeAt, stringOf } from '../value/json-index.ts'
 import { ask, askJson, askLines } from './ask.ts'
 import { type CallRow, costOf } from './calls.ts'

@@ -26,7 +26,9 @@ export const stepText = (step: number, isShare = false): string => {
 }
 
 /** What a scorer's numbers come to: a pass rate, or a mean. */
-export function shownMean(stats: ScorerStats): { value: number; isShare: boolean; count: number } | undefined {
+export function shownMean(
+  stats: ScorerStats,
+): { value: number; isShare: boolean; count: number } | undefined {
   if (stats.value_type === 'binary' && stats.pass_rate !== null)
     return { value: stats.pass_rate, isShare: true, count: stats.pass_known_count }
   if (stats.numeric_mean === null) return undefined

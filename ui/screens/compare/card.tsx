@@ -1,5 +1,4 @@
 import type { ComponentChildren } from 'preact'
-import { useLoading } from '../../server/loading.ts'
 import {
   type Compared,
   type EvaluationSummary,
@@ -7,7 +6,16 @@ import {
   type ScorerStats,
   type ScoresAnswer,
 } from '../../server/evaluations.ts'
-import { fieldOf, meanText, numberText, scoreName, shareText, shownMean, stepText } from '../../value/scores.ts'
+import { useLoading } from '../../server/loading.ts'
+import {
+  fieldOf,
+  meanText,
+  numberText,
+  scoreName,
+  shareText,
+  shownMean,
+  stepText,
+} from '../../value/scores.ts'
 import { countText } from '../../value/units.ts'
 import type { Term } from './filter-text.ts'
 import { Pictures } from './pictures.tsx'
@@ -94,17 +102,21 @@ function RunFigures({ letter, stats, trials, pair, isBase, isCounting }: Figures
           <span class="muted">baseline</span>
         ) : pair && pair.mean_difference !== null ? (
           <Difference step={pair.mean_difference} isShare={mean?.isShare ?? false}>
-            {pair.interval !== null && <IntervalText interval={pair.interval} isShare={mean?.isShare ?? false} />}
+            {pair.interval !== null && (
+              <IntervalText interval={pair.interval} isShare={mean?.isShare ?? false} />
+            )}
           </Difference>
         ) : (
           <span class="muted">{isCounting ? '…' : 'no rows in common'}</span>
         )}
       </span>
       {!isBase && pair && pair.row_count > 0 && (
-        <span class="tally" title={`Rows with a value in both: ${countText(pair.row_count)}`}>
+        <span class="tally" title="Rows that have a value in both: higher, lower, the same">
           <span class="is-better">▲ {countText(pair.wins)}</span>{' '}
           <span class="is-worse">▼ {countText(pair.losses)}</span>{' '}
-          <span class="muted">= {countText(pair.ties)}</span>
+          <span class="muted">
+            = {countText(pair.ties)} of {countText(pair.row_count)} rows
+          </span>
         </span>
       )}
     </li>

@@ -37,7 +37,7 @@ export const filterText = (terms: readonly Term[]): string =>
   terms
     .map(({ field, by, value, evaluation }) => {
       const of = evaluation === undefined ? '' : `@${evaluation}`
-      return `${/^[^\s"=<>!~@]+$/.test(field) ? field : quote(field)}${by}${/^[^\s"@]+$/.test(value) ? value : quote(value)}${of}`
+      return `${/^[^\s"=<>!~@]+$/.test(field) ? field : quote(field)}${by}${/^[^\s"@=][^\s"@]*$/.test(value) ? value : quote(value)}${of}`
     })
     .join(' ')
 

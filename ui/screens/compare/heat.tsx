@@ -25,6 +25,12 @@ export function Heat({ heat: { bins, cells }, least, most, base, other, onChoose
       <svg
         viewBox={`0 0 ${size} ${size}`}
         role="img"
+        onPointerUp={(event) => {
+          const { left, top, width } = event.currentTarget.getBoundingClientRect()
+          const bin = (at: number) => Math.min(bins - 1, Math.max(0, Math.floor((at / width) * bins)))
+          const [x, y] = [bin(event.clientX - left), bins - 1 - bin(event.clientY - top)]
+          if (cells.some(([one, other]) => one === x && other === y)) onChoose(x, y)
+        }}
         aria-label={`Rows by their scores in ${base} and in ${other}; the table below has the numbers`}
       >
         <rect class="heat-ground" width={size} height={size} />
@@ -39,7 +45,6 @@ export function Heat({ heat: { bins, cells }, least, most, base, other, onChoose
             height={cell}
             // Of one row one has to see something.
             fill-opacity={0.25 + 0.75 * Math.sqrt(rows / highest)}
-            onClick={() => onChoose(x, y)}
           >
             <title>{label(x, y, rows)}</title>
           </rect>

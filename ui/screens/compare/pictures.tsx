@@ -127,7 +127,9 @@ function Agreement({ pair, base, other }: AgreementProps) {
   const { both, baseline_only, other_only, neither } = pair.agreement
   return (
     <table class="agreement">
-      <caption class="muted">Rows that pass in {base} and in {other}</caption>
+      <caption class="muted">
+        Rows that pass in {base} and in {other}
+      </caption>
       <thead>
         <tr>
           <td />

@@ -81,7 +81,11 @@ export function RowView({ project, row, ids, side, letters, names, traces, ...re
       )}
       <div class="row-runs" ref={(element) => element?.style.setProperty('--runs', String(ids.length))}>
         {ids.map((id, index) => (
-          <section key={id} class={id === side ? 'is-side' : ''} aria-label={`${letters.get(id)} ${names.get(id)}`}>
+          <section
+            key={id}
+            class={id === side ? 'is-side' : ''}
+            aria-label={`${letters.get(id)} ${names.get(id)}`}
+          >
             <h3>
               <span class="letter">{letters.get(id)}</span> {names.get(id)}
               {index === 0 && ids.length > 1 && <span class="muted"> baseline</span>}

@@ -1,11 +1,5 @@
 import { batch, signal } from '@preact/signals'
-import {
-  type Compared,
-  type ResultRow,
-  type RowOrder,
-  readRank,
-  readRows,
-} from '../../server/evaluations.ts'
+import { type Compared, type ResultRow, type RowOrder, readRank, readRows } from '../../server/evaluations.ts'
 
 const pageSize = 50
 

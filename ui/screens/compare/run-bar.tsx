@@ -26,14 +26,14 @@ export function RunBar({ view: { project, ids, base, side }, letters, names, cou
           <span class="run-bar-name" title={names.get(id)}>
             {names.get(id)}
           </span>
-          <span class="muted">{counts.get(id)}</span>
+          <span class="muted run-bar-count">{counts.get(id)}</span>
           {id === base ? (
             ids.length > 1 && <span class="muted">baseline</span>
           ) : (
             <button
               type="button"
               class="quiet"
-              aria-label={`Make ${letters.get(id)} the baseline`}
+              aria-label={`${letters.get(id)}: make baseline`}
               onClick={() => setSearch({ base: id, side: base, ids: ids.join(',') })}
             >
               make baseline

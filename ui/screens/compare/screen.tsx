@@ -54,7 +54,15 @@ function Comparison({ view }: { view: ReturnType<typeof viewOf> }) {
   useEffect(() => () => list?.close(), [list])
 
   const letters = new Map(ids.map((id, index) => [id, letterOf(index)]))
-  const names = new Map(ids.map((id) => [id, nameOf(runs.find((run) => run.evaluation_call_id === id), id)]))
+  const names = new Map(
+    ids.map((id) => [
+      id,
+      nameOf(
+        runs.find((run) => run.evaluation_call_id === id),
+        id,
+      ),
+    ]),
+  )
   const { active, move, openAt } = useWalk(list, open)
   const step = (by: number) => {
     const others = ids.slice(1)
@@ -139,10 +147,7 @@ function Comparison({ view }: { view: ReturnType<typeof viewOf> }) {
               <Skeleton rows={12} />
             </div>
           ) : (
-            <CompareTable
-              {...{ list, field, ids, side, letters, names, active, open }}
-              onOpen={openAt}
-            />
+            <CompareTable {...{ list, field, ids, side, letters, names, active, open }} onOpen={openAt} />
           )}
           {openRow !== undefined && (
             <RowView
@@ -251,7 +256,9 @@ function Cards({ fields, field, compared, base, side, runs, letters, isLoading, 
           Show all {countText(fields.length)} scores
         </button>
       )}
-      {!isLoading && fields.length === 0 && <p class="muted in-cards">No scorer gave a number or a boolean.</p>}
+      {!isLoading && fields.length === 0 && (
+        <p class="muted in-cards">No scorer gave a number or a boolean.</p>
+      )}
     </div>
   )
 }

@@ -143,9 +143,9 @@ function RunCell({ row, id, field, base, isSide }: CellProps) {
               <span class="muted">no value</span>
             )}
             {score !== undefined && score.trials > 1 && (
-              <span class="muted">
+              <span class="muted" title={`The mean of ${score.known} of ${score.trials} trials`}>
                 {' '}
-                {score.known} of {score.trials}
+                {score.known === score.trials ? `×${score.trials}` : `${score.known} of ${score.trials}`}
               </span>
             )}
             {step !== undefined && <Difference step={step} />}

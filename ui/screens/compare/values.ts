@@ -1,5 +1,5 @@
 import type { ResultRow, TrialResult } from '../../server/evaluations.ts'
-import { type JsonNode, nodeAt, sourceOf, stringOf } from '../../value/json-index.ts'
+import { type JsonNode, membersOf, nodeAt, sourceOf, stringOf } from '../../value/json-index.ts'
 import { askedIn, lineOf, previewOf, saidIn } from '../../value/messages.ts'
 import { numberText } from '../../value/scores.ts'
 
@@ -33,8 +33,7 @@ export function scoreOfRow(row: ResultRow, evaluation: string, field: string): S
   if (trials === undefined) return undefined
   const nodes = trials.map((trial) => scoreIn(trial, field))
   const numbers = nodes.flatMap((node) => numberIn(node) ?? [])
-  const mean =
-    numbers.length === 0 ? undefined : numbers.reduce((all, one) => all + one, 0) / numbers.length
+  const mean = numbers.length === 0 ? undefined : numbers.reduce((all, one) => all + one, 0) / numbers.length
   const [only] = nodes
   const isOne = nodes.length === 1 && only !== undefined
   const isTruth = nodes.every((node) => node === undefined || node.kind === 'boolean')
@@ -53,9 +52,25 @@ export function lineOfValue(node: JsonNode | undefined): string {
   if (node === undefined || node.kind === 'null') return ''
   const said = saidIn(node) ?? askedIn(node)
   if (said !== undefined) return previewOf(said)
-  const text = stringOf(node)
-  return lineOf(text ?? sourceOf(node).slice(0, 400))
+  if (node.kind === 'object') return lineOf(membersLine(node))
+  return lineOf(stringOf(node) ?? sourceOf(node).slice(0, 400))
 }
+
+/** Texts first, which tell rows apart, then the rest by name. */
+function membersLine(node: JsonNode): string {
+  const texts: string[] = []
+  const others: string[] = []
+  for (const { name, node: value } of membersOf(node)) {
+    const text = stringOf(value)
+    if (text !== undefined) texts.push(text.slice(0, 200))
+    else others.push(`${name} ${sourceOf(value).slice(0, 60)}`)
+    if (texts.length + others.length === mostMembers) break
+  }
+  return [...texts, ...others].join(' · ')
+}
+
+/** Nobody sees more of them in one line. */
+const mostMembers = 8
 
 /** A value as a text, to be compared word by word. */
 export function textOfValue(node: JsonNode): string {

@@ -210,9 +210,7 @@ function RunLine({ project, row, scores, summary, cost, isActive, isChosen, onTo
       })}
       <td class="number">
         {countText(row.trial_count)}
-        {row.trial_count !== row.row_count && (
-          <span class="muted"> of {countText(row.row_count)} rows</span>
-        )}
+        {row.trial_count !== row.row_count && <span class="muted"> of {countText(row.row_count)} rows</span>}
       </td>
       <td class="number">
         {row.failed_trial_count > 0 ? (
