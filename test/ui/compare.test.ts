@@ -55,7 +55,7 @@ async function orderOf(sort: object[], ids: readonly number[]) {
   return json.rows.map(({ raw_data_row }: { raw_data_row: { row: number } }) => raw_data_row.row) as number[]
 }
 
-const openRow = (row: number) => `.row-view .row-inputs:has(li:has-text("row") >> text="${row}")`
+const openRow = (row: number) => `.row-view .row-inputs li:has-text("row") >> text="${row}"`
 
 test('runs are chosen and compared by keys alone, and back leads to the choice', { skip }, async (t) => {
   const { page, problems } = await open(t, evals)
@@ -126,7 +126,7 @@ test('a card says what a score comes to, how many it is of, and how sure the dif
   const [pair] = json.pairs
   const card = page.getByRole('region', { name: 'judge.score' })
   await card.getByText(`${pair.wins}`).first().waitFor()
-  const text = (await card.innerText()).replace(/\s+/g, ' ')
+  const text = ((await card.textContent()) ?? '').replace(/\s+/g, ' ')
   const missing = json.evaluations[1].missing_trial_count
   assert.ok(missing > 0 && text.includes(`${missing} missing`), text)
   assert.ok(text.includes('2 failed'), text)
