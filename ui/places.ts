@@ -8,6 +8,8 @@ export type Place =
   | { screen: 'engine' }
   | { screen: 'people' }
   | { screen: 'me' }
+  | { screen: 'evals'; project: string }
+  | { screen: 'compare'; project: string }
   | { screen: 'queues'; project: string }
   | { screen: 'queue'; project: string; queue: string }
   | { screen: 'review'; project: string; queue: string }
@@ -32,6 +34,8 @@ const table: [pattern: string, place: (names: Names) => Place][] = [
     (names) => ({ screen: 'trace', project: projectIn(names), trace: names.trace ?? '' }),
   ],
   ['/ui/:entity/:name/call/:call', (names) => callIn(names)],
+  ['/ui/:entity/:name/evals', (names) => ({ screen: 'evals', project: projectIn(names) })],
+  ['/ui/:entity/:name/evals/compare', (names) => ({ screen: 'compare', project: projectIn(names) })],
   ['/ui/:entity/:name/queues', (names) => ({ screen: 'queues', project: projectIn(names) })],
   [
     '/ui/:entity/:name/queues/:queue',
@@ -102,6 +106,9 @@ export const paths = {
     `${projectPath(project)}/trace/${segment(trace)}${searchText(call === undefined ? {} : { call })}`,
   play: (search: Record<string, string> = {}) => `/ui/play${searchText(search)}`,
   call: (project: string, call: string) => `${projectPath(project)}/call/${segment(call)}`,
+  evals: (project: string) => `${projectPath(project)}/evals`,
+  compare: (project: string, search: Record<string, string> = {}) =>
+    `${projectPath(project)}/evals/compare${searchText(search)}`,
   queues: (project: string) => `${projectPath(project)}/queues`,
   queue: (project: string, queue: string) => `${projectPath(project)}/queues/${segment(queue)}`,
   review: (project: string, queue: string, item?: string) =>

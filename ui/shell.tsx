@@ -20,6 +20,8 @@ const PlayScreen = lazily(async () => (await import('./screens/play/screen.tsx')
 const EngineScreen = lazily(async () => (await import('./screens/engine/screen.tsx')).EngineScreen)
 const PeopleScreen = lazily(async () => (await import('./screens/people/screen.tsx')).PeopleScreen)
 const MeScreen = lazily(async () => (await import('./screens/me/screen.tsx')).MeScreen)
+const EvalsScreen = lazily(async () => (await import('./screens/evals/screen.tsx')).EvalsScreen)
+const CompareScreen = lazily(async () => (await import('./screens/compare/screen.tsx')).CompareScreen)
 const QueuesScreen = lazily(async () => (await import('./screens/queues/screen.tsx')).QueuesScreen)
 const QueueScreen = lazily(async () => (await import('./screens/queue/screen.tsx')).QueueScreen)
 
@@ -128,6 +130,10 @@ function Screen({ here }: { here: Place }) {
       return <PeopleScreen />
     case 'me':
       return <MeScreen />
+    case 'evals':
+      return <EvalsScreen key={here.project} project={here.project} />
+    case 'compare':
+      return <CompareScreen key={here.project} project={here.project} />
     case 'queues':
       return <QueuesScreen key={here.project} project={here.project} />
     case 'queue':
