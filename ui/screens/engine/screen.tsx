@@ -16,7 +16,8 @@ export function EngineScreen() {
   }
   const { models, answers, answers_in_all: all, server, recording } = engine
   return (
-    <main class="screen narrow wide">
+    // It scrolls, and nothing in it may take the focus.
+    <main class="screen narrow wide" tabIndex={0}>
       <h1>Engine</h1>
       {error && (
         <p class="notice" role="status">
