@@ -97,5 +97,7 @@ function modelsOf(config: Config, logger: FastifyBaseLogger, log: ModelLog): Mod
     log,
     startEngine: (plan) => createEmbeddedBackend(plan, logger),
   })
-  return localModels(engine, (values, message) => log.info({ model: config.model, ...values }, message))
+  return localModels(engine, (values, message) => log.info({ model: config.model, ...values }, message), {
+    unknownKeywords: config.unknown_keywords,
+  })
 }

@@ -79,6 +79,8 @@ export interface Answering {
   createParser?: () => Parser
   /** What of the schemas of tools cannot be kept and was widened: the tool, the path in its parameters and the keyword. */
   widened?: readonly string[]
+  /** Names in schemas that are nearly a keyword. */
+  notes?: readonly string[]
 }
 
 /** Choices are counted over all inputs: choice i of input k is k times `choices` plus i. */

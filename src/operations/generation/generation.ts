@@ -36,6 +36,8 @@ export interface Generation {
   deltas: AsyncIterable<Delta[]>
   /** What of the schemas of tools was widened. */
   widened: readonly string[]
+  /** Names in schemas that are nearly a keyword, and say nothing. */
+  notes: readonly string[]
 }
 
 /** The fields of the body by which a refusal of the engine is explained. */
@@ -75,6 +77,7 @@ export async function generate(
       { createParser: answering.createParser, hidesThoughts },
     ),
     widened: answering.widened ?? [],
+    notes: answering.notes ?? [],
   }
 }
 

@@ -93,11 +93,10 @@ export function createSchemaDocument(
   }
 
   const resolve = (from: SchemaNode): SchemaNode => {
-    const target = resources.find(
-      String(from.schema.$ref),
-      resources.of(written.get(from) ?? from.schema),
-      from.path,
-    )
+    const own = written.get(from) ?? from.schema
+    const keyword = ['$ref', '$dynamicRef', '$recursiveRef'].find((name) => name in own) ?? '$ref'
+    const { path } = from
+    const target = resources.find(String(from.schema.$ref), resources.of(own), { keyword, path })
     return node(target.schema, target.path)
   }
 
