@@ -1,16 +1,5 @@
+import type { Format } from './format.ts'
 import { ofLibraries } from './library-formats.ts'
-
-/**
- * The formats of strings, each as a regular expression that a whole string must match: where the standard allows more
- * than a grammar can say in reasonable size, the expression is narrower, never wider, and `bound` says what is left out.
- */
-export interface Format {
-  readonly pattern: string
-  readonly standard: string
-  readonly bound?: string
-  /** A narrower pattern for texts that may have only so many characters, where counting them in the whole one takes too many states. */
-  readonly within?: (most: number) => string
-}
 
 const byte = '(?:25[0-5]|2[0-4]\\d|1\\d\\d|[1-9]?\\d)'
 const ipv4 = `(?:${byte}\\.){3}${byte}`

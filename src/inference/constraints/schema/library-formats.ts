@@ -1,4 +1,4 @@
-import type { Format } from './formats.ts'
+import type { Format } from './format.ts'
 
 /** What the formats of the libraries are made of that are not of JSON Schema. */
 export interface AddressPatterns {
