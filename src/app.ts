@@ -220,7 +220,7 @@ function openOperations(
 ): OperationParts {
   const { database, models, limits, usage } = parts
   const schemas = createSchemaChecks()
-  const constraints = createCompiling()
+  const constraints = createCompiling({ unknownKeywords: config.unknown_keywords })
   const flushing = startFlushing(usage, logging(app, 'usage could not be stored; the next try adds it'))
   const projects = createProjects(database, { retentionDays: config.retention_days })
   const events = recordingEvents(

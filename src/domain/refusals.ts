@@ -256,7 +256,7 @@ export const refusals = {
   schema_invalid: {
     status: 400,
     message: '{field}: the keyword {keyword} at {path} is wrong: {why}.',
-    help: 'A JSON Schema of draft 6 to 2020-12 is accepted; docs/structured-output.md lists the keywords.',
+    help: 'A JSON Schema of draft 3 to 2020-12 is accepted; docs/structured-output.md lists the keywords.',
   },
   constraint_invalid: {
     status: 400,

@@ -36,6 +36,8 @@ export interface Generation {
   deltas: AsyncIterable<Delta[]>
   /** What of the schemas of tools was widened. */
   widened: readonly string[]
+  /** Names in schemas that are nearly a keyword, and say nothing. */
+  notes: readonly string[]
   /** What a server elsewhere has counted, in place of what is counted here. */
   told?: Answering['usage']
 }
@@ -80,6 +82,7 @@ export async function generate(
       { createParser: answering.createParser, hidesThoughts },
     ),
     widened: answering.widened ?? [],
+    notes: answering.notes ?? [],
     ...(answering.usage && { told: answering.usage }),
   }
 }
