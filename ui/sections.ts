@@ -11,4 +11,5 @@ interface Section {
 export const sections: readonly Section[] = [
   { name: 'Calls', path: (project) => paths.calls(project), screens: ['calls', 'trace', 'call'] },
   { name: 'Queues', path: (project) => paths.queues(project), screens: ['queues', 'queue', 'review'] },
+  { name: 'Objects', path: (project) => paths.objects(project), screens: ['objects', 'object'] },
 ]
