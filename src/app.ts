@@ -45,6 +45,8 @@ import { evaluationRunRoutes } from './operations/evaluation-runs/routes.ts'
 import { startDeriving } from './operations/evaluations/derive-behind.ts'
 import { evaluationResultRoutes } from './operations/evaluations/results-routes.ts'
 import { evaluationViewRoutes } from './operations/evaluations/views-routes.ts'
+import { createEventHub } from './operations/events/hub.ts'
+import { eventRoutes } from './operations/events/routes.ts'
 import { feedbackRoutes } from './operations/feedback/routes.ts'
 import { fileRoutes } from './operations/files/routes.ts'
 import { registerGenerationMetrics } from './operations/generation/metrics.ts'
@@ -114,6 +116,7 @@ const families = [
   usageRoutes,
   meRoutes,
   projectRoutes,
+  eventRoutes,
 ]
 
 /** The whole app, ready to be asked. It never listens. */
@@ -232,8 +235,12 @@ function openOperations(
     await flushing.stop()
     await Promise.all([schemas.close(), constraints.close()])
   })
+  const hub = createEventHub(database, models)
+  // While a stream is open its connection is, and the app would not close.
+  app.addHook('preClose', async () => hub.close())
   const operations: OperationParts = {
     db: database,
+    events: hub,
     schemas,
     constraints,
     projects,

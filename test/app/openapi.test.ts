@@ -51,6 +51,7 @@ for (const [path, statuses] of Object.entries({
   '/ready': [200, 500, 503],
   '/metrics': [200, ...always, 403],
   '/server_info': [200, ...always],
+  '/views/events': [200, ...always, 403, 422],
   '/usage': [200, ...always, 403, 422],
   '/call/start': withBody,
   '/call/end': withBody,

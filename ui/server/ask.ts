@@ -20,6 +20,7 @@ export interface Asked {
   /** A body that is written already, so that its numbers keep their digits. */
   json?: string
   signal?: AbortSignal
+  headers?: Record<string, string>
   /** Goes out even when the page is being closed. */
   isLast?: boolean
 }
@@ -27,12 +28,13 @@ export interface Asked {
 /** Every request of the page goes through here, with its half of the session. */
 export async function ask(
   path: string,
-  { method, body, json, signal, isLast = false }: Asked = {},
+  { method, body, json, signal, headers, isLast = false }: Asked = {},
 ): Promise<Response> {
   const sent = json ?? (body === undefined ? undefined : JSON.stringify(body))
   const response = await fetch(path, {
     method: method ?? (sent === undefined ? 'GET' : 'POST'),
     headers: {
+      ...headers,
       'x-heddle-page': half() ?? 'none',
       ...(sent !== undefined && { 'content-type': 'application/json' }),
     },
@@ -80,7 +82,8 @@ export async function* askLines(path: string, asked: Asked): AsyncGenerator<stri
   if (rest !== '') yield rest
 }
 
-async function* decoded(body: ReadableStream<Uint8Array>): AsyncGenerator<string> {
+/** Ending the loop early ends the request. */
+export async function* decoded(body: ReadableStream<Uint8Array>): AsyncGenerator<string> {
   const reader = body.getReader()
   const decoder = new TextDecoder()
   try {

@@ -72,6 +72,7 @@ async function changeState(
         finished_by = finished_by + ${finished}, leased_by = ${leased_by}, leased_until = ${leased_until}
         WHERE project_id = ${project_id} AND id = ${item_id}`,
   )
+  tellOf(tx, { project_id, queue_id, id: item_id })
   if (finished === 0) return
   await tx.run(
     sql`INSERT INTO annotation_finished (project_id, queue_id, annotator, items)
@@ -128,6 +129,11 @@ async function setLease(tx: Transaction, item: SeenItem, { leased_by, leased_unt
     sql`UPDATE annotation_queue_items SET leased_by = ${leased_by}, leased_until = ${leased_until}
         WHERE project_id = ${item.project_id} AND id = ${item.id}`,
   )
+  tellOf(tx, item)
+}
+
+function tellOf(tx: Transaction, { project_id, queue_id, id }: QueueKey & { id: string }): void {
+  tx.changed({ project: project_id, kind: 'item', queue: queue_id, ids: [id] })
 }
 
 export interface NextItem extends QueueKey {
