@@ -9,18 +9,22 @@ import { type ObjectVersion, readVersions } from '../../server/objects.ts'
 import { countText, sizeText } from '../../value/units.ts'
 import { VersionMarks } from '../object/version-marks.tsx'
 
-/** More are found by their class. */
+/** Of ops, and of all else. */
 const mostObjects = 1_000
 
 const classOf = ({ kind, base_object_class: base }: ObjectVersion) =>
   kind === 'op' ? 'Op' : (base ?? 'Other')
 
+/** Ops by themselves: a client has many of them. */
+async function readAll(project: string, signal: AbortSignal): Promise<ObjectVersion[]> {
+  const view = { project, latestOnly: true, limit: mostObjects }
+  const found = await Promise.all([false, true].map((isOp) => readVersions({ ...view, isOp }, signal)))
+  return found.flat()
+}
+
 /** What is kept under a name: datasets, prompts, scorers, models, annotation specs, ops. */
 export function ObjectsScreen({ project }: { project: string }) {
-  const { value, error, again } = useLoading(
-    (signal) => readVersions({ project, latestOnly: true, limit: mostObjects }, signal),
-    [project],
-  )
+  const { value, error, again } = useLoading((signal) => readAll(project, signal), [project])
   const chosen = search.value.get('class') ?? undefined
   const [active, setActive] = useState(-1)
   const all = value ?? []

@@ -40,10 +40,8 @@ export function Form({ review, held, questions, guidelines, isFinished }: Props)
       class="review-form"
       aria-label="Your answers"
       ref={form}
-      onSubmit={(event) => {
-        event.preventDefault()
-        void review.finish('completed')
-      }}
+      // Enter in a box is no end of the item.
+      onSubmit={(event) => event.preventDefault()}
     >
       <div class="questions">
         {guidelines !== '' && (
@@ -93,6 +91,11 @@ export function Form({ review, held, questions, guidelines, isFinished }: Props)
           )}
         </div>
       )}
+      {review.notice.value !== undefined && (
+        <div class="problem" role="alert">
+          {review.notice.value}
+        </div>
+      )}
       <div class="review-acts">
         {isFinished ? (
           <>
@@ -116,7 +119,12 @@ export function Form({ review, held, questions, guidelines, isFinished }: Props)
             <button type="button" disabled={isWorking} onClick={() => void review.finish('skipped')}>
               Skip <kbd>s</kbd>
             </button>
-            <button type="submit" class="main-button" disabled={isWorking}>
+            <button
+              type="button"
+              class="main-button"
+              disabled={isWorking}
+              onClick={() => void review.finish('completed')}
+            >
               Complete <kbd>{shown('Ctrl+Enter')}</kbd>
             </button>
           </>

@@ -39,6 +39,8 @@ export function createReview({ project, queue, user, questions, annotators, onIt
   const problems = signal<ReadonlyMap<string, string>>(new Map())
   const refused = signal<{ save: Save; error: Error } | undefined>(undefined)
   const undoable = signal<{ save: Save; saved: Promise<void> } | undefined>(undefined)
+  /** What could not be done, and loses nothing. */
+  const notice = signal<string | undefined>(undefined)
   const stats = signal<QueueStats | undefined>(undefined)
   const isWorking = signal(false)
   const outbox = createOutbox()
@@ -128,7 +130,8 @@ export function createReview({ project, queue, user, questions, annotators, onIt
   }, beatEveryMs)
 
   async function lookFurther(): Promise<void> {
-    phase.value = { kind: 'looking' }
+    // Who waits for others is not shown anew that nothing is there.
+    if (phase.value.kind !== 'none') phase.value = { kind: 'looking' }
     try {
       const ahead = await following
       following = undefined
@@ -149,9 +152,8 @@ export function createReview({ project, queue, user, questions, annotators, onIt
     try {
       const item = await readItem(project, queue, id)
       if (item === undefined) throw new Error('There is no such item in this queue.')
-      const isMine = item.lease?.user === user
-      const until = isMine ? asked + Date.parse(item.lease?.expires_at ?? '') - Date.now() : asked
-      const held = await holdOf(where, questions, item, until)
+      // The lease is taken, or found to be another's, as soon as the item is shown.
+      const held = await holdOf(where, questions, item, untilFrom(asked))
       if (!isClosed) show(held)
     } catch (error) {
       if (!isClosed) phase.value = { kind: 'failed', error: error as Error }
@@ -227,9 +229,10 @@ export function createReview({ project, queue, user, questions, annotators, onIt
     await lookFurther()
   }
 
-  /** Back to an item whose end was saved or refused; the one before the eye is then the next. */
-  async function comeBack({ held }: Save, isReopened: boolean): Promise<void> {
+  /** Back to an item; the one before the eye is then the next. */
+  async function comeBack({ held }: Save, isReopened: boolean): Promise<boolean> {
     isWorking.value = true
+    notice.value = undefined
     try {
       const item = isReopened ? await reopenItem(project, queue, held.item.id) : held.item
       const before = current.value
@@ -241,8 +244,10 @@ export function createReview({ project, queue, user, questions, annotators, onIt
       finishedAt.pop()
       show({ ...held, item })
       void refreshStats()
+      return true
     } catch (error) {
-      refused.value = { save: saveOf(held, questions, 'completed'), error: error as Error }
+      notice.value = `Item ${held.item.position_in_queue} could not be opened again: ${(error as Error).message}`
+      return false
     } finally {
       isWorking.value = false
     }
@@ -279,6 +284,7 @@ export function createReview({ project, queue, user, questions, annotators, onIt
     takenBy,
     problems,
     refused,
+    notice,
     undoable,
     stats,
     isWorking,
@@ -308,7 +314,7 @@ export function createReview({ project, queue, user, questions, annotators, onIt
       await last.saved
       // What was refused is not there to be taken back.
       if (refused.value?.save === last.save) refused.value = undefined
-      await comeBack(last.save, true)
+      if (!(await comeBack(last.save, true))) undoable.value = last
     },
     async backToRefused(): Promise<void> {
       const given = refused.value
