@@ -65,7 +65,7 @@ export function AddToDataset({ project, calls, onClose }: Props) {
     return (
       <Dialog key="done" label={title} onClose={onClose}>
         <div class="add-to">
-          <p role="status">{countText(value?.found.length ?? 0)} rows added.</p>
+          <p role="status">{rowsText(value?.found.length ?? 0)} added.</p>
           <div class="dialog-buttons">
             <a class="button" href={paths.object(project, done)} onClick={onClose}>
               Open {done}
@@ -154,7 +154,7 @@ export function AddToDataset({ project, calls, onClose }: Props) {
               Cancel
             </button>
             <button type="submit" class="main-button" disabled={!isReady || isWorking}>
-              Add {countText(value.found.length)} rows
+              Add {rowsText(value.found.length)}
             </button>
           </div>
         </form>
@@ -176,3 +176,5 @@ function columnsOf(calls: readonly JsonNode[]): Column[] {
     { path: ['output'], name: names.has('output') ? 'answer' : 'output', isTaken: true },
   ]
 }
+
+const rowsText = (count: number): string => (count === 1 ? '1 row' : `${countText(count)} rows`)

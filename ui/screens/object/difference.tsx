@@ -75,8 +75,8 @@ function RowChanges({ old, fresh }: { old: Side; fresh: Side }) {
   return (
     <>
       <p role="status">
-        {count('added')} rows added, {count('removed')} removed, {count('changed')} changed;{' '}
-        {countText(old.count)} rows before, {countText(fresh.count)} now.
+        Rows: {count('added')} added, {count('removed')} removed, {count('changed')} changed;{' '}
+        {countText(old.count)} before, {countText(fresh.count)} now.
         {isPart && ` Only the first ${countText(mostCompared)} rows of each are compared.`}
       </p>
       <ol class="row-changes">

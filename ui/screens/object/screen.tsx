@@ -69,6 +69,7 @@ export function ObjectScreen({ project, object }: { project: string; object: str
   if (error instanceof Refused && error.status === 404) {
     return (
       <main class="screen">
+        <h1 class="hidden-text">{object}</h1>
         <Empty title="There is no such object">
           <p>{error.message}</p>
           <a class="button" href={back}>
