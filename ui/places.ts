@@ -4,6 +4,8 @@ export type Place =
   | { screen: 'calls'; project: string }
   | { screen: 'trace'; project: string; trace: string }
   | { screen: 'call'; project: string; call: string }
+  | { screen: 'evals'; project: string }
+  | { screen: 'compare'; project: string }
   | { screen: 'queues'; project: string }
   | { screen: 'queue'; project: string; queue: string }
   | { screen: 'review'; project: string; queue: string }
@@ -24,6 +26,8 @@ const table: [pattern: string, place: (names: Names) => Place][] = [
     (names) => ({ screen: 'trace', project: projectIn(names), trace: names.trace ?? '' }),
   ],
   ['/ui/:entity/:name/call/:call', (names) => callIn(names)],
+  ['/ui/:entity/:name/evals', (names) => ({ screen: 'evals', project: projectIn(names) })],
+  ['/ui/:entity/:name/evals/compare', (names) => ({ screen: 'compare', project: projectIn(names) })],
   ['/ui/:entity/:name/queues', (names) => ({ screen: 'queues', project: projectIn(names) })],
   [
     '/ui/:entity/:name/queues/:queue',
@@ -90,6 +94,9 @@ export const paths = {
   trace: (project: string, trace: string, call?: string) =>
     `${projectPath(project)}/trace/${segment(trace)}${searchText(call === undefined ? {} : { call })}`,
   call: (project: string, call: string) => `${projectPath(project)}/call/${segment(call)}`,
+  evals: (project: string) => `${projectPath(project)}/evals`,
+  compare: (project: string, search: Record<string, string> = {}) =>
+    `${projectPath(project)}/evals/compare${searchText(search)}`,
   queues: (project: string) => `${projectPath(project)}/queues`,
   queue: (project: string, queue: string) => `${projectPath(project)}/queues/${segment(queue)}`,
   review: (project: string, queue: string, item?: string) =>

@@ -16,6 +16,8 @@ import { TraceScreen } from './screens/trace/screen.tsx'
 import { sections } from './sections.ts'
 import { signOut, who } from './server/session.ts'
 
+const EvalsScreen = lazily(async () => (await import('./screens/evals/screen.tsx')).EvalsScreen)
+const CompareScreen = lazily(async () => (await import('./screens/compare/screen.tsx')).CompareScreen)
 const QueuesScreen = lazily(async () => (await import('./screens/queues/screen.tsx')).QueuesScreen)
 const QueueScreen = lazily(async () => (await import('./screens/queue/screen.tsx')).QueueScreen)
 
@@ -103,6 +105,10 @@ function Screen({ here }: { here: Place }) {
       return <TraceScreen key={here.trace} project={here.project} trace={here.trace} />
     case 'call':
       return <CallScreen project={here.project} call={here.call} />
+    case 'evals':
+      return <EvalsScreen key={here.project} project={here.project} />
+    case 'compare':
+      return <CompareScreen key={here.project} project={here.project} />
     case 'queues':
       return <QueuesScreen key={here.project} project={here.project} />
     case 'queue':

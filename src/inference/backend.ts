@@ -177,7 +177,8 @@ export type GenerationEvent =
     }
   | { kind: 'finished'; choice: number; reason: FinishReason; stop: string | number | null }
 
-export type FinishReason = 'stop' | 'length' | 'repetition'
+/** `content_filter` comes from servers elsewhere alone. */
+export type FinishReason = 'stop' | 'length' | 'repetition' | 'content_filter'
 
 export interface Candidate {
   token: number

@@ -55,7 +55,7 @@ function createLocalModel(engine: Backend, { prompts, compiling, log }: LocalMod
   /** What the engine is asked for one input, and how its answers are read. */
   async function prepared(
     input: Input,
-    { turn: asked, constraint: content, inputs: _, ...request }: AnswerRequest,
+    { turn: asked, constraint: content, inputs: _, given: __, ...request }: AnswerRequest,
     signal: AbortSignal,
   ) {
     const { tenant } = request

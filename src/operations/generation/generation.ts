@@ -36,6 +36,8 @@ export interface Generation {
   deltas: AsyncIterable<Delta[]>
   /** What of the schemas of tools was widened. */
   widened: readonly string[]
+  /** What a server elsewhere has counted, in place of what is counted here. */
+  told?: Answering['usage']
 }
 
 /** The fields of the body by which a refusal of the engine is explained. */
@@ -54,7 +56,7 @@ export async function generate(
   hidesThoughts = false,
 ): Promise<Generation> {
   const answering = await naming(model.answer(request, signal), names)
-  const name = served.names[0] as string
+  const name = answering.model ?? (served.names[0] as string)
   return {
     head: {
       created: Math.floor(Date.now() / 1000),
@@ -75,6 +77,7 @@ export async function generate(
       { createParser: answering.createParser, hidesThoughts },
     ),
     widened: answering.widened ?? [],
+    ...(answering.usage && { told: answering.usage }),
   }
 }
 
@@ -83,7 +86,8 @@ async function naming(answering: Promise<Answering>, names: FieldNames): Promise
   try {
     return await answering
   } catch (error) {
-    if (!(error instanceof Refusal)) throw error
+    // What a server elsewhere refuses comes in its own words.
+    if (!(error instanceof Refusal) || error.isTold) throw error
     if (error.code === 'prompt_empty') throw refuse(error.code, { field: names.prompt })
     if (error.code !== 'context_length_exceeded') throw error
     const { limit, answer } = error.values

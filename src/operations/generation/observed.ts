@@ -1,6 +1,6 @@
 import { Refusal } from '../../domain/refusals.ts'
 import type { FinishReason } from '../../inference/backend.ts'
-import type { AnswerEvent, Answering } from '../../inference/model.ts'
+import type { AnswerEvent, Answering, ToldUsage } from '../../inference/model.ts'
 import type { LaneMetrics, Outcome } from './metrics.ts'
 import type { TokenCount } from './parts.ts'
 
@@ -31,7 +31,7 @@ interface Observation {
 
 /** The groups of events as they are, measured as they pass by. */
 export async function* observed(
-  { events, prompts }: Answering,
+  { events, prompts, usage }: Answering,
   { arrived, model, metrics, signal, note, charge }: Observation,
 ): AsyncGenerator<AnswerEvent[]> {
   const since = () => performance.now() - arrived
@@ -45,25 +45,25 @@ export async function* observed(
     total_ms: 0,
   }
   const last = new Map<number, number>()
+  /** Tokens of prompts that the caller has paid for. */
+  let charged = 0
 
   function pass(event: AnswerEvent, now: number): void {
     if (event.kind === 'prefilled') {
       record.cached_tokens += event.cachedTokens
       record.prefilled_ms ??= now
-      charge({ prompt: prompts[event.input]?.length ?? 0, completion: 0 })
+      const { length: read } = prompts[event.input] ?? []
+      charged += read
+      charge({ prompt: read, completion: 0 })
       const queued = event.queuedMs === undefined ? undefined : event.queuedMs / 1000
-      metrics.prefilled(
-        now / 1000,
-        { prompt: prompts[event.input]?.length ?? 0, cached: event.cachedTokens },
-        queued,
-      )
-    } else if (event.kind === 'tokens') {
+      metrics.prefilled(now / 1000, { prompt: read, cached: event.cachedTokens }, queued)
+    } else if (event.kind === 'tokens' || event.kind === 'said') {
       if (record.first_token_ms === undefined) {
         record.first_token_ms = now
         metrics.firstToken(now / 1000)
       }
       const before = last.get(event.choice)
-      const count = event.tokens.length
+      const count = event.kind === 'said' ? event.count : event.tokens.length
       if (before !== undefined && count > 0) {
         // Several at once came at even distances, as far as anyone can tell.
         for (let i = 0; i < count; i++) metrics.betweenTokens((now - before) / count / 1000)
@@ -71,6 +71,13 @@ export async function* observed(
       last.set(event.choice, now)
       record.completion_tokens += count
     } else record.finish_reasons.push(event.reason)
+  }
+
+  /** What a server elsewhere has counted is known at the end. */
+  function correct({ prompt, cached, completion }: ToldUsage): void {
+    charge({ prompt: prompt - charged, completion: completion - record.completion_tokens })
+    metrics.corrected({ prompt: prompt - charged, cached: cached - record.cached_tokens })
+    Object.assign(record, { prompt_tokens: prompt, cached_tokens: cached, completion_tokens: completion })
   }
 
   try {
@@ -91,6 +98,7 @@ export async function* observed(
     throw error
   } finally {
     record.total_ms = since()
+    if (usage !== undefined) correct(usage())
     metrics.ended({
       outcome: record.outcome,
       finishReasons: record.finish_reasons,
