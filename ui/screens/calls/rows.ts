@@ -18,7 +18,7 @@ export const pageSize = 100
 /** Of larger calls no preview is read: a page of them would be many megabytes. */
 const mostForPreview = 64_000
 
-/** News are read at most so often, however many there are. */
+/** News are read at most so often, however many there are, and no more than a fifth of the time. */
 const restMs = 500
 
 /** Of more it is enough that there are many. */
@@ -144,11 +144,16 @@ export function createRows(view: CallsView, isAtRest: () => boolean) {
 
   /** At the top: the newest calls come in. */
   async function bringIn({ isUnknown }: News): Promise<void> {
-    const before = new Set([...rows.value.values()].map(({ id }) => id))
     const found = await readPage(view, {}, { offset: 0, limit: pageSize }, closed)
-    const added = found.filter(({ id }) => !before.has(id)).length
-    const isSure = !isUnknown && isByTime && added < pageSize && count.value !== undefined
-    const all = isSure ? (count.value as number) + added : await countCalls(view, {}, closed)
+    const first = rows.value.get(0)?.id
+    const added = first === undefined ? found.length : found.findIndex(({ id }) => id === first)
+    // Where nothing but newer calls has come, there are so many more; else somebody has to count.
+    const isPlain =
+      !isUnknown &&
+      added >= 0 &&
+      found.slice(added).every(({ id }, index) => rows.value.get(index)?.id === id)
+    const all =
+      isPlain && count.value !== undefined ? count.value + added : await countCalls(view, {}, closed)
     for (const row of found) if (row.ended_at === null) previewed.delete(row.id)
     if (!isAtRest()) return
     show(found, all)
@@ -196,6 +201,7 @@ export function createRows(view: CallsView, isAtRest: () => boolean) {
     if (isDigesting) return
     isDigesting = true
     while (!closed.aborted && !isPaused.value && (news.isUnknown || news.ids.size > 0)) {
+      const since = performance.now()
       const taken = news
       news = noNews()
       try {
@@ -204,7 +210,7 @@ export function createRows(view: CallsView, isAtRest: () => boolean) {
         // A server that is away says by itself that it is back.
         if (!(given instanceof Unreachable) && !closed.aborted) error.value = given as Error
       }
-      await new Promise((resolve) => setTimeout(resolve, restMs))
+      await new Promise((resolve) => setTimeout(resolve, Math.max(restMs, 4 * (performance.now() - since))))
     }
     isDigesting = false
   }
