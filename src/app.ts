@@ -45,6 +45,9 @@ import { definitionRoutes } from './operations/definitions/routes.ts'
 import { evaluationRunRoutes } from './operations/evaluation-runs/routes.ts'
 import { startDeriving } from './operations/evaluations/derive-behind.ts'
 import { evaluationResultRoutes } from './operations/evaluations/results-routes.ts'
+import { evaluationViewRoutes } from './operations/evaluations/views-routes.ts'
+import { createEventHub } from './operations/events/hub.ts'
+import { eventRoutes } from './operations/events/routes.ts'
 import { feedbackRoutes } from './operations/feedback/routes.ts'
 import { fileRoutes } from './operations/files/routes.ts'
 import { registerGenerationMetrics } from './operations/generation/metrics.ts'
@@ -98,6 +101,7 @@ const families = [
   queueRoutes,
   queueRuleRoutes,
   evaluationResultRoutes,
+  evaluationViewRoutes,
   objectRoutes,
   tableRoutes,
   fileRoutes,
@@ -115,6 +119,7 @@ const families = [
   meRoutes,
   projectRoutes,
   viewRoutes,
+  eventRoutes,
 ]
 
 /** The whole app, ready to be asked. It never listens. */
@@ -233,8 +238,12 @@ function openOperations(
     await flushing.stop()
     await Promise.all([schemas.close(), constraints.close()])
   })
+  const hub = createEventHub(database, models)
+  // While a stream is open its connection is, and the app would not close.
+  app.addHook('preClose', async () => hub.close())
   const operations: OperationParts = {
     db: database,
+    events: hub,
     schemas,
     constraints,
     projects,

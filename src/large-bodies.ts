@@ -8,6 +8,7 @@ import * as completions from './operations/completions/contract.ts'
 import * as definitions from './operations/definitions/contract.ts'
 import * as evaluationRuns from './operations/evaluation-runs/contract.ts'
 import * as evaluations from './operations/evaluations/results-contract.ts'
+import * as evaluationViews from './operations/evaluations/views-contract.ts'
 import * as feedback from './operations/feedback/contract.ts'
 import * as files from './operations/files/contract.ts'
 import * as messages from './operations/messages/contract.ts'
@@ -29,6 +30,7 @@ const families = {
   definitions,
   evaluationRuns,
   evaluations,
+  evaluationViews,
   feedback,
   files,
   messages,

@@ -4,6 +4,11 @@ export type Place =
   | { screen: 'calls'; project: string }
   | { screen: 'trace'; project: string; trace: string }
   | { screen: 'call'; project: string; call: string }
+  | { screen: 'queues'; project: string }
+  | { screen: 'queue'; project: string; queue: string }
+  | { screen: 'review'; project: string; queue: string }
+  | { screen: 'objects'; project: string }
+  | { screen: 'object'; project: string; object: string }
   | { screen: 'nowhere'; path: string }
 
 type Names = Record<string, string>
@@ -19,6 +24,20 @@ const table: [pattern: string, place: (names: Names) => Place][] = [
     (names) => ({ screen: 'trace', project: projectIn(names), trace: names.trace ?? '' }),
   ],
   ['/ui/:entity/:name/call/:call', (names) => callIn(names)],
+  ['/ui/:entity/:name/queues', (names) => ({ screen: 'queues', project: projectIn(names) })],
+  [
+    '/ui/:entity/:name/queues/:queue',
+    (names) => ({ screen: 'queue', project: projectIn(names), queue: names.queue ?? '' }),
+  ],
+  [
+    '/ui/:entity/:name/queues/:queue/review',
+    (names) => ({ screen: 'review', project: projectIn(names), queue: names.queue ?? '' }),
+  ],
+  ['/ui/:entity/:name/objects', (names) => ({ screen: 'objects', project: projectIn(names) })],
+  [
+    '/ui/:entity/:name/data/:object',
+    (names) => ({ screen: 'object', project: projectIn(names), object: names.object ?? '' }),
+  ],
   ['/:entity/:name/r/call/:call', (names) => callIn(names)],
   ['/:entity/:name/weave/calls/:call', (names) => callIn(names)],
   ['/:entity/:name/weave', (names) => ({ screen: 'calls', project: projectIn(names) })],
@@ -71,6 +90,14 @@ export const paths = {
   trace: (project: string, trace: string, call?: string) =>
     `${projectPath(project)}/trace/${segment(trace)}${searchText(call === undefined ? {} : { call })}`,
   call: (project: string, call: string) => `${projectPath(project)}/call/${segment(call)}`,
+  queues: (project: string) => `${projectPath(project)}/queues`,
+  queue: (project: string, queue: string) => `${projectPath(project)}/queues/${segment(queue)}`,
+  review: (project: string, queue: string, item?: string) =>
+    `${projectPath(project)}/queues/${segment(queue)}/review${searchText(item === undefined ? {} : { item })}`,
+  objects: (project: string, search: Record<string, string> = {}) =>
+    `${projectPath(project)}/objects${searchText(search)}`,
+  object: (project: string, object: string, version?: string) =>
+    `${projectPath(project)}/data/${segment(object)}${searchText(version === undefined ? {} : { v: version })}`,
 }
 
 function searchText(search: Record<string, string>): string {

@@ -3,6 +3,7 @@ import { Guarded } from './parts/guarded.tsx'
 import { Icon } from './parts/icon.tsx'
 import { KeySheet, shown } from './parts/key-sheet.tsx'
 import { useKeys } from './parts/keys.ts'
+import { lazily } from './parts/lazily.tsx'
 import { Palette } from './parts/palette.tsx'
 import { Empty } from './parts/states.tsx'
 import { nextTheme, theme } from './parts/theme.ts'
@@ -12,7 +13,11 @@ import { CallScreen } from './screens/call.tsx'
 import { CallsScreen } from './screens/calls/screen.tsx'
 import { ProjectsScreen } from './screens/projects/screen.tsx'
 import { TraceScreen } from './screens/trace/screen.tsx'
+import { sections } from './sections.ts'
 import { signOut, who } from './server/session.ts'
+
+const QueuesScreen = lazily(async () => (await import('./screens/queues/screen.tsx')).QueuesScreen)
+const QueueScreen = lazily(async () => (await import('./screens/queue/screen.tsx')).QueueScreen)
 
 const themeIcons = { system: 'screen', light: 'sun', dark: 'moon' } as const
 
@@ -36,20 +41,22 @@ export function Shell() {
           Heddle
         </a>
         {'project' in here && (
-          <nav aria-label="Where this is">
-            <span class="muted" aria-hidden="true">
-              /
-            </span>
-            <a href={paths.calls(here.project)}>{here.project}</a>
-            {here.screen === 'trace' && (
-              <>
-                <span class="muted" aria-hidden="true">
-                  /
-                </span>
-                <span>trace</span>
-              </>
-            )}
-          </nav>
+          <>
+            <a class="project-here" href={paths.calls(here.project)}>
+              {here.project}
+            </a>
+            <nav class="sections" aria-label="Of the project">
+              {sections.map(({ name, path, screens }) => (
+                <a
+                  key={name}
+                  href={path(here.project)}
+                  aria-current={screens.includes(here.screen) ? 'page' : undefined}
+                >
+                  {name}
+                </a>
+              ))}
+            </nav>
+          </>
         )}
         <div class="top-tools">
           <button type="button" class="palette-button" onClick={() => setFront('palette')}>
@@ -96,6 +103,13 @@ function Screen({ here }: { here: Place }) {
       return <TraceScreen key={here.trace} project={here.project} trace={here.trace} />
     case 'call':
       return <CallScreen project={here.project} call={here.call} />
+    case 'queues':
+      return <QueuesScreen key={here.project} project={here.project} />
+    case 'queue':
+      return <QueueScreen key={here.queue} project={here.project} queue={here.queue} />
+    case 'review':
+    case 'objects':
+    case 'object':
     case 'nowhere':
       return (
         <main class="screen">
@@ -111,5 +125,7 @@ function Screen({ here }: { here: Place }) {
 
 function titleOf(here: Place): string {
   const where = 'project' in here ? `${here.project} · Heddle` : 'Heddle'
-  return here.screen === 'trace' ? `Trace · ${where}` : where
+  if (here.screen === 'trace') return `Trace · ${where}`
+  const section = sections.find(({ screens }) => screens.includes(here.screen))
+  return section === undefined || here.screen === 'calls' ? where : `${section.name} · ${where}`
 }

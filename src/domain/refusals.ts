@@ -30,6 +30,11 @@ export const refusals = {
     message: 'The user {user} is limited to {limit} {what}. Try again in {seconds} s.',
     help: '`heddle user set` sets requests per minute, tokens per minute and requests at once for a user. The headers `x-ratelimit-…` and `Retry-After` say what is left and when there is more.',
   },
+  too_many_streams: {
+    status: 429,
+    message: 'The user {user} has {limit} streams of events open already; close one of them.',
+    help: 'Whoever has several pages or programs can let them share one stream.',
+  },
   entity_forbidden: {
     status: 403,
     message: 'Your key does not reach the entity of {field}: {given}.',

@@ -18,6 +18,8 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** Who is calling. Set on every route that is not public. */
     caller: Caller
+    /** Who it is by now: undefined when the key was revoked or the session has ended meanwhile. */
+    callerNow(): Promise<Caller | undefined>
   }
   interface FastifyContextConfig {
     /** Answers without credentials. A test holds the list of such routes against a short one. */
@@ -74,15 +76,21 @@ export async function knowCallers(
     const { name, role, entities, settings, key: keySettings } = user
     return { name, role, entities: new Set(entities), key: keySettings, ...(settings && { settings }) }
   }
-  const callerOf = (key: string) => callerOfHash(hashKey(key))
+  function callerOf(key: string, request: FastifyRequest): Promise<Caller | undefined> {
+    const hash = hashKey(key)
+    request.callerNow = () => callerOfHash(hash)
+    return callerOfHash(hash)
+  }
   async function callerOfSession(request: FastifyRequest): Promise<Caller | undefined> {
     const hash = await sessions.keyHashOf(request)
-    return hash === undefined ? undefined : callerOfHash(hash)
+    if (hash === undefined) return undefined
+    request.callerNow = async () => ((await sessions.isOpen(request)) ? callerOfHash(hash) : undefined)
+    return callerOfHash(hash)
   }
 
   await app.register(basicAuth, {
     async validate(name, key, request) {
-      const caller = await callerOf(key)
+      const caller = await callerOf(key, request)
       const nameFits = name === anyUser || sameSecret(name, caller?.name ?? '')
       if (!caller || !nameFits) throw refuse('wrong_credentials')
       request.caller = caller
@@ -95,7 +103,7 @@ export async function knowCallers(
     specCompliance: 'rfc6749',
     verifyErrorLogLevel: 'debug',
     async auth(key, request) {
-      const caller = await callerOf(key)
+      const caller = await callerOf(key, request)
       if (caller) request.caller = caller
       return caller !== undefined
     },
@@ -111,6 +119,7 @@ export async function knowCallers(
   }
 
   app.decorateRequest('caller')
+  app.decorateRequest('callerNow')
   app.addHook('onRequest', (request, reply, done) => {
     const { config } = request.routeOptions
     if (config.public) return done()
@@ -129,7 +138,7 @@ export async function knowCallers(
     const key = names.map((name) => request.headers[name]).find((given) => given !== undefined)
     if (scheme === 'basic') app.basicAuth(request, reply, settled)
     else if (scheme === 'bearer') app.verifyBearerAuth?.(request, reply, settled)
-    else if (typeof key === 'string') known(callerOf(key), 'wrong_credentials')
+    else if (typeof key === 'string') known(callerOf(key, request), 'wrong_credentials')
     else if (hasSession(request)) known(callerOfSession(request), 'session_ended')
     else settled(refuse('not_authenticated'))
 
@@ -145,7 +154,7 @@ export async function knowCallers(
   })
 
   return async (key, request, reply) => {
-    const caller = await callerOf(key)
+    const caller = await callerOf(key, request)
     if (caller === undefined) throw await refused(refuse('wrong_credentials'), request, reply)
     return caller
   }

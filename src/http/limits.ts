@@ -8,6 +8,8 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     /** Its answers cost tokens of a model. */
     spendsTokens?: boolean
+    /** Its answer ends when its client leaves, so it is none of the requests at once. */
+    staysOpen?: boolean
   }
 }
 
@@ -64,11 +66,13 @@ export function limitUsers(app: FastifyInstance, refused: (user: string) => void
         return done(beyond(tokens_per_minute, 'tokens per minute', wait))
       }
     }
-    if (requests_at_once !== undefined && activity.running >= requests_at_once) {
+    const { staysOpen } = request.routeOptions.config
+    if (!staysOpen && requests_at_once !== undefined && activity.running >= requests_at_once) {
       return done(beyond(requests_at_once, 'requests at once', 0))
     }
     // A refused request takes nothing: who keeps trying is served as soon as who waits.
     if (requests_per_minute !== undefined) activity.requests.amount += 1
+    if (staysOpen) return done()
     activity.running++
     whenClosed(reply, () => activity.running--)
     done()

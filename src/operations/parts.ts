@@ -5,6 +5,7 @@ import { answers, type Routes, refusing } from '../http/contracts.ts'
 import type { Compiling } from '../inference/constraints/compiling.ts'
 import type { SchemaChecks } from '../schemas/checks.ts'
 import { type Database, databaseOf } from '../storage/database.ts'
+import type { EventHub } from './events/hub.ts'
 import type { GenerationParts } from './generation/parts.ts'
 import type { Projects } from './projects/settings.ts'
 import { type CallNames, createCallNames, matchesHeader } from './recording/named-calls.ts'
@@ -25,6 +26,7 @@ export interface OperationParts extends GenerationParts {
   /** The scheme of the references that are made here. */
   refScheme: string
   usage: UsageMeter
+  events: EventHub
 }
 
 /** The same for one request, as its caller's. */

@@ -9,7 +9,7 @@ import { addMonitorRun, cancelMonitorRun, endMonitorRun, stepMonitorRun } from '
 import { changeTags, removeAliases, setAliases } from './objects/object-labels.ts'
 import { keepObject } from './objects/objects.ts'
 import { addCallsToQueue } from './queues/items.ts'
-import { setProgress, takeNextItem } from './queues/progress.ts'
+import { releaseItem, reopenItem, setProgress, takeNextItem } from './queues/progress.ts'
 import { addQueue, changeQueue } from './queues/queues.ts'
 import { addQueueRule, pauseQueueRule } from './queues/rules.ts'
 import { sql } from './sql/sql.ts'
@@ -64,6 +64,8 @@ export const commands = {
   addQueueRule,
   pauseQueueRule,
   setProgress,
+  reopenItem,
+  releaseItem,
   takeNextItem,
   ...runs,
   addMonitor,

@@ -1,4 +1,5 @@
 import type { WithSharedTexts } from '../domain/json/text.ts'
+import type { Watcher } from './changes.ts'
 import type { Commands } from './commands.ts'
 import type { LongReader } from './transaction.ts'
 
@@ -23,6 +24,8 @@ export interface Database extends LongReader {
    * else writes, again and again as long as it answers true. Ends after a number of runs, then with true.
    */
   writeBehind<Name extends BehindCommands>(name: Name, input: Parameters<Commands[Name]>[1]): Promise<boolean>
+  /** Hears of what is written from now on, also by other processes. Answers what ends it. */
+  watch(watcher: Watcher): () => void
   /** Gives a little of the space that was freed back to the disk. Answers whether there is more to give. */
   reclaim(): Promise<boolean>
   /** Fails with a refusal when the store cannot read or cannot write. */

@@ -1,3 +1,4 @@
+import type { Change } from './changes.ts'
 import type { Dialect } from './sql/dialect.ts'
 import type { Sql } from './sql/sql.ts'
 
@@ -43,6 +44,8 @@ export interface Transaction extends Reader {
   turn(key: string): Promise<void>
   /** Waits for whoever has the turn of this key, and whoever wants that turn waits; others that share it do not wait. */
   share(key: string): Promise<void>
+  /** Those who watch the record hear of it behind the commit. */
+  changed(change: Change): void
 }
 
 export type Command<Input, Output> = (tx: Transaction, input: Input) => Promise<Output>

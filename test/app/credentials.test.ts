@@ -99,7 +99,14 @@ const nowhere: Route[] = [
   ['GET', '/health/x'],
   ['GET', '//health'],
   ['GET', '/HEALTH'],
-].map(([method = '', url = '']) => ({ method, url, isPublic: false, takesBody: false, isHidden: true }))
+].map(([method = '', url = '']) => ({
+  method,
+  url,
+  isPublic: false,
+  staysOpen: false,
+  takesBody: false,
+  isHidden: true,
+}))
 
 const methodOf = ({ method }: Route) => method as 'GET'
 
@@ -180,7 +187,7 @@ for (const headers of wrongKeys) {
 
 for (const [how, headers] of Object.entries(accepted)) {
   test(`P5: ${how} with a key is known everywhere`, async () => {
-    for (const route of [...routes, ...nowhere]) {
+    for (const route of [...routes, ...nowhere].filter(({ staysOpen }) => !staysOpen)) {
       const { statusCode } = await app.inject({ method: methodOf(route), url: addressOf(route), headers })
       assert.notEqual(statusCode, 401, `${route.method} ${route.url}`)
       assert.ok(statusCode < 500, `${route.method} ${route.url} ${statusCode}`)

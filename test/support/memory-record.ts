@@ -1,9 +1,11 @@
 import { refuse } from '../../src/domain/refusals.ts'
+import { createWatchers } from '../../src/storage/changes.ts'
 import type { Database } from '../../src/storage/database.ts'
 import { loadMigrations } from '../../src/storage/engines/migrations.ts'
 import { connect } from '../../src/storage/engines/sqlite/connection.ts'
 import { sqliteDialect } from '../../src/storage/engines/sqlite/dialect.ts'
 import { failureError } from '../../src/storage/engines/sqlite/failures.ts'
+import type { JobResult } from '../../src/storage/engines/sqlite/group.ts'
 import { migrateSqlite } from '../../src/storage/engines/sqlite/migrate.ts'
 import { createWriter } from '../../src/storage/engines/sqlite/writer.ts'
 import { sql } from '../../src/storage/sql/sql.ts'
@@ -16,13 +18,18 @@ export function openMemoryRecord(): Database {
   const connection = connect(':memory:', 'write')
   migrateSqlite(connection, ':memory:', loadMigrations('sqlite'), 0)
   const pending = new Map<number, PromiseWithResolvers<unknown>>()
-  const writer = createWriter(connection, (results) => {
+  const watchers = createWatchers()
+  const deliver = (results: readonly JobResult[]) => {
     for (const result of results) {
       if ('failure' in result) pending.get(result.id)?.reject(failureError(result.failure))
-      else pending.get(result.id)?.resolve(result.value)
+      else {
+        if (result.changes) watchers.tell(result.changes)
+        pending.get(result.id)?.resolve(result.value)
+      }
       pending.delete(result.id)
     }
-  })
+  }
+  const writer = createWriter(connection, deliver, { isWatched: () => watchers.isWatched })
   let lastId = 0
   let closing: Promise<void> | undefined
 
@@ -57,6 +64,7 @@ export function openMemoryRecord(): Database {
       stillOpen().get(sql`SELECT id FROM heddle_probe`)
       await database.write('probe', { at: Date.now() * 1000 })
     },
+    watch: watchers.watch,
     reclaim: async () => false,
     close() {
       closing ??= writer.idle().then(() => connection.close())

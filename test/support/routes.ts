@@ -10,6 +10,8 @@ export interface Route {
   takesBody: boolean
   /** The contract of the body. */
   body?: unknown
+  /** Its answer ends when its client leaves: an injected request would wait for ever. */
+  staysOpen: boolean
   /** Not in the OpenAPI document. */
   isHidden: boolean
 }
@@ -30,6 +32,7 @@ export async function openAppWithRoutes(
           isPublic: config?.public === true,
           takesBody: schema?.body !== undefined,
           ...(schema?.body !== undefined && { body: schema.body }),
+          staysOpen: config?.staysOpen === true,
           isHidden: schema?.hide === true,
         })
       }

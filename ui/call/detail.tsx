@@ -1,5 +1,6 @@
 import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
+import { AddToQueue } from '../parts/add-to-queue.tsx'
 import { Copied } from '../parts/copied.tsx'
 import { useKeys } from '../parts/keys.ts'
 import { Failed, Skeleton } from '../parts/states.tsx'
@@ -43,6 +44,7 @@ export function CallDetail({ project, call: id, withTrace = false, onChanged }: 
   const { value: call, error, again } = useLoading((signal) => readCall(project, id, signal), [project, id])
   const [tab, setTab] = useState(chosen)
   const isThis = call !== undefined && stringOf(nodeAt(call, 'id')) === id
+  const [isQueuing, setQueuing] = useState(false)
   const choose = (next: Tab) => {
     chosen = next
     setTab(next)
@@ -51,12 +53,18 @@ export function CallDetail({ project, call: id, withTrace = false, onChanged }: 
     { keys: ['c'], does: 'Conversation', run: () => choose('chat') },
     { keys: ['i'], does: 'Input', run: () => choose('input') },
     { keys: ['u'], does: 'Output', run: () => choose('output') },
-    { keys: ['a'], does: 'Attributes', run: () => choose('attributes') },
+    { keys: ['m'], does: 'Attributes', run: () => choose('attributes') },
     { keys: ['n'], does: 'Feedback and notes', run: () => choose('feedback') },
+    { keys: ['a'], does: 'Add to a queue', run: () => setQueuing(true) },
   ])
   if (error) return <Failed error={error} again={again} />
   if (!isThis) return <Skeleton rows={12} />
-  return <Shown {...{ project, id, call, withTrace, tab, choose, onChanged }} />
+  return (
+    <>
+      <Shown {...{ project, id, call, withTrace, tab, choose, onChanged }} queue={() => setQueuing(true)} />
+      {isQueuing && <AddToQueue project={project} calls={[id]} onClose={() => setQueuing(false)} />}
+    </>
+  )
 }
 
 interface ShownProps {
@@ -66,10 +74,12 @@ interface ShownProps {
   withTrace: boolean
   tab: Tab | undefined
   choose(tab: Tab): void
+  /** Asks into which queue the call is put. */
+  queue(): void
   onChanged: (() => void) | undefined
 }
 
-function Shown({ project, id, call, withTrace, tab: wanted, choose, onChanged }: ShownProps) {
+function Shown({ project, id, call, withTrace, tab: wanted, choose, queue, onChanged }: ShownProps) {
   // Small members, without numbers that could lose digits: sizes and times.
   const row = JSON.parse(`{${lightText(call)}}`) as CallRow
   const [inputs, output] = [nodeAt(call, 'inputs'), nodeAt(call, 'output')]
@@ -82,11 +92,16 @@ function Shown({ project, id, call, withTrace, tab: wanted, choose, onChanged }:
       <header class="detail-head">
         <h2>{nameOf(row)}</h2>
         <Copied text={id} label="Copy the id of the call" />
-        {withTrace && (
-          <a class="button" href={paths.trace(project, row.trace_id, id)}>
-            Open trace
-          </a>
-        )}
+        <span class="detail-tools">
+          <button type="button" onClick={queue}>
+            Add to queue
+          </button>
+          {withTrace && (
+            <a class="button" href={paths.trace(project, row.trace_id, id)}>
+              Open trace
+            </a>
+          )}
+        </span>
       </header>
       <Facts row={row} />
       {row.exception !== null && <pre class="exception">{row.exception}</pre>}

@@ -15,20 +15,31 @@ export class Refused extends Error {
 export class Unreachable extends Error {}
 
 export interface Asked {
-  method?: 'GET' | 'POST' | 'DELETE'
+  method?: 'GET' | 'POST' | 'PUT' | 'DELETE'
   body?: unknown
+  /** A body that is written already, so that its numbers keep their digits. */
+  json?: string
   signal?: AbortSignal
+  headers?: Record<string, string>
+  /** Goes out even when the page is being closed. */
+  isLast?: boolean
 }
 
 /** Every request of the page goes through here, with its half of the session. */
-export async function ask(path: string, { method, body, signal }: Asked = {}): Promise<Response> {
+export async function ask(
+  path: string,
+  { method, body, json, signal, headers, isLast = false }: Asked = {},
+): Promise<Response> {
+  const sent = json ?? (body === undefined ? undefined : JSON.stringify(body))
   const response = await fetch(path, {
-    method: method ?? (body === undefined ? 'GET' : 'POST'),
+    method: method ?? (sent === undefined ? 'GET' : 'POST'),
     headers: {
+      ...headers,
       'x-heddle-page': half() ?? 'none',
-      ...(body !== undefined && { 'content-type': 'application/json' }),
+      ...(sent !== undefined && { 'content-type': 'application/json' }),
     },
-    ...(body !== undefined && { body: JSON.stringify(body) }),
+    ...(sent !== undefined && { body: sent }),
+    ...(isLast && { keepalive: true }),
     ...(signal && { signal }),
   }).catch((error: unknown) => {
     if (signal?.aborted) throw error
@@ -71,7 +82,8 @@ export async function* askLines(path: string, asked: Asked): AsyncGenerator<stri
   if (rest !== '') yield rest
 }
 
-async function* decoded(body: ReadableStream<Uint8Array>): AsyncGenerator<string> {
+/** Ending the loop early ends the request. */
+export async function* decoded(body: ReadableStream<Uint8Array>): AsyncGenerator<string> {
   const reader = body.getReader()
   const decoder = new TextDecoder()
   try {

@@ -26,6 +26,8 @@ const newSecret = () => randomBytes(32).toString('base64url')
 export interface PageSessions {
   /** The hash of the key for which the request's session stands; undefined where it has none that holds. */
   keyHashOf(request: FastifyRequest): Promise<string | undefined>
+  /** Whether the session of this request has not ended since. */
+  isOpen(request: FastifyRequest): Promise<boolean>
   /** Signs out whoever sends this. */
   close(request: FastifyRequest): Promise<void>
 }
@@ -54,6 +56,11 @@ export function createPageSessions(db: Database): PageSessions {
       const expires = at + lifetime
       if (expires - session.expires_at > hourInMicroseconds) await extend(request, session, expires)
       return session.key_hash
+    },
+
+    async isOpen(request) {
+      const hash = ofRequests.get(request)
+      return hash !== undefined && (await readPageSession(db, hash, now())) !== undefined
     },
 
     async close(request) {

@@ -4,6 +4,8 @@ const activeMs = 300_000
 /** Remembered at most, the latest. */
 const mostTenants = 1_000
 
+export type ActiveTenants = ReturnType<typeof createActiveTenants>
+
 /** The tenants that have asked lately. */
 export function createActiveTenants(now: () => number = () => performance.now()) {
   // In the order of their last requests.

@@ -5,23 +5,13 @@ import { createConstraints } from '../constraints/following-constraints.ts'
 import { promptLogprob } from '../sampling/logprobs.ts'
 import { createActiveTenants } from './active-tenants.ts'
 import { createBackgroundShare } from './background-share.ts'
-import { additionOrder, planBatch } from './batch-plan.ts'
+import { createBatches, type Part } from './batches.ts'
 import { checkGeneration } from './checks.ts'
 import type { NativeContext, NativeModel } from './native.ts'
-import { createPace } from './pace.ts'
 import type { EngineOptions, Load } from './protocol.ts'
-import {
-  type Answering,
-  isWriting,
-  leftToRead,
-  nextToRead,
-  notePause,
-  noteRead,
-  type Request,
-} from './request.ts'
+import { type Answering, leftToRead, notePause, noteRead, type Request } from './request.ts'
 import { createSequences, type Sequence } from './sequences.ts'
 import { createSlotQueue } from './slot-queue.ts'
-import { createTenantShares } from './tenant-shares.ts'
 
 export type Loop = ReturnType<typeof createLoop>
 
@@ -38,19 +28,6 @@ export interface Listener {
  */
 const flushMs = 16
 
-/** Of so many batches one reads of the prompt that has waited longest. */
-const oldestEvery = 4
-
-/** A part of a batch: what one sequence reads in it. */
-interface Part {
-  answering: Answering
-  sequence: Sequence
-  tokens: Uint32Array
-  /** The rows of the logits that are wanted, the last one at the end. */
-  rows: Uint32Array
-  isPrompt: boolean
-}
-
 /**
  * All sequences continue together, one batch after the other. Between two batches, and only there, sequences change hands and
  * memory is forgotten or copied: nothing waits for a lock.
@@ -62,7 +39,6 @@ export function createLoop(
   listener: Listener,
 ) {
   const sequences = createSequences(options.parallel, 16 + Math.floor(options.context / 128))
-  const pace = createPace()
   const constraints = createConstraints(model.vocabulary)
   // Each row of logits that is wanted holds a number for each token of the vocabulary until the next batch.
   const mostRows = Math.max(3, Math.floor(2 ** 22 / model.vocabulary.size))
@@ -71,7 +47,7 @@ export function createLoop(
   const behind = createSlotQueue<Answering>()
   const background = createBackgroundShare()
   const tenants = createActiveTenants()
-  const shares = createTenantShares()
+  const batches = createBatches({ context, tenants, batch: options.batch, mostRows })
   const requests = new Map<number, Request>()
   const running = new Set<Answering>()
   let events: [number, GenerationEvent][] = []
@@ -80,7 +56,6 @@ export function createLoop(
   let flushed = 0
   /** Something has begun or ended: that is sent at once. */
   let isUrgent = false
-  let turn = 0
   let isStopped = false
   let batchSince: number | undefined
 
@@ -179,7 +154,9 @@ export function createLoop(
         await rest()
         continue
       }
-      const parts = isBehind ? backgroundBatch() : nextBatch()
+      const parts = isBehind
+        ? batches.ofBackground(runningOf(true))
+        : batches.ofCallers(runningOf(false).filter(({ isIdle }) => !isIdle))
       const decoding = decode(parts)
       // While the native library works on this batch, what the last one brought is sent.
       const onlyWrite = parts.every(({ isPrompt }) => !isPrompt)
@@ -187,12 +164,9 @@ export function createLoop(
       await decoding
       await Promise.all(parts.map(finishPart))
       const ms = performance.now() - since
-      if (onlyWrite) pace.wrote(parts.length, ms)
+      batches.took(parts, ms, isBehind)
       if (isBehind) background.backgroundTook(ms)
-      else {
-        background.callersTook(ms)
-        pay(parts, ms)
-      }
+      else background.callersTook(ms)
     }
   }
 
@@ -343,98 +317,12 @@ export function createLoop(
     return sequence.tokens.length
   }
 
-  /** Writers that cost more together than one after the other take turns: first the tenants, then those of one tenant. */
-  function writersOf(busy: readonly Answering[], of: ReadonlySet<string>): readonly Answering[] {
-    const own = of.size > 1 ? busy.filter(({ tenant }) => tenant === shares.next) : busy
-    if (pace.abreast(busy.length) > 1)
-      return pace.isWorthSharing(busy.length, own.length, of.size) ? own : busy
-    return [own.reduce((longest, other) => (other.turn < longest.turn ? other : longest))]
-  }
-
-  /**
-   * Never together with callers, whose batches are the same with and without it. Alone it is as short as beside them, for one
-   * may come.
-   */
-  function backgroundBatch(): Part[] {
-    turn++
-    const busy = runningOf(true)
-    const answerings = busy.every(isWriting) ? writersOf(busy, new Set()) : busy
-    return batchOf(
-      answerings.map((answering) => ({ answering, tokens: leftToRead(answering) })),
-      pace.promptTokens(1, 1, true),
-    )
-  }
-
-  function nextBatch(): Part[] {
-    turn++
-    const busy = runningOf(false).filter(({ isIdle }) => !isIdle)
-    const meeting = new Set(busy.map(({ tenant }) => tenant))
-    shares.meet(meeting)
-    const onlyWrite = busy.every(isWriting)
-    const answerings = onlyWrite ? writersOf(busy, meeting) : busy
-    const isShared = meeting.size > 1
-    // A prompt holds up what others write: it waits while its tenant is ahead.
-    const waits = (one: Answering) => isShared && !isWriting(one) && shares.isAhead(one.tenant, pace.aheadMs)
-    const areTenantsActive = answerings.some(({ tenant }) => tenants.hasOthers(tenant))
-    const writers = answerings.filter(isWriting).length
-    return batchOf(
-      answerings.map((answering) => ({ answering, tokens: waits(answering) ? 0 : leftToRead(answering) })),
-      pace.promptTokens(writers, answerings.length - writers, isShared || areTenantsActive),
-    )
-  }
-
-  /** Of each so many tokens may be read, and of all prompts together so many. */
-  function batchOf(each: { answering: Answering; tokens: number }[], prompts: number): Part[] {
-    const inOrder = each.toSorted(
-      (one, other) => (one.answering.sequence?.id ?? 0) - (other.answering.sequence?.id ?? 0),
-    )
-    const left = inOrder.map(({ answering: { request }, tokens }) => ({
-      tokens,
-      most: request.promptLogprobs === undefined ? options.batch : mostRows,
-      arrival: request.since,
-    }))
-    const counts = planBatch(left, {
-      batch: options.batch,
-      prompts,
-      oldestFirst: turn % oldestEvery === 0,
-    })
-    context.begin(counts.reduce((sum, count) => sum + count, 0))
-    const parts = inOrder.flatMap(({ answering, tokens: most }, index) => {
-      const { sequence, request } = answering
-      const count = counts[index] ?? 0
-      if (count === 0 || sequence === undefined) return []
-      answering.turn = turn
-      request.queuedMs ??= performance.now() - request.since
-      return [{ answering, sequence, tokens: nextToRead(answering, count), isLast: count === most }]
-    })
-    return additionOrder(parts).map(({ answering, sequence, tokens, isLast }) => {
-      const { request } = answering
-      const wanted =
-        request.promptLogprobs !== undefined && !request.isRead
-          ? Uint32Array.from(tokens.keys())
-          : Uint32Array.of(...(isLast ? [tokens.length - 1] : []))
-      const rows = context.add(sequence.id, sequence.tokens.length, tokens, wanted)
-      return { answering, sequence, tokens, rows, isPrompt: !isWriting(answering) }
-    })
-  }
-
-  function pay(parts: readonly Part[], ms: number): void {
-    const tokens = new Map<string, number>()
-    for (const part of parts) {
-      const { tenant } = part.answering
-      tokens.set(tenant, (tokens.get(tenant) ?? 0) + part.tokens.length)
-    }
-    shares.pay(tokens, ms)
-  }
-
   async function decode(parts: Part[]): Promise<void> {
     const since = performance.now()
     batchSince = since
     await context.decode()
     batchSince = undefined
-    const prompts = parts.filter(({ isPrompt }) => isPrompt)
-    const read = prompts.reduce((sum, { tokens }) => sum + tokens.length, 0)
-    pace.read(read, parts.length - prompts.length, performance.now() - since)
+    batches.decoded(parts, performance.now() - since)
   }
 
   /** After a batch: what was read is remembered, and answers whose tokens have all been read draw the next. */

@@ -1,20 +1,18 @@
 import { type Caller, hasAccess, requireAccess } from '../../domain/callers.ts'
 import { modelOutput } from '../../domain/evaluations/trial.ts'
 import { valueAt } from '../../domain/expressions/json-value.ts'
-import { parseExpressionText } from '../../domain/expressions/parse.ts'
 import { JsonText, writeJson } from '../../domain/json/text.ts'
-import { refuse } from '../../domain/refusals.ts'
 import type { Database } from '../../storage/database.ts'
 import {
   deriveThenOpen,
   type Results,
-  type ResultsView,
   type RowPage,
   type TrialRow,
 } from '../../storage/evaluations/results.ts'
 import { bringsRow, rawRowsOf } from './raw-rows.ts'
-import { mostEvaluations, type ResultsBody, type Summary } from './results-contract.ts'
+import type { ResultsBody, Summary } from './results-contract.ts'
 import { summaries } from './summary.ts'
+import { viewOf } from './view.ts'
 
 const mostWarnings = 1000
 
@@ -98,27 +96,6 @@ export async function queryResults(
   }
 }
 
-function viewOf(project: string, body: ResultsBody, mayRead: ResultsView['mayRead']): ResultsView {
-  return {
-    project,
-    evaluations: evaluationsOf(body),
-    filters: (body.filters ?? []).map(({ query, evaluation_call_id }, index) => ({
-      query: parseExpressionText(query.text, `filters.${index}.query`),
-      evaluation: evaluation_call_id ?? null,
-    })),
-    sort: (body.sort_by ?? []).map(({ field, direction, evaluation_call_id, mode }) => ({
-      field,
-      direction: direction ?? 'asc',
-      evaluation: evaluation_call_id ?? null,
-      mode: mode ?? 'value',
-    })),
-    intersect: body.require_intersection ?? false,
-    limit: body.limit ?? null,
-    offset: Math.max(0, body.offset ?? 0),
-    mayRead,
-  }
-}
-
 function trialRecord(trial: TrialRow, withChildren: boolean) {
   const output = modelOutput(trial.output, trial.output_key)
   const own = trial.output?.startsWith('{') ? valueAt(trial.output, ['scores']) : undefined
@@ -131,15 +108,6 @@ function trialRecord(trial: TrialRow, withChildren: boolean) {
     scores: new JsonText(withChildren ? trial.scores : own?.startsWith('{') ? own : '{}'),
     total_tokens: withChildren ? trial.tokens : trial.own_tokens,
   }
-}
-
-/** Both lists mean the same; the first occurrence counts. */
-function evaluationsOf({ evaluation_call_ids, evaluation_run_ids }: ResultsBody): string[] {
-  const ids = [...new Set([...(evaluation_call_ids ?? []), ...(evaluation_run_ids ?? [])])]
-  if (ids.length <= mostEvaluations) return ids
-  const field =
-    (evaluation_call_ids?.length ?? 0) > mostEvaluations ? 'evaluation_call_ids' : 'evaluation_run_ids'
-  throw refuse('too_many_ids', { field, given: ids.length, limit: mostEvaluations })
 }
 
 function withoutEffect(body: ResultsBody, evaluations: readonly string[]): string[] {

@@ -42,8 +42,7 @@ export async function summaries(
     return {
       evaluation_call_id: id,
       display_name: root?.display_name ?? null,
-      evaluation_ref: refOf(root, 'self') ?? refOf(root, 'this'),
-      model_ref: refOf(root, 'model'),
+      ...refsOf(root),
       scorer_stats: [...sums.leaves.values()].toSorted(byPosition).map((leaf) => scorerStats(leaf, sums)),
       started_at: root ? formatTime(root.started_at) : null,
       trace_id: root?.trace_id ?? null,
@@ -125,7 +124,15 @@ function byPosition(a: LeafSums, b: LeafSums): number {
   return a.position - b.position || compareText(a.scorer, b.scorer) || compareText(a.path ?? '', b.path ?? '')
 }
 
-function refOf(root: RootRow | undefined, name: string): string | null {
+/** What was evaluated, and with what. */
+export function refsOf(root: Pick<RootRow, 'inputs'> | undefined) {
+  return {
+    evaluation_ref: refOf(root, 'self') ?? refOf(root, 'this'),
+    model_ref: refOf(root, 'model'),
+  }
+}
+
+function refOf(root: Pick<RootRow, 'inputs'> | undefined, name: string): string | null {
   const json = root?.inputs ? valueAt(root.inputs, [name]) : undefined
   return json?.startsWith('"') ? (JSON.parse(json) as string) : null
 }

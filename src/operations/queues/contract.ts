@@ -19,6 +19,7 @@ const scorerRefs = z.array(plainText(2048)).max(1000).meta({ description: 'Refer
 export const QueuePath = z.object({ queue_id: queueId })
 export const ItemPath = z.object({ queue_id: queueId, item_id: plainText(128).min(1) })
 export const InProject = z.object({ project_id: projectId })
+export type InProject = z.output<typeof InProject>
 
 export const CreateBody = z.object({
   project_id: projectId,
@@ -175,6 +176,10 @@ export const NextBody = z.object({
     .max(100)
     .nullish()
     .meta({ default: 1, description: 'An item is open until so many have completed or skipped it.' }),
+  except_item_ids: z.array(plainText(128)).max(100).nullish().meta({
+    description:
+      'Items that are passed over, such as one that the caller is on: who fetches ahead is handed another.',
+  }),
 })
 export type NextBody = z.output<typeof NextBody>
 export const NextAnswer = answer('The item that the caller holds from now on.', {

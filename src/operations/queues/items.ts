@@ -10,6 +10,7 @@ import { requireQueue } from '../../storage/queues/queues.ts'
 import type { CallNames } from '../recording/named-calls.ts'
 import {
   type AddItemsBody,
+  type InProject,
   type NextBody,
   type ProgressBody,
   type QueryItemsBody,
@@ -76,10 +77,15 @@ export async function listItems(
 
 const microsPerSecond = 1_000_000
 
+interface ItemKey {
+  queue_id: string
+  item_id: string
+}
+
 export async function updateProgress(
   db: Database,
   caller: Caller,
-  { queue_id, item_id }: { queue_id: string; item_id: string },
+  { queue_id, item_id }: ItemKey,
   { project_id, annotation_state: state }: ProgressBody,
 ) {
   requireAccess(caller, project_id)
@@ -87,6 +93,29 @@ export async function updateProgress(
   const lease = usualLeaseSeconds * microsPerSecond
   const key = { project_id, queue_id, item_id }
   const item = await db.write('setProgress', { ...key, annotator: caller.name, state, now: time, lease })
+  return { item: itemRecord(item, time, true) }
+}
+
+/** Gives back the caller's lease of an item, so that others need not wait until it runs out. */
+export async function releaseItem(db: Database, caller: Caller, key: ItemKey, { project_id }: InProject) {
+  requireAccess(caller, project_id)
+  const time = now()
+  const item = await db.write('releaseItem', { ...key, project_id, annotator: caller.name })
+  return { item: itemRecord(item, time, true) }
+}
+
+/** Takes back that the caller has completed or skipped an item. */
+export async function reopenItem(db: Database, caller: Caller, key: ItemKey, { project_id }: InProject) {
+  requireAccess(caller, project_id)
+  const time = now()
+  const lease = usualLeaseSeconds * microsPerSecond
+  const item = await db.write('reopenItem', {
+    ...key,
+    project_id,
+    annotator: caller.name,
+    now: time,
+    lease,
+  })
   return { item: itemRecord(item, time, true) }
 }
 
@@ -100,6 +129,7 @@ export async function nextItem(db: Database, caller: Caller, queue_id: string, b
     queue_id,
     annotator: caller.name,
     annotators: body.annotators ?? 1,
+    except: body.except_item_ids ?? [],
     now: time,
     lease: (body.lease_seconds ?? usualLeaseSeconds) * microsPerSecond,
   })

@@ -23,7 +23,7 @@ import {
   StatsBody,
   UpdateBody,
 } from './contract.ts'
-import { addItems, listItems, nextItem, updateProgress } from './items.ts'
+import { addItems, listItems, nextItem, releaseItem, reopenItem, updateProgress } from './items.ts'
 import { createQueue, deleteOneQueue, listQueues, readQueue, updateQueue } from './queues.ts'
 import { queueStats } from './stats.ts'
 
@@ -105,6 +105,24 @@ export const queueRoutes = family(
     answer: ItemAnswer,
     refusals: [notFound, 'queue_item_not_found', 'annotation_state_conflict'],
     rule: ({ db }, { caller, body, params }) => updateProgress(db, caller, params, body),
+  }),
+  operation('POST', '/annotation_queues/:queue_id/items/:item_id/release', {
+    summary: 'Give back your lease of an item',
+    tags,
+    params: ItemPath,
+    body: InProject,
+    answer: ItemAnswer,
+    refusals: [notFound, 'queue_item_not_found'],
+    rule: ({ db }, { caller, body, params }) => releaseItem(db, caller, params, body),
+  }),
+  operation('POST', '/annotation_queues/:queue_id/items/:item_id/reopen', {
+    summary: 'Take back that you have completed or skipped an item',
+    tags,
+    params: ItemPath,
+    body: InProject,
+    answer: ItemAnswer,
+    refusals: [notFound, 'queue_item_not_found'],
+    rule: ({ db }, { caller, body, params }) => reopenItem(db, caller, params, body),
   }),
   operation('POST', '/annotation_queues/:queue_id/next', {
     summary: 'Take the next open item and lease it',

@@ -241,6 +241,7 @@ async function settle(
 ): Promise<void> {
   const ids = pending.map(({ trial_id }) => trial_id)
   await deriveTrials(tx, project, ids, now)
+  if (ids.length > 0) tx.changed({ project, kind: 'trial', ids })
   for (const some of batchesOf(pending, idsAtOnce)) {
     const trials = new Set(some.map(({ trial_id }) => trial_id))
     // Whatever else has one of these marks was written together with what was seen.

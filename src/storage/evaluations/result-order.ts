@@ -74,7 +74,7 @@ export function selectCountedPage(db: Reader, view: RowsOfView, order: readonly 
 }
 
 /** The rows of the view with their keys: `mean0`; or `number0` and `text0`. */
-function keyedRows(db: Reader, view: RowsOfView, order: readonly RowOrder[]): Sql {
+export function keyedRows(db: Reader, view: RowsOfView, order: readonly RowOrder[]): Sql {
   const grouped = order.some(({ difference }) => difference)
     ? groupedTwice(db, view, order)
     : groupedOnce(db, view, order)
@@ -177,7 +177,7 @@ function groupedTwice(db: Reader, view: RowsOfView, order: readonly RowOrder[]):
 }
 
 /** Numbers before text, and what is missing last, in both directions. */
-function orderTerms({ reading, direction }: RowOrder, i: number): Sql[] {
+export function orderTerms({ reading, direction }: RowOrder, i: number): Sql[] {
   const way = direction === 'asc' ? 'ASC NULLS LAST' : 'DESC NULLS LAST'
   if (reading.kind === 'score') return [trusted(`mean${i} ${way}`)]
   return [

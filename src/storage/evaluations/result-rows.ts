@@ -76,7 +76,7 @@ function intersects(view: RowsOfView): boolean {
 }
 
 /** Whether the view is every trial of its evaluations. */
-function isWhole(view: RowsOfView): boolean {
+export function isWhole(view: RowsOfView): boolean {
   return view.filters.length === 0 && !intersects(view)
 }
 

@@ -150,6 +150,9 @@ export async function deriveThenOpen(db: Database, view: ResultsView, signal: Ab
   }
 
   return {
+    /** What else reads the same rows in the same order. */
+    rows,
+    order,
     /** The root calls of the evaluations, by id. */
     roots: new Map(roots.map((root) => [root.id, root])),
     /** Of the evaluations that have trials: what tells their rows apart. */
@@ -186,7 +189,7 @@ function readsInputs({ filters, sort }: ResultsView): boolean {
 const derivedAtOnce = 200
 
 /** What was written since it was derived is there at once, and what expired is gone at once. */
-async function derivePending(
+export async function derivePending(
   db: Database,
   project: string,
   time: number,

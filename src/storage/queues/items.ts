@@ -172,6 +172,14 @@ export const addCallsToQueue: Command<CallsToAdd, AddedCalls> = async (tx, given
     return [project_id, item_id, queue_id, ++position, ...call, display_fields, now, added_by, rule_id]
   })
   for (const statement of insertItems(rows)) await tx.run(statement)
+  if (taken.length > 0) {
+    tx.changed({
+      project: project_id,
+      kind: 'item',
+      queue: queue_id,
+      ids: taken.map(({ item_id }) => item_id),
+    })
+  }
   return {
     added: taken.length,
     duplicates: [...known],

@@ -1,6 +1,6 @@
 import { type AnnotationState, isFinished, statesAfter } from '../../domain/annotation-states.ts'
 import { refuse } from '../../domain/refusals.ts'
-import { allOf, type Sql, sql, trusted } from '../sql/sql.ts'
+import { allOf, listOf, type Sql, sql, trusted } from '../sql/sql.ts'
 import type { Command, Transaction } from '../transaction.ts'
 import { findItem, firstItem, lastPosition, ofQueue, ownState, type SeenItem } from './items.ts'
 import { type QueueKey, queueTurn, requireQueue } from './queues.ts'
@@ -19,16 +19,7 @@ export interface Progress extends QueueKey {
  * takes or renews the lease unless another holds it, and to finish gives it back.
  */
 export const setProgress: Command<Progress, SeenItem> = async (tx, given) => {
-  await tx.turn(queueTurn(given))
-  await requireQueue(tx, given)
-  const item = await findItem(tx, given, given.item_id, given.annotator)
-  if (item === undefined) {
-    throw refuse('queue_item_not_found', {
-      field: 'item_id',
-      item: JSON.stringify(given.item_id),
-      queue: JSON.stringify(given.queue_id),
-    })
-  }
+  const item = await itemInTurn(tx, given)
   const from = item.own_state ?? 'unstarted'
   const accepted = statesAfter(from)
   if (!accepted.includes(given.state)) {
@@ -44,30 +35,71 @@ export const setProgress: Command<Progress, SeenItem> = async (tx, given) => {
   if (from === given.state) {
     await setLease(tx, item, { leased_by, leased_until })
   } else {
-    await tx.run(
-      sql`INSERT INTO annotation_progress (project_id, item_id, annotator, queue_id, state, created_at, updated_at)
-          VALUES (${given.project_id}, ${given.item_id}, ${given.annotator}, ${given.queue_id}, ${given.state}, ${given.now}, ${given.now})
-          ON CONFLICT (project_id, item_id, annotator) DO UPDATE SET state = excluded.state, updated_at = excluded.updated_at`,
-    )
-    await tx.run(
-      sql`UPDATE annotation_queue_items SET state = ${given.state}, annotator = ${given.annotator},
-          finished_by = finished_by + ${isFinished(given.state) ? 1 : 0}, leased_by = ${leased_by}, leased_until = ${leased_until}
-          WHERE project_id = ${given.project_id} AND id = ${given.item_id}`,
-    )
-    if (isFinished(given.state)) await countFinished(tx, given)
+    await changeState(tx, given, { leased_by, leased_until }, isFinished(given.state) ? 1 : 0)
   }
   return (await findItem(tx, given, given.item_id, given.annotator)) as SeenItem
 }
 
-async function countFinished(tx: Transaction, { project_id, queue_id, annotator }: Progress): Promise<void> {
+type ItemOf = QueueKey & { item_id: string; annotator: string }
+
+/** The item, which nothing else changes until the end of the transaction. */
+async function itemInTurn(tx: Transaction, given: ItemOf): Promise<SeenItem> {
+  await tx.turn(queueTurn(given))
+  await requireQueue(tx, given)
+  const item = await findItem(tx, given, given.item_id, given.annotator)
+  if (item !== undefined) return item
+  throw refuse('queue_item_not_found', {
+    field: 'item_id',
+    item: JSON.stringify(given.item_id),
+    queue: JSON.stringify(given.queue_id),
+  })
+}
+
+/** `finished` is how many more have finished it than before. */
+async function changeState(
+  tx: Transaction,
+  { project_id, queue_id, item_id, annotator, state, now }: Progress,
+  { leased_by, leased_until }: Lease,
+  finished: 1 | 0 | -1,
+): Promise<void> {
+  await tx.run(
+    sql`INSERT INTO annotation_progress (project_id, item_id, annotator, queue_id, state, created_at, updated_at)
+        VALUES (${project_id}, ${item_id}, ${annotator}, ${queue_id}, ${state}, ${now}, ${now})
+        ON CONFLICT (project_id, item_id, annotator) DO UPDATE SET state = excluded.state, updated_at = excluded.updated_at`,
+  )
+  await tx.run(
+    sql`UPDATE annotation_queue_items SET state = ${state}, annotator = ${annotator},
+        finished_by = finished_by + ${finished}, leased_by = ${leased_by}, leased_until = ${leased_until}
+        WHERE project_id = ${project_id} AND id = ${item_id}`,
+  )
+  tellOf(tx, { project_id, queue_id, id: item_id })
+  if (finished === 0) return
   await tx.run(
     sql`INSERT INTO annotation_finished (project_id, queue_id, annotator, items)
         VALUES (${project_id}, ${queue_id}, ${annotator}, 1)
-        ON CONFLICT (project_id, queue_id, annotator) DO UPDATE SET items = annotation_finished.items + 1`,
+        ON CONFLICT (project_id, queue_id, annotator) DO UPDATE SET items = annotation_finished.items + ${finished}`,
   )
 }
 
-/** What was finished stays so, and so does every item: the two numbers are enough. */
+/** Takes back that the annotator has finished an item: it is in progress again, and the annotator's where it is free. */
+export const reopenItem: Command<Omit<Progress, 'state'>, SeenItem> = async (tx, given) => {
+  const item = await itemInTurn(tx, given)
+  if (item.own_state === null || !isFinished(item.own_state)) return item
+  const begun = { ...given, state: 'in_progress' as const }
+  await changeState(tx, begun, leaseAfter(item, begun), -1)
+  return (await findItem(tx, given, given.item_id, given.annotator)) as SeenItem
+}
+
+/** Whose lease it is not changes nothing. */
+export const releaseItem: Command<ItemOf, SeenItem> = async (tx, given) => {
+  const item = await itemInTurn(tx, given)
+  if (item.leased_by !== given.annotator) return item
+  const none = { leased_by: null, leased_until: null }
+  await setLease(tx, item, none)
+  return { ...item, ...none }
+}
+
+/** Every item stays, and those that an annotator has finished are counted: the two numbers are enough. */
 async function hasFinishedAll(tx: Transaction, given: NextItem): Promise<boolean> {
   const { project_id, queue_id, annotator } = given
   const finished = await tx.get<{ items: number }>(
@@ -97,12 +129,19 @@ async function setLease(tx: Transaction, item: SeenItem, { leased_by, leased_unt
     sql`UPDATE annotation_queue_items SET leased_by = ${leased_by}, leased_until = ${leased_until}
         WHERE project_id = ${item.project_id} AND id = ${item.id}`,
   )
+  tellOf(tx, item)
+}
+
+function tellOf(tx: Transaction, { project_id, queue_id, id }: QueueKey & { id: string }): void {
+  tx.changed({ project: project_id, kind: 'item', queue: queue_id, ids: [id] })
 }
 
 export interface NextItem extends QueueKey {
   annotator: string
   /** An item is open until so many have completed or skipped it. */
   annotators: number
+  /** Items that are passed over, though they may be open. */
+  except?: readonly string[]
   now: number
   /** In microseconds. */
   lease: number
@@ -129,19 +168,20 @@ export const takeNextItem: Command<NextItem, HandedItem> = async (tx, given) => 
   const live = sql`item.leased_until > ${now}`
   const free = sql`(item.leased_by IS NULL OR item.leased_by = ${annotator} OR item.leased_until <= ${now})`
   const named = openTo(given, unindexed)
+  const others = given.except?.length ? [sql`item.id NOT IN (${listOf(given.except)})`] : []
   const byPosition = unindexed('item.position')
   const item =
-    (await firstItem(tx, annotator, [here, mine, live, ...named], byPosition)) ??
-    (await firstItem(tx, annotator, [begunBy(given), free, ...named], byPosition)) ??
+    (await firstItem(tx, annotator, [here, mine, live, ...named, ...others], byPosition)) ??
+    (await firstItem(tx, annotator, [begunBy(given), free, ...named, ...others], byPosition)) ??
     (await firstItem(
       tx,
       annotator,
-      [here, free, ...openTo(given, trusted)],
+      [here, free, ...openTo(given, trusted), ...others],
       trusted('item.finished_by, item.position'),
     ))
   const lease = { leased_by: annotator, leased_until: now + given.lease }
   if (item !== undefined) await setLease(tx, item, lease)
-  const others = [
+  const leasedToOthers = [
     here,
     trusted('item.leased_by IS NOT NULL'),
     sql`item.leased_by <> ${annotator}`,
@@ -149,7 +189,7 @@ export const takeNextItem: Command<NextItem, HandedItem> = async (tx, given) => 
     ...named,
   ]
   const leased = await tx.get<{ n: number }>(
-    sql`SELECT count(*) AS n FROM annotation_queue_items AS item WHERE ${allOf(others)}`,
+    sql`SELECT count(*) AS n FROM annotation_queue_items AS item WHERE ${allOf(leasedToOthers)}`,
   )
   return { item: item ? { ...item, ...lease } : null, leased: leased?.n ?? 0 }
 }

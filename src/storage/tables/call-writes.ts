@@ -27,6 +27,7 @@ export const upsertCalls: Command<readonly CallPart[], void> = async (tx, parts)
     await followParts(tx, project, own, time)
     if (watched !== undefined) await followRules(tx, watched, time)
     await noteJudgements(tx, project, own, time)
+    tx.changed({ project, kind: 'call', ids: own.map(({ id }) => id) })
   }
 }
 
@@ -43,6 +44,7 @@ export const renameCall: Command<CallName, void> = async (tx, { project_id, id, 
     sql`INSERT INTO calls (project_id, id, renamed) VALUES (${project_id}, ${id}, ${name})
         ON CONFLICT (project_id, id) DO UPDATE SET renamed = excluded.renamed`,
   )
+  tx.changed({ project: project_id, kind: 'call', ids: [id] })
 }
 
 /**
@@ -74,6 +76,7 @@ export const deleteCalls: Command<
     await removeCompletions(tx, project_id, members)
     await removeResponses(tx, project_id, members)
     await followDeletion(tx, project_id, members, now)
+    tx.changed({ project: project_id, kind: 'call', ids: members })
     for (const id of members) {
       if (!named.has(id)) {
         named.add(id)

@@ -44,6 +44,13 @@ export const addFeedback: Command<readonly NewFeedback[], KeptFeedback[]> = asyn
     watched,
     records.filter((record) => !known.has(keyOf(record))),
   )
+  for (const [project, own] of Map.groupBy(records, ({ project_id }) => project_id)) {
+    tellOf(
+      tx,
+      project,
+      own.map(({ call_id }) => call_id),
+    )
+  }
   return given.map(({ record, field }) => {
     const stored = known.get(keyOf(record)) ?? (byKey.get(keyOf(record)) as Feedback)
     if (stored !== record && !isSame(stored, record)) throw conflict(record, field, stored)
@@ -69,7 +76,19 @@ export const removeFeedback: Command<{ project_id: string; ids: readonly string[
 }
 
 async function remove(tx: Transaction, projectId: string, id: string): Promise<void> {
-  await tx.run(sql`DELETE FROM feedback WHERE project_id = ${projectId} AND id = ${id}`)
+  const gone = await tx.all<Pick<Feedback, 'call_id'>>(
+    sql`DELETE FROM feedback WHERE project_id = ${projectId} AND id = ${id} RETURNING call_id`,
+  )
+  tellOf(
+    tx,
+    projectId,
+    gone.map(({ call_id }) => call_id),
+  )
+}
+
+/** What is about objects names no call. */
+function tellOf(tx: Transaction, project: string, calls: readonly (string | null)[]): void {
+  tx.changed({ project, kind: 'feedback', ids: calls.filter((id) => id !== null) })
 }
 
 const insertFeedback = insertInto(

@@ -166,3 +166,16 @@ test('next: with several annotators an item is open until so many have finished 
   assert.deepEqual(await taken(post, queueId, keys.root, two), [null, 0])
   assert.deepEqual(await taken(post, queueId, keys.alice, two), [2, 0])
 })
+
+test('next: items that are passed over let a caller fetch ahead', async (t) => {
+  const { post } = await openApp(t)
+  const { queueId, itemIds } = await fillQueue(post, 4)
+  assert.deepEqual(await taken(post, queueId), [1, 0])
+  assert.deepEqual(await taken(post, queueId, keys.alice, { except_item_ids: [itemIds[0]] }), [2, 0])
+  // Both are held: another is handed neither, and asking again renews what is held.
+  assert.deepEqual(await taken(post, queueId, keys.root), [3, 2])
+  assert.deepEqual(await taken(post, queueId, keys.alice, { except_item_ids: [itemIds[0]] }), [2, 1])
+  assert.deepEqual(await taken(post, queueId, keys.alice, { except_item_ids: itemIds.slice(0, 2) }), [4, 1])
+  assert.deepEqual(await taken(post, queueId, keys.alice, { except_item_ids: itemIds }), [null, 1])
+  assert.deepEqual(await taken(post, queueId, keys.alice, { except_item_ids: null }), [1, 1])
+})

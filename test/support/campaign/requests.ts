@@ -26,13 +26,15 @@ type Damage =
   | { kind: 'none' | 'empty' | 'bom' | 'behind' }
   | { kind: 'cut' | 'nul' | 'utf8' | 'spaces'; at: number }
 
+/** All but what only streams: an injected request would wait for its end for ever. */
 export function targetsOf({ paths }: Document): Target[] {
   return Object.entries(paths).flatMap(([path, operations]) =>
-    Object.entries(operations).map(([method, operation]) => ({
-      method: method.toUpperCase(),
-      path,
-      operation,
-    })),
+    Object.entries(operations)
+      .filter(([, { responses }]) => {
+        const types = Object.keys(responses[200]?.content ?? {})
+        return types.length === 0 || types.some((type) => type !== 'text/event-stream')
+      })
+      .map(([method, operation]) => ({ method: method.toUpperCase(), path, operation })),
   )
 }
 

@@ -3,6 +3,7 @@ import { abandon } from '../../../domain/abandoning.ts'
 import { withTexts } from '../../../domain/json/text.ts'
 import { refuse } from '../../../domain/refusals.ts'
 import { createSlots, type SlotCounts } from '../../../threads/slots.ts'
+import { type Change, createWatchers } from '../../changes.ts'
 import { commands } from '../../commands.ts'
 import type { Database } from '../../database.ts'
 import { storageFailure } from '../../failures.ts'
@@ -16,6 +17,7 @@ import { type ConnectionOptions, type Connections, createConnections, sharesOf }
 import { postgresDialect } from './dialect.ts'
 import { postgresFailure } from './failures.ts'
 import { migratePostgres } from './migrate.ts'
+import { createNotices } from './notices.ts'
 import { createStatements } from './statements.ts'
 import { streamRows } from './stream.ts'
 import { lostOnce, runCommand } from './transaction.ts'
@@ -94,6 +96,17 @@ export function createPostgresDatabase<R extends Registry>(
     waitMs: options.queryTimeoutMs,
     isContended: () => streamSlots.waiting > 0,
   })
+  const watchers = createWatchers((isWatched) => notices.listen(isWatched))
+  const notices = createNotices({
+    url,
+    connectTimeoutMs: options.connectTimeoutMs,
+    publish: (channel, payload) => read(side, sql`SELECT pg_notify(${channel}, ${payload})`),
+    heard: watchers.tell,
+  })
+  const changed = (changes: readonly Change[]) => {
+    watchers.tell(changes)
+    notices.tell(changes)
+  }
   const leaving = new AbortController()
   let working = 0
   let closing: Promise<void> | undefined
@@ -146,7 +159,7 @@ export function createPostgresDatabase<R extends Registry>(
       const command = commands[name] as Command<Parameters<R[Name]>[1], unknown> | undefined
       const write = counted(() => {
         if (command === undefined) throw new Error(`no command ${String(name)}`)
-        return runCommand(connections, statements, dialect, command, input, tenant)
+        return runCommand(connections, statements, dialect, command, input, tenant, changed)
       }) as Promise<Output>
       return failedWrites.noted(write)
     },
@@ -169,6 +182,7 @@ export function createPostgresDatabase<R extends Registry>(
       })
       return probing
     },
+    watch: watchers.watch,
     // The server's autovacuum does it.
     reclaim: async () => false,
     close() {
@@ -176,6 +190,7 @@ export function createPostgresDatabase<R extends Registry>(
         leaving.abort(refuse('stopping'))
         if (working > 0) await new Promise<void>((resolve) => idle.push(resolve))
         // Resolves when the streams have given their connections back, some of them after a cancel.
+        await notices.close()
         await connections.close()
         await side.close()
       })()

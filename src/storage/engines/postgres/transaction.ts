@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { Change } from '../../changes.ts'
 import type { Dialect } from '../../sql/dialect.ts'
 import { type Sql, sql } from '../../sql/sql.ts'
 import type { Command, Transaction } from '../../transaction.ts'
@@ -21,10 +22,13 @@ export async function runCommand<Input, Output>(
   command: Command<Input, Output>,
   input: Input,
   tenant: string,
+  changed: (changes: readonly Change[]) => void,
 ): Promise<Output> {
   for (let attempt = 1; ; attempt++) {
     try {
-      return await connections.use(tenant, (session) => commit(session, statements, dialect, command, input))
+      return await connections.use(tenant, (session) =>
+        commit(session, statements, dialect, command, input, changed),
+      )
     } catch (error) {
       if (!mayRetry(error, attempt)) throw error
       await sleep(attempt * 10 * (0.5 + Math.random()))
@@ -48,8 +52,9 @@ async function commit<Input, Output>(
   dialect: Dialect,
   command: Command<Input, Output>,
   input: Input,
+  changed: (changes: readonly Change[]) => void,
 ): Promise<Output> {
-  const { tx, seal } = transactionOn(session, statements, dialect)
+  const { tx, seal, changes } = transactionOn(session, statements, dialect)
   let output: Output
   try {
     // The server's default may be another.
@@ -66,6 +71,7 @@ async function commit<Input, Output>(
     const { command: answer } = await session.query('COMMIT')
     // The server answers ROLLBACK, without an error, when a statement had failed and the command went on.
     if (answer !== 'COMMIT') throw new Error('a command went on after a statement of it had failed')
+    if (changes.length > 0) changed(changes)
     return output
   } catch (error) {
     throw error instanceof ConnectionLost ? new ConnectionLost('unconfirmed', error.cause) : error
@@ -83,6 +89,7 @@ export async function rollBack(session: Session): Promise<void> {
 
 function transactionOn(session: Session, statements: Statements, dialect: Dialect) {
   let sealed = false
+  const changes: Change[] = []
 
   async function ask(query: Sql): Promise<Answer> {
     if (sealed) throw new Error('a command did not await its transaction')
@@ -100,9 +107,11 @@ function transactionOn(session: Session, statements: Statements, dialect: Dialec
     async turn(key) {
       await ask(sql`SELECT pg_advisory_xact_lock(hashtextextended(${key}, ${turnSeed}))`)
     },
+    changed: (change) => void changes.push(change),
   }
   return {
     tx,
+    changes,
     /** After this a statement that a command forgot to await fails instead of running outside the transaction. */
     seal(): void {
       sealed = true

@@ -1,4 +1,5 @@
 import { withTexts } from '../../../domain/json/text.ts'
+import type { Change } from '../../changes.ts'
 import { commands } from '../../commands.ts'
 import type { Command, Transaction } from '../../transaction.ts'
 import type { Connection } from './connection.ts'
@@ -18,7 +19,10 @@ export interface Job {
   behind?: true
 }
 
-export type JobResult = { id: number; value: unknown } | { id: number; failure: JobFailure }
+/** `changes` where somebody watches. */
+export type JobResult =
+  | { id: number; value: unknown; changes?: Change[] }
+  | { id: number; failure: JobFailure }
 
 const registry: Record<string, Command<never, unknown>> = commands
 
@@ -26,9 +30,12 @@ const registry: Record<string, Command<never, unknown>> = commands
  * Group commit: all jobs that come share one transaction and so one fsync, and are answered after it. Each has a savepoint, so a
  * job that is refused takes nothing of its neighbours with it.
  */
-export async function commitGroup(connection: Connection, jobs: Iterable<Job>): Promise<JobResult[]> {
+export async function commitGroup(
+  connection: Connection,
+  jobs: Iterable<Job>,
+  isWatched = false,
+): Promise<JobResult[]> {
   const { handle } = connection
-  const tx = transactionOn(connection)
   const results: JobResult[] = []
   const begun: number[] = []
   try {
@@ -39,8 +46,11 @@ export async function commitGroup(connection: Connection, jobs: Iterable<Job>): 
       try {
         const command = registry[job.name]
         if (command === undefined) throw new Error(`no command ${job.name}`)
-        results.push({ id: job.id, value: await command(tx, withTexts(job.input) as never) })
+        const changes: Change[] = []
+        const tx = transactionOn(connection, isWatched ? changes : undefined)
+        const value = await command(tx, withTexts(job.input) as never)
         handle.exec('RELEASE job')
+        results.push({ id: job.id, value, ...(changes.length > 0 && { changes }) })
       } catch (error) {
         const failure = sqliteFailure(error)
         // A full disk or a failing one may have rolled everything back already: nobody in this group was stored.
@@ -61,7 +71,7 @@ export async function commitGroup(connection: Connection, jobs: Iterable<Job>): 
   }
 }
 
-function transactionOn(connection: Connection): Transaction {
+function transactionOn(connection: Connection, changes: Change[] | undefined): Transaction {
   return {
     dialect: sqliteDialect,
     all: async (query) => connection.all(query),
@@ -69,5 +79,6 @@ function transactionOn(connection: Connection): Transaction {
     run: async (query) => connection.run(query),
     turn: async () => {},
     share: async () => {},
+    changed: (change) => void changes?.push(change),
   }
 }

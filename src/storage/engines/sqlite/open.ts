@@ -5,6 +5,7 @@ import { batchesOf } from '../../../domain/batches.ts'
 import { Refusal, refuse } from '../../../domain/refusals.ts'
 import { inSteps } from '../../../domain/yielding.ts'
 import { startThread } from '../../../threads/thread.ts'
+import { createWatchers, type Watcher } from '../../changes.ts'
 import type { Database } from '../../database.ts'
 import { StorageRefusal, storageFailure } from '../../failures.ts'
 import { sql } from '../../sql/sql.ts'
@@ -16,6 +17,7 @@ import { failureError, openFailure } from './failures.ts'
 import type { Job, JobResult } from './group.ts'
 import { migrateSqlite, refuseMissing, refuseUnsuitable } from './migrate.ts'
 import { lossOf, openedFiles, refuseLost } from './opened-files.ts'
+import { lookForOthers } from './other-writers.ts'
 import { createReaderPool } from './reader-pool.ts'
 import { defaultGroupLimit, type WriterMessage, type WriterThreadData, writerThread } from './writer.ts'
 
@@ -66,7 +68,12 @@ export async function openSqlite(options: SqliteOptions): Promise<Database> {
   let looked = performance.now()
   const readerPool = createReaderPool(file, { limitMs: queryTimeoutMs, waitMs })
   const failedWrites = createFailedWrites(['storage_full', 'storage_failed', 'storage_read_only'])
-  const writer = startWriter({ file, opened, groupLimit })
+  const watchers = createWatchers((isWatched) => {
+    writer.watch(isWatched)
+    others.look(isWatched)
+  })
+  const writer = startWriter({ file, opened, groupLimit }, watchers.tell)
+  const others = lookForOthers(writer.version, () => watchers.tell('unknown'))
   let closing: Promise<void> | undefined
 
   function stillOpen() {
@@ -118,9 +125,11 @@ export async function openSqlite(options: SqliteOptions): Promise<Database> {
       await refuseFullDisk(dirname(file))
       await told(writer.write('probe', { at: Date.now() * 1000 }, ''))
     },
+    watch: watchers.watch,
     reclaim: () => writer.reclaim(),
     close() {
       closing ??= (async () => {
+        others.look(false)
         await writer.finish()
         await readerPool.close()
         reads.close()
@@ -164,7 +173,7 @@ function makeFolder(folder: string): void {
 }
 
 /** The thread of the writer, and what waits for its answers. */
-function startWriter(data: WriterThreadData) {
+function startWriter(data: WriterThreadData, changed: Watcher) {
   const thread = startThread(writerThread, data, 512)
   // A write that is under way keeps the process alive; a thread that waits does not.
   thread.unref()
@@ -180,7 +189,10 @@ function startWriter(data: WriterThreadData) {
       const one = pending.get(result.id)
       pending.delete(result.id)
       if ('failure' in result) one?.reject(failureError(result.failure))
-      else one?.resolve(result.value)
+      else {
+        if (result.changes) changed(result.changes)
+        one?.resolve(result.value)
+      }
     }
     if (pending.size === 0) thread.unref()
   })
@@ -256,6 +268,10 @@ function startWriter(data: WriterThreadData) {
     },
     writeBehind: (name: string, input: unknown) =>
       answered<boolean>((id) => post({ jobs: [{ id, name, input, behind: true }] })),
+    watch(watched: boolean): void {
+      if (ending === undefined) thread.postMessage({ watched } satisfies WriterMessage)
+    },
+    version: () => answered<number>((id) => post({ id, ask: 'version' })),
     reclaim: () => answered<boolean>((id) => post({ id, reclaim: freedPagesAtOnce })),
     /** Takes no more, and resolves when what was asked so far is answered. */
     async finish(): Promise<void> {

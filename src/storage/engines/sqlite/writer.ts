@@ -27,6 +27,8 @@ interface WriterOptions {
   collect?: () => readonly Job[]
   loss?: () => FileLoss | undefined
   clock?: Clock
+  /** Whether changes are told with what came of a job. */
+  isWatched?: () => boolean
 }
 
 interface Clock {
@@ -137,7 +139,7 @@ export function createWriter(
     const refused = (failure: JobFailure, of: Iterable<{ id: number }>) =>
       Array.from(of, ({ id }) => ({ id, failure }))
     if (lost !== undefined) return refused(lost, jobs)
-    const results = await commitGroup(connection, jobs)
+    const results = await commitGroup(connection, jobs, options.isWatched?.())
     const loss = options.loss?.()
     if (loss === undefined) return results
     lost = describeFailure(refuseLost(loss))
@@ -204,6 +206,9 @@ export type WriterMessage =
   | { jobs: Job[] }
   | { id: number; part: readonly unknown[] }
   | { id: number; reclaim: number }
+  | { watched: boolean }
+  /** Asks for a number that changes whenever another connection writes (https://www.sqlite.org/pragma.html#pragma_data_version). */
+  | { id: number; ask: 'version' }
   | 'close'
 
 /** Where `startThread` finds this file, before and after the build. */
@@ -216,6 +221,7 @@ export function serve(): void {
   const connection = connect(file, 'write')
   let state: 'open' | 'closing' | 'closed' = 'open'
   const parts = new Map<number, unknown[]>()
+  let watched = false
 
   /** With what came of its input before. */
   function whole(job: Job): Job {
@@ -232,6 +238,11 @@ export function serve(): void {
       const list = parts.get(message.id) ?? []
       parts.set(message.id, list)
       for (const item of message.part) list.push(item)
+    } else if ('watched' in message) watched = message.watched
+    else if ('ask' in message) {
+      port.postMessage([
+        { id: message.id, value: connection.handle.pragma('data_version', { simple: true }) },
+      ])
     } else port.postMessage([{ id: message.id, value: reclaimPages(connection, message.reclaim) }])
     return []
   }
@@ -250,6 +261,7 @@ export function serve(): void {
     groupLimit,
     collect,
     loss,
+    isWatched: () => watched,
   })
 
   port.on('message', async (message: WriterMessage) => {

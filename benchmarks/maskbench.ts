@@ -1,0 +1,263 @@
+/**
+ * How many of the schemas of a folder compile, and whether what they accept is what their tests say: `npx node
+ * benchmarks/maskbench.ts --folder maskbench/data`. The files are those of MaskBench, `{schema, tests: [{valid, data}]}`;
+ * docs/structured-output.md says where they are published. Times are of processor time.
+ */
+import { readdir, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+import { Refusal } from '../src/domain/refusals.ts'
+import { createConstraintCompiler } from '../src/inference/constraints/compile.ts'
+import type { ConstraintOptions } from '../src/inference/constraints/constraint.ts'
+import { createConstraints } from '../src/inference/constraints/following-constraints.ts'
+import type { CompiledGrammar } from '../src/inference/constraints/grammar/compiled-grammar.ts'
+import { createFollowing } from '../src/inference/constraints/grammar/following.ts'
+import { listedVocabulary } from '../test/support/listed-vocabulary.ts'
+import { seededRandom } from '../test/support/seeded-random.ts'
+import { createMemberOrders } from './member-orders.ts'
+import { startRival } from './xgrammar-rival.ts'
+
+const { values: given } = parseArgs({
+  options: {
+    folder: { type: 'string' },
+    sample: { type: 'string', default: '800' },
+    seed: { type: 'string', default: '1' },
+    mode: { type: 'string', multiple: true },
+    rival: { type: 'boolean', default: false },
+    masks: { type: 'string', default: '0' },
+    vocabulary: { type: 'string', default: '128000' },
+    list: { type: 'boolean', default: false },
+  },
+})
+if (given.folder === undefined) throw new Error('--folder: where the files of MaskBench are')
+const folder = given.folder
+
+const modes: Readonly<Record<string, ConstraintOptions>> = {
+  'as sent': { whitespace: 'bounded' },
+  'objects open as in the standard': { whitespace: 'bounded', additionalProperties: true },
+}
+
+interface Case {
+  name: string
+  schema: unknown
+  tests: readonly { valid: boolean; data: unknown }[]
+}
+
+interface Tally {
+  compiled: number
+  accepted: number
+  valid: number
+  refused: number
+  invalid: number
+  /** Of schemas that compile and answer each of their tests as it says. */
+  right: number
+  times: number[]
+  wrong: string[]
+}
+
+const emptyTally = (): Tally => ({
+  compiled: 0,
+  accepted: 0,
+  valid: 0,
+  refused: 0,
+  invalid: 0,
+  right: 0,
+  times: [],
+  wrong: [],
+})
+
+/** Microseconds of processor time of this thread. */
+function spent(run: () => void): number {
+  const before = process.threadCpuUsage()
+  run()
+  const { user, system } = process.threadCpuUsage(before)
+  return user + system
+}
+
+function quantile(times: readonly number[], share: number): string {
+  const sorted = times.toSorted((a, b) => a - b)
+  const us = sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? Number.NaN
+  return (us / 1000).toFixed(2)
+}
+
+async function cases(): Promise<Case[]> {
+  const random = seededRandom(Number(given.seed))
+  const names = (await readdir(folder)).filter((name) => name.endsWith('.json')).sort()
+  for (let at = names.length - 1; at > 0; at--) {
+    const other = Math.floor(random() * (at + 1))
+    const [one = '', two = ''] = [names[at], names[other]]
+    names[at] = two
+    names[other] = one
+  }
+  const found: Case[] = []
+  for (const name of names) {
+    if (found.length === Number(given.sample)) break
+    try {
+      const { schema, tests } = JSON.parse(await readFile(join(folder, name), 'utf8'))
+      found.push({ name, schema, tests })
+    } catch (error) {
+      console.log(`${name} is left out: ${(error as Error).message.slice(0, 80)}`)
+    }
+  }
+  return found
+}
+
+type Compiled = { grammar: CompiledGrammar } | { why: string; keyword: string }
+
+function compiled(schema: unknown, options: ConstraintOptions): Compiled {
+  try {
+    return createConstraintCompiler().compile({ kind: 'json', schema }, options, 'schema')
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error
+    const { keyword = error.code, why = '' } = error.values
+    const reason = String(why)
+      .replaceAll(/#\/\S*/g, '#…')
+      .replaceAll(/"[^"]*"/g, '"…"')
+      .replaceAll(/\d+/g, 'n')
+    return { keyword: String(keyword), why: `${keyword}: ${reason.slice(0, 110)}` }
+  }
+}
+
+function judge(tally: Tally, one: Case, accepts: (data: unknown) => boolean): void {
+  let isRight = true
+  for (const [at, { valid, data }] of one.tests.entries()) {
+    const accepted = accepts(data)
+    if (valid) tally.valid++
+    else tally.invalid++
+    if (valid && accepted) tally.accepted++
+    if (!valid && !accepted) tally.refused++
+    if (valid === accepted) continue
+    isRight = false
+    tally.wrong.push(`${accepted ? 'INVALID ACCEPTED' : 'valid refused'} ${one.name} test ${at}`)
+  }
+  if (isRight) tally.right++
+}
+
+function row(name: string, tally: Tally, of: number): string {
+  const share = (part: number, whole: number) =>
+    `${((100 * part) / Math.max(whole, 1)).toFixed(2)} % of ${whole}`
+  return `| ${[
+    name,
+    share(tally.compiled, of),
+    share(tally.right, of),
+    share(tally.accepted, tally.valid),
+    tally.invalid - tally.refused,
+    `${tally.invalid}`,
+    [0.5, 0.99, 1].map((part) => quantile(tally.times, part)).join(', '),
+  ].join(' | ')} |`
+}
+
+const sample = await cases()
+console.log(`${sample.length} schemas, seed ${given.seed}\n`)
+const rows: string[] = []
+const grammars: { name: string; grammar: CompiledGrammar; data: unknown }[] = []
+for (const [mode, options] of Object.entries(modes)) {
+  if (given.mode !== undefined && !given.mode.includes(mode)) continue
+  const tally = emptyTally()
+  const reasons = new Map<string, string[]>()
+  // What nobody has compiled yet is slower, and is no part of the figures.
+  for (const { schema } of sample.slice(0, 40)) compiled(schema, options)
+  for (const one of sample) {
+    let outcome: Compiled | undefined
+    const time = spent(() => {
+      outcome = compiled(one.schema, options)
+    })
+    tally.times.push(time)
+    if (outcome === undefined) continue
+    if ('why' in outcome) {
+      reasons.set(outcome.why, [...(reasons.get(outcome.why) ?? []), one.name])
+      continue
+    }
+    tally.compiled++
+    const following = createFollowing(outcome.grammar)
+    const orders = createMemberOrders(following, one.schema)
+    judge(tally, one, orders.accepts)
+    const { data } = one.tests.find(({ valid }) => valid) ?? {}
+    if (mode === 'as sent' && data !== undefined)
+      grammars.push({ name: one.name, grammar: outcome.grammar, data })
+  }
+  rows.push(row(`Heddle, ${mode}`, tally, sample.length))
+  console.log(`${mode}: refused for`)
+  for (const [why, names] of [...reasons].sort(([, a], [, b]) => b.length - a.length)) {
+    console.log(
+      `${String(names.length).padStart(5)}  ${why}  [${names.slice(0, given.list ? 99 : 2).join(' ')}]`,
+    )
+  }
+  for (const line of tally.wrong) if (given.list || line.startsWith('INVALID')) console.log(line)
+  console.log()
+}
+
+if (given.rival) {
+  const tally = emptyTally()
+  const rival = startRival()
+  for (const one of sample) {
+    const answer = await rival.ask(
+      one.schema,
+      one.tests.map(({ data }) => data),
+    )
+    tally.times.push(answer.micros)
+    if (answer.accepted === undefined) continue
+    tally.compiled++
+    const found = new Map(one.tests.map(({ data }, at) => [data, answer.accepted?.[at] === true]))
+    judge(tally, one, (data) => found.get(data) === true)
+  }
+  rival.close()
+  rows.push(row('XGrammar (web)', tally, sample.length))
+}
+
+if (Number(given.masks) > 0) masks()
+
+console.log(
+  '| engine | compiled | every test right | valid accepted | invalid accepted | of | compile, ms: median, 99 %, most |',
+)
+console.log('|---|---|---|---|---|---|---|')
+for (const line of rows) console.log(line)
+
+/** A mask before each token of a text, with a vocabulary that looks like one: bytes, digits, and words with and without a space. */
+function masks(): void {
+  const random = seededRandom(2)
+  const size = Number(given.vocabulary)
+  const tokens = new Set<string>(Array.from({ length: 95 }, (_, i) => String.fromCharCode(32 + i)))
+  for (const text of ['":', '": "', '", "', '"}', '{"', '},', ': ', ', ', '\n  ', '\n    ', '["', '"]'])
+    tokens.add(text)
+  for (let number = 10; number < 1000; number++) tokens.add(String(number))
+  const letters = 'etaoinshrdlucmfwypvbgkjqxz'
+  while (tokens.size < size - 257) {
+    const length = 2 + Math.floor(random() * 9)
+    const word = Array.from({ length }, () => letters[Math.floor(26 * random() ** 2)]).join('')
+    const place = random()
+    tokens.add(place < 0.5 ? ` ${word}` : place < 0.6 ? `${word[0]?.toUpperCase()}${word.slice(1)}` : word)
+  }
+  const listed = [...tokens]
+  const vocabulary = listedVocabulary({
+    tokens: [...listed, ...Array.from({ length: 256 }, (_, byte) => [byte]), '<end>'],
+    eos: listed.length + 256,
+  })
+  const ids = new Map(listed.map((text, id) => [text, id]))
+  const held = createConstraints(vocabulary)
+  const firsts: number[] = []
+  const steps: number[] = []
+  for (const { grammar, data } of grammars.slice(0, Number(given.masks))) {
+    const answer = held.of(grammar).begin()
+    const text = createMemberOrders(createFollowing(grammar), undefined).textOf(data)
+    if (text === undefined) continue
+    for (let at = 0; at < text.length; ) {
+      let length = Math.min(12, text.length - at)
+      while (length > 1 && !ids.has(text.slice(at, at + length))) length--
+      const piece = text.slice(at, at + length)
+      const bytes = ids.has(piece)
+        ? [ids.get(piece) ?? 0]
+        : Array.from(Buffer.from(piece), (byte) => listed.length + byte)
+      for (const token of bytes) {
+        const time = spent(() => answer.mask())
+        ;(at === 0 ? firsts : steps).push(time)
+        answer.accept(token)
+      }
+      at += length
+    }
+  }
+  const told = (times: number[]) => [0.5, 0.9, 0.99, 1].map((part) => quantile(times, part)).join(', ')
+  console.log(
+    `masks over ${size} tokens, ms at 50 %, 90 %, 99 %, most: ${told(steps)} (of ${steps.length}); the first ${told(firsts)}\n`,
+  )
+}

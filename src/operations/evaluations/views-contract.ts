@@ -1,0 +1,152 @@
+import { z } from 'zod'
+import { answer, flag, projectId, shortList } from '../../domain/fields.ts'
+import { mostEvaluations, RowFilter, RowSort } from './results-contract.ts'
+
+/** What a screen that compares evaluations asks beside their rows. */
+
+const ids = shortList(z.string().min(1).max(128), mostEvaluations)
+  .min(1)
+  .meta({ description: 'Ids of the root calls.' })
+
+const view = {
+  project_id: projectId,
+  evaluation_call_ids: ids,
+  filters: z.array(RowFilter).max(16).nullish().meta({ description: 'As in eval_results/query.' }),
+  require_intersection: flag(false),
+}
+
+const count = z.int().min(0)
+
+export const mostListed = 100
+export const usuallyListed = 50
+
+export const ListBody = z.object({
+  project_id: projectId,
+  limit: z.int().min(1).max(mostListed).nullish().meta({ default: usuallyListed }),
+  offset: z
+    .int()
+    .min(0)
+    .max(2 ** 40)
+    .nullish()
+    .meta({ default: 0 }),
+})
+export type ListBody = z.output<typeof ListBody>
+
+export const ListAnswer = answer('The evaluations of the project that have trials, newest first.', {
+  evaluations: z.array(
+    z.object({
+      evaluation_call_id: z.string(),
+      trace_id: z.string(),
+      display_name: z.string().nullable(),
+      evaluation_ref: z.string().nullable(),
+      model_ref: z.string().nullable(),
+      status: z.enum(['running', 'success', 'error']),
+      started_at: z.iso.datetime(),
+      ended_at: z.iso.datetime().nullable(),
+      row_count: count,
+      trial_count: count,
+      failed_trial_count: count,
+      mean_latency_seconds: z.number().nullable().meta({ description: 'Of the trials that tell it.' }),
+      total_tokens: count
+        .nullable()
+        .meta({ description: 'Of the trials that tell it; null when none does.' }),
+    }),
+  ),
+  total: count,
+})
+export type ListAnswer = z.output<typeof ListAnswer>
+
+export const mostBins = 64
+export const usualBins = 20
+
+const bins = z.int().min(1).max(mostBins).nullish().meta({ default: usualBins })
+
+export const ScoresBody = z.object({
+  ...view,
+  field: z.string().min(1).max(1024).meta({ description: 'scores.…; booleans count 1 or 0.' }),
+  baseline: z.string().max(128).nullish().meta({
+    description: 'What the others are compared with: one of the evaluations, the first unless given.',
+  }),
+  heat_for: z
+    .string()
+    .max(128)
+    .nullish()
+    .meta({ description: 'The evaluation of which heat shows the rows against the baseline; null is none.' }),
+  bins,
+  heat_bins: bins,
+})
+export type ScoresBody = z.output<typeof ScoresBody>
+
+const Interval = z.object({
+  low: z.number(),
+  high: z.number(),
+  level: z.number(),
+  method: z.enum(['bootstrap', 'normal']).meta({
+    description:
+      'bootstrap: percentiles of 1,000 draws of the rows, the same for the same rows; normal: beyond 1,000 rows.',
+  }),
+})
+
+export const ScoresAnswer = answer('How a score is distributed, and how it differs from row to row.', {
+  field: z.string(),
+  baseline: z.string(),
+  least: z.number().nullable(),
+  most: z.number().nullable(),
+  is_binary: z.boolean().meta({ description: 'All values are 0 or 1.' }),
+  evaluations: z.array(
+    z.object({
+      evaluation_call_id: z.string(),
+      trial_count: count,
+      value_count: count.meta({ description: 'Trials with a number or a boolean there.' }),
+      missing_trial_count: count,
+      failed_trial_count: count,
+      mean: z.number().nullable(),
+      counts: z.array(count).meta({ description: 'Trials in each bin from least to most.' }),
+    }),
+  ),
+  pairs: z.array(
+    z.object({
+      evaluation_call_id: z.string(),
+      row_count: count.meta({ description: 'Rows with a value in both.' }),
+      wins: count.meta({ description: 'Rows whose mean is higher than that of the baseline.' }),
+      ties: count,
+      losses: count,
+      mean_difference: z.number().nullable().meta({ description: 'Of the means of each row.' }),
+      interval: Interval.nullable().meta({
+        description: 'Of the mean difference; null for less than two rows.',
+      }),
+      agreement: z
+        .object({ both: count, baseline_only: count, other_only: count, neither: count })
+        .nullable()
+        .meta({ description: 'Rows that passed, when each row passed or failed in all of its trials.' }),
+    }),
+  ),
+  heat: z
+    .object({
+      evaluation_call_id: z.string(),
+      bins: count,
+      cells: z.array(z.tuple([count, count, count])).meta({
+        description: 'Bin of the baseline, bin of the other, rows. Cells without rows are left out.',
+      }),
+    })
+    .nullable(),
+})
+export type ScoresAnswer = z.output<typeof ScoresAnswer>
+
+export const mostNeighbours = 100
+
+export const RankBody = z.object({
+  ...view,
+  row_digest: z.string().min(1).max(256),
+  sort_by: z.array(RowSort).max(8).nullish().meta({ description: 'As in eval_results/query.' }),
+  neighbours: z.int().min(0).max(mostNeighbours).nullish().meta({ default: 1 }),
+})
+export type RankBody = z.output<typeof RankBody>
+
+export const RankAnswer = answer('Where a row is in an order, and which rows are beside it.', {
+  rank: count.nullable().meta({ description: 'From 0; null when the row is not among them.' }),
+  total_rows: count,
+  before: z.array(z.string()).meta({ description: 'Digests of the rows before it, in their order.' }),
+  after: z.array(z.string()),
+})
+export type RankAnswer = z.output<typeof RankAnswer>

@@ -1,0 +1,35 @@
+import { disconnectSignal } from '../../http/disconnect.ts'
+import { family, operation } from '../parts.ts'
+import { viewEvaluations } from './evaluation-list.ts'
+import { rankRow } from './row-rank.ts'
+import { viewScores } from './score-views.ts'
+import { ListAnswer, ListBody, RankAnswer, RankBody, ScoresAnswer, ScoresBody } from './views-contract.ts'
+
+const tags = ['evaluations']
+
+export const evaluationViewRoutes = family(
+  operation('POST', '/views/evaluations', {
+    summary: 'List evaluations, newest first',
+    tags,
+    body: ListBody,
+    answer: ListAnswer,
+    refusals: ['query_too_slow'],
+    rule: ({ db }, { caller, body }, reply) => viewEvaluations(db, caller, body, disconnectSignal(reply)),
+  }),
+  operation('POST', '/views/scores', {
+    summary: 'Compare the distributions of a score, and its differences from row to row',
+    tags,
+    body: ScoresBody,
+    answer: ScoresAnswer,
+    refusals: ['invalid_value', 'too_many_ids', 'query_too_slow'],
+    rule: ({ db }, { caller, body }, reply) => viewScores(db, caller, body, disconnectSignal(reply)),
+  }),
+  operation('POST', '/views/rank', {
+    summary: 'Find where a row is in an order of rows',
+    tags,
+    body: RankBody,
+    answer: RankAnswer,
+    refusals: ['invalid_value', 'too_many_ids', 'query_too_slow'],
+    rule: ({ db }, { caller, body }, reply) => rankRow(db, caller, body, disconnectSignal(reply)),
+  }),
+)

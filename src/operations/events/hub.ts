@@ -1,0 +1,161 @@
+import { newId } from '../../domain/ids.ts'
+import type { Models } from '../../inference/registry.ts'
+import { createPile } from '../../storage/changes.ts'
+import type { Database } from '../../storage/database.ts'
+import type { RecordEvent } from './contract.ts'
+import { watchEngine } from './engine-states.ts'
+
+/** Changes of this time are one event for each project and kind. */
+const gatherMs = 100
+/** Events that are kept for those who are behind, or come back. */
+const mostKept = 1_000
+/** Who comes back within this time misses nothing. */
+const restMs = 60_000
+
+/** What a stream carries: a change, or the word that changes were missed, so that what is shown has to be read again. */
+export type Told =
+  | { name: 'open' | 'resync'; id: string; data: { seq: number } }
+  | { name: 'change'; id: string; data: RecordEvent }
+
+type Kept = RecordEvent | { seq: number; kind: 'resync' }
+
+export interface Following {
+  /** The id of the last event that came, if any did. */
+  after: string | undefined
+  /** Whether the listener may hear of it. */
+  sees(project: string): boolean
+  /** Ends the stream, with its reason. */
+  signal: AbortSignal
+}
+
+/**
+ * The events of this server: what the writes of the record have changed, behind their commit. All listeners read the same
+ * few that are kept, each at its pace, so that a slow one costs nothing and is told `resync` once it is too far behind.
+ * Nothing is gathered while nobody listens.
+ */
+export function createEventHub(db: Pick<Database, 'watch'>, models: Models) {
+  let run = newId()
+  let last = 0
+  let kept: Kept[] = []
+  let news = Promise.withResolvers<void>()
+  let gathering: NodeJS.Timeout | undefined
+  let resting: NodeJS.Timeout | undefined
+  let unwatch: (() => void)[] = []
+  let listeners = 0
+  let isClosed = false
+  const pile = createPile()
+
+  function keep(events: readonly (Omit<RecordEvent, 'seq'> | { kind: 'resync' })[]): void {
+    for (const event of events) kept.push({ seq: ++last, ...event })
+    if (kept.length > mostKept) kept = kept.slice(-mostKept)
+    news.resolve()
+    news = Promise.withResolvers()
+  }
+
+  function flush(): void {
+    gathering = undefined
+    const changes = pile.take()
+    if (changes === 'unknown') keep([{ kind: 'resync' }])
+    else {
+      keep(
+        changes.map(({ project, kind, ids, queue }) => ({
+          project,
+          kind,
+          ids: ids && [...ids],
+          ...(queue !== undefined && { queue_id: queue }),
+        })),
+      )
+    }
+  }
+
+  function begin(): void {
+    clearTimeout(resting)
+    resting = undefined
+    if (unwatch.length > 0) return
+    unwatch = [
+      db.watch((changes) => {
+        pile.add(changes)
+        gathering ??= setTimeout(flush, gatherMs).unref()
+      }),
+      watchEngine(models, (ids) => keep([{ project: null, kind: 'engine', ids }])),
+    ]
+  }
+
+  /** What is not watched is missed, so an older place in the stream is worth nothing afterwards. */
+  function end(): void {
+    clearTimeout(resting)
+    clearTimeout(gathering)
+    gathering = undefined
+    for (const stop of unwatch.splice(0)) stop()
+    pile.take()
+    kept = []
+    run = newId()
+  }
+
+  const idOf = (seq: number) => `${run}-${seq}`
+
+  /** The place behind which to go on; undefined where what follows it is not known any more. */
+  function placeOf(after: string): number | undefined {
+    const [of, given] = [
+      after.slice(0, after.lastIndexOf('-')),
+      Number(after.slice(after.lastIndexOf('-') + 1)),
+    ]
+    const isKnown = of === run && Number.isInteger(given) && given <= last && given >= last - kept.length
+    return isKnown ? given : undefined
+  }
+
+  async function* follow({ after, sees, signal }: Following): AsyncGenerator<Told> {
+    listeners++
+    begin()
+    try {
+      const place = after === undefined ? last : placeOf(after)
+      let at = place ?? last
+      yield { name: 'open', id: idOf(at), data: { seq: at } }
+      if (place === undefined) yield { name: 'resync', id: idOf(at), data: { seq: at } }
+      while (!isClosed) {
+        if (at < last - kept.length) {
+          at = last
+          yield { name: 'resync', id: idOf(at), data: { seq: at } }
+        }
+        const event = kept[at - (last - kept.length)]
+        if (event === undefined) {
+          await newsOr(signal)
+          continue
+        }
+        at = event.seq
+        if (event.kind === 'resync') yield { name: 'resync', id: idOf(at), data: { seq: at } }
+        else if (event.project === null || sees(event.project))
+          yield { name: 'change', id: idOf(at), data: event }
+      }
+    } finally {
+      if (--listeners === 0) {
+        if (isClosed) end()
+        else resting = setTimeout(end, restMs).unref()
+      }
+    }
+  }
+
+  function newsOr(signal: AbortSignal): Promise<void> {
+    return new Promise((resolve, reject) => {
+      if (signal.aborted) return reject(signal.reason)
+      const left = () => reject(signal.reason)
+      signal.addEventListener('abort', left, { once: true })
+      void news.promise.then(() => {
+        signal.removeEventListener('abort', left)
+        resolve()
+      })
+    })
+  }
+
+  return {
+    follow,
+    /** Ends the streams: their clients come back to the next run. */
+    close(): void {
+      isClosed = true
+      news.resolve()
+      if (listeners === 0) end()
+    },
+  }
+}
+
+export type EventHub = ReturnType<typeof createEventHub>

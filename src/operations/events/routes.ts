@@ -1,0 +1,75 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { type Caller, hasAccess, requireAccess } from '../../domain/callers.ts'
+import { refuse } from '../../domain/refusals.ts'
+import { refusing } from '../../http/contracts.ts'
+import { disconnectSignal, whenClosed } from '../../http/disconnect.ts'
+import { type EventForm, sendEvents } from '../../http/sse.ts'
+import { family, type Operation } from '../parts.ts'
+import { EventsQuery, RecordEvent } from './contract.ts'
+import type { Told } from './hub.ts'
+import { createListeners } from './listeners.ts'
+
+/** So often it is asked whether the key still holds. */
+const lookMs = 1_000
+
+const form: EventForm = {
+  write: (value) => {
+    const { name, id, data } = value as Told
+    return `event: ${name}\nid: ${id}\ndata: ${JSON.stringify(data)}\n\n`
+  },
+  keepAlive: ': keep-alive\n\n',
+  failure: ({ code, message }) => `event: end\ndata: ${JSON.stringify({ reason: message, code })}\n\n`,
+  end: '',
+}
+
+const events: Operation = async (app, { events: hub }) => {
+  const listeners = createListeners()
+  app.get(
+    '/views/events',
+    {
+      exposeHeadRoute: false,
+      config: { staysOpen: true },
+      schema: {
+        summary: 'What changes in the record, as it does',
+        description:
+          'Server-sent events, behind the commit of what they tell, those of 100 ms together. `open` says where the stream begins; `change` is what has changed; `resync` says that changes were missed, so that what is shown has to be read again; `end` says why nothing follows, as a refusal does. A comment comes in a silence. With `Last-Event-ID` a stream goes on where it was. docs/events.md.',
+        tags: ['events'],
+        querystring: EventsQuery,
+        response: {
+          200: { description: 'The events.', content: { 'text/event-stream': { schema: RecordEvent } } },
+          ...refusing('entity_forbidden', 'invalid_request', 'too_many_streams', 'queue_full'),
+        },
+      },
+    },
+    async (request, reply) => {
+      const { project_id: wanted } = request.query
+      if (wanted !== undefined) requireAccess(request.caller, wanted)
+      const after = request.headers['last-event-id']
+      whenClosed(reply, listeners.enter(request.caller.name))
+      const left = disconnectSignal(reply)
+      const caller = stillKnown(request, reply)
+      const sees = (project: string) =>
+        hasAccess(caller.now, project) && (wanted === undefined || wanted === project)
+      const signal = AbortSignal.any([left, caller.gone])
+      const told = hub.follow({ after: after === undefined ? undefined : String(after), sees, signal })
+      await sendEvents(reply, told, left, form)
+      return reply
+    },
+  )
+}
+
+/** Who the caller is by now, and a signal that aborts when its key is revoked or its session over. */
+function stillKnown(request: FastifyRequest, reply: FastifyReply): { now: Caller; gone: AbortSignal } {
+  const gone = new AbortController()
+  const known = { now: request.caller, gone: gone.signal }
+  const timer = setInterval(async () => {
+    // A record that cannot be read for a moment says nothing about the key.
+    const caller = await request.callerNow().catch(() => known.now)
+    if (caller === undefined) gone.abort(refuse('wrong_credentials'))
+    else known.now = caller
+  }, lookMs).unref()
+  whenClosed(reply, () => clearInterval(timer))
+  return known
+}
+
+export const eventRoutes = family(events)

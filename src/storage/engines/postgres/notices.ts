@@ -1,0 +1,131 @@
+import pg from 'pg'
+import { newId } from '../../../domain/ids.ts'
+import { type Change, createPile, type Watcher } from '../../changes.ts'
+
+const channel = 'heddle_changes'
+/** Changes of this time are told to other servers in one notice. */
+const gatherMs = 100
+/** PostgreSQL takes less than 8000 bytes (https://www.postgresql.org/docs/current/sql-notify.html). */
+const mostBytes = 7_900
+const againMs = 1_000
+/** A pooler may give the next statement to another connection; then no notice comes here, and this is found out. */
+const deafAfterMs = 5_000
+
+interface Notice {
+  from: string
+  /** Absent where it is too much to say; empty is a word to oneself. */
+  changes?: readonly Change[]
+}
+
+interface Parts {
+  url: string
+  connectTimeoutMs: number
+  /** Sends a notice to whoever listens. */
+  publish(channel: string, payload: string): Promise<unknown>
+  heard: Watcher
+}
+
+/** Tells other servers on the same database what is written here, and hears it from them. */
+export function createNotices({ url, connectTimeoutMs, publish, heard }: Parts) {
+  const me = newId()
+  const pile = createPile()
+  let gathering: NodeJS.Timeout | undefined
+  let listening: { stop(): Promise<void> } | undefined
+  let stopping: Promise<void> = Promise.resolve()
+
+  async function tell(): Promise<void> {
+    gathering = undefined
+    const changes = pile.take()
+    // Who cannot be told because the database is away has lost its connection as well, and knows that it missed something.
+    await publish(channel, payloadOf(me, changes)).catch(() => undefined)
+  }
+
+  return {
+    tell(changes: readonly Change[]): void {
+      pile.add(changes)
+      gathering ??= setTimeout(() => void tell(), gatherMs).unref()
+    },
+    listen(wanted: boolean): void {
+      if (wanted) listening ??= listenTo()
+      else {
+        stopping = listening?.stop() ?? stopping
+        listening = undefined
+      }
+    },
+    async close(): Promise<void> {
+      clearTimeout(gathering)
+      await listening?.stop()
+      await stopping
+    },
+  }
+
+  function listenTo() {
+    let client: pg.Client | undefined
+    let timer: NodeJS.Timeout | undefined
+    let isOver = false
+
+    /** What was written while nothing was heard is not known. */
+    const lost = (given: pg.Client) => {
+      if (isOver || client !== given) return
+      client = undefined
+      clearTimeout(timer)
+      given.end().catch(() => undefined)
+      timer = setTimeout(() => void open(), againMs).unref()
+    }
+    const deaf = () => {
+      heard('unknown')
+      timer = setTimeout(deaf, deafAfterMs).unref()
+    }
+
+    async function open(): Promise<void> {
+      const next = new pg.Client({
+        connectionString: url,
+        application_name: 'heddle changes',
+        connectionTimeoutMillis: connectTimeoutMs,
+        keepAlive: true,
+      })
+      client = next
+      next.on('error', () => lost(next))
+      next.on('end', () => lost(next))
+      next.on('notification', ({ payload = '' }) => {
+        const { from, changes } = JSON.parse(payload) as Notice
+        if (from === me) {
+          // It is heard what is said.
+          if (changes?.length === 0) clearTimeout(timer)
+        } else if (changes === undefined) heard('unknown')
+        else if (changes.length > 0) heard(changes)
+      })
+      try {
+        await next.connect()
+        if (isOver) return
+        await next.query(`LISTEN ${channel}`)
+        heard('unknown')
+        timer = setTimeout(deaf, deafAfterMs).unref()
+        await publish(channel, payloadOf(me, []))
+      } catch {
+        lost(next)
+      }
+    }
+
+    const opened = open()
+    return {
+      async stop() {
+        isOver = true
+        clearTimeout(timer)
+        await opened
+        await client?.end().catch(() => undefined)
+      },
+    }
+  }
+}
+
+/** As much of it as fits: rather that there are many than which. */
+export function payloadOf(from: string, changes: readonly Change[] | 'unknown'): string {
+  const written = (notice: Notice) => JSON.stringify(notice)
+  if (changes === 'unknown') return written({ from })
+  for (const given of [changes, changes.map((change) => ({ ...change, ids: null }))]) {
+    const payload = written({ from, changes: given })
+    if (Buffer.byteLength(payload) <= mostBytes) return payload
+  }
+  return written({ from })
+}

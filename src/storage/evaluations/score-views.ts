@@ -1,0 +1,162 @@
+import { allOf, listOf, type Sql, sql, trusted } from '../sql/sql.ts'
+import { allRows, type LongReader, type Reader } from '../transaction.ts'
+import { inScope, isWhole, type RowsOfView, rowsOf, trialTable } from './result-rows.ts'
+
+/** A number in the scores of the trials of some evaluations: how it is distributed, and how it differs from row to row. */
+export interface ScoreView {
+  db: LongReader
+  rows: RowsOfView
+  /** The score of a `trial` as SQL. */
+  number: Sql
+  signal: AbortSignal
+}
+
+export interface ScoreStats {
+  evaluation_id: string
+  trials: number
+  failed: number
+  known: number
+  /** Of the known ones, how many are 0 or 1. */
+  truths: number
+  least: number | null
+  most: number | null
+  mean: number | null
+}
+
+/** Larger numbers have no place on any axis, and smaller ones are 0 there. The squares of the others fit into a double. */
+const [largest, smallest] = [trusted('1e100'), trusted('1e-100')]
+
+function numbersOf(db: Reader, { rows, number }: ScoreView): Sql {
+  return sql`SELECT trial.evaluation_id AS evaluation_id, trial.row_digest AS row_digest, trial.failed AS failed,
+      CASE WHEN abs(${number}) < ${smallest} THEN 0.0 WHEN abs(${number}) <= ${largest}
+        THEN CAST(${number} AS DOUBLE PRECISION) END AS n
+    FROM ${trialTable} WHERE ${allOf([inScope(rows, null), ...chosen(db, rows), db.dialect.going])}`
+}
+
+/** PostgreSQL would look again for each trial which rows the filters choose. */
+function chosen(db: Reader, rows: RowsOfView): Sql[] {
+  if (isWhole(rows)) return []
+  return [
+    sql`trial.row_digest IN (WITH chosen AS MATERIALIZED (${rowsOf(db, rows)}) SELECT row_digest FROM chosen)`,
+  ]
+}
+
+export function readScoreStats(view: ScoreView): Promise<ScoreStats[]> {
+  return allRows(
+    view.db,
+    sql`SELECT evaluation_id, count(*) AS trials, sum(failed) AS failed, count(n) AS known,
+        sum(CASE WHEN n = 0 OR n = 1 THEN 1 ELSE 0 END) AS truths, min(n) AS least, max(n) AS most, avg(n) AS mean
+      FROM (${numbersOf(view.db, view)}) AS numbers GROUP BY evaluation_id`,
+    view.signal,
+  )
+}
+
+/** What the axis of a picture spans, in so many bins of one width. */
+export interface Axis {
+  least: number
+  most: number
+  bins: number
+}
+
+/** The bin of a value; the largest is in the last one. Halves, so that no width is more than a double holds. */
+function binOf(value: string, { least, most, bins }: Axis): Sql {
+  if (least === most) return trusted('0')
+  const width = most / 2 - least / 2
+  const step = sql`floor((${trusted(value)} / 2 - CAST(${least / 2} AS DOUBLE PRECISION)) / CAST(${width} AS DOUBLE PRECISION) * ${trusted(String(bins))})`
+  return sql`CASE WHEN ${step} >= ${trusted(String(bins))} THEN ${trusted(String(bins - 1))} ELSE CAST(${step} AS INTEGER) END`
+}
+
+export interface BinCount {
+  evaluation_id: string
+  bin: number
+  count: number
+}
+
+export function readHistogram(view: ScoreView, axis: Axis): Promise<BinCount[]> {
+  return allRows(
+    view.db,
+    sql`SELECT evaluation_id, ${binOf('n', axis)} AS bin, count(*) AS count
+      FROM (${numbersOf(view.db, view)}) AS numbers WHERE n IS NOT NULL GROUP BY 1, 2`,
+    view.signal,
+  )
+}
+
+/** Rows with a mean in the baseline and in another: `mean`, `base_mean` and `step`, their difference. */
+function pairsWith(baseline: string, view: ScoreView): Sql {
+  // What adds up in another order is no difference.
+  const step = trusted(
+    'CASE WHEN abs(mean - base_mean) <= 1e-12 * (abs(mean) + abs(base_mean)) THEN 0.0 ELSE mean - base_mean END',
+  )
+  return sql`WITH means AS (
+      SELECT row_digest, evaluation_id, avg(n) AS mean FROM (${numbersOf(view.db, view)}) AS numbers
+      WHERE n IS NOT NULL GROUP BY row_digest, evaluation_id
+    ), beside AS (
+      SELECT row_digest, evaluation_id, mean,
+        max(CASE WHEN evaluation_id = ${baseline} THEN mean END) OVER (PARTITION BY row_digest) AS base_mean FROM means
+    ), pairs AS (
+      SELECT row_digest, evaluation_id, mean, base_mean, ${step} AS step
+      FROM beside WHERE base_mean IS NOT NULL AND evaluation_id <> ${baseline}
+    )`
+}
+
+export interface PairSums {
+  evaluation_id: string
+  pairs: number
+  wins: number
+  losses: number
+  mean_step: number
+  /** Of the steps. */
+  squares: number
+  both: number
+  baseline_only: number
+  other_only: number
+  neither: number
+}
+
+export function readPairSums(view: ScoreView, baseline: string): Promise<PairSums[]> {
+  const number = (condition: string) => trusted(`sum(CASE WHEN ${condition} THEN 1 ELSE 0 END)`)
+  return allRows(
+    view.db,
+    sql`${pairsWith(baseline, view)} SELECT evaluation_id, count(*) AS pairs, ${number('step > 0')} AS wins,
+        ${number('step < 0')} AS losses, avg(step) AS mean_step, sum(step * step) AS squares,
+        ${number('base_mean = 1 AND mean = 1')} AS both, ${number('base_mean = 1 AND mean = 0')} AS baseline_only,
+        ${number('base_mean = 0 AND mean = 1')} AS other_only, ${number('base_mean = 0 AND mean = 0')} AS neither
+      FROM pairs GROUP BY evaluation_id`,
+    view.signal,
+  )
+}
+
+export interface Step {
+  evaluation_id: string
+  step: number
+}
+
+/** The differences of some evaluations from the baseline, row by row in their order. */
+export function readSteps(
+  view: ScoreView,
+  baseline: string,
+  evaluations: readonly string[],
+): Promise<Step[]> {
+  return allRows(
+    view.db,
+    sql`${pairsWith(baseline, view)} SELECT evaluation_id, step FROM pairs
+      WHERE evaluation_id IN (${listOf(evaluations)}) ORDER BY evaluation_id, row_digest`,
+    view.signal,
+  )
+}
+
+export interface HeatCell {
+  x: number
+  y: number
+  count: number
+}
+
+/** How many rows have which mean in the baseline and in another. */
+export function readHeat(view: ScoreView, baseline: string, other: string, axis: Axis): Promise<HeatCell[]> {
+  return allRows(
+    view.db,
+    sql`${pairsWith(baseline, view)} SELECT ${binOf('base_mean', axis)} AS x, ${binOf('mean', axis)} AS y, count(*) AS count
+      FROM pairs WHERE evaluation_id = ${other} GROUP BY 1, 2 ORDER BY 1, 2`,
+    view.signal,
+  )
+}

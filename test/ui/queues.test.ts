@@ -1,0 +1,153 @@
+import assert from 'node:assert/strict'
+import { after, type TestContext, test } from 'node:test'
+import { keys } from '../support/app.ts'
+import { assertAccessible, noBrowser, openBrowser, openPage, type Seen } from '../support/browser.ts'
+import { project } from '../support/calls.ts'
+import { chatCall, idOf, servePageApp } from '../support/page-app.ts'
+import { createQueue } from '../support/queues.ts'
+
+const skip = noBrowser
+
+const hostile = '<img src=x onerror="document.title=`taken`">'
+
+async function openFilled() {
+  const served = await servePageApp({ after })
+  const batch = Array.from({ length: 120 }, (_, index) => chatCall(index, `Question ${index}?`, 'Answer.'))
+  assert.equal((await served.post(`/v2/${project}/calls/complete`, { batch })).status, 200)
+  const queueId = await createQueue(served.post, { name: `Hard ${hostile}`, description: hostile })
+  const call_ids = batch.map(({ id }) => id)
+  await served.post(`/annotation_queues/${queueId}/items`, { project_id: project, call_ids })
+  return { ...served, queueId }
+}
+
+const there = skip ? undefined : { served: await openFilled(), browser: await openBrowser({ after }) }
+const served = () => (there as NonNullable<typeof there>).served
+
+async function open(
+  t: TestContext,
+  path: string,
+  options: Parameters<typeof openPage>[3] = {},
+): Promise<Seen> {
+  const { browser } = there as NonNullable<typeof there>
+  const seen = await openPage(browser, t, `${served().address}${path}#key=${keys.alice}`, options)
+  seen.page.setDefaultTimeout(15_000)
+  await seen.page.waitForSelector('header.top')
+  return seen
+}
+
+const queuesPath = '/ui/acme/qa/queues'
+
+test('a queue is made by keys alone, with a question that is made on the way', { skip }, async (t) => {
+  const { page, problems } = await open(t, queuesPath)
+  await page.getByRole('link', { name: 'Hard', exact: false }).first().waitFor()
+  await page.keyboard.press('n')
+  await page.getByLabel('Name', { exact: true }).fill('Friday round')
+  await page.getByRole('button', { name: 'Add a question' }).focus()
+  await page.keyboard.press('Enter')
+  await page.keyboard.type('Is it right?')
+  await page.getByLabel('Words, with commas between them').fill('right, partly, wrong')
+  await page.keyboard.press('Enter')
+  await page.getByRole('checkbox', { name: 'Is it right?' }).waitFor()
+  assert.equal(await page.getByRole('checkbox', { name: 'Is it right?' }).isChecked(), true)
+  await page.getByRole('button', { name: 'Make the queue' }).focus()
+  await page.keyboard.press('Enter')
+  await page.getByRole('heading', { name: 'Friday round' }).waitFor()
+  await page.getByText('No calls in this queue yet').waitFor()
+  const id = new URL(page.url()).pathname.split('/').at(-1)
+  const { json } = await served().get(`/annotation_queues/${id}?project_id=${project}`)
+  assert.match(json.queue.scorer_refs[0], /^weave:\/\/\/acme\/qa\/object\/is_it_right:/)
+  await page.keyboard.press('Escape')
+  await page.getByRole('link', { name: 'Friday round', exact: true }).waitFor()
+  assert.deepEqual(problems, [])
+})
+
+test('a call is put into a queue where it is read', { skip }, async (t) => {
+  const { page, problems } = await open(t, `/ui/acme/qa/calls?peek=${idOf('chat', 5)}`)
+  await page.waitForSelector('.peek .said.is-answer')
+  await page.keyboard.press('a')
+  await page.getByRole('combobox', { name: 'Name of a queue' }).waitFor()
+  await page.keyboard.type('Fresh one')
+  await page.waitForSelector('[role=option] >> text=Make “Fresh one”')
+  await page.keyboard.press('Enter')
+  await page.getByRole('status').getByText('1 added.').waitFor()
+  await page.keyboard.press('Enter')
+  await page.keyboard.press('a')
+  await page.keyboard.type('Fresh')
+  await page.waitForSelector('[role=option] >> text=Fresh one')
+  await page.keyboard.press('Enter')
+  await page.getByRole('status').getByText('0 added, 1 there before.').waitFor()
+  await page.getByRole('link', { name: 'Open Fresh one' }).click()
+  await page.getByRole('row').getByText(idOf('chat', 5)).waitFor()
+  assert.deepEqual(problems, [])
+})
+
+test('the items of a queue are walked, and filtered by their state', { skip }, async (t) => {
+  const { page, problems } = await open(t, `${queuesPath}/${served().queueId}`)
+  await page.getByRole('row').getByText(idOf('chat', 0)).waitFor()
+  await page.keyboard.press('G')
+  await page.getByRole('row').getByText(idOf('chat', 119)).waitFor()
+  await page.getByRole('button', { name: 'Skipped 0' }).click()
+  await page.getByText('No item is in this state').waitFor()
+  await page.getByRole('button', { name: 'All items' }).click()
+  await page.getByRole('tab', { name: 'Rules' }).click()
+  await page.getByLabel('n', { exact: true }).fill('25')
+  await page.getByRole('button', { name: 'Make the rule' }).click()
+  await page.getByText('every 25th call, 0 counted').waitFor()
+  await page.getByRole('checkbox', { name: 'On' }).click()
+  await page.getByRole('checkbox', { name: 'Paused' }).waitFor()
+  await page.getByRole('button', { name: 'Delete the rule' }).click()
+  await page.getByRole('button', { name: 'Delete the rule', exact: true }).click()
+  await page.getByText('No rule yet').waitFor()
+  assert.deepEqual(problems, [])
+})
+
+test('a queue is renamed, and deleted after a question', { skip }, async (t) => {
+  const id = await createQueue(served().post, { name: 'Old name' })
+  const { page, problems } = await open(t, `${queuesPath}/${id}`)
+  await page.getByRole('heading', { name: 'Old name' }).waitFor()
+  await page.keyboard.press('e')
+  await page.getByLabel('Name', { exact: true }).fill('New name')
+  await page.keyboard.press('Enter')
+  await page.getByRole('heading', { name: 'New name' }).waitFor()
+  await page.getByRole('button', { name: 'Delete' }).click()
+  await page.getByRole('dialog').getByText('“New name” and its rules are gone').waitFor()
+  await page.keyboard.press('Enter')
+  await page.getByRole('dialog').waitFor({ state: 'detached' })
+  await page.getByRole('button', { name: 'Delete' }).click()
+  await page.getByRole('button', { name: 'Delete the queue' }).click()
+  await page.getByRole('heading', { name: 'Queues' }).waitFor()
+  assert.equal((await served().get(`/annotation_queues/${id}?project_id=${project}`)).status, 404)
+  assert.deepEqual(problems, [])
+})
+
+for (const colorScheme of ['light', 'dark'] as const) {
+  for (const width of [360, 1400]) {
+    test(`queues can be used by everyone: ${colorScheme}, ${width} px`, { skip }, async (t) => {
+      const options = { colorScheme, viewport: { width, height: 800 } }
+      const queue = `${queuesPath}/${served().queueId}`
+      const places: [path: string, text: string, press?: string][] = [
+        [queuesPath, 'Hard'],
+        [queuesPath, 'Hard', 'n'],
+        ['/ui/acme/none/queues', 'No queue yet'],
+        [queue, idOf('chat', 0)],
+        [`${queue}?tab=rules`, 'Make the rule'],
+        [`${queue}?tab=reviewers`, 'Nobody has begun yet'],
+      ]
+      for (const [path, text, press] of places) {
+        const { page, problems } = await open(t, path, options)
+        await page.getByText(text).first().waitFor()
+        if (press) await page.keyboard.press(press)
+        await assertAccessible(page)
+        const isWider = await page.evaluate(() => document.documentElement.scrollWidth > innerWidth)
+        assert.equal(isWider, false, `${path} can be scrolled sideways`)
+        assert.doesNotMatch(await page.title(), /taken/)
+        assert.deepEqual(problems, [])
+        const shots = process.env.HEDDLE_TEST_SHOTS
+        if (shots) {
+          const name = `${path.replaceAll(/\W+/g, '-').replace(served().queueId, 'queue')}${press ?? ''}`
+          await page.screenshot({ path: `${shots}/${name}-${colorScheme}-${width}.png` })
+        }
+      }
+    })
+  }
+}

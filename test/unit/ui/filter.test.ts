@@ -1,0 +1,164 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { parseExpression } from '../../../src/domain/expressions/parse.ts'
+import { described } from '../../../ui/filter/fields.ts'
+import type { Filter, Sign } from '../../../ui/filter/filter.ts'
+import { filterOf } from '../../../ui/filter/of-query.ts'
+import { queryOf } from '../../../ui/filter/query.ts'
+import { readFilter, writeFilter } from '../../../ui/filter/text.ts'
+
+const get = (name: string) => ({ $getField: name })
+const is = (operator: string, name: string, literal: unknown) => ({
+  [operator]: [get(name), { $literal: literal }],
+})
+const has = (name: string, text: string) => ({
+  $contains: { input: get(name), substr: { $literal: text }, case_insensitive: true },
+})
+const judge = 'feedback.[wandb.runnable.judge].payload.output'
+
+for (const [text, query] of [
+  ['', undefined],
+  ['status:error', is('$eq', 'summary.weave.status', 'error')],
+  ['latency:>2s', is('$gt', 'summary.weave.latency_ms', 2000)],
+  ['latency:<=300ms', is('$lte', 'summary.weave.latency_ms', 300)],
+  ['op:foo', has('op_name', 'foo')],
+  ['op:="heddle.chat.completions"', is('$eq', 'op_name', 'heddle.chat.completions')],
+  ['-op:foo', { $not: [has('op_name', 'foo')] }],
+  ['scores.judge:>0.8', { $or: [is('$gt', judge, 0.8), is('$gt', `${judge}.score`, 0.8)] }],
+  ['scores.judge.passed:true', is('$eq', `${judge}.passed`, true)],
+  ['inputs.question:"refund"', has('inputs.question', 'refund')],
+  ['inputs.k:5', is('$eq', 'inputs.k', 5)],
+  ['inputs.k:="5"', is('$eq', 'inputs.k', '5')],
+  ['inputs.big:9007199254740993', is('$eq', 'inputs.big', '9007199254740993')],
+  ['attributes.app\\.version:null', is('$eq', 'attributes.app\\.version', null)],
+  ['refund', { $or: [has('inputs', 'refund'), has('output', 'refund')] }],
+  ['"a b" c', { $and: ['a b', 'c'].map((one) => ({ $or: [has('inputs', one), has('output', one)] })) }],
+  ['model:(a OR b)', { $or: [is('$eq', 'inputs.model', 'a'), is('$eq', 'inputs.model', 'b')] }],
+  [
+    'status:error (op:a OR op:b) -user:me',
+    {
+      $and: [
+        is('$eq', 'summary.weave.status', 'error'),
+        { $or: [has('op_name', 'a'), has('op_name', 'b')] },
+        { $not: [is('$eq', 'svc_user_id', 'me')] },
+      ],
+    },
+  ],
+  ['has:exception', { $convert: { input: get('exception'), to: 'exists' } }],
+  ['started:>=2026-01-31T12:00:00.123456Z', is('$gte', 'started_at', '2026-01-31T12:00:00.123456Z')],
+] as const) {
+  test(`${text || 'nothing'} is a query, and the query is that text`, () => {
+    const found = queryOf(readFilter(text))
+    assert.deepEqual(found, query)
+    assert.deepEqual(queryOf(filterOf(found)), query)
+    assert.deepEqual(queryOf(readFilter(writeFilter(filterOf(found)))), query)
+  })
+}
+
+test('an age counts from now', () => {
+  const now = Date.UTC(2026, 0, 2, 3)
+  assert.deepEqual(queryOf(readFilter('age:<1h'), now), is('$gt', 'started_at', '2026-01-02T02:00:00.000Z'))
+})
+
+for (const [text, message] of [
+  ['status:broken', /broken is no status: success, error, running, descendant_error/],
+  ['latency:>fast', /fast is no duration: 300ms/],
+  ['latency:2', /2 is no duration/],
+  ['colour:red', /There is no field colour\. There are status, op/],
+  ['http://x', /There is no field http/],
+  ['op:', /What op should be is missing/],
+  ['"open', /quotation mark is not closed/],
+  ['inputs.x:"open', /quotation mark is not closed/],
+  ['(a OR b', /parenthesis is not closed/],
+  ['a)', /was not opened/],
+  ['a OR', /condition is missing/],
+  ['OR a', /condition is missing/],
+  ['()', /condition is missing/],
+  ['AND a', /AND stands between/],
+  ['model:(op:a)', /field within model/],
+  ['age:1h', /age needs < or >/],
+  ['inputs.x:>9007199254740993', /more digits/],
+  ['('.repeat(100), /too deep/],
+] as const) {
+  test(`${text.slice(0, 30)} is refused aloud`, () => {
+    assert.throws(() => queryOf(readFilter(text)), message)
+  })
+}
+
+for (const query of [
+  { $eq: [get('inputs.a'), get('inputs.b')] },
+  { $contains: { input: get('op_name'), substr: { $literal: 'x' }, case_insensitive: false } },
+  { $gt: [{ $convert: { input: get('inputs.a'), to: 'double' } }, { $literal: 1 }] },
+  { $in: [get('op_name'), [{ $literal: 'a' }]] },
+]) {
+  test(`${JSON.stringify(query).slice(0, 60)} is said to be beyond the bar`, () => {
+    assert.throws(() => filterOf(query), /no words for|no field/)
+  })
+}
+
+const word = fc.string({ minLength: 1, maxLength: 12, unit: 'binary' })
+const sign = fc.constantFrom<Sign>('', '=', '>', '>=', '<', '<=')
+const field = fc.constantFrom('inputs.a', 'output.b\\.c', 'op', 'scores.judge', 'attributes.x-y', 'has')
+const { filter } = fc.letrec<{ filter: Filter }>((tie) => ({
+  filter: fc.oneof(
+    { maxDepth: 4, depthIdentifier: 'filter' },
+    word.map((text) => ({ kind: 'words' as const, text })),
+    fc.tuple(field, sign, word, fc.boolean()).map(([name, by, value, isQuoted]) => ({
+      kind: 'field' as const,
+      field: name,
+      sign: by,
+      value,
+      isQuoted,
+    })),
+    tie('filter').map((of) => ({ kind: 'not' as const, of })),
+    fc
+      .tuple(
+        fc.constantFrom('all' as const, 'any' as const),
+        fc.array(tie('filter'), { minLength: 2, maxLength: 4 }),
+      )
+      .map(([kind, of]) => ({ kind, of })),
+  ),
+}))
+
+/** What is written without need of quotation marks is read without them. */
+const unquoted = (given: Filter): Filter => {
+  if (given.kind === 'field') return { ...given, isQuoted: false }
+  if (given.kind === 'not') return { ...given, of: unquoted(given.of) }
+  if (given.kind === 'words') return given
+  return { ...given, of: given.of.map(unquoted) }
+}
+
+test('a filter that is written reads as itself', () => {
+  fc.assert(
+    fc.property(filter, (given) => {
+      assert.deepEqual(unquoted(readFilter(writeFilter(given))), unquoted(given))
+    }),
+  )
+})
+
+test('any text is a filter or is refused with its place', () => {
+  fc.assert(
+    fc.property(fc.string({ unit: 'binary' }), (text) => {
+      let found: Filter
+      try {
+        found = readFilter(text)
+      } catch (error) {
+        const { from, to } = error as { from: number; to: number }
+        assert.ok(from >= 0 && from <= to && to <= text.length, `${from} ${to}`)
+        return
+      }
+      assert.deepEqual(unquoted(readFilter(writeFilter(found))), unquoted(found))
+    }),
+  )
+})
+
+test('every field of the bar is one that the record knows', () => {
+  for (const { field: name, kind } of described) {
+    const value = { status: 'error', duration: '1s', size: '1kB', time: '2026-01-01', age: '1h' }[
+      kind as 'status'
+    ]
+    const query = queryOf(readFilter(`${name}:${kind === 'age' ? '<' : ''}${value ?? 'x'}`))
+    assert.ok(parseExpression({ $expr: query } as never))
+  }
+})

@@ -1,0 +1,136 @@
+import { FilterError } from './filter.ts'
+
+/** What the value of a field is, beside a text. */
+export type Kind =
+  | 'status'
+  | 'duration'
+  | 'number'
+  | 'size'
+  | 'time'
+  | 'age'
+  | 'part'
+  | 'exact'
+  | 'value'
+  | 'any'
+
+export interface Field {
+  /** As the record calls it; several where any of them may be meant. */
+  names: readonly string[]
+  kind: Kind
+}
+
+interface Described {
+  field: string
+  kind: Kind
+  name: string
+  means: string
+}
+
+/** The words of the bar for what the record calls otherwise. */
+export const described: readonly Described[] = [
+  {
+    field: 'status',
+    kind: 'status',
+    name: 'summary.weave.status',
+    means: 'success, error, running or descendant_error',
+  },
+  {
+    field: 'op',
+    kind: 'part',
+    name: 'op_name',
+    means: 'a part of the name of an op; op:="name" is the whole',
+  },
+  { field: 'name', kind: 'part', name: 'display_name', means: 'a part of the name that is shown' },
+  { field: 'model', kind: 'exact', name: 'inputs.model', means: 'the model that was asked' },
+  {
+    field: 'latency',
+    kind: 'duration',
+    name: 'summary.weave.latency_ms',
+    means: 'how long it took: >2s, <300ms',
+  },
+  {
+    field: 'started',
+    kind: 'time',
+    name: 'started_at',
+    means: 'when it began: >2026-01-31, <2026-01-31T12:00',
+  },
+  { field: 'ended', kind: 'time', name: 'ended_at', means: 'when it ended' },
+  { field: 'age', kind: 'age', name: 'started_at', means: 'how long ago it began: <1h, >7d' },
+  { field: 'user', kind: 'exact', name: 'svc_user_id', means: 'who wrote it' },
+  { field: 'exception', kind: 'part', name: 'exception', means: 'a part of the exception' },
+  { field: 'size', kind: 'size', name: 'storage_size_bytes', means: 'what it takes in the record: >1MB' },
+  { field: 'thread', kind: 'exact', name: 'thread_id', means: 'the id of a thread' },
+  { field: 'trace', kind: 'exact', name: 'trace_id', means: 'the id of a trace' },
+  { field: 'parent', kind: 'exact', name: 'parent_id', means: 'the id of the call above' },
+  { field: 'run', kind: 'exact', name: 'svc_run_id', means: 'the id of a run' },
+  { field: 'id', kind: 'exact', name: 'id', means: 'the id of the call' },
+  {
+    field: 'queue',
+    kind: 'exact',
+    name: 'annotation_queue_items.queue_id',
+    means: 'the id of a queue that it is in',
+  },
+  {
+    field: 'reaction',
+    kind: 'exact',
+    name: 'feedback.[wandb.reaction.1].payload.emoji',
+    means: 'the last reaction: 👍',
+  },
+  {
+    field: 'note',
+    kind: 'part',
+    name: 'feedback.[wandb.note.1].payload.note',
+    means: 'a part of the last note',
+  },
+]
+
+/** Where a path goes on by itself. */
+export const openFields: readonly Omit<Described, 'name' | 'kind'>[] = [
+  { field: 'inputs.', means: 'a value in the inputs: inputs.question:"refund"' },
+  { field: 'output.', means: 'a value in the output' },
+  { field: 'attributes.', means: 'a value in the attributes' },
+  { field: 'summary.', means: 'a value in the summary' },
+  { field: 'scores.', means: 'what a scorer said: scores.judge:>0.8' },
+  { field: 'annotation.', means: 'what a person said: annotation.correct:true' },
+  { field: 'has:', means: 'a value is there: has:exception, has:inputs.user' },
+]
+
+const known = new Map(described.map(({ field, kind, name }) => [field, { names: [name], kind }]))
+const columns =
+  /^(?:trace_id|parent_id|thread_id|turn_id|op_name|display_name|started_at|ended_at|expire_at|svc_user_id|svc_run_id|svc_run_step|svc_run_step_end|storage_size_bytes)$/
+
+/** What a field of the bar means. */
+export function fieldOf(field: string): Field {
+  const found = known.get(field)
+  if (found) return found
+  if (/^(?:inputs|output|attributes|summary)(?:\.|$)/.test(field)) return { names: [field], kind: 'value' }
+  const score = /^scores\.((?:[^.\\]|\\.)+)(?:\.(.+))?$/.exec(field)
+  if (score) {
+    const [, name = '', path] = score
+    const at = `feedback.[wandb.runnable.${name.replace(/\\(.)/g, '$1')}].payload.output`
+    // A score may be a value of its own, or stand beside its reason.
+    return { names: path === undefined ? [at, `${at}.score`] : [`${at}.${path}`], kind: 'value' }
+  }
+  const annotation = /^annotation\.(.+)$/.exec(field)
+  if (annotation) {
+    return { names: [`feedback.[wandb.annotation.${annotation[1]}].payload.value`], kind: 'value' }
+  }
+  if (/^feedback\./.test(field) || columns.test(field)) {
+    return { names: [field], kind: /_at$/.test(field) ? 'time' : 'value' }
+  }
+  throw new FilterError(
+    `There is no field ${field}. There are ${described.map((one) => one.field).join(', ')}, inputs.…, output.…, attributes.…, summary.…, scores.…, annotation.…; a text with a colon stands in quotation marks.`,
+  )
+}
+
+/** The words of the bar for a field of the record. */
+export function wordOf(name: string): string {
+  const score = /^feedback\.\[wandb\.runnable\.([^\]]+)\]\.payload\.output(?:\.(.+))?$/.exec(name)
+  if (score) {
+    const scorer = (score[1] as string).replace(/[.\\]/g, '\\$&')
+    return score[2] === undefined ? `scores.${scorer}` : `scores.${scorer}.${score[2]}`
+  }
+  const annotation = /^feedback\.\[wandb\.annotation\.([^\]]+)\]\.payload\.value$/.exec(name)
+  if (annotation) return `annotation.${annotation[1]}`
+  return described.find((one) => one.name === name && one.kind !== 'age')?.field ?? name
+}

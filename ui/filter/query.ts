@@ -1,0 +1,91 @@
+import { type Field, fieldOf } from './fields.ts'
+import { type Filter, FilterError, type Sign } from './filter.ts'
+import { exactNumber, readDuration, readSize, readTime } from './quantities.ts'
+
+/** An expression of the record's query language (docs/queries.md). */
+export type Expression = { readonly [operator: string]: unknown }
+
+/** The query that a filter means; undefined where everything is looked for. `now` is what an age counts from. */
+export function queryOf(filter: Filter, now = Date.now()): Expression | undefined {
+  if (filter.kind === 'all' && filter.of.length === 0) return undefined
+  return expressionOf(filter, now)
+}
+
+function expressionOf(filter: Filter, now: number): Expression {
+  switch (filter.kind) {
+    case 'all':
+      return { $and: filter.of.map((one) => expressionOf(one, now)) }
+    case 'any':
+      return { $or: filter.of.map((one) => expressionOf(one, now)) }
+    case 'not':
+      return { $not: [expressionOf(filter.of, now)] }
+    case 'words':
+      return { $or: ['inputs', 'output'].map((name) => containing(name, filter.text)) }
+    case 'field': {
+      if (filter.field === 'has') return having(filter.value)
+      const { names, kind } = fieldOf(filter.field)
+      return anyOf(names.map((name) => compared(name, kind, filter, now)))
+    }
+  }
+}
+
+const anyOf = (all: readonly Expression[]): Expression =>
+  all.length === 1 ? (all[0] as Expression) : { $or: all }
+
+const field = (name: string) => ({ $getField: name })
+
+export const containing = (name: string, text: string): Expression => ({
+  $contains: { input: field(name), substr: { $literal: text }, case_insensitive: true },
+})
+
+function having(word: string): Expression {
+  const names = word === 'feedback' ? ['feedback.[*].payload'] : fieldOf(word).names
+  return anyOf(names.map((name) => ({ $convert: { input: field(name), to: 'exists' } })))
+}
+
+const operators = { '': '$eq', '=': '$eq', '>': '$gt', '>=': '$gte', '<': '$lt', '<=': '$lte' } as const
+
+const statuses = ['success', 'error', 'running', 'descendant_error']
+
+type OfField = Filter & { kind: 'field' }
+
+function compared(name: string, kind: Field['kind'], given: OfField, now: number): Expression {
+  const { sign, value, isQuoted } = given
+  const compare = (literal: unknown, by: Sign = sign) => ({
+    [operators[by]]: [field(name), { $literal: literal }],
+  })
+  switch (kind) {
+    case 'status':
+      if (!statuses.includes(value)) throw new FilterError(`${value} is no status: ${statuses.join(', ')}.`)
+      return compare(value)
+    case 'duration':
+      return compare(readDuration(value))
+    case 'size':
+      return compare(readSize(value))
+    case 'time':
+      return compare(readTime(value))
+    case 'age': {
+      if (sign === '' || sign === '=') throw new FilterError(`age needs < or >: age:<${value}`)
+      const turned = { '<': '>', '<=': '>=', '>': '<', '>=': '<=' } as const
+      return compare(new Date(now - readDuration(value)).toISOString(), turned[sign])
+    }
+    case 'part':
+      return sign === '' ? containing(name, value) : compare(value)
+    case 'exact':
+      return compare(value)
+    default: {
+      if (isQuoted) return sign === '' ? containing(name, value) : compare(value)
+      if (value === 'null' && (sign === '' || sign === '=')) return compare(null)
+      if ((value === 'true' || value === 'false') && (sign === '' || sign === '='))
+        return compare(value === 'true')
+      const number = exactNumber(value)
+      if (number !== undefined) return compare(number)
+      // Digits that a number of the browser would lose are compared as they are written.
+      if (/^-?\d+(?:\.\d+)?$/.test(value)) {
+        if (sign === '' || sign === '=') return compare(value)
+        throw new FilterError(`${value} has more digits than can be compared by ${sign}.`)
+      }
+      return sign === '' ? containing(name, value) : compare(value)
+    }
+  }
+}

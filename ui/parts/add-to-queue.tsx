@@ -1,0 +1,122 @@
+import { useState } from 'preact/hooks'
+import { paths } from '../places.ts'
+import { useLoading } from '../server/loading.ts'
+import { type Added, addToQueue, makeQueue, type Queue, readQueues } from '../server/queues.ts'
+import { countText } from '../value/units.ts'
+import { Dialog } from './dialog.tsx'
+import { Skeleton } from './states.tsx'
+
+interface Props {
+  project: string
+  /** Their ids. */
+  calls: readonly string[]
+  onClose(): void
+}
+
+/** Puts calls into a queue that is chosen or made here, and says what became of them. */
+export function AddToQueue({ project, calls, onClose }: Props) {
+  const { value: queues, error } = useLoading((signal) => readQueues(project, signal), [project])
+  const [text, setText] = useState('')
+  const [at, setAt] = useState(0)
+  const [failure, setFailure] = useState<Error>()
+  const [isWorking, setWorking] = useState(false)
+  const [done, setDone] = useState<{ name: string; id: string; added: Added }>()
+  const name = text.trim()
+  const found = (queues ?? []).filter((queue) => queue.name.toLowerCase().includes(name.toLowerCase()))
+  const isNew = queues !== undefined && name !== '' && !found.some((queue) => queue.name === name)
+  const choices: (Queue | undefined)[] = [...found.slice(0, 8), ...(isNew ? [undefined] : [])]
+  const chosen = Math.min(at, choices.length - 1)
+  const title = `Add ${calls.length === 1 ? 'this call' : `${countText(calls.length)} calls`} to a queue`
+
+  const add = async (queue: Queue | undefined) => {
+    setWorking(true)
+    setFailure(undefined)
+    try {
+      const id = queue?.id ?? (await makeQueue(project, { name }))
+      setDone({ name: queue?.name ?? name, id, added: await addToQueue(project, id, calls) })
+    } catch (given) {
+      setFailure(given as Error)
+    }
+    setWorking(false)
+  }
+
+  if (done) {
+    return (
+      <Dialog key="done" label={title} onClose={onClose}>
+        <div class="add-to">
+          <p role="status">{addedText(done.added)}</p>
+          <div class="dialog-buttons">
+            <a class="button" href={paths.queue(project, done.id)} onClick={onClose}>
+              Open {done.name}
+            </a>
+            <button type="button" class="main-button" autofocus onClick={onClose}>
+              Done
+            </button>
+          </div>
+        </div>
+      </Dialog>
+    )
+  }
+  return (
+    <Dialog label={title} onClose={onClose}>
+      <div class="add-to">
+        <input
+          role="combobox"
+          autofocus
+          aria-expanded="true"
+          aria-controls="queue-choices"
+          aria-label="Name of a queue"
+          aria-activedescendant={chosen === -1 ? undefined : `queue-choice-${chosen}`}
+          placeholder="Find a queue, or name a new one"
+          maxLength={1024}
+          value={text}
+          onInput={({ currentTarget }) => {
+            setText(currentTarget.value)
+            setAt(0)
+          }}
+          onKeyDown={(event) => {
+            if (event.key === 'ArrowDown') setAt(Math.min(choices.length - 1, chosen + 1))
+            else if (event.key === 'ArrowUp') setAt(Math.max(0, chosen - 1))
+            else if (event.key === 'Enter') {
+              if (chosen !== -1 && !isWorking) void add(choices[chosen])
+            } else return
+            event.preventDefault()
+          }}
+        />
+        {queues === undefined && !error && <Skeleton rows={3} />}
+        {queues !== undefined && choices.length === 0 && (
+          <p class="muted">There is no queue yet. Type a name, and it is made.</p>
+        )}
+        <div role="listbox" id="queue-choices" aria-label="Queues">
+          {choices.map((queue, index) => (
+            <div
+              key={queue?.id ?? 'new'}
+              id={`queue-choice-${index}`}
+              role="option"
+              aria-selected={index === chosen}
+              onClick={() => !isWorking && void add(queue)}
+            >
+              <span>{queue?.name ?? `Make “${name}”`}</span>
+              <span class="muted">{queue ? queue.created_by : 'new queue'}</span>
+            </div>
+          ))}
+        </div>
+        {found.length > 8 && (
+          <p class="muted">The first 8 of {countText(found.length)}; type more of the name.</p>
+        )}
+        {(failure ?? error) && (
+          <p class="problem" role="alert">
+            {(failure ?? error)?.message}
+          </p>
+        )}
+      </div>
+    </Dialog>
+  )
+}
+
+function addedText({ added, before, unknown }: Added): string {
+  const parts = [`${countText(added)} added`]
+  if (before > 0) parts.push(`${countText(before)} there before`)
+  if (unknown > 0) parts.push(`${countText(unknown)} not found: deleted or expired`)
+  return `${parts.join(', ')}.`
+}

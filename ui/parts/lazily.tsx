@@ -1,0 +1,33 @@
+import type { FunctionComponent } from 'preact'
+import { useEffect, useState } from 'preact/hooks'
+import { Failed, Skeleton } from './states.tsx'
+
+/** A screen whose code comes when somebody goes there, so that the first view stays small. */
+export function lazily<Props extends object>(
+  load: () => Promise<FunctionComponent<Props>>,
+): FunctionComponent<Props> {
+  let kept: FunctionComponent<Props> | undefined
+  return function Lazily(props: Props) {
+    // A component is a function, which a setter of state would call.
+    const [there, setThere] = useState({ Screen: kept })
+    const [error, setError] = useState<Error>()
+    useEffect(() => {
+      if (kept !== undefined) return
+      load().then(
+        (Screen) => {
+          kept = Screen
+          setThere({ Screen })
+        },
+        // A server that was updated meanwhile has other files.
+        () => setError(new Error('This part of the page could not be loaded.')),
+      )
+    }, [])
+    const { Screen } = there
+    if (Screen !== undefined) return <Screen {...props} />
+    return (
+      <main class="screen">
+        {error ? <Failed error={error} again={() => location.reload()} /> : <Skeleton rows={12} />}
+      </main>
+    )
+  }
+}

@@ -1,0 +1,190 @@
+import { useEffect, useRef, useState } from 'preact/hooks'
+import { createObject, objectRefOf } from '../server/objects.ts'
+
+const kinds = {
+  choice: 'One of some words',
+  choices: 'Any of some words',
+  boolean: 'Yes or no',
+  scale: 'A whole number in a range',
+  number: 'A number in a range',
+  text: 'A text',
+  json: 'As a JSON Schema says',
+} as const
+
+type Kind = keyof typeof kinds
+
+interface Draft {
+  kind: Kind
+  words: string
+  min: string
+  max: string
+  schema: string
+}
+
+interface Props {
+  project: string
+  onMade(ref: string): void
+  onClose(): void
+}
+
+/** An annotation spec: one question, and what may be answered. Part of a form of its own, so it has no form element. */
+export function NewSpec({ project, onMade, onClose }: Props) {
+  const [title, setTitle] = useState('')
+  const [draft, setDraft] = useState<Draft>({ kind: 'choice', words: '', min: '1', max: '5', schema: '' })
+  const [failure, setFailure] = useState<Error>()
+  const [isWorking, setWorking] = useState(false)
+  const first = useRef<HTMLInputElement>(null)
+  useEffect(() => first.current?.focus(), [])
+  const change = (changes: Partial<Draft>) => setDraft({ ...draft, ...changes })
+  const { kind, words, min, max, schema } = draft
+  const schemaText = schemaOf(draft)
+  const id = idOf(title)
+  const onKeyDown = (event: KeyboardEvent) => {
+    if (event.key !== 'Enter') return
+    // The form around this one is not finished.
+    event.preventDefault()
+    void make()
+  }
+  const make = async () => {
+    if (schemaText === undefined || id === '') return
+    setWorking(true)
+    try {
+      const val = `{"name":${JSON.stringify(title.trim())},"field_schema":${schemaText}}`
+      onMade(objectRefOf(project, await createObject(project, id, val, 'AnnotationSpec')))
+    } catch (given) {
+      setFailure(given as Error)
+      setWorking(false)
+    }
+  }
+  return (
+    <div class="form is-inner">
+      <label for="spec-title">Question</label>
+      <input
+        {...{ onKeyDown }}
+        id="spec-title"
+        maxLength={100}
+        placeholder="Is the answer right?"
+        value={title}
+        onInput={({ currentTarget }) => setTitle(currentTarget.value)}
+        ref={first}
+      />
+      <label for="spec-kind">Answer</label>
+      <select
+        id="spec-kind"
+        value={kind}
+        onChange={({ currentTarget }) => change({ kind: currentTarget.value as Kind })}
+      >
+        {Object.entries(kinds).map(([one, name]) => (
+          <option key={one} value={one}>
+            {name}
+          </option>
+        ))}
+      </select>
+      {(kind === 'choice' || kind === 'choices') && (
+        <>
+          <label for="spec-words">Words, with commas between them</label>
+          <input
+            {...{ onKeyDown }}
+            id="spec-words"
+            placeholder="right, partly, wrong"
+            value={words}
+            onInput={({ currentTarget }) => change({ words: currentTarget.value })}
+          />
+        </>
+      )}
+      {(kind === 'scale' || kind === 'number') && (
+        <div class="in-line">
+          <label for="spec-min">From</label>
+          <input
+            {...{ onKeyDown }}
+            id="spec-min"
+            inputMode="decimal"
+            size={5}
+            value={min}
+            onInput={({ currentTarget }) => change({ min: currentTarget.value })}
+          />
+          <label for="spec-max">to</label>
+          <input
+            {...{ onKeyDown }}
+            id="spec-max"
+            inputMode="decimal"
+            size={5}
+            value={max}
+            onInput={({ currentTarget }) => change({ max: currentTarget.value })}
+          />
+        </div>
+      )}
+      {kind === 'json' && (
+        <>
+          <label for="spec-schema">JSON Schema</label>
+          <textarea
+            id="spec-schema"
+            class="code-field"
+            rows={5}
+            spellcheck={false}
+            value={schema}
+            onInput={({ currentTarget }) => change({ schema: currentTarget.value })}
+          />
+        </>
+      )}
+      {failure && (
+        <p class="problem" role="alert">
+          {failure.message}
+        </p>
+      )}
+      <div class="dialog-buttons">
+        {id !== '' && <span class="muted">Kept as {id}</span>}
+        <button type="button" onClick={onClose}>
+          Cancel
+        </button>
+        <button
+          type="button"
+          disabled={schemaText === undefined || id === '' || isWorking}
+          onClick={() => void make()}
+        >
+          Add the question
+        </button>
+      </div>
+    </div>
+  )
+}
+
+/** Names of objects are letters, digits, "_", "." and "-". */
+export const idOf = (title: string): string =>
+  title
+    .trim()
+    .toLowerCase()
+    .replace(/[^a-z0-9_.-]+/g, '_')
+    .replace(/^_+|_+$/g, '')
+    .slice(0, 128)
+
+/** Undefined as long as something is missing. */
+function schemaOf({ kind, words, min, max, schema }: Draft): string | undefined {
+  const list = [...new Set(words.split(',').map((word) => word.trim()))].filter((word) => word !== '')
+  const [from, to] = [Number(min), Number(max)]
+  const isRange = min.trim() !== '' && max.trim() !== '' && from < to
+  switch (kind) {
+    case 'boolean':
+      return '{"type":"boolean"}'
+    case 'text':
+      return '{"type":"string"}'
+    case 'choice':
+      return list.length < 2 ? undefined : JSON.stringify({ enum: list })
+    case 'choices':
+      return list.length < 2
+        ? undefined
+        : JSON.stringify({ type: 'array', items: { enum: list }, uniqueItems: true })
+    case 'scale':
+      if (!isRange || !Number.isInteger(from) || !Number.isInteger(to)) return undefined
+      return JSON.stringify({ type: 'integer', minimum: from, maximum: to })
+    case 'number':
+      return isRange ? JSON.stringify({ type: 'number', minimum: from, maximum: to }) : undefined
+    case 'json':
+      try {
+        JSON.parse(schema)
+        return schema
+      } catch {
+        return undefined
+      }
+  }
+}

@@ -1,0 +1,59 @@
+import { useState } from 'preact/hooks'
+import { Failed, Skeleton } from '../parts/states.tsx'
+import { useLoading } from '../server/loading.ts'
+import { readSpecs } from '../server/objects.ts'
+import { hintOf, shapeOf } from './field.ts'
+import { NewSpec } from './new-spec.tsx'
+
+interface Props {
+  project: string
+  /** Their references, in the order in which reviewers are asked. */
+  chosen: readonly string[]
+  onChange(refs: readonly string[]): void
+}
+
+/** What reviewers are asked: annotation specs that are there, and new ones. */
+export function SpecsChoice({ project, chosen, onChange }: Props) {
+  const { value, error, again } = useLoading((signal) => readSpecs(project, signal), [project])
+  const [isMaking, setMaking] = useState(false)
+  return (
+    <fieldset class="specs">
+      <legend>What reviewers are asked</legend>
+      {error && <Failed error={error} again={again} />}
+      {!error && value === undefined && <Skeleton rows={2} />}
+      {value?.length === 0 && !isMaking && (
+        <p class="muted">
+          Nothing is asked yet: reviewers give a thumb and a note. Add a question to have more than that.
+        </p>
+      )}
+      {value?.map(({ ref, title, description, schema }) => (
+        <label key={ref} class="check" title={description}>
+          <input
+            type="checkbox"
+            checked={chosen.includes(ref)}
+            onChange={({ currentTarget }) =>
+              onChange(currentTarget.checked ? [...chosen, ref] : chosen.filter((one) => one !== ref))
+            }
+          />
+          <span>{title}</span>
+          <span class="muted clipped">{hintOf(shapeOf(schema).field)}</span>
+        </label>
+      ))}
+      {isMaking ? (
+        <NewSpec
+          project={project}
+          onClose={() => setMaking(false)}
+          onMade={(ref) => {
+            setMaking(false)
+            onChange([...chosen, ref])
+            again()
+          }}
+        />
+      ) : (
+        <button type="button" onClick={() => setMaking(true)}>
+          Add a question
+        </button>
+      )}
+    </fieldset>
+  )
+}

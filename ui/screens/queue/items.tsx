@@ -1,0 +1,129 @@
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
+import { useKeys } from '../../parts/keys.ts'
+import { createPaged } from '../../parts/paged.ts'
+import { Empty, Failed } from '../../parts/states.tsx'
+import { VirtualRows } from '../../parts/virtual-rows.tsx'
+import { paths } from '../../places.ts'
+import { go, search, setSearch } from '../../routes.ts'
+import { type ItemState, type QueueStats, readItems } from '../../server/queues.ts'
+import { countText } from '../../value/units.ts'
+import { ItemLine, itemHeight, stateNames } from './item-line.tsx'
+
+interface Props {
+  project: string
+  queue: string
+  stats: QueueStats
+}
+
+const states = Object.keys(stateNames) as ItemState[]
+
+/** The calls of the queue, in its order. */
+export function Items({ project, queue, stats }: Props) {
+  const asked = search.value.get('state')
+  const state = states.find((one) => one === asked)
+  const count = state === undefined ? stats.total_items : stats.by_state[state]
+  const list = useMemo(
+    () => createPaged((page, signal) => readItems({ project, queue, state }, page, signal)),
+    [project, queue, state, stats],
+  )
+  useEffect(() => () => list.close(), [list])
+  const scroller = useRef<HTMLDivElement>(null)
+  const [active, setActive] = useState(-1)
+  useEffect(() => setActive(-1), [state])
+  const current = list.rows.value.get(active)
+  const move = (by: number) => setActive(Math.min(count - 1, Math.max(0, active + by)))
+  useKeys('Items', [
+    { keys: ['j', 'ArrowDown'], does: 'Next item', run: () => move(1) },
+    { keys: ['k', 'ArrowUp'], does: 'Previous item', run: () => move(-1) },
+    { keys: ['g g', 'Home'], does: 'First item', run: () => move(-Infinity) },
+    { keys: ['G', 'End'], does: 'Last item', run: () => move(Infinity) },
+    {
+      keys: ['Enter', 'o'],
+      does: 'Review this item',
+      run: () => current && go(paths.review(project, queue, current.id)),
+    },
+    {
+      keys: ['t'],
+      does: 'Open its trace',
+      run: () => current && go(paths.trace(project, current.call_trace_id, current.call_id)),
+    },
+  ])
+  const error = list.error.value
+  return (
+    <>
+      <div class="choices" role="group" aria-label="State">
+        {[undefined, ...states].map((one) => (
+          <button
+            key={one ?? 'all'}
+            type="button"
+            class="chip"
+            aria-pressed={one === state}
+            onClick={() => setSearch({ state: one })}
+          >
+            {one === undefined ? 'All' : stateNames[one]}{' '}
+            <span class="muted">
+              {countText(one === undefined ? stats.total_items : stats.by_state[one])}
+            </span>
+          </button>
+        ))}
+      </div>
+      {error && <Failed error={error} again={() => list.see(0, 0)} />}
+      {!error && count === 0 && (
+        <div class="in-place">
+          {state === undefined ? (
+            <Empty title="No calls in this queue yet" command={firstItems(project, queue)}>
+              <p>
+                Press <kbd>a</kbd> in the list of calls or beside a call, make a rule that adds calls as they
+                end, or send their ids.
+              </p>
+            </Empty>
+          ) : (
+            <Empty title="No item is in this state">
+              <button type="button" onClick={() => setSearch({ state: undefined })}>
+                All items
+              </button>
+            </Empty>
+          )}
+        </div>
+      )}
+      {!error && count > 0 && (
+        <div
+          class="grid items-grid"
+          role="grid"
+          aria-label="Items"
+          aria-rowcount={count + 1}
+          tabIndex={0}
+          ref={scroller}
+        >
+          <div class="grid-head" role="row" aria-rowindex={1}>
+            {['Nr', 'State', 'Call', 'Reviewer', 'Since', 'Started'].map((label) => (
+              <div key={label} role="columnheader" class={`item-${label.toLowerCase()}`}>
+                {label}
+              </div>
+            ))}
+          </div>
+          <VirtualRows
+            scroller={scroller}
+            count={count}
+            height={itemHeight}
+            active={active}
+            onRange={list.see}
+            row={(index, top) => (
+              <ItemLine
+                key={index}
+                {...{ index, top, project, queue, item: list.rows.value.get(index) }}
+                isActive={index === active}
+                onChoose={() => setActive(index)}
+              />
+            )}
+          />
+        </div>
+      )}
+    </>
+  )
+}
+
+const firstItems = (project: string, queue: string) =>
+  `curl ${location.origin}/annotation_queues/${queue}/items \\
+  -H "Authorization: Bearer $KEY" -H 'Content-Type: application/json' \\
+  -d '{"project_id": "${project}", "call_ids": ["…"], "display_fields": ["inputs.question"]}'`

@@ -1,0 +1,123 @@
+import { useState } from 'preact/hooks'
+import { Icon } from '../../parts/icon.tsx'
+import { Question } from '../../parts/question.tsx'
+import { Empty, Failed, Skeleton } from '../../parts/states.tsx'
+import { Time } from '../../parts/time.tsx'
+import { useLoading } from '../../server/loading.ts'
+import { deleteRule, makeRule, pauseRule, type QueueRule, readRules } from '../../server/queues.ts'
+import { countText } from '../../value/units.ts'
+import { NewRuleForm } from './new-rule.tsx'
+
+/** What puts calls into the queue as they end. */
+export function Rules({ project, queue }: { project: string; queue: string }) {
+  const { value, error, again } = useLoading((signal) => readRules(project, queue, signal), [project, queue])
+  const [failure, setFailure] = useState<Error>()
+  const [leaving, setLeaving] = useState<QueueRule>()
+  const change = async (work: Promise<void>) => {
+    try {
+      await work
+      setFailure(undefined)
+      again()
+    } catch (given) {
+      setFailure(given as Error)
+    }
+  }
+  if (error) return <Failed error={error} again={again} />
+  if (value === undefined) return <Skeleton rows={4} />
+  return (
+    <div class="in-panel rules">
+      {value.length === 0 ? (
+        <Empty title="No rule yet">
+          <p>A rule looks at each call as it ends, and puts it into this queue when it fits.</p>
+        </Empty>
+      ) : (
+        <div class="scrolled">
+          <table class="table">
+            <thead>
+              <tr>
+                <th scope="col">Puts in</th>
+                <th scope="col">Of the calls</th>
+                <th scope="col">Made by</th>
+                <th scope="col">Made</th>
+                <th scope="col">Works</th>
+                <th scope="col">
+                  <span class="hidden-text">Delete</span>
+                </th>
+              </tr>
+            </thead>
+            <tbody>
+              {value.map((rule) => (
+                <tr key={rule.id}>
+                  <td>{pickText(rule)}</td>
+                  <td>{filterText(rule)}</td>
+                  <td>{rule.created_by}</td>
+                  <td>
+                    <Time at={rule.created_at} />
+                  </td>
+                  <td>
+                    <label class="check">
+                      <input
+                        type="checkbox"
+                        checked={!rule.paused}
+                        onChange={() => void change(pauseRule(project, queue, rule.id, !rule.paused))}
+                      />
+                      {rule.paused ? 'Paused' : 'On'}
+                    </label>
+                  </td>
+                  <td class="is-number">
+                    <button
+                      type="button"
+                      class="icon-button"
+                      aria-label={`Delete the rule: ${pickText(rule)}`}
+                      onClick={() => setLeaving(rule)}
+                    >
+                      <Icon name="trash" />
+                    </button>
+                  </td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </div>
+      )}
+      {failure && (
+        <p class="problem" role="alert">
+          {failure.message}
+        </p>
+      )}
+      <NewRuleForm onMake={(rule) => makeRule(project, queue, rule).then(again)} />
+      {leaving && (
+        <Question
+          title="Delete this rule?"
+          text="It puts no more calls into the queue. Those that it has put in stay."
+          yes="Delete the rule"
+          onYes={async () => {
+            await deleteRule(project, queue, leaving.id)
+            again()
+          }}
+          onClose={() => setLeaving(undefined)}
+        />
+      )}
+    </div>
+  )
+}
+
+function pickText({ pick, counted }: QueueRule): string {
+  switch (pick.kind) {
+    case 'all':
+      return 'every call'
+    case 'every_nth':
+      return `every ${countText(pick.n)}th call, ${countText(counted)} counted`
+    case 'errors':
+      return 'calls that failed'
+    case 'scores': {
+      const what = [pick.scorer ?? 'any scorer', pick.path].filter((one) => one != null).join(' ')
+      return pick.below == null ? `${what} above ${pick.above}` : `${what} below ${pick.below}`
+    }
+  }
+}
+
+function filterText({ filter }: QueueRule): string {
+  const parts = [...(filter.op_names ?? []), ...(filter.models ?? []).map((model) => `model ${model}`)]
+  return parts.length === 0 ? 'all' : parts.join(', ')
+}

@@ -1,0 +1,117 @@
+import { useState } from 'preact/hooks'
+import { useKeys } from '../../parts/keys.ts'
+import { Question } from '../../parts/question.tsx'
+import { Failed, Skeleton } from '../../parts/states.tsx'
+import { paths } from '../../places.ts'
+import { ProgressBar } from '../../review/progress-bar.tsx'
+import { go, search, setSearch } from '../../routes.ts'
+import { useLoading } from '../../server/loading.ts'
+import { deleteQueue, readQueue, readStats } from '../../server/queues.ts'
+import { ChangeQueue } from './change-queue.tsx'
+import { Items } from './items.tsx'
+import { Reviewers } from './reviewers.tsx'
+import { Rules } from './rules.tsx'
+
+const tabs = { items: 'Items', rules: 'Rules', reviewers: 'Reviewers' } as const
+type Tab = keyof typeof tabs
+
+async function readAll(project: string, queue: string, signal: AbortSignal) {
+  const [found, stats] = await Promise.all([
+    readQueue(project, queue, signal),
+    readStats(project, [queue], signal),
+  ])
+  return { found, stats: stats.get(queue) }
+}
+
+/** One queue: its calls, what puts calls into it, and who reviews them. */
+export function QueueScreen({ project, queue }: { project: string; queue: string }) {
+  const { value, error, again } = useLoading((signal) => readAll(project, queue, signal), [project, queue])
+  const [front, setFront] = useState<'change' | 'delete'>()
+  const asked = search.value.get('tab')
+  const tab: Tab = asked === 'rules' || asked === 'reviewers' ? asked : 'items'
+  const review = paths.review(project, queue)
+  useKeys('Queue', [
+    { keys: ['r'], does: 'Review', run: () => go(review) },
+    { keys: ['e'], does: 'Change its name and questions', run: () => setFront('change') },
+    { keys: ['Escape'], does: 'All queues', run: () => go(paths.queues(project)) },
+  ])
+  if (error) {
+    return (
+      <main class="screen">
+        <Failed error={error} again={again} />
+      </main>
+    )
+  }
+  if (value?.stats === undefined) {
+    return (
+      <main class="screen">
+        <Skeleton rows={12} />
+      </main>
+    )
+  }
+  const { found, stats } = value
+  return (
+    <main class="screen queue">
+      <header class="queue-head">
+        <div class="queue-name">
+          <h1>{found.name}</h1>
+          {found.description !== '' && <p class="muted guidelines">{found.description}</p>}
+        </div>
+        <ProgressBar done={stats.completed_items} all={stats.total_items} />
+        <div class="queue-tools">
+          <button type="button" onClick={() => setFront('change')}>
+            Change
+          </button>
+          <button type="button" onClick={() => setFront('delete')}>
+            Delete
+          </button>
+          <a class="button main-button" href={review}>
+            Review
+          </a>
+        </div>
+      </header>
+      <div class="tabs" role="tablist" aria-label="Parts of the queue">
+        {(Object.keys(tabs) as Tab[]).map((one) => (
+          <button
+            key={one}
+            type="button"
+            role="tab"
+            id={`queue-${one}`}
+            aria-selected={one === tab}
+            aria-controls="queue-panel"
+            onClick={() => setSearch({ tab: one === 'items' ? undefined : one, state: undefined })}
+          >
+            {tabs[one]}
+          </button>
+        ))}
+      </div>
+      <div class="queue-panel" role="tabpanel" id="queue-panel" aria-labelledby={`queue-${tab}`}>
+        {tab === 'items' && <Items project={project} queue={queue} stats={stats} />}
+        {tab === 'rules' && <Rules project={project} queue={queue} />}
+        {tab === 'reviewers' && <Reviewers stats={stats} />}
+      </div>
+      {front === 'change' && (
+        <ChangeQueue
+          {...{ project, queue: found }}
+          onClose={() => setFront(undefined)}
+          onChanged={() => {
+            setFront(undefined)
+            again()
+          }}
+        />
+      )}
+      {front === 'delete' && (
+        <Question
+          title="Delete this queue?"
+          text={`“${found.name}” and its rules are gone for everybody. The calls stay, and so does what reviewers said of them.`}
+          yes="Delete the queue"
+          onYes={async () => {
+            await deleteQueue(project, queue)
+            go(paths.queues(project), { replaces: true })
+          }}
+          onClose={() => setFront(undefined)}
+        />
+      )}
+    </main>
+  )
+}

@@ -1,0 +1,14 @@
+import { type Place, paths } from './places.ts'
+
+interface Section {
+  name: string
+  path(project: string): string
+  /** The screens that belong to it. */
+  screens: readonly Place['screen'][]
+}
+
+/** What there is of a project, in the order of the bar. */
+export const sections: readonly Section[] = [
+  { name: 'Calls', path: (project) => paths.calls(project), screens: ['calls', 'trace', 'call'] },
+  { name: 'Queues', path: (project) => paths.queues(project), screens: ['queues', 'queue', 'review'] },
+]

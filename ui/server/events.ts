@@ -1,0 +1,124 @@
+import { effect, signal } from '@preact/signals'
+import type { RecordEvent } from '../../src/operations/events/contract.ts'
+import { ask, decoded } from './ask.ts'
+import { isSignedIn } from './session-half.ts'
+
+/** Either something has changed, or it is not known what: whatever is shown has to be read again. */
+export type Heard = RecordEvent | 'resync'
+
+/** Whether the server is heard. */
+export const hearing = signal<'not yet' | 'yes' | 'no'>('not yet')
+
+/** How long after a stream broke another is opened: longer each time, as long as it fails. */
+const pausesMs = [250, 500, 1_000, 2_000, 4_000]
+
+type Word =
+  | { kind: 'heard'; id: string; heard: Heard }
+  | { kind: 'state'; state: 'yes' | 'no' }
+  | { kind: 'state?' }
+
+const channel = new BroadcastChannel('heddle.events')
+const listeners = new Set<(heard: Heard) => void>()
+let leads = false
+/** The last that was heard, in whichever tab: who holds the stream next goes on behind it. */
+let last: string | undefined
+
+/** Hears what changes in the record, from this tab's stream or from that of another. */
+export function followEvents(listener: (heard: Heard) => void): () => void {
+  listeners.add(listener)
+  return () => listeners.delete(listener)
+}
+
+function hear(id: string, heard: Heard): void {
+  last = id
+  for (const listener of listeners) listener(heard)
+}
+
+channel.addEventListener('message', ({ data }: MessageEvent<Word>) => {
+  if (data.kind === 'heard') hear(data.id, data.heard)
+  else if (data.kind === 'state') hearing.value = data.state
+  else if (leads && hearing.value !== 'not yet') say({ kind: 'state', state: hearing.value })
+})
+
+const say = (word: Word) => channel.postMessage(word)
+
+function setState(state: 'yes' | 'no'): void {
+  hearing.value = state
+  say({ kind: 'state', state })
+}
+
+/**
+ * A browser opens six connections to a host, so one tab holds the stream and tells the others. The lock passes to another
+ * tab when this one is closed. Where there are no locks, over plain http from another host, each tab that is seen has one.
+ */
+export function openEvents(): void {
+  let ending: AbortController | undefined
+  const begin = () => {
+    if (ending !== undefined) return
+    const own = new AbortController()
+    ending = own
+    const { signal } = own
+    if ('locks' in navigator) {
+      say({ kind: 'state?' })
+      navigator.locks.request('heddle.events', { signal }, () => lead(signal)).catch(() => undefined)
+    } else void lead(signal)
+  }
+  const end = () => {
+    ending?.abort()
+    ending = undefined
+    hearing.value = 'not yet'
+    last = undefined
+  }
+  const isWanted = () =>
+    isSignedIn.value === true && ('locks' in navigator || document.visibilityState === 'visible')
+  const look = () => (isWanted() ? begin() : end())
+  effect(look)
+  if (!('locks' in navigator)) document.addEventListener('visibilitychange', look)
+}
+
+/** Holds the stream until it is signed out, and opens it again whenever it breaks. */
+async function lead(signal: AbortSignal): Promise<void> {
+  leads = true
+  let failures = 0
+  while (!signal.aborted) {
+    try {
+      for await (const { name, id, data } of streamed(signal)) {
+        failures = 0
+        if (name === 'end' || id === undefined) break
+        if (name === 'open') {
+          last = id
+          setState('yes')
+        } else tell(id, name === 'resync' ? 'resync' : (JSON.parse(data) as RecordEvent))
+      }
+    } catch {
+      // Why does not matter: it is tried again, and a session that is over ends this.
+    }
+    if (signal.aborted) break
+    setState('no')
+    const pause = pausesMs[Math.min(failures++, pausesMs.length - 1)] as number
+    await new Promise((resolve) => setTimeout(resolve, pause))
+  }
+  leads = false
+}
+
+function tell(id: string, heard: Heard): void {
+  hear(id, heard)
+  say({ kind: 'heard', id, heard })
+}
+
+async function* streamed(signal: AbortSignal) {
+  const headers: Record<string, string> = last === undefined ? {} : { 'last-event-id': last }
+  const { body } = await ask('/views/events', { signal, headers })
+  if (body === null) return
+  let rest = ''
+  for await (const piece of decoded(body)) {
+    rest += piece
+    const events = rest.split('\n\n')
+    rest = events.pop() ?? ''
+    for (const event of events) {
+      const fields = new Map(event.split('\n').map((line) => line.split(/: ?(.*)/, 2) as [string, string]))
+      const [name, id, data] = [fields.get('event'), fields.get('id'), fields.get('data')]
+      if (name !== undefined && data !== undefined) yield { name, id, data }
+    }
+  }
+}

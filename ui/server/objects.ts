@@ -1,0 +1,157 @@
+import type { z } from 'zod'
+import type { ObjectRecord } from '../../src/operations/objects/contract.ts'
+import { type JsonNode, jsonNode, nodeAt, sourceOf, stringOf } from '../value/json-index.ts'
+import { ask, askJson } from './ask.ts'
+
+/** A version without its value. */
+export type ObjectVersion = Omit<z.output<typeof ObjectRecord>, 'val'>
+
+/** A version with its value, whose numbers keep their digits. */
+export interface ObjectRead extends ObjectVersion {
+  val: JsonNode
+}
+
+export interface ObjectsView {
+  project: string
+  /** By their names. */
+  objects?: readonly string[]
+  classes?: readonly string[]
+  isOp?: boolean
+  latestOnly?: boolean
+  offset?: number
+  limit?: number
+}
+
+function bodyOf({ project, objects, classes, isOp, latestOnly = false, offset, limit }: ObjectsView) {
+  return {
+    project_id: project,
+    filter: {
+      ...(objects && { object_ids: objects }),
+      ...(classes && { base_object_classes: classes }),
+      ...(isOp !== undefined && { is_op: isOp }),
+      latest_only: latestOnly,
+    },
+    sort_by: [{ field: 'created_at', direction: 'desc' }],
+    ...(offset !== undefined && { offset }),
+    ...(limit !== undefined && { limit }),
+    include_tags_and_aliases: true,
+  }
+}
+
+/** Without their values, the newest first. */
+export async function readVersions(view: ObjectsView, signal: AbortSignal): Promise<ObjectVersion[]> {
+  const body = { ...bodyOf(view), metadata_only: true }
+  return (await askJson<{ objs: ObjectVersion[] }>('/objs/query', { body, signal })).objs
+}
+
+/** One version; `version` is a digest, `latest`, `v` and its number, or an alias. */
+export async function readObject(
+  project: string,
+  object: string,
+  version: string,
+  signal: AbortSignal,
+): Promise<ObjectRead> {
+  const body = { project_id: project, object_id: object, digest: version, include_tags_and_aliases: true }
+  const text = await (await ask('/obj/read', { body, signal })).text()
+  const record = nodeAt(jsonNode(text), 'obj') as JsonNode
+  return { ...lightOf(record), val: nodeAt(record, 'val') as JsonNode }
+}
+
+/** What stands beside a value holds no number that could lose digits. */
+function lightOf(record: JsonNode): ObjectVersion {
+  const val = nodeAt(record, 'val')
+  const text = sourceOf(record)
+  if (val === undefined) return JSON.parse(text) as ObjectVersion
+  const [from, to] = [val.start - record.start, val.end - record.start]
+  return JSON.parse(`${text.slice(0, from)}null${text.slice(to)}`) as ObjectVersion
+}
+
+export interface Created {
+  object_id: string
+  digest: string
+}
+
+/** Stores a value, given as JSON, under a name. */
+export function createObject(
+  project: string,
+  object: string,
+  val: string,
+  builtin?: 'AnnotationSpec',
+): Promise<Created> {
+  const rest = { project_id: project, object_id: object, ...(builtin && { builtin_object_class: builtin }) }
+  const json = `{"obj":${JSON.stringify(rest).slice(0, -1)},"val":${val}}}`
+  return askJson<Created>('/obj/create', { json })
+}
+
+export async function deleteObject(
+  project: string,
+  object: string,
+  versions?: readonly string[],
+): Promise<number> {
+  const body = { project_id: project, object_id: object, ...(versions && { digests: versions }) }
+  return (await askJson<{ num_deleted: number }>('/obj/delete', { body })).num_deleted
+}
+
+export const objectRefOf = (project: string, { object_id, digest }: Created): string =>
+  `weave:///${project.split('/').map(encodeURIComponent).join('/')}/object/${encodeURIComponent(object_id)}:${digest}`
+
+export interface ParsedRef {
+  project: string
+  kind: 'object' | 'op' | 'table' | 'call'
+  name: string
+  version: string
+}
+
+const refForm = /^[a-z][a-z0-9+.-]*:\/\/\/([^/]+)\/([^/]+)\/(object|op|table|call)\/([^/:]+)(?::([^/]+))?/
+
+/** What a reference names; undefined for any other text. */
+export function parseRef(text: string): ParsedRef | undefined {
+  const [, entity, project, kind, name, version = ''] = refForm.exec(text) ?? []
+  if (entity === undefined || project === undefined || kind === undefined || name === undefined)
+    return undefined
+  try {
+    return {
+      project: `${decodeURIComponent(entity)}/${decodeURIComponent(project)}`,
+      kind: kind as ParsedRef['kind'],
+      name: decodeURIComponent(name),
+      version: decodeURIComponent(version),
+    }
+  } catch {
+    return undefined
+  }
+}
+
+/** An annotation spec, as a field of a review is made from it. */
+export interface Spec {
+  /** Of the object: the name of the feedback. */
+  id: string
+  ref: string
+  title: string
+  description: string
+  schema: unknown
+}
+
+export function specOf(project: string, { val, ...version }: ObjectRead): Spec {
+  const schema = nodeAt(val, 'field_schema')
+  return {
+    id: version.object_id,
+    ref: objectRefOf(project, version),
+    title: stringOf(nodeAt(val, 'name')) ?? version.object_id,
+    description: stringOf(nodeAt(val, 'description')) ?? '',
+    schema: schema === undefined ? {} : (JSON.parse(sourceOf(schema)) as unknown),
+  }
+}
+
+/** The newest version of each. */
+export async function readSpecs(project: string, signal: AbortSignal): Promise<Spec[]> {
+  const view = { project, classes: ['AnnotationSpec'], latestOnly: true, limit: 200 }
+  const text = await (await ask('/objs/query', { body: bodyOf(view), signal })).text()
+  const objs = JSON.parse(text) as { objs: (ObjectVersion & { val: Record<string, unknown> })[] }
+  return objs.objs.map((version) => ({
+    id: version.object_id,
+    ref: objectRefOf(project, version),
+    title: typeof version.val.name === 'string' ? version.val.name : version.object_id,
+    description: typeof version.val.description === 'string' ? version.val.description : '',
+    schema: version.val.field_schema ?? {},
+  }))
+}

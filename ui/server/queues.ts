@@ -1,0 +1,159 @@
+import type { z } from 'zod'
+import type * as contract from '../../src/operations/queues/contract.ts'
+import type * as rules from '../../src/operations/queues/rule-contract.ts'
+import { askJson, askLines } from './ask.ts'
+
+export type Queue = z.output<typeof contract.QueueRecord>
+export type QueueItem = z.output<typeof contract.ItemRecord>
+export type QueueStats = z.output<typeof contract.QueueStats>
+export type QueueRule = z.output<typeof rules.RuleRecord>
+export type ItemState = QueueItem['annotation_state']
+
+/** So many queues are listed; more are found by their names. */
+export const mostQueues = 500
+
+const pathOf = (queue: string) => `/annotation_queues/${encodeURIComponent(queue)}`
+
+/** The newest first. */
+export async function readQueues(project: string, signal: AbortSignal): Promise<Queue[]> {
+  const queues: Queue[] = []
+  const body = { project_id: project, limit: mostQueues }
+  for await (const line of askLines('/annotation_queues/query', { body, signal })) {
+    queues.push(JSON.parse(line) as Queue)
+  }
+  return queues
+}
+
+export async function readQueue(project: string, queue: string, signal: AbortSignal): Promise<Queue> {
+  const search = new URLSearchParams({ project_id: project })
+  return (await askJson<{ queue: Queue }>(`${pathOf(queue)}?${search}`, { signal })).queue
+}
+
+export async function readStats(
+  project: string,
+  queues: readonly string[],
+  signal: AbortSignal,
+): Promise<Map<string, QueueStats>> {
+  if (queues.length === 0) return new Map()
+  const body = { project_id: project, queue_ids: queues }
+  const { stats } = await askJson<{ stats: QueueStats[] }>('/annotation_queues/stats', { body, signal })
+  return new Map(stats.map((one) => [one.queue_id, one]))
+}
+
+export interface NewQueue {
+  name: string
+  description?: string
+  /** References of annotation specs. */
+  specs?: readonly string[]
+}
+
+export async function makeQueue(project: string, { name, description = '', specs = [] }: NewQueue) {
+  const body = { project_id: project, name, description, scorer_refs: specs }
+  return (await askJson<{ id: string }>('/annotation_queues', { body })).id
+}
+
+export interface Added {
+  added: number
+  /** In the queue already. */
+  before: number
+  unknown: number
+}
+
+/** As many as one request may name. */
+const callsAtOnce = 1_000
+
+/** Safe to be sent again: a call that is in the queue stays where it is. */
+export async function addToQueue(
+  project: string,
+  queue: string,
+  calls: readonly string[],
+  displayFields: readonly string[] = [],
+): Promise<Added> {
+  const sum: Added = { added: 0, before: 0, unknown: 0 }
+  for (let from = 0; from < calls.length; from += callsAtOnce) {
+    const body = {
+      project_id: project,
+      call_ids: calls.slice(from, from + callsAtOnce),
+      display_fields: displayFields,
+    }
+    const part = await askJson<{ added_count: number; duplicates: number; unknown: number }>(
+      `${pathOf(queue)}/items`,
+      { body },
+    )
+    sum.added += part.added_count
+    sum.before += part.duplicates
+    sum.unknown += part.unknown
+  }
+  return sum
+}
+
+export interface QueueChange {
+  name: string
+  description: string
+  specs: readonly string[]
+}
+
+export async function changeQueue(
+  project: string,
+  queue: string,
+  { name, description, specs }: QueueChange,
+): Promise<void> {
+  const body = { project_id: project, name, description, scorer_refs: specs }
+  await askJson(pathOf(queue), { method: 'PUT', body })
+}
+
+export async function deleteQueue(project: string, queue: string): Promise<void> {
+  const search = new URLSearchParams({ project_id: project })
+  await askJson(`${pathOf(queue)}?${search}`, { method: 'DELETE' })
+}
+
+export interface ItemsView {
+  project: string
+  queue: string
+  /** Only items in this state. */
+  state?: ItemState | undefined
+}
+
+/** In the order of the queue. */
+export async function readItems(
+  { project, queue, state }: ItemsView,
+  { offset, limit }: { offset: number; limit: number },
+  signal: AbortSignal,
+): Promise<QueueItem[]> {
+  const body = {
+    project_id: project,
+    ...(state && { filter: { annotation_states: [state] } }),
+    include_position: true,
+    offset,
+    limit,
+  }
+  const answer = await askJson<{ items: QueueItem[] }>(`${pathOf(queue)}/items/query`, { body, signal })
+  return answer.items
+}
+
+export async function readRules(project: string, queue: string, signal: AbortSignal): Promise<QueueRule[]> {
+  const search = new URLSearchParams({ project_id: project })
+  return (await askJson<{ rules: QueueRule[] }>(`${pathOf(queue)}/rules?${search}`, { signal })).rules
+}
+
+export type NewRule = Pick<z.input<typeof rules.CreateRuleBody>, 'pick' | 'filter'>
+
+export async function makeRule(project: string, queue: string, rule: NewRule): Promise<void> {
+  await askJson(`${pathOf(queue)}/rules`, { body: { project_id: project, ...rule } })
+}
+
+const rulePath = (queue: string, rule: string) => `${pathOf(queue)}/rules/${encodeURIComponent(rule)}`
+
+export async function pauseRule(
+  project: string,
+  queue: string,
+  rule: string,
+  paused: boolean,
+): Promise<void> {
+  await askJson(rulePath(queue, rule), { method: 'PUT', body: { project_id: project, paused } })
+}
+
+export async function deleteRule(project: string, queue: string, rule: string): Promise<void> {
+  const search = new URLSearchParams({ project_id: project })
+  await askJson(`${rulePath(queue, rule)}?${search}`, { method: 'DELETE' })
+}
