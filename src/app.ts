@@ -42,6 +42,7 @@ import { startSweep } from './operations/calls/sweep.ts'
 import { chatRoutes } from './operations/chat/routes.ts'
 import { completionRoutes } from './operations/completions/routes.ts'
 import { definitionRoutes } from './operations/definitions/routes.ts'
+import { engineRoutes } from './operations/engine/routes.ts'
 import { evaluationRunRoutes } from './operations/evaluation-runs/routes.ts'
 import { startDeriving } from './operations/evaluations/derive-behind.ts'
 import { evaluationResultRoutes } from './operations/evaluations/results-routes.ts'
@@ -51,6 +52,7 @@ import { eventRoutes } from './operations/events/routes.ts'
 import { feedbackRoutes } from './operations/feedback/routes.ts'
 import { fileRoutes } from './operations/files/routes.ts'
 import { registerGenerationMetrics } from './operations/generation/metrics.ts'
+import { createRunningAnswers } from './operations/generation/running.ts'
 import { meRoutes } from './operations/me/routes.ts'
 import { messageRoutes } from './operations/messages/routes.ts'
 import { modelRoutes } from './operations/models/routes.ts'
@@ -60,6 +62,7 @@ import { monitorRoutes } from './operations/monitors/routes.ts'
 import { objectRoutes } from './operations/objects/routes.ts'
 import { otelRoutes } from './operations/otel/routes.ts'
 import type { OperationParts } from './operations/parts.ts'
+import { peopleRoutes } from './operations/people/routes.ts'
 import { priceRoutes } from './operations/prices/routes.ts'
 import { projectRoutes } from './operations/projects/routes.ts'
 import { createProjects } from './operations/projects/settings.ts'
@@ -119,6 +122,8 @@ const families = [
   meRoutes,
   projectRoutes,
   viewRoutes,
+  engineRoutes,
+  peopleRoutes,
   eventRoutes,
 ]
 
@@ -218,7 +223,7 @@ function openOperations(
 ): OperationParts {
   const { database, models, limits, usage } = parts
   const schemas = createSchemaChecks()
-  const constraints = createCompiling()
+  const constraints = createCompiling({ unknownKeywords: config.unknown_keywords })
   const flushing = startFlushing(usage, logging(app, 'usage could not be stored; the next try adds it'))
   const projects = createProjects(database, { retentionDays: config.retention_days })
   const events = recordingEvents(
@@ -257,8 +262,10 @@ function openOperations(
       toolChoice: config.tool_choice,
     },
     recorder,
+    running: createRunningAnswers(),
     metrics: registerGenerationMetrics(models.all.length > 0 ? registry : new Registry(), models),
     usage,
+    people: config.users.map(({ name, entities }) => ({ name, entities })),
     charge(caller, tokens) {
       limits.spendTokens(caller, tokens.prompt + tokens.completion)
       usage.spent(caller.name, tokens)

@@ -84,6 +84,12 @@ const trustedProxies = z.string().transform((text, context): TrustedProxies => {
 
 const onOff = z.enum(['on', 'off']).transform((value) => value === 'on')
 
+/** The address of a server that speaks the wire of OpenAI. Its key is a setting of its own, as addresses end up in logs. */
+function isUpstream(given: string): boolean {
+  const url = /^https?:\/\//.test(given) ? URL.parse(given) : null
+  return url !== null && url.username === '' && url.password === '' && url.search === '' && url.hash === ''
+}
+
 /** A path may hold nearly anything; what looks like an address or a repository without `hf:` is a mistake. */
 const model = z
   .string()
@@ -92,8 +98,8 @@ const model = z
     'expected hf:<org>/<repo>[:<quant or file>]',
   )
   .refine(
-    (given) => !/^[a-z][a-z0-9+.-]*:\/\//i.test(given),
-    'expected builtin, none, hf:<org>/<repo>[:<quant or file>] or the path of a .gguf file',
+    (given) => isUpstream(given) || !/^[a-z][a-z0-9+.-]*:\/\//i.test(given),
+    'expected builtin, none, hf:<org>/<repo>[:<quant or file>], the path of a .gguf file or https://<host>/v1 of another server, without a user, a query or a fragment in it',
   )
 
 const hubName = /^hf:[\w-][\w.-]*\/[\w-][\w.-]*(:[^:\s][^:]*)?$/
@@ -224,13 +230,29 @@ export const settings = {
   model: setting(
     model,
     'builtin',
-    'The model: `builtin`, the path of a .gguf file, `hf:<org>/<repo>[:<quant or file>]` to download one, or `none` to serve the record alone (docs/models.md).',
+    'The model: `builtin`, the path of a .gguf file, `hf:<org>/<repo>[:<quant or file>]` to download one, `https://<host>/v1` to pass requests on to another server that speaks the wire of OpenAI (docs/gateway.md), or `none` to serve the record alone (docs/models.md).',
   ),
   model_name: setting(
     modelNames,
     '',
     'The name under which the model is served, then its aliases, comma-separated.',
     "the file's name",
+  ),
+  upstream_key: setting(
+    z.string().regex(/^[\x21-\x7e]*$/, 'expected a key without spaces'),
+    '',
+    'The key that goes to the server of HEDDLE_MODEL, where that is an address. The keys of callers never do.',
+    'none',
+  ),
+  upstream_kind: setting(
+    z.enum(['auto', 'heddle', 'vllm', 'llama-server', 'openai']),
+    'auto',
+    'What the server of HEDDLE_MODEL is, by which fields are passed on or refused: heddle, vllm, llama-server or openai; `auto` asks it.',
+  ),
+  upstream_timeout: setting(
+    wholeNumber(100, 3_600_000),
+    '300000',
+    'Milliseconds that a server behind a model may say nothing, before its answer and between two pieces of it.',
   ),
   context: setting(
     chosen(64, 16_777_216),
@@ -281,6 +303,11 @@ export const settings = {
     'auto',
     'What a request with tools and without `tool_choice` means. `none` lets no model call tools: any other `tool_choice` is refused, as the specification has it.',
   ),
+  unknown_keywords: setting(
+    z.enum(['annotate', 'refuse'], 'expected annotate or refuse'),
+    'annotate',
+    'What becomes of names in schemas that are no keyword: `annotate` reads past them, as the standard has it, and names those that look like a slip in `x-heddle-schema-notes`; `refuse` refuses them.',
+  ),
   hf_endpoint: setting(
     z
       .string()
@@ -322,7 +349,7 @@ const unprefixed: Record<string, string> = {
 }
 
 /** Their values hold keys and passwords, and messages end up in logs. */
-const secret = new Set(['users', 'database_url', 'hf_token'])
+const secret = new Set(['users', 'database_url', 'hf_token', 'upstream_key'])
 
 const withoutPassword = (url: string) =>
   url.replace(/\/\/[^/]*@/, '//[redacted]@').replace(/(password=)[^&]*/i, '$1[redacted]')
@@ -334,7 +361,7 @@ export function settingsShown(config: Config): Record<string, unknown> {
     const value = config[name as keyof Config]
     if (JSON.stringify(value) === JSON.stringify(schema.parse(initial))) continue
     const text = typeof value === 'string' ? withoutPassword(value) : value
-    shown[name] = name === 'hf_token' ? '[redacted]' : text
+    shown[name] = name === 'hf_token' || name === 'upstream_key' ? '[redacted]' : text
   }
   if (config.users.length > 0) {
     shown.users = config.users.map(({ name, entities }) => `${name}:${entities.join('+')}`)

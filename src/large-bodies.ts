@@ -15,6 +15,7 @@ import * as messages from './operations/messages/contract.ts'
 import * as monitors from './operations/monitors/contract.ts'
 import * as objects from './operations/objects/contract.ts'
 import * as otel from './operations/otel/traces-given.ts'
+import * as people from './operations/people/contract.ts'
 import * as prices from './operations/prices/contract.ts'
 import * as queues from './operations/queues/contract.ts'
 import * as queueRules from './operations/queues/rule-contract.ts'
@@ -38,6 +39,7 @@ const families = {
   objects,
   otel,
   page,
+  people,
   prices,
   queues,
   queueRules,

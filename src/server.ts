@@ -23,7 +23,7 @@ export async function startServer(
   logger: FastifyBaseLogger,
 ): Promise<Server> {
   const { log: modelLog, release } = heldBack(logger)
-  const models = modelsOf(config, logger, modelLog)
+  const models = await modelsOf(config, logger, modelLog)
   const close = async () => {
     try {
       await models.close()
@@ -70,6 +70,9 @@ const recordingSaid: Record<Config['record'], string> = {
   off: 'no answer is recorded',
 }
 
+/** Requests at once: servers have queues of their own. */
+const mostToUpstream = 256
+
 type ModelLog = ServedModelParts['log']
 
 /** What is said of the model comes last at the start, where it is seen: until then it waits. */
@@ -90,12 +93,33 @@ function heldBack(logger: FastifyBaseLogger): { log: ModelLog; release(): void }
   }
 }
 
-function modelsOf(config: Config, logger: FastifyBaseLogger, log: ModelLog): Models {
+async function modelsOf(config: Config, logger: FastifyBaseLogger, log: ModelLog): Promise<Models> {
   const source = sourceOf(config.model)
   if (source.kind === 'none') return createModels([])
+  if (source.kind === 'upstream') {
+    // Loaded where it is needed: most servers have no server behind them.
+    const { connectUpstream } = await import('./inference/upstream/served-names.ts')
+    const { upstream_key: key, upstream_kind: kind, context } = config
+    const upstream = connectUpstream(
+      {
+        addresses: [{ url: source.url, weight: 1, ...(key !== '' && { key }) }],
+        names: config.model_name,
+        ...(kind !== 'auto' && { kind }),
+        ...(context > 0 && { context }),
+        source: source.url,
+        parallel: config.parallel || mostToUpstream,
+        queue: config.queue,
+        silenceMs: config.upstream_timeout,
+      },
+      log,
+    )
+    return createModels(upstream.all, upstream.close)
+  }
   const engine = createServedModel(source, config, {
     log,
     startEngine: (plan) => createEmbeddedBackend(plan, logger),
   })
-  return localModels(engine, (values, message) => log.info({ model: config.model, ...values }, message))
+  return localModels(engine, (values, message) => log.info({ model: config.model, ...values }, message), {
+    unknownKeywords: config.unknown_keywords,
+  })
 }

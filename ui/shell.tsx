@@ -16,6 +16,12 @@ import { TraceScreen } from './screens/trace/screen.tsx'
 import { sections } from './sections.ts'
 import { signOut, who } from './server/session.ts'
 
+const PlayScreen = lazily(async () => (await import('./screens/play/screen.tsx')).PlayScreen)
+const EngineScreen = lazily(async () => (await import('./screens/engine/screen.tsx')).EngineScreen)
+const PeopleScreen = lazily(async () => (await import('./screens/people/screen.tsx')).PeopleScreen)
+const MeScreen = lazily(async () => (await import('./screens/me/screen.tsx')).MeScreen)
+const EvalsScreen = lazily(async () => (await import('./screens/evals/screen.tsx')).EvalsScreen)
+const CompareScreen = lazily(async () => (await import('./screens/compare/screen.tsx')).CompareScreen)
 const QueuesScreen = lazily(async () => (await import('./screens/queues/screen.tsx')).QueuesScreen)
 const QueueScreen = lazily(async () => (await import('./screens/queue/screen.tsx')).QueueScreen)
 
@@ -58,6 +64,17 @@ export function Shell() {
             </nav>
           </>
         )}
+        <nav aria-label="Of the server" class="server-nav">
+          {[
+            ['play', paths.play('project' in here ? { p: here.project } : {})] as const,
+            ['engine', paths.engine] as const,
+            ...(who.value?.role === 'admin' ? [['people', paths.people] as const] : []),
+          ].map(([screen, href]) => (
+            <a key={screen} href={href} aria-current={here.screen === screen ? 'page' : undefined}>
+              {serverTitles[screen]}
+            </a>
+          ))}
+        </nav>
         <div class="top-tools">
           <button type="button" class="palette-button" onClick={() => setFront('palette')}>
             <Icon name="search" />
@@ -76,7 +93,9 @@ export function Shell() {
           >
             <Icon name={themeIcons[theme.value]} />
           </button>
-          <span class="who">{who.value?.user}</span>
+          <a class="who" href={paths.me} title="Your keys and the look of the page">
+            {who.value?.user}
+          </a>
           <button type="button" class="icon-button" aria-label="Sign out" title="Sign out" onClick={leave}>
             <Icon name="out" />
           </button>
@@ -103,6 +122,18 @@ function Screen({ here }: { here: Place }) {
       return <TraceScreen key={here.trace} project={here.project} trace={here.trace} />
     case 'call':
       return <CallScreen project={here.project} call={here.call} />
+    case 'play':
+      return <PlayScreen />
+    case 'engine':
+      return <EngineScreen />
+    case 'people':
+      return <PeopleScreen />
+    case 'me':
+      return <MeScreen />
+    case 'evals':
+      return <EvalsScreen key={here.project} project={here.project} />
+    case 'compare':
+      return <CompareScreen key={here.project} project={here.project} />
     case 'queues':
       return <QueuesScreen key={here.project} project={here.project} />
     case 'queue':
@@ -124,8 +155,17 @@ function Screen({ here }: { here: Place }) {
 }
 
 function titleOf(here: Place): string {
+  const name = serverTitles[here.screen]
+  if (name !== undefined) return `${name} · Heddle`
   const where = 'project' in here ? `${here.project} · Heddle` : 'Heddle'
   if (here.screen === 'trace') return `Trace · ${where}`
   const section = sections.find(({ screens }) => screens.includes(here.screen))
   return section === undefined || here.screen === 'calls' ? where : `${section.name} · ${where}`
+}
+
+const serverTitles: Partial<Record<Place['screen'], string>> = {
+  play: 'Playground',
+  engine: 'Engine',
+  people: 'People',
+  me: 'My keys',
 }

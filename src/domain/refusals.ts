@@ -56,6 +56,36 @@ export const refusals = {
     message: 'This needs the role {role}; your role is {given}.',
     help: 'Server-wide routes such as GET /metrics are for the role admin.',
   },
+  user_not_found: {
+    status: 404,
+    message: '{field}: there is no user {name}.',
+    help: '`GET /users` lists them for admins.',
+  },
+  user_exists: {
+    status: 409,
+    message: 'name: there is already a user {name}.',
+    help: 'Names are those of the record and of HEDDLE_USERS together. `POST /keys` makes another key for a user.',
+  },
+  user_configured: {
+    status: 409,
+    message: 'The user {name} stands in HEDDLE_USERS: its key is changed there, and it is removed there.',
+    help: 'Users that are made with `heddle user add` or `POST /users` have keys in the record.',
+  },
+  own_user_stays: {
+    status: 409,
+    message: 'name: {name} is you. Another admin can remove you; accepted: another user.',
+    help: 'So that somebody is left who can come in.',
+  },
+  key_not_found: {
+    status: 404,
+    message: 'id: there is no key {id} that you may revoke, or it was revoked before.',
+    help: 'The answer is the same for the key of somebody else. Admins may revoke the keys of all.',
+  },
+  too_many_keys: {
+    status: 409,
+    message: 'The user {name} has {limit} keys, and cannot have more: revoke those that nobody uses.',
+    help: 'Keys that were revoked do not count.',
+  },
   route_not_found: {
     status: 404,
     message: 'There is no route {method} {path}. GET /openapi.json lists them.',
@@ -226,7 +256,7 @@ export const refusals = {
   schema_invalid: {
     status: 400,
     message: '{field}: the keyword {keyword} at {path} is wrong: {why}.',
-    help: 'A JSON Schema of draft 6 to 2020-12 is accepted; docs/structured-output.md lists the keywords.',
+    help: 'A JSON Schema of draft 3 to 2020-12 is accepted; docs/structured-output.md lists the keywords.',
   },
   constraint_invalid: {
     status: 400,
@@ -506,6 +536,36 @@ export const refusals = {
       'The model is busy and {own} of your requests run or wait already; the places that are left are for others. Try again shortly.',
     help: 'As the queue fills, what is left of it is shared: a caller may have seven times as many waiting requests as there are free slots. Retry-After says when to try again.',
   },
+  upstream_lacks: {
+    status: 400,
+    message: '{field}: the server behind this model does not take {given}; accepted: {accepted}.',
+    help: 'The model runs on another server, which has no such field. docs/gateway.md says what each kind of server takes; nothing is left out in silence.',
+  },
+  upstream_refused: {
+    status: 400,
+    message: 'The server behind this model refuses the request: {why}',
+    help: 'What it said, in its own words. `param` is the field that it named.',
+  },
+  upstream_busy: {
+    status: 429,
+    message: 'The server behind this model is busy; try again shortly.',
+    help: 'It answered 429, and so did each other address of the model. Retry-After is its own, where it sent one.',
+  },
+  upstream_unavailable: {
+    status: 503,
+    message: 'The server behind this model cannot be asked: {why}.',
+    help: 'No address of it took the request, and nothing was answered. GET /v1/models has the state of each model; the log has the addresses.',
+  },
+  upstream_failed: {
+    status: 502,
+    message: 'The server behind this model failed: {why}.',
+    help: 'It refused the key of this server, answered what cannot be read, or ended in the middle of the answer. What had come by then is in the record.',
+  },
+  upstream_timeout: {
+    status: 504,
+    message: 'The server behind this model said nothing for {seconds} s.',
+    help: 'HEDDLE_UPSTREAM_TIMEOUT sets how long it may be silent, before the answer and between two pieces of it.',
+  },
   engine_failed: {
     status: 503,
     message: 'The engine of the model failed in the middle of this request: {why}.',
@@ -577,9 +637,12 @@ export class Refusal extends Error {
   readonly values: RefusalValues
   /** Everything that does not fit, for schema errors. */
   readonly detail: readonly SchemaIssue[] | undefined
+  /** It has the words of a server behind this one. */
+  readonly isTold: boolean
 
-  constructor(code: RefusalCode, values: RefusalValues, detail?: readonly SchemaIssue[]) {
-    super(refusals[code].message.replace(/\{(\w+)\}/g, (_, name: string) => String(values[name])))
+  constructor(code: RefusalCode, values: RefusalValues, detail?: readonly SchemaIssue[], told?: string) {
+    super(told ?? refusals[code].message.replace(/\{(\w+)\}/g, (_, name: string) => String(values[name])))
+    this.isTold = told !== undefined
     this.code = code
     this.values = values
     this.detail = detail
@@ -602,4 +665,9 @@ export function refuse(
   detail?: readonly SchemaIssue[],
 ): Refusal {
   return new Refusal(code, values, detail)
+}
+
+/** A refusal of the catalogue in the words of a server behind this one. */
+export function refuseAsTold(code: RefusalCode, message: string, field: string | null): Refusal {
+  return new Refusal(code, field === null ? {} : { field }, undefined, message)
 }

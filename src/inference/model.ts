@@ -1,7 +1,7 @@
 import type { AnswerFormat } from './answer-format.ts'
-import type { BackendStatus, Generation, GenerationEvent, ServedModel } from './backend.ts'
+import type { BackendStatus, Generation, GenerationEvent, ServedModel, TokenLogprob } from './backend.ts'
 import type { CompileQuestion } from './constraints/constraint.ts'
-import type { Parser } from './parts.ts'
+import type { Parser, Part } from './parts.ts'
 import type { Conversation, GivenTool } from './prompt/chat-prompt.ts'
 
 /**
@@ -41,6 +41,11 @@ export interface AnswerRequest extends Omit<Generation, 'prompt' | 'constraint' 
   turn?: TurnAsked
   /** Who asks: tenants take turns, and none takes all slots of a queue. */
   tenant: string
+  /**
+   * The fields of the request as its client gave them, under the names of chat completions. An engine of this machine needs
+   * none of them: all that they mean is above. A server elsewhere has defaults of its own for what is not given.
+   */
+  given?: Readonly<Record<string, unknown>>
 }
 
 export interface TurnAsked {
@@ -68,7 +73,10 @@ export interface AskedTool extends GivenTool {
 export type CallChoice = 'auto' | 'required' | { name: string }
 
 export interface Answering {
-  /** The tokens of each input as the model sees them, after truncation. */
+  /**
+   * The tokens of each input as the model sees them, after truncation. Of a server elsewhere they are filled in before the
+   * `prefilled` of the input, where it tells them.
+   */
   prompts: readonly number[][]
   /**
    * In groups: everything that has come when one is asked for, so that a slow reader gets few large groups instead of many
@@ -79,9 +87,32 @@ export interface Answering {
   createParser?: () => Parser
   /** What of the schemas of tools cannot be kept and was widened: the tool, the path in its parameters and the keyword. */
   widened?: readonly string[]
+  /** Names in schemas that are nearly a keyword. */
+  notes?: readonly string[]
+  /** What a server elsewhere has counted so far; final when the answer has ended. Absent where tokens are counted here. */
+  usage?: () => ToldUsage
+  /** The name of the model that answers, where it is not the one that was asked. */
+  model?: string
+}
+
+export interface ToldUsage {
+  prompt: number
+  cached: number
+  completion: number
+  /** Of these, tokens of thoughts. */
+  reasoning: number
 }
 
 /** Choices are counted over all inputs: choice i of input k is k times `choices` plus i. */
 export type AnswerEvent =
   | (Extract<GenerationEvent, { kind: 'prefilled' }> & { input: number })
   | Exclude<GenerationEvent, { kind: 'prefilled' }>
+  /** What a server elsewhere says. It has told the parts apart already; of its tokens it may tell no more than their number. */
+  | {
+      kind: 'said'
+      choice: number
+      parts: Part[]
+      tokens: number[]
+      count: number
+      logprobs?: TokenLogprob[]
+    }

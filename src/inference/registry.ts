@@ -11,14 +11,18 @@ export interface Models {
   close(): Promise<void>
 }
 
-/** `close` also ends what the models share. */
+/** `close` also ends what the models share. What a server elsewhere has may change from request to request. */
 export function createModels(
-  all: readonly Model[],
+  given: readonly Model[] | (() => readonly Model[]),
   closeShared: () => Promise<void> = async () => {},
 ): Models {
+  const now = typeof given === 'function' ? given : () => given
   return {
-    all,
+    get all() {
+      return now()
+    },
     find(name) {
+      const all = now()
       const [first] = all
       if (first === undefined) {
         throw refuse('model_not_ready', { why: 'this server runs without one (HEDDLE_MODEL=none)' })
@@ -42,7 +46,7 @@ export function createModels(
     },
     async close() {
       try {
-        await Promise.all(all.map((model) => model.close()))
+        await Promise.all(now().map((model) => model.close()))
       } finally {
         await closeShared()
       }

@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { type Refusal, refuse } from '../domain/refusals.ts'
 import type { Backend, BackendStatus } from './backend.ts'
 import { inSteps } from './models/download.ts'
-import { builtinFolder, findModel, type ModelLocations, type ModelSource } from './models/find.ts'
+import { builtinFolder, findModel, type LocalSource, type ModelLocations } from './models/find.ts'
 import { ModelError, withoutFolders } from './models/model-error.ts'
 import { type ModelPlan, type ModelSettings, prepareModel } from './models/plan.ts'
 
@@ -23,7 +23,7 @@ const usualPause = (attempts: number) => Math.min(600_000, 30_000 * 2 ** (attemp
  * the rest of the server does not wait for it.
  */
 export function createServedModel(
-  source: Exclude<ModelSource, { kind: 'none' }>,
+  source: LocalSource,
   settings: ModelSettings & ModelLocations,
   { log, startEngine, pauseMs = usualPause }: ServedModelParts,
 ): Backend {

@@ -4,7 +4,7 @@ import type { App } from '../../src/http/contracts.ts'
 import type { Backend } from '../../src/inference/backend.ts'
 import { localModels } from '../../src/inference/local-model.ts'
 import type { Model } from '../../src/inference/model.ts'
-import { createModels } from '../../src/inference/registry.ts'
+import { createModels, type Models } from '../../src/inference/registry.ts'
 import type { Database } from '../../src/storage/database.ts'
 import { openMemoryRecord } from './memory-record.ts'
 
@@ -64,14 +64,16 @@ export interface TestParts extends Partial<Omit<Parts, 'models'>> {
   backend?: Backend
   /** The one model itself, instead of its engine. */
   model?: Model
+  /** All of them. They are closed with the app. */
+  models?: Models
 }
 
 export async function openApp(
   t: { after(close: () => Promise<void>): void },
-  { settings, backend, model, ...parts }: TestParts = {},
+  { settings, backend, model, models: given, ...parts }: TestParts = {},
 ): Promise<TestApp> {
   const database = parts.database ?? openMemoryRecord()
-  const models = backend ? localModels(backend) : createModels(model ? [model] : [])
+  const models = given ?? (backend ? localModels(backend) : createModels(model ? [model] : []))
   const shared = { sweep: false, checkAnswers: true, ...parts, database, models }
   const app = await buildApp(testConfig(settings), shared)
   t.after(async () => {

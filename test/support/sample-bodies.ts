@@ -511,6 +511,8 @@ export const sampleBodies: Record<string, (project: string) => Record<string, un
     filter: null,
     display_fields: null,
   }),
+  '/users': () => ({ name: 'nobody', role: 'member', entities: ['acme'] }),
+  '/keys': () => ({ user: 'alice', name: 'laptop', record: 'off' }),
   '/annotation_queues/:queue_id/next': (project_id) => ({
     project_id,
     lease_seconds: 60,

@@ -76,6 +76,44 @@ export async function startServer(
   settings: Record<string, string>,
   before: readonly string[] = [],
 ): Promise<RunningServer> {
+  if (pairs.isOn && settings.HEDDLE_MODEL !== undefined && settings.HEDDLE_MODEL !== 'none') {
+    return startPair(t, settings)
+  }
+  return startOne(t, settings, before)
+}
+
+/** While it is on, each server with a model is two: one in front, and behind it one that has the model. */
+export const pairs = { isOn: false }
+
+/** The callers of the one in front are strangers to the one behind. */
+const gatewayKey = 'the-key-of-the-server-in-front'
+
+const ofModel = /^HEDDLE_(MODEL|MODEL_NAME|CONTEXT|PARALLEL|THREADS|BATCH|QUEUE)$/
+
+async function startPair(t: Ending, settings: Record<string, string>): Promise<RunningServer> {
+  const behind = await startOne(t, { ...settings, HEDDLE_USERS: `gateway:${gatewayKey}` })
+  const others = Object.entries(settings).filter(([name]) => !ofModel.test(name))
+  const front = await startOne(t, {
+    ...Object.fromEntries(others),
+    HEDDLE_DATA: await newFolder(t),
+    HEDDLE_MODEL: `${behind.address}/v1`,
+    HEDDLE_UPSTREAM_KEY: gatewayKey,
+  })
+  return {
+    ...front,
+    async end(signal) {
+      const ended = await front.end(signal)
+      await behind.end(signal)
+      return ended
+    },
+  }
+}
+
+async function startOne(
+  t: Ending,
+  settings: Record<string, string>,
+  before: readonly string[] = [],
+): Promise<RunningServer> {
   const child = heddle(['serve'], { HEDDLE_USERS: users, ...settings }, before)
   t.after(() => child.kill('SIGKILL'))
   const log: string[] = []

@@ -24,8 +24,9 @@ import { JsonTree } from '../value/json-tree.tsx'
 import { askedIn, saidIn } from '../value/messages.ts'
 import { costText, countText, durationText, sizeText } from '../value/units.ts'
 import { Feedback } from './feedback.tsx'
+import { tokensIn } from './recorded-tokens.ts'
 
-const tabs = ['chat', 'input', 'output', 'attributes', 'feedback'] as const
+const tabs = ['chat', 'surprise', 'input', 'output', 'attributes', 'feedback'] as const
 type Tab = (typeof tabs)[number]
 
 /** What is on the first tab depends on the call; what somebody chose stays for the next. */
@@ -51,6 +52,7 @@ export function CallDetail({ project, call: id, withTrace = false, onChanged }: 
   }
   useKeys('Call', [
     { keys: ['c'], does: 'Conversation', run: () => choose('chat') },
+    { keys: ['s'], does: 'Surprise, where it has probabilities', run: () => choose('surprise') },
     { keys: ['i'], does: 'Input', run: () => choose('input') },
     { keys: ['u'], does: 'Output', run: () => choose('output') },
     { keys: ['m'], does: 'Attributes', run: () => choose('attributes') },
@@ -86,13 +88,20 @@ function Shown({ project, id, call, withTrace, tab: wanted, choose, queue, onCha
   const asked = askedIn(inputs)
   const said = saidIn(output)
   const isChat = asked !== undefined || said !== undefined
-  const tab = wanted === undefined || (wanted === 'chat' && !isChat) ? (isChat ? 'chat' : 'input') : wanted
+  const tokens = tokensIn(output)
+  const isThere = (one: Tab) => (one === 'chat' ? isChat : one !== 'surprise' || tokens.length > 0)
+  const tab = wanted !== undefined && isThere(wanted) ? wanted : isChat ? 'chat' : 'input'
   return (
     <article class="detail" aria-label={nameOf(row)}>
       <header class="detail-head">
         <h2>{nameOf(row)}</h2>
         <Copied text={id} label="Copy the id of the call" />
         <span class="detail-tools">
+          {nodeAt(inputs, 'messages')?.kind === 'array' && (
+            <a class="button" href={paths.play({ p: project, from: id })}>
+              Open in the playground
+            </a>
+          )}
           <button type="button" onClick={queue}>
             Add to queue
           </button>
@@ -106,24 +115,23 @@ function Shown({ project, id, call, withTrace, tab: wanted, choose, queue, onCha
       <Facts row={row} />
       {row.exception !== null && <pre class="exception">{row.exception}</pre>}
       <div class="tabs" role="tablist" aria-label="Parts of the call">
-        {tabs
-          .filter((one) => one !== 'chat' || isChat)
-          .map((one) => (
-            <button
-              key={one}
-              type="button"
-              role="tab"
-              id={`tab-${one}`}
-              aria-selected={one === tab}
-              aria-controls="tab-panel"
-              onClick={() => choose(one)}
-            >
-              {names[one]}
-            </button>
-          ))}
+        {tabs.filter(isThere).map((one) => (
+          <button
+            key={one}
+            type="button"
+            role="tab"
+            id={`tab-${one}`}
+            aria-selected={one === tab}
+            aria-controls="tab-panel"
+            onClick={() => choose(one)}
+          >
+            {names[one]}
+          </button>
+        ))}
       </div>
       <div class="tab-panel" id="tab-panel" role="tabpanel" aria-labelledby={`tab-${tab}`} tabIndex={0}>
         {tab === 'chat' && <Chat asked={asked ?? []} said={said ?? []} />}
+        {tab === 'surprise' && <SurpriseTab {...{ project, inputs }} choices={tokens} />}
         {tab === 'input' && <Value node={inputs} />}
         {tab === 'output' && <Value node={output} />}
         {tab === 'attributes' && <Attributes call={call} />}
@@ -133,8 +141,16 @@ function Shown({ project, id, call, withTrace, tab: wanted, choose, queue, onCha
   )
 }
 
+/** Its code comes when somebody looks. */
+function SurpriseTab(props: { project: string; inputs: JsonNode | undefined; choices: JsonNode[] }) {
+  const { value, error, again } = useLoading(() => import('./surprise.tsx'), [])
+  if (error) return <Failed error={error} again={again} />
+  return value === undefined ? <Skeleton rows={6} /> : <value.RecordedSurprise {...props} />
+}
+
 const names: Record<Tab, string> = {
   chat: 'Conversation',
+  surprise: 'Surprise',
   input: 'Input',
   output: 'Output',
   attributes: 'Attributes',

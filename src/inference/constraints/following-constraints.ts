@@ -5,10 +5,11 @@ import type { Vocabulary } from '../vocabulary.ts'
 import { type CompiledGrammar, sizeOfGrammar } from './grammar/compiled-grammar.ts'
 import { createFollowing, type Position } from './grammar/following.ts'
 import { otherControlToken, symbolOfMarker } from './grammar/symbols.ts'
-import { eachAllowed } from './mask/allowed-tokens.ts'
+import { eachAllowed, putAllowed } from './mask/allowed-tokens.ts'
 import { afterBytes, type BytePosition } from './mask/byte-following.ts'
-import { createMasks } from './mask/token-masks.ts'
-import { orderTokens, type TokenOrder } from './mask/token-order.ts'
+import { createRuns } from './mask/runs.ts'
+import { createMasks, type Masks } from './mask/token-masks.ts'
+import { sliceVocabulary, type VocabularySlices } from './mask/vocabulary-slices.ts'
 
 /** What the tokens of a model may say by a grammar. */
 export interface Constraint {
@@ -42,10 +43,8 @@ export interface Constraints {
 const mostListed = 256
 /** Of the positions of one grammar. */
 const mostLists = 512
-/** A position is no more than a name for a mask that others may have too, … */
-const mostMaskedPositions = 4096
-/** … and this is for the masks of a grammar. */
-const mostMaskBytes = 1024 * 1024
+/** Of one grammar, of which it is known what mask they have. */
+const mostMaskedPositions = 8192
 const mostKept = 32
 /** Of the grammars that are kept. */
 const mostBytes = 8 * 1024 * 1024
@@ -60,8 +59,8 @@ export function createConstraints(vocabulary: Vocabulary): Constraints {
     vocabulary,
     ends,
     controls: Array.from(controlTokensOf(vocabulary).values()).flat(),
-    order: orderTokens(vocabulary),
-    maskOf: createMasks(vocabulary.size),
+    slices: sliceVocabulary(vocabulary),
+    masks: createMasks(vocabulary.size),
   }
   const cache = new LRUCache<string, Constraint>({ max: mostKept, maxSize: mostBytes })
   return {
@@ -79,13 +78,13 @@ interface Tokens {
   vocabulary: Vocabulary
   ends: ReadonlySet<number>
   controls: readonly number[]
-  order: TokenOrder
-  maskOf: ReturnType<typeof createMasks>
+  slices: VocabularySlices
+  masks: Masks
 }
 
 function createConstraint(
   grammar: CompiledGrammar,
-  { vocabulary, ends, controls, order, maskOf }: Tokens,
+  { vocabulary, ends, controls, slices, masks }: Tokens,
   markers: Markers,
 ): Constraint {
   const following = createFollowing(grammar)
@@ -93,9 +92,8 @@ function createConstraint(
     max: mostLists,
     memoMethod: (_place, _stale, { context }) => listed(context),
   })
-  const mostMasks = Math.max(16, Math.floor((8 * mostMaskBytes) / vocabulary.size))
-  const masks = new Map<Position, TokenMask>()
-  const different = new Set<TokenMask>()
+  const runs = createRuns(following)
+  const maskOf = new Map<Position, number>()
 
   const isComplete = ({ position, begun }: BytePosition) => begun === undefined && position.isComplete
 
@@ -124,33 +122,31 @@ function createConstraint(
 
   function listed(at: BytePosition): readonly number[] | 'many' {
     const found: number[] = []
-    eachAllowed(following, at, order, (token) => found.push(token) <= mostListed)
+    eachAllowed(following, at, slices, (token) => found.push(token) <= mostListed)
     if (found.length > mostListed) return 'many'
     found.push(...apart(at))
     return found.length > mostListed ? 'many' : found
   }
 
   function masked(at: BytePosition): TokenMask {
-    return maskOf((put) => {
-      eachAllowed(following, at, order, (token) => {
-        put(token)
-        return true
-      })
+    return masks.of((put, bits) => {
+      putAllowed(following, runs, at, slices, bits)
       for (const token of apart(at)) put(token)
     })
   }
 
+  function known(position: Position): TokenMask | undefined {
+    const id = maskOf.get(position)
+    return id === undefined ? undefined : masks.get(id)
+  }
+
   /** A counted repetition has a position for each count, and mostly one mask for all of them. */
   function remembered(position: Position, at: BytePosition): TokenMask {
-    const known = masks.get(position)
-    if (known !== undefined) return known
+    const before = known(position)
+    if (before !== undefined) return before
     const mask = masked(at)
-    if (masks.size === mostMaskedPositions || different.size === mostMasks) {
-      masks.clear()
-      different.clear()
-    }
-    masks.set(position, mask)
-    different.add(mask)
+    if (maskOf.size === mostMaskedPositions) maskOf.clear()
+    maskOf.set(position, mask.id)
     return mask
   }
 
@@ -173,7 +169,7 @@ function createConstraint(
           return list === 'many' ? undefined : list
         },
         wideMask() {
-          const mask = at.begun === undefined ? masks.get(at.position) : undefined
+          const mask = at.begun === undefined ? known(at.position) : undefined
           return mask && 2 * mask.count > vocabulary.size ? mask : undefined
         },
         mask: () => (at.begun === undefined ? remembered(at.position, at) : masked(at)),

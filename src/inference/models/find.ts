@@ -14,10 +14,16 @@ export type ModelSource =
   | { kind: 'builtin' }
   | { kind: 'file'; path: string }
   | { kind: 'hub'; repository: string; wanted: string | undefined }
+  /** Another server, which speaks the wire of OpenAI. */
+  | { kind: 'upstream'; url: string }
+
+/** What an engine of this machine runs. */
+export type LocalSource = Exclude<ModelSource, { kind: 'none' | 'upstream' }>
 
 /** Parses a value that the settings have already validated. */
 export function sourceOf(given: string): ModelSource {
   if (given === 'none' || given === 'builtin') return { kind: given }
+  if (/^https?:\/\//.test(given)) return { kind: 'upstream', url: given.replace(/\/+$/, '') }
   if (!given.startsWith('hf:')) return { kind: 'file', path: given }
   const [repository = '', wanted] = given.slice(3).split(':')
   return { kind: 'hub', repository, wanted }
@@ -32,7 +38,7 @@ export interface FindWatch extends DownloadWatch {
 
 /** The path of a model's file, which is downloaded if it is missing. */
 export async function findModel(
-  source: Exclude<ModelSource, { kind: 'none' }>,
+  source: LocalSource,
   locations: ModelLocations,
   watch: FindWatch,
 ): Promise<string> {

@@ -1,7 +1,7 @@
-import { createMasks } from '../constraints/mask/token-masks.ts'
+import { createMasks, type Masks } from '../constraints/mask/token-masks.ts'
 import { orderTokens, type TokenOrder } from '../constraints/mask/token-order.ts'
 import type { Vocabulary } from '../vocabulary.ts'
-import { isIn, type TokenMask, type TokenRule } from './logits.ts'
+import type { TokenMask, TokenRule } from './logits.ts'
 
 export type BadWords = NonNullable<ReturnType<typeof createBadWords>>
 
@@ -61,7 +61,7 @@ export function createBadWords(words: readonly string[], vocabulary: Vocabulary,
       })
     }
     for (const token of order.others) possible[token] = after(state, token) === undefined ? 0 : 1
-    return masksOf(vocabulary)((put) => {
+    return masksOf(vocabulary).of((put) => {
       for (let token = 0; token < possible.length; token++) if (possible[token] === 1) put(token)
     })
   }
@@ -87,10 +87,9 @@ export function createBadWords(words: readonly string[], vocabulary: Vocabulary,
         },
         mask() {
           const [one, own] = [other.mask(), maskOf(state())]
-          return masksOf(vocabulary)((put) => {
-            for (let token = 0; token < vocabulary.size; token++) {
-              if (isIn(one, token) && isIn(own, token)) put(token)
-            }
+          return masksOf(vocabulary).of((_, bits) => {
+            for (let at = 0; at < bits.length; at++)
+              bits[at] = (one.bits[at] as number) & (own.bits[at] as number)
           })
         },
       }
@@ -98,9 +97,9 @@ export function createBadWords(words: readonly string[], vocabulary: Vocabulary,
   }
 }
 
-const masksOfVocabulary = new WeakMap<Vocabulary, ReturnType<typeof createMasks>>()
+const masksOfVocabulary = new WeakMap<Vocabulary, Masks>()
 
-function masksOf(vocabulary: Vocabulary): ReturnType<typeof createMasks> {
+function masksOf(vocabulary: Vocabulary): Masks {
   const masks = masksOfVocabulary.get(vocabulary) ?? createMasks(vocabulary.size)
   masksOfVocabulary.set(vocabulary, masks)
   return masks

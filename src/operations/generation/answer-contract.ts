@@ -18,7 +18,7 @@ export const answerHead = {
 }
 
 export const ended = {
-  finish_reason: z.enum(['stop', 'length', 'repetition']),
+  finish_reason: z.enum(['stop', 'length', 'repetition', 'content_filter']),
   stop_reason: z.union([z.string(), z.int(), z.null()]),
 }
 

@@ -24,7 +24,7 @@ export interface ChoiceDelta {
   logprobs: TokenLogprob[]
   /** Tokens of its thought. */
   thought: number
-  /** Tokens that are counted and not shown, because the thought is hidden. */
+  /** Tokens that are counted and not shown: their thought is hidden, or the server that drew them tells their number alone. */
   hidden: number
   /** Present in the last one. */
   finished?: { reason: FinishReason; stop: string | number | null }
@@ -53,7 +53,11 @@ export async function* deltasOf(
     }
     return reader
   }
-  const addTokens = (delta: ChoiceDelta, { tokens, logprobs }: TokensEvent, isThought: boolean): void => {
+  const addTokens = (
+    delta: ChoiceDelta,
+    { tokens, logprobs }: Pick<TokensEvent, 'tokens' | 'logprobs'>,
+    isThought: boolean,
+  ): void => {
     if (isThought) delta.thought += tokens.length
     if (isThought && hidesThoughts) {
       delta.hidden += tokens.length
@@ -61,6 +65,14 @@ export async function* deltasOf(
     }
     for (const token of tokens) delta.tokens.push(token)
     for (const one of logprobs ?? []) delta.logprobs.push(one)
+  }
+  const addSaid = (delta: ChoiceDelta, event: Extract<AnswerEvent, { kind: 'said' }>): void => {
+    const isThought = event.parts.some(({ kind }) => kind === 'reasoning')
+    delta.parts.push(...shown(event.parts))
+    addTokens(delta, event, isThought)
+    const untold = event.count - event.tokens.length
+    delta.hidden += untold
+    if (isThought) delta.thought += untold
   }
   const shown = (parts: Part[]) => (hidesThoughts ? parts.filter(({ kind }) => kind !== 'reasoning') : parts)
   for await (const group of events) {
@@ -83,6 +95,10 @@ export async function* deltasOf(
         delta = { kind: 'choice', choice, parts: [], tokens: [], logprobs: [], thought: 0, hidden: 0 }
         open.set(choice, delta)
         deltas.push(delta)
+      }
+      if (event.kind === 'said') {
+        addSaid(delta, event)
+        continue
       }
       const reader = readerOf(choice)
       const { parser } = reader

@@ -75,7 +75,7 @@ export interface Fold<Logprobs> {
 }
 
 export function createFold<Logprobs extends LogprobsWriter>(
-  generation: Pick<Generation, 'choices' | 'prompts'>,
+  generation: Pick<Generation, 'choices' | 'prompts' | 'told'>,
   { createLogprobs, mostCandidates, onPrompt }: FoldOptions<Logprobs>,
 ): Fold<Logprobs> {
   const { choices: perPrompt, prompts } = generation

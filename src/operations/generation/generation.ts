@@ -36,6 +36,10 @@ export interface Generation {
   deltas: AsyncIterable<Delta[]>
   /** What of the schemas of tools was widened. */
   widened: readonly string[]
+  /** Names in schemas that are nearly a keyword, and say nothing. */
+  notes: readonly string[]
+  /** What a server elsewhere has counted, in place of what is counted here. */
+  told?: Answering['usage']
 }
 
 /** The fields of the body by which a refusal of the engine is explained. */
@@ -46,7 +50,7 @@ export interface FieldNames {
 
 /** Everything that can be wrong is refused here, before there is a first byte of an answer. */
 export async function generate(
-  { metrics, charge }: GenerationParts,
+  { metrics, running, charge }: GenerationParts,
   { model, served }: { model: Model; served: ServedModel },
   request: AnswerRequest,
   { caller, arrived, signal, note }: Asking,
@@ -54,7 +58,7 @@ export async function generate(
   hidesThoughts = false,
 ): Promise<Generation> {
   const answering = await naming(model.answer(request, signal), names)
-  const name = served.names[0] as string
+  const name = answering.model ?? (served.names[0] as string)
   return {
     head: {
       created: Math.floor(Date.now() / 1000),
@@ -67,6 +71,9 @@ export async function generate(
       observed(answering, {
         arrived,
         model: name,
+        user: caller.name,
+        isBackground: request.lane === 'background',
+        running,
         metrics: metrics[request.lane ?? 'callers'],
         signal,
         note,
@@ -75,6 +82,8 @@ export async function generate(
       { createParser: answering.createParser, hidesThoughts },
     ),
     widened: answering.widened ?? [],
+    notes: answering.notes ?? [],
+    ...(answering.usage && { told: answering.usage }),
   }
 }
 
@@ -83,7 +92,8 @@ async function naming(answering: Promise<Answering>, names: FieldNames): Promise
   try {
     return await answering
   } catch (error) {
-    if (!(error instanceof Refusal)) throw error
+    // What a server elsewhere refuses comes in its own words.
+    if (!(error instanceof Refusal) || error.isTold) throw error
     if (error.code === 'prompt_empty') throw refuse(error.code, { field: names.prompt })
     if (error.code !== 'context_length_exceeded') throw error
     const { limit, answer } = error.values

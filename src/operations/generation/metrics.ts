@@ -21,6 +21,8 @@ export interface EndOfGeneration {
 export interface LaneMetrics {
   /** The prompt has been read; the engine's queue took `queuedSeconds` of the time. */
   prefilled(seconds: number, tokens: { prompt: number; cached: number }, queuedSeconds?: number): void
+  /** A server elsewhere has counted other tokens of the prompt than it said at first. */
+  corrected(tokens: { prompt: number; cached: number }): void
   firstToken(seconds: number): void
   /** Between two tokens of one choice. */
   betweenTokens(seconds: number): void
@@ -117,6 +119,11 @@ export function registerGenerationMetrics(registry: Registry, models: Models): G
       if (queuedSeconds !== undefined) queued.observe(queuedSeconds)
       prefill.observe(Math.max(0, seconds - (queuedSeconds ?? 0)))
     },
+    corrected(tokens) {
+      if (tokens.prompt > 0) promptTokens.inc(tokens.prompt)
+      if (tokens.prompt > 0) queries.inc(tokens.prompt)
+      if (tokens.cached > 0) hits.inc(tokens.cached)
+    },
     firstToken: (seconds) => firstToken.observe(seconds),
     betweenTokens: (seconds) => between.observe(seconds),
     ended({ outcome, finishReasons, completionTokens, seconds, prefilledSeconds }) {
@@ -131,6 +138,9 @@ export function registerGenerationMetrics(registry: Registry, models: Models): G
   }
   const background: LaneMetrics = {
     prefilled: (_, { prompt }) => behind.tokens.inc({ of: 'prompts' }, prompt),
+    corrected({ prompt }) {
+      if (prompt > 0) behind.tokens.inc({ of: 'prompts' }, prompt)
+    },
     firstToken() {},
     betweenTokens() {},
     ended({ outcome, completionTokens }) {

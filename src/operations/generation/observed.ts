@@ -1,8 +1,9 @@
 import { Refusal } from '../../domain/refusals.ts'
 import type { FinishReason } from '../../inference/backend.ts'
-import type { AnswerEvent, Answering } from '../../inference/model.ts'
+import type { AnswerEvent, Answering, ToldUsage } from '../../inference/model.ts'
 import type { LaneMetrics, Outcome } from './metrics.ts'
 import type { TokenCount } from './parts.ts'
+import type { RunningAnswers } from './running.ts'
 
 /** What the log keeps of a generation: never a word of it. */
 export interface GenerationRecord {
@@ -23,6 +24,9 @@ export interface GenerationRecord {
 interface Observation {
   arrived: number
   model: string
+  user: string
+  isBackground: boolean
+  running: RunningAnswers
   metrics: LaneMetrics
   signal: AbortSignal
   note(record: GenerationRecord): void
@@ -31,8 +35,8 @@ interface Observation {
 
 /** The groups of events as they are, measured as they pass by. */
 export async function* observed(
-  { events, prompts }: Answering,
-  { arrived, model, metrics, signal, note, charge }: Observation,
+  { events, prompts, usage }: Answering,
+  { arrived, model, user, isBackground, running, metrics, signal, note, charge }: Observation,
 ): AsyncGenerator<AnswerEvent[]> {
   const since = () => performance.now() - arrived
   const record: GenerationRecord = {
@@ -45,25 +49,27 @@ export async function* observed(
     total_ms: 0,
   }
   const last = new Map<number, number>()
+  const answer = running.begin({ model, user, isBackground })
+  /** Tokens of prompts that the caller has paid for. */
+  let charged = 0
 
   function pass(event: AnswerEvent, now: number): void {
     if (event.kind === 'prefilled') {
       record.cached_tokens += event.cachedTokens
       record.prefilled_ms ??= now
-      charge({ prompt: prompts[event.input]?.length ?? 0, completion: 0 })
+      const { length: read } = prompts[event.input] ?? []
+      charged += read
+      charge({ prompt: read, completion: 0 })
+      running.read(answer, { prompt: read, cached: event.cachedTokens })
       const queued = event.queuedMs === undefined ? undefined : event.queuedMs / 1000
-      metrics.prefilled(
-        now / 1000,
-        { prompt: prompts[event.input]?.length ?? 0, cached: event.cachedTokens },
-        queued,
-      )
-    } else if (event.kind === 'tokens') {
+      metrics.prefilled(now / 1000, { prompt: read, cached: event.cachedTokens }, queued)
+    } else if (event.kind === 'tokens' || event.kind === 'said') {
       if (record.first_token_ms === undefined) {
         record.first_token_ms = now
         metrics.firstToken(now / 1000)
       }
       const before = last.get(event.choice)
-      const count = event.tokens.length
+      const count = event.kind === 'said' ? event.count : event.tokens.length
       if (before !== undefined && count > 0) {
         // Several at once came at even distances, as far as anyone can tell.
         for (let i = 0; i < count; i++) metrics.betweenTokens((now - before) / count / 1000)
@@ -73,13 +79,26 @@ export async function* observed(
     } else record.finish_reasons.push(event.reason)
   }
 
+  /** What a server elsewhere has counted is known at the end. */
+  function correct({ prompt, cached, completion }: ToldUsage): void {
+    charge({ prompt: prompt - charged, completion: completion - record.completion_tokens })
+    const missed = { prompt: prompt - charged, cached: cached - record.cached_tokens }
+    metrics.corrected(missed)
+    running.read(answer, missed)
+    running.wrote(answer, completion - record.completion_tokens)
+    Object.assign(record, { prompt_tokens: prompt, cached_tokens: cached, completion_tokens: completion })
+  }
+
   try {
     for await (const group of events) {
       const now = since()
       const before = record.completion_tokens
       for (const event of group) pass(event, now)
       const completion = record.completion_tokens - before
-      if (completion > 0) charge({ prompt: 0, completion })
+      if (completion > 0) {
+        charge({ prompt: 0, completion })
+        running.wrote(answer, completion)
+      }
       yield group
     }
     record.outcome = 'answered'
@@ -90,7 +109,9 @@ export async function* observed(
     }
     throw error
   } finally {
+    running.end(answer)
     record.total_ms = since()
+    if (usage !== undefined) correct(usage())
     metrics.ended({
       outcome: record.outcome,
       finishReasons: record.finish_reasons,

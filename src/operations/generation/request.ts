@@ -22,6 +22,7 @@ export function requestOf(fields: SamplingFields, asked: Asked): AnswerRequest {
   return {
     inputs,
     tenant,
+    given: fields,
     choices: fields.n ?? 1,
     sampling: samplingOf(fields),
     ending: endingOf(fields, maxTokens),

@@ -11,7 +11,11 @@ export interface Tally {
 
 type Usage = ReturnType<typeof usageOf>
 
-export function createTally({ prompts, choices }: Pick<Generation, 'prompts' | 'choices'>): Tally {
+export function createTally({
+  prompts,
+  choices,
+  told,
+}: Pick<Generation, 'prompts' | 'choices' | 'told'>): Tally {
   const counts = new Array<number>(prompts.length * choices).fill(0)
   const thoughts = new Array<number>(prompts.length * choices).fill(0)
   let cachedTokens = 0
@@ -32,6 +36,10 @@ export function createTally({ prompts, choices }: Pick<Generation, 'prompts' | '
         thoughts[choice],
       ),
     total() {
+      if (told !== undefined) {
+        const { prompt, completion, cached, reasoning } = told()
+        return usageOf(prompt, completion, cached, reasoning)
+      }
       const promptTokens = prompts.reduce((sum, { length }) => sum + length, 0)
       return usageOf(
         promptTokens,

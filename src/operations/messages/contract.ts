@@ -68,6 +68,7 @@ const StopReason = z.enum([
   'max_tokens',
   'stop_sequence',
   'tool_use',
+  'refusal',
   'model_context_window_exceeded',
 ])
 export type StopReason = z.output<typeof StopReason>

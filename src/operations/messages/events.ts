@@ -74,6 +74,7 @@ function endOf(
   hasRoom: boolean,
 ): { stop_reason: StopReason; stop_sequence?: string } {
   if (reason === 'length') return { stop_reason: hasRoom ? 'model_context_window_exceeded' : 'max_tokens' }
+  if (reason === 'content_filter') return { stop_reason: 'refusal' }
   if (typeof stop === 'string') return { stop_reason: 'stop_sequence', stop_sequence: stop }
   return { stop_reason: hasCall ? 'tool_use' : 'end_turn' }
 }

@@ -67,7 +67,7 @@ function toolShown({
 }
 
 /** Why an answer is incomplete, in the words of OpenAI where it has one. */
-export type Incomplete = 'max_output_tokens' | 'repetition' | 'stop'
+export type Incomplete = 'max_output_tokens' | 'content_filter' | 'repetition' | 'stop'
 
 export interface ResponseUsage {
   input_tokens: number

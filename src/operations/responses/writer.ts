@@ -145,7 +145,7 @@ function incompleteOf(
 ): Incomplete | undefined {
   if (finish === undefined) return undefined
   if (finish === 'length') return 'max_output_tokens'
-  if (finish === 'repetition') return 'repetition'
+  if (finish === 'repetition' || finish === 'content_filter') return finish
   return items.at(-1)?.status === 'incomplete' ? 'stop' : undefined
 }
 

@@ -22,7 +22,7 @@ async function openHub(t: TestContext, options: Partial<FakeHubOptions> = {}) {
   const seen: number[] = []
   const find = (given: string, { token = '', ...watch }: Partial<FindWatch> & { token?: string } = {}) => {
     const source = sourceOf(given)
-    assert.ok(source.kind !== 'none')
+    assert.ok(source.kind !== 'none' && source.kind !== 'upstream')
     return findModel(
       source,
       { data, hf_endpoint: hub.endpoint, hf_token: token },

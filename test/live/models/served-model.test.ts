@@ -30,7 +30,7 @@ async function openServed(
   const endpoint = hub && (await startFakeHub(t, hub)).endpoint
   const config = readConfig({ HEDDLE_DATA: data, ...(endpoint && { HF_ENDPOINT: endpoint }), ...settings })
   const source = sourceOf(config.model)
-  assert.ok(source.kind !== 'none')
+  assert.ok(source.kind !== 'none' && source.kind !== 'upstream')
   const plans: ModelPlan[] = []
   const log: Line[] = []
   const line = (level: Line['level']) => (_values: object, message: string) => log.push({ level, message })

@@ -255,8 +255,8 @@ test('a draw with a cut, and the likeliest token, are those of logits without wh
 })
 
 function allowing(list: number[], isAllowed: Uint8Array): Allowance {
-  const maskOf = createMasks(isAllowed.length)
-  const mask = () => maskOf((put) => list.forEach(put))
+  const masks = createMasks(isAllowed.length)
+  const mask = () => masks.of((put) => list.forEach(put))
   return {
     allows: (token) => isAllowed[token] === 1,
     few: () => (list.length <= 256 ? list : undefined),

@@ -10,6 +10,8 @@ export interface Following {
   after(position: Position, point: number): Position | undefined
   /** Whether some code point of this range may come next. */
   canBegin(position: Position, first: number, last: number): boolean
+  /** Where the code points of these ranges lead; undefined where it would take long to tell. */
+  spread(position: Position, ranges: readonly number[]): Spread | undefined
   /** What it took to find all that may come next. */
   stepsTo(position: Position): number
   /** Some code points that may come next. */
@@ -21,6 +23,12 @@ export interface Position {
   readonly isComplete: boolean
   /** No text can follow. */
   readonly isOver: boolean
+}
+
+export interface Spread {
+  readonly to: readonly Position[]
+  /** Each of them leads somewhere. */
+  readonly isTotal: boolean
 }
 
 interface OpenPosition extends Position {
@@ -92,6 +100,8 @@ const mostSteps = 50_000
 const mostRemembered = 400_000
 /** Of the numbers that are bits of what they tell. */
 const mostBits = 31
+/** Of the pieces into which a spread takes apart the ranges that it is asked for. */
+const mostPieces = 64
 
 export interface FollowingOptions {
   mostSteps?: number
@@ -258,19 +268,34 @@ export function createFollowing(
     return to
   }
 
+  function after(from: OpenPosition, point: number): OpenPosition | null {
+    if (point >= 128) return follow(from, point)
+    let to = from.ascii[point]
+    if (to === undefined) {
+      to = follow(from, point)
+      from.ascii[point] = to
+    }
+    return to
+  }
+
   return {
     start: positionOf([before(nodeAt(grammar.start), end)]),
-    after(position, point) {
-      const from = position as OpenPosition
-      if (point >= 128) return follow(from, point) ?? undefined
-      const known = from.ascii[point]
-      if (known !== undefined) return known ?? undefined
-      const to = follow(from, point)
-      from.ascii[point] = to
-      return to ?? undefined
-    },
+    after: (position, point) => after(position as OpenPosition, point) ?? undefined,
     canBegin: (position, first, last) =>
       (position as OpenPosition).rests.some(({ node }) => meets(node.ranges, first, last)),
+    spread(position, ranges) {
+      const from = position as OpenPosition
+      const pieces = piecesOf(from.rests, ranges)
+      if (pieces === undefined) return undefined
+      const to = new Set<Position>()
+      let isTotal = true
+      for (const point of pieces) {
+        const next = after(from, point)
+        if (next === null) isTotal = false
+        else to.add(next)
+      }
+      return { to: [...to], isTotal }
+    },
     stepsTo: (position) => (position as OpenPosition).steps,
     pointsOf(position, most) {
       const points = new Set<number>()
@@ -285,6 +310,26 @@ export function createFollowing(
 
 function isPoint(rest: Rest): rest is PointRest {
   return rest.node?.kind === 'point'
+}
+
+/** The first code points of the pieces of these ranges in which the same rests go on; undefined where there are many. */
+function piecesOf(rests: readonly PointRest[], ranges: readonly number[]): Set<number> | undefined {
+  const pieces = new Set<number>()
+  for (let at = 0; at < ranges.length; at += 2) pieces.add(ranges[at] as number)
+  for (const { node } of rests) {
+    for (let at = 0; at < ranges.length; at += 2) {
+      const first = ranges[at] as number
+      const last = ranges[at + 1] as number
+      for (let own = firstMet(node.ranges, first); own < node.ranges.length; own += 2) {
+        const [begin, end] = [node.ranges[own] as number, node.ranges[own + 1] as number]
+        if (begin > last) break
+        if (begin > first) pieces.add(begin)
+        if (end < last) pieces.add(end + 1)
+        if (pieces.size > mostPieces) return undefined
+      }
+    }
+  }
+  return pieces
 }
 
 /** A rule that may begin here, and what waits for its end. */
@@ -315,6 +360,12 @@ function fewer(node: Repetition): Repetition {
 }
 
 function meets(ranges: readonly number[], first: number, last: number): boolean {
+  const at = firstMet(ranges, first)
+  return at < ranges.length && (ranges[at] as number) <= last
+}
+
+/** Where the first of the ranges stands that does not end before this code point. */
+function firstMet(ranges: readonly number[], first: number): number {
   let low = 0
   let high = ranges.length >> 1
   while (low < high) {
@@ -322,7 +373,7 @@ function meets(ranges: readonly number[], first: number, last: number): boolean 
     if ((ranges[2 * middle + 1] as number) < first) low = middle + 1
     else high = middle
   }
-  return 2 * low < ranges.length && (ranges[2 * low] as number) <= last
+  return 2 * low
 }
 
 function readNode(grammar: CompiledGrammar, number: number, nodeAt: (number: number) => Node): Node {

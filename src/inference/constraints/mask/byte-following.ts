@@ -7,12 +7,14 @@ export interface BytePosition {
   readonly begun: Begun | undefined
 }
 
-interface Begun {
+export interface Begun {
   readonly value: number
   /** Bytes that are missing. */
   readonly left: number
   /** The smallest code point that is written with as many bytes: what is less would be an overlong form. */
   readonly least: number
+  /** With one more byte, by its last six bits; made when they are needed. */
+  readonly further: (Begun | null | undefined)[]
 }
 
 /**
@@ -30,7 +32,7 @@ export function afterBytes(
     const byte = bytes[at] as number
     let point = byte
     if (begun !== undefined || byte >= 0x80) {
-      begun = begun === undefined ? beginning(byte) : continued(begun, byte)
+      begun = withByte(begun, byte)
       if (begun === undefined) return undefined
       if (begun.left > 0) continue
       point = begun.value
@@ -44,16 +46,31 @@ export function afterBytes(
   return { position, begun }
 }
 
+const beginnings = Array.from({ length: 256 }, (_, byte) => beginning(byte))
+
 function beginning(byte: number): Begun | undefined {
   if (byte < 0xc2 || byte > 0xf4) return undefined
-  if (byte < 0xe0) return { value: byte & 0x1f, left: 1, least: 0x80 }
-  if (byte < 0xf0) return { value: byte & 0x0f, left: 2, least: 0x800 }
-  return { value: byte & 0x07, left: 3, least: 0x10000 }
+  if (byte < 0xe0) return { value: byte & 0x1f, left: 1, least: 0x80, further: [] }
+  if (byte < 0xf0) return { value: byte & 0x0f, left: 2, least: 0x800, further: [] }
+  return { value: byte & 0x07, left: 3, least: 0x10000, further: [] }
+}
+
+/** Undefined when that is no UTF-8. With nothing left it is a whole character. */
+export function withByte(begun: Begun | undefined, byte: number): Begun | undefined {
+  if (begun === undefined) return beginnings[byte]
+  if (byte >> 6 !== 2) return undefined
+  if (begun.left === 1) return continued(begun, byte)
+  const bits = byte & 0x3f
+  let next = begun.further[bits]
+  if (next === undefined) {
+    next = continued(begun, byte) ?? null
+    begun.further[bits] = next
+  }
+  return next ?? undefined
 }
 
 function continued({ value, left, least }: Begun, byte: number): Begun | undefined {
-  if (byte >> 6 !== 2) return undefined
-  const begun = { value: (value << 6) | (byte & 0x3f), left: left - 1, least }
+  const begun: Begun = { value: (value << 6) | (byte & 0x3f), left: left - 1, least, further: [] }
   const [first, last] = rangeOf(begun)
   return first <= last && !(first >= 0xd800 && last <= 0xdfff) ? begun : undefined
 }
@@ -65,7 +82,7 @@ function rangeOf({ value, left, least }: Begun): [first: number, last: number] {
   return [Math.max(first, least), Math.min(first | ((1 << bits) - 1), 0x10ffff)]
 }
 
-function canBeCompleted(following: Following, position: Position, begun: Begun): boolean {
+export function canBeCompleted(following: Following, position: Position, begun: Begun): boolean {
   const [first, last] = rangeOf(begun)
   return following.canBegin(position, first, last)
 }

@@ -1,37 +1,65 @@
 import { LRUCache } from 'lru-cache'
 import type { TokenMask } from '../../sampling/logits.ts'
 
-/** Most places of a grammar allow one of a few sets of tokens. */
-const mostKept = 64
+/** Masks of one vocabulary. Equal ones are one while it is kept, so that what was prepared for one is there for the other. */
+export interface Masks {
+  of(fill: (put: (token: number) => void, bits: Uint32Array) => void): TokenMask
+  /** Undefined when it is not kept any more. */
+  get(id: number): TokenMask | undefined
+}
+
+/** Most positions of a grammar allow one of a few sets of tokens. */
+const mostBytes = 16 * 1024 * 1024
+const fewest = 64
+const most = 1024
 
 /** Names masks apart, whoever made them. */
 let ids = 0
 
-/** Makes masks, so that equal ones among the last are one: what was prepared for one is there for the other. */
-export function createMasks(
-  vocabulary: number,
-): (tokens: (put: (token: number) => void) => void) => TokenMask {
-  const cache = new LRUCache<number, TokenMask>({ max: mostKept })
+export function createMasks(vocabulary: number): Masks {
   const words = Math.ceil(vocabulary / 32)
-  return (fill) => {
-    const bits = new Uint32Array(words)
-    let count = 0
-    fill((token) => {
-      bits[token >>> 5] = (bits[token >>> 5] ?? 0) | (1 << (token & 31))
-      count++
-    })
-    const hash = hashOf(bits)
-    const known = cache.get(hash)
-    if (known?.bits.every((word, at) => word === bits[at])) return known
-    const mask: TokenMask = { id: ids++, bits, count }
-    cache.set(hash, mask)
-    return mask
+  const byHash = new Map<number, number>()
+  const kept = new LRUCache<number, TokenMask>({
+    max: Math.max(fewest, Math.min(most, Math.floor(mostBytes / (4 * words)))),
+    dispose({ id, bits }) {
+      const hash = hashOf(bits)
+      if (byHash.get(hash) === id) byHash.delete(hash)
+    },
+  })
+  return {
+    of(fill) {
+      const bits = new Uint32Array(words)
+      fill((token) => {
+        bits[token >>> 5] = (bits[token >>> 5] as number) | (1 << (token & 31))
+      }, bits)
+      const hash = hashOf(bits)
+      const before = kept.get(byHash.get(hash) ?? -1)
+      if (before?.bits.every((word, at) => word === bits[at])) return before
+      const mask: TokenMask = { id: ids++, bits, count: countOf(bits) }
+      kept.set(mask.id, mask)
+      byHash.set(hash, mask.id)
+      return mask
+    },
+    get: (id) => kept.get(id),
   }
 }
 
 /** FNV-1a, word by word. */
 function hashOf(bits: Uint32Array): number {
   let hash = 0x811c9dc5
-  for (const word of bits) hash = Math.imul(hash ^ word, 0x01000193) ^ (hash >>> 15)
+  for (let at = 0; at < bits.length; at++) {
+    hash = Math.imul(hash ^ (bits[at] as number), 0x01000193) ^ (hash >>> 15)
+  }
   return hash
+}
+
+function countOf(bits: Uint32Array): number {
+  let count = 0
+  for (let at = 0; at < bits.length; at++) {
+    let word = bits[at] as number
+    word -= (word >>> 1) & 0x55555555
+    word = (word & 0x33333333) + ((word >>> 2) & 0x33333333)
+    count += Math.imul((word + (word >>> 4)) & 0x0f0f0f0f, 0x01010101) >>> 24
+  }
+  return count
 }

@@ -1,0 +1,75 @@
+import type { Following, Position } from '../grammar/following.ts'
+import { type CharacterSet, longestPlain } from './vocabulary-slices.ts'
+
+/** What may be said from a position on with the characters of one set alone. */
+export interface Run {
+  /** Any text of up to so many of them. */
+  readonly length: number
+  /** And of these characters no longer one, as far as tokens go. */
+  readonly isAll: boolean
+  /** Where these texts lead. */
+  readonly positions: readonly Position[]
+  /** How many it was followed to at most. */
+  readonly most: number
+}
+
+export interface Runs {
+  /** What leads to more positions than `most` is not followed to its end, and known to no more than a shorter length. */
+  of(position: Position, set: CharacterSet, most: number): Run
+}
+
+export function createRuns(following: Following): Runs {
+  const known = new WeakMap<Position, (Run | undefined)[]>()
+
+  function learnt(position: Position): (Run | undefined)[] {
+    let runs = known.get(position)
+    if (runs === undefined) {
+      runs = []
+      known.set(position, runs)
+    }
+    return runs
+  }
+
+  return {
+    of(position, { id, ranges }, most) {
+      const before = learnt(position)[id]
+      if (before !== undefined && (before.isAll || most <= before.most)) return before
+      const { run, isClosed } = found(following, position, ranges, most)
+      // What leads to nothing but one another has the same before it.
+      if (isClosed) for (const one of run.positions) learnt(one)[id] = run
+      learnt(position)[id] = run
+      return run
+    },
+  }
+}
+
+function found(
+  following: Following,
+  from: Position,
+  ranges: readonly number[],
+  most: number,
+): { run: Run; isClosed: boolean } {
+  const positions = new Set([from])
+  let level = [from]
+  let isNew = true
+  let isClosed = false
+  for (let length = 0; length < longestPlain && !isClosed; length++) {
+    const next = new Set<Position>()
+    let isEnd = isNew
+    let isTotal = true
+    for (const position of level) {
+      const spread = following.spread(position, ranges)
+      if (spread === undefined || spread.to.length > 0) isEnd = false
+      if (spread?.isTotal !== true) isTotal = false
+      else for (const one of spread.to) next.add(one)
+    }
+    if (!isTotal) return { run: { length, isAll: isEnd, positions: [...positions], most }, isClosed }
+    isNew = !next.values().some((position) => positions.has(position))
+    level = [...next].filter((position) => !positions.has(position))
+    for (const position of level) positions.add(position)
+    if (positions.size > most)
+      return { run: { length: length + 1, isAll: false, positions: [], most }, isClosed }
+    isClosed = level.length === 0
+  }
+  return { run: { length: longestPlain, isAll: true, positions: [...positions], most }, isClosed }
+}

@@ -1,0 +1,125 @@
+import { hash } from 'node:crypto'
+import { setTimeout as delay } from 'node:timers/promises'
+
+export interface GivenAddress {
+  /** With `/v1`, without a slash at its end. */
+  url: string
+  /** A share of the requests, against the other addresses. */
+  weight: number
+  key?: string
+}
+
+export interface Address extends GivenAddress {
+  /** Why it is not asked now; undefined while it is well. */
+  trouble: string | undefined
+  /** Requests that it works on. */
+  running: number
+}
+
+export interface Addresses {
+  readonly all: readonly Address[]
+  /** In the order in which they are to be asked for a prompt with this beginning. */
+  inOrder(beginning: string): Address[]
+  /** It has failed a request, and is looked at again soon. */
+  failed(address: Address, trouble: string): void
+  close(): Promise<void>
+}
+
+/** A server that remembers the beginning of a prompt is left for another when it has this much more to do. */
+const busier = 4
+
+/** How long it takes until an address is looked at again: while it is well, and while it is not. */
+export interface LookTimes {
+  wellMs: number
+  leastMs: number
+  mostMs: number
+}
+
+const usualTimes: LookTimes = { wellMs: 30_000, leastMs: 500, mostMs: 10_000 }
+
+/**
+ * The addresses of a server. `look` asks one whether it is there, and rejects with what is wrong with it. Each is looked at on
+ * its own, so that one that hangs tells nothing about the others.
+ */
+export function watchAddresses(
+  given: readonly GivenAddress[],
+  look: (address: Address, signal: AbortSignal) => Promise<void>,
+  { times = usualTimes, onChange }: { times?: LookTimes; onChange(address: Address): void },
+): Addresses {
+  const all = given.map((one): Address => ({ ...one, trouble: 'it has not been asked yet', running: 0 }))
+  const closing = new AbortController()
+  const wakes = new Map<Address, AbortController>()
+  const watched = all.map(watch)
+
+  function tell(address: Address, trouble: string | undefined): void {
+    const isChange = (address.trouble === undefined) !== (trouble === undefined)
+    address.trouble = trouble
+    if (isChange) onChange(address)
+  }
+
+  async function watch(address: Address): Promise<void> {
+    let pause = times.leastMs
+    while (!closing.signal.aborted) {
+      try {
+        await look(address, AbortSignal.any([closing.signal, AbortSignal.timeout(times.mostMs)]))
+        tell(address, undefined)
+        pause = times.leastMs
+      } catch (error) {
+        if (closing.signal.aborted) return
+        tell(address, error instanceof Error ? error.message : String(error))
+        pause = Math.min(2 * pause, times.mostMs)
+      }
+      const wake = new AbortController()
+      wakes.set(address, wake)
+      const signal = AbortSignal.any([closing.signal, wake.signal])
+      // Ends early when a request has failed, or the server stops.
+      await delay(address.trouble === undefined ? times.wellMs : pause, undefined, {
+        ref: false,
+        signal,
+      }).catch(() => undefined)
+      if (wake.signal.aborted)
+        await delay(times.leastMs, undefined, { ref: false, signal: closing.signal }).catch(() => undefined)
+    }
+  }
+
+  return {
+    all,
+    inOrder(beginning) {
+      const well = all.filter(({ trouble }) => trouble === undefined)
+      if (well.length < 2) return [...well, ...all.filter((one) => !well.includes(one))]
+      const load = ({ running, weight }: Address) => running / weight
+      const byLoad = well.toSorted((a, b) => load(a) - load(b))
+      const home = homeOf(well, beginning)
+      const least = byLoad[0] as Address
+      const first = load(home) <= load(least) + busier ? home : least
+      return [first, ...byLoad.filter((one) => one !== first)]
+    },
+    failed(address, trouble) {
+      tell(address, trouble)
+      wakes.get(address)?.abort()
+    },
+    async close() {
+      closing.abort(new Error('the server stops'))
+      await Promise.all(watched)
+    },
+  }
+}
+
+/**
+ * Weighted rendezvous hashing: the same beginning goes to the same address, as often as its weight says, and when one is added
+ * or gone only its own share moves (https://www.ietf.org/archive/id/draft-ietf-bess-weighted-hrw-02.html).
+ */
+function homeOf(addresses: readonly Address[], beginning: string): Address {
+  let home = addresses[0] as Address
+  let best = Number.POSITIVE_INFINITY
+  for (const address of addresses) {
+    const digest = hash('sha1', `${address.url}\n${beginning}`, 'buffer')
+    const share = (digest.readUInt32BE(0) + 1) / 2 ** 32
+    const score = -Math.log(share) / address.weight
+    if (score < best) {
+      best = score
+      home = address
+    }
+  }
+  return home
+}

@@ -1,0 +1,220 @@
+import { JsonText, writeJson } from '../../domain/json/text.ts'
+import type { AnswerRequest, CallsAsked, Input } from '../model.ts'
+import type { Conversation, GivenTool } from '../prompt/chat-prompt.ts'
+import type { GivenMessage } from '../prompt/conversation.ts'
+import { passedOn, refuseLacking } from './fields.ts'
+import { type KindOfUpstream, kindsOfUpstreams, type UpstreamKind } from './kinds.ts'
+
+/** A request as the server behind a model takes it. */
+export interface AskedUpstream {
+  path: '/chat/completions' | '/completions'
+  body: string
+  /** Everything at once: no server streams the log-probabilities of prompts. */
+  isWhole: boolean
+  /** What its prompt begins with, by which it is sent where the same beginning was read before. */
+  beginning: string
+  /** A tool is named that has to be called. */
+  isNamed: boolean
+  inputs: number
+  choices: number
+}
+
+interface Target {
+  kind: UpstreamKind
+  /** The name of the model there. */
+  model: string
+}
+
+/** So much of a prompt says where its beginning was read before. */
+const beginningLength = 4_096
+
+export function askedOf(request: AnswerRequest, { kind: name, model }: Target): AskedUpstream {
+  const kind = kindsOfUpstreams[name]
+  const { inputs, turn, choices, promptLogprobs, given = {} } = request
+  const [first] = inputs
+  const conversation = first !== undefined && 'conversation' in first ? first : undefined
+  const isText = conversation === undefined
+  const isWhole = promptLogprobs !== undefined
+  if (isWhole && !kind.takes.has('prompt_logprobs')) {
+    refuseLacking(
+      given.prompt_logprobs == null ? 'echo' : 'prompt_logprobs',
+      'it',
+      'nothing: it tells nothing of prompts',
+    )
+  }
+  checkRunningUsage(given, kind)
+  const body = {
+    model,
+    ...passedOn(request, kind, isText),
+    ...(conversation ? conversationFields(conversation, name) : { prompt: promptsOf(inputs, kind) }),
+    ...samplingOf(request, name),
+    ...logprobsOf(request, kind, isText),
+    ...constraintOf(request),
+    ...(turn && conversation && toolsOf(conversation.conversation, turn.calls, name)),
+    ...(turn?.thinkingBudget && kind.takes.has('thinking_token_budget')
+      ? { thinking_token_budget: turn.thinkingBudget.tokens }
+      : {}),
+    ...(kind.tellsTokens && { return_token_ids: true }),
+    ...(isWhole
+      ? { prompt_logprobs: promptLogprobs }
+      : { stream: true, stream_options: { include_usage: true } }),
+  }
+  if (turn?.thinkingBudget && !kind.takes.has('thinking_token_budget')) {
+    refuseLacking(turn.thinkingBudget.field ?? 'thinking', 'a budget for thoughts', 'nothing: leave it out')
+  }
+  return {
+    path: isText ? '/completions' : '/chat/completions',
+    body: writeJson(body),
+    isWhole,
+    beginning: beginningOf(first, request.salt),
+    isNamed: typeof turn?.calls?.choice === 'object',
+    inputs: inputs.length,
+    choices,
+  }
+}
+
+function checkRunningUsage(given: Readonly<Record<string, unknown>>, kind: KindOfUpstream): void {
+  const options = given.stream_options as { continuous_usage_stats?: boolean } | null | undefined
+  if (options?.continuous_usage_stats && !kind.takes.has('continuous_usage_stats')) {
+    refuseLacking('stream_options.continuous_usage_stats', 'true', 'false: it counts at the end')
+  }
+}
+
+/** Where the client has said nothing, the server has defaults of its own. */
+function samplingOf({ sampling, ending, choices, given = {} }: AnswerRequest, kind: UpstreamKind) {
+  const { seed, bias } = sampling
+  const { maxTokens } = ending
+  // The newer name where the client has it, or where newer models take no other.
+  const newer = kind === 'openai' ? given.max_tokens == null : given.max_completion_tokens != null
+  return {
+    ...(choices > 1 && { n: choices }),
+    // JSON.stringify knows no such numbers.
+    ...(seed !== undefined && { seed: new JsonText(String(seed)) }),
+    ...(bias.length > 0 && { logit_bias: Object.fromEntries(bias) }),
+    ...(maxTokens !== undefined && { [newer ? 'max_completion_tokens' : 'max_tokens']: maxTokens }),
+  }
+}
+
+function logprobsOf({ logprobs, given = {} }: AnswerRequest, kind: KindOfUpstream, isText: boolean) {
+  if (logprobs === undefined) return {}
+  const asIds = given.return_tokens_as_token_ids === true
+  if (isText) {
+    if (asIds) refuseLacking('return_tokens_as_token_ids', 'it with logprobs', 'return_token_ids')
+    return { logprobs }
+  }
+  return {
+    logprobs: true,
+    ...(logprobs > 0 && { top_logprobs: logprobs }),
+    ...((kind.tellsLogprobIds || asIds) && { return_tokens_as_token_ids: true }),
+  }
+}
+
+/** Chat and text completions have said it in their own fields, which are passed on. */
+function constraintOf({ constraint, given = {} }: AnswerRequest) {
+  if (constraint === undefined || given.response_format != null || given.structured_outputs != null) return {}
+  const asked = constraint.constraint
+  if (asked.kind === 'json_object') return { response_format: { type: 'json_object' } }
+  if (asked.kind !== 'json') {
+    refuseLacking(constraint.field, `a constraint of the kind ${asked.kind}`, 'a JSON Schema')
+  }
+  const json_schema = { name: 'answer', schema: asked.schema, strict: true }
+  return { response_format: { type: 'json_schema', json_schema } }
+}
+
+function promptsOf(inputs: readonly Input[], kind: KindOfUpstream): unknown {
+  const prompts = inputs.map((input, index) => {
+    if ('conversation' in input) throw new Error('a conversation among texts')
+    if ('text' in input) return input.text
+    if (kind.tellsTokens) return input.tokens
+    return refuseLacking(inputs.length === 1 ? 'prompt' : `prompt.${index}`, 'tokens', 'texts')
+  })
+  return prompts.length === 1 ? prompts[0] : prompts
+}
+
+/** A conversation in the fields of chat completions. */
+export function conversationFields(
+  { conversation, addSpecial }: Extract<Input, { conversation: unknown }>,
+  name: UpstreamKind,
+) {
+  const kind = kindsOfUpstreams[name]
+  const { messages, template, variables, documents, reasoningEffort, thinks } = conversation
+  const { addGenerationPrompt, continueFinal } = conversation
+  for (const [field, value] of Object.entries({
+    chat_template: template,
+    chat_template_kwargs: variables,
+    documents: documents?.length ? documents : undefined,
+  })) {
+    if (value != null && !kind.takes.has(field)) refuseLacking(field, 'it', 'nothing: leave it out')
+  }
+  const thinking = thinkingOf(thinks, reasoningEffort, name)
+  return {
+    messages: messages.map(messageOf),
+    ...(template != null && { chat_template: template }),
+    ...(variables != null && { chat_template_kwargs: variables }),
+    ...(documents?.length && { documents }),
+    ...(!addGenerationPrompt && { add_generation_prompt: false }),
+    ...(continueFinal && { continue_final_message: true }),
+    ...(addSpecial && { add_special_tokens: true }),
+    ...thinking,
+  }
+}
+
+/** Each kind has its own way to say it. Where there is none, the server does as it does. */
+function thinkingOf(
+  thinks: boolean | undefined,
+  effort: string | null | undefined,
+  kind: UpstreamKind,
+): Record<string, unknown> {
+  if (effort != null) return { reasoning_effort: effort }
+  if (thinks === undefined) return {}
+  if (kind === 'heddle') return { reasoning_effort: thinks ? 'medium' : 'none' }
+  if (kind === 'openai') return thinks ? { reasoning_effort: 'medium' } : {}
+  return { chat_template_kwargs: { enable_thinking: thinks } }
+}
+
+function messageOf(message: GivenMessage): object {
+  return Object.fromEntries(Object.entries(message).filter(([, value]) => value != null))
+}
+
+const toolOf = ({ function: { name, description, parameters, strict } }: GivenTool) => ({
+  type: 'function',
+  function: {
+    name,
+    ...(description != null && { description }),
+    ...(parameters != null && { parameters }),
+    ...(strict != null && { strict }),
+  },
+})
+
+function toolsOf({ tools }: Conversation, calls: CallsAsked | undefined, kind: UpstreamKind) {
+  if (!tools?.length) return {}
+  if (calls === undefined) return { tools: tools.map(toolOf), tool_choice: 'none' }
+  const { choice, isParallel } = calls
+  const parallel = isParallel ? {} : { parallel_tool_calls: false }
+  if (typeof choice === 'object') {
+    const named = { type: 'function', function: { name: choice.name } }
+    return { tools: tools.map(toolOf), tool_choice: named, ...parallel }
+  }
+  if (calls.tools.length === tools.length)
+    return { tools: tools.map(toolOf), tool_choice: choice, ...parallel }
+  // Whoever knows no allowed tools is shown no others.
+  if (kind !== 'heddle' && kind !== 'openai') {
+    return { tools: calls.tools.map(toolOf), tool_choice: choice, ...parallel }
+  }
+  const allowed = calls.tools.map(({ function: { name } }) => ({ type: 'function', function: { name } }))
+  const allowed_tools = { mode: choice, tools: allowed }
+  return { tools: tools.map(toolOf), tool_choice: { type: 'allowed_tools', allowed_tools }, ...parallel }
+}
+
+function beginningOf(input: Input | undefined, salt = ''): string {
+  if (input === undefined) return salt
+  if ('tokens' in input) return salt + input.tokens.slice(0, 512).join()
+  if ('text' in input) return salt + input.text.slice(0, beginningLength)
+  let beginning = salt
+  for (const { role, content } of input.conversation.messages) {
+    if (beginning.length >= beginningLength) break
+    const text = typeof content === 'string' ? content : writeJson(content?.slice(0, 2) ?? null)
+    beginning += `${role}:${text.slice(0, beginningLength)}\n`
+  }
+  return beginning
+}

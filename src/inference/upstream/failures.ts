@@ -1,0 +1,85 @@
+import type { IncomingMessage } from 'node:http'
+import { type Refusal, type RefusalCode, refusals, refuse, refuseAsTold } from '../../domain/refusals.ts'
+import type { UpstreamKind } from './kinds.ts'
+
+interface ToldError {
+  message?: unknown
+  param?: unknown
+  code?: unknown
+}
+
+/** What a server says of a failure: OpenAI's form, those of others, or what text there is. */
+function toldError(text: string): ToldError {
+  try {
+    const value = JSON.parse(text) as { error?: unknown; message?: unknown; detail?: unknown }
+    if (typeof value.error === 'object' && value.error !== null) return value.error
+    const message = value.error ?? value.message ?? value.detail
+    return { message: typeof message === 'string' ? message : JSON.stringify(message ?? value) }
+  } catch {
+    return { message: text }
+  }
+}
+
+const longestMessage = 2_000
+
+/** Codes that a Heddle behind this one says of a request, and not of this server as its caller. */
+const ownStatuses = new Set([400, 413, 422, 429, 503])
+
+/** Whether another address may answer what this one has not. */
+export const isPassing = (status: number) => status === 429 || status === 408 || status >= 500
+
+/** What becomes of an answer that is none. `text` is its body. */
+export function refusalOf(
+  status: number,
+  text: string,
+  kind: UpstreamKind,
+  retryAfter?: string | undefined,
+): Refusal {
+  const error = toldError(text)
+  const message = String(error.message ?? '')
+    .trim()
+    .slice(0, longestMessage)
+  if (kind === 'heddle' && ownStatuses.has(status)) {
+    const told = asTold(error)
+    if (told !== undefined) return told
+  }
+  if (status === 429) return refuse('upstream_busy', { seconds: secondsOf(retryAfter) })
+  // The caller of this server is known; it is this server that is not.
+  if (status === 401 || status === 403)
+    return refuse('upstream_failed', { why: 'it does not accept the key of this server' })
+  if (status >= 500 || status === 408) return refuse('upstream_unavailable', { why: `it answered ${status}` })
+  if (status >= 300 && status < 400)
+    return refuse('upstream_failed', { why: `it answered ${status}, a redirection` })
+  return refuse('upstream_refused', {
+    why: message === '' ? `it answered ${status}` : message,
+    ...(typeof error.param === 'string' && { field: error.param }),
+  })
+}
+
+/** An error in the middle of a stream. */
+export function failureOf(error: unknown, kind: UpstreamKind): Refusal {
+  const told = typeof error === 'object' && error !== null ? (error as ToldError) : { message: error }
+  const own = kind === 'heddle' ? asTold(told) : undefined
+  if (own !== undefined) return own
+  const message = typeof told.message === 'string' ? told.message : JSON.stringify(told)
+  return refuse('upstream_failed', { why: `it says ${JSON.stringify(message.slice(0, longestMessage))}` })
+}
+
+function asTold({ code, message, param }: ToldError): Refusal | undefined {
+  if (typeof code !== 'string' || !Object.hasOwn(refusals, code) || typeof message !== 'string')
+    return undefined
+  return refuseAsTold(code as RefusalCode, message, typeof param === 'string' ? param : null)
+}
+
+function secondsOf(retryAfter: string | undefined): number {
+  const seconds = Number(retryAfter)
+  return Number.isFinite(seconds) && seconds >= 1 ? Math.min(Math.ceil(seconds), 3_600) : 1
+}
+
+/** An answer of 200 that is neither a stream of events nor JSON. */
+export function unreadable(answer: IncomingMessage): Refusal {
+  const type = answer.headers['content-type'] ?? 'nothing'
+  return refuse('upstream_failed', {
+    why: `it answered ${JSON.stringify(type.slice(0, 100))} in the place of an answer`,
+  })
+}

@@ -1,0 +1,81 @@
+import { refuse } from '../../domain/refusals.ts'
+import type { AnswerRequest } from '../model.ts'
+import { type KindOfUpstream, withoutEffect } from './kinds.ts'
+
+type Given = Readonly<Record<string, unknown>>
+
+/** Fields that every server takes under the same name, and that are passed on as they were given. */
+const everywhere = [
+  'temperature',
+  'top_p',
+  'frequency_penalty',
+  'presence_penalty',
+  'stop',
+  'response_format',
+  'reasoning_effort',
+]
+
+const isFalse = (value: unknown) => value === false
+const isTrue = (value: unknown) => value === true
+const isZero = (value: unknown) => value === 0
+const isOne = (value: unknown) => value === 1
+const isEmpty = (value: unknown) => Array.isArray(value) && value.length === 0
+const never = () => false
+
+/** Fields that some servers take, each with what of it asks for nothing and may be left out. */
+const somewhere: Record<string, (value: unknown, isText: boolean) => boolean> = {
+  top_k: (value) => typeof value === 'number' && value <= 0,
+  min_p: isZero,
+  repetition_penalty: isOne,
+  bad_words: isEmpty,
+  allowed_token_ids: never,
+  min_tokens: isZero,
+  stop_token_ids: isEmpty,
+  ignore_eos: isFalse,
+  include_stop_str_in_output: isFalse,
+  skip_special_tokens: isTrue,
+  spaces_between_special_tokens: isTrue,
+  truncate_prompt_tokens: never,
+  cache_salt: never,
+  priority: isZero,
+  use_beam_search: isFalse,
+  length_penalty: isOne,
+  repetition_detection: (value) => !(value as { max_pattern_size?: number }).max_pattern_size,
+  add_generation_prompt: isTrue,
+  continue_final_message: isFalse,
+  add_special_tokens: (value, isText) => value === isText,
+  chat_template: never,
+  thinking_token_budget: never,
+  structured_outputs: never,
+}
+
+/** Fields whose answers are made here of what the server tells: it is asked for that where it can. */
+const told: Record<string, (value: unknown) => boolean> = {
+  prompt_logprobs: never,
+  return_token_ids: isFalse,
+  return_tokens_as_token_ids: isFalse,
+}
+
+export function refuseLacking(field: string, given: string, accepted: string): never {
+  throw refuse('upstream_lacks', { field, given, accepted })
+}
+
+/** What of the fields goes to the server as it was given. What it does not take is refused by its name. */
+export function passedOn({ given = {} }: AnswerRequest, kind: KindOfUpstream, isText: boolean): Given {
+  const passed: Record<string, unknown> = {}
+  for (const name of everywhere) if (given[name] != null) passed[name] = given[name]
+  for (const name of withoutEffect)
+    if (given[name] != null && kind.takes.has(name)) passed[name] = given[name]
+  for (const [name, asksNothing] of Object.entries(somewhere)) {
+    const value = given[name]
+    if (value == null) continue
+    if (kind.takes.has(name)) passed[kind.names[name] ?? name] = value
+    else if (!asksNothing(value, isText)) refuseLacking(name, 'it', 'nothing: leave it out')
+  }
+  for (const [name, asksNothing] of Object.entries(told)) {
+    const value = given[name]
+    if (value != null && !kind.takes.has(name) && !asksNothing(value))
+      refuseLacking(name, 'it', 'nothing: leave it out')
+  }
+  return passed
+}

@@ -1,0 +1,298 @@
+import { randomUUID } from 'node:crypto'
+import { refuse } from '../../domain/refusals.ts'
+import type { Candidate, FinishReason, PromptLogprobs, TokenLogprob } from '../backend.ts'
+import type { AnswerEvent, ToldUsage } from '../model.ts'
+import type { Part } from '../parts.ts'
+import { failureOf } from './failures.ts'
+import type { UpstreamKind } from './kinds.ts'
+
+/** What of an answer, or of a chunk of one, is read. Nothing of it is trusted. */
+interface Told {
+  error?: unknown
+  choices?: unknown
+  usage?: unknown
+  prompt_token_ids?: unknown
+  prompt_logprobs?: unknown
+}
+
+interface ToldChoice {
+  index?: unknown
+  delta?: ToldTurn | null
+  message?: ToldTurn | null
+  text?: unknown
+  finish_reason?: unknown
+  stop_reason?: unknown
+  token_ids?: unknown
+  prompt_token_ids?: unknown
+  prompt_logprobs?: unknown
+  logprobs?: unknown
+}
+
+interface ToldTurn {
+  content?: unknown
+  refusal?: unknown
+  reasoning?: unknown
+  reasoning_content?: unknown
+  tool_calls?: unknown
+  function_call?: unknown
+}
+
+interface ToldCall {
+  index?: unknown
+  id?: unknown
+  function?: { name?: unknown; arguments?: unknown } | null
+}
+
+export interface AnswerReader {
+  /** The events of one chunk, or of a whole answer. */
+  read(data: string): AnswerEvent[]
+  /** Whether each choice has come to its end. */
+  isComplete(): boolean
+  usage(): ToldUsage
+  prompts: number[][]
+}
+
+interface OpenChoice {
+  /** Calls that have begun, by the numbers that the server gives them. */
+  calls: { told: string; arguments: string }[]
+  isFinished: boolean
+}
+
+interface ReaderOptions {
+  kind: UpstreamKind
+  inputs: number
+  choices: number
+  /** A tool is named that has to be called. */
+  isNamed: boolean
+  /** Characters of the prompts, by which their tokens are estimated where nobody tells them. */
+  promptLength: number
+}
+
+const charactersOfToken = 4
+
+export function createReader({ kind, inputs, choices, isNamed, promptLength }: ReaderOptions): AnswerReader {
+  const prompts: number[][] = Array.from({ length: inputs }, () => [])
+  const open = Array.from({ length: inputs * choices }, (): OpenChoice => ({ calls: [], isFinished: false }))
+  const begun = new Set<number>()
+  let told: ToldUsage | undefined
+  let counted = 0
+  let thought = 0
+
+  function begin(input: number, ids: unknown, logprobs: unknown): AnswerEvent[] {
+    if (begun.has(input)) return []
+    begun.add(input)
+    if (isNumbers(ids)) prompts[input] = ids
+    const promptLogprobs = Array.isArray(logprobs) ? promptLogprobsOf(logprobs) : undefined
+    return [{ kind: 'prefilled', input, cachedTokens: 0, ...(promptLogprobs && { promptLogprobs }) }]
+  }
+
+  function choiceEvents(value: unknown, chunk: Told): AnswerEvent[] {
+    if (typeof value !== 'object' || value === null) throw garbage('a choice that is no object')
+    const choice = value as ToldChoice
+    const index = typeof choice.index === 'number' ? choice.index : 0
+    const state = open[index]
+    if (state === undefined)
+      throw garbage(`a choice ${String(choice.index).slice(0, 20)} that was not asked for`)
+    if (state.isFinished) return []
+    const events = begin(
+      Math.floor(index / choices),
+      choice.prompt_token_ids ?? chunk.prompt_token_ids,
+      choice.prompt_logprobs ?? chunk.prompt_logprobs,
+    )
+    const turn = choice.delta ?? choice.message ?? { content: choice.text }
+    const parts = partsOf(turn, state)
+    const tokens = isNumbers(choice.token_ids) ? choice.token_ids : []
+    const logprobs = logprobsOf(choice.logprobs, tokens)
+    const finish = finishOf(choice.finish_reason)
+    if (finish !== undefined) parts.push(...endsOf(state, choice.finish_reason, finish, isNamed))
+    // Of a server that tells no tokens, a piece counts as one until it has told its sum.
+    const count = tokens.length > 0 || parts.length === 0 ? tokens.length : Math.max(1, logprobs.length)
+    counted += count
+    if (parts.some((part) => part.kind === 'reasoning')) thought += count
+    if (parts.length > 0 || tokens.length > 0 || logprobs.length > 0) {
+      events.push({
+        kind: 'said',
+        choice: index,
+        parts,
+        tokens,
+        count,
+        ...(logprobs.length > 0 && { logprobs }),
+      })
+    }
+    if (finish !== undefined) {
+      state.isFinished = true
+      events.push({ kind: 'finished', choice: index, reason: finish, stop: stopOf(choice.stop_reason) })
+    }
+    return events
+  }
+
+  return {
+    prompts,
+    read(data) {
+      const chunk = parsed(data)
+      if (chunk.error != null) throw failureOf(chunk.error, kind)
+      const events: AnswerEvent[] = []
+      if (Array.isArray(chunk.choices)) {
+        for (const choice of chunk.choices)
+          for (const event of choiceEvents(choice, chunk)) events.push(event)
+      }
+      told = usageOf(chunk.usage) ?? told
+      return events
+    },
+    isComplete: () => open.every(({ isFinished }) => isFinished),
+    usage() {
+      if (told !== undefined) return told
+      const known = prompts.reduce((sum, { length }) => sum + length, 0)
+      const prompt = known > 0 || begun.size === 0 ? known : Math.ceil(promptLength / charactersOfToken)
+      return { prompt, cached: 0, completion: counted, reasoning: thought }
+    },
+  }
+}
+
+function garbage(what: string) {
+  return refuse('upstream_failed', { why: `it sent ${what}` })
+}
+
+function parsed(data: string): Told {
+  let value: unknown
+  try {
+    value = JSON.parse(data)
+  } catch {
+    throw garbage('what is no JSON')
+  }
+  if (typeof value !== 'object' || value === null) throw garbage('JSON that is no object')
+  return value
+}
+
+const isNumbers = (value: unknown): value is number[] =>
+  Array.isArray(value) && value.every((one) => typeof one === 'number')
+
+const count = (value: unknown): number | undefined =>
+  typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : undefined
+
+function usageOf(value: unknown): ToldUsage | undefined {
+  if (typeof value !== 'object' || value === null) return undefined
+  const usage = value as Record<string, unknown>
+  const prompt = count(usage.prompt_tokens)
+  if (prompt === undefined) return undefined
+  const detail = (name: string, member: string) =>
+    count((usage[name] as Record<string, unknown> | null | undefined)?.[member]) ?? 0
+  return {
+    prompt,
+    completion: count(usage.completion_tokens) ?? 0,
+    cached: detail('prompt_tokens_details', 'cached_tokens'),
+    reasoning: detail('completion_tokens_details', 'reasoning_tokens'),
+  }
+}
+
+function partsOf(turn: ToldTurn, state: OpenChoice): Part[] {
+  const parts: Part[] = []
+  const thought = turn.reasoning ?? turn.reasoning_content
+  if (typeof thought === 'string' && thought !== '') parts.push({ kind: 'reasoning', text: thought })
+  for (const text of [turn.content, turn.refusal]) {
+    if (typeof text === 'string' && text !== '') parts.push({ kind: 'content', text })
+  }
+  const older = turn.function_call == null ? [] : [{ index: 0, function: turn.function_call }]
+  const calls = Array.isArray(turn.tool_calls) ? turn.tool_calls : older
+  for (const call of calls)
+    if (typeof call === 'object' && call !== null) addCall(parts, state, call as ToldCall)
+  return parts
+}
+
+/** A call is known by its number; where there is none, by its id. */
+function addCall(parts: Part[], { calls }: OpenChoice, call: ToldCall): void {
+  const given = call.function?.arguments
+  const more = typeof given === 'string' ? given : given == null ? '' : JSON.stringify(given)
+  const id = typeof call.id === 'string' && call.id !== '' ? call.id : undefined
+  const name = call.function?.name
+  const told = call.index === undefined ? (id ?? calls.at(-1)?.told ?? '0') : String(call.index)
+  let index = calls.findIndex((one) => one.told === told)
+  if (index === -1) {
+    if (typeof name !== 'string' || name === '') throw garbage('a call of a tool without its name')
+    if (calls.length > 0) parts.push({ kind: 'callEnd', index: calls.length - 1 })
+    index = calls.push({ told, arguments: '' }) - 1
+    parts.push({ kind: 'call', index, id: id ?? `call_${randomUUID().replaceAll('-', '')}`, name })
+  }
+  const state = calls[index] as OpenChoice['calls'][number]
+  if (more === '') return
+  state.arguments += more
+  parts.push({ kind: 'arguments', index, text: more })
+}
+
+function finishOf(value: unknown): FinishReason | undefined {
+  if (value == null) return undefined
+  if (value === 'length' || value === 'repetition' || value === 'content_filter') return value
+  return 'stop'
+}
+
+/** The last call is complete where the answer ended with it, and not in the middle of it. */
+function endsOf({ calls }: OpenChoice, told: unknown, finish: FinishReason, isNamed: boolean): Part[] {
+  const last = calls.at(-1)
+  if (last === undefined || finish !== 'stop') return []
+  const isWhole = told === 'tool_calls' || told === 'function_call' || (isNamed && isJson(last.arguments))
+  return isWhole ? [{ kind: 'callEnd', index: calls.length - 1 }] : []
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text)
+    return true
+  } catch {
+    return false
+  }
+}
+
+function stopOf(value: unknown): string | number | null {
+  return typeof value === 'string' || typeof value === 'number' ? value : null
+}
+
+const leastLogprob = -9_999
+
+/** The form of chat completions, or the older one of text completions. */
+function logprobsOf(value: unknown, tokens: readonly number[]): TokenLogprob[] {
+  if (typeof value !== 'object' || value === null) return []
+  const { content } = value as { content?: unknown }
+  if (Array.isArray(content)) {
+    return content.map((one: Record<string, unknown>, index) => ({
+      ...candidateOf(one, tokens[index]),
+      top: Array.isArray(one.top_logprobs) ? one.top_logprobs.map((top) => candidateOf(top)) : [],
+    }))
+  }
+  const older = value as { tokens?: unknown; token_logprobs?: unknown; top_logprobs?: unknown }
+  if (!Array.isArray(older.tokens) || !Array.isArray(older.token_logprobs)) return []
+  const { token_logprobs, top_logprobs } = older
+  return older.tokens.map((token: unknown, index) => {
+    const top = Array.isArray(top_logprobs) ? (top_logprobs[index] as object | null) : null
+    return {
+      ...candidateOf({ token, logprob: token_logprobs[index] }, tokens[index]),
+      top: Object.entries(top ?? {}).map(([text, logprob]) => candidateOf({ token: text, logprob })),
+    }
+  })
+}
+
+const byId = /^token_id:(\d+)$/
+
+/** The id is -1 where nobody tells it. */
+function candidateOf({ token, bytes, logprob }: Record<string, unknown>, known?: number): Candidate {
+  const text = typeof token === 'string' ? token : ''
+  const id = byId.exec(text)?.[1]
+  return {
+    token: id === undefined ? (known ?? -1) : Number(id),
+    bytes: isNumbers(bytes) ? Uint8Array.from(bytes) : Buffer.from(text),
+    logprob: typeof logprob === 'number' ? logprob : leastLogprob,
+  }
+}
+
+function promptLogprobsOf(list: unknown[]): PromptLogprobs {
+  return list.map((entry) => {
+    if (typeof entry !== 'object' || entry === null) return null
+    return Object.entries(entry as Record<string, Record<string, unknown>>)
+      .map(([token, { logprob, rank, decoded_token }]) => ({
+        token: Number(token),
+        bytes: Buffer.from(typeof decoded_token === 'string' ? decoded_token : ''),
+        logprob: typeof logprob === 'number' ? logprob : leastLogprob,
+        rank: typeof rank === 'number' ? rank : 0,
+      }))
+      .toSorted((a, b) => a.rank - b.rank)
+  })
+}

@@ -1,0 +1,96 @@
+import type { Model } from '../model.ts'
+import { notReady } from '../served-model.ts'
+import type { UpstreamKind } from './kinds.ts'
+import type { ListedModel } from './listed.ts'
+import { connectServer, type UpstreamLog, type UpstreamSettings } from './server.ts'
+import { createUpstreamModel } from './upstream-model.ts'
+
+export interface UpstreamNames extends UpstreamSettings {
+  /** Under which one model of the server is served; where there are none, all that it lists are. */
+  names: readonly string[]
+  /** The name of the model there, where it is none of these. */
+  model?: string
+  /** What the server is; found out where absent. */
+  kind?: UpstreamKind
+  /** Tokens of a conversation, where the server does not tell it. */
+  context?: number
+  source: string
+}
+
+/** `model` is its name there, where it is not the first of its names. */
+type Chosen = ListedModel & { model?: string }
+
+/** The models of a server elsewhere, as far as they are known: what it lists is asked for again and again. */
+export interface UpstreamModels {
+  all(): readonly Model[]
+  close(): Promise<void>
+}
+
+export function connectUpstream(settings: UpstreamNames, log: UpstreamLog): UpstreamModels {
+  const { names, source } = settings
+  const server = connectServer(settings, log)
+  const created = Math.floor(Date.now() / 1000)
+  const known = new Map<string, Model>()
+  let seen: readonly ListedModel[] | undefined
+  let models: readonly Model[] = []
+
+  /** The one that has one of the names, or the first; a server that lists nothing is asked by the name. */
+  function chosen(listed: readonly ListedModel[]): Chosen[] {
+    if (names.length === 0 && settings.model === undefined) return [...listed]
+    const wanted = settings.model === undefined ? names : [settings.model]
+    const found =
+      listed.find((one) => one.names.some((name) => wanted.includes(name))) ??
+      (settings.model === undefined ? listed[0] : undefined)
+    const there = settings.model ?? found?.names[0] ?? (names[0] as string)
+    const kind = found?.kind ?? listed[0]?.kind ?? 'openai'
+    const shown = names.length > 0 ? names : (found?.names ?? [there])
+    return [{ names: [...shown], kind, context: found?.context ?? 0, model: there }]
+  }
+
+  function modelOf(listed: Chosen): Model {
+    const kind = settings.kind ?? listed.kind
+    const context = settings.context || listed.context
+    const model = listed.model ?? (listed.names[0] as string)
+    const key = JSON.stringify([listed.names, model, kind, context])
+    const same = known.get(key)
+    if (same !== undefined) return same
+    const made = createUpstreamModel(server, { names: listed.names, model, kind, context, source, created })
+    known.set(key, made)
+    return made
+  }
+
+  const unreached = unreachedModel(() => {
+    const trouble = server.listed() === undefined ? undefined : 'it lists no models: set HEDDLE_MODEL_NAME'
+    return trouble === undefined
+      ? { state: 'starting', doing: 'the server behind it has not answered yet' }
+      : { state: 'failed', reason: trouble }
+  })
+
+  return {
+    all() {
+      const listed = server.listed()
+      if (listed !== seen && listed !== undefined) {
+        seen = listed
+        models = chosen(listed).map(modelOf)
+      }
+      return models.length > 0 ? models : [unreached]
+    },
+    close: () => server.close(),
+  }
+}
+
+/** Stands for the models of a server while nobody knows what they are called. */
+function unreachedModel(status: Model['status']): Model {
+  const unready = async () => {
+    throw notReady(status())
+  }
+  return {
+    status,
+    served: () => undefined,
+    format: async () => undefined,
+    answer: unready,
+    tokenize: unready,
+    detokenize: unready,
+    async close() {},
+  }
+}

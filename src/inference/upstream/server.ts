@@ -1,0 +1,161 @@
+import type { IncomingMessage } from 'node:http'
+import { Refusal, refuse } from '../../domain/refusals.ts'
+import { createSlots, type Slots } from '../../threads/slots.ts'
+import { version } from '../../version.ts'
+import {
+  type Address,
+  type Addresses,
+  type GivenAddress,
+  type LookTimes,
+  watchAddresses,
+} from './addresses.ts'
+import { openConnections, textOf, UnreachableError } from './exchange.ts'
+import { isPassing, refusalOf } from './failures.ts'
+import type { UpstreamKind } from './kinds.ts'
+import { type ListedModel, listedModels } from './listed.ts'
+
+export interface UpstreamSettings {
+  addresses: readonly GivenAddress[]
+  /** Requests that it is given at once; the others wait here. */
+  parallel: number
+  /** Requests that may wait. */
+  queue: number
+  /** How long it may say nothing. */
+  silenceMs: number
+  times?: LookTimes
+}
+
+export interface UpstreamLog {
+  info(values: object, message: string): void
+  warn(values: object, message: string): void
+}
+
+/** A server of models, at one address or several. */
+export interface UpstreamServer {
+  readonly addresses: Addresses
+  /** What it lists; undefined until it was reached, and empty where it lists nothing. */
+  listed(): readonly ListedModel[] | undefined
+  /**
+   * Sends a request where it is taken. Another address is asked only while nothing of an answer has come. `done` is to be
+   * called when the answer is over.
+   */
+  ask(question: UpstreamAsk, signal: AbortSignal): Promise<{ answer: IncomingMessage; done(): void }>
+  slots: Record<'callers' | 'background', Slots>
+  readonly silenceMs: number
+  close(): Promise<void>
+}
+
+export interface UpstreamAsk {
+  /** Below the address; with `../` beside it. */
+  path: string
+  body: string
+  kind: UpstreamKind
+  beginning: string
+}
+
+/** An error, or a list of models, is no longer. */
+const mostText = 16 * 1024 * 1024
+
+/** Nobody waits for it, and it shares the server with callers. */
+const backgroundAtOnce = 2
+
+export function connectServer(settings: UpstreamSettings, log: UpstreamLog): UpstreamServer {
+  const { parallel, queue, silenceMs } = settings
+  const connections = openConnections()
+  let listed: readonly ListedModel[] | undefined
+  const addresses = watchAddresses(settings.addresses, look, {
+    ...(settings.times && { times: settings.times }),
+    onChange({ url, trouble }) {
+      const address = shownAddress(url)
+      if (trouble === undefined) log.info({ address }, 'the server behind a model answers')
+      else log.warn({ address, trouble }, 'the server behind a model does not answer')
+    },
+  })
+
+  /** What goes with each request: nothing of its caller, and no header of ours but the one below. */
+  function headersOf({ key }: GivenAddress, kind: UpstreamKind | undefined): Record<string, string> {
+    return {
+      accept: 'application/json, text/event-stream',
+      'user-agent': `heddle/${version}`,
+      ...(key !== undefined && { authorization: `Bearer ${key}` }),
+      // The answer is in the record here.
+      ...(kind === 'heddle' && { 'x-heddle-record': 'off' }),
+    }
+  }
+
+  async function look(address: Address, signal: AbortSignal): Promise<void> {
+    const question = { url: urlOf(address, 'models'), headers: headersOf(address, undefined), silenceMs }
+    const answer = await connections.send(question, signal)
+    const text = await textOf(answer, silenceMs, mostText)
+    const status = answer.statusCode ?? 0
+    // Some list no models, and answer all the same.
+    if (status === 404 || status === 405) listed ??= []
+    else if (status === 200) listed = listedModels(text)
+    else throw new Error(`it answered ${status} to GET ${shownAddress(address.url)}/models`)
+  }
+
+  async function ask(question: UpstreamAsk, signal: AbortSignal) {
+    let last: Refusal | undefined
+    for (const address of addresses.inOrder(question.beginning)) {
+      address.running++
+      let isOpen = true
+      const done = () => {
+        if (isOpen) address.running--
+        isOpen = false
+      }
+      try {
+        const answer = await connections.send(
+          {
+            url: urlOf(address, question.path),
+            body: question.body,
+            headers: headersOf(address, question.kind),
+            silenceMs,
+          },
+          signal,
+        )
+        const status = answer.statusCode ?? 0
+        if (status === 200) return { answer, done }
+        const text = await textOf(answer, silenceMs, mostText)
+        last = refusalOf(status, text, question.kind, answer.headers['retry-after'])
+        if (!isPassing(status)) throw last
+        done()
+      } catch (error) {
+        done()
+        if (signal.aborted) throw signal.reason
+        if (error instanceof Refusal) throw error
+        const trouble = error instanceof Error ? error.message : String(error)
+        addresses.failed(address, trouble)
+        last = refuse('upstream_unavailable', {
+          why: error instanceof UnreachableError ? 'it cannot be reached' : 'it ended the connection',
+        })
+      }
+    }
+    throw last ?? refuse('upstream_unavailable', { why: 'it has no address' })
+  }
+
+  const bounds = { perTenant: Math.ceil((queue * 7) / 8), total: queue }
+  return {
+    addresses,
+    listed: () => listed,
+    ask,
+    slots: {
+      callers: createSlots({ shared: parallel, reserved: Math.ceil(parallel / 8) }, bounds),
+      background: createSlots({ shared: backgroundAtOnce }, { perTenant: 64, total: 64 }),
+    },
+    silenceMs,
+    async close() {
+      await addresses.close()
+      connections.close()
+    },
+  }
+}
+
+function urlOf({ url }: GivenAddress, path: string): URL {
+  return new URL(path, `${url}/`)
+}
+
+/** Without what may be a secret in it. */
+export function shownAddress(url: string): string {
+  const { origin, pathname } = new URL(url)
+  return `${origin}${pathname}`
+}

@@ -1,0 +1,55 @@
+import { writeJson } from '../../domain/json/text.ts'
+import { refuse } from '../../domain/refusals.ts'
+import type { Input, Model } from '../model.ts'
+import { conversationFields } from './asked.ts'
+import { textOf } from './exchange.ts'
+import { kindsOfUpstreams, type UpstreamKind } from './kinds.ts'
+import type { UpstreamServer } from './server.ts'
+
+const mostText = 64 * 1024 * 1024
+
+/** What a server tells of the tokens of its model, beside `/v1`. */
+export function createTokens(
+  server: UpstreamServer,
+  { kind, model }: { kind: UpstreamKind; model: string },
+): Pick<Model, 'tokenize' | 'detokenize'> {
+  async function ask(path: string, body: object, signal: AbortSignal): Promise<Record<string, unknown>> {
+    if (!kindsOfUpstreams[kind].tokenizes) {
+      throw refuse('upstream_lacks', {
+        field: 'model',
+        given: 'questions about its tokens',
+        accepted: 'a model of this machine, or of a server that tokenizes',
+      })
+    }
+    const question = { path: `../${path}`, body: writeJson({ model, ...body }), kind, beginning: '' }
+    const { answer, done } = await server.ask(question, signal)
+    try {
+      const value: unknown = JSON.parse(await textOf(answer, server.silenceMs, mostText))
+      if (typeof value === 'object' && value !== null) return value as Record<string, unknown>
+    } catch (error) {
+      if (!(error instanceof SyntaxError)) throw error
+    } finally {
+      done()
+    }
+    throw refuse('upstream_failed', { why: `it sent what is no answer to /${path}` })
+  }
+
+  return {
+    async tokenize(input: Input, _tenant, signal) {
+      if ('tokens' in input) return input.tokens
+      const asked =
+        'text' in input
+          ? { prompt: input.text, add_special_tokens: input.addSpecial }
+          : conversationFields(input, kind)
+      const { tokens } = await ask('tokenize', asked, signal)
+      if (Array.isArray(tokens) && tokens.every((one) => typeof one === 'number')) return tokens
+      throw refuse('upstream_failed', { why: 'it sent no tokens' })
+    },
+    async detokenize(tokens, { special }, signal) {
+      if (tokens.length === 0) return ''
+      const { prompt } = await ask('detokenize', { tokens, skip_special_tokens: !special }, signal)
+      if (typeof prompt === 'string') return prompt
+      throw refuse('upstream_failed', { why: 'it sent no text' })
+    },
+  }
+}

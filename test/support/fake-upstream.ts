@@ -1,0 +1,116 @@
+import { once } from 'node:events'
+import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { text } from 'node:stream/consumers'
+import { createModels, type Models } from '../../src/inference/registry.ts'
+import { connectUpstream, type UpstreamNames } from '../../src/inference/upstream/served-names.ts'
+import { until } from './waiting.ts'
+
+export interface AskedOfUpstream {
+  url: string
+  headers: IncomingHttpHeaders
+  // biome-ignore lint/suspicious/noExplicitAny: a body is compared, never trusted
+  body: any
+}
+
+export type AnswerOfUpstream = (response: ServerResponse, asked: AskedOfUpstream) => unknown
+
+export interface FakeUpstream {
+  url: string
+  asked: AskedOfUpstream[]
+  /** Answers whose client has left. */
+  left: number
+  answer: AnswerOfUpstream
+  end(): Promise<void>
+}
+
+interface Ending {
+  after(end: () => unknown): void
+}
+
+/** A server that speaks the wire of OpenAI and answers as the test says. */
+export async function startFakeUpstream(
+  t: Ending,
+  answer: AnswerOfUpstream,
+  { models = [{ id: 'far', object: 'model', owned_by: 'somebody' }] }: { models?: object[] } = {},
+): Promise<FakeUpstream> {
+  const server = createServer(async (request, response) => {
+    if (request.method === 'GET') {
+      response.setHeader('content-type', 'application/json')
+      response.end(JSON.stringify({ object: 'list', data: models }))
+      return
+    }
+    const body = JSON.parse(await text(request))
+    const asked = { url: request.url ?? '', headers: request.headers, body }
+    fake.asked.push(asked)
+    response.on('close', () => {
+      if (!response.writableFinished) fake.left++
+    })
+    await fake.answer(response, asked)
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const fake: FakeUpstream = {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`,
+    asked: [],
+    left: 0,
+    answer,
+    async end() {
+      if (!server.listening) return
+      server.closeAllConnections()
+      server.close()
+      await once(server, 'close')
+    },
+  }
+  t.after(() => fake.end())
+  return fake
+}
+
+/** The head of a stream, and then its chunks. */
+export function beginStream(response: ServerResponse): (fields: object) => void {
+  response.writeHead(200, { 'content-type': 'text/event-stream' })
+  return (fields) => void response.write(`data: ${JSON.stringify(fields)}\n\n`)
+}
+
+export const delta = (content: object, finish_reason: string | null = null) => ({
+  choices: [{ index: 0, delta: content, finish_reason }],
+})
+
+export const usage = (prompt_tokens: number, completion_tokens: number) => ({
+  choices: [],
+  usage: { prompt_tokens, completion_tokens, total_tokens: prompt_tokens + completion_tokens },
+})
+
+/** Says the words, a chunk each, and counts them. */
+export const sayingWords =
+  (...words: string[]): AnswerOfUpstream =>
+  (response) => {
+    const say = beginStream(response)
+    for (const content of words) say(delta({ content }))
+    say(delta({}, 'stop'))
+    say(usage(7, words.length))
+    response.end('data: [DONE]\n\n')
+  }
+
+/** The models of servers elsewhere, when they have been reached. */
+export async function modelsOfUpstream(
+  addresses: readonly string[],
+  settings: Partial<UpstreamNames> = {},
+): Promise<Models> {
+  const upstream = connectUpstream(
+    {
+      addresses: addresses.map((url) => ({ url, weight: 1, key: 'the-key-that-goes-upstream' })),
+      names: [],
+      source: addresses[0] ?? '',
+      parallel: 16,
+      queue: 16,
+      silenceMs: 5_000,
+      times: { wellMs: 60_000, leastMs: 10, mostMs: 1_000 },
+      ...settings,
+    },
+    { info() {}, warn() {} },
+  )
+  const models = createModels(upstream.all, upstream.close)
+  await until('the server is reached', async () => models.all[0]?.status().state !== 'starting')
+  return models
+}
