@@ -36,6 +36,7 @@ import { createCompiling } from './inference/constraints/compiling.ts'
 import { createModels, type Models } from './inference/registry.ts'
 import { bodyContracts, bodyThread } from './large-bodies.ts'
 import type { BackgroundWork } from './operations/background.ts'
+import { startBackfill } from './operations/calls/backfill.ts'
 import { callRoutes } from './operations/calls/routes.ts'
 import { startSweep } from './operations/calls/sweep.ts'
 import { chatRoutes } from './operations/chat/routes.ts'
@@ -74,6 +75,7 @@ import { tableRoutes } from './operations/tables/routes.ts'
 import { tokenRoutes } from './operations/tokens/routes.ts'
 import { countRequests, createUsageMeter, startFlushing, type UsageMeter } from './operations/usage/meter.ts'
 import { usageRoutes } from './operations/usage/routes.ts'
+import { viewRoutes } from './operations/views/routes.ts'
 import { createSchemaChecks } from './schemas/checks.ts'
 import type { Database } from './storage/database.ts'
 import { version } from './version.ts'
@@ -119,6 +121,7 @@ const families = [
   usageRoutes,
   meRoutes,
   projectRoutes,
+  viewRoutes,
   engineRoutes,
   peopleRoutes,
   eventRoutes,
@@ -281,6 +284,7 @@ function startBackground(app: App, operations: OperationParts): BackgroundWork[]
   const { db } = operations
   return [
     startSweep(db, logging(app, 'the sweep could not free space')),
+    startBackfill(db, logging(app, 'older calls could not be read for lists; the next try goes on')),
     startDeriving(
       db,
       logging(app, 'evaluation results could not be derived; the next read of them tries again'),

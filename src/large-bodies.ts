@@ -22,6 +22,7 @@ import * as queueRules from './operations/queues/rule-contract.ts'
 import * as responses from './operations/responses/contract.ts'
 import * as tables from './operations/tables/contract.ts'
 import * as tokens from './operations/tokens/contract.ts'
+import * as views from './operations/views/contract.ts'
 
 const families = {
   calls,
@@ -46,6 +47,7 @@ const families = {
   storedCompletions,
   tables,
   tokens,
+  views,
 }
 
 /** Every contract by a name, so that the threads that read bodies know the one that a route means. */

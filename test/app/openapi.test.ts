@@ -62,6 +62,7 @@ for (const [path, statuses] of Object.entries({
   '/calls/delete': withBody,
   '/calls/stream_query': [...withBody, 504],
   '/calls/query_stats': [...withBody, 504],
+  '/views/calls': [...withBody, 504],
   '/cost/create': withBody,
   '/cost/query': withBody,
   '/cost/purge': withBody,

@@ -408,6 +408,16 @@ export const sampleBodies: Record<string, (project: string) => Record<string, un
     include_total_storage_size: true,
     expand_columns: [],
   }),
+  '/views/calls': (project_id) => ({
+    project_id,
+    filter,
+    query: byId,
+    sort_by: [{ field: 'started_at', direction: 'desc' }],
+    limit: 10,
+    offset: 1,
+    after: `1767323045000000.${ids.id}`,
+    count_up_to: 100,
+  }),
   '/cost/create': (project_id) =>
     pricesOf(
       {
