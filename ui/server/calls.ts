@@ -1,3 +1,4 @@
+import type { LightCall } from '../../src/operations/views/contract.ts'
 import type { Expression } from '../filter/query.ts'
 import { type JsonNode, jsonNode, nodeAt } from '../value/json-index.ts'
 import { ask, askJson, askLines } from './ask.ts'
@@ -80,37 +81,47 @@ function bodyOf({ project, roots, query }: CallsView, { until, behind, ids }: Pa
   }
 }
 
-export function readPage(
+/** The calls of a view without what they carry, and as many as there are up to a number. */
+interface LightCalls {
+  calls: LightCall[]
+  count: { value: number; is_exact: boolean } | null
+}
+
+const askLight = (body: object, signal: AbortSignal): Promise<LightCalls> =>
+  askJson('/views/calls', { body, signal })
+
+export async function readPage(
   view: CallsView,
   part: Part,
   page: { offset: number; limit: number },
   signal: AbortSignal,
-): Promise<CallRow[]> {
-  return readRows({ ...bodyOf(view, part), sort_by: [view.sort], ...page }, signal)
+): Promise<LightCall[]> {
+  const body = { ...bodyOf(view, part), sort_by: [view.sort], ...page, count_up_to: 0 }
+  return (await askLight(body, signal)).calls
 }
 
 /** These calls as they are now, whatever a view asks for; deleted ones are missing. */
-export function readCalls(project: string, ids: readonly string[], signal: AbortSignal): Promise<CallRow[]> {
-  return readRows({ project_id: project, filter: { call_ids: ids } }, signal)
+export async function readCalls(
+  project: string,
+  ids: readonly string[],
+  signal: AbortSignal,
+): Promise<LightCall[]> {
+  const found: LightCall[] = []
+  for (let from = 0; from < ids.length; from += idsAtOnce) {
+    const filter = { call_ids: ids.slice(from, from + idsAtOnce) }
+    const body = { project_id: project, filter, limit: idsAtOnce, count_up_to: 0 }
+    found.push(...(await askLight(body, signal)).calls)
+  }
+  return found
 }
 
-/** Without what the calls carry. */
-async function readRows(body: object, signal: AbortSignal): Promise<CallRow[]> {
-  const rows: CallRow[] = []
-  const light = {
-    columns: ['id', 'summary'],
-    include_costs: true,
-    include_feedback: true,
-    include_storage_size: true,
-  }
-  for await (const line of askLines('/calls/stream_query', { body: { ...body, ...light }, signal })) {
-    rows.push(JSON.parse(line) as CallRow)
-  }
-  return rows
-}
+/** As far as a view counts by itself. */
+const mostCounted = 1_000_000
 
 export async function countCalls(view: CallsView, part: Part, signal: AbortSignal): Promise<number> {
   const body = bodyOf(view, part)
+  const { count: quick } = await askLight({ ...body, limit: 0, count_up_to: mostCounted }, signal)
+  if (quick?.is_exact) return quick.value
   const { count } = await askJson<{ count: number }>('/calls/query_stats', { body, signal })
   return count
 }
@@ -161,10 +172,22 @@ export async function readPayloads(
 /** So many calls of one trace are shown. */
 export const mostOfTrace = 50_000
 
-export function readTrace(project: string, trace: string, signal: AbortSignal): Promise<CallRow[]> {
-  const filter = { trace_ids: [trace] }
-  const sort_by = [{ field: 'started_at', direction: 'asc' }]
-  return readRows({ project_id: project, filter, sort_by, limit: mostOfTrace }, signal)
+export async function readTrace(project: string, trace: string, signal: AbortSignal): Promise<CallRow[]> {
+  const rows: CallRow[] = []
+  const body = {
+    project_id: project,
+    filter: { trace_ids: [trace] },
+    sort_by: [{ field: 'started_at', direction: 'asc' }],
+    limit: mostOfTrace,
+    columns: ['id', 'summary'],
+    include_costs: true,
+    include_feedback: true,
+    include_storage_size: true,
+  }
+  for await (const line of askLines('/calls/stream_query', { body, signal })) {
+    rows.push(JSON.parse(line) as CallRow)
+  }
+  return rows
 }
 
 /** The whole call, with the digits of its numbers. */

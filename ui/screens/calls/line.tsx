@@ -1,20 +1,11 @@
 import type { ComponentChildren } from 'preact'
+import type { LightCall } from '../../../src/operations/views/contract.ts'
 import { Status } from '../../parts/status.tsx'
 import { Time } from '../../parts/time.tsx'
 import { paths } from '../../places.ts'
-import {
-  type CallRow,
-  costOf,
-  type FeedbackRow,
-  latencyOf,
-  modelsOf,
-  nameOf,
-  statusOf,
-  tokensOf,
-} from '../../server/calls.ts'
+import { nameOf } from '../../server/calls.ts'
 import { costText, countText, durationText, sizeText } from '../../value/units.ts'
 import type { ColumnName } from './columns.ts'
-import type { Preview } from './rows.ts'
 
 /** As style/calls.css has it. */
 export const rowHeight = 44
@@ -23,8 +14,7 @@ interface Props {
   index: number
   top: number
   project: string
-  row: CallRow | undefined
-  preview: Preview | undefined
+  row: LightCall | undefined
   columns: readonly { name: ColumnName }[]
   isActive: boolean
   isPeeked: boolean
@@ -37,7 +27,7 @@ interface Props {
 
 /** One call in one row; before it has come, its shape. */
 export function CallLine(props: Props) {
-  const { index, top, project, row, preview, columns, isActive, isPeeked, isChosen, isGone } = props
+  const { index, top, project, row, columns, isActive, isPeeked, isChosen, isGone } = props
   const place = (element: HTMLElement | null) =>
     element?.style.setProperty('transform', `translateY(${top}px)`)
   const states = { active: isActive, peeked: isPeeked, chosen: isChosen, gone: isGone }
@@ -52,17 +42,15 @@ export function CallLine(props: Props) {
       </div>
     )
   }
-  const tokens = tokensOf(row)
-  const latency = latencyOf(row)
-  const cost = costOf(row)
+  const { input_tokens: input, output_tokens: output } = row
   const cells: Record<ColumnName, ComponentChildren> = {
-    model: modelsOf(row).join(', '),
-    latency: latency === undefined ? '' : durationText(latency),
-    tokens: tokens && `${countText(tokens.input)} → ${countText(tokens.output)}`,
-    cost: cost !== undefined && costText(cost),
-    feedback: <FeedbackCounts feedback={row.summary.weave?.feedback ?? []} />,
+    model: row.model,
+    latency: row.latency_ms !== null && durationText(row.latency_ms),
+    tokens: (input !== null || output !== null) && `${countText(input ?? 0)} → ${countText(output ?? 0)}`,
+    cost: row.cost !== null && costText(row.cost),
+    feedback: <FeedbackCounts feedback={row.feedback} />,
     user: row.svc_user_id,
-    size: row.storage_size_bytes !== null && sizeText(row.storage_size_bytes),
+    size: sizeText(row.storage_size_bytes),
     started: <Time at={row.started_at} />,
   }
   return (
@@ -88,7 +76,7 @@ export function CallLine(props: Props) {
         />
       </div>
       <div role="gridcell" class="cell-status">
-        <Status status={statusOf(row)} isShort />
+        <Status status={row.status} isShort />
       </div>
       <div role="gridcell" class="cell-what">
         <a
@@ -100,13 +88,7 @@ export function CallLine(props: Props) {
           {nameOf(row)}
         </a>
         <span class={`preview ${row.exception === null || isGone ? '' : 'is-failed'}`}>
-          {isGone ? (
-            'Deleted meanwhile.'
-          ) : row.exception === null ? (
-            <Previewed preview={preview} size={row.storage_size_bytes} />
-          ) : (
-            row.exception
-          )}
+          {isGone ? 'Deleted meanwhile.' : row.exception === null ? <Previewed call={row} /> : row.exception}
         </span>
       </div>
       {columns.map(({ name }) => (
@@ -118,28 +100,21 @@ export function CallLine(props: Props) {
   )
 }
 
-function Previewed({ preview, size }: { preview: Preview | undefined; size: number | null }) {
-  if (preview === undefined) return size !== null && size > 64_000 ? sizeText(size) : null
+function Previewed({ call: { input_preview: asked, output_preview: said } }: { call: LightCall }) {
   return (
     <>
-      {preview.asked}
-      {preview.said !== '' && <span class="preview-said"> → {preview.said}</span>}
+      {asked}
+      {said !== null && said !== '' && <span class="preview-said"> → {said}</span>}
     </>
   )
 }
 
-function FeedbackCounts({ feedback }: { feedback: readonly FeedbackRow[] }) {
-  const counts = new Map<string, number>()
-  for (const { payload, feedback_type: type } of feedback) {
-    const sign =
-      typeof payload?.emoji === 'string' ? payload.emoji : type.startsWith('wandb.note') ? '✎' : '★'
-    counts.set(sign, (counts.get(sign) ?? 0) + 1)
-  }
+function FeedbackCounts({ feedback }: Pick<LightCall, 'feedback'>) {
   return (
     <>
-      {[...counts].map(([sign, count]) => (
-        <span key={sign} class="feedback-count">
-          {sign}
+      {feedback.map(({ feedback_type: type, emoji, count }) => (
+        <span key={`${type} ${emoji}`} class="feedback-count">
+          {emoji ?? (type.startsWith('wandb.note') ? '✎' : '★')}
           {count > 1 && count}
         </span>
       ))}

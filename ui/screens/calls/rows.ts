@@ -1,33 +1,16 @@
 import { batch, signal } from '@preact/signals'
+import type { LightCall } from '../../../src/operations/views/contract.ts'
 import { Unreachable } from '../../server/ask.ts'
-import {
-  type CallRow,
-  type CallsView,
-  countCalls,
-  newestFirst,
-  readCalls,
-  readPage,
-  readPayloads,
-} from '../../server/calls.ts'
+import { type CallsView, countCalls, newestFirst, readCalls, readPage } from '../../server/calls.ts'
 import type { Heard } from '../../server/events.ts'
-import { nodeAt, sourceOf } from '../../value/json-index.ts'
-import { askedIn, lineOf, previewOf, saidIn } from '../../value/messages.ts'
 
 export const pageSize = 100
-
-/** Of larger calls no preview is read: a page of them would be many megabytes. */
-const mostForPreview = 64_000
 
 /** News are read at most so often, however many there are, and no more than a fifth of the time. */
 const restMs = 500
 
 /** Of more it is enough that there are many. */
 const mostPending = 1_000
-
-export interface Preview {
-  asked: string
-  said: string
-}
 
 interface News {
   ids: Set<string>
@@ -38,21 +21,19 @@ interface News {
 const noNews = (): News => ({ ids: new Set(), isUnknown: false })
 
 /**
- * The calls of one view as of when it was read: pages are read when they are scrolled to, previews when they are seen. What
+ * The calls of one view as of when it was read: pages are read when they are scrolled to. What
  * changes on the screen changes in place; newer calls wait, and are counted, unless `isAtRest` says that they may come in.
  */
 export function createRows(view: CallsView, isAtRest: () => boolean) {
-  const rows = signal<ReadonlyMap<number, CallRow>>(new Map())
+  const rows = signal<ReadonlyMap<number, LightCall>>(new Map())
   const count = signal<number | undefined>(undefined)
   const error = signal<Error | undefined>(undefined)
-  const previews = signal<ReadonlyMap<string, Preview>>(new Map())
   const fresh = signal(0)
   const gone = signal<ReadonlySet<string>>(new Set())
   const isPaused = signal(false)
   const closing = new AbortController()
   const { signal: closed } = closing
   const asked = new Set<number>()
-  const previewed = new Set<string>()
   let seen = { first: 0, last: -1 }
   /** When the newest call began: pages that are read later leave out what came since, so that no row moves. */
   let newest: string | undefined
@@ -78,7 +59,7 @@ export function createRows(view: CallsView, isAtRest: () => boolean) {
     show(found, all)
   }
 
-  function show(found: readonly CallRow[], all: number): void {
+  function show(found: readonly LightCall[], all: number): void {
     newest = isByTime ? found[0]?.started_at : undefined
     freshIds = new Set()
     batch(() => {
@@ -103,7 +84,6 @@ export function createRows(view: CallsView, isAtRest: () => boolean) {
     const next = new Map(rows.value)
     for (const [index, row] of found.entries()) next.set(page * pageSize + index, row)
     rows.value = next
-    showPreviews()
   }
 
   function see(): void {
@@ -113,33 +93,6 @@ export function createRows(view: CallsView, isAtRest: () => boolean) {
       asked.add(page)
       void guarded(() => readPageOf(page))
     }
-    showPreviews()
-  }
-
-  async function readPreviews(ids: string[]): Promise<void> {
-    for (const id of ids) previewed.add(id)
-    const payloads = await readPayloads(view.project, ids, closed)
-    const next = new Map(previews.value)
-    for (const [id, call] of payloads) {
-      const [inputs, output] = [nodeAt(call, 'inputs'), nodeAt(call, 'output')]
-      const question = askedIn(inputs)
-      const answer = saidIn(output)
-      next.set(id, {
-        asked: question ? previewOf(question) : inputs ? lineOf(sourceOf(inputs).slice(0, 400)) : '',
-        said: answer ? previewOf(answer) : output ? lineOf(sourceOf(output).slice(0, 400)) : '',
-      })
-    }
-    previews.value = next
-  }
-
-  function showPreviews(): void {
-    const ids: string[] = []
-    for (let index = seen.first; index <= seen.last; index++) {
-      const row = rows.value.get(index)
-      if (row === undefined || previewed.has(row.id)) continue
-      if ((row.storage_size_bytes ?? 0) <= mostForPreview) ids.push(row.id)
-    }
-    if (ids.length > 0) void guarded(() => readPreviews(ids))
   }
 
   /** At the top: the newest calls come in. */
@@ -154,7 +107,6 @@ export function createRows(view: CallsView, isAtRest: () => boolean) {
       found.slice(added).every(({ id }, index) => rows.value.get(index)?.id === id)
     const all =
       isPlain && count.value !== undefined ? count.value + added : await countCalls(view, {}, closed)
-    for (const row of found) if (row.ended_at === null) previewed.delete(row.id)
     if (!isAtRest()) return
     show(found, all)
   }
@@ -169,17 +121,13 @@ export function createRows(view: CallsView, isAtRest: () => boolean) {
     if (changed.length > 0) {
       const found = await readCalls(view.project, changed, closed)
       const next = new Map(rows.value)
-      for (const row of found) {
-        next.set(loaded.get(row.id) as number, row)
-        previewed.delete(row.id)
-      }
+      for (const row of found) next.set(loaded.get(row.id) as number, row)
       const there = new Set(found.map(({ id }) => id))
       const missing = changed.filter((id) => !there.has(id))
       batch(() => {
         rows.value = next
         if (missing.length > 0) gone.value = new Set([...gone.value, ...missing])
       })
-      showPreviews()
     }
     const others = [...ids].filter((id) => !loaded.has(id) && !freshIds.has(id))
     if (isUnknown) {
@@ -221,7 +169,6 @@ export function createRows(view: CallsView, isAtRest: () => boolean) {
     rows,
     count,
     error,
-    previews,
     /** Calls that came since the list was read. */
     fresh,
     /** Deleted while they were shown. */

@@ -184,7 +184,6 @@ export function CallsScreen({ project }: { project: string }) {
                     key={row?.id ?? index}
                     {...{ index, top, project, row }}
                     columns={shown}
-                    preview={row && list.previews.value.get(row.id)}
                     isActive={index === active}
                     isPeeked={row !== undefined && row.id === peek}
                     isChosen={row !== undefined && chosen.has(row.id)}
