@@ -63,6 +63,8 @@ for (const [path, statuses] of Object.entries({
   '/calls/stream_query': [...withBody, 504],
   '/calls/query_stats': [...withBody, 504],
   '/views/calls': [...withBody, 504],
+  '/views/facets': [...withBody, 504],
+  '/views/buckets': [...withBody, 504],
   '/cost/create': withBody,
   '/cost/query': withBody,
   '/cost/purge': withBody,
