@@ -115,7 +115,7 @@ export const keywords: Readonly<Record<string, Keyword>> = {
   maxLength: honoured('count', 'In code points.'),
   pattern: honoured(
     'text',
-    'Anywhere in the string unless anchored. No look-around, back-references or word boundaries.',
+    'ECMAScript with the flag `u`, anywhere in the string unless anchored; no back-references.',
   ),
   format: honoured('text', 'The formats listed below; others are refused.'),
   minimum: honoured('number', ''),
