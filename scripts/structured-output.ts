@@ -1,4 +1,4 @@
-import { formats, numberFormats, otherFormats } from '../src/inference/constraints/schema/formats.ts'
+import { formats, numberFormats } from '../src/inference/constraints/schema/formats.ts'
 import { keywords } from '../src/inference/constraints/schema/keywords.ts'
 import { cell, generated } from './pages.ts'
 
@@ -45,7 +45,7 @@ and its path; none is ignored. An answer that ends with \`finish_reason: "length
 |---|---|
 | \`json\` | a JSON value that fits the schema |
 | \`json_object\` | any JSON object |
-| \`regex\` | a text that the whole expression matches. ECMAScript with the flag \`u\`; lazy repetitions match like greedy ones. Look-around, back-references, word boundaries and flags in groups are refused |
+| \`regex\` | a text that the whole expression matches. ECMAScript with the flag \`u\`; lazy repetitions match like greedy ones. Up to 32 look-arounds, word boundaries and anchors inside; flags in groups (\`(?i:…)\`). Back-references are refused |
 | \`choice\` | exactly one of the texts |
 | \`grammar\` | a text of the grammar, in GBNF with \`::=\`. Lark, tokens (\`<[65]>\`), left recursion and undefined rules are refused. Of one that is ambiguous without end only a bounded number of ways is followed: each answer fits, but not every text can be said |
 | \`structural_tag\` | free text; from a trigger on, what the tag prescribes until its end. Both forms, \`structures\` with \`triggers\` and \`format\` |
@@ -82,8 +82,20 @@ In an open object, names that are not declared may repeat, because nothing remem
 
 ## Keywords
 
-JSON Schema drafts 6, 7, 2019-09 and 2020-12. As in the standard, a keyword restricts only values of its own type: add \`type\` to
-exclude the others.
+JSON Schema drafts 3 to 2020-12, by \`$schema\`, and where it is absent by how the schema is written. As in the standard, a keyword
+restricts only values of its own type: add \`type\` to exclude the others. A keyword of a later draft holds in an earlier one too.
+
+| Draft | What it says differently |
+|---|---|
+| 3 | \`required: true\` in a member, \`extends\`, \`disallow\`, \`divisibleBy\`, the type \`any\`, schemas in \`type\`, \`dependencies\` on one name |
+| 3, 4 | \`id\` is the identifier; \`exclusiveMinimum\` and \`exclusiveMaximum\` are true or false beside their bound |
+| 3 to 2019-09 | a list of \`items\` is by place, and \`additionalItems\` is about the others; \`prefixItems\` leaves \`items\` as it is |
+| 4 to 7 | \`definitions\` and \`dependencies\`, which later drafts have under other names; both are read in all of them |
+| 6 on | \`$id\` is the identifier, and bounds that are left out are numbers |
+| 2019-09, 2020-12 | \`$anchor\`, \`$recursiveRef\`, \`$dynamicRef\` |
+
+Without \`$schema\`, a \`required\` that is true or false, \`divisibleBy\` and \`disallow\` are of draft 3; an \`id\` and bounds that are
+true or false of draft 4; \`definitions\`, \`dependencies\` and lists of \`items\` of draft 7; all else is of draft 2020-12.
 
 | Keyword | What is supported |
 |---|---|
@@ -93,9 +105,12 @@ Negation (\`not\`, \`if\`, and branches of \`oneOf\` that could hold at the same
 \`uniqueItems\`, \`patternProperties\`, \`propertyNames\`, \`additionalProperties\`, \`additionalItems\` and
 \`unevaluatedProperties\` with a schema, \`contains\` with counts, and lists or objects with parts in \`enum\` and \`const\`.
 
-Annotations are ignored: ${annotations.join(', ')}, and every keyword that begins with \`x-\`.
+Annotations are ignored: ${annotations.join(', ')}, and every name that is no keyword, as the standard has it. One that is a letter
+away from a keyword (\`requried\`) is named in the header \`x-heddle-schema-notes\`, percent-encoded, and in the log:
+\`#/properties/a requried: required?\`. \`HEDDLE_UNKNOWN_KEYWORDS=refuse\` refuses every name that is no keyword and does not
+begin with \`x-\`.
 
-Any other keyword is refused, and so are these:
+These are refused:
 
 | Keyword | Why |
 |---|---|
@@ -110,7 +125,7 @@ A string is never accepted that the standard rejects. Where less than the standa
 ${texts.join('\n')}
 ${numbers.join('\n')}
 
-${otherFormats.map((name) => `\`${name}\``).join(', ')} restrict nothing, and are ignored. Any other format is refused.
+Any other format only describes, and is ignored.
 
 ## Sampling and the end of an answer
 

@@ -323,6 +323,11 @@ export const settings = {
     'auto',
     'What a request with tools and without `tool_choice` means. `none` lets no model call tools: any other `tool_choice` is refused, as the specification has it.',
   ),
+  unknown_keywords: setting(
+    z.enum(['annotate', 'refuse'], 'expected annotate or refuse'),
+    'annotate',
+    'What becomes of names in schemas that are no keyword: `annotate` reads past them, as the standard has it, and names those that look like a slip in `x-heddle-schema-notes`; `refuse` refuses them.',
+  ),
   hf_endpoint: setting(
     z
       .string()

@@ -119,5 +119,7 @@ async function modelsOf(config: Config, logger: FastifyBaseLogger, log: ModelLog
     log,
     startEngine: (plan) => createEmbeddedBackend(plan, logger),
   })
-  return localModels(engine, (values, message) => log.info({ model: config.model, ...values }, message))
+  return localModels(engine, (values, message) => log.info({ model: config.model, ...values }, message), {
+    unknownKeywords: config.unknown_keywords,
+  })
 }

@@ -1,5 +1,5 @@
 import type { Backend, Generation, GenerationEvent, Run } from './backend.ts'
-import { type Compiling, createCompiling } from './constraints/compiling.ts'
+import { type Compiling, type CompilingOptions, createCompiling } from './constraints/compiling.ts'
 import type { Compiled } from './constraints/constraint.ts'
 import { merged } from './merged.ts'
 import type { AnswerEvent, Answering, AnswerRequest, Input, Model } from './model.ts'
@@ -22,9 +22,13 @@ interface LocalModelParts {
 }
 
 /** The models of a server with one engine of its own, and what they share. */
-export function localModels(engine: Backend, log?: FormatLog): Models {
+export function localModels(
+  engine: Backend,
+  log?: FormatLog,
+  options: Partial<CompilingOptions> = {},
+): Models {
   const prompts = createPrompts()
-  const compiling = createCompiling()
+  const compiling = createCompiling(options)
   return createModels([createLocalModel(engine, { prompts, compiling, ...(log && { log }) })], async () => {
     await Promise.all([prompts.close(), compiling.close()])
   })
@@ -120,6 +124,7 @@ function createLocalModel(engine: Backend, { prompts, compiling, log }: LocalMod
             : merged(sources, () => cancelling.abort(new Error('the answer is over'))),
         ...(createParser && { createParser }),
         widened: compiled?.widened ?? [],
+        notes: compiled?.notes ?? [],
       }
     },
     async tokenize(input, tenant, signal) {

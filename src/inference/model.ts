@@ -87,6 +87,8 @@ export interface Answering {
   createParser?: () => Parser
   /** What of the schemas of tools cannot be kept and was widened: the tool, the path in its parameters and the keyword. */
   widened?: readonly string[]
+  /** Names in schemas that are nearly a keyword. */
+  notes?: readonly string[]
   /** What a server elsewhere has counted so far; final when the answer has ended. Absent where tokens are counted here. */
   usage?: () => ToldUsage
   /** The name of the model that answers, where it is not the one that was asked. */

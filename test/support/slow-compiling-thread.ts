@@ -7,7 +7,7 @@ export function serve(): void {
   port.on('message', ({ constraint, field }: CompileQuestion) => {
     if (constraint.kind === 'regex') for (;;);
     if (constraint.kind === 'choice') throw new Error('a fault')
-    port.postMessage({ grammar: field, widened: [] })
+    port.postMessage({ grammar: field, widened: [], notes: [] })
   })
   port.postMessage('ready')
 }

@@ -80,7 +80,9 @@ function outcomeOf(
 ): Outcome {
   try {
     if (constraint.kind === 'turn') return compiledTurn(constraint, options, toolArguments)
-    return { grammar: packGrammar(grammarOf(constraint, options).rules), widened: [] }
+    const notes = new Set<string>()
+    const { rules } = grammarOf(constraint, options, notes)
+    return { grammar: packGrammar(rules), widened: [], notes: [...notes] }
   } catch (error) {
     return refusalOf(error)
   }
@@ -93,7 +95,8 @@ function compiledTurn(
 ): Compiled {
   const grammar: Grammar = { rules: new Map() }
   const calls = argumentsAsData(turn.calls)
-  const settings = settingsOf(options, createBudget(steps))
+  const notes = new Set<string>()
+  const settings = settingsOf(options, createBudget(steps), notes)
   const offered = calls === undefined ? [] : calledTools(calls)
   const widened = new Set<string>()
   const allowance = { steps: stepsOfTools }
@@ -101,6 +104,7 @@ function compiledTurn(
     const one = inTool(tool, () => toolArguments.of(tool, format, settings, allowance))
     for (const [name, expr] of one.rules) grammar.rules.set(name, expr)
     for (const what of one.widened) widened.add(`${tool.name}${what}`)
+    for (const note of one.notes) notes.add(`${tool.name}${note}`)
     return one.start
   }
   const tools = offered.map((tool) => {
@@ -116,9 +120,9 @@ function compiledTurn(
           spellings,
           offered.map((tool) => ({ name: tool.name, json: argumentsOf(tool, asJson) })),
         )
-  const content = turn.content && addPiece(grammarOf(turn.content, options), 'content-', grammar)
+  const content = turn.content && addPiece(grammarOf(turn.content, options, notes), 'content-', grammar)
   addTurn(turn, { content, tools, second }, grammar)
-  return { grammar: packGrammar(grammar.rules), widened: [...widened] }
+  return { grammar: packGrammar(grammar.rules), widened: [...widened], notes: [...notes] }
 }
 
 const asJson = { arguments: { kind: 'json', isQuoted: false }, close: [] } as const
@@ -156,7 +160,11 @@ class ToolError extends Error {
   }
 }
 
-function grammarOf(constraint: Exclude<Constraint, TurnConstraint>, options: ConstraintOptions): Grammar {
+function grammarOf(
+  constraint: Exclude<Constraint, TurnConstraint>,
+  options: ConstraintOptions,
+  notes: Set<string>,
+): Grammar {
   switch (constraint.kind) {
     case 'regex':
       return regexGrammar(constraint.regex)
@@ -166,7 +174,7 @@ function grammarOf(constraint: Exclude<Constraint, TurnConstraint>, options: Con
       return givenGrammar(constraint.grammar, createBudget(steps))
   }
   const budget = createBudget(steps)
-  const settings = settingsOf(options, budget)
+  const settings = settingsOf(options, budget, notes)
   if (constraint.kind === 'structural_tag') {
     const compileSchema: CompileSchema = (schema, grammar, prefix, place) =>
       placed(place, () => addSchema(schema, grammar, `${prefix}-`, settings, budget))
@@ -191,9 +199,16 @@ function placed(place: string, compile: () => Expr): Expr {
 
 const jsonSpace = repetition(charClass([0x09, 0x0a], [0x0d, 0x0d], [0x20, 0x20]), 0)
 
-function settingsOf({ whitespace, additionalProperties }: ConstraintOptions, budget: Budget): SchemaSettings {
-  const closing = additionalProperties === undefined ? 'silent' : additionalProperties ? 'told' : 'listing'
-  if (typeof whitespace === 'string') return { ...spaces(whitespace), closing }
+function settingsOf(
+  { whitespace, additionalProperties, unknownKeywords }: ConstraintOptions,
+  budget: Budget,
+  notes: Set<string>,
+): SchemaSettings {
+  const said = {
+    closing: additionalProperties === undefined ? 'silent' : additionalProperties ? 'told' : 'listing',
+    unknownNames: { refused: unknownKeywords === 'refuse', note: (note: string) => notes.add(note) },
+  } as const
+  if (typeof whitespace === 'string') return { ...spaces(whitespace), ...said }
   const { pattern } = whitespace
   const refused = (why: string) => new WhitespaceError(pattern, why)
   try {
@@ -202,7 +217,7 @@ function settingsOf({ whitespace, additionalProperties }: ConstraintOptions, bud
     if (isEmpty(automaton) || !isEmpty(difference(automaton, automatonOf(jsonSpace, budget), budget))) {
       throw refused('it matches other characters than space, tab and the ends of lines')
     }
-    return { space, gap: space, closing }
+    return { space, gap: space, ...said }
   } catch (error) {
     if (error instanceof RegexError) throw refused(error.message)
     throw error

@@ -18,6 +18,8 @@ export interface Compiling {
 /** The time is for what the compiler's own bounds have not ended. */
 export interface CompilingOptions extends PoolOptions {
   heapMb: number
+  /** What becomes of names in schemas that are no keyword. */
+  unknownKeywords: 'annotate' | 'refuse'
   /** The module of the thread, for tests. */
   thread: string
 }
@@ -28,6 +30,7 @@ const defaults: CompilingOptions = {
   workers: 2,
   startMs: 30_000,
   heapMb: 192,
+  unknownKeywords: 'annotate',
   queuePerTenant: 256,
   queueTotal: 1_024,
   thread: compilingThread,
@@ -41,7 +44,11 @@ export function createCompiling(given: Partial<CompilingOptions> = {}): Compilin
   const pool = createWorkerPool(start, options)
   return {
     async compile(tenant, question, signal) {
-      const answer = await pool.ask(tenant, question, signal).catch((error: unknown) => {
+      const asked: CompileQuestion =
+        options.unknownKeywords === 'refuse'
+          ? { ...question, options: { ...question.options, unknownKeywords: 'refuse' } }
+          : question
+      const answer = await pool.ask(tenant, asked, signal).catch((error: unknown) => {
         if (!(error instanceof BudgetExceededError)) throw error
         throw refuse('constraint_too_large', { field: question.field, why: error.message })
       })

@@ -36,6 +36,8 @@ export interface Compiled {
   grammar: CompiledGrammar
   /** For tools only: the tool, the path in its parameters and the keyword. */
   widened: readonly string[]
+  /** Names in schemas that are nearly a keyword: the path, the name and the keyword. */
+  notes: readonly string[]
 }
 
 export interface ConstraintOptions {
@@ -46,6 +48,8 @@ export interface ConstraintOptions {
    * has no `additionalProperties`. Without it what says nothing of them is closed.
    */
   additionalProperties?: boolean
+  /** Names that are no keyword are annotations without it. */
+  unknownKeywords?: 'refuse'
 }
 
 /** What is asked of an answer, as the thread that compiles takes it. */

@@ -36,6 +36,8 @@ export interface Generation {
   deltas: AsyncIterable<Delta[]>
   /** What of the schemas of tools was widened. */
   widened: readonly string[]
+  /** Names in schemas that are nearly a keyword, and say nothing. */
+  notes: readonly string[]
   /** What a server elsewhere has counted, in place of what is counted here. */
   told?: Answering['usage']
 }
@@ -48,7 +50,7 @@ export interface FieldNames {
 
 /** Everything that can be wrong is refused here, before there is a first byte of an answer. */
 export async function generate(
-  { metrics, charge }: GenerationParts,
+  { metrics, running, charge }: GenerationParts,
   { model, served }: { model: Model; served: ServedModel },
   request: AnswerRequest,
   { caller, arrived, signal, note }: Asking,
@@ -69,6 +71,9 @@ export async function generate(
       observed(answering, {
         arrived,
         model: name,
+        user: caller.name,
+        isBackground: request.lane === 'background',
+        running,
         metrics: metrics[request.lane ?? 'callers'],
         signal,
         note,
@@ -77,6 +82,7 @@ export async function generate(
       { createParser: answering.createParser, hidesThoughts },
     ),
     widened: answering.widened ?? [],
+    notes: answering.notes ?? [],
     ...(answering.usage && { told: answering.usage }),
   }
 }

@@ -32,6 +32,7 @@ export const generationRefusals = refusingOpenAi(
 /** What the headers of an answer say. */
 interface Noted {
   widened: readonly string[]
+  notes: readonly string[]
   /** Tools that the model is not shown. */
   skipped?: readonly string[]
 }
@@ -115,6 +116,13 @@ export async function respond<Body extends GenerationBody, Begun extends Noted &
     throw error
   })
   if (begun.widened.length > 0) reply.header('x-heddle-widened', headerOf(begun.widened))
+  if (begun.notes.length > 0) {
+    reply.header('x-heddle-schema-notes', headerOf(begun.notes))
+    log.info(
+      { completion: id, notes: begun.notes.slice(0, mostLogged) },
+      'names in schemas that are no keyword',
+    )
+  }
   if (begun.skipped?.length) reply.header('x-heddle-skipped-tools', headerOf(begun.skipped))
   if (recording === undefined) {
     if (!isStream) return wholeOf(begun, createAnswer(begun, false))
@@ -148,6 +156,7 @@ async function wholeOf({ deltas }: Answering, answer: AnswerInTheMaking): Promis
 }
 
 const longestHeader = 2_048
+const mostLogged = 16
 
 /** As much as fits, and how many more there are. Percent-encoded: names and paths hold any characters, and halves of some. */
 export function headerOf(entries: readonly string[]): string {

@@ -315,7 +315,7 @@ test('each chunk has at most one call, also where several come at once', async (
 test('what a schema asks beyond grammars is widened and named, or refused where the tool is strict', async () => {
   const parameters = {
     type: 'object',
-    properties: { when: { type: 'string', format: 'moon phase' }, city: { type: 'string' } },
+    properties: { when: { type: 'string', pattern: '(.)\\1' }, city: { type: 'string', maxlength: 3 } },
     required: ['when'],
     additionalProperties: false,
   }
@@ -323,13 +323,16 @@ test('what a schema asks beyond grammars is widened and named, or refused where 
   const { turns, whole } = await said(callText('plan', { when: 'full' }), { tools: [plan(false), clock] })
   assert.deepEqual(callsOf(turns[0]), [['plan', '{"when":"full"}']])
   const header = decodeURIComponent(String(whole.headers['x-heddle-widened']))
-  assert.match(header, /^plan#\/properties\/when.*format/)
+  assert.match(header, /^plan#\/properties\/when.*pattern/)
+  const notes = decodeURIComponent(String(whole.headers['x-heddle-schema-notes']))
+  assert.equal(notes, 'plan#/properties/city maxlength: maxLength?')
   const { whole: usual } = await said(callText('now', '{}'))
   assert.equal(usual.headers['x-heddle-widened'], undefined)
+  assert.equal(usual.headers['x-heddle-schema-notes'], undefined)
   for (const stream of [false, true]) {
     const answer = await post(chatUrl, asking({ tools: [plan(true)], stream }))
     assert.equal(answer.status, 400)
-    assert.match(answer.json.error.message, /plan.*format|format.*plan/s)
+    assert.match(answer.json.error.message, /plan.*pattern|pattern.*plan/s)
     assert.equal(answer.json.error.param, 'tools.0.function.parameters')
   }
 })

@@ -3,6 +3,94 @@ import { schemaCase as row, type SchemaCase } from './schema-case.ts'
 const format = (name: string, valid: string[], invalid: string[]) =>
   row(`format ${name}`, { type: 'string', format: name }, valid, [...invalid, '', 1])
 
+/** Of what libraries write, and of what the standards say at their edges. */
+const moreFormats: readonly SchemaCase[] = [
+  row(
+    'format time, leap seconds',
+    { format: 'time' },
+    ['12:00:00z', '23:59:60Z', '15:59:60-08:00', '00:59:60+01:00'],
+    ['12:00:60Z', '23:59:60+01:00', '22:59:60Z'],
+  ),
+  row(
+    'format date-time, small letters',
+    { format: 'date-time' },
+    ['2020-01-01t00:00:00z'],
+    ['2020-01-01_00:00:00Z'],
+  ),
+  row(
+    'format hostname, encoded labels',
+    { format: 'hostname' },
+    ['a--b', 'abc-d.com', 'a-bc'],
+    ['ab--c', 'xn--X'],
+  ),
+  row('format iri', { format: 'iri' }, ['http://ƒøø.example/?∂=π#ü'], ['/abc', 'http:// x']),
+  row(
+    'format iri-reference',
+    { format: 'iri-reference' },
+    ['//ƒøø.example/?∂=π#ü', '/âππ', ''],
+    ['\\\\WINDOWS'],
+  ),
+  row(
+    'format regex',
+    { format: 'regex' },
+    ['^[a-z]+$', '(a|b)*c?', '^\\d{3}-\\d{4}$', '^(?:[A-Z](x)y)+$', ''],
+    ['[', '(', 'a**', '^(abc]', '(a'],
+  ),
+  row(
+    'format ipv4network',
+    { format: 'ipv4network' },
+    ['10.0.0.0/8', '192.168.1.0/24', '1.2.3.4/32', '0.0.0.0/0', '10.128.0.0/9'],
+    ['10.0.0.1/8', '10.1.0.0/9', '1.2.3.4/33', '1.2.3.4'],
+  ),
+  row(
+    'format ipv6network',
+    { format: 'ipv6network' },
+    ['2001:db8::/32', '::/0', '::1/128'],
+    ['2001:db8::1/32'],
+  ),
+  row('format ipvanyaddress', { format: 'ipvanyaddress' }, ['1.2.3.4', '::1'], ['1.2.3', '']),
+  row('format cidrv4', { format: 'cidrv4' }, ['10.0.0.1/8'], ['10.0.0.1/33']),
+  row(
+    'format base64',
+    { format: 'base64' },
+    ['', 'aGVsbG8=', 'aGVsbA==', 'aGVs'],
+    ['a', 'aGVsbG9=', 'aGVsbG8'],
+  ),
+  row('format byte', { format: 'byte' }, ['aGVsbG8='], ['a']),
+  row('format base64url', { format: 'base64url' }, ['aGVsbG8', 'a-_A'], ['a+/A', 'a']),
+  row(
+    'format jwt',
+    { format: 'jwt' },
+    ['eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9.eyJzdWIiOiIxIn0.abc'],
+    ['a.b.c', 'eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9.eyJzdWIiOiIxIn0'],
+  ),
+  row('format color', { format: 'color' }, ['#fff', '#FFAA00', 'red'], ['#ff', 'reddish']),
+  row(
+    'format uuid4',
+    { format: 'uuid4' },
+    ['123e4567-e89b-42d3-a456-426614174000'],
+    ['123e4567-e89b-12d3-a456-426614174000', '123e4567-e89b-42d3-c456-426614174000'],
+  ),
+  row(
+    'format url',
+    { format: 'url' },
+    ['https://a.example/b?c#d', 'http://localhost:80'],
+    ['https://', 'mailto:a@b.c'],
+  ),
+  row('format e164', { format: 'e164' }, ['+14155552671'], ['14155552671', '+0123456789']),
+  row('format mac', { format: 'mac' }, ['00:1a:2b:3c:4d:5e'], ['00-1a-2b-3c-4d-5e', '00:1A:2b:3c:4d:5e']),
+  row('format ulid', { format: 'ulid' }, ['01ARZ3NDEKTSV4RRFFQ69G5FAV'], ['81ARZ3NDEKTSV4RRFFQ69G5FAV']),
+  row('format nanoid', { format: 'nanoid' }, ['V1StGXR8_Z5jdHi6B-myT'], ['short']),
+  row('format cuid2', { format: 'cuid2' }, ['tz4a98xxat96iws9zmbrgj3a'], ['Tz4a', '']),
+  row('a format that nobody knows', { type: 'string', format: 'moon-phase' }, ['full', ''], [1]),
+  row(
+    'not a format that nobody knows',
+    { anyOf: [{ type: 'null' }, { not: { format: 'moon-phase' } }] },
+    [null],
+    ['full', 1],
+  ),
+]
+
 /** Formats, judged by their standards. */
 export const formatCases: readonly SchemaCase[] = [
   format(
@@ -140,4 +228,5 @@ export const formatCases: readonly SchemaCase[] = [
     ['1.2.3.4', '::1'],
     ['1.2.3', ':'],
   ),
+  ...moreFormats,
 ]

@@ -1,4 +1,5 @@
 import { Ajv, type Options } from 'ajv'
+import { Ajv2019 } from 'ajv/dist/2019.js'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 
 /** Formats are judged by their own cases; without precision a multiple of 0.01 would depend on the noise of doubles. */
@@ -15,7 +16,7 @@ const tuple = /"items":\[|"additionalItems"|"definitions"|"dependencies"/
 
 /** Whether a value fits a schema, by a validator that shares nothing with the compiler; undefined where it fails itself. */
 export function createJudge(schema: unknown): (value: unknown) => boolean | undefined {
-  const ajv = tuple.test(JSON.stringify(schema)) ? new Ajv(options) : new Ajv2020(options)
+  const ajv = validatorOf(schema)
   const validate = ajv.compile(schema as object | boolean)
   return (value) => {
     try {
@@ -27,4 +28,13 @@ export function createJudge(schema: unknown): (value: unknown) => boolean | unde
       throw error
     }
   }
+}
+
+/** Of the draft that the schema is of. */
+function validatorOf(schema: unknown): Ajv {
+  const named = String((schema as { $schema?: unknown } | null)?.$schema)
+  if (/draft-0[67]/.test(named)) return new Ajv({ ...options, meta: false, validateSchema: false })
+  if (named.includes('2019-09')) return new Ajv2019(options)
+  if (named.includes('2020-12')) return new Ajv2020(options)
+  return tuple.test(JSON.stringify(schema)) ? new Ajv(options) : new Ajv2020(options)
 }

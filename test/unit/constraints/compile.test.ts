@@ -28,14 +28,8 @@ const json = (schema: unknown): Constraint => ({ kind: 'json', schema })
 
 describe('what is not kept is refused by keyword and path', () => {
   const table: [schema: unknown, code: string, keyword: string, path: string][] = [
-    [
-      { type: 'object', properties: { a: { minLenght: 3 } } },
-      'schema_unsupported',
-      'minLenght',
-      '#/properties/a',
-    ],
     [{ unevaluatedItems: false }, 'schema_unsupported', 'unevaluatedItems', '#'],
-    [{ $dynamicRef: '#x' }, 'schema_unsupported', '$dynamicRef', '#'],
+    [{ $dynamicRef: '#x' }, 'schema_invalid', '$dynamicRef', '#'],
     [
       { type: 'array', items: { type: 'string' }, uniqueItems: true },
       'schema_unsupported',
@@ -43,10 +37,9 @@ describe('what is not kept is refused by keyword and path', () => {
       '#',
     ],
     [{ type: 'object', minProperties: 2 }, 'schema_unsupported', 'minProperties', '#'],
-    [{ items: { format: 'iri' } }, 'schema_unsupported', 'format', '#/items'],
-    [{ properties: { 'a/b': { pattern: '(?=a)' } } }, 'schema_unsupported', 'pattern', '#/properties/a~1b'],
+    [{ properties: { 'a/b': { pattern: '(a)\\1' } } }, 'schema_unsupported', 'pattern', '#/properties/a~1b'],
     [{ pattern: '(a)\\1' }, 'schema_unsupported', 'pattern', '#'],
-    [{ pattern: '\\bword' }, 'schema_unsupported', 'pattern', '#'],
+    [{ pattern: '(w)\\1' }, 'schema_unsupported', 'pattern', '#'],
     [{ pattern: '(' }, 'schema_invalid', 'pattern', '#'],
     [{ $ref: 'https://elsewhere.example/s.json' }, 'schema_unsupported', '$ref', '#'],
     [{ $ref: '#/$defs/no' }, 'schema_invalid', '$ref', '#'],
@@ -54,7 +47,7 @@ describe('what is not kept is refused by keyword and path', () => {
     [{ anyOf: [{ $ref: '#' }, { type: 'null' }] }, 'schema_invalid', '$ref', '#'],
     [{ type: 'text' }, 'schema_invalid', 'type', '#'],
     [{ type: 'integer', minimum: '3' }, 'schema_invalid', 'minimum', '#'],
-    [{ type: 'integer', minimum: 3, exclusiveMinimum: true }, 'schema_invalid', 'exclusiveMinimum', '#'],
+    [{ type: 'integer', minimum: 3, exclusiveMinimum: 'yes' }, 'schema_invalid', 'exclusiveMinimum', '#'],
     [{ maxLength: -1 }, 'schema_invalid', 'maxLength', '#'],
     [{ minItems: 1.5 }, 'schema_invalid', 'minItems', '#'],
     [{ anyOf: [] }, 'schema_invalid', 'anyOf', '#'],
@@ -62,8 +55,6 @@ describe('what is not kept is refused by keyword and path', () => {
     [{ required: 'a' }, 'schema_invalid', 'required', '#'],
     [{ multipleOf: 0 }, 'schema_invalid', 'multipleOf', '#'],
     [{ type: 'integer', multipleOf: 123457 }, 'schema_unsupported', 'multipleOf', '#'],
-    [{ $schema: 'http://json-schema.org/draft-04/schema#' }, 'schema_unsupported', '$schema', '#'],
-    [{ properties: { a: { $id: 'https://a.example' } } }, 'schema_unsupported', '$id', '#/properties/a'],
     [
       { not: { type: 'object', additionalProperties: false } },
       'schema_unsupported',
@@ -276,7 +267,7 @@ describe('the other kinds', () => {
     assert.ok(matcherOf({ kind: 'choice', choices: ['yes', 'no'] }).accepts('no'))
     assert.ok(!matcherOf({ kind: 'choice', choices: ['yes', 'no'] }).accepts('not'))
     assert.ok(matcherOf({ kind: 'grammar', grammar: 'root ::= "a" root | "b"' }).accepts('aab'))
-    assert.equal(refusalOf({ kind: 'regex', regex: '(?=a)' }).code, 'constraint_unsupported')
+    assert.equal(refusalOf({ kind: 'regex', regex: '(a)\\1' }).code, 'constraint_unsupported')
     assert.equal(refusalOf({ kind: 'regex', regex: '(' }).code, 'constraint_invalid')
     assert.equal(refusalOf({ kind: 'choice', choices: [] }).code, 'constraint_invalid')
     assert.equal(refusalOf({ kind: 'grammar', grammar: 'root ::= missing' }).code, 'constraint_invalid')
@@ -298,7 +289,10 @@ describe('the other kinds', () => {
     assert.ok(matcher.accepts('Let me see. <call>{"n":1}</call> Done.'))
     assert.ok(!matcher.accepts('<call>{"n":"x"}</call>'))
     assert.ok(matcher.accepts('no call at all'))
-    const refusal = refusalOf({ kind: 'structural_tag', tag: tag({ properties: { a: { format: 'nope' } } }) })
+    const refusal = refusalOf({
+      kind: 'structural_tag',
+      tag: tag({ properties: { a: { pattern: '(a)\\1' } } }),
+    })
     assert.equal(refusal.code, 'schema_unsupported')
     assert.match(String(refusal.values.path), /^#\/structures\/0\/.*\/properties\/a$/)
   })

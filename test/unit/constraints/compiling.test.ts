@@ -44,7 +44,10 @@ test('what never ends is given up, and others go on', async (t) => {
     [endless.reason.code, endless.reason.field],
     ['constraint_too_large', 'structured_outputs.regex'],
   )
-  assert.deepEqual(next, { status: 'fulfilled', value: { grammar: 'response_format', widened: [] } })
+  assert.deepEqual(next, {
+    status: 'fulfilled',
+    value: { grammar: 'response_format', widened: [], notes: [] },
+  })
 })
 
 test('a fault of the thread fails one request', async (t) => {
@@ -53,6 +56,7 @@ test('a fault of the thread fails one request', async (t) => {
   assert.deepEqual(await compiling.compile('a', question({ kind: 'json_object' })), {
     grammar: 'x',
     widened: [],
+    notes: [],
   })
 })
 
@@ -97,4 +101,14 @@ test('who leaves the line is not waited for, and the thread goes when nobody nee
     await new Promise((resolve) => setTimeout(resolve, 5))
     assert.deepEqual(await compiling.compile('a', question({ kind: 'json_object' })), await first)
   }
+})
+
+test('names that are no keyword are refused where the server is set to', async (t) => {
+  const asked = question({ kind: 'json', schema: { type: 'string', requried: true } })
+  const { notes } = await open(t).compile('a', asked)
+  assert.deepEqual(notes, ['# requried: required?'])
+  await assert.rejects(open(t, { unknownKeywords: 'refuse' }).compile('a', asked), {
+    code: 'schema_unsupported',
+    values: { keyword: 'requried', path: '#', why: 'it is not a keyword that this server knows', field: 'x' },
+  })
 })

@@ -1,14 +1,5 @@
-/**
- * The formats of strings, each as a regular expression that a whole string must match: where the standard allows more
- * than a grammar can say in reasonable size, the expression is narrower, never wider, and `bound` says what is left out.
- */
-export interface Format {
-  readonly pattern: string
-  readonly standard: string
-  readonly bound?: string
-  /** A narrower pattern for texts that may have only so many characters, where counting them in the whole one takes too many states. */
-  readonly within?: (most: number) => string
-}
+import type { Format } from './format.ts'
+import { ofLibraries } from './library-formats.ts'
 
 const byte = '(?:25[0-5]|2[0-4]\\d|1\\d\\d|[1-9]?\\d)'
 const ipv4 = `(?:${byte}\\.){3}${byte}`
@@ -33,7 +24,19 @@ const day = [
   '\\d{4}-02-(?:0[1-9]|1\\d|2[0-8])',
   `${leapYear}-02-29`,
 ].join('|')
-const clock = '(?:[01]\\d|2[0-3]):[0-5]\\d:[0-5]\\d(?:\\.\\d{1,9})?(?:Z|[+\\-](?:[01]\\d|2[0-3]):[0-5]\\d)'
+const fraction = '(?:\\.\\d{1,9})?'
+const zone = '[+\\-](?:[01]\\d|2[0-3]):[0-5]\\d'
+const clock = `(?:[01]\\d|2[0-3]):[0-5]\\d:[0-5]\\d${fraction}(?:[Zz]|${zone})|${leapSeconds()}`
+
+/** The last second of a day in UTC may be a 61st one, whatever the hour is elsewhere. */
+function leapSeconds(): string {
+  const two = (value: number) => String(value).padStart(2, '0')
+  const ways = [`23:59:60${fraction}(?:[Zz]|[+\\-]00:00)`]
+  for (let hours = 1; hours < 24; hours++) {
+    ways.push(`${two(hours - 1)}:59:60\\+${two(hours)}:00`, `${two(23 - hours)}:59:60-${two(hours)}:00`)
+  }
+  return ways.join('|')
+}
 
 const span = '\\d{1,9}'
 const days = `${span}D`
@@ -44,12 +47,16 @@ const minutes = `${span}M(?:${seconds})?`
 const hours = `${span}H(?:${minutes})?`
 const timeSpan = `T(?:${hours}|${minutes}|${seconds})`
 
+/** Two hyphens at the third and fourth place are for encoded labels (RFC 5891), which no expression can check. */
 function label(longest: number): string {
-  const more = longest < 2 ? '' : `(?:[A-Za-z0-9\\-]{0,${longest - 2}}[A-Za-z0-9])?`
-  return `[A-Za-z0-9]${more}`
+  const own = '[A-Za-z0-9]'
+  const any = '[A-Za-z0-9\\-]'
+  if (longest < 5) return longest < 2 ? own : `${own}(?:${any}{0,${longest - 2}}${own})?`
+  return `${own}(?:${any}{0,2}${own}|${any}(?:${own}${any}|-${own})${any}{0,${longest - 5}}${own})?`
 }
 /** However long it is. */
-const anyLabel = '[A-Za-z0-9]+(?:-+[A-Za-z0-9]+)*'
+const anyLabel =
+  '[A-Za-z0-9](?:[A-Za-z0-9\\-]{0,2}[A-Za-z0-9]|[A-Za-z0-9\\-](?:[A-Za-z0-9][A-Za-z0-9\\-]|-[A-Za-z0-9])[A-Za-z0-9\\-]*[A-Za-z0-9])?'
 const hostname = `${label(63)}(?:\\.${label(63)}){0,2}|${label(24)}(?:\\.${label(24)}){3,9}`
 const atom = "[A-Za-z0-9!#$%&'*+/=?^_`{|}~\\-]"
 
@@ -58,20 +65,29 @@ const name = (pairs: number) => `${atom}(?:\\.?${atom}){0,${pairs}}`
 
 const percent = '%[0-9A-Fa-f]{2}'
 const unreserved = 'A-Za-z0-9\\-._~'
+/** RFC 3987: what may stand beside `unreserved`. */
+const international = `${unreserved}\\u{a0}-\\u{d7ff}\\u{f900}-\\u{fdcf}\\u{fdf0}-\\u{ffef}\\u{10000}-\\u{1fffd}\\u{20000}-\\u{2fffd}\\u{30000}-\\u{3fffd}`
 const delimiters = "!$&'()*+,;="
-const pathCharacter = `(?:[${unreserved}${delimiters}:@]|${percent})`
-const noColon = `(?:[${unreserved}${delimiters}@]|${percent})`
-const segments = `(?:/${pathCharacter}*)*`
-const rest = `(?:\\?(?:${pathCharacter}|[/?])*)?(?:#(?:${pathCharacter}|[/?])*)?`
 const literalAddress = `\\[(?:${ipv6}|[vV][0-9A-Fa-f]+\\.[${unreserved}${delimiters}:]+)\\]`
-const authority =
-  `(?:(?:[${unreserved}${delimiters}:]|${percent})*@)?` +
-  `(?:${literalAddress}|(?:[${unreserved}${delimiters}]|${percent})*)(?::\\d{0,5})?`
-const rooted = `/(?:${pathCharacter}+${segments})?`
-const uri =
-  `[A-Za-z][A-Za-z0-9+\\-.]*:` +
-  `(?:(?://${authority}${segments})|${rooted}|${pathCharacter}+${segments})?${rest}`
-const relative = `(?:(?://${authority}${segments})|${rooted}|${noColon}+${segments})?${rest}`
+
+function addresses(characters: string): { uri: string; relative: string; located: string } {
+  const pathCharacter = `(?:[${characters}${delimiters}:@]|${percent})`
+  const noColon = `(?:[${characters}${delimiters}@]|${percent})`
+  const segments = `(?:/${pathCharacter}*)*`
+  const rest = `(?:\\?(?:${pathCharacter}|[/?])*)?(?:#(?:${pathCharacter}|[/?])*)?`
+  const authority = (host: string) =>
+    `(?:(?:[${characters}${delimiters}:]|${percent})*@)?` +
+    `(?:${literalAddress}|(?:[${characters}${delimiters}]|${percent})${host})(?::\\d{0,5})?`
+  const rooted = `/(?:${pathCharacter}+${segments})?`
+  const scheme = '[A-Za-z][A-Za-z0-9+\\-.]*'
+  return {
+    uri: `${scheme}:(?:(?://${authority('*')}${segments})|${rooted}|${pathCharacter}+${segments})?${rest}`,
+    relative: `(?:(?://${authority('*')}${segments})|${rooted}|${noColon}+${segments})?${rest}`,
+    located: `${scheme}://${authority('+')}${segments}${rest}`,
+  }
+}
+const { uri, relative, located } = addresses(unreserved)
+const { uri: iri, relative: relativeIri } = addresses(international)
 
 const web = 'http and https with unreserved characters, slashes and a query'
 const plain = `[${unreserved}/?&=+,;]`
@@ -84,13 +100,33 @@ const variable = `(?:\\w|${percent})(?:\\.?(?:\\w|${percent}))*(?::[1-9]\\d{0,3}
 const templated = `\\{[+#./;?&=,!@|]?${variable}(?:,${variable})*\\}`
 const pointer = '(?:/(?:[^~/]|~[01])*)*'
 
-export const formats: Readonly<Record<string, Format>> = {
+/** One character of an expression, or what stands for some. */
+const inClass = '[A-Za-z0-9_ .,:;@#%&=+*/]|\\\\[dswDSW.\\-]|a-z|A-Z|0-9|a-f|A-F'
+const single =
+  '(?:[^\\\\^$.*+?()\\[\\]{}|/\\u{0}-\\u{1f}]|\\\\[dDsSwWtnr.*+?^$(){}|/\\[\\]\\\\]|\\.|' +
+  `\\[\\^?(?:${inClass})+\\])`
+const expression = branches(`(?:${single}|${parens(branches(`(?:${single}|${parens(branches(single))})`))})`)
+
+function branches(atom: string): string {
+  const branch = `\\^?(?:${atom}(?:[*+?]|\\{\\d{1,2}\\})?)*\\$?`
+  return `${branch}(?:\\|${branch})*`
+}
+
+function parens(inside: string): string {
+  return `\\((?:\\?:)?(?:${inside})\\)`
+}
+
+const ofStandards: Readonly<Record<string, Format>> = {
   date: { pattern: day, standard: 'RFC 3339, with the days that a month has' },
-  time: { pattern: clock, standard: 'RFC 3339', bound: 'capital Z, no leap second, nine digits of a second' },
-  'date-time': {
-    pattern: `(?:${day})T${clock}`,
+  time: {
+    pattern: clock,
     standard: 'RFC 3339',
-    bound: 'capital T and Z, no leap second, nine digits of a second',
+    bound: 'nine digits of a second; leap seconds in zones of whole hours',
+  },
+  'date-time': {
+    pattern: `(?:${day})[Tt](?:${clock})`,
+    standard: 'RFC 3339',
+    bound: 'as `time`',
   },
   duration: {
     pattern: `P(?:(?:${days}|${months}|${years})(?:${timeSpan})?|${timeSpan}|${span}W)`,
@@ -112,7 +148,7 @@ export const formats: Readonly<Record<string, Format>> = {
   hostname: {
     pattern: hostname,
     standard: 'RFC 1123',
-    bound: 'three labels of 63 characters, or ten of 24',
+    bound: 'three labels of 63 characters, or ten of 24, none of them encoded (`xn--…`)',
     within: (most) => {
       if (most <= 63) return `${anyLabel}(?:\\.${anyLabel})*`
       const half = Math.min(Math.floor((most - 1) / 2), 63)
@@ -145,6 +181,42 @@ export const formats: Readonly<Record<string, Format>> = {
     standard: 'draft-bhutton-relative-json-pointer',
     bound: 'nine digits',
   },
+  iri: { pattern: iri, standard: 'RFC 3987', bound: `as \`uri\``, within: webAddress },
+  'iri-reference': {
+    pattern: `${iri}|${relativeIri}`,
+    standard: 'RFC 3987',
+    bound: 'as `uri`',
+    within: webAddress,
+  },
+  regex: {
+    pattern: expression,
+    standard: 'ECMA-262',
+    bound: 'groups in two levels, no names, look-around, back-references or properties',
+  },
+}
+
+/** Others go by the rules of one of these. */
+const sameAs: Readonly<Record<string, string>> = {
+  'idn-email': 'email',
+  'name-email': 'email',
+  'idn-hostname': 'hostname',
+  'host-name': 'hostname',
+  'ip-address': 'ipv4',
+  guid: 'uuid',
+  'multi-host-uri': 'uri',
+  'iso-date-time': 'date-time',
+  'iso-time': 'time',
+}
+
+export const formats: Readonly<Record<string, Format>> = {
+  ...ofStandards,
+  ...ofLibraries({ ipv4, ipv6, located }),
+  ...Object.fromEntries(
+    Object.entries(sameAs).flatMap(([name, other]) => {
+      const { [other]: format } = ofStandards
+      return format === undefined ? [] : [[name, { ...format, bound: `as \`${other}\`` }]]
+    }),
+  ),
 }
 
 /** Formats of numbers, as their least and most. */
@@ -158,6 +230,3 @@ export const numberFormats: Readonly<Record<string, readonly [least: string, mos
   int64: ['-9223372036854775808', '9223372036854775807'],
   uint64: ['0', '18446744073709551615'],
 }
-
-/** Formats that say nothing about which texts are right. */
-export const otherFormats: readonly string[] = ['float', 'double', 'password']

@@ -78,7 +78,7 @@ export function createHolds(document: SchemaDocument, texts: TextLanguages, budg
     const fits = (keyword: string, demanded: boolean) => {
       const source = schema[keyword]
       if (typeof source !== 'string') return true
-      const automaton = keyword.endsWith('attern') ? texts.pattern(source, path) : texts.format(source, path)
+      const automaton = keyword.endsWith('attern') ? texts.pattern(source, path) : texts.format(source)
       return automaton === undefined || accepts(automaton, text) === demanded
     }
     return (

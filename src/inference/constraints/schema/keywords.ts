@@ -50,19 +50,23 @@ export type Keyword =
   | { standing: 'refused'; why: string }
 
 /**
- * Every keyword that the compiler knows, and what it does with it; `docs/structured-output.md` is generated from this
- * list. A keyword that is not here is refused by name: it may be a mistyped one, and would not hold.
+ * Every keyword that the compiler knows, in the words of the latest draft, and what it does with it;
+ * `docs/structured-output.md` is generated from this list. One that is not here is an annotation, as the standard has it.
  */
 export const keywords: Readonly<Record<string, Keyword>> = {
   $ref: honoured(
     'text',
-    'Inside the schema: a JSON Pointer or an anchor. May be recursive. Keywords beside it apply too.',
+    'Inside the schema, or to the published schema of a draft: a JSON Pointer, an anchor or an identifier. May be recursive. Keywords beside it apply in every draft.',
   ),
   $defs: honoured('schemas by name', 'Read where a `$ref` refers to it.'),
   definitions: honoured('schemas by name', 'As `$defs`.'),
   $anchor: honoured('text', 'A name to refer to.'),
-  $id: honoured('text', 'At the root only.'),
-  $schema: honoured('text', 'Drafts 6 to 2020-12.'),
+  $dynamicRef: honoured('text', 'As `$ref`, where only one schema has the name.'),
+  $dynamicAnchor: honoured('text', 'As `$anchor`.'),
+  $recursiveRef: honoured('text', 'As `$ref`, where only one schema has `$recursiveAnchor`.'),
+  $recursiveAnchor: honoured('boolean', ''),
+  $id: honoured('text', 'What references are relative to.'),
+  $schema: honoured('text', 'Drafts 3 to 2020-12.'),
   type: honoured('type', 'One or a list.'),
   nullable: honoured('boolean', 'OpenAPI 3.0: adds `null` to the `type` beside it.'),
   enum: honoured('values', 'Written as given; values that other keywords rule out are left out.'),
@@ -111,7 +115,7 @@ export const keywords: Readonly<Record<string, Keyword>> = {
   maxLength: honoured('count', 'In code points.'),
   pattern: honoured(
     'text',
-    'Anywhere in the string unless anchored. No look-around, back-references or word boundaries.',
+    'ECMAScript with the flag `u`, anywhere in the string unless anchored; no back-references.',
   ),
   format: honoured('text', 'The formats listed below; others are refused.'),
   minimum: honoured('number', ''),
@@ -139,11 +143,6 @@ export const keywords: Readonly<Record<string, Keyword>> = {
   strict: { standing: 'annotation' },
 
   unevaluatedItems: refused('which items are evaluated depends on the branch that is taken'),
-  $dynamicRef: refused('only references within the schema are followed'),
-  $dynamicAnchor: refused('only references within the schema are followed'),
-  $recursiveRef: refused('only references within the schema are followed'),
-  $recursiveAnchor: refused('only references within the schema are followed'),
-  id: refused('the schema must be of draft 6 or later'),
 }
 
 function honoured(takes: ValueKind, note: string): Keyword {

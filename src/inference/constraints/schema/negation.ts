@@ -1,5 +1,5 @@
 import { SchemaError } from '../grammar/errors.ts'
-import { numberFormats, otherFormats } from './formats.ts'
+import { formats, numberFormats } from './formats.ts'
 import { isRecord } from './keywords.ts'
 import { derived, type SchemaDocument, type SchemaNode } from './schema-document.ts'
 
@@ -109,7 +109,7 @@ export function negations(
         break
       case 'format':
         if (Object.hasOwn(numberFormats, String(value))) throw refused('formats of numbers cannot be negated')
-        if (!otherFormats.includes(String(value))) way({ type: 'string', [derived.notFormat]: value })
+        if (Object.hasOwn(formats, String(value))) way({ type: 'string', [derived.notFormat]: value })
         break
       case 'items':
         if (Array.isArray(value) || schema.prefixItems !== undefined) {

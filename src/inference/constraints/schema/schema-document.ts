@@ -1,6 +1,9 @@
 import { type Budget, BudgetExceededError } from '../grammar/budget.ts'
 import { SchemaError } from '../grammar/errors.ts'
+import { translated } from './drafts.ts'
 import { flawOf, isRecord, keywords } from './keywords.ts'
+import { createResources } from './resources.ts'
+import { slipOf } from './slips.ts'
 
 /** A schema somewhere in the document, or one that was derived from it. The same object is the same node. */
 export interface SchemaNode {
@@ -32,13 +35,26 @@ export const derived = {
   notInteger: '!integer',
 } as const
 
+/** What becomes of a name that is no keyword. */
+export interface UnknownNames {
+  refused: boolean
+  /** Takes those that are nearly one that is known. */
+  note(note: string): unknown
+}
+
 /** No schema that a person writes is nested so deeply. */
 const deepest = 128
 
-export function createSchemaDocument(schema: unknown, budget: Budget): SchemaDocument {
+export function createSchemaDocument(
+  schema: unknown,
+  budget: Budget,
+  unknownNames: UnknownNames,
+): SchemaDocument {
   const nodes = new Map<object, SchemaNode>()
   const constants = new Map<boolean, SchemaNode>()
-  let anchors: Map<string, { schema: unknown; path: string }> | undefined
+  const resources = createResources(schema)
+  /** As they were written, of those that were. */
+  const written = new Map<SchemaNode, object>()
   let count = 0
 
   const make = (
@@ -61,9 +77,12 @@ export function createSchemaDocument(schema: unknown, budget: Budget): SchemaDoc
     if (!isRecord(value)) throw new SchemaError('$ref', path, 'there is no schema at that place', 'invalid')
     const known = nodes.get(value)
     if (known !== undefined) return known
-    check(value, path)
-    const fresh = make(path, value, false)
+    const { schema: keywordsOf, moved } = translated(value, resources.of(value).draft)
+    check(keywordsOf, path, unknownNames)
+    const fresh = make(path, keywordsOf, false)
     nodes.set(value, fresh)
+    written.set(fresh, value)
+    for (const { schema: part, steps } of moved) if (isRecord(part)) node(part, stepped(path, ...steps))
     return fresh
   }
 
@@ -73,60 +92,15 @@ export function createSchemaDocument(schema: unknown, budget: Budget): SchemaDoc
     return fresh
   }
 
-  const named = (name: string) => {
-    anchors ??= anchorsOf(schema, budget)
-    return anchors.get(name)
-  }
-
-  const resolve = ({ schema: own, path }: SchemaNode): SchemaNode => {
-    const reference = String(own.$ref)
-    const id = isRecord(schema) && typeof schema.$id === 'string' ? schema.$id.replace(/#$/, '') : ''
-    const local = id !== '' && reference.startsWith(id) ? reference.slice(id.length) : reference
-    if (local === '' || local === '#') return node(schema, '#')
-    if (!local.startsWith('#')) {
-      throw new SchemaError('$ref', path, `${shown(reference)} is outside of the schema`)
-    }
-    const target = local.startsWith('#/') ? pointed(schema, local, path) : named(local.slice(1))
-    if (target === undefined) {
-      throw new SchemaError('$ref', path, `there is nothing at ${shown(reference)}`, 'invalid')
-    }
+  const resolve = (from: SchemaNode): SchemaNode => {
+    const own = written.get(from) ?? from.schema
+    const keyword = ['$ref', '$dynamicRef', '$recursiveRef'].find((name) => name in own) ?? '$ref'
+    const { path } = from
+    const target = resources.find(String(from.schema.$ref), resources.of(own), { keyword, path })
     return node(target.schema, target.path)
   }
 
   return { root: node(schema, '#'), node, derive, resolve }
-}
-
-function pointed(
-  schema: unknown,
-  reference: string,
-  path: string,
-): { schema: unknown; path: string } | undefined {
-  let at = schema
-  for (const part of reference.slice(2).split('/')) {
-    let key: string
-    try {
-      key = decodeURIComponent(part).replaceAll('~1', '/').replaceAll('~0', '~')
-    } catch {
-      throw new SchemaError('$ref', path, `${shown(reference)} is no JSON Pointer`, 'invalid')
-    }
-    if (typeof at !== 'object' || at === null || !Object.hasOwn(at, key)) return undefined
-    at = (at as Record<string, unknown>)[key]
-  }
-  return { schema: at, path: reference }
-}
-
-function anchorsOf(schema: unknown, budget: Budget): Map<string, { schema: unknown; path: string }> {
-  const found = new Map<string, { schema: unknown; path: string }>()
-  const pending = [{ schema, path: '#' }]
-  for (let at = pending.pop(); at !== undefined; at = pending.pop()) {
-    budget.spend(1)
-    if (typeof at.schema !== 'object' || at.schema === null) continue
-    if (isRecord(at.schema) && typeof at.schema.$anchor === 'string') found.set(at.schema.$anchor, at)
-    for (const [key, value] of Object.entries(at.schema)) {
-      pending.push({ schema: value, path: stepped(at.path, key) })
-    }
-  }
-  return found
 }
 
 /** How many characters, items or members these schemas allow together. */
@@ -154,24 +128,28 @@ export function stepped(path: string, ...keys: (string | number)[]): string {
   return [path, ...keys.map((key) => String(key).replaceAll('~', '~0').replaceAll('/', '~1'))].join('/')
 }
 
-function check(schema: Record<string, unknown>, path: string): void {
+function check(schema: Readonly<Record<string, unknown>>, path: string, unknownNames: UnknownNames): void {
   for (const [name, value] of Object.entries(schema)) {
     const keyword = Object.hasOwn(keywords, name) ? keywords[name] : undefined
     if (keyword === undefined) {
       if (name.startsWith('x-')) continue
-      throw new SchemaError(shown(name), path, 'it is not a keyword that this server knows')
+      if (unknownNames.refused) {
+        throw new SchemaError(shown(name), path, 'it is not a keyword that this server knows')
+      }
+      const slip = slipOf(name, restricting)
+      if (slip !== undefined) unknownNames.note(`${path} ${name}: ${slip}?`)
+      continue
     }
     if (keyword.standing === 'refused') throw new SchemaError(name, path, keyword.why)
     if (keyword.standing === 'annotation') continue
     const flaw = flawOf(keyword.takes, value)
     if (flaw !== undefined) throw new SchemaError(name, path, flaw, 'invalid')
   }
-  if (schema.$id !== undefined && path !== '#')
-    throw new SchemaError('$id', path, 'it may stand at the root only')
-  if (typeof schema.$schema === 'string' && /draft-0[0-5]\b/.test(schema.$schema)) {
-    throw new SchemaError('$schema', path, 'the schema must be of draft 6 or later')
-  }
 }
+
+const restricting = Object.entries(keywords).flatMap(([name, { standing }]) =>
+  standing === 'annotation' ? [] : [name],
+)
 
 function shown(text: string): string {
   return text.length > 60 ? `${text.slice(0, 60)}…` : text

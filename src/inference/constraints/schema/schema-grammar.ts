@@ -26,7 +26,13 @@ import { numberFormats } from './formats.ts'
 import { createHolds } from './holds.ts'
 import { anyCharacter } from './json-characters.ts'
 import { objectExpr, someObject } from './objects.ts'
-import { createSchemaDocument, derived, excludedBy, type SchemaNode } from './schema-document.ts'
+import {
+  createSchemaDocument,
+  derived,
+  excludedBy,
+  type SchemaNode,
+  type UnknownNames,
+} from './schema-document.ts'
 import { quoted, someString, stringExpr } from './strings.ts'
 import { createTextLanguages } from './text-languages.ts'
 import { valuesExpr } from './values.ts'
@@ -37,6 +43,7 @@ export interface SchemaSettings {
   space: Expr
   gap: Expr
   closing: Closing
+  unknownNames: UnknownNames
 }
 
 /** How far it is looked ahead for branches that cannot hold together. */
@@ -66,7 +73,7 @@ export function addWritten(
   budget: Budget,
   write: (root: SchemaNode, emission: Emission) => Expr,
 ): Expr {
-  const document = createSchemaDocument(schema, budget)
+  const document = createSchemaDocument(schema, budget, settings.unknownNames)
   const texts = createTextLanguages(budget)
   const holds = createHolds(document, texts, budget)
   const rules = new Map<string, Expr>()

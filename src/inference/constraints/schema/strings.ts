@@ -81,12 +81,12 @@ function demandsOf(bases: readonly SchemaNode[], texts: TextLanguages): StringDe
     const { schema, path } = base
     if (typeof schema.pattern === 'string') narrow(texts.pattern(schema.pattern, path))
     if (typeof schema.format === 'string') {
-      narrow(texts.formatWithin(schema.format, demands.max, path))
+      narrow(texts.formatWithin(schema.format, demands.max))
     }
     const without = schema[derived.notPattern]
     if (typeof without === 'string') exclude(texts.pattern(without, path))
     const format = schema[derived.notFormat]
-    if (typeof format === 'string') exclude(texts.format(format, path) ?? texts.exactly([]))
+    if (typeof format === 'string') exclude(texts.format(format) ?? texts.exactly([]))
     const words = excludedBy(base).filter((value) => typeof value === 'string')
     if (words.length > 0) exclude(texts.exactly(words))
   }

@@ -11,17 +11,17 @@ import {
 import { automatonOf } from '../automaton/determinise.ts'
 import { type Budget, BudgetExceededError, createBudget } from '../grammar/budget.ts'
 import { RegexError, SchemaError } from '../grammar/errors.ts'
-import { compileRegex } from '../regex/regex.ts'
-import { formats, numberFormats, otherFormats } from './formats.ts'
+import { compileRegex, regexLanguage } from '../regex/regex.ts'
+import { formats } from './formats.ts'
 
 /** The languages of patterns and formats, each compiled once. */
 export interface TextLanguages {
   /** What a `pattern` says: anywhere in the text unless it is anchored. */
   pattern(source: string, path: string): Automaton
   /** Undefined for a format that says nothing about texts. */
-  format(name: string, path: string): Automaton | undefined
+  format(name: string): Automaton | undefined
   /** Narrower where that is needed to keep to a length. */
-  formatWithin(name: string, most: number, path: string): Automaton | undefined
+  formatWithin(name: string, most: number): Automaton | undefined
   lengths(min: number, max: number): Automaton
   exactly(words: readonly string[]): Automaton
   both(left: Automaton, right: Automaton): Automaton
@@ -45,13 +45,10 @@ const fewStates = 2000
 export function createTextLanguages(budget: Budget): TextLanguages {
   const patterns = new Map<string, Automaton>()
 
-  const format = (name: string, path: string): Automaton | undefined => {
+  const format = (name: string): Automaton | undefined => {
     const { pattern } = (Object.hasOwn(formats, name) ? formats[name] : undefined) ?? {}
-    if (pattern === undefined) {
-      if (Object.hasOwn(numberFormats, name) || otherFormats.includes(name)) return undefined
-      const accepted = [...Object.keys(formats), ...Object.keys(numberFormats), ...otherFormats].join(', ')
-      throw new SchemaError('format', path, `${JSON.stringify(name.slice(0, 60))} is none of ${accepted}`)
-    }
+    // As the standard has it, one that is not known only describes.
+    if (pattern === undefined) return undefined
     const automaton =
       formatAutomata.get(name) ??
       automatonOf(compileRegex(pattern, { search: false }), createBudget(formatSteps))
@@ -73,9 +70,7 @@ export function createTextLanguages(budget: Budget): TextLanguages {
               budget.spend(spent)
             },
           }
-          automaton =
-            known?.automaton ??
-            automatonOf(compileRegex(source, { search: true, budget: counting }), counting)
+          automaton = known?.automaton ?? languageOf(source, counting)
           patternAutomata.set(source, { automaton, steps: known?.steps ?? steps })
         } catch (error) {
           if (error instanceof RegexError) throw new SchemaError('pattern', path, error.message, error.fault)
@@ -87,8 +82,8 @@ export function createTextLanguages(budget: Budget): TextLanguages {
       return automaton
     },
     format,
-    formatWithin(name, most, path) {
-      const automaton = format(name, path)
+    formatWithin(name, most) {
+      const automaton = format(name)
       const { within } = (Object.hasOwn(formats, name) ? formats[name] : undefined) ?? {}
       if (automaton === undefined || within === undefined || !Number.isFinite(most)) return automaton
       const few = automaton.accepting.length * most <= fewStates
@@ -101,4 +96,9 @@ export function createTextLanguages(budget: Budget): TextLanguages {
     either: (left, right) => union(left, right, budget),
     without: (left, right) => difference(left, right, budget),
   }
+}
+
+function languageOf(source: string, budget: Budget): Automaton {
+  const language = regexLanguage(source, { search: true, budget })
+  return 'automaton' in language ? language.automaton : automatonOf(language.expr, budget)
 }

@@ -18,6 +18,8 @@ export interface ArgumentsGrammar {
   rules: ReadonlyMap<string, Expr>
   /** What of the schema was widened: the path and the keyword. */
   widened: readonly string[]
+  /** Names in it that are nearly a keyword. */
+  notes: readonly string[]
 }
 
 export interface ToolArguments {
@@ -59,13 +61,16 @@ export function createToolArguments(): ToolArguments {
         budget.spend(steps)
       },
     }
-    const start = addWritten(schema, grammar, `tool-${++count}-`, of.settings, counting, (root, emission) => {
+    const notes = new Set<string>()
+    const { refused } = of.settings.unknownNames
+    const settings = { ...of.settings, unknownNames: { refused, note: (note: string) => notes.add(note) } }
+    const start = addWritten(schema, grammar, `tool-${++count}-`, settings, counting, (root, emission) => {
       if (of.arguments.kind === 'json') return emission.value([root])
       if (of.arguments.kind === 'python') return pythonExpr(root, emission)
       return taggedExpr(of.arguments, of.close, of.parameters, root, emission)
     })
     if (of.arguments.kind !== 'json' || !of.arguments.isQuoted)
-      return { start, rules: grammar.rules, widened: [] }
+      return { start, rules: grammar.rules, widened: [], notes: [...notes] }
     // The same rules mean other texts here, so they have other names.
     const quoted: Grammar = { rules: new Map() }
     const inside = addPiece(
@@ -74,7 +79,12 @@ export function createToolArguments(): ToolArguments {
       quoted,
     )
     for (const [name, expr] of quoted.rules) quoted.rules.set(name, inString(expr))
-    return { start: sequence(literal('"'), inside, literal('"')), rules: quoted.rules, widened: [] }
+    return {
+      start: sequence(literal('"'), inside, literal('"')),
+      rules: quoted.rules,
+      widened: [],
+      notes: [...notes],
+    }
   }
 
   /** The smallest part that cannot be kept is widened, again and again. */

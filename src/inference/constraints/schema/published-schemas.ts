@@ -1,0 +1,92 @@
+import { createRequire } from 'node:module'
+import { isRecord } from './keywords.ts'
+
+const read = createRequire(import.meta.url)
+
+/** A schema of JSON Schema itself, from the copies that ajv brings. */
+export function publishedSchema(uri: string): unknown {
+  const [, old] = /^https?:\/\/json-schema\.org\/draft-0([467])\/schema$/.exec(uri) ?? []
+  if (old === '4') return draft4
+  if (old !== undefined) return read(`ajv/dist/refs/json-schema-draft-0${old}.json`)
+  const [whole, year, part] =
+    /^https:\/\/json-schema\.org\/draft\/(2019-09|2020-12)\/(schema|meta\/[a-z-]+)$/.exec(uri) ?? []
+  if (whole === undefined || !vocabularies.has(`${part}`)) return undefined
+  return settled(
+    read(`ajv/dist/refs/json-schema-${year}/${part}.json`),
+    `https://json-schema.org/draft/${year}/schema`,
+  )
+}
+
+const vocabularies = new Set([
+  'schema',
+  'meta/core',
+  'meta/applicator',
+  'meta/unevaluated',
+  'meta/validation',
+  'meta/meta-data',
+  'meta/format',
+  'meta/format-annotation',
+  'meta/content',
+])
+
+/** Nothing extends these, so what they leave to those who do is the whole schema. */
+function settled(part: unknown, whole: string): unknown {
+  if (Array.isArray(part)) return part.map((item) => settled(item, whole))
+  if (!isRecord(part)) return part
+  const dynamic = part.$dynamicRef === '#meta' || part.$recursiveRef === '#'
+  if (dynamic) return { $ref: whole }
+  return Object.fromEntries(
+    Object.entries(part)
+      .filter(([name]) => name !== '$dynamicAnchor' && name !== '$recursiveAnchor')
+      .map(([name, value]) => [name, settled(value, whole)]),
+  )
+}
+
+const itself = { $ref: '#' }
+const byName = { type: 'object', additionalProperties: itself }
+const count = { type: 'integer', minimum: 0 }
+const strings = { type: 'array', minItems: 1, items: { type: 'string' }, uniqueItems: true }
+const schemas = { type: 'array', minItems: 1, items: itself }
+const typeName = { enum: ['array', 'boolean', 'integer', 'null', 'number', 'object', 'string'] }
+
+const draft4 = {
+  $schema: 'http://json-schema.org/draft-04/schema#',
+  id: 'http://json-schema.org/draft-04/schema#',
+  type: 'object',
+  properties: {
+    id: { type: 'string' },
+    $schema: { type: 'string' },
+    title: { type: 'string' },
+    description: { type: 'string' },
+    default: {},
+    multipleOf: { type: 'number', minimum: 0, exclusiveMinimum: true },
+    maximum: { type: 'number' },
+    exclusiveMaximum: { type: 'boolean' },
+    minimum: { type: 'number' },
+    exclusiveMinimum: { type: 'boolean' },
+    maxLength: count,
+    minLength: count,
+    pattern: { type: 'string', format: 'regex' },
+    additionalItems: { anyOf: [{ type: 'boolean' }, itself] },
+    items: { anyOf: [itself, schemas] },
+    maxItems: count,
+    minItems: count,
+    uniqueItems: { type: 'boolean' },
+    maxProperties: count,
+    minProperties: count,
+    required: strings,
+    additionalProperties: { anyOf: [{ type: 'boolean' }, itself] },
+    definitions: byName,
+    properties: byName,
+    patternProperties: byName,
+    dependencies: { type: 'object', additionalProperties: { anyOf: [itself, strings] } },
+    enum: { type: 'array', minItems: 1, uniqueItems: true },
+    type: { anyOf: [typeName, { type: 'array', items: typeName, minItems: 1, uniqueItems: true }] },
+    format: { type: 'string' },
+    allOf: schemas,
+    anyOf: schemas,
+    oneOf: schemas,
+    not: itself,
+  },
+  dependencies: { exclusiveMaximum: ['maximum'], exclusiveMinimum: ['minimum'] },
+}

@@ -1,0 +1,96 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import type { Database } from '../../../src/storage/database.ts'
+import { backfillPosition } from '../../../src/storage/tables/call-facts.ts'
+import { endFactColumns, startFactColumns } from '../../../src/storage/tables/call-parts.ts'
+import { readLightCalls } from '../../../src/storage/views/light-calls.ts'
+import { endPart, newProject, startedAt, startPart, storedRows, wholePart } from '../../support/call-parts.ts'
+import type { Driver } from '../../support/drivers.ts'
+
+const columns = [...startFactColumns, ...endFactColumns]
+const start = {
+  op_name: 'weave:///acme/qa/op/answer:v1',
+  inputs: '{"model":"small","prompt":"Once\\u0000 upon 🐟"}',
+}
+const end = {
+  output: '{"choices":[{"text":"a time"}]}',
+  summary: '{"usage":{"small":{"prompt_tokens":3,"completion_tokens":4}},"heddle":{"first_token_ms":0.5}}',
+}
+const facts = {
+  op: 'weave:///acme/qa/op/answer:*',
+  asked_model: 'small',
+  input_preview: 'Once upon 🐟',
+  status: 'success',
+  model: 'small',
+  input_tokens: 3,
+  output_tokens: 4,
+  cache_read_tokens: null,
+  cache_creation_tokens: null,
+  first_token_us: 500,
+  output_preview: 'a time',
+}
+
+async function factsOf(db: Database, project: string): Promise<Record<string, unknown>[]> {
+  const rows = await storedRows(db, project)
+  return rows.map((row) => Object.fromEntries(columns.map((column) => [column, row[column]])))
+}
+
+export function callFacts(open: Driver['open']): void {
+  const signal = new AbortController().signal
+  const view = (project: string) => ({
+    project,
+    filters: [],
+    query: undefined,
+    sort: [],
+    limit: 10,
+    offset: 0,
+  })
+
+  describe('facts of calls', () => {
+    test('come with the parts, in whichever order those come', async (t) => {
+      const db = await open(t)
+      for (const order of [
+        ['start', 'end'],
+        ['end', 'start'],
+        ['whole'],
+        ['whole', 'start'],
+        ['start', 'end', 'end'],
+      ]) {
+        const project = newProject()
+        for (const kind of order) {
+          if (kind === 'start') await db.write('upsertCalls', [startPart(project, 'a', start)])
+          if (kind === 'end') await db.write('upsertCalls', [endPart(project, 'a', end)])
+          if (kind === 'whole') await db.write('upsertCalls', [wholePart(project, 'a', start, end)])
+        }
+        assert.deepEqual(await factsOf(db, project), [facts], order.join())
+      }
+    })
+
+    test('a part that is sent again replaces its own', async (t) => {
+      const db = await open(t)
+      const project = newProject()
+      await db.write('upsertCalls', [wholePart(project, 'a', start, end)])
+      await db.write('upsertCalls', [endPart(project, 'a', { exception: 'boom', output: null })])
+      const [row] = await readLightCalls(db, view(project), startedAt, signal)
+      assert.deepEqual(
+        [row?.status, row?.model, row?.input_tokens, row?.output_preview, row?.input_preview],
+        ['error', 'small', null, null, 'Once upon 🐟'],
+      )
+    })
+
+    test('go with what the call carried', async (t) => {
+      const db = await open(t)
+      const project = newProject()
+      await db.write('upsertCalls', [wholePart(project, 'a', start, end)])
+      await db.write('deleteCalls', { project_id: project, ids: ['a'], now: startedAt })
+      await db.write('sweepCalls', { now: startedAt + 1, forgetBefore: 0, limit: 1000, bytes: 1 << 20 })
+      assert.deepEqual(await factsOf(db, project), [Object.fromEntries(columns.map((name) => [name, null]))])
+    })
+
+    test('a new record has nothing to catch up with', async (t) => {
+      const db = await open(t)
+      assert.equal(await backfillPosition(db), undefined)
+      assert.equal(await db.writeBehind('backfillFacts', { limit: 10, characters: 1000 }), false)
+    })
+  })
+}

@@ -1,0 +1,242 @@
+import assert from 'node:assert/strict'
+import { after, type TestContext, test } from 'node:test'
+import { keys } from '../support/app.ts'
+import { assertAccessible, noBrowser, openBrowser, openPage, type Seen } from '../support/browser.ts'
+import { comparedRuns, runId } from '../support/compared-runs.ts'
+import { servePageApp } from '../support/page-app.ts'
+
+const skip = noBrowser
+const evals = '/ui/acme/qa/evals'
+const compare = (runs: readonly number[], more = '') =>
+  `${evals}/compare?ids=${runs.map(runId).join(',')}${more}`
+const byJudge = '&sort=diff:scores.judge.score'
+
+async function openFilled() {
+  const served = await servePageApp({ after })
+  for (const [name, given] of [
+    ['acme/qa', { runs: 3, rows: 120, trials: 2 }],
+    ['acme/evil', { runs: 2, rows: 5, text: evil }],
+  ] as const) {
+    const batch = comparedRuns(given).map((call) => ({ ...call, project_id: name }))
+    const { status, text } = await served.post(`/v2/${name}/calls/complete`, { batch })
+    assert.equal(status, 200, text)
+  }
+  return served
+}
+
+const evil = [
+  '<img src=x onerror="document.title=`taken`">',
+  '<script>document.title="taken"</script>',
+  '[click](javascript:document.title="taken") ![leak](https://evil.example/pixel.png)',
+  '<style>*{display:none}</style></textarea></pre><svg onload=document.title="taken">',
+].join('\n')
+
+const there = skip ? undefined : { served: await openFilled(), browser: await openBrowser({ after }) }
+const served = () => (there as NonNullable<typeof there>).served
+
+async function open(
+  t: TestContext,
+  path: string,
+  options: Parameters<typeof openPage>[3] = {},
+): Promise<Seen> {
+  const { browser } = there as NonNullable<typeof there>
+  const seen = await openPage(browser, t, `${served().address}${path}#key=${keys.alice}`, options)
+  await seen.page.waitForSelector('header.top')
+  return seen
+}
+
+/** The open row, as the server orders them. */
+async function orderOf(sort: object[], ids: readonly number[]) {
+  const { json } = await served().post('/v2/acme/qa/eval_results/query', {
+    evaluation_call_ids: ids.map(runId),
+    sort_by: sort,
+    include_raw_data_rows: true,
+  })
+  return json.rows.map(({ raw_data_row }: { raw_data_row: { row: number } }) => raw_data_row.row) as number[]
+}
+
+const openRow = (row: number) => `.row-view .row-inputs li:has-text("row") >> text="${row}"`
+
+test('runs are chosen and compared by keys alone, and back leads to the choice', { skip }, async (t) => {
+  const { page, problems } = await open(t, evals)
+  await page.waitForSelector('tbody tr:has-text("large")')
+  await page.waitForSelector('tbody tr:has-text("missing")')
+  await page.keyboard.press('x')
+  await page.keyboard.press('j')
+  await page.keyboard.press('x')
+  await page.getByRole('button', { name: 'Compare 2' }).waitFor()
+  await page.keyboard.press('c')
+  await page.waitForSelector('.run-bar li.is-base:has-text("small, longer prompt")')
+  await page.waitForSelector('.run-bar li.is-side:has-text("large")')
+  await page.waitForSelector('[role=row] .cell-run')
+  await page.getByText('120 rows', { exact: true }).waitFor()
+  await page.goBack()
+  await page.getByRole('button', { name: 'Compare 2' }).waitFor()
+  assert.equal(await page.locator('tr.is-chosen').count(), 2)
+  assert.deepEqual(problems, [])
+})
+
+test('rows are walked in the order of the difference, with their trials and runs', { skip }, async (t) => {
+  const order = await orderOf(
+    [{ field: 'scores.judge.score', mode: 'difference', direction: 'desc' }],
+    [0, 1, 2],
+  )
+  const { page, problems } = await open(t, compare([0, 1, 2], byJudge))
+  await page.waitForSelector('[role=row] .cell-run')
+  await page.keyboard.press('j')
+  await page.keyboard.press('Enter')
+  for (const row of order.slice(0, 3)) {
+    await page.waitForSelector(openRow(row))
+    await page.keyboard.press('j')
+  }
+  await page.waitForSelector(openRow(order[3] as number))
+  await page.keyboard.press('k')
+  await page.waitForSelector(openRow(order[2] as number))
+  await page.keyboard.press('}')
+  await page.waitForSelector('[role=tab][aria-selected=true]:has-text("Trial 2")')
+  await page.keyboard.press('{')
+  await page.waitForSelector('[role=tab][aria-selected=true]:has-text("Trial 1")')
+  await page.waitForSelector('.row-runs section.is-side:has-text("small, longer prompt")')
+  await page.keyboard.press(']')
+  await page.waitForSelector('.row-runs section.is-side:has-text("large")')
+  await page.keyboard.press('[')
+  await page.waitForSelector('.row-runs section.is-side:has-text("small, longer prompt")')
+  await page.waitForSelector('.row-runs ins:has-text("certain")')
+  await page.keyboard.press('G')
+  await page.waitForSelector(openRow(order.at(-1) as number))
+
+  const link = page.url().replace(served().address, '')
+  const other = await open(t, link)
+  await other.page.waitForSelector(openRow(order.at(-1) as number))
+  await other.page.getByText('Row 120 of 120').waitFor()
+  await page.keyboard.press('Escape')
+  await page.waitForSelector('.row-view', { state: 'detached' })
+  assert.deepEqual([...problems, ...other.problems], [])
+})
+
+test('a card says what a score comes to, how many it is of, and how sure the difference is', {
+  skip,
+}, async (t) => {
+  const { page, problems } = await open(t, compare([0, 1], byJudge))
+  const { json } = await served().post('/views/scores', {
+    project_id: 'acme/qa',
+    evaluation_call_ids: [runId(0), runId(1)],
+    field: 'scores.judge.score',
+  })
+  const [pair] = json.pairs
+  const card = page.getByRole('region', { name: 'judge.score' })
+  await card.getByText(`${pair.wins}`).first().waitFor()
+  const text = ((await card.textContent()) ?? '').replace(/\s+/g, ' ')
+  const missing = json.evaluations[1].missing_trial_count
+  assert.ok(missing > 0 && text.includes(`${missing} missing`), text)
+  assert.ok(text.includes('2 failed'), text)
+  assert.ok(text.includes(`▲ ${pair.wins} ▼ ${pair.losses} = ${pair.ties} of ${pair.row_count} rows`), text)
+  assert.match(text, /[▲▼] [+−]0\.\d+ \[/)
+  assert.deepEqual(problems, [])
+})
+
+test('drawing over a histogram filters the rows, and so does its table', { skip }, async (t) => {
+  const { page, problems } = await open(t, compare([0, 1], byJudge))
+  const histogram = page.locator('.histogram').first()
+  await histogram.waitFor()
+  await histogram.scrollIntoViewIfNeeded()
+  const box = (await histogram.boundingBox()) as NonNullable<
+    Awaited<ReturnType<typeof histogram.boundingBox>>
+  >
+  await page.mouse.move(box.x + 4, box.y + 20)
+  await page.mouse.down()
+  await page.mouse.move(box.x + box.width * 0.24, box.y + 20, { steps: 4 })
+  await page.mouse.up()
+  await page.waitForURL(/q=scores\.judge\.score/)
+  const count = page.locator('.filter-bar .count')
+  await page.waitForFunction(() => {
+    const text = document.querySelector('.filter-bar .count')?.textContent
+    return text !== '' && text !== '120 rows'
+  })
+  const drawn = await count.textContent()
+  await page.goBack()
+  await page.getByText('120 rows', { exact: true }).waitFor()
+  await page.getByRole('region', { name: 'judge.score' }).getByText('As a table').first().click()
+  await page
+    .getByRole('button', { name: /^Only the \d+ trials of A/ })
+    .first()
+    .click()
+  await page.waitForURL(/q=scores\.judge\.score/)
+  assert.match(drawn ?? '', /^\d+ rows$/)
+  assert.deepEqual(problems, [])
+})
+
+test('a filter is written by hand, and what cannot be read is said', { skip }, async (t) => {
+  const { page, problems } = await open(t, compare([0, 1]))
+  await page.waitForSelector('[role=row] .cell-run')
+  await page.keyboard.press('/')
+  await page.keyboard.type('inputs.question~"capital of Chad"')
+  await page.keyboard.press('Enter')
+  await page.getByText('15 rows', { exact: true }).waitFor()
+  await page.getByLabel('Filter the rows').fill('nonsense')
+  await page.keyboard.press('Enter')
+  await page.getByText('This cannot be read: nonsense').waitFor()
+  await page.getByLabel('Filter the rows').fill('inputs.question="nowhere"')
+  await page.keyboard.press('Enter')
+  await page.getByText('No row fits this filter').waitFor()
+  await page.getByRole('button', { name: 'Clear the filter' }).first().click()
+  await page.getByText('120 rows', { exact: true }).waitFor()
+  await page.getByRole('button', { name: 'B: make baseline' }).click()
+  await page.waitForSelector('.run-bar li.is-base:has-text("small, longer prompt")')
+  assert.deepEqual(problems, [])
+})
+
+test('runs without a row in common, runs that are gone, and none at all say so', { skip }, async (t) => {
+  const gone = await open(t, `${compare([0])},${'f'.repeat(16)}`)
+  await gone.page.waitForSelector('.warnings >> text=has no trials')
+  const none = await open(t, `${evals}/compare`)
+  await none.page.getByText('Nothing is compared yet').waitFor()
+  const empty = await open(t, '/ui/acme/none/evals')
+  await empty.page.getByText('No evaluations yet').waitFor()
+  const lost = await open(t, compare([0, 1], '&row=no-such-row'))
+  await lost.page.getByText('This row is not among those that are shown').waitFor()
+  const forbidden = await open(t, '/ui/globex/x/evals')
+  await forbidden.page.getByText('This could not be read').waitFor()
+  for (const { problems } of [gone, none, empty, lost]) assert.deepEqual(problems, [])
+})
+
+test('texts of models, scorers and people are text', { skip }, async (t) => {
+  const list = await open(t, '/ui/acme/evil/evals')
+  await list.page.waitForSelector('tbody tr:has-text("onerror")')
+  const path = compare([0, 1], '&sort=high:scores.judge.score').replace('/acme/qa/', '/acme/evil/')
+  const { page, problems } = await open(t, path)
+  await page.waitForSelector('[role=row] .cell-run >> text=onerror')
+  await page.keyboard.press('j')
+  await page.keyboard.press('Enter')
+  await page.waitForSelector('.row-view .row-inputs >> text=onerror')
+  await page.waitForSelector('.row-view .plain-text >> text=onerror')
+  await page.waitForSelector('.row-view .reason >> text=onerror')
+  assert.doesNotMatch(await page.title(), /taken/)
+  assert.equal(await page.locator('#page img:not([src^="/ui/"])').count(), 0)
+  assert.equal(await page.locator('#page a[href^="javascript:"]').count(), 0)
+  assert.deepEqual([...list.problems, ...problems], [])
+})
+
+for (const colorScheme of ['light', 'dark'] as const) {
+  for (const width of [360, 1400]) {
+    test(`everyone can compare: ${colorScheme}, ${width} px`, { skip }, async (t) => {
+      const options = { colorScheme, viewport: { width, height: 800 } }
+      const { page, problems } = await open(t, evals, options)
+      await page.waitForSelector('tbody tr:has-text("missing")')
+      await assertAccessible(page)
+      const other = await open(t, compare([0, 1, 2], byJudge), options)
+      await other.page.waitForSelector('[role=row] .cell-run')
+      await other.page.locator('.heat').waitFor()
+      await assertAccessible(other.page)
+      await other.page.keyboard.press('j')
+      await other.page.keyboard.press('Enter')
+      await other.page.waitForSelector('.row-view .row-runs')
+      await assertAccessible(other.page)
+      for (const one of [page, other.page]) {
+        const isWider = await one.evaluate(() => document.documentElement.scrollWidth > innerWidth)
+        assert.equal(isWider, false, `${one.url()} can be scrolled sideways`)
+      }
+      assert.deepEqual([...problems, ...other.problems], [])
+    })
+  }
+}

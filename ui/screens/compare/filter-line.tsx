@@ -1,0 +1,99 @@
+import { useEffect, useRef, useState } from 'preact/hooks'
+import { Icon } from '../../parts/icon.tsx'
+import { useKeys } from '../../parts/keys.ts'
+import { setSearch } from '../../routes.ts'
+import { scoreName } from '../../value/scores.ts'
+import { countText } from '../../value/units.ts'
+import { type CompareView, setSort, type Way } from './view.ts'
+
+interface Props {
+  view: CompareView
+  way: Way
+  field: string | undefined
+  fields: readonly string[]
+  count: number | undefined
+}
+
+const wayNames: Record<Way, string> = {
+  diff: 'Largest difference',
+  high: 'Highest first',
+  low: 'Lowest first',
+  none: 'As they are stored',
+}
+
+/** Which rows are shown, and in which order. */
+export function FilterLine({ view, way, field, fields, count }: Props) {
+  const input = useRef<HTMLInputElement>(null)
+  const [text, setText] = useState(view.filter)
+  useEffect(() => setText(view.filter), [view.filter])
+  useKeys('Filter', [{ keys: ['/', 'f'], does: 'Filter the rows', run: () => input.current?.focus() }])
+  const filter = (q: string) => setSearch({ q, row: undefined, trial: undefined }, { replaces: false })
+  return (
+    <div class="filter-bar" role="search">
+      <div class="search-field">
+        <Icon name="search" />
+        <input
+          ref={input}
+          type="search"
+          aria-label="Filter the rows"
+          aria-invalid={view.wrong !== undefined}
+          aria-describedby="filter-wrong"
+          placeholder={'scores.judge>=0.5 inputs.question~"capital"'}
+          spellcheck={false}
+          value={text}
+          onInput={({ currentTarget }) => setText(currentTarget.value)}
+          onChange={() => filter(text.trim())}
+          onKeyDown={(event) => {
+            if (event.key === 'Enter') filter(text.trim())
+            if (event.key === 'Escape') event.currentTarget.blur()
+          }}
+        />
+      </div>
+      <select
+        aria-label="Order"
+        value={way}
+        disabled={field === undefined}
+        onChange={({ currentTarget }) => field && setSort(currentTarget.value as Way, field)}
+      >
+        {Object.entries(wayNames).map(([name, label]) => (
+          <option key={name} value={name} disabled={name === 'diff' && view.ids.length < 2}>
+            {label}
+          </option>
+        ))}
+      </select>
+      {fields.length > 0 && (
+        <select
+          aria-label="Score"
+          value={field}
+          onChange={({ currentTarget }) => setSort(way, currentTarget.value)}
+        >
+          {fields.map((one) => (
+            <option key={one} value={one}>
+              {scoreName(one)}
+            </option>
+          ))}
+        </select>
+      )}
+      {view.ids.length > 1 && (
+        <label class="check">
+          <input
+            type="checkbox"
+            checked={view.common}
+            onChange={({ currentTarget }) => setSearch({ common: currentTarget.checked ? '1' : undefined })}
+          />
+          Rows of all runs
+        </label>
+      )}
+      {view.filter !== '' && (
+        <button type="button" class="quiet" onClick={() => filter('')}>
+          Clear the filter
+        </button>
+      )}
+      <output class="muted count">{count === undefined ? '' : `${countText(count)} rows`}</output>
+      <p id="filter-wrong" class="problem filter-wrong" role="status">
+        {view.wrong !== undefined &&
+          `This cannot be read: ${view.wrong.slice(0, 80)}. A condition is a field, an operator (= != < <= > >= ~) and a value; texts with spaces stand in quotes.`}
+      </p>
+    </div>
+  )
+}

@@ -1,0 +1,238 @@
+import { useMemo, useState } from 'preact/hooks'
+import { Icon } from '../../parts/icon.tsx'
+import { paths } from '../../places.ts'
+import { setSearch } from '../../routes.ts'
+import type { ResultRow, TrialResult } from '../../server/evaluations.ts'
+import { membersOf, sourceOf, stringOf } from '../../value/json-index.ts'
+import { JsonTree } from '../../value/json-tree.tsx'
+import { countText, durationText } from '../../value/units.ts'
+import { wordDiff } from '../../value/word-diff.ts'
+import { Difference } from './card.tsx'
+import { numberIn, textOfValue } from './values.ts'
+
+/** Longer texts are cut until somebody wants all of them. */
+const longText = 8_000
+/** Longer texts are not compared word by word. */
+const longestCompared = 60_000
+
+interface Props {
+  project: string
+  row: ResultRow
+  ids: readonly string[]
+  side: string | undefined
+  letters: ReadonlyMap<string, string>
+  names: ReadonlyMap<string, string>
+  /** The trace of each run. */
+  traces: ReadonlyMap<string, string>
+  trial: number
+  place: number
+  count: number
+  onClose(): void
+  onMove(by: number): void
+}
+
+/** One row: what was asked, and what each run made of it. */
+export function RowView({ project, row, ids, side, letters, names, traces, ...rest }: Props) {
+  const { trial, place, count, onClose, onMove } = rest
+  const most = Math.max(1, ...ids.map((id) => row.trials.get(id)?.length ?? 0))
+  const at = Math.min(trial, most - 1)
+  const [isDiff, setDiff] = useState(true)
+  const base = row.trials.get(ids[0] as string)?.[at]
+  return (
+    <aside class="row-view" aria-label="The row">
+      <header>
+        <h2>
+          Row {countText(place + 1)} <span class="muted">of {countText(count)}</span>
+        </h2>
+        <button type="button" class="icon-button" aria-label="Previous row" onClick={() => onMove(-1)}>
+          <Icon name="back" />
+        </button>
+        <button type="button" class="icon-button" aria-label="Next row" onClick={() => onMove(1)}>
+          <Icon name="chevron" />
+        </button>
+        {ids.length > 1 && (
+          <label class="check">
+            <input type="checkbox" checked={isDiff} onChange={() => setDiff(!isDiff)} />
+            Differences
+          </label>
+        )}
+        <button type="button" class="icon-button" aria-label="Close" onClick={onClose}>
+          <Icon name="close" />
+        </button>
+      </header>
+      <div class="row-inputs">
+        <h3>Input</h3>
+        <JsonTree node={row.inputs} />
+      </div>
+      {most > 1 && (
+        <div class="tabs" role="tablist" aria-label="Trials">
+          {Array.from({ length: most }, (_, index) => (
+            <button
+              key={index}
+              type="button"
+              role="tab"
+              aria-selected={index === at}
+              onClick={() => setSearch({ trial: String(index + 1) })}
+            >
+              Trial {index + 1}
+            </button>
+          ))}
+        </div>
+      )}
+      <div class="row-runs" ref={(element) => element?.style.setProperty('--runs', String(ids.length))}>
+        {ids.map((id, index) => (
+          <section
+            key={id}
+            class={id === side ? 'is-side' : ''}
+            aria-label={`${letters.get(id)} ${names.get(id)}`}
+          >
+            <h3>
+              <span class="letter">{letters.get(id)}</span> {names.get(id)}
+              {index === 0 && ids.length > 1 && <span class="muted"> baseline</span>}
+            </h3>
+            <RunOfRow
+              project={project}
+              trial={row.trials.get(id)?.[at]}
+              base={index === 0 ? undefined : base}
+              trace={traces.get(id)}
+              isDiff={isDiff && index > 0}
+            />
+          </section>
+        ))}
+      </div>
+    </aside>
+  )
+}
+
+interface RunProps {
+  project: string
+  trial: TrialResult | undefined
+  base: TrialResult | undefined
+  trace: string | undefined
+  isDiff: boolean
+}
+
+function RunOfRow({ project, trial, base, trace, isDiff }: RunProps) {
+  if (trial === undefined) return <p class="muted">This run has no such trial of the row.</p>
+  const link = (call: string) =>
+    trace === undefined ? paths.call(project, call) : paths.trace(project, trace, call)
+  return (
+    <>
+      <ScoresOfTrial trial={trial} base={base} link={link} />
+      <div class="row-output">
+        <Output trial={trial} base={isDiff ? base : undefined} />
+      </div>
+      <p class="muted row-facts">
+        {trial.latency !== undefined && <span>{durationText(trial.latency * 1000)}</span>}
+        {trial.tokens !== undefined && <span>{countText(trial.tokens)} tokens</span>}
+        <a href={link(trial.id)}>Trace</a>
+        {trial.predictCall !== undefined && <a href={link(trial.predictCall)}>Prediction</a>}
+      </p>
+    </>
+  )
+}
+
+interface ScoresProps {
+  trial: TrialResult
+  base: TrialResult | undefined
+  link(call: string): string
+}
+
+/** What each scorer said, with its reasons. */
+function ScoresOfTrial({ trial, base, link }: ScoresProps) {
+  const of = new Map(base ? [...membersOf(base.scores)].map(({ name, node }) => [name, node]) : [])
+  const scores = [...membersOf(trial.scores)]
+  if (scores.length === 0) return <p class="muted">No scores.</p>
+  return (
+    <dl class="row-scores">
+      {scores.map(({ name, node }) => {
+        const call = trial.scorerCalls.get(name)
+        const parts = node.kind === 'object' ? [...membersOf(node)] : [{ name: '', node }]
+        const before = new Map(
+          [...(of.get(name)?.kind === 'object' ? membersOf(of.get(name) as typeof node) : [])].map((one) => [
+            one.name,
+            one.node,
+          ]),
+        )
+        return (
+          <div key={name}>
+            <dt>{call ? <a href={link(call)}>{name}</a> : name}</dt>
+            <dd>
+              {parts.map(({ name: part, node: value }, index) => {
+                const own = numberIn(value)
+                const other = numberIn(part === '' ? of.get(name) : before.get(part))
+                return (
+                  // Names may come twice; the place is what tells members apart.
+                  <div key={index} class={value.kind === 'string' ? 'reason' : ''}>
+                    {part !== '' && <span class="muted">{part}</span>}{' '}
+                    {value.kind === 'object' || value.kind === 'array' ? (
+                      <JsonTree node={value} open={0} />
+                    ) : (
+                      <span class="score-value">{stringOf(value) ?? sourceOf(value)}</span>
+                    )}
+                    {own !== undefined && other !== undefined && own !== other && (
+                      <Difference step={own - other} />
+                    )}
+                  </div>
+                )
+              })}
+            </dd>
+          </div>
+        )
+      })}
+    </dl>
+  )
+}
+
+function Output({ trial, base }: { trial: TrialResult; base: TrialResult | undefined }) {
+  const [isWhole, setWhole] = useState(false)
+  const { output } = trial
+  if (output.kind === 'null') return <p class="muted">No output.</p>
+  const isText = output.kind === 'string'
+  const isCompared = base !== undefined && base.output.kind !== 'null'
+  if (!isText && !isCompared) return <JsonTree node={output} />
+  const text = textOfValue(output)
+  const before = isCompared ? textOfValue(base.output) : undefined
+  const isCut = !isWhole && text.length > longText
+  const shown = isCut ? text.slice(0, longText) : text
+  return (
+    <>
+      {before !== undefined && before.length <= longestCompared && shown.length <= longestCompared ? (
+        <DiffText before={isCut ? before.slice(0, longText) : before} after={shown} />
+      ) : (
+        <p class="plain-text">{shown}</p>
+      )}
+      {isCut && (
+        <button type="button" class="quiet" onClick={() => setWhole(true)}>
+          Show all {countText(text.length)} characters
+        </button>
+      )}
+    </>
+  )
+}
+
+/** What is gone is struck, what is new is underlined. */
+function DiffText({ before, after }: { before: string; after: string }) {
+  const parts = useMemo(() => wordDiff(before, after), [before, after])
+  if (parts.every(({ kind }) => kind === 'same')) {
+    return (
+      <>
+        <p class="muted">As the baseline:</p>
+        <p class="plain-text">{after}</p>
+      </>
+    )
+  }
+  return (
+    <p class="plain-text">
+      {parts.map(({ kind, text }, index) =>
+        kind === 'gone' ? (
+          <del key={index}>{text}</del>
+        ) : kind === 'new' ? (
+          <ins key={index}>{text}</ins>
+        ) : (
+          <span key={index}>{text}</span>
+        ),
+      )}
+    </p>
+  )
+}

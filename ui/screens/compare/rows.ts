@@ -1,0 +1,75 @@
+import { batch, signal } from '@preact/signals'
+import { type Compared, type ResultRow, type RowOrder, readRank, readRows } from '../../server/evaluations.ts'
+
+const pageSize = 50
+
+/** The rows of a comparison in one order: pages are read when they are scrolled to. */
+export function createRows(view: Compared, order: RowOrder | undefined) {
+  const rows = signal<ReadonlyMap<number, ResultRow>>(new Map())
+  const count = signal<number | undefined>(undefined)
+  const warnings = signal<readonly string[]>([])
+  const error = signal<Error | undefined>(undefined)
+  /** Where rows are that somebody has come to by a link; null is nowhere. */
+  const places = signal<ReadonlyMap<string, number | null>>(new Map())
+  const closing = new AbortController()
+  const { signal: closed } = closing
+  const asked = new Set<number>()
+  const sought = new Set<string>()
+
+  const guarded = async (work: () => Promise<void>) => {
+    try {
+      await work()
+    } catch (given) {
+      if (!closed.aborted) error.value = given as Error
+    }
+  }
+
+  const readPage = (page: number) =>
+    guarded(async () => {
+      const found = await readRows(view, order, { offset: page * pageSize, limit: pageSize }, closed)
+      const next = new Map(rows.value)
+      const known = new Map(places.value)
+      for (const [index, row] of found.rows.entries()) {
+        next.set(page * pageSize + index, row)
+        known.set(row.digest, page * pageSize + index)
+      }
+      batch(() => {
+        rows.value = next
+        places.value = known
+        if (found.rows.length > 0 || page === 0) count.value = found.total
+        const more = found.warnings.filter((text) => !warnings.value.includes(text))
+        if (more.length > 0) warnings.value = [...warnings.value, ...more]
+      })
+    })
+
+  function see(first: number, last: number): void {
+    if (last < first) return
+    for (let page = Math.floor(first / pageSize); page <= Math.floor(last / pageSize); page++) {
+      if (asked.has(page)) continue
+      asked.add(page)
+      void readPage(page)
+    }
+  }
+
+  return {
+    rows,
+    count,
+    warnings,
+    error,
+    places,
+    see,
+    /** Asks the server where a row is, and reads it. */
+    seek(digest: string): void {
+      if (sought.has(digest) || places.value.has(digest)) return
+      sought.add(digest)
+      void guarded(async () => {
+        const { rank } = await readRank(view, order, digest, closed)
+        places.value = new Map(places.value).set(digest, rank)
+        if (rank !== null) see(rank, rank)
+      })
+    },
+    close: () => closing.abort(),
+  }
+}
+
+export type Rows = ReturnType<typeof createRows>

@@ -1,0 +1,61 @@
+import { Icon } from '../../parts/icon.tsx'
+import { paths } from '../../places.ts'
+import { setSearch } from '../../routes.ts'
+import type { CompareView } from './view.ts'
+
+interface Props {
+  view: CompareView
+  letters: ReadonlyMap<string, string>
+  names: ReadonlyMap<string, string>
+  counts: ReadonlyMap<string, string>
+}
+
+/** The runs that are compared; the first is what the others are compared with. */
+export function RunBar({ view: { project, ids, base, side }, letters, names, counts }: Props) {
+  const without = (id: string) =>
+    setSearch({
+      ids: ids.filter((one) => one !== id).join(','),
+      base: id === base ? undefined : base,
+      side: id === side ? undefined : side,
+    })
+  return (
+    <ul class="run-bar" aria-label="Runs">
+      {ids.map((id) => (
+        <li key={id} class={id === base ? 'is-base' : id === side ? 'is-side' : ''}>
+          <span class="letter">{letters.get(id)}</span>
+          <span class="run-bar-name" title={names.get(id)}>
+            {names.get(id)}
+          </span>
+          <span class="muted run-bar-count">{counts.get(id)}</span>
+          {id === base ? (
+            ids.length > 1 && <span class="muted">baseline</span>
+          ) : (
+            <button
+              type="button"
+              class="quiet"
+              aria-label={`${letters.get(id)}: make baseline`}
+              onClick={() => setSearch({ base: id, side: base, ids: ids.join(',') })}
+            >
+              make baseline
+            </button>
+          )}
+          {ids.length > 1 && (
+            <button
+              type="button"
+              class="icon-button"
+              aria-label={`Leave out ${letters.get(id)}`}
+              onClick={() => without(id)}
+            >
+              <Icon name="close" />
+            </button>
+          )}
+        </li>
+      ))}
+      <li class="run-bar-more">
+        <a class="button" href={`${paths.evals(project)}?sel=${ids.map(encodeURIComponent).join(',')}`}>
+          Choose runs
+        </a>
+      </li>
+    </ul>
+  )
+}

@@ -1,0 +1,190 @@
+import { useEffect, useMemo } from 'preact/hooks'
+import { useKeys } from '../../parts/keys.ts'
+import { Empty, Failed, Skeleton } from '../../parts/states.tsx'
+import { paths } from '../../places.ts'
+import { setSearch } from '../../routes.ts'
+import { type EvaluationSummary, readSummary } from '../../server/evaluations.ts'
+import { useLoading } from '../../server/loading.ts'
+import { fieldOf, refName } from '../../value/scores.ts'
+import { countText } from '../../value/units.ts'
+import { Cards } from './cards.tsx'
+import { FilterLine } from './filter-line.tsx'
+import { filterText, type Term } from './filter-text.ts'
+import { RowView } from './row-view.tsx'
+import { createRows } from './rows.ts'
+import { RunBar } from './run-bar.tsx'
+import { CompareTable } from './table.tsx'
+import { comparedIn, letterOf, orderOf, usualWay, viewOf } from './view.ts'
+import { useWalk } from './walk.ts'
+
+/** Runs of an evaluation side by side. */
+export function CompareScreen({ project }: { project: string }) {
+  const view = viewOf(project)
+  if (view.ids.length === 0) {
+    return (
+      <main class="screen">
+        <Empty title="Nothing is compared yet">
+          <p>Choose one run to look at its rows, or several to see where they differ.</p>
+          <a class="button" href={paths.evals(project)}>
+            Choose runs
+          </a>
+        </Empty>
+      </main>
+    )
+  }
+  return <Comparison view={view} />
+}
+
+function Comparison({ view }: { view: ReturnType<typeof viewOf> }) {
+  const { project, ids, base, side, row: open, trial } = view
+  const compared = comparedIn(view)
+  const key = JSON.stringify(compared)
+  const { value, error, again } = useLoading((signal) => readSummary(compared, signal), [key])
+  const runs = value?.summary.evaluations ?? []
+  const fields = fieldsOf(runs)
+  const field = view.field ?? fields[0]
+  const way = view.way ?? usualWay(view)
+  const order = orderOf(way === 'diff' && ids.length < 2 ? 'low' : way, field)
+  const orderKey = JSON.stringify(order)
+  // Without the scores it is not known what the rows are sorted by.
+  const isKnown = view.field !== undefined || value !== undefined
+  const list = useMemo(() => (isKnown ? createRows(compared, order) : undefined), [key, orderKey, isKnown])
+  useEffect(() => () => list?.close(), [list])
+
+  const letters = new Map(ids.map((id, index) => [id, letterOf(index)]))
+  const names = new Map(
+    ids.map((id) => [
+      id,
+      nameOf(
+        runs.find((run) => run.evaluation_call_id === id),
+        id,
+      ),
+    ]),
+  )
+  const { active, move, openAt } = useWalk(list, open)
+  const step = (by: number) => {
+    const others = ids.slice(1)
+    const next = others[(others.indexOf(side ?? '') + by + others.length) % others.length]
+    setSearch({ side: next })
+  }
+  const openRow = open === undefined ? undefined : list?.rows.value.get(active)
+  const trials = Math.max(1, ...ids.map((id) => openRow?.trials.get(id)?.length ?? 0))
+  const toTrial = (by: number) =>
+    setSearch({ trial: String(Math.min(trials, Math.max(1, Math.min(trial + 1, trials) + by))) })
+  const close = () => setSearch({ row: undefined, trial: undefined })
+  useKeys('Comparison', [
+    { keys: ['j', 'ArrowDown'], does: 'Next row in this order', run: () => move(1) },
+    { keys: ['k', 'ArrowUp'], does: 'Previous row', run: () => move(-1) },
+    { keys: ['g g', 'Home'], does: 'First row', run: () => move(-Infinity) },
+    { keys: ['G', 'End'], does: 'Last row', run: () => move(Infinity) },
+    { keys: ['Enter', 'o'], does: 'Open the row', run: () => openAt(Math.max(0, active)) },
+    { keys: [']'], does: 'Hold the next run beside the baseline', run: () => step(1) },
+    { keys: ['['], does: 'Hold the previous run', run: () => step(-1) },
+    { keys: ['}'], does: 'Next trial', run: () => toTrial(1) },
+    { keys: ['{'], does: 'Previous trial', run: () => toTrial(-1) },
+    { keys: ['Escape'], does: 'Close the row', run: close },
+  ])
+  const addTerms = (terms: readonly Term[]) =>
+    terms.length > 0 &&
+    setSearch({ q: filterText([...view.terms, ...terms]), row: undefined }, { replaces: false })
+
+  const failure = error ?? list?.error.value
+  const count = list?.count.value
+  const warnings = [...new Set([...(value?.warnings ?? []), ...(list?.warnings.value ?? [])])]
+  const isLost = open !== undefined && list?.places.value.get(open) === null
+  return (
+    <main class={`screen compare ${open !== undefined ? 'has-row' : ''}`}>
+      <div class="screen-head">
+        <h1>Comparison</h1>
+        <RunBar
+          {...{ view, letters, names }}
+          counts={
+            new Map(
+              runs.map(({ evaluation_call_id, trial_count }) => [
+                evaluation_call_id,
+                `${countText(trial_count)} trials`,
+              ]),
+            )
+          }
+        />
+      </div>
+      <FilterLine {...{ view, way, field, fields, count }} />
+      {warnings.length > 0 && (
+        <ul class="warnings" aria-label="Warnings">
+          {warnings.map((text) => (
+            <li key={text}>{text}</li>
+          ))}
+        </ul>
+      )}
+      {failure ? (
+        <div class="in-place">
+          <Failed error={failure} again={() => (error ? again() : setSearch({ sort: undefined }))} />
+        </div>
+      ) : (
+        <div class="compare-body">
+          <Cards
+            {...{ fields, field, compared, base, side, runs, letters }}
+            isLoading={value === undefined}
+            onChoose={(one) => setSearch({ sort: `${way}:${one}` })}
+            onFilter={addTerms}
+          />
+          {count === 0 ? (
+            <div class="in-place">
+              <Empty title={view.filter === '' ? 'There are no rows' : 'No row fits this filter'}>
+                {view.filter === '' ? (
+                  <p>The runs have no trials yet, or none of them are there any more.</p>
+                ) : (
+                  <button type="button" onClick={() => setSearch({ q: undefined })}>
+                    Clear the filter
+                  </button>
+                )}
+              </Empty>
+            </div>
+          ) : list === undefined ? (
+            <div class="in-place">
+              <Skeleton rows={12} />
+            </div>
+          ) : (
+            <CompareTable {...{ list, field, ids, side, letters, names, active, open }} onOpen={openAt} />
+          )}
+          {openRow !== undefined && (
+            <RowView
+              {...{ project, ids, side, letters, names, trial }}
+              row={openRow}
+              traces={
+                new Map(runs.flatMap((run) => (run.trace_id ? [[run.evaluation_call_id, run.trace_id]] : [])))
+              }
+              place={active}
+              count={count ?? 0}
+              onClose={close}
+              onMove={move}
+            />
+          )}
+          {open !== undefined && openRow === undefined && (
+            <aside class="row-view" aria-label="The row">
+              {isLost ? (
+                <Empty title="This row is not among those that are shown">
+                  <button type="button" onClick={close}>
+                    Close it
+                  </button>
+                </Empty>
+              ) : (
+                <Skeleton rows={8} />
+              )}
+            </aside>
+          )}
+        </div>
+      )}
+    </main>
+  )
+}
+
+/** Every score that has numbers in some run, in the order of the scorers. */
+function fieldsOf(runs: readonly EvaluationSummary[]): string[] {
+  const stats = runs.flatMap(({ scorer_stats }) => scorer_stats)
+  return [...new Set(stats.filter(({ value_type }) => value_type !== 'text').map(fieldOf))]
+}
+
+function nameOf(run: EvaluationSummary | undefined, id: string): string {
+  return run?.display_name ?? (refName(run?.model_ref ?? null) || id.slice(0, 13))
+}

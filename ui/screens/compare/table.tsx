@@ -1,0 +1,158 @@
+import { useRef } from 'preact/hooks'
+import { VirtualRows } from '../../parts/virtual-rows.tsx'
+import type { ResultRow } from '../../server/evaluations.ts'
+import { scoreName } from '../../value/scores.ts'
+import { Difference } from './card.tsx'
+import type { Rows } from './rows.ts'
+import { lineOfValue, scoreOfRow } from './values.ts'
+
+/** As style/compare.css has it. */
+export const rowHeight = 48
+
+interface Props {
+  list: Rows
+  field: string | undefined
+  ids: readonly string[]
+  side: string | undefined
+  letters: ReadonlyMap<string, string>
+  names: ReadonlyMap<string, string>
+  active: number
+  open: string | undefined
+  onOpen(index: number): void
+}
+
+/** The rows of all runs side by side, in the order that the server gives them. */
+export function CompareTable({ list, field, ids, side, letters, names, active, open, onOpen }: Props) {
+  const scroller = useRef<HTMLDivElement>(null)
+  const count = list.count.value
+  const columns = (element: HTMLElement | null) => element?.style.setProperty('--runs', String(ids.length))
+  return (
+    <div
+      class="grid compare-grid"
+      role="grid"
+      aria-label={field === undefined ? 'Rows' : `Rows and their ${scoreName(field)}`}
+      aria-rowcount={(count ?? 0) + 1}
+      aria-busy={count === undefined}
+      tabIndex={0}
+      ref={(element) => {
+        scroller.current = element
+        columns(element)
+      }}
+    >
+      <div class="grid-head" role="row" aria-rowindex={1}>
+        <div role="columnheader">Input</div>
+        {ids.map((id) => (
+          <div key={id} role="columnheader" class={id === side ? 'is-side' : ''} title={names.get(id)}>
+            <span class="letter">{letters.get(id)}</span> {names.get(id)}
+          </div>
+        ))}
+      </div>
+      <VirtualRows
+        scroller={scroller}
+        count={count ?? 20}
+        height={rowHeight}
+        active={active}
+        onRange={list.see}
+        row={(index, top) => (
+          <Line
+            key={index}
+            {...{ index, top, field, ids, side }}
+            row={list.rows.value.get(index)}
+            isActive={index === active}
+            isOpen={list.rows.value.get(index)?.digest === open && open !== undefined}
+            onOpen={() => onOpen(index)}
+          />
+        )}
+      />
+    </div>
+  )
+}
+
+interface LineProps {
+  index: number
+  top: number
+  row: ResultRow | undefined
+  field: string | undefined
+  ids: readonly string[]
+  side: string | undefined
+  isActive: boolean
+  isOpen: boolean
+  onOpen(): void
+}
+
+function Line({ index, top, row, field, ids, side, isActive, isOpen, onOpen }: LineProps) {
+  const place = (element: HTMLElement | null) =>
+    element?.style.setProperty('transform', `translateY(${top}px)`)
+  const classes = `grid-row ${isActive ? 'is-active' : ''} ${isOpen ? 'is-peeked' : ''}`
+  if (row === undefined) {
+    return (
+      <div class={`${classes} is-coming`} role="row" aria-rowindex={index + 2} ref={place}>
+        <div role="gridcell" />
+      </div>
+    )
+  }
+  const base = field === undefined ? undefined : scoreOfRow(row, ids[0] as string, field)
+  return (
+    <div
+      class={classes}
+      role="row"
+      aria-rowindex={index + 2}
+      aria-selected={isActive}
+      ref={place}
+      onClick={onOpen}
+    >
+      <div role="gridcell" class="cell-input">
+        {lineOfValue(row.inputs) || <span class="muted">no input</span>}
+      </div>
+      {ids.map((id, at) => (
+        <RunCell
+          key={id}
+          {...{ row, id, field }}
+          base={at === 0 ? undefined : base?.mean}
+          isSide={id === side}
+        />
+      ))}
+    </div>
+  )
+}
+
+interface CellProps {
+  row: ResultRow
+  id: string
+  field: string | undefined
+  /** What the baseline has; undefined for the baseline itself. */
+  base: number | undefined
+  isSide: boolean
+}
+
+function RunCell({ row, id, field, base, isSide }: CellProps) {
+  const trials = row.trials.get(id)
+  const score = field === undefined ? undefined : scoreOfRow(row, id, field)
+  const step = base === undefined || score?.mean === undefined ? undefined : score.mean - base
+  const kind = step === undefined || step === 0 ? '' : step > 0 ? 'is-better' : 'is-worse'
+  return (
+    <div role="gridcell" class={`cell-run ${kind} ${isSide ? 'is-side' : ''}`}>
+      {trials === undefined ? (
+        <span class="muted">no trial</span>
+      ) : (
+        <>
+          <span class="cell-score">
+            {score !== undefined && score.text !== '' ? (
+              <strong>{score.text.slice(0, 40)}</strong>
+            ) : (
+              <span class="muted">no value</span>
+            )}
+            {score !== undefined && score.trials > 1 && (
+              <span class="muted" title={`The mean of ${score.known} of ${score.trials} trials`}>
+                {' '}
+                {score.known === score.trials ? `×${score.trials}` : `${score.known} of ${score.trials}`}
+              </span>
+            )}
+            {step !== undefined && <Difference step={step} />}
+          </span>
+          <span class="cell-said muted">{lineOfValue(trials[0]?.output)}</span>
+        </>
+      )}
+    </div>
+  )
+}

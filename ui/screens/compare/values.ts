@@ -1,0 +1,78 @@
+import type { ResultRow, TrialResult } from '../../server/evaluations.ts'
+import { type JsonNode, membersOf, nodeAt, sourceOf, stringOf } from '../../value/json-index.ts'
+import { askedIn, lineOf, previewOf, saidIn } from '../../value/messages.ts'
+import { numberText } from '../../value/scores.ts'
+
+/** The steps of a field behind its document, as queries read them. */
+const stepsOf = (field: string): string[] =>
+  field
+    .split(/(?<!\\)\./)
+    .slice(1)
+    .map((step) => step.replaceAll('\\.', '.'))
+
+export const scoreIn = ({ scores }: TrialResult, field: string): JsonNode | undefined =>
+  nodeAt(scores, ...stepsOf(field))
+
+/** What counts in a mean: a number, or a boolean as 1 or 0. */
+export function numberIn(node: JsonNode | undefined): number | undefined {
+  if (node?.kind === 'boolean') return sourceOf(node) === 'true' ? 1 : 0
+  return node?.kind === 'number' ? Number(sourceOf(node)) : undefined
+}
+
+export interface ScoreOfRow {
+  mean: number | undefined
+  /** Of one trial its own digits. */
+  text: string
+  /** Trials with a value, of how many. */
+  known: number
+  trials: number
+}
+
+export function scoreOfRow(row: ResultRow, evaluation: string, field: string): ScoreOfRow | undefined {
+  const trials = row.trials.get(evaluation)
+  if (trials === undefined) return undefined
+  const nodes = trials.map((trial) => scoreIn(trial, field))
+  const numbers = nodes.flatMap((node) => numberIn(node) ?? [])
+  const mean = numbers.length === 0 ? undefined : numbers.reduce((all, one) => all + one, 0) / numbers.length
+  const [only] = nodes
+  const isOne = nodes.length === 1 && only !== undefined
+  const isTruth = nodes.every((node) => node === undefined || node.kind === 'boolean')
+  const text = isOne
+    ? (stringOf(only) ?? (isTruth ? truthText(mean) : sourceOf(only)))
+    : mean === undefined
+      ? ''
+      : numberText(mean)
+  return { mean, text, known: numbers.length, trials: trials.length }
+}
+
+const truthText = (value: number | undefined) => (value === 1 ? 'yes' : value === 0 ? 'no' : 'null')
+
+/** One line of any value. */
+export function lineOfValue(node: JsonNode | undefined): string {
+  if (node === undefined || node.kind === 'null') return ''
+  const said = saidIn(node) ?? askedIn(node)
+  if (said !== undefined) return previewOf(said)
+  if (node.kind === 'object') return lineOf(membersLine(node))
+  return lineOf(stringOf(node) ?? sourceOf(node).slice(0, 400))
+}
+
+/** Texts first, which tell rows apart, then the rest by name. */
+function membersLine(node: JsonNode): string {
+  const texts: string[] = []
+  const others: string[] = []
+  for (const { name, node: value } of membersOf(node)) {
+    const text = stringOf(value)
+    if (text !== undefined) texts.push(text.slice(0, 200))
+    else others.push(`${name} ${sourceOf(value).slice(0, 60)}`)
+    if (texts.length + others.length === mostMembers) break
+  }
+  return [...texts, ...others].join(' · ')
+}
+
+/** Nobody sees more of them in one line. */
+const mostMembers = 8
+
+/** A value as a text, to be compared word by word. */
+export function textOfValue(node: JsonNode): string {
+  return stringOf(node) ?? sourceOf(node)
+}

@@ -1,0 +1,74 @@
+import { search, setSearch } from '../../routes.ts'
+import type { Compared, RowOrder } from '../../server/evaluations.ts'
+import { filtersOf, parseFilter, type Term } from './filter-text.ts'
+
+export const ways = ['diff', 'high', 'low', 'none'] as const
+export type Way = (typeof ways)[number]
+
+/** What the address says of a comparison. */
+export interface CompareView {
+  project: string
+  /** The baseline first. */
+  ids: readonly string[]
+  base: string
+  /** The run that is held beside the baseline. */
+  side: string | undefined
+  way: Way | undefined
+  field: string | undefined
+  filter: string
+  terms: readonly Term[]
+  /** The part of the filter that cannot be read. */
+  wrong: string | undefined
+  common: boolean
+  row: string | undefined
+  trial: number
+}
+
+export function viewOf(project: string): CompareView {
+  const asked = search.value
+  const given = [...new Set((asked.get('ids') ?? '').split(',').filter(Boolean))]
+  const base = given.find((id) => id === asked.get('base')) ?? given[0] ?? ''
+  const ids = [base, ...given.filter((id) => id !== base)].filter(Boolean)
+  const [, way, field] = /^(\w+):(.+)$/.exec(asked.get('sort') ?? '') ?? []
+  const filter = asked.get('q') ?? ''
+  const { terms, wrong } = parseFilter(filter)
+  return {
+    project,
+    ids,
+    base,
+    side: ids.slice(1).find((id) => id === asked.get('side')) ?? ids[1],
+    way: ways.find((one) => one === way),
+    field,
+    filter,
+    terms,
+    wrong,
+    common: asked.get('common') === '1',
+    row: asked.get('row') ?? undefined,
+    trial: Math.max(0, (Number(asked.get('trial')) || 1) - 1),
+  }
+}
+
+export const comparedIn = ({ project, ids, terms, common }: CompareView): Compared => ({
+  project,
+  ids,
+  filters: filtersOf(terms),
+  intersect: common,
+})
+
+/** Rows differ by the score only where there is something to differ from. */
+export const usualWay = ({ ids }: CompareView): Way => (ids.length > 1 ? 'diff' : 'low')
+
+export function orderOf(way: Way, field: string | undefined): RowOrder | undefined {
+  if (field === undefined || way === 'none') return undefined
+  if (way === 'diff') return { field, mode: 'difference', direction: 'desc' }
+  return { field, mode: 'value', direction: way === 'high' ? 'desc' : 'asc' }
+}
+
+export const setSort = (way: Way, field: string): void =>
+  setSearch({ sort: `${way}:${field}`, row: undefined, trial: undefined })
+
+/** Runs are called A, B, C, where their names are too long. */
+export function letterOf(index: number): string {
+  const letter = String.fromCharCode(65 + (index % 26))
+  return index < 26 ? letter : `${letter}${Math.floor(index / 26) + 1}`
+}

@@ -1,0 +1,65 @@
+import { signal } from '@preact/signals'
+import {
+  type EvaluationRow,
+  type EvaluationSummary,
+  readCosts,
+  readEvaluations,
+  readSummary,
+} from '../../server/evaluations.ts'
+import { fieldOf } from '../../value/scores.ts'
+
+const pageSize = 50
+
+/** The evaluations of a project, some more with each call of `more`. */
+export function createRuns(project: string) {
+  const rows = signal<readonly EvaluationRow[] | undefined>(undefined)
+  const total = signal(0)
+  const summaries = signal<ReadonlyMap<string, EvaluationSummary>>(new Map())
+  const costs = signal<ReadonlyMap<string, number>>(new Map())
+  const error = signal<Error | undefined>(undefined)
+  const closing = new AbortController()
+  const { signal: closed } = closing
+
+  async function guarded(work: () => Promise<void>): Promise<void> {
+    try {
+      await work()
+    } catch (given) {
+      if (!closed.aborted) error.value = given as Error
+    }
+  }
+
+  const more = () =>
+    guarded(async () => {
+      const known = rows.value ?? []
+      error.value = undefined
+      const page = await readEvaluations(project, { offset: known.length, limit: pageSize }, closed)
+      rows.value = [...known, ...page.evaluations]
+      total.value = page.total
+      const ids = page.evaluations.map(({ evaluation_call_id }) => evaluation_call_id)
+      if (ids.length === 0) return
+      const view = { project, ids, filters: [], intersect: false }
+      const [{ summary }, found] = await Promise.all([
+        readSummary(view, closed),
+        readCosts(project, ids, closed),
+      ])
+      summaries.value = new Map([
+        ...summaries.value,
+        ...summary.evaluations.map((one): [string, EvaluationSummary] => [one.evaluation_call_id, one]),
+      ])
+      costs.value = new Map([...costs.value, ...found])
+    })
+
+  void more()
+  return { rows, total, summaries, costs, error, more, close: () => closing.abort() }
+}
+
+/** The scores that most of the evaluations have, most common first. */
+export function commonScores(summaries: Iterable<EvaluationSummary>): string[] {
+  const counts = new Map<string, number>()
+  for (const { scorer_stats } of summaries) {
+    for (const stats of scorer_stats) {
+      if (stats.value_type !== 'text') counts.set(fieldOf(stats), (counts.get(fieldOf(stats)) ?? 0) + 1)
+    }
+  }
+  return [...counts].toSorted(([, a], [, b]) => b - a).map(([field]) => field)
+}

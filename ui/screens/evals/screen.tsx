@@ -1,0 +1,254 @@
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
+import { useKeys } from '../../parts/keys.ts'
+import { Empty, Failed, Skeleton } from '../../parts/states.tsx'
+import { Status } from '../../parts/status.tsx'
+import { Time } from '../../parts/time.tsx'
+import { paths } from '../../places.ts'
+import { go, search, setSearch } from '../../routes.ts'
+import type { EvaluationRow, EvaluationSummary } from '../../server/evaluations.ts'
+import { fieldOf, meanText, refName, scoreName, shownMean } from '../../value/scores.ts'
+import { costText, countText, durationText } from '../../value/units.ts'
+import { commonScores, createRuns } from './runs.ts'
+
+/** As many as a comparison takes. */
+const mostChosen = 100
+/** Scores that have a column; a comparison shows all of them. */
+const mostColumns = 4
+
+/** The evaluations of a project, to choose some and compare them. */
+export function EvalsScreen({ project }: { project: string }) {
+  const runs = useMemo(() => createRuns(project), [project])
+  useEffect(() => () => runs.close(), [runs])
+  const chosen = (search.value.get('sel') ?? '').split(',').filter(Boolean)
+  const [active, setActive] = useState(0)
+  const body = useRef<HTMLTableSectionElement>(null)
+  const rows = runs.rows.value
+  const toggle = (id: string | undefined) => {
+    if (id === undefined) return
+    const next = chosen.includes(id) ? chosen.filter((one) => one !== id) : [...chosen, id]
+    if (next.length <= mostChosen) setSearch({ sel: next.join(',') })
+  }
+  const move = (by: number) => {
+    const next = Math.min((rows?.length ?? 1) - 1, Math.max(0, active + by))
+    setActive(next)
+    body.current?.children[next]?.scrollIntoView({ block: 'nearest' })
+  }
+  const compare = () => {
+    if (chosen.length > 0) go(paths.compare(project, { ids: inTime(chosen, rows ?? []).join(',') }))
+  }
+  useKeys('Evaluations', [
+    { keys: ['j', 'ArrowDown'], does: 'Next evaluation', run: () => move(1) },
+    { keys: ['k', 'ArrowUp'], does: 'Previous evaluation', run: () => move(-1) },
+    { keys: ['x', ' '], does: 'Choose it', run: () => toggle(rows?.[active]?.evaluation_call_id) },
+    { keys: ['c', 'Enter'], does: 'Compare the chosen ones', run: compare },
+    {
+      keys: ['o'],
+      does: 'Open its trace',
+      run: () => {
+        const row = rows?.[active]
+        if (row) go(paths.trace(project, row.trace_id, row.evaluation_call_id))
+      },
+    },
+    { keys: ['Escape'], does: 'Choose none', run: () => setSearch({ sel: undefined }) },
+  ])
+  const scores = commonScores(runs.summaries.value.values()).slice(0, mostColumns)
+  const error = runs.error.value
+  return (
+    <main class="screen evals">
+      <div class="screen-head">
+        <h1>Evaluations</h1>
+        <span class="muted">
+          {rows !== undefined &&
+            rows.length > 0 &&
+            `${countText(rows.length)} of ${countText(runs.total.value)}`}
+        </span>
+        <div class="head-tools">
+          {chosen.length > 0 && (
+            <button type="button" class="quiet" onClick={() => setSearch({ sel: undefined })}>
+              Choose none
+            </button>
+          )}
+          <button type="button" class="main-button" disabled={chosen.length === 0} onClick={compare}>
+            {chosen.length < 2 ? 'Compare' : `Compare ${chosen.length}`}
+          </button>
+        </div>
+      </div>
+      {error && <Failed error={error} again={() => void runs.more()} />}
+      {!error && rows === undefined && <Skeleton rows={10} />}
+      {rows?.length === 0 && <NoEvaluations project={project} />}
+      {rows !== undefined && rows.length > 0 && (
+        <div class="table-scroll" tabIndex={0} role="region" aria-label="Evaluations">
+          <table class="dense">
+            <thead>
+              <tr>
+                <th scope="col">
+                  <span class="hidden-text">Chosen</span>
+                </th>
+                <th scope="col">Run</th>
+                <th scope="col">State</th>
+                {scores.map((field) => (
+                  <th key={field} scope="col" class="number" title={field}>
+                    {scoreName(field)}
+                  </th>
+                ))}
+                <th scope="col" class="number">
+                  Trials
+                </th>
+                <th scope="col" class="number">
+                  Failed
+                </th>
+                <th scope="col" class="number">
+                  Latency
+                </th>
+                <th scope="col" class="number">
+                  Tokens
+                </th>
+                <th scope="col" class="number">
+                  Cost
+                </th>
+                <th scope="col" class="number">
+                  Started
+                </th>
+              </tr>
+            </thead>
+            <tbody ref={body}>
+              {rows.map((row, index) => (
+                <RunLine
+                  key={row.evaluation_call_id}
+                  {...{ project, row, scores }}
+                  summary={runs.summaries.value.get(row.evaluation_call_id)}
+                  cost={runs.costs.value.get(row.evaluation_call_id)}
+                  isActive={index === active}
+                  isChosen={chosen.includes(row.evaluation_call_id)}
+                  onToggle={() => {
+                    setActive(index)
+                    toggle(row.evaluation_call_id)
+                  }}
+                />
+              ))}
+            </tbody>
+          </table>
+          {rows.length < runs.total.value && (
+            <button type="button" class="more" onClick={() => void runs.more()}>
+              Show more
+            </button>
+          )}
+        </div>
+      )}
+    </main>
+  )
+}
+
+/** The oldest is the baseline unless somebody says otherwise. */
+function inTime(ids: readonly string[], rows: readonly EvaluationRow[]): string[] {
+  const place = new Map(rows.map(({ evaluation_call_id }, index) => [evaluation_call_id, index]))
+  return ids.toSorted((a, b) => (place.get(b) ?? 0) - (place.get(a) ?? 0))
+}
+
+interface LineProps {
+  project: string
+  row: EvaluationRow
+  scores: readonly string[]
+  summary: EvaluationSummary | undefined
+  cost: number | undefined
+  isActive: boolean
+  isChosen: boolean
+  onToggle(): void
+}
+
+function RunLine({ project, row, scores, summary, cost, isActive, isChosen, onToggle }: LineProps) {
+  const name = row.display_name ?? (refName(row.model_ref) || row.evaluation_call_id)
+  const stats = new Map((summary?.scorer_stats ?? []).map((one) => [fieldOf(one), one]))
+  return (
+    <tr class={`${isActive ? 'is-active' : ''} ${isChosen ? 'is-chosen' : ''}`} onClick={onToggle}>
+      <td>
+        <input
+          type="checkbox"
+          aria-label={`Choose ${name}`}
+          checked={isChosen}
+          tabIndex={isActive ? 0 : -1}
+          onClick={(event) => event.stopPropagation()}
+          onChange={onToggle}
+        />
+      </td>
+      <td class="run-name">
+        <a
+          href={paths.compare(project, { ids: row.evaluation_call_id })}
+          onClick={(event) => event.stopPropagation()}
+        >
+          {name}
+        </a>
+        <span class="muted">
+          {[refName(row.evaluation_ref), row.display_name !== null && refName(row.model_ref)]
+            .filter(Boolean)
+            .join(' · ')}
+        </span>
+      </td>
+      <td>
+        <Status status={row.status} />
+      </td>
+      {scores.map((field) => {
+        const own = stats.get(field)
+        const mean = own && shownMean(own)
+        return (
+          <td key={field} class="number">
+            {mean ? (
+              <>
+                {meanText(mean)}
+                {own.missing_trial_count > 0 && (
+                  <span class="missing" title={`${countText(own.missing_trial_count)} trials without it`}>
+                    {' '}
+                    {countText(own.missing_trial_count)} missing
+                  </span>
+                )}
+              </>
+            ) : (
+              <span class="muted">{summary === undefined && row.trial_count > 0 ? '…' : '–'}</span>
+            )}
+          </td>
+        )
+      })}
+      <td class="number">
+        {countText(row.trial_count)}
+        {row.trial_count !== row.row_count && <span class="muted"> of {countText(row.row_count)} rows</span>}
+      </td>
+      <td class="number">
+        {row.failed_trial_count > 0 ? (
+          <span class="problem">{countText(row.failed_trial_count)}</span>
+        ) : (
+          <span class="muted">0</span>
+        )}
+      </td>
+      <td class="number">
+        {row.mean_latency_seconds === null ? '–' : durationText(row.mean_latency_seconds * 1000)}
+      </td>
+      <td class="number">{row.total_tokens === null ? '–' : countText(row.total_tokens)}</td>
+      <td class="number">{cost === undefined ? '–' : costText(cost)}</td>
+      <td class="number muted">
+        <Time at={row.started_at} />
+      </td>
+    </tr>
+  )
+}
+
+function NoEvaluations({ project }: { project: string }) {
+  return (
+    <Empty title="No evaluations yet" command={firstRun(project)}>
+      <p>
+        An evaluation asks a model about every row of a dataset and scores what it says. The weave package
+        writes them, or any program does, step by step:
+      </p>
+    </Empty>
+  )
+}
+
+const firstRun = (project: string) =>
+  `api() { curl -s -u api:$KEY -H 'content-type: application/json' "${location.origin}/v2/${project}/$1" -d "$2"; }
+id() { sed 's/.*:"\\(.*\\)"}/\\1/'; }
+RUN=$(api evaluation_runs '{"evaluation": "weave:///${project}/object/capitals:v0", "model": "weave:///${project}/object/small:v0"}' | id)
+PREDICTION=$(api predictions '{"evaluation_run_id": "'$RUN'", "model": "weave:///${project}/object/small:v0",
+  "inputs": {"question": "capital of Chad"}, "output": "Paris"}' | id)
+api scores '{"evaluation_run_id": "'$RUN'", "prediction_id": "'$PREDICTION'",
+  "scorer": "weave:///${project}/object/judge:v0", "value": {"passed": false}}'
+api predictions/$PREDICTION/finish '{}'
+api evaluation_runs/$RUN/finish '{}'`

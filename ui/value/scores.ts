@@ -1,0 +1,47 @@
+import type { ScorerStats } from '../server/evaluations.ts'
+
+/** As a path of queries: `scores.judge.passed`. A dot inside a name is written as they take it. */
+export const fieldOf = ({ scorer_key, path }: Pick<ScorerStats, 'scorer_key' | 'path'>): string =>
+  `scores.${scorer_key.replaceAll('.', '\\.')}${path === null ? '' : `.${path}`}`
+
+export const scoreName = (field: string): string => field.replace(/^scores\./, '').replaceAll('\\.', '.')
+
+/** A mean, as short as it tells something. */
+export function numberText(value: number): string {
+  if (!Number.isFinite(value)) return String(value)
+  const size = Math.abs(value)
+  if (size !== 0 && (size < 0.0005 || size >= 1e7)) return value.toExponential(2)
+  if (Number.isInteger(value)) return String(value)
+  return value.toFixed(size < 1 ? 3 : size < 100 ? 2 : 1)
+}
+
+export const shareText = (share: number): string =>
+  `${(share * 100).toFixed(share > 0 && share < 1 ? 1 : 0)} %`
+
+/** With its sign. */
+export const stepText = (step: number, isShare = false): string => {
+  const text = isShare ? `${(Math.abs(step) * 100).toFixed(1)}` : numberText(Math.abs(step))
+  const isNothing = Number(text) === 0 && step === 0
+  return isNothing ? `±0` : `${step > 0 ? '+' : '−'}${text}`
+}
+
+/** What a scorer's numbers come to: a pass rate, or a mean. */
+export function shownMean(
+  stats: ScorerStats,
+): { value: number; isShare: boolean; count: number } | undefined {
+  if (stats.value_type === 'binary' && stats.pass_rate !== null)
+    return { value: stats.pass_rate, isShare: true, count: stats.pass_known_count }
+  if (stats.numeric_mean === null) return undefined
+  return { value: stats.numeric_mean, isShare: false, count: stats.numeric_count }
+}
+
+export const meanText = ({ value, isShare }: { value: number; isShare: boolean }): string =>
+  isShare ? shareText(value) : numberText(value)
+
+/** What is evaluated is a reference to a version, or any text. */
+export const refName = (ref: string | null): string => {
+  if (ref === null) return ''
+  const [, name, version] = /\/object\/([^:/]+):?(.*)$/.exec(ref) ?? []
+  if (name === undefined) return ref
+  return version === undefined || version === '' ? name : `${name}:${version.slice(0, 8)}`
+}
