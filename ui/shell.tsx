@@ -5,10 +5,11 @@ import { KeySheet, shown } from './parts/key-sheet.tsx'
 import { useKeys } from './parts/keys.ts'
 import { lazily } from './parts/lazily.tsx'
 import { Palette } from './parts/palette.tsx'
+import { Question } from './parts/question.tsx'
 import { Empty } from './parts/states.tsx'
 import { nextTheme, theme } from './parts/theme.ts'
 import { type Place, paths } from './places.ts'
-import { place } from './routes.ts'
+import { leaving, place } from './routes.ts'
 import { CallScreen } from './screens/call.tsx'
 import { CallsScreen } from './screens/calls/screen.tsx'
 import { ProjectsScreen } from './screens/projects/screen.tsx'
@@ -24,6 +25,9 @@ const EvalsScreen = lazily(async () => (await import('./screens/evals/screen.tsx
 const CompareScreen = lazily(async () => (await import('./screens/compare/screen.tsx')).CompareScreen)
 const QueuesScreen = lazily(async () => (await import('./screens/queues/screen.tsx')).QueuesScreen)
 const QueueScreen = lazily(async () => (await import('./screens/queue/screen.tsx')).QueueScreen)
+const ReviewScreen = lazily(async () => (await import('./screens/review/screen.tsx')).ReviewScreen)
+const ObjectsScreen = lazily(async () => (await import('./screens/objects/screen.tsx')).ObjectsScreen)
+const ObjectScreen = lazily(async () => (await import('./screens/object/screen.tsx')).ObjectScreen)
 
 const themeIcons = { system: 'screen', light: 'sun', dark: 'moon' } as const
 
@@ -107,6 +111,17 @@ export function Shell() {
       {front === 'palette' && (
         <Palette onClose={() => setFront(undefined)} showKeys={() => setFront('keys')} signOut={leave} />
       )}
+      {leaving.value && (
+        <Question
+          title="Leave without saving?"
+          text={leaving.value.loss}
+          yes="Leave"
+          onYes={leaving.value.leave}
+          onClose={() => {
+            leaving.value = undefined
+          }}
+        />
+      )}
       {front === 'keys' && <KeySheet onClose={() => setFront(undefined)} />}
     </>
   )
@@ -139,8 +154,11 @@ function Screen({ here }: { here: Place }) {
     case 'queue':
       return <QueueScreen key={here.queue} project={here.project} queue={here.queue} />
     case 'review':
+      return <ReviewScreen key={here.queue} project={here.project} queue={here.queue} />
     case 'objects':
+      return <ObjectsScreen key={here.project} project={here.project} />
     case 'object':
+      return <ObjectScreen key={here.object} project={here.project} object={here.object} />
     case 'nowhere':
       return (
         <main class="screen">

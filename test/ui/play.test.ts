@@ -220,6 +220,7 @@ test('a recorded answer goes on from another token', { skip }, async (t) => {
   }))
   const message = { role: 'assistant', content: 'No, thanks' }
   const call = chatCall(2, 'Tea?', '', {
+    inputs: { messages: [{ role: 'user', content: 'Tea?' }] },
     output: { choices: [{ index: 0, message, logprobs: { content } }] },
   })
   assert.equal((await served().post(`/v2/${project}/calls/complete`, { batch: [call] })).status, 200)

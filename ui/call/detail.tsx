@@ -1,8 +1,9 @@
 import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
+import { AddToDataset } from '../parts/add-to-dataset.tsx'
 import { AddToQueue } from '../parts/add-to-queue.tsx'
 import { Copied } from '../parts/copied.tsx'
-import { useKeys } from '../parts/keys.ts'
+import { type KeyBinding, useKeys } from '../parts/keys.ts'
 import { Failed, Skeleton } from '../parts/states.tsx'
 import { Status } from '../parts/status.tsx'
 import { Time } from '../parts/time.tsx'
@@ -37,34 +38,41 @@ interface Props {
   call: string
   /** Present where the call has a place in a trace that is not on the screen. */
   withTrace?: boolean
+  /** Beside a form, which has the keys and says what there is to say. */
+  isBeside?: boolean
   onChanged?: () => void
 }
 
 /** One call, whole. */
-export function CallDetail({ project, call: id, withTrace = false, onChanged }: Props) {
+export function CallDetail({ project, call: id, withTrace = false, isBeside = false, onChanged }: Props) {
   const { value: call, error, again } = useLoading((signal) => readCall(project, id, signal), [project, id])
   const [tab, setTab] = useState(chosen)
   const isThis = call !== undefined && stringOf(nodeAt(call, 'id')) === id
-  const [isQueuing, setQueuing] = useState(false)
+  const [front, setFront] = useState<'queue' | 'dataset'>()
   const choose = (next: Tab) => {
     chosen = next
     setTab(next)
   }
-  useKeys('Call', [
+  const bindings: KeyBinding[] = [
     { keys: ['c'], does: 'Conversation', run: () => choose('chat') },
     { keys: ['s'], does: 'Surprise, where it has probabilities', run: () => choose('surprise') },
     { keys: ['i'], does: 'Input', run: () => choose('input') },
     { keys: ['u'], does: 'Output', run: () => choose('output') },
     { keys: ['m'], does: 'Attributes', run: () => choose('attributes') },
     { keys: ['n'], does: 'Feedback and notes', run: () => choose('feedback') },
-    { keys: ['a'], does: 'Add to a queue', run: () => setQueuing(true) },
-  ])
+    { keys: ['a'], does: 'Add to a queue', run: () => setFront('queue') },
+    { keys: ['d'], does: 'Add to a dataset', run: () => setFront('dataset') },
+  ]
+  useKeys('Call', isBeside ? [] : bindings)
   if (error) return <Failed error={error} again={again} />
   if (!isThis) return <Skeleton rows={12} />
   return (
     <>
-      <Shown {...{ project, id, call, withTrace, tab, choose, onChanged }} queue={() => setQueuing(true)} />
-      {isQueuing && <AddToQueue project={project} calls={[id]} onClose={() => setQueuing(false)} />}
+      <Shown {...{ project, id, call, withTrace, isBeside, tab, choose, onChanged }} add={setFront} />
+      {front === 'queue' && <AddToQueue project={project} calls={[id]} onClose={() => setFront(undefined)} />}
+      {front === 'dataset' && (
+        <AddToDataset project={project} calls={[id]} onClose={() => setFront(undefined)} />
+      )}
     </>
   )
 }
@@ -74,14 +82,15 @@ interface ShownProps {
   id: string
   call: JsonNode
   withTrace: boolean
+  isBeside: boolean
   tab: Tab | undefined
   choose(tab: Tab): void
-  /** Asks into which queue the call is put. */
-  queue(): void
+  /** Asks where the call is to be put. */
+  add(to: 'queue' | 'dataset'): void
   onChanged: (() => void) | undefined
 }
 
-function Shown({ project, id, call, withTrace, tab: wanted, choose, queue, onChanged }: ShownProps) {
+function Shown({ project, id, call, withTrace, isBeside, tab: wanted, choose, add, onChanged }: ShownProps) {
   // Small members, without numbers that could lose digits: sizes and times.
   const row = JSON.parse(`{${lightText(call)}}`) as CallRow
   const [inputs, output] = [nodeAt(call, 'inputs'), nodeAt(call, 'output')]
@@ -89,7 +98,11 @@ function Shown({ project, id, call, withTrace, tab: wanted, choose, queue, onCha
   const said = saidIn(output)
   const isChat = asked !== undefined || said !== undefined
   const tokens = tokensIn(output)
-  const isThere = (one: Tab) => (one === 'chat' ? isChat : one !== 'surprise' || tokens.length > 0)
+  const isThere = (one: Tab) => {
+    if (one === 'chat') return isChat
+    if (one === 'feedback') return !isBeside
+    return one !== 'surprise' || tokens.length > 0
+  }
   const tab = wanted !== undefined && isThere(wanted) ? wanted : isChat ? 'chat' : 'input'
   return (
     <article class="detail" aria-label={nameOf(row)}>
@@ -97,14 +110,21 @@ function Shown({ project, id, call, withTrace, tab: wanted, choose, queue, onCha
         <h2>{nameOf(row)}</h2>
         <Copied text={id} label="Copy the id of the call" />
         <span class="detail-tools">
-          {nodeAt(inputs, 'messages')?.kind === 'array' && (
-            <a class="button" href={paths.play({ p: project, from: id })}>
-              Open in the playground
-            </a>
+          {!isBeside && (
+            <>
+              {nodeAt(inputs, 'messages')?.kind === 'array' && (
+                <a class="button" href={paths.play({ p: project, from: id })}>
+                  Open in the playground
+                </a>
+              )}
+              <button type="button" onClick={() => add('queue')}>
+                Add to queue
+              </button>
+              <button type="button" onClick={() => add('dataset')}>
+                To dataset
+              </button>
+            </>
           )}
-          <button type="button" onClick={queue}>
-            Add to queue
-          </button>
           {withTrace && (
             <a class="button" href={paths.trace(project, row.trace_id, id)}>
               Open trace
@@ -215,7 +235,7 @@ function Fact({ name, children }: { name: string; children: ComponentChildren })
   )
 }
 
-function Value({ node }: { node: JsonNode | undefined }) {
+export function Value({ node }: { node: JsonNode | undefined }) {
   if (node === undefined || node.kind === 'null') return <p class="muted">Nothing was written.</p>
   const text = stringOf(node)
   return (

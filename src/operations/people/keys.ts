@@ -1,10 +1,10 @@
-import { byCaller, type Caller } from '../../domain/callers.ts'
+import { byCaller, type Caller, requireEntities } from '../../domain/callers.ts'
 import { newId } from '../../domain/ids.ts'
 import { hashKey, newKey } from '../../domain/keys.ts'
 import { refuse } from '../../domain/refusals.ts'
 import { formatTime, formatTimeOrNull, now } from '../../domain/time.ts'
 import type { Database } from '../../storage/database.ts'
-import { hasUser, listKeys, ownerOfKey } from '../../storage/tables/users.ts'
+import { hasUser, listKeys, listUsers, ownerOfKey } from '../../storage/tables/users.ts'
 import type { ConfiguredPeople } from '../parts.ts'
 import type { KeyBody } from './contract.ts'
 
@@ -26,7 +26,8 @@ export async function readKeys(db: Database, configured: ConfiguredPeople, calle
   const is_configured = isConfigured(configured, user)
   if (!is_configured && !(await hasUser(db, user)))
     throw refuse('user_not_found', { field: 'user', name: user })
-  const keys = (await listKeys(db, user)).map(({ id, created_at, revoked_at, settings }) => ({
+  const stored = is_configured && caller.role !== 'admin' ? [] : await listKeys(db, user)
+  const keys = stored.map(({ id, created_at, revoked_at, settings }) => ({
     id,
     name: settings.name ?? null,
     record: settings.record ?? ('on' as const),
@@ -43,6 +44,12 @@ export async function createKey(
   { user: given, name, record }: KeyBody,
 ) {
   const user = ownerFor(caller, given)
+  // One of the record may have the same name, and other rights.
+  if (isConfigured(configured, user)) throw refuse('user_configured', { name: user })
+  if (user !== caller.name) {
+    const entities = (await listUsers(db)).find((one) => one.name === user)?.entities
+    requireEntities(caller, entities ?? [], 'user')
+  }
   const live = (await listKeys(db, user)).filter(({ revoked_at }) => revoked_at === null)
   if (live.length >= mostKeys) throw refuse('too_many_keys', { name: user, limit: mostKeys })
   const key = newKey()
@@ -50,14 +57,15 @@ export async function createKey(
   const settings = { ...(name !== undefined && { name }), ...(record !== undefined && { record }) }
   const by = byCaller(caller)
   if (await db.write('addKey', { id, hash: hashKey(key), user, settings, now: now(), by })) return { id, key }
-  if (isConfigured(configured, user)) throw refuse('user_configured', { name: user })
   throw refuse('user_not_found', { field: 'user', name: user })
 }
 
 /** The key of somebody else is as one that is not there. */
-export async function revokeKey(db: Database, caller: Caller, id: string) {
+export async function revokeKey(db: Database, configured: ConfiguredPeople, caller: Caller, id: string) {
   const owner = await ownerOfKey(db, id)
-  const isHis = owner !== undefined && (owner === caller.name || caller.role === 'admin')
+  const isHis =
+    owner !== undefined &&
+    (caller.role === 'admin' || (owner === caller.name && !isConfigured(configured, owner)))
   if (isHis && (await db.write('revokeKey', { id, now: now(), by: byCaller(caller) }))) return {}
   throw refuse('key_not_found', { id })
 }

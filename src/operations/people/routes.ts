@@ -63,6 +63,6 @@ export const peopleRoutes = family(
     params: KeyPath,
     answer: GoneAnswer,
     refusals: ['key_not_found'],
-    rule: ({ db }, { caller, params }) => revokeKey(db, caller, params.id),
+    rule: ({ db, people }, { caller, params }) => revokeKey(db, people, caller, params.id),
   }),
 )

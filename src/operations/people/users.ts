@@ -1,4 +1,4 @@
-import { byCaller, type Caller } from '../../domain/callers.ts'
+import { byCaller, type Caller, requireEntities } from '../../domain/callers.ts'
 import { newId } from '../../domain/ids.ts'
 import { hashKey, newKey } from '../../domain/keys.ts'
 import { refuse } from '../../domain/refusals.ts'
@@ -39,6 +39,7 @@ export async function createUser(
   caller: Caller,
   { name, role = 'member', entities: given }: UserBody,
 ) {
+  requireEntities(caller, given, 'entities')
   if (configured.some((one) => one.name === name)) throw refuse('user_exists', { name })
   const key = newKey()
   const id = newId()

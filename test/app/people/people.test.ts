@@ -103,6 +103,28 @@ test('an admin revokes the keys of others and removes them, but not itself', asy
   assert.deepEqual(outcome(await send('DELETE', '/users/heidi', undefined, key.key)), [404, 'user_not_found'])
 })
 
+test('nobody gives more than it has', async () => {
+  const admin = (await made('mallory', { role: 'admin' })).key.key
+  for (const entities of [['*'], ['acme', 'globex']]) {
+    const answer = await post('/users', { name: 'accomplice', entities }, admin)
+    assert.deepEqual(outcome(answer), [403, 'entity_forbidden'])
+  }
+  await made('mighty', { entities: ['*'] })
+  assert.deepEqual(outcome(await post('/keys', { user: 'mighty' }, admin)), [403, 'entity_forbidden'])
+  assert.equal((await post('/users', { name: 'helper', entities: ['acme'] }, admin)).status, 200)
+  assert.equal((await post('/keys', { user: 'helper' }, admin)).status, 200)
+})
+
+test('a user of HEDDLE_USERS gets no key of one of the record with its name', async () => {
+  const user = { name: 'bob', role: 'admin' as const, entities: ['*'], created_at: 1 }
+  assert.ok(await app.database.write('addUser', { user, key: { id: 'key-of-other-bob', hash: 'x' } }))
+  assert.deepEqual(outcome(await post('/keys', {}, keys.bob)), [409, 'user_configured'])
+  assert.deepEqual((await get('/keys', keys.bob)).json.keys, [])
+  const revoked = await send('DELETE', '/keys/key-of-other-bob', undefined, keys.bob)
+  assert.deepEqual(outcome(revoked), [404, 'key_not_found'])
+  assert.equal((await send('DELETE', '/users/bob', undefined, keys.root)).status, 200)
+})
+
 test('users of HEDDLE_USERS are changed there', async () => {
   assert.deepEqual(outcome(await post('/users', { name: 'alice', entities: ['*'] }, keys.root)), [
     409,

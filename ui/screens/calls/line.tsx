@@ -13,21 +13,11 @@ import {
   tokensOf,
 } from '../../server/calls.ts'
 import { costText, countText, durationText, sizeText } from '../../value/units.ts'
+import type { ColumnName } from './columns.ts'
 import type { Preview } from './rows.ts'
 
 /** As style/calls.css has it. */
 export const rowHeight = 44
-
-export const columns = [
-  { name: 'status', label: 'Status' },
-  { name: 'what', label: 'Call' },
-  { name: 'model', label: 'Model' },
-  { name: 'latency', label: 'Took' },
-  { name: 'tokens', label: 'Tokens' },
-  { name: 'cost', label: 'Cost' },
-  { name: 'feedback', label: 'Feedback' },
-  { name: 'started', label: 'Started' },
-] as const
 
 interface Props {
   index: number
@@ -35,16 +25,26 @@ interface Props {
   project: string
   row: CallRow | undefined
   preview: Preview | undefined
+  columns: readonly { name: ColumnName }[]
   isActive: boolean
   isPeeked: boolean
-  onChoose(): void
+  isChosen: boolean
+  /** It was deleted while it was shown. */
+  isGone: boolean
+  onOpen(): void
+  onChoose(extends_: boolean): void
 }
 
 /** One call in one row; before it has come, its shape. */
-export function CallLine({ index, top, project, row, preview, isActive, isPeeked, onChoose }: Props) {
+export function CallLine(props: Props) {
+  const { index, top, project, row, preview, columns, isActive, isPeeked, isChosen, isGone } = props
   const place = (element: HTMLElement | null) =>
     element?.style.setProperty('transform', `translateY(${top}px)`)
-  const classes = `grid-row ${isActive ? 'is-active' : ''} ${isPeeked ? 'is-peeked' : ''}`
+  const states = { active: isActive, peeked: isPeeked, chosen: isChosen, gone: isGone }
+  const classes = [
+    'grid-row',
+    ...Object.entries(states).flatMap(([name, is]) => (is ? `is-${name}` : [])),
+  ].join(' ')
   if (row === undefined) {
     return (
       <div class={`${classes} is-coming`} role="row" aria-rowindex={index + 2} ref={place}>
@@ -55,10 +55,42 @@ export function CallLine({ index, top, project, row, preview, isActive, isPeeked
   const tokens = tokensOf(row)
   const latency = latencyOf(row)
   const cost = costOf(row)
-  const cells: Record<(typeof columns)[number]['name'], ComponentChildren> = {
-    status: <Status status={statusOf(row)} isShort />,
-    what: (
-      <>
+  const cells: Record<ColumnName, ComponentChildren> = {
+    model: modelsOf(row).join(', '),
+    latency: latency === undefined ? '' : durationText(latency),
+    tokens: tokens && `${countText(tokens.input)} → ${countText(tokens.output)}`,
+    cost: cost !== undefined && costText(cost),
+    feedback: <FeedbackCounts feedback={row.summary.weave?.feedback ?? []} />,
+    user: row.svc_user_id,
+    size: row.storage_size_bytes !== null && sizeText(row.storage_size_bytes),
+    started: <Time at={row.started_at} />,
+  }
+  return (
+    <div
+      class={classes}
+      role="row"
+      aria-rowindex={index + 2}
+      aria-selected={isChosen}
+      aria-current={isActive}
+      ref={place}
+      onClick={props.onOpen}
+    >
+      <div role="gridcell" class="cell-choose">
+        <input
+          type="checkbox"
+          tabIndex={-1}
+          aria-label={`Choose ${nameOf(row)}`}
+          checked={isChosen}
+          onClick={(event) => {
+            event.stopPropagation()
+            props.onChoose(event.shiftKey)
+          }}
+        />
+      </div>
+      <div role="gridcell" class="cell-status">
+        <Status status={statusOf(row)} isShort />
+      </div>
+      <div role="gridcell" class="cell-what">
         <a
           class="call-name"
           tabIndex={-1}
@@ -67,31 +99,16 @@ export function CallLine({ index, top, project, row, preview, isActive, isPeeked
         >
           {nameOf(row)}
         </a>
-        <span class="preview">
-          {row.exception === null ? (
+        <span class={`preview ${row.exception === null || isGone ? '' : 'is-failed'}`}>
+          {isGone ? (
+            'Deleted meanwhile.'
+          ) : row.exception === null ? (
             <Previewed preview={preview} size={row.storage_size_bytes} />
           ) : (
             row.exception
           )}
         </span>
-      </>
-    ),
-    model: modelsOf(row).join(', '),
-    latency: latency === undefined ? '' : durationText(latency),
-    tokens: tokens && `${countText(tokens.input)} → ${countText(tokens.output)}`,
-    cost: cost !== undefined && costText(cost),
-    feedback: <FeedbackCounts feedback={row.summary.weave?.feedback ?? []} />,
-    started: <Time at={row.started_at} />,
-  }
-  return (
-    <div
-      class={classes}
-      role="row"
-      aria-rowindex={index + 2}
-      aria-selected={isActive}
-      ref={place}
-      onClick={onChoose}
-    >
+      </div>
       {columns.map(({ name }) => (
         <div key={name} role="gridcell" class={`cell-${name}`}>
           {cells[name]}

@@ -82,12 +82,12 @@ function ModelPanel({ model }: { model: Engine['models'][number] }) {
           <Fact name="From the cache">
             {share === undefined ? 'no prompt yet' : `${(share * 100).toFixed(0)} %`}
           </Fact>
-          <Fact name="Context">{countText(card.context)} tokens</Fact>
-          <Fact name="Parameters">{countText(card.parameters)}</Fact>
-          <Fact name="Weights">{sizeText(card.model_bytes)}</Fact>
+          <Fact name="Context">{known(card.context, (count) => `${countText(count)} tokens`)}</Fact>
+          <Fact name="Parameters">{known(card.parameters, countText)}</Fact>
+          <Fact name="Weights">{known(card.model_bytes, sizeText)}</Fact>
           <Fact name="Memory of its engine">{bytes === null ? 'not known' : sizeText(bytes)}</Fact>
           <Fact name="Runs on">{card.device}</Fact>
-          <Fact name="Threads">{card.threads}</Fact>
+          <Fact name="Threads">{known(card.threads, countText)}</Fact>
           <Fact name="Loaded">
             <Time at={new Date(card.created * 1000).toISOString()} />
           </Fact>
@@ -96,6 +96,9 @@ function ModelPanel({ model }: { model: Engine['models'][number] }) {
     </section>
   )
 }
+
+/** Of a model that another server runs, not everything is told. */
+const known = (value: number, text: (value: number) => string) => (value === 0 ? 'not known' : text(value))
 
 /** A box for each slot, filled where it works, and in words. */
 function Slots({ total, running, waiting }: { total: number; running: number; waiting: number }) {
