@@ -9,6 +9,7 @@ import { limitPlainBodies } from './http/body-limits.ts'
 import { createBodyReader } from './http/body-reader.ts'
 import { knowCallers } from './http/callers.ts'
 import { type App, type ContractTypes, writeAnswers } from './http/contracts.ts'
+import { letOriginsIn } from './http/cross-origin/origins.ts'
 import {
   asRefusal,
   handleErrors,
@@ -167,6 +168,7 @@ export async function buildApp(config: Config, parts: Parts): Promise<App> {
     },
   }).withTypeProvider<ContractTypes>()
 
+  letOriginsIn(app, config.cors_origins)
   takePipelinedInTurn(app)
   dropWhatFollows(app)
   limitPlainBodies(app)

@@ -408,6 +408,17 @@ export const sampleBodies: Record<string, (project: string) => Record<string, un
     include_total_storage_size: true,
     expand_columns: [],
   }),
+  '/views/facets': (project_id) => ({ project_id, filter, query: byId, fields: ['op'] }),
+  '/views/buckets': (project_id) => ({
+    project_id,
+    filter,
+    query: byId,
+    after: '2026-01-01T00:00:00Z',
+    before: '2026-01-02T00:00:00Z',
+    step_seconds: 3600,
+    by: 'model',
+    timed: 'latency',
+  }),
   '/views/calls': (project_id) => ({
     project_id,
     filter,

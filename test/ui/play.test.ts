@@ -4,6 +4,7 @@ import { keys } from '../support/app.ts'
 import { assertAccessible, noBrowser, openBrowser, openPage, type Seen } from '../support/browser.ts'
 import { project } from '../support/calls.ts'
 import { chatCall, idOf, servePageApp } from '../support/page-app.ts'
+import { partsModel } from '../support/parts-model.ts'
 import { prefilled, saying, scriptedBackend, tokens } from '../support/scripted-backend.ts'
 import { until } from '../support/waiting.ts'
 
@@ -182,6 +183,38 @@ test('a schema is written, and the answer is a tree', { skip }, async (t) => {
   await editor.fill('{"type": "json_object"}')
   await page.keyboard.press('Control+Enter')
   await page.waitForSelector('.answer .json >> text=9007199254740993')
+  assert.deepEqual(problems, [])
+})
+
+test('a tool is called, its result is typed in, and the conversation goes on', { skip }, async (t) => {
+  const model = partsModel(
+    { kind: 'reasoning', text: 'I should look.' },
+    { kind: 'call', index: 0, id: 'call_1', name: 'weather' },
+    { kind: 'arguments', index: 0, text: '{"city":"Paris"}' },
+    { kind: 'callEnd', index: 0 },
+  )
+  const other = await servePageApp(t, { model })
+  const tools = '[{"type":"function","function":{"name":"weather","parameters":{"type":"object"}}}]'
+  const { page, problems } = await open(
+    t,
+    `${inProject}&a=${encodeURIComponent(`{"tools":${tools}}`)}`,
+    {},
+    other,
+  )
+  await page.getByLabel('Message 1', { exact: true }).fill('Will it rain?')
+  await page.keyboard.press('Control+Enter')
+  await page.getByText('Thought, 14 characters').waitFor()
+  await page.waitForSelector('.answer .json >> text=Paris')
+  await page.getByLabel('What weather answers').fill('no')
+  model.parts = [{ kind: 'content', text: 'It stays dry.' }]
+  await page.getByRole('button', { name: 'Send the result and go on' }).click()
+  await page.waitForSelector('.answer >> text=It stays dry.')
+  const [asked] = model.asked.at(-1)?.inputs ?? []
+  assert.ok(asked && 'conversation' in asked)
+  assert.deepEqual(
+    asked.conversation.messages.map(({ role }) => role),
+    ['user', 'assistant', 'tool'],
+  )
   assert.deepEqual(problems, [])
 })
 

@@ -1,17 +1,17 @@
 import { useMemo } from 'preact/hooks'
 import { wordDiff } from './word-diff.ts'
 
-const signs = { same: '', added: 'added: ', removed: 'removed: ' } as const
+const signs = { same: '', new: 'added: ', gone: 'removed: ' } as const
 
 /** One text become another: what is new and what is gone, never by colour alone. */
 export function WordDiff({ before, after }: { before: string; after: string }) {
-  const runs = useMemo(() => wordDiff(before, after), [before, after])
+  const parts = useMemo(() => wordDiff(before, after), [before, after])
   return (
     <pre class="plain word-diff">
-      {runs.map(({ kind, text }, index) => {
+      {parts.map(({ kind, text }, index) => {
         const hint = <span class="hidden-text">{signs[kind]}</span>
         if (kind === 'same') return text
-        return kind === 'added' ? (
+        return kind === 'new' ? (
           <ins key={index}>
             {hint}
             {text}

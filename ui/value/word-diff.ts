@@ -1,61 +1,87 @@
-/** A run of text that both have, or only one of them. */
-export interface Run {
-  kind: 'same' | 'added' | 'removed'
+export interface DiffPart {
+  kind: 'same' | 'gone' | 'new'
   text: string
 }
 
-/** The work grows with the product of the words, so longer texts are compared as wholes, apart from their equal ends. */
-const mostWords = 2_000
+/** Texts that differ in more words than this are two texts. */
+const mostChanges = 600
 
-/** From one text to another, word by word. */
-export function wordDiff(before: string, after: string): Run[] {
-  const [from, to] = [wordsOf(before), wordsOf(after)]
+/** What became of a text, word by word: the shortest way from one to the other (Myers, 1986). */
+export function wordDiff(before: string, after: string): DiffPart[] {
+  const [a, b] = [wordsOf(before), wordsOf(after)]
   let start = 0
-  while (start < from.length && start < to.length && from[start] === to[start]) start++
+  while (start < a.length && start < b.length && a[start] === b[start]) start++
   let end = 0
-  while (end < from.length - start && end < to.length - start && from.at(-1 - end) === to.at(-1 - end)) end++
-  const runs: Run[] = []
-  push(runs, 'same', from.slice(0, start))
-  middle(runs, from.slice(start, from.length - end), to.slice(start, to.length - end))
-  push(runs, 'same', from.slice(from.length - end))
-  return runs
+  while (end < a.length - start && end < b.length - start && a[a.length - 1 - end] === b[b.length - 1 - end])
+    end++
+  const middle = changesOf(a.slice(start, a.length - end), b.slice(start, b.length - end))
+  return merged([
+    ...a.slice(0, start).map((text): DiffPart => ({ kind: 'same', text })),
+    ...middle,
+    ...a.slice(a.length - end).map((text): DiffPart => ({ kind: 'same', text })),
+  ])
 }
 
-const wordsOf = (text: string): string[] => text.match(/\s+|[\p{L}\p{N}_]+|[^\s\p{L}\p{N}_]/gu) ?? []
+const wordsOf = (text: string): string[] => text.match(/[\p{L}\p{N}_]+|\s+|[^\p{L}\p{N}_\s]/gu) ?? []
 
-function push(runs: Run[], kind: Run['kind'], words: readonly string[]): void {
-  if (words.length === 0) return
-  const last = runs.at(-1)
-  if (last?.kind === kind) last.text += words.join('')
-  else runs.push({ kind, text: words.join('') })
-}
-
-/** By the longest common subsequence. */
-function middle(runs: Run[], from: readonly string[], to: readonly string[]): void {
-  if (from.length > mostWords || to.length > mostWords) {
-    push(runs, 'removed', from)
-    push(runs, 'added', to)
-    return
-  }
-  const width = to.length + 1
-  const lengths = new Uint16Array((from.length + 1) * width)
-  const at = (row: number, column: number) => lengths[row * width + column] as number
-  for (let row = from.length - 1; row >= 0; row--) {
-    for (let column = to.length - 1; column >= 0; column--) {
-      lengths[row * width + column] =
-        from[row] === to[column]
-          ? at(row + 1, column + 1) + 1
-          : Math.max(at(row + 1, column), at(row, column + 1))
+function changesOf(a: readonly string[], b: readonly string[]): DiffPart[] {
+  const most = Math.min(mostChanges, a.length + b.length)
+  // How far each diagonal reaches after so many changes.
+  const reached: Int32Array[] = []
+  let ends = new Int32Array(2 * most + 3)
+  for (let changes = 0; changes <= most; changes++) {
+    const next = ends.slice()
+    for (let diagonal = -changes; diagonal <= changes; diagonal += 2) {
+      const [below, above] = [ends[most + diagonal] as number, ends[most + diagonal + 2] as number]
+      const isDown = diagonal === -changes || (diagonal !== changes && below < above)
+      let x = isDown ? above : below + 1
+      if (changes === 0) x = 0
+      while (x < a.length && x - diagonal < b.length && a[x] === b[x - diagonal]) x++
+      next[most + diagonal + 1] = x
+      if (x >= a.length && x - diagonal >= b.length) return wayBack(a, b, [...reached, next], most)
     }
+    reached.push(next)
+    ends = next
   }
-  let [row, column] = [0, 0]
-  while (row < from.length || column < to.length) {
-    if (row < from.length && column < to.length && from[row] === to[column]) {
-      push(runs, 'same', [from[row] as string])
-      row++
-      column++
-    } else if (row < from.length && (column === to.length || at(row + 1, column) >= at(row, column + 1))) {
-      push(runs, 'removed', [from[row++] as string])
-    } else push(runs, 'added', [to[column++] as string])
+  return [
+    { kind: 'gone', text: a.join('') },
+    { kind: 'new', text: b.join('') },
+  ]
+}
+
+function wayBack(
+  a: readonly string[],
+  b: readonly string[],
+  reached: readonly Int32Array[],
+  most: number,
+): DiffPart[] {
+  const parts: DiffPart[] = []
+  let [x, y] = [a.length, b.length]
+  for (let changes = reached.length - 1; changes > 0; changes--) {
+    const ends = reached[changes - 1] as Int32Array
+    const diagonal = x - y
+    const [below, above] = [ends[most + diagonal] as number, ends[most + diagonal + 2] as number]
+    const isDown = diagonal === -changes || (diagonal !== changes && below < above)
+    const fromX = isDown ? above : below
+    const fromY = fromX - (isDown ? diagonal + 1 : diagonal - 1)
+    const [afterX, afterY] = isDown ? [fromX, fromY + 1] : [fromX + 1, fromY]
+    while (x > afterX && y > afterY) {
+      parts.push({ kind: 'same', text: a[--x] as string })
+      y--
+    }
+    if (isDown) parts.push({ kind: 'new', text: b[--y] as string })
+    else parts.push({ kind: 'gone', text: a[--x] as string })
   }
+  while (x > 0) parts.push({ kind: 'same', text: a[--x] as string })
+  return parts.reverse()
+}
+
+function merged(parts: readonly DiffPart[]): DiffPart[] {
+  const found: DiffPart[] = []
+  for (const { kind, text } of parts) {
+    const last = found.at(-1)
+    if (last?.kind === kind) last.text += text
+    else if (text !== '') found.push({ kind, text })
+  }
+  return found
 }

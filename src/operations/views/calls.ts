@@ -16,7 +16,7 @@ import { callsViewOf } from '../calls/query.ts'
 import type { CallNames } from '../recording/named-calls.ts'
 import { type CallsBody, type LightCall, usualCalls, usualCount } from './contract.ts'
 
-interface Asked {
+export interface Asked {
   db: Database
   names: CallNames
 }

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { answer, plainText, projectId } from '../../domain/fields.ts'
+import { answer, dateTime, plainText, projectId } from '../../domain/fields.ts'
 import { CallsFilter } from '../calls/contract.ts'
 import { offset, query, sortBy } from '../paging.ts'
 
@@ -83,5 +83,84 @@ export const CallsAnswer = answer('Calls without what they carry.', {
       is_exact: z.boolean().meta({ description: 'False: there are at least so many.' }),
     })
     .nullable(),
+  is_deriving: isDeriving,
+})
+
+export const groupField = z.enum(['op', 'model', 'status', 'user'])
+
+export const FacetsBody = z.object({
+  ...selection,
+  fields: z.array(groupField).min(1).max(4).nullish().meta({ description: 'All of them when absent.' }),
+})
+export type FacetsBody = z.output<typeof FacetsBody>
+
+const groupValue = z.string().nullable().meta({
+  description: 'Null: without one. An op stands for all its versions, as `filter.op_names` takes it.',
+})
+
+export const FacetsAnswer = answer('For each field the values that most calls of the view have.', {
+  facets: z.array(
+    z.object({
+      field: groupField,
+      values: z
+        .array(z.object({ value: groupValue, count }))
+        .meta({ description: 'At most 50, the largest first.' }),
+      others: count.meta({ description: 'Calls with any other value.' }),
+    }),
+  ),
+  is_deriving: isDeriving,
+})
+
+export const mostBuckets = 1_000
+
+export const BucketsBody = z.object({
+  ...selection,
+  after: dateTime.meta({ description: 'The first bucket holds it.' }),
+  before: dateTime.nullish().meta({ description: 'Now when absent.' }),
+  step_seconds: z
+    .int()
+    .min(1)
+    .max(366 * 86_400)
+    .meta({
+      description: `Buckets begin at multiples of it since 1970 in UTC. At most ${mostBuckets} buckets.`,
+    }),
+  by: groupField.nullish().meta({ description: 'The 20 largest groups, and all others together.' }),
+  timed: z.enum(['latency', 'first_token']).nullish().meta({
+    description: 'Adds the median and the 95th percentile of this time, within 9 %, and its histogram.',
+  }),
+})
+export type BucketsBody = z.output<typeof BucketsBody>
+
+const sums = {
+  count: count.meta({ description: 'Calls that began.' }),
+  errors: count.meta({ description: 'Of these, those that failed themselves.' }),
+  ended: count,
+  input_tokens: z.number(),
+  output_tokens: z.number(),
+}
+
+export const Times = z.object({
+  count: count.meta({ description: 'Of calls that have this time.' }),
+  mean_ms: z.number(),
+  p50_ms: z.number(),
+  p95_ms: z.number(),
+  histogram: z.array(z.tuple([z.number(), count])).meta({
+    description:
+      'Pairs of where a bin begins, in milliseconds, and how many are in it; four bins to an octave.',
+  }),
+})
+
+export const BucketsAnswer = answer('Calls by when they began. Buckets without calls are left out.', {
+  groups: z
+    .array(z.object({ value: groupValue, is_others: z.boolean() }))
+    .meta({ description: 'The largest first; without `by` there is one.' }),
+  buckets: z.array(
+    z.object({
+      started_at: time,
+      group: count.meta({ description: 'The place of its group in `groups`.' }),
+      ...sums,
+      times: Times.nullable(),
+    }),
+  ),
   is_deriving: isDeriving,
 })

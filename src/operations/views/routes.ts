@@ -1,7 +1,8 @@
 import { disconnectSignal } from '../../http/disconnect.ts'
 import { family, operation } from '../parts.ts'
+import { readFacets, readTimeBuckets } from './buckets.ts'
 import { listCalls } from './calls.ts'
-import { CallsAnswer, CallsBody } from './contract.ts'
+import { BucketsAnswer, BucketsBody, CallsAnswer, CallsBody, FacetsAnswer, FacetsBody } from './contract.ts'
 
 const tags = ['views']
 
@@ -13,5 +14,21 @@ export const viewRoutes = family(
     answer: CallsAnswer,
     refusals: ['invalid_value', 'query_too_slow'],
     rule: (parts, { caller, body }, reply) => listCalls(parts, caller, body, disconnectSignal(reply)),
+  }),
+  operation('POST', '/views/facets', {
+    summary: 'Count the values that calls have',
+    tags,
+    body: FacetsBody,
+    answer: FacetsAnswer,
+    refusals: ['invalid_value', 'query_too_slow'],
+    rule: (parts, { caller, body }, reply) => readFacets(parts, caller, body, disconnectSignal(reply)),
+  }),
+  operation('POST', '/views/buckets', {
+    summary: 'Count and time calls by when they began',
+    tags,
+    body: BucketsBody,
+    answer: BucketsAnswer,
+    refusals: ['invalid_value', 'query_too_slow'],
+    rule: (parts, { caller, body }, reply) => readTimeBuckets(parts, caller, body, disconnectSignal(reply)),
   }),
 )

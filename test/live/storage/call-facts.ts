@@ -3,6 +3,7 @@ import { describe, test } from 'node:test'
 import type { Database } from '../../../src/storage/database.ts'
 import { backfillPosition } from '../../../src/storage/tables/call-facts.ts'
 import { endFactColumns, startFactColumns } from '../../../src/storage/tables/call-parts.ts'
+import { histogramSize, readBuckets, topGroups } from '../../../src/storage/views/groups.ts'
 import { readLightCalls } from '../../../src/storage/views/light-calls.ts'
 import { endPart, newProject, startedAt, startPart, storedRows, wholePart } from '../../support/call-parts.ts'
 import type { Driver } from '../../support/drivers.ts'
@@ -85,6 +86,52 @@ export function callFacts(open: Driver['open']): void {
       await db.write('deleteCalls', { project_id: project, ids: ['a'], now: startedAt })
       await db.write('sweepCalls', { now: startedAt + 1, forgetBefore: 0, limit: 1000, bytes: 1 << 20 })
       assert.deepEqual(await factsOf(db, project), [Object.fromEntries(columns.map((name) => [name, null]))])
+    })
+
+    test('are counted by group and time', async (t) => {
+      const db = await open(t)
+      const project = newProject()
+      const times = [0.2, 3, 3, 40_000_000]
+      await db.write(
+        'upsertCalls',
+        times.map((ms, n) =>
+          wholePart(
+            project,
+            `call ${n}`,
+            { ...start, started_at: startedAt + n },
+            { ...end, ended_at: startedAt + n + ms * 1000 },
+          ),
+        ),
+      )
+      await db.write('upsertCalls', [startPart(project, 'running', { started_at: startedAt + 2 })])
+      const groups = await topGroups(db, view(project), 'status', 1, startedAt, signal)
+      assert.deepEqual(groups, { top: [{ value: 'success', count: 4 }], total: 5 })
+      const asked = { ...view(project), edges: [startedAt, startedAt + 1, startedAt + 3, startedAt + 4] }
+      const by = { field: 'op', values: [facts.op] } as const
+      const parts = await readBuckets(db, { ...asked, by, timed: 'latency' }, startedAt, signal)
+      const sums = { errors: 0, ended: 1, input_tokens: 3, output_tokens: 4, group: facts.op }
+      const inOrder = parts.toSorted((a, b) => a.bucket - b.bucket || (b.bin ?? -1) - (a.bin ?? -1))
+      assert.deepEqual(inOrder, [
+        { ...sums, bucket: 0, bin: 0, count: 1, micros: 200 },
+        { ...sums, bucket: 1, bin: 6, count: 2, ended: 2, micros: 6000, input_tokens: 6, output_tokens: 8 },
+        {
+          ...sums,
+          bucket: 1,
+          bin: null,
+          group: null,
+          count: 1,
+          ended: 0,
+          micros: 0,
+          input_tokens: 0,
+          output_tokens: 0,
+        },
+        { ...sums, bucket: 2, bin: histogramSize - 1, count: 1, micros: 40_000_000_000 },
+      ])
+      const first = await readBuckets(db, { ...asked, timed: 'first_token' }, startedAt, signal)
+      assert.equal(
+        first.reduce((sum, { micros }) => sum + micros, 0),
+        2000,
+      )
     })
 
     test('a new record has nothing to catch up with', async (t) => {

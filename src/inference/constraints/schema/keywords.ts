@@ -104,7 +104,7 @@ export const keywords: Readonly<Record<string, Keyword>> = {
   additionalItems: honoured('schema', 'Draft 7: beside a list of `items`.'),
   minItems: honoured('count', ''),
   maxItems: honoured('count', ''),
-  contains: honoured('schema', 'One per array, together with small counts.'),
+  contains: honoured('schema', 'Up to four per array, together with small counts.'),
   minContains: honoured('count', ''),
   maxContains: honoured('count', 'Where `contains` can be negated.'),
   uniqueItems: honoured(

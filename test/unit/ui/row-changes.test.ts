@@ -2,25 +2,6 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { rowChanges } from '../../../ui/screens/object/row-changes.ts'
-import { wordDiff } from '../../../ui/value/word-diff.ts'
-
-test('a difference of words holds both texts, and what they share at both ends', () => {
-  const words = fc.array(fc.constantFrom('a', 'bc', ' ', '\n', 'é', '😀', '.')).map((parts) => parts.join(''))
-  fc.assert(
-    fc.property(words, words, (before, after) => {
-      const runs = wordDiff(before, after)
-      const without = (kind: string) => runs.flatMap((run) => (run.kind === kind ? [] : [run.text])).join('')
-      assert.equal(without('added'), before)
-      assert.equal(without('removed'), after)
-    }),
-  )
-  assert.deepEqual(wordDiff('the red fox', 'the brown fox'), [
-    { kind: 'same', text: 'the ' },
-    { kind: 'removed', text: 'red' },
-    { kind: 'added', text: 'brown' },
-    { kind: 'same', text: ' fox' },
-  ])
-})
 
 const rows = (text: string) => [...text].map((digest) => ({ digest }))
 
