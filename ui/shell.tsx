@@ -21,6 +21,7 @@ const PlayScreen = lazily(async () => (await import('./screens/play/screen.tsx')
 const EngineScreen = lazily(async () => (await import('./screens/engine/screen.tsx')).EngineScreen)
 const PeopleScreen = lazily(async () => (await import('./screens/people/screen.tsx')).PeopleScreen)
 const MeScreen = lazily(async () => (await import('./screens/me/screen.tsx')).MeScreen)
+const ChartsScreen = lazily(async () => (await import('./screens/charts/screen.tsx')).ChartsScreen)
 const EvalsScreen = lazily(async () => (await import('./screens/evals/screen.tsx')).EvalsScreen)
 const CompareScreen = lazily(async () => (await import('./screens/compare/screen.tsx')).CompareScreen)
 const QueuesScreen = lazily(async () => (await import('./screens/queues/screen.tsx')).QueuesScreen)
@@ -145,6 +146,8 @@ function Screen({ here }: { here: Place }) {
       return <PeopleScreen />
     case 'me':
       return <MeScreen />
+    case 'charts':
+      return <ChartsScreen key={here.project} project={here.project} />
     case 'evals':
       return <EvalsScreen key={here.project} project={here.project} />
     case 'compare':

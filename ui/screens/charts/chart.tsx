@@ -1,0 +1,181 @@
+import { useState } from 'preact/hooks'
+import { timeText } from '../../value/units.ts'
+import type { Drawn, Panel, Series } from './series.ts'
+
+const [width, height] = [600, 120]
+const floor = height - 1
+
+interface Props {
+  panel: Panel
+  drawn: Drawn
+  times: readonly Date[]
+  /** Where the last bucket ends. */
+  end: Date
+  /** The calls of one bucket. */
+  linkOf(bucket: number): string
+  onChoose(first: number, last: number): void
+}
+
+/** One quantity over time, a line for each group. Who draws over it chooses a time; the table has the numbers, and links. */
+export function Chart({ panel, drawn: { series, left }, times, end, linkOf, onChoose }: Props) {
+  const [held, setHeld] = useState<{ from: number; to: number }>()
+  const [pointed, setPointed] = useState<number>()
+  const highest = Math.max(0, ...series.flatMap(({ values }) => values.map((value) => value ?? 0)))
+  const bar = width / times.length
+  const bucketAt = (event: PointerEvent & { currentTarget: Element }) => {
+    const { left: from, width: shown } = event.currentTarget.getBoundingClientRect()
+    return Math.min(
+      times.length - 1,
+      Math.max(0, Math.floor(((event.clientX - from) / shown) * times.length)),
+    )
+  }
+  const now = new Date()
+  const timeOf = (bucket: number) => timeText(times[bucket] ?? end, now)
+  const total = (one: Series) => one.values.reduce<number>((sum, value) => sum + (value ?? 0), 0)
+  const all = series.reduce((sum, one) => sum + total(one), 0)
+  const chosen = held && { first: Math.min(held.from, held.to), last: Math.max(held.from, held.to) }
+  return (
+    <figure class="chart" data-panel={panel.name}>
+      <figcaption>
+        <h2>{panel.title}</h2>
+        <span class="muted">
+          {pointed === undefined
+            ? panel.isSum
+              ? panel.text(all)
+              : highest > 0 && `up to ${panel.text(highest)}`
+            : `${timeOf(pointed)}: ${saidAt(panel, series, pointed)}`}
+        </span>
+      </figcaption>
+      <svg
+        viewBox={`0 0 ${width} ${height}`}
+        preserveAspectRatio="none"
+        role="img"
+        aria-label={`${panel.title} from ${timeOf(0)} to ${timeText(end, now)}; the table below has the numbers`}
+        onPointerDown={(event) => {
+          event.currentTarget.setPointerCapture(event.pointerId)
+          setHeld({ from: bucketAt(event), to: bucketAt(event) })
+        }}
+        onPointerMove={(event) => {
+          setPointed(bucketAt(event))
+          if (held) setHeld({ ...held, to: bucketAt(event) })
+        }}
+        onPointerLeave={() => setPointed(undefined)}
+        onPointerCancel={() => setHeld(undefined)}
+        onPointerUp={() => {
+          if (chosen) onChoose(chosen.first, chosen.last)
+          setHeld(undefined)
+        }}
+      >
+        {[0.25, 0.5, 0.75].map((part) => (
+          <line key={part} class="rule" x1="0" x2={width} y1={height * part} y2={height * part} />
+        ))}
+        {chosen && (
+          <rect
+            class="chosen"
+            x={chosen.first * bar}
+            width={(chosen.last - chosen.first + 1) * bar}
+            y="0"
+            height={height}
+          />
+        )}
+        {pointed !== undefined && (
+          <rect class="pointed" x={pointed * bar} width={bar} y="0" height={height} />
+        )}
+        {series.map(({ label, values }, index) => (
+          <path
+            key={label}
+            class={`line line-${index + 1}`}
+            d={pathOf(values, highest, bar)}
+            vector-effect="non-scaling-stroke"
+          />
+        ))}
+      </svg>
+      <div class="chart-ends muted">
+        <span>{timeOf(0)}</span>
+        <span>{timeText(end, now)}</span>
+      </div>
+      {series.length > 1 && (
+        <ul class="legend">
+          {series.map((one, index) => (
+            <li key={one.label}>
+              <svg viewBox="0 0 20 4" aria-hidden="true">
+                <path class={`line line-${index + 1}`} d="M0 2H20" vector-effect="non-scaling-stroke" />
+              </svg>
+              <span>{one.label}</span>
+              {panel.isSum && <span class="muted">{panel.text(total(one))}</span>}
+            </li>
+          ))}
+        </ul>
+      )}
+      {left > 0 && <p class="muted">{left} smaller groups are not drawn.</p>}
+      <details>
+        <summary>As a table</summary>
+        <Numbers {...{ panel, series, times, timeOf, linkOf }} />
+      </details>
+    </figure>
+  )
+}
+
+function saidAt(panel: Panel, series: readonly Series[], bucket: number): string {
+  const said = series.flatMap(({ label, values }) => {
+    const value = values[bucket]
+    if (value === undefined) return []
+    return series.length === 1 ? panel.text(value) : value === 0 ? [] : `${label} ${panel.text(value)}`
+  })
+  return said.join(', ') || 'none'
+}
+
+/** A line with a step for each bucket; where there is no value there is no line. */
+function pathOf(values: Series['values'], highest: number, bar: number): string {
+  let path = ''
+  let isOpen = false
+  for (const [index, value] of values.entries()) {
+    if (value === undefined) {
+      isOpen = false
+      continue
+    }
+    const y = (highest === 0 ? floor : floor - (value / highest) * (floor - 4)).toFixed(1)
+    path += `${isOpen ? 'L' : 'M'}${(index * bar).toFixed(1)} ${y}H${((index + 1) * bar).toFixed(1)}`
+    isOpen = true
+  }
+  return path
+}
+
+interface NumbersProps extends Pick<Props, 'panel' | 'times' | 'linkOf'> {
+  series: readonly Series[]
+  timeOf(bucket: number): string
+}
+
+function Numbers({ panel, series, times, timeOf, linkOf }: NumbersProps) {
+  const filled = times.flatMap((_, bucket) => (series.some(({ values }) => values[bucket]) ? [bucket] : []))
+  if (filled.length === 0) return <p class="muted">Nothing in this time.</p>
+  return (
+    <div class="chart-table" tabIndex={0} role="region" aria-label={`${panel.title} as a table`}>
+      <table>
+        <thead>
+          <tr>
+            <th scope="col">From</th>
+            {series.map(({ label }) => (
+              <th key={label} scope="col">
+                {label}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {filled.map((bucket) => (
+            <tr key={bucket}>
+              <th scope="row">
+                <a href={linkOf(bucket)}>{timeOf(bucket)}</a>
+              </th>
+              {series.map(({ label, values }) => {
+                const value = values[bucket]
+                return <td key={label}>{value === undefined ? '–' : panel.text(value)}</td>
+              })}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  )
+}

@@ -1,0 +1,57 @@
+import { signal } from '@preact/signals'
+import type { Buckets, ChartView, Timed } from '../../server/charts.ts'
+import { readBuckets } from '../../server/charts.ts'
+import type { Heard } from '../../server/events.ts'
+import { bucketsOf, type Range } from './range.ts'
+
+export interface Shown {
+  /** Of which it was read. */
+  range: Range
+  times: readonly Date[]
+  of: Record<Timed, Buckets>
+}
+
+/** Charts are read again at most so often, however much comes. */
+const restMs = 5_000
+
+/** What the charts of one view show, and again when calls have come. */
+export function createCharts(viewOf: (range: Range) => ChartView, rangeNow: () => Range) {
+  const shown = signal<Shown | undefined>(undefined)
+  const error = signal<Error | undefined>(undefined)
+  const closing = new AbortController()
+  let timer: ReturnType<typeof setTimeout> | undefined
+
+  async function read(): Promise<void> {
+    const range = rangeNow()
+    const view = viewOf(range)
+    try {
+      const [latency, first] = await Promise.all([
+        readBuckets(view, 'latency', closing.signal),
+        readBuckets(view, 'first_token', closing.signal),
+      ])
+      shown.value = { range, times: bucketsOf(range), of: { latency, first_token: first } }
+      error.value = undefined
+    } catch (given) {
+      if (!closing.signal.aborted) error.value = given as Error
+    }
+  }
+
+  void read()
+  return {
+    shown,
+    error,
+    again: read,
+    hear(heard: Heard): void {
+      if (!rangeNow().isMoving || timer !== undefined) return
+      if (heard !== 'resync' && heard.kind !== 'call') return
+      timer = setTimeout(() => {
+        timer = undefined
+        void read()
+      }, restMs)
+    },
+    close(): void {
+      clearTimeout(timer)
+      closing.abort()
+    },
+  }
+}

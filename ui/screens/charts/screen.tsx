@@ -1,0 +1,167 @@
+import { useEffect, useMemo } from 'preact/hooks'
+import { FilterError } from '../../filter/filter.ts'
+import { type Expression, queryOf } from '../../filter/query.ts'
+import { readFilter } from '../../filter/text.ts'
+import { useKeys } from '../../parts/keys.ts'
+import { Empty, Failed, Skeleton } from '../../parts/states.tsx'
+import { paths } from '../../places.ts'
+import { go, search, setSearch } from '../../routes.ts'
+import type { GroupField } from '../../server/charts.ts'
+import { followEvents } from '../../server/events.ts'
+import { FilterBar } from '../calls/filter-bar.tsx'
+import { Chart } from './chart.tsx'
+import { createCharts } from './data.ts'
+import { rangeIn, rangeText, spans } from './range.ts'
+import { panels, seriesOf } from './series.ts'
+
+const groupings: readonly { by: GroupField | undefined; label: string }[] = [
+  { by: undefined, label: 'All together' },
+  { by: 'op', label: 'By op' },
+  { by: 'model', label: 'By model' },
+  { by: 'status', label: 'By status' },
+  { by: 'user', label: 'By user' },
+]
+
+function queryIn(text: string): { query: Expression | undefined; problem?: string } {
+  try {
+    return { query: queryOf(readFilter(text)) }
+  } catch (error) {
+    if (error instanceof FilterError) return { query: undefined, problem: error.message }
+    throw error
+  }
+}
+
+/** How many calls, how fast and how well, over time. */
+export function ChartsScreen({ project }: { project: string }) {
+  const asked = search.value
+  const [rangeGiven, byGiven, text] = [asked.get('range'), asked.get('by'), asked.get('q') ?? '']
+  const roots = asked.get('roots') === '1'
+  const by = groupings.find((one) => one.by === byGiven)?.by
+  const { query, problem } = useMemo(() => queryIn(text), [text])
+  const charts = useMemo(
+    () =>
+      createCharts(
+        ({ after, before, stepSeconds }) => ({ project, roots, query, after, before, stepSeconds, by }),
+        () => rangeIn(rangeGiven, new Date()),
+      ),
+    [project, roots, query, rangeGiven, by],
+  )
+  useEffect(() => {
+    const unfollow = followEvents((heard) => {
+      if (heard === 'resync' || heard.project === project) charts.hear(heard)
+    })
+    return () => {
+      unfollow()
+      charts.close()
+    }
+  }, [charts])
+  const choose = (range: string) => setSearch({ range }, {})
+  useKeys('Charts', [
+    ...spans.map(({ name, label }, index) => ({
+      keys: [String(index + 1)],
+      does: `The last ${label.toLowerCase()}`,
+      run: () => choose(name),
+    })),
+    {
+      keys: ['b'],
+      does: 'Group by something else',
+      run: () => {
+        const next = (groupings.findIndex((one) => one.by === by) + 1) % groupings.length
+        setSearch({ by: groupings[next]?.by })
+      },
+    },
+    {
+      keys: ['a'],
+      does: 'All calls, or only roots',
+      run: () => setSearch({ roots: roots ? undefined : '1' }),
+    },
+  ])
+  const { shown, error } = charts
+  const there = shown.value
+  const callsOf = (first: Date, end: Date, more?: string) => {
+    const conditions = [
+      text && `(${text})`,
+      more,
+      `started:>=${first.toISOString()}`,
+      `started:<${end.toISOString()}`,
+    ]
+    return paths.calls(project, { q: conditions.filter(Boolean).join(' '), ...(!roots && { all: '1' }) })
+  }
+  const isEmpty = there !== undefined && there.of.latency.buckets.length === 0
+  return (
+    <main class="screen charts">
+      <div class="filter-bar">
+        <h1 class="hidden-text">Charts</h1>
+        <FilterBar text={text} problem={problem} />
+        <div class="segments" role="group" aria-label="Time">
+          {spans.map(({ name, label }) => (
+            <button
+              key={name}
+              type="button"
+              aria-pressed={(rangeGiven ?? '24h') === name}
+              onClick={() => choose(name)}
+            >
+              {label}
+            </button>
+          ))}
+        </div>
+        <select
+          aria-label="Group"
+          value={by ?? ''}
+          onChange={({ currentTarget }) => setSearch({ by: currentTarget.value })}
+        >
+          {groupings.map(({ by: one, label }) => (
+            <option key={label} value={one ?? ''}>
+              {label}
+            </option>
+          ))}
+        </select>
+        <label class="check">
+          <input
+            type="checkbox"
+            checked={roots}
+            onChange={({ currentTarget }) => setSearch({ roots: currentTarget.checked ? '1' : undefined })}
+          />
+          Only roots
+        </label>
+      </div>
+      {error.value && <Failed error={error.value} again={() => void charts.again()} />}
+      {!error.value && there === undefined && <Skeleton rows={8} />}
+      {there?.of.latency.is_deriving && (
+        <p class="muted note">Older calls are still being read, so numbers may grow.</p>
+      )}
+      {isEmpty && (
+        <Empty title="No call in this time">
+          {rangeGiven !== '1y' && (
+            <button type="button" onClick={() => choose('1y')}>
+              Show the last year
+            </button>
+          )}
+        </Empty>
+      )}
+      {there !== undefined && !isEmpty && (
+        <div class="chart-grid">
+          {panels.map((panel) => {
+            const { times, range } = there
+            const endOf = (bucket: number) => times[bucket + 1] ?? range.before
+            return (
+              <Chart
+                key={panel.name}
+                panel={panel}
+                drawn={seriesOf(panel, there.of[panel.timed], times, by !== undefined)}
+                times={times}
+                end={range.before}
+                linkOf={(bucket) => callsOf(times[bucket] as Date, endOf(bucket), panel.filter)}
+                onChoose={(first, last) => {
+                  const [from, to] = [times[first] as Date, endOf(last)]
+                  if (first === last) go(callsOf(from, to, panel.filter))
+                  else choose(rangeText(from, to))
+                }}
+              />
+            )
+          })}
+        </div>
+      )}
+    </main>
+  )
+}

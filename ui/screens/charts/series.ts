@@ -1,0 +1,123 @@
+import type { Bucket, Buckets, Timed } from '../../server/charts.ts'
+import { countText, durationText } from '../../value/units.ts'
+
+export interface Panel {
+  name: string
+  title: string
+  timed: Timed
+  /** Sums of groups say something, percentiles of groups do not. */
+  isSum: boolean
+  /** Undefined where the bucket has no such calls. */
+  value(bucket: Bucket): number | undefined
+  text(value: number): string
+  /** What of the calls is meant, in the words of the filter. */
+  filter?: string
+}
+
+export const panels: readonly Panel[] = [
+  {
+    name: 'calls',
+    title: 'Calls',
+    timed: 'latency',
+    isSum: true,
+    value: ({ count }) => count,
+    text: countText,
+  },
+  {
+    name: 'errors',
+    title: 'Errors',
+    timed: 'latency',
+    isSum: true,
+    value: ({ errors }) => errors,
+    text: countText,
+    filter: 'status:error',
+  },
+  {
+    name: 'read',
+    title: 'Tokens read',
+    timed: 'latency',
+    isSum: true,
+    value: ({ input_tokens }) => input_tokens,
+    text: countText,
+  },
+  {
+    name: 'written',
+    title: 'Tokens written',
+    timed: 'latency',
+    isSum: true,
+    value: ({ output_tokens }) => output_tokens,
+    text: countText,
+  },
+  ...(
+    [
+      ['latency', 'Latency'],
+      ['first_token', 'First token'],
+    ] as const
+  ).flatMap(([timed, title]) => [
+    {
+      name: `${timed}-p50`,
+      title: `${title}, median`,
+      timed,
+      isSum: false,
+      value: ({ times }: Bucket) => (times && times.count > 0 ? times.p50_ms : undefined),
+      text: durationText,
+    },
+    {
+      name: `${timed}-p95`,
+      title: `${title}, 95th percentile`,
+      timed,
+      isSum: false,
+      value: ({ times }: Bucket) => (times && times.count > 0 ? times.p95_ms : undefined),
+      text: durationText,
+    },
+  ]),
+]
+
+export interface Series {
+  label: string
+  /** One for each bucket. */
+  values: readonly (number | undefined)[]
+}
+
+/** More lines than that cannot be told apart. */
+const mostLines = 6
+
+export interface Drawn {
+  series: readonly Series[]
+  /** Groups that have no line of their own. */
+  left: number
+}
+
+/** The lines of a panel: of the largest groups, and of all others together where their sum says something. */
+export function seriesOf(
+  panel: Panel,
+  { groups, buckets }: Buckets,
+  times: readonly Date[],
+  isBy: boolean,
+): Drawn {
+  const places = new Map(times.map((time, index) => [time.getTime(), index]))
+  const valuesOf = (isOne: (group: number) => boolean): Series['values'] => {
+    const values: (number | undefined)[] = times.map(() => (panel.isSum ? 0 : undefined))
+    for (const bucket of buckets) {
+      const place = places.get(Date.parse(bucket.started_at))
+      if (place === undefined || !isOne(bucket.group)) continue
+      const value = panel.value(bucket)
+      if (value !== undefined) values[place] = panel.isSum ? (values[place] ?? 0) + value : value
+    }
+    return values
+  }
+  if (!isBy) return { series: [{ label: panel.title, values: valuesOf(() => true) }], left: 0 }
+  const used = new Set(buckets.map(({ group }) => group))
+  const own = groups.flatMap(({ is_others }, group) => (is_others || !used.has(group) ? [] : [group]))
+  const series = own.slice(0, mostLines).map((group) => ({
+    label: groups[group]?.value ?? 'none',
+    values: valuesOf((one) => one === group),
+  }))
+  const others = [...used].filter((group) => !own.slice(0, mostLines).includes(group))
+  if (others.length === 0) return { series, left: 0 }
+  if (!panel.isSum) return { series, left: others.length }
+  return {
+    series: [...series, { label: 'others', values: valuesOf((one) => others.includes(one)) }],
+    left: 0,
+  }
+}

@@ -1,0 +1,35 @@
+import type { z } from 'zod'
+import type { BucketsAnswer, groupField } from '../../src/operations/views/contract.ts'
+import type { Expression } from '../filter/query.ts'
+import { askJson } from './ask.ts'
+
+export type Buckets = z.output<typeof BucketsAnswer>
+export type Bucket = Buckets['buckets'][number]
+export type GroupField = z.output<typeof groupField>
+export type Timed = 'latency' | 'first_token'
+
+/** Calls over time. */
+export interface ChartView {
+  project: string
+  roots: boolean
+  query: Expression | undefined
+  after: Date
+  before: Date
+  stepSeconds: number
+  by: GroupField | undefined
+}
+
+export function readBuckets(view: ChartView, timed: Timed, signal: AbortSignal): Promise<Buckets> {
+  const { project, roots, query, after, before, stepSeconds, by } = view
+  const body = {
+    project_id: project,
+    filter: { trace_roots_only: roots },
+    ...(query && { query: { $expr: query } }),
+    after: after.toISOString(),
+    before: before.toISOString(),
+    step_seconds: stepSeconds,
+    ...(by && { by }),
+    timed,
+  }
+  return askJson('/views/buckets', { body, signal })
+}
