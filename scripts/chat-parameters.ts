@@ -3,7 +3,7 @@ import { showDefault } from '../src/domain/fields.ts'
 import { ChatBody } from '../src/operations/chat/contract.ts'
 import { cell, generated } from './pages.ts'
 
-interface Schema {
+export interface Schema {
   type?: string | string[]
   anyOf?: Schema[]
   enum?: unknown[]
@@ -29,23 +29,36 @@ const effects: Record<string, string> = {
 
 /** What every field of a body does here, from its contract. */
 export function fieldTable(body: z.ZodObject): string {
-  const { properties = {}, required = [] } = z.toJSONSchema(body, {
-    io: 'input',
-    unrepresentable: 'any',
-    override: showDefault,
-  }) as { properties?: Record<string, Schema>; required?: string[] }
-  const rows = Object.entries(properties).map(([name, schema]) => {
+  const { fields, required } = fieldsOf(body)
+  const rows = fields.map(({ name, schema }) => {
     const initial = required.includes(name)
       ? 'required'
       : schema.default === undefined
         ? ''
         : `\`${JSON.stringify(schema.default)}\``
-    const effect = effects[schema['x-effect'] ?? ''] ?? ''
+    const effect = effects[effectOf(schema)] ?? ''
     return `| \`${name}\` | ${cell(typeOf(schema))} | ${initial} | ${effect}${cell(schema.description ?? '')} |`
   })
   return `| Field | Type | Default | What it does |
 |---|---|---|---|
 ${rows.join('\n')}`
+}
+
+export function fieldsOf(body: z.ZodObject): {
+  fields: { name: string; schema: Schema }[]
+  required: string[]
+} {
+  const { properties = {}, required = [] } = z.toJSONSchema(body, {
+    io: 'input',
+    unrepresentable: 'any',
+    override: showDefault,
+  }) as { properties?: Record<string, Schema>; required?: string[] }
+  return { fields: Object.entries(properties).map(([name, schema]) => ({ name, schema })), required }
+}
+
+export function effectOf(schema: Schema): 'honoured' | 'partly' | 'none' | 'refused' {
+  const effect = schema['x-effect']
+  return effect === 'partly' || effect === 'none' || effect === 'refused' ? effect : 'honoured'
 }
 
 export function chatParametersPage(): string {
@@ -98,11 +111,11 @@ A request is refused for the first of these that fails. A stream is checked in t
 `
 }
 
-function typeOf(schema: Schema): string {
+export function typeOf(schema: Schema): string {
   return [...new Set(alternativesOf(schema).map(oneType))].join(' or ')
 }
 
-function alternativesOf({ anyOf, type, ...rest }: Schema): Schema[] {
+export function alternativesOf({ anyOf, type, ...rest }: Schema): Schema[] {
   if (anyOf) return anyOf.flatMap(alternativesOf)
   return type === undefined ? [rest] : [type].flat().map((one) => ({ ...rest, type: one }))
 }

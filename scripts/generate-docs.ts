@@ -3,25 +3,27 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { chatParametersPage } from './chat-parameters.ts'
 import { messagesPage } from './messages-page.ts'
 import { configurationPage, errorsPage } from './pages.ts'
+import { playFieldsFile } from './play-fields.ts'
 import { responsesPage } from './responses-page.ts'
 import { structuredOutputPage } from './structured-output.ts'
 
 const pages = {
-  'chat-parameters.md': chatParametersPage(),
-  'configuration.md': configurationPage(),
-  'errors.md': errorsPage(),
-  'messages.md': messagesPage(),
-  'responses.md': responsesPage(),
-  'structured-output.md': structuredOutputPage(),
+  'docs/chat-parameters.md': chatParametersPage(),
+  'docs/configuration.md': configurationPage(),
+  'docs/errors.md': errorsPage(),
+  'docs/messages.md': messagesPage(),
+  'docs/responses.md': responsesPage(),
+  'docs/structured-output.md': structuredOutputPage(),
+  'ui/screens/play/request-fields.ts': playFieldsFile(),
 }
 const checking = process.argv.includes('--check')
 
 for (const [name, text] of Object.entries(pages)) {
-  const file = new URL(`../docs/${name}`, import.meta.url)
+  const file = new URL(`../${name}`, import.meta.url)
   if (!checking) {
     writeFileSync(file, text)
   } else if (readFileSync(file, 'utf8') !== text) {
-    process.stderr.write(`docs/${name} is not current: run \`npm run docs:generate\`.\n`)
+    process.stderr.write(`${name} is not current: run \`npm run docs:generate\`.\n`)
     process.exitCode = 1
   }
 }

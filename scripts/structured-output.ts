@@ -46,7 +46,7 @@ and its path; none is ignored. An answer that ends with \`finish_reason: "length
 |---|---|
 | \`json\` | a JSON value that fits the schema |
 | \`json_object\` | any JSON object |
-| \`regex\` | a text that the whole expression matches. ECMAScript with the flag \`u\`; lazy repetitions match like greedy ones. Look-around, back-references, word boundaries and flags in groups are refused |
+| \`regex\` | a text that the whole expression matches. ECMAScript with the flag \`u\`; lazy repetitions match like greedy ones. Up to 32 look-arounds, word boundaries and anchors inside; flags in groups (\`(?i:…)\`). Back-references are refused |
 | \`choice\` | exactly one of the texts |
 | \`grammar\` | a text of the grammar, in GBNF with \`::=\`. Lark, tokens (\`<[65]>\`), left recursion and undefined rules are refused. Of one that is ambiguous without end only a bounded number of ways is followed: each answer fits, but not every text can be said |
 | \`structural_tag\` | free text; from a trigger on, what the tag prescribes until its end. Both forms, \`structures\` with \`triggers\` and \`format\` |

@@ -9,6 +9,7 @@ import { limitPlainBodies } from './http/body-limits.ts'
 import { createBodyReader } from './http/body-reader.ts'
 import { knowCallers } from './http/callers.ts'
 import { type App, type ContractTypes, writeAnswers } from './http/contracts.ts'
+import { letOriginsIn } from './http/cross-origin/origins.ts'
 import {
   asRefusal,
   handleErrors,
@@ -36,11 +37,13 @@ import { createCompiling } from './inference/constraints/compiling.ts'
 import { createModels, type Models } from './inference/registry.ts'
 import { bodyContracts, bodyThread } from './large-bodies.ts'
 import type { BackgroundWork } from './operations/background.ts'
+import { startBackfill } from './operations/calls/backfill.ts'
 import { callRoutes } from './operations/calls/routes.ts'
 import { startSweep } from './operations/calls/sweep.ts'
 import { chatRoutes } from './operations/chat/routes.ts'
 import { completionRoutes } from './operations/completions/routes.ts'
 import { definitionRoutes } from './operations/definitions/routes.ts'
+import { engineRoutes } from './operations/engine/routes.ts'
 import { evaluationRunRoutes } from './operations/evaluation-runs/routes.ts'
 import { startDeriving } from './operations/evaluations/derive-behind.ts'
 import { evaluationResultRoutes } from './operations/evaluations/results-routes.ts'
@@ -50,6 +53,7 @@ import { eventRoutes } from './operations/events/routes.ts'
 import { feedbackRoutes } from './operations/feedback/routes.ts'
 import { fileRoutes } from './operations/files/routes.ts'
 import { registerGenerationMetrics } from './operations/generation/metrics.ts'
+import { createRunningAnswers } from './operations/generation/running.ts'
 import { meRoutes } from './operations/me/routes.ts'
 import { messageRoutes } from './operations/messages/routes.ts'
 import { modelRoutes } from './operations/models/routes.ts'
@@ -59,6 +63,7 @@ import { monitorRoutes } from './operations/monitors/routes.ts'
 import { objectRoutes } from './operations/objects/routes.ts'
 import { otelRoutes } from './operations/otel/routes.ts'
 import type { OperationParts } from './operations/parts.ts'
+import { peopleRoutes } from './operations/people/routes.ts'
 import { priceRoutes } from './operations/prices/routes.ts'
 import { projectRoutes } from './operations/projects/routes.ts'
 import { createProjects } from './operations/projects/settings.ts'
@@ -71,6 +76,7 @@ import { tableRoutes } from './operations/tables/routes.ts'
 import { tokenRoutes } from './operations/tokens/routes.ts'
 import { countRequests, createUsageMeter, startFlushing, type UsageMeter } from './operations/usage/meter.ts'
 import { usageRoutes } from './operations/usage/routes.ts'
+import { viewRoutes } from './operations/views/routes.ts'
 import { createSchemaChecks } from './schemas/checks.ts'
 import type { Database } from './storage/database.ts'
 import { version } from './version.ts'
@@ -116,6 +122,9 @@ const families = [
   usageRoutes,
   meRoutes,
   projectRoutes,
+  viewRoutes,
+  engineRoutes,
+  peopleRoutes,
   eventRoutes,
 ]
 
@@ -159,6 +168,7 @@ export async function buildApp(config: Config, parts: Parts): Promise<App> {
     },
   }).withTypeProvider<ContractTypes>()
 
+  letOriginsIn(app, config.cors_origins)
   takePipelinedInTurn(app)
   dropWhatFollows(app)
   limitPlainBodies(app)
@@ -254,8 +264,10 @@ function openOperations(
       toolChoice: config.tool_choice,
     },
     recorder,
+    running: createRunningAnswers(),
     metrics: registerGenerationMetrics(models.all.length > 0 ? registry : new Registry(), models),
     usage,
+    people: config.users.map(({ name, entities }) => ({ name, entities })),
     charge(caller, tokens) {
       limits.spendTokens(caller, tokens.prompt + tokens.completion)
       usage.spent(caller.name, tokens)
@@ -274,6 +286,7 @@ function startBackground(app: App, operations: OperationParts): BackgroundWork[]
   const { db } = operations
   return [
     startSweep(db, logging(app, 'the sweep could not free space')),
+    startBackfill(db, logging(app, 'older calls could not be read for lists; the next try goes on')),
     startDeriving(
       db,
       logging(app, 'evaluation results could not be derived; the next read of them tries again'),

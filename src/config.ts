@@ -84,6 +84,20 @@ const trustedProxies = z.string().transform((text, context): TrustedProxies => {
 
 const onOff = z.enum(['on', 'off']).transform((value) => value === 'on')
 
+/** As browsers write them: a scheme, a host, and a port where it is not the usual one. */
+const corsOrigins = z.string().transform((text, context): string[] => {
+  const given = text
+    .split(',')
+    .map((part) => part.trim())
+    .filter(Boolean)
+  for (const one of given) {
+    if (one === '*' || URL.parse(one)?.origin === one) continue
+    context.addIssue('expected origins such as https://app.example.com, without a path, or *')
+    return z.NEVER
+  }
+  return given
+})
+
 /** The address of a server that speaks the wire of OpenAI. Its key is a setting of its own, as addresses end up in logs. */
 function isUpstream(given: string): boolean {
   const url = /^https?:\/\//.test(given) ? URL.parse(given) : null
@@ -138,6 +152,12 @@ export const settings = {
     users,
     '',
     'Users that exist from the start, comma-separated: `name:key` is an admin with access to every entity, `name:key:entity+entity` has access to those alone. A key has at least 20 characters.',
+    'none',
+  ),
+  cors_origins: setting(
+    corsOrigins,
+    '',
+    'The origins whose pages may ask this server from a browser, comma-separated: `https://app.example.com`, `http://localhost:3000`, or `*` for all. They send a key; no cookie counts.',
     'none',
   ),
   wrong_keys: setting(

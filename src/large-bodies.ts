@@ -15,12 +15,14 @@ import * as messages from './operations/messages/contract.ts'
 import * as monitors from './operations/monitors/contract.ts'
 import * as objects from './operations/objects/contract.ts'
 import * as otel from './operations/otel/traces-given.ts'
+import * as people from './operations/people/contract.ts'
 import * as prices from './operations/prices/contract.ts'
 import * as queues from './operations/queues/contract.ts'
 import * as queueRules from './operations/queues/rule-contract.ts'
 import * as responses from './operations/responses/contract.ts'
 import * as tables from './operations/tables/contract.ts'
 import * as tokens from './operations/tokens/contract.ts'
+import * as views from './operations/views/contract.ts'
 
 const families = {
   calls,
@@ -37,6 +39,7 @@ const families = {
   objects,
   otel,
   page,
+  people,
   prices,
   queues,
   queueRules,
@@ -44,6 +47,7 @@ const families = {
   storedCompletions,
   tables,
   tokens,
+  views,
 }
 
 /** Every contract by a name, so that the threads that read bodies know the one that a route means. */

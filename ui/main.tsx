@@ -4,6 +4,7 @@ import { listenToKeys } from './parts/keys.ts'
 import { Failed } from './parts/states.tsx'
 import { followLinks } from './routes.ts'
 import { SignIn } from './screens/sign-in/screen.tsx'
+import { openEvents } from './server/events.ts'
 import { findSession, who } from './server/session.ts'
 import { isSignedIn } from './server/session-half.ts'
 import { Shell } from './shell.tsx'
@@ -34,5 +35,6 @@ function Page() {
 }
 
 followLinks()
+openEvents()
 listenToKeys()
 render(<Page />, document.getElementById('page') as HTMLElement)

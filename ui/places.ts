@@ -4,6 +4,10 @@ export type Place =
   | { screen: 'calls'; project: string }
   | { screen: 'trace'; project: string; trace: string }
   | { screen: 'call'; project: string; call: string }
+  | { screen: 'play' }
+  | { screen: 'engine' }
+  | { screen: 'people' }
+  | { screen: 'me' }
   | { screen: 'evals'; project: string }
   | { screen: 'compare'; project: string }
   | { screen: 'queues'; project: string }
@@ -19,6 +23,10 @@ type Names = Record<string, string>
 const table: [pattern: string, place: (names: Names) => Place][] = [
   ['/', () => ({ screen: 'projects' })],
   ['/ui', () => ({ screen: 'projects' })],
+  ['/ui/play', () => ({ screen: 'play' })],
+  ['/ui/engine', () => ({ screen: 'engine' })],
+  ['/ui/people', () => ({ screen: 'people' })],
+  ['/ui/me', () => ({ screen: 'me' })],
   ['/ui/:entity/:name', (names) => ({ screen: 'calls', project: projectIn(names) })],
   ['/ui/:entity/:name/calls', (names) => ({ screen: 'calls', project: projectIn(names) })],
   [
@@ -89,10 +97,14 @@ const projectPath = (project: string) => `/ui/${project.split('/').map(segment).
 
 export const paths = {
   projects: '/ui/',
+  engine: '/ui/engine',
+  people: '/ui/people',
+  me: '/ui/me',
   calls: (project: string, search: Record<string, string> = {}) =>
     `${projectPath(project)}/calls${searchText(search)}`,
   trace: (project: string, trace: string, call?: string) =>
     `${projectPath(project)}/trace/${segment(trace)}${searchText(call === undefined ? {} : { call })}`,
+  play: (search: Record<string, string> = {}) => `/ui/play${searchText(search)}`,
   call: (project: string, call: string) => `${projectPath(project)}/call/${segment(call)}`,
   evals: (project: string) => `${projectPath(project)}/evals`,
   compare: (project: string, search: Record<string, string> = {}) =>

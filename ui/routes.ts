@@ -12,9 +12,39 @@ interface Going {
   replaces?: boolean
 }
 
+/** Somebody is about to leave what would be lost, and is asked first. */
+export const leaving = signal<{ loss: string; leave(): void } | undefined>(undefined)
+
+let lossOf: (() => string | undefined) | undefined
+
+/** `loss` says what leaving the place would lose; undefined where nothing would be. Ends with what it returns. */
+export function guardLeaving(loss: () => string | undefined): () => void {
+  lossOf = loss
+  const onUnload = (event: BeforeUnloadEvent) => {
+    if (loss() !== undefined) event.preventDefault()
+  }
+  addEventListener('beforeunload', onUnload)
+  return () => {
+    if (lossOf === loss) lossOf = undefined
+    removeEventListener('beforeunload', onUnload)
+  }
+}
+
+/** Whether somebody stays to be asked. */
+function isHeld(to: URL): boolean {
+  const loss = to.pathname === address.value.pathname ? undefined : lossOf?.()
+  if (loss === undefined) return false
+  const leave = () => {
+    lossOf = undefined
+    go(to.href)
+  }
+  leaving.value = { loss, leave }
+  return true
+}
+
 export function go(to: string, { replaces = false }: Going = {}): void {
   const next = new URL(to, location.href)
-  if (next.href === location.href) return
+  if (next.href === location.href || isHeld(next)) return
   history[replaces ? 'replaceState' : 'pushState'](null, '', next)
   address.value = next
 }
@@ -35,7 +65,10 @@ export function setSearch(
 /** Links are links, so that they can be copied and opened in a new tab; a plain click stays on this page. */
 export function followLinks(): void {
   addEventListener('popstate', () => {
-    address.value = new URL(location.href)
+    const to = new URL(location.href)
+    // The browser has gone already.
+    if (isHeld(to)) history.pushState(null, '', address.value)
+    else address.value = to
   })
   document.addEventListener('click', (event) => {
     if (event.defaultPrevented || event.button !== 0) return

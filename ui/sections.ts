@@ -12,4 +12,5 @@ export const sections: readonly Section[] = [
   { name: 'Calls', path: (project) => paths.calls(project), screens: ['calls', 'trace', 'call'] },
   { name: 'Evaluations', path: (project) => paths.evals(project), screens: ['evals', 'compare'] },
   { name: 'Queues', path: (project) => paths.queues(project), screens: ['queues', 'queue', 'review'] },
+  { name: 'Objects', path: (project) => paths.objects(project), screens: ['objects', 'object'] },
 ]

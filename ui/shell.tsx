@@ -5,10 +5,11 @@ import { KeySheet, shown } from './parts/key-sheet.tsx'
 import { useKeys } from './parts/keys.ts'
 import { lazily } from './parts/lazily.tsx'
 import { Palette } from './parts/palette.tsx'
+import { Question } from './parts/question.tsx'
 import { Empty } from './parts/states.tsx'
 import { nextTheme, theme } from './parts/theme.ts'
 import { type Place, paths } from './places.ts'
-import { place } from './routes.ts'
+import { leaving, place } from './routes.ts'
 import { CallScreen } from './screens/call.tsx'
 import { CallsScreen } from './screens/calls/screen.tsx'
 import { ProjectsScreen } from './screens/projects/screen.tsx'
@@ -16,10 +17,17 @@ import { TraceScreen } from './screens/trace/screen.tsx'
 import { sections } from './sections.ts'
 import { signOut, who } from './server/session.ts'
 
+const PlayScreen = lazily(async () => (await import('./screens/play/screen.tsx')).PlayScreen)
+const EngineScreen = lazily(async () => (await import('./screens/engine/screen.tsx')).EngineScreen)
+const PeopleScreen = lazily(async () => (await import('./screens/people/screen.tsx')).PeopleScreen)
+const MeScreen = lazily(async () => (await import('./screens/me/screen.tsx')).MeScreen)
 const EvalsScreen = lazily(async () => (await import('./screens/evals/screen.tsx')).EvalsScreen)
 const CompareScreen = lazily(async () => (await import('./screens/compare/screen.tsx')).CompareScreen)
 const QueuesScreen = lazily(async () => (await import('./screens/queues/screen.tsx')).QueuesScreen)
 const QueueScreen = lazily(async () => (await import('./screens/queue/screen.tsx')).QueueScreen)
+const ReviewScreen = lazily(async () => (await import('./screens/review/screen.tsx')).ReviewScreen)
+const ObjectsScreen = lazily(async () => (await import('./screens/objects/screen.tsx')).ObjectsScreen)
+const ObjectScreen = lazily(async () => (await import('./screens/object/screen.tsx')).ObjectScreen)
 
 const themeIcons = { system: 'screen', light: 'sun', dark: 'moon' } as const
 
@@ -60,6 +68,17 @@ export function Shell() {
             </nav>
           </>
         )}
+        <nav aria-label="Of the server" class="server-nav">
+          {[
+            ['play', paths.play('project' in here ? { p: here.project } : {})] as const,
+            ['engine', paths.engine] as const,
+            ...(who.value?.role === 'admin' ? [['people', paths.people] as const] : []),
+          ].map(([screen, href]) => (
+            <a key={screen} href={href} aria-current={here.screen === screen ? 'page' : undefined}>
+              {serverTitles[screen]}
+            </a>
+          ))}
+        </nav>
         <div class="top-tools">
           <button type="button" class="palette-button" onClick={() => setFront('palette')}>
             <Icon name="search" />
@@ -78,7 +97,9 @@ export function Shell() {
           >
             <Icon name={themeIcons[theme.value]} />
           </button>
-          <span class="who">{who.value?.user}</span>
+          <a class="who" href={paths.me} title="Your keys and the look of the page">
+            {who.value?.user}
+          </a>
           <button type="button" class="icon-button" aria-label="Sign out" title="Sign out" onClick={leave}>
             <Icon name="out" />
           </button>
@@ -89,6 +110,17 @@ export function Shell() {
       </Guarded>
       {front === 'palette' && (
         <Palette onClose={() => setFront(undefined)} showKeys={() => setFront('keys')} signOut={leave} />
+      )}
+      {leaving.value && (
+        <Question
+          title="Leave without saving?"
+          text={leaving.value.loss}
+          yes="Leave"
+          onYes={leaving.value.leave}
+          onClose={() => {
+            leaving.value = undefined
+          }}
+        />
       )}
       {front === 'keys' && <KeySheet onClose={() => setFront(undefined)} />}
     </>
@@ -105,6 +137,14 @@ function Screen({ here }: { here: Place }) {
       return <TraceScreen key={here.trace} project={here.project} trace={here.trace} />
     case 'call':
       return <CallScreen project={here.project} call={here.call} />
+    case 'play':
+      return <PlayScreen />
+    case 'engine':
+      return <EngineScreen />
+    case 'people':
+      return <PeopleScreen />
+    case 'me':
+      return <MeScreen />
     case 'evals':
       return <EvalsScreen key={here.project} project={here.project} />
     case 'compare':
@@ -114,8 +154,11 @@ function Screen({ here }: { here: Place }) {
     case 'queue':
       return <QueueScreen key={here.queue} project={here.project} queue={here.queue} />
     case 'review':
+      return <ReviewScreen key={here.queue} project={here.project} queue={here.queue} />
     case 'objects':
+      return <ObjectsScreen key={here.project} project={here.project} />
     case 'object':
+      return <ObjectScreen key={here.object} project={here.project} object={here.object} />
     case 'nowhere':
       return (
         <main class="screen">
@@ -130,8 +173,17 @@ function Screen({ here }: { here: Place }) {
 }
 
 function titleOf(here: Place): string {
+  const name = serverTitles[here.screen]
+  if (name !== undefined) return `${name} · Heddle`
   const where = 'project' in here ? `${here.project} · Heddle` : 'Heddle'
   if (here.screen === 'trace') return `Trace · ${where}`
   const section = sections.find(({ screens }) => screens.includes(here.screen))
   return section === undefined || here.screen === 'calls' ? where : `${section.name} · ${where}`
+}
+
+const serverTitles: Partial<Record<Place['screen'], string>> = {
+  play: 'Playground',
+  engine: 'Engine',
+  people: 'People',
+  me: 'My keys',
 }

@@ -25,6 +25,15 @@ export function hasAccess(caller: Caller, project: string): boolean {
   return caller.entities.has('*') || caller.entities.has(entityOf(project))
 }
 
+/** Nobody gives others the use of what is out of its own reach. */
+export function requireEntities(caller: Caller, entities: Iterable<string>, field: string): void {
+  if (caller.entities.has('*')) return
+  for (const entity of entities) {
+    if (!caller.entities.has(entity))
+      throw refuse('entity_forbidden', { field, given: JSON.stringify(entity) })
+  }
+}
+
 export function entityOf(project: string): string {
   return project.slice(0, project.indexOf('/'))
 }

@@ -56,6 +56,36 @@ export const refusals = {
     message: 'This needs the role {role}; your role is {given}.',
     help: 'Server-wide routes such as GET /metrics are for the role admin.',
   },
+  user_not_found: {
+    status: 404,
+    message: '{field}: there is no user {name}.',
+    help: '`GET /users` lists them for admins.',
+  },
+  user_exists: {
+    status: 409,
+    message: 'name: there is already a user {name}.',
+    help: 'Names are those of the record and of HEDDLE_USERS together. `POST /keys` makes another key for a user.',
+  },
+  user_configured: {
+    status: 409,
+    message: 'The user {name} stands in HEDDLE_USERS: its key is changed there, and it is removed there.',
+    help: 'Users that are made with `heddle user add` or `POST /users` have keys in the record.',
+  },
+  own_user_stays: {
+    status: 409,
+    message: 'name: {name} is you. Another admin can remove you; accepted: another user.',
+    help: 'So that somebody is left who can come in.',
+  },
+  key_not_found: {
+    status: 404,
+    message: 'id: there is no key {id} that you may revoke, or it was revoked before.',
+    help: 'The answer is the same for the key of somebody else. Admins may revoke the keys of all.',
+  },
+  too_many_keys: {
+    status: 409,
+    message: 'The user {name} has {limit} keys, and cannot have more: revoke those that nobody uses.',
+    help: 'Keys that were revoked do not count.',
+  },
   route_not_found: {
     status: 404,
     message: 'There is no route {method} {path}. GET /openapi.json lists them.',

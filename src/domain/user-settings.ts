@@ -3,6 +3,8 @@ import { projectId } from './fields.ts'
 
 export const mostOfLimit = 1_000_000_000
 
+export const mostOfName = 100
+
 const count = z.int().min(1).max(mostOfLimit).optional()
 
 /** What an operator sets for a user; what is absent is not limited. Stored as JSON, so that more can be set later. */
@@ -19,5 +21,7 @@ export type UserSettings = z.output<typeof UserSettings>
 export const KeySettings = z.object({
   /** Who records by itself, such as a wrapped client, has its answers recorded once. */
   record: z.literal('off').optional(),
+  /** By which its owner knows it again. */
+  name: z.string().max(mostOfName).optional(),
 })
 export type KeySettings = z.output<typeof KeySettings>

@@ -24,7 +24,8 @@ const refusals: Record<string, string> = {
   429: 'A queue is full, a limit of the user is reached, or too many wrong keys came. `Retry-After` says when to try again.',
   500: 'The server failed.',
   503: 'The server is not ready, or too busy. `Retry-After` says when to try again.',
-  504: 'The query took too long.',
+  502: 'The server behind the model failed.',
+  504: 'It took too long: the query, or the server behind the model.',
 }
 
 /** Each refusal says what its status means here. */

@@ -30,7 +30,13 @@ export interface Backend {
 /** `starting` also covers downloads and every restart; `failed` is a model that cannot be served at all, with the reason, which callers may read. */
 export type BackendStatus =
   | { state: 'starting'; doing: string }
-  | { state: 'ready'; running: number; waiting: number }
+  | {
+      state: 'ready'
+      running: number
+      waiting: number
+      /** Memory of its engine, where that is known. */
+      bytes?: number
+    }
   | { state: 'failed'; reason: string }
 
 export interface ServedModel {

@@ -1,5 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { z } from 'zod'
+import type { ConfiguredUser } from '../config.ts'
 import type { RefusalCode } from '../domain/refusals.ts'
 import { answers, type Routes, refusing } from '../http/contracts.ts'
 import type { Compiling } from '../inference/constraints/compiling.ts'
@@ -26,8 +27,12 @@ export interface OperationParts extends GenerationParts {
   /** The scheme of the references that are made here. */
   refScheme: string
   usage: UsageMeter
+  people: ConfiguredPeople
   events: EventHub
 }
+
+/** The users of HEDDLE_USERS, whose keys stand there. */
+export type ConfiguredPeople = readonly Pick<ConfiguredUser, 'name' | 'entities'>[]
 
 /** The same for one request, as its caller's. */
 export interface RequestParts extends OperationParts {

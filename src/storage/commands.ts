@@ -13,6 +13,7 @@ import { releaseItem, reopenItem, setProgress, takeNextItem } from './queues/pro
 import { addQueue, changeQueue } from './queues/queues.ts'
 import { addQueueRule, pauseQueueRule } from './queues/rules.ts'
 import { sql } from './sql/sql.ts'
+import { backfillFacts } from './tables/call-facts.ts'
 import * as callWrites from './tables/call-writes.ts'
 import { addFeedback, replaceFeedback } from './tables/feedback-writes.ts'
 import { dropPieces, finishFile, keepPiece, sweepUploads } from './tables/files.ts'
@@ -37,6 +38,7 @@ const probe: Command<{ at: number }, void> = async (tx, { at }) => {
 /** Every write there is, by the name that crosses to the thread of the writer. */
 export const commands = {
   ...callWrites,
+  backfillFacts,
   recordAnswers,
   derivePending,
   deriveNext,

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { plainBodyLimit } from '../../src/http/body-limits.ts'
-import { openApp } from '../support/app.ts'
+import { keys, openApp } from '../support/app.ts'
 import { project } from '../support/calls.ts'
 import { addressOf } from '../support/routes.ts'
 import { methodOf, sampleBodies } from '../support/sample-bodies.ts'
@@ -28,7 +28,11 @@ const largeBodies = [
   '/v2/:entity/:project/models',
 ]
 
-const { send } = await openApp({ after })
+const opened = await openApp({ after })
+
+/** As somebody who may. */
+const send: typeof opened.send = (method, url, body) =>
+  opened.send(method, url, body, url === '/users' ? keys.root : keys.alice)
 
 for (const [url, sampleOf] of Object.entries(sampleBodies)) {
   // Whoever signs in is not known yet, and may send a key and no more: test/app/page/sessions.test.ts.

@@ -44,7 +44,7 @@ test('only what has no contract is hidden', () => {
 
 const always = [401, 429, 500, 503]
 const withBody = [200, ...always, 400, 403, 413, 415, 422]
-const ofModels = [200, ...always, 400, 404, 413, 415]
+const ofModels = [200, ...always, 400, 404, 413, 415, 502, 504]
 
 for (const [path, statuses] of Object.entries({
   '/health': [200],
@@ -62,11 +62,19 @@ for (const [path, statuses] of Object.entries({
   '/calls/delete': withBody,
   '/calls/stream_query': [...withBody, 504],
   '/calls/query_stats': [...withBody, 504],
+  '/views/calls': [...withBody, 504],
+  '/views/facets': [...withBody, 504],
+  '/views/buckets': [...withBody, 504],
   '/cost/create': withBody,
   '/cost/query': withBody,
   '/cost/purge': withBody,
   '/otel/v1/traces': withBody,
   '/v1/traces': withBody,
+  '/views/engine': [200, ...always, 403, 422],
+  '/users': [200, ...always, 403, 422],
+  '/users/{name}': [200, ...always, 403, 404, 409, 422],
+  '/keys': [200, ...always, 403, 404, 422],
+  '/keys/{id}': [200, ...always, 403, 404, 422],
   '/me': [200, ...always, 403, 422],
   '/obj/create': [...withBody, 409],
   '/objs/query': [...withBody, 504],
@@ -123,17 +131,18 @@ for (const [path, statuses] of Object.entries({
   '/monitors/{monitor_id}': [200, ...always, 403, 404, 422],
   '/v1/chat/completions': [...ofModels, 403],
   '/v1/completions': [...ofModels, 403],
-  '/v1/responses': [...ofModels, 403, 409, 504],
+  '/v1/responses': [...ofModels, 403, 409],
   '/v1/responses/{response_id}': [200, ...always, 400, 404, 504],
   '/v1/responses/{response_id}/cancel': [200, ...always, 400, 404],
   '/v1/responses/{response_id}/input_items': [200, ...always, 400, 404, 504],
-  '/v1/responses/input_tokens': [...ofModels, 403, 504],
+  '/v1/responses/input_tokens': [...ofModels, 403],
   '/v1/messages': [...ofModels, 403],
   '/v1/messages/count_tokens': ofModels,
   '/v1/models': [200, ...always],
   '/v1/models/{model}': [200, ...always, 400, 404],
   '/tokenize': [...ofModels, 422],
   '/detokenize': [...ofModels, 422],
+  '/tokenizer_info': [200, ...always, 400, 404, 422],
 })) {
   test(`${path} documents its statuses`, () => {
     const [operation] = Object.values(paths[path] ?? {}) as [Operation]

@@ -11,7 +11,7 @@ const impossible: [param: RegExp, fields: Record<string, unknown>][] = [
   [/^response_format/, schemaFormat({ type: 'string', pattern: '(' })],
   [/^structured_outputs/, { structured_outputs: { json: '{"type":' } }],
   [/^structured_outputs/, { structured_outputs: { regex: '(a' } }],
-  [/^structured_outputs/, { structured_outputs: { regex: '(?=a)b' } }],
+  [/^structured_outputs/, { structured_outputs: { regex: '(a)\\1' } }],
   [/^structured_outputs/, { structured_outputs: { choice: [] } }],
   [/^structured_outputs/, { structured_outputs: { grammar: 'root ::= missing' } }],
   [/^structured_outputs/, { structured_outputs: { grammar: `root ::= ${'('.repeat(20_000)}` } }],

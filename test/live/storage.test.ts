@@ -1,6 +1,7 @@
 import { after, before, describe } from 'node:test'
 import { allDrivers } from '../support/drivers.ts'
 import { answers } from './storage/answers.ts'
+import { callFacts } from './storage/call-facts.ts'
 import { closing } from './storage/closing.ts'
 import { deleting } from './storage/deleting.ts'
 import { evaluationRuns } from './storage/evaluation-runs.ts'
@@ -30,6 +31,7 @@ for (const driver of allDrivers()) {
     after(driver.stop)
     merging(driver.shared)
     answers(driver.open)
+    callFacts(driver.open)
     mergingProperties(driver.shared)
     deleting(driver.shared)
     storedCompletions(driver.shared)

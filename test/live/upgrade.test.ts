@@ -81,6 +81,7 @@ async function saysTheSame(app: App, db: Database, expected: Expected): Promise<
     lines.map((line) => parseLossless(line) as Thing),
     expected.calls,
   )
+  await hasFacts(db, (body) => ask('/views/calls', { project_id: project, ...body }), expected.calls)
   const prices = parseLossless((await ask('/cost/query', { project_id: project })).body) as Expected['prices']
   sameAsThen(prices.results, expected.prices.results)
   sameAsThen(
@@ -102,6 +103,27 @@ async function saysTheSame(app: App, db: Database, expected: Expected): Promise<
   assert.equal((await ask('/call/end', { end })).statusCode, 200)
   const read = await ask('/call/read', { project_id: project, id: running?.id })
   assert.equal(read.json().call.ended_at, end.ended_at)
+}
+
+/** Lists know as much of these calls as of others once they have been read for it, a few at a time. */
+async function hasFacts(
+  db: Database,
+  ask: (body: object) => Promise<{ json(): Thing & { calls: Thing[] } }>,
+  calls: readonly Thing[],
+): Promise<void> {
+  const statuses = async () => {
+    const answer = (await ask({ sort_by: [{ field: 'started_at', direction: 'asc' }] })).json()
+    return { isDeriving: answer.is_deriving, statuses: answer.calls.map(({ id, status }) => [id, status]) }
+  }
+  const expected = calls.map(({ id, summary }) => [id, (summary as { weave: Thing }).weave.status])
+  assert.deepEqual(await statuses(), { isDeriving: true, statuses: expected })
+  while (await db.writeBehind('backfillFacts', { limit: 2, characters: 10 }));
+  assert.deepEqual(await statuses(), { isDeriving: false, statuses: expected })
+  const ended = await db.all<Thing>(
+    sql`SELECT status, op, input_preview FROM calls WHERE ended_at IS NOT NULL AND started_at IS NOT NULL AND swept_at IS NULL`,
+  )
+  assert.ok(ended.length > 0)
+  for (const one of ended) assert.ok(one.status && one.op && one.input_preview)
 }
 
 /** How far annotators are, as it was kept before there was a count of it. */

@@ -408,6 +408,27 @@ export const sampleBodies: Record<string, (project: string) => Record<string, un
     include_total_storage_size: true,
     expand_columns: [],
   }),
+  '/views/facets': (project_id) => ({ project_id, filter, query: byId, fields: ['op'] }),
+  '/views/buckets': (project_id) => ({
+    project_id,
+    filter,
+    query: byId,
+    after: '2026-01-01T00:00:00Z',
+    before: '2026-01-02T00:00:00Z',
+    step_seconds: 3600,
+    by: 'model',
+    timed: 'latency',
+  }),
+  '/views/calls': (project_id) => ({
+    project_id,
+    filter,
+    query: byId,
+    sort_by: [{ field: 'started_at', direction: 'desc' }],
+    limit: 10,
+    offset: 1,
+    after: `1767323045000000.${ids.id}`,
+    count_up_to: 100,
+  }),
   '/cost/create': (project_id) =>
     pricesOf(
       {
@@ -501,6 +522,8 @@ export const sampleBodies: Record<string, (project: string) => Record<string, un
     filter: null,
     display_fields: null,
   }),
+  '/users': () => ({ name: 'nobody', role: 'member', entities: ['acme'] }),
+  '/keys': () => ({ user: 'alice', name: 'laptop', record: 'off' }),
   '/annotation_queues/:queue_id/next': (project_id) => ({
     project_id,
     lease_seconds: 60,

@@ -88,7 +88,7 @@ export const pairs = { isOn: false }
 /** The callers of the one in front are strangers to the one behind. */
 const gatewayKey = 'the-key-of-the-server-in-front'
 
-const ofModel = /^HEDDLE_(MODEL|MODEL_NAME|CONTEXT|PARALLEL|THREADS|BATCH|QUEUE)$/
+const ofModel = /^HEDDLE_(MODEL|MODEL_NAME|CONTEXT|THREADS|BATCH|QUEUE)$/
 
 async function startPair(t: Ending, settings: Record<string, string>): Promise<RunningServer> {
   const behind = await startOne(t, { ...settings, HEDDLE_USERS: `gateway:${gatewayKey}` })

@@ -1,8 +1,9 @@
 import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
+import { AddToDataset } from '../parts/add-to-dataset.tsx'
 import { AddToQueue } from '../parts/add-to-queue.tsx'
 import { Copied } from '../parts/copied.tsx'
-import { useKeys } from '../parts/keys.ts'
+import { type KeyBinding, useKeys } from '../parts/keys.ts'
 import { Failed, Skeleton } from '../parts/states.tsx'
 import { Status } from '../parts/status.tsx'
 import { Time } from '../parts/time.tsx'
@@ -24,8 +25,9 @@ import { JsonTree } from '../value/json-tree.tsx'
 import { askedIn, saidIn } from '../value/messages.ts'
 import { costText, countText, durationText, sizeText } from '../value/units.ts'
 import { Feedback } from './feedback.tsx'
+import { tokensIn } from './recorded-tokens.ts'
 
-const tabs = ['chat', 'input', 'output', 'attributes', 'feedback'] as const
+const tabs = ['chat', 'surprise', 'input', 'output', 'attributes', 'feedback'] as const
 type Tab = (typeof tabs)[number]
 
 /** What is on the first tab depends on the call; what somebody chose stays for the next. */
@@ -36,33 +38,41 @@ interface Props {
   call: string
   /** Present where the call has a place in a trace that is not on the screen. */
   withTrace?: boolean
+  /** Beside a form, which has the keys and says what there is to say. */
+  isBeside?: boolean
   onChanged?: () => void
 }
 
 /** One call, whole. */
-export function CallDetail({ project, call: id, withTrace = false, onChanged }: Props) {
+export function CallDetail({ project, call: id, withTrace = false, isBeside = false, onChanged }: Props) {
   const { value: call, error, again } = useLoading((signal) => readCall(project, id, signal), [project, id])
   const [tab, setTab] = useState(chosen)
   const isThis = call !== undefined && stringOf(nodeAt(call, 'id')) === id
-  const [isQueuing, setQueuing] = useState(false)
+  const [front, setFront] = useState<'queue' | 'dataset'>()
   const choose = (next: Tab) => {
     chosen = next
     setTab(next)
   }
-  useKeys('Call', [
+  const bindings: KeyBinding[] = [
     { keys: ['c'], does: 'Conversation', run: () => choose('chat') },
+    { keys: ['s'], does: 'Surprise, where it has probabilities', run: () => choose('surprise') },
     { keys: ['i'], does: 'Input', run: () => choose('input') },
     { keys: ['u'], does: 'Output', run: () => choose('output') },
     { keys: ['m'], does: 'Attributes', run: () => choose('attributes') },
     { keys: ['n'], does: 'Feedback and notes', run: () => choose('feedback') },
-    { keys: ['a'], does: 'Add to a queue', run: () => setQueuing(true) },
-  ])
+    { keys: ['a'], does: 'Add to a queue', run: () => setFront('queue') },
+    { keys: ['d'], does: 'Add to a dataset', run: () => setFront('dataset') },
+  ]
+  useKeys('Call', isBeside ? [] : bindings)
   if (error) return <Failed error={error} again={again} />
   if (!isThis) return <Skeleton rows={12} />
   return (
     <>
-      <Shown {...{ project, id, call, withTrace, tab, choose, onChanged }} queue={() => setQueuing(true)} />
-      {isQueuing && <AddToQueue project={project} calls={[id]} onClose={() => setQueuing(false)} />}
+      <Shown {...{ project, id, call, withTrace, isBeside, tab, choose, onChanged }} add={setFront} />
+      {front === 'queue' && <AddToQueue project={project} calls={[id]} onClose={() => setFront(undefined)} />}
+      {front === 'dataset' && (
+        <AddToDataset project={project} calls={[id]} onClose={() => setFront(undefined)} />
+      )}
     </>
   )
 }
@@ -72,30 +82,49 @@ interface ShownProps {
   id: string
   call: JsonNode
   withTrace: boolean
+  isBeside: boolean
   tab: Tab | undefined
   choose(tab: Tab): void
-  /** Asks into which queue the call is put. */
-  queue(): void
+  /** Asks where the call is to be put. */
+  add(to: 'queue' | 'dataset'): void
   onChanged: (() => void) | undefined
 }
 
-function Shown({ project, id, call, withTrace, tab: wanted, choose, queue, onChanged }: ShownProps) {
+function Shown({ project, id, call, withTrace, isBeside, tab: wanted, choose, add, onChanged }: ShownProps) {
   // Small members, without numbers that could lose digits: sizes and times.
   const row = JSON.parse(`{${lightText(call)}}`) as CallRow
   const [inputs, output] = [nodeAt(call, 'inputs'), nodeAt(call, 'output')]
   const asked = askedIn(inputs)
   const said = saidIn(output)
   const isChat = asked !== undefined || said !== undefined
-  const tab = wanted === undefined || (wanted === 'chat' && !isChat) ? (isChat ? 'chat' : 'input') : wanted
+  const tokens = tokensIn(output)
+  const isThere = (one: Tab) => {
+    if (one === 'chat') return isChat
+    if (one === 'feedback') return !isBeside
+    return one !== 'surprise' || tokens.length > 0
+  }
+  const tab = wanted !== undefined && isThere(wanted) ? wanted : isChat ? 'chat' : 'input'
   return (
     <article class="detail" aria-label={nameOf(row)}>
       <header class="detail-head">
         <h2>{nameOf(row)}</h2>
         <Copied text={id} label="Copy the id of the call" />
         <span class="detail-tools">
-          <button type="button" onClick={queue}>
-            Add to queue
-          </button>
+          {!isBeside && (
+            <>
+              {nodeAt(inputs, 'messages')?.kind === 'array' && (
+                <a class="button" href={paths.play({ p: project, from: id })}>
+                  Open in the playground
+                </a>
+              )}
+              <button type="button" onClick={() => add('queue')}>
+                Add to queue
+              </button>
+              <button type="button" onClick={() => add('dataset')}>
+                To dataset
+              </button>
+            </>
+          )}
           {withTrace && (
             <a class="button" href={paths.trace(project, row.trace_id, id)}>
               Open trace
@@ -106,24 +135,23 @@ function Shown({ project, id, call, withTrace, tab: wanted, choose, queue, onCha
       <Facts row={row} />
       {row.exception !== null && <pre class="exception">{row.exception}</pre>}
       <div class="tabs" role="tablist" aria-label="Parts of the call">
-        {tabs
-          .filter((one) => one !== 'chat' || isChat)
-          .map((one) => (
-            <button
-              key={one}
-              type="button"
-              role="tab"
-              id={`tab-${one}`}
-              aria-selected={one === tab}
-              aria-controls="tab-panel"
-              onClick={() => choose(one)}
-            >
-              {names[one]}
-            </button>
-          ))}
+        {tabs.filter(isThere).map((one) => (
+          <button
+            key={one}
+            type="button"
+            role="tab"
+            id={`tab-${one}`}
+            aria-selected={one === tab}
+            aria-controls="tab-panel"
+            onClick={() => choose(one)}
+          >
+            {names[one]}
+          </button>
+        ))}
       </div>
       <div class="tab-panel" id="tab-panel" role="tabpanel" aria-labelledby={`tab-${tab}`} tabIndex={0}>
         {tab === 'chat' && <Chat asked={asked ?? []} said={said ?? []} />}
+        {tab === 'surprise' && <SurpriseTab {...{ project, inputs }} choices={tokens} />}
         {tab === 'input' && <Value node={inputs} />}
         {tab === 'output' && <Value node={output} />}
         {tab === 'attributes' && <Attributes call={call} />}
@@ -133,8 +161,16 @@ function Shown({ project, id, call, withTrace, tab: wanted, choose, queue, onCha
   )
 }
 
+/** Its code comes when somebody looks. */
+function SurpriseTab(props: { project: string; inputs: JsonNode | undefined; choices: JsonNode[] }) {
+  const { value, error, again } = useLoading(() => import('./surprise.tsx'), [])
+  if (error) return <Failed error={error} again={again} />
+  return value === undefined ? <Skeleton rows={6} /> : <value.RecordedSurprise {...props} />
+}
+
 const names: Record<Tab, string> = {
   chat: 'Conversation',
+  surprise: 'Surprise',
   input: 'Input',
   output: 'Output',
   attributes: 'Attributes',
@@ -199,7 +235,7 @@ function Fact({ name, children }: { name: string; children: ComponentChildren })
   )
 }
 
-function Value({ node }: { node: JsonNode | undefined }) {
+export function Value({ node }: { node: JsonNode | undefined }) {
   if (node === undefined || node.kind === 'null') return <p class="muted">Nothing was written.</p>
   const text = stringOf(node)
   return (

@@ -8,7 +8,8 @@ export interface KeyBinding {
   does: string
   /** Works also while somebody is typing. */
   whileTyping?: boolean
-  run(): void
+  /** Hears which of the keys it was. */
+  run(key: string): void
 }
 
 interface Group {
@@ -60,7 +61,7 @@ export function listenToKeys(): void {
         if (!fits || ((isTyping || inDialog) && !whileTyping)) continue
         event.preventDefault()
         before = undefined
-        run()
+        run(key)
         return
       }
     }

@@ -1,4 +1,4 @@
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { createObject, objectRefOf } from '../server/objects.ts'
 
 const kinds = {
@@ -34,7 +34,8 @@ export function NewSpec({ project, onMade, onClose }: Props) {
   const [failure, setFailure] = useState<Error>()
   const [isWorking, setWorking] = useState(false)
   const first = useRef<HTMLInputElement>(null)
-  useEffect(() => first.current?.focus(), [])
+  // Before the next key is pressed.
+  useLayoutEffect(() => first.current?.focus(), [])
   const change = (changes: Partial<Draft>) => setDraft({ ...draft, ...changes })
   const { kind, words, min, max, schema } = draft
   const schemaText = schemaOf(draft)

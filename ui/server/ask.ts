@@ -4,10 +4,13 @@ import { half, sessionEnded } from './session-half.ts'
 export class Refused extends Error {
   readonly status: number
   readonly code: string
-  constructor(status: number, code: string, reason: string) {
+  /** The path of the field that is wrong, where the server names one. */
+  readonly field: string | undefined
+  constructor(status: number, code: string, reason: string, field?: string) {
     super(reason)
     this.status = status
     this.code = code
+    this.field = field
   }
 }
 
@@ -57,7 +60,11 @@ export async function askJson<T>(path: string, asked: Asked = {}): Promise<T> {
 
 async function refusalIn(response: Response): Promise<Refused> {
   const text = await response.text()
-  let given: { reason?: string; code?: string; error?: { message?: string; code?: string } } = {}
+  let given: {
+    reason?: string
+    code?: string
+    error?: { message?: string; code?: string; param?: string | null }
+  } = {}
   try {
     given = JSON.parse(text)
   } catch {
@@ -65,7 +72,12 @@ async function refusalIn(response: Response): Promise<Refused> {
     return new Refused(response.status, 'unknown', `${response.status} ${response.statusText}`.trim())
   }
   const reason = given.reason ?? given.error?.message ?? `${response.status}`
-  return new Refused(response.status, given.code ?? given.error?.code ?? 'unknown', reason)
+  return new Refused(
+    response.status,
+    given.code ?? given.error?.code ?? 'unknown',
+    reason,
+    given.error?.param ?? undefined,
+  )
 }
 
 /** Each line as soon as it has come. */

@@ -1,3 +1,5 @@
+import type { LightCall } from '../../src/operations/views/contract.ts'
+import type { Expression } from '../filter/query.ts'
 import { type JsonNode, jsonNode, nodeAt } from '../value/json-index.ts'
 import { ask, askJson, askLines } from './ask.ts'
 
@@ -45,64 +47,110 @@ export interface CallsView {
   project: string
   /** Only calls that nobody called. */
   roots: boolean
-  op?: string | undefined
-  status?: CallStatus | undefined
-  /** A text in inputs or output. */
-  text?: string | undefined
+  query: Expression | undefined
+  sort: Sort
 }
 
-function queryOf({ project, roots, op, status, text }: CallsView) {
-  const field = (name: string) => ({ $getField: name })
+export interface Sort {
+  field: string
+  direction: 'asc' | 'desc'
+}
+
+export const newestFirst: Sort = { field: 'started_at', direction: 'desc' }
+
+/** Which calls of a view: beside what it asks for, only those up to a time, behind it, or among some ids. */
+export interface Part {
+  until?: string | undefined
+  behind?: string | undefined
+  ids?: readonly string[] | undefined
+}
+
+function bodyOf({ project, roots, query }: CallsView, { until, behind, ids }: Part = {}) {
+  const started = (operator: string, at: string) => ({
+    [operator]: [{ $getField: 'started_at' }, { $literal: at }],
+  })
   const conditions = [
-    ...(status ? [{ $eq: [field('summary.weave.status'), { $literal: status }] }] : []),
-    ...(op
-      ? [{ $contains: { input: field('op_name'), substr: { $literal: op }, case_insensitive: true } }]
-      : []),
-    ...(text
-      ? [
-          {
-            $or: ['inputs', 'output'].map((name) => ({
-              $contains: { input: field(name), substr: { $literal: text }, case_insensitive: true },
-            })),
-          },
-        ]
-      : []),
+    ...(query ? [query] : []),
+    ...(until === undefined ? [] : [started('$lte', until)]),
+    ...(behind === undefined ? [] : [started('$gt', behind)]),
   ]
   return {
     project_id: project,
-    ...(roots && { filter: { trace_roots_only: true } }),
+    filter: { trace_roots_only: roots, ...(ids && { call_ids: ids }) },
     ...(conditions.length > 0 && { query: { $expr: { $and: conditions } } }),
   }
 }
 
-/** Newest first. */
-export function readPage(
+/** The calls of a view without what they carry, and as many as there are up to a number. */
+interface LightCalls {
+  calls: LightCall[]
+  count: { value: number; is_exact: boolean } | null
+}
+
+const askLight = (body: object, signal: AbortSignal): Promise<LightCalls> =>
+  askJson('/views/calls', { body, signal })
+
+export async function readPage(
   view: CallsView,
-  { offset, limit }: { offset: number; limit: number },
+  part: Part,
+  page: { offset: number; limit: number },
   signal: AbortSignal,
-): Promise<CallRow[]> {
-  const sort_by = [{ field: 'started_at', direction: 'desc' }]
-  return readRows({ ...queryOf(view), sort_by, offset, limit }, signal)
+): Promise<LightCall[]> {
+  const body = { ...bodyOf(view, part), sort_by: [view.sort], ...page, count_up_to: 0 }
+  return (await askLight(body, signal)).calls
 }
 
-/** Without what the calls carry. */
-async function readRows(body: object, signal: AbortSignal): Promise<CallRow[]> {
-  const rows: CallRow[] = []
-  const light = {
-    columns: ['id', 'summary'],
-    include_costs: true,
-    include_feedback: true,
-    include_storage_size: true,
+/** These calls as they are now, whatever a view asks for; deleted ones are missing. */
+export async function readCalls(
+  project: string,
+  ids: readonly string[],
+  signal: AbortSignal,
+): Promise<LightCall[]> {
+  const found: LightCall[] = []
+  for (let from = 0; from < ids.length; from += idsAtOnce) {
+    const filter = { call_ids: ids.slice(from, from + idsAtOnce) }
+    const body = { project_id: project, filter, limit: idsAtOnce, count_up_to: 0 }
+    found.push(...(await askLight(body, signal)).calls)
   }
-  for await (const line of askLines('/calls/stream_query', { body: { ...body, ...light }, signal })) {
-    rows.push(JSON.parse(line) as CallRow)
-  }
-  return rows
+  return found
 }
 
-export async function countCalls(view: CallsView, signal: AbortSignal): Promise<number> {
-  const { count } = await askJson<{ count: number }>('/calls/query_stats', { body: queryOf(view), signal })
+/** As far as a view counts by itself. */
+const mostCounted = 1_000_000
+
+export async function countCalls(view: CallsView, part: Part, signal: AbortSignal): Promise<number> {
+  const body = bodyOf(view, part)
+  const { count: quick } = await askLight({ ...body, limit: 0, count_up_to: mostCounted }, signal)
+  if (quick?.is_exact) return quick.value
+  const { count } = await askJson<{ count: number }>('/calls/query_stats', { body, signal })
   return count
+}
+
+/** The ids that one request may name. */
+const idsAtOnce = 1_000
+
+export async function deleteCalls(project: string, ids: readonly string[]): Promise<void> {
+  for (let from = 0; from < ids.length; from += idsAtOnce) {
+    await ask('/calls/delete', { body: { project_id: project, call_ids: ids.slice(from, from + idsAtOnce) } })
+  }
+}
+
+/** Whole calls, one JSON text a line, with the digits that they were sent with. `told` hears how many there are so far. */
+export async function exportCalls(
+  view: CallsView,
+  part: Part,
+  told: (count: number) => void,
+  signal: AbortSignal,
+): Promise<Blob> {
+  const parts: string[] = []
+  let count = 0
+  const body = { ...bodyOf(view, part), sort_by: [view.sort], include_feedback: true, include_costs: true }
+  for await (const line of askLines('/calls/stream_query', { body, signal })) {
+    parts.push(line, '\n')
+    if (++count % 100 === 0) told(count)
+  }
+  told(count)
+  return new Blob(parts, { type: 'application/jsonl' })
 }
 
 /** What these calls were asked and answered. Only for calls that are small. */
@@ -124,10 +172,22 @@ export async function readPayloads(
 /** So many calls of one trace are shown. */
 export const mostOfTrace = 50_000
 
-export function readTrace(project: string, trace: string, signal: AbortSignal): Promise<CallRow[]> {
-  const filter = { trace_ids: [trace] }
-  const sort_by = [{ field: 'started_at', direction: 'asc' }]
-  return readRows({ project_id: project, filter, sort_by, limit: mostOfTrace }, signal)
+export async function readTrace(project: string, trace: string, signal: AbortSignal): Promise<CallRow[]> {
+  const rows: CallRow[] = []
+  const body = {
+    project_id: project,
+    filter: { trace_ids: [trace] },
+    sort_by: [{ field: 'started_at', direction: 'asc' }],
+    limit: mostOfTrace,
+    columns: ['id', 'summary'],
+    include_costs: true,
+    include_feedback: true,
+    include_storage_size: true,
+  }
+  for await (const line of askLines('/calls/stream_query', { body, signal })) {
+    rows.push(JSON.parse(line) as CallRow)
+  }
+  return rows
 }
 
 /** The whole call, with the digits of its numbers. */

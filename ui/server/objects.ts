@@ -95,32 +95,6 @@ export async function deleteObject(
 export const objectRefOf = (project: string, { object_id, digest }: Created): string =>
   `weave:///${project.split('/').map(encodeURIComponent).join('/')}/object/${encodeURIComponent(object_id)}:${digest}`
 
-export interface ParsedRef {
-  project: string
-  kind: 'object' | 'op' | 'table' | 'call'
-  name: string
-  version: string
-}
-
-const refForm = /^[a-z][a-z0-9+.-]*:\/\/\/([^/]+)\/([^/]+)\/(object|op|table|call)\/([^/:]+)(?::([^/]+))?/
-
-/** What a reference names; undefined for any other text. */
-export function parseRef(text: string): ParsedRef | undefined {
-  const [, entity, project, kind, name, version = ''] = refForm.exec(text) ?? []
-  if (entity === undefined || project === undefined || kind === undefined || name === undefined)
-    return undefined
-  try {
-    return {
-      project: `${decodeURIComponent(entity)}/${decodeURIComponent(project)}`,
-      kind: kind as ParsedRef['kind'],
-      name: decodeURIComponent(name),
-      version: decodeURIComponent(version),
-    }
-  } catch {
-    return undefined
-  }
-}
-
 /** An annotation spec, as a field of a review is made from it. */
 export interface Spec {
   /** Of the object: the name of the feedback. */

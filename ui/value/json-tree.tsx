@@ -1,5 +1,7 @@
 import { useState } from 'preact/hooks'
+import { paths } from '../places.ts'
 import { type JsonMember, type JsonNode, membersOf, sourceOf, stringOf } from './json-index.ts'
+import { type ParsedRef, parseRef } from './ref.ts'
 import { countText } from './units.ts'
 
 /** So many members are drawn at once; more come when they are asked for. */
@@ -7,6 +9,9 @@ const pageSize = 100
 
 /** Longer strings are cut until somebody wants all of them. */
 const longString = 600
+
+/** A longer text is no reference. */
+const longestRef = 1_000
 
 interface Props {
   node: JsonNode
@@ -95,6 +100,14 @@ function Leaf({ node }: { node: JsonNode }) {
   const [isWhole, setWhole] = useState(false)
   const text = stringOf(node)
   if (text === undefined) return <span class={`json-${node.kind}`}>{sourceOf(node)}</span>
+  const ref = text.length <= longestRef ? parseRef(text) : undefined
+  if (ref !== undefined && ref.kind !== 'table') {
+    return (
+      <a class="json-string" href={refPath(ref)}>
+        {text}
+      </a>
+    )
+  }
   const isCut = !isWhole && text.length > longString
   return (
     <span class="json-string">
@@ -107,3 +120,7 @@ function Leaf({ node }: { node: JsonNode }) {
     </span>
   )
 }
+
+/** Where a reference leads on this page. */
+const refPath = ({ project, kind, name, version }: ParsedRef): string =>
+  kind === 'call' ? paths.call(project, name) : paths.object(project, name, version || undefined)

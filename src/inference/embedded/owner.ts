@@ -73,6 +73,7 @@ export function createEmbeddedBackend(
   let served: ServedModel | undefined
   let longestToken = 1
   let load = idle
+  let bytes: number | undefined
   let unanswered = 0
   let failedStarts = 0
   /** How often in a row an engine has ended before it was steady. */
@@ -158,6 +159,7 @@ export function createEmbeddedBackend(
         return
       case 'pong':
         load = answer.load
+        bytes = answer.bytes
         return
       case 'happened':
         load = answer.load
@@ -284,7 +286,14 @@ export function createEmbeddedBackend(
   return {
     pid: () => engine?.pid,
     status: () =>
-      status.state === 'ready' ? { state: 'ready', running: load.running, waiting: load.waiting } : status,
+      status.state === 'ready'
+        ? {
+            state: 'ready',
+            running: load.running,
+            waiting: load.waiting,
+            ...(bytes !== undefined && { bytes }),
+          }
+        : status,
     model: () => served,
     async tokenize(text, options, signal) {
       const answer = await ask({ kind: 'tokenize', text, ...options }, signal)

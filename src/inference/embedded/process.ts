@@ -68,7 +68,11 @@ function answer(question: Question): void {
       })
       return
     case 'ping':
-      say({ kind: 'pong', load: engine?.loop.load() ?? { running: 0, waiting: 0, batchMs: 0 } })
+      say({
+        kind: 'pong',
+        load: engine?.loop.load() ?? { running: 0, waiting: 0, batchMs: 0 },
+        bytes: process.memoryUsage.rss(),
+      })
       return
     case 'close':
       if (engine === undefined) process.exit()

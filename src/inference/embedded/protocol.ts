@@ -50,7 +50,12 @@ export type Answer =
   | { kind: 'loaded'; model: LoadedModel; longestToken: number }
   /** The process ends after it. */
   | { kind: 'unloadable'; reason: string }
-  | { kind: 'pong'; load: Load }
+  | {
+      kind: 'pong'
+      load: Load
+      /** Memory of the process. */
+      bytes: number
+    }
   | { kind: 'tokens'; id: number; tokens: number[] }
   | { kind: 'text'; id: number; text: string }
   /** A generation is checked, and runs or is queued. */

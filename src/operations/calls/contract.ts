@@ -213,7 +213,7 @@ export type CallsFilter = z.output<typeof CallsFilter>
 
 const expandColumns = z.array(z.string().max(1024)).max(200).nullish()
 
-export const StreamQueryBody = z.object({
+export const StreamQueryBody = z.strictObject({
   project_id: projectId,
   filter: CallsFilter.nullish(),
   query,
@@ -234,7 +234,7 @@ export const StreamQueryBody = z.object({
 })
 export type StreamQueryBody = z.output<typeof StreamQueryBody>
 
-export const QueryStatsBody = z.object({
+export const QueryStatsBody = z.strictObject({
   project_id: projectId,
   filter: CallsFilter.nullish(),
   query,

@@ -68,13 +68,21 @@ export async function countSomeCalls(
   }
 }
 
+/** The view that a body describes: its filter may name calls by their completions. */
+export async function callsViewOf(
+  names: CallNames,
+  body: Parameters<typeof viewOf>[0] & Pick<StreamQueryBody, 'filter'>,
+): Promise<CallsView> {
+  return { ...viewOf(body), filters: body.filter ? [await namedIn(names, body)] : [] }
+}
+
 /** What lies below an expanded column is no field of the calls themselves. */
 async function viewIn(
   names: CallNames,
   body: StreamQueryBody | QueryStatsBody,
   expanded: ExpandedColumns,
 ): Promise<CallsView> {
-  const view = { ...viewOf(body), filters: body.filter ? [await namedIn(names, body)] : [] }
+  const view = await callsViewOf(names, body)
   for (const field of view.query ? fieldsOf(view.query) : []) refuseExpanded(expanded, field, 'query')
   for (const [index, { field }] of view.sort.entries()) {
     refuseExpanded(expanded, field, `sort_by.${index}.field`)
@@ -83,7 +91,10 @@ async function viewIn(
 }
 
 /** Calls may be named by the ids of their completions. */
-async function namedIn(names: CallNames, { project_id, filter }: StreamQueryBody | QueryStatsBody) {
+async function namedIn(
+  names: CallNames,
+  { project_id, filter }: Pick<StreamQueryBody, 'project_id' | 'filter'>,
+) {
   const { call_ids, parent_ids } = filter ?? {}
   return {
     ...filter,

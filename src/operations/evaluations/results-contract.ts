@@ -32,7 +32,7 @@ export const RowSort = z.object({
 })
 
 export const ResultsBody = z
-  .object({
+  .strictObject({
     evaluation_call_ids: ids.meta({ description: 'Ids of the root calls.' }),
     evaluation_run_ids: ids.meta({ description: 'The same under another name; both lists count.' }),
     filters: z

@@ -52,6 +52,7 @@ export const FeedbackAnswer = answer('The feedback as it is stored.', {
   id: z.string(),
   created_at: z.iso.datetime(),
   svc_user_id: z.string(),
+  wb_user_id: z.string().meta({ description: 'As svc_user_id: the name that the clients of Weave read.' }),
   payload: z
     .record(z.string(), z.unknown())
     .meta({ description: 'As it was sent; a reaction gains alias, detoned and detoned_alias.' }),
@@ -77,7 +78,7 @@ export const ReplaceBody = withAliases(
 )
 export type ReplaceBody = z.output<typeof ReplaceBody>
 
-export const QueryBody = z.object({
+export const QueryBody = z.strictObject({
   project_id: projectId,
   fields: z.array(z.string().min(1).max(1024)).max(100).nullish().meta({
     description: 'All when absent. payload.<path> is the value there as text; count(*) stands alone.',

@@ -121,6 +121,7 @@ function answerOf({ id, created_at, payload }: KeptFeedback, caller: Caller) {
     id,
     created_at: formatTime(created_at),
     svc_user_id: caller.name,
+    wb_user_id: caller.name,
     payload: new JsonText(payload),
   }
 }

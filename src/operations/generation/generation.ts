@@ -50,7 +50,7 @@ export interface FieldNames {
 
 /** Everything that can be wrong is refused here, before there is a first byte of an answer. */
 export async function generate(
-  { metrics, charge }: GenerationParts,
+  { metrics, running, charge }: GenerationParts,
   { model, served }: { model: Model; served: ServedModel },
   request: AnswerRequest,
   { caller, arrived, signal, note }: Asking,
@@ -71,6 +71,9 @@ export async function generate(
       observed(answering, {
         arrived,
         model: name,
+        user: caller.name,
+        isBackground: request.lane === 'background',
+        running,
         metrics: metrics[request.lane ?? 'callers'],
         signal,
         note,

@@ -3,6 +3,7 @@ import type { FinishReason } from '../../inference/backend.ts'
 import type { AnswerEvent, Answering, ToldUsage } from '../../inference/model.ts'
 import type { LaneMetrics, Outcome } from './metrics.ts'
 import type { TokenCount } from './parts.ts'
+import type { RunningAnswers } from './running.ts'
 
 /** What the log keeps of a generation: never a word of it. */
 export interface GenerationRecord {
@@ -23,6 +24,9 @@ export interface GenerationRecord {
 interface Observation {
   arrived: number
   model: string
+  user: string
+  isBackground: boolean
+  running: RunningAnswers
   metrics: LaneMetrics
   signal: AbortSignal
   note(record: GenerationRecord): void
@@ -32,7 +36,7 @@ interface Observation {
 /** The groups of events as they are, measured as they pass by. */
 export async function* observed(
   { events, prompts, usage }: Answering,
-  { arrived, model, metrics, signal, note, charge }: Observation,
+  { arrived, model, user, isBackground, running, metrics, signal, note, charge }: Observation,
 ): AsyncGenerator<AnswerEvent[]> {
   const since = () => performance.now() - arrived
   const record: GenerationRecord = {
@@ -45,6 +49,7 @@ export async function* observed(
     total_ms: 0,
   }
   const last = new Map<number, number>()
+  const answer = running.begin({ model, user, isBackground })
   /** Tokens of prompts that the caller has paid for. */
   let charged = 0
 
@@ -55,6 +60,7 @@ export async function* observed(
       const { length: read } = prompts[event.input] ?? []
       charged += read
       charge({ prompt: read, completion: 0 })
+      running.read(answer, { prompt: read, cached: event.cachedTokens })
       const queued = event.queuedMs === undefined ? undefined : event.queuedMs / 1000
       metrics.prefilled(now / 1000, { prompt: read, cached: event.cachedTokens }, queued)
     } else if (event.kind === 'tokens' || event.kind === 'said') {
@@ -76,7 +82,10 @@ export async function* observed(
   /** What a server elsewhere has counted is known at the end. */
   function correct({ prompt, cached, completion }: ToldUsage): void {
     charge({ prompt: prompt - charged, completion: completion - record.completion_tokens })
-    metrics.corrected({ prompt: prompt - charged, cached: cached - record.cached_tokens })
+    const missed = { prompt: prompt - charged, cached: cached - record.cached_tokens }
+    metrics.corrected(missed)
+    running.read(answer, missed)
+    running.wrote(answer, completion - record.completion_tokens)
     Object.assign(record, { prompt_tokens: prompt, cached_tokens: cached, completion_tokens: completion })
   }
 
@@ -86,7 +95,10 @@ export async function* observed(
       const before = record.completion_tokens
       for (const event of group) pass(event, now)
       const completion = record.completion_tokens - before
-      if (completion > 0) charge({ prompt: 0, completion })
+      if (completion > 0) {
+        charge({ prompt: 0, completion })
+        running.wrote(answer, completion)
+      }
       yield group
     }
     record.outcome = 'answered'
@@ -97,6 +109,7 @@ export async function* observed(
     }
     throw error
   } finally {
+    running.end(answer)
     record.total_ms = since()
     if (usage !== undefined) correct(usage())
     metrics.ended({

@@ -2,6 +2,7 @@ import type { Caller } from '../../domain/callers.ts'
 import type { Models } from '../../inference/registry.ts'
 import type { Recorder } from '../recording/answer.ts'
 import type { GenerationMetrics } from './metrics.ts'
+import type { RunningAnswers } from './running.ts'
 
 /** What every way of asking a model is given. */
 export interface GenerationParts {
@@ -9,6 +10,8 @@ export interface GenerationParts {
   settings: GenerationSettings
   metrics: GenerationMetrics
   recorder: Recorder
+  /** What is answered at the moment. */
+  running: RunningAnswers
   /** Hears of tokens as they are read and generated. */
   charge(caller: Caller, tokens: TokenCount): void
 }

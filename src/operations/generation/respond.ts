@@ -25,6 +25,8 @@ export const generationRefusals = refusingOpenAi(
   'engine_queue_full',
   'engine_share_full',
   'record_refuses_writes',
+  'upstream_failed',
+  'upstream_timeout',
 )
 
 /** What the headers of an answer say. */

@@ -19,6 +19,8 @@ const refused = refusingAnthropic(
   'unsupported_media_type',
   'engine_queue_full',
   'engine_share_full',
+  'upstream_failed',
+  'upstream_timeout',
 )
 
 const recording = refusingAnthropic(

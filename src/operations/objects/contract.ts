@@ -57,6 +57,7 @@ export const ObjectRecord = z.object({
   created_at: z.iso.datetime(),
   deleted_at: z.null(),
   svc_user_id: z.string(),
+  wb_user_id: z.string().meta({ description: 'As svc_user_id: the name that the clients of Weave read.' }),
   size_bytes: z.number().int().meta({ description: 'Of the value as JSON.' }),
   tags: z.array(z.string()).nullable(),
   aliases: z.array(z.string()).nullable(),
@@ -77,7 +78,7 @@ export const ObjectsFilter = z.object({
 })
 export type ObjectsFilter = z.output<typeof ObjectsFilter>
 
-export const QueryBody = z.object({
+export const QueryBody = z.strictObject({
   project_id: projectId,
   filter: ObjectsFilter.nullish(),
   limit,

@@ -72,6 +72,7 @@ export function objectRecord(
     created_at: formatTime(version.created_at),
     deleted_at: null,
     svc_user_id: version.user_id,
+    wb_user_id: version.user_id,
     size_bytes: version.size,
     tags: labels?.tags ?? null,
     aliases: labels?.aliases ?? null,

@@ -18,7 +18,14 @@ export function callOfSpan(span: Span, resource: Resource, scope: Scope, project
   const output = outputOf(span)
   const usage = usageOf(span)
   const displayName = textOf(attributes, 'wandb.display_name')
-  const thread = labelOf(attributes, 'wandb.thread_id', 'gen_ai.conversation.id', 'session.id')
+  const thread = labelOf(
+    attributes,
+    'wandb.thread_id',
+    'gen_ai.conversation.id',
+    'session.id',
+    'langfuse.session.id',
+    'traceloop.association.properties.session_id',
+  )
   const isTurn = ['true', true].includes(attributes.get('wandb.is_turn') as string | boolean)
   return {
     project_id: project,

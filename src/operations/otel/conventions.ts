@@ -1,12 +1,12 @@
 import { readJson } from '../../domain/json/read.ts'
-import { DepthError } from '../../domain/json/scan.ts'
+import { DepthError, membersOf } from '../../domain/json/scan.ts'
 import { JsonText } from '../../domain/json/text.ts'
 import { nested, withLists } from './attributes.ts'
 import type { Attributes, Span, Value } from './span.ts'
 
 /**
  * The names under which instrumentations put what went in and out of a model, a tool or a step, the first that is there
- * counts: the GenAI conventions of OpenTelemetry, OpenInference, the Vercel AI SDK, OpenLLMetry, MLflow. The second name is
+ * counts: the GenAI conventions of OpenTelemetry, OpenInference, the Vercel AI SDK, OpenLLMetry, MLflow, Langfuse. The second name is
  * the one in `inputs`.
  */
 const inputNames: readonly [attribute: string, name: string][] = [
@@ -19,6 +19,9 @@ const inputNames: readonly [attribute: string, name: string][] = [
   ['ai.prompt', 'prompt'],
   ['ai.toolCall.args', 'arguments'],
   ['traceloop.entity.input', 'value'],
+  ['llm.prompts', 'messages'],
+  ['langfuse.observation.input', 'value'],
+  ['langfuse.trace.input', 'value'],
   ['mlflow.spanInputs', 'value'],
 ]
 
@@ -33,6 +36,9 @@ const outputNames: readonly [attribute: string, name: string][] = [
   ['ai.response.toolCalls', 'tool_calls'],
   ['ai.toolCall.result', 'result'],
   ['traceloop.entity.output', 'value'],
+  ['llm.completions', 'messages'],
+  ['langfuse.observation.output', 'value'],
+  ['langfuse.trace.output', 'value'],
   ['mlflow.spanOutputs', 'value'],
 ]
 
@@ -42,6 +48,10 @@ const modelNames = [
   'llm.model_name',
   'ai.response.model',
   'ai.model.id',
+  'langfuse.observation.model.name',
+  'langfuse.observation.model',
+  'llm.response.model',
+  'llm.request.model',
 ]
 
 /** As the prices read them; see operations/calls/costs.ts. */
@@ -51,6 +61,9 @@ const usageNames: readonly [name: string, attributes: readonly string[]][] = [
     [
       'gen_ai.usage.input_tokens',
       'gen_ai.usage.prompt_tokens',
+      'langfuse.usage.input',
+      'langfuse.usage.input_tokens',
+      'langfuse.usage.prompt_tokens',
       'llm.usage.prompt_tokens',
       'llm.token_count.prompt',
       'ai.usage.inputTokens',
@@ -62,6 +75,9 @@ const usageNames: readonly [name: string, attributes: readonly string[]][] = [
     [
       'gen_ai.usage.output_tokens',
       'gen_ai.usage.completion_tokens',
+      'langfuse.usage.output',
+      'langfuse.usage.output_tokens',
+      'langfuse.usage.completion_tokens',
       'llm.usage.completion_tokens',
       'llm.token_count.completion',
       'ai.usage.outputTokens',
@@ -70,13 +86,22 @@ const usageNames: readonly [name: string, attributes: readonly string[]][] = [
   ],
   [
     'total_tokens',
-    ['gen_ai.usage.total_tokens', 'llm.usage.total_tokens', 'llm.token_count.total', 'ai.usage.totalTokens'],
+    [
+      'gen_ai.usage.total_tokens',
+      'llm.usage.total_tokens',
+      'llm.token_count.total',
+      'ai.usage.totalTokens',
+      'langfuse.usage.total',
+      'langfuse.usage.total_tokens',
+    ],
   ],
   [
     'cache_read_input_tokens',
     [
       'gen_ai.usage.cache_read.input_tokens',
       'gen_ai.usage.cache_read_input_tokens',
+      'langfuse.usage.cache_read_input_tokens',
+      'langfuse.usage.input_cached_tokens',
       'llm.token_count.prompt_details.cache_read',
       'ai.usage.cachedInputTokens',
     ],
@@ -86,6 +111,7 @@ const usageNames: readonly [name: string, attributes: readonly string[]][] = [
     [
       'gen_ai.usage.cache_creation.input_tokens',
       'gen_ai.usage.cache_creation_input_tokens',
+      'langfuse.usage.cache_creation_input_tokens',
       'llm.token_count.prompt_details.cache_write',
     ],
   ],
@@ -170,7 +196,8 @@ function read(value: Value): Value {
 }
 
 /** `summary.usage`, when the span counts tokens. */
-export function usageOf({ attributes }: Span): { [model: string]: Value } | undefined {
+export function usageOf({ attributes: own }: Span): { [model: string]: Value } | undefined {
+  const attributes = withUsageOfLangfuse(own)
   const usage: { [name: string]: Value } = {}
   for (const [name, candidates] of usageNames) {
     const tokens = firstOf(candidates, (candidate) => tokensOf(attributes.get(candidate)))
@@ -180,6 +207,16 @@ export function usageOf({ attributes }: Span): { [model: string]: Value } | unde
   const byModel: { [model: string]: Value } = Object.create(null)
   byModel[textOf(attributes, ...modelNames) ?? 'unknown'] = usage
   return byModel
+}
+
+/** Langfuse has its counts in the JSON of one attribute. */
+function withUsageOfLangfuse(attributes: Attributes): Attributes {
+  const given = attributes.get('langfuse.observation.usage_details')
+  const details = given === undefined ? undefined : read(given)
+  if (!(details instanceof JsonText) || !details.text.startsWith('{')) return attributes
+  const all = new Map(attributes)
+  for (const [name, text] of membersOf(details.text)) all.set(`langfuse.usage.${name}`, new JsonText(text))
+  return all
 }
 
 function tokensOf(value: Value | undefined): JsonText | undefined {

@@ -27,7 +27,7 @@ export const CreateAnswer = answer('The ids of the prices.', {
     .meta({ description: 'The id of the price, then the model.' }),
 })
 
-export const QueryBody = z.object({
+export const QueryBody = z.strictObject({
   project_id: projectId,
   fields: z.array(z.string().max(256)).max(100).nullish(),
   query,

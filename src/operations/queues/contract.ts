@@ -53,7 +53,7 @@ export const UpdateBody = z.object({
 })
 export type UpdateBody = z.output<typeof UpdateBody>
 
-export const QueryBody = z.object({
+export const QueryBody = z.strictObject({
   project_id: projectId,
   name: plainText(1024).nullish().meta({ description: 'A part of the name, in upper or lower case.' }),
   sort_by: sortBy().meta({ description: 'By id, name, created_at or updated_at; newest first when absent.' }),

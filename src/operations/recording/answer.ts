@@ -1,3 +1,4 @@
+import type { Config } from '../../config.ts'
 import type { Caller } from '../../domain/callers.ts'
 import type { JsonText, WithSharedTexts } from '../../domain/json/text.ts'
 import type { CompletionKind } from '../../storage/tables/completions.ts'
@@ -87,6 +88,8 @@ export interface Recorder {
    * where this one is not recorded. Refuses while the record takes no writes.
    */
   open(asked: AskedToRecord, signal: AbortSignal): Promise<Recording | undefined>
+  /** Which answers to this caller become calls, as far as its requests say nothing else. */
+  modeOf(caller: Caller): Config['record']
   /** Resolves when what waits to be written under this id, of a call or of a completion, is in the record. */
   settled(project: string, id: string): Promise<void>
   /** Writes what waits, behind the end of the answers that are under way. */

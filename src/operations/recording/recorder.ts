@@ -117,6 +117,7 @@ export function createRecorder({
       }
       return recording
     },
+    modeOf: ({ key }) => (key?.record === 'off' ? 'off' : record),
     settled: (project, id) => queue.settled(project, id),
     get waiting() {
       return queue.waiting

@@ -64,7 +64,7 @@ export const FromDigestsBody = z.object({
 export type FromDigestsBody = z.output<typeof FromDigestsBody>
 export const FromDigestsAnswer = answer('The digest of the table.', { digest: z.string() })
 
-export const QueryBody = z.object({
+export const QueryBody = z.strictObject({
   project_id: projectId,
   digest: digestGiven,
   filter: z.object({ row_digests: z.array(digestGiven).max(1000).nullish() }).nullish(),

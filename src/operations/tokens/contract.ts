@@ -33,5 +33,19 @@ export const DetokenizeBody = z.object({
 })
 export type DetokenizeBody = z.output<typeof DetokenizeBody>
 
+/** As vLLM has it, with what lm-eval and other harnesses read of it. */
+export const TokenizerInfoAnswer = answer('What a harness needs to know of the tokenizer.', {
+  tokenizer_class: z.string(),
+  bos_token: z.string().nullable(),
+  eos_token: z.string().nullable(),
+  pad_token: z.string().nullable(),
+  chat_template: z.string().nullable(),
+  model_max_length: z.int().meta({ description: 'Tokens that fit into one conversation.' }),
+  vocab_size: z.int(),
+})
+export type TokenizerInfoAnswer = z.output<typeof TokenizerInfoAnswer>
+
+export const TokenizerInfoQuery = z.object({ model: z.string().max(512).optional() })
+
 export const DetokenizeAnswer = answer('The text.', { prompt: z.string() })
 export type DetokenizeAnswer = z.output<typeof DetokenizeAnswer>

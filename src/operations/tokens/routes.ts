@@ -2,8 +2,15 @@ import { type Routes, refusing } from '../../http/contracts.ts'
 import { disconnectSignal } from '../../http/disconnect.ts'
 import type { GenerationParts } from '../generation/parts.ts'
 import { family } from '../parts.ts'
-import { DetokenizeAnswer, DetokenizeBody, TokenizeAnswer, TokenizeBody } from './contract.ts'
-import { detokenize, tokenize } from './tokens.ts'
+import {
+  DetokenizeAnswer,
+  DetokenizeBody,
+  TokenizeAnswer,
+  TokenizeBody,
+  TokenizerInfoAnswer,
+  TokenizerInfoQuery,
+} from './contract.ts'
+import { detokenize, tokenize, tokenizerInfo } from './tokens.ts'
 
 const tags = ['tokens']
 
@@ -15,6 +22,8 @@ const refused = refusing(
   'unsupported_media_type',
   'invalid_request',
   'queue_full',
+  'upstream_failed',
+  'upstream_timeout',
 )
 
 type RoutePlugin = Routes<GenerationParts>
@@ -43,4 +52,17 @@ const toText: RoutePlugin = async (app, parts) => {
   )
 }
 
-export const tokenRoutes = family(toTokens, toText)
+const tokenizer: RoutePlugin = async (app, parts) => {
+  const schema = {
+    summary: 'What a harness needs to know of the tokenizer',
+    tags,
+    querystring: TokenizerInfoQuery,
+    response: {
+      200: TokenizerInfoAnswer,
+      ...refusing('model_not_found', 'model_not_ready', 'invalid_request', 'upstream_lacks'),
+    },
+  }
+  app.get('/tokenizer_info', { schema }, async (request) => tokenizerInfo(parts, request.query.model))
+}
+
+export const tokenRoutes = family(toTokens, toText, tokenizer)

@@ -10,6 +10,7 @@ import {
   mostTokens,
   type TokenizeAnswer,
   type TokenizeBody,
+  type TokenizerInfoAnswer,
 } from './contract.ts'
 
 /** The tokens that a prompt, or a conversation, comes to; what a completion of it would count. */
@@ -35,6 +36,36 @@ export async function tokenize(
       : { conversation: conversationFrom({ ...body, messages }, settings), addSpecial: addSpecial ?? false }
   const tokens = await model.tokenize(input, caller.name, signal)
   return { count: tokens.length, max_model_len: served.context, tokens, token_strs: null }
+}
+
+/** Of a model of this machine: what runs elsewhere has told nothing of it. */
+export function tokenizerInfo({ models }: GenerationParts, name: string | undefined): TokenizerInfoAnswer {
+  if (models.all.length === 0) {
+    throw refuse('model_not_found', {
+      field: 'model',
+      model: JSON.stringify(name ?? null),
+      accepted: 'none, this server has no model (HEDDLE_MODEL=none)',
+    })
+  }
+  const { served } = models.find(name)
+  const { tokens, template, context, vocabulary } = served
+  if (vocabulary === 0) {
+    throw refuse('upstream_lacks', {
+      field: 'model',
+      given: 'questions about its tokenizer',
+      accepted: 'a model of this machine',
+    })
+  }
+  return {
+    tokenizer_class: 'heddle',
+    bos_token: tokens.bos || null,
+    eos_token: tokens.eos || null,
+    // Prompts are never padded; harnesses want one all the same.
+    pad_token: tokens.eos || null,
+    chat_template: template ?? null,
+    model_max_length: context,
+    vocab_size: vocabulary,
+  }
 }
 
 export async function detokenize(

@@ -26,11 +26,11 @@ export interface ScoreStats {
 /** Larger numbers have no place on any axis, and smaller ones are 0 there. The squares of the others fit into a double. */
 const [largest, smallest] = [trusted('1e100'), trusted('1e-100')]
 
-function numbersOf(db: Reader, { rows, number }: ScoreView): Sql {
+function numbersOf(db: Reader, { rows, number }: ScoreView, also: readonly Sql[] = []): Sql {
   return sql`SELECT trial.evaluation_id AS evaluation_id, trial.row_digest AS row_digest, trial.failed AS failed,
       CASE WHEN abs(${number}) < ${smallest} THEN 0.0 WHEN abs(${number}) <= ${largest}
         THEN CAST(${number} AS DOUBLE PRECISION) END AS n
-    FROM ${trialTable} WHERE ${allOf([inScope(rows, null), ...chosen(db, rows), db.dialect.going])}`
+    FROM ${trialTable} WHERE ${allOf([inScope(rows, null), ...also, ...chosen(db, rows), db.dialect.going])}`
 }
 
 /** PostgreSQL would look again for each trial which rows the filters choose. */
@@ -81,21 +81,22 @@ export function readHistogram(view: ScoreView, axis: Axis): Promise<BinCount[]> 
   )
 }
 
-/** Rows with a mean in the baseline and in another: `mean`, `base_mean` and `step`, their difference. */
-function pairsWith(baseline: string, view: ScoreView): Sql {
+/** Rows with a mean in the baseline and in another, or in one of these: `mean`, `base_mean` and `step`, their difference. */
+function pairsWith(baseline: string, view: ScoreView, others?: readonly string[]): Sql {
   // What adds up in another order is no difference.
   const step = trusted(
     'CASE WHEN abs(mean - base_mean) <= 1e-12 * (abs(mean) + abs(base_mean)) THEN 0.0 ELSE mean - base_mean END',
   )
-  return sql`WITH means AS (
-      SELECT row_digest, evaluation_id, avg(n) AS mean FROM (${numbersOf(view.db, view)}) AS numbers
-      WHERE n IS NOT NULL GROUP BY row_digest, evaluation_id
-    ), beside AS (
-      SELECT row_digest, evaluation_id, mean,
-        max(CASE WHEN evaluation_id = ${baseline} THEN mean END) OVER (PARTITION BY row_digest) AS base_mean FROM means
-    ), pairs AS (
-      SELECT row_digest, evaluation_id, mean, base_mean, ${step} AS step
-      FROM beside WHERE base_mean IS NOT NULL AND evaluation_id <> ${baseline}
+  const meansOf = (which: Sql) => sql`SELECT evaluation_id, row_digest, avg(n) AS mean
+      FROM (${numbersOf(view.db, view, [sql`trial.evaluation_id ${which}`])}) AS numbers
+      WHERE n IS NOT NULL GROUP BY evaluation_id, row_digest`
+  return sql`WITH base AS MATERIALIZED (${meansOf(sql`= ${baseline}`)}),
+    others AS MATERIALIZED (${meansOf(others === undefined ? sql`<> ${baseline}` : sql`IN (${listOf(others)})`)}),
+    pairs AS (
+      SELECT evaluation_id, row_digest, mean, base_mean, ${step} AS step FROM (
+        SELECT others.evaluation_id AS evaluation_id, others.row_digest AS row_digest, others.mean AS mean,
+          base.mean AS base_mean
+        FROM others JOIN base ON base.row_digest = others.row_digest) AS beside
     )`
 }
 
@@ -139,8 +140,8 @@ export function readSteps(
 ): Promise<Step[]> {
   return allRows(
     view.db,
-    sql`${pairsWith(baseline, view)} SELECT evaluation_id, step FROM pairs
-      WHERE evaluation_id IN (${listOf(evaluations)}) ORDER BY evaluation_id, row_digest`,
+    sql`${pairsWith(baseline, view, evaluations)} SELECT evaluation_id, step FROM pairs
+      ORDER BY evaluation_id, row_digest`,
     view.signal,
   )
 }
@@ -155,8 +156,8 @@ export interface HeatCell {
 export function readHeat(view: ScoreView, baseline: string, other: string, axis: Axis): Promise<HeatCell[]> {
   return allRows(
     view.db,
-    sql`${pairsWith(baseline, view)} SELECT ${binOf('base_mean', axis)} AS x, ${binOf('mean', axis)} AS y, count(*) AS count
-      FROM pairs WHERE evaluation_id = ${other} GROUP BY 1, 2 ORDER BY 1, 2`,
+    sql`${pairsWith(baseline, view, [other])} SELECT ${binOf('base_mean', axis)} AS x, ${binOf('mean', axis)} AS y, count(*) AS count
+      FROM pairs GROUP BY 1, 2 ORDER BY 1, 2`,
     view.signal,
   )
 }

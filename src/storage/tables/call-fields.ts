@@ -71,17 +71,20 @@ function payloadReading(field: string, dialect: Dialect): FieldReading | undefin
 }
 
 function derivedReading(name: string, dialect: Dialect): FieldReading | undefined {
-  if (name === 'status') return { kind: 'text', sql: status(dialect), document: trusted('summary') }
+  if (name === 'status') return { kind: 'text', sql: statusOfCall(dialect) }
   if (name === 'latency_ms') return { kind: 'number', sql: trusted('((ended_at - started_at) / 1000)') }
   if (name === 'trace_name') return { kind: 'text', sql: traceName(dialect) }
   return undefined
 }
 
-/** The same rule as the record shows, in SQL. */
-function status(dialect: Dialect): Sql {
+/**
+ * The same rule as the record shows, in SQL. What an older version wrote may not have its status yet; it is looked for in the
+ * summary, which the other calls are not opened for.
+ */
+export function statusOfCall(dialect: Dialect): Sql {
   const errors = dialect.json(trusted('summary'), ['status_counts', 'error']).number
-  return dialect.ordered(sql`(CASE WHEN exception <> '' THEN 'error' WHEN ended_at IS NULL THEN 'running'
-    WHEN ${errors} > 0 THEN 'descendant_error' ELSE 'success' END)`)
+  return dialect.ordered(sql`(CASE WHEN ended_at IS NULL THEN 'running' WHEN status IS NOT NULL THEN status
+    WHEN exception <> '' THEN 'error' WHEN ${errors} > 0 THEN 'descendant_error' ELSE 'success' END)`)
 }
 
 function traceName(dialect: Dialect): Sql {

@@ -1,3 +1,4 @@
+import { type EndFacts, endFacts, type StartFacts, startFacts } from '../../domain/call-facts/facts.ts'
 import { type Columns, namesOf, type RowOf } from '../sql/columns.ts'
 import { insertInto } from '../sql/inserts.ts'
 import type { SqlValue } from '../sql/sql.ts'
@@ -35,8 +36,23 @@ export type CallStart = RowOf<typeof startKinds>
 /** What an end tells; `output` and `summary` are JSON. */
 export type CallEnd = RowOf<typeof endKinds>
 
-const startColumns = namesOf(startKinds)
-const endColumns = namesOf(endKinds)
+/** What follows from a part for lists and charts; it is written with the part. */
+export const startFactColumns = ['op', 'asked_model', 'input_preview'] as const satisfies (keyof StartFacts)[]
+export const endFactColumns = [
+  'status',
+  'model',
+  'input_tokens',
+  'output_tokens',
+  'cache_read_tokens',
+  'cache_creation_tokens',
+  'first_token_us',
+  'output_preview',
+] as const satisfies (keyof EndFacts)[]
+
+const startNames = namesOf(startKinds)
+const endNames = namesOf(endKinds)
+const startColumns = [...startNames, ...startFactColumns]
+const endColumns = [...endNames, ...endFactColumns]
 
 /** A part of a call, or the whole of it: its start and its end arrive in any order. */
 export interface CallPart {
@@ -92,8 +108,16 @@ function kindOf({ start, end }: CallPart): keyof typeof statements {
 
 function valuesOf({ project_id, id, display_name, start, end }: CallPart): SqlValue[] {
   const values: SqlValue[] = [project_id, id, display_name]
-  if (start) for (const column of startColumns) values.push(start[column])
-  if (end) for (const column of start ? endOnlyColumns : endColumns) values.push(end[column])
+  if (start) {
+    for (const column of startNames) values.push(start[column])
+    const facts = startFacts(start)
+    for (const column of startFactColumns) values.push(facts[column])
+  }
+  if (end) {
+    for (const column of endNames) if (!start || column !== 'trace_id') values.push(end[column])
+    const facts = endFacts(end)
+    for (const column of endFactColumns) values.push(facts[column])
+  }
   return values
 }
 

@@ -31,7 +31,7 @@ export function streamCalls(
   now: number,
   signal: AbortSignal,
 ): AsyncIterable<CallRow[]> {
-  return db.stream<CallRow>(selectCalls(db, queryOf(db, view), columns, now), { signal })
+  return db.stream<CallRow>(selectCalls(db, callsQueryOf(db, view), columns, now), { signal })
 }
 
 /** How many calls there are in the view, and their bytes. */
@@ -41,11 +41,11 @@ export function statsOfCalls(
   now: number,
   signal: AbortSignal,
 ): Promise<CallStats> {
-  return onlyRow<CallStats>(db, countCalls(db, queryOf(db, view), now), signal)
+  return onlyRow<CallStats>(db, countCalls(db, callsQueryOf(db, view), now), signal)
 }
 
 /** Oldest first unless asked otherwise; the id decides between equals, so that pages fit together. */
-function queryOf(
+export function callsQueryOf(
   { dialect }: Reader,
   { project, filters, query, sort, limit, offset }: CallsView,
 ): CallsQuery {

@@ -6,6 +6,7 @@ import { noteJudgements } from '../monitors/notes.ts'
 import { followRules, watchCalls } from '../queues/ended-calls.ts'
 import { listOf, type Sql, sql, trusted } from '../sql/sql.ts'
 import type { Command } from '../transaction.ts'
+import { clearedFacts } from './call-facts.ts'
 import { type CallPart, mergeIntoCalls } from './call-parts.ts'
 import { removeCompletions, removeSwept } from './completions.ts'
 import { removeResponses, removeSweptResponses } from './response-removals.ts'
@@ -115,7 +116,7 @@ export const sweepCalls: Command<SweepStep, number> = async (tx, { now, forgetBe
   )
   const emptied = await tx.run(
     sql`UPDATE calls SET attributes = NULL, inputs = NULL, output = NULL, summary = NULL, exception = NULL,
-        start_bytes = 0, end_bytes = 0, swept_at = ${now} WHERE ${light(trusted('deleted_at IS NOT NULL AND swept_at IS NULL'))}`,
+        ${clearedFacts}, start_bytes = 0, end_bytes = 0, swept_at = ${now} WHERE ${light(trusted('deleted_at IS NOT NULL AND swept_at IS NULL'))}`,
   )
   if (emptied > 0) {
     await removeSwept(tx, now)

@@ -116,7 +116,7 @@ export interface CallsQuery extends Page, Sorting {
 }
 
 /** The pieces that follow FROM. `going` stops the query when its reader has left. */
-function matching(db: Reader, query: CallsQuery, now: number): Sql {
+export function matchingCalls(db: Reader, query: CallsQuery, now: number): Sql {
   return sql`FROM calls${query.source ?? nothing} WHERE ${allOf([sql`project_id = ${query.projectId}`, isLive(now), ...query.conditions, db.dialect.going])}`
 }
 
@@ -129,7 +129,7 @@ export function selectCalls(db: Reader, query: CallsQuery, columns: CallColumns,
   return rowsInOrder(db.dialect, {
     table: 'calls',
     columns: sql`${selected(db.dialect, columns, now)}${columns.feedback ? said(db) : nothing}`,
-    matching: matching(db, query, now),
+    matching: matchingCalls(db, query, now),
     order: query.order,
     page: query,
   })
@@ -141,6 +141,6 @@ export interface CallStats {
 }
 
 export function countCalls(db: Reader, query: CallsQuery, now: number): Sql {
-  const found = sql`SELECT start_bytes + end_bytes AS size ${matching(db, query, now)}${pageOf(db.dialect, query)}`
+  const found = sql`SELECT start_bytes + end_bytes AS size ${matchingCalls(db, query, now)}${pageOf(db.dialect, query)}`
   return sql`SELECT count(*) AS count, sum(size) AS bytes FROM (${found}) AS found`
 }

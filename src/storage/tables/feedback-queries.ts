@@ -32,6 +32,17 @@ const columns = new Map([
   ['wb_user_id', wireColumns.svc_user_id] as const,
 ])
 
+/** What comes back unless fields are asked for: also under the names that the clients of Weave read. */
+const allFields = [
+  'id',
+  'project_id',
+  'svc_ref',
+  'weave_ref',
+  'svc_user_id',
+  'wb_user_id',
+  ...Object.keys(wireColumns).slice(4),
+]
+
 /** A record as the names of its fields and their values: `payload` is JSON, times are microseconds. */
 export type FeedbackFields = [name: string, value: unknown][]
 
@@ -39,7 +50,7 @@ export type FoundFeedback = ReturnType<typeof feedbackInView>
 
 /** The feedback of the view, with these fields; none means all. Everything is checked before this answers. */
 export function feedbackInView(db: LongReader, view: View, fields: readonly string[]) {
-  const names = fields.length > 0 ? [...new Set(fields)] : Object.keys(wireColumns)
+  const names = fields.length > 0 ? [...new Set(fields)] : allFields
   const selected = names.map((name, index) => {
     const column = shownColumn(name, `fields.${fields.indexOf(name)}`, db.dialect)
     return sql`${column} AS ${trusted(`c${index}`)}`

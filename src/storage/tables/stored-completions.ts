@@ -82,7 +82,7 @@ export interface CompletionsPage {
 export function selectStoredCompletions(db: Reader, page: CompletionsPage): Sql {
   const { project, order, after, model, metadata, limit, now } = page
   const conditions: Sql[] = [db.dialect.going]
-  if (model !== undefined) conditions.push(sql`model = ${model}`)
+  if (model !== undefined) conditions.push(sql`completions.model = ${model}`)
   for (const [name, value] of metadata) {
     const { text, exists } = db.dialect.json(trusted('metadata'), [name])
     conditions.push(sql`${exists} AND ${text} = ${value}`)

@@ -34,7 +34,7 @@ const columns = trusted(
 )
 
 const keySettingsOf = (text: string | null): KeySettings =>
-  storedSettings<KeySettings>(text, { record: true })
+  storedSettings<KeySettings>(text, { record: true, name: true })
 
 const userOf = ({ settings, ...row }: UserRow): User => ({
   ...row,
@@ -71,6 +71,11 @@ export async function listKeys(db: Reader, user: string): Promise<ApiKey[]> {
     sql`SELECT id, user_name, created_at, revoked_at, settings FROM api_keys WHERE user_name = ${user} ORDER BY created_at, id`,
   )
   return rows.map((row) => ({ ...row, settings: keySettingsOf(row.settings) }))
+}
+
+export async function ownerOfKey(db: Reader, id: string): Promise<string | undefined> {
+  return (await db.get<{ user_name: string }>(sql`SELECT user_name FROM api_keys WHERE id = ${id}`))
+    ?.user_name
 }
 
 export interface NewKey {

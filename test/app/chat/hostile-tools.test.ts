@@ -83,7 +83,7 @@ test('schemas of parameters', async () => {
     { type: 'object', properties: { a: { $ref: '#' } } },
     { type: 'object', properties: { a: { enum: [] } } },
     { type: 'object', properties: { a: { pattern: '(' } } },
-    { type: 'object', properties: { a: { pattern: '(?=a)b' } } },
+    { type: 'object', properties: { a: { pattern: '(a)\\1' } } },
     { type: 'object', properties: { a: { format: 'unknown' } } },
     { type: 'object', properties: { a: { minimum: 5, maximum: 1 } } },
     { type: 'object', properties: { a: { maxLength: 1e9 } } },

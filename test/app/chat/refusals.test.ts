@@ -322,7 +322,7 @@ const refused: [fields: Record<string, unknown>, code: string, param: string, me
   ],
   [{ response_format: { type: 'json_object' }, use_beam_search: true }, 'not_available', 'response_format'],
   [{ structured_outputs: { regex: 'a' }, use_beam_search: true }, 'not_available', 'structured_outputs'],
-  [{ structured_outputs: { regex: '(?=a)b' } }, 'constraint_unsupported', 'structured_outputs.regex'],
+  [{ structured_outputs: { regex: '(a)\\1' } }, 'constraint_unsupported', 'structured_outputs.regex'],
   [{ structured_outputs: { json: '{"type":' } }, 'constraint_invalid', 'structured_outputs.json'],
   [{ structured_outputs: { choice: ['a'], regex: 'a' } }, 'invalid_value', 'structured_outputs'],
   [

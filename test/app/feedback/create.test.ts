@@ -70,7 +70,7 @@ test('feedback/create: the record is answered and stored', async (t) => {
     { status, json },
     {
       status: 200,
-      json: { id, created_at, svc_user_id: 'alice', payload: { up: true } },
+      json: { id, created_at, svc_user_id: 'alice', wb_user_id: 'alice', payload: { up: true } },
     },
   )
   assert.deepEqual(await allFeedback(post), [
@@ -78,7 +78,9 @@ test('feedback/create: the record is answered and stored', async (t) => {
       id,
       project_id: 'acme/qa',
       svc_ref: aboutCall,
+      weave_ref: aboutCall,
       svc_user_id: 'alice',
+      wb_user_id: 'alice',
       creator: null,
       created_at,
       feedback_type: 'thumbs',

@@ -47,6 +47,7 @@ test('obj/read: the whole record', async (t) => {
     created_at,
     deleted_at: null,
     svc_user_id: 'alice',
+    wb_user_id: 'alice',
     size_bytes: Buffer.byteLength(JSON.stringify(val)),
     tags: null,
     aliases: null,

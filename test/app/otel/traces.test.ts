@@ -512,3 +512,51 @@ test('traces: other callers see nothing of it', async (t) => {
     },
   )
 })
+
+test('traces: what Langfuse and OpenLLMetry write is read as inputs, output, model and usage', async (t) => {
+  for (const [attributes, inputs, output, usage, thread] of [
+    [
+      {
+        'langfuse.observation.input': '{"question":"Why?"}',
+        'langfuse.observation.output': 'Because.',
+        'langfuse.observation.model.name': 'small',
+        'langfuse.observation.usage_details': '{"input":4,"output":3,"total":7,"input_cached_tokens":2}',
+        'langfuse.session.id': 'a session',
+      },
+      { question: 'Why?' },
+      'Because.',
+      { small: { input_tokens: 4, output_tokens: 3, total_tokens: 7, cache_read_input_tokens: 2 } },
+      'a session',
+    ],
+    [
+      { 'langfuse.observation.usage_details': '[1]', 'langfuse.trace.input': 'x' },
+      { value: 'x' },
+      null,
+      undefined,
+      null,
+    ],
+    [
+      {
+        'llm.prompts.0.role': 'user',
+        'llm.prompts.0.content': 'Why?',
+        'llm.completions.0.content': 'Because.',
+        'llm.request.model': 'small',
+        'llm.usage.prompt_tokens': 4,
+        'llm.usage.completion_tokens': 3,
+        'traceloop.association.properties.session_id': 'a session',
+      },
+      { messages: [{ role: 'user', content: 'Why?' }] },
+      [{ content: 'Because.' }],
+      { small: { input_tokens: 4, output_tokens: 3 } },
+      'a session',
+    ],
+  ] as const) {
+    const { post } = await openApp(t)
+    await post(url, exportOf([spanOf(attributes)]))
+    const { call } = (await post('/call/read', { project_id: project, id: otlpSpanId })).json
+    assert.deepEqual(call.inputs, inputs)
+    assert.deepEqual(call.output, output)
+    assert.deepEqual(call.summary?.usage, usage)
+    assert.equal(call.thread_id, thread)
+  }
+})

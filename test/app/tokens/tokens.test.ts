@@ -164,3 +164,20 @@ test('without a model there are no tokens', async (t) => {
     assert.deepEqual([status, json.code], [503, 'model_not_ready'])
   }
 })
+
+test('GET /tokenizer_info: what harnesses ask before they send tokens', async (t) => {
+  const { get } = await openApp(t, { backend: scriptedBackend() })
+  const { status, json } = await get('/tokenizer_info')
+  assert.equal(status, 200)
+  assert.equal(json.model_max_length, 1_000_000)
+  assert.deepEqual(Object.keys(json).toSorted(), [
+    'bos_token',
+    'chat_template',
+    'eos_token',
+    'model_max_length',
+    'pad_token',
+    'tokenizer_class',
+    'vocab_size',
+  ])
+  assert.equal((await get('/tokenizer_info?model=nobody')).status, 404)
+})

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
+import { endFacts, startFacts } from '../../../src/domain/call-facts/facts.ts'
 import type { Database } from '../../../src/storage/database.ts'
-import type { CallPart } from '../../../src/storage/tables/call-parts.ts'
+import { type CallPart, endFactColumns, startFactColumns } from '../../../src/storage/tables/call-parts.ts'
 import type { CallName } from '../../../src/storage/tables/call-writes.ts'
 import { endPart, newProject, startedAt, startPart, storedRows, wholePart } from '../../support/call-parts.ts'
 import type { Driver } from '../../support/drivers.ts'
@@ -23,9 +24,12 @@ function applied(rows: Map<string, Row>, part: CallPart): void {
   if (start) {
     const isAnother = row.parent_id !== start.parent_id || row.op_name !== start.op_name
     if (row.started_at !== null && isAnother) row.moved_from = row.parent_id ?? ''
-    Object.assign(row, start, { user_id: row.user_id ?? start.user_id })
+    Object.assign(row, start, startFacts(start), { user_id: row.user_id ?? start.user_id })
   }
-  if (end) Object.assign(row, end, { trace_id: start ? start.trace_id : (row.trace_id ?? end.trace_id) })
+  if (end) {
+    const trace_id = start ? start.trace_id : (row.trace_id ?? end.trace_id)
+    Object.assign(row, end, endFacts(end), { trace_id })
+  }
 }
 
 const emptyColumns = {
@@ -33,6 +37,7 @@ const emptyColumns = {
   ...{ started_at: null, ended_at: null, exception: null, user_id: null, run_id: null, run_step: null },
   ...{ run_step_end: null, expire_at: null, deleted_at: null, swept_at: null, start_bytes: 0, end_bytes: 0 },
   ...{ attributes: null, inputs: null, output: null, summary: null, renamed: null, moved_from: null },
+  ...Object.fromEntries([...startFactColumns, ...endFactColumns].map((column) => [column, null])),
 }
 
 const ids = ['a', 'b', 'c']

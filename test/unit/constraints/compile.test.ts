@@ -37,9 +37,9 @@ describe('what is not kept is refused by keyword and path', () => {
       '#',
     ],
     [{ type: 'object', minProperties: 2 }, 'schema_unsupported', 'minProperties', '#'],
-    [{ properties: { 'a/b': { pattern: '(?=a)' } } }, 'schema_unsupported', 'pattern', '#/properties/a~1b'],
+    [{ properties: { 'a/b': { pattern: '(a)\\1' } } }, 'schema_unsupported', 'pattern', '#/properties/a~1b'],
     [{ pattern: '(a)\\1' }, 'schema_unsupported', 'pattern', '#'],
-    [{ pattern: '\\bword' }, 'schema_unsupported', 'pattern', '#'],
+    [{ pattern: '(w)\\1' }, 'schema_unsupported', 'pattern', '#'],
     [{ pattern: '(' }, 'schema_invalid', 'pattern', '#'],
     [{ $ref: 'https://elsewhere.example/s.json' }, 'schema_unsupported', '$ref', '#'],
     [{ $ref: '#/$defs/no' }, 'schema_invalid', '$ref', '#'],
@@ -62,10 +62,10 @@ describe('what is not kept is refused by keyword and path', () => {
       '#/not',
     ],
     [
-      { allOf: [{ contains: { const: 1 } }, { contains: { const: 2 } }] },
+      { allOf: [1, 2, 3, 4, 5].map((value) => ({ contains: { const: value } })) },
       'schema_unsupported',
       'contains',
-      '#/allOf/1',
+      '#/allOf/4',
     ],
     [
       { allOf: [{ unevaluatedProperties: false }] },
@@ -267,7 +267,7 @@ describe('the other kinds', () => {
     assert.ok(matcherOf({ kind: 'choice', choices: ['yes', 'no'] }).accepts('no'))
     assert.ok(!matcherOf({ kind: 'choice', choices: ['yes', 'no'] }).accepts('not'))
     assert.ok(matcherOf({ kind: 'grammar', grammar: 'root ::= "a" root | "b"' }).accepts('aab'))
-    assert.equal(refusalOf({ kind: 'regex', regex: '(?=a)' }).code, 'constraint_unsupported')
+    assert.equal(refusalOf({ kind: 'regex', regex: '(a)\\1' }).code, 'constraint_unsupported')
     assert.equal(refusalOf({ kind: 'regex', regex: '(' }).code, 'constraint_invalid')
     assert.equal(refusalOf({ kind: 'choice', choices: [] }).code, 'constraint_invalid')
     assert.equal(refusalOf({ kind: 'grammar', grammar: 'root ::= missing' }).code, 'constraint_invalid')

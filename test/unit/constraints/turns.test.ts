@@ -215,11 +215,11 @@ describe('what of a schema cannot be kept', () => {
       when: { type: 'string', format: 'no-such-format', minLength: 2 },
       tags: { type: 'array', items: { type: 'string' }, uniqueItems: true },
       one: { oneOf: [{ type: 'string', unknown: 1 }, { type: 'integer' }] },
-      no: { type: 'string', not: { pattern: '(?=x)' } },
+      no: { type: 'string', not: { pattern: '(x)\\1' } },
       by: {
         type: 'object',
         properties: { a: {} },
-        patternProperties: { '(?=x)': {} },
+        patternProperties: { '(x)\\1': {} },
         additionalProperties: false,
       },
     },

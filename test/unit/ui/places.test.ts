@@ -18,6 +18,11 @@ test('every path that the page makes leads back to what it was made from', () =>
         trace: id,
       })
       assert.deepEqual(placeOf(pathOf(paths.call(whole, id))), { screen: 'call', project: whole, call: id })
+      const queue = { project: whole, queue: id }
+      assert.deepEqual(placeOf(paths.queue(whole, id)), { screen: 'queue', ...queue })
+      assert.deepEqual(placeOf(pathOf(paths.review(whole, id, 'i'))), { screen: 'review', ...queue })
+      const object = { screen: 'object', project: whole, object: id }
+      assert.deepEqual(placeOf(pathOf(paths.object(whole, id, 'v1'))), object)
     }),
   )
 })

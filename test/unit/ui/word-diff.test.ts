@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { wordDiff } from '../../../ui/screens/compare/word-diff.ts'
+import { wordDiff } from '../../../ui/value/word-diff.ts'
 
 const text = fc
   .array(fc.constantFrom('a', 'b', 'über', ' ', '\n', '.', '漢字', '👍'), { maxLength: 60 })

@@ -1,69 +1,133 @@
-import { useRef, useState } from 'preact/hooks'
+import { useEffect, useRef, useState } from 'preact/hooks'
+import { suggestionsFor } from '../../filter/suggest.ts'
 import { Icon } from '../../parts/icon.tsx'
 import { useKeys } from '../../parts/keys.ts'
-import { search, setSearch } from '../../routes.ts'
-import { countText } from '../../value/units.ts'
+import { setSearch } from '../../routes.ts'
 
 /** How long somebody has not typed before the record is searched. */
-const pauseMs = 250
+const pauseMs = 350
 
-/** What is shown of the calls. It all stands in the address. */
-export function FilterBar({ count, roots }: { count: number | undefined; roots: boolean }) {
-  const asked = search.value
+interface Props {
+  /** As the address has it. */
+  text: string
+  /** What is wrong with it. */
+  problem: string | undefined
+}
+
+/** What is looked for, as a text. */
+export function FilterBar({ text, problem }: Props) {
   const field = useRef<HTMLInputElement>(null)
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined)
-  const [text, setText] = useState(asked.get('text') ?? '')
+  const [draft, setDraft] = useState(text)
+  const [caret, setCaret] = useState<number>()
+  const [at, setAt] = useState(-1)
+  const written = useRef(text)
+  // Somebody went back, or a click has changed the filter.
+  useEffect(() => {
+    if (text !== written.current) setDraft(text)
+    written.current = text
+  }, [text])
+  useEffect(() => () => clearTimeout(timer.current), [])
   useKeys('Filter', [
-    { keys: ['/', 'f'], does: 'Search in what was asked and said', run: () => field.current?.focus() },
+    {
+      keys: ['/', 'f'],
+      does: 'Filter, or search in what was asked and said',
+      run: () => field.current?.focus(),
+    },
   ])
-  const type = (next: string) => {
-    setText(next)
+  const apply = (next: string) => {
     clearTimeout(timer.current)
-    timer.current = setTimeout(() => setSearch({ text: next }), pauseMs)
+    written.current = next
+    setSearch({ q: next })
+  }
+  const type = (next: string, to: number | null) => {
+    setDraft(next)
+    setCaret(to ?? next.length)
+    setAt(-1)
+    clearTimeout(timer.current)
+    timer.current = setTimeout(() => apply(next), pauseMs)
+  }
+  const suggestions = caret === undefined ? [] : suggestionsFor(draft, caret)
+  const take = (index: number) => {
+    const taken = suggestions[index]
+    if (taken === undefined) return
+    type(taken.whole, taken.whole.length)
+    field.current?.focus()
   }
   return (
-    <div class="filter-bar" role="search">
+    <div class="filter-field" role="search">
       <div class="search-field">
         <Icon name="search" />
         <input
           ref={field}
-          type="search"
-          aria-label="Search in what was asked and said"
-          placeholder="Search in what was asked and said"
-          value={text}
-          onInput={({ currentTarget }) => type(currentTarget.value)}
+          role="combobox"
+          aria-label="Filter"
+          aria-expanded={suggestions.length > 0}
+          aria-controls="filter-suggestions"
+          aria-activedescendant={at === -1 ? undefined : `suggestion-${at}`}
+          aria-invalid={problem !== undefined}
+          aria-describedby={problem === undefined ? undefined : 'filter-problem'}
+          autocomplete="off"
+          spellcheck={false}
+          placeholder="status:error latency:>2s inputs.question:&quot;refund&quot; -op:foo (a OR b)"
+          value={draft}
+          onInput={({ currentTarget }) => type(currentTarget.value, currentTarget.selectionStart)}
+          onBlur={() => setCaret(undefined)}
           onKeyDown={(event) => {
-            if (event.key === 'Escape') event.currentTarget.blur()
+            const last = suggestions.length - 1
+            if (event.key === 'ArrowDown' && last >= 0) setAt(Math.min(last, at + 1))
+            else if (event.key === 'ArrowUp' && last >= 0) setAt(Math.max(-1, at - 1))
+            else if (event.key === 'Tab' && !event.shiftKey && last >= 0) take(Math.max(0, at))
+            else if (event.key === 'Enter') at === -1 ? apply(draft) : take(at)
+            else if (event.key === 'Escape' && last >= 0) setCaret(undefined)
+            else if (event.key === 'Escape') event.currentTarget.blur()
+            else return
+            event.preventDefault()
+            event.stopPropagation()
           }}
         />
+        {draft !== '' && (
+          <button
+            type="button"
+            class="icon-button clear-filter"
+            aria-label="Clear the filter"
+            onClick={() => {
+              setDraft('')
+              apply('')
+            }}
+          >
+            <Icon name="close" />
+          </button>
+        )}
       </div>
-      <input
-        class="op-field"
-        aria-label="Part of the name of an op"
-        placeholder="Op"
-        defaultValue={asked.get('op') ?? ''}
-        onChange={({ currentTarget }) => setSearch({ op: currentTarget.value })}
-      />
-      <select
-        aria-label="Status"
-        value={asked.get('status') ?? ''}
-        onChange={({ currentTarget }) => setSearch({ status: currentTarget.value })}
+      <div
+        role="listbox"
+        id="filter-suggestions"
+        aria-label="What could follow"
+        hidden={suggestions.length === 0}
       >
-        <option value="">Any status</option>
-        <option value="success">Done</option>
-        <option value="error">Failed</option>
-        <option value="descendant_error">Failed within</option>
-        <option value="running">Running</option>
-      </select>
-      <label class="check">
-        <input
-          type="checkbox"
-          checked={roots}
-          onChange={({ currentTarget }) => setSearch({ all: currentTarget.checked ? undefined : '1' })}
-        />
-        Roots only
-      </label>
-      <output class="muted count">{count === undefined ? '' : `${countText(count)} calls`}</output>
+        {suggestions.map((one, index) => (
+          <div
+            key={one.text}
+            id={`suggestion-${index}`}
+            role="option"
+            aria-selected={index === at}
+            // The field keeps the focus.
+            onMouseDown={(event) => {
+              event.preventDefault()
+              take(index)
+            }}
+          >
+            <code>{one.text}</code>
+            <span class="muted">{one.means}</span>
+          </div>
+        ))}
+      </div>
+      {problem !== undefined && suggestions.length === 0 && (
+        <p id="filter-problem" class="problem" role="alert">
+          {problem}
+        </p>
+      )}
     </div>
   )
 }

@@ -1,50 +1,40 @@
 import type { ComponentChildren } from 'preact'
+import type { LightCall } from '../../../src/operations/views/contract.ts'
 import { Status } from '../../parts/status.tsx'
 import { Time } from '../../parts/time.tsx'
 import { paths } from '../../places.ts'
-import {
-  type CallRow,
-  costOf,
-  type FeedbackRow,
-  latencyOf,
-  modelsOf,
-  nameOf,
-  statusOf,
-  tokensOf,
-} from '../../server/calls.ts'
+import { nameOf } from '../../server/calls.ts'
 import { costText, countText, durationText, sizeText } from '../../value/units.ts'
-import type { Preview } from './rows.ts'
+import type { ColumnName } from './columns.ts'
 
 /** As style/calls.css has it. */
 export const rowHeight = 44
-
-export const columns = [
-  { name: 'status', label: 'Status' },
-  { name: 'what', label: 'Call' },
-  { name: 'model', label: 'Model' },
-  { name: 'latency', label: 'Took' },
-  { name: 'tokens', label: 'Tokens' },
-  { name: 'cost', label: 'Cost' },
-  { name: 'feedback', label: 'Feedback' },
-  { name: 'started', label: 'Started' },
-] as const
 
 interface Props {
   index: number
   top: number
   project: string
-  row: CallRow | undefined
-  preview: Preview | undefined
+  row: LightCall | undefined
+  columns: readonly { name: ColumnName }[]
   isActive: boolean
   isPeeked: boolean
-  onChoose(): void
+  isChosen: boolean
+  /** It was deleted while it was shown. */
+  isGone: boolean
+  onOpen(): void
+  onChoose(extends_: boolean): void
 }
 
 /** One call in one row; before it has come, its shape. */
-export function CallLine({ index, top, project, row, preview, isActive, isPeeked, onChoose }: Props) {
+export function CallLine(props: Props) {
+  const { index, top, project, row, columns, isActive, isPeeked, isChosen, isGone } = props
   const place = (element: HTMLElement | null) =>
     element?.style.setProperty('transform', `translateY(${top}px)`)
-  const classes = `grid-row ${isActive ? 'is-active' : ''} ${isPeeked ? 'is-peeked' : ''}`
+  const states = { active: isActive, peeked: isPeeked, chosen: isChosen, gone: isGone }
+  const classes = [
+    'grid-row',
+    ...Object.entries(states).flatMap(([name, is]) => (is ? `is-${name}` : [])),
+  ].join(' ')
   if (row === undefined) {
     return (
       <div class={`${classes} is-coming`} role="row" aria-rowindex={index + 2} ref={place}>
@@ -52,13 +42,43 @@ export function CallLine({ index, top, project, row, preview, isActive, isPeeked
       </div>
     )
   }
-  const tokens = tokensOf(row)
-  const latency = latencyOf(row)
-  const cost = costOf(row)
-  const cells: Record<(typeof columns)[number]['name'], ComponentChildren> = {
-    status: <Status status={statusOf(row)} isShort />,
-    what: (
-      <>
+  const { input_tokens: input, output_tokens: output } = row
+  const cells: Record<ColumnName, ComponentChildren> = {
+    model: row.model,
+    latency: row.latency_ms !== null && durationText(row.latency_ms),
+    tokens: (input !== null || output !== null) && `${countText(input ?? 0)} → ${countText(output ?? 0)}`,
+    cost: row.cost !== null && costText(row.cost),
+    feedback: <FeedbackCounts feedback={row.feedback} />,
+    user: row.svc_user_id,
+    size: sizeText(row.storage_size_bytes),
+    started: <Time at={row.started_at} />,
+  }
+  return (
+    <div
+      class={classes}
+      role="row"
+      aria-rowindex={index + 2}
+      aria-selected={isChosen}
+      aria-current={isActive}
+      ref={place}
+      onClick={props.onOpen}
+    >
+      <div role="gridcell" class="cell-choose">
+        <input
+          type="checkbox"
+          tabIndex={-1}
+          aria-label={`Choose ${nameOf(row)}`}
+          checked={isChosen}
+          onClick={(event) => {
+            event.stopPropagation()
+            props.onChoose(event.shiftKey)
+          }}
+        />
+      </div>
+      <div role="gridcell" class="cell-status">
+        <Status status={row.status} isShort />
+      </div>
+      <div role="gridcell" class="cell-what">
         <a
           class="call-name"
           tabIndex={-1}
@@ -67,31 +87,10 @@ export function CallLine({ index, top, project, row, preview, isActive, isPeeked
         >
           {nameOf(row)}
         </a>
-        <span class="preview">
-          {row.exception === null ? (
-            <Previewed preview={preview} size={row.storage_size_bytes} />
-          ) : (
-            row.exception
-          )}
+        <span class={`preview ${row.exception === null || isGone ? '' : 'is-failed'}`}>
+          {isGone ? 'Deleted meanwhile.' : row.exception === null ? <Previewed call={row} /> : row.exception}
         </span>
-      </>
-    ),
-    model: modelsOf(row).join(', '),
-    latency: latency === undefined ? '' : durationText(latency),
-    tokens: tokens && `${countText(tokens.input)} → ${countText(tokens.output)}`,
-    cost: cost !== undefined && costText(cost),
-    feedback: <FeedbackCounts feedback={row.summary.weave?.feedback ?? []} />,
-    started: <Time at={row.started_at} />,
-  }
-  return (
-    <div
-      class={classes}
-      role="row"
-      aria-rowindex={index + 2}
-      aria-selected={isActive}
-      ref={place}
-      onClick={onChoose}
-    >
+      </div>
       {columns.map(({ name }) => (
         <div key={name} role="gridcell" class={`cell-${name}`}>
           {cells[name]}
@@ -101,28 +100,21 @@ export function CallLine({ index, top, project, row, preview, isActive, isPeeked
   )
 }
 
-function Previewed({ preview, size }: { preview: Preview | undefined; size: number | null }) {
-  if (preview === undefined) return size !== null && size > 64_000 ? sizeText(size) : null
+function Previewed({ call: { input_preview: asked, output_preview: said } }: { call: LightCall }) {
   return (
     <>
-      {preview.asked}
-      {preview.said !== '' && <span class="preview-said"> → {preview.said}</span>}
+      {asked}
+      {said !== null && said !== '' && <span class="preview-said"> → {said}</span>}
     </>
   )
 }
 
-function FeedbackCounts({ feedback }: { feedback: readonly FeedbackRow[] }) {
-  const counts = new Map<string, number>()
-  for (const { payload, feedback_type: type } of feedback) {
-    const sign =
-      typeof payload?.emoji === 'string' ? payload.emoji : type.startsWith('wandb.note') ? '✎' : '★'
-    counts.set(sign, (counts.get(sign) ?? 0) + 1)
-  }
+function FeedbackCounts({ feedback }: Pick<LightCall, 'feedback'>) {
   return (
     <>
-      {[...counts].map(([sign, count]) => (
-        <span key={sign} class="feedback-count">
-          {sign}
+      {feedback.map(({ feedback_type: type, emoji, count }) => (
+        <span key={`${type} ${emoji}`} class="feedback-count">
+          {emoji ?? (type.startsWith('wandb.note') ? '✎' : '★')}
           {count > 1 && count}
         </span>
       ))}

@@ -1,30 +1,46 @@
 import { batch, signal } from '@preact/signals'
-import { type CallRow, type CallsView, countCalls, readPage, readPayloads } from '../../server/calls.ts'
-import { nodeAt, sourceOf } from '../../value/json-index.ts'
-import { askedIn, lineOf, previewOf, saidIn } from '../../value/messages.ts'
+import type { LightCall } from '../../../src/operations/views/contract.ts'
+import { Unreachable } from '../../server/ask.ts'
+import { type CallsView, countCalls, newestFirst, readCalls, readPage } from '../../server/calls.ts'
+import type { Heard } from '../../server/events.ts'
 
 export const pageSize = 100
 
-/** Of larger calls no preview is read: a page of them would be many megabytes. */
-const mostForPreview = 64_000
+/** News are read at most so often, however many there are, and no more than a fifth of the time. */
+const restMs = 500
 
-export interface Preview {
-  asked: string
-  said: string
+/** Of more it is enough that there are many. */
+const mostPending = 1_000
+
+interface News {
+  ids: Set<string>
+  /** It is not known which calls, so all that is shown is read again. */
+  isUnknown: boolean
 }
 
-/** The calls of one view: pages are read when they are scrolled to, previews when they are seen. */
-export function createRows(view: CallsView) {
-  const rows = signal<ReadonlyMap<number, CallRow>>(new Map())
+const noNews = (): News => ({ ids: new Set(), isUnknown: false })
+
+/**
+ * The calls of one view as of when it was read: pages are read when they are scrolled to. What
+ * changes on the screen changes in place; newer calls wait, and are counted, unless `isAtRest` says that they may come in.
+ */
+export function createRows(view: CallsView, isAtRest: () => boolean) {
+  const rows = signal<ReadonlyMap<number, LightCall>>(new Map())
   const count = signal<number | undefined>(undefined)
   const error = signal<Error | undefined>(undefined)
-  const previews = signal<ReadonlyMap<string, Preview>>(new Map())
   const fresh = signal(0)
+  const gone = signal<ReadonlySet<string>>(new Set())
+  const isPaused = signal(false)
   const closing = new AbortController()
   const { signal: closed } = closing
   const asked = new Set<number>()
-  const previewed = new Set<string>()
   let seen = { first: 0, last: -1 }
+  /** When the newest call began: pages that are read later leave out what came since, so that no row moves. */
+  let newest: string | undefined
+  let freshIds = new Set<string>()
+  let news = noNews()
+  let isDigesting = false
+  const isByTime = view.sort.field === newestFirst.field && view.sort.direction === 'desc'
 
   const guarded = async (work: () => Promise<void>) => {
     try {
@@ -34,89 +50,150 @@ export function createRows(view: CallsView) {
     }
   }
 
-  const readCount = () =>
-    guarded(async () => {
-      count.value = await countCalls(view, closed)
-    })
-
-  const readPageOf = (page: number) =>
-    guarded(async () => {
-      const found = await readPage(view, { offset: page * pageSize, limit: pageSize }, closed)
-      const next = new Map(rows.value)
-      for (const [index, row] of found.entries()) next.set(page * pageSize + index, row)
-      rows.value = next
-      showPreviews()
-    })
-
-  const readPreviews = (ids: string[]) =>
-    guarded(async () => {
-      for (const id of ids) previewed.add(id)
-      const payloads = await readPayloads(view.project, ids, closed)
-      const next = new Map(previews.value)
-      for (const [id, call] of payloads) {
-        const [inputs, output] = [nodeAt(call, 'inputs'), nodeAt(call, 'output')]
-        const question = askedIn(inputs)
-        const answer = saidIn(output)
-        next.set(id, {
-          asked: question ? previewOf(question) : inputs ? lineOf(sourceOf(inputs).slice(0, 400)) : '',
-          said: answer ? previewOf(answer) : output ? lineOf(sourceOf(output).slice(0, 400)) : '',
-        })
-      }
-      previews.value = next
-    })
-
-  function showPreviews(): void {
-    const ids: string[] = []
-    for (let index = seen.first; index <= seen.last; index++) {
-      const row = rows.value.get(index)
-      if (row === undefined || previewed.has(row.id)) continue
-      if ((row.storage_size_bytes ?? 0) <= mostForPreview) ids.push(row.id)
-    }
-    if (ids.length > 0) void readPreviews(ids)
+  /** Of this moment. */
+  async function begin(): Promise<void> {
+    const [found, all] = await Promise.all([
+      readPage(view, {}, { offset: 0, limit: pageSize }, closed),
+      countCalls(view, {}, closed),
+    ])
+    show(found, all)
   }
 
-  void readCount()
+  function show(found: readonly LightCall[], all: number): void {
+    newest = isByTime ? found[0]?.started_at : undefined
+    freshIds = new Set()
+    batch(() => {
+      asked.clear()
+      asked.add(0)
+      rows.value = new Map(found.entries())
+      count.value = Math.max(all, found.length)
+      fresh.value = 0
+      gone.value = new Set()
+      error.value = undefined
+    })
+    see()
+  }
+
+  async function readPageOf(page: number): Promise<void> {
+    const found = await readPage(
+      view,
+      { until: newest },
+      { offset: page * pageSize, limit: pageSize },
+      closed,
+    )
+    const next = new Map(rows.value)
+    for (const [index, row] of found.entries()) next.set(page * pageSize + index, row)
+    rows.value = next
+  }
+
+  function see(): void {
+    const { first, last } = seen
+    for (let page = Math.floor(first / pageSize); page <= Math.floor(last / pageSize); page++) {
+      if (asked.has(page) || count.value === undefined || page * pageSize >= count.value) continue
+      asked.add(page)
+      void guarded(() => readPageOf(page))
+    }
+  }
+
+  /** At the top: the newest calls come in. */
+  async function bringIn({ isUnknown }: News): Promise<void> {
+    const found = await readPage(view, {}, { offset: 0, limit: pageSize }, closed)
+    const first = rows.value.get(0)?.id
+    const added = first === undefined ? found.length : found.findIndex(({ id }) => id === first)
+    // Where nothing but newer calls has come, there are so many more; else somebody has to count.
+    const isPlain =
+      !isUnknown &&
+      added >= 0 &&
+      found.slice(added).every(({ id }, index) => rows.value.get(index)?.id === id)
+    const all =
+      isPlain && count.value !== undefined ? count.value + added : await countCalls(view, {}, closed)
+    if (!isAtRest()) return
+    show(found, all)
+  }
+
+  /** What is loaded changes in its place, and what is newer is counted. */
+  async function keepInPlace({ ids, isUnknown }: News): Promise<void> {
+    const loaded = new Map([...rows.value].map(([index, { id }]) => [id, index]))
+    const isSeen = (index: number) => index >= seen.first && index <= seen.last
+    const changed = [...loaded].flatMap(([id, index]) =>
+      ids.has(id) || (isUnknown && isSeen(index)) ? [id] : [],
+    )
+    if (changed.length > 0) {
+      const found = await readCalls(view.project, changed, closed)
+      const next = new Map(rows.value)
+      for (const row of found) next.set(loaded.get(row.id) as number, row)
+      const there = new Set(found.map(({ id }) => id))
+      const missing = changed.filter((id) => !there.has(id))
+      batch(() => {
+        rows.value = next
+        if (missing.length > 0) gone.value = new Set([...gone.value, ...missing])
+      })
+    }
+    const others = [...ids].filter((id) => !loaded.has(id) && !freshIds.has(id))
+    if (isUnknown) {
+      const all = await countCalls(view, { behind: newest }, closed)
+      fresh.value = isByTime ? all : Math.max(0, all - (count.value ?? all))
+    } else if (others.length > 0) {
+      const found = await readPage(
+        view,
+        { behind: newest, ids: others },
+        { offset: 0, limit: mostPending },
+        closed,
+      )
+      for (const { id } of found) freshIds.add(id)
+      fresh.value += found.length
+    }
+  }
+
+  async function digest(): Promise<void> {
+    if (isDigesting) return
+    isDigesting = true
+    while (!closed.aborted && !isPaused.value && (news.isUnknown || news.ids.size > 0)) {
+      const since = performance.now()
+      const taken = news
+      news = noNews()
+      try {
+        await (isAtRest() ? bringIn(taken) : keepInPlace(taken))
+      } catch (given) {
+        // A server that is away says by itself that it is back.
+        if (!(given instanceof Unreachable) && !closed.aborted) error.value = given as Error
+      }
+      await new Promise((resolve) => setTimeout(resolve, Math.max(restMs, 4 * (performance.now() - since))))
+    }
+    isDigesting = false
+  }
+
+  void guarded(begin)
 
   return {
     rows,
     count,
     error,
-    previews,
     /** Calls that came since the list was read. */
     fresh,
+    /** Deleted while they were shown. */
+    gone,
+    isPaused,
     /** Reads what these rows need and is not there yet. */
     see(first: number, last: number): void {
       seen = { first, last }
-      for (let page = Math.floor(first / pageSize); page <= Math.floor(last / pageSize); page++) {
-        if (asked.has(page)) continue
-        asked.add(page)
-        void readPageOf(page)
+      see()
+    },
+    hear(heard: Heard): void {
+      if (heard !== 'resync') {
+        if (heard.project !== view.project || (heard.kind !== 'call' && heard.kind !== 'feedback')) return
+        for (const id of heard.ids ?? []) news.ids.add(id)
       }
-      showPreviews()
+      if (heard === 'resync' || heard.ids === null || news.ids.size > mostPending) {
+        news = { ids: new Set(), isUnknown: true }
+      }
+      void digest()
     },
-    /** Looks for newer calls. Where nothing has been scrolled they appear; else they are counted and wait. */
-    look(isAtTop: boolean): Promise<void> {
-      return guarded(async () => {
-        const now = await countCalls(view, closed)
-        if (!isAtTop) {
-          fresh.value = Math.max(0, now - (count.value ?? now))
-          return
-        }
-        const isChanged = now !== count.value || error.value !== undefined
-        const isMoving = rows.value.values().some(({ ended_at }) => ended_at === null)
-        if (!isChanged && !isMoving) return
-        const found = await readPage(view, { offset: 0, limit: pageSize }, closed)
-        batch(() => {
-          asked.clear()
-          asked.add(0)
-          rows.value = new Map(found.entries())
-          count.value = now
-          fresh.value = 0
-          error.value = undefined
-        })
-        showPreviews()
-      })
+    pause(wanted: boolean): void {
+      isPaused.value = wanted
+      if (!wanted) void digest()
     },
+    again: () => guarded(begin),
     close: () => closing.abort(),
   }
 }

@@ -1,58 +1,100 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { CallDetail } from '../../call/detail.tsx'
+import { FilterError } from '../../filter/filter.ts'
+import { type Expression, queryOf } from '../../filter/query.ts'
+import { readFilter } from '../../filter/text.ts'
 import { Icon } from '../../parts/icon.tsx'
 import { useKeys } from '../../parts/keys.ts'
 import { Empty, Failed } from '../../parts/states.tsx'
 import { VirtualRows } from '../../parts/virtual-rows.tsx'
 import { paths } from '../../places.ts'
 import { go, search, setSearch } from '../../routes.ts'
-import type { CallStatus } from '../../server/calls.ts'
+import type { CallsView } from '../../server/calls.ts'
+import { followEvents } from '../../server/events.ts'
 import { countText } from '../../value/units.ts'
+import { chosenColumns } from './columns.ts'
 import { FilterBar } from './filter-bar.tsx'
-import { CallLine, columns, rowHeight } from './line.tsx'
+import { ColumnChooser, GridHead, sortIn } from './head.tsx'
+import { CallLine, rowHeight } from './line.tsx'
+import { AwayNote, LiveSwitch } from './live.tsx'
 import { createRows } from './rows.ts'
+import { Export, Selection } from './selection.tsx'
 
-/** How often newer calls are looked for, while the page can be seen. */
-const lookEveryMs = 3_000
+type Read = { query: Expression | undefined; problem?: undefined } | { problem: string }
+
+function queryIn(text: string): Read {
+  try {
+    return { query: queryOf(readFilter(text)) }
+  } catch (error) {
+    if (error instanceof FilterError) return { problem: error.message }
+    throw error
+  }
+}
 
 /** All calls of a project, newest first, and the one that is looked at beside them. */
 export function CallsScreen({ project }: { project: string }) {
   const asked = search.value
   const roots = asked.get('all') !== '1'
-  const [op, status, text] = [asked.get('op'), asked.get('status'), asked.get('text')]
+  const text = asked.get('q') ?? ''
+  const [sortText, colsText] = [asked.get('sort'), asked.get('cols')]
   const peek = asked.get('peek') ?? undefined
-  const list = useMemo(
-    () =>
-      createRows({
-        project,
-        roots,
-        op: op ?? undefined,
-        status: (status as CallStatus) ?? undefined,
-        text: text ?? undefined,
-      }),
-    [project, roots, op, status, text],
+  const read = useMemo(() => queryIn(text), [text])
+  // As long as the filter cannot be read, the list is that of the last one that could.
+  const query = useRef<Expression>(undefined)
+  if (!('problem' in read && read.problem)) query.current = (read as { query: Expression | undefined }).query
+  const view = useMemo<CallsView>(
+    () => ({ project, roots, query: query.current, sort: sortIn(sortText) }),
+    [project, roots, query.current, sortText],
   )
-  useEffect(() => () => list.close(), [list])
+  const shown = useMemo(() => chosenColumns(colsText), [colsText])
+
   const scroller = useRef<HTMLDivElement>(null)
+  const [active, setActive] = useState(-1)
+  const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set())
+  const isBusy = useRef(false)
+  isBusy.current = active >= 0 || chosen.size > 0 || peek !== undefined
   const isAtTop = () => (scroller.current?.scrollTop ?? 0) < rowHeight
+  const list = useMemo(() => createRows(view, () => isAtTop() && !isBusy.current), [view])
   useEffect(() => {
-    const timer = setInterval(() => {
-      if (document.visibilityState === 'visible') void list.look(isAtTop())
-    }, lookEveryMs)
-    return () => clearInterval(timer)
+    const unfollow = followEvents(list.hear)
+    return () => {
+      unfollow()
+      list.close()
+    }
+  }, [list])
+  useEffect(() => {
+    setActive(-1)
+    setChosen(new Set())
+    scroller.current?.scrollTo({ top: 0 })
   }, [list])
 
-  const [active, setActive] = useState(-1)
-  useEffect(() => setActive(-1), [list])
   const count = list.count.value
-  const move = (by: number) => {
-    if (!count) return
+  const rowAt = (index: number) => list.rows.value.get(index)
+  const move = (by: number): number => {
+    if (!count) return -1
     const next = Math.min(count - 1, Math.max(0, active + by))
     setActive(next)
-    const row = list.rows.value.get(next)
+    const row = rowAt(next)
     if (peek !== undefined && row) setSearch({ peek: row.id })
+    return next
   }
-  const current = list.rows.value.get(active)
+  const choose = (indexes: readonly number[], isAdding: boolean) => {
+    const next = new Set(chosen)
+    for (const row of indexes.map(rowAt)) {
+      if (row === undefined) continue
+      if (!isAdding && next.has(row.id)) next.delete(row.id)
+      else next.add(row.id)
+    }
+    setChosen(next)
+  }
+  const between = (one: number, other: number) =>
+    Array.from({ length: Math.abs(one - other) + 1 }, (_, offset) => Math.min(one, other) + offset)
+  const current = rowAt(active)
+  const showFresh = () => {
+    setActive(-1)
+    scroller.current?.scrollTo({ top: 0 })
+    void list.again()
+  }
   useKeys('Calls', [
     { keys: ['j', 'ArrowDown'], does: 'Next call', run: () => move(1) },
     { keys: ['k', 'ArrowUp'], does: 'Previous call', run: () => move(-1) },
@@ -64,24 +106,55 @@ export function CallsScreen({ project }: { project: string }) {
       does: 'Open its trace',
       run: () => current && go(paths.trace(project, current.trace_id, current.id)),
     },
+    { keys: ['x'], does: 'Choose it, or not', run: () => choose([active], false) },
+    { keys: ['J'], does: 'Choose the next, too', run: () => choose([active, move(1)], true) },
+    { keys: ['K'], does: 'Choose the previous, too', run: () => choose([active, move(-1)], true) },
     { keys: ['r'], does: 'Roots only, or all calls', run: () => setSearch({ all: roots ? '1' : undefined }) },
-    { keys: ['Escape'], does: 'Close what is beside the list', run: () => setSearch({ peek: undefined }) },
+    {
+      keys: ['.'],
+      does: 'Keep the list as it is, or follow the record',
+      run: () => list.pause(!list.isPaused.value),
+    },
+    { keys: ['N'], does: 'Show the new calls', run: showFresh },
+    {
+      keys: ['Escape'],
+      does: 'Close what is beside the list, then leave the row',
+      run: () => (peek === undefined ? setActive(-1) : setSearch({ peek: undefined })),
+    },
   ])
 
-  const isFiltered = op !== null || status !== null || text !== null
   const error = list.error.value
+  const fresh = list.fresh.value
+  const widths = shown.map(({ width }) => width).join(' ')
   return (
     <main class={`screen calls ${peek ? 'has-peek' : ''}`}>
       <h1 class="hidden-text">Calls of {project}</h1>
-      <FilterBar count={count} roots={roots} />
+      <div class="filter-bar">
+        <FilterBar text={text} problem={read.problem} />
+        <label class="check">
+          <input
+            type="checkbox"
+            checked={roots}
+            onChange={({ currentTarget }) => setSearch({ all: currentTarget.checked ? undefined : '1' })}
+          />
+          Roots only
+        </label>
+        <ColumnChooser shown={shown} />
+        <Export view={view} />
+        <LiveSwitch list={list} />
+        <output class="muted count">
+          {count === undefined ? '' : `${countText(count)} ${count === 1 ? 'call' : 'calls'}`}
+        </output>
+      </div>
+      <AwayNote />
       <div class="calls-body">
         {error ? (
           <div class="in-place">
-            <Failed error={error} again={() => void list.look(true)} />
+            <Failed error={error} again={() => void list.again()} />
           </div>
         ) : count === 0 ? (
           <div class="in-place">
-            <NoCalls project={project} isFiltered={isFiltered} />
+            <NoCalls project={project} isFiltered={text !== ''} />
           </div>
         ) : (
           <div
@@ -90,16 +163,14 @@ export function CallsScreen({ project }: { project: string }) {
             aria-label="Calls"
             aria-rowcount={(count ?? 0) + 1}
             aria-busy={count === undefined}
+            aria-multiselectable="true"
             tabIndex={0}
-            ref={scroller}
+            ref={(element) => {
+              scroller.current = element
+              element?.style.setProperty('--shown', widths)
+            }}
           >
-            <div class="grid-head" role="row" aria-rowindex={1}>
-              {columns.map(({ name, label }) => (
-                <div key={name} role="columnheader" class={`cell-${name}`}>
-                  <span class={name === 'status' ? 'hidden-text' : ''}>{label}</span>
-                </div>
-              ))}
-            </div>
+            <GridHead shown={shown} sort={view.sort} />
             <VirtualRows
               scroller={scroller}
               count={count ?? 30}
@@ -107,17 +178,23 @@ export function CallsScreen({ project }: { project: string }) {
               active={active}
               onRange={list.see}
               row={(index, top) => {
-                const row = list.rows.value.get(index)
+                const row = rowAt(index)
                 return (
                   <CallLine
-                    key={index}
+                    key={row?.id ?? index}
                     {...{ index, top, project, row }}
-                    preview={row && list.previews.value.get(row.id)}
+                    columns={shown}
                     isActive={index === active}
                     isPeeked={row !== undefined && row.id === peek}
-                    onChoose={() => {
+                    isChosen={row !== undefined && chosen.has(row.id)}
+                    isGone={row !== undefined && list.gone.value.has(row.id)}
+                    onOpen={() => {
                       setActive(index)
                       setSearch({ peek: row?.id })
+                    }}
+                    onChoose={(isRange) => {
+                      choose(isRange && active >= 0 ? between(active, index) : [index], isRange)
+                      setActive(index)
                     }}
                   />
                 )
@@ -135,19 +212,23 @@ export function CallsScreen({ project }: { project: string }) {
             >
               <Icon name="close" />
             </button>
-            <CallDetail project={project} call={peek} withTrace onChanged={() => void list.look(isAtTop())} />
+            <CallDetail project={project} call={peek} withTrace />
           </aside>
         )}
-        {list.fresh.value > 0 && (
-          <button
-            type="button"
-            class="fresh"
-            onClick={() => {
-              scroller.current?.scrollTo({ top: 0 })
-              void list.look(true)
+        {chosen.size > 0 && (
+          <Selection
+            view={view}
+            ids={[...chosen]}
+            onClear={() => setChosen(new Set())}
+            onDeleted={() => {
+              setChosen(new Set())
+              showFresh()
             }}
-          >
-            {countText(list.fresh.value)} new
+          />
+        )}
+        {fresh > 0 && (
+          <button type="button" class="fresh" onClick={showFresh}>
+            {countText(fresh)} new
           </button>
         )}
       </div>
@@ -159,11 +240,8 @@ function NoCalls({ project, isFiltered }: { project: string; isFiltered: boolean
   if (isFiltered) {
     return (
       <Empty title="No call fits this filter">
-        <button
-          type="button"
-          onClick={() => setSearch({ op: undefined, status: undefined, text: undefined })}
-        >
-          Clear the filter
+        <button type="button" onClick={() => setSearch({ q: undefined })}>
+          Show all calls
         </button>
       </Empty>
     )

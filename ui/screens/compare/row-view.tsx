@@ -6,9 +6,9 @@ import type { ResultRow, TrialResult } from '../../server/evaluations.ts'
 import { membersOf, sourceOf, stringOf } from '../../value/json-index.ts'
 import { JsonTree } from '../../value/json-tree.tsx'
 import { countText, durationText } from '../../value/units.ts'
+import { wordDiff } from '../../value/word-diff.ts'
 import { Difference } from './card.tsx'
 import { numberIn, textOfValue } from './values.ts'
-import { wordDiff } from './word-diff.ts'
 
 /** Longer texts are cut until somebody wants all of them. */
 const longText = 8_000

@@ -1,4 +1,4 @@
-import { useEffect, useMemo, useState } from 'preact/hooks'
+import { useEffect, useMemo } from 'preact/hooks'
 import { useKeys } from '../../parts/keys.ts'
 import { Empty, Failed, Skeleton } from '../../parts/states.tsx'
 import { paths } from '../../places.ts'
@@ -7,7 +7,7 @@ import { type EvaluationSummary, readSummary } from '../../server/evaluations.ts
 import { useLoading } from '../../server/loading.ts'
 import { fieldOf, refName } from '../../value/scores.ts'
 import { countText } from '../../value/units.ts'
-import { ScoreCard } from './card.tsx'
+import { Cards } from './cards.tsx'
 import { FilterLine } from './filter-line.tsx'
 import { filterText, type Term } from './filter-text.ts'
 import { RowView } from './row-view.tsx'
@@ -15,9 +15,7 @@ import { createRows } from './rows.ts'
 import { RunBar } from './run-bar.tsx'
 import { CompareTable } from './table.tsx'
 import { comparedIn, letterOf, orderOf, usualWay, viewOf } from './view.ts'
-
-/** Scores that are shown at once; more when they are asked for. */
-const cardsAtOnce = 8
+import { useWalk } from './walk.ts'
 
 /** Runs of an evaluation side by side. */
 export function CompareScreen({ project }: { project: string }) {
@@ -178,88 +176,6 @@ function Comparison({ view }: { view: ReturnType<typeof viewOf> }) {
         </div>
       )}
     </main>
-  )
-}
-
-/** Which row is looked at. An open row stands in the address; where it is in the order, the list says or is asked. */
-function useWalk(list: ReturnType<typeof createRows> | undefined, open: string | undefined) {
-  const [chosen, setChosen] = useState(-1)
-  /** Where somebody went before the row was there. */
-  const [pending, setPending] = useState<number>()
-  const count = list?.count.value ?? 0
-  const place = open === undefined ? undefined : (list?.places.value.get(open) ?? undefined)
-  const active = pending ?? place ?? chosen
-  useEffect(() => {
-    setChosen(-1)
-    setPending(undefined)
-  }, [list])
-  useEffect(() => {
-    if (open !== undefined) list?.seek(open)
-  }, [list, open])
-  useEffect(() => {
-    if (place !== undefined) setChosen(place)
-  }, [place])
-  const reached = pending === undefined ? undefined : list?.rows.value.get(pending)?.digest
-  useEffect(() => {
-    if (reached === undefined) return
-    setPending(undefined)
-    setSearch({ row: reached, trial: undefined }, { replaces: open !== undefined })
-  }, [reached])
-  function openAt(index: number): void {
-    if (index < 0 || index >= count) return
-    list?.see(index, index)
-    setPending(index)
-  }
-  return {
-    active,
-    openAt,
-    move(by: number): void {
-      if (count === 0) return
-      const next = Math.min(count - 1, Math.max(0, active + by))
-      if (open === undefined) setChosen(next)
-      else openAt(next)
-    },
-  }
-}
-
-interface CardsProps {
-  fields: readonly string[]
-  field: string | undefined
-  compared: ReturnType<typeof comparedIn>
-  base: string
-  side: string | undefined
-  runs: readonly EvaluationSummary[]
-  letters: ReadonlyMap<string, string>
-  isLoading: boolean
-  onChoose(field: string): void
-  onFilter(terms: readonly Term[]): void
-}
-
-function Cards({ fields, field, compared, base, side, runs, letters, isLoading, ...on }: CardsProps) {
-  const [most, setMost] = useState(cardsAtOnce)
-  return (
-    <div class="cards" role="region" aria-label="Scores" tabIndex={0}>
-      {isLoading && <Skeleton rows={8} />}
-      {fields.slice(0, most).map((one) => (
-        <ScoreCard
-          key={one}
-          field={one}
-          view={compared}
-          {...{ base, side, runs, letters }}
-          isChosen={one === field}
-          onChoose={() => on.onChoose(one)}
-          onFilter={on.onFilter}
-        />
-      ))}
-      {fields.length > most && (
-        <button type="button" onClick={() => setMost(fields.length)}>
-          Show all {countText(fields.length)} scores
-        </button>
-      )}
-      {!isLoading && fields.length === 0 && (
-        <p class="muted in-cards">No scorer gave a number or a boolean.</p>
-      )}
-    </div>
   )
 }
 

@@ -1,3 +1,4 @@
+import { paths } from '../../places.ts'
 import { askJson, Refused } from '../../server/ask.ts'
 import { useLoading } from '../../server/loading.ts'
 import { countText } from '../../value/units.ts'
@@ -22,6 +23,8 @@ export function EngineStrip() {
   return (
     <p class="engine-strip" data-state={state}>
       {text()}
+      <a href={paths.play()}>Playground</a>
+      <a href={paths.engine}>Engine</a>
     </p>
   )
 }

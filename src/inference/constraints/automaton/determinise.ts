@@ -16,6 +16,43 @@ export function automatonOf(expr: Expr, budget: Budget): Automaton {
   return smallest(subsets(loose, start, end, budget), budget)
 }
 
+/** The same texts without these symbols. */
+export function without(automaton: Automaton, symbols: readonly number[], budget: Budget): Automaton {
+  if (symbols.length === 0) return automaton
+  const loose: Loose = { silent: [], reading: [] }
+  const end = layAutomaton(automaton, loose, budget)
+  for (const [state, edges] of loose.reading.entries()) {
+    loose.reading[state] = edges.filter((edge) => !symbols.includes(edge.from))
+    for (const { from, target } of edges) if (symbols.includes(from)) loose.silent[state]?.push(target)
+  }
+  return smallest(subsets(loose, 0, end, budget), budget)
+}
+
+/** The same texts with any number of these symbols anywhere between. */
+export function withLoops(
+  automaton: Automaton,
+  symbols: readonly (readonly [number, number])[],
+  budget: Budget,
+): Automaton {
+  const loose: Loose = { silent: [], reading: [] }
+  const end = layAutomaton(automaton, loose, budget)
+  for (const [state, edges] of loose.reading.entries()) {
+    if (state !== end) for (const [from, to] of symbols) edges.push({ from, to, target: state })
+  }
+  return smallest(subsets(loose, 0, end, budget), budget)
+}
+
+/** Its states by their numbers; what accepts leads silently to the one that is given back. */
+function layAutomaton({ edges, accepting }: Automaton, loose: Loose, budget: Budget): number {
+  const end = Math.max(1, accepting.length)
+  while (loose.silent.length <= end) addState(loose, budget)
+  for (const [state, out] of edges.entries()) {
+    loose.reading[state] = [...out]
+    if (accepting[state] === true) loose.silent[state]?.push(end)
+  }
+  return end
+}
+
 function addState(loose: Loose, budget: Budget): number {
   budget.spend(1)
   loose.silent.push([])

@@ -1,10 +1,11 @@
+import type { Automaton } from '../automaton/automaton.ts'
 import { rulesOf } from '../automaton/automaton-rules.ts'
 import { automatonOf } from '../automaton/determinise.ts'
 import { type Budget, BudgetExceededError, createBudget } from '../grammar/budget.ts'
 import { RegexError } from '../grammar/errors.ts'
 import { charClass, type Expr, type Grammar } from '../grammar/expressions.ts'
 import { isDeterministic } from './determinism.ts'
-import { compileRegex } from './regex.ts'
+import { regexLanguage } from './regex.ts'
 
 const steps = 400_000
 /** For one automaton, before it is given up. */
@@ -22,16 +23,20 @@ export function regexGrammar(source: string): Grammar {
 /** The same as a piece; rules that it needs are added, with names that begin with the prefix. */
 export function wholeMatch(source: string, prefix: string, rules: Map<string, Expr>, budget: Budget): Expr {
   if (source.includes('\0')) throw new RegexError('invalid', 'it has a NUL character')
-  const expr = compileRegex(source, { search: false, budget })
-  if (isDeterministic(expr)) return expr
-  try {
-    let count = 0
-    return rulesOf(
-      automatonOf(expr, partOf(budget, stepsOfAutomaton)),
+  const language = regexLanguage(source, { search: false, budget })
+  let count = 0
+  const written = (automaton: Automaton) =>
+    rulesOf(
+      automaton,
       (ranges) => charClass(...ranges),
       () => `${prefix}-state-${++count}`,
       (name, body) => rules.set(name, body),
     )
+  if ('automaton' in language) return written(language.automaton)
+  const { expr } = language
+  if (isDeterministic(expr)) return expr
+  try {
+    return written(automatonOf(expr, partOf(budget, stepsOfAutomaton)))
   } catch (error) {
     if (error instanceof BudgetExceededError && places(expr) <= fewPlaces) return expr
     throw error

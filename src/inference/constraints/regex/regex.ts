@@ -1,7 +1,8 @@
 import { type AST, RegExpParser, RegExpSyntaxError } from '@eslint-community/regexpp'
+import type { Automaton } from '../automaton/automaton.ts'
 import type { Budget } from '../grammar/budget.ts'
 import { RegexError } from '../grammar/errors.ts'
-import { charClass, complement, type Expr, literal, type Range, united } from '../grammar/expressions.ts'
+import { charClass, type Expr, literal } from '../grammar/expressions.ts'
 import {
   type Anchored,
   either,
@@ -13,7 +14,8 @@ import {
   startAnchor,
   wholeText,
 } from './anchored.ts'
-import { propertyRanges } from './unicode-properties.ts'
+import { assertionsAutomaton, unsupported } from './assertions.ts'
+import { type Flags, flagsWithin, noFlags, rangesOf } from './characters.ts'
 
 const longest = 32_768
 const deepest = 200
@@ -35,9 +37,38 @@ export interface RegexOptions {
  * match, so lazy repetitions are repetitions.
  */
 export function compileRegex(source: string, { search, budget }: RegexOptions): Expr {
-  const pattern = parse(source, budget)
-  const anchored = either(pattern.alternatives.map(compileAlternative))
+  const anchored = either(parse(source, budget).alternatives.map((one) => compileAlternative(one, noFlags)))
   return search ? somewhere(anchored) : wholeText(anchored)
+}
+
+/** The same for all that is a regular language: what asserts something of the text around it needs an automaton. */
+export function regexLanguage(
+  source: string,
+  { search, budget }: RegexOptions & { budget: Budget },
+): { expr: Expr } | { automaton: Automaton } {
+  const pattern = parse(source, budget)
+  return pattern.alternatives.some((one) => one.elements.some((element) => looksAround(element, false)))
+    ? { automaton: assertionsAutomaton(pattern, search, budget) }
+    : { expr: compileRegex(source, { search, budget }) }
+}
+
+/** Whether there is an assertion that the ends of an expression cannot tell. */
+function looksAround(element: AST.Element, repeats: boolean): boolean {
+  switch (element.type) {
+    case 'Assertion':
+      return repeats || (element.kind !== 'start' && element.kind !== 'end')
+    case 'Quantifier':
+      return looksAround(element.element, repeats || element.max > 1)
+    case 'Group':
+    case 'CapturingGroup': {
+      const isMultiline = element.type === 'Group' && element.modifiers?.add.multiline === true
+      return element.alternatives.some(({ elements }) =>
+        elements.some((one) => looksAround(one, repeats || isMultiline)),
+      )
+    }
+    default:
+      return false
+  }
 }
 
 function parse(source: string, budget: Budget | undefined): AST.Pattern {
@@ -89,35 +120,31 @@ function depthOf(source: string): number {
   return most
 }
 
-function compileAlternative({ elements }: AST.Alternative): Anchored {
-  return inOrder(elements.map(compileElement))
+function compileAlternative({ elements }: AST.Alternative, flags: Flags): Anchored {
+  return inOrder(elements.map((element) => compileElement(element, flags)))
 }
 
-function compileElement(element: AST.Element): Anchored {
+function compileElement(element: AST.Element, flags: Flags): Anchored {
   switch (element.type) {
     case 'Assertion':
       if (element.kind === 'start') return startAnchor
       if (element.kind === 'end') return endAnchor
       throw new RegexError('unsupported', `${assertions[element.kind]} (${element.raw}) is not supported`)
     case 'Quantifier':
-      return repeated(compileElement(element.element), element.min, element.max)
+      return repeated(compileElement(element.element, flags), element.min, element.max)
     case 'Group':
-      if (element.modifiers) {
-        throw new RegexError('unsupported', `flags inside of a group (${element.raw}) are not supported`)
-      }
-      return either(element.alternatives.map(compileAlternative))
-    case 'CapturingGroup':
-      return either(element.alternatives.map(compileAlternative))
+    case 'CapturingGroup': {
+      const own = element.type === 'Group' ? flagsWithin(flags, element.modifiers) : flags
+      return either(element.alternatives.map((one) => compileAlternative(one, own)))
+    }
     case 'Character':
-      return free(literal(String.fromCodePoint(element.value)))
+      if (!flags.ignoreCase) return free(literal(String.fromCodePoint(element.value)))
+      return free(charClass(...rangesOf(element, flags)))
     case 'CharacterSet':
-      return free(charClass(...rangesOfSet(element)))
     case 'CharacterClass':
-      return free(charClass(...rangesOfClass(element)))
-    case 'Backreference':
-      throw new RegexError('unsupported', `a back-reference (${element.raw}) is not supported`)
-    case 'ExpressionCharacterClass':
-      throw new RegexError('unsupported', `a set operation (${element.raw}) is not supported`)
+      return free(charClass(...rangesOf(element, flags)))
+    default:
+      throw unsupported(element)
   }
 }
 
@@ -126,59 +153,6 @@ const assertions = {
   lookahead: 'a look-ahead',
   lookbehind: 'a look-behind',
 } as const
-
-function rangesOfClass({ elements, negate }: AST.CharacterClass): readonly Range[] {
-  const ranges = united(elements.flatMap(rangesOfMember))
-  return negate ? complement(ranges) : ranges
-}
-
-function rangesOfMember(member: AST.CharacterClass['elements'][number]): readonly Range[] {
-  switch (member.type) {
-    case 'Character':
-      return [[member.value, member.value]]
-    case 'CharacterClassRange':
-      return [[member.min.value, member.max.value]]
-    case 'CharacterSet':
-      return rangesOfSet(member)
-    default:
-      throw new RegexError('unsupported', `a set operation (${member.raw}) is not supported`)
-  }
-}
-
-const digits: readonly Range[] = [[0x30, 0x39]]
-const word: readonly Range[] = [
-  [0x30, 0x39],
-  [0x41, 0x5a],
-  [0x5f, 0x5f],
-  [0x61, 0x7a],
-]
-const spaces: readonly Range[] = [
-  [0x09, 0x0d],
-  [0x20, 0x20],
-  [0xa0, 0xa0],
-  [0x1680, 0x1680],
-  [0x2000, 0x200a],
-  [0x2028, 0x2029],
-  [0x202f, 0x202f],
-  [0x205f, 0x205f],
-  [0x3000, 0x3000],
-  [0xfeff, 0xfeff],
-]
-const lineEnds: readonly Range[] = [
-  [0x0a, 0x0a],
-  [0x0d, 0x0d],
-  [0x2028, 0x2029],
-]
-const shorthands = { digit: digits, word, space: spaces } as const
-
-function rangesOfSet(set: AST.CharacterSet): readonly Range[] {
-  if (set.kind === 'any') return complement(lineEnds)
-  const ranges =
-    set.kind === 'property'
-      ? propertyRanges(`\\p{${set.value === null ? set.key : `${set.key}=${set.value}`}}`)
-      : shorthands[set.kind]
-  return set.negate ? complement(ranges) : ranges
-}
 
 /** Escapes that `u` knows outside of a class; in a class there is the hyphen as well. */
 const escapable = '^$\\.*+?()[]{}|/'

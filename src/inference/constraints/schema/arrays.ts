@@ -21,21 +21,29 @@ interface ArrayDemands {
   rest: SchemaNode[]
   min: number
   max: number
-  contains: { node: SchemaNode; schema: unknown; min: number; max: number } | undefined
+  contains: Contained[]
   unique: SchemaNode | undefined
+}
+
+interface Contained {
+  node: SchemaNode
+  schema: unknown
+  min: number
+  max: number
 }
 
 /** Places written inside one another before they get rules of their own. */
 const deepest = 6
 const mostUnique = 8
 const mostCounted = 2000
+const mostContained = 4
 
 export function arrayDemands(bases: readonly SchemaNode[], { document }: Emission): ArrayDemands {
   const demands: ArrayDemands = {
     prefix: [],
     rest: [],
     ...countsOf(bases, 'Items'),
-    contains: undefined,
+    contains: [],
     unique: undefined,
   }
   const lists = bases.map((base) => ({ base, ...itemSchemas(base.schema) }))
@@ -60,10 +68,10 @@ export function arrayDemands(bases: readonly SchemaNode[], { document }: Emissio
     }
     if (schema.contains === undefined) continue
     if (contained.min === 0 && contained.max === Number.POSITIVE_INFINITY) continue
-    if (demands.contains !== undefined) {
-      throw new SchemaError('contains', path, 'two of them hold for the same array')
+    demands.contains.push(contained)
+    if (demands.contains.length > mostContained) {
+      throw new SchemaError('contains', path, `more than ${mostContained} of them hold for the same array`)
     }
-    demands.contains = contained
   }
   for (const base of bases) {
     for (const value of excludedBy(base)) {
@@ -81,7 +89,7 @@ export function arrayExpr(bases: readonly SchemaNode[], emission: Emission): Exp
   const { min, max } = demands
   if (max < min) return never
   if (demands.unique !== undefined && max > 1) return uniqueExpr(demands, demands.unique, emission)
-  if (demands.contains !== undefined) return containingExpr(demands, demands.contains, emission)
+  if (demands.contains.length > 0) return containingExpr(demands, emission)
   const { prefix } = demands
   const { space } = emission
   const rest = emission.value(demands.rest)
@@ -112,50 +120,74 @@ export function someArray(bases: readonly SchemaNode[], emission: Emission, dept
   return true
 }
 
-/** A rule for each count of items and of items that are contained, as far as the counts matter. */
-function containingExpr(
-  { prefix, rest, min, max }: ArrayDemands,
-  contains: NonNullable<ArrayDemands['contains']>,
-  emission: Emission,
-): Expr {
-  const { node, schema } = contains
-  const inside = emission.document.node(schema, stepped(node.path, 'contains'))
-  const outside =
-    contains.max === Number.POSITIVE_INFINITY
-      ? []
-      : [emission.document.derive({ not: schema }, stepped(node.path, 'contains'))]
-  const counts = Number.isFinite(contains.max) ? contains.max : contains.min
-  const lengths = Number.isFinite(max) ? max : Math.max(min, prefix.length, counts, 1)
-  if ((lengths + 1) * (counts + 1) > mostCounted) {
-    throw new BudgetExceededError(`contains at ${node.path} has too many combinations of counts`)
+/** A rule for each count of items and of those that each `contains` asks for, as far as the counts matter. */
+function containingExpr({ prefix, rest, min, max, contains }: ArrayDemands, emission: Emission): Expr {
+  const { document } = emission
+  const asked = contains.map((one) => {
+    const path = stepped(one.node.path, 'contains')
+    const isBounded = Number.isFinite(one.max)
+    return {
+      ...one,
+      isBounded,
+      // Without a bound the last of the counts stands for itself and all above.
+      last: isBounded ? one.max : one.min,
+      inside: document.node(one.schema, path),
+      outside: isBounded ? [document.derive({ not: one.schema }, path)] : [],
+    }
+  })
+  const ways = asked.reduce((product, { last }) => product * (last + 1), 1)
+  const longest = Math.max(min, prefix.length, ...asked.map(({ last }) => last), 1)
+  const lengths = Number.isFinite(max) ? max : longest
+  if ((lengths + 1) * ways * 2 ** (asked.length - 1) > mostCounted) {
+    throw new BudgetExceededError(`contains at ${asked[0]?.node.path} has too many combinations of counts`)
   }
   const comma = sequence(literal(','), emission.space)
-  // Without a bound the last of the counts stands for itself and all above.
-  const name = (length: number, count: number) => `${length},${count}`
+  const all = countsTo(asked.map(({ last }) => last))
   const states = new Map<string, Expr>()
   for (let length = lengths; length >= 0; length--) {
     const nodes = prefix[length] ?? rest
-    for (let count = Math.min(counts, length); count >= 0; count--) {
-      const ways: Expr[] = []
+    const further = length < lengths ? length + 1 : Number.isFinite(max) ? undefined : length
+    for (const counts of all) {
+      if (counts.some((count) => count > length)) continue
+      const next: Expr[] = []
       const loops: Expr[] = []
-      const step = (item: Expr, to: number) => {
-        const entry = sequence(length === 0 ? emptyText : comma, item)
-        const further = length < lengths ? length + 1 : Number.isFinite(max) ? undefined : length
-        if (further === undefined) return
-        if (further === length && to === count) loops.push(entry)
-        else ways.push(sequence(entry, states.get(name(further, to)) ?? never))
+      // What an item is counted for, one question after the other.
+      let items: { nodes: SchemaNode[]; to: number[] }[] = [{ nodes: [...nodes], to: [] }]
+      for (const [i, { last, isBounded, inside, outside }] of asked.entries()) {
+        const count = counts[i] ?? 0
+        items = items.flatMap((item) => {
+          const without = {
+            nodes: count === last && !isBounded ? item.nodes : [...item.nodes, ...outside],
+            to: [...item.to, count],
+          }
+          return count < last
+            ? [{ nodes: [...item.nodes, inside], to: [...item.to, count + 1] }, without]
+            : [without]
+        })
       }
-      if (count < counts) step(emission.value([...nodes, inside]), count + 1)
-      const enough = count === counts && contains.max === Number.POSITIVE_INFINITY
-      step(emission.value(enough ? nodes : [...nodes, ...outside]), count)
-      if (length >= min && count >= contains.min) {
-        ways.push(length === 0 ? literal(']') : sequence(emission.space, literal(']')))
+      for (const item of further === undefined ? [] : items) {
+        const entry = sequence(length === 0 ? emptyText : comma, emission.value(item.nodes))
+        if (further === length && item.to.join() === counts.join()) loops.push(entry)
+        else next.push(sequence(entry, states.get(`${further}:${item.to.join()}`) ?? never))
       }
-      const expr = sequence(repetition(alternatives(...loops), 0), alternatives(...ways))
-      states.set(name(length, count), emission.named('containing', expr))
+      if (length >= min && asked.every((one, i) => (counts[i] ?? 0) >= one.min)) {
+        next.push(length === 0 ? literal(']') : sequence(emission.space, literal(']')))
+      }
+      const expr = sequence(repetition(alternatives(...loops), 0), alternatives(...next))
+      states.set(`${length}:${counts.join()}`, emission.named('containing', expr))
     }
   }
-  return sequence(literal('['), emission.space, states.get(name(0, 0)) ?? never)
+  const none = asked.map(() => 0).join()
+  return sequence(literal('['), emission.space, states.get(`0:${none}`) ?? never)
+}
+
+/** All counts up to these, each behind those that it can lead to. */
+function countsTo(last: readonly number[]): number[][] {
+  return last.reduce<number[][]>(
+    (found, most) =>
+      found.flatMap((counts) => Array.from({ length: most + 1 }, (_, at) => [...counts, most - at])),
+    [[]],
+  )
 }
 
 /** A rule for each set of values that were written already. */
@@ -169,7 +201,7 @@ function uniqueExpr(
     unique.path,
     `it needs items that are one of at most ${mostUnique} values, or at most one item`,
   )
-  if (prefix.length > 0 || contains !== undefined) throw refused
+  if (prefix.length > 0 || contains.length > 0) throw refused
   const values = new Map<string, unknown>()
   for (const one of emission.cases.of(rest)) {
     const listed = valuesOf(one)

@@ -104,7 +104,7 @@ export const keywords: Readonly<Record<string, Keyword>> = {
   additionalItems: honoured('schema', 'Draft 7: beside a list of `items`.'),
   minItems: honoured('count', ''),
   maxItems: honoured('count', ''),
-  contains: honoured('schema', 'One per array, together with small counts.'),
+  contains: honoured('schema', 'Up to four per array, together with small counts.'),
   minContains: honoured('count', ''),
   maxContains: honoured('count', 'Where `contains` can be negated.'),
   uniqueItems: honoured(
@@ -115,7 +115,7 @@ export const keywords: Readonly<Record<string, Keyword>> = {
   maxLength: honoured('count', 'In code points.'),
   pattern: honoured(
     'text',
-    'Anywhere in the string unless anchored. No look-around, back-references or word boundaries.',
+    'ECMAScript with the flag `u`, anywhere in the string unless anchored; no back-references.',
   ),
   format: honoured('text', 'The formats listed below; others are refused.'),
   minimum: honoured('number', ''),

@@ -11,7 +11,7 @@ import {
 import { automatonOf } from '../automaton/determinise.ts'
 import { type Budget, BudgetExceededError, createBudget } from '../grammar/budget.ts'
 import { RegexError, SchemaError } from '../grammar/errors.ts'
-import { compileRegex } from '../regex/regex.ts'
+import { compileRegex, regexLanguage } from '../regex/regex.ts'
 import { formats } from './formats.ts'
 
 /** The languages of patterns and formats, each compiled once. */
@@ -70,9 +70,7 @@ export function createTextLanguages(budget: Budget): TextLanguages {
               budget.spend(spent)
             },
           }
-          automaton =
-            known?.automaton ??
-            automatonOf(compileRegex(source, { search: true, budget: counting }), counting)
+          automaton = known?.automaton ?? languageOf(source, counting)
           patternAutomata.set(source, { automaton, steps: known?.steps ?? steps })
         } catch (error) {
           if (error instanceof RegexError) throw new SchemaError('pattern', path, error.message, error.fault)
@@ -98,4 +96,9 @@ export function createTextLanguages(budget: Budget): TextLanguages {
     either: (left, right) => union(left, right, budget),
     without: (left, right) => difference(left, right, budget),
   }
+}
+
+function languageOf(source: string, budget: Budget): Automaton {
+  const language = regexLanguage(source, { search: true, budget })
+  return 'automaton' in language ? language.automaton : automatonOf(language.expr, budget)
 }

@@ -1,0 +1,29 @@
+-- What lists and charts show of a call, read from its parts when they are written: see src/domain/call-facts.
+ALTER TABLE calls
+  ADD COLUMN op TEXT COLLATE "C", -- op_name without the version, where it is short
+  ADD COLUMN asked_model TEXT COLLATE "C",
+  ADD COLUMN input_preview TEXT COLLATE "C",
+  ADD COLUMN status TEXT COLLATE "C", -- of a call that has ended
+  ADD COLUMN model TEXT COLLATE "C",
+  ADD COLUMN input_tokens BIGINT,
+  ADD COLUMN output_tokens BIGINT,
+  ADD COLUMN cache_read_tokens BIGINT,
+  ADD COLUMN cache_creation_tokens BIGINT,
+  ADD COLUMN first_token_us BIGINT,
+  ADD COLUMN output_preview TEXT COLLATE "C";
+
+-- Holds what is counted and added up, so that none of it looks at the rows, which carry what was asked and answered.
+DROP INDEX calls_in_time;
+CREATE INDEX calls_in_time ON calls (project_id, started_at, id)
+  INCLUDE (ended_at, expire_at, deleted_at, parent_id, status, op, model, asked_model, user_id, input_tokens, output_tokens,
+    cache_read_tokens, cache_creation_tokens, first_token_us)
+  WHERE started_at IS NOT NULL AND deleted_at IS NULL;
+
+-- How far the calls that were there before have been read for it; no row when all have.
+CREATE TABLE facts_backfill (
+  id INTEGER PRIMARY KEY,
+  at_project TEXT COLLATE "C" NOT NULL,
+  at_call TEXT COLLATE "C" NOT NULL
+);
+
+INSERT INTO facts_backfill (id, at_project, at_call) SELECT 1, '', '' WHERE EXISTS (SELECT 1 FROM calls);

@@ -1,0 +1,44 @@
+import { stringEnd } from '../json/scan.ts'
+
+/** Characters of a string that are looked at. */
+export const mostRead = 480
+/** A text of this size is read as it is. */
+const small = 16 << 10
+/** Without its long strings a text of more than this is not read: few values are as many. */
+const mostParsed = 256 << 10
+
+const backslash = 0x5c
+
+/** A JSON value with its long strings cut off; undefined where it is too much even so. */
+export function briefly(json: string): unknown {
+  const text = json.length <= small ? json : shortened(json)
+  return text.length <= mostParsed ? JSON.parse(text) : undefined
+}
+
+function shortened(json: string): string {
+  let short = ''
+  let from = 0
+  let end = 0
+  for (let at = json.indexOf('"'); at !== -1; at = json.indexOf('"', end)) {
+    end = stringEnd(json, at)
+    if (end - at <= mostRead) continue
+    short += `${json.slice(from, cutWithin(json, at + mostRead))}"`
+    from = end
+    if (short.length > mostParsed) return short
+  }
+  return short + json.slice(from)
+}
+
+/** Before an escape that this would cut through. */
+function cutWithin(json: string, at: number): number {
+  const mark = json.lastIndexOf('\\', at)
+  let cut = mark > at - 6 ? mark : at
+  while (json.charCodeAt(cut - 1) === backslash) cut--
+  return cut
+}
+
+export type Members = { readonly [name: string]: unknown }
+
+export function isObject(value: unknown): value is Members {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

@@ -1,0 +1,118 @@
+import { parseNumber } from '../expressions/numbers.ts'
+import { membersOf } from '../json/scan.ts'
+import { storableText } from '../text.ts'
+import { briefly, isObject, type Members } from './brief.ts'
+import { answeredIn, askedIn } from './preview.ts'
+
+/** Bytes of a name that lists and charts group by: an index holds it. */
+const longestName = 400
+
+/** What lists and charts show of the start of a call. */
+export interface StartFacts {
+  op: string | null
+  asked_model: string | null
+  input_preview: string | null
+}
+
+export function startFacts({ op_name, inputs }: { op_name: string; inputs: string }): StartFacts {
+  const { model, preview } = askedIn(inputs)
+  return { op: opOf(op_name), asked_model: model && shortName(model), input_preview: preview }
+}
+
+/** What lists and charts show of the end of a call. Tokens are those of all models together. */
+export interface EndFacts extends Usage {
+  status: EndedStatus
+  first_token_us: number | null
+  output_preview: string | null
+}
+
+export type EndedStatus = 'success' | 'error' | 'descendant_error'
+
+interface Usage {
+  model: string | null
+  input_tokens: number | null
+  output_tokens: number | null
+  cache_read_tokens: number | null
+  cache_creation_tokens: number | null
+}
+
+export function endFacts(end: {
+  exception: string | null
+  output: string | null
+  summary: string
+}): EndFacts {
+  const { status_counts, usage, heddle } = membersNeeded(end.summary)
+  const ms = isObject(heddle) ? countIn(heddle.first_token_ms) : undefined
+  return {
+    status: end.exception ? 'error' : hasErrors(status_counts) ? 'descendant_error' : 'success',
+    ...usageIn(isObject(usage) ? usage : {}),
+    first_token_us: ms === undefined ? null : Math.round(ms * 1000),
+    output_preview: end.output === null ? null : answeredIn(end.output),
+  }
+}
+
+/** The same for every version of an op: `weave:///acme/qa/op/answer:*`. Filters take it as it is. */
+export function opOf(name: string): string | null {
+  const start = name.includes(':///') ? name.indexOf('/op/') : -1
+  const colon = start === -1 ? -1 : name.indexOf(':', start)
+  return shortName(colon === -1 ? name : `${name.slice(0, colon)}:*`)
+}
+
+function shortName(name: string): string | null {
+  if (name === '' || (name.length > longestName / 4 && Buffer.byteLength(name) > longestName)) return null
+  return storableText(name)
+}
+
+/** Of a summary of any size. */
+const mostWhole = 64 << 10
+const needed = ['status_counts', 'usage', 'heddle'] as const
+
+function membersNeeded(summary: string): Members {
+  if (summary.length <= mostWhole) {
+    const value: unknown = JSON.parse(summary)
+    return isObject(value) ? value : {}
+  }
+  const members = membersOf(summary)
+  return Object.fromEntries(needed.map((name) => [name, briefly(members.get(name) ?? 'null')]))
+}
+
+/** The rule of the record that is read, operations/calls/record.ts. */
+function hasErrors(counts: unknown): boolean {
+  const errors = isObject(counts) ? counts.error : undefined
+  const number = typeof errors === 'string' ? parseNumber(storableText(errors)) : errors
+  return (typeof number === 'number' || typeof number === 'bigint') && number > 0 && number < Infinity
+}
+
+/** No model counts as many, and sums of such stay exact. */
+const mostTokens = 1e12
+
+/** Under the names that prices read. */
+function usageIn(usage: Members): Usage {
+  const models = Object.keys(usage)
+  const sumOf = (...names: string[]) => {
+    let sum: number | null = null
+    for (const model of models) {
+      const used = usage[model]
+      if (!isObject(used)) continue
+      for (const name of names) {
+        const count = countIn(used[name])
+        if (count !== undefined) sum = Math.min(mostTokens, (sum ?? 0) + Math.round(count))
+      }
+    }
+    return sum
+  }
+  return {
+    model:
+      models.length === 0
+        ? null
+        : shortName(models.length === 1 ? (models[0] as string) : models.sort().join(', ')),
+    input_tokens: sumOf('prompt_tokens', 'input_tokens'),
+    output_tokens: sumOf('completion_tokens', 'output_tokens'),
+    cache_read_tokens: sumOf('cache_read_input_tokens'),
+    cache_creation_tokens: sumOf('cache_creation_input_tokens'),
+  }
+}
+
+function countIn(value: unknown): number | undefined {
+  return typeof value === 'number' && value >= 0 ? Math.min(mostTokens, value) : undefined
+}

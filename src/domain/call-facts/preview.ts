@@ -1,0 +1,117 @@
+import { briefly, isObject, type Members, mostRead } from './brief.ts'
+
+/** Characters of a preview. */
+const longest = 160
+
+export interface Asked {
+  preview: string | null
+  /** The model that the request names. */
+  model: string | null
+}
+
+/** What was asked: the last that a user said, in the shapes of OpenAI, Anthropic and OpenTelemetry's conventions. */
+export function askedIn(json: string): Asked {
+  const inputs = briefly(json)
+  if (!isObject(inputs)) return { preview: lineOf(json), model: null }
+  const { messages, input, prompt, model } = inputs
+  const said = messages ?? input
+  const found = Array.isArray(said)
+    ? (lastOf(said, isUser) ?? lastOf(said))
+    : [said, prompt].find((one) => typeof one === 'string')
+  return {
+    preview: lineOf(found ?? onlyText(inputs) ?? json),
+    model: typeof model === 'string' ? model : null,
+  }
+}
+
+/** What was answered: the first choice, or the last message. */
+export function answeredIn(json: string): string | null {
+  const output = briefly(json)
+  if (typeof output === 'string') return lineOf(output)
+  if (!isObject(output)) return output === null ? null : lineOf(json)
+  return lineOf(answerOf(output) ?? onlyText(output) ?? json)
+}
+
+function answerOf({ choices, output, messages, content }: Members): string | undefined {
+  if (Array.isArray(choices)) {
+    const [first] = choices
+    if (!isObject(first)) return undefined
+    return isObject(first.message) ? saidBy(first.message) : textOf(first.text)
+  }
+  for (const list of [output, messages]) if (Array.isArray(list)) return lastOf(list)
+  return contentOf(content)
+}
+
+/** One line, as both engines can hold it. Each stretch of spaces and control characters is one space. */
+function lineOf(text: string): string | null {
+  let line = ''
+  let from = 0
+  const end = Math.min(text.length, mostRead)
+  for (let at = 0; at <= end && line.length <= longest; at++) {
+    const code = at < end ? text.charCodeAt(at) : 0
+    if (code > 0x20 && (code < 0x7f || code > 0xa0)) continue
+    if (at > from) line += line === '' ? text.slice(from, at) : ` ${text.slice(from, at)}`
+    from = at + 1
+  }
+  const last = line.charCodeAt(longest - 1)
+  const isCut = line.length > longest && last >= 0xd800 && last < 0xdc00
+  return line.slice(0, isCut ? longest - 1 : longest).toWellFormed() || null
+}
+
+/** A member that is a text, where nothing else is there but what the function is a method of. */
+function onlyText(value: Members): string | undefined {
+  const names = Object.keys(value)
+  if (names.length > 2) return undefined
+  const [only, ...others] = names.filter((name) => name !== 'self')
+  return only === undefined || others.length > 0 ? undefined : textOf(value[only])
+}
+
+const textOf = (value: unknown) => (typeof value === 'string' ? value : undefined)
+
+const isUser = ({ role }: Members) => role === 'user' || role === 'human'
+
+/** The text of the last message of a list that has one. */
+function lastOf(
+  list: readonly unknown[],
+  fits: (message: Members) => boolean = () => true,
+): string | undefined {
+  for (const item of list.toReversed()) {
+    if (!isObject(item)) continue
+    // OpenInference puts each message into an object of its own.
+    const message = isObject(item.message) ? item.message : item
+    const said = fits(message) ? saidBy(message) : undefined
+    if (said) return said
+  }
+  return undefined
+}
+
+function saidBy(message: Members): string | undefined {
+  const said = contentOf(message.content ?? message.parts) || textOf(message.text)
+  if (said) return said
+  if (Array.isArray(message.tool_calls)) return calledIn(message.tool_calls[0])
+  return message.type === 'function_call' ? calledIn(message) : undefined
+}
+
+/** A text, or a list of parts: those that are texts, else the first tool that is called. */
+function contentOf(content: unknown): string | undefined {
+  if (!Array.isArray(content)) return textOf(content)
+  const texts: string[] = []
+  let called: string | undefined
+  for (const part of content) {
+    const said = isObject(part)
+      ? (textOf(part.text) ?? (part.type === 'text' ? textOf(part.content) : undefined))
+      : textOf(part)
+    if (said) texts.push(said)
+    else if (isObject(part) && /^tool_(use|call)$/.test(String(part.type))) called ??= calledIn(part)
+  }
+  return texts.length > 0 ? texts.join(' ') : called
+}
+
+/** `lookup({"city":"Paris"})` */
+function calledIn(call: unknown): string | undefined {
+  if (!isObject(call)) return undefined
+  const called = isObject(call.function) ? call.function : call
+  const given = called.arguments ?? called.input
+  const written = typeof given === 'string' || given === undefined ? (given ?? '') : JSON.stringify(given)
+  return typeof called.name === 'string' ? `${called.name}(${written})` : undefined
+}

@@ -1,0 +1,24 @@
+import type { Database } from '../../storage/database.ts'
+import { backfillPosition } from '../../storage/tables/call-facts.ts'
+import { type BackgroundWork, inBackground } from '../background.ts'
+
+/** So little that a write that waits behind it is hardly later. */
+const atOnce = { limit: 64, characters: 512 * 1024 }
+const firstMs = 500
+const failedMs = 5_000
+/** Calls without facts come with an upgrade alone. */
+const doneMs = 86_400_000
+
+/** Reads the facts of calls that an older version wrote, behind the writes. */
+export function startBackfill(db: Database, failed: (error: unknown) => void): BackgroundWork {
+  return inBackground({
+    firstMs,
+    failedMs,
+    failed,
+    async run(signal) {
+      let hasMore = (await backfillPosition(db)) !== undefined
+      while (hasMore && !signal.aborted) hasMore = await db.writeBehind('backfillFacts', atOnce)
+      return doneMs
+    },
+  })
+}

@@ -1,0 +1,14 @@
+import { type Operation, operation } from '../parts.ts'
+import { EngineAnswer } from './contract.ts'
+import { createEngineView } from './engine.ts'
+
+export const engineRoutes: Operation = async (app, parts) => {
+  const view = createEngineView(parts)
+  const read = operation('GET', '/views/engine', {
+    summary: 'How the models are doing at the moment',
+    tags: ['models'],
+    answer: EngineAnswer,
+    rule: (_, { caller }) => view(caller),
+  })
+  await app.register(read, parts)
+}

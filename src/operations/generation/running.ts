@@ -1,0 +1,93 @@
+/** What the server answers at the moment, and how fast: for those who watch it. */
+export interface RunningAnswers {
+  begin(answer: Pick<RunningAnswer, 'model' | 'user' | 'isBackground'>): RunningAnswer
+  /** A prompt was read, or found again in part. */
+  read(answer: RunningAnswer, tokens: { prompt: number; cached: number }): void
+  wrote(answer: RunningAnswer, tokens: number): void
+  end(answer: RunningAnswer): void
+  /** The oldest first. */
+  all(): RunningAnswer[]
+  /** What has gone through a model since the start. */
+  of(model: string): ModelTraffic
+}
+
+export interface RunningAnswer {
+  model: string
+  user: string
+  isBackground: boolean
+  /** Milliseconds since 1970. */
+  startedAt: number
+  /** It waits until its prompt has been read. */
+  state: 'waiting' | 'writing'
+  tokens: number
+}
+
+export interface ModelTraffic {
+  promptTokens: number
+  /** Of these, those that needed no reading. */
+  cachedTokens: number
+  completionTokens: number
+  /** Of answers, over the last ten seconds. */
+  tokensPerSecond: number
+}
+
+/** The second that runs is left out: it is not over. */
+const seconds = 10
+
+interface Traffic extends Omit<ModelTraffic, 'tokensPerSecond'> {
+  /** Tokens of each second, the second modulo their number. */
+  bySecond: { second: number; tokens: number }[]
+}
+
+export function createRunningAnswers(clock: () => number = Date.now): RunningAnswers {
+  const answers = new Set<RunningAnswer>()
+  const traffic = new Map<string, Traffic>()
+  const nowInSeconds = () => Math.floor(clock() / 1000)
+
+  function trafficOf(model: string): Traffic {
+    let found = traffic.get(model)
+    if (found === undefined) {
+      const bySecond = Array.from({ length: seconds + 1 }, () => ({ second: 0, tokens: 0 }))
+      found = { promptTokens: 0, cachedTokens: 0, completionTokens: 0, bySecond }
+      traffic.set(model, found)
+    }
+    return found
+  }
+
+  return {
+    begin(given) {
+      const answer: RunningAnswer = { ...given, startedAt: clock(), state: 'waiting', tokens: 0 }
+      answers.add(answer)
+      return answer
+    },
+    read(answer, { prompt, cached }) {
+      answer.state = 'writing'
+      const own = trafficOf(answer.model)
+      own.promptTokens += prompt
+      own.cachedTokens += cached
+    },
+    wrote(answer, tokens) {
+      answer.tokens += tokens
+      const own = trafficOf(answer.model)
+      own.completionTokens += tokens
+      const second = nowInSeconds()
+      const slot = own.bySecond[second % own.bySecond.length] as Traffic['bySecond'][number]
+      if (slot.second !== second) {
+        slot.second = second
+        slot.tokens = 0
+      }
+      slot.tokens += tokens
+    },
+    end: (answer) => void answers.delete(answer),
+    all: () => [...answers],
+    of(model) {
+      const { bySecond, ...sums } = trafficOf(model)
+      const second = nowInSeconds()
+      let recent = 0
+      for (const { second: at, tokens } of bySecond) {
+        if (at < second && at >= second - seconds) recent += tokens
+      }
+      return { ...sums, tokensPerSecond: recent / seconds }
+    },
+  }
+}

@@ -1,0 +1,68 @@
+import { family, operation } from '../parts.ts'
+import {
+  GoneAnswer,
+  KeyBody,
+  KeyPath,
+  KeysAnswer,
+  KeysQuery,
+  NewKeyAnswer,
+  NewUserAnswer,
+  UserBody,
+  UserPath,
+  UsersAnswer,
+} from './contract.ts'
+import { createKey, readKeys, revokeKey } from './keys.ts'
+import { createUser, readUsers, removeUser } from './users.ts'
+
+const tags = ['people']
+const admins = { tags, role: 'admin' } as const
+
+export const peopleRoutes = family(
+  operation('GET', '/users', {
+    ...admins,
+    summary: 'List users',
+    answer: UsersAnswer,
+    refusals: ['role_forbidden'],
+    rule: ({ db, people }) => readUsers(db, people),
+  }),
+  operation('POST', '/users', {
+    ...admins,
+    summary: 'Add a user with its first key',
+    body: UserBody,
+    answer: NewUserAnswer,
+    refusals: ['role_forbidden', 'user_exists'],
+    rule: ({ db, people }, { caller, body }) => createUser(db, people, caller, body),
+  }),
+  operation('DELETE', '/users/:name', {
+    ...admins,
+    summary: 'Remove a user and its keys; what it wrote stays',
+    params: UserPath,
+    answer: GoneAnswer,
+    refusals: ['role_forbidden', 'user_not_found', 'user_configured', 'own_user_stays'],
+    rule: ({ db, people }, { caller, params }) => removeUser(db, people, caller, params.name),
+  }),
+  operation('GET', '/keys', {
+    tags,
+    summary: 'List your keys; for admins those of anybody',
+    querystring: KeysQuery,
+    answer: KeysAnswer,
+    refusals: ['role_forbidden', 'user_not_found'],
+    rule: ({ db, people }, { caller, query }) => readKeys(db, people, caller, query.user),
+  }),
+  operation('POST', '/keys', {
+    tags,
+    summary: 'Make another key, and show it once',
+    body: KeyBody,
+    answer: NewKeyAnswer,
+    refusals: ['role_forbidden', 'user_not_found', 'user_configured', 'too_many_keys'],
+    rule: ({ db, people }, { caller, body }) => createKey(db, people, caller, body),
+  }),
+  operation('DELETE', '/keys/:id', {
+    tags,
+    summary: 'Revoke a key of yours; for admins that of anybody',
+    params: KeyPath,
+    answer: GoneAnswer,
+    refusals: ['key_not_found'],
+    rule: ({ db, people }, { caller, params }) => revokeKey(db, people, caller, params.id),
+  }),
+)

@@ -1,0 +1,60 @@
+import { byCaller, type Caller, requireEntities } from '../../domain/callers.ts'
+import { newId } from '../../domain/ids.ts'
+import { hashKey, newKey } from '../../domain/keys.ts'
+import { refuse } from '../../domain/refusals.ts'
+import { formatTime, now } from '../../domain/time.ts'
+import type { Database } from '../../storage/database.ts'
+import { readUserSettings } from '../../storage/tables/user-settings.ts'
+import { listUsers, type User } from '../../storage/tables/users.ts'
+import type { ConfiguredPeople } from '../parts.ts'
+import type { UserBody } from './contract.ts'
+
+const userShown = ({ created_at, settings = {}, ...user }: User) => ({
+  ...user,
+  created_at: formatTime(created_at),
+  is_configured: false,
+  settings,
+})
+
+export async function readUsers(db: Database, configured: ConfiguredPeople) {
+  const set = await Promise.all(
+    configured.map(async ({ name, entities }) => ({
+      name,
+      role: entities.includes('*') ? ('admin' as const) : ('member' as const),
+      entities,
+      created_at: null,
+      is_configured: true,
+      settings: (await readUserSettings(db, name)) ?? {},
+    })),
+  )
+  // Of two of the same name both let somebody in; what can be taken away here is shown, too.
+  const stored = (await listUsers(db)).map(userShown)
+  const users = [...set, ...stored].sort((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0))
+  return { users }
+}
+
+export async function createUser(
+  db: Database,
+  configured: ConfiguredPeople,
+  caller: Caller,
+  { name, role = 'member', entities: given }: UserBody,
+) {
+  requireEntities(caller, given, 'entities')
+  if (configured.some((one) => one.name === name)) throw refuse('user_exists', { name })
+  const key = newKey()
+  const id = newId()
+  const created_at = now()
+  const user = { name, role, entities: [...new Set(given)], created_at }
+  const by = byCaller(caller)
+  const added = await db.write('addUser', { user: { ...user }, key: { id, hash: hashKey(key) }, by })
+  if (!added) throw refuse('user_exists', { name })
+  return { user: userShown(user), key: { id, key } }
+}
+
+/** Nobody removes itself, so that somebody is left who can come in. */
+export async function removeUser(db: Database, configured: ConfiguredPeople, caller: Caller, name: string) {
+  if (name === caller.name) throw refuse('own_user_stays', { name })
+  if (await db.write('removeUser', { name, by: byCaller(caller) })) return {}
+  if (configured.some((one) => one.name === name)) throw refuse('user_configured', { name })
+  throw refuse('user_not_found', { field: 'name', name })
+}

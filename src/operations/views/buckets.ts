@@ -1,0 +1,140 @@
+import { type Caller, requireAccess } from '../../domain/callers.ts'
+import { refuse } from '../../domain/refusals.ts'
+import { formatTime, now } from '../../domain/time.ts'
+import { backfillPosition } from '../../storage/tables/call-facts.ts'
+import {
+  type BucketPart,
+  groupFields,
+  histogramSize,
+  readBuckets,
+  topGroups,
+} from '../../storage/views/groups.ts'
+import { callsViewOf } from '../calls/query.ts'
+import type { Asked } from './calls.ts'
+import { type BucketsBody, type FacetsBody, mostBuckets } from './contract.ts'
+
+const mostValues = 50
+const mostGroups = 20
+
+const shownValue = (value: string) => (value === '' ? null : value)
+
+export async function readFacets(
+  { db, names }: Asked,
+  caller: Caller,
+  body: FacetsBody,
+  signal: AbortSignal,
+) {
+  requireAccess(caller, body.project_id)
+  const view = await callsViewOf(names, body)
+  const time = now()
+  const facets = []
+  for (const field of new Set(body.fields ?? groupFields)) {
+    const { top, total } = await topGroups(db, view, field, mostValues, time, signal)
+    const values = top.map(({ value, count }) => ({ value: shownValue(value), count }))
+    facets.push({ field, values, others: top.reduce((left, { count }) => left - count, total) })
+  }
+  return { facets, is_deriving: (await backfillPosition(db)) !== undefined }
+}
+
+export async function readTimeBuckets(
+  { db, names }: Asked,
+  caller: Caller,
+  body: BucketsBody,
+  signal: AbortSignal,
+) {
+  requireAccess(caller, body.project_id)
+  const time = now()
+  const edges = edgesOf(body, time)
+  const view = await callsViewOf(names, {
+    project_id: body.project_id,
+    filter: body.filter,
+    query: body.query,
+  })
+  const field = body.by ?? undefined
+  const top =
+    field && (await topGroups(db, view, field, mostGroups, time, signal)).top.map(({ value }) => value)
+  const parts = await readBuckets(
+    db,
+    { ...view, edges, by: field && top && { field, values: top }, timed: body.timed ?? undefined },
+    time,
+    signal,
+  )
+  const byPlace = Map.groupBy(parts, ({ bucket, group }) => {
+    const place = top === undefined || group === null ? (top?.length ?? 0) : top.indexOf(group)
+    return bucket * (mostGroups + 1) + place
+  })
+  return {
+    groups: [
+      ...(top ?? []).map((value) => ({ value: shownValue(value), is_others: false })),
+      { value: null, is_others: top !== undefined },
+    ],
+    buckets: [...byPlace]
+      .sort(([one], [other]) => one - other)
+      .map(([place, some]) => ({
+        started_at: formatTime(edges[Math.floor(place / (mostGroups + 1))] as number),
+        group: place % (mostGroups + 1),
+        ...sumOf(some),
+        times: body.timed ? timesOf(some) : null,
+      })),
+    is_deriving: (await backfillPosition(db)) !== undefined,
+  }
+}
+
+function edgesOf({ after, before, step_seconds }: BucketsBody, time: number): number[] {
+  const step = step_seconds * 1_000_000
+  const from = Math.floor(after / step) * step
+  const end = before ?? time
+  const buckets = Math.max(0, Math.ceil((end - from) / step))
+  if (buckets > mostBuckets || buckets === 0) {
+    throw refuse('invalid_value', {
+      field: 'step_seconds',
+      given: `${step_seconds}, which makes ${buckets} buckets`,
+      accepted: `1 to ${mostBuckets} buckets between after and before`,
+    })
+  }
+  return [...Array.from({ length: buckets }, (_, n) => from + n * step), end]
+}
+
+function sumOf(parts: readonly BucketPart[]) {
+  const sum = (value: (part: BucketPart) => number) => parts.reduce((all, part) => all + value(part), 0)
+  return {
+    count: sum(({ count }) => count),
+    errors: sum(({ errors }) => errors),
+    ended: sum(({ ended }) => ended),
+    input_tokens: sum(({ input_tokens }) => input_tokens),
+    output_tokens: sum(({ output_tokens }) => output_tokens),
+  }
+}
+
+/** Where a bin begins; the first begins at nothing. */
+const startOf = (bin: number) => (bin === 0 ? 0 : 2 ** (bin / 4))
+
+function timesOf(parts: readonly BucketPart[]) {
+  const bins = new Array<number>(histogramSize).fill(0)
+  let [count, micros] = [0, 0]
+  for (const part of parts) {
+    if (part.bin === null) continue
+    bins[part.bin] = (bins[part.bin] as number) + part.count
+    count += part.count
+    micros += part.micros
+  }
+  if (count === 0) return null
+  const histogram = bins.flatMap((of, bin): [number, number][] => (of > 0 ? [[startOf(bin), of]] : []))
+  return {
+    count,
+    mean_ms: micros / count / 1000,
+    p50_ms: percentile(bins, count * 0.5),
+    p95_ms: percentile(bins, count * 0.95),
+    histogram,
+  }
+}
+
+/** The middle of the bin where so many have been reached. */
+function percentile(bins: readonly number[], rank: number): number {
+  let seen = 0
+  const bin = bins.findIndex((of) => {
+    seen += of
+    return seen >= rank
+  })
+  return bin === 0 ? 0.5 : startOf(bin) * 2 ** (1 / 8)
+}

@@ -1,0 +1,130 @@
+import { type Caller, requireAccess } from '../../domain/callers.ts'
+import { refuse } from '../../domain/refusals.ts'
+import { formatTime, formatTimeOrNull, now } from '../../domain/time.ts'
+import type { Database } from '../../storage/database.ts'
+import { backfillPosition } from '../../storage/tables/call-facts.ts'
+import {
+  type CallPosition,
+  countFeedbackOf,
+  countLightCalls,
+  type LightCall as LightRow,
+  type LightView,
+  readLightCalls,
+} from '../../storage/views/light-calls.ts'
+import { createPricing } from '../calls/costs.ts'
+import { callsViewOf } from '../calls/query.ts'
+import type { CallNames } from '../recording/named-calls.ts'
+import { type CallsBody, type LightCall, usualCalls, usualCount } from './contract.ts'
+
+export interface Asked {
+  db: Database
+  names: CallNames
+}
+
+/** What a count may take, beside the list that it belongs to. */
+const countMs = 250
+
+export async function listCalls({ db, names }: Asked, caller: Caller, body: CallsBody, signal: AbortSignal) {
+  requireAccess(caller, body.project_id)
+  const limit = body.limit ?? usualCalls
+  const view = { ...(await callsViewOf(names, body)), limit, after: positionGiven(body) }
+  const time = now()
+  const rows = await readLightCalls(db, view, time, signal)
+  const last = rows.at(-1)
+  const goesOn = last !== undefined && rows.length === limit && isInTime(body)
+  return {
+    calls: await shown(db, body.project_id, rows, signal),
+    next: goesOn ? `${last.started_at}.${last.id}` : null,
+    count: await counted(db, view, body.count_up_to ?? usualCount, rows.length, time, signal),
+    is_deriving: (await backfillPosition(db)) !== undefined,
+  }
+}
+
+const isInTime = ({ sort_by }: CallsBody): boolean =>
+  !sort_by?.length || (sort_by.length === 1 && sort_by[0]?.field === 'started_at')
+
+function positionGiven(body: CallsBody): CallPosition | undefined {
+  const { after } = body
+  if (after == null) return undefined
+  const [, startedAt, id] = /^(-?\d{1,16})\.(.+)$/s.exec(after) ?? []
+  if (startedAt === undefined || id === undefined || !isInTime(body)) {
+    throw refuse('invalid_value', {
+      field: 'after',
+      given: JSON.stringify(after),
+      accepted: '`next` of the answer before, in the order of time',
+    })
+  }
+  return { startedAt: Number(startedAt), id }
+}
+
+/** Where it takes too long there are at least those that are known. */
+async function counted(
+  db: Database,
+  view: LightView,
+  most: number,
+  found: number,
+  time: number,
+  signal: AbortSignal,
+) {
+  if (most === 0) return null
+  const limit = AbortSignal.timeout(countMs)
+  try {
+    const value = await countLightCalls(db, view, most + 1, time, AbortSignal.any([signal, limit]))
+    return { value: Math.min(value, most), is_exact: value <= most }
+  } catch (error) {
+    if (!limit.aborted || signal.aborted) throw error
+    return { value: found === 0 ? 0 : view.offset + found, is_exact: false }
+  }
+}
+
+async function shown(
+  db: Database,
+  project: string,
+  rows: readonly LightRow[],
+  signal: AbortSignal,
+): Promise<LightCall[]> {
+  if (rows.length === 0) return []
+  const costsOf = createPricing(db, project)
+  const ids = rows.map(({ id }) => id)
+  const said = Map.groupBy(await countFeedbackOf(db, project, ids, signal), ({ call_id }) => call_id)
+  const calls: LightCall[] = []
+  for (const row of rows) {
+    const costs =
+      row.usage === null ? undefined : await costsOf({ ...row, summary: `{"usage":${row.usage}}` })
+    calls.push({
+      id: row.id,
+      trace_id: row.trace_id,
+      parent_id: row.parent_id,
+      thread_id: row.thread_id,
+      op_name: row.op_name,
+      display_name: row.display_name,
+      started_at: formatTime(row.started_at),
+      ended_at: formatTimeOrNull(row.ended_at),
+      status: row.status as LightCall['status'],
+      exception: row.exception,
+      model: row.model,
+      latency_ms: row.ended_at === null ? null : (row.ended_at - row.started_at) / 1000,
+      first_token_ms: row.first_token_us === null ? null : row.first_token_us / 1000,
+      input_tokens: row.input_tokens,
+      output_tokens: row.output_tokens,
+      cost: costs === undefined ? null : sumOf(costs),
+      svc_user_id: row.user_id,
+      storage_size_bytes: row.storage_size,
+      input_preview: row.input_preview,
+      output_preview: row.output_preview,
+      feedback: (said.get(row.id) ?? []).map(({ call_id, ...kind }) => kind),
+    })
+  }
+  return calls
+}
+
+/** Of what `summary.weave.costs` says of each model. */
+function sumOf(costs: string): number {
+  let sum = 0
+  for (const cost of Object.values(JSON.parse(costs) as Record<string, Record<string, unknown>>)) {
+    for (const [name, value] of Object.entries(cost)) {
+      if (name.endsWith('_total_cost') && typeof value === 'number') sum += value
+    }
+  }
+  return sum
+}

@@ -1,0 +1,140 @@
+import { allOf, listOf, type Sql, sql, trusted } from '../sql/sql.ts'
+import { statusOfCall } from '../tables/call-fields.ts'
+import { type CallsView, callsQueryOf } from '../tables/call-queries.ts'
+import { matchingCalls } from '../tables/calls.ts'
+import { allRows, type LongReader } from '../transaction.ts'
+
+/** What calls are grouped by. */
+export const groupFields = ['op', 'model', 'status', 'user'] as const
+export type GroupField = (typeof groupFields)[number]
+
+/** The empty text is a call without one. */
+function groupOf({ dialect }: LongReader, field: GroupField): Sql {
+  switch (field) {
+    case 'status':
+      return statusOfCall(dialect)
+    case 'op':
+      return trusted("coalesce(op, '')")
+    case 'model':
+      return trusted("coalesce(model, asked_model, '')")
+    case 'user':
+      return trusted("coalesce(user_id, '')")
+  }
+}
+
+export interface Group {
+  value: string
+  count: number
+}
+
+export interface Groups {
+  /** The largest first. */
+  top: Group[]
+  total: number
+}
+
+/** The values that most calls of the view have. */
+export async function topGroups(
+  db: LongReader,
+  view: CallsView,
+  field: GroupField,
+  most: number,
+  now: number,
+  signal: AbortSignal,
+): Promise<Groups> {
+  const query = callsQueryOf(db, { ...view, sort: [] })
+  const values = sql`SELECT ${groupOf(db, field)} AS value ${matchingCalls(db, query, now)}`
+  const rows = await allRows<Group & { total: number }>(
+    db,
+    sql`SELECT value, count, sum(count) OVER () AS total
+        FROM (SELECT value, count(*) AS count FROM (${values}) AS matching GROUP BY value) AS counted
+        ORDER BY count DESC, value LIMIT ${most}`,
+    signal,
+  )
+  return { top: rows.map(({ value, count }) => ({ value, count })), total: Number(rows[0]?.total ?? 0) }
+}
+
+/** Four to an octave of milliseconds; what takes longer than nine hours is in the last. */
+export const histogramSize = 101
+
+const inHistogram = (micros: string) =>
+  trusted(`CASE WHEN ${micros} < 1000 THEN 0
+    WHEN ${micros} >= 33554432000 THEN ${histogramSize - 1}
+    ELSE CAST(floor(ln(CAST(${micros} AS DOUBLE PRECISION) / 1000) * 5.770780163555854) AS INTEGER) END`)
+
+export type Timed = 'latency' | 'first_token'
+
+const micros: Record<Timed, string> = { latency: '(ended_at - started_at)', first_token: 'first_token_us' }
+
+export interface BucketsView extends CallsView {
+  /** Microseconds: each bucket begins at one of these and ends before the next. */
+  edges: readonly number[]
+  by?: { field: GroupField; values: readonly string[] } | undefined
+  timed?: Timed | undefined
+}
+
+/** Of the calls that began in a bucket and have the group and the place in the histogram; null is none, or any other group. */
+export interface BucketPart {
+  bucket: number
+  group: string | null
+  bin: number | null
+  count: number
+  errors: number
+  ended: number
+  micros: number
+  input_tokens: number
+  output_tokens: number
+}
+
+/** Each bucket is a range of the index in time, and is grouped by itself: none of all calls is sorted. */
+export async function readBuckets(
+  db: LongReader,
+  view: BucketsView,
+  now: number,
+  signal: AbortSignal,
+): Promise<BucketPart[]> {
+  const { dialect } = db
+  const { edges, by, timed } = view
+  const group = by
+    ? sql`CASE WHEN ${groupOf(db, by.field)} IN (${listOf(by.values)}) THEN ${groupOf(db, by.field)} END`
+    : trusted('CAST(NULL AS TEXT)')
+  const time = timed ? micros[timed] : micros.latency
+  const bin = timed
+    ? sql`CASE WHEN ${trusted(time)} IS NOT NULL THEN ${inHistogram(time)} END`
+    : trusted('CAST(NULL AS INTEGER)')
+  const query = callsQueryOf(db, { ...view, sort: [] })
+  const within = trusted('calls.started_at >= edges.from_time AND calls.started_at < edges.to_time')
+  const narrow = sql`SELECT ${group} AS grp, ${bin} AS bin, CASE WHEN ended_at IS NULL THEN 0 ELSE 1 END AS ended,
+      CASE WHEN ${statusOfCall(dialect)} = 'error' THEN 1 ELSE 0 END AS failed, CAST(${trusted(time)} AS DOUBLE PRECISION) AS micros,
+      CAST(input_tokens AS DOUBLE PRECISION) AS asked, CAST(output_tokens AS DOUBLE PRECISION) AS said
+    ${matchingCalls(db, { ...query, conditions: [within, ...query.conditions] }, now)}`
+  const sums = [
+    'count(*)',
+    'sum(failed)',
+    'sum(ended)',
+    ...['micros', 'asked', 'said'].map((one) => `coalesce(sum(${one}), 0)`),
+  ]
+  const numbers = trusted(sums.map((one) => `CAST(${one} AS TEXT)`).join(" || ',' || "))
+  const part = sql`'[' || ${dialect.quoted(trusted('grp'))} || ',' || coalesce(CAST(bin AS TEXT), 'null') || ',' || ${numbers} || ']'`
+  const parts = sql`SELECT ${part} AS part FROM (${narrow}) AS narrow GROUP BY grp, bin`
+  const rows = edges.slice(0, -1).map((from, n) => [n, from, edges[n + 1] as number])
+  const values = rows.map(([n, from, to]) => `(${n}, ${from}, ${to})`).join(', ')
+  const found = await allRows<{ bucket: number; parts: string | null }>(
+    db,
+    sql`WITH edges (bucket, from_time, to_time) AS (VALUES ${trusted(values)})
+        SELECT bucket, (SELECT string_agg(part, ',') FROM (${parts}) AS parts) AS parts FROM edges
+        WHERE ${allOf([dialect.going])} ORDER BY bucket`,
+    signal,
+  )
+  return found.flatMap(({ bucket, parts }) => (parts === null ? [] : partsIn(bucket, parts)))
+}
+
+type Written = [string | null, number | null, number, number, number, number, number, number]
+
+function partsIn(bucket: number, parts: string): BucketPart[] {
+  return (JSON.parse(`[${parts}]`) as Written[]).map(
+    ([group, bin, count, errors, ended, micros, input_tokens, output_tokens]) => ({
+      ...{ bucket, group, bin, count, errors, ended, micros, input_tokens, output_tokens },
+    }),
+  )
+}

@@ -1,0 +1,115 @@
+import type { EndFacts, StartFacts } from '../../domain/call-facts/facts.ts'
+import { rowsInOrder } from '../sql/rows-in-order.ts'
+import { listOf, type Sql, sql, trusted } from '../sql/sql.ts'
+import { statusOfCall } from '../tables/call-fields.ts'
+import { type CallsView, callsQueryOf } from '../tables/call-queries.ts'
+import { type CallRow, matchingCalls, shownName } from '../tables/calls.ts'
+import { allRows, type LongReader, onlyRow } from '../transaction.ts'
+
+type Copied = 'id' | 'trace_id' | 'parent_id' | 'thread_id' | 'op_name' | 'display_name' | 'started_at'
+
+/** A call without what it carries. Times are microseconds. */
+export interface LightCall
+  extends Pick<CallRow, Copied | 'ended_at' | 'exception' | 'user_id' | 'storage_size'>,
+    Pick<StartFacts, 'input_preview'>,
+    Omit<EndFacts, 'status' | 'cache_read_tokens' | 'cache_creation_tokens'> {
+  status: string
+  /** JSON: what each model used, by which it is priced. Null where it is much. */
+  usage: string | null
+}
+
+/** Where a call stands among those of its project. */
+export interface CallPosition {
+  startedAt: number
+  id: string
+}
+
+export interface LightView extends CallsView {
+  /** The calls behind this one; the view has no order but that of time then. */
+  after?: CallPosition | undefined
+}
+
+/** Characters of an exception that a list shows. */
+const mostOfException = 200
+/** Bytes of a summary that is opened for what its models cost. */
+const mostOfSummary = 64 * 1024
+
+const shown = trusted(
+  `calls.id, trace_id, parent_id, thread_id, op_name, ${shownName} AS display_name, started_at, ended_at, user_id,
+   start_bytes + end_bytes AS storage_size, coalesce(model, asked_model) AS model, input_tokens, output_tokens, first_token_us,
+   input_preview, output_preview, substr(exception, 1, ${mostOfException}) AS exception`,
+)
+
+/** Newest first unless asked otherwise. The view is checked before this answers. */
+export function readLightCalls(
+  db: LongReader,
+  view: LightView,
+  now: number,
+  signal: AbortSignal,
+): Promise<LightCall[]> {
+  const { dialect } = db
+  const query = queryOf(db, view)
+  const usage = dialect.token(trusted('summary'), ['usage'])
+  const statement = rowsInOrder(dialect, {
+    table: 'calls',
+    columns: sql`${shown}, ${statusOfCall(dialect)} AS status,
+      CASE WHEN ${dialect.bytes(trusted('summary'))} <= ${trusted(String(mostOfSummary))} THEN ${usage} END AS usage`,
+    matching: matchingCalls(db, query, now),
+    order: query.order,
+    page: query,
+  })
+  return allRows<LightCall>(db, statement, signal)
+}
+
+/** How many calls are in the view, as far as `most`. */
+export async function countLightCalls(
+  db: LongReader,
+  view: LightView,
+  most: number,
+  now: number,
+  signal: AbortSignal,
+): Promise<number> {
+  const query = queryOf(db, { ...view, after: undefined, sort: [] })
+  const counted = sql`SELECT count(*) AS count FROM (SELECT 1 AS one ${matchingCalls(db, query, now)} LIMIT ${most}) AS found`
+  return (await onlyRow<{ count: number }>(db, counted, signal)).count
+}
+
+function queryOf(db: LongReader, { after, ...view }: LightView) {
+  const sort = view.sort.length > 0 ? view.sort : [{ field: 'started_at', direction: 'desc' } as const]
+  const query = callsQueryOf(db, { ...view, sort })
+  return after === undefined
+    ? query
+    : { ...query, conditions: [...query.conditions, behind(after, sort[0]?.direction)] }
+}
+
+function behind({ startedAt, id }: CallPosition, direction: 'asc' | 'desc' | undefined): Sql {
+  return sql`(calls.started_at, calls.id) ${trusted(direction === 'asc' ? '>' : '<')} (${startedAt}, ${id})`
+}
+
+/** How often something was said of a call. */
+export interface FeedbackCount {
+  call_id: string
+  feedback_type: string
+  emoji: string | null
+  count: number
+}
+
+/** Kinds of feedback that are counted apart for one page. */
+const mostKinds = 5_000
+
+export function countFeedbackOf(
+  db: LongReader,
+  project: string,
+  calls: readonly string[],
+  signal: AbortSignal,
+): Promise<FeedbackCount[]> {
+  const emoji = db.dialect.json(trusted('payload'), ['emoji']).text
+  const said = sql`SELECT call_id, feedback_type, CASE WHEN feedback_type = 'wandb.reaction.1' THEN ${emoji} END AS emoji
+    FROM feedback WHERE project_id = ${project} AND call_id IN (${listOf(calls)}) AND ${db.dialect.going}`
+  return allRows<FeedbackCount>(
+    db,
+    sql`SELECT call_id, feedback_type, emoji, count(*) AS count FROM (${said}) AS said
+        GROUP BY call_id, feedback_type, emoji ORDER BY call_id, feedback_type, emoji LIMIT ${mostKinds}`,
+    signal,
+  )
+}

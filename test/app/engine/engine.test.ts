@@ -1,0 +1,62 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { keys, openApp } from '../../support/app.ts'
+import { prefilled, scriptedBackend, tokens } from '../../support/scripted-backend.ts'
+import { until } from '../../support/waiting.ts'
+
+const ask = (app: Awaited<ReturnType<typeof openApp>>, key: string) =>
+  app.post('/v1/chat/completions', { messages: [{ role: 'user', content: 'Hi' }], stream: true }, key)
+
+test('the engine is watched: what is served, what runs, and whose it is for those who may know', async (t) => {
+  const go = Promise.withResolvers<void>()
+  const backend = scriptedBackend(async function* (request) {
+    yield prefilled(request)
+    yield tokens('Hello', request)
+    await go.promise
+    yield { kind: 'finished', choice: 0, reason: 'stop', stop: null }
+  })
+  backend.state = { state: 'ready', running: 1, waiting: 2, bytes: 1234 }
+  const app = await openApp(t, { backend })
+  t.after(() => go.resolve())
+  const asked = ask(app, keys.alice)
+  const view = async (key: string) => (await app.get('/views/engine', key)).json
+  const isWriting = async () => (await view(keys.alice)).answers[0]?.state === 'writing'
+  await until('the answer is being written', isWriting, 20_000)
+  const own = await view(keys.alice)
+  const [model] = own.models
+  assert.deepEqual(model.names, ['scripted', 'alias/of-it'])
+  assert.deepEqual(
+    [model.state, model.doing, model.slots, model.engine_bytes],
+    ['ready', null, { total: 4, running: 1, waiting: 2 }, 1234],
+  )
+  assert.equal(model.card.context, 1_000_000)
+  assert.equal(model.cached_tokens, 3)
+  assert.equal(own.recording, 'all')
+  for (const [key, user] of [
+    [keys.alice, 'alice'],
+    [keys.bob, null],
+    [keys.root, 'alice'],
+  ] as const) {
+    assert.deepEqual(
+      (await view(key)).answers.map((one: { user: string | null }) => one.user),
+      [user],
+    )
+  }
+  go.resolve()
+  assert.equal((await asked).status, 200)
+})
+
+test('the engine is watched while its model is being downloaded, and without one', async (t) => {
+  const backend = scriptedBackend()
+  backend.served = undefined
+  backend.state = { state: 'starting', doing: 'downloading it, 12 %' }
+  const { get } = await openApp(t, { backend })
+  const [model] = (await get('/views/engine')).json.models
+  assert.deepEqual(
+    [model.state, model.doing, model.card, model.slots],
+    ['starting', 'downloading it, 12 %', null, null],
+  )
+  const without = await openApp(t, { settings: { HEDDLE_RECORD: 'off' } })
+  const { json } = await without.get('/views/engine')
+  assert.deepEqual([json.models, json.answers, json.recording], [[], [], 'off'])
+})

@@ -1,0 +1,143 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import type { Database } from '../../../src/storage/database.ts'
+import { backfillPosition } from '../../../src/storage/tables/call-facts.ts'
+import { endFactColumns, startFactColumns } from '../../../src/storage/tables/call-parts.ts'
+import { histogramSize, readBuckets, topGroups } from '../../../src/storage/views/groups.ts'
+import { readLightCalls } from '../../../src/storage/views/light-calls.ts'
+import { endPart, newProject, startedAt, startPart, storedRows, wholePart } from '../../support/call-parts.ts'
+import type { Driver } from '../../support/drivers.ts'
+
+const columns = [...startFactColumns, ...endFactColumns]
+const start = {
+  op_name: 'weave:///acme/qa/op/answer:v1',
+  inputs: '{"model":"small","prompt":"Once\\u0000 upon 🐟"}',
+}
+const end = {
+  output: '{"choices":[{"text":"a time"}]}',
+  summary: '{"usage":{"small":{"prompt_tokens":3,"completion_tokens":4}},"heddle":{"first_token_ms":0.5}}',
+}
+const facts = {
+  op: 'weave:///acme/qa/op/answer:*',
+  asked_model: 'small',
+  input_preview: 'Once upon 🐟',
+  status: 'success',
+  model: 'small',
+  input_tokens: 3,
+  output_tokens: 4,
+  cache_read_tokens: null,
+  cache_creation_tokens: null,
+  first_token_us: 500,
+  output_preview: 'a time',
+}
+
+async function factsOf(db: Database, project: string): Promise<Record<string, unknown>[]> {
+  const rows = await storedRows(db, project)
+  return rows.map((row) => Object.fromEntries(columns.map((column) => [column, row[column]])))
+}
+
+export function callFacts(open: Driver['open']): void {
+  const signal = new AbortController().signal
+  const view = (project: string) => ({
+    project,
+    filters: [],
+    query: undefined,
+    sort: [],
+    limit: 10,
+    offset: 0,
+  })
+
+  describe('facts of calls', () => {
+    test('come with the parts, in whichever order those come', async (t) => {
+      const db = await open(t)
+      for (const order of [
+        ['start', 'end'],
+        ['end', 'start'],
+        ['whole'],
+        ['whole', 'start'],
+        ['start', 'end', 'end'],
+      ]) {
+        const project = newProject()
+        for (const kind of order) {
+          if (kind === 'start') await db.write('upsertCalls', [startPart(project, 'a', start)])
+          if (kind === 'end') await db.write('upsertCalls', [endPart(project, 'a', end)])
+          if (kind === 'whole') await db.write('upsertCalls', [wholePart(project, 'a', start, end)])
+        }
+        assert.deepEqual(await factsOf(db, project), [facts], order.join())
+      }
+    })
+
+    test('a part that is sent again replaces its own', async (t) => {
+      const db = await open(t)
+      const project = newProject()
+      await db.write('upsertCalls', [wholePart(project, 'a', start, end)])
+      await db.write('upsertCalls', [endPart(project, 'a', { exception: 'boom', output: null })])
+      const [row] = await readLightCalls(db, view(project), startedAt, signal)
+      assert.deepEqual(
+        [row?.status, row?.model, row?.input_tokens, row?.output_preview, row?.input_preview],
+        ['error', 'small', null, null, 'Once upon 🐟'],
+      )
+    })
+
+    test('go with what the call carried', async (t) => {
+      const db = await open(t)
+      const project = newProject()
+      await db.write('upsertCalls', [wholePart(project, 'a', start, end)])
+      await db.write('deleteCalls', { project_id: project, ids: ['a'], now: startedAt })
+      await db.write('sweepCalls', { now: startedAt + 1, forgetBefore: 0, limit: 1000, bytes: 1 << 20 })
+      assert.deepEqual(await factsOf(db, project), [Object.fromEntries(columns.map((name) => [name, null]))])
+    })
+
+    test('are counted by group and time', async (t) => {
+      const db = await open(t)
+      const project = newProject()
+      const times = [0.2, 3, 3, 40_000_000]
+      await db.write(
+        'upsertCalls',
+        times.map((ms, n) =>
+          wholePart(
+            project,
+            `call ${n}`,
+            { ...start, started_at: startedAt + n },
+            { ...end, ended_at: startedAt + n + ms * 1000 },
+          ),
+        ),
+      )
+      await db.write('upsertCalls', [startPart(project, 'running', { started_at: startedAt + 2 })])
+      const groups = await topGroups(db, view(project), 'status', 1, startedAt, signal)
+      assert.deepEqual(groups, { top: [{ value: 'success', count: 4 }], total: 5 })
+      const asked = { ...view(project), edges: [startedAt, startedAt + 1, startedAt + 3, startedAt + 4] }
+      const by = { field: 'op', values: [facts.op] } as const
+      const parts = await readBuckets(db, { ...asked, by, timed: 'latency' }, startedAt, signal)
+      const sums = { errors: 0, ended: 1, input_tokens: 3, output_tokens: 4, group: facts.op }
+      const inOrder = parts.toSorted((a, b) => a.bucket - b.bucket || (b.bin ?? -1) - (a.bin ?? -1))
+      assert.deepEqual(inOrder, [
+        { ...sums, bucket: 0, bin: 0, count: 1, micros: 200 },
+        { ...sums, bucket: 1, bin: 6, count: 2, ended: 2, micros: 6000, input_tokens: 6, output_tokens: 8 },
+        {
+          ...sums,
+          bucket: 1,
+          bin: null,
+          group: null,
+          count: 1,
+          ended: 0,
+          micros: 0,
+          input_tokens: 0,
+          output_tokens: 0,
+        },
+        { ...sums, bucket: 2, bin: histogramSize - 1, count: 1, micros: 40_000_000_000 },
+      ])
+      const first = await readBuckets(db, { ...asked, timed: 'first_token' }, startedAt, signal)
+      assert.equal(
+        first.reduce((sum, { micros }) => sum + micros, 0),
+        2000,
+      )
+    })
+
+    test('a new record has nothing to catch up with', async (t) => {
+      const db = await open(t)
+      assert.equal(await backfillPosition(db), undefined)
+      assert.equal(await db.writeBehind('backfillFacts', { limit: 10, characters: 1000 }), false)
+    })
+  })
+}

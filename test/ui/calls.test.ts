@@ -1,0 +1,263 @@
+import assert from 'node:assert/strict'
+import { after, type TestContext, test } from 'node:test'
+import { keys } from '../support/app.ts'
+import { assertAccessible, noBrowser, openBrowser, openPage, type Seen, watched } from '../support/browser.ts'
+import { project } from '../support/calls.ts'
+import { chatCall, idOf, servePageApp, traceCalls } from '../support/page-app.ts'
+
+const skip = noBrowser
+const calls = '/ui/acme/qa/calls'
+const evil = '<img src=x onerror="document.title=`taken`">'
+
+async function openFilled() {
+  const served = await servePageApp({ after })
+  const batch = [
+    ...Array.from({ length: 300 }, (_, index) => chatCall(index, `Question ${index}?`, `Answer ${index}.`)),
+    ...traceCalls(400),
+    chatCall(401, evil, evil, { display_name: evil, exception: evil }),
+  ]
+  const { status, text } = await served.post(`/v2/${project}/calls/complete`, { batch })
+  assert.equal(status, 200, text)
+  return served
+}
+
+const there = skip ? undefined : { served: await openFilled(), browser: await openBrowser({ after }) }
+const served = () => (there as NonNullable<typeof there>).served
+const browser = () => (there as NonNullable<typeof there>).browser
+
+async function open(
+  t: TestContext,
+  path: string,
+  options: Parameters<typeof openPage>[3] = {},
+): Promise<Seen> {
+  const { address } = served()
+  const seen = await openPage(browser(), t, `${address}${path}#key=${keys.alice}`, options)
+  await seen.page.waitForSelector('header.top')
+  return seen
+}
+
+const rowText = (text: string) => `[role=row]:has-text("${text}")`
+
+test('a filter is typed, suggested, and stands in the address', { skip }, async (t) => {
+  const { page, problems } = await open(t, calls)
+  await page.getByText('302 calls').waitFor()
+  await page.keyboard.press('/')
+  await page.keyboard.type('stat')
+  await page.getByRole('option', { name: /^status:/ }).waitFor()
+  await page.keyboard.press('Tab')
+  await page.keyboard.type('er')
+  await page.getByRole('option', { name: /status:error/ }).waitFor()
+  await page.keyboard.press('ArrowDown')
+  await page.keyboard.press('Enter')
+  await page.getByText('1 call', { exact: true }).waitFor()
+  assert.equal(new URL(page.url()).searchParams.get('q'), 'status:error')
+  const other = await open(t, `${calls}?q=${encodeURIComponent('inputs.messages:"question 17" -op:agent')}`)
+  await other.page.getByText('11 calls').waitFor()
+  assert.deepEqual([...problems, ...other.problems], [])
+})
+
+test('what the bar cannot say is refused aloud, and the list stays', { skip }, async (t) => {
+  const { page, problems } = await open(t, calls)
+  await page.waitForSelector(rowText('Question 299?'))
+  await page.getByLabel('Filter', { exact: true }).fill('latency:>fast')
+  await page.getByRole('alert').getByText('fast is no duration').waitFor()
+  await page.waitForSelector(rowText('Question 299?'))
+  await page.getByRole('button', { name: 'Clear the filter' }).click()
+  await page.getByRole('alert').waitFor({ state: 'detached' })
+  await page.getByLabel('Filter', { exact: true }).fill('"nothing says this"')
+  await page.getByText('No call fits this filter').waitFor()
+  await page.getByRole('button', { name: 'Show all calls' }).click()
+  await page.getByText('302 calls').waitFor()
+  assert.deepEqual(problems, [])
+})
+
+test('columns and order stand in the address', { skip }, async (t) => {
+  const { page, problems } = await open(t, calls)
+  await page.waitForSelector(rowText('Question 299?'))
+  await page.getByRole('button', { name: 'Took' }).click()
+  await page.waitForSelector(`[role=columnheader][aria-sort=descending]:has-text("Took")`)
+  await page.waitForSelector(`[aria-rowindex="2"]${rowText('agent')}`)
+  await page.getByText('Columns').click()
+  await page.getByLabel('User', { exact: true }).check()
+  await page.getByRole('button', { name: 'User further left' }).click()
+  await page.getByLabel('Model', { exact: true }).uncheck()
+  const { searchParams } = new URL(page.url())
+  assert.equal(searchParams.get('cols'), 'latency,tokens,cost,feedback,user,started')
+  assert.equal(searchParams.get('sort'), 'summary.weave.latency_ms.desc')
+  const other = await open(t, `${calls}?cols=user,started`)
+  await other.page.waitForSelector('[role=columnheader]:has-text("User")')
+  assert.equal(await other.page.locator('[role=columnheader]').count(), 5)
+  assert.deepEqual([...problems, ...other.problems], [])
+})
+
+test('calls are chosen by keys alone, and put into a queue, exported or deleted', { skip }, async (t) => {
+  const { post, link } = await servePageApp(t)
+  const batch = Array.from({ length: 30 }, (_, index) => chatCall(index, `Question ${index}?`, 'yes'))
+  assert.equal((await post(`/v2/${project}/calls/complete`, { batch })).status, 200)
+  const { page, problems } = await openPage(browser(), t, link.replace('/ui/', calls))
+  await page.waitForSelector(rowText('Question 29?'))
+  await page.keyboard.press('j')
+  await page.keyboard.press('x')
+  await page.getByRole('toolbar').getByText('1 call', { exact: true }).waitFor()
+  await page.keyboard.press('Shift+J')
+  await page.keyboard.press('Shift+J')
+  await page.getByRole('toolbar').getByText('3 calls', { exact: true }).waitFor()
+
+  const download = page.waitForEvent('download')
+  await page.getByRole('toolbar').getByRole('button', { name: 'Export JSONL' }).click()
+  const stream = await (await download).createReadStream()
+  const lines = (await new Response(stream as never).text()).trim().split('\n')
+  assert.deepEqual(
+    lines.map((line) => JSON.parse(line).id),
+    [29, 28, 27].map((index) => idOf('chat', index)),
+  )
+
+  await page.keyboard.press('a')
+  await page.getByLabel('Name of a queue').fill('Look at these')
+  await page.getByRole('option', { name: 'Make “Look at these”' }).waitFor()
+  await page.keyboard.press('Enter')
+  await page.getByText('3 added.').waitFor()
+  await page.keyboard.press('Enter')
+
+  await page.keyboard.press('Delete')
+  await page.getByRole('button', { name: 'Delete 3 calls' }).click()
+  await page.waitForSelector(rowText('Question 29?'), { state: 'detached' })
+  await page.getByText('27 calls').waitFor()
+  assert.deepEqual(problems, [])
+})
+
+test('what is on the screen changes in place, newer calls wait, and a dot stops it all', {
+  skip,
+}, async (t) => {
+  const { post, link } = await servePageApp(t)
+  const write = async (index: number, more: object = {}) => {
+    const batch = [chatCall(index, `Question ${index}?`, 'yes', more)]
+    assert.equal((await post(`/v2/${project}/calls/complete`, { batch })).status, 200)
+  }
+  for (let index = 0; index < 60; index++) await write(index)
+  const { page, problems } = await openPage(browser(), t, link.replace('/ui/', calls))
+  await page.waitForSelector(rowText('Question 59?'))
+  await page.waitForSelector('.live-switch[data-state=live]')
+  await write(60)
+  await page.waitForSelector(rowText('Question 60?'))
+  // Somebody reads a row: nothing moves any more.
+  await page.keyboard.press('j')
+  await write(61)
+  await page.getByRole('button', { name: '1 new' }).waitFor()
+  await write(60, { exception: 'TimeoutError: it is late' })
+  await page.waitForSelector(`[aria-rowindex="2"]${rowText('TimeoutError: it is late')}`)
+  await page.keyboard.press('.')
+  await page.waitForSelector('.live-switch[data-state=paused]')
+  await write(62)
+  await write(59, { exception: 'ValueError: too much' })
+  await page.keyboard.press('.')
+  await page.waitForSelector(rowText('ValueError: too much'))
+  await page.getByRole('button', { name: '2 new' }).waitFor()
+  await page.keyboard.press('Shift+N')
+  await page.waitForSelector(`[aria-rowindex="2"]${rowText('Question 62?')}`)
+  assert.deepEqual(problems, [])
+})
+
+test('twenty calls a second leave the row before the eye where it is', { skip }, async (t) => {
+  const { post, link } = await servePageApp(t)
+  const write = async (index: number) => {
+    const batch = [chatCall(index, `Question ${index}?`, 'yes')]
+    assert.equal((await post(`/v2/${project}/calls/complete`, { batch })).status, 200)
+  }
+  for (let index = 0; index < 100; index++) await write(index)
+  const { page, problems } = await openPage(browser(), t, link.replace('/ui/', calls))
+  await page.waitForSelector(rowText('Question 99?'))
+  const grid = page.getByRole('grid')
+  await grid.evaluate((element) => element.scrollTo({ top: 880 }))
+  await page.waitForSelector(rowText('Question 79?'))
+  const placeOf = () =>
+    page.locator(rowText('Question 79?')).evaluate((row) => row.getBoundingClientRect().top)
+  const before = await placeOf()
+  for (let index = 100; index < 140; index++) await write(index)
+  await page.getByRole('button', { name: '40 new' }).waitFor()
+  assert.equal(await placeOf(), before)
+  assert.deepEqual(problems, [])
+})
+
+test('seven tabs hold one stream together, and the next takes over', { skip }, async (t) => {
+  const { post, link, address } = await servePageApp(t)
+  const write = async (index: number) => {
+    const batch = [chatCall(index, `Question ${index}?`, 'yes')]
+    assert.equal((await post(`/v2/${project}/calls/complete`, { batch })).status, 200)
+  }
+  await write(0)
+  const { page } = await openPage(browser(), t, link.replace('/ui/', calls))
+  await page.waitForSelector(rowText('Question 0?'))
+  const tabs = [page]
+  for (let tab = 1; tab < 7; tab++) {
+    const next = await page.context().newPage()
+    const problems = watched(next, address)
+    await next.goto(address + calls)
+    await next.waitForSelector(rowText('Question 0?'))
+    assert.deepEqual(problems, [])
+    tabs.push(next)
+  }
+  await write(1)
+  for (const tab of tabs) await tab.waitForSelector(rowText('Question 1?'))
+  await page.close()
+  await write(2)
+  for (const tab of tabs.slice(1)) await tab.waitForSelector(rowText('Question 2?'))
+})
+
+test('a server that restarts under a live list is told of, and the list goes on', { skip }, async (t) => {
+  const first = await servePageApp({ after: (close) => t.after(close) })
+  const write = async ({ post }: typeof first, index: number) => {
+    const batch = [chatCall(index, `Question ${index}?`, 'yes')]
+    assert.equal((await post(`/v2/${project}/calls/complete`, { batch })).status, 200)
+  }
+  await write(first, 0)
+  const { page } = await openPage(browser(), t, first.link.replace('/ui/', calls))
+  await page.waitForSelector(rowText('Question 0?'))
+  await page.waitForSelector('.live-switch[data-state=live]')
+  // What the browser sees of a server that is away: no answer.
+  await page.context().setOffline(true)
+  await page.route('**/views/events', (route) => route.abort())
+  await first.app.server.closeAllConnections()
+  await page.getByText('The server does not answer.').waitFor()
+  await write(first, 1)
+  await page.unroute('**/views/events')
+  await page.context().setOffline(false)
+  await page.getByText('The server does not answer.').waitFor({ state: 'detached' })
+  await page.waitForSelector(rowText('Question 1?'))
+})
+
+for (const colorScheme of ['light', 'dark'] as const) {
+  for (const width of [360, 1400]) {
+    test(`the list can be used by everyone: ${colorScheme}, ${width} px`, { skip }, async (t) => {
+      const options = { colorScheme, viewport: { width, height: 800 } }
+      for (const path of [calls, `${calls}?q=colour:red`]) {
+        const { page, problems } = await open(t, path, options)
+        await page.waitForSelector('[role=row]:has-text("Question"), .state')
+        if (path === calls) {
+          await page.keyboard.press('j')
+          await page.keyboard.press('x')
+          await page.getByRole('toolbar').waitFor()
+          await page.keyboard.press('/')
+          await page.keyboard.type('s')
+          await page.getByRole('listbox').waitFor()
+        }
+        await assertAccessible(page)
+        const isWider = await page.evaluate(() => document.documentElement.scrollWidth > innerWidth)
+        assert.equal(isWider, false, `${path} can be scrolled sideways`)
+        if (process.env.HEDDLE_SHOTS) {
+          const name = `${path === calls ? 'chosen' : 'refused'}-${colorScheme}-${width}`
+          await page.screenshot({ path: `${process.env.HEDDLE_SHOTS}/calls-${name}.png` })
+        }
+        assert.deepEqual(problems, [])
+      }
+    })
+  }
+}
+
+test('texts of models stay texts in the list', { skip }, async (t) => {
+  const { page, problems } = await open(t, `${calls}?q=status:error`)
+  await page.waitForSelector(rowText('onerror'))
+  assert.doesNotMatch(await page.title(), /taken/)
+  assert.equal(await page.locator('#page img:not([src^="/ui/"])').count(), 0)
+  assert.deepEqual(problems, [])
+})

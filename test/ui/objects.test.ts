@@ -1,0 +1,190 @@
+import assert from 'node:assert/strict'
+import { after, type TestContext, test } from 'node:test'
+import { keys } from '../support/app.ts'
+import { assertAccessible, noBrowser, openBrowser, openPage, type Seen } from '../support/browser.ts'
+import { project } from '../support/calls.ts'
+import { chatCall, idOf, servePageApp } from '../support/page-app.ts'
+
+const skip = noBrowser
+
+const hostile = '<img src=x onerror="document.title=`taken`">'
+
+async function openFilled() {
+  const served = await servePageApp({ after })
+  const post = async (url: string, body: unknown) => {
+    const { status, text, json } = await served.post(url, body)
+    assert.equal(status, 200, text)
+    return json
+  }
+  const row = (index: number) => ({
+    question: `Question ${index}?`,
+    answer: `The answer is ${index}.`,
+    hostile,
+  })
+  const rows = Array.from({ length: 1_200 }, (_, index) => row(index))
+  const text = JSON.stringify({ name: 'capitals', rows }).replace('"Question 0?"', '9007199254740993')
+  await post(`/v2/${project}/datasets`, text)
+  rows[3] = { ...row(3), answer: 'The reply is 3.' }
+  rows.splice(7, 1)
+  await post(`/v2/${project}/datasets`, { name: 'capitals', rows: [...rows, row(5_000)] })
+  const prompt = {
+    _type: 'MessagesPrompt',
+    _class_name: 'MessagesPrompt',
+    _bases: ['Prompt', 'Object', 'BaseModel'],
+  }
+  const dataset = `weave:///${project}/object/capitals:v0`
+  const messages = [{ role: 'system', content: `Be brief. ${hostile}` }]
+  const obj = { project_id: project, object_id: 'brief', val: { ...prompt, messages, about: dataset } }
+  await post('/obj/create', { obj })
+  const call = chatCall(1, 'Which?', 'That.', { inputs: { example: dataset } })
+  await post(`/v2/${project}/calls/complete`, { batch: [call] })
+  return served
+}
+
+const there = skip ? undefined : { served: await openFilled(), browser: await openBrowser({ after }) }
+const served = () => (there as NonNullable<typeof there>).served
+
+async function open(
+  t: TestContext,
+  path: string,
+  options: Parameters<typeof openPage>[3] = {},
+): Promise<Seen> {
+  const { browser } = there as NonNullable<typeof there>
+  const seen = await openPage(browser, t, `${served().address}${path}#key=${keys.alice}`, options)
+  seen.page.setDefaultTimeout(15_000)
+  await seen.page.waitForSelector('header.top')
+  return seen
+}
+
+const objects = '/ui/acme/qa/objects'
+const dataset = '/ui/acme/qa/data/capitals'
+
+test('objects are found by their class, and opened by keys alone', { skip }, async (t) => {
+  const { page, problems } = await open(t, objects)
+  await page.getByRole('link', { name: 'brief' }).waitFor()
+  await page.getByRole('button', { name: 'Dataset 1' }).click()
+  await page.getByRole('link', { name: 'brief' }).waitFor({ state: 'detached' })
+  await page.keyboard.press('j')
+  await page.keyboard.press('Enter')
+  await page.getByRole('heading', { name: 'capitals' }).waitFor()
+  await page.getByText('1,200 rows').waitFor()
+  await page.keyboard.press('Escape')
+  await page.getByRole('heading', { name: 'Objects' }).waitFor()
+  assert.deepEqual(problems, [])
+})
+
+test('a dataset is a table: its end, a sort, a whole row, an older version, every digit', {
+  skip,
+}, async (t) => {
+  const { page, problems } = await open(t, dataset)
+  await page.getByRole('gridcell', { name: 'Question 1?', exact: true }).waitFor()
+  await page.keyboard.press('G')
+  await page.getByRole('gridcell', { name: 'Question 5000?' }).waitFor()
+  await page.getByRole('columnheader', { name: 'answer' }).getByRole('button').click()
+  await page.getByRole('columnheader', { name: 'answer ↑' }).waitFor()
+  await page.getByRole('gridcell', { name: 'The answer is 0.' }).click()
+  await page.getByRole('complementary', { name: 'The row' }).getByText('The answer is 0.').waitFor()
+  await page.keyboard.press('[')
+  await page.getByRole('gridcell', { name: '9007199254740993' }).waitFor()
+  assert.equal(new URL(page.url()).searchParams.get('v'), 'v0')
+  assert.deepEqual(problems, [])
+})
+
+test('two versions are compared row by row and word by word', { skip }, async (t) => {
+  const { page, problems } = await open(t, dataset)
+  await page.getByText('1,200 rows').waitFor()
+  await page.keyboard.press('v')
+  await page.getByText('Rows: 1 added, 1 removed, 2 changed; 1,200 before, 1,200 now.').waitFor()
+  await page.locator('del', { hasText: 'answer' }).waitFor()
+  await page.locator('ins', { hasText: 'reply' }).waitFor()
+  await page.getByRole('heading', { name: 'Row 8 removed' }).waitFor()
+  await page.getByRole('heading', { name: 'Row 1,200 added' }).waitFor()
+  assert.deepEqual(problems, [])
+})
+
+test('a prompt reads as a conversation, and a reference leads to what it names', { skip }, async (t) => {
+  const { page, problems } = await open(t, '/ui/acme/qa/data/brief')
+  await page.waitForSelector('.chat >> text=Be brief.')
+  await page.getByRole('link', { name: /object\/capitals:v0/ }).click()
+  await page.getByRole('heading', { name: 'capitals' }).waitFor()
+  assert.equal(new URL(page.url()).searchParams.get('v'), 'v0')
+  const call = await open(t, `/ui/acme/qa/calls?peek=${idOf('chat', 1)}`)
+  await call.page.getByRole('tab', { name: 'Input' }).click()
+  await call.page
+    .locator('.peek')
+    .getByRole('link', { name: /object\/capitals:v0/ })
+    .click()
+  await call.page.getByRole('heading', { name: 'capitals' }).waitFor()
+  assert.deepEqual([...problems, ...call.problems], [])
+})
+
+test('a version and an object are deleted after a question', { skip }, async (t) => {
+  for (const val of [{ a: 1 }, { a: 2 }]) {
+    await served().post('/obj/create', { obj: { project_id: project, object_id: 'short-lived', val } })
+  }
+  const { page } = await open(t, '/ui/acme/qa/data/short-lived')
+  await page.getByRole('button', { name: 'Delete version' }).click()
+  await page.getByRole('dialog').getByText('References to this version lead nowhere then.').waitFor()
+  await page.getByRole('button', { name: 'Delete', exact: true }).click()
+  await page.getByRole('dialog').waitFor({ state: 'detached' })
+  await page.locator('.marks', { hasText: 'v0' }).waitFor()
+  await page.getByRole('button', { name: 'Delete all' }).click()
+  await page.getByRole('button', { name: 'Delete', exact: true }).click()
+  await page.getByRole('heading', { name: 'Objects' }).waitFor()
+  await page.getByRole('link', { name: 'brief' }).waitFor()
+  assert.equal(await page.getByRole('link', { name: 'short-lived' }).count(), 0)
+})
+
+for (const colorScheme of ['light', 'dark'] as const) {
+  for (const width of [360, 1400]) {
+    test(`objects can be read by everyone: ${colorScheme}, ${width} px`, { skip }, async (t) => {
+      const options = { colorScheme, viewport: { width, height: 800 } }
+      const places: [path: string, text: string][] = [
+        [objects, 'brief'],
+        ['/ui/acme/none/objects', 'Nothing is kept under a name yet'],
+        [dataset, 'Question 1?'],
+        [`${dataset}?row=1`, 'Question 1?'],
+        [`${dataset}?with=v0`, '2 changed'],
+        ['/ui/acme/qa/data/brief', 'Be brief.'],
+        ['/ui/acme/qa/data/nothing', 'There is no such object'],
+      ]
+      for (const [path, text] of places) {
+        const { page, problems } = await open(t, path, options)
+        await page.getByText(text).first().waitFor()
+        await assertAccessible(page)
+        const isWider = await page.evaluate(() => document.documentElement.scrollWidth > innerWidth)
+        assert.equal(isWider, false, `${path} can be scrolled sideways`)
+        assert.doesNotMatch(await page.title(), /taken/)
+        assert.deepEqual(
+          problems.filter((one) => !one.includes('404')),
+          [],
+        )
+        const shots = process.env.HEDDLE_TEST_SHOTS
+        if (shots) {
+          await page.screenshot({
+            path: `${shots}/objects${path.replaceAll(/\W+/g, '-')}-${colorScheme}-${width}.png`,
+          })
+        }
+      }
+    })
+  }
+}
+
+test('a call becomes a row of a new dataset, and of one that is there', { skip }, async (t) => {
+  const { page, problems } = await open(t, `/ui/acme/qa/calls?peek=${idOf('chat', 1)}`)
+  await page.waitForSelector('.peek .detail')
+  await page.keyboard.press('d')
+  await page.getByLabel('Its name').fill('from calls')
+  await page.getByLabel('Column of output').fill('expected')
+  await page.keyboard.press('Enter')
+  await page.getByRole('status').getByText('1 row added.').waitFor()
+  await page.keyboard.press('Enter')
+  await page.keyboard.press('d')
+  await page.getByLabel('Dataset', { exact: true }).selectOption('from_calls')
+  await page.getByRole('button', { name: 'Add 1 row' }).click()
+  await page.getByRole('link', { name: 'Open from_calls' }).click()
+  await page.getByText('2 rows').waitFor()
+  await page.getByRole('columnheader', { name: 'expected' }).waitFor()
+  await page.getByRole('columnheader', { name: 'output' }).waitFor()
+  assert.deepEqual(problems, [])
+})

@@ -1,0 +1,129 @@
+import assert from 'node:assert/strict'
+import { after, type TestContext, test } from 'node:test'
+import { keys } from '../support/app.ts'
+import { assertAccessible, noBrowser, openBrowser, openPage, type Seen } from '../support/browser.ts'
+import { servePageApp } from '../support/page-app.ts'
+import { prefilled, scriptedBackend, tokens } from '../support/scripted-backend.ts'
+
+const skip = noBrowser
+const backend = scriptedBackend()
+const there = skip
+  ? undefined
+  : { served: await servePageApp({ after }, { backend }), browser: await openBrowser({ after }) }
+const served = () => (there as NonNullable<typeof there>).served
+
+async function open(
+  t: TestContext,
+  path: string,
+  key: string = keys.root,
+  options: Parameters<typeof openPage>[3] = {},
+): Promise<Seen> {
+  const { browser } = there as NonNullable<typeof there>
+  const seen = await openPage(browser, t, `${served().address}/ui/${path}#key=${key}`, options)
+  await seen.page.waitForSelector('header.top')
+  return seen
+}
+
+async function made(name: string, role: 'member' | 'admin' = 'member'): Promise<string> {
+  const { status, json, text } = await served().post('/users', { name, role, entities: ['acme'] }, keys.root)
+  assert.equal(status, 200, text)
+  return json.key.key
+}
+
+test('an admin adds a user by keys alone, sees its key once, and removes it', { skip }, async (t) => {
+  const { page, problems } = await open(t, 'people')
+  await page.getByLabel('Name of a new user').focus()
+  await page.keyboard.type('newcomer')
+  await page.keyboard.press('Tab')
+  await page.keyboard.type('acme, globex')
+  await page.keyboard.press('Enter')
+  const secret = String(await page.locator('dialog pre').textContent())
+  assert.match(secret, /^hdl_/)
+  await page.keyboard.press('Escape')
+  await page.getByRole('cell', { name: 'acme, globex' }).waitFor()
+  assert.equal((await served().get('/me', secret)).json.name, 'newcomer')
+  assert.ok(!(await page.content()).includes(secret))
+  await page.getByRole('button', { name: 'Remove newcomer' }).press('Enter')
+  await page.getByRole('button', { name: 'Remove', exact: true }).press('Enter')
+  await page.getByRole('cell', { name: 'newcomer' }).waitFor({ state: 'detached' })
+  assert.equal((await served().get('/me', secret)).status, 401)
+  await page.getByLabel('Name of a new user').fill('a b')
+  await page.getByLabel('Its entities').fill('acme')
+  await page.keyboard.press('Enter')
+  await page.getByRole('alert').getByText('name').waitFor()
+  assert.deepEqual(
+    problems.filter((one) => !one.includes('status of 422')),
+    [],
+  )
+})
+
+test('somebody makes a key and revokes it; one that was signed in with signs out', { skip }, async (t) => {
+  const key = await made('owner')
+  const { page, problems } = await open(t, 'me', key)
+  await page.getByLabel('Name of a new key').fill('<b>laptop</b>')
+  await page.keyboard.press('Enter')
+  const secret = String(await page.locator('dialog pre').textContent())
+  await page.getByRole('button', { name: 'I have it' }).click()
+  await page.getByRole('button', { name: 'Revoke <b>laptop</b>' }).click()
+  await page.getByRole('button', { name: 'Revoke', exact: true }).last().click()
+  await page.getByRole('button', { name: 'Show 1 revoked' }).click()
+  await page.getByRole('cell', { name: /^revoked/ }).waitFor()
+  assert.equal((await served().get('/me', secret)).status, 401)
+  assert.deepEqual(problems, [])
+  await page.getByRole('button', { name: /^Revoke 0/ }).click()
+  await page.getByRole('button', { name: 'Revoke', exact: true }).last().click()
+  await page.getByLabel('Key', { exact: true }).waitFor()
+})
+
+test('members see no users, and a user of HEDDLE_USERS is told where its key stands', { skip }, async (t) => {
+  const { page } = await open(t, 'people', keys.alice)
+  await page.getByText('Only admins see the users').waitFor()
+  await page.getByRole('link', { name: 'My keys' }).click()
+  await page.getByText('Your key stands in HEDDLE_USERS').waitFor()
+  await page.goBack()
+  await page.getByText('Only admins see the users').waitFor()
+})
+
+test('the engine is watched while it answers, without the names of others', { skip }, async (t) => {
+  backend.script = async function* (request, signal) {
+    yield prefilled(request)
+    yield tokens('Well', request)
+    await new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
+  }
+  const leaving = new AbortController()
+  t.after(() => leaving.abort())
+  const asked = fetch(`${served().address}/v1/chat/completions`, {
+    method: 'POST',
+    signal: leaving.signal,
+    headers: { 'x-api-key': keys.alice, 'content-type': 'application/json' },
+    body: JSON.stringify({ messages: [{ role: 'user', content: 'Hi' }], stream: true }),
+  })
+  const { page, problems } = await open(t, 'engine', keys.bob)
+  await page.getByRole('cell', { name: 'somebody else' }).waitFor()
+  assert.ok(!(await page.locator('main').textContent())?.includes('alice'))
+  const admin = await open(t, 'engine')
+  await admin.page.getByRole('cell', { name: 'alice' }).waitFor()
+  assert.equal((await asked).status, 200)
+  leaving.abort()
+  await page.getByText('Nothing.').waitFor()
+  assert.deepEqual([...problems, ...admin.problems], [])
+})
+
+for (const colorScheme of ['light', 'dark'] as const) {
+  for (const width of [360, 1400]) {
+    test(`people, keys and engine can be used by everyone: ${colorScheme}, ${width} px`, {
+      skip,
+    }, async (t) => {
+      const key = await made(`${colorScheme}-${width}`, 'admin')
+      for (const path of ['people', 'me', 'engine']) {
+        const options = { colorScheme, viewport: { width, height: 800 } }
+        const { page, problems } = await open(t, path, key, options)
+        await page.waitForSelector('table, .slots')
+        await assertAccessible(page)
+        const isWider = await page.evaluate(() => document.documentElement.scrollWidth > innerWidth)
+        assert.equal(isWider, false, `${path} can be scrolled sideways`)
+        assert.deepEqual(problems, [])
+      }
+    })
+  }
+}

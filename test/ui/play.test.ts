@@ -1,0 +1,328 @@
+import assert from 'node:assert/strict'
+import { after, type TestContext, test } from 'node:test'
+import { keys } from '../support/app.ts'
+import { assertAccessible, noBrowser, openBrowser, openPage, type Seen } from '../support/browser.ts'
+import { project } from '../support/calls.ts'
+import { chatCall, idOf, servePageApp } from '../support/page-app.ts'
+import { partsModel } from '../support/parts-model.ts'
+import { prefilled, saying, scriptedBackend, tokens } from '../support/scripted-backend.ts'
+import { until } from '../support/waiting.ts'
+
+const skip = noBrowser
+const backend = scriptedBackend()
+const there = skip
+  ? undefined
+  : { served: await servePageApp({ after }, { backend }), browser: await openBrowser({ after }) }
+const served = () => (there as NonNullable<typeof there>).served
+
+async function open(
+  t: TestContext,
+  search: string,
+  options: Parameters<typeof openPage>[3] = {},
+  { address } = served(),
+): Promise<Seen> {
+  const { browser } = there as NonNullable<typeof there>
+  const seen = await openPage(browser, t, `${address}/ui/play?${search}#key=${keys.alice}`, options)
+  await seen.page.waitForSelector('.play')
+  return seen
+}
+
+const inProject = `p=${encodeURIComponent(project)}`
+const last = () => backend.asked.at(-1) as (typeof backend.asked)[number]
+
+async function callsAsked() {
+  const { text } = await served().post('/calls/stream_query', {
+    project_id: project,
+    filter: { op_names: ['heddle.chat.completions'] },
+    sort_by: [{ field: 'started_at', direction: 'desc' }],
+  })
+  return text
+    .split('\n')
+    .filter(Boolean)
+    .map((line) => JSON.parse(line))
+}
+
+test('a question is asked by keys alone, and is a call; only what differs is sent', { skip }, async (t) => {
+  backend.script = saying('It is ', '**a part** of a loom.')
+  const { page, problems } = await open(t, inProject)
+  await page.getByLabel('Message 1', { exact: true }).focus()
+  await page.keyboard.type('What is a heddle?')
+  await page.keyboard.press('Control+Enter')
+  await page.waitForSelector('.answer strong >> text=a part')
+  await page.getByText(/^done, \d+ tokens/).waitFor()
+  const [call] = await callsAsked()
+  const { stream, stream_options, ...inputs } = call.inputs
+  assert.deepEqual(inputs, { messages: [{ role: 'user', content: 'What is a heddle?' }] })
+  await page.getByRole('button', { name: 'Go on with this answer' }).click()
+  await page.getByLabel('Message 3', { exact: true }).fill('And a shuttle?')
+  await page.keyboard.press('Control+Enter')
+  await page.getByText(/^done, \d+ tokens/).waitFor()
+  const [second] = await callsAsked()
+  assert.deepEqual(
+    second.inputs.messages.map(({ role }: { role: string }) => role),
+    ['user', 'assistant', 'user'],
+  )
+  await page.getByRole('link', { name: 'Its call' }).click()
+  await page.waitForSelector('.said.is-answer >> text=a part')
+  await page.goBack()
+  assert.equal(await page.getByLabel('Message 3', { exact: true }).inputValue(), 'And a shuttle?')
+  assert.deepEqual(problems, [])
+})
+
+test('settings stand in the address with every digit, and the draft survives a reload', {
+  skip,
+}, async (t) => {
+  backend.script = saying('yes')
+  const { page, problems } = await open(t, inProject)
+  await page.getByLabel('seed', { exact: true }).fill('9007199254740993')
+  await page.getByLabel('temperature', { exact: true }).fill('0.50')
+  await page.getByLabel('stop', { exact: true }).fill('one\ntwo')
+  await page.getByLabel('Message 1', { exact: true }).fill('Is it?')
+  const address = new URL(page.url())
+  assert.equal(
+    address.searchParams.get('a'),
+    '{"seed":9007199254740993,"temperature":0.50,"stop":["one","two"]}',
+  )
+  await page.reload()
+  await page.waitForSelector('.play')
+  assert.equal(await page.getByLabel('Message 1', { exact: true }).inputValue(), 'Is it?')
+  await page.keyboard.press('Control+Enter')
+  await page.getByText(/^done/).waitFor()
+  assert.equal(last().sampling.seed, 9007199254740993n)
+  assert.equal(last().sampling.temperature, 0.5)
+  assert.deepEqual(last().ending.stop, ['one', 'two'])
+  const other = await open(t, address.search.slice(1))
+  assert.equal(await other.page.getByLabel('seed', { exact: true }).inputValue(), '9007199254740993')
+  assert.deepEqual([...problems, ...other.problems], [])
+})
+
+test('two settings answer the same question side by side', { skip }, async (t) => {
+  backend.script = (request) =>
+    saying(`warmth ${request.sampling.temperature}`)(request, new AbortController().signal)
+  const { page, problems } = await open(t, inProject)
+  await page.getByLabel('Message 1', { exact: true }).fill('How warm?')
+  await page.keyboard.press('Tab')
+  await page.getByRole('button', { name: 'Compare A and B' }).click()
+  await page.getByLabel('temperature', { exact: true }).fill('0.1')
+  await page.getByRole('tab', { name: 'B' }).click()
+  await page.getByLabel('temperature', { exact: true }).fill('0.9')
+  await page.keyboard.press('Control+Enter')
+  await page.getByLabel('Answer A').getByText('warmth 0.1').waitFor()
+  await page.getByLabel('Answer B').getByText('warmth 0.9').waitFor()
+  assert.deepEqual(problems, [])
+})
+
+test('a refusal stands at its field', { skip }, async (t) => {
+  const { page } = await open(t, inProject)
+  await page.getByLabel('Message 1', { exact: true }).fill('Hi')
+  await page.getByLabel('temperature', { exact: true }).fill('-3')
+  await page.keyboard.press('Control+Enter')
+  await page.locator('.field[data-wrong=true]').getByRole('alert').waitFor()
+  assert.equal(await page.locator('.field[data-wrong=true] label').textContent(), 'temperature')
+})
+
+test('stopping frees the slot, and who waits is told', { skip }, async (t) => {
+  backend.script = async function* (request, signal) {
+    yield prefilled(request)
+    yield tokens('Well, ', request)
+    await new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
+  }
+  const { page, problems } = await open(t, inProject)
+  await page.getByLabel('Message 1', { exact: true }).fill('Take your time')
+  await page.keyboard.press('Control+Enter')
+  await page.waitForSelector('.answer >> text=Well,')
+  await page.getByRole('link', { name: 'Its call' }).waitFor()
+  await page.getByLabel('Answer').getByRole('button', { name: 'Stop' }).click()
+  await backend.idle()
+  await page.getByText(/^stopped/).waitFor()
+  backend.script = async function* (_, signal) {
+    await new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
+  }
+  await page.keyboard.press('Control+Enter')
+  await page.getByText('scripted answers 0 of 4 at once; none waits.').waitFor()
+  await page.keyboard.press('Tab')
+  await page.getByRole('button', { name: 'Stop' }).first().click()
+  await backend.idle()
+  assert.deepEqual(problems, [])
+})
+
+test('an answer goes on from another token', { skip }, async (t) => {
+  backend.script = saying('Hello')
+  const { page, problems } = await open(
+    t,
+    `${inProject}&a=${encodeURIComponent('{"logprobs":true,"top_logprobs":3}')}`,
+  )
+  await page.getByLabel('Message 1', { exact: true }).fill('Greet me')
+  await page.keyboard.press('Control+Enter')
+  const list = page.getByRole('listbox', { name: 'Tokens of the answer' })
+  await list.focus()
+  await page.keyboard.press('ArrowRight')
+  await page.keyboard.press('ArrowRight')
+  await page.keyboard.press('Enter')
+  backend.script = saying('p!')
+  await page.getByRole('button', { name: /^k/ }).click()
+  await page.getByText('Hek', { exact: true }).waitFor()
+  await page.getByText(/^done, 2 tokens/).waitFor()
+  const [call] = await callsAsked()
+  assert.deepEqual(call.inputs.messages.at(-1), { role: 'assistant', content: 'Hek' })
+  assert.equal(call.inputs.continue_final_message, true)
+  assert.equal(await page.getByLabel('The answer goes on from here').isChecked(), true)
+  await page.getByRole('button', { name: 'Go on with this answer' }).click()
+  assert.equal(await page.getByLabel('Message 2', { exact: true }).inputValue(), 'Hekp!')
+  assert.deepEqual(problems, [])
+})
+
+test('a schema is written, and the answer is a tree', { skip }, async (t) => {
+  backend.script = saying('{"big": 9007199254740993}')
+  const { page, problems } = await open(t, inProject)
+  await page.getByLabel('Message 1', { exact: true }).fill('A number')
+  await page.getByText('Structured output').click()
+  const editor = page.getByLabel('response_format as JSON')
+  await editor.fill('{"type": "json_object"')
+  await page.getByText('This is no JSON yet').waitFor()
+  await editor.fill('{"type": "json_object"}')
+  await page.keyboard.press('Control+Enter')
+  await page.waitForSelector('.answer .json >> text=9007199254740993')
+  assert.deepEqual(problems, [])
+})
+
+test('a tool is called, its result is typed in, and the conversation goes on', { skip }, async (t) => {
+  const model = partsModel(
+    { kind: 'reasoning', text: 'I should look.' },
+    { kind: 'call', index: 0, id: 'call_1', name: 'weather' },
+    { kind: 'arguments', index: 0, text: '{"city":"Paris"}' },
+    { kind: 'callEnd', index: 0 },
+  )
+  const other = await servePageApp(t, { model })
+  const tools = '[{"type":"function","function":{"name":"weather","parameters":{"type":"object"}}}]'
+  const { page, problems } = await open(
+    t,
+    `${inProject}&a=${encodeURIComponent(`{"tools":${tools}}`)}`,
+    {},
+    other,
+  )
+  await page.getByLabel('Message 1', { exact: true }).fill('Will it rain?')
+  await page.keyboard.press('Control+Enter')
+  await page.getByText('Thought, 14 characters').waitFor()
+  await page.waitForSelector('.answer .json >> text=Paris')
+  await page.getByLabel('What weather answers').fill('no')
+  model.parts = [{ kind: 'content', text: 'It stays dry.' }]
+  await page.getByRole('button', { name: 'Send the result and go on' }).click()
+  await page.waitForSelector('.answer >> text=It stays dry.')
+  const [asked] = model.asked.at(-1)?.inputs ?? []
+  assert.ok(asked && 'conversation' in asked)
+  assert.deepEqual(
+    asked.conversation.messages.map(({ role }) => role),
+    ['user', 'assistant', 'tool'],
+  )
+  assert.deepEqual(problems, [])
+})
+
+test('a recorded call is opened and asked again; a link never asks by itself', { skip }, async (t) => {
+  backend.script = saying('again')
+  const call = chatCall(1, 'Once more?', 'no', {
+    inputs: {
+      messages: [
+        { role: 'system', content: 'Be short.' },
+        { role: 'user', content: 'Once more?' },
+      ],
+      temperature: 0.25,
+    },
+  })
+  assert.equal((await served().post(`/v2/${project}/calls/complete`, { batch: [call] })).status, 200)
+  const before = backend.asked.length
+  const { page, problems } = await open(t, `${inProject}&from=${idOf('chat', 1)}`)
+  await page.getByText('temperature 0.25').waitFor()
+  assert.equal(await page.getByLabel('Message 2', { exact: true }).inputValue(), 'Once more?')
+  assert.equal(backend.asked.length, before)
+  await page.keyboard.press('Control+Enter')
+  await page.waitForSelector('.answer >> text=again')
+  assert.equal(last().sampling.temperature, 0.25)
+  await page.getByRole('button', { name: 'Copy as' }).click()
+  await page.waitForSelector('dialog pre >> text=/curl .*v1.chat.completions/')
+  await page.getByRole('button', { name: 'Python' }).click()
+  await page.waitForSelector('dialog pre >> text=temperature=0.25')
+  assert.deepEqual(problems, [])
+})
+
+test('a recorded answer goes on from another token', { skip }, async (t) => {
+  const candidate = (token: string, logprob: number) => ({ token, bytes: [...Buffer.from(token)], logprob })
+  const content = ['No', ', thanks'].map((token) => ({
+    ...candidate(token, -0.5),
+    top_logprobs: [candidate(token, -0.5), candidate(' maybe', -2)],
+  }))
+  const message = { role: 'assistant', content: 'No, thanks' }
+  const call = chatCall(2, 'Tea?', '', {
+    inputs: { messages: [{ role: 'user', content: 'Tea?' }] },
+    output: { choices: [{ index: 0, message, logprobs: { content } }] },
+  })
+  assert.equal((await served().post(`/v2/${project}/calls/complete`, { batch: [call] })).status, 200)
+  backend.script = saying(' later')
+  const { browser } = there as NonNullable<typeof there>
+  const path = `/ui/${project}/calls?peek=${idOf('chat', 2)}`
+  const { page, problems } = await openPage(browser, t, `${served().address}${path}#key=${keys.alice}`)
+  await page.getByRole('tab', { name: 'Surprise' }).click()
+  await page.getByRole('option', { name: ', thanks' }).click()
+  await page.getByRole('button', { name: /maybe/ }).click()
+  await page.getByText(/^done/).waitFor()
+  const [asked] = await callsAsked()
+  assert.deepEqual(asked.inputs.messages, [
+    { role: 'user', content: 'Tea?' },
+    { role: 'assistant', content: 'No maybe' },
+  ])
+  assert.equal(asked.inputs.continue_final_message, true)
+  assert.deepEqual(problems, [])
+})
+
+test('what models write is text in every place of the playground', { skip }, async (t) => {
+  const evil =
+    '<img src=x onerror="document.title=`taken`"> [x](javascript:document.title="taken") ![y](https://evil.example/z.png)'
+  backend.script = saying(evil)
+  const { page, problems } = await open(
+    t,
+    `${inProject}&a=${encodeURIComponent(`{"logprobs":true,"user":${JSON.stringify(evil)}}`)}`,
+  )
+  await page.getByLabel('Message 1', { exact: true }).fill(evil)
+  await page.keyboard.press('Control+Enter')
+  await page.getByRole('listbox', { name: 'Tokens of the answer' }).waitFor()
+  await page.getByRole('button', { name: 'Text', exact: true }).click()
+  await page.waitForSelector('.answer .markdown >> text=onerror')
+  assert.doesNotMatch(await page.title(), /taken/)
+  assert.equal(await page.locator('#page img:not([src^="/ui/"])').count(), 0)
+  assert.deepEqual(problems, [])
+})
+
+test('it says when nothing is recorded, and when there is no model', { skip }, async (t) => {
+  const off = await servePageApp(t, { backend: scriptedBackend(), settings: { HEDDLE_RECORD: 'off' } })
+  const { page } = await open(t, inProject, {}, off)
+  await page.getByText('Recording is off for you').waitFor()
+  await page.getByLabel('Message 1', { exact: true }).fill('Hi')
+  await page.keyboard.press('Control+Enter')
+  await page.getByText('This answer is not in the record').waitFor()
+  const none = await servePageApp(t)
+  const without = await open(t, inProject, {}, none)
+  await without.page.getByText('No model is served here').waitFor()
+  assert.deepEqual(without.problems, [])
+})
+
+for (const colorScheme of ['light', 'dark'] as const) {
+  for (const width of [360, 1400]) {
+    test(`the playground can be used by everyone: ${colorScheme}, ${width} px`, { skip }, async (t) => {
+      backend.script = saying('{"a": [1, 2]}')
+      const settings = encodeURIComponent('{"logprobs":true,"top_logprobs":3}')
+      const { page, problems } = await open(t, `${inProject}&a=${settings}&b={}`, {
+        colorScheme,
+        viewport: { width, height: 800 },
+      })
+      await page.getByLabel('Message 1', { exact: true }).fill('Hi')
+      await page.keyboard.press('Control+Enter')
+      await until('both have answered', async () => (await page.getByText(/^done, /).count()) === 2)
+      await assertAccessible(page)
+      await page.getByLabel('Find a setting').fill('guided')
+      await assertAccessible(page)
+      const isWider = await page.evaluate(() => document.documentElement.scrollWidth > innerWidth)
+      assert.equal(isWider, false, 'it can be scrolled sideways')
+      assert.deepEqual(problems, [])
+    })
+  }
+}

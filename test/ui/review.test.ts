@@ -1,0 +1,263 @@
+import assert from 'node:assert/strict'
+import { after, type TestContext, test } from 'node:test'
+import { keys } from '../support/app.ts'
+import { assertAccessible, noBrowser, openBrowser, openPage, type Seen } from '../support/browser.ts'
+import { project } from '../support/calls.ts'
+import { chatCall, idOf, servePageApp } from '../support/page-app.ts'
+import { createQueue } from '../support/queues.ts'
+
+const skip = noBrowser
+
+const hostile = '<img src=x onerror="document.title=`taken`">'
+
+async function openServed() {
+  const served = await servePageApp({ after })
+  const batch = Array.from({ length: 40 }, (_, index) =>
+    chatCall(index, `Question ${index}? ${hostile}`, `Answer ${index}. ${hostile}`),
+  )
+  assert.equal((await served.post(`/v2/${project}/calls/complete`, { batch })).status, 200)
+  return served
+}
+
+const there = skip ? undefined : { served: await openServed(), browser: await openBrowser({ after }) }
+const served = () => (there as NonNullable<typeof there>).served
+
+/** An annotation spec of this schema, by its reference. */
+async function specOf(name: string, field_schema: object): Promise<string> {
+  const obj = {
+    project_id: project,
+    object_id: name,
+    val: { name, field_schema },
+    builtin_object_class: 'AnnotationSpec',
+  }
+  const { json, text, status } = await served().post('/obj/create', { obj })
+  assert.equal(status, 200, text)
+  return `weave:///${project}/object/${name}:${json.digest}`
+}
+
+/** A queue of the calls from `first` on. */
+async function queueOf(specs: string[], first: number, size: number): Promise<string> {
+  const id = await createQueue(served().post, { name: `Round ${first}`, scorer_refs: specs })
+  const call_ids = Array.from({ length: size }, (_, index) => idOf('chat', first + index))
+  const added = await served().post(`/annotation_queues/${id}/items`, { project_id: project, call_ids })
+  assert.equal(added.json.added_count, size, added.text)
+  return id
+}
+
+async function open(
+  t: TestContext,
+  queue: string,
+  search = '',
+  options: Parameters<typeof openPage>[3] = {},
+  key = keys.alice,
+): Promise<Seen> {
+  const { browser } = there as NonNullable<typeof there>
+  const path = `/ui/acme/qa/queues/${queue}/review${search}`
+  const seen = await openPage(browser, t, `${served().address}${path}#key=${key}`, options)
+  seen.page.setDefaultTimeout(15_000)
+  await seen.page.waitForSelector('header.top')
+  return seen
+}
+
+async function said(call: number): Promise<[string, unknown][]> {
+  const ref = `weave:///${project}/call/${idOf('chat', call)}`
+  const query = { $expr: { $eq: [{ $getField: 'weave_ref' }, { $literal: ref }] } }
+  const { json } = await served().post('/feedback/query', { project_id: project, query })
+  return json.result.map((one: { feedback_type: string; payload: unknown }) => [
+    one.feedback_type,
+    one.payload,
+  ])
+}
+
+async function states(queue: string): Promise<Record<string, number>> {
+  const { json } = await served().post('/annotation_queues/stats', {
+    project_id: project,
+    queue_ids: [queue],
+  })
+  return json.stats[0].by_state
+}
+
+const question = (index: number) => `.reading >> text=Question ${index}?`
+
+test('a queue is reviewed by keys alone: choose, complete, skip, undo', { skip }, async (t) => {
+  const tone = await specOf('tone', { enum: ['kind', 'neutral', 'rude'] })
+  const grade = await specOf('grade', { type: 'integer', minimum: 0, maximum: 5 })
+  const queue = await queueOf([tone, grade], 0, 4)
+  const { page, problems } = await open(t, queue)
+  await page.waitForSelector(question(0))
+  await page.keyboard.press('2')
+  await page.keyboard.press('Tab')
+  await page.keyboard.press('5')
+  await page.keyboard.press('Tab')
+  await page.keyboard.type('Skips the date: 1, 2 and u')
+  await page.keyboard.press('Control+Enter')
+  await page.waitForSelector(question(1))
+  await page.getByRole('status').getByText('Saved', { exact: true }).waitFor()
+  assert.deepEqual(await said(0), [
+    ['wandb.annotation.tone', { value: 'neutral' }],
+    ['wandb.annotation.grade', { value: 5 }],
+    ['wandb.note.1', { note: 'Skips the date: 1, 2 and u' }],
+  ])
+  await page.keyboard.press('s')
+  await page.waitForSelector(question(2))
+  await page.keyboard.press('u')
+  await page.waitForSelector(question(1))
+  await page.keyboard.press('1')
+  await page.keyboard.press('Control+Enter')
+  await page.waitForSelector(question(2))
+  await page.keyboard.press('u')
+  await page.waitForSelector(question(1))
+  assert.equal(await page.getByRole('button', { name: '1 kind' }).getAttribute('aria-pressed'), 'true')
+  await page.keyboard.press('3')
+  await page.keyboard.press('Control+Enter')
+  await page.waitForSelector(question(2))
+  await page.getByRole('status').getByText('Saved', { exact: true }).waitFor()
+  assert.deepEqual(await said(1), [['wandb.annotation.tone', { value: 'rude' }]])
+  await page.keyboard.press('s')
+  await page.waitForSelector(question(3))
+  await page.keyboard.press('Control+Enter')
+  await page.getByText('Nothing is left for you').waitFor()
+  await page.getByText('4 of 4').waitFor()
+  assert.deepEqual(await states(queue), { unstarted: 0, in_progress: 0, completed: 3, skipped: 1 })
+  assert.deepEqual(problems, [])
+})
+
+test('two reviewers never get the same item, and what is fetched ahead is given back', {
+  skip,
+}, async (t) => {
+  const queue = await queueOf([], 10, 3)
+  const one = await open(t, queue)
+  await one.page.waitForSelector(question(10))
+  const other = await open(t, queue, '', {}, keys.root)
+  await other.page.waitForSelector(question(12))
+  await one.page.keyboard.press('Control+Enter')
+  await one.page.waitForSelector(question(11))
+  await one.page.keyboard.press('Control+Enter')
+  await one.page.getByText('Others are at work').waitFor()
+  await other.page.keyboard.press('Escape')
+  await other.page.getByRole('heading', { name: 'Round 10' }).waitFor()
+  await one.page.getByRole('button', { name: 'Look again' }).click()
+  await one.page.waitForSelector(question(12))
+  assert.deepEqual([...one.problems, ...other.problems], [])
+})
+
+test('a value that does not fit is refused where it stands, by the page and by the server', {
+  skip,
+}, async (t) => {
+  const share = await specOf('share', { type: 'number', minimum: 0, maximum: 1 })
+  const shape = await specOf('shape', {
+    type: 'object',
+    properties: { kind: { enum: ['a', 'b'] }, why: { type: 'string', minLength: 3 } },
+    required: ['kind'],
+  })
+  const odd = await specOf('odd', { type: 'array', items: { type: 'integer' }, minItems: 2 })
+  const queue = await queueOf([share, shape, odd], 20, 2)
+  const { page, problems } = await open(t, queue)
+  await page.waitForSelector(question(20))
+  await page.locator('#q-share').fill('7')
+  await page.keyboard.press('Control+Enter')
+  await page.getByRole('alert').getByText('At most 1.').waitFor()
+  await page.locator('#q-share').fill('0.10')
+  await page.locator('#q-shape-why').fill('because')
+  await page.keyboard.press('Control+Enter')
+  await page.getByRole('alert').getByText('kind is missing.').waitFor()
+  await page.getByRole('button', { name: '1 a' }).click()
+  await page.locator('#q-odd').fill('[9007199254740993]')
+  await page.keyboard.press('Control+Enter')
+  await page.getByRole('alert').getByText('payload.value').waitFor()
+  await page.locator('#q-odd').fill('[9007199254740993, 2]')
+  await page.keyboard.press('Control+Enter')
+  await page.waitForSelector(question(21))
+  await page.getByRole('status').getByText('Saved', { exact: true }).waitFor()
+  const ref = `weave:///${project}/call/${idOf('chat', 20)}`
+  const query = { $expr: { $eq: [{ $getField: 'weave_ref' }, { $literal: ref }] } }
+  const { text } = await served().post('/feedback/query', { project_id: project, query })
+  for (const digits of ['[9007199254740993,2]', '0.10', '{"kind":"a","why":"because"}']) {
+    assert.ok(text.includes(digits), `${digits} in ${text}`)
+  }
+  // The refusals of the server are in the console of the browser.
+  assert.deepEqual(
+    problems.filter((one) => !one.includes('400')),
+    [],
+  )
+})
+
+test('leaving unsaved answers asks first; without an answer nothing is asked', { skip }, async (t) => {
+  const queue = await queueOf([], 30, 2)
+  const { page, problems } = await open(t, queue)
+  await page.waitForSelector(question(30))
+  await page.keyboard.press('1')
+  await page.keyboard.press('Escape')
+  await page.getByRole('dialog').getByText('Your answers to this item are not saved.').waitFor()
+  await page.getByRole('button', { name: 'Cancel' }).click()
+  await page.waitForSelector(question(30))
+  await page.keyboard.press('Escape')
+  await page.getByRole('button', { name: 'Leave' }).click()
+  await page.getByRole('heading', { name: 'Round 30' }).waitFor()
+  assert.deepEqual(await said(30), [])
+  assert.deepEqual(problems, [])
+})
+
+test('a server that is away loses nothing: it is tried again, and shown as saved when it is', {
+  skip,
+}, async (t) => {
+  const queue = await queueOf([], 33, 3)
+  const { page } = await open(t, queue)
+  await page.waitForSelector(question(33))
+  await page.route('**/feedback/**', (route) => route.abort())
+  await page.route('**/progress', (route) => route.abort())
+  await page.keyboard.press('2')
+  await page.keyboard.press('Control+Enter')
+  await page.waitForSelector(question(34))
+  await page.getByRole('status').getByText('1 not saved: The server does not answer. Trying again.').waitFor()
+  assert.deepEqual(await said(33), [])
+  await page.unroute('**/feedback/**')
+  await page.unroute('**/progress')
+  await page.getByRole('status').getByText('Saved', { exact: true }).waitFor()
+  assert.equal((await said(33)).length, 1)
+  assert.equal((await states(queue)).completed, 1)
+})
+
+test('a lease that runs out is counted down and told, and the item is taken again', { skip }, async (t) => {
+  const queue = await queueOf([], 36, 1)
+  const { browser } = there as NonNullable<typeof there>
+  const context = await browser.newContext({ viewport: { width: 1400, height: 800 } })
+  t.after(() => context.close())
+  const page = await context.newPage()
+  await page.clock.install()
+  await page.goto(`${served().address}/ui/acme/qa/queues/${queue}/review#key=${keys.alice}`)
+  await page.waitForSelector(question(36))
+  await page.clock.fastForward(13.5 * 60_000)
+  await page.getByRole('timer').getByText('kept for you 1:').waitFor()
+  await page.clock.fastForward(2 * 60_000)
+  await page.getByRole('alert').getByText('Your lease ran out').waitFor()
+  await page.getByRole('button', { name: 'Take it again' }).click()
+  await page.getByText('Your lease ran out').waitFor({ state: 'detached' })
+})
+
+for (const colorScheme of ['light', 'dark'] as const) {
+  for (const width of [360, 1400]) {
+    test(`a review can be done by everyone: ${colorScheme}, ${width} px`, { skip }, async (t) => {
+      const options = { colorScheme, viewport: { width, height: 800 } }
+      const specs = await Promise.all([
+        specOf('correct', { type: 'boolean' }),
+        specOf('score', { type: 'integer', minimum: 1, maximum: 10 }),
+        specOf('share', { type: 'number', minimum: 0, maximum: 1 }),
+        specOf('free', { type: 'object' }),
+      ])
+      const queue = await queueOf(specs, 38, 2)
+      const { page, problems } = await open(t, queue, '', options)
+      await page.waitForSelector(question(38))
+      await assertAccessible(page)
+      const shots = process.env.HEDDLE_TEST_SHOTS
+      if (shots) await page.screenshot({ path: `${shots}/review-${colorScheme}-${width}.png` })
+      await page.keyboard.press('c')
+      await page.getByRole('tab', { name: 'Attributes' }).waitFor()
+      await assertAccessible(page)
+      const isWider = await page.evaluate(() => document.documentElement.scrollWidth > innerWidth)
+      assert.equal(isWider, false)
+      assert.doesNotMatch(await page.title(), /taken/)
+      assert.deepEqual(problems, [])
+    })
+  }
+}

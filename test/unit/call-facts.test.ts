@@ -1,0 +1,151 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { endFacts, opOf, startFacts } from '../../src/domain/call-facts/facts.ts'
+import { answeredIn, askedIn } from '../../src/domain/call-facts/preview.ts'
+
+const user = (content: unknown) => ({ role: 'user', content })
+
+for (const [name, inputs, preview] of [
+  ['the last that a user said', { messages: [user('one'), { role: 'assistant', content: 'two' }] }, 'one'],
+  ['parts of it', { messages: [user([{ type: 'text', text: 'see' }, { type: 'image_url' }])] }, 'see'],
+  ['items of a response', { input: [user([{ type: 'input_text', text: 'see' }])] }, 'see'],
+  ['an input that is a text', { input: 'see', model: 'small' }, 'see'],
+  ['a prompt', { prompt: 'Once upon' }, 'Once upon'],
+  [
+    'parts of OpenTelemetry',
+    { messages: [{ role: 'user', parts: [{ type: 'text', content: 'hi' }] }] },
+    'hi',
+  ],
+  ['messages of OpenInference', { messages: [{ message: user('hi') }] }, 'hi'],
+  ['messages without a user', { messages: [{ role: 'system', content: 'be kind' }] }, 'be kind'],
+  ['the only text', { self: 'weave:///acme/qa/object/m:v0', question: 'why?' }, 'why?'],
+  ['anything else as it is', { a: 1, b: 'x' }, '{"a":1,"b":"x"}'],
+  ['one line', { prompt: ' a\n\n\tb\u0000\u0007c\u00a0d ' }, 'a b c d'],
+  ['no half of a character', { prompt: `${'x'.repeat(159)}🐟` }, 'x'.repeat(159)],
+  ['what text cannot hold', { prompt: 'a\ud800b' }, 'a\ufffdb'],
+  ['a message of many megabytes', { messages: [user(`${'y'.repeat(9_000_000)}\\"`)] }, 'y'.repeat(160)],
+  ['nothing', {}, '{}'],
+] as [string, object, string][]) {
+  test(`the preview of inputs: ${name}`, () => {
+    assert.equal(askedIn(JSON.stringify(inputs)).preview, preview)
+  })
+}
+
+for (const [name, output, preview] of [
+  ['a text', "N'Djamena", "N'Djamena"],
+  ['nothing', null, null],
+  ['the empty text', '', null],
+  ['a number', 5, '5'],
+  ['a choice', { choices: [{ message: { role: 'assistant', content: 'yes' } }] }, 'yes'],
+  ['a text completion', { choices: [{ text: ' there was' }] }, 'there was'],
+  [
+    'a tool that is called',
+    {
+      choices: [
+        { message: { content: null, tool_calls: [{ function: { name: 'f', arguments: '{"a":1}' } }] } },
+      ],
+    },
+    'f({"a":1})',
+  ],
+  [
+    'blocks',
+    {
+      role: 'assistant',
+      content: [
+        { type: 'thinking', thinking: 'hm' },
+        { type: 'text', text: 'yes' },
+      ],
+    },
+    'yes',
+  ],
+  [
+    'a block that calls',
+    { role: 'assistant', content: [{ type: 'tool_use', name: 'f', input: { a: 1 } }] },
+    'f({"a":1})',
+  ],
+  [
+    'items',
+    { output: [{ type: 'reasoning' }, { type: 'message', content: [{ type: 'output_text', text: 'yes' }] }] },
+    'yes',
+  ],
+  ['an item that calls', { output: [{ type: 'function_call', name: 'f', arguments: '{}' }] }, 'f({})'],
+  ['messages', { messages: [{ role: 'assistant', parts: [{ type: 'text', content: 'yes' }] }] }, 'yes'],
+  ['the only text', { completion: 'yes' }, 'yes'],
+  ['a list', [1, 2], '[1,2]'],
+] as [string, unknown, string | null][]) {
+  test(`the preview of an output: ${name}`, () => {
+    assert.equal(answeredIn(JSON.stringify(output)), preview)
+  })
+}
+
+const wild = fc.oneof(
+  fc.jsonValue({ noUnicodeString: false }),
+  fc.record({
+    messages: fc.array(fc.record({ role: fc.constantFrom('user', 'x'), content: fc.jsonValue() })),
+    choices: fc.array(fc.jsonValue()),
+    model: fc.jsonValue(),
+    usage: fc.dictionary(fc.string(), fc.dictionary(fc.constantFrom('prompt_tokens', 'x'), fc.jsonValue())),
+    status_counts: fc.record({ error: fc.jsonValue() }),
+  }),
+)
+
+test('of any JSON the facts are short texts that both engines hold, and counts', () => {
+  fc.assert(
+    fc.property(wild, fc.boolean(), (value, isLong) => {
+      const text = JSON.stringify(isLong ? { value, long: '\\"é'.repeat(200_000) } : value)
+      const isSummary = text.startsWith('{')
+      const facts = {
+        ...startFacts({ op_name: 'answer', inputs: text }),
+        ...endFacts({ exception: null, output: text, summary: isSummary ? text : '{}' }),
+      }
+      for (const fact of Object.values(facts)) {
+        if (typeof fact === 'string') {
+          assert.ok(fact.isWellFormed() && !fact.includes('\0') && Buffer.byteLength(fact) <= 480)
+        } else assert.ok(fact === null || (Number.isSafeInteger(fact) && fact >= 0))
+      }
+    }),
+  )
+})
+
+test('tokens are those of all models, under the names that prices read', () => {
+  const summary = {
+    usage: {
+      b: { prompt_tokens: 3, completion_tokens: 4, cache_read_input_tokens: 1 },
+      a: { input_tokens: 10, output_tokens: 20, total_tokens: 30 },
+    },
+    heddle: { first_token_ms: 12.3 },
+  }
+  assert.deepEqual(endFacts({ exception: null, output: null, summary: JSON.stringify(summary) }), {
+    status: 'success',
+    model: 'a, b',
+    input_tokens: 13,
+    output_tokens: 24,
+    cache_read_tokens: 1,
+    cache_creation_tokens: null,
+    first_token_us: 12300,
+    output_preview: null,
+  })
+})
+
+for (const [summary, exception, status] of [
+  [{}, null, 'success'],
+  [{}, '', 'success'],
+  [{}, 'boom', 'error'],
+  [{ status_counts: { error: 1 } }, null, 'descendant_error'],
+  [{ status_counts: { error: '2' } }, null, 'descendant_error'],
+  [{ status_counts: { error: 0 } }, null, 'success'],
+  [{ status_counts: [1] }, null, 'success'],
+  [{ note: 'x'.repeat(100_000), status_counts: { error: 1 } }, null, 'descendant_error'],
+] as [object, string | null, string][]) {
+  test(`a call that ended with ${JSON.stringify(summary).slice(0, 40)} and ${exception} is a ${status}`, () => {
+    assert.equal(endFacts({ exception, output: null, summary: JSON.stringify(summary) }).status, status)
+  })
+}
+
+test('versions of an op are one op, and what is too long for an index is none', () => {
+  assert.equal(opOf('weave:///acme/qa/op/answer:v3'), 'weave:///acme/qa/op/answer:*')
+  assert.equal(opOf('weave:///acme/qa/op/answer'), 'weave:///acme/qa/op/answer')
+  assert.equal(opOf('module:answer'), 'module:answer')
+  assert.equal(opOf(`weave:///${'x'.repeat(2000)}`), null)
+})

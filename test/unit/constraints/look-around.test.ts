@@ -1,0 +1,148 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { type Automaton, accepts } from '../../../src/inference/constraints/automaton/automaton.ts'
+import { automatonOf } from '../../../src/inference/constraints/automaton/determinise.ts'
+import { createConstraintCompiler } from '../../../src/inference/constraints/compile.ts'
+import { BudgetExceededError, createBudget } from '../../../src/inference/constraints/grammar/budget.ts'
+import { RegexError } from '../../../src/inference/constraints/grammar/errors.ts'
+import { regexLanguage } from '../../../src/inference/constraints/regex/regex.ts'
+
+function languageOf(source: string, search: boolean): Automaton {
+  const budget = createBudget(400_000)
+  const language = regexLanguage(source, { search, budget })
+  return 'automaton' in language ? language.automaton : automatonOf(language.expr, budget)
+}
+
+const { source: sources } = fc.letrec<{ source: string }>((tie) => ({
+  source: fc.oneof(
+    { maxDepth: 3, depthIdentifier: 'look-around' },
+    fc.constantFrom(
+      'a',
+      'b',
+      'A',
+      '[ab-]',
+      '[^a]',
+      '.',
+      '\\w',
+      '\\W',
+      '\\s',
+      '\\p{Lu}',
+      '-',
+      '',
+      '^',
+      '$',
+      '\\b',
+      '\\B',
+    ),
+    fc.array(tie('source'), { minLength: 2, maxLength: 4 }).map((parts) => parts.join('')),
+    fc.array(tie('source'), { minLength: 2, maxLength: 3 }).map((parts) => `(${parts.join('|')})`),
+    fc
+      .tuple(tie('source'), fc.constantFrom('*', '+', '?', '{2}', '{0,2}', '*?'))
+      .map(([part, count]) => `(?:${part})${count}`),
+    fc
+      .tuple(fc.constantFrom('?=', '?!', '?<=', '?<!', '?i:', '?s:', '?m:', '?-i:', '?i:'), tie('source'))
+      .map(([kind, part]) => `(${kind}${part})`),
+  ),
+}))
+// No ſ, which the standard library takes for a letter outside of a group that ignores case, once there is one.
+const characters = ['a', 'b', 'A', '-', ' ', '\n', 'Ä', '😀']
+const usual = characters.flatMap((one) => ['', one, ...characters.map((other) => one + other)])
+const texts = fc.string({ unit: fc.constantFrom(...characters), minLength: 3, maxLength: 7 })
+
+test('look-around, word boundaries, anchors and flags of groups mean what the standard library means by them', () => {
+  let compared = 0
+  let matched = 0
+  let given = 0
+  fc.assert(
+    fc.property(
+      sources,
+      fc.boolean(),
+      fc.array(texts, { minLength: 12, maxLength: 12 }),
+      (source, search, others) => {
+        // A search by itself begins in the middle of 😀 too, where no character of the text begins.
+        const expected = new RegExp(search ? `^[^]*?(?:${source})` : `^(?:${source})$`, 'u')
+        let language: Automaton
+        given++
+        try {
+          language = languageOf(source, search)
+        } catch (error) {
+          assert.ok(error instanceof BudgetExceededError, `${source}: ${error}`)
+          return
+        }
+        for (const text of [...usual, ...others]) {
+          const matches = expected.test(text)
+          assert.equal(
+            accepts(language, text),
+            matches,
+            `${source} (search: ${search}): ${JSON.stringify(text)}`,
+          )
+          compared++
+          if (matches) matched++
+        }
+      },
+    ),
+    { numRuns: 400 },
+  )
+  assert.ok(compared > 80 * 350 && given === 400, `${compared} texts compared`)
+  assert.ok(matched > compared / 20, `${matched} matched`)
+})
+
+const written: [source: string, yes: string[], no: string[]][] = [
+  // Of zod 4: e-mail and host names.
+  [
+    "^(?!\\.)(?!.*\\.\\.)([A-Za-z0-9_'+\\-\\.]*)[A-Za-z0-9_+-]@([A-Za-z0-9][A-Za-z0-9\\-]*\\.)+[A-Za-z]{2,}$",
+    ['ada@example.com', "o'neil+x.y@a-b.co"],
+    ['.ada@example.com', 'a..b@example.com', 'ada.@example.com', 'ada@example', ''],
+  ],
+  // Of pydantic: Decimal.
+  [
+    '^(?!^[-+.]*$)[+-]?0*\\d*\\.?\\d*$',
+    ['1', '-0.5', '+.5', '007.', '12345678901234567890'],
+    ['', '-', '.', '+.', 'e1'],
+  ],
+  [
+    '^(?!^[-+.]*$)[+-]?0*(?:\\d{0,8}|(?=[\\d.]{1,11}0*$)\\d{0,8}\\.\\d{0,2}0*$)',
+    ['12.50', '-1', 'x'],
+    ['-', ''],
+  ],
+  ['^(?=.*[a-z])(?=.*[A-Z])(?=.*\\d).{8,}$', ['abcDEF12'], ['abcdef12', 'abcDEFgh', 'aB1']],
+  ['^(?=.*[A-Za-z])(?=.*\\d)[A-Za-z\\d]{8,20}$', ['abcd1234'], ['abcdefgh', '12345678', 'abc1', 'abcd 1234']],
+  ['^(?!-)[A-Za-z0-9-]{1,63}(?<!-)$', ['a', 'a-b', `a${'-'.repeat(61)}b`], ['-a', 'a-', '', 'x'.repeat(64)]],
+  [
+    '^P(?!$)(\\d+Y)?(\\d+M)?(\\d+D)?(T(?=\\d)(\\d+H)?(\\d+M)?(\\d+S)?)?$',
+    ['P1Y', 'PT5M', 'P1DT1H'],
+    ['P', 'PT', 'P1DT'],
+  ],
+  ['^((?!secret).)*$', ['', 'open', 'secre'], ['a secret', 'secrets']],
+  ['^(?:(?!--)[a-z-])+$', ['a-b'], ['a--b']],
+  ['\\bword\\b', ['word', 'a word.', '-word-'], ['swords', 'words', '']],
+  ['^(?i:yes|no)$', ['YES', 'No', 'yes', 'yeſ'], ['Yess']],
+  ['^(?i:\\w[^s])$', ['ſa', 'KK'], ['aſ', '-a']],
+  ['^(?!(?:con|aux)$)\\w+$', ['cons', 'c'], ['con', 'aux']],
+]
+for (const [source, yes, no] of written) {
+  test(`${source} is kept`, () => {
+    const { grammar } = createConstraintCompiler().compile(
+      { kind: 'json', schema: { type: 'string', pattern: source } },
+      { whitespace: 'none' },
+      'x',
+    )
+    assert.ok(grammar.nodes.length > 0)
+    const language = languageOf(source, true)
+    for (const text of yes) assert.equal(accepts(language, text), true, text)
+    for (const text of no) assert.equal(accepts(language, text), false, text)
+  })
+}
+
+test('what would not be regular, or too much, is refused by name', () => {
+  assert.throws(
+    () => languageOf('(?=(a))\\1', true),
+    (error) => error instanceof RegexError && /back-reference/.test(error.why),
+  )
+  assert.throws(
+    () => languageOf('(?=a)'.repeat(33), true),
+    (error) => error instanceof RegexError && /more than 32 assertions/.test(error.why),
+  )
+  assert.throws(() => languageOf('(?=(.*a.{9}){9}$)(?=(.*b.{8}){9}$).*', true), BudgetExceededError)
+})

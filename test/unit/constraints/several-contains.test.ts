@@ -1,0 +1,64 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { Refusal } from '../../../src/domain/refusals.ts'
+import { createConstraintCompiler } from '../../../src/inference/constraints/compile.ts'
+import { gbnfOf } from '../../support/gbnf.ts'
+import { createGbnfMatcher } from '../../support/gbnf-matcher.ts'
+import { createJudge } from '../../support/schemas/judge.ts'
+import { seededRandom } from '../../support/seeded-random.ts'
+
+const inner = fc.constantFrom(
+  { const: 1 },
+  { type: 'string' },
+  { type: 'integer' },
+  { minimum: 2 },
+  { enum: [1, 'a'] },
+  true,
+)
+const contained = fc.record(
+  {
+    contains: inner,
+    minContains: fc.nat({ max: 2 }),
+    maxContains: fc.integer({ min: 1, max: 3 }),
+    minItems: fc.nat({ max: 3 }),
+    maxItems: fc.integer({ min: 2, max: 4 }),
+  },
+  { requiredKeys: ['contains'] },
+)
+const lists = [[]] as unknown[][]
+for (const list of lists)
+  if (list.length < 4) for (const item of [1, 2, 'a', 'b', null]) lists.push([...list, item])
+
+test('several contains of one array are kept together, as a validator keeps them', () => {
+  const compiler = createConstraintCompiler()
+  let compiled = 0
+  fc.assert(
+    fc.property(fc.array(contained, { minLength: 2, maxLength: 3 }), fc.integer(), (allOf, seed) => {
+      const schema = { type: 'array', allOf }
+      const judge = createJudge(schema)
+      let gbnf: string
+      try {
+        gbnf = gbnfOf(compiler.compile({ kind: 'json', schema }, { whitespace: 'none' }, 'schema').grammar)
+      } catch (error) {
+        assert.ok(error instanceof Refusal)
+        if (error.code === 'constraint_impossible')
+          for (const list of lists) assert.notEqual(judge(list), true)
+        else assert.equal(error.code, 'constraint_too_large')
+        return
+      }
+      compiled++
+      const matcher = createGbnfMatcher(gbnf)
+      const random = seededRandom(seed)
+      for (let draw = 0; draw < 5; draw++) {
+        const text = matcher.sample(random, 40)
+        assert.notEqual(judge(JSON.parse(text)), false, text)
+      }
+      for (const list of lists) {
+        assert.equal(matcher.accepts(JSON.stringify(list)), judge(list), JSON.stringify([allOf, list]))
+      }
+    }),
+    { numRuns: 40 },
+  )
+  assert.ok(compiled > 15, `${compiled} of 40 compiled`)
+})

@@ -1,0 +1,37 @@
+import { paths } from '../places.ts'
+import { go } from '../routes.ts'
+import { forkAt, type Token } from '../screens/play/answer.ts'
+import { handOver } from '../screens/play/handed.ts'
+import { withOpen } from '../screens/play/play.ts'
+import { Surprise } from '../screens/play/surprise.tsx'
+import { askedIn } from '../screens/play/turns.ts'
+import { type JsonNode, sourceOf } from '../value/json-index.ts'
+
+interface Props {
+  project: string
+  inputs: JsonNode | undefined
+  choices: readonly JsonNode[]
+}
+
+/** A recorded answer by its probabilities. Choosing another token asks the model to go on from there. */
+export function RecordedSurprise({ project, inputs, choices }: Props) {
+  const asked = askedIn(inputs)
+  return choices.map((choice, index) => {
+    const tokens = JSON.parse(sourceOf(choice)) as Token[]
+    const fork = (at: number, rank: number) => {
+      const instead = tokens[at]?.top_logprobs[rank]
+      const text = instead && forkAt(tokens, at, instead)
+      if (asked === undefined || text === undefined) return
+      const last = asked.turns.at(-1)
+      const before = last?.isOpen ? last.text : ''
+      handOver({ turns: withOpen(asked.turns, before + text), settings: asked.settings, isAsked: true })
+      go(paths.play({ p: project }))
+    }
+    return (
+      <section key={index}>
+        {choices.length > 1 && <h3>Choice {index + 1}</h3>}
+        <Surprise tokens={tokens} onFork={asked === undefined ? undefined : fork} />
+      </section>
+    )
+  })
+}

@@ -1,0 +1,160 @@
+import { useState } from 'preact/hooks'
+import { Question } from '../parts/question.tsx'
+import { Failed, Skeleton } from '../parts/states.tsx'
+import { Time } from '../parts/time.tsx'
+import { useLoading } from '../server/loading.ts'
+import { addKey, type KeyRow, readKeys, revokeKey } from '../server/people.ts'
+import { NewKeyDialog } from './new-key.tsx'
+
+/** The keys of a user: its own, or for admins those of anybody. */
+export function KeyTable({ user, isOwn }: { user: string; isOwn: boolean }) {
+  const about = isOwn ? undefined : user
+  const { value, error, again } = useLoading((signal) => readKeys(about, signal), [user])
+  const [secret, setSecret] = useState<string>()
+  const [going, setGoing] = useState<KeyRow>()
+  const [isAllShown, setAllShown] = useState(false)
+  if (error) return <Failed error={error} again={again} />
+  if (value === undefined) return <Skeleton rows={3} />
+  if (value.is_configured && value.keys.length === 0) {
+    return (
+      <p class="muted">
+        {isOwn ? 'Your' : `The`} key stands in HEDDLE_USERS, where whoever runs the server changes it.
+      </p>
+    )
+  }
+  const dead = value.keys.filter(({ revoked_at }) => revoked_at !== null)
+  const shown = isAllShown ? value.keys : value.keys.filter((key) => !dead.includes(key))
+  return (
+    <div class="keys">
+      <NewKeyForm
+        onMade={(made) => {
+          setSecret(made)
+          again()
+        }}
+        user={about}
+      />
+      {shown.length === 0 ? (
+        <p class="muted">There is no key that works.</p>
+      ) : (
+        <div class="scrolled" tabIndex={0} role="region" aria-label={`Keys of ${user}`}>
+          <table class="plain-table">
+            <thead>
+              <tr>
+                <th scope="col">Name</th>
+                <th scope="col">State</th>
+                <th scope="col">Made</th>
+                <th scope="col">Records</th>
+                <th scope="col">Id</th>
+              </tr>
+            </thead>
+            <tbody>
+              {shown.map((key) => (
+                <tr key={key.id}>
+                  <td>{key.name ?? <span class="muted">no name</span>}</td>
+                  <td>
+                    {key.revoked_at === null ? (
+                      <button
+                        type="button"
+                        aria-label={`Revoke ${key.name ?? key.id}`}
+                        onClick={() => setGoing(key)}
+                      >
+                        Revoke
+                      </button>
+                    ) : (
+                      <>
+                        revoked <Time at={key.revoked_at} />
+                      </>
+                    )}
+                  </td>
+                  <td>
+                    <Time at={key.created_at} />
+                  </td>
+                  <td>{key.record}</td>
+                  <td>
+                    <code>{key.id}</code>
+                  </td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </div>
+      )}
+      {dead.length > 0 && (
+        <button
+          type="button"
+          class="quiet"
+          aria-pressed={isAllShown}
+          onClick={() => setAllShown(!isAllShown)}
+        >
+          {isAllShown ? 'Hide' : 'Show'} {dead.length} revoked
+        </button>
+      )}
+      {secret !== undefined && (
+        <NewKeyDialog user={user} secret={secret} onClose={() => setSecret(undefined)} />
+      )}
+      {going && (
+        <Question
+          title="Revoke this key?"
+          text={`${going.name ?? going.id} stops working at once, everywhere.${isOwn ? ' If you signed in with it, you are signed out.' : ''}`}
+          yes="Revoke"
+          onYes={async () => {
+            await revokeKey(going.id)
+            again()
+          }}
+          onClose={() => setGoing(undefined)}
+        />
+      )}
+    </div>
+  )
+}
+
+function NewKeyForm({ user, onMade }: { user: string | undefined; onMade(secret: string): void }) {
+  const [name, setName] = useState('')
+  const [isOff, setOff] = useState(false)
+  const [failure, setFailure] = useState<Error>()
+  const make = async () => {
+    try {
+      const trimmed = name.trim()
+      const given = { ...(user !== undefined && { user }), ...(trimmed !== '' && { name: trimmed }) }
+      const { key } = await addKey({ ...given, ...(isOff && { record: 'off' as const }) })
+      setFailure(undefined)
+      setName('')
+      onMade(key)
+    } catch (error) {
+      setFailure(error as Error)
+    }
+  }
+  return (
+    <>
+      <form
+        class="row-form"
+        onSubmit={(event) => {
+          event.preventDefault()
+          void make()
+        }}
+      >
+        <input
+          aria-label="Name of a new key"
+          placeholder="Name, such as the machine that it is on"
+          maxLength={100}
+          value={name}
+          onInput={({ currentTarget }) => setName(currentTarget.value)}
+        />
+        <label class="check">
+          <input
+            type="checkbox"
+            checked={isOff}
+            onChange={({ currentTarget }) => setOff(currentTarget.checked)}
+          />
+          Its answers are not recorded
+        </label>
+        <button type="submit">Make a key</button>
+      </form>
+      {failure && (
+        <p class="problem" role="alert">
+          {failure.message}
+        </p>
+      )}
+    </>
+  )
+}

@@ -1,0 +1,104 @@
+import { type JsonNode, membersOf, nodeAt, sourceOf, stringOf } from '../value/json-index.ts'
+import type { Field } from './field.ts'
+
+/** What a reviewer has entered so far: a text or an option, some options, or what is in a group. */
+export type Draft = string | readonly string[] | { readonly [name: string]: Draft } | undefined
+
+/** As JSON, with the digits that were typed. Without `json` nothing was said. */
+export interface Judged {
+  json?: string
+  problem?: string
+}
+
+const numberForm = /^-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?$/
+
+export function judged(field: Field, draft: Draft): Judged {
+  switch (field.kind) {
+    case 'choice':
+      return typeof draft === 'string' ? { json: draft } : {}
+    case 'choices': {
+      const chosen = Array.isArray(draft) ? (draft as readonly string[]) : []
+      if (chosen.length === 0) return {}
+      if (chosen.length < field.least) return { problem: `At least ${field.least} of them.` }
+      if (chosen.length > field.most) return { problem: `At most ${field.most} of them.` }
+      const inOrder = field.options.filter(({ json }) => chosen.includes(json))
+      return { json: `[${inOrder.map(({ json }) => json).join(',')}]` }
+    }
+    case 'number':
+      return judgedNumber(field, textOf(draft).trim())
+    case 'text': {
+      const text = textOf(draft)
+      if (text === '') return {}
+      const length = [...text].length
+      if (length < field.least) return { problem: `At least ${field.least} characters.` }
+      if (length > field.most) return { problem: `At most ${field.most} characters.` }
+      return { json: JSON.stringify(text) }
+    }
+    case 'json':
+      return judgedJson(textOf(draft).trim())
+    case 'group': {
+      const given = groupOf(draft)
+      const members = field.members.map((member) => ({
+        member,
+        is: judged(member.field, given[member.name]),
+      }))
+      const wrong = members.find(({ is }) => is.problem !== undefined)
+      if (wrong) return { problem: `${wrong.member.title}: ${wrong.is.problem}` }
+      const said = members.filter(({ is }) => is.json !== undefined)
+      if (said.length === 0) return {}
+      const missing = members.find(({ member, is }) => member.isNeeded && is.json === undefined)
+      if (missing) return { problem: `${missing.member.title} is missing.` }
+      return {
+        json: `{${said.map(({ member, is }) => `${JSON.stringify(member.name)}:${is.json}`).join(',')}}`,
+      }
+    }
+  }
+}
+
+function judgedNumber({ isInteger, min, max }: Extract<Field, { kind: 'number' }>, text: string): Judged {
+  if (text === '') return {}
+  if (!numberForm.test(text)) return { problem: 'This is no number.' }
+  if (isInteger && !/^-?\d+$/.test(text)) return { problem: 'This is no whole number.' }
+  if (min !== undefined && Number(text) < min) return { problem: `At least ${min}.` }
+  if (max !== undefined && Number(text) > max) return { problem: `At most ${max}.` }
+  return { json: text }
+}
+
+function judgedJson(text: string): Judged {
+  if (text === '') return {}
+  try {
+    JSON.parse(text)
+    return { json: text }
+  } catch (error) {
+    return { problem: `This is no JSON: ${(error as Error).message}` }
+  }
+}
+
+export const textOf = (draft: Draft): string => (typeof draft === 'string' ? draft : '')
+
+export const groupOf = (draft: Draft): { readonly [name: string]: Draft } =>
+  typeof draft === 'object' && !Array.isArray(draft) ? (draft as { [name: string]: Draft }) : {}
+
+/** What was said before, to be changed. */
+export function draftOf(field: Field, node: JsonNode | undefined): Draft {
+  if (node === undefined) return undefined
+  switch (field.kind) {
+    case 'choice':
+      return field.options.find(({ json }) => json === compact(node))?.json
+    case 'choices': {
+      const given = [...membersOf(node)].map((member) => compact(member.node))
+      return field.options.filter(({ json }) => given.includes(json)).map(({ json }) => json)
+    }
+    case 'text':
+      return stringOf(node)
+    case 'number':
+    case 'json':
+      return sourceOf(node)
+    case 'group':
+      return Object.fromEntries(
+        field.members.map((member) => [member.name, draftOf(member.field, nodeAt(node, member.name))]),
+      )
+  }
+}
+
+const compact = (node: JsonNode): string => JSON.stringify(JSON.parse(sourceOf(node)))

@@ -1,0 +1,45 @@
+import { useEffect, useState } from 'preact/hooks'
+import { hearing } from '../../server/events.ts'
+import type { Rows } from './rows.ts'
+
+/** News are said aloud at most so often. */
+const sayMs = 5_000
+
+/** Whether the list follows the record, and a switch for it. */
+export function LiveSwitch({ list }: { list: Rows }) {
+  const isPaused = list.isPaused.value
+  const state = isPaused ? 'paused' : hearing.value === 'no' ? 'away' : 'live'
+  const fresh = list.fresh.value
+  const [said, setSaid] = useState('')
+  useEffect(() => {
+    const timer = setTimeout(() => setSaid(fresh > 0 ? `${fresh} new calls` : ''), said === '' ? 0 : sayMs)
+    return () => clearTimeout(timer)
+  }, [fresh])
+  return (
+    <>
+      <button
+        type="button"
+        class="live-switch"
+        data-state={state}
+        aria-pressed={!isPaused}
+        title={isPaused ? 'Follow the record again' : 'Keep the list as it is'}
+        onClick={() => list.pause(!isPaused)}
+      >
+        {isPaused ? 'Paused' : 'Live'}
+      </button>
+      <span class="hidden-text" role="status">
+        {said}
+      </span>
+    </>
+  )
+}
+
+/** The server cannot be heard: what is shown may be old. */
+export function AwayNote() {
+  if (hearing.value !== 'no') return null
+  return (
+    <p class="away-note" role="status">
+      The server does not answer. What you see is from before; it is tried again.
+    </p>
+  )
+}

@@ -1,0 +1,196 @@
+import type { ComponentChildren } from 'preact'
+import { useEffect, useState } from 'preact/hooks'
+import { Empty, Failed, Skeleton } from '../../parts/states.tsx'
+import { Time } from '../../parts/time.tsx'
+import { type Engine, readEngine } from '../../server/engine.ts'
+import { countText, sizeText } from '../../value/units.ts'
+
+/** How often it is asked; the server looks once a second itself. */
+const pauseMs = 1_000
+
+/** What the server is doing at the moment. */
+export function EngineScreen() {
+  const { engine, error } = useWatched()
+  if (engine === undefined) {
+    return <main class="screen narrow">{error ? <Failed error={error} /> : <Skeleton rows={8} />}</main>
+  }
+  const { models, answers, answers_in_all: all, server, recording } = engine
+  return (
+    // It scrolls, and nothing in it may take the focus.
+    <main class="screen narrow wide" tabIndex={0}>
+      <h1>Engine</h1>
+      {error && (
+        <p class="notice" role="status">
+          {error.message} What is shown is what was last heard.
+        </p>
+      )}
+      {models.length === 0 && (
+        <Empty title="No model is served" command="HEDDLE_MODEL=builtin npm start">
+          <p>The record is there; what asks a model is refused.</p>
+        </Empty>
+      )}
+      {models.map((model, index) => (
+        <ModelPanel key={model.names[0] ?? index} model={model} />
+      ))}
+      {models.length > 0 && (
+        <section class="panel" aria-labelledby="running">
+          <h2 id="running">Answered at the moment</h2>
+          <Running answers={answers} all={all} />
+        </section>
+      )}
+      <section class="panel" aria-labelledby="server">
+        <h2 id="server">Server</h2>
+        <dl class="facts flush">
+          <Fact name="Version">{server.version}</Fact>
+          <Fact name="Since">
+            <Time at={server.started_at} />
+          </Fact>
+          <Fact name="Memory">{sizeText(server.memory_bytes)}</Fact>
+          <Fact name="Your answers are recorded">{recordings[recording]}</Fact>
+        </dl>
+      </section>
+    </main>
+  )
+}
+
+const recordings = { all: 'all', asked: 'those with "store": true', off: 'none' }
+
+function ModelPanel({ model }: { model: Engine['models'][number] }) {
+  const { names, state, doing, card, slots, engine_bytes: bytes } = model
+  const [name = 'The model', ...aliases] = names
+  const share = model.prompt_tokens === 0 ? undefined : model.cached_tokens / model.prompt_tokens
+  return (
+    <section class="panel" aria-label={name}>
+      <h2>
+        {name}
+        {aliases.length > 0 && <span class="muted"> also {aliases.join(', ')}</span>}
+      </h2>
+      <p
+        class="engine-strip"
+        data-state={state === 'ready' ? 'there' : state === 'failed' ? 'away' : 'waiting'}
+      >
+        {state === 'ready'
+          ? 'Ready'
+          : `${state === 'failed' ? 'It cannot be served' : 'Starting'}: ${doing ?? ''}`}
+      </p>
+      {slots && <Slots {...slots} />}
+      {card && (
+        <dl class="facts flush">
+          <Fact name="Now">{model.tokens_per_second.toFixed(1)} tokens/s</Fact>
+          <Fact name="Written">{countText(model.completion_tokens)} tokens</Fact>
+          <Fact name="Prompts">{countText(model.prompt_tokens)} tokens</Fact>
+          <Fact name="From the cache">
+            {share === undefined ? 'no prompt yet' : `${(share * 100).toFixed(0)} %`}
+          </Fact>
+          <Fact name="Context">{known(card.context, (count) => `${countText(count)} tokens`)}</Fact>
+          <Fact name="Parameters">{known(card.parameters, countText)}</Fact>
+          <Fact name="Weights">{known(card.model_bytes, sizeText)}</Fact>
+          <Fact name="Memory of its engine">{bytes === null ? 'not known' : sizeText(bytes)}</Fact>
+          <Fact name="Runs on">{card.device}</Fact>
+          <Fact name="Threads">{known(card.threads, countText)}</Fact>
+          <Fact name="Loaded">
+            <Time at={new Date(card.created * 1000).toISOString()} />
+          </Fact>
+        </dl>
+      )}
+    </section>
+  )
+}
+
+/** Of a model that another server runs, not everything is told. */
+const known = (value: number, text: (value: number) => string) => (value === 0 ? 'not known' : text(value))
+
+/** A box for each slot, filled where it works, and in words. */
+function Slots({ total, running, waiting }: { total: number; running: number; waiting: number }) {
+  return (
+    <div class="slots">
+      <span class="slot-boxes" aria-hidden="true">
+        {Array.from({ length: Math.min(total, 64) }, (_, index) => (
+          <span key={index} data-busy={index < running} />
+        ))}
+      </span>
+      <span>
+        {running} of {total} slots answer,{' '}
+        {waiting === 0 ? 'nobody waits' : `${countText(waiting)} ${waiting === 1 ? 'waits' : 'wait'}`}
+      </span>
+    </div>
+  )
+}
+
+function Running({ answers, all }: { answers: Engine['answers']; all: number }) {
+  if (all === 0) return <p class="muted">Nothing.</p>
+  return (
+    <>
+      <div class="scrolled" tabIndex={0} role="region" aria-label="Answers that run">
+        <table class="plain-table">
+          <thead>
+            <tr>
+              <th scope="col">State</th>
+              <th scope="col">User</th>
+              <th scope="col">Model</th>
+              <th scope="col">Tokens</th>
+              <th scope="col">Since</th>
+            </tr>
+          </thead>
+          <tbody>
+            {answers.map((answer, index) => (
+              <tr key={index}>
+                <td>
+                  {answer.state}
+                  {answer.is_background && ', in the background'}
+                </td>
+                <td>{answer.user ?? <span class="muted">somebody else</span>}</td>
+                <td>{answer.model}</td>
+                <td>{countText(answer.tokens)}</td>
+                <td>
+                  <Time at={answer.started_at} />
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+      {all > answers.length && (
+        <p class="muted">
+          {countText(answers.length)} of {countText(all)} are shown.
+        </p>
+      )}
+    </>
+  )
+}
+
+function Fact({ name, children }: { name: string; children: ComponentChildren }) {
+  return (
+    <div>
+      <dt>{name}</dt>
+      <dd>{children}</dd>
+    </div>
+  )
+}
+
+/** Asked again and again while somebody looks; one question at a time. */
+function useWatched(): { engine?: Engine; error?: Error } {
+  const [seen, setSeen] = useState<{ engine?: Engine; error?: Error }>({})
+  useEffect(() => {
+    const controller = new AbortController()
+    let timer: ReturnType<typeof setTimeout> | undefined
+    const look = async () => {
+      if (!document.hidden) {
+        try {
+          const engine = await readEngine(controller.signal)
+          setSeen({ engine })
+        } catch (error) {
+          if (controller.signal.aborted) return
+          setSeen((before) => ({ ...before, error: error as Error }))
+        }
+      }
+      if (!controller.signal.aborted) timer = setTimeout(look, pauseMs)
+    }
+    void look()
+    return () => {
+      controller.abort()
+      clearTimeout(timer)
+    }
+  }, [])
+  return seen
+}

@@ -1,0 +1,66 @@
+import { useState } from 'preact/hooks'
+import { KeyTable } from '../../keys/key-table.tsx'
+import { KeySheet } from '../../parts/key-sheet.tsx'
+import { theme, themes } from '../../parts/theme.ts'
+import { who } from '../../server/session.ts'
+
+/** Who is signed in: what it may use, its keys, and how the page looks. */
+export function MeScreen() {
+  const [isSheet, setSheet] = useState(false)
+  const me = who.value
+  if (me === undefined) return null
+  const { user, role, entities, version } = me
+  return (
+    <main class="screen narrow">
+      <h1>{user}</h1>
+      <dl class="facts flush">
+        <div>
+          <dt>Role</dt>
+          <dd>{role}</dd>
+        </div>
+        <div>
+          <dt>Entities</dt>
+          <dd>{entities.includes('*') ? 'all' : entities.join(', ')}</dd>
+        </div>
+        <div>
+          <dt>Server</dt>
+          <dd>{version}</dd>
+        </div>
+      </dl>
+      <section class="panel" aria-labelledby="own-keys">
+        <h2 id="own-keys">Keys</h2>
+        <KeyTable user={user} isOwn />
+      </section>
+      <section class="panel" aria-labelledby="look">
+        <h2 id="look">Theme</h2>
+        <fieldset class="segments">
+          <legend class="hidden-text">Theme</legend>
+          {themes.map((one) => (
+            <button
+              key={one}
+              type="button"
+              aria-pressed={theme.value === one}
+              onClick={() => {
+                theme.value = one
+              }}
+            >
+              {one === 'system' ? 'as the system' : one}
+            </button>
+          ))}
+        </fieldset>
+      </section>
+      <section class="panel" aria-labelledby="board">
+        <h2 id="board">Keyboard</h2>
+        <p>
+          Everything can be done by keys; <kbd>?</kbd> shows those that work where you are.
+        </p>
+        <div>
+          <button type="button" onClick={() => setSheet(true)}>
+            Show the keys
+          </button>
+        </div>
+      </section>
+      {isSheet && <KeySheet onClose={() => setSheet(false)} />}
+    </main>
+  )
+}

@@ -1,0 +1,55 @@
+import { tableOf } from '../../server/datasets.ts'
+import type { ObjectRead } from '../../server/objects.ts'
+import { Chat } from '../../value/chat.tsx'
+import { type JsonNode, membersOf, nodeAt, stringOf } from '../../value/json-index.ts'
+import { JsonTree } from '../../value/json-tree.tsx'
+import { Markdown } from '../../value/markdown.tsx'
+import { askedIn } from '../../value/messages.ts'
+import { Rows } from './rows.tsx'
+
+/** What only tells clients what an object is. */
+const marks = new Set(['_type', '_class_name', '_bases', 'weave_type'])
+
+/** A value in the form in which people read it. */
+export function ObjectValue({ project, object }: { project: string; object: ObjectRead }) {
+  const { val } = object
+  const rows = tableOf(val)
+  if (rows !== undefined && rows.project === project) return <Rows project={project} table={rows.table} />
+  const description = stringOf(nodeAt(val, 'description'))
+  const messages = messagesIn(val)
+  const members = [...membersOf(val)].filter(({ name }) => !marks.has(name))
+  return (
+    <div class="object-value" tabIndex={0} role="region" aria-label="Value">
+      {description !== undefined && description !== '' && <Markdown text={description} />}
+      {messages && <Chat asked={messages} said={[]} />}
+      {val.kind !== 'object' ? (
+        <JsonTree node={val} />
+      ) : (
+        <dl class="members">
+          {members
+            .filter(({ name }) => name !== 'description')
+            .map(({ name, node }, index) => (
+              <div key={index}>
+                <dt>{name}</dt>
+                <dd>
+                  <Member node={node} />
+                </dd>
+              </div>
+            ))}
+        </dl>
+      )}
+    </div>
+  )
+}
+
+/** A prompt of messages reads as a conversation. */
+function messagesIn(val: JsonNode) {
+  const list = nodeAt(val, 'messages')
+  return list?.kind === 'array' ? askedIn(val) : undefined
+}
+
+function Member({ node }: { node: JsonNode }) {
+  const text = stringOf(node)
+  // A long text is a prompt or code, whose lines count.
+  return text?.includes('\n') ? <pre class="plain">{text}</pre> : <JsonTree node={node} />
+}

@@ -1,0 +1,185 @@
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
+import { Icon } from '../../parts/icon.tsx'
+import { useKeys } from '../../parts/keys.ts'
+import { createPaged } from '../../parts/paged.ts'
+import { Failed, Skeleton } from '../../parts/states.tsx'
+import { VirtualRows } from '../../parts/virtual-rows.tsx'
+import { search, setSearch } from '../../routes.ts'
+import { useLoading } from '../../server/loading.ts'
+import { countRows, readRows, type TableRow } from '../../server/tables.ts'
+import { membersOf, nodeAt, sourceOf, stringOf } from '../../value/json-index.ts'
+import { JsonTree } from '../../value/json-tree.tsx'
+import { lineOf } from '../../value/messages.ts'
+import { countText } from '../../value/units.ts'
+
+/** As style/objects.css has it. */
+const rowHeight = 32
+
+/** Beside each other; the rest of a row is in the row itself. */
+const mostColumns = 40
+
+/** A table, with the columns of the rows that were read so far. */
+export function Rows({ project, table }: { project: string; table: string }) {
+  const {
+    value: count,
+    error: failure,
+    again,
+  } = useLoading((signal) => countRows(project, table, signal), [project, table])
+  const [sort, setSort] = useState<{ field: string; direction: 'asc' | 'desc' }>()
+  const list = useMemo(
+    () => createPaged((page, signal) => readRows({ project, table, sort }, page, signal)),
+    [project, table, sort],
+  )
+  useEffect(() => () => list.close(), [list])
+  const scroller = useRef<HTMLDivElement>(null)
+  const asked = search.value.get('row')
+  const opened = asked === null ? undefined : Number(asked)
+  const [active, setActive] = useState(opened ?? -1)
+  const found = list.rows.value
+  const columns = useMemo(() => columnsOf(found.values()), [found])
+  const move = (by: number) => {
+    const next = Math.min((count ?? 1) - 1, Math.max(0, active + by))
+    setActive(next)
+    if (opened !== undefined) setSearch({ row: String(next) })
+  }
+  useKeys('Rows', [
+    { keys: ['j', 'ArrowDown'], does: 'Next row', run: () => move(1) },
+    { keys: ['k', 'ArrowUp'], does: 'Previous row', run: () => move(-1) },
+    { keys: ['g g', 'Home'], does: 'First row', run: () => move(-Infinity) },
+    { keys: ['G', 'End'], does: 'Last row', run: () => move(Infinity) },
+    {
+      keys: ['Enter', 'p', ' '],
+      does: 'The whole row beside the table',
+      run: () => setSearch({ row: opened === undefined && active >= 0 ? String(active) : undefined }),
+    },
+  ])
+  const error = failure ?? list.error.value
+  if (error) return <Failed error={error} again={again} />
+  if (count === undefined) return <Skeleton rows={12} />
+  const row = opened === undefined ? undefined : found.get(opened)
+  const sortBy = (field: string) => {
+    const next = sort?.field !== field ? 'asc' : sort.direction === 'asc' ? 'desc' : undefined
+    setSort(next && { field, direction: next })
+    setActive(-1)
+  }
+  return (
+    <div class="rows-body">
+      <p class="rows-count muted">{countText(count)} rows</p>
+      <div
+        class="grid rows-grid"
+        role="grid"
+        aria-label="Rows"
+        aria-rowcount={count + 1}
+        tabIndex={0}
+        ref={(element) => {
+          scroller.current = element
+          element?.style.setProperty('--column-count', String(Math.max(1, columns.length)))
+        }}
+      >
+        <div class="grid-head" role="row" aria-rowindex={1}>
+          <div role="columnheader" class="row-nr">
+            Nr
+          </div>
+          {columns.map((name) => (
+            <div
+              key={name}
+              role="columnheader"
+              aria-sort={
+                sort?.field !== name ? 'none' : sort.direction === 'asc' ? 'ascending' : 'descending'
+              }
+            >
+              {/^[\w-]+$/.test(name) ? (
+                <button type="button" class="quiet" tabIndex={-1} onClick={() => sortBy(name)}>
+                  {name}
+                  {sort?.field === name && (sort.direction === 'asc' ? ' ↑' : ' ↓')}
+                </button>
+              ) : (
+                name
+              )}
+            </div>
+          ))}
+        </div>
+        <VirtualRows
+          key={sort ? `${sort.field} ${sort.direction}` : ''}
+          scroller={scroller}
+          count={count}
+          height={rowHeight}
+          active={active}
+          onRange={list.see}
+          row={(index, top) => (
+            <RowLine
+              key={index}
+              {...{ index, top, columns, row: found.get(index) }}
+              isActive={index === active}
+              onChoose={() => {
+                setActive(index)
+                setSearch({ row: String(index) })
+              }}
+            />
+          )}
+        />
+      </div>
+      {row && (
+        <aside class="row-whole" aria-label="The row">
+          <button
+            type="button"
+            class="icon-button peek-close"
+            aria-label="Close"
+            onClick={() => setSearch({ row: undefined })}
+          >
+            <Icon name="close" />
+          </button>
+          <h2>Row {countText(row.index + 1)}</h2>
+          <JsonTree node={row.val} />
+          <code class="muted">{row.digest}</code>
+        </aside>
+      )}
+    </div>
+  )
+}
+
+interface LineProps {
+  index: number
+  top: number
+  columns: readonly string[]
+  row: TableRow | undefined
+  isActive: boolean
+  onChoose(): void
+}
+
+function RowLine({ index, top, columns, row, isActive, onChoose }: LineProps) {
+  const place = (element: HTMLElement | null) =>
+    element?.style.setProperty('transform', `translateY(${top}px)`)
+  return (
+    <div
+      class={`grid-row ${isActive ? 'is-active' : ''}`}
+      role="row"
+      aria-rowindex={index + 2}
+      aria-selected={isActive}
+      ref={place}
+      onClick={onChoose}
+    >
+      <div role="gridcell" class="row-nr">
+        {row === undefined ? '' : countText(row.index + 1)}
+      </div>
+      {columns.map((name) => {
+        const node = row && nodeAt(row.val, name)
+        return (
+          <div key={name} role="gridcell" class={node?.kind === 'number' ? 'is-number' : ''}>
+            {node && node.kind !== 'null' ? lineOf(stringOf(node) ?? sourceOf(node).slice(0, 400)) : ''}
+          </div>
+        )
+      })}
+    </div>
+  )
+}
+
+function columnsOf(rows: Iterable<TableRow>): string[] {
+  const names = new Set<string>()
+  for (const { val } of rows) {
+    for (const { name } of membersOf(val)) {
+      if (names.size < mostColumns) names.add(name)
+    }
+  }
+  return [...names]
+}

@@ -1,0 +1,179 @@
+import { useState } from 'preact/hooks'
+import { Copied } from '../../parts/copied.tsx'
+import { useKeys } from '../../parts/keys.ts'
+import { Question } from '../../parts/question.tsx'
+import { Empty, Failed, Skeleton } from '../../parts/states.tsx'
+import { Time } from '../../parts/time.tsx'
+import { paths } from '../../places.ts'
+import { go, search, setSearch } from '../../routes.ts'
+import { Refused } from '../../server/ask.ts'
+import { useLoading } from '../../server/loading.ts'
+import {
+  deleteObject,
+  type ObjectRead,
+  type ObjectVersion,
+  objectRefOf,
+  readObject,
+  readVersions,
+} from '../../server/objects.ts'
+import { sizeText } from '../../value/units.ts'
+import { Difference } from './difference.tsx'
+import { ObjectValue } from './object-value.tsx'
+import { VersionMarks } from './version-marks.tsx'
+
+/** So many versions are listed. */
+const mostVersions = 500
+
+interface Read {
+  versions: ObjectVersion[]
+  shown: ObjectRead
+}
+
+async function readAll(project: string, object: string, version: string, signal: AbortSignal): Promise<Read> {
+  const [versions, shown] = await Promise.all([
+    readVersions({ project, objects: [object], limit: mostVersions }, signal),
+    readObject(project, object, version, signal),
+  ])
+  return { versions, shown }
+}
+
+/** One object: its value in one version, and what has changed since another. */
+export function ObjectScreen({ project, object }: { project: string; object: string }) {
+  const asked = search.value
+  const version = asked.get('v') ?? 'latest'
+  const { value, error, again } = useLoading(
+    (signal) => readAll(project, object, version, signal),
+    [project, object, version],
+  )
+  const [leaving, setLeaving] = useState<'version' | 'object'>()
+  const back = paths.objects(project)
+  const versions = value?.versions ?? []
+  const at = versions.findIndex(({ digest }) => digest === value?.shown.digest)
+  const walk = (by: number) => {
+    const next = versions[at + by]
+    if (next) setSearch({ v: `v${next.version_index}`, row: undefined })
+  }
+  const older = versions[at + 1]
+  const base = asked.get('with') ?? undefined
+  const compare = (name: string | undefined) => setSearch({ with: name, row: undefined })
+  useKeys('Object', [
+    { keys: [']'], does: 'Newer version', run: () => walk(-1) },
+    { keys: ['['], does: 'Older version', run: () => walk(1) },
+    {
+      keys: ['v'],
+      does: 'What has changed since the version before, or the value',
+      run: () => compare(base === undefined && older ? `v${older.version_index}` : undefined),
+    },
+    { keys: ['Escape'], does: 'All objects', run: () => go(back) },
+  ])
+  if (error instanceof Refused && error.status === 404) {
+    return (
+      <main class="screen">
+        <h1 class="hidden-text">{object}</h1>
+        <Empty title="There is no such object">
+          <p>{error.message}</p>
+          <a class="button" href={back}>
+            All objects
+          </a>
+        </Empty>
+      </main>
+    )
+  }
+  if (error) {
+    return (
+      <main class="screen">
+        <Failed error={error} again={again} />
+      </main>
+    )
+  }
+  if (value === undefined) {
+    return (
+      <main class="screen">
+        <Skeleton rows={12} />
+      </main>
+    )
+  }
+  const { shown } = value
+  return (
+    <main class="screen object">
+      <header class="object-head">
+        <h1>{object}</h1>
+        <span class="muted">{shown.leaf_object_class ?? (shown.kind === 'op' ? 'Op' : 'Object')}</span>
+        <VersionMarks version={shown} />
+        <span class="muted">
+          {sizeText(shown.size_bytes)} by {shown.svc_user_id} <Time at={shown.created_at} />
+        </span>
+        <Copied text={objectRefOf(project, shown)} label="Copy the reference">
+          Reference
+        </Copied>
+        <span class="object-tools">
+          <label>
+            <span class="hidden-text">Version</span>
+            <select
+              value={shown.digest}
+              onChange={({ currentTarget }) => {
+                const chosen = versions.find(({ digest }) => digest === currentTarget.value)
+                setSearch({ v: chosen && `v${chosen.version_index}`, row: undefined })
+              }}
+            >
+              {versions.map((one) => (
+                <option key={one.digest} value={one.digest}>
+                  {optionText(one)}
+                </option>
+              ))}
+            </select>
+          </label>
+          <label>
+            <span class="hidden-text">Compared with</span>
+            <select
+              value={base ?? ''}
+              onChange={({ currentTarget }) => compare(currentTarget.value || undefined)}
+            >
+              <option value="">Not compared</option>
+              {versions
+                .filter(({ digest }) => digest !== shown.digest)
+                .map((one) => (
+                  <option key={one.digest} value={`v${one.version_index}`}>
+                    since v{one.version_index}
+                  </option>
+                ))}
+            </select>
+          </label>
+          <button type="button" onClick={() => setLeaving('version')}>
+            Delete version
+          </button>
+          <button type="button" onClick={() => setLeaving('object')}>
+            Delete all
+          </button>
+        </span>
+      </header>
+      {base === undefined ? (
+        <ObjectValue key={shown.digest} project={project} object={shown} />
+      ) : (
+        <Difference key={`${base} ${shown.digest}`} {...{ project, base, shown }} />
+      )}
+      {leaving && (
+        <Question
+          title={leaving === 'version' ? `Delete v${shown.version_index}?` : `Delete ${object}?`}
+          text={
+            leaving === 'version'
+              ? 'References to this version lead nowhere then. The other versions stay.'
+              : 'All of its versions go, and references to them lead nowhere then.'
+          }
+          yes="Delete"
+          onYes={async () => {
+            await deleteObject(project, object, leaving === 'version' ? [shown.digest] : undefined)
+            if (leaving === 'version' && versions.length > 1) {
+              setSearch({ v: undefined, with: undefined })
+              again()
+            } else go(back, { replaces: true })
+          }}
+          onClose={() => setLeaving(undefined)}
+        />
+      )}
+    </main>
+  )
+}
+
+const optionText = ({ version_index: index, tags, aliases }: ObjectVersion): string =>
+  [`v${index}`, ...(aliases ?? []), ...(tags ?? [])].join(' · ')

@@ -1,0 +1,136 @@
+import { useState } from 'preact/hooks'
+import { useKeys } from '../../parts/keys.ts'
+import { Empty, Failed, Skeleton } from '../../parts/states.tsx'
+import { Time } from '../../parts/time.tsx'
+import { paths } from '../../places.ts'
+import { go, search, setSearch } from '../../routes.ts'
+import { useLoading } from '../../server/loading.ts'
+import { type ObjectVersion, readVersions } from '../../server/objects.ts'
+import { countText, sizeText } from '../../value/units.ts'
+import { VersionMarks } from '../object/version-marks.tsx'
+
+/** Of ops, and of all else. */
+const mostObjects = 1_000
+
+const classOf = ({ kind, base_object_class: base }: ObjectVersion) =>
+  kind === 'op' ? 'Op' : (base ?? 'Other')
+
+/** Ops by themselves: a client has many of them. */
+async function readAll(project: string, signal: AbortSignal): Promise<ObjectVersion[]> {
+  const view = { project, latestOnly: true, limit: mostObjects }
+  const found = await Promise.all([false, true].map((isOp) => readVersions({ ...view, isOp }, signal)))
+  return found.flat()
+}
+
+/** What is kept under a name: datasets, prompts, scorers, models, annotation specs, ops. */
+export function ObjectsScreen({ project }: { project: string }) {
+  const { value, error, again } = useLoading((signal) => readAll(project, signal), [project])
+  const chosen = search.value.get('class') ?? undefined
+  const [active, setActive] = useState(-1)
+  const all = value ?? []
+  const counts = new Map<string, number>()
+  for (const one of all) counts.set(classOf(one), (counts.get(classOf(one)) ?? 0) + 1)
+  const classes = [...counts].sort(([one], [other]) => (one < other ? -1 : 1))
+  const shown = chosen === undefined ? all : all.filter((one) => classOf(one) === chosen)
+  const current = shown[active]
+  const move = (by: number) => setActive(Math.min(shown.length - 1, Math.max(0, active + by)))
+  useKeys('Objects', [
+    { keys: ['j', 'ArrowDown'], does: 'Next object', run: () => move(1) },
+    { keys: ['k', 'ArrowUp'], does: 'Previous object', run: () => move(-1) },
+    { keys: ['g g', 'Home'], does: 'First object', run: () => move(-Infinity) },
+    { keys: ['G', 'End'], does: 'Last object', run: () => move(Infinity) },
+    {
+      keys: ['Enter', 'o'],
+      does: 'Open it',
+      run: () => current && go(paths.object(project, current.object_id)),
+    },
+  ])
+  const choose = (name: string | undefined) => {
+    setActive(-1)
+    setSearch({ class: name })
+  }
+  return (
+    <main class="screen sheet">
+      <header class="sheet-head">
+        <h1>Objects</h1>
+      </header>
+      {error && <Failed error={error} again={again} />}
+      {!error && value === undefined && <Skeleton rows={8} />}
+      {value?.length === 0 && (
+        <Empty title="Nothing is kept under a name yet" command={firstDataset(project)}>
+          <p>
+            Datasets, prompts, scorers and models that clients publish are here, with all of their versions.
+          </p>
+        </Empty>
+      )}
+      {all.length > 0 && (
+        <>
+          <div class="choices is-bare" role="group" aria-label="Class">
+            {[[undefined, all.length] as const, ...classes].map(([name, count]) => (
+              <button
+                key={name ?? ''}
+                type="button"
+                class="chip"
+                aria-pressed={name === chosen}
+                onClick={() => choose(name)}
+              >
+                {name ?? 'All'} <span class="muted">{countText(count)}</span>
+              </button>
+            ))}
+          </div>
+          <div class="scrolled">
+            <table class="table">
+              <thead>
+                <tr>
+                  <th scope="col">Name</th>
+                  <th scope="col">Class</th>
+                  <th scope="col">Version</th>
+                  <th scope="col" class="is-number">
+                    Size
+                  </th>
+                  <th scope="col">By</th>
+                  <th scope="col">Written</th>
+                </tr>
+              </thead>
+              <tbody>
+                {shown.map((one, index) => (
+                  <tr
+                    key={one.object_id}
+                    class={index === active ? 'is-active' : ''}
+                    aria-selected={index === active}
+                    ref={(row) => void (index === active && row?.scrollIntoView({ block: 'nearest' }))}
+                  >
+                    <td>
+                      <a class="strong" href={paths.object(project, one.object_id)}>
+                        {one.object_id}
+                      </a>
+                    </td>
+                    <td>{one.leaf_object_class ?? classOf(one)}</td>
+                    <td>
+                      <VersionMarks version={one} />
+                    </td>
+                    <td class="is-number">{sizeText(one.size_bytes)}</td>
+                    <td>{one.svc_user_id}</td>
+                    <td>
+                      <Time at={one.created_at} />
+                    </td>
+                  </tr>
+                ))}
+              </tbody>
+            </table>
+          </div>
+          {all.length === mostObjects && (
+            <p class="muted">
+              These are the {countText(mostObjects)} that were written last; there are more.
+            </p>
+          )}
+        </>
+      )}
+    </main>
+  )
+}
+
+const firstDataset = (project: string) =>
+  `curl ${location.origin}/v2/${project}/datasets \\
+  -H "Authorization: Bearer $KEY" -H 'Content-Type: application/json' \\
+  -d '{"name": "capitals", "rows": [{"question": "Capital of Chad?", "answer": "N'"'"'Djamena"}]}'`

@@ -1,0 +1,126 @@
+import { useState } from 'preact/hooks'
+import { KeyTable } from '../../keys/key-table.tsx'
+import { NewKeyDialog } from '../../keys/new-key.tsx'
+import { Dialog } from '../../parts/dialog.tsx'
+import { Question } from '../../parts/question.tsx'
+import { Empty, Failed, Skeleton } from '../../parts/states.tsx'
+import { Time } from '../../parts/time.tsx'
+import { paths } from '../../places.ts'
+import { Refused } from '../../server/ask.ts'
+import { useLoading } from '../../server/loading.ts'
+import { readUsers, removeUser, type User } from '../../server/people.ts'
+import { who } from '../../server/session.ts'
+import { countText } from '../../value/units.ts'
+import { NewUserForm } from './new-user.tsx'
+
+/** Who may come in. For admins. */
+export function PeopleScreen() {
+  const { value, error, again } = useLoading(readUsers, [])
+  const [made, setMade] = useState<{ user: string; secret: string }>()
+  const [going, setGoing] = useState<User>()
+  const [looked, setLooked] = useState<User>()
+  if (error instanceof Refused && error.status === 403) {
+    return (
+      <main class="screen">
+        <Empty title="Only admins see the users">
+          <p>Your own keys are on your own page.</p>
+          <a class="button" href={paths.me}>
+            My keys
+          </a>
+        </Empty>
+      </main>
+    )
+  }
+  return (
+    <main class="screen narrow wide">
+      <h1>People</h1>
+      {error && <Failed error={error} again={again} />}
+      {!error && value === undefined && <Skeleton rows={5} />}
+      {value && (
+        <>
+          <NewUserForm
+            onMade={(user, secret) => {
+              setMade({ user, secret })
+              again()
+            }}
+          />
+          <p class="muted">
+            {countText(value.users.length)} users. What somebody wrote stays when it is removed.
+          </p>
+          <div class="scrolled" tabIndex={0} role="region" aria-label="Users">
+            <table class="plain-table">
+              <thead>
+                <tr>
+                  <th scope="col">Name</th>
+                  <th scope="col">Role</th>
+                  <th scope="col">Entities</th>
+                  <th scope="col">Limits</th>
+                  <th scope="col">Since</th>
+                  <th scope="col">Acts</th>
+                </tr>
+              </thead>
+              <tbody>
+                {value.users.map((user) => (
+                  <tr key={`${user.name} ${user.is_configured}`}>
+                    <td>{user.name}</td>
+                    <td>{user.role}</td>
+                    <td>{user.entities.includes('*') ? 'all' : user.entities.join(', ')}</td>
+                    <td>{limitsOf(user)}</td>
+                    <td>{user.created_at === null ? 'HEDDLE_USERS' : <Time at={user.created_at} />}</td>
+                    <td class="row-acts">
+                      {!user.is_configured && (
+                        <>
+                          <button
+                            type="button"
+                            aria-label={`Keys of ${user.name}`}
+                            onClick={() => setLooked(user)}
+                          >
+                            Keys
+                          </button>
+                          {user.name !== who.value?.user && (
+                            <button
+                              type="button"
+                              aria-label={`Remove ${user.name}`}
+                              onClick={() => setGoing(user)}
+                            >
+                              Remove
+                            </button>
+                          )}
+                        </>
+                      )}
+                    </td>
+                  </tr>
+                ))}
+              </tbody>
+            </table>
+          </div>
+        </>
+      )}
+      {made && <NewKeyDialog {...made} onClose={() => setMade(undefined)} />}
+      {looked && (
+        <Dialog label={`Keys of ${looked.name}`} onClose={() => setLooked(undefined)}>
+          <div class="new-key">
+            <KeyTable user={looked.name} isOwn={looked.name === who.value?.user} />
+          </div>
+        </Dialog>
+      )}
+      {going && (
+        <Question
+          title={`Remove ${going.name}?`}
+          text={`${going.name} and its keys stop working at once. What it wrote stays.`}
+          yes="Remove"
+          onYes={async () => {
+            await removeUser(going.name)
+            again()
+          }}
+          onClose={() => setGoing(undefined)}
+        />
+      )}
+    </main>
+  )
+}
+
+function limitsOf({ settings }: User): string {
+  const words = Object.entries(settings).map(([name, value]) => `${name.replaceAll('_', ' ')}: ${value}`)
+  return words.length === 0 ? 'none' : words.join(', ')
+}

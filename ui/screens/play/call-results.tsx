@@ -1,0 +1,52 @@
+import { useState } from 'preact/hooks'
+import { jsonNode } from '../../value/json-index.ts'
+import { JsonTree } from '../../value/json-tree.tsx'
+import type { ToolCall } from './answer.ts'
+import { isJson } from './settings.ts'
+
+interface Props {
+  calls: readonly ToolCall[]
+  /** Present when the answer is over. */
+  onResults: ((results: string[]) => void) | undefined
+}
+
+/** Calls of tools, and a place to say what each of them answers. */
+export function CallResults({ calls, onResults }: Props) {
+  const [results, setResults] = useState<string[]>([])
+  return (
+    <form
+      class="call-results"
+      onSubmit={(event) => {
+        event.preventDefault()
+        onResults?.(calls.map((_, index) => results[index] ?? ''))
+      }}
+    >
+      {calls.map(({ id, name, arguments: given }, index) => (
+        <div key={index} class="tool">
+          <div class="tool-name">
+            <span class="tool-kind">calls</span> {name} <span class="muted">{id}</span>
+          </div>
+          {isJson(given) ? <JsonTree node={jsonNode(given)} /> : <pre class="plain">{given}</pre>}
+          {onResults && (
+            <textarea
+              aria-label={`What ${name} answers`}
+              placeholder={`What ${name} answers`}
+              rows={2}
+              value={results[index] ?? ''}
+              onInput={({ currentTarget }) => {
+                const next = [...results]
+                next[index] = currentTarget.value
+                setResults(next)
+              }}
+            />
+          )}
+        </div>
+      ))}
+      {onResults && (
+        <button type="submit" class="main-button">
+          Send {calls.length === 1 ? 'the result' : 'the results'} and go on
+        </button>
+      )}
+    </form>
+  )
+}

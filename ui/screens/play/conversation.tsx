@@ -1,0 +1,122 @@
+import { Icon } from '../../parts/icon.tsx'
+import { jsonNode } from '../../value/json-index.ts'
+import { JsonTree } from '../../value/json-tree.tsx'
+import type { Play } from './play.ts'
+import { wrongAt } from './run.ts'
+import { newTurn, type Turn } from './turns.ts'
+
+const roles = ['system', 'user', 'assistant', 'tool']
+
+/** The messages that A and B are both asked, each of them to be changed. */
+export function Conversation({ play }: { play: Play }) {
+  const turns = play.turns.value
+  const wrong = play.shown.value
+    .map(({ run }) => run.value?.error)
+    .find((error) => wrongAt(error)?.message !== undefined)
+  const wrongIndex = wrongAt(wrong)?.message
+  return (
+    <section class="conversation" aria-label="Messages">
+      <ol>
+        {turns.map((turn, index) => (
+          <TurnRow
+            key={turn.id}
+            {...{ play, turn, index }}
+            isLast={index === turns.length - 1}
+            isOnly={turns.length === 1}
+            wrong={index === wrongIndex ? wrong?.message : undefined}
+          />
+        ))}
+      </ol>
+      <div class="conversation-add">
+        {turns[0]?.role !== 'system' && (
+          <button
+            type="button"
+            class="quiet"
+            onClick={() => {
+              play.turns.value = [newTurn('system'), ...turns]
+            }}
+          >
+            Add a system message
+          </button>
+        )}
+        <button
+          type="button"
+          class="quiet"
+          onClick={() => play.add(newTurn(turns.at(-1)?.role === 'user' ? 'assistant' : 'user'))}
+        >
+          Add a message
+        </button>
+      </div>
+    </section>
+  )
+}
+
+interface RowProps {
+  play: Play
+  turn: Turn
+  index: number
+  isLast: boolean
+  isOnly: boolean
+  wrong: string | undefined
+}
+
+function TurnRow({ play, turn, index, isLast, isOnly, wrong }: RowProps) {
+  const { id, role, text, isJson = false, rest, isOpen = false } = turn
+  const others = Object.entries(rest).filter(([name]) => name !== 'tool_call_id')
+  const label = `Message ${index + 1}`
+  return (
+    <li class="turn" data-role={role} data-wrong={wrong !== undefined}>
+      <div class="turn-head">
+        <select
+          aria-label={`Role of message ${index + 1}`}
+          value={role}
+          onChange={({ currentTarget }) => play.edit(id, { role: currentTarget.value })}
+        >
+          {[...new Set([...roles, role])].map((one) => (
+            <option key={one} value={one}>
+              {one}
+            </option>
+          ))}
+        </select>
+        {isJson && <span class="muted">parts, as JSON</span>}
+        {isLast && role === 'assistant' && (
+          <label class="check">
+            <input
+              type="checkbox"
+              checked={isOpen}
+              onChange={({ currentTarget }) => play.edit(id, { isOpen: currentTarget.checked })}
+            />
+            The answer goes on from here
+          </label>
+        )}
+        <button
+          type="button"
+          class="icon-button"
+          aria-label={`Remove message ${index + 1}`}
+          disabled={isOnly}
+          onClick={() => play.remove(id)}
+        >
+          <Icon name="trash" />
+        </button>
+      </div>
+      <textarea
+        aria-label={label}
+        rows={1}
+        placeholder={role === 'user' ? 'Ask something' : ''}
+        value={text}
+        onInput={({ currentTarget }) => play.edit(id, { text: currentTarget.value })}
+      />
+      {others.map(([name, value]) => (
+        <details key={name} class="turn-rest">
+          <summary>{name}</summary>
+          <JsonTree node={jsonNode(value)} />
+        </details>
+      ))}
+      {wrong !== undefined && (
+        <p class="problem" role="alert">
+          {wrong}
+        </p>
+      )}
+    </li>
+  )
+}

@@ -1,0 +1,59 @@
+import { useState } from 'preact/hooks'
+import { Copied } from '../../parts/copied.tsx'
+import { Dialog } from '../../parts/dialog.tsx'
+import { search } from '../../routes.ts'
+import { copyAs, forms } from './copy-as.ts'
+import type { Play } from './play.ts'
+import { bodyOf, openFields } from './turns.ts'
+
+/** The question as a program would ask it. */
+export function CopyDialog({ play, project, onClose }: { play: Play; project: string; onClose(): void }) {
+  const [form, setForm] = useState<(typeof forms)[number]>('curl')
+  const [name, setName] = useState(play.shown.value[0]?.name)
+  const side = play.shown.value.find((one) => one.name === name) ?? play.a
+  const turns = play.turns.value
+  const text = copyAs(form, {
+    origin: location.origin,
+    project,
+    thread: search.value.get('thread') ?? '',
+    body: bodyOf(turns, side.settings.value, openFields(turns)),
+  })
+  return (
+    <Dialog label="Copy as" onClose={onClose}>
+      <div class="copy-as">
+        <div class="copy-as-head">
+          <fieldset class="segments">
+            <legend class="hidden-text">Form</legend>
+            {forms.map((one) => (
+              <button key={one} type="button" aria-pressed={one === form} onClick={() => setForm(one)}>
+                {one}
+              </button>
+            ))}
+          </fieldset>
+          {play.shown.value.length > 1 && (
+            <fieldset class="segments">
+              <legend class="hidden-text">Settings</legend>
+              {play.shown.value.map((one) => (
+                <button
+                  key={one.name}
+                  type="button"
+                  aria-pressed={one === side}
+                  onClick={() => setName(one.name)}
+                >
+                  {one.name.toUpperCase()}
+                </button>
+              ))}
+            </fieldset>
+          )}
+          <Copied text={text} label="Copy the text">
+            Copy
+          </Copied>
+        </div>
+        <pre class="plain" tabIndex={0}>
+          {text}
+        </pre>
+        <p class="muted">No key is in it: put one into HEDDLE_KEY.</p>
+      </div>
+    </Dialog>
+  )
+}

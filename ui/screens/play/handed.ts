@@ -1,0 +1,22 @@
+import type { Settings } from './settings.ts'
+import type { Turn } from './turns.ts'
+
+/** What another screen has prepared for the playground. */
+export interface Handed {
+  turns: Turn[]
+  settings: Settings
+  /** It is asked at once: somebody has just chosen so. A link never asks by itself. */
+  isAsked: boolean
+}
+
+let handed: Handed | undefined
+
+export function handOver(given: Handed): void {
+  handed = given
+}
+
+export function takeHanded(): Handed | undefined {
+  const given = handed
+  handed = undefined
+  return given
+}

@@ -1,0 +1,235 @@
+import { computed, effect, type Signal, signal } from '@preact/signals'
+import { search, setSearch } from '../../routes.ts'
+import { readCall } from '../../server/calls.ts'
+import { nodeAt } from '../../value/json-index.ts'
+import { type Choice, forkAt, type Token } from './answer.ts'
+import { takeHanded } from './handed.ts'
+import { createRunner, isBusy, type Runner } from './run.ts'
+import { linkOf, type Settings, settingsIn, settingsText, withSetting } from './settings.ts'
+import { askedIn, messagesOf, newTurn, type Turn, turnsIn } from './turns.ts'
+
+export const sides = ['a', 'b'] as const
+export type SideName = (typeof sides)[number]
+
+export interface Side extends Runner {
+  name: SideName
+  settings: Signal<Settings>
+}
+
+export interface Play {
+  turns: Signal<readonly Turn[]>
+  a: Side
+  b: Side
+  /** Both where two are compared. */
+  shown: Signal<readonly Side[]>
+  failure: Signal<Error | undefined>
+  set(side: Side, name: string, value: string | undefined): void
+  compare(isOn: boolean): void
+  edit(id: number, change: Partial<Turn>): void
+  add(turn: Turn): void
+  remove(id: number): void
+  ask(): void
+  stop(): void
+  /** The answer becomes part of the conversation. */
+  keep(side: Side, choice: Choice): void
+  /** What tools have answered; the conversation goes on at once. */
+  answerCalls(side: Side, choice: Choice, results: readonly string[]): void
+  /** The answer goes on from another token. */
+  fork(side: Side, tokens: readonly Token[], at: number, rank: number): void
+  clear(): void
+  /** From now on it keeps its address and its draft; what is given back ends that. */
+  open(): () => void
+}
+
+const draftName = 'heddle.play'
+
+interface Draft {
+  turns: string
+  openLast: boolean
+  a: string
+  b: string
+  isCompared: boolean
+}
+
+function readDraft(): Draft | undefined {
+  try {
+    return JSON.parse(sessionStorage.getItem(draftName) ?? 'null') ?? undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** What is not in the address: the conversation, and settings that are too long for a link. */
+export function createPlay(project: () => string): Play {
+  const draft = readDraft()
+  const asked = search.value
+  const isNew = asked.get('a') === null && asked.get('b') === null
+  const sideOf = (name: SideName): Side => {
+    const kept = settingsIn(draft?.[name])
+    const linked = settingsIn(asked.get(name))
+    const isKept = isNew || linkOf(kept).text === settingsText(linked)
+    return { name, settings: signal(isKept ? kept : linked), ...createRunner() }
+  }
+  const [a, b] = [sideOf('a'), sideOf('b')]
+  const isCompared = signal(isNew ? (draft?.isCompared ?? false) : asked.get('b') !== null)
+  const turns = signal<readonly Turn[]>(turnsOf(draft))
+  const failure = signal<Error | undefined>(undefined)
+  const shown = computed(() => (isCompared.value ? [a, b] : [a]))
+  const closing = new AbortController()
+
+  function take(given: { turns: Turn[]; settings: Settings }): void {
+    turns.value = given.turns
+    a.settings.value = given.settings
+    isCompared.value = false
+  }
+
+  async function read(call: string): Promise<void> {
+    try {
+      const given = askedIn(nodeAt(await readCall(project(), call, closing.signal), 'inputs'))
+      if (given === undefined)
+        throw new Error(`The call ${call} is no chat, so there is nothing to ask again.`)
+      take(given)
+      setSearch({ from: undefined })
+    } catch (error) {
+      if (!closing.signal.aborted) failure.value = error as Error
+    }
+  }
+
+  function askSides(which: readonly Side[]): void {
+    failure.value = undefined
+    const [given, thread] = [turns.value, search.value.get('thread') ?? '']
+    // An empty message at the end is one that nobody wrote.
+    const last = given.at(-1)
+    const isUnwritten = last?.role === 'user' && last.text.trim() === '' && given.length > 1
+    const written = isUnwritten ? given.slice(0, -1) : given
+    for (const side of which) {
+      void side.ask({ turns: written, settings: side.settings.value, project: project(), thread })
+    }
+  }
+
+  function keepAddress(): void {
+    const [ofA, ofB] = [linkOf(a.settings.value), linkOf(b.settings.value)]
+    setSearch({ a: ofA.text, b: isCompared.value ? ofB.text || '{}' : undefined })
+  }
+
+  function keepDraft(): void {
+    const kept: Draft = {
+      turns: messagesOf(turns.value),
+      openLast: turns.value.at(-1)?.isOpen ?? false,
+      a: settingsText(a.settings.value),
+      b: settingsText(b.settings.value),
+      isCompared: isCompared.value,
+    }
+    try {
+      sessionStorage.setItem(draftName, JSON.stringify(kept))
+    } catch {
+      // A conversation beyond what a browser keeps is lost with the tab.
+      sessionStorage.removeItem(draftName)
+    }
+  }
+
+  const play: Play = {
+    turns,
+    a,
+    b,
+    shown,
+    failure,
+    set(side, name, value) {
+      side.settings.value = withSetting(side.settings.value, name, value)
+    },
+    compare(isOn) {
+      if (isOn && b.settings.value.size === 0) b.settings.value = a.settings.value
+      if (!isOn) b.stop()
+      isCompared.value = isOn
+    },
+    edit(id, change) {
+      turns.value = turns.value.map((one) => (one.id === id ? { ...one, ...change } : one))
+    },
+    add(turn) {
+      turns.value = [...turns.value, turn]
+    },
+    remove(id) {
+      turns.value = turns.value.filter((one) => one.id !== id)
+    },
+    ask: () => askSides(shown.value),
+    stop() {
+      for (const side of sides) play[side].stop()
+    },
+    keep({ run }, choice) {
+      const given = run.value
+      if (given === undefined) return
+      turns.value = [...withAnswer(given.turns, choice), newTurn('user')]
+      a.run.value = undefined
+      b.run.value = undefined
+    },
+    answerCalls({ run }, choice, results) {
+      const given = run.value
+      if (given === undefined) return
+      const said = choice.calls.map(({ id }, index) =>
+        newTurn('tool', results[index] ?? '', { rest: { tool_call_id: JSON.stringify(id) } }),
+      )
+      turns.value = [...withAnswer(given.turns, choice), ...said]
+      askSides(shown.value)
+    },
+    fork(side, tokens, at, rank) {
+      const given = side.run.value
+      const instead = tokens[at]?.top_logprobs[rank]
+      const text = instead && forkAt(tokens, at, instead)
+      if (given === undefined || text === undefined) return
+      turns.value = withOpen(given.turns, given.before + text)
+      askSides([side])
+    },
+    clear() {
+      play.stop()
+      turns.value = [newTurn('user')]
+      a.run.value = undefined
+      b.run.value = undefined
+    },
+    open() {
+      const handed = takeHanded()
+      const from = asked.get('from')
+      if (handed) take(handed)
+      else if (from !== null) void read(from)
+      const ends = [effect(keepAddress), effect(keepDraft)]
+      if (handed?.isAsked) play.ask()
+      return () => {
+        closing.abort()
+        play.stop()
+        for (const end of ends) end()
+      }
+    },
+  }
+  return play
+}
+
+export const isAnyBusy = ({ a, b }: Play): boolean => isBusy(a.run.value) || isBusy(b.run.value)
+
+function turnsOf(draft: Draft | undefined): Turn[] {
+  const kept = draft === undefined ? [] : turnsIn(draft.turns)
+  const last = kept.at(-1)
+  if (last !== undefined && draft?.openLast) last.isOpen = true
+  return kept.length === 0 ? [newTurn('user')] : kept
+}
+
+/** The conversation with an answer at its end; one that went on from an open turn is one with it. */
+function withAnswer(turns: readonly Turn[], { content, thought, calls }: Choice): Turn[] {
+  const last = turns.at(-1)
+  const before = last?.isOpen ? turns.slice(0, -1) : turns
+  const made = calls.map(({ id, name, arguments: given }) => ({
+    id,
+    type: 'function',
+    function: { name, arguments: given },
+  }))
+  const rest = {
+    ...(last?.isOpen ? last.rest : {}),
+    ...(thought !== '' && { reasoning_content: JSON.stringify(thought) }),
+    ...(made.length > 0 && { tool_calls: JSON.stringify(made) }),
+  }
+  return [...before, newTurn('assistant', (last?.isOpen ? last.text : '') + content, { rest })]
+}
+
+/** The conversation with an answer that has begun. */
+export function withOpen(turns: readonly Turn[], text: string): Turn[] {
+  const before = turns.at(-1)?.isOpen ? turns.slice(0, -1) : turns
+  return [...before, newTurn('assistant', text, { isOpen: true })]
+}

@@ -1,0 +1,550 @@
+// Made by `npm run docs:generate`; do not edit.
+import type { RequestField } from './field.ts'
+
+export const requestFields: readonly RequestField[] = [
+ {
+  "name": "model",
+  "kind": "text",
+  "range": "string of at most 256 characters",
+  "says": "A served name; the first one answers when it is null or empty.",
+  "effect": "honoured"
+ },
+ {
+  "name": "add_generation_prompt",
+  "kind": "boolean",
+  "range": "boolean",
+  "says": "The template opens a turn of the assistant. When false, the answer has the role of the last message.",
+  "initial": "true",
+  "effect": "honoured"
+ },
+ {
+  "name": "continue_final_message",
+  "kind": "boolean",
+  "range": "boolean",
+  "says": "The last message stays open and the answer continues it. Needs `\"add_generation_prompt\": false`.",
+  "initial": "false",
+  "effect": "honoured"
+ },
+ {
+  "name": "chat_template",
+  "kind": "text",
+  "range": "string of at most 131072 characters",
+  "says": "A Jinja template to use instead of the model’s own. Parsing and rendering are limited to one second of processor time and to a bounded size of texts and lists. HEDDLE_REQUEST_TEMPLATES=off refuses it.",
+  "effect": "honoured"
+ },
+ {
+  "name": "chat_template_kwargs",
+  "kind": "json",
+  "range": "object",
+  "says": "Variables for the template. A field of the request wins over a variable of the same name, unless it is null. The names `chat_template` and `tokenize` are refused.",
+  "effect": "honoured"
+ },
+ {
+  "name": "documents",
+  "kind": "json",
+  "range": "list of objects of at most 1024 entries",
+  "says": "Objects with text values, for templates that show documents.",
+  "effect": "honoured"
+ },
+ {
+  "name": "reasoning_effort",
+  "kind": "choice",
+  "range": "\"none\", \"minimal\", \"low\", \"medium\", \"high\", \"xhigh\", \"max\"",
+  "says": "`none` switches thinking off where the template can, anything else switches it on. Also a variable for templates that know it.",
+  "choices": [
+   "none",
+   "minimal",
+   "low",
+   "medium",
+   "high",
+   "xhigh",
+   "max"
+  ],
+  "effect": "honoured"
+ },
+ {
+  "name": "tools",
+  "kind": "json",
+  "range": "list of objects of at most 512 entries",
+  "says": "What the answer may call; docs/tools.md says how. Names have letters, digits and any of `_-.:/@`.",
+  "effect": "honoured"
+ },
+ {
+  "name": "echo",
+  "kind": "boolean",
+  "range": "boolean",
+  "says": "Puts the last message in front of the answer when both have the same role. Without a stream, `prompt_logprobs` is added to the answer, as in vLLM.",
+  "initial": "false",
+  "effect": "honoured"
+ },
+ {
+  "name": "add_special_tokens",
+  "kind": "boolean",
+  "range": "boolean",
+  "says": "Adds the model’s beginning-of-text and similar tokens to what the template produced.",
+  "initial": "false",
+  "effect": "honoured"
+ },
+ {
+  "name": "include_reasoning",
+  "kind": "boolean",
+  "range": "boolean",
+  "says": "When false, what the model thinks is left out of the answer, with its tokens and log-probabilities. It is counted all the same.",
+  "initial": "true",
+  "effect": "honoured"
+ },
+ {
+  "name": "thinking_token_budget",
+  "kind": "number",
+  "range": "integer from 0",
+  "says": "The most tokens of a thought: when they are used up, the thought is ended. Needs a template with thoughts.",
+  "effect": "honoured"
+ },
+ {
+  "name": "max_completion_tokens",
+  "kind": "number",
+  "range": "integer from 1",
+  "says": "The most tokens of an answer. Without it, as many as the context leaves. More than that is refused.",
+  "effect": "honoured"
+ },
+ {
+  "name": "frequency_penalty",
+  "kind": "number",
+  "range": "number from -2 to 2",
+  "says": "Subtracted from the logit of a token once for each time that it occurs in the answer so far.",
+  "initial": "0",
+  "effect": "honoured"
+ },
+ {
+  "name": "presence_penalty",
+  "kind": "number",
+  "range": "number from -2 to 2",
+  "says": "Subtracted once from the logit of each token that occurs in the answer so far.",
+  "initial": "0",
+  "effect": "honoured"
+ },
+ {
+  "name": "repetition_penalty",
+  "kind": "number",
+  "range": "number above 0",
+  "says": "Divides positive logits, and multiplies negative ones, of tokens that occur in the prompt or the answer so far.",
+  "initial": "1",
+  "effect": "honoured"
+ },
+ {
+  "name": "temperature",
+  "kind": "number",
+  "range": "number from 0",
+  "says": "0 takes the likeliest token each time; between 0 and 0.01 it counts as 0.01.",
+  "initial": "1",
+  "effect": "honoured"
+ },
+ {
+  "name": "top_p",
+  "kind": "number",
+  "range": "number above 0 to 1",
+  "says": "Draws from the smallest set of likeliest tokens whose probabilities add up to this.",
+  "initial": "1",
+  "effect": "honoured"
+ },
+ {
+  "name": "top_k",
+  "kind": "number",
+  "range": "integer from -1",
+  "says": "Draws from this many of the likeliest tokens; 0 and -1 mean all.",
+  "initial": "0",
+  "effect": "honoured"
+ },
+ {
+  "name": "min_p",
+  "kind": "number",
+  "range": "number from 0 to 1",
+  "says": "Draws from tokens that have at least this fraction of the probability of the likeliest one.",
+  "initial": "0",
+  "effect": "honoured"
+ },
+ {
+  "name": "seed",
+  "kind": "number",
+  "range": "integer of 64 bits",
+  "says": "The same seed repeats the same draws; choice i takes seed + i. -1 is no seed. Beyond the ends of 64 bits, up to ±9223372036854776000 (the ends as doubles write them), it counts as the end.",
+  "effect": "honoured"
+ },
+ {
+  "name": "n",
+  "kind": "number",
+  "range": "integer from 1 to 128",
+  "says": "The number of independent answers; must be 1 with temperature 0. With `use_beam_search`, the width of the search.",
+  "initial": "1",
+  "effect": "honoured"
+ },
+ {
+  "name": "logit_bias",
+  "kind": "json",
+  "range": "object",
+  "says": "Token ids, each with what is added to its logit. Values beyond ±100 count as ±100. At most 16384 entries.",
+  "effect": "honoured"
+ },
+ {
+  "name": "allowed_token_ids",
+  "kind": "json",
+  "range": "list of integers of at most 65536 entries",
+  "says": "Only these tokens can be drawn. For the answer to end by itself, the end token must be among them.",
+  "effect": "honoured"
+ },
+ {
+  "name": "bad_words",
+  "kind": "texts",
+  "range": "list of strings of at most 1024 entries",
+  "says": "Texts that never appear in the answer, whatever tokens spell them: with or without a space before them, also inside a longer word (`small` bans `smaller` too), case as given. vLLM bans one or two sequences of tokens for each. At most 65536 characters together.",
+  "initial": "[]",
+  "effect": "honoured"
+ },
+ {
+  "name": "use_beam_search",
+  "kind": "boolean",
+  "range": "boolean",
+  "says": "Searches for the likeliest answers, `n` wide, instead of drawing; penalties, top_*, seed, stop texts and logit_bias have no effect. Not with a constraint or `repetition_detection`.",
+  "initial": "false",
+  "effect": "honoured"
+ },
+ {
+  "name": "length_penalty",
+  "kind": "number",
+  "range": "number",
+  "says": "In a beam search, the score of an answer is divided by its length to this power.",
+  "initial": "1",
+  "effect": "honoured"
+ },
+ {
+  "name": "max_tokens",
+  "kind": "number",
+  "range": "integer from 1",
+  "says": "Deprecated by OpenAI; `max_completion_tokens` wins. Without either, as many as the context leaves. More than that is refused.",
+  "effect": "honoured"
+ },
+ {
+  "name": "min_tokens",
+  "kind": "number",
+  "range": "integer from 0",
+  "says": "Before this many tokens nothing ends the answer: no end token, stop token, stop text or repetition. More than the answer can have is refused.",
+  "initial": "0",
+  "effect": "honoured"
+ },
+ {
+  "name": "stop",
+  "kind": "texts",
+  "range": "string of at most 4096 characters or list of strings of at most 1024 entries",
+  "says": "The answer ends before the first of these texts. `stop_reason` says which.",
+  "initial": "[]",
+  "effect": "honoured"
+ },
+ {
+  "name": "stop_token_ids",
+  "kind": "json",
+  "range": "list of integers of at most 4096 entries",
+  "says": "The answer ends at the first of these tokens. `stop_reason` says which.",
+  "effect": "honoured"
+ },
+ {
+  "name": "ignore_eos",
+  "kind": "boolean",
+  "range": "boolean",
+  "says": "The end token of the model does not end the answer.",
+  "initial": "false",
+  "effect": "honoured"
+ },
+ {
+  "name": "include_stop_str_in_output",
+  "kind": "boolean",
+  "range": "boolean",
+  "says": "The stop text, or the text of the stop token, stays in the answer.",
+  "initial": "false",
+  "effect": "honoured"
+ },
+ {
+  "name": "repetition_detection",
+  "kind": "json",
+  "range": "object",
+  "says": "Ends the answer, with `finish_reason` `repetition`, when its last tokens repeat one pattern of `min_pattern_size` to `max_pattern_size` tokens `min_count` times. A `max_pattern_size` of 0 turns it off; `min_count` is at least 2.",
+  "effect": "honoured"
+ },
+ {
+  "name": "skip_special_tokens",
+  "kind": "boolean",
+  "range": "boolean",
+  "says": "Leaves the text of special tokens out of the answer.",
+  "initial": "true",
+  "effect": "honoured"
+ },
+ {
+  "name": "spaces_between_special_tokens",
+  "kind": "boolean",
+  "range": "boolean",
+  "says": "Puts spaces between special tokens where their text is shown.",
+  "initial": "true",
+  "effect": "honoured"
+ },
+ {
+  "name": "truncate_prompt_tokens",
+  "kind": "number",
+  "range": "integer from -1",
+  "says": "Keeps this many of the last tokens of the prompt; -1 keeps as many as the context leaves beside the answer. Only the end of a long text is tokenized.",
+  "effect": "honoured"
+ },
+ {
+  "name": "cache_salt",
+  "kind": "text",
+  "range": "string of at most 256 characters",
+  "says": "A cached prompt is reused only for requests with the same salt, or for all requests without one.",
+  "effect": "honoured"
+ },
+ {
+  "name": "priority",
+  "kind": "number",
+  "range": "integer",
+  "says": "Requests with a lower value go first. Anything but 0 is refused unless HEDDLE_PRIORITY=on.",
+  "initial": "0",
+  "effect": "honoured"
+ },
+ {
+  "name": "logprobs",
+  "kind": "boolean",
+  "range": "boolean",
+  "says": "Returns the log-probability of each token, before any sampling setting is applied.",
+  "initial": "false",
+  "effect": "honoured"
+ },
+ {
+  "name": "top_logprobs",
+  "kind": "number",
+  "range": "integer from 0 to 20",
+  "says": "Returns this many of the likeliest tokens beside each token, likeliest first. Needs `logprobs`. Without a stream, `n` × `max_tokens` × (`top_logprobs` + 1) is at most 1000000.",
+  "initial": "0",
+  "effect": "honoured"
+ },
+ {
+  "name": "prompt_logprobs",
+  "kind": "number",
+  "range": "integer from 0 to 20",
+  "says": "The same for the tokens of the prompt. Not in a stream. The prompt is then not read from the cache.",
+  "effect": "honoured"
+ },
+ {
+  "name": "return_token_ids",
+  "kind": "boolean",
+  "range": "boolean",
+  "says": "Returns the token ids of the prompt (in a stream in the first chunk) and of the answer.",
+  "initial": "false",
+  "effect": "honoured"
+ },
+ {
+  "name": "return_tokens_as_token_ids",
+  "kind": "boolean",
+  "range": "boolean",
+  "says": "Writes tokens in log-probabilities as `token_id:<id>`.",
+  "initial": "false",
+  "effect": "honoured"
+ },
+ {
+  "name": "stream",
+  "kind": "boolean",
+  "range": "boolean",
+  "says": "Sends the answer as server-sent events.",
+  "initial": "false",
+  "effect": "honoured"
+ },
+ {
+  "name": "stream_options",
+  "kind": "json",
+  "range": "object",
+  "says": "`include_usage` adds a last chunk with the usage and no choices; `continuous_usage_stats` adds the usage so far to each chunk. Both are false by default. Needs `stream`.",
+  "effect": "honoured"
+ },
+ {
+  "name": "request_id",
+  "kind": "text",
+  "range": "string of at most 256 characters",
+  "says": "The `id` of the answer is `chatcmpl-` and this. The header X-Request-Id wins. Without either it is random.",
+  "effect": "honoured"
+ },
+ {
+  "name": "tool_choice",
+  "kind": "json",
+  "range": "\"none\", \"auto\", \"required\" or object",
+  "says": "Whether the answer may call tools (`auto`), has to (`required`, or a function by its name, or `allowed_tools`), or does not (`none`). Without it `auto` where there are tools. HEDDLE_TOOL_CHOICE=none refuses all but `none`.",
+  "initial": "\"none\"",
+  "choices": [
+   "none",
+   "auto",
+   "required"
+  ],
+  "effect": "honoured"
+ },
+ {
+  "name": "parallel_tool_calls",
+  "kind": "boolean",
+  "range": "boolean",
+  "says": "When false, the answer is over after its first call.",
+  "initial": "true",
+  "effect": "honoured"
+ },
+ {
+  "name": "functions",
+  "kind": "json",
+  "range": "list of objects of at most 512 entries",
+  "says": "The older form of `tools`: the answer has one `function_call`.",
+  "effect": "honoured"
+ },
+ {
+  "name": "function_call",
+  "kind": "json",
+  "range": "\"none\", \"auto\" or object",
+  "says": "The older form of `tool_choice`.",
+  "choices": [
+   "none",
+   "auto"
+  ],
+  "effect": "honoured"
+ },
+ {
+  "name": "response_format",
+  "kind": "json",
+  "range": "object",
+  "says": "The form of the answer: `text`; `json_object`, with an optional `schema`; `json_schema`, enforced whether `strict` or not; `structural_tag`, in both forms. Without a `type` a `json_schema` counts. What cannot be guaranteed is refused (docs/structured-output.md).",
+  "effect": "honoured"
+ },
+ {
+  "name": "structured_outputs",
+  "kind": "json",
+  "range": "object",
+  "says": "One of `json` (a JSON Schema or its text), `regex`, `choice`, `grammar` (GBNF), `json_object` and `structural_tag`, and how JSON is written: `whitespace_pattern`, `disable_any_whitespace`, `disable_additional_properties` (false leaves objects open, as in JSON Schema). `disable_fallback`, `_backend` and `_backend_was_auto` have no effect. A request has one constraint, here or in `response_format`.",
+  "effect": "honoured"
+ },
+ {
+  "name": "guided_json",
+  "kind": "json",
+  "range": "null",
+  "says": "Refused: use structured_outputs.json, or response_format.",
+  "effect": "refused"
+ },
+ {
+  "name": "guided_json_object",
+  "kind": "json",
+  "range": "null",
+  "says": "Refused: use structured_outputs.json_object, or response_format.",
+  "effect": "refused"
+ },
+ {
+  "name": "guided_regex",
+  "kind": "json",
+  "range": "null",
+  "says": "Refused: use structured_outputs.regex.",
+  "effect": "refused"
+ },
+ {
+  "name": "guided_choice",
+  "kind": "json",
+  "range": "null",
+  "says": "Refused: use structured_outputs.choice.",
+  "effect": "refused"
+ },
+ {
+  "name": "guided_grammar",
+  "kind": "json",
+  "range": "null",
+  "says": "Refused: use structured_outputs.grammar.",
+  "effect": "refused"
+ },
+ {
+  "name": "guided_whitespace_pattern",
+  "kind": "json",
+  "range": "null",
+  "says": "Refused: use structured_outputs.whitespace_pattern.",
+  "effect": "refused"
+ },
+ {
+  "name": "guided_decoding_backend",
+  "kind": "json",
+  "range": "null",
+  "says": "Refused: leave it out: there is one way to keep a constraint.",
+  "effect": "refused"
+ },
+ {
+  "name": "modalities",
+  "kind": "texts",
+  "range": "list of strings of at most 16 entries",
+  "says": "Answers are text: `[\"text\"]` alone.",
+  "effect": "honoured"
+ },
+ {
+  "name": "audio",
+  "kind": "json",
+  "range": "null",
+  "says": "Refused: answers are text: leave it out.",
+  "effect": "refused"
+ },
+ {
+  "name": "web_search_options",
+  "kind": "json",
+  "range": "null",
+  "says": "Refused: offer a function that searches in tools.",
+  "effect": "refused"
+ },
+ {
+  "name": "user",
+  "kind": "text",
+  "range": "string of at most 1024 characters",
+  "says": "The caller is known by its key.",
+  "effect": "none"
+ },
+ {
+  "name": "store",
+  "kind": "boolean",
+  "range": "boolean",
+  "says": "Whether the answer becomes a call of the record: `false` leaves it out, `true` asks for it under HEDDLE_RECORD=asked. It is a 400 where nothing is recorded.",
+  "effect": "honoured"
+ },
+ {
+  "name": "metadata",
+  "kind": "json",
+  "range": "object",
+  "says": "Up to 16 texts of up to 512 characters, under names of up to 64. Kept with the recorded answer, in `attributes.heddle.metadata` of its call.",
+  "effect": "honoured"
+ },
+ {
+  "name": "service_tier",
+  "kind": "text",
+  "range": "string of at most 64 characters",
+  "says": "There is one tier.",
+  "effect": "none"
+ },
+ {
+  "name": "kv_transfer_params",
+  "kind": "json",
+  "range": "object",
+  "says": "For servers that read prompts elsewhere.",
+  "effect": "none"
+ },
+ {
+  "name": "mm_processor_kwargs",
+  "kind": "json",
+  "range": "object",
+  "says": "For models that read images.",
+  "effect": "none"
+ },
+ {
+  "name": "engine_xargs",
+  "kind": "json",
+  "range": "object",
+  "says": "Texts, numbers and lists of these, for extensions; there are none.",
+  "effect": "none"
+ },
+ {
+  "name": "vllm_xargs",
+  "kind": "json",
+  "range": "object",
+  "says": "Another name of `engine_xargs`.",
+  "effect": "none"
+ }
+]

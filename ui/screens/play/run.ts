@@ -1,0 +1,132 @@
+import { type Signal, signal } from '@preact/signals'
+import { Refused } from '../../server/ask.ts'
+import { askChat } from '../../server/chat.ts'
+import { type Answer, type AnswerPart, addPart } from './answer.ts'
+import { type Settings, withSetting } from './settings.ts'
+import { bodyOf, openFields, type Turn } from './turns.ts'
+
+/** One question to the model and what became of it. */
+export interface Run {
+  state: 'waiting' | 'writing' | 'done' | 'stopped' | 'failed'
+  /** What was asked. */
+  turns: readonly Turn[]
+  /** What the answer goes on from. */
+  before: string
+  answer: Answer
+  /** Undefined until the head of the answer is there; null where it is not recorded. */
+  callId?: string | null
+  widened?: string
+  error?: Error
+  askedAt: number
+  firstAt?: number
+  lastAt?: number
+}
+
+export interface Runner {
+  run: Signal<Run | undefined>
+  ask(asked: { turns: readonly Turn[]; settings: Settings; project: string; thread: string }): Promise<void>
+  /** The server frees the slot as soon as nobody listens. */
+  stop(): void
+}
+
+/** What the page asks for by itself: an answer that comes as it is written, and how many tokens it has. */
+export function ownFields(turns: readonly Turn[], settings: Settings): Settings {
+  const fields = new Map(openFields(turns))
+  const isStream = !settings.has('stream') || settings.get('stream') === 'true'
+  if (isStream) fields.set('stream', 'true')
+  if (isStream) fields.set('stream_options', '{"include_usage":true,"continuous_usage_stats":true}')
+  return fields
+}
+
+export function createRunner(): Runner {
+  const run = signal<Run | undefined>(undefined)
+  let controller: AbortController | undefined
+  let frame: number | undefined
+
+  /** At most once a frame, however many tokens come. */
+  function draw(current: Run): void {
+    frame ??= requestAnimationFrame(() => {
+      frame = undefined
+      run.value = { ...current }
+    })
+  }
+
+  function drawNow(current: Run): void {
+    if (frame !== undefined) cancelAnimationFrame(frame)
+    frame = undefined
+    run.value = { ...current }
+  }
+
+  async function listen(current: Run, asked: Parameters<Runner['ask']>[0], signal: AbortSignal) {
+    const { turns, project, thread } = asked
+    // A stream is asked for by what the page sends, unless somebody wants none.
+    const settings =
+      asked.settings.get('stream') === 'true'
+        ? withSetting(asked.settings, 'stream', undefined)
+        : asked.settings
+    const body = bodyOf(turns, settings, ownFields(turns, settings))
+    const { callId, widened, events, isStream } = await askChat({ project, thread, body, signal })
+    current.callId = callId ?? null
+    if (widened !== undefined) current.widened = widened
+    drawNow(current)
+    for await (const text of events) {
+      addPart(current.answer, JSON.parse(text) as AnswerPart)
+      if (!isStream) current.answer.json = text
+      const now = performance.now()
+      if (current.state === 'waiting' && (current.answer.usage?.completion_tokens ?? 0) > 0) {
+        current.state = 'writing'
+        current.firstAt = now
+      }
+      current.lastAt = now
+      draw(current)
+    }
+  }
+
+  return {
+    run,
+    async ask(asked) {
+      controller?.abort()
+      const own = new AbortController()
+      controller = own
+      const last = asked.turns.at(-1)
+      const current: Run = {
+        state: 'waiting',
+        turns: asked.turns,
+        before: last?.isOpen ? last.text : '',
+        answer: { choices: [] },
+        askedAt: performance.now(),
+      }
+      drawNow(current)
+      try {
+        await listen(current, asked, own.signal)
+        current.state = 'done'
+      } catch (error) {
+        current.state = own.signal.aborted ? 'stopped' : 'failed'
+        if (!own.signal.aborted) current.error = error as Error
+      }
+      // Another question may have been asked meanwhile.
+      if (controller === own) drawNow(current)
+    },
+    stop: () => controller?.abort(),
+  }
+}
+
+export const isBusy = (run: Run | undefined): boolean => run?.state === 'waiting' || run?.state === 'writing'
+
+/** Shorter, and what arrives together would say nothing of the pace. */
+const leastMs = 50
+
+/** Tokens a second: the first token says when writing began. */
+export function paceOf({ answer, firstAt, lastAt }: Run): number | undefined {
+  const tokens = answer.usage?.completion_tokens ?? 0
+  if (firstAt === undefined || lastAt === undefined || tokens < 2) return undefined
+  if (lastAt - firstAt < leastMs) return undefined
+  return ((tokens - 1) / (lastAt - firstAt)) * 1000
+}
+
+/** The field that a refusal names, and the message where it is one of a message. */
+export function wrongAt(error: Error | undefined): { field: string; message?: number } | undefined {
+  if (!(error instanceof Refused) || error.field === undefined) return undefined
+  const [field = '', index] = error.field.split(/[.[\]]+/)
+  return field === 'messages' && index && /^\d+$/.test(index) ? { field, message: Number(index) } : { field }
+}

@@ -1,0 +1,148 @@
+import { useEffect, useState } from 'preact/hooks'
+import { useKeys } from '../../parts/keys.ts'
+import { Failed } from '../../parts/states.tsx'
+import { search, setSearch } from '../../routes.ts'
+import { readEngine } from '../../server/engine.ts'
+import { useLoading } from '../../server/loading.ts'
+import { who } from '../../server/session.ts'
+import { AnswerView } from './answer-view.tsx'
+import { Conversation } from './conversation.tsx'
+import { CopyDialog } from './copy-menu.tsx'
+import { createPlay, isAnyBusy, type Play } from './play.ts'
+import { SettingsPanel } from './settings-panel.tsx'
+
+const nameless = () => {
+  const [first = '*'] = who.value?.entities ?? []
+  return `${first === '*' ? 'main' : first}/default`
+}
+
+const projectName = /^[^/\s]+\/[^/\s]+$/
+
+/** Asks the model. Each question is a call of the project. */
+export function PlayScreen() {
+  const project = search.value.get('p') ?? ''
+  useEffect(() => {
+    if (project === '') setSearch({ p: nameless() })
+  }, [project])
+  return project === '' ? null : <Playground project={project} />
+}
+
+function Playground({ project }: { project: string }) {
+  const [play] = useState(() => createPlay(() => search.value.get('p') ?? project))
+  const [isCopying, setCopying] = useState(false)
+  const { value: engine, error } = useLoading(readEngine, [])
+  useEffect(() => play.open(), [play])
+  const isBusy = isAnyBusy(play)
+  const isEmpty = play.turns.value.every(
+    ({ text, rest }) => text.trim() === '' && Object.keys(rest).length === 0,
+  )
+  const ask = () => {
+    if (!isEmpty) play.ask()
+  }
+  useKeys('Playground', [
+    { keys: ['Ctrl+Enter'], does: 'Ask', whileTyping: true, run: ask },
+    { keys: ['Escape'], does: 'Stop', run: play.stop },
+    {
+      keys: ['b'],
+      does: 'Compare with other settings',
+      run: () => play.compare(play.shown.value.length === 1),
+    },
+    { keys: ['y'], does: 'Copy as curl or code', run: () => setCopying(true) },
+  ])
+  const models = engine?.models.flatMap(({ names }) => names) ?? []
+  return (
+    <main class="screen play">
+      <h1 class="hidden-text">Playground</h1>
+      <PlayBar {...{ play, project, isBusy, isEmpty, ask }} copy={() => setCopying(true)} />
+      <div class="play-body">
+        <div class="play-main">
+          {error && <Failed error={error} />}
+          {engine?.models.length === 0 && (
+            <p class="notice">
+              No model is served here, so nothing will answer. Start the server with <code>HEDDLE_MODEL</code>
+              .
+            </p>
+          )}
+          <RecordNotice play={play} recording={engine?.recording} />
+          {play.failure.value && <Failed error={play.failure.value} />}
+          <Conversation play={play} />
+          <div class="answers">
+            {play.shown.value.map((side) => (
+              <AnswerView key={side.name} {...{ play, side, project }} />
+            ))}
+          </div>
+        </div>
+        <SettingsPanel play={play} models={models} />
+      </div>
+      {isCopying && <CopyDialog play={play} project={project} onClose={() => setCopying(false)} />}
+    </main>
+  )
+}
+
+interface BarProps {
+  play: Play
+  project: string
+  isBusy: boolean
+  isEmpty: boolean
+  ask(): void
+  copy(): void
+}
+
+function PlayBar({ play, project, isBusy, isEmpty, ask, copy }: BarProps) {
+  const isCompared = play.shown.value.length > 1
+  return (
+    <div class="play-bar">
+      <label for="play-project">Recorded in</label>
+      <input
+        id="play-project"
+        spellcheck={false}
+        value={project}
+        onChange={({ currentTarget }) => {
+          const name = currentTarget.value.trim()
+          if (projectName.test(name)) setSearch({ p: name })
+          else currentTarget.value = project
+        }}
+      />
+      <div class="play-acts">
+        <button type="button" aria-pressed={isCompared} onClick={() => play.compare(!isCompared)}>
+          Compare A and B
+        </button>
+        <button type="button" onClick={copy}>
+          Copy as
+        </button>
+        <button type="button" onClick={play.clear}>
+          Clear
+        </button>
+        {isBusy ? (
+          <button type="button" class="main-button" onClick={play.stop}>
+            Stop
+          </button>
+        ) : (
+          <button type="button" class="main-button" disabled={isEmpty} onClick={ask}>
+            Ask
+          </button>
+        )}
+      </div>
+    </div>
+  )
+}
+
+/** Before anything is asked: whether it will be found again. */
+function RecordNotice({ play, recording }: { play: Play; recording: string | undefined }) {
+  if (recording === 'off') {
+    return <p class="notice">Recording is off for you: what is asked here becomes no call.</p>
+  }
+  const unstored = play.shown.value.filter(({ settings }) => settings.value.get('store') !== 'true')
+  if (recording !== 'asked' || unstored.length === 0) return null
+  const store = () => {
+    for (const side of unstored) play.set(side, 'store', 'true')
+  }
+  return (
+    <p class="notice">
+      This server records what asks for it.{' '}
+      <button type="button" onClick={store}>
+        Record what is asked here
+      </button>
+    </p>
+  )
+}

@@ -1,0 +1,46 @@
+import { useEffect, useState } from 'preact/hooks'
+import { type Engine, readEngine } from '../../server/engine.ts'
+import { durationText } from '../../value/units.ts'
+
+/** How often it is asked what others do. */
+const pauseMs = 1_000
+
+/** Why there is no word of the answer yet. */
+export function Waiting({ askedAt }: { askedAt: number }) {
+  const [engine, setEngine] = useState<Engine>()
+  const [now, setNow] = useState(askedAt)
+  useEffect(() => {
+    const controller = new AbortController()
+    const look = () => {
+      setNow(performance.now())
+      readEngine(controller.signal).then(
+        (seen) => setEngine(seen),
+        // What matters is the answer; it says by itself when it fails.
+        () => undefined,
+      )
+    }
+    const timer = setInterval(look, pauseMs)
+    return () => {
+      clearInterval(timer)
+      controller.abort()
+    }
+  }, [])
+  return (
+    <p class="muted waiting" role="status">
+      {now === askedAt
+        ? 'The prompt is on its way.'
+        : `For ${durationText(now - askedAt)}. ${wordsOf(engine)}`}
+    </p>
+  )
+}
+
+function wordsOf(engine: Engine | undefined): string {
+  return (engine?.models ?? [])
+    .map(({ names, slots, state, doing }) => {
+      const name = names[0] ?? 'The model'
+      if (slots === null) return `${name}: ${doing ?? state}.`
+      const { total, running, waiting } = slots
+      return `${name} answers ${running} of ${total} at once; ${waiting === 0 ? 'none waits' : `${waiting} in its queue`}.`
+    })
+    .join(' ')
+}

@@ -1,0 +1,135 @@
+import { useLayoutEffect, useRef } from 'preact/hooks'
+import { shown } from '../../parts/key-sheet.tsx'
+import { useKeys } from '../../parts/keys.ts'
+import { FieldInput } from '../../review/field-input.tsx'
+import type { Held } from './held.ts'
+import type { Questions } from './questions.ts'
+import type { Review } from './review.ts'
+
+interface Props {
+  review: Review
+  held: Held
+  questions: Questions
+  guidelines: string
+  /** This reviewer is done with the item. */
+  isFinished: boolean
+}
+
+const digits = ['1', '2', '3', '4', '5', '6', '7', '8', '9', '0']
+
+/** The questions, and what becomes of the item. */
+export function Form({ review, held, questions, guidelines, isFinished }: Props) {
+  const form = useRef<HTMLFormElement>(null)
+  useLayoutEffect(() => {
+    // A field of text would take the keys away.
+    form.current?.querySelector<HTMLElement>('.question:first-child .chip[tabindex="0"]')?.focus()
+  }, [])
+  const choose = (key: string) => {
+    const fields = [...(form.current?.querySelectorAll('.chips') ?? [])]
+    const at = document.activeElement?.closest('.chips') ?? fields[0]
+    const chip = at?.querySelector<HTMLButtonElement>(`[data-key="${key}"]`)
+    chip?.focus()
+    chip?.click()
+  }
+  useKeys('Answer', [{ keys: digits, does: 'Choose by its number', run: choose }])
+  const problems = review.problems.value
+  const refused = review.refused.value
+  const isWorking = review.isWorking.value
+  return (
+    <form
+      class="review-form"
+      aria-label="Your answers"
+      ref={form}
+      // Enter in a box is no end of the item.
+      onSubmit={(event) => event.preventDefault()}
+    >
+      <div class="questions">
+        {guidelines !== '' && (
+          <details class="guidelines-note">
+            <summary>Guidelines</summary>
+            <p>{guidelines}</p>
+          </details>
+        )}
+        {questions.list.map((question) => {
+          const { key, title, description, field } = question
+          const problem = problems.get(key)
+          return (
+            <div key={key} class="question">
+              <div class="question-title" id={`q-${key}-label`}>
+                {title}
+              </div>
+              {description !== '' && <p class="muted">{description}</p>}
+              <FieldInput
+                id={`q-${key}`}
+                field={field}
+                draft={held.drafts.value.get(key)}
+                isDisabled={isFinished}
+                onChange={(draft) => review.answer(key, draft)}
+              />
+              {problem !== undefined && (
+                <p class="problem" role="alert">
+                  {problem}
+                </p>
+              )}
+            </div>
+          )
+        })}
+        {questions.missing.length > 0 && (
+          <p class="muted">
+            Not asked, because it is no annotation spec of this project that is there:{' '}
+            {questions.missing.join(', ')}
+          </p>
+        )}
+      </div>
+      {refused && (
+        <div class="problem" role="alert">
+          Item {refused.save.held.item.position_in_queue} is not saved: {refused.error.message}{' '}
+          {refused.save.held.item.id !== held.item.id && (
+            <button type="button" onClick={() => void review.backToRefused()}>
+              Go back to it
+            </button>
+          )}
+        </div>
+      )}
+      {review.notice.value !== undefined && (
+        <div class="problem" role="alert">
+          {review.notice.value}
+        </div>
+      )}
+      <div class="review-acts">
+        {isFinished ? (
+          <>
+            <span class="muted">You {held.item.own_annotation_state} this item.</span>
+            <button type="button" disabled={isWorking} onClick={() => void review.reopen(held)}>
+              Open it again
+            </button>
+            <button type="button" class="main-button" onClick={() => void review.lookFurther()}>
+              Next item
+            </button>
+          </>
+        ) : (
+          <>
+            <button
+              type="button"
+              disabled={review.undoable.value === undefined || isWorking}
+              onClick={() => void review.undo()}
+            >
+              Undo <kbd>u</kbd>
+            </button>
+            <button type="button" disabled={isWorking} onClick={() => void review.finish('skipped')}>
+              Skip <kbd>s</kbd>
+            </button>
+            <button
+              type="button"
+              class="main-button"
+              disabled={isWorking}
+              onClick={() => void review.finish('completed')}
+            >
+              Complete <kbd>{shown('Ctrl+Enter')}</kbd>
+            </button>
+          </>
+        )}
+      </div>
+    </form>
+  )
+}

@@ -1,0 +1,113 @@
+import { type Signal, signal } from '@preact/signals'
+import { type Draft, draftOf } from '../../review/draft.ts'
+import { readCall } from '../../server/calls.ts'
+import { removeFeedback } from '../../server/feedback.ts'
+import type { QueueItem } from '../../server/queues.ts'
+import {
+  type Answer,
+  addAnswers,
+  leaseMs,
+  type Place,
+  type Progress,
+  readAnswers,
+  replaceAnswer,
+  setProgress,
+} from '../../server/reviews.ts'
+import type { JsonNode } from '../../value/json-index.ts'
+import { answerOf, givenOf, type Question } from './questions.ts'
+
+/** An item that this reviewer is on, or will be on next. */
+export interface Held {
+  place: Place
+  item: QueueItem
+  /** The call, or why it cannot be read. */
+  call: JsonNode | Error
+  /** Until when it is kept from others, by this machine's clock. */
+  until: Signal<number>
+  drafts: Signal<ReadonlyMap<string, Draft>>
+  /** What the server has, by question. */
+  kept: Map<string, { id: string; payload: string }>
+  isChanged: boolean
+}
+
+export async function holdOf(
+  { project, queue, user }: { project: string; queue: string; user: string },
+  questions: readonly Question[],
+  item: QueueItem,
+  until: number,
+): Promise<Held> {
+  const place = { project, queue, call: item.call_id }
+  const [call, given] = await Promise.all([
+    readCall(project, item.call_id, new AbortController().signal).catch((error: Error) => error),
+    readAnswers(place, user),
+  ])
+  const drafts = new Map<string, Draft>()
+  const kept: Held['kept'] = new Map()
+  for (const question of questions) {
+    const last = givenOf(question, given)
+    if (last === undefined) continue
+    const draft = draftOf(question.field, last.node)
+    drafts.set(question.key, draft)
+    kept.set(question.key, { id: last.id, payload: answerOf(question, draft)?.payload ?? '' })
+  }
+  return {
+    place,
+    item,
+    call,
+    until: signal(until),
+    drafts: signal<ReadonlyMap<string, Draft>>(drafts),
+    kept,
+    isChanged: false,
+  }
+}
+
+export const untilFrom = (asked: number): number => asked + leaseMs
+
+/** What is to be written for an item; made once, so that it can be sent again. */
+export interface Save {
+  held: Held
+  state: Exclude<Progress, 'in_progress'>
+  add: [key: string, id: string, answer: Answer][]
+  replace: [key: string, id: string, answer: Answer, replaced: string][]
+  remove: [key: string, id: string][]
+}
+
+export function saveOf(held: Held, questions: readonly Question[], state: Save['state']): Save {
+  const save: Save = { held, state, add: [], replace: [], remove: [] }
+  for (const question of questions) {
+    const { key } = question
+    const kept = held.kept.get(key)
+    // Who skips an item says nothing of it, and takes back what was said since it was opened again.
+    const answer = state === 'skipped' ? undefined : answerOf(question, held.drafts.value.get(key))
+    if (answer === undefined) {
+      if (kept) save.remove.push([key, kept.id])
+    } else if (kept === undefined) save.add.push([key, newId(), answer])
+    else if (kept.payload !== answer.payload) save.replace.push([key, newId(), answer, kept.id])
+  }
+  return save
+}
+
+/** The answers first: what is completed has them all. */
+export async function writeAnswers({ held, add, replace, remove }: Save): Promise<void> {
+  const { place, kept } = held
+  await addAnswers(
+    place,
+    add.map(([, id, answer]) => [id, answer]),
+  )
+  for (const [, id, answer, replaced] of replace) await replaceAnswer(place, id, answer, replaced)
+  for (const [, id] of remove) await removeFeedback(place.project, id)
+  for (const [key, id, { payload }] of [...add, ...replace]) kept.set(key, { id, payload })
+  for (const [key] of remove) kept.delete(key)
+}
+
+export async function writeAll(save: Save): Promise<void> {
+  await writeAnswers(save)
+  const { project, queue } = save.held.place
+  await setProgress(project, queue, save.held.item.id, save.state)
+}
+
+/** Also where the page is served without https, which has no randomUUID. */
+function newId(): string {
+  const bytes = crypto.getRandomValues(new Uint8Array(16))
+  return `review-${[...bytes].map((byte) => byte.toString(16).padStart(2, '0')).join('')}`
+}

@@ -1,0 +1,160 @@
+import { useEffect, useMemo, useState } from 'preact/hooks'
+import { useKeys } from '../../parts/keys.ts'
+import { Empty, Failed, Skeleton } from '../../parts/states.tsx'
+import { paths } from '../../places.ts'
+import { go, guardLeaving, search, setSearch } from '../../routes.ts'
+import { useLoading } from '../../server/loading.ts'
+import { type Queue, readQueue } from '../../server/queues.ts'
+import { who } from '../../server/session.ts'
+import { Bar } from './bar.tsx'
+import { Form } from './form.tsx'
+import { type Questions, readQuestions } from './questions.ts'
+import { Reading } from './reading.tsx'
+import { createReview } from './review.ts'
+
+async function readAll(project: string, queue: string, signal: AbortSignal) {
+  const found = await readQueue(project, queue, signal)
+  return { found, questions: await readQuestions(project, found.scorer_refs, signal) }
+}
+
+/** Reviews a queue by keys: an item is before the eye, the next one is there already. */
+export function ReviewScreen({ project, queue }: { project: string; queue: string }) {
+  const { value, error, again } = useLoading((signal) => readAll(project, queue, signal), [project, queue])
+  if (error) {
+    return (
+      <main class="screen">
+        <Failed error={error} again={again} />
+      </main>
+    )
+  }
+  if (value === undefined) {
+    return (
+      <main class="screen">
+        <Skeleton rows={12} />
+      </main>
+    )
+  }
+  return <Reviewing project={project} queue={value.found} questions={value.questions} />
+}
+
+interface Props {
+  project: string
+  queue: Queue
+  questions: Questions
+}
+
+function Reviewing({ project, queue, questions }: Props) {
+  const review = useMemo(
+    () =>
+      createReview({
+        project,
+        queue: queue.id,
+        user: who.value?.user ?? '',
+        questions: questions.list,
+        annotators: annotatorsIn(search.value.get('annotators')),
+        onItem: (item) => setSearch({ item }),
+      }),
+    [],
+  )
+  const [isWhole, setWhole] = useState(false)
+  const asked = search.value.get('item')
+  useEffect(() => {
+    void (asked === null ? review.lookFurther() : review.open(asked))
+    const unguard = guardLeaving(review.loss)
+    return () => {
+      unguard()
+      review.close()
+    }
+  }, [review])
+  const phase = review.phase.value
+  const held = phase.kind === 'item' || phase.kind === 'finished' ? phase.held : undefined
+  const isThere = phase.kind === 'item'
+  useKeys('Review', [
+    {
+      keys: ['Ctrl+Enter'],
+      does: 'Complete, and next',
+      whileTyping: true,
+      run: () => {
+        // What is being typed is taken as it would be on leaving the field.
+        if (document.activeElement instanceof HTMLElement) document.activeElement.blur()
+        void review.finish('completed')
+      },
+    },
+    { keys: ['s'], does: 'Skip', run: () => void review.finish('skipped') },
+    { keys: ['u'], does: 'Undo the last one', run: () => void review.undo() },
+    { keys: ['c'], does: 'The whole call, or what is asked about', run: () => setWhole(!isWhole) },
+    {
+      keys: ['t'],
+      does: 'Its trace, in a tab of its own',
+      run: () => {
+        if (held === undefined) return
+        const { call_trace_id: trace, call_id: call } = held.item
+        window.open(paths.trace(project, trace, call), '_blank', 'noopener')
+      },
+    },
+    { keys: ['Escape'], does: 'Back to the queue', run: () => go(paths.queue(project, queue.id)) },
+  ])
+  return (
+    <main class="screen review">
+      <h1 class="hidden-text">Review of {queue.name}</h1>
+      <Bar review={review} project={project} queue={queue} />
+      {phase.kind === 'failed' && <Failed error={phase.error} again={() => void review.lookFurther()} />}
+      {phase.kind === 'looking' && <Skeleton rows={12} />}
+      {phase.kind === 'none' && <Done project={project} queue={queue} review={review} />}
+      {held && (
+        <div class="review-body">
+          <Reading key={held.item.id} {...{ project, held, isWhole }} onWhole={setWhole} />
+          <Form
+            key={`form ${held.item.id} ${isThere}`}
+            {...{ review, held, questions, isFinished: !isThere }}
+            guidelines={queue.description}
+          />
+        </div>
+      )}
+    </main>
+  )
+}
+
+const annotatorsIn = (text: string | null): number => {
+  const given = Number(text)
+  return Number.isInteger(given) && given >= 1 && given <= 100 ? given : 1
+}
+
+function Done({
+  project,
+  queue,
+  review,
+}: Pick<Props, 'project' | 'queue'> & { review: ReturnType<typeof createReview> }) {
+  const others = review.othersOn.value
+  const isEmpty = review.stats.value?.total_items === 0
+  useEffect(() => {
+    // An item that somebody gives back is open again.
+    if (others === 0) return
+    const timer = setInterval(() => void review.lookFurther(), 15_000)
+    return () => clearInterval(timer)
+  }, [others])
+  const title = isEmpty
+    ? 'This queue is empty'
+    : others > 0
+      ? 'Others are at work'
+      : 'Nothing is left for you'
+  return (
+    <Empty title={title}>
+      <p>
+        {isEmpty
+          ? 'Add calls to it with a in the list of calls.'
+          : others > 0
+            ? `${others === 1 ? 'One item is' : `${others} items are`} with other reviewers. What they give back appears here.`
+            : 'You have completed or skipped every item that is open.'}
+      </p>
+      <div class="in-line">
+        <button type="button" onClick={() => void review.lookFurther()}>
+          Look again
+        </button>
+        <a class="button" href={paths.queue(project, queue.id)}>
+          The queue
+        </a>
+      </div>
+    </Empty>
+  )
+}

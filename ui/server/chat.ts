@@ -1,0 +1,68 @@
+import { type Asked, ask, decoded, Refused } from './ask.ts'
+
+interface ChatAsked {
+  project: string
+  thread: string
+  /** JSON. */
+  body: string
+  signal: AbortSignal
+}
+
+export interface ChatHeard {
+  /** Undefined where the answer is not recorded. */
+  callId: string | undefined
+  /** What of the schemas of tools was widened. */
+  widened: string | undefined
+  /** The JSON of each event; of a whole answer one. */
+  events: AsyncGenerator<string>
+  isStream: boolean
+}
+
+/** Resolves with the head of the answer. When the signal aborts, its slot is free. */
+export async function askChat({ project, thread, body, signal }: ChatAsked): Promise<ChatHeard> {
+  const headers = {
+    'x-heddle-project': headerText(project),
+    ...(thread !== '' && { 'x-heddle-thread': headerText(thread) }),
+  }
+  const asked: Asked = { json: body, headers, signal }
+  const response = await ask('/v1/chat/completions', asked)
+  const isStream = response.headers.get('content-type')?.startsWith('text/event-stream') ?? false
+  const widened = response.headers.get('x-heddle-widened')
+  return {
+    callId: response.headers.get('x-heddle-call-id') ?? undefined,
+    widened: widened === null ? undefined : decodeURIComponent(widened),
+    events: isStream ? eventsOf(response) : wholeOf(response),
+    isStream,
+  }
+}
+
+/** A header holds bytes, and a script gives them as characters. */
+const headerText = (text: string) => String.fromCharCode(...new TextEncoder().encode(text))
+
+async function* wholeOf(response: Response): AsyncGenerator<string> {
+  yield await response.text()
+}
+
+/** https://html.spec.whatwg.org/multipage/server-sent-events.html, as far as the server writes it. */
+async function* eventsOf({ body }: Response): AsyncGenerator<string> {
+  if (body === null) return
+  let rest = ''
+  for await (const piece of decoded(body)) {
+    rest += piece
+    const events = rest.split('\n\n')
+    rest = events.pop() ?? ''
+    for (const event of events) {
+      if (!event.startsWith('data: ')) continue
+      const data = event.slice('data: '.length)
+      if (data === '[DONE]') return
+      if (data.startsWith('{"error"')) throw failureIn(data)
+      yield data
+    }
+  }
+}
+
+/** The head said that all is well, and then it was not. */
+function failureIn(data: string): Refused {
+  const { error } = JSON.parse(data) as { error: { message: string; code: string; param: string | null } }
+  return new Refused(200, error.code, error.message, error.param ?? undefined)
+}

@@ -1,0 +1,68 @@
+import { type JsonNode, nodeAt, sourceOf, stringOf } from '../value/json-index.ts'
+import { parseRef } from '../value/ref.ts'
+import { askJson } from './ask.ts'
+import { type Created, createObject, type ObjectVersion, readObject, readVersions } from './objects.ts'
+
+/** The digest and the project of the table that an object holds its rows in. */
+export function tableOf(val: JsonNode): { project: string; table: string } | undefined {
+  const ref = parseRef(stringOf(nodeAt(val, 'rows')) ?? '')
+  return ref?.kind === 'table' ? { project: ref.project, table: ref.name } : undefined
+}
+
+/** The newest version of each. */
+export const readDatasets = (project: string, signal: AbortSignal): Promise<ObjectVersion[]> =>
+  readVersions({ project, classes: ['Dataset'], latestOnly: true, limit: 500 }, signal)
+
+/** Each row is JSON, with its digits. */
+export function makeDataset(project: string, name: string, rows: readonly string[]): Promise<Created> {
+  const json = `{"name":${JSON.stringify(name)},"rows":[${rows.join(',')}]}`
+  const path = project.split('/').map(encodeURIComponent).join('/')
+  return askJson<Created>(`/v2/${path}/datasets`, { json })
+}
+
+const tries = 5
+
+/** A version with these rows behind those that were there. What somebody else writes meanwhile is kept. */
+export async function addRows(project: string, dataset: string, rows: readonly string[]): Promise<Created> {
+  const { signal } = new AbortController()
+  const updates = rows.map((row) => `{"append":{"row":${row}}}`).join(',')
+  for (let turn = 0; turn < tries; turn++) {
+    const latest = await readObject(project, dataset, 'latest', signal)
+    const table = tableOf(latest.val)
+    const ref = nodeAt(latest.val, 'rows')
+    if (table?.project !== project || ref === undefined) {
+      throw new Error(`${dataset} holds no table of this project, so no rows can be added.`)
+    }
+    const given = JSON.stringify({ project_id: project, base_digest: table.table })
+    const json = `${given.slice(0, -1)},"updates":[${updates}]}`
+    const { digest } = await askJson<{ digest: string }>('/table/update', { json })
+    // Where there is a newer version by now, its rows would be left out.
+    const newest = await readVersions({ project, objects: [dataset], latestOnly: true }, signal)
+    if (newest[0]?.digest !== latest.digest) continue
+    const { text, start, end } = latest.val
+    const newRef = JSON.stringify((stringOf(ref) as string).replace(table.table, digest))
+    const val = text.slice(start, ref.start) + newRef + text.slice(ref.end, end)
+    return createObject(project, dataset, val)
+  }
+  throw new Error(`Others are writing ${dataset}. Try again.`)
+}
+
+/** What a row can be made of: the members of the inputs, and the output. */
+export interface Source {
+  /** A path into the call. */
+  path: readonly string[]
+  name: string
+}
+
+export interface Column extends Source {
+  isTaken: boolean
+}
+
+/** A row of one call, as JSON. What the call does not have is left out. */
+export function rowOf(call: JsonNode, columns: readonly Column[]): string {
+  const members = columns.flatMap(({ path, name, isTaken }) => {
+    const node = isTaken && name.trim() !== '' ? nodeAt(call, ...path) : undefined
+    return node === undefined ? [] : [`${JSON.stringify(name.trim())}:${sourceOf(node)}`]
+  })
+  return `{${members.join(',')}}`
+}

@@ -1,0 +1,50 @@
+import { askJson } from './ask.ts'
+
+export interface User {
+  name: string
+  role: 'member' | 'admin'
+  entities: string[]
+  /** Null of a user that stands in HEDDLE_USERS. */
+  created_at: string | null
+  is_configured: boolean
+  settings: Record<string, string | number>
+}
+
+export interface KeyRow {
+  id: string
+  name: string | null
+  record: 'on' | 'off'
+  created_at: string
+  revoked_at: string | null
+}
+
+export interface Keys {
+  user: string
+  is_configured: boolean
+  keys: KeyRow[]
+}
+
+export interface NewKey {
+  id: string
+  /** It is shown once. */
+  key: string
+}
+
+export const readUsers = (signal: AbortSignal) => askJson<{ users: User[] }>('/users', { signal })
+
+export const addUser = (body: { name: string; role: User['role']; entities: string[] }) =>
+  askJson<{ user: User; key: NewKey }>('/users', { body })
+
+export const removeUser = (name: string) =>
+  askJson('/users/'.concat(encodeURIComponent(name)), { method: 'DELETE' })
+
+const ofUser = (user: string | undefined) => (user === undefined ? '' : `?user=${encodeURIComponent(user)}`)
+
+/** One's own, or for admins those of anybody. */
+export const readKeys = (user: string | undefined, signal: AbortSignal) =>
+  askJson<Keys>(`/keys${ofUser(user)}`, { signal })
+
+export const addKey = (body: { user?: string; name?: string; record?: 'off' }) =>
+  askJson<NewKey>('/keys', { body })
+
+export const revokeKey = (id: string) => askJson(`/keys/${encodeURIComponent(id)}`, { method: 'DELETE' })

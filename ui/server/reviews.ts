@@ -1,0 +1,131 @@
+import { type JsonNode, jsonNode, membersOf, nodeAt, stringOf } from '../value/json-index.ts'
+import { ask, askJson } from './ask.ts'
+import { refOf } from './feedback.ts'
+import type { QueueItem } from './queues.ts'
+
+const pathOf = (queue: string) => `/annotation_queues/${encodeURIComponent(queue)}`
+const itemPath = (queue: string, item: string) => `${pathOf(queue)}/items/${encodeURIComponent(item)}`
+
+/** How long `next` and `in_progress` keep an item from others. */
+export const leaseMs = 15 * 60_000
+
+export interface Handed {
+  /** Null when none is open. */
+  item: QueueItem | null
+  /** Items that others are on. */
+  leased_items: number
+}
+
+export interface Wanted {
+  annotators: number
+  /** Items that are passed over. */
+  except: readonly string[]
+}
+
+export function nextItem(project: string, queue: string, { annotators, except }: Wanted): Promise<Handed> {
+  const body = { project_id: project, lease_seconds: leaseMs / 1_000, annotators, except_item_ids: except }
+  return askJson<Handed>(`${pathOf(queue)}/next`, { body })
+}
+
+export async function readItem(project: string, queue: string, item: string): Promise<QueueItem | undefined> {
+  const body = { project_id: project, filter: { id: item }, include_position: true }
+  return (await askJson<{ items: QueueItem[] }>(`${pathOf(queue)}/items/query`, { body })).items[0]
+}
+
+export type Progress = 'in_progress' | 'completed' | 'skipped'
+
+export async function setProgress(
+  project: string,
+  queue: string,
+  item: string,
+  state: Progress,
+): Promise<QueueItem> {
+  const body = { project_id: project, annotation_state: state }
+  return (await askJson<{ item: QueueItem }>(`${itemPath(queue, item)}/progress`, { body })).item
+}
+
+export async function reopenItem(project: string, queue: string, item: string): Promise<QueueItem> {
+  const body = { project_id: project }
+  return (await askJson<{ item: QueueItem }>(`${itemPath(queue, item)}/reopen`, { body })).item
+}
+
+/** Goes out even when the page is being closed. */
+export async function releaseItem(project: string, queue: string, item: string): Promise<void> {
+  await ask(`${itemPath(queue, item)}/release`, { body: { project_id: project }, isLast: true })
+}
+
+/** What a reviewer said of one question. */
+export interface Answer {
+  type: string
+  annotationRef?: string
+  /** As JSON. */
+  payload: string
+}
+
+export interface Place {
+  project: string
+  queue: string
+  call: string
+}
+
+function feedbackText(
+  { project, queue, call }: Place,
+  id: string,
+  answer: Answer,
+  replaced?: string,
+): string {
+  const rest = {
+    project_id: project,
+    weave_ref: refOf(project, call),
+    feedback_type: answer.type,
+    queue_id: queue,
+    id,
+    ...(answer.annotationRef !== undefined && { annotation_ref: answer.annotationRef }),
+    ...(replaced !== undefined && { feedback_id: replaced }),
+  }
+  return `${JSON.stringify(rest).slice(0, -1)},"payload":${answer.payload}}`
+}
+
+/** All of them or none; the same ids again are the same records. */
+export async function addAnswers(
+  place: Place,
+  answers: readonly [id: string, answer: Answer][],
+): Promise<void> {
+  if (answers.length === 0) return
+  const batch = answers.map(([id, answer]) => feedbackText(place, id, answer))
+  await ask('/feedback/batch/create', { json: `{"batch":[${batch.join(',')}]}` })
+}
+
+export async function replaceAnswer(
+  place: Place,
+  id: string,
+  answer: Answer,
+  replaced: string,
+): Promise<void> {
+  await ask('/feedback/replace', { json: feedbackText(place, id, answer, replaced) })
+}
+
+export interface Given {
+  id: string
+  type: string
+  payload: JsonNode
+}
+
+/** What this user has said of the call in this queue, the newest last. */
+export async function readAnswers({ project, queue, call }: Place, user: string): Promise<Given[]> {
+  const is = (field: string, text: string) => ({ $eq: [{ $getField: field }, { $literal: text }] })
+  const body = {
+    project_id: project,
+    query: {
+      $expr: { $and: [is('weave_ref', refOf(project, call)), is('queue_id', queue), is('wb_user_id', user)] },
+    },
+    sort_by: [{ field: 'created_at', direction: 'asc' }],
+  }
+  const result = nodeAt(jsonNode(await (await ask('/feedback/query', { body })).text()), 'result')
+  if (result === undefined) return []
+  return [...membersOf(result)].map(({ node }) => ({
+    id: stringOf(nodeAt(node, 'id')) ?? '',
+    type: stringOf(nodeAt(node, 'feedback_type')) ?? '',
+    payload: nodeAt(node, 'payload') ?? jsonNode('{}'),
+  }))
+}

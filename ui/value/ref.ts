@@ -1,0 +1,28 @@
+/** What a reference names. */
+export interface ParsedRef {
+  project: string
+  kind: 'object' | 'op' | 'table' | 'call'
+  name: string
+  /** A digest, `latest`, a number or an alias; empty for calls and tables. */
+  version: string
+}
+
+const form =
+  /^[a-z][a-z0-9+.-]*:\/\/\/([^/\s]+)\/([^/\s]+)\/(object|op|table|call)\/([^/:\s]+)(?::([^/\s]+))?/
+
+/** Undefined for any other text. */
+export function parseRef(text: string): ParsedRef | undefined {
+  const [, entity, project, kind, name, version = ''] = form.exec(text) ?? []
+  if (entity === undefined || project === undefined || kind === undefined || name === undefined)
+    return undefined
+  try {
+    return {
+      project: `${decodeURIComponent(entity)}/${decodeURIComponent(project)}`,
+      kind: kind as ParsedRef['kind'],
+      name: decodeURIComponent(name),
+      version: decodeURIComponent(version),
+    }
+  } catch {
+    return undefined
+  }
+}
