@@ -1,3 +1,4 @@
+import { mostInAnyOrder } from '../src/inference/constraints/schema/any-order.ts'
 import { formats, numberFormats } from '../src/inference/constraints/schema/formats.ts'
 import { keywords } from '../src/inference/constraints/schema/keywords.ts'
 import { cell, generated } from './pages.ts'
@@ -51,14 +52,15 @@ and its path; none is ignored. An answer that ends with \`finish_reason: "length
 | \`structural_tag\` | free text; from a trigger on, what the tag prescribes until its end. Both forms, \`structures\` with \`triggers\` and \`format\` |
 
 A request has one constraint. \`response_format\` and \`structured_outputs\` may both be present when they say the same, or when
-\`structured_outputs\` only says how JSON is written (\`disable_any_whitespace\`, \`whitespace_pattern\`, \`disable_additional_properties\`).
+\`structured_outputs\` only says how JSON is written (\`disable_any_whitespace\`, \`whitespace_pattern\`, \`disable_additional_properties\`,
+\`any_order\`).
 \`strict\` changes nothing: every schema is enforced.
 
 ## How JSON is written
 
 | | |
 |---|---|
-| Order of members | that of \`properties\`, optional members may be left out, then other members |
+| Order of members | that of \`properties\`, optional members may be left out, then other members. \`any_order: true\` lets declared members come in any order, in objects of up to ${mostInAnyOrder} of them; larger ones are refused |
 | White space | nothing, one space, or a line break with up to 32 spaces or tabs between parts; nothing or one space after a colon; none around the value. \`disable_any_whitespace\` forbids it, \`whitespace_pattern\` replaces it |
 | Numbers | integers up to 19 digits, decimals up to 21 digits before the point and 22 after it, exponents up to 307 |
 | Strings | no raw control characters. A string with a \`pattern\`, a \`format\` or a forbidden value is escaped as by JSON.stringify |
@@ -138,6 +140,24 @@ the answer where it occurs, so it may cut the answer off.
 
 When \`allowed_token_ids\`, \`bad_words\` or \`min_tokens\` leave no token that the grammar allows, the request fails with
 \`no_token_possible\`, in a stream as an error event. Beam search takes no constraint.
+
+## How much of the world's schemas
+
+Measured over 600 schemas of [MaskBench](https://github.com/guidance-ai/jsonschemabench) with \`benchmarks/maskbench.ts\`
+(seed 1, on a busy machine of two cores; values in the order of the schema for Heddle, in their own for XGrammar):
+
+| Engine | Compiled | Every test right | Valid accepted | Invalid accepted |
+|---|---|---|---|---|
+| Heddle, as sent | 95.8 % | 90.3 % | 94.1 % of 734 | 0 of 1,222 |
+| Heddle, \`disable_additional_properties: false\` | 95.7 % | 94.3 % | 98.4 % of 734 | 0 of 1,222 |
+| \`@mlc-ai/web-xgrammar\` 0.1.27, in the same run | 99.2 % | 73.3 % | 95.2 % of 748 | 371 of 1,249 |
+
+Published for all of MaskBench: llguidance passes 79 %, XGrammar 72 to 82 %, llama.cpp 58 %. The valid values that are refused as sent
+mostly have members that their schema does not list. A schema compiles in 3 ms at the median, 210 ms at the 99th percentile.
+
+\`\`\`sh
+npx node benchmarks/maskbench.ts --folder jsonschemabench/maskbench/data --sample 600 --rival
+\`\`\`
 
 ## Limits
 

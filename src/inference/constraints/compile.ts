@@ -96,7 +96,7 @@ function compiledTurn(
   const grammar: Grammar = { rules: new Map() }
   const calls = argumentsAsData(turn.calls)
   const notes = new Set<string>()
-  const settings = settingsOf(options, createBudget(steps), notes)
+  const settings = { ...settingsOf(options, createBudget(steps), notes), anyOrder: false }
   const offered = calls === undefined ? [] : calledTools(calls)
   const widened = new Set<string>()
   const allowance = { steps: stepsOfTools }
@@ -200,12 +200,13 @@ function placed(place: string, compile: () => Expr): Expr {
 const jsonSpace = repetition(charClass([0x09, 0x0a], [0x0d, 0x0d], [0x20, 0x20]), 0)
 
 function settingsOf(
-  { whitespace, additionalProperties, unknownKeywords }: ConstraintOptions,
+  { whitespace, additionalProperties, unknownKeywords, anyOrder = false }: ConstraintOptions,
   budget: Budget,
   notes: Set<string>,
 ): SchemaSettings {
   const said = {
     closing: additionalProperties === undefined ? 'silent' : additionalProperties ? 'told' : 'listing',
+    anyOrder,
     unknownNames: { refused: unknownKeywords === 'refuse', note: (note: string) => notes.add(note) },
   } as const
   if (typeof whitespace === 'string') return { ...spaces(whitespace), ...said }

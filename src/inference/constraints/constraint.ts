@@ -48,6 +48,8 @@ export interface ConstraintOptions {
    * has no `additionalProperties`. Without it what says nothing of them is closed.
    */
   additionalProperties?: boolean
+  /** Members come in any order; without it, in that of the schema. Arguments of tools keep theirs. */
+  anyOrder?: boolean
   /** Names that are no keyword are annotations without it. */
   unknownKeywords?: 'refuse'
 }

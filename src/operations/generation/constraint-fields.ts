@@ -38,12 +38,13 @@ export const constraintFields = {
         disable_fallback: flag().optional().meta({ default: false }),
         disable_any_whitespace: flag().optional().meta({ default: false }),
         disable_additional_properties: flag().optional(),
+        any_order: flag().optional().meta({ default: false }),
         whitespace_pattern: constraint,
         _backend: constraint,
         _backend_was_auto: flag().optional().meta({ default: false }),
       })
       .nullish(),
-    'One of `json` (a JSON Schema or its text), `regex`, `choice`, `grammar` (GBNF), `json_object` and `structural_tag`, and how JSON is written: `whitespace_pattern`, `disable_any_whitespace`, `disable_additional_properties` (false leaves objects open, as in JSON Schema). `disable_fallback`, `_backend` and `_backend_was_auto` have no effect. A request has one constraint, here or in `response_format`.',
+    'One of `json` (a JSON Schema or its text), `regex`, `choice`, `grammar` (GBNF), `json_object` and `structural_tag`, and how JSON is written: `whitespace_pattern`, `disable_any_whitespace`, `disable_additional_properties` (false leaves objects open, as in JSON Schema), `any_order` (members come in any order). `disable_fallback`, `_backend` and `_backend_was_auto` have no effect. A request has one constraint, here or in `response_format`.',
   ),
 }
 export type ConstraintFields = z.output<z.ZodObject<typeof constraintFields>>

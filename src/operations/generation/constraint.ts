@@ -134,6 +134,7 @@ function optionsOf(outputs: Outputs | null | undefined): ConstraintOptions {
     whitespace_pattern: pattern,
     disable_any_whitespace: none,
     disable_additional_properties: closed,
+    any_order: anyOrder,
   } = outputs ?? {}
   if (none && pattern != null) {
     throw wrong(
@@ -145,5 +146,6 @@ function optionsOf(outputs: Outputs | null | undefined): ConstraintOptions {
   return {
     whitespace: none ? 'none' : pattern == null ? 'bounded' : { pattern },
     ...(closed !== undefined && { additionalProperties: !closed }),
+    ...(anyOrder && { anyOrder }),
   }
 }

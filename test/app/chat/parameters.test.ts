@@ -114,6 +114,7 @@ const fields: Record<string, Values | Bodies> = {
       { json: { type: 'object' } },
       { json_object: true, disable_any_whitespace: true },
       { json_object: true, whitespace_pattern: '[ ]?', disable_additional_properties: true },
+      { json: { type: 'object' }, any_order: true },
       { choice: ['a', 'b'] },
       { regex: 'a+', disable_fallback: true, _backend: 'x', _backend_was_auto: true },
       { grammar: 'root ::= "a"' },

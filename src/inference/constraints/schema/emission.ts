@@ -22,6 +22,8 @@ export interface Emission {
   /** Behind the colon of a member. */
   readonly gap: Expr
   readonly closing: Closing
+  /** Members come in any order, not only in that of the schema. */
+  readonly anyOrder: boolean
   /** Any JSON string. */
   readonly string: Expr
   /** One character of a JSON string. */

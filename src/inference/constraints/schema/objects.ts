@@ -11,20 +11,16 @@ import {
   repetition,
   sequence,
 } from '../grammar/expressions.ts'
+import { anyOrderExpr } from './any-order.ts'
 import { hasNoOthers } from './closed-objects.ts'
 import type { Emission } from './emission.ts'
 import { memberSchemas } from './holds.ts'
 import { inJsonString } from './json-characters.ts'
 import { isRecord } from './keywords.ts'
+import type { Member } from './member.ts'
 import { countsOf, excludedBy, requiredBy, type SchemaNode, stepped } from './schema-document.ts'
 import { quoted, stringAutomaton } from './strings.ts'
 import { separated } from './values.ts'
-
-export interface Member {
-  name: string
-  required: boolean
-  nodes: SchemaNode[]
-}
 
 /** Names that are not declared, and what their values are. */
 interface Others {
@@ -282,6 +278,10 @@ function membersExpr(
       path,
       'more than one member without a declared name would be needed, and their names could repeat',
     )
+  }
+  if (emission.anyOrder && members.length > 1) {
+    const path = bases.find(({ schema }) => schema.properties !== undefined)?.path ?? '#'
+    return anyOrderExpr({ members, entries, other: some ? other : never, min, max, path }, emission)
   }
   const counted = min > required || (Number.isFinite(max) && (some || max < members.length))
   if (!counted) return plainMembers(members, entries, some ? other : never, { comma, close }, emission)

@@ -44,6 +44,7 @@ export interface SchemaSettings {
   gap: Expr
   closing: Closing
   unknownNames: UnknownNames
+  anyOrder: boolean
 }
 
 /** How far it is looked ahead for branches that cannot hold together. */
@@ -151,6 +152,7 @@ export function addWritten(
     space: settings.space.kind === 'sequence' ? settings.space : settled.space,
     gap: settled.gap,
     closing: settings.closing,
+    anyOrder: settings.anyOrder,
     character,
     string: named('string', quoted(repetition(character, 0))),
     value,

@@ -1,0 +1,42 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { createConstraintCompiler } from '../../../src/inference/constraints/compile.ts'
+import { createFollowing } from '../../../src/inference/constraints/grammar/following.ts'
+import { createJudge } from '../../support/schemas/judge.ts'
+import { changed, worldSchemas } from '../../support/schemas/world-schemas.ts'
+
+/** Of one value; spread over all of its parts. */
+const mostChanged = 60
+
+/** A validator of the latest draft judges the twin, which shares nothing with how old drafts are read. */
+test('300 schemas in the styles of programs compile, and let through what fits them and nothing else', () => {
+  let invalid = 0
+  for (const { name, schema, twin, value } of worldSchemas(300, 17)) {
+    const judge = createJudge(twin)
+    const { grammar } = createConstraintCompiler().compile(
+      { kind: 'json', schema },
+      { whitespace: 'none', additionalProperties: true },
+      'schema',
+    )
+    const following = createFollowing(grammar)
+    const accepts = (given: unknown) => {
+      let at: ReturnType<typeof following.after> = following.start
+      for (const character of JSON.stringify(given)) {
+        at = following.after(at, character.codePointAt(0) ?? 0)
+        if (at === undefined) return false
+      }
+      return at.isComplete
+    }
+    const shown = (given: unknown) => `${name} ${JSON.stringify(schema)}: ${JSON.stringify(given)}`
+    assert.equal(judge(value), true, shown(value))
+    assert.ok(accepts(value), shown(value))
+    const others = changed(value)
+    const step = Math.ceil(others.length / mostChanged)
+    for (const other of others.filter((_, i) => i % step === 0)) {
+      const isValid = judge(other)
+      assert.equal(accepts(other), isValid, shown(other))
+      if (isValid === false) invalid++
+    }
+  }
+  assert.ok(invalid > 3_000, `${invalid} values that do not fit`)
+})
