@@ -101,7 +101,8 @@ const corsOrigins = z.string().transform((text, context): string[] => {
 /** The address of a server that speaks the wire of OpenAI. Its key is a setting of its own, as addresses end up in logs. */
 function isUpstream(given: string): boolean {
   const url = /^https?:\/\//.test(given) ? URL.parse(given) : null
-  return url !== null && url.username === '' && url.password === '' && url.search === '' && url.hash === ''
+  if (url === null || url.pathname.endsWith('.gguf')) return false
+  return url.username === '' && url.password === '' && url.search === '' && url.hash === ''
 }
 
 /** A path may hold nearly anything; what looks like an address or a repository without `hf:` is a mistake. */

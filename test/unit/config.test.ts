@@ -89,7 +89,7 @@ for (const [environment, message] of [
   [{ HEDDLE_MODEL: 'hf:../x' }, 'HEDDLE_MODEL: expected hf:<org>/<repo>[:<quant or file>], given "hf:../x"'],
   [
     { HEDDLE_MODEL: 'https://example.com/m.gguf' },
-    'HEDDLE_MODEL: expected builtin, none, hf:<org>/<repo>[:<quant or file>] or the path of a .gguf file, given "https://example.com/m.gguf"',
+    'HEDDLE_MODEL: expected builtin, none, hf:<org>/<repo>[:<quant or file>], the path of a .gguf file or https://<host>/v1 of another server, without a user, a query or a fragment in it, given "https://example.com/m.gguf"',
   ],
   [
     { HEDDLE_MODEL_NAME: 'a,a' },

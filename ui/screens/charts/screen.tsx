@@ -35,7 +35,7 @@ function queryIn(text: string): { query: Expression | undefined; problem?: strin
 export function ChartsScreen({ project }: { project: string }) {
   const asked = search.value
   const [rangeGiven, byGiven, text] = [asked.get('range'), asked.get('by'), asked.get('q') ?? '']
-  const roots = asked.get('roots') === '1'
+  const roots = asked.get('all') !== '1'
   const by = groupings.find((one) => one.by === byGiven)?.by
   const { query, problem } = useMemo(() => queryIn(text), [text])
   const charts = useMemo(
@@ -73,7 +73,7 @@ export function ChartsScreen({ project }: { project: string }) {
     {
       keys: ['a'],
       does: 'All calls, or only roots',
-      run: () => setSearch({ roots: roots ? undefined : '1' }),
+      run: () => setSearch({ all: roots ? '1' : undefined }),
     },
   ])
   const { shown, error } = charts
@@ -120,7 +120,7 @@ export function ChartsScreen({ project }: { project: string }) {
           <input
             type="checkbox"
             checked={roots}
-            onChange={({ currentTarget }) => setSearch({ roots: currentTarget.checked ? '1' : undefined })}
+            onChange={({ currentTarget }) => setSearch({ all: currentTarget.checked ? undefined : '1' })}
           />
           Only roots
         </label>

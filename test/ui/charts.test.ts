@@ -1,0 +1,114 @@
+import assert from 'node:assert/strict'
+import { after, type TestContext, test } from 'node:test'
+import { keys } from '../support/app.ts'
+import { assertAccessible, noBrowser, openBrowser, openPage, type Seen } from '../support/browser.ts'
+import { completeOf } from '../support/calls.ts'
+import { servePageApp } from '../support/page-app.ts'
+
+const skip = noBrowser
+const charts = '/ui/acme/qa/charts'
+const day = '2026-01-02'
+const ofDay = `${day}T00:00:00.000Z..2026-01-03T00:00:00.000Z`
+const evil = '<img src=x onerror="document.title=`taken`">'
+
+/** Thirty calls of one day: every fifth failed, in the hour of its number. */
+async function openFilled() {
+  const served = await servePageApp({ after })
+  const batch = Array.from({ length: 30 }, (_, index) => {
+    const hour = String(index % 10).padStart(2, '0')
+    return completeOf({
+      op_name: index % 2 === 0 ? 'answer' : evil,
+      started_at: `${day}T${hour}:10:00Z`,
+      ended_at: `${day}T${hour}:10:0${1 + (index % 5)}Z`,
+      exception: index % 5 === 0 ? 'TimeoutError' : null,
+      summary: { usage: { builtin: { requests: 1, prompt_tokens: 10, completion_tokens: 2 } } },
+    })
+  })
+  const { status, text } = await served.post('/v2/acme/qa/calls/complete', { batch })
+  assert.equal(status, 200, text)
+  return served
+}
+
+const there = skip ? undefined : { served: await openFilled(), browser: await openBrowser({ after }) }
+
+async function open(
+  t: TestContext,
+  path: string,
+  options: Parameters<typeof openPage>[3] = {},
+): Promise<Seen> {
+  const { browser, served } = there as NonNullable<typeof there>
+  const seen = await openPage(browser, t, `${served.address}${path}#key=${keys.alice}`, options)
+  await seen.page.waitForSelector('header.top')
+  return seen
+}
+
+const totalOf = (panel: string) => `[data-panel="${panel}"] figcaption .muted`
+
+test('a day is drawn with its totals, and its table leads to the calls of an hour', { skip }, async (t) => {
+  const { page, problems } = await open(t, `${charts}?range=${ofDay}`)
+  await page.waitForSelector('[data-panel="calls"] svg path')
+  assert.equal(await page.textContent(totalOf('calls')), '30')
+  assert.equal(await page.textContent(totalOf('errors')), '6')
+  assert.equal(await page.textContent(totalOf('read')), '300')
+  assert.equal(await page.textContent(totalOf('written')), '60')
+  await page.locator('[data-panel="errors"] summary').press('Enter')
+  const rows = page.locator('[data-panel="errors"] tbody tr')
+  assert.deepEqual(await rows.locator('td').allTextContents(), ['3', '3'])
+  await rows.first().locator('a').press('Enter')
+  await page.waitForSelector('.calls .grid-row .call-name')
+  await page.waitForFunction(() => document.querySelectorAll('.grid-row .call-name').length === 3)
+  await page.goBack()
+  await page.waitForSelector('[data-panel="calls"] svg path')
+  assert.deepEqual(problems, [])
+})
+
+test('the time and the groups are chosen by keys, and stand in the address', { skip }, async (t) => {
+  const { page, problems } = await open(t, `${charts}?range=${ofDay}`)
+  await page.waitForSelector('[data-panel="calls"] svg path')
+  await page.keyboard.press('b')
+  await page.waitForSelector('[data-panel="calls"] .legend li:has-text("answer")')
+  assert.match(page.url(), /by=op/)
+  assert.deepEqual(await page.locator('[data-panel="calls"] .legend .muted').allTextContents(), ['15', '15'])
+  await page.keyboard.press('1')
+  await page.waitForSelector('text="No call in this time"')
+  assert.match(page.url(), /range=1h/)
+  await page.goBack()
+  await page.waitForSelector('[data-panel="calls"] .legend li')
+  assert.deepEqual(problems, [])
+})
+
+test('drawing over a chart chooses the time for all of them', { skip }, async (t) => {
+  const { page, problems } = await open(t, `${charts}?range=${ofDay}`)
+  const chart = page.locator('[data-panel="calls"] > svg')
+  await chart.waitFor()
+  const { x, y, width } = (await chart.boundingBox()) as { x: number; y: number; width: number }
+  await page.mouse.move(x + 1, y + 20)
+  await page.mouse.down()
+  await page.mouse.move(x + (width * 4.9) / 24, y + 20)
+  await page.mouse.up()
+  await page.waitForURL(/T00%3A00%3A00.000Z\.\.2026-01-02T05%3A00/)
+  await page.waitForSelector(`${totalOf('calls')}:text-is("15")`)
+  assert.equal(await page.textContent(totalOf('errors')), '3')
+  assert.deepEqual(problems, [])
+})
+
+test('a filter counts here as in the list, and what cannot be read is said', { skip }, async (t) => {
+  const { page } = await open(t, `${charts}?range=${ofDay}&q=${encodeURIComponent('latency:>4s')}`)
+  await page.waitForSelector(`${totalOf('calls')}:text-is("6")`)
+  await page.goto(`${page.url().split('&q=')[0]}&q=${encodeURIComponent('latency:>often')}`)
+  await page.waitForSelector('#filter-problem')
+})
+
+for (const colorScheme of ['light', 'dark'] as const)
+  for (const width of [360, 1400])
+    test(`charts can be read by everyone: ${colorScheme}, ${width} px`, { skip }, async (t) => {
+      const { page, problems } = await open(t, `${charts}?range=${ofDay}&by=op`, {
+        colorScheme,
+        viewport: { width, height: 800 },
+      })
+      await page.waitForSelector('[data-panel="calls"] .legend li')
+      await page.locator('[data-panel="calls"] summary').click()
+      await assertAccessible(page)
+      assert.equal(await page.title(), 'Charts · acme/qa · Heddle')
+      assert.deepEqual(problems, [])
+    })
