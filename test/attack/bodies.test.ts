@@ -22,11 +22,15 @@ const manyKeys = `{${Array.from({ length: 20_000 }, (_, n) => `"key${n}":${n}`).
 for (const [url, sampleOf] of Object.entries(sampleBodies)) {
   // Whoever signs in is not known yet, and may send a key and no more: test/app/page/sessions.test.ts.
   if (url === '/ui/session') continue
+  // Who is no admin is refused before a body is looked at: test/app/people.
+  if (url === '/users') continue
   test(`${url}: a body may be large, odd and 200 levels deep, and no deeper`, async (t) => {
     const opened = await openPatientApp(t)
     const send = (body: string) => opened.send(methodOf(url), addressOf({ url }), body)
     const sample = sampleOf(project)
-    const { status } = await send(JSON.stringify(sample))
+    // Of a small one: what a route says of a field that it does not know, it says of any.
+    const { status } = await send(withField(sample, '1'))
+    assert.ok(status < 500, String(status))
     for (const [what, json] of [
       ['199 lists', nested(199)],
       ['199 objects', nestedObjects(199)],
