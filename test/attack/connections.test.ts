@@ -251,12 +251,10 @@ describe('bodies without a length', () => {
 
   test('many small chunks make one body', async (t) => {
     const { exchange } = await openPort(t)
-    const body = JSON.stringify({ project_id: project, unknown: 'x'.repeat(20_000) })
+    const body = JSON.stringify({ end: endOf(startOf().id), unknown: 'x'.repeat(20_000) })
     const chunks = [...body].map((letter) => `1\r\n${letter}\r\n`).join('')
     const headers = [asAlice, 'Content-Type: application/json', 'Transfer-Encoding: chunked']
-    const answer = await exchange(
-      requestOf('POST /calls/query_stats HTTP/1.1', headers, `${chunks}0\r\n\r\n`),
-    )
+    const answer = await exchange(requestOf('POST /call/end HTTP/1.1', headers, `${chunks}0\r\n\r\n`))
     assert.deepEqual(statusesOf(answer), [200])
   })
 })

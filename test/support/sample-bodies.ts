@@ -415,7 +415,7 @@ export const sampleBodies: Record<string, (project: string) => Record<string, un
     query: byId,
     after: '2026-01-01T00:00:00Z',
     before: '2026-01-02T00:00:00Z',
-    step_seconds: 3600,
+    step_seconds: 86_400,
     by: 'model',
     timed: 'latency',
   }),

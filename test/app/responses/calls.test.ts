@@ -84,8 +84,12 @@ test('P12: an answer is a call, whole and streamed, and is read from it', async 
 
 test('what is said is in the record once', async (t) => {
   const record = openMemoryRecord()
-  const { post } = await openApp(t, { model: partsModel(text('an-answer-to-find')), database: record })
-  const { json } = await post(responsesUrl, { input: [{ role: 'user', content: 'a-question-to-find' }] })
+  // The beginning of each stands in the rows of lists, too.
+  const beginning = 'said before '.repeat(20)
+  const model = partsModel(text(`${beginning}an-answer-to-find`))
+  const { post } = await openApp(t, { model, database: record })
+  const content = `${beginning}a-question-to-find`
+  const { json } = await post(responsesUrl, { input: [{ role: 'user', content }] })
   await post(responsesUrl, { input: 'And?', previous_response_id: json.id })
   const dump = JSON.stringify(await dumpOf(record, () => false, []))
   assert.equal(dump.split('a-question-to-find').length - 1, 1)
