@@ -15,7 +15,10 @@ async function openPort(t: TestContext) {
   assert.equal((await opened.post('/call/start', { start })).status, 200)
   return {
     ...opened,
-    read: { project_id: project, id: start.id },
+    bodies: {
+      '/call/read': { project_id: project, id: start.id },
+      '/calls/stream_query': { project_id: project, filter: { call_ids: [start.id] } },
+    },
     async open() {
       const socket = connect(Number(new URL(address).port), '127.0.0.1')
       t.after(() => socket.destroy())
@@ -44,11 +47,11 @@ function postOf(path: string, body: unknown): string {
   ].join('\r\n')
 }
 
-for (const path of ['/call/read', '/calls/stream_query']) {
+for (const path of ['/call/read', '/calls/stream_query'] as const) {
   test(`2,000 requests to ${path} whose answers nobody reads are worked on one at a time`, async (t) => {
-    const { open, read, running } = await openPort(t)
+    const { open, bodies, running } = await openPort(t)
     const socket = await open()
-    socket.write(postOf(path, read).repeat(2_000))
+    socket.write(postOf(path, bodies[path]).repeat(2_000))
     await once(socket, 'readable')
     assert.equal(await running(), 1)
     socket.destroy()
