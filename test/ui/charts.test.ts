@@ -79,7 +79,7 @@ test('the time and the groups are chosen by keys, and stand in the address', { s
 
 test('drawing over a chart chooses the time for all of them', { skip }, async (t) => {
   const { page, problems } = await open(t, `${charts}?range=${ofDay}`)
-  const chart = page.locator('[data-panel="calls"] > svg')
+  const chart = page.locator('[data-panel="calls"] .plot svg')
   await chart.waitFor()
   const { x, y, width } = (await chart.boundingBox()) as { x: number; y: number; width: number }
   await page.mouse.move(x + 1, y + 20)

@@ -40,56 +40,57 @@ export function Chart({ panel, drawn: { series, left }, times, end, linkOf, onCh
         <h2>{panel.title}</h2>
         <span class="muted">
           {pointed === undefined
-            ? panel.isSum
-              ? panel.text(all)
-              : highest > 0 && `up to ${panel.text(highest)}`
+            ? panel.isSum && panel.text(all)
             : `${timeOf(pointed)}: ${saidAt(panel, series, pointed)}`}
         </span>
       </figcaption>
-      <svg
-        viewBox={`0 0 ${width} ${height}`}
-        preserveAspectRatio="none"
-        role="img"
-        aria-label={`${panel.title} from ${timeOf(0)} to ${timeText(end, now)}; the table below has the numbers`}
-        onPointerDown={(event) => {
-          event.currentTarget.setPointerCapture(event.pointerId)
-          setHeld({ from: bucketAt(event), to: bucketAt(event) })
-        }}
-        onPointerMove={(event) => {
-          setPointed(bucketAt(event))
-          if (held) setHeld({ ...held, to: bucketAt(event) })
-        }}
-        onPointerLeave={() => setPointed(undefined)}
-        onPointerCancel={() => setHeld(undefined)}
-        onPointerUp={() => {
-          if (chosen) onChoose(chosen.first, chosen.last)
-          setHeld(undefined)
-        }}
-      >
-        {[0.25, 0.5, 0.75].map((part) => (
-          <line key={part} class="rule" x1="0" x2={width} y1={height * part} y2={height * part} />
-        ))}
-        {chosen && (
-          <rect
-            class="chosen"
-            x={chosen.first * bar}
-            width={(chosen.last - chosen.first + 1) * bar}
-            y="0"
-            height={height}
-          />
-        )}
-        {pointed !== undefined && (
-          <rect class="pointed" x={pointed * bar} width={bar} y="0" height={height} />
-        )}
-        {series.map(({ label, values }, index) => (
-          <path
-            key={label}
-            class={`line line-${index + 1}`}
-            d={pathOf(values, highest, bar)}
-            vector-effect="non-scaling-stroke"
-          />
-        ))}
-      </svg>
+      <div class="plot">
+        <span class="plot-top muted">{highest > 0 ? panel.text(highest) : 'none in this time'}</span>
+        <svg
+          viewBox={`0 0 ${width} ${height}`}
+          preserveAspectRatio="none"
+          role="img"
+          aria-label={`${panel.title} from ${timeOf(0)} to ${timeText(end, now)}; the table below has the numbers`}
+          onPointerDown={(event) => {
+            event.currentTarget.setPointerCapture(event.pointerId)
+            setHeld({ from: bucketAt(event), to: bucketAt(event) })
+          }}
+          onPointerMove={(event) => {
+            setPointed(bucketAt(event))
+            if (held) setHeld({ ...held, to: bucketAt(event) })
+          }}
+          onPointerLeave={() => setPointed(undefined)}
+          onPointerCancel={() => setHeld(undefined)}
+          onPointerUp={() => {
+            if (chosen) onChoose(chosen.first, chosen.last)
+            setHeld(undefined)
+          }}
+        >
+          {[0.25, 0.5, 0.75].map((part) => (
+            <line key={part} class="rule" x1="0" x2={width} y1={height * part} y2={height * part} />
+          ))}
+          {chosen && (
+            <rect
+              class="chosen"
+              x={chosen.first * bar}
+              width={(chosen.last - chosen.first + 1) * bar}
+              y="0"
+              height={height}
+            />
+          )}
+          {pointed !== undefined && (
+            <rect class="pointed" x={pointed * bar} width={bar} y="0" height={height} />
+          )}
+          {series.map(({ label, values }, index) => (
+            <path
+              key={label}
+              class={`line line-${index + 1}`}
+              d={pathOf(values, highest, bar)}
+              vector-effect="non-scaling-stroke"
+            />
+          ))}
+        </svg>
+      </div>
       <div class="chart-ends muted">
         <span>{timeOf(0)}</span>
         <span>{timeText(end, now)}</span>
