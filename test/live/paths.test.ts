@@ -57,8 +57,8 @@ for (const driver of allDrivers()) {
       await opened.post('/v2/acme/qa/calls/complete', { batch: [completeOf({ inputs: payload })] })
       const { digest } = await createTable(opened, [payload])
       for (const [url, document, place, body] of places) {
-        const send = (tail: string) =>
-          opened.post(url, { project_id: project, digest, ...body(document + tail) })
+        const of = url === '/table/query' ? { project_id: project, digest } : { project_id: project }
+        const send = (tail: string) => opened.post(url, { ...of, ...body(document + tail) })
         for (const tail of tails.good) {
           const { status, text } = await send(tail)
           assert.equal(status, 200, `${url} ${place} ${document}${tail}: ${text}`)

@@ -29,6 +29,8 @@ export interface Dialect {
   readonly engine: Engine
   /** A condition that always holds and lets a long query be stopped while it looks at rows. */
   readonly going: Sql
+  /** The same for calls, of which so many are counted that each look would cost more than the row. */
+  readonly callsGoing: Sql
   /** What is sorted is all that is selected, and not the keys of the rows alone. */
   readonly sortsWholeRows: boolean
   /** LIMIT takes this for all rows. */

@@ -117,7 +117,7 @@ export interface CallsQuery extends Page, Sorting {
 
 /** The pieces that follow FROM. `going` stops the query when its reader has left. */
 export function matchingCalls(db: Reader, query: CallsQuery, now: number): Sql {
-  return sql`FROM calls${query.source ?? nothing} WHERE ${allOf([sql`project_id = ${query.projectId}`, isLive(now), ...query.conditions, db.dialect.going])}`
+  return sql`FROM calls${query.source ?? nothing} WHERE ${allOf([sql`project_id = ${query.projectId}`, isLive(now), ...query.conditions, db.dialect.callsGoing])}`
 }
 
 function said(db: Reader): Sql {

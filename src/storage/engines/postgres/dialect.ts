@@ -50,6 +50,7 @@ export function valueLookedUp(document: Sql, path: readonly string[]): Sql {
 export const postgresDialect: Dialect = {
   engine: 'postgres',
   going: trusted('TRUE'),
+  callsGoing: trusted('TRUE'),
   sortsWholeRows: false,
   stored: (column) => column,
   noLimit: trusted('ALL'),

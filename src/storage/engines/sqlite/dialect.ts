@@ -54,6 +54,8 @@ const mostChecked = trusted(String(4 * 1024 * 1024))
 export const sqliteDialect: Dialect = {
   engine: 'sqlite',
   going: trusted('heddle_going() = 1'),
+  // Every index holds the rowid, so that fifteen of sixteen rows call nothing.
+  callsGoing: trusted('((calls.rowid & 15) <> 0 OR heddle_going() = 1)'),
   sortsWholeRows: true,
   noLimit: trusted('-1'),
   json(column, path) {
