@@ -72,6 +72,7 @@ test('runs are chosen and compared by keys alone, and back leads to the choice',
   await page.getByText('120 rows', { exact: true }).waitFor()
   await page.goBack()
   await page.getByRole('button', { name: 'Compare 2' }).waitFor()
+  await page.locator('tr.is-chosen').nth(1).waitFor()
   assert.equal(await page.locator('tr.is-chosen').count(), 2)
   assert.deepEqual(problems, [])
 })
