@@ -543,7 +543,7 @@ export const refusals = {
   },
   upstream_refused: {
     status: 400,
-    message: 'The server behind this model refuses the request: {why}',
+    message: 'The server behind this model refuses the request: {why}.',
     help: 'What it said, in its own words. `param` is the field that it named.',
   },
   upstream_busy: {

@@ -363,7 +363,7 @@ for (const [encoding, read] of Object.entries(encodings)) {
     [
       { 'wandb.thread_id': 'x'.repeat(513) },
       {},
-      'wandb.thread_id or gen_ai.conversation.id or session.id: expected at most 512 characters',
+      'wandb.thread_id or gen_ai.conversation.id or session.id or langfuse.session.id or traceloop.association.properties.session_id: expected at most 512 characters',
     ],
     [
       { 'wandb.wb_run_step': -1 },

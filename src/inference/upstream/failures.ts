@@ -51,7 +51,7 @@ export function refusalOf(
   if (status >= 300 && status < 400)
     return refuse('upstream_failed', { why: `it answered ${status}, a redirection` })
   return refuse('upstream_refused', {
-    why: message === '' ? `it answered ${status}` : message,
+    why: message === '' ? `it answered ${status}` : message.replace(/\.$/, ''),
     ...(typeof error.param === 'string' && { field: error.param }),
   })
 }
