@@ -45,7 +45,7 @@ test('an admin adds a user by keys alone, sees its key once, and removes it', { 
   assert.ok(!(await page.content()).includes(secret))
   await page.getByRole('button', { name: 'Remove newcomer' }).press('Enter')
   await page.getByRole('button', { name: 'Remove', exact: true }).press('Enter')
-  await page.getByRole('cell', { name: 'newcomer' }).waitFor({ state: 'detached' })
+  await page.getByRole('cell', { name: 'newcomer', exact: true }).waitFor({ state: 'detached' })
   assert.equal((await served().get('/me', secret)).status, 401)
   await page.getByLabel('Name of a new user').fill('a b')
   await page.getByLabel('Its entities').fill('acme')

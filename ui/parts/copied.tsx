@@ -14,7 +14,7 @@ export function Copied({ text, label, children }: { text: string; label: string;
     <button
       type="button"
       class="quiet copy"
-      aria-label={label}
+      aria-label={said === undefined ? label : undefined}
       title={label}
       onClick={() =>
         navigator.clipboard.writeText(text).then(

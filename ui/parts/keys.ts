@@ -1,5 +1,5 @@
 import { signal } from '@preact/signals'
-import { useEffect, useRef } from 'preact/hooks'
+import { useLayoutEffect, useRef } from 'preact/hooks'
 
 /** What a key does on the screen that is shown. The sheet of keys is made from these, so it cannot lie. */
 export interface KeyBinding {
@@ -26,7 +26,8 @@ export const aliveKeys = groups
 export function useKeys(name: string, bindings: readonly KeyBinding[]): void {
   const current = useRef(bindings)
   current.current = bindings
-  useEffect(() => {
+  // Not after the next paint: who sees a screen may press its keys.
+  useLayoutEffect(() => {
     // Each runs what the component says now, not what it said at first.
     const group: Group = {
       name,
