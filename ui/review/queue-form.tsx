@@ -1,0 +1,80 @@
+import { useState } from 'preact/hooks'
+import { Dialog } from '../parts/dialog.tsx'
+import { SpecsChoice } from './specs-choice.tsx'
+
+export interface QueueGiven {
+  name: string
+  description: string
+  /** References to annotation specs. */
+  specs: readonly string[]
+}
+
+interface Props {
+  project: string
+  label: string
+  verb: string
+  given?: QueueGiven
+  /** Where it fails the form says why, and stays. */
+  save(given: QueueGiven): Promise<void>
+  onClose(): void
+}
+
+/** A name, and what reviewers are asked. */
+export function QueueForm({ project, label, verb, given, save, onClose }: Props) {
+  const [name, setName] = useState(given?.name ?? '')
+  const [description, setDescription] = useState(given?.description ?? '')
+  const [specs, setSpecs] = useState(given?.specs ?? [])
+  const [failure, setFailure] = useState<Error>()
+  const [isWorking, setWorking] = useState(false)
+  const submit = async () => {
+    setWorking(true)
+    try {
+      await save({ name: name.trim(), description: description.trim(), specs })
+      onClose()
+    } catch (error) {
+      setFailure(error as Error)
+      setWorking(false)
+    }
+  }
+  return (
+    <Dialog label={label} onClose={onClose}>
+      <form
+        class="form"
+        onSubmit={(event) => {
+          event.preventDefault()
+          if (name.trim() !== '' && !isWorking) void submit()
+        }}
+      >
+        <label for="queue-name">Name</label>
+        <input
+          id="queue-name"
+          autofocus
+          maxLength={1024}
+          value={name}
+          onInput={({ currentTarget }) => setName(currentTarget.value)}
+        />
+        <label for="queue-description">Guidelines for reviewers</label>
+        <textarea
+          id="queue-description"
+          rows={3}
+          value={description}
+          onInput={({ currentTarget }) => setDescription(currentTarget.value)}
+        />
+        <SpecsChoice project={project} chosen={specs} onChange={setSpecs} />
+        {failure && (
+          <p class="problem" role="alert">
+            {failure.message}
+          </p>
+        )}
+        <div class="dialog-buttons">
+          <button type="button" onClick={onClose}>
+            Cancel
+          </button>
+          <button type="submit" class="main-button" disabled={name.trim() === '' || isWorking}>
+            {verb}
+          </button>
+        </div>
+      </form>
+    </Dialog>
+  )
+}
