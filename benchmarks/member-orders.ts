@@ -1,4 +1,5 @@
-import type { Following, Position } from '../src/inference/constraints/grammar/following.ts'
+import { JsonNumber } from '../src/domain/json/lossless.ts'
+import type { Remembered, Remembering } from '../src/inference/constraints/grammar/remembering.ts'
 
 /** Values of a grammar whose members come in an order of their own: each is tried in the orders that the grammar goes on with. */
 export interface MemberOrders {
@@ -10,24 +11,25 @@ export interface MemberOrders {
 /** Characters that are read for one value before it counts as not accepted. */
 const most = 200_000
 
-type Further = (position: Position, text: string) => boolean
+type Further = (position: Remembered, text: string) => boolean
 
-export function createMemberOrders(following: Following, schema: unknown): MemberOrders {
+export function createMemberOrders(following: Remembering, schema: unknown): MemberOrders {
   const ranks = new Map<string, number>()
   rank(schema)
   let left = most
   let found: string | undefined
 
-  function rank(part: unknown): void {
+  /** Names of members come in the order in which schemas list them. */
+  function rank(part: unknown, isOfMembers = false): void {
     if (typeof part !== 'object' || part === null) return
     for (const [name, inner] of Object.entries(part)) {
-      if (!ranks.has(name)) ranks.set(name, ranks.size)
-      rank(inner)
+      if (isOfMembers && !ranks.has(name)) ranks.set(name, ranks.size)
+      rank(inner, !isOfMembers && name === 'properties')
     }
   }
 
-  function read(position: Position, text: string): Position | undefined {
-    let at: Position | undefined = position
+  function read(position: Remembered, text: string): Remembered | undefined {
+    let at: Remembered | undefined = position
     for (const character of text) {
       if (left-- < 0) return undefined
       at = following.after(at, character.codePointAt(0) ?? 0)
@@ -36,23 +38,23 @@ export function createMemberOrders(following: Following, schema: unknown): Membe
     return at
   }
 
-  function follow(position: Position, before: string, value: unknown, further: Further): boolean {
+  function follow(position: Remembered, before: string, value: unknown, further: Further): boolean {
     const put = (text: string, next: Further) => {
       const at = read(position, text)
       return at !== undefined && next(at, before + text)
     }
     if (Array.isArray(value)) return put('[', (at, text) => items(at, text, value, 0, further))
-    if (typeof value === 'object' && value !== null) {
+    if (typeof value === 'object' && value !== null && !(value instanceof JsonNumber)) {
       const all = Object.entries(value)
       all.sort(([one], [other]) => (ranks.get(one) ?? Infinity) - (ranks.get(other) ?? Infinity) || 0)
-      const failed = new Map<Position, Set<string>>()
+      const failed = new Map<Remembered, Set<string>>()
       return put('{', (at, text) => members(at, text, all, true, further, failed))
     }
     return put(JSON.stringify(value), further)
   }
 
   function items(
-    position: Position,
+    position: Remembered,
     before: string,
     list: readonly unknown[],
     from: number,
@@ -71,12 +73,12 @@ export function createMemberOrders(following: Following, schema: unknown): Membe
   }
 
   function members(
-    position: Position,
+    position: Remembered,
     before: string,
     rest: readonly [string, unknown][],
     isFirst: boolean,
     further: Further,
-    failed: Map<Position, Set<string>>,
+    failed: Map<Remembered, Set<string>>,
   ): boolean {
     if (rest.length === 0) {
       const at = read(position, '}')

@@ -17,7 +17,7 @@ import { compileRegex } from './regex/regex.ts'
 import { regexGrammar } from './regex/regex-grammar.ts'
 import { addSchema, type SchemaSettings, spaces } from './schema/schema-grammar.ts'
 import { type CompileSchema, structuralTagGrammar } from './tags/structural-tag.ts'
-import { argumentsAsData } from './turns/harmony.ts'
+import { argumentsOf as writtenArguments } from './turns/own-arguments.ts'
 import { addPiece } from './turns/piece.ts'
 import { secondPaths } from './turns/second-calls.ts'
 import { createToolArguments, type ToolArguments } from './turns/tool-arguments.ts'
@@ -94,9 +94,13 @@ function compiledTurn(
   toolArguments: ToolArguments,
 ): Compiled {
   const grammar: Grammar = { rules: new Map() }
-  const calls = argumentsAsData(turn.calls)
+  const { calls } = turn
   const notes = new Set<string>()
-  const settings = { ...settingsOf(options, createBudget(steps), notes), anyOrder: false }
+  const settings = {
+    ...settingsOf(options, createBudget(steps), notes),
+    anyOrder: false,
+    remembers: false,
+  }
   const offered = calls === undefined ? [] : calledTools(calls)
   const widened = new Set<string>()
   const allowance = { steps: stepsOfTools }
@@ -107,11 +111,13 @@ function compiledTurn(
     for (const note of one.notes) notes.add(`${tool.name}${note}`)
     return one.start
   }
-  const tools = offered.map((tool) => {
-    const { format } = calls ?? {}
-    if (format === undefined || 'own' in format) throw new Error('there is no grammar for this format yet')
-    return { name: tool.name, arguments: argumentsOf(tool, format) }
-  })
+  const tools =
+    calls === undefined
+      ? []
+      : calledTools(calls).map((tool) => ({
+          name: tool.name,
+          arguments: argumentsOf(tool, writtenArguments(calls.format)),
+        }))
   const spellings = secondSpellings(turn)
   const second =
     spellings.length === 0
@@ -207,6 +213,7 @@ function settingsOf(
   const said = {
     closing: additionalProperties === undefined ? 'silent' : additionalProperties ? 'told' : 'listing',
     anyOrder,
+    remembers: true,
     unknownNames: { refused: unknownKeywords === 'refuse', note: (note: string) => notes.add(note) },
   } as const
   if (typeof whitespace === 'string') return { ...spaces(whitespace), ...said }

@@ -1,13 +1,14 @@
+import { extname } from 'node:path'
 import { refuse } from '../../domain/refusals.ts'
 import { BudgetExceededError } from '../../threads/bounded-worker.ts'
-import { inThread } from '../../threads/thread.ts'
+import { inProcess } from '../../threads/process.ts'
 import { createWorkerPool, type PoolOptions } from '../../threads/worker-pool.ts'
-import { type CompileAnswer, compilingThread } from './compiling-thread.ts'
+import type { CompileAnswer } from './compiling-process.ts'
 import type { Compiled, CompileQuestion } from './constraint.ts'
 
 /**
- * Compiles constraints in a thread of its own, one after the other: most take less than a millisecond, the worst that is
- * accepted a tenth of a second, and nobody else's answer waits for it.
+ * Compiles constraints in a process of its own, one after the other: most take a few milliseconds. Steps decide what is too
+ * large, on every machine alike; the process bounds the memory, and is replaced without the server or other callers waiting.
  */
 export interface Compiling {
   /** The grammar; rejects with a refusal that names the field. `tenant` is whose request it is. */
@@ -15,32 +16,34 @@ export interface Compiling {
   close(): Promise<void>
 }
 
-/** The time is for what the compiler's own bounds have not ended. */
+/** The times are for what never ends: all that the bounds of the compiler let through takes a small part of them. */
 export interface CompilingOptions extends PoolOptions {
   heapMb: number
   /** What becomes of names in schemas that are no keyword. */
   unknownKeywords: 'annotate' | 'refuse'
-  /** The module of the thread, for tests. */
-  thread: string
+  /** The module of the process, for tests. */
+  entry: URL
 }
 
 const defaults: CompilingOptions = {
-  limitMs: 2_000,
-  longestMs: 20_000,
+  limitMs: 20_000,
+  longestMs: 300_000,
   workers: 2,
-  startMs: 30_000,
-  heapMb: 192,
+  startMs: 60_000,
+  heapMb: 512,
   unknownKeywords: 'annotate',
   queuePerTenant: 256,
   queueTotal: 1_024,
-  thread: compilingThread,
-  // With it go what it has compiled, and 30 MB.
+  // Before the build and after it.
+  entry: new URL(`./compiling-process${extname(import.meta.url)}`, import.meta.url),
+  // With it go what it has compiled, and 70 MB.
   idleMs: 600_000,
 }
 
 export function createCompiling(given: Partial<CompilingOptions> = {}): Compiling {
   const options = { ...defaults, ...given }
-  const start = inThread<CompileQuestion, CompileAnswer>(options.thread, options.heapMb)
+  const { entry, heapMb } = options
+  const start = inProcess<CompileQuestion, CompileAnswer>({ entry, heapMb, purpose: 'constraints' })
   const pool = createWorkerPool(start, options)
   return {
     async compile(tenant, question, signal) {

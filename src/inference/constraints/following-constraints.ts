@@ -4,11 +4,14 @@ import type { TokenMask, TokenRule } from '../sampling/logits.ts'
 import type { Vocabulary } from '../vocabulary.ts'
 import { type CompiledGrammar, sizeOfGrammar } from './grammar/compiled-grammar.ts'
 import { createFollowing, type Position } from './grammar/following.ts'
-import { otherControlToken, symbolOfMarker } from './grammar/symbols.ts'
+import { hasMarks } from './grammar/marks.ts'
+import { createRemembering, type Remembered } from './grammar/remembering.ts'
+import { isSymbol, otherControlToken, symbolOfMarker } from './grammar/symbols.ts'
 import { eachAllowed, putAllowed } from './mask/allowed-tokens.ts'
 import { afterBytes, type BytePosition } from './mask/byte-following.ts'
 import { createRuns } from './mask/runs.ts'
 import { createMasks, type Masks } from './mask/token-masks.ts'
+import { unrepeatedTokens } from './mask/unrepeated-tokens.ts'
 import { sliceVocabulary, type VocabularySlices } from './mask/vocabulary-slices.ts'
 
 /** What the tokens of a model may say by a grammar. */
@@ -30,6 +33,8 @@ export interface Allowance extends TokenRule {
   readonly isComplete: boolean
   /** It is, and nothing can follow. */
   readonly isOver: boolean
+  /** The text that comes next, where only one is left but for white space; of a long one, the beginning. */
+  ahead(): string
   /** The answer goes on with this token, which is allowed. False when it only ends the answer, and is no part of it. */
   accept(token: number): boolean
 }
@@ -45,6 +50,8 @@ const mostListed = 256
 const mostLists = 512
 /** Of one grammar, of which it is known what mask they have. */
 const mostMaskedPositions = 8192
+/** Characters of what is left as the only text. */
+const longestAhead = 64
 const mostKept = 32
 /** Of the grammars that are kept. */
 const mostBytes = 8 * 1024 * 1024
@@ -87,12 +94,14 @@ function createConstraint(
   { vocabulary, ends, controls, slices, masks }: Tokens,
   markers: Markers,
 ): Constraint {
-  const following = createFollowing(grammar)
+  const following = createFollowing(grammar, { withoutMarks: true })
+  const remembering = hasMarks(grammar) ? createRemembering(grammar) : undefined
   const lists = new LRUCache<Position, readonly number[] | 'many', BytePosition>({
     max: mostLists,
     memoMethod: (_place, _stale, { context }) => listed(context),
   })
   const runs = createRuns(following)
+  const aheadOf = new LRUCache<Position, string>({ max: mostLists, memoMethod: ahead })
   const maskOf = new Map<Position, number>()
 
   const isComplete = ({ position, begun }: BytePosition) => begun === undefined && position.isComplete
@@ -128,6 +137,17 @@ function createConstraint(
     return found.length > mostListed ? 'many' : found
   }
 
+  function ahead(from: Position): string {
+    let text = ''
+    for (let at: Position | undefined = from; at !== undefined && !at.isComplete; ) {
+      const point = following.onlyPoint(at)
+      if (point === undefined || isSymbol(point) || text.length >= longestAhead) break
+      text += String.fromCodePoint(point)
+      at = following.after(at, point)
+    }
+    return text
+  }
+
   function masked(at: BytePosition): TokenMask {
     return masks.of((put, bits) => {
       putAllowed(following, runs, at, slices, bits)
@@ -150,9 +170,34 @@ function createConstraint(
     return mask
   }
 
+  /** Of the mask of a position what repeats nothing. */
+  function unrepeated(mask: TokenMask, from: BytePosition<Remembered>): TokenMask {
+    if (remembering === undefined) return mask
+    return masks.of((_put, bits) => {
+      bits.set(mask.bits)
+      unrepeatedTokens(vocabulary).keep(remembering, from, bits)
+      if (from.begun === undefined && from.position.isComplete) return
+      for (const token of ends) bits[token >>> 5] = (bits[token >>> 5] ?? 0) & ~(1 << (token & 31))
+    })
+  }
+
   return {
     begin() {
       let at: BytePosition = { position: following.start, begun: undefined }
+      /** The same with all that was written, where that is remembered. */
+      let past: BytePosition<Remembered> | undefined = remembering && {
+        position: remembering.start,
+        begun: undefined,
+      }
+      const isDone = () => isComplete(at) && (past === undefined || past.position.isComplete)
+      const pastAfter = (token: number): BytePosition<Remembered> | undefined => {
+        if (remembering === undefined || past === undefined) return undefined
+        const symbol = symbolOfToken(token)
+        if (symbol === undefined) return afterBytes(remembering, past, vocabulary.bytes(token))
+        const position = past.begun === undefined ? remembering.after(past.position, symbol) : undefined
+        return position && { position, begun: undefined }
+      }
+      const isNew = (token: number) => past === undefined || pastAfter(token) !== undefined
       const after = (token: number) => {
         const symbol = symbolOfToken(token)
         if (symbol !== undefined) return afterSymbol(at, symbol)
@@ -161,28 +206,38 @@ function createConstraint(
       }
       return {
         allows(token) {
-          if (ends.has(token) && isComplete(at)) return true
-          return after(token) !== undefined
+          if (ends.has(token) && isDone()) return true
+          return after(token) !== undefined && isNew(token)
         },
         few() {
           const list = at.begun === undefined ? lists.memo(at.position, { context: at }) : listed(at)
-          return list === 'many' ? undefined : list
+          if (list === 'many') return undefined
+          return past === undefined
+            ? list
+            : list.filter((token) => (ends.has(token) ? isDone() : isNew(token)))
         },
         wideMask() {
-          const mask = at.begun === undefined ? known(at.position) : undefined
+          const mask = at.begun === undefined && past === undefined ? known(at.position) : undefined
           return mask && 2 * mask.count > vocabulary.size ? mask : undefined
         },
-        mask: () => (at.begun === undefined ? remembered(at.position, at) : masked(at)),
+        ahead: () => (at.begun === undefined ? aheadOf.memo(at.position) : ''),
+        mask() {
+          const mask = at.begun === undefined ? remembered(at.position, at) : masked(at)
+          return past === undefined ? mask : unrepeated(mask, past)
+        },
         get isComplete() {
-          return isComplete(at)
+          return isDone()
         },
         get isOver() {
-          return isComplete(at) && at.position.isOver
+          return isDone() && at.position.isOver
         },
         accept(token) {
           const next = after(token)
           if (next === undefined && ends.has(token)) return false
-          if (next === undefined) throw new Error(`the grammar does not allow the token ${token}`)
+          if (next === undefined || !isNew(token)) {
+            throw new Error(`the grammar does not allow the token ${token}`)
+          }
+          past = pastAfter(token)
           at = next
           return true
         },

@@ -262,6 +262,30 @@ export const keywordCases: readonly SchemaCase[] = [
     [['a'], [1, 1]],
   ),
   row(
+    'unevaluatedItems',
+    { type: 'array', prefixItems: [{ type: 'integer' }], unevaluatedItems: false },
+    [[], [1]],
+    [[1, 2], ['a']],
+  ),
+  row(
+    'unevaluatedItems with a schema',
+    { type: 'array', prefixItems: [{ type: 'integer' }], unevaluatedItems: { type: 'string' } },
+    [[], [1], [1, 'a', 'b']],
+    [[1, 2], ['a'], [1, 'a', 2]],
+  ),
+  row(
+    'unevaluatedItems behind items',
+    { type: 'array', items: { type: 'integer' }, unevaluatedItems: false },
+    [[], [1], [1, 2]],
+    [['a'], [1, 'a']],
+  ),
+  row(
+    'unevaluatedItems alone',
+    { unevaluatedItems: { type: 'null' }, anyOf: [{ type: 'array', maxItems: 2 }, { type: 'string' }] },
+    ['a', [], [null, null]],
+    [1, [1], [null, null, null]],
+  ),
+  row(
     'prefixItems of eight',
     { type: 'array', prefixItems: Array.from({ length: 8 }, (_, i) => ({ const: i })), items: false },
     [[], [0, 1, 2], [0, 1, 2, 3, 4, 5, 6, 7]],

@@ -488,6 +488,29 @@ export const pairCases: readonly SchemaCase[] = [
     [{ x: 1 }, {}],
   ),
   row(
+    'branches of anyOf that hold together and unevaluatedProperties',
+    {
+      type: 'object',
+      anyOf: [
+        { properties: { a: { type: 'integer' } }, required: ['a'] },
+        { properties: { b: { type: 'integer' } }, required: ['b'] },
+      ],
+      unevaluatedProperties: false,
+    },
+    [{ a: 1 }, { b: 1 }, { a: 1, b: 2 }],
+    [{ a: 1, b: 'x' }, { a: 1, c: 2 }, {}],
+  ),
+  row(
+    'not not, which evaluates nothing, and unevaluatedProperties',
+    {
+      type: 'object',
+      not: { not: { properties: { a: { type: 'integer' } } } },
+      unevaluatedProperties: false,
+    },
+    [{}],
+    [{ a: 1 }, { b: 1 }],
+  ),
+  row(
     'minProperties and maxProperties',
     { type: 'object', properties: abc, additionalProperties: false, minProperties: 1, maxProperties: 2 },
     [{ a: 1 }, { b: '', c: true }],

@@ -28,15 +28,33 @@ const json = (schema: unknown): Constraint => ({ kind: 'json', schema })
 
 describe('what is not kept is refused by keyword and path', () => {
   const table: [schema: unknown, code: string, keyword: string, path: string][] = [
-    [{ unevaluatedItems: false }, 'schema_unsupported', 'unevaluatedItems', '#'],
+    [
+      { anyOf: [{ prefixItems: [{}] }, { type: 'null' }], unevaluatedItems: false },
+      'schema_unsupported',
+      'unevaluatedItems',
+      '#',
+    ],
+    [{ if: { prefixItems: [{}] }, unevaluatedItems: false }, 'schema_unsupported', 'unevaluatedItems', '#'],
+    [{ contains: {}, unevaluatedItems: false }, 'schema_unsupported', 'unevaluatedItems', '#'],
+    [{ not: { unevaluatedItems: false } }, 'schema_unsupported', 'unevaluatedItems', '#/not'],
     [{ $dynamicRef: '#x' }, 'schema_invalid', '$dynamicRef', '#'],
     [
-      { type: 'array', items: { type: 'string' }, uniqueItems: true },
+      { type: 'array', contains: { type: 'string' }, uniqueItems: true },
       'schema_unsupported',
       'uniqueItems',
       '#',
     ],
-    [{ type: 'object', minProperties: 2 }, 'schema_unsupported', 'minProperties', '#'],
+    [
+      {
+        type: 'object',
+        minProperties: 3,
+        patternProperties: { '^[ab]$': {} },
+        additionalProperties: false,
+      },
+      'schema_unsupported',
+      'minProperties',
+      '#',
+    ],
     [{ properties: { 'a/b': { pattern: '(a)\\1' } } }, 'schema_unsupported', 'pattern', '#/properties/a~1b'],
     [{ pattern: '(a)\\1' }, 'schema_unsupported', 'pattern', '#'],
     [{ pattern: '(w)\\1' }, 'schema_unsupported', 'pattern', '#'],
@@ -55,12 +73,7 @@ describe('what is not kept is refused by keyword and path', () => {
     [{ required: 'a' }, 'schema_invalid', 'required', '#'],
     [{ multipleOf: 0 }, 'schema_invalid', 'multipleOf', '#'],
     [{ type: 'integer', multipleOf: 123457 }, 'schema_unsupported', 'multipleOf', '#'],
-    [
-      { not: { type: 'object', additionalProperties: false } },
-      'schema_unsupported',
-      'additionalProperties',
-      '#/not',
-    ],
+    [{ not: { prefixItems: [{}], items: { type: 'string' } } }, 'schema_unsupported', 'items', '#/not'],
     [
       { allOf: [1, 2, 3, 4, 5].map((value) => ({ contains: { const: value } })) },
       'schema_unsupported',
@@ -76,8 +89,8 @@ describe('what is not kept is refused by keyword and path', () => {
     [
       {
         oneOf: [
-          { type: 'object', additionalProperties: { type: 'integer' } },
-          { type: 'object', additionalProperties: { type: 'number' } },
+          { type: 'array', uniqueItems: true, maxItems: 1 },
+          { type: 'array', items: { type: 'number' } },
         ],
       },
       'schema_unsupported',
@@ -96,10 +109,9 @@ describe('what is not kept is refused by keyword and path', () => {
     })
   }
 
-  it('every keyword that is listed as refused', () => {
+  it('no annotation', () => {
     for (const [keyword, { standing }] of Object.entries(keywords)) {
-      if (standing === 'refused') assert.equal(refusalOf(json({ [keyword]: 'x' })).values.keyword, keyword)
-      else if (standing === 'annotation') assert.ok(matcherOf(json({ [keyword]: 'x' })).accepts('1'))
+      if (standing === 'annotation') assert.ok(matcherOf(json({ [keyword]: 'x' })).accepts('1'))
     }
   })
 

@@ -4,7 +4,7 @@ import { createConstraintCompiler } from '../../../src/inference/constraints/com
 import { type CompilingOptions, createCompiling } from '../../../src/inference/constraints/compiling.ts'
 import type { CompileQuestion } from '../../../src/inference/constraints/constraint.ts'
 
-const slow = new URL('../../support/slow-compiling-thread.ts', import.meta.url).href
+const slow = new URL('../../support/slow-compiling-process.ts', import.meta.url)
 
 function question(constraint: CompileQuestion['constraint'], field = 'x'): CompileQuestion {
   return { constraint, options: { whitespace: 'bounded' }, field }
@@ -16,7 +16,7 @@ function open(t: TestContext, options?: Partial<CompilingOptions>) {
   return compiling
 }
 
-test('a thread compiles as the compiler does, and refuses by the field', async (t) => {
+test('a process compiles as the compiler does, and refuses by the field', async (t) => {
   const compiling = open(t)
   const schema = { type: 'object', properties: { b: { type: 'integer' }, a: {} } }
   const asked = [question({ kind: 'json', schema }), question({ kind: 'choice', choices: ['a', 'b'] })]
@@ -25,7 +25,10 @@ test('a thread compiles as the compiler does, and refuses by the field', async (
     await Promise.all(asked.map((one) => compiling.compile('a', one))),
     asked.map(({ constraint, options, field }) => compiler.compile(constraint, options, field)),
   )
-  const flawed = question({ kind: 'json', schema: { uniqueItems: true } }, 'structured_outputs.json')
+  const flawed = question(
+    { kind: 'json', schema: { uniqueItems: true, contains: {} } },
+    'structured_outputs.json',
+  )
   await assert.rejects(compiling.compile('a', flawed), {
     code: 'schema_unsupported',
     field: 'structured_outputs.json',
@@ -34,7 +37,7 @@ test('a thread compiles as the compiler does, and refuses by the field', async (
 })
 
 test('what never ends is given up, and others go on', async (t) => {
-  const compiling = open(t, { thread: slow, limitMs: 100 })
+  const compiling = open(t, { entry: slow, limitMs: 100 })
   const [endless, next] = await Promise.allSettled([
     compiling.compile('a', question({ kind: 'regex', regex: 'a' }, 'structured_outputs.regex')),
     compiling.compile('a', question({ kind: 'json_object' }, 'response_format')),
@@ -50,9 +53,27 @@ test('what never ends is given up, and others go on', async (t) => {
   })
 })
 
-test('a fault of the thread fails one request', async (t) => {
-  const compiling = open(t, { thread: slow })
-  await assert.rejects(compiling.compile('a', question({ kind: 'choice', choices: [] })), /a fault/)
+test('what takes too much memory ends its process, and neither the server nor the next question', async (t) => {
+  const compiling = open(t, { entry: slow, heapMb: 48 })
+  const grammar = question({ kind: 'grammar', grammar: 'x' }, 'structured_outputs.grammar')
+  await assert.rejects(compiling.compile('a', grammar), {
+    code: 'constraint_too_large',
+    field: 'structured_outputs.grammar',
+    message: /48 MB/,
+  })
+  assert.deepEqual(await compiling.compile('a', question({ kind: 'json_object' })), {
+    grammar: 'x',
+    widened: [],
+    notes: [],
+  })
+})
+
+test('a fault of the process fails one request', async (t) => {
+  const compiling = open(t, { entry: slow })
+  await assert.rejects(
+    compiling.compile('a', question({ kind: 'choice', choices: [] })),
+    /the process for constraints has ended with 1/,
+  )
   assert.deepEqual(await compiling.compile('a', question({ kind: 'json_object' })), {
     grammar: 'x',
     widened: [],
@@ -61,7 +82,7 @@ test('a fault of the thread fails one request', async (t) => {
 })
 
 test('the line is bounded, and its end refuses who waits', async (t) => {
-  const compiling = open(t, { thread: slow, queuePerTenant: 1, limitMs: 60_000 })
+  const compiling = open(t, { entry: slow, queuePerTenant: 1, limitMs: 60_000 })
   const endless = assert.rejects(compiling.compile('a', question({ kind: 'regex', regex: 'a' })), {
     code: 'stopping',
   })
@@ -88,7 +109,7 @@ test('tenants take turns, and each has a line of its own', async (t) => {
   assert.equal(order.join(''), 'abcabaaa')
 })
 
-test('who leaves the line is not waited for, and the thread goes when nobody needs it', async (t) => {
+test('who leaves the line is not waited for, and the process goes when nobody needs it', async (t) => {
   const compiling = open(t, { idleMs: 0 })
   const leaving = new AbortController()
   const [first, left, last] = [undefined, leaving.signal, undefined].map((signal) =>

@@ -262,6 +262,7 @@ function allowing(list: number[], isAllowed: Uint8Array): Allowance {
     few: () => (list.length <= 256 ? list : undefined),
     mask,
     wideMask: () => (2 * list.length > isAllowed.length ? mask() : undefined),
+    ahead: () => '',
     isComplete: false,
     isOver: false,
     accept: () => true,

@@ -3,8 +3,7 @@ import { it } from 'node:test'
 import fc from 'fast-check'
 import { Refusal } from '../../../src/domain/refusals.ts'
 import { createConstraintCompiler } from '../../../src/inference/constraints/compile.ts'
-import { gbnfOf } from '../../support/gbnf.ts'
-import { createGbnfMatcher } from '../../support/gbnf-matcher.ts'
+import { createGrammarMatcher } from '../../support/grammar-matcher.ts'
 import { schemas, values } from '../../support/schemas/generated-schemas.ts'
 import { createJudge } from '../../support/schemas/judge.ts'
 import { orderings } from '../../support/schemas/orderings.ts'
@@ -21,9 +20,9 @@ it('generated schemas: what the grammar produces fits, what fits is accepted, wh
       fc.integer(),
       (schema, given, seed) => {
         const judge = createJudge(schema)
-        let gbnf: string
+        let matcher: ReturnType<typeof createGrammarMatcher>
         try {
-          gbnf = gbnfOf(
+          matcher = createGrammarMatcher(
             compiler.compile(
               { kind: 'json', schema },
               { whitespace: 'none', additionalProperties: true },
@@ -39,7 +38,6 @@ it('generated schemas: what the grammar produces fits, what fits is accepted, wh
           return
         }
         compiled++
-        const matcher = createGbnfMatcher(gbnf)
         const random = seededRandom(seed)
         for (let i = 0; i < 5; i++) {
           const text = matcher.sample(random, 40)

@@ -249,22 +249,9 @@ export function smallest(automaton: Automaton, budget: Budget): Automaton {
   budget.spend(2 * edges.length)
   const shortest = distances(automaton)
   const longest = longestRests(automaton)
-  let classes = numbered(accepting.map((yes, state) => `${yes},${shortest[state]},${longest[state]}`))
-  for (let count = 0; ; ) {
-    budget.spend(edges.length)
-    const refined = numbered(
-      edges.map((out, state) => {
-        let key = `${classes[state]}`
-        for (const { from, to, target } of renumbered(out, classes)) key += `:${from}-${to}-${target}`
-        return key
-      }),
-    )
-    const size = new Set(refined).size
-    classes = refined
-    if (size === count) break
-    count = size
-  }
-  if (new Set(classes).size === edges.length) return automaton
+  const classes = numbered(accepting.map((yes, state) => `${yes},${shortest[state]},${longest[state]}`))
+  refine(classes, edges, budget)
+  if (sizeOf(classes) === edges.length) return automaton
   const kept = new Map<number, number>()
   for (const [state, own] of classes.entries()) if (!kept.has(own)) kept.set(own, state)
   const states = [...kept.values()]
@@ -274,6 +261,74 @@ export function smallest(automaton: Automaton, budget: Budget): Automaton {
     edges: states.map((state) => renumbered(edges[state] ?? [], numbers)),
     accepting: states.map((state) => accepting[state] ?? false),
   }
+}
+
+/**
+ * Splits classes until the edges of all states of one lead to the same classes. Only what leads to a state that was split off
+ * is looked at again.
+ */
+function refine(classes: number[], edges: readonly (readonly Edge[])[], budget: Budget): void {
+  const sizes: number[] = []
+  for (const own of classes) sizes[own] = (sizes[own] ?? 0) + 1
+  if (sizes.length === edges.length) return
+  const members: number[][] = sizes.map(() => [])
+  for (const [state, own] of classes.entries()) members[own]?.push(state)
+  const sources = sourcesOf(edges)
+  let open = edges.map((_, state) => state)
+  while (open.length > 0) {
+    budget.spend(open.length)
+    const split: number[][] = []
+    for (const [own, states] of Map.groupBy(open, (state) => classes[state] ?? 0)) {
+      const size = sizes[own] ?? 0
+      if (size === 1) continue
+      const groups = Map.groupBy(states, (state) => leadsOf(edges[state] ?? [], classes))
+      const parts = [...groups.values()].sort((one, other) => other.length - one.length)
+      // The others of the class lead all to the same, and stay what they are with those that do so, too.
+      const isOpen = new Set(states.length < size ? states : [])
+      const other = members[own]?.find((state) => classes[state] === own && !isOpen.has(state))
+      const staying =
+        states.length < size && other !== undefined
+          ? groups.get(leadsOf(edges[other] ?? [], classes))
+          : parts[0]
+      for (const part of parts) if (part !== staying) split.push(part)
+    }
+    const next = new Set<number>()
+    for (const part of split) {
+      const fresh = sizes.length
+      sizes.push(part.length)
+      members.push(part)
+      for (const state of part) {
+        const before = classes[state] ?? 0
+        sizes[before] = (sizes[before] ?? 0) - 1
+        classes[state] = fresh
+        for (const source of sources[state] ?? []) next.add(source)
+      }
+    }
+    open = [...next]
+  }
+}
+
+/** Equal for states whose edges lead to the same classes. */
+function leadsOf(edges: readonly Edge[], classes: readonly number[]): string {
+  let key = ''
+  let [begin, end, own] = [0, -2, -1]
+  for (const { from, to, target } of edges) {
+    const next = classes[target] ?? -1
+    if (next === own && from === end + 1) {
+      end = to
+      continue
+    }
+    if (own !== -1) key += `${begin}-${end}-${own}:`
+    begin = from
+    end = to
+    own = next
+  }
+  return own === -1 ? key : `${key}${begin}-${end}-${own}`
+}
+
+/** How many classes there are, which are numbered from 0 on. */
+function sizeOf(classes: readonly number[]): number {
+  return classes.reduce((most, own) => Math.max(most, own + 1), 0)
 }
 
 /** Equal names get equal numbers. */

@@ -1,4 +1,5 @@
 import { type CompiledGrammar, nodeKinds, numbersOfNode } from './compiled-grammar.ts'
+import { isMark } from './marks.ts'
 
 /**
  * Follows a text through a grammar, code point by code point. A position is all that may come next; equal positions are the
@@ -8,14 +9,18 @@ export interface Following {
   readonly start: Position
   /** Undefined when nothing of the grammar goes on with this code point. */
   after(position: Position, point: number): Position | undefined
-  /** Whether some code point of this range may come next. */
-  canBegin(position: Position, first: number, last: number): boolean
+  /** Whether some code point of this range may come next, without those that are taken. */
+  canBegin(position: Position, first: number, last: number, isTaken?: (point: number) => boolean): boolean
   /** Where the code points of these ranges lead; undefined where it would take long to tell. */
   spread(position: Position, ranges: readonly number[]): Spread | undefined
   /** What it took to find all that may come next. */
   stepsTo(position: Position): number
   /** Some code points that may come next. */
   pointsOf(position: Position, most: number): number[]
+  /** The only code point that may come next, but for white space; undefined where there are several, or none. */
+  onlyPoint(position: Position): number | undefined
+  /** The ones from here on that may come next, where each stands alone. */
+  pointsFrom(position: Position, first: number): number[]
 }
 
 export interface Position {
@@ -105,13 +110,15 @@ const mostPieces = 64
 
 export interface FollowingOptions {
   mostSteps?: number
+  /** Marks are taken for the empty text. */
+  withoutMarks?: boolean
   /** Hears of the steps that each position takes. */
   spend?: (steps: number) => void
 }
 
 export function createFollowing(
   grammar: CompiledGrammar,
-  { mostSteps: most = mostSteps, spend }: FollowingOptions = {},
+  { mostSteps: most = mostSteps, withoutMarks = false, spend }: FollowingOptions = {},
 ): Following {
   const nodes: (Node | undefined)[] = []
   const points = new Map<number, Node>()
@@ -122,7 +129,7 @@ export function createFollowing(
   const end: Rest = { id: ids++, node: undefined, next: undefined, either: undefined, before: new Map() }
 
   function nodeAt(number: number): Node {
-    nodes[number] ??= readNode(grammar, number, nodeAt)
+    nodes[number] ??= readNode(grammar, number, nodeAt, withoutMarks)
     return nodes[number]
   }
 
@@ -281,8 +288,12 @@ export function createFollowing(
   return {
     start: positionOf([before(nodeAt(grammar.start), end)]),
     after: (position, point) => after(position as OpenPosition, point) ?? undefined,
-    canBegin: (position, first, last) =>
-      (position as OpenPosition).rests.some(({ node }) => meets(node.ranges, first, last)),
+    canBegin: (position, first, last, isTaken) =>
+      (position as OpenPosition).rests.some(({ node }) =>
+        isTaken === undefined
+          ? meets(node.ranges, first, last)
+          : meetsOther(node.ranges, first, last, isTaken),
+      ),
     spread(position, ranges) {
       const from = position as OpenPosition
       const pieces = piecesOf(from.rests, ranges)
@@ -305,7 +316,36 @@ export function createFollowing(
       }
       return [...points]
     },
+    onlyPoint(position) {
+      let only: number | undefined
+      for (const { node } of (position as OpenPosition).rests) {
+        const { ranges } = node
+        if (isWhiteSpace(ranges)) continue
+        const [first, last] = ranges
+        if (ranges.length !== 2 || first !== last || (only !== undefined && only !== first)) return undefined
+        only = first
+      }
+      return only
+    },
+    pointsFrom: (position, first) => [
+      ...new Set(
+        (position as OpenPosition).rests.flatMap(({ node: { ranges } }) => {
+          const point = ranges.at(-1) ?? 0
+          return point >= first ? [point] : []
+        }),
+      ),
+    ],
   }
+}
+
+/** Of JSON. */
+function isWhiteSpace(ranges: readonly number[]): boolean {
+  for (let at = 0; at < ranges.length; at += 2) {
+    const first = ranges[at] as number
+    const last = ranges[at + 1] as number
+    if (!(first === last ? [9, 10, 13, 32].includes(first) : first === 9 && last === 10)) return false
+  }
+  return true
 }
 
 function isPoint(rest: Rest): rest is PointRest {
@@ -364,6 +404,21 @@ function meets(ranges: readonly number[], first: number, last: number): boolean 
   return at < ranges.length && (ranges[at] as number) <= last
 }
 
+function meetsOther(
+  ranges: readonly number[],
+  first: number,
+  last: number,
+  isTaken: (point: number) => boolean,
+): boolean {
+  for (let at = firstMet(ranges, first); at < ranges.length; at += 2) {
+    const end = Math.min(ranges[at + 1] as number, last)
+    for (let point = Math.max(ranges[at] as number, first); point <= end; point++) {
+      if (!isTaken(point)) return true
+    }
+  }
+  return false
+}
+
 /** Where the first of the ranges stands that does not end before this code point. */
 function firstMet(ranges: readonly number[], first: number): number {
   let low = 0
@@ -376,7 +431,12 @@ function firstMet(ranges: readonly number[], first: number): number {
   return 2 * low
 }
 
-function readNode(grammar: CompiledGrammar, number: number, nodeAt: (number: number) => Node): Node {
+function readNode(
+  grammar: CompiledGrammar,
+  number: number,
+  nodeAt: (number: number) => Node,
+  withoutMarks: boolean,
+): Node {
   const { nodes, lists, text } = grammar
   const at = numbersOfNode * number
   const [kind, one = 0, two = 0] = nodes.subarray(at, at + numbersOfNode)
@@ -384,6 +444,7 @@ function readNode(grammar: CompiledGrammar, number: number, nodeAt: (number: num
     case nodeKinds.empty:
       return { kind: 'empty' }
     case nodeKinds.point:
+      if (withoutMarks && isMark(lists[one] ?? 0)) return { kind: 'empty' }
       return { kind: 'point', ranges: Array.from(lists.subarray(one, one + 2 * two)) }
     case nodeKinds.literal:
       return { kind: 'literal', text: text.slice(one, one + two), at: 0, further: undefined }

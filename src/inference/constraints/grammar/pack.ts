@@ -3,6 +3,7 @@ import { type CompiledGrammar, nodeKinds, numbersOfNode } from './compiled-gramm
 import { ConstraintError, grammarTooLarge } from './errors.ts'
 import type { Expr } from './expressions.ts'
 import { rankRules } from './leftmost.ts'
+import { isMark } from './marks.ts'
 import { mayBeEmpty, mayBeMore, mayEnd, rulesThat } from './properties.ts'
 import { reachableRules } from './reachable.ts'
 
@@ -40,8 +41,19 @@ export function packGrammar(all: ReadonlyMap<string, Expr>): CompiledGrammar {
     return node
   }
 
+  /** Of what is the same object in many places, such as a set of characters. */
+  const written = [new Map<Expr, number>(), new Map<Expr, number>()] as const
+
   /** `full`: without the empty text. */
   const write = (expr: Expr, full: boolean): number => {
+    const before = written[full ? 1 : 0].get(expr)
+    if (before !== undefined) return before
+    const node = fresh(expr, full)
+    written[full ? 1 : 0].set(expr, node)
+    return node
+  }
+
+  const fresh = (expr: Expr, full: boolean): number => {
     switch (expr.kind) {
       case 'literal':
         return table.literal(expr.text)
@@ -115,7 +127,10 @@ function createTable() {
   return {
     empty,
     point: (ranges: readonly number[]) =>
-      ranges.length === 0 ? never : node(nodeKinds.point, list(ranges), ranges.length / 2, false),
+      // What follows a mark may be what a rule begins with.
+      ranges.length === 0
+        ? never
+        : node(nodeKinds.point, list(ranges), ranges.length / 2, isMark(ranges[0] ?? 0)),
     literal(of: string) {
       const at = texts.get(of) ?? text.length
       if (!texts.has(of)) {

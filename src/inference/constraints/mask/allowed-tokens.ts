@@ -1,5 +1,5 @@
 import type { Following, Position } from '../grammar/following.ts'
-import { type BytePosition, canBeCompleted, withByte } from './byte-following.ts'
+import { type BytePosition, canBeCompleted, type FollowingOf, withByte } from './byte-following.ts'
 import type { Run, Runs } from './runs.ts'
 import type { TokenTrie } from './token-trie.ts'
 import type { BrokenTokens, CharacterSet, VocabularySlices } from './vocabulary-slices.ts'
@@ -89,23 +89,23 @@ function unite(bits: Uint32Array, others: Uint32Array): void {
 }
 
 /** False when `take` had enough. Where `areAll` says that any text of as many characters may follow, all that begins so is taken. */
-function walk(
-  following: Following,
-  from: BytePosition,
+export function walk<At>(
+  following: FollowingOf<At>,
+  from: BytePosition<At>,
   { bytes, depths, ends, firsts, rests, tokens }: TokenTrie,
   take: Take,
-  areAll?: (position: Position, missing: number) => boolean,
+  areAll?: (position: At, missing: number) => boolean,
 ): boolean {
   /** Where the bytes before a node led, by their number. */
-  const positions: Position[] = [from.position]
+  const positions: At[] = [from.position]
   const begun: BytePosition['begun'][] = [from.begun]
   for (let node = 0; node < bytes.length; ) {
     const depth = depths[node] as number
     const end = ends[node] as number
     const byte = bytes[node] as number
-    const position = positions[depth] as Position
+    const position = positions[depth] as At
     const open = begun[depth]
-    let next: Position | undefined
+    let next: At | undefined
     let part: BytePosition['begun']
     if (open === undefined && byte < 0x80) next = following.after(position, byte)
     else {

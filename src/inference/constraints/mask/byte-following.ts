@@ -1,10 +1,16 @@
-import type { Following, Position } from '../grammar/following.ts'
+import type { Position } from '../grammar/following.ts'
 
 /** Where a text of bytes stands: tokens end in the middle of characters. */
-export interface BytePosition {
-  readonly position: Position
+export interface BytePosition<At = Position> {
+  readonly position: At
   /** What has begun of a character; undefined between characters. */
   readonly begun: Begun | undefined
+}
+
+/** What follows characters: a grammar, or one that remembers what was written. */
+export interface FollowingOf<At> {
+  after(position: At, point: number): At | undefined
+  canBegin(position: At, first: number, last: number): boolean
 }
 
 export interface Begun {
@@ -21,12 +27,12 @@ export interface Begun {
  * Where the bytes lead; undefined when they are no UTF-8, or when the grammar does not go on so. As strict as the decoder
  * that makes the answer's text of them, or else the grammar would hold for another text than the one that is sent.
  */
-export function afterBytes(
-  following: Following,
-  from: BytePosition,
+export function afterBytes<At>(
+  following: FollowingOf<At>,
+  from: BytePosition<At>,
   bytes: Uint8Array,
   start = 0,
-): BytePosition | undefined {
+): BytePosition<At> | undefined {
   let { position, begun } = from
   for (let at = start; at < bytes.length; at++) {
     const byte = bytes[at] as number
@@ -82,7 +88,7 @@ function rangeOf({ value, left, least }: Begun): [first: number, last: number] {
   return [Math.max(first, least), Math.min(first | ((1 << bits) - 1), 0x10ffff)]
 }
 
-export function canBeCompleted(following: Following, position: Position, begun: Begun): boolean {
+export function canBeCompleted<At>(following: FollowingOf<At>, position: At, begun: Begun): boolean {
   const [first, last] = rangeOf(begun)
   return following.canBegin(position, first, last)
 }

@@ -26,22 +26,29 @@ export function createMasks(vocabulary: number): Masks {
       if (byHash.get(hash) === id) byHash.delete(hash)
     },
   })
+  /** Most masks that are made are equal to one before them, so they are made in one place. */
+  const draft = new Uint32Array(words)
   return {
     of(fill) {
-      const bits = new Uint32Array(words)
+      draft.fill(0)
       fill((token) => {
-        bits[token >>> 5] = (bits[token >>> 5] as number) | (1 << (token & 31))
-      }, bits)
-      const hash = hashOf(bits)
+        draft[token >>> 5] = (draft[token >>> 5] as number) | (1 << (token & 31))
+      }, draft)
+      const hash = hashOf(draft)
       const before = kept.get(byHash.get(hash) ?? -1)
-      if (before?.bits.every((word, at) => word === bits[at])) return before
-      const mask: TokenMask = { id: ids++, bits, count: countOf(bits) }
+      if (before !== undefined && areEqual(before.bits, draft)) return before
+      const mask: TokenMask = { id: ids++, bits: draft.slice(), count: countOf(draft) }
       kept.set(mask.id, mask)
       byHash.set(hash, mask.id)
       return mask
     },
     get: (id) => kept.get(id),
   }
+}
+
+function areEqual(one: Uint32Array, other: Uint32Array): boolean {
+  for (let at = 0; at < one.length; at++) if (one[at] !== other[at]) return false
+  return true
 }
 
 /** FNV-1a, word by word. */

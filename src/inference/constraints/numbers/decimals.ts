@@ -75,6 +75,12 @@ export function digitsOf({ units, scale }: Decimal): { whole: bigint; fraction: 
   return { whole: units / power, fraction }
 }
 
+/** Without an exponent, and without zeros behind a fraction. */
+export function textOf(value: Decimal): string {
+  const { whole, fraction } = digitsOf(value.units < 0n ? negated(value) : value)
+  return `${value.units < 0n ? '-' : ''}${whole}${fraction === '' ? '' : `.${fraction}`}`
+}
+
 /** Its first digit, the digits behind that, and the power of ten of the first, of what is above zero. */
 export function scientific({ units, scale }: Decimal): { digits: string; exponent: number } {
   const digits = units.toString()

@@ -1,5 +1,6 @@
 import {
   type Automaton,
+  difference,
   type Edge,
   intersection,
   smallest as smallestAutomaton,
@@ -24,8 +25,12 @@ import { digit, digits, fractionDigits, integerBetween, plainBetween } from './p
 const multipleDigits = 15
 
 export function multiples(demands: NumberDemands, bounded: boolean, budget: Budget): Automaton {
-  const { integer, steps } = demands
-  const places = integer ? 0 : Math.max(...steps.map(({ scale }) => scale))
+  const { integer, steps, avoided } = demands
+  // What it is no multiple of is known of numbers with as many places as the step has.
+  const most = Math.max(...steps.map(({ scale }) => scale), 0)
+  const places = integer
+    ? 0
+    : avoided.reduce((least, { scale }) => Math.min(least, scale), steps.length > 0 ? most : Infinity)
   const text = bounded
     ? alternatives(...ranges(demands).map((range) => clippedText(range, integer, places)))
     : sequence(
@@ -35,6 +40,10 @@ export function multiples(demands: NumberDemands, bounded: boolean, budget: Budg
       )
   let automaton = automatonOf(text, budget)
   for (const step of steps) automaton = intersection(automaton, multiplesOf(step, budget), budget)
+  for (const step of avoided) {
+    const multiple = automatonOf(literal('-0'), budget)
+    automaton = difference(difference(automaton, multiplesOf(step, budget), budget), multiple, budget)
+  }
   return automaton
 }
 

@@ -8,6 +8,8 @@ export interface NumberDemands {
   least: Bound | undefined
   most: Bound | undefined
   steps: readonly Decimal[]
+  /** Of which it is no multiple. */
+  avoided: readonly Decimal[]
   excluded: readonly Decimal[]
   /** No whole numbers. */
   fractional: boolean

@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache'
 import { type Automaton, intersection } from '../automaton/automaton.ts'
 import { automatonOf } from '../automaton/determinise.ts'
 import type { Budget } from '../grammar/budget.ts'
@@ -10,8 +11,9 @@ import {
   repetition,
   sequence,
 } from '../grammar/expressions.ts'
+import type { Decimal } from './decimals.ts'
 import { multiples } from './multiples.ts'
-import { type NumberDemands, ranges, rangeText } from './number-ranges.ts'
+import { type Bound, type NumberDemands, ranges, rangeText } from './number-ranges.ts'
 import {
   digit,
   digits,
@@ -31,22 +33,50 @@ export function numberText(
   budget: Budget,
   write: (automaton: Automaton) => Expr,
 ): Expr {
-  const { integer, least, most, steps, excluded } = demands
+  const text = textsOf(demands, budget)
+  return 'kind' in text ? text : write(text)
+}
+
+/** Of these texts only those that no other number has: without exponents, zeros behind a fraction, or a zero below zero. */
+export function canonicalNumbers(demands: NumberDemands, budget: Budget): Automaton {
+  const text = textsOf(demands, budget)
+  const numbers = 'kind' in text ? automatonOf(text, budget) : text
+  return intersection(numbers, automatonOf(demands.integer ? anyInteger : canonicalText, budget), budget)
+}
+
+function textsOf(demands: NumberDemands, budget: Budget): Automaton | Expr {
+  const { integer, least, most, excluded } = demands
+  const stepped = demands.steps.length + demands.avoided.length > 0
   const bounded = least !== undefined || most !== undefined || excluded.length > 0
   if (demands.fractional) {
     if (integer) return alternatives()
-    const numbers =
-      steps.length > 0
-        ? multiples(demands, bounded, budget)
-        : automatonOf(
-            alternatives(...ranges(demands).map((range) => rangeText(range, false, fractionDigits))),
-            budget,
-          )
-    return write(intersection(numbers, automatonOf(fractionalText, budget), budget))
+    const numbers = stepped
+      ? multiples(demands, bounded, budget)
+      : automatonOf(
+          alternatives(...ranges(demands).map((range) => rangeText(range, false, fractionDigits))),
+          budget,
+        )
+    return intersection(numbers, automatonOf(fractionalText, budget), budget)
   }
-  if (steps.length > 0) return write(multiples(demands, bounded, budget))
+  if (stepped) return multiples(demands, bounded, budget)
   if (!bounded) return integer ? anyInteger : anyNumber
-  return alternatives(...ranges(demands).map((range) => rangeText(range, integer, fractionDigits)))
+  const key = [integer, ...[least, most].map(boundKey), ...excluded.map(decimalKey)].join(' ')
+  return rangeTexts.memo(key, { context: demands })
+}
+
+/** Bounds are mostly a few round numbers, and between them a number has many ways to be written. */
+const rangeTexts = new LRUCache<string, Expr, NumberDemands>({
+  max: 200,
+  memoMethod: (_key, _stale, { context }) =>
+    alternatives(...ranges(context).map((range) => rangeText(range, context.integer, fractionDigits))),
+})
+
+function boundKey(bound: Bound | undefined): string {
+  return bound === undefined ? '-' : `${bound.exclusive}${decimalKey(bound.value)}`
+}
+
+function decimalKey({ units, scale }: Decimal): string {
+  return `${units}/${scale}`
 }
 
 const anyInteger = alternatives(
@@ -72,6 +102,18 @@ const anyNumber = sequence(
       perhaps(exponent),
     ),
     sequence(charClass([0x31, 0x39]), perhaps(fraction), literal('e+'), threeDigitExponent()),
+  ),
+)
+
+const whole = alternatives(literal('0'), sequence(charClass([0x31, 0x39]), digits(0, wholeDigits - 1)))
+const canonicalText = alternatives(
+  anyInteger,
+  sequence(
+    perhaps(literal('-')),
+    whole,
+    literal('.'),
+    digits(0, fractionDigits - 1),
+    charClass([0x31, 0x39]),
   ),
 )
 

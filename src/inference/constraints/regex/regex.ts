@@ -159,7 +159,7 @@ const escapable = '^$\\.*+?()[]{}|/'
 
 /**
  * Expressions are written in many dialects. What cannot be misread is put as ECMAScript wants it with the flag `u`: a
- * needless backslash before punctuation (`\-`, `\_`, `\"`), and `(?P<name>…)` for a named group.
+ * needless backslash before punctuation (`\-`, `\_`, `\"`), braces that count nothing, and `(?P<name>…)` for a named group.
  */
 function modernSource(source: string): string {
   let out = ''
@@ -171,13 +171,26 @@ function modernSource(source: string): string {
       const needless =
         /^[\s!-/:-@[-`{-~]$/.test(escaped) && !escapable.includes(escaped) && !(inClass && escaped === '-')
       out += needless ? escaped : character + escaped
+      const name = /^[pPuk]$/.test(escaped) ? /^[{<][^}>]*[}>]/.exec(source.slice(at + 1, at + 66)) : null
+      if (name === null) continue
+      out += name[0]
+      at += name[0].length
       continue
     }
     if (character === '[') inClass = true
-    else if (character === ']') inClass = false
-    else if (character === '(' && !inClass && source.startsWith('(?P<', at)) {
+    else if (character === ']' && inClass) inClass = false
+    else if (character === ']') {
+      // Without `u` it closes nothing here and is itself, as in zod's pattern of RFC 5322.
+      out += '\\]'
+      continue
+    } else if (character === '(' && !inClass && source.startsWith('(?P<', at)) {
       out += '(?<'
       at += 3
+      continue
+    } else if ((character === '{' || character === '}') && !inClass) {
+      const count = /^\{\d+(?:,\d*)?\}/.exec(source.slice(at, at + 40))
+      out += count?.[0] ?? `\\${character}`
+      at += (count?.[0].length ?? 1) - 1
       continue
     }
     // In a class an opening bracket is a character, as it is with `u`.

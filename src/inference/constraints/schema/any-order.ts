@@ -1,13 +1,5 @@
 import { SchemaError } from '../grammar/errors.ts'
-import {
-  alternatives,
-  type Expr,
-  emptyText,
-  literal,
-  never,
-  repetition,
-  sequence,
-} from '../grammar/expressions.ts'
+import { alternatives, type Expr, emptyText, literal, never, sequence } from '../grammar/expressions.ts'
 import type { Emission } from './emission.ts'
 import type { Member } from './member.ts'
 
@@ -18,16 +10,15 @@ export interface OrderedParts {
   members: readonly Member[]
   /** Each with its name, as it is written. */
   entries: readonly Expr[]
-  /** A member that is not declared; it comes behind all that are. */
-  other: Expr
-  min: number
+  /** Members that are not declared come behind all that are, however many those were. */
+  further(written: number): Expr
   max: number
   path: string
 }
 
 /** The members of an object in whatever order, each at most once, and its closing brace. */
 export function anyOrderExpr(parts: OrderedParts, emission: Emission): Expr {
-  const { members, other, min, max, path } = parts
+  const { members, further, max, path } = parts
   if (members.length > mostInAnyOrder) {
     throw new SchemaError(
       'properties',
@@ -47,24 +38,9 @@ export function anyOrderExpr(parts: OrderedParts, emission: Emission): Expr {
       ways.push(sequence(count === 0 ? emptyText : comma, entry, states[used | (1 << i)] ?? never))
     }
     if (members.every(({ required }, i) => !required || isUsed(i))) {
-      ways.push(closing(count, { other, min, max }, comma, emission))
+      ways.push(further(count))
     }
     states[used] = emission.named('order', alternatives(...ways))
   }
   return states[0] ?? never
-}
-
-function closing(
-  count: number,
-  { other, min, max }: Pick<OrderedParts, 'other' | 'min' | 'max'>,
-  comma: Expr,
-  { space }: Emission,
-): Expr {
-  const least = Math.max(min - count, 0)
-  const most = max - count
-  const close = sequence(space, literal('}'))
-  if (count > 0) return sequence(repetition(sequence(comma, other), least, most), close)
-  const more = repetition(sequence(comma, other), Math.max(least - 1, 0), most - 1)
-  const some = most < 1 ? never : sequence(other, more, close)
-  return least === 0 ? alternatives(some, literal('}')) : some
 }

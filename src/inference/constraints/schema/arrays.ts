@@ -9,11 +9,12 @@ import {
   repetition,
   sequence,
 } from '../grammar/expressions.ts'
+import { mark } from '../grammar/marks.ts'
 import { valuesOf } from './cases.ts'
 import type { Emission } from './emission.ts'
 import { itemSchemas } from './holds.ts'
 import { countsOf, excludedBy, type SchemaNode, stepped } from './schema-document.ts'
-import { canonicalOf, separated, valuesExpr } from './values.ts'
+import { canonicalOf, valuesExpr } from './values.ts'
 
 interface ArrayDemands {
   /** The schemas of the items at the front, by place. */
@@ -46,7 +47,7 @@ export function arrayDemands(bases: readonly SchemaNode[], { document }: Emissio
     contains: [],
     unique: undefined,
   }
-  const lists = bases.map((base) => ({ base, ...itemSchemas(base.schema) }))
+  const lists = bases.map((base) => ({ base, ...itemSchemas(evaluated(base, bases)) }))
   const places = Math.max(0, ...lists.map(({ prefix }) => prefix.length))
   for (let i = 0; i < places; i++) {
     demands.prefix.push(
@@ -83,32 +84,72 @@ export function arrayDemands(bases: readonly SchemaNode[], { document }: Emissio
   return demands
 }
 
+const evaluating = ['items', 'prefixItems', 'additionalItems', 'contains', 'unevaluatedItems']
+
+/** With what it says of items that are not evaluated as what it says of those behind the others. */
+function evaluated(base: SchemaNode, bases: readonly SchemaNode[]): SchemaNode['schema'] {
+  const { schema, path } = base
+  const { unevaluatedItems: rest } = schema
+  if (rest === undefined || rest === true) return schema
+  const others = bases.filter((one) => one !== base)
+  // What an 'if' says counts where it holds, with and without a 'then'.
+  if (
+    schema.contains !== undefined ||
+    schema.if !== undefined ||
+    others.some((one) => evaluating.some((name) => name in one.schema))
+  ) {
+    throw new SchemaError('unevaluatedItems', path, 'what is evaluated is said by other schemas as well')
+  }
+  if (Array.isArray(schema.items)) return { additionalItems: rest, ...schema }
+  return { items: rest, ...schema }
+}
+
 /** The JSON arrays for which all of these schemas hold. */
 export function arrayExpr(bases: readonly SchemaNode[], emission: Emission): Expr {
   const demands = arrayDemands(bases, emission)
   const { min, max } = demands
   if (max < min) return never
-  if (demands.unique !== undefined && max > 1) return uniqueExpr(demands, demands.unique, emission)
+  if (demands.unique !== undefined && max > 1) {
+    return uniqueExpr(demands, emission) ?? rememberedExpr(demands, demands.unique, emission)
+  }
   if (demands.contains.length > 0) return containingExpr(demands, emission)
-  const { prefix } = demands
+  const close = sequence(emission.space, literal(']'))
+  return listExpr(demands, { item: emission.value, open: emptyText, close }, emission)
+}
+
+/** How an item is written, and what stands around them where there are some. */
+interface Written {
+  item(nodes: readonly SchemaNode[]): Expr
+  open: Expr
+  close: Expr
+}
+
+function listExpr(
+  { prefix, rest: further, min, max }: ArrayDemands,
+  { item: write, open, close }: Written,
+  emission: Emission,
+): Expr {
   const { space } = emission
-  const rest = emission.value(demands.rest)
+  const rest = write(further)
   const comma = sequence(literal(','), space)
-  const close = sequence(space, literal(']'))
   const places = Math.min(prefix.length, max)
-  const open = sequence(literal('['), space)
-  if (places === 0) return sequence(open, separated(rest, min, max, ']', space))
+  const begin = sequence(literal('['), space)
+  if (places === 0) {
+    const more = repetition(sequence(comma, rest), Math.max(min - 1, 0), max - 1)
+    const some = sequence(open, rest, more, close)
+    return sequence(begin, min === 0 ? alternatives(some, literal(']')) : some)
+  }
   // Behind the last place; then each place before what follows it.
   let tail =
     places < prefix.length
       ? close
       : sequence(repetition(sequence(comma, rest), Math.max(min - places, 0), max - places), close)
   for (let i = places - 1; i >= 0; i--) {
-    const item = sequence(i === 0 ? emptyText : comma, emission.value(prefix[i] ?? []), tail)
+    const item = sequence(i === 0 ? open : comma, write(prefix[i] ?? []), tail)
     tail = i < min ? item : alternatives(item, i === 0 ? literal(']') : close)
     if (i > 0 && i % deepest === 0) tail = emission.named('items', tail)
   }
-  return sequence(open, tail)
+  return sequence(begin, tail)
 }
 
 export function someArray(bases: readonly SchemaNode[], emission: Emission, depth: number): boolean {
@@ -190,26 +231,20 @@ function countsTo(last: readonly number[]): number[][] {
   )
 }
 
-/** A rule for each set of values that were written already. */
+/** A rule for each set of values that were written already, where they are few. */
 function uniqueExpr(
   { prefix, rest, min, max, contains }: ArrayDemands,
-  unique: SchemaNode,
   emission: Emission,
-): Expr {
-  const refused = new SchemaError(
-    'uniqueItems',
-    unique.path,
-    `it needs items that are one of at most ${mostUnique} values, or at most one item`,
-  )
-  if (prefix.length > 0 || contains.length > 0) throw refused
+): Expr | undefined {
+  if (prefix.length > 0 || contains.length > 0) return undefined
   const values = new Map<string, unknown>()
   for (const one of emission.cases.of(rest)) {
     const listed = valuesOf(one)
-    if (listed === undefined) throw refused
+    if (listed === undefined) return undefined
     for (const value of listed) values.set(canonicalOf(value), value)
   }
+  if (values.size > mostUnique) return undefined
   const items = [...values.values()].map((value) => valuesExpr([value], emission))
-  if (items.length > mostUnique) throw refused
   const most = Math.min(max, items.length)
   const comma = sequence(literal(','), emission.space)
   const states: Expr[] = []
@@ -226,4 +261,22 @@ function uniqueExpr(
     states[used] = emission.named('unique', alternatives(...ways))
   }
   return sequence(literal('['), emission.space, states[0] ?? never)
+}
+
+/** Who follows the grammar remembers the items. There are always as many different ones as have to be there. */
+function rememberedExpr(demands: ArrayDemands, unique: SchemaNode, emission: Emission): Expr {
+  const { prefix, rest, min, max, contains } = demands
+  const { path } = unique
+  const refused = (why: string) => new SchemaError('uniqueItems', path, why)
+  if (contains.length > 0) throw refused('it cannot stand beside contains')
+  const inside = emission.remembering({ keyword: 'uniqueItems', path })
+  for (let place = 1; place < Math.min(min, max + 1); place++) {
+    if (place >= prefix.length && place < min - 1) continue
+    if (!emission.hasAtLeast(prefix[place] ?? rest, place + 1)) {
+      throw refused('it is not certain that there are as many different items as it needs')
+    }
+  }
+  const close = sequence(mark('close'), emission.space, literal(']'))
+  const item = (nodes: readonly SchemaNode[]) => sequence(mark('item'), inside.value(nodes), mark('done'))
+  return listExpr(demands, { item, open: mark('open'), close }, emission)
 }

@@ -14,6 +14,8 @@ export interface Cases {
   of(nodes: readonly SchemaNode[]): readonly Case[]
 }
 
+/** Branches of an `anyOf` that are tried in every combination. */
+const mostTogether = 4
 /** More would be a grammar that nobody meant. */
 const mostCases = 256
 
@@ -67,6 +69,17 @@ export function createCases(
 
   const branches = (node: SchemaNode, keyword: string): SchemaNode[] =>
     (node.schema[keyword] as unknown[]).map((part, i) => document.node(part, stepped(node.path, keyword, i)))
+
+  /** What several branches evaluate together is more than what each does alone. */
+  const anyOf = (node: SchemaNode): readonly (readonly SchemaNode[])[] => {
+    const parts = branches(node, 'anyOf')
+    if (node.schema.unevaluatedProperties === undefined || parts.length > mostTogether) {
+      return parts.map((part) => [part])
+    }
+    let sets: SchemaNode[][] = [[]]
+    for (const part of parts) sets = sets.flatMap((set) => [set, [...set, part]])
+    return sets.filter((set) => set.length > 0)
+  }
 
   /** Each branch alone: with the negations of those that could hold beside it. */
   const oneOf = (node: SchemaNode): readonly (readonly SchemaNode[])[] => {
@@ -128,7 +141,7 @@ export function createCases(
       const choose = (options: () => readonly (readonly SchemaNode[])[]) =>
         open.choices.push(() => options().map((option) => ({ nodes: option, ancestry: own })))
       const part = (keyword: string) => document.node(schema[keyword], stepped(path, keyword))
-      if (schema.anyOf !== undefined) choose(() => branches(node, 'anyOf').map((branch) => [branch]))
+      if (schema.anyOf !== undefined) choose(() => anyOf(node))
       if (schema.oneOf !== undefined) choose(() => oneOf(node))
       if (schema.not !== undefined) choose(() => notOf(part('not')).map((way) => [way]))
       if (schema.if !== undefined && (schema.then !== undefined || schema.else !== undefined)) {

@@ -1,5 +1,6 @@
 import type { Emission } from './emission.ts'
 import { requiredBy, type SchemaNode, stepped } from './schema-document.ts'
+import { declaredAmong, someMembers } from './some-member.ts'
 
 /** Whoever uses one of them has thought of other members. */
 const ofOthers = ['additionalProperties', 'patternProperties', 'unevaluatedProperties', 'propertyNames']
@@ -25,6 +26,7 @@ export function hasNoOthers(bases: readonly SchemaNode[], least: number, emissio
       return (
         written.some(({ schema }) => Object.keys(schema.properties ?? {}).length > 0) &&
         !ofOthers.some(says) &&
+        someMembers(bases, emission).every((one) => declaredAmong(one, bases, emission).length > 0) &&
         hasRoom(bases, least, emission)
       )
   }

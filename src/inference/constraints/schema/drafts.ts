@@ -1,4 +1,5 @@
-import { isRecord } from './keywords.ts'
+import { JsonNumber } from '../../../domain/json/lossless.ts'
+import { countOf, isRecord } from './keywords.ts'
 
 /** The drafts of JSON Schema by their numbers; the last two are 2019-09 and 2020-12. */
 export type Draft = 3 | 4 | 6 | 7 | 2019 | 2020
@@ -29,6 +30,11 @@ export function hintedDraft(schema: Schema): Draft | undefined {
   return undefined
 }
 
+const counts = [
+  ...['minLength', 'maxLength', 'minItems', 'maxItems', 'minProperties', 'maxProperties'],
+  ...['minContains', 'maxContains'],
+]
+
 /** What of a schema has to be said otherwise, and where the schemas in it stand. */
 export interface Translation {
   /** In the words of the latest draft, and with lists of `items` as they are. */
@@ -48,6 +54,8 @@ export function translated(schema: Schema, draft: Draft): Translation {
   bounds(given, 'minimum', 'exclusiveMinimum')
   bounds(given, 'maximum', 'exclusiveMaximum')
   required(given)
+  for (const keyword of counts)
+    if (given[keyword] instanceof JsonNumber) given[keyword] = countOf(given[keyword])
   if (isRecord(given.dependencies)) {
     given.dependencies = mapped(given.dependencies, (then) => (typeof then === 'string' ? [then] : then))
   }

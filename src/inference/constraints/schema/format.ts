@@ -8,4 +8,6 @@ export interface Format {
   readonly bound?: string
   /** A narrower pattern for texts that may have only so many characters, where counting them in the whole one takes too many states. */
   readonly within?: (most: number) => string
+  /** Patterns that libraries write beside it, and that each of its texts matches: larger than the format, and no narrower. */
+  readonly implied?: readonly string[]
 }

@@ -137,6 +137,7 @@ const ofStandards: Readonly<Record<string, Format>> = {
     pattern: `${name(31)}@(?:${label(40)}\\.){1,3}${label(40)}`,
     standard: 'RFC 5321',
     bound: 'no quoted names, no addresses in brackets, a domain of two to four labels of 40 characters',
+    implied: [String.raw`^[^\s@"]{1,64}@[^\s@]{1,255}$`],
     within: (most) => {
       // In so few characters no part can be longer than it may be.
       if (most <= 66) return `${atom}+(?:\\.${atom}+)*@${anyLabel}(?:\\.${anyLabel})+`
@@ -149,6 +150,9 @@ const ofStandards: Readonly<Record<string, Format>> = {
     pattern: hostname,
     standard: 'RFC 1123',
     bound: 'three labels of 63 characters, or ten of 24, none of them encoded (`xn--…`)',
+    implied: [
+      String.raw`^(?=.{1,253}\.?$)[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?(?:\.[a-zA-Z0-9](?:[-0-9a-zA-Z]{0,61}[0-9a-zA-Z])?)*\.?$`,
+    ],
     within: (most) => {
       if (most <= 63) return `${anyLabel}(?:\\.${anyLabel})*`
       const half = Math.min(Math.floor((most - 1) / 2), 63)

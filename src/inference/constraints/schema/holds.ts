@@ -96,12 +96,14 @@ export function createHolds(document: SchemaDocument, texts: TextLanguages, budg
     }
     const [least, most] = numberFormats[String(schema.format)] ?? []
     const step = decimalOf(schema.multipleOf)
+    const avoided = decimalOf(schema[derived.notMultiple])
     return (
       against('minimum', (order) => order >= 0) &&
       against('maximum', (order) => order <= 0) &&
       against('exclusiveMinimum', (order) => order > 0) &&
       against('exclusiveMaximum', (order) => order < 0) &&
       !(schema[derived.notInteger] === true && isInteger(value)) &&
+      (avoided === undefined || !isMultiple(value, avoided)) &&
       (step === undefined || step.units <= 0n || isMultiple(value, step)) &&
       (least === undefined || compareDecimals(value, { units: BigInt(least), scale: 0 }) >= 0) &&
       (most === undefined || compareDecimals(value, { units: BigInt(most), scale: 0 }) <= 0)
@@ -111,6 +113,9 @@ export function createHolds(document: SchemaDocument, texts: TextLanguages, budg
   const listHolds = (items: readonly unknown[], node: SchemaNode): boolean => {
     const { schema } = node
     if (!counted(items.length, node, 'Items')) return false
+    if (schema.unevaluatedItems !== undefined && schema.unevaluatedItems !== true) {
+      throw new SchemaError('unevaluatedItems', node.path, 'it cannot stand beside listed lists')
+    }
     const { prefix, rest } = itemSchemas(schema)
     for (const [i, item] of items.entries()) {
       const part = i < prefix.length ? prefix[i] : rest
@@ -144,6 +149,13 @@ export function createHolds(document: SchemaDocument, texts: TextLanguages, budg
           : holds(record, child(then, node, keyword, name), chain + 1)
         if (!kept) return false
       }
+    }
+    const asked = schema[derived.someMember]
+    if (isRecord(asked)) {
+      const names = child(asked.names, node, 'not')
+      const part = child(asked.value, node, 'not')
+      if (!Object.entries(record).some(([name, value]) => holds(name, names) && holds(value, part)))
+        return false
     }
     const propertyNames = schema.propertyNames
     for (const [name, value] of Object.entries(record)) {

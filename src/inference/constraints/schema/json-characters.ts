@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache'
 import { alternatives, charClass, type Expr, literal, type Range, sequence } from '../grammar/expressions.ts'
 
 /** What may stand in a JSON string as it is: no quote, no backslash, no control character. */
@@ -55,8 +56,26 @@ export const anyCharacter: Expr = alternatives(
   ),
 )
 
-/** One of these characters, each in the one way in which JSON.stringify writes it. */
+/** All that a string may have. */
+export const allCharacters: readonly Range[] = [
+  [0x01, 0xd7ff],
+  [0xe000, 0x10ffff],
+]
+
+/** An automaton has the same few sets of characters at most of its states. */
+const encoded = new LRUCache<string, Expr>({ max: 1000, maxSize: 100_000 })
+
+/** One of these characters, each in the one way in which JSON.stringify writes it; the same object for the same characters. */
 export function inJsonString(ranges: readonly Range[]): Expr {
+  const key = ranges.join()
+  const known = encoded.get(key)
+  if (known !== undefined) return known
+  const expr = encodedRanges(ranges)
+  encoded.set(key, expr, { size: ranges.length + 1 })
+  return expr
+}
+
+function encodedRanges(ranges: readonly Range[]): Expr {
   const ways: Expr[] = []
   const unescaped = common(ranges, plain)
   const [[first, last] = [0, 0]] = unescaped

@@ -18,7 +18,7 @@ const kinds = {
   boolean: { name: 'true or false', fits: (value) => typeof value === 'boolean' },
   count: {
     name: 'a whole number that is not negative',
-    fits: (value) => Number.isSafeInteger(Number(value)) && Number(value) >= 0 && isNumber(value),
+    fits: (value) => isNumber(value) && Number.isSafeInteger(countOf(value)) && countOf(value) >= 0,
   },
   names: { name: 'a list of strings', fits: isNames },
   number: { name: 'a number', fits: isNumber },
@@ -44,10 +44,7 @@ const kinds = {
 
 type ValueKind = keyof typeof kinds
 
-export type Keyword =
-  | { standing: 'honoured'; takes: ValueKind; note: string }
-  | { standing: 'annotation' }
-  | { standing: 'refused'; why: string }
+export type Keyword = { standing: 'honoured'; takes: ValueKind; note: string } | { standing: 'annotation' }
 
 /**
  * Every keyword that the compiler knows, in the words of the latest draft, and what it does with it;
@@ -91,9 +88,9 @@ export const keywords: Readonly<Record<string, Keyword>> = {
     'schema',
     'These members come last, and never under a declared name. `true` opens an object that lists properties.',
   ),
-  patternProperties: honoured('schemas by name', 'Up to four patterns that overlap.'),
+  patternProperties: honoured('schemas by name', 'Up to six patterns that overlap.'),
   propertyNames: honoured('schema', 'A schema of strings.'),
-  minProperties: honoured('count', 'Where it needs at most one undeclared name, because those could repeat.'),
+  minProperties: honoured('count', 'Undeclared names that it needs are remembered; see below.'),
   maxProperties: honoured('count', ''),
   dependentRequired: honoured('names by name', ''),
   dependentSchemas: honoured('schemas by name', ''),
@@ -101,16 +98,17 @@ export const keywords: Readonly<Record<string, Keyword>> = {
   unevaluatedProperties: honoured('schema', 'At the root of the object that it closes; not inside a branch.'),
   items: honoured('schema or list', 'A list, as in draft 7, means `prefixItems`.'),
   prefixItems: honoured('schemas', ''),
+  unevaluatedItems: honoured(
+    'schema',
+    'Where the same schema alone says which items are evaluated: not beside others that speak of items, nor beside `contains`.',
+  ),
   additionalItems: honoured('schema', 'Draft 7: beside a list of `items`.'),
   minItems: honoured('count', ''),
   maxItems: honoured('count', ''),
   contains: honoured('schema', 'Up to four per array, together with small counts.'),
   minContains: honoured('count', ''),
   maxContains: honoured('count', 'Where `contains` can be negated.'),
-  uniqueItems: honoured(
-    'boolean',
-    'Where the items are one of at most eight values, or there is at most one.',
-  ),
+  uniqueItems: honoured('boolean', 'What was written is remembered; see below.'),
   minLength: honoured('count', 'In code points.'),
   maxLength: honoured('count', 'In code points.'),
   pattern: honoured(
@@ -141,21 +139,20 @@ export const keywords: Readonly<Record<string, Keyword>> = {
   externalDocs: { standing: 'annotation' },
   xml: { standing: 'annotation' },
   strict: { standing: 'annotation' },
-
-  unevaluatedItems: refused('which items are evaluated depends on the branch that is taken'),
 }
 
 function honoured(takes: ValueKind, note: string): Keyword {
   return { standing: 'honoured', takes, note }
 }
 
-function refused(why: string): Keyword {
-  return { standing: 'refused', why }
-}
-
 /** Says what is wrong with the value of a keyword, or nothing. */
 export function flawOf(kind: ValueKind, value: unknown): string | undefined {
   return kinds[kind].fits(value) ? undefined : `it takes ${kinds[kind].name}`
+}
+
+/** A count, however its number is written: 2.0 counts two. */
+export function countOf(value: unknown): number {
+  return Number(value instanceof JsonNumber ? value.token : value)
 }
 
 function isNumber(value: unknown): boolean {

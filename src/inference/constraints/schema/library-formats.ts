@@ -27,9 +27,9 @@ export function ofLibraries({ ipv4, ipv6, located }: AddressPatterns): Record<st
       pattern: "#(?:/(?:[A-Za-z0-9_\\-.!$&'()*+,;:=@]|%[0-9A-Fa-f]{2}|~[01])*)*",
       standard: 'RFC 6901, section 6',
     },
-    byte: { pattern: base64('+/', true), standard: 'RFC 4648, section 4' },
-    base64: { pattern: base64('+/', true), standard: 'RFC 4648, section 4' },
-    base64url: { pattern: base64('\\-_', false), standard: 'RFC 4648, section 5', bound: 'no padding' },
+    byte: { pattern: base64('+/'), standard: 'RFC 4648, section 4' },
+    base64: { pattern: base64('+/'), standard: 'RFC 4648, section 4' },
+    base64url: { pattern: base64('\\-_'), standard: 'RFC 4648, section 5' },
     color: {
       pattern: `#[0-9A-Fa-f]{3}(?:[0-9A-Fa-f]{3})?|${colours}`,
       standard: 'CSS 2.1',
@@ -80,10 +80,9 @@ function uuid(version: number): string {
 }
 
 /** The bits of the last digit that stand for nothing are zero. */
-function base64(others: string, isPadded: boolean): string {
+function base64(others: string): string {
   const digit = `[A-Za-z0-9${others}]`
-  const [one, two] = isPadded ? ['=', '=='] : ['', '']
-  return `(?:${digit}{4})*(?:${digit}[AQgw]${two}|${digit}{2}[AEIMQUYcgkosw048]${one})?`
+  return `(?:${digit}{4})*(?:${digit}[AQgw]==|${digit}{2}[AEIMQUYcgkosw048]=)?`
 }
 
 /** Networks by the length of their prefix. */

@@ -1,4 +1,6 @@
 import { SchemaError } from '../grammar/errors.ts'
+import { decimalOf, isInteger } from '../numbers/decimals.ts'
+import { failingMembers } from './failing-members.ts'
 import { formats, numberFormats } from './formats.ts'
 import { isRecord } from './keywords.ts'
 import { derived, type SchemaDocument, type SchemaNode } from './schema-document.ts'
@@ -61,7 +63,7 @@ export function negations(
         break
       }
       case 'not':
-        ways.push(document.node(value, `${path}/not`))
+        ways.push(twiceNegated(document.node(value, `${path}/not`), document))
         break
       case '$ref':
         ways.push(...negations(document.resolve(node), document, overlapping))
@@ -132,24 +134,59 @@ export function negations(
         if (value === true) throw refused('it cannot be negated')
         break
       case 'multipleOf':
+        way({ type: 'number', [derived.notMultiple]: value })
+        if (isWhole(value)) way({ type: 'number', [derived.notInteger]: true })
+        break
+      case 'unevaluatedProperties':
+        if (alwaysHolds(value)) break
+        if (applicators.some((one) => schema[one] !== undefined)) {
+          throw refused('it cannot be negated beside other schemas')
+        }
+        if (schema.additionalProperties === undefined) {
+          for (const raw of failingMembers(schema, keyword)) way(raw)
+        }
+        break
       case 'additionalProperties':
       case 'patternProperties':
       case 'propertyNames':
-      case 'unevaluatedProperties':
+        if (alwaysHolds(value)) break
+        for (const raw of failingMembers(schema, keyword)) way(raw)
+        break
       case 'additionalItems':
-        if (value !== true && !(isRecord(value) && Object.keys(value).length === 0)) {
-          throw refused('it cannot be negated')
-        }
+      case 'unevaluatedItems':
+        if (!alwaysHolds(value)) throw refused('it cannot be negated')
         break
     }
   }
   return ways
 }
 
+/** What holds where the schema does, and evaluates nothing of a value, as the standard has it below a `not`. */
+function twiceNegated(node: SchemaNode, document: SchemaDocument): SchemaNode {
+  if (node.never || !document.saysUnevaluated) return node
+  const combining = applicators.find((keyword) => node.schema[keyword] !== undefined)
+  if (combining !== undefined) {
+    throw new SchemaError(combining, node.path, 'it cannot be negated twice where something is unevaluated')
+  }
+  return document.derive(node.schema, node.path)
+}
+
 /** The types of a schema with the null that `nullable` adds. */
 export function typeList(schema: Readonly<Raw>): string[] {
   const types = Array.isArray(schema.type) ? (schema.type as string[]) : [String(schema.type)]
   return schema.nullable === true && !types.includes('null') ? [...types, 'null'] : types
+}
+
+/** With one of them, what is evaluated is said by more than the schema itself. */
+const applicators = ['$ref', 'allOf', 'anyOf', 'oneOf', 'not', 'if', 'dependentSchemas', 'dependencies']
+
+function alwaysHolds(schema: unknown): boolean {
+  return schema === true || (isRecord(schema) && Object.keys(schema).length === 0)
+}
+
+function isWhole(value: unknown): boolean {
+  const step = decimalOf(value)
+  return step !== undefined && isInteger(step)
 }
 
 function itemFailing(index: number, schema: unknown): Raw {

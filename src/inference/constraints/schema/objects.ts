@@ -1,4 +1,4 @@
-import { type Automaton, isEmpty, wordsOf } from '../automaton/automaton.ts'
+import { type Automaton, extent, isEmpty, wordsOf } from '../automaton/automaton.ts'
 import { BudgetExceededError } from '../grammar/budget.ts'
 import { SchemaError } from '../grammar/errors.ts'
 import {
@@ -8,26 +8,20 @@ import {
   literal,
   never,
   optional,
-  repetition,
   sequence,
 } from '../grammar/expressions.ts'
+import { mark } from '../grammar/marks.ts'
 import { anyOrderExpr } from './any-order.ts'
 import { hasNoOthers } from './closed-objects.ts'
 import type { Emission } from './emission.ts'
+import { furtherMembers, type Others } from './further-members.ts'
 import { memberSchemas } from './holds.ts'
-import { inJsonString } from './json-characters.ts'
 import { isRecord } from './keywords.ts'
 import type { Member } from './member.ts'
+import { allowedNames, fewNames, nameHolds } from './names.ts'
 import { countsOf, excludedBy, requiredBy, type SchemaNode, stepped } from './schema-document.ts'
-import { quoted, stringAutomaton } from './strings.ts'
-import { separated } from './values.ts'
-
-/** Names that are not declared, and what their values are. */
-interface Others {
-  /** Undefined for all names. */
-  names: Automaton | undefined
-  nodes: SchemaNode[]
-}
+import { type SomeMember, waysToHave } from './some-member.ts'
+import { byRank } from './values.ts'
 
 export interface ObjectParts {
   members: readonly Member[]
@@ -50,18 +44,41 @@ interface Counts {
   max: number
 }
 
-const mostPatterns = 4
-const mostWords = 64
+const mostPatterns = 6
 const mostStates = 20_000
 /** The engine follows each of them at once. */
 const mostFirst = 900
 
 /** The JSON objects for which all of these schemas hold: declared members in their order, then the others. */
 export function objectExpr(bases: readonly SchemaNode[], asked: number, emission: Emission): Expr {
-  const parts = objectParts(bases, asked, emission)
-  if (parts === undefined) return never
-  const { members, others, counts } = parts
-  return sequence(literal('{'), emission.space, membersExpr(members, others, counts, bases, emission))
+  const { alike } = emission
+  const found = waysToHave(bases, emission).flatMap((way) => {
+    const parts = objectParts(way.bases, asked, emission)
+    return parts === undefined ? [] : [{ way, parts }]
+  })
+  if (alike !== undefined && found.some(({ parts }) => parts.others.length > 0)) {
+    if (!found.every(({ way, parts }) => way.open.length === 0 && canAlwaysGrow(parts, emission))) {
+      const why = 'the order of members that are not declared is open, and there cannot always be one more'
+      throw new SchemaError('uniqueItems', bases[0]?.path ?? '#', why)
+    }
+    alike.loose = true
+    return sequence(mark('loose'), objectExpr(bases, asked, alike.plain), mark('tight'))
+  }
+  if (alike !== undefined && found.length > 1) alike.forks = true
+  const ways = found.map(({ way, parts }) => membersExpr(parts, way.open, bases, emission))
+  return sequence(literal('{'), emission.space, alternatives(...ways))
+}
+
+/** There is a name for one more member, and a value for it. */
+function canAlwaysGrow({ others, counts }: ObjectParts, emission: Emission): boolean {
+  return (
+    counts.max === Number.POSITIVE_INFINITY &&
+    others.some(
+      ({ names, nodes }) =>
+        (names === undefined || extent(names).longest === Number.POSITIVE_INFINITY) &&
+        emission.hasAtLeast(nodes, 1),
+    )
+  )
 }
 
 /** What the objects consist of for which all of these schemas hold; undefined where there are none. */
@@ -80,7 +97,10 @@ export function objectParts(
     throw new BudgetExceededError(`more than ${mostFirst} optional members may come first`)
   }
   const others = othersOf(whole, members, allowed, emission)
-  return { members: members.filter(isPossible), others, counts }
+  const { alike } = emission
+  const possible = members.filter(isPossible)
+  if (alike !== undefined) possible.sort((one, other) => byRank(alike.rankOf, one.name, other.name))
+  return { members: possible, others, counts }
 }
 
 /** Whether the members that have to be there can be there. */
@@ -125,42 +145,12 @@ function isPossible({ nodes }: Member): boolean {
   return !nodes.some((node) => node.never)
 }
 
-/** What `propertyNames` leaves of all names; undefined where it says nothing. */
-function allowedNames(bases: readonly SchemaNode[], emission: Emission): Automaton | undefined {
-  const nodes = bases.flatMap((base) => nameNodes(base, emission))
-  if (nodes.length === 0) return undefined
-  const { texts } = emission
-  let allowed = texts.exactly([])
-  for (const { bases: inner, values } of emission.cases.of(nodes)) {
-    if (values === undefined) {
-      const types = inner.flatMap(({ schema }) => (schema.type === undefined ? [] : [schema.type].flat()))
-      if (types.length > 0 && !types.includes('string')) continue
-    }
-    const own =
-      values === undefined
-        ? (stringAutomaton(inner, texts) ?? texts.lengths(0, Number.POSITIVE_INFINITY))
-        : texts.exactly(values.filter((value) => typeof value === 'string'))
-    allowed = isEmpty(allowed) ? own : texts.either(allowed, own)
-  }
-  return allowed
-}
-
-function nameNodes({ schema, path }: SchemaNode, { document }: Emission): SchemaNode[] {
-  return schema.propertyNames === undefined
-    ? []
-    : [document.node(schema.propertyNames, stepped(path, 'propertyNames'))]
-}
-
-function nameHolds(bases: readonly SchemaNode[], name: string, emission: Emission): boolean {
-  return bases.every((base) => nameNodes(base, emission).every((node) => emission.holds(name, node)))
-}
-
 /** Undefined when a name is required that cannot be there. */
 function membersOf(whole: Whole, allowed: Automaton | undefined, emission: Emission): Member[] | undefined {
   const { bases, required } = whole
   const names = new Set(bases.flatMap(({ schema }) => Object.keys(schema.properties ?? {})))
   for (const name of required) names.add(name)
-  if (allowed !== undefined) for (const name of wordsOf(allowed, mostWords) ?? []) names.add(name)
+  for (const name of fewNames(allowed)) names.add(name)
   const members: Member[] = []
   for (const name of names) {
     emission.budget.spend(bases.length)
@@ -252,51 +242,39 @@ function othersOf(
 }
 
 function membersExpr(
-  members: readonly Member[],
-  others: readonly Others[],
-  { min, max }: Counts,
+  { members, others, counts: { min, max } }: ObjectParts,
+  asked: readonly SomeMember[],
   bases: readonly SchemaNode[],
   emission: Emission,
 ): Expr {
   const comma = sequence(literal(','), emission.space)
-  const close = sequence(emission.space, literal('}'))
   const colon = sequence(literal(':'), emission.gap)
-  const keyOf = (names: Automaton | undefined) =>
-    names === undefined ? emission.string : quoted(emission.write(names, inJsonString))
-  const other = alternatives(
-    ...others.map(({ names, nodes }) => sequence(keyOf(names), colon, emission.value(nodes))),
-  )
   const some = others.length > 0
   const entries = members.map(({ name, nodes }) =>
     sequence(literal(JSON.stringify(name)), colon, emission.value(nodes)),
   )
   const required = members.filter((member) => member.required).length
-  if (some && min - required > 1) {
-    const path = bases.find(({ schema }) => schema.minProperties !== undefined)?.path ?? '#'
-    throw new SchemaError(
-      'minProperties',
-      path,
-      'more than one member without a declared name would be needed, and their names could repeat',
-    )
+  const counted = min > required || (Number.isFinite(max) && (some || max < members.length))
+  const path = bases.find(({ schema }) => schema.minProperties !== undefined)?.path ?? '#'
+  const isRemembered = some && min - required > 1
+  if (isRemembered && !hasNames(others, min, emission)) {
+    const why = 'it is not certain that there are as many names as it needs'
+    throw new SchemaError('minProperties', path, why)
   }
+  const names = isRemembered ? emission.remembering({ keyword: 'minProperties', path }) : undefined
+  const further = furtherMembers({ others, asked, min: counted ? min : 0, max, names }, emission)
   if (emission.anyOrder && members.length > 1) {
     const path = bases.find(({ schema }) => schema.properties !== undefined)?.path ?? '#'
-    return anyOrderExpr({ members, entries, other: some ? other : never, min, max, path }, emission)
+    return anyOrderExpr({ members, entries, further, max, path }, emission)
   }
-  const counted = min > required || (Number.isFinite(max) && (some || max < members.length))
-  if (!counted) return plainMembers(members, entries, some ? other : never, { comma, close }, emission)
+  if (!counted) return plainMembers(members, entries, further, comma, emission)
 
   // How many members were written, as far as it matters.
   const last = Number.isFinite(max) ? max : min
   if ((members.length + 1) * (last + 1) > mostStates) {
     throw new BudgetExceededError('minProperties or maxProperties has too many combinations')
   }
-  let next: Expr[] = Array.from({ length: last + 1 }, (_, count) => {
-    const least = Math.max(min - count, 0)
-    return count === 0
-      ? separated(other, least, max, '}', emission.space)
-      : sequence(repetition(sequence(comma, other), least, max - count), close)
-  })
+  let next: Expr[] = Array.from({ length: last + 1 }, (_, count) => further(count))
   for (const [i, member] of members.entries().toArray().reverse()) {
     const entry = entries[i] ?? never
     next = next.map((without, count) => {
@@ -312,19 +290,24 @@ function membersExpr(
   return next[0] ?? never
 }
 
+/** With values that there are. */
+function hasNames(others: readonly Others[], count: number, emission: Emission): boolean {
+  const certain = others.filter(({ nodes }) => emission.hasAtLeast(nodes, 1))
+  return certain.some(({ names }) => names === undefined || wordsOf(names, count - 1) === undefined)
+}
+
 /** Without counting: behind the first required member nothing depends on what came before. */
 function plainMembers(
   members: readonly Member[],
   entries: readonly Expr[],
-  other: Expr,
-  { comma, close }: { comma: Expr; close: Expr },
+  further: (written: number) => Expr,
+  comma: Expr,
   emission: Emission,
 ): Expr {
-  const further = repetition(sequence(comma, other), 0)
   const firstRequired = members.findIndex(({ required }) => required)
   // Behind[i]: at least one member is written, and those from i on follow.
-  let behind: Expr = sequence(further, close)
-  let first: Expr = firstRequired < 0 ? separated(other, 0, Infinity, '}', emission.space) : never
+  let behind: Expr = further(1)
+  let first: Expr = firstRequired < 0 ? further(0) : never
   for (let i = members.length - 1; i >= 0; i--) {
     const entry = entries[i] ?? never
     const required = members[i]?.required === true

@@ -5,7 +5,8 @@ const read = createRequire(import.meta.url)
 
 /** A schema of JSON Schema itself, from the copies that ajv brings. */
 export function publishedSchema(uri: string): unknown {
-  const [, old] = /^https?:\/\/json-schema\.org\/draft-0([467])\/schema$/.exec(uri) ?? []
+  const [, old] = /^https?:\/\/json-schema\.org\/draft-0([3467])\/schema$/.exec(uri) ?? []
+  if (old === '3') return draft3
   if (old === '4') return draft4
   if (old !== undefined) return read(`ajv/dist/refs/json-schema-draft-0${old}.json`)
   const [whole, year, part] =
@@ -48,6 +49,54 @@ const count = { type: 'integer', minimum: 0 }
 const strings = { type: 'array', minItems: 1, items: { type: 'string' }, uniqueItems: true }
 const schemas = { type: 'array', minItems: 1, items: itself }
 const typeName = { enum: ['array', 'boolean', 'integer', 'null', 'number', 'object', 'string'] }
+
+const text = { type: 'string' }
+const yes = { type: 'boolean' }
+const oneOrMore = { anyOf: [itself, { type: 'array', items: itself }] }
+const orBoolean = { anyOf: [itself, yes] }
+/** Names only: whether two schemas in a list are the same is not remembered within schemas. */
+const namesOfTypes = { anyOf: [text, { type: 'array', items: text, uniqueItems: true }] }
+
+const draft3 = {
+  $schema: 'http://json-schema.org/draft-03/schema#',
+  id: 'http://json-schema.org/draft-03/schema#',
+  type: 'object',
+  properties: {
+    type: namesOfTypes,
+    properties: byName,
+    patternProperties: byName,
+    additionalProperties: orBoolean,
+    items: oneOrMore,
+    additionalItems: orBoolean,
+    required: yes,
+    dependencies: {
+      type: 'object',
+      additionalProperties: { anyOf: [text, { type: 'array', items: text }, itself] },
+    },
+    minimum: { type: 'number' },
+    maximum: { type: 'number' },
+    exclusiveMinimum: yes,
+    exclusiveMaximum: yes,
+    minItems: count,
+    maxItems: count,
+    uniqueItems: yes,
+    pattern: { type: 'string', format: 'regex' },
+    minLength: count,
+    maxLength: { type: 'integer' },
+    enum: { type: 'array', minItems: 1, uniqueItems: true },
+    default: {},
+    title: text,
+    description: text,
+    format: text,
+    divisibleBy: { type: 'number', minimum: 0, exclusiveMinimum: true },
+    disallow: namesOfTypes,
+    extends: oneOrMore,
+    id: text,
+    $ref: { type: 'string', format: 'uri' },
+    $schema: { type: 'string', format: 'uri' },
+  },
+  dependencies: { exclusiveMinimum: 'minimum', exclusiveMaximum: 'maximum' },
+}
 
 const draft4 = {
   $schema: 'http://json-schema.org/draft-04/schema#',

@@ -23,6 +23,8 @@ export interface SchemaDocument {
   node(schema: unknown, path: string): SchemaNode
   /** A schema of the compiler's own, which may use the keywords of `derived`. */
   derive(schema: Readonly<Record<string, unknown>>, path: string): SchemaNode
+  /** It asks somewhere what is evaluated. */
+  readonly saysUnevaluated: boolean
   /** What a node's `$ref` names. */
   resolve(node: SchemaNode): SchemaNode
 }
@@ -33,6 +35,8 @@ export const derived = {
   notFormat: '!format',
   notEnum: '!enum',
   notInteger: '!integer',
+  notMultiple: '!multipleOf',
+  someMember: '!member',
 } as const
 
 /** What becomes of a name that is no keyword. */
@@ -100,7 +104,17 @@ export function createSchemaDocument(
     return node(target.schema, target.path)
   }
 
-  return { root: node(schema, '#'), node, derive, resolve }
+  let unevaluated: boolean | undefined
+  return {
+    root: node(schema, '#'),
+    node,
+    derive,
+    get saysUnevaluated() {
+      unevaluated ??= JSON.stringify(schema).includes('"unevaluated')
+      return unevaluated
+    },
+    resolve,
+  }
 }
 
 /** How many characters, items or members these schemas allow together. */
@@ -140,7 +154,6 @@ function check(schema: Readonly<Record<string, unknown>>, path: string, unknownN
       if (slip !== undefined) unknownNames.note(`${path} ${name}: ${slip}?`)
       continue
     }
-    if (keyword.standing === 'refused') throw new SchemaError(name, path, keyword.why)
     if (keyword.standing === 'annotation') continue
     const flaw = flawOf(keyword.takes, value)
     if (flaw !== undefined) throw new SchemaError(name, path, flaw, 'invalid')

@@ -15,27 +15,21 @@ import {
   rule,
   sequence,
 } from '../grammar/expressions.ts'
-import { compareDecimals, type Decimal, decimalOf } from '../numbers/decimals.ts'
-import { isSayableStep } from '../numbers/multiples.ts'
-import { type Bound, type NumberDemands, someNumber } from '../numbers/number-ranges.ts'
-import { numberText } from '../numbers/numbers.ts'
+import { someNumber } from '../numbers/number-ranges.ts'
+import { canonicalNumbers, numberText } from '../numbers/numbers.ts'
 import { arrayExpr, someArray } from './arrays.ts'
 import { type Case, constants, createCases, type TypeName, typesOf } from './cases.ts'
-import type { Closing, Emission } from './emission.ts'
-import { numberFormats } from './formats.ts'
+import type { Closing, Emission, Remembered } from './emission.ts'
 import { createHolds } from './holds.ts'
-import { anyCharacter } from './json-characters.ts'
+import { hasAtLeast } from './how-many.ts'
+import { allCharacters, anyCharacter, inJsonString } from './json-characters.ts'
+import { isRecord } from './keywords.ts'
+import { numberDemands } from './number-demands.ts'
 import { objectExpr, someObject } from './objects.ts'
-import {
-  createSchemaDocument,
-  derived,
-  excludedBy,
-  type SchemaNode,
-  type UnknownNames,
-} from './schema-document.ts'
+import { createSchemaDocument, type SchemaNode, type UnknownNames } from './schema-document.ts'
 import { quoted, someString, stringExpr } from './strings.ts'
 import { createTextLanguages } from './text-languages.ts'
-import { valuesExpr } from './values.ts'
+import { createRanks, valuesExpr } from './values.ts'
 import { writtenAutomaton } from './written-automata.ts'
 
 export interface SchemaSettings {
@@ -45,7 +39,12 @@ export interface SchemaSettings {
   closing: Closing
   unknownNames: UnknownNames
   anyOrder: boolean
+  /** Who follows the grammar remembers what was written. */
+  remembers: boolean
 }
+
+/** Of numbers, which are the same objects in many schemas. */
+const keys = new WeakMap<Expr, string>()
 
 /** How far it is looked ahead for branches that cannot hold together. */
 const lookahead = 3
@@ -80,7 +79,7 @@ export function addWritten(
   const rules = new Map<string, Expr>()
   const shared = new Map<string, string>()
   const names = new Map<string, string>()
-  const pending: { name: string; nodes: readonly SchemaNode[] }[] = []
+  const pending: { name: string; write: () => Expr }[] = []
   let count = 0
 
   const reserve = (hint: string): string => {
@@ -90,7 +89,8 @@ export function addWritten(
   }
 
   const named = (hint: string, expr: Expr): Expr => {
-    const key = JSON.stringify(expr)
+    const key = keys.get(expr) ?? JSON.stringify(expr)
+    if (hint === 'number') keys.set(expr, key)
     budget.spend(key.length >> 6)
     let name = shared.get(key)
     if (name === undefined) {
@@ -124,19 +124,47 @@ export function addWritten(
 
   const cases = createCases(document, budget, holds, (nodes) => possible(nodes, lookahead))
 
-  const value = (given: readonly SchemaNode[]): Expr => {
+  const valueIn: Emission['valueIn'] = (notation, given, write) => {
     const nodes = plain(given, document.resolve)
-    const key = nodes
-      .map(({ id }) => id)
-      .sort((a, b) => a - b)
-      .join()
+    const ids = nodes.map(({ id }) => id).sort((a, b) => a - b)
+    const key = `${ids.join()} ${notation}`
     let name = names.get(key)
     if (name === undefined) {
       name = reserve(nodes.length === 0 ? 'value' : hintOf(nodes[0]?.path ?? ''))
       names.set(key, name)
-      pending.push({ name, nodes })
+      pending.push({ name, write: () => write(nodes) })
     }
     return rule(name)
+  }
+  const value = (given: readonly SchemaNode[], of: Emission): Expr =>
+    valueIn(of.alike === undefined ? '' : 'alike', given, (nodes) =>
+      casesExpr(cases.of(nodes), nodes.length, of),
+    )
+
+  let alike: Emission | undefined
+  const remembered: Remembered[] = []
+  const remembering = (what: Remembered): Emission => {
+    if (!settings.remembers) {
+      throw new SchemaError(what.keyword, what.path, 'what is written here is not remembered')
+    }
+    remembered.push(what)
+    if (alike === undefined) {
+      const own = named('character', inJsonString(allCharacters))
+      const made: Emission = {
+        ...emission,
+        alike: { rankOf: createRanks(schema, budget), plain: emission, forks: false, loose: false },
+        anyOrder: false,
+        character: own,
+        string: named('string', quoted(repetition(own, 0))),
+        value: (nodes) => value(nodes, made),
+        remembering(inner) {
+          const why = 'it stands within items that are remembered themselves'
+          throw new SchemaError(inner.keyword, inner.path, why)
+        },
+      }
+      alike = made
+    }
+    return alike
   }
 
   const settled = {
@@ -155,7 +183,10 @@ export function addWritten(
     anyOrder: settings.anyOrder,
     character,
     string: named('string', quoted(repetition(character, 0))),
-    value,
+    valueIn,
+    alike: undefined,
+    remembering,
+    value: (nodes) => value(nodes, emission),
     holds,
     named,
     write(automaton, encode) {
@@ -165,11 +196,17 @@ export function addWritten(
       return written.start
     },
     possible,
+    hasAtLeast: (nodes, count) => hasAtLeast(nodes, count, emission),
   }
 
   const root = write(document.root, emission)
   for (let next = pending.pop(); next !== undefined; next = pending.pop()) {
-    rules.set(next.name, casesExpr(cases.of(next.nodes), next.nodes.length, emission))
+    rules.set(next.name, next.write())
+  }
+  const [first] = remembered
+  if (first !== undefined && alike?.alike?.forks === true && alike.alike.loose) {
+    const why = 'its items are objects or lists of several kinds, and some have members that are not declared'
+    throw new SchemaError(first.keyword, first.path, why)
   }
   for (const [name, expr] of rules) grammar.rules.set(name, expr)
   return root
@@ -202,9 +239,13 @@ function hintOf(path: string): string {
 function casesExpr(all: readonly Case[], asked: number, emission: Emission): Expr {
   const ways = new Map<string, Expr>()
   const values: unknown[] = []
+  const { alike } = emission
+  const composed: { array: number; object: number } = { array: 0, object: 0 }
   for (const { bases, values: listed } of all) {
     if (listed !== undefined) {
       values.push(...listed)
+      if (listed.some(Array.isArray)) composed.array++
+      if (listed.some(isRecord)) composed.object++
       continue
     }
     for (const type of typesOf(bases)) {
@@ -213,9 +254,11 @@ function casesExpr(all: readonly Case[], asked: number, emission: Emission): Exp
       if (type === 'null' || type === 'boolean') continue
       const expr = typeExpr(type, bases, asked, emission)
       ways.set(JSON.stringify(expr), expr)
+      if (type === 'array' || type === 'object') composed[type]++
       emission.budget.spend(1)
     }
   }
+  if (alike !== undefined && Object.values(composed).some((kinds) => kinds > 1)) alike.forks = true
   return alternatives(...(values.length > 0 ? [valuesExpr(unique(values), emission)] : []), ...ways.values())
 }
 
@@ -234,10 +277,12 @@ function typeExpr(type: TypeName, bases: readonly SchemaNode[], asked: number, e
     case 'integer':
     case 'number': {
       const digits = (automaton: Automaton) => emission.write(automaton, classOf)
-      return emission.named(
-        type,
-        numberText(numberDemands(bases, type === 'integer'), emission.budget, digits),
-      )
+      const demands = numberDemands(bases, type === 'integer')
+      const text =
+        emission.alike === undefined
+          ? numberText(demands, emission.budget, digits)
+          : digits(canonicalNumbers(demands, emission.budget))
+      return emission.named(type, text)
     }
     default:
       return never
@@ -246,52 +291,6 @@ function typeExpr(type: TypeName, bases: readonly SchemaNode[], asked: number, e
 
 function classOf(ranges: readonly Range[]): Expr {
   return charClass(...ranges)
-}
-
-function numberDemands(bases: readonly SchemaNode[], integer: boolean): NumberDemands {
-  let least: Bound | undefined
-  let most: Bound | undefined
-  const steps: Decimal[] = []
-  const excluded: Decimal[] = []
-  const raise = (value: Decimal | undefined, exclusive: boolean) => {
-    if (value === undefined) return
-    const order = least === undefined ? 1 : compareDecimals(value, least.value)
-    if (order > 0 || (order === 0 && exclusive)) least = { value, exclusive }
-  }
-  const lower = (value: Decimal | undefined, exclusive: boolean) => {
-    if (value === undefined) return
-    const order = most === undefined ? -1 : compareDecimals(value, most.value)
-    if (order < 0 || (order === 0 && exclusive)) most = { value, exclusive }
-  }
-  for (const base of bases) {
-    const { schema, path } = base
-    raise(decimalOf(schema.minimum), false)
-    raise(decimalOf(schema.exclusiveMinimum), true)
-    lower(decimalOf(schema.maximum), false)
-    lower(decimalOf(schema.exclusiveMaximum), true)
-    const format = typeof schema.format === 'string' ? schema.format : ''
-    const [smallest, largest] = Object.hasOwn(numberFormats, format) ? (numberFormats[format] ?? []) : []
-    if (smallest !== undefined && largest !== undefined) {
-      raise({ units: BigInt(smallest), scale: 0 }, false)
-      lower({ units: BigInt(largest), scale: 0 }, false)
-      steps.push({ units: 1n, scale: 0 })
-    }
-    const step = decimalOf(schema.multipleOf)
-    if (step !== undefined) {
-      if (step.units <= 0n)
-        throw new SchemaError('multipleOf', path, 'it takes a number above zero', 'invalid')
-      if (!isSayableStep(step)) throw new SchemaError('multipleOf', path, 'the step has too many digits')
-      steps.push(step)
-    }
-    for (const value of excludedBy(base)) {
-      const decimal = decimalOf(value)
-      if (decimal !== undefined) excluded.push(decimal)
-    }
-  }
-  const ones = steps.filter(({ units, scale }) => !(units === 1n && scale === 0))
-  const whole = integer || ones.length < steps.length
-  const fractional = bases.some(({ schema }) => schema[derived.notInteger] === true)
-  return { integer: whole, least, most, steps: ones, excluded, fractional }
 }
 
 export function spaces(kind: 'none' | 'bounded'): { space: Expr; gap: Expr } {

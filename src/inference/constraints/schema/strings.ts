@@ -79,10 +79,7 @@ function demandsOf(bases: readonly SchemaNode[], texts: TextLanguages): StringDe
     narrow(texts.without(texts.lengths(0, Number.POSITIVE_INFINITY), automaton))
   for (const base of bases) {
     const { schema, path } = base
-    if (typeof schema.pattern === 'string') narrow(texts.pattern(schema.pattern, path))
-    if (typeof schema.format === 'string') {
-      narrow(texts.formatWithin(schema.format, demands.max))
-    }
+    narrow(patternAndFormat(base, demands.max, texts))
     const without = schema[derived.notPattern]
     if (typeof without === 'string') exclude(texts.pattern(without, path))
     const format = schema[derived.notFormat]
@@ -93,8 +90,23 @@ function demandsOf(bases: readonly SchemaNode[], texts: TextLanguages): StringDe
   return demands
 }
 
+/**
+ * What a schema says by `pattern` and `format`. Where they exclude each other the pattern decides, as the standard lets a format
+ * only describe: zod writes the format `time` beside the pattern of a time without a zone.
+ */
+function patternAndFormat({ schema, path }: SchemaNode, most: number, texts: TextLanguages) {
+  const { pattern, format } = schema
+  const described = typeof format === 'string' ? texts.formatWithin(format, most) : undefined
+  if (typeof pattern !== 'string') return described
+  if (described !== undefined && texts.implies(String(format), pattern)) return described
+  const matched = texts.pattern(pattern, path)
+  if (described === undefined) return matched
+  const both = texts.both(matched, described)
+  return isEmpty(both) ? matched : both
+}
+
 /** A language that says only how many characters of one class there are: it is counted instead of unrolled. */
-function runOf({
+export function runOf({
   edges,
   accepting,
 }: Automaton): { ranges: readonly Range[]; min: number; max: number } | undefined {

@@ -22,6 +22,8 @@ export interface TextLanguages {
   format(name: string): Automaton | undefined
   /** Narrower where that is needed to keep to a length. */
   formatWithin(name: string, most: number): Automaton | undefined
+  /** Whether every text of the format matches the pattern, as far as that is known without compiling it. */
+  implies(format: string, pattern: string): boolean
   lengths(min: number, max: number): Automaton
   exactly(words: readonly string[]): Automaton
   both(left: Automaton, right: Automaton): Automaton
@@ -32,6 +34,13 @@ export interface TextLanguages {
 /** Tools of one catalogue often have the same patterns. */
 const patternAutomata = new LRUCache<string, { automaton: Automaton; steps: number }>({
   max: 1000,
+  maxSize: 200_000,
+  sizeCalculation: ({ automaton }) => automaton.accepting.length + 1,
+})
+
+/** So that what is made of one of them is made once. */
+const lengthAutomata = new LRUCache<string, { automaton: Automaton; steps: number }>({
+  max: 200,
   maxSize: 200_000,
   sizeCalculation: ({ automaton }) => automaton.accepting.length + 1,
 })
@@ -63,15 +72,9 @@ export function createTextLanguages(budget: Budget): TextLanguages {
         try {
           const known = patternAutomata.get(source)
           if (known !== undefined) budget.spend(known.steps)
-          let steps = 0
-          const counting: Budget = {
-            spend(spent) {
-              steps += spent
-              budget.spend(spent)
-            },
-          }
+          const { counting, spent } = counted(budget)
           automaton = known?.automaton ?? languageOf(source, counting)
-          patternAutomata.set(source, { automaton, steps: known?.steps ?? steps })
+          patternAutomata.set(source, { automaton, steps: known?.steps ?? spent() })
         } catch (error) {
           if (error instanceof RegexError) throw new SchemaError('pattern', path, error.message, error.fault)
           if (!(error instanceof BudgetExceededError)) throw error
@@ -90,12 +93,37 @@ export function createTextLanguages(budget: Budget): TextLanguages {
       if (few || extent(automaton).longest <= most) return automaton
       return automatonOf(compileRegex(within(most), { search: false }), budget)
     },
-    lengths: (min, max) => lengths(min, max, budget),
+    implies: (name, pattern) =>
+      Object.hasOwn(formats, name) && formats[name]?.implied?.includes(pattern) === true,
+    lengths(min, max) {
+      const key = `${min} ${max}`
+      const known = lengthAutomata.get(key)
+      if (known !== undefined) {
+        budget.spend(known.steps)
+        return known.automaton
+      }
+      const { counting, spent } = counted(budget)
+      const automaton = lengths(min, max, counting)
+      lengthAutomata.set(key, { automaton, steps: spent() })
+      return automaton
+    },
     exactly: (words) => texts(words, budget),
     both: (left, right) => intersection(left, right, budget),
     either: (left, right) => union(left, right, budget),
     without: (left, right) => difference(left, right, budget),
   }
+}
+
+/** The same budget, and what has been spent of it from here on. */
+function counted(budget: Budget): { counting: Budget; spent(): number } {
+  let steps = 0
+  const counting: Budget = {
+    spend(spent) {
+      steps += spent
+      budget.spend(spent)
+    },
+  }
+  return { counting, spent: () => steps }
 }
 
 function languageOf(source: string, budget: Budget): Automaton {

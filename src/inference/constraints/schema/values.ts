@@ -1,14 +1,23 @@
+import { JsonNumber } from '../../../domain/json/lossless.ts'
+import type { Budget } from '../grammar/budget.ts'
 import { alternatives, type Expr, literal, repetition, sequence, trieOf } from '../grammar/expressions.ts'
-import { decimalOf } from '../numbers/decimals.ts'
+import { decimalOf, textOf } from '../numbers/decimals.ts'
 import type { Emission } from './emission.ts'
 import { isRecord } from './keywords.ts'
 
+const longestPlain = 40
+
 /** Exactly these values, in the text that JSON.stringify gives them, but for the space between their parts. */
-export function valuesExpr(values: readonly unknown[], emission: Pick<Emission, 'space' | 'gap'>): Expr {
+export function valuesExpr(
+  given: readonly unknown[],
+  emission: Pick<Emission, 'space' | 'gap' | 'alike'>,
+): Expr {
+  const { alike } = emission
+  const values = alike === undefined ? given : given.map((value) => alikeValue(value, alike.rankOf))
   const simple = values.filter((value) => !hasParts(value))
   const composed = values.filter(hasParts)
   return alternatives(
-    trieOf(simple.map((value) => JSON.stringify(value))),
+    trieOf(simple.flatMap((value) => (alike === undefined ? spellings(value) : [JSON.stringify(value)]))),
     ...composed.map((value) => partsExpr(value, emission)),
   )
 }
@@ -26,7 +35,7 @@ function hasParts(value: unknown): boolean {
   return (Array.isArray(value) || isRecord(value)) && Object.keys(value).length > 0
 }
 
-function partsExpr(value: unknown, emission: Pick<Emission, 'space' | 'gap'>): Expr {
+function partsExpr(value: unknown, emission: Pick<Emission, 'space' | 'gap' | 'alike'>): Expr {
   const { space, gap } = emission
   const spaced = (parts: Expr[]) =>
     parts.flatMap((part, i) => (i === 0 ? [space, part] : [literal(','), space, part]))
@@ -44,7 +53,49 @@ function partsExpr(value: unknown, emission: Pick<Emission, 'space' | 'gap'>): E
     )
     return sequence(literal('{'), ...spaced(members), space, literal('}'))
   }
-  return literal(JSON.stringify(value))
+  return emission.alike === undefined ? trieOf(spellings(value)) : literal(JSON.stringify(value))
+}
+
+/** As it was given, and a number also without an exponent or zeros behind a fraction. */
+function spellings(value: unknown): string[] {
+  const given = JSON.stringify(value)
+  const decimal = value instanceof JsonNumber ? decimalOf(value) : undefined
+  const plain = decimal === undefined ? given : textOf(decimal)
+  return plain.length <= longestPlain ? [given, plain] : [given]
+}
+
+/** As all that are equal to it are written. */
+function alikeValue(value: unknown, rankOf: (name: string) => number): unknown {
+  if (Array.isArray(value)) return value.map((item) => alikeValue(item, rankOf))
+  if (isRecord(value)) {
+    const members = Object.entries(value).sort(([one], [other]) => byRank(rankOf, one, other))
+    return Object.fromEntries(members.map(([name, member]) => [name, alikeValue(member, rankOf)]))
+  }
+  const decimal = decimalOf(value)
+  return decimal === undefined ? value : new JsonNumber(textOf(decimal))
+}
+
+/** One order for the members of all objects: that in which a schema first lists their names. */
+export function createRanks(schema: unknown, budget: Budget): (name: string) => number {
+  const ranks = new Map<string, number>()
+  const pending: { part: unknown; isOfMembers: boolean }[] = [{ part: schema, isOfMembers: false }]
+  for (let at = pending.pop(); at !== undefined; at = pending.pop()) {
+    const { part, isOfMembers } = at
+    if (typeof part !== 'object' || part === null) continue
+    const entries = Object.entries(part)
+    budget.spend(1 + entries.length)
+    for (const [name] of isOfMembers ? entries : []) if (!ranks.has(name)) ranks.set(name, ranks.size)
+    const inner = entries.map(([name, value]) => ({
+      part: value,
+      isOfMembers: !isOfMembers && name === 'properties',
+    }))
+    pending.push(...inner.reverse())
+  }
+  return (name) => ranks.get(name) ?? ranks.size
+}
+
+export function byRank(rankOf: (name: string) => number, one: string, other: string): number {
+  return rankOf(one) - rankOf(other) || (one < other ? -1 : one > other ? 1 : 0)
 }
 
 /** A text that two JSON values share exactly when JSON Schema calls them equal: 1 and 1.0, or members in another order. */

@@ -19,6 +19,8 @@ export interface ArmedText {
   starts: Readonly<Record<string, Path>>
   /** Whether the text may also be over, wherever it is. */
   mayEnd: boolean
+  /** Whether control tokens that no path begins with may stand in it. */
+  hasControlTokens?: boolean
 }
 
 /**
@@ -34,14 +36,15 @@ interface State {
 
 /**
  * Any text up to the first place where one of the paths is complete, and then what has to follow there. Markers stand in
- * it where a path begins with them only; other control tokens may stand anywhere. The rule that is named as the prefix is the text
+ * it where a path begins with them only; other control tokens may stand anywhere unless they are ruled out. The rule that is named as the prefix is the text
  * without a start; each start is named with a hyphen behind it.
  */
 export function addArmedText(
-  { anywhere, starts, mayEnd }: ArmedText,
+  { anywhere, starts, mayEnd, hasControlTokens = true }: ArmedText,
   prefix: string,
   rules: Map<string, Expr>,
 ): void {
+  const controls: Range[] = hasControlTokens ? [[otherControlToken, otherControlToken]] : []
   const known = new Map<Path, Map<State | undefined, State>>()
   const states: State[] = []
 
@@ -91,7 +94,7 @@ export function addArmedText(
       state.name,
       alternatives(
         ...ways.map(({ ranges, next }) => sequence(charClass(...ranges), next)),
-        sequence(charClass(...complement(characters), [otherControlToken, otherControlToken]), rule(prefix)),
+        sequence(charClass(...complement(characters), ...controls), rule(prefix)),
         ...(mayEnd ? [emptyText] : []),
       ),
     )

@@ -4,6 +4,7 @@ import { alternatives, type Expr, never } from '../grammar/expressions.ts'
 import type { Emission } from '../schema/emission.ts'
 import { objectParts } from '../schema/objects.ts'
 import type { SchemaNode } from '../schema/schema-document.ts'
+import { someMembers } from '../schema/some-member.ts'
 
 /** An argument, or all those that the schema does not name. */
 export interface NamedEntry {
@@ -16,14 +17,16 @@ export interface NamedEntry {
 
 /** What arguments that are not written as one JSON object consist of, for each way in which the schema may be met. */
 export function objectEntries(
-  root: SchemaNode,
+  nodes: readonly SchemaNode[],
   emission: Emission,
   write: (entries: readonly NamedEntry[]) => Expr,
 ): Expr {
   return alternatives(
-    ...emission.cases.of([root]).map(({ bases, values }) => {
+    ...emission.cases.of(nodes).map(({ bases, values }) => {
       if (values !== undefined) throw new SchemaError('enum', '#', 'arguments are written one by one')
-      const parts = objectParts(bases, 1, emission)
+      const [asked] = someMembers(bases, emission)
+      if (asked !== undefined) throw new SchemaError('not', asked.path, 'arguments are written one by one')
+      const parts = objectParts(bases, nodes.length, emission)
       if (parts === undefined) return never
       const { members, others, counts } = parts
       const required = members.filter((member) => member.required).length
@@ -36,8 +39,13 @@ export function objectEntries(
           throw new SchemaError(keyword, path, 'arguments that are written one by one are not counted')
       }
       return write([
-        ...members.map(({ name, nodes, required: isRequired }) => ({ name, nodes, isRequired })),
-        ...others.map(({ names, nodes }) => ({ name: undefined, names, nodes, isRequired: false })),
+        ...members.map(({ name, nodes: held, required: isRequired }) => ({ name, nodes: held, isRequired })),
+        ...others.map(({ names, nodes: held }) => ({
+          name: undefined,
+          names,
+          nodes: held,
+          isRequired: false,
+        })),
       ])
     }),
   )

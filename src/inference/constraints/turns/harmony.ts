@@ -1,26 +1,10 @@
 import type { OwnCalls } from '../../answer-format.ts'
 import type { ThoughtStart } from '../../reasoning/reasoning-format.ts'
-import { hermes } from '../../tools/call-format.ts'
 import type { TurnConstraint } from '../constraint.ts'
-import {
-  alternatives,
-  charClass,
-  complement,
-  type Grammar,
-  literal,
-  optional,
-  repetition,
-  rule,
-  sequence,
-} from '../grammar/expressions.ts'
-import { marked, otherControlToken } from '../grammar/symbols.ts'
+import { alternatives, type Grammar, literal, optional, rule, sequence } from '../grammar/expressions.ts'
+import { marked } from '../grammar/symbols.ts'
 import type { TurnParts } from './calls.ts'
-
-/** The arguments of gpt-oss are JSON, as those of Hermes are. */
-export function argumentsAsData(calls: TurnConstraint['calls']): TurnConstraint['calls'] {
-  if (calls === undefined || !('own' in calls.format) || calls.format.own !== 'harmony') return calls
-  return { ...calls, format: hermes }
-}
+import { addMessageText } from './message-text.ts'
 
 /**
  * A turn in the channels of gpt-oss: thoughts and what precedes a call are messages, then comes the last one, which is a call or
@@ -34,22 +18,22 @@ export function addHarmonyTurn(
 ): void {
   const mark = (name: string) => marked(marks[name] ?? name)
   const [channel, message, ended] = [mark('<|channel|>'), mark('<|message|>'), mark('<|end|>')]
+  const ends = ['<|end|>', '<|return|>', '<|call|>'].map((name) => marks[name] ?? name)
+  const textMarks = { start: marks['<|start|>'] ?? '<|start|>', ends }
   const isAuto = calls === undefined || calls.choice === 'auto'
-  const free = repetition(charClass(...complement([]), [otherControlToken, otherControlToken]), 0)
   const json = sequence(literal(' '), optional(mark('<|constrain|>')), literal('json'))
   const inChannel = literal('commentary')
 
-  rules.set('more', sequence(ended, mark('<|start|>'), literal('assistant'), rule('message')))
-  rules.set('thought', sequence(free, rule('more')))
+  const next = sequence(literal('assistant'), rule('message'))
+  addMessageText(textMarks, { name: 'thought', message: next, lasts: [], mayEnd: false }, rules)
+  const lasts = ends.slice(0, 2)
+  const said =
+    content === undefined
+      ? addMessageText(textMarks, { name: 'said', message: next, lasts, mayEnd: true }, rules)
+      : sequence(content, optional(alternatives(mark('<|return|>'), ended)))
   const thinking = sequence(literal('analysis'), message, rule('thought'))
-  const preamble = sequence(inChannel, message, free, rule('more'))
-  const final = sequence(
-    literal('final'),
-    optional(json),
-    message,
-    content ?? free,
-    optional(alternatives(mark('<|return|>'), ended)),
-  )
+  const preamble = sequence(inChannel, message, rule('thought'))
+  const final = sequence(literal('final'), optional(json), message, said)
   const called = tools.map(({ name, arguments: given }) => {
     const recipient = literal(` to=functions.${name}`)
     const body = sequence(optional(json), message, given, optional(mark('<|call|>')))

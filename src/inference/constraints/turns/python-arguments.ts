@@ -18,7 +18,7 @@ import { inAnyOrder } from './orders.ts'
 
 /** Keyword arguments: JSON, which is read there too, and texts and words as Python writes them. */
 export function pythonExpr(root: SchemaNode, emission: Emission): Expr {
-  return objectEntries(root, emission, (entries) =>
+  return objectEntries([root], emission, (entries) =>
     inAnyOrder(
       entries.map(({ name, nodes, isRequired }) => ({
         expr: emission.named(

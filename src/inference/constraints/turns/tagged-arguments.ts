@@ -1,27 +1,14 @@
-import { LRUCache } from 'lru-cache'
 import type { TaggedArguments, TaggedValue, ValueType } from '../../tools/call-format.ts'
 import { propertyOf, typesOf } from '../../tools/reading/value-types.ts'
-import { type Automaton, isEmpty } from '../automaton/automaton.ts'
-import { SchemaError } from '../grammar/errors.ts'
-import {
-  alternatives,
-  charClass,
-  type Expr,
-  literal,
-  never,
-  type Range,
-  sequence,
-} from '../grammar/expressions.ts'
+import type { Automaton } from '../automaton/automaton.ts'
+import { alternatives, type Expr, literal, never, sequence } from '../grammar/expressions.ts'
 import { marked } from '../grammar/symbols.ts'
 import type { Emission } from '../schema/emission.ts'
-import { countsOf, type SchemaNode } from '../schema/schema-document.ts'
-import { stringAutomaton } from '../schema/strings.ts'
-import { closedBy } from './closing-texts.ts'
+import type { SchemaNode } from '../schema/schema-document.ts'
 import { type NamedEntry, objectEntries } from './entries.ts'
 import { type Entry, inAnyOrder } from './orders.ts'
-
-/** A length is counted by states, as many as it has characters times those that look for the mark behind the text. */
-const mostStates = 4000
+import { quotedValue } from './quoted-values.ts'
+import { classOf, rawText } from './raw-text.ts'
 
 /** What tagged arguments are written with. */
 interface Writing {
@@ -30,8 +17,6 @@ interface Writing {
   ends: readonly string[]
   parameters: unknown
   emission: Emission
-  /** The texts up to each mark. */
-  texts: Map<string, Expr>
 }
 
 /** Arguments that have marks of their own. `close` is what stands behind the last of them. */
@@ -47,8 +32,8 @@ export function taggedExpr(
   const ends = [...new Set([...befores.map((before) => between + before), tail + close])].filter(
     (end) => end !== '',
   )
-  const writing: Writing = { format, ends, parameters, emission, texts: new Map() }
-  return objectEntries(root, emission, (entries) =>
+  const writing: Writing = { format, ends, parameters, emission }
+  return objectEntries([root], emission, (entries) =>
     inAnyOrder(
       entries.map((entry) => entryOf(entry, writing)),
       { head: marked(head), between: marked(between), tail: marked(tail), empty: marked(empty) },
@@ -88,92 +73,30 @@ function valueExpr(
   types: ReadonlyMap<ValueType, TaggedValue>,
   nodes: readonly SchemaNode[],
   after: string,
-  writing: Writing,
+  { emission, ends, format: { quote = '' } }: Writing,
 ): Expr {
-  const { emission } = writing
-  const isRaw = types.get('string')?.written === 'raw'
-  const others = [...types.keys()].filter((type) => !(isRaw && type === 'string'))
+  const writtenAs = (written: TaggedValue['written']) =>
+    [...types.keys()].filter((type) => types.get(type)?.written === written)
   const ofTypes = (...of: ValueType[]) => [
     ...nodes,
     emission.document.derive({ type: of }, nodes[0]?.path ?? '#'),
   ]
+  const [json, quoted] = [writtenAs('json'), writtenAs('quoted')]
   return alternatives(
-    ...(others.length === 0 ? [] : [emission.value(ofTypes(...others))]),
-    ...(isRaw ? [rawExpr(ofTypes('string'), others, after, writing)] : []),
+    ...(json.length === 0 ? [] : [emission.value(ofTypes(...json))]),
+    ...(quoted.length === 0 ? [] : [quotedValue(ofTypes(...quoted), quote, emission)]),
+    ...(types.get('string')?.written === 'raw' ? [textExpr()] : []),
   )
-}
 
-/** The same for all tools of a catalogue, so that they are written once. */
-const readableTexts = new LRUCache<string, Automaton>({ max: 200 })
-const readableLanguages = new WeakMap<Automaton, Map<string, Automaton>>()
-
-/** The characters of a text as they are, but for those that would be read as something else. */
-function rawExpr(
-  nodes: readonly SchemaNode[],
-  others: readonly ValueType[],
-  after: string,
-  { emission, ends, texts: known }: Writing,
-): Expr {
-  const { texts } = emission
-  const marks = after === '' ? ends : [after]
-  const key = JSON.stringify([marks, others])
-  const readable = () => {
-    const before = readableTexts.get(key)
-    if (before !== undefined) return before
-    const left = others.reduce(
-      (all, type) => texts.without(all, texts.pattern(jsonOf[type], '#')),
-      closedBy(marks),
-    )
-    readableTexts.set(key, left)
-    return left
+  function textExpr(): Expr {
+    const marks = after === '' ? ends : [after]
+    const others = [...json, ...quoted]
+    const wrap = types.get('string')?.wrap
+    if (wrap === undefined) return rawText(ofTypes('string'), { marks, others }, emission)
+    const plain = rawText(ofTypes('string'), { marks, others, begins: [wrap.open] }, emission)
+    const wrapped = rawText(ofTypes('string'), { marks: [wrap.close] }, emission)
+    return alternatives(plain, sequence(marked(wrap.open), wrapped, marked(wrap.close)))
   }
-  const readableOf = (language: Automaton) => {
-    const byKey = readableLanguages.get(language) ?? new Map<string, Automaton>()
-    readableLanguages.set(language, byKey)
-    const automaton = byKey.get(key) ?? texts.both(language, readable())
-    byKey.set(key, automaton)
-    return automaton
-  }
-  return alternatives(
-    ...emission.cases.of(nodes).map(({ bases, values }) => {
-      const language =
-        values === undefined
-          ? stringAutomaton(counted(bases, marks), texts)
-          : texts.exactly(values.filter((value) => typeof value === 'string'))
-      if (language !== undefined) {
-        const automaton = readableOf(language)
-        return isEmpty(automaton) ? never : emission.write(automaton, classOf)
-      }
-      const expr = known.get(key) ?? emission.named('text', emission.write(readable(), classOf))
-      known.set(key, expr)
-      return expr
-    }),
-  )
-}
-
-function counted(bases: readonly SchemaNode[], marks: readonly string[]): readonly SchemaNode[] {
-  const { min, max } = countsOf(bases, 'Length')
-  const states = Math.max(...marks.map(({ length }) => length))
-  const most = Math.floor(mostStates / states)
-  for (const [keyword, count] of [
-    ['minLength', min],
-    ['maxLength', Number.isFinite(max) ? max : 0],
-  ] as const) {
-    if (count <= most) continue
-    const path = bases.find(({ schema }) => Number(schema[keyword]) === count)?.path ?? '#'
-    throw new SchemaError(keyword, path, `a text between marks is counted up to ${most} characters`)
-  }
-  return bases
-}
-
-/** What a text must not look like where the value may be of the type. */
-const jsonOf: Readonly<Record<ValueType, string>> = {
-  string: '^"',
-  number: '^-?(0|[1-9][0-9]*)(\\.[0-9]+)?([eE][+-]?[0-9]+)?$',
-  boolean: '^(true|false)$',
-  null: '^null$',
-  object: '^\\{',
-  array: '^\\[',
 }
 
 /** Names are written as they are, and end where the mark behind them begins. */
@@ -190,8 +113,4 @@ function undeclaredNames(names: Automaton | undefined, { format, emission: { tex
   const written = excluded.map((point) => `\\u{${point.toString(16)}}`).join('')
   const keys = texts.both(texts.pattern(`^[^\\s${written}]+$`, '#'), texts.lengths(1, mostOfKey))
   return names === undefined ? keys : texts.both(names, keys)
-}
-
-function classOf(ranges: readonly Range[]): Expr {
-  return charClass(...ranges)
 }

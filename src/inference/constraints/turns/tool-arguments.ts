@@ -6,6 +6,7 @@ import { SchemaError } from '../grammar/errors.ts'
 import { type Expr, type Grammar, literal, sequence } from '../grammar/expressions.ts'
 import { isRecord } from '../schema/keywords.ts'
 import { addWritten, type SchemaSettings } from '../schema/schema-grammar.ts'
+import { elementsExpr } from './element-arguments.ts'
 import { addPiece } from './piece.ts'
 import { pythonExpr } from './python-arguments.ts'
 import { inString } from './quoted.ts'
@@ -67,6 +68,7 @@ export function createToolArguments(): ToolArguments {
     const start = addWritten(schema, grammar, `tool-${++count}-`, settings, counting, (root, emission) => {
       if (of.arguments.kind === 'json') return emission.value([root])
       if (of.arguments.kind === 'python') return pythonExpr(root, emission)
+      if (of.arguments.kind === 'elements') return elementsExpr(of.arguments, of.parameters, root, emission)
       return taggedExpr(of.arguments, of.close, of.parameters, root, emission)
     })
     if (of.arguments.kind !== 'json' || !of.arguments.isQuoted)

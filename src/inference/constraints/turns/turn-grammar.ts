@@ -6,6 +6,7 @@ import { addArmedText } from './armed-text.ts'
 import { addCalls, type TurnParts } from './calls.ts'
 import { addHarmonyTurn } from './harmony.ts'
 import { space, spaced, textPath } from './literals.ts'
+import { addMuseTurn } from './muse.ts'
 import { mergedPaths, path } from './paths.ts'
 
 /** Puts the rules of a turn into a grammar that has those of its parts. */
@@ -14,8 +15,9 @@ export function addTurn(
   { content, tools, second = [] }: TurnParts,
   { rules }: Grammar,
 ): void {
-  if (own?.own === 'harmony') {
-    addHarmonyTurn({ calls, thought }, { content, tools }, own, { rules })
+  if (own?.own === 'harmony' || own?.own === 'muse') {
+    const addOwn = own.own === 'muse' ? addMuseTurn : addHarmonyTurn
+    addOwn({ calls, thought }, { content, tools }, own, { rules })
     return
   }
   const format = calls?.format

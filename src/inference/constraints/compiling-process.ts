@@ -1,0 +1,20 @@
+import { Refusal, type RefusalCode, type RefusalValues } from '../../domain/refusals.ts'
+import { answerParent } from '../../threads/process.ts'
+import { createConstraintCompiler } from './compile.ts'
+import type { Compiled, CompileQuestion } from './constraint.ts'
+
+export type CompileAnswer = Compiled | { code: RefusalCode; values: RefusalValues }
+
+/** The process that compiles constraints. */
+
+const compiler = createConstraintCompiler()
+
+answerParent(({ constraint, options, field }: CompileQuestion): CompileAnswer => {
+  try {
+    return compiler.compile(constraint, options, field)
+  } catch (error) {
+    // Anything else is a fault of ours, and ends the process.
+    if (!(error instanceof Refusal)) throw error
+    return { code: error.code, values: error.values }
+  }
+})

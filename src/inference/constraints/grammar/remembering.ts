@@ -1,0 +1,253 @@
+import { parseLossless } from '../../../domain/json/lossless.ts'
+import { canonicalOf } from '../schema/values.ts'
+import type { CompiledGrammar } from './compiled-grammar.ts'
+import { createFollowing, type Position } from './following.ts'
+import { lastText, type Mark, markOf } from './marks.ts'
+
+/**
+ * Follows a text through a grammar with marks and remembers what is written between them: an item that is equal to one before
+ * it is no text of the grammar, and what leads to nothing but such items is not gone on with. So no answer repeats an item, and
+ * none gets stuck. Items with equal values are written alike (`canonical` in the schema's emission), so texts are compared.
+ */
+export interface Remembering {
+  readonly start: Remembered
+  after(from: Remembered, point: number): Remembered | undefined
+  /** Whether some code point of this range may come next. */
+  canBegin(from: Remembered, first: number, last: number): boolean
+}
+
+export interface Remembered extends Position {
+  /** The ways that are open, each with what it remembers. */
+  readonly ways: readonly Way[]
+  /** Where the text would lead if it repeated something. */
+  readonly lost: readonly Position[]
+  /** Nothing that is open now can come to be a repetition before another item begins. */
+  readonly isFree: boolean
+}
+
+interface Way {
+  readonly at: Position
+  readonly set: OpenSet | undefined
+}
+
+interface OpenSet {
+  /** What was written, in a form of which equal values have one. */
+  readonly seen: readonly string[]
+  readonly item: Item | undefined
+  readonly outer: OpenSet | undefined
+}
+
+interface Item {
+  readonly text: string
+  /** What was written before and begins as this one does. */
+  readonly alike: readonly string[]
+  readonly place: Place
+  /** What was written of an object whose members come in any order. */
+  readonly loose: string | undefined
+}
+
+/** White space counts within strings only. */
+type Place = 'outside' | 'string' | 'escape'
+
+/** Of ways to read a text; where a grammar has more, the others are not followed. */
+const mostWays = 64
+/** Of the items of one set, a step for each that could be repeated. */
+const mostSteps = 100_000
+const none: readonly string[] = []
+const spaces = [0x20, 0x0a, 0x09, 0x0d]
+
+export function createRemembering(grammar: CompiledGrammar): Remembering {
+  const following = createFollowing(grammar)
+  const known = new WeakMap<Position, readonly { mark: Mark; to: Position }[]>()
+  /** Where nothing is remembered. */
+  const outside = new WeakMap<Position, Remembered | null>()
+
+  function marksAt(at: Position): readonly { mark: Mark; to: Position }[] {
+    const before = known.get(at)
+    if (before !== undefined) return before
+    const found = following.pointsFrom(at, lastText + 1).flatMap((point) => {
+      const [mark, to] = [markOf(point), following.after(at, point)]
+      return mark === undefined || to === undefined ? [] : [{ mark, to }]
+    })
+    known.set(at, found)
+    return found
+  }
+
+  /** All that is open where these ways lead, behind every mark that they can pass. */
+  function remembered(next: readonly Way[], lostBefore: readonly Position[]): Remembered | undefined {
+    const [only] = next
+    if (next.length > 1 || only === undefined || only.set !== undefined || lostBefore.length > 0) {
+      return found(next, lostBefore)
+    }
+    let at = outside.get(only.at)
+    if (at === undefined) {
+      at = found(next, lostBefore) ?? null
+      outside.set(only.at, at)
+    }
+    return at ?? undefined
+  }
+
+  function found(next: readonly Way[], lostBefore: readonly Position[]): Remembered | undefined {
+    const ways: Way[] = []
+    const lost = new Set<Position>()
+    const pending = [...next]
+    for (let way = pending.pop(); way !== undefined; way = pending.pop()) {
+      if (ways.length === mostWays) break
+      if (hasText(way.at)) {
+        if (canGoOn(way)) ways.push(way)
+        else lost.add(way.at)
+      }
+      for (const { mark, to } of marksAt(way.at)) {
+        const set = passed(way.set, mark)
+        if (set === 'repeated') lose(to, lost)
+        else pending.push({ at: to, set })
+      }
+    }
+    if (ways.length === 0) return undefined
+    for (const at of lostBefore) lose(at, lost)
+    const isComplete = ways.some(({ at }) => at.isComplete)
+    return {
+      ways,
+      lost: [...lost],
+      isComplete,
+      isOver: isComplete && ways.every(({ at }) => at.isOver),
+      isFree: lost.size === 0 && ways.every(({ set }) => set?.item === undefined || !isAlike(set.item)),
+    }
+  }
+
+  /** It and all behind the marks that it can pass. */
+  function lose(at: Position, lost: Set<Position>): void {
+    if (lost.has(at) || lost.size >= mostWays) return
+    if (hasText(at)) lost.add(at)
+    for (const { to } of marksAt(at)) lose(to, lost)
+  }
+
+  /** Whether anything but marks stands here. */
+  function hasText(at: Position): boolean {
+    return at.isComplete || following.canBegin(at, 0, lastText)
+  }
+
+  /** Whether a text goes on from here that repeats nothing in its set. */
+  function canGoOn({ at, set }: Way): boolean {
+    return set?.item === undefined || !isAlike(set.item) || hasNew(at, set.item)
+  }
+
+  function hasNew(from: Position, begun: Item): boolean {
+    const pending: { at: Position; item: Item }[] = [{ at: from, item: begun }]
+    const spaced = new Map<readonly string[], Set<Position>>()
+    for (let steps = 0; steps < mostSteps; steps++) {
+      const open = pending.pop()
+      if (open === undefined) return false
+      const { at, item } = open
+      const { text, alike } = item
+      for (const { mark } of marksAt(at)) {
+        if (mark === 'loose') return true
+        if (mark === 'done' && !alike.includes(text)) return true
+      }
+      const further = new Set<number>()
+      for (const one of alike) {
+        const point = one.codePointAt(text.length)
+        if (point !== undefined) further.add(point)
+      }
+      const isSpace = (point: number) => item.place === 'outside' && spaces.includes(point)
+      const isTaken = (point: number) => further.has(point) || isSpace(point)
+      if (following.canBegin(at, 0, lastText, isTaken)) return true
+      steps += further.size
+      for (const point of further) {
+        const next = following.after(at, point)
+        if (next !== undefined) pending.push({ at: next, item: written(item, point) })
+      }
+      if (item.place !== 'outside') continue
+      const before = spaced.get(alike) ?? new Set<Position>()
+      spaced.set(alike, before)
+      for (const point of spaces) {
+        const next = following.after(at, point)
+        if (next === undefined || before.has(next)) continue
+        before.add(next)
+        pending.push({ at: next, item })
+      }
+    }
+    return false
+  }
+
+  const start = remembered([{ at: following.start, set: undefined }], [])
+  if (start === undefined) throw new Error('the grammar has no text')
+
+  function after(from: Remembered, point: number): Remembered | undefined {
+    const ways: Way[] = []
+    for (const { at, set } of from.ways) {
+      const to = following.after(at, point)
+      if (to === undefined) continue
+      ways.push({ at: to, set: withPoint(set, point) })
+    }
+    if (ways.length === 0) return undefined
+    const lost = from.lost.flatMap((at) => following.after(at, point) ?? [])
+    return remembered(ways, lost)
+  }
+
+  return {
+    start,
+    after,
+    canBegin(from, first, last) {
+      const isTaken = from.isFree ? undefined : (point: number) => after(from, point) === undefined
+      return from.ways.some(({ at }) => following.canBegin(at, first, last, isTaken))
+    },
+  }
+}
+
+/** What is remembered behind a mark. */
+function passed(set: OpenSet | undefined, mark: Mark): OpenSet | undefined | 'repeated' {
+  if (mark === 'open') return { seen: none, item: undefined, outer: set }
+  if (set === undefined) throw new Error(`the mark ${mark} stands in no set`)
+  const { seen, item, outer } = set
+  if (mark === 'close') return outer
+  if (mark === 'item') {
+    return { seen, item: { text: '', alike: seen, place: 'outside', loose: undefined }, outer }
+  }
+  if (item === undefined) throw new Error(`the mark ${mark} stands in no item`)
+  switch (mark) {
+    case 'done':
+      return item.alike.includes(item.text)
+        ? 'repeated'
+        : { seen: [...seen, item.text], item: undefined, outer }
+    case 'loose':
+      return { ...set, item: { ...item, loose: '' } }
+    case 'tight': {
+      const text = item.text + canonicalOf(parseLossless(item.loose ?? ''))
+      const alike = item.alike.filter((one) => one.startsWith(text))
+      return { ...set, item: { text, alike, place: 'outside', loose: undefined } }
+    }
+  }
+}
+
+/** Sets stand within items only where these are loose. */
+function withPoint(set: OpenSet | undefined, point: number): OpenSet | undefined {
+  if (set === undefined) return undefined
+  const item = set.item && written(set.item, point)
+  const outer = withPoint(set.outer, point)
+  return item === set.item && outer === set.outer ? set : { ...set, item, outer }
+}
+
+function written(item: Item, point: number): Item {
+  const character = String.fromCodePoint(point)
+  if (item.loose !== undefined) return { ...item, loose: item.loose + character }
+  if (item.place === 'outside' && spaces.includes(point)) return item
+  const { text, alike } = item
+  return {
+    text: text + character,
+    alike: alike.length === 0 ? none : alike.filter((one) => one.startsWith(character, text.length)),
+    place: placeAfter(item.place, character),
+    loose: undefined,
+  }
+}
+
+function placeAfter(place: Place, character: string): Place {
+  if (place === 'escape') return 'string'
+  if (character === '"') return place === 'string' ? 'outside' : 'string'
+  return place === 'string' && character === '\\' ? 'escape' : place
+}
+
+/** It may come to be one that was written before. */
+function isAlike({ loose, alike }: Item): boolean {
+  return loose === undefined && alike.length > 0
+}

@@ -1,0 +1,81 @@
+import type { Vocabulary } from '../../vocabulary.ts'
+import type { Remembered, Remembering } from '../grammar/remembering.ts'
+import { walk } from './allowed-tokens.ts'
+import type { BytePosition } from './byte-following.ts'
+import { orderTokens } from './token-order.ts'
+import { type TokenTrie, trieOf } from './token-trie.ts'
+
+/** The tokens by what they can repeat of what was written. */
+export interface UnrepeatedTokens {
+  /** Takes from the tokens that the grammar goes on with those that would repeat something. */
+  keep(remembering: Remembering, from: BytePosition<Remembered>, bits: Uint32Array): void
+}
+
+const comma = 0x2c
+const brace = 0x7d
+
+const known = new WeakMap<Vocabulary, UnrepeatedTokens>()
+
+/** Takes a moment for a large vocabulary, and is done when a grammar first remembers something. */
+export function unrepeatedTokens(vocabulary: Vocabulary): UnrepeatedTokens {
+  const before = known.get(vocabulary)
+  if (before !== undefined) return before
+  const made = created(vocabulary)
+  known.set(vocabulary, made)
+  return made
+}
+
+function created(vocabulary: Vocabulary): UnrepeatedTokens {
+  const { tokens, others } = orderTokens(vocabulary)
+  const isEnding = (token: number) => {
+    const bytes = vocabulary.bytes(token)
+    return bytes.includes(comma) || bytes.includes(brace)
+  }
+  const trie = (list: readonly number[]) => trieOf(list, (at) => vocabulary.bytes(list[at] as number))
+  const plainTokens = Array.from(tokens).filter((token) => !isEnding(token))
+  /** Within one item, if it is not one whose members come in any order. */
+  const plain = trie(plainTokens)
+  /** With them another item may begin, and end. */
+  const ending = trie(Array.from(tokens).filter(isEnding))
+  const words = Math.ceil(vocabulary.size / 32)
+  const outside = bitsOf(others, words)
+  const inside = bitsOf([...others, ...plainTokens], words)
+
+  const put = (
+    bits: Uint32Array,
+    remembering: Remembering,
+    from: BytePosition<Remembered>,
+    of: TokenTrie,
+  ) => {
+    const isWhole = of === plain ? (position: Remembered) => position.isFree : undefined
+    walk(
+      remembering,
+      from,
+      of,
+      (list, first, end) => {
+        for (let at = first; at < end; at++) {
+          const token = list[at] as number
+          bits[token >>> 5] = (bits[token >>> 5] as number) | (1 << (token & 31))
+        }
+        return true
+      },
+      isWhole,
+    )
+  }
+
+  return {
+    keep(remembering, from, bits) {
+      const { isFree } = from.position
+      const allowed = Uint32Array.from(isFree ? inside : outside)
+      if (!isFree) put(allowed, remembering, from, plain)
+      put(allowed, remembering, from, ending)
+      for (let at = 0; at < bits.length; at++) bits[at] = (bits[at] as number) & (allowed[at] as number)
+    },
+  }
+}
+
+function bitsOf(tokens: readonly number[], words: number): Uint32Array {
+  const bits = new Uint32Array(words)
+  for (const token of tokens) bits[token >>> 5] = (bits[token >>> 5] as number) | (1 << (token & 31))
+  return bits
+}

@@ -1,0 +1,52 @@
+import { type Expr, rule, sequence } from '../grammar/expressions.ts'
+import { isSymbol, marked, pointsOf } from '../grammar/symbols.ts'
+import { addArmedText } from './armed-text.ts'
+import { textPath } from './literals.ts'
+import { mergedPaths, path } from './paths.ts'
+
+/** The marks of turns that are messages. */
+export interface MessageMarks {
+  start: string
+  ends: readonly string[]
+}
+
+export interface MessageText {
+  name: string
+  /** What may follow the text, behind the mark of the next message. */
+  message: Expr
+  /** Marks behind which nothing follows. */
+  lasts: readonly string[]
+  mayEnd: boolean
+}
+
+/**
+ * The text of a message, which ends where it is read to end: where one of the marks stands for the first time. As control tokens the
+ * other marks do not come up in it; in letters they could, and end it too.
+ */
+export function addMessageText(
+  { start, ends }: MessageMarks,
+  { name, message, lasts, mayEnd }: MessageText,
+  rules: Map<string, Expr>,
+): Expr {
+  const next = sequence(marked(start), message)
+  const [first, ...others] = ends
+  const goesOn = [first ?? '', ...others.filter(isOfLetters)].filter((mark) => !lasts.includes(mark))
+  addArmedText(
+    {
+      anywhere: mergedPaths([
+        ...goesOn.map((mark) => textPath(mark, path([], next))),
+        ...lasts.map((mark) => textPath(mark, path([], sequence()))),
+        ...(isOfLetters(start) ? [textPath(start, path([], message))] : []),
+      ]),
+      starts: {},
+      mayEnd,
+    },
+    name,
+    rules,
+  )
+  return rule(name)
+}
+
+function isOfLetters(mark: string): boolean {
+  return !pointsOf(mark).some(isSymbol)
+}

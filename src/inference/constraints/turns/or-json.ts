@@ -1,0 +1,14 @@
+import { SchemaError } from '../grammar/errors.ts'
+import type { Expr } from '../grammar/expressions.ts'
+import type { Emission } from '../schema/emission.ts'
+import type { SchemaNode } from '../schema/schema-document.ts'
+
+/** A part of the arguments that its notation cannot be held to is JSON, which is read there too. */
+export function orJson(nodes: readonly SchemaNode[], emission: Emission, write: () => Expr): Expr {
+  try {
+    return write()
+  } catch (error) {
+    if (error instanceof SchemaError && error.fault === 'unsupported') return emission.value(nodes)
+    throw error
+  }
+}

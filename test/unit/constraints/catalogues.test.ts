@@ -1,0 +1,35 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { createConstraintCompiler } from '../../../src/inference/constraints/compile.ts'
+import { sizeOfGrammar } from '../../../src/inference/constraints/grammar/compiled-grammar.ts'
+import { callFormats } from '../../support/call-formats.ts'
+import { tool } from '../../support/turns.ts'
+
+const pair = {
+  type: 'object',
+  properties: { key: { type: 'string', maxLength: 200 }, value: { type: ['number', 'string'] } },
+  required: ['key'],
+}
+const tools = Array.from({ length: 128 }, (_, at) =>
+  tool(`service_${at % 16}_operation_${at}`, {
+    type: 'object',
+    properties: {
+      path: { type: 'string', maxLength: 100 + (at % 4) },
+      pairs: { type: 'array', items: pair },
+      note: { type: ['string', 'null'], format: 'date-time' },
+    },
+    required: ['path'],
+  }),
+)
+
+test('texts of the same length are written once for a catalogue, however calls are written', () => {
+  for (const [name, format] of Object.entries(callFormats)) {
+    if (format.arguments.kind === 'json' && name !== 'hermes') continue
+    const { grammar } = createConstraintCompiler().compile(
+      { kind: 'turn', thought: 'over', calls: { format, tools, choice: 'auto', isParallel: true } },
+      { whitespace: 'bounded' },
+      'tools',
+    )
+    assert.ok(sizeOfGrammar(grammar) < 512 * 1024, `${name}: ${sizeOfGrammar(grammar)}`)
+  }
+})
