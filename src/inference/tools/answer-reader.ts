@@ -6,8 +6,9 @@ import type { OfferedTool } from './offered-tool.ts'
 import { argumentReader } from './reading/arguments.ts'
 import { type CallReader, callReader, type Opening } from './reading/call-reader.ts'
 import { readCalls } from './reading/calls.ts'
-import { readHarmony } from './reading/harmony.ts'
-import { minimaxReader } from './reading/minimax.ts'
+import { harmonyForm } from './reading/harmony.ts'
+import { readMessages } from './reading/messages.ts'
+import { museForm } from './reading/muse.ts'
 import { createSaid, type Said } from './reading/said.ts'
 import {
   behindSpace,
@@ -77,8 +78,9 @@ export function createAnswerReader(options: ReaderOptions): Parser {
 
 function* readAnswer(source: Source, said: Said, options: ReaderOptions): Reading<void> {
   const { reasoning, thought, calls, own = ownOf(calls) } = options
-  if (own?.own === 'harmony') {
-    yield* readHarmony(source, said, { marks: own.marks ?? {}, thought, calls })
+  if (own?.own === 'harmony' || own?.own === 'muse') {
+    const formOf = own.own === 'muse' ? museForm : harmonyForm
+    yield* readMessages(source, said, formOf(own.marks ?? {}, calls), thought)
     return
   }
   const { anywhere, atStart } = seekersOf(calls)
@@ -132,10 +134,8 @@ function ownOf(calls: ReaderOptions['calls']): OwnCalls | undefined {
 function seekersOf(calls: ReaderOptions['calls']): Seekers {
   if (calls === undefined) return { anywhere: [], atStart: [] }
   const { format, tools, isParallel, isBesideContent, second = [] } = calls
-  if ('own' in format) {
-    const first = minimaxReader(format.marks ?? {}, tools, isParallel).first
-    return { anywhere: [first], atStart: isBesideContent ? [first] : [] }
-  }
+  // Formats of their own that have a reader of their own.
+  if ('own' in format) return { anywhere: [], atStart: [] }
   const { first } = formatReader(format, tools, isParallel)
   const unmarked = second.length === 0 ? undefined : withoutFirstMark(format)
   const anywhere = [

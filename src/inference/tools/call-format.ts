@@ -11,7 +11,7 @@ export interface CallFormat {
   open: Literal
   /** From a name to its arguments. */
   mid: Literal
-  arguments: JsonArguments | TaggedArguments | PythonArguments
+  arguments: JsonArguments | TaggedArguments | PythonArguments | ElementArguments
   /** From the arguments of one call to the name of the next; absent where a turn has one call. */
   gap?: Literal
   /** Behind the arguments of the last call. */
@@ -56,6 +56,8 @@ export interface TaggedArguments {
   empty?: string
   /** By the type of the value. */
   values: Record<ValueType, TaggedValue>
+  /** What stands around texts in values that are written `quoted`. */
+  quote?: string
 }
 
 export type ValueType = 'string' | 'number' | 'boolean' | 'null' | 'object' | 'array'
@@ -65,8 +67,24 @@ export interface TaggedValue {
   before: string
   mid: string
   after: string
-  /** The characters themselves, up to what stands behind them; or JSON. */
-  written: 'raw' | 'json'
+  /**
+   * The characters themselves, up to what stands behind them; JSON; or JSON but for keys without quotes, and for texts without escapes
+   * between the quotes of the arguments.
+   */
+  written: 'raw' | 'json' | 'quoted'
+  /** A text that holds what could be taken for a mark stands between these. */
+  wrap?: { open: string; close: string }
+}
+
+/**
+ * Each argument is an element, and what an object or a list holds are elements again:
+ * `prefix <KEY> VALUE prefix </KEY>`, without the spaces.
+ */
+export interface ElementArguments {
+  kind: 'elements'
+  prefix: string
+  /** What the items of a list are called. */
+  item: string
 }
 
 /** `name='text', count=1, flag=True`, as Python writes keyword arguments. */

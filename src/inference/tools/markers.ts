@@ -38,12 +38,18 @@ export function resolved(
   const literal = (parts: Literal): Literal =>
     parts.map((part) => (typeof part === 'string' ? text(part) : part))
 
+  function argumentsOf(given: CallFormat['arguments']): CallFormat['arguments'] {
+    if (given.kind === 'tagged') return tagged(given)
+    return given.kind === 'elements' ? { ...given, prefix: text(given.prefix) } : given
+  }
+
   const tagged = (given: TaggedArguments): TaggedArguments => ({
     ...given,
     head: text(given.head),
     between: text(given.between),
     tail: text(given.tail),
     ...(given.empty === undefined ? {} : { empty: text(given.empty) }),
+    ...(given.quote === undefined ? {} : { quote: text(given.quote) }),
     values: {
       string: value(given.values.string),
       number: value(given.values.number),
@@ -59,6 +65,7 @@ export function resolved(
     before: text(given.before),
     mid: text(given.mid),
     after: text(given.after),
+    ...(given.wrap && { wrap: { open: text(given.wrap.open), close: text(given.wrap.close) } }),
   })
 
   function calls(given: CallFormat | OwnCalls): CallFormat | OwnCalls {
@@ -72,7 +79,7 @@ export function resolved(
       ...given,
       open: literal(given.open),
       mid: literal(given.mid),
-      arguments: given.arguments.kind === 'tagged' ? tagged(given.arguments) : given.arguments,
+      arguments: argumentsOf(given.arguments),
       ...(given.gap === undefined ? {} : { gap: literal(given.gap) }),
       close: literal(given.close),
     }

@@ -3,5 +3,5 @@ import type { OwnFormat } from '../answer-format.ts'
 /** The marks that each of the own formats is made of. */
 export const ownMarks: Readonly<Record<Exclude<OwnFormat, 'gigachat'>, readonly string[]>> = {
   harmony: ['<|start|>', '<|channel|>', '<|constrain|>', '<|message|>', '<|end|>', '<|call|>', '<|return|>'],
-  'minimax-m3': [']<]minimax[>['],
+  muse: ['<|start|>', '<|message|>', '<|eom|>', '<|eot|>'],
 }

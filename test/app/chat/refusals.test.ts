@@ -296,7 +296,7 @@ const refused: [fields: Record<string, unknown>, code: string, param: string, me
     {
       response_format: {
         type: 'json_schema',
-        json_schema: { name: 'x', schema: { properties: { a: { type: 'array', uniqueItems: true } } } },
+        json_schema: { name: 'x', schema: { properties: { a: { uniqueItems: true, contains: {} } } } },
       },
     },
     'schema_unsupported',

@@ -87,7 +87,7 @@ export const deepseek32: CallFormat = {
 }
 
 /** Commas between arguments, quotes that are a mark. */
-export const commas: CallFormat = {
+export const commas = {
   open: ['<|tool_call>call:'],
   mid: ['{'],
   arguments: {
@@ -102,6 +102,57 @@ export const commas: CallFormat = {
   },
   gap: ['}<tool_call|><|tool_call>call:'],
   close: ['}<tool_call|>'],
+  ...usual,
+} satisfies CallFormat
+
+/** The same, with objects and lists that have this quote around their texts too. */
+export const nestedQuotes: CallFormat = {
+  ...commas,
+  arguments: {
+    ...commas.arguments,
+    quote: '<|"|>',
+    values: {
+      ...commas.arguments.values,
+      object: { before: '', mid: ':', after: '', written: 'quoted' },
+      array: { before: '', mid: ':', after: '', written: 'quoted' },
+    },
+  },
+}
+
+/** Texts that hold marks stand between marks of their own. */
+export const miniCpm5: CallFormat = {
+  open: ['<function name="'],
+  mid: ['">'],
+  arguments: {
+    kind: 'tagged',
+    head: '',
+    between: '',
+    tail: '',
+    values: values(
+      {
+        before: '<param name="',
+        mid: '">',
+        after: '</param>',
+        written: 'raw',
+        wrap: { open: '<![CDATA[', close: ']]>' },
+      },
+      { before: '<param name="', mid: '">', after: '</param>', written: 'json' },
+    ),
+  },
+  gap: ['</function>\n<function name="'],
+  close: ['</function>'],
+  ...usual,
+}
+
+const ns = ']<]minimax[>['
+
+/** Arguments and what they hold are elements. */
+export const minimax3: CallFormat = {
+  open: [`${ns}<tool_call>\n${ns}<invoke name="`],
+  mid: ['">'],
+  arguments: { kind: 'elements', prefix: ns, item: 'item' },
+  gap: [`${ns}</invoke>\n${ns}<invoke name="`],
+  close: [`${ns}</invoke>\n${ns}</tool_call>`],
   ...usual,
 }
 

@@ -131,7 +131,7 @@ const order: OfferedTool = {
 test('MiniMax-M3: arguments are a tree of elements, read by the schema', () => {
   const text =
     'Now.<tool_call>\n<invoke name="order"><note> 42 </b>\n</note><count>3</count><lines><item><id>7</id><price>1.50</price></item><item><id></id></item></lines><to><street>"A" & B</street><tags><item>x</item><item>1</item></tags></to><none></none><maybe>true</maybe></invoke>\n<invoke name="get_weather_now"></invoke>\n</tool_call>'
-  const bare: AnswerFormat = { calls: { own: 'minimax-m3' }, proof: 'own' }
+  const bare: AnswerFormat = { calls: formats.minimax3, proof: 'proven' }
   for (const tokens of [[']<]minimax[>['], []]) {
     const { format, markers } = resolved(bare, tokens)
     const written = drawn(
@@ -169,6 +169,54 @@ test('MiniMax-M3: arguments are a tree of elements, read by the schema', () => {
     }
   }
 })
+
+const museCases: [string, string, Partial<Told>, Partial<Reading>?][] = [
+  ['an answer', ' to=user<|message|>Yes.<|eot|>', { content: 'Yes.' }],
+  [
+    'a thought, a preamble and a call',
+    ' to=self<|message|>Hm. <atem:invoke<|eom|><|start|>assistant to=user<|message|>Let me see.<|eom|><|start|>assistant to=get_weather<|message|><atem:function_calls>\n<atem:invoke name="get_weather">\n<atem:parameter name="city"> A "<b>"\n</atem:parameter>\n</atem:invoke>\n</atem:function_calls><|eot|>',
+    {
+      reasoning: 'Hm. <atem:invoke',
+      content: 'Let me see.',
+      calls: [called('get_weather', '{"city": " A \\"<b>\\"\\n"}')],
+    },
+  ],
+  [
+    'two calls',
+    ' to=get_weather_now<|message|><atem:function_calls>\n<atem:invoke name="get_weather_now">\n</atem:invoke>\n</atem:function_calls><|eom|><|start|>assistant to=get_weather_now<|message|><atem:function_calls>\n<atem:invoke name="get_weather_now">\n</atem:invoke>\n</atem:function_calls>',
+    { calls: [called('get_weather_now', '{}'), called('get_weather_now', '{}')] },
+  ],
+  [
+    'a call that is told to the user is content',
+    ' to=user<|message|><atem:function_calls>\n<atem:invoke name="get_weather_now">\n</atem:invoke>',
+    { content: '<atem:function_calls>\n<atem:invoke name="get_weather_now">\n</atem:invoke>' },
+  ],
+  [
+    'a tool that is not offered',
+    ' to=rm<|message|><atem:function_calls>\n<atem:invoke name="rm">\n</atem:invoke>',
+    { content: '<atem:function_calls>\n<atem:invoke name="rm">\n</atem:invoke>' },
+  ],
+  [
+    'a call cut off',
+    ' to=get_weather<|message|><atem:function_calls>\n<atem:invoke name="get_weather">\n<atem:parameter name="city">Par',
+    { calls: [called('get_weather', '{"city": "Par', false)] },
+  ],
+  ['a header cut off', ' to=self<|message|>Hm.<|eom|><|start|>assist', { reasoning: 'Hm.' }],
+  ['no message at all', 'Yes.', { content: 'Yes.' }],
+]
+
+for (const tokens of [['<|start|>', '<|message|>', '<|eom|>', '<|eot|>'], []]) {
+  for (const [name, text, wanted, more] of museCases) {
+    test(`Muse${tokens.length === 0 ? ' in letters' : ''}: ${name}`, () => {
+      const { format, markers } = resolved({ calls: { own: 'muse' }, proof: 'own' }, tokens)
+      const reading: Reading = { format: format.calls, thought: 'optional', ...more }
+      const written = drawn(text, markers)
+      const whole = read(written, reading)
+      assert.deepEqual(whole, { reasoning: '', content: '', calls: [], ...wanted })
+      for (const pieces of everyCut(written)) assert.deepEqual(told(partsOf(pieces, reading)), whole)
+    })
+  }
+}
 
 test('GigaChat: the call is a message of another role', () => {
   const { format, markers } = resolved({ calls: { own: 'gigachat' }, proof: 'own' }, [

@@ -60,9 +60,10 @@ function randomArguments(
   const isUsable = {
     json: () => true,
     python: (text: string) => !/['"\\\n]/.test(text),
+    elements: () => true,
     tagged(text: string) {
-      const { written, after } = (form as TaggedArguments).values.string
-      return written === 'json' || after.trim() === '' || !text.includes(after.trim())
+      const { written, after, wrap } = (form as TaggedArguments).values.string
+      return written === 'json' || wrap !== undefined || after.trim() === '' || !text.includes(after.trim())
     },
   }[form.kind]
   const usable = texts.filter(isUsable)

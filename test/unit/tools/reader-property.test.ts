@@ -12,7 +12,7 @@ const formats: Record<string, CallFormat> = { hermes, ...others }
 const readings: Record<string, Pick<Reading, 'format' | 'second'>> = {
   ...Object.fromEntries(Object.entries(formats).map(([name, format]) => [name, { format }])),
   harmony: { format: { own: 'harmony' } },
-  'minimax-m3': { format: { own: 'minimax-m3' } },
+  muse: { format: { own: 'muse' } },
   ...Object.fromEntries(
     [hermes, others.qwenCoder, others.kimi].map((format, at) => [
       `second spellings ${at}`,
@@ -49,6 +49,9 @@ const fragments = [
       : []),
   ]),
   ...'<|start|>,<|channel|>,analysis,commentary to=functions.,final,<|message|>,<|end|>,<|call|>'.split(','),
+  ...' to=act,to=self,to=user,<|eom|>,<atem:function_calls>\n<atem:invoke name="act">\n,<atem:parameter name="text">'.split(
+    ',',
+  ),
   ...']<]minimax[>[<tool_call>|]<]minimax[>[<invoke name="|">|]<]minimax[>[</invoke>|]<]minimax[>[<text>|]<]minimax[>[</text>'.split(
     '|',
   ),

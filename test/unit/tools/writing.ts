@@ -1,4 +1,9 @@
-import type { CallFormat, Literal, ValueType } from '../../../src/inference/tools/call-format.ts'
+import type {
+  CallFormat,
+  ElementArguments,
+  Literal,
+  ValueType,
+} from '../../../src/inference/tools/call-format.ts'
 
 export interface WrittenCall {
   name: string
@@ -34,12 +39,31 @@ function argumentsOf({ arguments: format }: CallFormat, { arguments: given }: Wr
     case 'tagged': {
       if (members.length === 0) return format.empty ?? format.head + format.tail
       const all = members.map(([key, value]) => {
-        const { before, mid, after, written: form } = format.values[typeOf(value)]
-        return before + key + mid + (form === 'raw' ? String(value) : JSON.stringify(value)) + after
+        const { before, mid, after, written: form, wrap } = format.values[typeOf(value)]
+        const isWrapped = wrap !== undefined && /[<&\n]/.test(form === 'raw' ? String(value) : '')
+        const raw = () => (isWrapped ? wrap.open + String(value) + wrap.close : String(value))
+        const json = () => (form === 'quoted' ? quoted(value, format.quote ?? '') : JSON.stringify(value))
+        return before + key + mid + (form === 'raw' ? raw() : json()) + after
       })
       return format.head + all.join(format.between) + format.tail
     }
+    case 'elements':
+      return members.map(([key, value]) => element(format, key, value)).join('')
   }
+}
+
+/** What the schema of an object or a list says nothing of is JSON. */
+function element({ prefix }: ElementArguments, key: string, value: unknown): string {
+  const inner = typeof value === 'string' ? value : JSON.stringify(value)
+  return `${prefix}<${key}>${inner}${prefix}</${key}>`
+}
+
+function quoted(value: unknown, quote: string): string {
+  if (typeof value === 'string') return quote + value + quote
+  if (Array.isArray(value)) return `[${value.map((one) => quoted(one, quote)).join(',')}]`
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value)
+  const members = Object.entries(value).map(([key, one]) => `${quote}${key}${quote}:${quoted(one, quote)}`)
+  return `{${members.join(',')}}`
 }
 
 function typeOf(value: unknown): ValueType {

@@ -1,4 +1,5 @@
 import type { CallFormat } from '../call-format.ts'
+import { findElements } from './elements.ts'
 import type { FoundCalls } from './found-calls.ts'
 import { findObject } from './json-texts.ts'
 import { type ProbeCall, probeCalls } from './probe-calls.ts'
@@ -15,7 +16,7 @@ export function findCalls(
   const json = findJson(probe, false)
   const found = json
     ? { format: json, isText: false, hasPlainNesting: true }
-    : (findTagged(probe) ?? findText(probe))
+    : (findElements(probe) ?? findTagged(probe) ?? findText(probe))
   if (found === undefined) return undefined
   return {
     ...found,

@@ -85,7 +85,7 @@ function closingsOf({ ending }: TurnProbe): string[] {
 function ownOf(text: string | undefined): OwnFormat | undefined {
   if (text === undefined) return undefined
   if (text.includes('to=functions.') && text.includes('<|channel|>')) return 'harmony'
-  if (text.includes(']<]minimax[>[')) return 'minimax-m3'
+  if (text.includes('to=qzfA<|message|>') && text.includes('<atem:invoke')) return 'muse'
   if (text.includes('function call<|role_sep|>')) return 'gigachat'
   return undefined
 }

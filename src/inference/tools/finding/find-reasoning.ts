@@ -3,8 +3,13 @@ import { thoughtStartOf } from '../../reasoning/thought-start.ts'
 import { probeCalls } from './probe-calls.ts'
 import { commonStart, needles, outsideMarks, type TurnProbe, turn } from './turns.ts'
 
-/** What templates call the switch. */
-const switchNames = ['enable_thinking', 'thinking', 'think', 'enable_reasoning', 'reasoning']
+/** What templates call the switch, and what turns it on and off. */
+const knownSwitches = [
+  ...['enable_thinking', 'thinking', 'think', 'enable_reasoning', 'reasoning'].map(
+    (name) => [name, true, false] as const,
+  ),
+  ['thinking_mode', 'enabled', 'disabled'],
+] as const
 
 /** Marks that models with a template of their own text for thoughts may write. */
 const known = [
@@ -26,18 +31,18 @@ interface Marks {
 
 /** Undefined where the template shows no thoughts and knows none. */
 export function findReasoning(probe: TurnProbe, template: string): ReasoningFormat | undefined {
-  const names = switchNames.filter(
-    (name) => probe.prompt({ [name]: true }) !== probe.prompt({ [name]: false }),
+  const found = knownSwitches.filter(
+    ([name, on, off]) => probe.prompt({ [name]: on }) !== probe.prompt({ [name]: off }),
   )
   const switches = {
-    on: Object.fromEntries(names.map((name) => [name, true])),
-    off: Object.fromEntries(names.map((name) => [name, false])),
+    on: Object.fromEntries(found.map(([name, on]) => [name, on])),
+    off: Object.fromEntries(found.map(([name, , off]) => [name, off])),
   }
   const openings = [{}, switches.on, switches.off].map((variables) => probe.opening(variables) ?? '')
   const marks = fromHistory(probe, openings) ?? fromOpenings(openings) ?? fromKnown(template)
   if (marks === undefined) return undefined
   const unset = probe.prompt({}) ?? ''
-  const isOff = names.length > 0 && unset === probe.prompt(switches.off)
+  const isOff = found.length > 0 && unset === probe.prompt(switches.off)
   const isDefault = !isOff && thoughtStartOf(marks, unset) !== 'over'
   return { ...marks, switches, isDefault }
 }

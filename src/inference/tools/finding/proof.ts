@@ -45,11 +45,11 @@ export function disproof(
   { names, until }: { names: readonly string[]; until(): boolean },
 ): string | undefined {
   const random = generator(20_110_331)
-  const closing = closingTexts(format)
+  const limits = { closing: closingTexts(format), hasPlainNesting, hasBareKeys: hasBareKeys(format) }
   for (let done = 0; done < calls && until(); ) {
     const count = format.gap === undefined ? 1 : 1 + Math.floor(random() * mostInTurn)
     const made = Array.from({ length: count }, (_, index) =>
-      randomCall(random, names[index] as string, { closing, hasPlainNesting }),
+      randomCall(random, names[index] as string, limits),
     )
     const asked: ProbeCall[] = made.map(({ name, given }, index) => ({
       id: `id${done}x${index}abcdef`.slice(0, 9),
@@ -110,6 +110,8 @@ function readBack(
 interface Limits {
   closing: readonly string[]
   hasPlainNesting: boolean
+  /** Keys inside of values stand as they are, and what a value is may depend on its schema. */
+  hasBareKeys: boolean
 }
 
 interface RandomCall {
@@ -133,7 +135,7 @@ function randomCall(random: () => number, name: string, limits: Limits): RandomC
 
 function randomValue(
   random: () => number,
-  { closing, hasPlainNesting }: Limits,
+  { closing, hasPlainNesting, hasBareKeys: isBare }: Limits,
 ): { value: unknown; schema: object } {
   const text = () => {
     const chosen = hostile[Math.floor(random() * hostile.length)] as string
@@ -145,19 +147,41 @@ function randomValue(
     case 1:
       return { value: random() < 0.5, schema: { type: 'boolean' } }
     case 5:
-      return { value: [text(), text()], schema: { type: 'array' } }
+      return { value: [text(), text()], schema: { type: 'array', items: { type: 'string' } } }
     case 6:
+      if (isBare) return bareObject(text, random)
       return { value: { [text()]: text(), n: [1, null, { b: true }] }, schema: { type: 'object' } }
     default:
       return { value: text(), schema: { type: 'string' } }
   }
 }
 
+function bareObject(text: () => string, random: () => number) {
+  const value = {
+    by: text(),
+    n: [1, Math.floor(random() * 100)],
+    deep: { yes: random() < 0.5, all: [text()] },
+  }
+  const texts = { type: 'array', items: { type: 'string' } }
+  const properties = {
+    by: { type: 'string' },
+    n: { type: 'array', items: { type: 'integer' } },
+    deep: { type: 'object', properties: { yes: { type: 'boolean' }, all: texts } },
+  }
+  return { value, schema: { type: 'object', properties } }
+}
+
+function hasBareKeys({ arguments: given }: CallFormat): boolean {
+  return given.kind === 'elements' || (given.kind === 'tagged' && given.quote !== undefined)
+}
+
 /** A text that is written as it is cannot hold what closes it, and templates write no escapes of Python. */
 function closingTexts({ arguments: given }: CallFormat): string[] {
   if (given.kind === 'python') return ["'", '"', '\\']
+  if (given.kind === 'elements') return [`${given.prefix}</`]
   if (given.kind !== 'tagged' || given.values.string.written !== 'raw') return []
-  return [given.values.string.after.trim()].filter((text) => text !== '')
+  const { after, wrap } = given.values.string
+  return [wrap === undefined ? after.trim() : wrap.close, given.quote ?? ''].filter((text) => text !== '')
 }
 
 /** Small and the same everywhere, so that a template is proven or not. */

@@ -30,10 +30,17 @@ export function findTagged(probe: TurnProbe): FoundCalls | undefined {
   if (parts === undefined) return undefined
   const found = valuesOf(probe, parts)
   if (found === undefined) return undefined
-  const { values } = found
+  const { values, quote } = found
   const literals = gapsOf(probe, parts)
   if (literals === undefined) return undefined
-  const given: TaggedArguments = { kind: 'tagged', head: '', between: parts.between, tail: '', values }
+  const given: TaggedArguments = {
+    kind: 'tagged',
+    head: '',
+    between: parts.between,
+    tail: '',
+    values,
+    ...(quote !== undefined && { quote }),
+  }
   return { format: callFormat(literals, given), isText: false, hasPlainNesting: found.hasPlainNesting }
 }
 
@@ -116,20 +123,48 @@ function valuesOf(probe: TurnProbe, parts: Parts) {
   if (!string || !number || !boolean) return undefined
   // Templates may write none as nothing at all, which says no more than that it is no text.
   const none = writtenAs(probe, parts, null) ?? number
+  const wrap = wrapOf(probe, parts, string.value)
   const object = writtenAs(probe, parts, examples.object)
   const array = writtenAs(probe, parts, examples.array)
+  // Both are written in the same way, or neither can be relied on.
+  const isQuoted = object?.quote !== undefined && object.quote === array?.quote
+  const isPlain = object?.quote === undefined && array?.quote === undefined
+  const held = (value: FoundValue | undefined) => (isQuoted || isPlain ? value?.value : undefined)
   const values: TaggedArguments['values'] = {
-    string,
-    number,
-    boolean,
-    null: none,
-    object: object ?? number,
-    array: array ?? number,
+    string: { ...string.value, ...(wrap && { wrap }) },
+    number: number.value,
+    boolean: boolean.value,
+    null: none.value,
+    object: held(object) ?? number.value,
+    array: held(array) ?? number.value,
   }
-  return { values, hasPlainNesting: object !== undefined && array !== undefined }
+  return {
+    values,
+    quote: isQuoted ? object.quote : undefined,
+    hasPlainNesting: held(object) !== undefined && held(array) !== undefined,
+  }
 }
 
-function writtenAs(probe: TurnProbe, parts: Parts, example: unknown): TaggedValue | undefined {
+/** What stands around a text that could be taken for marks, where that is not what stands around all texts. */
+function wrapOf(probe: TurnProbe, parts: Parts, { mid, after, written }: TaggedValue): TaggedValue['wrap'] {
+  const text = probe.callsOf(probeCalls([{ [key]: marked }]))
+  const at = text?.lastIndexOf(marked) ?? -1
+  if (written !== 'raw' || text === undefined || at === -1 || !text.endsWith(after + parts.close))
+    return undefined
+  const from = text.indexOf(key) + key.length + mid.length
+  const open = text.slice(from, at)
+  const close = text.slice(at + marked.length, text.length - (after + parts.close).length)
+  return open === '' || close === '' ? undefined : { open, close }
+}
+
+const marked = 'vz<&\nx'
+
+interface FoundValue {
+  value: TaggedValue
+  quote?: string
+}
+
+function writtenAs(probe: TurnProbe, parts: Parts, example: unknown): FoundValue | undefined {
   const text = probe.callsOf(probeCalls([{ [key]: example }]))
   const name = text?.indexOf('qzfA') ?? -1
   if (text === undefined || name === -1) return undefined
@@ -141,22 +176,27 @@ function writtenAs(probe: TurnProbe, parts: Parts, example: unknown): TaggedValu
   const rest = text.slice(from, end)
   const place = literalAt(rest, example)
   if (place === undefined) return undefined
-  return {
+  const value = {
     before: text.slice(start, keyAt),
     mid: rest.slice(0, place.start),
     after: rest.slice(place.end),
     written: place.written,
   }
+  return { value, ...(place.quote !== undefined && { quote: place.quote }) }
 }
 
-function literalAt(
-  text: string,
-  example: unknown,
-): { start: number; end: number; written: 'raw' | 'json' } | undefined {
+interface FoundLiteral {
+  start: number
+  end: number
+  written: TaggedValue['written']
+  quote?: string
+}
+
+function literalAt(text: string, example: unknown): FoundLiteral | undefined {
   if (typeof example === 'object' && example !== null) {
     if (!Array.isArray(example)) {
       const found = findObject(text, example, 0)
-      return found && !found.isQuoted ? { ...found, written: 'json' } : undefined
+      return found && !found.isQuoted ? { ...found, written: 'json' } : quotedAt(text, /\{ozA:(\S+)ovz\1\}/)
     }
     for (let start = text.indexOf('['); start !== -1; start = text.indexOf('[', start + 1)) {
       for (let end = text.indexOf(']', start); end !== -1; end = text.indexOf(']', end + 1)) {
@@ -164,7 +204,7 @@ function literalAt(
           return { start, end: end + 1, written: 'json' }
       }
     }
-    return undefined
+    return quotedAt(text, /\[(\S+)azA\1,\s*90418\]/)
   }
   const json = JSON.stringify(example)
   // The last one: the name of the type may stand before the value.
@@ -173,6 +213,13 @@ function literalAt(
   if (typeof example !== 'string') return undefined
   const raw = text.indexOf(example)
   return raw === -1 ? undefined : { start: raw, end: raw + example.length, written: 'raw' }
+}
+
+function quotedAt(text: string, pattern: RegExp): FoundLiteral | undefined {
+  const found = pattern.exec(text)
+  if (found === null) return undefined
+  const [whole, quote = ''] = found
+  return { start: found.index, end: found.index + whole.length, written: 'quoted', quote }
 }
 
 function gapsOf(probe: TurnProbe, { before, after }: Parts) {

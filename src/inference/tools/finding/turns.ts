@@ -57,6 +57,10 @@ export function createTurnProbe(render: Render, names: readonly string[]): TurnP
   const headers = [header, ...openings].filter((text) => text !== undefined)
   const cut = (text: string | undefined) =>
     text === undefined ? undefined : withoutEnding(text.slice(headerOf(text, headers)), ending, untilLater)
+  const lone = [{ id: 'qzidAAAAa', name: names[0] ?? '', arguments: {} }]
+  const isTwice = begunCalls(cut(behindUser([turn(lone)])) ?? '', lone).behind.length === 2
+  const shown = (text: string | undefined, calls: readonly ProbeCall[]) =>
+    isTwice ? shownLast(text, calls) : text
 
   return {
     behindUser,
@@ -64,7 +68,7 @@ export function createTurnProbe(render: Render, names: readonly string[]): TurnP
     prompt: (variables) =>
       attempt(() => render([asked], { tools, add_generation_prompt: true, ...variables })),
     ending,
-    callsOf: (calls) => cut(behindUser([turn(calls)])),
+    callsOf: (calls) => shown(cut(behindUser([turn(calls)])), calls),
     laterCallsOf(earlier, calls) {
       const results = earlier.map(({ id, name }) => ({
         role: 'tool',
@@ -73,7 +77,7 @@ export function createTurnProbe(render: Render, names: readonly string[]): TurnP
         tool_call_id: id,
       }))
       // Behind the user's next message, since the cut is made there.
-      return cut(
+      const text = cut(
         behind(
           needles.user,
           [
@@ -87,8 +91,23 @@ export function createTurnProbe(render: Render, names: readonly string[]): TurnP
           {},
         ),
       )
+      return shown(text, calls)
     },
   }
+}
+
+/** What begins the first call, as often as it stands there, and what stands behind each. */
+function begunCalls(text: string, [first]: readonly ProbeCall[]): { begun: string; behind: string[] } {
+  const at = first === undefined ? -1 : text.indexOf(first.name)
+  const begun = at <= 0 ? '' : text.slice(0, at + (first?.name.length ?? 0))
+  return { begun, behind: begun === '' ? [] : text.split(begun).slice(1) }
+}
+
+/** Where all calls stand twice: the second time they stand as they would alone. */
+function shownLast(text: string | undefined, calls: readonly ProbeCall[]): string | undefined {
+  if (text === undefined) return undefined
+  const { begun, behind } = begunCalls(text, calls)
+  return ['', ...behind.slice(behind.length / 2)].join(begun)
 }
 
 export const turn = (calls: readonly ProbeCall[], more: Partial<Message> = {}): Message => ({

@@ -1,5 +1,6 @@
 import type { CallFormat, Literal } from '../call-format.ts'
 import type { OfferedTool } from '../offered-tool.ts'
+import { elementsBegin, readElements } from './element-arguments.ts'
 import { jsonEscapeAt, readJson } from './json-arguments.ts'
 import { absent, type Ending, type Matcher, short } from './literals.ts'
 import { pythonBegins, readPython } from './python-arguments.ts'
@@ -24,6 +25,11 @@ export function argumentReader(
       return { begins: jsonBegins, read: readJsonArguments }
     case 'python':
       return { begins: pythonBegins, read: readPython }
+    case 'elements':
+      return {
+        begins: elementsBegin(given, behind),
+        read: (source, said, tool) => readElements(source, said, given, tool),
+      }
     case 'tagged': {
       const marks = taggedMarks(given, behind, [textOf(close), textOf(gap)])
       return {

@@ -2,7 +2,8 @@ import { absent, type Ending, short } from './literals.ts'
 import { pythonEscapeAt } from './python-escapes.ts'
 import { readQuotedText } from './quoted-text.ts'
 import type { Said } from './said.ts'
-import { isSpace, type Reading, type Source } from './source.ts'
+import { certainly, isSpace, type Reading, readUntil, type Source } from './source.ts'
+import { standing } from './standing.ts'
 
 const mostDepth = 64
 const mostOfKey = 512
@@ -78,10 +79,17 @@ function* readNext(source: Source): Reading<string | undefined> {
 /** `strange`: no value stands here, or one that does not end as it began. */
 type ReadValue = 'value' | 'strange' | 'over'
 
-/** A value as Python or JSON writes it, said as JSON. */
-export function* readPythonValue(source: Source, said: Said, depth: number): Reading<ReadValue> {
+/** A value as Python or JSON writes it, said as JSON. Where there is a further quote, texts between two of it have no escapes. */
+export function* readPythonValue(
+  source: Source,
+  said: Said,
+  depth: number,
+  quote?: string,
+): Reading<ReadValue> {
   const first = yield* readNext(source)
   if (first === undefined) return 'over'
+  if (quote !== undefined && (yield* certainly(source, standing(quote, 'here').seek)) !== 'no')
+    return yield* readPlainText(source, said, quote)
   if (first === '"' || first === "'") {
     said.arguments('"')
     if (!(yield* readQuotedText(source, said.text, pythonEscapeAt))) return 'over'
@@ -89,11 +97,21 @@ export function* readPythonValue(source: Source, said: Said, depth: number): Rea
     return 'value'
   }
   if (first === '[' || first === '{')
-    return depth === mostDepth ? 'strange' : yield* readMany(source, said, depth)
+    return depth === mostDepth ? 'strange' : yield* readMany(source, said, depth, quote)
   return yield* readWord(source, said)
 }
 
-function* readMany(source: Source, said: Said, depth: number): Reading<ReadValue> {
+/** A text without escapes. */
+function* readPlainText(source: Source, said: Said, quote: string): Reading<ReadValue> {
+  source.at += quote.length
+  said.arguments('"')
+  if ((yield* readUntil(source, [standing(quote, 'here')], said.text)) === undefined) return 'over'
+  source.at += quote.length
+  said.arguments('"')
+  return 'value'
+}
+
+function* readMany(source: Source, said: Said, depth: number, quote: string | undefined): Reading<ReadValue> {
   const isList = source.text[source.at] === '['
   const end = isList ? ']' : '}'
   source.at++
@@ -115,18 +133,28 @@ function* readMany(source: Source, said: Said, depth: number): Reading<ReadValue
       return 'value'
     }
     const read = isList
-      ? yield* readPythonValue(source, said, depth + 1)
-      : yield* readMember(source, said, depth + 1)
+      ? yield* readPythonValue(source, said, depth + 1, quote)
+      : yield* readMember(source, said, depth + 1, quote)
     if (read === 'strange') said.arguments(end)
     if (read !== 'value') return read
   }
 }
 
-function* readMember(source: Source, said: Said, depth: number): Reading<ReadValue> {
+function* readMember(
+  source: Source,
+  said: Said,
+  depth: number,
+  quote: string | undefined,
+): Reading<ReadValue> {
   const first = source.text[source.at]
-  const isText = first === '"' || first === "'"
+  const isText =
+    first === '"' ||
+    first === "'" ||
+    (quote !== undefined && (yield* certainly(source, standing(quote, 'here').seek)) !== 'no')
   if (!isText) said.arguments('"')
-  const key = isText ? yield* readPythonValue(source, said, depth) : yield* readWord(source, said, true)
+  const key = isText
+    ? yield* readPythonValue(source, said, depth, quote)
+    : yield* readWord(source, said, true)
   if (!isText && key === 'value') said.arguments('"')
   if (key !== 'value') return key
   const next = yield* readNext(source)
@@ -137,7 +165,7 @@ function* readMember(source: Source, said: Said, depth: number): Reading<ReadVal
     return 'strange'
   }
   source.at++
-  const read = yield* readPythonValue(source, said, depth)
+  const read = yield* readPythonValue(source, said, depth, quote)
   return read
 }
 

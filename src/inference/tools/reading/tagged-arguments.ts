@@ -28,6 +28,8 @@ export interface TaggedMarks {
   none: Matcher
   behind: Matcher
   values: readonly { mid: Matcher; after: string; of: ReadonlyMap<ValueType, TaggedValue['written']> }[]
+  quote: string | undefined
+  wrap: TaggedValue['wrap']
   /** What ends a value that has nothing of its own behind it. */
   ends: readonly string[]
 }
@@ -38,7 +40,7 @@ export function taggedMarks(
   behind: Matcher,
   closing: readonly string[],
 ): TaggedMarks {
-  const { head, between, tail, empty = head + tail, values } = format
+  const { head, between, tail, empty = head + tail, values, quote } = format
   const all = Object.values(values)
   const befores = [...new Set(all.map(({ before }) => before))]
   const beforeKey = (texts: readonly string[]) => longestOf(texts.map((text) => mark(text, true)))
@@ -49,6 +51,8 @@ export function taggedMarks(
     none: mark(empty),
     behind,
     values: groups(values),
+    quote,
+    wrap: values.string.wrap,
     ends: [...befores.map((before) => between + before), ...closing.map((text) => tail + text)].filter(
       (text) => text !== '',
     ),
@@ -96,7 +100,7 @@ interface Argument {
 export function* readTagged(
   source: Source,
   said: Said,
-  { first, next, tail, none, behind, values, ends }: TaggedMarks,
+  { first, next, tail, none, behind, values, quote, wrap, ends }: TaggedMarks,
   { parameters }: OfferedTool,
 ): Reading<boolean> {
   for (let isFirst = true; ; ) {
@@ -109,7 +113,7 @@ export function* readTagged(
       said.arguments(`${isFirst ? '{' : ', '}${JSON.stringify(found.key)}: `)
       const { of, after } = found.group
       const types = typesOf(propertyOf(parameters, found.key, parameters), parameters)
-      if (!(yield* readTypedValue(source, said, { of, types, after, ends }))) return false
+      if (!(yield* readTypedValue(source, said, { of, types, quote, wrap, after, ends }))) return false
       isFirst = false
     } else if (found === short) {
       if (isOver) return false

@@ -1,8 +1,10 @@
 import type { TaggedValue, ValueType } from '../call-format.ts'
 import { readJson } from './json-arguments.ts'
-import { absent, exactly, inSequence, short, space, tolerantly } from './literals.ts'
+import { absent, inSequence, short, space, tolerantly } from './literals.ts'
+import { readPythonValue } from './python-arguments.ts'
 import type { Said } from './said.ts'
-import { isSpace, type Reading, readUntil, type Seeker, type Source } from './source.ts'
+import { certainly, isSpace, type Reading, readUntil, type Seeker, type Source } from './source.ts'
+import { standing } from './standing.ts'
 import { typeOf } from './value-types.ts'
 
 export interface TypedValue {
@@ -10,6 +12,10 @@ export interface TypedValue {
   of: ReadonlyMap<ValueType, TaggedValue['written']>
   /** What the schema says. */
   types: ReadonlySet<ValueType>
+  /** What stands around texts inside of a value that is written `quoted`. */
+  quote?: string | undefined
+  /** What a text may stand between. */
+  wrap?: TaggedValue['wrap']
   /** What stands behind the value; where that is nothing, one of these ends it, and is not read. */
   after: string
   ends: readonly string[]
@@ -25,27 +31,20 @@ const mostOfNumber = 64
 export function* readTypedValue(
   source: Source,
   said: Said,
-  { of, types, after, ends }: TypedValue,
+  { of, types, quote, wrap, after, ends }: TypedValue,
 ): Reading<boolean> {
   const fitting = [...of.keys()].filter((type) => types.has(type))
   const possible = new Set(fitting.length === 0 ? of.keys() : fitting)
+  // How much of what is found is read.
   const end = after === '' ? ends.map((text) => standing(text, 0)) : [standing(after, after.length)]
   if (of.get('string') !== 'raw' || !possible.delete('string'))
-    return yield* readJsonValue(source, said, after, end)
+    return yield* readJsonValue(source, said, after, end, quote)
+  if (wrap !== undefined && (yield* certainly(source, standing(wrap.open, 0).seek)) !== 'no') {
+    source.at += wrap.open.length
+    return yield* readText(source, said, [standing(wrap.close + after, wrap.close.length + after.length)])
+  }
   if (possible.size === 0) return yield* readText(source, said, end)
   return yield* readEither(source, said, end, possible)
-}
-
-/** A text that is looked for; so much of it is read. */
-function standing(text: string, length: number): Seeker<number> {
-  const match = exactly(text)
-  return {
-    firsts: new Set([text.charCodeAt(0)]),
-    seek: (given, at) => {
-      const end = match(given, at)
-      return end === short ? 'more' : end === absent ? 'no' : length
-    },
-  }
 }
 
 function* readText(source: Source, said: Said, end: readonly Seeker<number>[]): Reading<boolean> {
@@ -119,12 +118,13 @@ function typeOfJson(text: string): ValueType {
   }
 }
 
-/** JSON as it is written. A word that is no JSON is a text. */
+/** JSON as it is written, or as the quote says. A word that is no JSON is a text. */
 function* readJsonValue(
   source: Source,
   said: Said,
   after: string,
   end: readonly Seeker<number>[],
+  quote: string | undefined,
 ): Reading<boolean> {
   for (;;) {
     while (source.at < source.text.length && isSpace(source.text.charCodeAt(source.at))) source.at++
@@ -143,7 +143,11 @@ function* readJsonValue(
       () => said.arguments(jsonOf(held.trim())),
     )
   }
-  if (!(yield* readJson(source, said.arguments))) return false
+  const isWhole =
+    quote === undefined
+      ? yield* readJson(source, said.arguments)
+      : (yield* readPythonValue(source, said, 0, quote)) !== 'over'
+  if (!isWhole) return false
   const behind = inSequence([
     space,
     tolerantly([after], { isAfterName: false, isBeforeName: false, isJson: false }),

@@ -1,0 +1,179 @@
+import type { ElementArguments, TaggedValue, ValueType } from '../call-format.ts'
+import type { OfferedTool } from '../offered-tool.ts'
+import { absent, exactly, inSequence, type Matcher, short, space } from './literals.ts'
+import type { Said } from './said.ts'
+import type { Reading, Source } from './source.ts'
+import { readTypedValue } from './typed-value.ts'
+import { itemOf, propertyOf, typesOf } from './value-types.ts'
+
+const mostDepth = 64
+const mostOfKey = 512
+
+/** Of a text or of JSON, as the schema has it. */
+const written = new Map<ValueType, TaggedValue['written']>([
+  ['string', 'raw'],
+  ['number', 'json'],
+  ['boolean', 'json'],
+  ['null', 'json'],
+  ['object', 'json'],
+  ['array', 'json'],
+])
+
+/** Whether a first element begins here, or what stands behind all of them. */
+export function elementsBegin({ prefix }: ElementArguments, behind: Matcher): Matcher {
+  const over = inSequence([space, behind])
+  return (text, at) => {
+    const found = tagAt(text, at, prefix)
+    if (found === short) return short
+    return typeof found === 'object' || over(text, at) !== absent ? at : absent
+  }
+}
+
+/**
+ * Arguments that are elements, and what they hold are elements again. The closing tag of an element is the first one that stands
+ * behind its value, whatever its name. False when the text is over before they end.
+ */
+export function* readElements(
+  source: Source,
+  said: Said,
+  { prefix, item }: ElementArguments,
+  { parameters }: OfferedTool,
+): Reading<boolean> {
+  const tree: Tree = { prefix, item, root: parameters, close: `${prefix}</` }
+  return (yield* readHeld(source, said, tree, members, parameters, 0)) !== 'over'
+}
+
+interface Tree {
+  prefix: string
+  close: string
+  item: string
+  root: unknown
+}
+
+interface Tag {
+  name: string
+  end: number
+}
+
+/** An element begins here, but for white space. */
+function tagAt(text: string, at: number, prefix: string): Tag | typeof absent | typeof short {
+  const from = inSequence([space, exactly(`${prefix}<`)])(text, at)
+  if (from < 0) return from === short ? short : absent
+  const end = text.indexOf('>', from)
+  if (text[from] === '/' || end === from) return absent
+  if (end === -1) return text.length - from > mostOfKey ? absent : short
+  return { name: text.slice(from, end), end: end + 1 }
+}
+
+type Outcome = 'read' | 'over'
+
+/** How the elements of an object or a list become JSON. */
+interface Holder {
+  open: string
+  close: string
+  /** What is written before the value of an element. */
+  key(tag: string): string
+  schemaOf(schema: unknown, tag: string, root: unknown): unknown
+}
+
+const members: Holder = {
+  open: '{',
+  close: '}',
+  key: (tag) => `${JSON.stringify(tag)}: `,
+  schemaOf: propertyOf,
+}
+
+const items: Holder = {
+  open: '[',
+  close: ']',
+  key: () => '',
+  schemaOf: (schema, _tag, root) => itemOf(schema, root),
+}
+
+/** Members of an object or items of a list, up to what is none. */
+function* readHeld(
+  source: Source,
+  said: Said,
+  tree: Tree,
+  holder: Holder,
+  schema: unknown,
+  depth: number,
+): Reading<Outcome> {
+  for (let before = holder.open; ; ) {
+    const tag = tagAt(source.text, source.at, tree.prefix)
+    if (typeof tag === 'object') {
+      source.at = tag.end
+      said.arguments(before + holder.key(tag.name))
+      before = ', '
+      const held = holder.schemaOf(schema, tag.name, tree.root)
+      if ((yield* readElement(source, said, tree, held, depth)) === 'over') return 'over'
+    } else if (tag === absent) {
+      said.arguments(before === holder.open ? holder.open + holder.close : holder.close)
+      return 'read'
+    } else {
+      if (source.isOver) return 'over'
+      yield
+    }
+  }
+}
+
+/** What an element holds, and its closing tag. Only what may be an object or a list holds elements. */
+function* readElement(
+  source: Source,
+  said: Said,
+  tree: Tree,
+  schema: unknown,
+  depth: number,
+): Reading<Outcome> {
+  const types = typesOf(schema, tree.root)
+  const isTree = (types.has('object') || types.has('array')) && depth < mostDepth
+  for (;;) {
+    const { text, at, isOver } = source
+    const inner = isTree ? tagAt(text, at, tree.prefix) : absent
+    const end = types.has('string') ? absent : exactly(tree.close)(text, at)
+    if ((inner === short || end === short) && !isOver) {
+      yield
+      continue
+    }
+    if (end >= 0) {
+      source.at = end
+      said.arguments(types.has('object') ? '{}' : types.has('array') ? '[]' : 'null')
+      return yield* readName(source)
+    }
+    if (typeof inner !== 'object') break
+    const isList = inner.name === tree.item && (types.has('array') || !types.has('object'))
+    const read = yield* readHeld(source, said, tree, isList ? items : members, schema, depth + 1)
+    return read === 'over' ? 'over' : yield* readClosing(source, tree.close)
+  }
+  const isWhole = yield* readTypedValue(source, said, { of: written, types, after: tree.close, ends: [] })
+  return isWhole ? yield* readName(source) : 'over'
+}
+
+function* readClosing(source: Source, close: string): Reading<Outcome> {
+  const closing = inSequence([space, exactly(close)])
+  for (;;) {
+    const end = closing(source.text, source.at)
+    if (end >= 0) {
+      source.at = end
+      return yield* readName(source)
+    }
+    if (end !== short) return 'read'
+    if (source.isOver) return 'over'
+    yield
+  }
+}
+
+/** The rest of a closing tag. */
+function* readName(source: Source): Reading<Outcome> {
+  for (;;) {
+    const { text, at } = source
+    const end = text.indexOf('>', at)
+    if (end !== -1 && end - at <= mostOfKey) {
+      source.at = end + 1
+      return 'read'
+    }
+    if (end !== -1 || text.length - at > mostOfKey) return 'read'
+    if (source.isOver) return 'over'
+    yield
+  }
+}

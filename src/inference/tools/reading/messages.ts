@@ -1,0 +1,110 @@
+import type { ThoughtStart } from '../../reasoning/reasoning-format.ts'
+import type { OfferedTool } from '../offered-tool.ts'
+import { exactly, short } from './literals.ts'
+import type { Said } from './said.ts'
+import { isSecondHalf, isSpace, type Reading, readUntil, type Source } from './source.ts'
+import { standing } from './standing.ts'
+
+/** How a turn is written that is messages, each with a header that says what it is. */
+export interface MessageForm {
+  /** What begins a message, and what stands between its header and its text. */
+  start: string
+  message: string
+  /** What ends a message. */
+  ends: readonly string[]
+  /** What the header of the first message may begin with, which the prompt may have begun. */
+  begins: readonly string[]
+  /** A header of a message to nobody in particular begins with one of these. */
+  wordBegins: readonly string[]
+  isThought(header: string): boolean
+  /** Reads a call, from the text of its message on; false where the text is over before the call is. */
+  readCall(source: Source, said: Said, header: string): Reading<'read' | 'over' | 'none'>
+}
+
+/** What may be called; absent where calls are not read. */
+export interface CallsOfMessages {
+  tools: readonly OfferedTool[]
+  isParallel: boolean
+}
+
+/** No header of a message is longer. */
+const mostOfHeader = 512
+
+/**
+ * Reads a turn of messages: thoughts, calls, and all others are content. Where no message begins the rest is said as it is.
+ */
+export function* readMessages(
+  source: Source,
+  said: Said,
+  form: MessageForm,
+  thought: ThoughtStart,
+): Reading<void> {
+  const { start, message } = form
+  const ends = [
+    ...form.ends.map((text) => standing(text, { length: text.length })),
+    // A message that the model forgot to end is over where the next one begins.
+    standing(start, { length: 0 }),
+  ]
+  let isThought = thought === 'open'
+  let header = isThought ? '' : yield* readHeader()
+  while (header !== undefined) {
+    if (!(yield* readBody(header))) return
+    isThought = false
+    header = yield* readHeader()
+  }
+  yield* readUntil(source, [], said.content)
+
+  /** Undefined where no header stands, or one that does not end. */
+  function* readHeader(): Reading<string | undefined> {
+    for (;;) {
+      const { text, at, isOver } = source
+      let from = at
+      while (from < text.length && isSpace(text.charCodeAt(from))) from++
+      const begun = form.begins.map((one) => exactly(one)(text, from))
+      const isBegun = begun.some((end) => end >= 0)
+      if (!isBegun && !begun.includes(short)) return undefined
+      const end = isBegun ? positionOf(message, text, at) : -1
+      if (end !== -1) {
+        source.at = end + message.length
+        return text.slice(at, end)
+      }
+      if (text.length - at > mostOfHeader) return undefined
+      if (isOver) {
+        // The beginning of a header is no content.
+        if (isBegun && !form.wordBegins.some((word) => text.startsWith(word, from))) source.at = text.length
+        return undefined
+      }
+      yield
+    }
+  }
+
+  function* readBody(header: string): Reading<boolean> {
+    const read = isThought ? 'none' : yield* form.readCall(source, said, header)
+    if (read === 'over') return false
+    let say = said.content
+    if (read === 'none') {
+      if (isThought || form.isThought(header)) {
+        said.beginThought()
+        say = said.thought
+      } else said.beginMessage()
+    }
+    const found = yield* readUntil(source, ends, say)
+    if (say === said.thought && found !== undefined) said.endThought()
+    source.at += found?.length ?? 0
+    return found !== undefined
+  }
+}
+
+/** Of a mark in a header that begins here; -1 where there is none. */
+function positionOf(mark: string, text: string, from: number): number {
+  let found = text.indexOf(mark, from)
+  while (found !== -1 && isSecondHalf(text, found)) found = text.indexOf(mark, found + 1)
+  return found - from > mostOfHeader ? -1 : found
+}
+
+/** Whom a message is for, by the last word of its header that says so. */
+export function recipientOf(header: string): string | undefined {
+  return Array.from(header.matchAll(/\bto=([^\s<\udc00-\udfff]+)/g), ([, name]) => name).findLast(
+    (name) => name !== 'assistant',
+  )
+}

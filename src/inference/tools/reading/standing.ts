@@ -1,0 +1,14 @@
+import { absent, exactly, short } from './literals.ts'
+import type { Seeker } from './source.ts'
+
+/** A text that is looked for, and what is answered where it stands. */
+export function standing<T>(text: string, found: T): Seeker<T> {
+  const match = exactly(text)
+  return {
+    firsts: new Set([text.charCodeAt(0)]),
+    seek(given, at) {
+      const end = match(given, at)
+      return end === short ? 'more' : end === absent ? 'no' : found
+    },
+  }
+}
