@@ -5,6 +5,8 @@ export interface Left {
   most: number
   /** When it came. */
   arrival: number
+  /** It writes: all of them go into the batch. */
+  isWriting?: boolean
 }
 
 /**
@@ -15,8 +17,8 @@ const leastPiece = 64
 const mostPiece = 256
 
 /**
- * How many tokens of each sequence go into the next batch, for sequences with so many left to read. One with a single
- * token left is writing, or about to, and goes first; one with none waits. What is left belongs to prompts, to one after the other: those
+ * How many tokens of each sequence go into the next batch, for sequences with so many left to read. One that is writing, or
+ * about to with a single token left, goes first; one with none waits. What is left belongs to prompts, to one after the other: those
  * with the fewest tokens to come first, so that a short one is read at once beside a long one, and of several the first is
  * done early; now and then (`oldestFirst`) the one that has waited longest, so that none waits for ever. A piece
  * that would be small, and not the end of its prompt, waits for the next batch.
@@ -29,11 +31,11 @@ export function planBatch(
   left: readonly Left[],
   { batch, prompts, oldestFirst }: { batch: number; prompts: number; oldestFirst: boolean },
 ): number[] {
-  const plan: number[] = left.map(({ tokens }) => (tokens === 1 ? 1 : 0))
-  const ones = plan.reduce((sum, one) => sum + one, 0)
-  let room = Math.min(prompts, batch - ones)
+  const plan: number[] = left.map(({ tokens, isWriting }) => (isWriting || tokens === 1 ? tokens : 0))
+  const written = plan.reduce((sum, one) => sum + one, 0)
+  let room = Math.min(prompts, batch - written)
   const prompting = Array.from(left.entries(), ([index, one]) => ({ index, ...one })).filter(
-    ({ tokens }) => tokens > 1,
+    ({ tokens, isWriting }) => tokens > 1 && !isWriting,
   )
   const oldest = oldestFirst ? Math.min(...prompting.map(({ arrival }) => arrival)) : undefined
   prompting.sort(
@@ -57,14 +59,19 @@ export function planBatch(
 
 /**
  * The parts of a batch, which come in the order of their sequences, in the order in which they are added to it. llama.cpp
- * computes neighbours of ascending sequences together, the same number of tokens of each: good for those with one token,
- * but it would take a single row from a prompt beside them. So each prompt stands alone, and all groups descend.
+ * computes neighbours of ascending sequences together, the same number of tokens of each: good for those that write, with as
+ * many tokens, but it would take a single row from a prompt beside them. So each prompt stands alone, and all groups descend.
  */
-export function additionOrder<Part extends { tokens: { length: number } }>(parts: readonly Part[]): Part[] {
+export function additionOrder<Part extends { tokens: { length: number }; isPrompt?: boolean }>(
+  parts: readonly Part[],
+): Part[] {
   const groups: Part[][] = []
   for (const part of parts) {
     const group = groups.at(-1)
-    if (part.tokens.length === 1 && group?.at(-1)?.tokens.length === 1) group.push(part)
+    const last = group?.at(-1)
+    const { length } = part.tokens
+    const isAlone = length > 1 && (part.isPrompt !== false || last?.isPrompt !== false)
+    if (last?.tokens.length === length && !isAlone) group?.push(part)
     else groups.push([part])
   }
   return groups.reverse().flat()

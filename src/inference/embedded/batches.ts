@@ -1,8 +1,11 @@
 import type { ActiveTenants } from './active-tenants.ts'
 import { additionOrder, planBatch } from './batch-plan.ts'
+import { createDraftLength, longestDraft } from './drafts/draft-length.ts'
+import type { Draft } from './drafts/drafting.ts'
+import type { HowToDraft } from './drafts/how-to-draft.ts'
 import type { NativeContext } from './native.ts'
 import { createPace } from './pace.ts'
-import { type Answering, isWriting, leftToRead, nextToRead } from './request.ts'
+import { type Answering, isReadingAgain, isWriting, leftToRead, nextToRead } from './request.ts'
 import type { Sequence } from './sequences.ts'
 import { createTenantShares } from './tenant-shares.ts'
 
@@ -11,30 +14,43 @@ export interface Part {
   answering: Answering
   sequence: Sequence
   tokens: Uint32Array
-  /** The rows of the logits that are wanted, the last one at the end. */
+  /** So many of them at the end are guesses. */
+  guessed: number
+  /** The rows of the logits that are wanted: of the last token that is no guess, and of guesses behind it. */
   rows: Uint32Array
   isPrompt: boolean
+  /** Tokens that were drawn after it. */
+  drawn: number
 }
 
 export interface BatchParts {
-  context: NativeContext
+  context: Pick<NativeContext, 'begin' | 'add'>
   tenants: ActiveTenants
   /** Tokens that a batch may have. */
   batch: number
   /** Rows of logits that it may have. */
   mostRows: number
+  /** Tokens that a sequence may have. */
+  longest: number
+  drafts: HowToDraft
 }
+
+/** Of all who write together. More rows cost as much time as they could save. */
+const mostDrafted = 48
+const nothing: Draft = { tokens: [], chance: 0 }
 
 /** Of so many batches one reads of the prompt that has waited longest. */
 const oldestEvery = 4
 
 /** Which of the answers go on in the next batch and how far, by what the last ones took. */
-export function createBatches({ context, tenants, batch, mostRows }: BatchParts) {
+export function createBatches({ context, tenants, batch, mostRows, longest, drafts: how }: BatchParts) {
+  const draftLength = createDraftLength()
   const pace = createPace()
   // What background work writes has constraints mostly, and says nothing of how long callers take.
   const backgroundPace = createPace()
   const shares = createTenantShares()
   let turn = 0
+  let decodeMs = 0
 
   /** Writers that cost more together than one after the other take turns: first the tenants, then those of one tenant. */
   function writersOf(busy: readonly Answering[], of: ReadonlySet<string>, by = pace): readonly Answering[] {
@@ -43,16 +59,42 @@ export function createBatches({ context, tenants, batch, mostRows }: BatchParts)
     return [own.reduce((longest, other) => (other.turn < longest.turn ? other : longest))]
   }
 
+  function draftOf(writer: Answering, most: number): Draft {
+    if (!isReadingAgain(writer)) return (how.areWanted ? writer.drafting?.next(most) : undefined) ?? nothing
+    const { sequence, request, again, drawn } = writer
+    const next = again[(sequence?.tokens.length ?? 0) - request.prompt.length + 1] ?? drawn
+    return next === undefined ? nothing : { tokens: [next], chance: 0 }
+  }
+
+  /** Guesses for those that write, all as long as each other. Beside prompts there are no more than has to be. */
+  function draftsOf(answerings: readonly Answering[]): { drafts: Map<Answering, Draft>; length: number } {
+    const writers = answerings.filter(isWriting)
+    const areAlone = writers.length === answerings.length
+    const least = how.isPaired ? 1 : 0
+    const room = Math.min(
+      longestDraft,
+      ...(areAlone ? [Math.floor(Math.min(mostDrafted, batch, mostRows) / writers.length) - 1] : [0]),
+      ...writers.map(({ sequence }) => longest - (sequence?.tokens.length ?? 0) - 1),
+    )
+    const most = how.areWanted ? Math.max(least, room) : least
+    const drafts = new Map<Answering, Draft>()
+    if (most > 0) for (const writer of writers) drafts.set(writer, draftOf(writer, most))
+    const chances = Array.from(drafts.values(), ({ chance }) => chance)
+    return { drafts, length: most > least ? draftLength.choose(chances, least, most) : least }
+  }
+
   /** Of each so many tokens may be read, and of all prompts together so many. */
   function batchOf(each: { answering: Answering; tokens: number }[], prompts: number): Part[] {
     turn++
+    const { drafts, length } = draftsOf(each.map(({ answering }) => answering))
     const inOrder = each.toSorted(
       (one, other) => (one.answering.sequence?.id ?? 0) - (other.answering.sequence?.id ?? 0),
     )
-    const left = inOrder.map(({ answering: { request }, tokens }) => ({
-      tokens,
+    const left = inOrder.map(({ answering, answering: { request }, tokens }) => ({
+      tokens: isWriting(answering) ? tokens + length : tokens,
       most: request.promptLogprobs === undefined ? batch : mostRows,
       arrival: request.since,
+      isWriting: isWriting(answering),
     }))
     const counts = planBatch(left, { batch, prompts, oldestFirst: turn % oldestEvery === 0 })
     context.begin(counts.reduce((sum, count) => sum + count, 0))
@@ -62,20 +104,30 @@ export function createBatches({ context, tenants, batch, mostRows }: BatchParts)
       if (count === 0 || sequence === undefined) return []
       answering.turn = turn
       request.queuedMs ??= performance.now() - request.since
-      return [{ answering, sequence, tokens: nextToRead(answering, count), isLast: count === most }]
+      const draft = drafts.get(answering)?.tokens.slice(0, length)
+      const own = nextToRead(answering, count)
+      const tokens = draft === undefined ? own : withDraft(own, draft, length)
+      const checked = draft === undefined || isReadingAgain(answering) ? 0 : draft.length
+      const guessed = tokens.length - own.length
+      const isPrompt = !isWriting(answering)
+      return [
+        { answering, sequence, tokens, guessed, checked, isPrompt, isLast: !isPrompt || count === most },
+      ]
     })
-    return additionOrder(parts).map(({ answering, sequence, tokens, isLast }) => {
+    return additionOrder(parts).map(({ answering, sequence, tokens, guessed, checked, isPrompt, isLast }) => {
       const { request } = answering
+      const last = tokens.length - 1 - guessed
       const wanted =
         request.promptLogprobs !== undefined && !request.isRead
           ? Uint32Array.from(tokens.keys())
-          : Uint32Array.of(...(isLast ? [tokens.length - 1] : []))
+          : Uint32Array.from({ length: isLast ? 1 + checked : 0 }, (_, further) => last + further)
       const rows = context.add(sequence.id, sequence.tokens.length, tokens, wanted)
-      return { answering, sequence, tokens, rows, isPrompt: !isWriting(answering) }
+      return { answering, sequence, tokens, guessed, rows, isPrompt, drawn: 0 }
     })
   }
 
   return {
+    readMs: pace.readMs,
     /**
      * Never together with callers, whose batches are the same with and without it. Alone it is as short as beside them, for
      * one may come.
@@ -107,12 +159,18 @@ export function createBatches({ context, tenants, batch, mostRows }: BatchParts)
       const prompts = parts.filter(({ isPrompt }) => isPrompt)
       const read = prompts.reduce((sum, { tokens }) => sum + tokens.length, 0)
       pace.read(read, parts.length - prompts.length, ms)
+      decodeMs = ms
+      const rows = parts[0]?.tokens.length ?? 0
+      if (prompts.length === 0) draftLength.decoded(parts.length, rows, ms)
     },
     /** A batch took so long, with the drawing. */
     took(parts: readonly Part[], ms: number, isBackground: boolean): void {
       if (parts.every(({ isPrompt }) => !isPrompt)) {
         const by = isBackground ? backgroundPace : pace
-        by.wrote(parts.length, ms)
+        const drawn = parts.reduce((sum, part) => sum + part.drawn, 0)
+        draftLength.drew(drawn, ms - decodeMs)
+        // Of a batch that brought each of them several tokens, what one took.
+        by.wrote(parts.length, (ms * parts.length) / Math.max(parts.length, drawn))
       }
       if (isBackground) return
       const tokens = new Map<string, number>()
@@ -123,4 +181,12 @@ export function createBatches({ context, tenants, batch, mostRows }: BatchParts)
       shares.pay(tokens, ms)
     },
   }
+}
+
+/** All that write in a batch have as many rows: where fewer tokens are guessed, the last that is known stands in for them. */
+function withDraft(own: Uint32Array, draft: readonly number[], length: number): Uint32Array {
+  const tokens = new Uint32Array(own.length + length).fill(own.at(-1) ?? 0)
+  tokens.set(own)
+  tokens.set(draft, own.length)
+  return tokens
 }

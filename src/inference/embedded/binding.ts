@@ -21,23 +21,36 @@ export interface Binding {
       batchSize: number
       sequences: number
       threads: number
-      flashAttention: 'auto' | false
+      flashAttention: 'auto' | boolean
       swaFullCache: boolean
+      /** Numbers of `ggml_type`; 16-bit numbers where absent. */
+      kvCacheKeyType?: number
+      kvCacheValueType?: number
+      /** Vectors in place of logits. */
+      embeddings?: boolean
+      /** One number for each label of the model in place of a vector. */
+      ranking?: boolean
     },
   ) => AddonContext
   AddonSampler: new (model: AddonModel) => AddonSampler
+  AddonContextSequenceCheckpoint: new () => AddonCheckpoint
+  AddonModelLora: new (model: AddonModel, path: string) => AddonLora
 }
 
 export interface AddonModel {
   /** False when the file is no model that can be loaded; the log has the reason. */
   init(): Promise<boolean>
+  /** Rejects when the file does not fit the model; the log has the reason. */
+  loadLora(lora: AddonLora): Promise<void>
   tokenize(text: string, special: boolean): Uint32Array
   detokenize(tokens: Uint32Array, special: boolean): string
+  getEmbeddingVectorSize(): number
   getTotalParameters(): number
   getTotalSize(): number
   /** -1 when there is none. */
   tokenBos(): number
   tokenEos(): number
+  sepToken(): number
   /** Aborts the process when there is no such token; so do the next two. */
   getTokenString(token: number): string | undefined
   getTokenAttributes(token: number): number
@@ -67,6 +80,30 @@ export interface AddonContext {
   /** False when the memory of this kind of model cannot forget a part. */
   removeTokenCellsFromSequence(sequence: number, from: number, to: number): boolean
   copySequenceStateFromOtherSequence(target: number, source: number): Promise<number>
+  /** For all batches from now on. */
+  setLoras(loras: AddonLora[], scales: number[]): void
+  /** Answers the bytes of the file. */
+  saveSequenceStateToFile(path: string, sequence: number, tokens: Uint32Array): Promise<number>
+  /** Answers the tokens; rejects when it is not what was saved, or longer than the context. */
+  loadSequenceStateFromFile(path: string, sequence: number, mostTokens: number): Promise<Uint32Array>
+  /** False where what is there now is not what was kept, up to that position. */
+  restoreCheckpoint(checkpoint: AddonCheckpoint, lastPosition: number, sequence: number): Promise<boolean>
+  /** What the last batch made of sequence 0, for a context of embeddings. */
+  getEmbedding(tokens: number): Float64Array
+  dispose(): Promise<void>
+}
+
+/**
+ * A copy of what a sequence remembers, in memory. Of models that remember in several ways, the parts that cannot forget a few
+ * tokens alone: sliding windows, recurrent states (`LLAMA_STATE_SEQ_FLAGS_PARTIAL_ONLY`). Of all others everything.
+ */
+export interface AddonCheckpoint {
+  init(context: AddonContext, sequence: number): Promise<void>
+  dispose(): void
+  readonly size: number
+}
+
+export interface AddonLora {
   dispose(): Promise<void>
 }
 
@@ -102,12 +139,15 @@ export interface AddonSampler {
 const shape = {
   AddonModel: [
     'init',
+    'loadLora',
     'tokenize',
     'detokenize',
+    'getEmbeddingVectorSize',
     'getTotalParameters',
     'getTotalSize',
     'tokenBos',
     'tokenEos',
+    'sepToken',
     'getTokenString',
     'getTokenAttributes',
     'isEogToken',
@@ -122,11 +162,18 @@ const shape = {
     'addToBatch',
     'decodeBatch',
     'sampleToken',
+    'getEmbedding',
     'removeTokenCellsFromSequence',
     'copySequenceStateFromOtherSequence',
+    'setLoras',
+    'saveSequenceStateToFile',
+    'loadSequenceStateFromFile',
+    'restoreCheckpoint',
     'dispose',
   ],
   AddonSampler: ['applyConfig', 'dispose'],
+  AddonContextSequenceCheckpoint: ['init', 'dispose'],
+  AddonModelLora: ['dispose'],
 } as const satisfies { [Class in keyof Binding]: (keyof InstanceType<Binding[Class]>)[] }
 
 /** The binding behind what `getLlama` answers; throws when it is not the one that we know. */

@@ -1,16 +1,21 @@
+import { LRUCache } from 'lru-cache'
 import type { Generation, GenerationEvent } from '../backend.ts'
 import { type Continuations, createBeams } from '../beam.ts'
 import { type AnswerPlan, type Choice, checkFirstToken, createChoice, planAnswer } from '../choice.ts'
 import { createConstraints } from '../constraints/following-constraints.ts'
 import { promptLogprob } from '../sampling/logprobs.ts'
 import { createActiveTenants } from './active-tenants.ts'
+import { adapterOf, createAdapterTurns, keyOf } from './adapter-turns.ts'
 import { createBackgroundShare } from './background-share.ts'
 import { createBatches, type Part } from './batches.ts'
 import { checkGeneration } from './checks.ts'
+import { createDrafting, type Drafting, firstChances } from './drafts/drafting.ts'
+import { howToDraft } from './drafts/how-to-draft.ts'
+import { createKeptPrompts, type FoundPrompt } from './kept/prompts.ts'
 import type { NativeContext, NativeModel } from './native.ts'
 import type { EngineOptions, Load } from './protocol.ts'
 import { type Answering, leftToRead, notePause, noteRead, type Request } from './request.ts'
-import { createSequences, type Sequence } from './sequences.ts'
+import { createSequences, mostRemembered, type Sequence } from './sequences.ts'
 import { createSlotQueue } from './slot-queue.ts'
 
 export type Loop = ReturnType<typeof createLoop>
@@ -33,12 +38,13 @@ const flushMs = 16
  * memory is forgotten or copied: nothing waits for a lock.
  */
 export function createLoop(
-  model: NativeModel,
-  context: NativeContext,
+  model: Pick<NativeModel, 'vocabulary' | 'tokenize' | 'parameters'>,
+  context: Omit<NativeContext, 'close'>,
   options: EngineOptions,
   listener: Listener,
 ) {
-  const sequences = createSequences(options.parallel, 16 + Math.floor(options.context / 128))
+  const copyFrom = 16 + Math.floor(options.context / 128)
+  const sequences = createSequences(options.parallel, copyFrom)
   const constraints = createConstraints(model.vocabulary)
   // Each row of logits that is wanted holds a number for each token of the vocabulary until the next batch.
   const mostRows = Math.max(3, Math.floor(2 ** 22 / model.vocabulary.size))
@@ -47,9 +53,22 @@ export function createLoop(
   const behind = createSlotQueue<Answering>()
   const background = createBackgroundShare()
   const tenants = createActiveTenants()
-  const batches = createBatches({ context, tenants, batch: options.batch, mostRows })
+  const drafts = howToDraft(model, context, options)
+  const longest = options.context
+  const batches = createBatches({ context, tenants, batch: options.batch, mostRows, longest, drafts })
+  const guessChances = firstChances()
+  /** Tokens of guesses that were checked, and those of them that were drawn. */
+  const guesses = { checked: 0, right: 0 }
+  /** The tokens of texts that constraints leave as the only ones. */
+  const spelled = new LRUCache<string, number[]>({
+    max: 1024,
+    memoMethod: (text) => model.tokenize(text, { special: false, add: false }),
+  })
+  const { promptCache: bound } = options
+  const kept = createKeptPrompts({ context, bound, least: copyFrom, readMs: batches.readMs })
   const requests = new Map<number, Request>()
   const running = new Set<Answering>()
+  const adapterTurn = createAdapterTurns()
   let events: [number, GenerationEvent][] = []
   let reported = { running: 0, waiting: 0 }
   let wake = () => {}
@@ -86,6 +105,7 @@ export function createLoop(
     }
     const proceed = isBeam ? beamSearch(request, plan) : undefined
     for (let index = 0; index < generation.choices; index++) {
+      const choice = isBeam ? undefined : createChoice(plan, index)
       const answering: Answering = {
         request,
         isBackground: generation.lane === 'background',
@@ -95,9 +115,10 @@ export function createLoop(
         cached: 0,
         drawn: undefined,
         again: [],
+        drafting: choice && drafts.areWanted ? draftingOf(tokens, choice) : undefined,
         isIdle: false,
         turn: 0,
-        proceed: proceed?.(index) ?? answer(createChoice(plan, index), () => answering),
+        proceed: proceed?.(index) ?? (choice ? answer(choice, () => answering) : async () => {}),
       }
       request.unfinished.add(answering)
       // The beams of a search enter the queue as one.
@@ -107,6 +128,14 @@ export function createLoop(
     if (generation.lane === undefined) tenants.noteRequest(generation.tenant ?? '')
     wake()
     return tokens
+  }
+
+  function draftingOf(prompt: readonly number[], choice: Choice): Drafting {
+    const forced = (most: number) => {
+      const text = choice.ahead()
+      return text === '' ? [] : spelled.memo(text).slice(0, most)
+    }
+    return createDrafting(prompt, { tokens: choice.tokens, forced }, guessChances)
   }
 
   /** The client has disconnected: it ends before the next batch. */
@@ -138,13 +167,20 @@ export function createLoop(
       running: asked.length - waiting,
       waiting,
       batchMs: batchSince === undefined ? 0 : performance.now() - batchSince,
+      promptCache: kept.load,
+      drafts: guesses,
     }
   }
 
   /** Runs until `stop`; rejects when the engine cannot continue. */
   async function run(): Promise<void> {
+    let isTried = false
     while (!isStopped) {
       releaseLeft()
+      if (!isTried && requests.size > 0) {
+        await tryToForget()
+        isTried = true
+      }
       await admit()
       const doCallersRun = runningOf(false).length > 0
       const since = performance.now()
@@ -155,8 +191,10 @@ export function createLoop(
         continue
       }
       const parts = isBehind
-        ? batches.ofBackground(runningOf(true))
-        : batches.ofCallers(runningOf(false).filter(({ isIdle }) => !isIdle))
+        ? batches.ofBackground(adapterTurn(runningOf(true)))
+        : batches.ofCallers(adapterTurn(runningOf(false).filter(({ isIdle }) => !isIdle)))
+      const [first] = parts
+      if (first !== undefined) context.adapt(adapterOf(first.answering))
       const decoding = decode(parts)
       // While the native library works on this batch, what the last one brought is sent.
       const onlyWrite = parts.every(({ isPrompt }) => !isPrompt)
@@ -168,6 +206,17 @@ export function createLoop(
       if (isBehind) background.backgroundTook(ms)
       else background.callersTook(ms)
     }
+  }
+
+  /** Some models cannot forget the last tokens alone: nothing that may be wrong can be read by them. Called while no sequence is in use. */
+  async function tryToForget(): Promise<void> {
+    if (!drafts.isPaired && !drafts.areWanted) return
+    const token = model.vocabulary.eos ?? 0
+    context.begin(2)
+    context.add(0, 0, Uint32Array.of(token, token), Uint32Array.of())
+    await context.decode()
+    if (!context.forget(0, 1)) Object.assign(drafts, { isPaired: false, areWanted: false })
+    context.forget(0, 0)
   }
 
   /** Until something comes, or until background work may go on that waits for callers to stay away. */
@@ -209,8 +258,16 @@ export function createLoop(
 
   function release(answering: Answering): void {
     running.delete(answering)
-    if (answering.sequence !== undefined) sequences.give(answering.sequence)
+    const { sequence } = answering
     answering.sequence = undefined
+    if (sequence === undefined) return
+    forgetGuesses(sequence)
+    sequences.give(sequence)
+  }
+
+  function forgetGuesses(sequence: Sequence): void {
+    if (sequence.guessed > 0) context.forget(sequence.id, sequence.tokens.length)
+    sequence.guessed = 0
   }
 
   /** Sequences that callers may take: those that are free, and those of background work. */
@@ -267,13 +324,18 @@ export function createLoop(
 
   async function begin(answering: Answering): Promise<void> {
     const { request, isBackground } = answering
-    const { salt } = request.generation
+    const { prompt } = request
+    const salt = keyOf(request.generation)
     if (!isBackground) makeRoom(request.together)
-    const taken = sequences.take(request.prompt, salt, request.promptLogprobs === undefined, isBackground)
+    const remember = request.promptLogprobs === undefined
+    const found = remember ? kept.find(prompt, salt, mostRemembered(prompt)) : undefined
+    const taken = sequences.take(prompt, salt, remember, { isBackground, elsewhere: found })
     if (taken === undefined) return
     const { sequence, from, shared } = taken
     queueOf(answering).remove(answering)
-    if (from !== undefined) await copy(from, sequence)
+    await keepWhatIsLost(sequence, from === undefined ? shared : 0)
+    if (from === 'elsewhere') await restore(found, sequence)
+    else if (from !== undefined) await copy(from, sequence)
     answering.cached = keep(sequence, shared)
     sequence.salt = salt
     start(answering, sequence)
@@ -282,6 +344,7 @@ export function createLoop(
     for (const beam of request.unfinished) {
       const other = beam === answering ? undefined : sequences.takeAny()
       if (other === undefined) continue
+      await keepWhatIsLost(other)
       beam.isIdle = true
       start(beam, other)
     }
@@ -301,7 +364,20 @@ export function createLoop(
     running.add(answering)
   }
 
+  async function restore(found: FoundPrompt | undefined, to: Sequence): Promise<void> {
+    if (found === undefined) throw new Error('nothing was found to restore')
+    await kept.restore(found, to)
+  }
+
+  /** Before a sequence is used for something else. */
+  async function keepWhatIsLost(sequence: Sequence, stays = 0): Promise<void> {
+    await kept.keep(sequence, stays, runningOf(false).length > 0)
+  }
+
   async function copy(from: Sequence, to: Sequence): Promise<void> {
+    // The first of several beams that have been read copies before the others have forgotten what was read beside them.
+    forgetGuesses(from)
+    to.guessed = 0
     await context.copy(from.id, to.id)
     to.tokens = from.tokens.slice()
     to.salt = from.salt
@@ -326,15 +402,21 @@ export function createLoop(
   }
 
   /** After a batch: what was read is remembered, and answers whose tokens have all been read draw the next. */
-  async function finishPart({ answering, sequence, tokens, rows }: Part): Promise<void> {
+  async function finishPart(part: Part): Promise<void> {
+    const { answering, sequence, tokens, guessed, rows } = part
     const from = sequence.tokens.length
-    for (const token of tokens) sequence.tokens.push(token)
+    for (const token of tokens.subarray(0, tokens.length - guessed)) sequence.tokens.push(token)
+    sequence.guessed = guessed
     noteRead(answering)
     const { request } = answering
     try {
       if (request.promptLogprobs !== undefined && !request.isRead)
         await addPromptLogprobs(request, from, rows)
       if (isGone(answering) || leftToRead(answering) > 0) return
+      if (guessed > 0 || part.isPrompt === false) {
+        await check(part)
+        return
+      }
       const logits = context.logits(rows.at(-1) ?? Number.NaN)
       const others = request.isRead ? [] : await promptIsRead(answering)
       await Promise.all([answering, ...others].map((one) => one.proceed(logits)))
@@ -343,6 +425,29 @@ export function createLoop(
       drop(request)
       flush()
       listener.refused(request.id, error)
+    } finally {
+      // Of a sequence that another has by now, there are none left.
+      forgetGuesses(sequence)
+    }
+  }
+
+  /** Draws what comes next, and as long as that is what was guessed, what comes after it. */
+  async function check(part: Part): Promise<void> {
+    const { answering, sequence, tokens, guessed, rows } = part
+    const first = tokens.length - guessed
+    guesses.checked += rows.length - 1
+    for (const [at, row] of rows.entries()) {
+      if (at > 0) {
+        const guess = tokens[first + at - 1]
+        if (guess === undefined || answering.drawn !== guess || answering.sequence !== sequence) return
+        if (isGone(answering)) return
+        sequence.tokens.push(guess)
+        sequence.guessed--
+        guesses.right++
+        noteRead(answering)
+      }
+      await answering.proceed(context.logits(row))
+      part.drawn++
     }
   }
 
@@ -364,6 +469,7 @@ export function createLoop(
       queueOf(other).remove(other)
       start(other, free)
       others.push(other)
+      await keepWhatIsLost(free)
       await copy(sequence, free)
     }
     return others

@@ -1,24 +1,29 @@
 import { type GgufMetadata, readGgufFileInfo } from 'node-llama-cpp'
 import { createYieldToLoop } from '../../domain/yielding.ts'
 import { controlTokensOf, namesPattern } from '../control-tokens.ts'
+import { typeNumbers, usualKvTypes } from '../models/kv-types.ts'
 import type { Vocabulary } from '../vocabulary.ts'
-import { type AddonContext, type AddonModel, type Binding, bindingOf } from './binding.ts'
+import { type AddonContext, type AddonLora, type AddonModel, type Binding, bindingOf } from './binding.ts'
 import { openBuild } from './build.ts'
 import { hiddenParts, type TextPart } from './hidden-parts.ts'
-import type { GpuBuild } from './protocol.ts'
+import { keepState, lookAtCheckpoints } from './kept/states.ts'
+import { openPoolingContext, type PoolingOptions } from './pooling/context.ts'
+import type { Adapter, EngineOptions, GpuBuild } from './protocol.ts'
 import { createReading } from './reading.ts'
 import { endOfText, textPieces } from './text-pieces.ts'
-import { BYTE_PAIRS, isSpecial, tokenBytes } from './token-bytes.ts'
+import { BYTE_PAIRS, isSpecial, tokenBytes, WORD_PIECES } from './token-bytes.ts'
 
 export type NativeModel = Awaited<ReturnType<typeof loadModel>>
 
-export interface ContextOptions {
+export interface ContextOptions extends Partial<Pick<EngineOptions, 'kv' | 'flashAttention' | 'adapters'>> {
   /** Tokens of one sequence. */
   context: number
   sequences: number
   /** The most tokens of one batch. */
   batch: number
   threads: number
+  /** Whether what sequences hold is to be kept outside of the context. */
+  keeps?: boolean
 }
 
 export type NativeContext = NonNullable<Awaited<ReturnType<typeof openContext>>>
@@ -55,11 +60,20 @@ export async function loadModel(
   const nameOf = (token: number) => (token < 0 ? '' : (addon.getTokenString(token) ?? ''))
   const bos = addon.tokenBos()
   const eos = addon.tokenEos()
+  const sep = addon.sepToken()
+  const isWordPieces = addon.getVocabularyType() === WORD_PIECES
+  const some = (token: number) => (token < 0 ? [] : [token])
+  /** What the model wants around a text: encoders of word pieces want it always. */
+  const around = {
+    begin: isWordPieces || addon.shouldPrependBosToken() ? some(bos) : [],
+    end: isWordPieces ? some(sep) : addon.shouldAppendEosToken() ? some(eos) : [],
+  }
 
-  /** With what the model wants around a text. */
   function whole(tokens: number[]): number[] {
-    if (bos >= 0 && addon.shouldPrependBosToken() && tokens[0] !== bos) tokens.unshift(bos)
-    if (eos >= 0 && addon.shouldAppendEosToken() && tokens.at(-1) !== eos) tokens.push(eos)
+    const [begin] = around.begin
+    const [end] = around.end
+    if (begin !== undefined && tokens[0] !== begin) tokens.unshift(begin)
+    if (end !== undefined && tokens.at(-1) !== end) tokens.push(end)
     return tokens
   }
 
@@ -76,6 +90,13 @@ export async function loadModel(
     template: metadata.tokenizer.chat_template,
     tokens: { bos: nameOf(bos), eos: nameOf(eos) },
     controlTokens: names.slice(0, mostControlTokens),
+    around,
+    /** By their names; each a list of one, or of none where the model has no such token. */
+    ends: { bos: some(bos), eos: some(eos), sep: some(sep) },
+    /** How a query and a document become one text. */
+    pairTemplate: metadata.tokenizer['chat_template.rerank'],
+    architecture: metadata.general.architecture,
+    dimensions: addon.getEmbeddingVectorSize(),
     parameters: addon.getTotalParameters(),
     bytes: addon.getTotalSize(),
     /**
@@ -104,6 +125,15 @@ export async function loadModel(
     },
     detokenize: (tokens: number[], { special }: { special: boolean }) =>
       addon.detokenize(Uint32Array.from(tokens), special),
+    async openPooling(options: Omit<PoolingOptions, 'flashAttention'>) {
+      const { context, batch } = options
+      const flashAttention = isCostly(mostHeads(metadata), context, batch) && 'auto'
+      const opened = await openPoolingContext(binding, addon, { ...options, flashAttention })
+      if (opened !== undefined) return opened
+      throw new Error(
+        `llama.cpp has no room for texts of ${context} tokens: ${complaint || 'no reason given'}`,
+      )
+    },
     async openContext(options: ContextOptions) {
       const context = await openContext(binding, addon, vocabulary.size, mostHeads(metadata), options)
       if (context !== undefined) return context
@@ -128,10 +158,11 @@ interface TextOptions {
 const lettersOfToken = 8
 const uncertainTokens = 64
 
-/** Only vocabularies of byte pairs are read word by word; others may see a text as a whole. */
+/** Only vocabularies of byte pairs and of word pieces are read word by word; others may see a text as a whole. */
 function* tokenPieces(addon: AddonModel, parts: Iterable<TextPart>): Generator<number[]> {
   for (const { text, special } of parts) {
-    const pieces = addon.getVocabularyType() === BYTE_PAIRS ? textPieces(text) : [text]
+    const isByWords = [BYTE_PAIRS, WORD_PIECES].includes(addon.getVocabularyType())
+    const pieces = isByWords ? textPieces(text) : [text]
     for (const piece of pieces) yield Array.from(addon.tokenize(piece, special))
   }
 }
@@ -182,8 +213,22 @@ function mostHeads({ general, ...others }: GgufMetadata): number {
  */
 const plainAttentionBytes = 32 * 2 ** 20
 
+function isCostly(heads: number, context: number, batch: number): boolean {
+  return heads * context * batch * Float32Array.BYTES_PER_ELEMENT > plainAttentionBytes
+}
+
 /** llama.cpp rounds up to this by itself; said here so that each sequence has at least what was asked for. */
 const cellsInRow = 256
+
+async function loadAdapters(binding: Binding, model: AddonModel, adapters: readonly Adapter[]) {
+  const loras = new Map<string, AddonLora>()
+  for (const { name, file } of adapters) {
+    const lora = new binding.AddonModelLora(model, file)
+    await model.loadLora(lora)
+    loras.set(name, lora)
+  }
+  return loras
+}
 
 /** The memory of the sequences and what works on it, one batch after the other. */
 async function openContext(
@@ -191,15 +236,28 @@ async function openContext(
   model: AddonModel,
   vocabulary: number,
   heads: number,
-  { context, sequences, batch, threads }: ContextOptions,
+  {
+    context,
+    sequences,
+    batch,
+    threads,
+    keeps,
+    kv = usualKvTypes,
+    flashAttention = 'auto',
+    adapters = [],
+  }: ContextOptions,
 ) {
   const cells = Math.ceil(context / cellsInRow) * cellsInRow * sequences
+  const usual = kv.values.startsWith('q') || (isCostly(heads, context, batch) && 'auto')
+  const usesFlash = flashAttention === 'auto' ? usual : flashAttention === 'on'
   const addon: AddonContext = new binding.AddonContext(model, {
     contextSize: cells,
     batchSize: Math.max(batch, sequences),
     sequences,
     threads,
-    flashAttention: heads * context * batch * Float32Array.BYTES_PER_ELEMENT > plainAttentionBytes && 'auto',
+    flashAttention: usesFlash,
+    kvCacheKeyType: typeNumbers[kv.keys],
+    kvCacheValueType: typeNumbers[kv.values],
     // A model that looks only at the last few thousand tokens would drop what a later prompt could share.
     swaFullCache: true,
   })
@@ -208,7 +266,15 @@ async function openContext(
     throw new Error(`asked for ${cells} cells, llama.cpp gave ${addon.getContextSize()}`)
   }
   const reading = createReading(binding, addon, model, { vocabulary, sequences })
+  const loras = await loadAdapters(binding, model, adapters)
+  let adapted: string | undefined
+  const checkpoints = keeps ? await lookAtCheckpoints(binding, addon) : undefined
   return {
+    hasPlainAttention: !usesFlash,
+    /** Undefined where nothing can be kept outside of the context, or is to be. */
+    bytesOfToken: checkpoints?.areWhole ? checkpoints.bytesOfToken : undefined,
+    /** A copy of what a sequence holds. */
+    keep: (sequence: number) => keepState(binding, addon, sequence),
     /** Starts a batch of so many tokens. */
     begin: (size: number) => addon.initBatch(size),
     /**
@@ -217,6 +283,14 @@ async function openContext(
      */
     add: (sequence: number, position: number, tokens: Uint32Array, wanted: Uint32Array) =>
       addon.addToBatch(sequence, position, tokens, wanted),
+    /** The batches from now on are of this adapter, or of none. */
+    adapt(name: string | undefined) {
+      if (name === adapted) return
+      const lora = name === undefined ? undefined : loras.get(name)
+      if (name !== undefined && lora === undefined) throw new Error(`there is no adapter ${name}`)
+      addon.setLoras(lora ? [lora] : [], lora ? [1] : [])
+      adapted = name
+    },
     decode: () => addon.decodeBatch(),
     /** Of a row that `add` answered, until the next batch is decoded. */
     logits: reading,

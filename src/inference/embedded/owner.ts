@@ -10,6 +10,7 @@ import type {
 } from '../backend.ts'
 import { withoutFolders } from '../models/model-error.ts'
 import type { ModelPlan } from '../models/plan.ts'
+import type { Pooled, PoolingRequest } from '../pooling.ts'
 import { notReady } from '../served-model.ts'
 import { checkBackgroundRoom, checkQueueRoom, checkTextLength, mostBackground } from './checks.ts'
 import type { EngineLogger } from './engine-log.ts'
@@ -51,11 +52,17 @@ interface Waiting {
   resolve(answer: Answer): void
   /** Before `resolve` or, for a run, after it. */
   fail(error: unknown): void
-  run?: { events: RunEvents; unfinished: number; tenant: string | undefined; lane: Lane | undefined }
+  /** Takes a place in the queue of the engine. */
+  place?: { tenant: string | undefined; lane: Lane | undefined }
+  run?: { events: RunEvents; unfinished: number }
+  each?(pooled: Pooled): void
 }
 
 /** Texts that are turned to tokens, and back, take a moment: so many may wait for it. */
 const mostTexts = 256
+
+/** A text that is pooled is one batch, and may be as long as the context. */
+const timesLongerText = 5
 
 const idle: Load = { running: 0, waiting: 0, batchMs: 0 }
 
@@ -63,9 +70,12 @@ export function createEmbeddedBackend(
   plan: ModelPlan,
   logger: EngineLogger,
   supervision: Supervision = usualSupervision,
+  /** Told when the model is loaded, and when it cannot be. */
+  changed: (status: BackendStatus) => void = () => {},
 ): EmbeddedBackend {
-  // Beside all others that write, three tokens of a prompt fit: see planBatch.
-  const options: EngineOptions = { ...plan, batch: Math.max(plan.batch, plan.parallel + 2) }
+  // Beside all others that write, each two tokens, three of a prompt fit: see planBatch.
+  const options: EngineOptions = { ...plan, batch: Math.max(plan.batch, 2 * plan.parallel + 2) }
+  const longestBatchMs = supervision.longestBatchMs * (plan.task === 'answers' ? 1 : timesLongerText)
   const asked = new Map<number, Waiting>()
   let ids = 0
   let engine: EngineProcess | undefined
@@ -124,6 +134,7 @@ export function createEmbeddedBackend(
       const why = `the engine ends when it loads ${plan.file}: ${reason}`
       status = { state: 'failed', reason: shown(why) }
       logger.error({ model: plan.file }, `the model cannot be served: ${why}`)
+      changed(status)
     }
     if (status.state !== 'failed') status = { state: 'starting', doing: 'starting the engine again' }
     const longest = hasServed ? supervision.longestRestartMs : supervision.longestReloadMs
@@ -141,14 +152,21 @@ export function createEmbeddedBackend(
         }
         return
       case 'loaded': {
-        const { names, source, context, parallel, threads, device } = plan
+        const { names, source, context, parallel, threads, device, task, shorter } = plan
+        const adapters = plan.adapters.map(({ name }) => name)
         const created = served?.created ?? Math.floor(Date.now() / 1000)
-        served = { names, created, source, context, parallel, threads, device, ...answer.model }
+        served = {
+          ...{ names, created, source, context, parallel, threads, device, tasks: [task] },
+          ...(shorter && { shorter }),
+          ...(adapters.length > 0 && { adapters }),
+          ...answer.model,
+        }
         longestToken = answer.longestToken
         failedStarts = 0
         status = { state: 'ready', running: 0, waiting: 0 }
         readySince = performance.now()
         logger.info({ model: plan.file, engine: engine?.pid }, 'the model is loaded')
+        changed(status)
         return
       }
       case 'unloadable':
@@ -156,6 +174,7 @@ export function createEmbeddedBackend(
         troubles = 20
         status = { state: 'failed', reason: shown(answer.reason) }
         logger.error({ model: plan.file }, `the model cannot be served: ${answer.reason}`)
+        changed(status)
         return
       case 'pong':
         load = answer.load
@@ -165,6 +184,14 @@ export function createEmbeddedBackend(
         load = answer.load
         for (const [id, event] of answer.events) passOn(id, event)
         return
+      case 'pooled': {
+        load = answer.load
+        const waiting = asked.get(answer.id)
+        if (answer.isLast) asked.delete(answer.id)
+        waiting?.each?.(answer.pooled)
+        if (answer.isLast) waiting?.resolve(answer)
+        return
+      }
       case 'refused':
         settle(answer.id, (waiting) => waiting.fail(refuse(answer.code, answer.values)))
         return
@@ -190,8 +217,8 @@ export function createEmbeddedBackend(
       engine.kill('it did not answer any more')
       return
     }
-    if (load.batchMs > supervision.longestBatchMs) {
-      engine.kill(`a batch did not end within ${supervision.longestBatchMs} ms`)
+    if (load.batchMs > longestBatchMs) {
+      engine.kill(`a batch did not end within ${longestBatchMs} ms`)
       return
     }
     unanswered++
@@ -238,15 +265,19 @@ export function createEmbeddedBackend(
     }
   }
 
+  function checkRoom(tenant: string | undefined, lane: Lane | undefined): void {
+    const places = Array.from(asked.values()).flatMap(({ place }) => place ?? [])
+    const others = places.filter((place) => place.lane === lane)
+    if (lane === 'background') checkBackgroundRoom(others.length)
+    else checkQueueRoom(others, tenant, plan)
+  }
+
   async function generate(generation: Generation, signal: AbortSignal): Promise<Run> {
     signal.throwIfAborted()
     const asking = readyEngine()
     checkTextLength(generation, longestToken, plan.context)
     const { tenant, lane } = generation
-    const runs = Array.from(asked.values()).flatMap(({ run }) => run ?? [])
-    const others = runs.filter((run) => run.lane === lane)
-    if (lane === 'background') checkBackgroundRoom(others.length)
-    else checkQueueRoom(others, tenant, plan)
+    checkRoom(tenant, lane)
     const id = ++ids
     const { promise, resolve, reject } = Promise.withResolvers<Answer>()
     const leave = () => {
@@ -260,11 +291,36 @@ export function createEmbeddedBackend(
       events.end(error)
     }
     signal.addEventListener('abort', leave, { once: true })
-    asked.set(id, { resolve, fail, run: { events, unfinished: generation.choices, tenant, lane } })
+    asked.set(id, { resolve, fail, place: { tenant, lane }, run: { events, unfinished: generation.choices } })
     asking.say({ kind: 'generate', id, generation })
     const answer = await promise
     if (answer.kind !== 'accepted') throw new Error(`the engine answered ${answer.kind} to a generation`)
     return { promptTokens: answer.promptTokens, events }
+  }
+
+  async function pool(
+    request: PoolingRequest,
+    each: (pooled: Pooled) => void,
+    signal: AbortSignal,
+  ): Promise<void> {
+    signal.throwIfAborted()
+    const asking = readyEngine()
+    checkRoom(request.tenant, undefined)
+    const id = ++ids
+    const { promise, resolve, reject } = Promise.withResolvers<Answer>()
+    const leave = () => {
+      asked.delete(id)
+      asking.say({ kind: 'leave', id })
+      reject(signal.reason)
+    }
+    signal.addEventListener('abort', leave, { once: true })
+    asked.set(id, { resolve, fail: reject, place: { tenant: request.tenant, lane: undefined }, each })
+    asking.say({ kind: 'pool', id, request })
+    try {
+      await promise
+    } finally {
+      signal.removeEventListener('abort', leave)
+    }
   }
 
   async function close(): Promise<void> {
@@ -292,6 +348,8 @@ export function createEmbeddedBackend(
             running: load.running,
             waiting: load.waiting,
             ...(bytes !== undefined && { bytes }),
+            ...(load.promptCache && { promptCache: load.promptCache }),
+            ...(load.drafts && { drafts: load.drafts }),
           }
         : status,
     model: () => served,
@@ -306,6 +364,7 @@ export function createEmbeddedBackend(
       return answer.text
     },
     generate,
+    pool,
     close,
   }
 }

@@ -78,6 +78,8 @@ export function createPace() {
       // Tenants pay for their time, so that smaller pieces would only waste it.
       return Math.min(usual, Math.max(fewestAlone, Math.floor(tokensPerMs * besideTenantsSteps * singleMs)))
     },
+    /** How long reading so many tokens of a prompt takes, as far as that is known. */
+    readMs: (tokens: number) => (tokensPerMs === undefined ? undefined : tokens / tokensPerMs),
     /** How much more of the model's time than another a tenant may have had before its prompts wait. */
     get aheadMs(): number {
       return singleMs === undefined ? Number.POSITIVE_INFINITY : aheadSteps * singleMs

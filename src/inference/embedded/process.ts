@@ -1,7 +1,9 @@
 import { Refusal } from '../../domain/refusals.ts'
+import type { PoolingRequest } from '../pooling.ts'
 import { checkTokens } from './checks.ts'
 import { createLoop, type Loop } from './loop.ts'
-import { loadModel, type NativeContext, type NativeModel } from './native.ts'
+import { loadModel, type NativeModel } from './native.ts'
+import { openPooling } from './pooling/engine.ts'
 import type { Answer, EngineOptions, Question } from './protocol.ts'
 
 /** The engine process: loads one model, and answers what the server asks until it closes, or until the server is gone. */
@@ -12,11 +14,37 @@ function say(answer: Answer): void {
 
 interface Engine {
   model: NativeModel
-  context: NativeContext
-  loop: Loop
+  work: Pick<Loop, 'run' | 'stop' | 'load' | 'leave'>
+  /** Of a model that writes. */
+  generate?: Loop['add']
+  /** Of a model that pools. */
+  pool?(id: number, request: PoolingRequest): Promise<void>
+  close(): Promise<void>
 }
 
 let engine: Engine | undefined
+
+async function openEngine(model: NativeModel, options: EngineOptions): Promise<Engine> {
+  if (options.task !== 'answers') {
+    return openPooling(model, options, {
+      pooled: (id, pooled, isLast) => say({ kind: 'pooled', id, pooled, isLast, load: loadOf(engine) }),
+      changed: () => say({ kind: 'happened', events: [], load: loadOf(engine) }),
+      refused: refuse,
+    })
+  }
+  const context = await model.openContext({
+    ...options,
+    sequences: options.parallel,
+    keeps: options.promptCache > 0,
+  })
+  const loop = createLoop(model, context, options, {
+    happened: (events) => say({ kind: 'happened', events, load: loop.load() }),
+    refused: refuse,
+  })
+  return { model, work: loop, generate: loop.add, close: () => context.close() }
+}
+
+const loadOf = (one: Engine | undefined) => one?.work.load() ?? { running: 0, waiting: 0, batchMs: 0 }
 
 async function load(options: EngineOptions): Promise<void> {
   let said = 0
@@ -27,16 +55,12 @@ async function load(options: EngineOptions): Promise<void> {
       say({ kind: 'loading', share })
     }
     const model = await loadModel(options.file, loading, options)
-    const context = await model.openContext({ ...options, sequences: options.parallel })
-    const loop = createLoop(model, context, options, {
-      happened: (events) => say({ kind: 'happened', events, load: loop.load() }),
-      refused: refuse,
-    })
-    engine = { model, context, loop }
-    const { vocabulary, controlTokens, parameters, bytes, template, tokens, longestToken } = model
+    engine = await openEngine(model, options)
+    const { vocabulary, controlTokens, parameters, bytes, dimensions, template, tokens, longestToken } = model
+    const facts = { vocabulary: vocabulary.size, controlTokens, parameters, bytes, template, tokens }
     say({
       kind: 'loaded',
-      model: { vocabulary: vocabulary.size, controlTokens, parameters, bytes, template, tokens },
+      model: { ...facts, ...(options.task === 'embeddings' && { dimensions }) },
       longestToken,
     })
   } catch (error) {
@@ -44,8 +68,8 @@ async function load(options: EngineOptions): Promise<void> {
     process.send?.({ kind: 'unloadable', reason } satisfies Answer, () => process.exit(1))
     return
   }
-  await engine.loop.run()
-  await engine.context.close()
+  await engine.work.run()
+  await engine.close()
   process.exit()
 }
 
@@ -70,13 +94,13 @@ function answer(question: Question): void {
     case 'ping':
       say({
         kind: 'pong',
-        load: engine?.loop.load() ?? { running: 0, waiting: 0, batchMs: 0 },
+        load: loadOf(engine),
         bytes: process.memoryUsage.rss(),
       })
       return
     case 'close':
       if (engine === undefined) process.exit()
-      engine.loop.stop()
+      engine.work.stop()
       return
     default:
       if (engine !== undefined) answerWith(engine, question)
@@ -84,7 +108,7 @@ function answer(question: Question): void {
 }
 
 function answerWith(
-  { model, loop }: Engine,
+  { model, work, generate, pool }: Engine,
   question: Exclude<Question, { kind: 'load' | 'ping' | 'close' }>,
 ) {
   const { id } = question
@@ -101,10 +125,15 @@ function answerWith(
         say({ kind: 'text', id, text: model.detokenize(question.tokens, question) })
         return
       case 'generate':
-        say({ kind: 'accepted', id, promptTokens: Array.from(loop.add(id, question.generation)) })
+        if (generate === undefined) throw new Error('a model that pools writes no text')
+        say({ kind: 'accepted', id, promptTokens: Array.from(generate(id, question.generation)) })
+        return
+      case 'pool':
+        if (pool === undefined) throw new Error('a model that writes does not pool')
+        pool(id, question.request).catch((error: unknown) => refuse(id, error))
         return
       case 'leave':
-        loop.leave(id)
+        work.leave(id)
     }
   } catch (error) {
     refuse(id, error)

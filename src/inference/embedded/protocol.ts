@@ -1,11 +1,25 @@
 import type { RefusalCode, RefusalValues } from '../../domain/refusals.ts'
-import type { Generation, GenerationEvent, ServedModel } from '../backend.ts'
+import type {
+  DraftCounts,
+  Generation,
+  GenerationEvent,
+  ModelTask,
+  PromptCacheLoad,
+  ServedModel,
+} from '../backend.ts'
+import type { KvTypes } from '../models/kv-types.ts'
+import type { Pooled, PoolingRequest } from '../pooling.ts'
 
 /** In order of preference. */
 export const gpuBuilds = ['cuda', 'vulkan', 'metal'] as const
 
 /** A build of llama.cpp for GPUs. */
 export type GpuBuild = (typeof gpuBuilds)[number]
+
+export interface Adapter {
+  name: string
+  file: string
+}
 
 /** What the engine process has to know before it can load: values, so that it knows nothing of settings. */
 export interface EngineOptions {
@@ -21,14 +35,24 @@ export interface EngineOptions {
   gpuLayers: number
   /** The most tokens of one batch. */
   batch: number
+  /** Whether tokens are guessed ahead, where that changes no answer. */
+  drafts: boolean
+  /** Bytes of what sequences had read that are kept when they make room. */
+  promptCache: number
+  /** Files that change what the model says, by the names under which they are served. */
+  adapters: readonly Adapter[]
+  kv: KvTypes
+  flashAttention: 'auto' | 'on' | 'off'
   /** Requests that may wait for a sequence. */
   queue: number
+  /** What the model is for. */
+  task: ModelTask
 }
 
 /** What only the engine process can say about the model. */
 type LoadedModel = Pick<
   ServedModel,
-  'vocabulary' | 'controlTokens' | 'parameters' | 'bytes' | 'template' | 'tokens'
+  'vocabulary' | 'controlTokens' | 'parameters' | 'bytes' | 'dimensions' | 'template' | 'tokens'
 >
 
 /** From the server to the engine. `id` is the server's number for what it asks. */
@@ -38,6 +62,7 @@ export type Question =
   | { kind: 'tokenize'; id: number; text: string; special: boolean; add: boolean; mark?: string }
   | { kind: 'detokenize'; id: number; tokens: number[]; special: boolean }
   | { kind: 'generate'; id: number; generation: Generation }
+  | { kind: 'pool'; id: number; request: PoolingRequest }
   /** The client has disconnected. */
   | { kind: 'leave'; id: number }
   /** The end: what runs is given up, the process ends. */
@@ -62,6 +87,8 @@ export type Answer =
   | { kind: 'accepted'; id: number; promptTokens: number[] }
   /** Before `accepted` or after it: either way the last that is said about this id. */
   | { kind: 'refused'; id: number; code: RefusalCode; values: RefusalValues }
+  /** An input has been read. */
+  | { kind: 'pooled'; id: number; pooled: Pooled; isLast: boolean; load: Load }
   /** All that one batch brought, for all requests. */
   | { kind: 'happened'; events: [id: number, event: GenerationEvent][]; load: Load }
 
@@ -71,4 +98,7 @@ export interface Load {
   waiting: number
   /** How long the batch that is being worked on has taken so far, in milliseconds; 0 between batches. */
   batchMs: number
+  /** Of a model that writes. */
+  promptCache?: PromptCacheLoad
+  drafts?: DraftCounts
 }

@@ -1,5 +1,6 @@
 import type { Generation, PromptLogprobs } from '../backend.ts'
 import type { PositionLogits } from '../sampling/logits.ts'
+import type { Drafting } from './drafts/drafting.ts'
 import type { Sequence } from './sequences.ts'
 
 /** A generation on its way. */
@@ -40,6 +41,8 @@ export interface Answering {
   drawn: number | undefined
   /** What it had read of its own tokens when it last lost its sequence: read again, token by token, before `drawn`. */
   again: readonly number[]
+  /** Guesses how it goes on; undefined where that is not wanted, and for beams. */
+  drafting: Drafting | undefined
   /** A beam that nothing continues at the moment, and that may be needed again. */
   isIdle: boolean
   /** The batch that it was in last. */
@@ -51,6 +54,11 @@ export interface Answering {
 /** Whether its prompt has been read, so that it reads one token of its own after the other. */
 export function isWriting({ request, sequence, drawn }: Answering): boolean {
   return drawn !== undefined && (sequence?.tokens.length ?? 0) >= request.prompt.length
+}
+
+/** It reads again what it had written before it lost its sequence. */
+export function isReadingAgain({ request, sequence, again }: Answering): boolean {
+  return (sequence?.tokens.length ?? 0) - request.prompt.length < again.length
 }
 
 /** How many tokens have to be read before the next one can be drawn, or before another is read again. */

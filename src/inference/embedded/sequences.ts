@@ -6,6 +6,8 @@ export interface Sequence {
   /** Whose prompts may share it. */
   salt: string | undefined
   busy: boolean
+  /** Tokens behind these that it holds as well: guesses, to be forgotten before it is used again. */
+  guessed: number
   /** Background work used it last: what it holds is missed less than what callers may come back to. */
   isBackground: boolean
   /** Goes up with every use: the smallest was used longest ago. */
@@ -24,6 +26,7 @@ export function createSequences(count: number, copyFrom: number) {
     tokens: [],
     salt: undefined,
     busy: false,
+    guessed: 0,
     isBackground: false,
     used: 0,
   }))
@@ -60,11 +63,16 @@ export function createSequences(count: number, copyFrom: number) {
     isWorthCopying: (tokens: number) => tokens >= copyFrom,
     /**
      * A free sequence for the prompt, with as much of it remembered as possible: `shared` tokens, after the memory of `from`
-     * has been copied to it, where there is one. Undefined when all are busy.
+     * has been copied to it, where there is one, or after what is kept `elsewhere` has been restored there. Undefined when all
+     * are busy.
      */
-    take(prompt: readonly number[], salt: string | undefined, remember: boolean, isBackground = false) {
-      // The logits of the last token are wanted, so it is read again; and never alone, see planBatch.
-      const most = Math.max(0, prompt.length - 2)
+    take(
+      prompt: readonly number[],
+      salt: string | undefined,
+      remember: boolean,
+      { isBackground = false, elsewhere }: TakeOptions = {},
+    ): Taken | undefined {
+      const most = mostRemembered(prompt)
       const candidates = all.map((sequence) => ({
         sequence,
         shared:
@@ -76,6 +84,9 @@ export function createSequences(count: number, copyFrom: number) {
       const open = candidates.filter(({ sequence }) => usable.includes(sequence))
       const poor = open.find(({ sequence }) => sequence === missedLeast)
       if (poor === undefined) return undefined
+      if (elsewhere !== undefined && elsewhere.shared - closest.shared > elsewhere.costs) {
+        return { sequence: use(poor.sequence, isBackground), shared: elsewhere.shared, from: 'elsewhere' }
+      }
       const best = open.reduce(closer)
       const lost = best.sequence.tokens.length - best.shared
       // A conversation is not cut off because another begins like it.
@@ -96,6 +107,24 @@ export function createSequences(count: number, copyFrom: number) {
   }
 }
 
+/** The logits of the last token are wanted, so it is read again; and never alone, see planBatch. */
+export function mostRemembered(prompt: readonly number[]): number {
+  return Math.max(0, prompt.length - 2)
+}
+
+export interface TakeOptions {
+  isBackground?: boolean
+  /** So much of the prompt can be had from outside of the context, in the time that reading so many tokens takes. */
+  elsewhere?: { shared: number; costs: number } | undefined
+}
+
+export interface Taken {
+  sequence: Sequence
+  /** Tokens that it holds already, or will have got from `from`. */
+  shared: number
+  from: Sequence | 'elsewhere' | undefined
+}
+
 type Shared = { sequence: Sequence; shared: number }
 
 function closer(best: Shared, other: Shared): Shared {
@@ -110,7 +139,7 @@ function isPoorer(one: Sequence, other: Sequence): boolean {
   return one.used < other.used
 }
 
-function commonLength(one: readonly number[], other: readonly number[]): number {
+export function commonLength(one: ArrayLike<number>, other: ArrayLike<number>): number {
   const most = Math.min(one.length, other.length)
   let length = 0
   while (length < most && one[length] === other[length]) length++

@@ -1,7 +1,7 @@
 /** llama.cpp's kinds of vocabularies: `llama_vocab_type` in llama.h. */
 const SENTENCE_PIECE = 1
 export const BYTE_PAIRS = 2
-const WORD_PIECE = 3
+export const WORD_PIECES = 3
 const UNIGRAM = 4
 
 /** `llama_token_attr` in llama.h. */
@@ -22,7 +22,7 @@ export function tokenBytes(written: string, attributes: number, kind: number): U
       return ofByteSymbols(written)
     case SENTENCE_PIECE:
     case UNIGRAM:
-    case WORD_PIECE:
+    case WORD_PIECES:
       return (attributes & BYTE) === 0 ? Buffer.from(written.replaceAll('▁', ' ')) : ofByteName(written)
     default:
       return undefined

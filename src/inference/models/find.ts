@@ -33,6 +33,8 @@ export function sourceOf(given: string): ModelSource {
 export type ModelLocations = Hub & Pick<Config, 'data'>
 
 export interface FindWatch extends DownloadWatch {
+  /** It is not here, so the hub is asked for it. */
+  onMissing?(): void
   onDownload(what: string): void
 }
 
@@ -81,9 +83,10 @@ async function hubModel(
   locations: ModelLocations,
   watch: FindWatch,
 ): Promise<string> {
-  const folder = join(modelsFolder(locations.data), ...repository.split('/'))
-  const known = chosenPath(repository, wanted, await storedModels(folder))
-  if (known !== undefined) return join(folder, known)
+  const known = await downloaded({ repository, wanted }, locations)
+  if (known !== undefined) return known
+  watch.onMissing?.()
+  const folder = folderOf(repository, locations)
   const files = new Map(
     (await listHubFiles(locations, repository, watch.signal)).map((file) => [file.path, file]),
   )
@@ -93,6 +96,26 @@ async function hubModel(
   await download(locations, repository, files.get(chosen) as HubFile, target, watch)
   return target
 }
+
+/** The path of a model's file that needs no download. */
+export async function modelHere(
+  source: LocalSource,
+  locations: Pick<ModelLocations, 'data'>,
+): Promise<string | undefined> {
+  if (source.kind === 'file') return resolve(source.path)
+  return source.kind === 'hub' ? downloaded(source, locations) : (await builtinModels())[0]
+}
+
+type OfHub = Pick<Extract<ModelSource, { kind: 'hub' }>, 'repository' | 'wanted'>
+
+async function downloaded({ repository, wanted }: OfHub, locations: Pick<ModelLocations, 'data'>) {
+  const folder = folderOf(repository, locations)
+  const known = chosenPath(repository, wanted, await storedModels(folder))
+  return known === undefined ? undefined : join(folder, known)
+}
+
+const folderOf = (repository: string, { data }: Pick<ModelLocations, 'data'>) =>
+  join(modelsFolder(data), ...repository.split('/'))
 
 function chosenPath(repository: string, wanted: string | undefined, paths: string[]): string | undefined {
   try {

@@ -121,6 +121,12 @@ function factsOf(values: ReadonlyMap<string, Value>) {
     valueLength: number('attention.value_length') ?? headLength,
     /** False for encoders, which cannot generate text. */
     causal: values.get(`${architecture}.attention.causal`) !== false,
+    /** How it makes one vector of those of all tokens; absent where it does not. */
+    pooling: poolings[number('pooling_type') ?? 0],
+    /** What it sorts texts into, where it does; a reranker has one such label, or two. */
+    labels: lengthOf(values.get(`${architecture}.classifier.output_labels`)),
+    /** How a query and a document become one text, where a model that scores them wants a form of its own. */
+    pairTemplate: textIn(values, 'tokenizer.chat_template.rerank'),
     vocabulary: typeof tokens === 'object' ? tokens.length : 0,
     tokenizer: textIn(values, 'tokenizer.ggml.model'),
     template: textIn(values, 'tokenizer.chat_template'),
@@ -128,6 +134,11 @@ function factsOf(values: ReadonlyMap<string, Value>) {
     parts: numberIn(values, 'split.count') ?? 1,
   }
 }
+
+/** `llama_pooling_type` in llama.h. */
+const poolings = [undefined, 'mean', 'cls', 'last', 'rank'] as const
+
+const lengthOf = (value: Value): number => (typeof value === 'object' ? value.length : 0)
 
 function ofAllLayers(value: Value, layers: number): number | undefined {
   if (typeof value === 'number') return value * layers

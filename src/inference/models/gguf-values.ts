@@ -58,7 +58,13 @@ async function readText(bytes: FileBytes, wanted: boolean): Promise<string | und
 }
 
 /** The only texts that are kept: others are long. */
-const texts = ['general.architecture', 'general.type', 'tokenizer.ggml.model', 'tokenizer.chat_template']
+const texts = [
+  'general.architecture',
+  'general.type',
+  'tokenizer.ggml.model',
+  'tokenizer.chat_template',
+  'tokenizer.chat_template.rerank',
+]
 
 /** Of keys and of tensors. */
 const longestName = 65_535

@@ -1,8 +1,11 @@
 import type { GgufHeader } from './gguf-header.ts'
+import { bytesOfValues, type KvTypes } from './kv-types.ts'
 
 export interface MemoryNeed {
   weights: number
   cache: number
+  /** What is kept of prompts outside of the context. */
+  kept: number
   /** Buffers of the engine. */
   work: number
 }
@@ -13,6 +16,11 @@ export interface Sizes {
   batch: number
   /** Layers on the GPU, the output layer included. */
   gpuLayers: number
+  /** Bytes. */
+  promptCache: number
+  kv: KvTypes
+  /** Bytes of the files of adapters. */
+  adapterBytes: number
 }
 
 export const mebi = 1024 * 1024
@@ -20,9 +28,14 @@ export const mebi = 1024 * 1024
 /** The memory of the engine's process before it has a model. */
 const processBytes = 96 * mebi
 
-/** Keys and values are 16-bit numbers. */
-export function cacheBytesOfToken({ kvHeads, keyLength, valueLength }: GgufHeader): number {
-  return 2 * kvHeads * (keyLength + valueLength)
+/** What a sequence remembers of a token. */
+export function cacheBytesOfToken(
+  { kvHeads, keyLength, valueLength, causal }: GgufHeader,
+  { keys, values }: KvTypes,
+): number {
+  // An encoder reads a text at once, and remembers nothing.
+  if (!causal) return 0
+  return bytesOfValues(keys, kvHeads * keyLength) + bytesOfValues(values, kvHeads * valueLength)
 }
 
 /** The layers that llama.cpp can put on a GPU: the output counts as one. */
@@ -33,28 +46,36 @@ export function layersOf({ layers }: GgufHeader): number {
 /** An estimate, rather a little too high than too low, of the memory of the machine and of the GPU. */
 export function memoryNeed(
   header: GgufHeader,
-  { context, parallel, batch, gpuLayers }: Sizes,
+  { context, parallel, batch, gpuLayers, promptCache, kv, adapterBytes }: Sizes,
 ): { machine: MemoryNeed; device: MemoryNeed } {
   const { vocabulary, embedding, layers, layerBytes } = header
   const weights = header.weightBytes || header.fileBytes
-  const cache = cacheBytesOfToken(header) * context * parallel
+  const cache = cacheBytesOfToken(header, kv) * context * parallel
+  // A model that pools and could write computes the logits of every token, and copies them (llama_context::output_reserve).
+  const logits = header.pooling === undefined ? 1 : header.causal ? 2 : 0
   // For each token of a batch: logits, a handful of rows of the widest layer, and its row of the attention mask.
-  const buffers = batch * (4 * (vocabulary + 16 * embedding) + 2 * context * parallel)
+  const buffers = batch * (4 * (logits * vocabulary + 16 * embedding) + 2 * context * parallel)
   const share = Math.min(gpuLayers / Math.max(1, layers), 1)
   // The embeddings stay with the CPU, also where the output uses the same weights.
   const output = gpuLayers > layers ? weights - layerBytes : 0
   return {
     machine: {
-      weights: weights - share * layerBytes,
+      weights: weights - share * layerBytes + adapterBytes,
       cache: (1 - share) * cache,
+      kept: promptCache,
       work: processBytes + buffers,
     },
-    device: { weights: share * layerBytes + output, cache: share * cache, work: gpuLayers > 0 ? buffers : 0 },
+    device: {
+      weights: share * layerBytes + output,
+      cache: share * cache,
+      kept: 0,
+      work: gpuLayers > 0 ? buffers : 0,
+    },
   }
 }
 
-export function totalOf({ weights, cache, work }: MemoryNeed): number {
-  return weights + cache + work
+export function totalOf({ weights, cache, kept, work }: MemoryNeed): number {
+  return weights + cache + kept + work
 }
 
 export function shownBytes(bytes: number): string {

@@ -1,27 +1,36 @@
 import { basename } from 'node:path'
 import type { Config } from '../../config.ts'
-import type { ServedModel } from '../backend.ts'
+import type { ModelTask, ServedModel } from '../backend.ts'
 import { type Device, findDevice, installedBuilds } from '../embedded/device.ts'
 import type { EngineOptions } from '../embedded/protocol.ts'
+import { checkAdapters } from './adapters.ts'
 import { type GgufHeader, readGgufHeader } from './gguf-header.ts'
 import { lookAtMachine } from './machine.ts'
 import { layersOf } from './memory.ts'
 import { ModelError } from './model-error.ts'
 import { chooseSizes, type SizesGiven } from './sizes.ts'
+import { taskOf } from './task.ts'
 
 /** A model that is there and fits, and how it is to be run: all that an engine needs to know. */
-export interface ModelPlan extends EngineOptions, Pick<ServedModel, 'names' | 'source' | 'device'> {
+export interface ModelPlan
+  extends EngineOptions,
+    Pick<ServedModel, 'names' | 'source' | 'device' | 'shorter'> {
   /** Whether requests may set their priority. */
   priority: boolean
+  adapterBytes: number
 }
 
-export type ModelSettings = SizesGiven & Pick<Config, 'model' | 'model_name' | 'queue' | 'priority' | 'gpu'>
+export type ModelSettings = SizesGiven &
+  Pick<Config, 'model' | 'model_name' | 'queue' | 'priority' | 'gpu'> &
+  Partial<Pick<Config, 'dimensions' | 'lora' | 'speculation'>>
 
 export interface DeviceSearch {
   signal?: AbortSignal
   /** For tests. */
   installed?: typeof installedBuilds
   find?: typeof findDevice
+  /** The memory that may be planned with, where it is not what is free now. */
+  look?: typeof lookAtMachine
 }
 
 /** Checks that the model of a file can be served here, and decides how. `warnings` are for the log. */
@@ -32,10 +41,14 @@ export async function prepareModel(
 ): Promise<{ plan: ModelPlan; header: GgufHeader; warnings: string[] }> {
   const header = await readGgufHeader(file)
   const shownName = settings.model === 'builtin' ? 'The built-in model' : settings.model
-  checkFitness(shownName, header)
+  const task = checkFitness(shownName, header)
+  const { model: source, model_name, queue, priority, lora = [], dimensions: shorter } = settings
+  const names = model_name.length > 0 ? model_name : [basename(file).replace(/\.gguf$/i, '')]
+  const { adapters, adapterBytes } = await checkAdapters(lora, { ...header, shownName, names })
   const { device, warnings } = await chooseDevice(settings, search)
-  const machine = { ...(await lookAtMachine()), ...(device && { device }) }
-  const { gpuLayers, ...sizes } = chooseSizes(shownName, header, settings, machine)
+  const look = search.look ?? lookAtMachine
+  const machine = { ...(await look()), ...(device && { device }) }
+  const { gpuLayers, ...sizes } = chooseSizes(shownName, header, settings, machine, adapterBytes)
   const gpu: ModelPlan['gpu'] = gpuLayers > 0 && device !== undefined ? device.build : false
   if (device !== undefined && !gpu) {
     const why = `not one layer of ${shownName} fits into the free memory of ${device.names.join(', ')}`
@@ -46,14 +59,19 @@ export async function prepareModel(
     }
     warnings.push(`${why}: it runs on the CPU`)
   }
-  const where = gpu && `${gpu}: ${device?.names.join(', ')}, ${gpuLayers} of ${layersOf(header)} layers`
-  if (header.template === undefined) {
+  const onGpu = gpu && `${gpu}: ${device?.names.join(', ')}, ${gpuLayers} of ${layersOf(header)} layers`
+  const where = onGpu || 'cpu'
+  if (task === 'answers' && header.template === undefined) {
     warnings.push('the model has no chat template: chat requests must bring one')
   }
-  const { model: source, model_name, queue, priority } = settings
-  const names = model_name.length > 0 ? model_name : [basename(file).replace(/\.gguf$/i, '')]
-  const plan = { file, source, names, ...sizes, gpu, gpuLayers, device: where || 'cpu', queue, priority }
-  return { header, plan, warnings }
+  const { flash_attention: flashAttention = 'auto', speculation = true } = settings
+  const how = { ...sizes, gpu, gpuLayers, flashAttention, adapters, drafts: speculation }
+  const plan = { file, source, names, task, ...how, device: where, queue, priority }
+  return {
+    header,
+    plan: { ...plan, ...(shorter !== undefined && shorter.length > 0 && { shorter }) },
+    warnings,
+  }
 }
 
 /** The GPU of the settings: one that is named has to be there, `auto` takes the first that can be had. */
@@ -82,10 +100,11 @@ async function chooseDevice(
   return { warnings }
 }
 
-/** Refuses a file that is a GGUF but no model that writes text. */
-export function checkFitness(shownName: string, header: GgufHeader): void {
-  const { architecture, type, tokenizer, vocabulary, parts, causal, context, parameters } = header
-  const refused = (why: string, accepted = 'a model that writes text') =>
+/** Refuses a file that is a GGUF but no model that writes text, or makes one vector or score of it. */
+export function checkFitness(shownName: string, header: GgufHeader): ModelTask {
+  const { architecture, type, tokenizer, vocabulary, parts, context, parameters, labels, pairTemplate } =
+    header
+  const refused = (why: string, accepted = 'a model that writes text, or one that pools') =>
     new ModelError(`${shownName} cannot be served: ${why}; accepted: ${accepted}.`)
   if (parts > 1) {
     throw refused(
@@ -96,9 +115,19 @@ export function checkFitness(shownName: string, header: GgufHeader): void {
   if (architecture === 'clip' || (type !== undefined && type !== 'model')) {
     throw refused(`it is of the kind ${JSON.stringify(type ?? architecture)}`)
   }
-  if (!causal) throw refused(`its architecture ${architecture} reads text and writes none`)
+  const task = taskOf(header)
+  if (task === undefined) {
+    throw refused(
+      `its architecture ${architecture} writes no text, and it does not say how it pools`,
+      `files that say it (${architecture}.pooling_type: 1 mean, 2 cls, 3 last, 4 rank)`,
+    )
+  }
+  if (task === 'ranking' && labels > 1 && pairTemplate === undefined) {
+    throw refused(`it sorts texts into ${labels} kinds`, 'models that score a document for a query')
+  }
   if (tokenizer === undefined || tokenizer === 'none' || vocabulary === 0) {
     throw refused('it has no tokenizer', 'files with the tokenizer in their metadata')
   }
   if (context < 1 || parameters < 1) throw refused('it has no weights, or does not say its context length')
+  return task
 }

@@ -1,6 +1,7 @@
 import type { Config } from '../../config.ts'
 import type { Device } from '../embedded/device.ts'
 import type { GgufHeader } from './gguf-header.ts'
+import { checkKvTypes, usualKvTypes } from './kv-types.ts'
 import type { Machine } from './machine.ts'
 import {
   cacheBytesOfToken,
@@ -13,12 +14,14 @@ import {
   totalOf,
 } from './memory.ts'
 import { ModelError } from './model-error.ts'
+import { readsInPieces } from './task.ts'
 
 /** 0 means: chosen from model and machine. */
 export type SizesGiven = Pick<
   Config,
   'context' | 'parallel' | 'threads' | 'batch' | 'gpu_layers' | 'memory_check'
->
+> &
+  Partial<Pick<Config, 'prompt_cache' | 'kv_keys' | 'kv_values' | 'flash_attention'>>
 
 /** Models below this run faster on one thread: several would wait for each other longer than they calculate. */
 const tinyParameters = 30_000_000
@@ -38,44 +41,79 @@ const wishes: [parallel: number, context: number][] = [
   [1, 512],
 ]
 
+/** A model that pools reads one text after the other, and most read each of them at once: the batch is the context. */
+const poolingWishes: typeof wishes = [
+  [1, 8192],
+  [1, 4096],
+  [1, 2048],
+  [1, 1024],
+  [1, 512],
+]
+
+/** Nobody else has a turn meanwhile: a longer text would take most of a minute on a CPU. */
+const longestOnCpu = 2048
+
 /** How a model is run on this machine; refuses what does not fit. */
 export function chooseSizes(
   shownName: string,
   header: GgufHeader,
   given: SizesGiven,
   machine: Machine,
+  adapterBytes = 0,
 ): Sizes & { threads: number } {
   if (given.context > header.context) {
     throw new ModelError(
       `HEDDLE_CONTEXT: given ${given.context}; ${shownName} was trained for ${header.context} tokens; accepted: at most that.`,
     )
   }
-  const candidates = wishes.map(([parallel, context]) => {
+  const pools = header.pooling !== undefined
+  const { prompt_cache = 'auto', kv_keys: keys, kv_values: values, flash_attention = 'auto' } = given
+  const kv = { keys: keys ?? usualKvTypes.keys, values: values ?? usualKvTypes.values }
+  checkKvTypes(shownName, header, kv, flash_attention)
+  const readsAtOnce = pools && !readsInPieces(header)
+  const candidates = (pools ? poolingWishes : wishes).map(([parallel, length]) => {
+    const context = given.context || Math.min(length, header.context)
     const sizes = {
-      parallel: given.parallel || parallel,
-      context: given.context || Math.min(context, header.context),
-      batch: given.batch || usualBatch,
+      parallel: pools ? parallel : given.parallel || parallel,
+      context,
+      batch: readsAtOnce ? context : given.batch || usualBatch,
+      promptCache: pools || prompt_cache === 'auto' ? 0 : prompt_cache,
+      kv,
+      adapterBytes,
     }
     return { ...sizes, gpuLayers: gpuLayersOf(header, given, sizes, machine.device) }
   })
   const room = roomForCache(header, machine)
-  const perToken = cacheBytesOfToken(header)
+  const perToken = cacheBytesOfToken(header, kv)
   const isGood = (sizes: Sizes) =>
     perToken * sizes.parallel * sizes.context <= room && shortages(header, sizes, machine).length === 0
   const isOnGpu = ({ gpuLayers }: Sizes) => gpuLayers === layersOf(header)
   const sizes =
     // A shorter context on the GPU is faster by far than a longer one that leaves layers to the CPU.
     candidates.find((one) => isOnGpu(one) && isGood(one)) ??
-    candidates.find(isGood) ??
+    candidates.find((one) => isGood(one) && !(readsAtOnce && !given.context && one.context > longestOnCpu)) ??
     (candidates.at(-1) as Sizes)
   const [shortage] = given.memory_check ? shortages(header, sizes, machine) : []
   if (shortage !== undefined) throw doesNotFit(shownName, sizes, shortage)
   const threads = header.parameters < tinyParameters || isOnGpu(sizes) ? 1 : machine.cores
-  return { ...sizes, threads: given.threads || threads }
+  const promptCache =
+    pools || prompt_cache !== 'auto' ? sizes.promptCache : usualPromptCache(header, sizes, machine)
+  return { ...sizes, promptCache, threads: given.threads || threads }
+}
+
+/** So many times what the sequences take, while it is at most such a share of what is left. */
+const timesSequences = 2
+const shareOfLeft = 0.25
+
+function usualPromptCache(header: GgufHeader, sizes: Sizes, { freeMemory, device }: Machine): number {
+  const need = memoryNeed(header, sizes)
+  const taken = totalOf(need.machine) + (device?.unified ? totalOf(need.device) : 0)
+  const ofSequences = cacheBytesOfToken(header, sizes.kv) * sizes.context * sizes.parallel
+  return Math.max(0, Math.floor(Math.min(timesSequences * ofSequences, shareOfLeft * (freeMemory - taken))))
 }
 
 /** Video memory is left for the display and for what the estimate misses: as much as node-llama-cpp leaves. */
-function roomOn({ freeMemory, totalMemory }: Device): number {
+export function roomOn({ freeMemory, totalMemory }: Device): number {
   return freeMemory - Math.min(0.06 * totalMemory, 1024 * mebi)
 }
 
@@ -122,6 +160,7 @@ function shortages(header: GgufHeader, sizes: Sizes, { freeMemory, boundBy, devi
     ? {
         weights: need.machine.weights + need.device.weights,
         cache: need.machine.cache + need.device.cache,
+        kept: need.machine.kept,
         work: need.machine.work + need.device.work,
       }
     : need.machine
@@ -134,12 +173,13 @@ function shortages(header: GgufHeader, sizes: Sizes, { freeMemory, boundBy, devi
 
 function doesNotFit(shownName: string, { context, parallel, gpuLayers }: Sizes, shortage: Shortage) {
   const { need, owner, free, accepted } = shortage
+  const kept = need.kept > 0 ? `prompt cache ${shownBytes(need.kept)}, ` : ''
   const part = gpuLayers > 0 ? ` with ${gpuLayers} layers on the GPU` : ''
   return new ModelError(
     `${shownName} does not fit${part}: it needs about ${shownBytes(totalOf(need))} (weights ${shownBytes(need.weights)}, ` +
-      `${parallel} × ${context} tokens of context ${shownBytes(need.cache)}, work space ${shownBytes(need.work)}) and ` +
+      `${parallel} × ${context} tokens of context ${shownBytes(need.cache)}, ${kept}work space ${shownBytes(need.work)}) and ` +
       `${owner} has ${shownBytes(free)} free; accepted: ${accepted}, or ` +
-      'less HEDDLE_CONTEXT, HEDDLE_PARALLEL or HEDDLE_BATCH (HEDDLE_MEMORY_CHECK=off tries anyway).',
+      `less ${need.kept > 0 ? 'HEDDLE_PROMPT_CACHE, ' : ''}HEDDLE_CONTEXT, HEDDLE_PARALLEL or HEDDLE_BATCH (HEDDLE_MEMORY_CHECK=off tries anyway).`,
     { mayPass: true },
   )
 }

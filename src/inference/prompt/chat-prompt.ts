@@ -115,7 +115,11 @@ function variablesOf(
     continue_final_message: given.continueFinal,
     ...(tools.length > 0 && { tools }),
     ...(documents && { documents }),
-    ...(reasoningEffort != null && { reasoning_effort: reasoningEffort }),
+    // Muse calls it otherwise.
+    ...(reasoningEffort != null && {
+      reasoning_effort: reasoningEffort,
+      reasoning_strength: reasoningEffort,
+    }),
   }
   const thinks = thinkingAsked(given)
   const switches = thinks === undefined ? {} : reasoning?.switches[thinks ? 'on' : 'off']

@@ -51,6 +51,7 @@ function exampleOf({ open, mid, close, arguments: given, counter }: CallFormat):
 
 function exampleArguments(given: CallFormat['arguments']): string {
   if (given.kind === 'python') return 'KEY="VALUE"'
+  if (given.kind === 'elements') return `${given.prefix}<KEY>VALUE${given.prefix}</KEY>`
   if (given.kind === 'tagged') {
     const { before, mid, after } = given.values.string
     return `${given.head}${before}KEY${mid}VALUE${after}${given.tail}`

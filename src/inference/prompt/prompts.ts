@@ -1,10 +1,9 @@
-import { type ChildProcess, fork } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { readFile } from 'node:fs/promises'
 import { extname } from 'node:path'
 import { LRUCache } from 'lru-cache'
 import { refuse } from '../../domain/refusals.ts'
-import { BudgetExceededError, type Start } from '../../threads/bounded-worker.ts'
+import { BudgetExceededError } from '../../threads/bounded-worker.ts'
+import { inProcess } from '../../threads/process.ts'
 import { createWorkerPool, type PoolOptions } from '../../threads/worker-pool.ts'
 import type { AnswerFormat } from '../answer-format.ts'
 import { hermes } from '../tools/call-format.ts'
@@ -49,12 +48,18 @@ const mostFormats = 64
  */
 export function createPrompts(given: Partial<PromptOptions> = {}) {
   const options = { ...defaults, ...given }
-  const { longestText } = options
+  const { entry, heapMb, limitMs, longestText, longestList } = options
+  const args = [limitMs, longestText, longestList].map(String)
+  const start = inProcess<Question, Answer>({ entry, args, heapMb, purpose: 'templates' })
   const pools = {
-    model: createWorkerPool(inProcess(options), options),
-    request: createWorkerPool(inProcess(options), options),
+    model: createWorkerPool(start, options),
+    request: createWorkerPool(start, options),
   }
-  const formats = new LRUCache<string, AnswerFormat>({ max: mostFormats })
+  // Of its own, too: ever new templates of requests do not make the model's forgotten.
+  const formats = {
+    model: new LRUCache<string, AnswerFormat>({ max: mostFormats }),
+    request: new LRUCache<string, AnswerFormat>({ max: mostFormats }),
+  }
 
   /** `from` says whose the template is. */
   const ask = (tenant: string, question: Question, signal: AbortSignal, from: keyof typeof pools) =>
@@ -89,78 +94,20 @@ export function createPrompts(given: Partial<PromptOptions> = {}) {
       const key = createHash('sha256')
         .update(JSON.stringify([template, tokens]))
         .digest('base64')
-      const known = formats.get(key)
+      const known = formats[from].get(key)
       if (known !== undefined) return known
       const answer = await ask(tenant, { template, tokens }, signal, from)
       const format =
         answer.kind === 'found'
           ? answer.format
           : generic(answer.kind === 'costly' ? 'it takes too long' : 'it does not render')
-      formats.set(key, format)
+      formats[from].set(key, format)
       return format
     },
     close: async () => {
       await Promise.all([pools.model.close(), pools.request.close()])
     },
   }
-}
-
-function inProcess(options: PromptOptions): Start<Question, Answer> {
-  const { entry, limitMs, longestText, longestList, heapMb } = options
-  const { SystemRoot, TZ, NODE_COMPILE_CACHE } = process.env
-  return (listener) => {
-    const child = fork(entry, [limitMs, longestText, longestList].map(String), {
-      serialization: 'advanced',
-      execArgv: [`--max-old-space-size=${heapMb}`, '--max-semi-space-size=4'],
-      // What Node needs, and the time zone for templates, without the secrets of the server. Undefined ones are left out.
-      env: { SystemRoot, TZ, NODE_COMPILE_CACHE },
-      // V8 would print a report about a full heap.
-      stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
-    })
-    child.on('message', (message: 'ready' | Answer) => {
-      if (message === 'ready') listener.ready()
-      else listener.answer(message)
-    })
-    child.on('error', (error) => listener.failed(error))
-    child.on('exit', (code, signal) => {
-      const isMemory = signal === 'SIGABRT' || signal === 'SIGKILL' || code === 134
-      listener.failed(
-        isMemory
-          ? new BudgetExceededError(`${heapMb} MB`)
-          : new Error(`the process for templates has ended with ${signal ?? code}`),
-      )
-    })
-    return {
-      ask: (question) => {
-        child.send(question, (error) => error && listener.failed(error))
-      },
-      cpuMs: () => cpuOf(child.pid),
-      hold(isHeld) {
-        for (const handle of [child, child.channel]) isHeld ? handle?.ref() : handle?.unref()
-      },
-      end: () => ended(child),
-    }
-  }
-}
-
-/** What Linux says of a process, https://man7.org/linux/man-pages/man5/proc_pid_stat.5.html: ticks of ten milliseconds. */
-async function cpuOf(pid: number | undefined): Promise<number | undefined> {
-  if (process.platform !== 'linux') return undefined
-  const stat = await readFile(`/proc/${pid}/stat`, 'latin1')
-  const [user, system] = stat
-    .slice(stat.lastIndexOf(')') + 2)
-    .split(' ')
-    .slice(11, 13)
-    .map(Number)
-  return 10 * ((user ?? 0) + (system ?? 0))
-}
-
-async function ended(child: ChildProcess): Promise<void> {
-  if (child.exitCode !== null || child.signalCode !== null) return
-  const exit = new Promise((resolve) => child.once('exit', resolve))
-  child.ref()
-  child.kill('SIGKILL')
-  await exit
 }
 
 function lengthOf({ messages }: RenderQuestion): number {

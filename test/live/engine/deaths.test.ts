@@ -6,8 +6,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import type { EmbeddedBackend } from '../../../src/inference/embedded/owner.ts'
-import type { ModelPlan } from '../../../src/inference/models/plan.ts'
 import { generate, generationOf, readTokens, startEngine, wholeRun } from '../../support/engine.ts'
+import { plainPlan } from '../../support/model-plan.ts'
 import { writeRandomModel } from '../../support/random-model.ts'
 import { inTime, until } from '../../support/waiting.ts'
 
@@ -152,20 +152,7 @@ test('an engine whose server was killed goes too', async (t) => {
   const file = join(folder, 'model.gguf')
   await writeRandomModel(file)
   const owner = new URL('../../../src/inference/embedded/owner.ts', import.meta.url)
-  const plan: ModelPlan = {
-    file,
-    source: file,
-    names: ['x'],
-    context: 256,
-    parallel: 1,
-    threads: 1,
-    gpu: false,
-    gpuLayers: 0,
-    device: 'cpu',
-    batch: 16,
-    queue: 1,
-    priority: false,
-  }
+  const plan = plainPlan(file, { context: 256, parallel: 1, batch: 16, queue: 1 })
   const script = `const { createEmbeddedBackend } = await import(${JSON.stringify(owner)})
     const quiet = { debug() {}, info() {}, warn() {}, error() {} }
     const backend = createEmbeddedBackend(${JSON.stringify(plan)}, quiet)

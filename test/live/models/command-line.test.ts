@@ -3,6 +3,7 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { type FakeHubOptions, startFakeHub } from '../../support/fake-hub.ts'
+import { sayingWords, startFakeUpstream } from '../../support/fake-upstream.ts'
 import { writeRandomModel } from '../../support/random-model.ts'
 import { newFolder, runHeddle } from '../../support/server.ts'
 
@@ -109,6 +110,71 @@ test('model list says what is here and how it would be run', async (t) => {
     entry,
     { ...entry, model: own, file: own },
   ])
+})
+
+test('model list shows the models of HEDDLE_MODELS with their state, and loads and downloads nothing', async (t) => {
+  const { hub, data, bytes, run } = await openHub(t)
+  const upstream = await startFakeUpstream(t, sayingWords('no'), {
+    models: [
+      { id: 'large', owned_by: 'vllm', max_model_len: 4096 },
+      { id: 'small', owned_by: 'vllm', max_model_len: 2048 },
+    ],
+  })
+  const folder = await newFolder(t)
+  await writeFile(join(folder, 'one.gguf'), bytes)
+  await writeFile(join(folder, 'broken.gguf'), 'not a model, whatever its name says')
+  const file = join(folder, 'models.json')
+  const away = 'http://127.0.0.1:9/v1'
+  const models = [
+    { name: 'one', file: 'one.gguf', context: 256, parallel: 2, aliases: ['first'], fallbacks: ['cloud'] },
+    { name: 'broken', file: 'broken.gguf' },
+    { name: 'later', file: 'hf:acme/tiny' },
+    { name: 'cloud', upstream: 'near', model: 'large' },
+    { name: 'typo', upstream: 'near', model: 'lrage' },
+    { name: 'gone', upstream: 'away' },
+  ]
+  const upstreams = [
+    { name: 'near', serves: 'all', addresses: [{ url: upstream.url, weight: 2 }, away] },
+    { name: 'away', kind: 'openai', addresses: [away] },
+  ]
+  await writeFile(file, JSON.stringify({ default: 'cloud', models, upstreams }))
+  const settings = { HEDDLE_MODEL: '', HEDDLE_MODELS: file }
+  const { code, out, err } = await run('model list', settings)
+  assert.deepEqual([code, err], [0, ''])
+  const lines = out
+    .split('\n')
+    .filter(Boolean)
+    .map((line) => JSON.parse(line))
+  assert.deepEqual(
+    lines.map(({ name, model, state }) => [name ?? null, state ?? model]),
+    [
+      ['one', 'here'],
+      ['broken', 'failed'],
+      ['later', 'to be downloaded'],
+      ['cloud', 'answers'],
+      ['typo', 'answers'],
+      ['gone', 'failed'],
+      ['large', 'answers'],
+      ['small', 'answers'],
+      [null, 'builtin'],
+    ],
+  )
+  const [one, broken, , cloud, typo, gone] = lines
+  assert.deepEqual([one.aliases, one.fallbacks, one.context, one.parallel], [['first'], ['cloud'], 256, 2])
+  assert.ok(one.memory > 0 && one.memory <= one.memory_bound)
+  assert.match(broken.trouble, /is no GGUF file/)
+  assert.deepEqual([cloud.default, cloud.kind, cloud.context, cloud.listed], [true, 'vllm', 4096, true])
+  assert.deepEqual([typo.model, typo.listed, typo.default], ['lrage', false, undefined])
+  const [near, far] = cloud.addresses
+  assert.deepEqual(near, { address: upstream.url, weight: 2, state: 'answers' })
+  assert.deepEqual([far.address, far.state], [away, 'failed'])
+  assert.match(gone.addresses[0].trouble, /ECONNREFUSED/)
+  assert.deepEqual([hub.asked, upstream.asked], [[], []])
+
+  await writeFile(file, '{"models": [{"name": "a", "file": 7}]}')
+  const wrong = await run('model list', settings)
+  assert.deepEqual([wrong.code, wrong.out, wrong.err.includes('models[0].file: given 7')], [2, '', true])
+  assert.equal((await run('model list', { HEDDLE_DATA: data })).code, 0)
 })
 
 test('--help tells about the commands', async (t) => {

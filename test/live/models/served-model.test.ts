@@ -5,6 +5,7 @@ import { type TestContext, test } from 'node:test'
 import { readConfig } from '../../../src/config.ts'
 import type { Backend } from '../../../src/inference/backend.ts'
 import { sourceOf } from '../../../src/inference/models/find.ts'
+import { usualKvTypes } from '../../../src/inference/models/kv-types.ts'
 import type { ModelPlan } from '../../../src/inference/models/plan.ts'
 import { createServedModel } from '../../../src/inference/served-model.ts'
 import { type FakeHubOptions, startFakeHub } from '../../support/fake-hub.ts'
@@ -86,6 +87,13 @@ test('a model of a path is checked and handed to the engine as it is to be run',
       batch: 512,
       queue: 7,
       priority: false,
+      drafts: true,
+      adapters: [],
+      adapterBytes: 0,
+      promptCache: 1024 ** 2,
+      kv: usualKvTypes,
+      flashAttention: 'auto',
+      task: 'answers',
     },
   ])
   assert.deepEqual(await served.tokenize('x', { special: true, add: true }, never), [1, 2])

@@ -18,6 +18,8 @@ function registry(loaded: string[][], starting = 0) {
   return createModels([...loaded.map(named), ...Array.from({ length: starting }, () => named(undefined))])
 }
 
+const anyone = {}
+
 const refusal = (find: () => unknown) => {
   try {
     find()
@@ -37,28 +39,28 @@ test('a model is found by each of its names, and the first one where a request n
     [null, 'small'],
     ['', 'small'],
   ] as const) {
-    assert.equal(models.find(name).served.names[0], first)
+    assert.equal(models.find(name, anyone).served.names[0], first)
   }
 })
 
 test('a name that no model has is refused with the names that are there', () => {
-  const found = refusal(() => registry([['small', 'tiny'], ['large']]).find('huge'))
+  const found = refusal(() => registry([['small', 'tiny'], ['large']]).find('huge', anyone))
   assert.equal(found?.code, 'model_not_found')
   assert.match(found?.message ?? '', /"huge".*"small", "tiny", "large"/)
 })
 
 test('while a model is being loaded, a name may be its name', () => {
   const models = registry([['small']], 1)
-  assert.equal(models.find('small').served.names[0], 'small')
-  assert.equal(refusal(() => models.find('huge'))?.code, 'model_not_ready')
+  assert.equal(models.find('small', anyone).served.names[0], 'small')
+  assert.equal(refusal(() => models.find('huge', anyone))?.code, 'model_not_ready')
 })
 
 test('a request without a name waits for the first model, not for another', () => {
-  assert.equal(refusal(() => registry([], 1).find(undefined))?.code, 'model_not_ready')
+  assert.equal(refusal(() => registry([], 1).find(undefined, anyone))?.code, 'model_not_ready')
 })
 
 test('a server without a model says so', () => {
-  const found = refusal(() => registry([]).find('any'))
+  const found = refusal(() => registry([]).find('any', anyone))
   assert.equal(found?.code, 'model_not_ready')
   assert.match(found?.message ?? '', /HEDDLE_MODEL=none/)
 })
@@ -71,4 +73,44 @@ test('closing the registry closes its models and what they share, also when one 
   const models = createModels([failing], async () => void closed.push('shared'))
   await assert.rejects(models.close(), /stuck/)
   assert.deepEqual(closed, ['shared'])
+})
+
+test('a user with a list of models sees those alone, and another is to it as one that is not there', () => {
+  const models = registry([['small', 'tiny'], ['large'], ['huge']])
+  const asker = { settings: { models: ['large', 'tiny'] } }
+  assert.deepEqual(
+    models.seenBy(asker).map((model) => model.served()?.names[0]),
+    ['small', 'large'],
+  )
+  // By an alias a model may be asked under each of its names.
+  assert.equal(models.find('small', asker).served.names[0], 'small')
+  const hidden = refusal(() => models.find('huge', asker))
+  const unknown = refusal(() => models.find('none', asker))
+  assert.deepEqual(hidden, { ...unknown, message: unknown?.message.replace('"none"', '"huge"') })
+  assert.equal(models.find(undefined, { settings: { models: ['large'] } }).served.names[0], 'large')
+  assert.equal(
+    refusal(() => models.find(undefined, { settings: { models: ['gone'] } }))?.code,
+    'model_not_found',
+  )
+})
+
+test('a model is asked for what it does; where none is named, one that does it answers', () => {
+  const [writes, embeds] = registry([['writes'], ['embeds']]).all.map((model, index) => ({
+    ...model,
+    served: () => {
+      const served = model.served()
+      return served && { ...served, tasks: [index === 0 ? ('answers' as const) : ('embeddings' as const)] }
+    },
+  }))
+  assert.ok(writes && embeds)
+  const models = createModels([writes, embeds])
+  assert.equal(models.find(undefined, anyone).served.names[0], 'writes')
+  assert.equal(models.find(undefined, anyone, 'embeddings').served.names[0], 'embeds')
+  const wrong = refusal(() => models.find('writes', anyone, 'embeddings'))
+  assert.deepEqual(wrong, {
+    code: 'model_lacks',
+    message: 'model: the model "writes" gives no embeddings; accepted: "embeds".',
+  })
+  assert.equal(refusal(() => models.find(undefined, anyone, 'ranking'))?.code, 'model_lacks')
+  assert.equal(models.find('embeds', anyone, 'any').served.names[0], 'embeds')
 })

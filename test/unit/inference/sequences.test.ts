@@ -10,7 +10,8 @@ function take(sequences: Sequences, prompt: string, salt?: string, remember = tr
   const { sequence, shared, from } = place
   sequence.tokens = Array.from(prompt, Number)
   sequence.salt = salt
-  return { id: sequence.id, shared, from: from?.id, give: () => sequences.give(sequence) }
+  const lender = typeof from === 'object' ? from.id : from
+  return { id: sequence.id, shared, from: lender, give: () => sequences.give(sequence) }
 }
 
 function remembering(...texts: string[]): Sequences {
@@ -67,4 +68,14 @@ test('a long memory is not cut off for a prompt that only begins like it', () =>
   assert.deepEqual(choose(other, '123459999'), { id: 0, shared: 5, from: 1 })
   const near = remembering('777', '1234567')
   assert.deepEqual(choose(near, '12345999'), { id: 1, shared: 5, from: undefined }, 'little would be lost')
+})
+
+test('what is kept elsewhere is taken where it saves more than it costs, and the sequence that is missed least makes room', () => {
+  const sequences = () => remembering('1234567890', '777')
+  const take = (shared: number, costs: number) =>
+    sequences().take(Array.from('12345999', Number), undefined, true, { elsewhere: { shared, costs } })
+  const elsewhere = take(9, 3)
+  assert.deepEqual([elsewhere?.from, elsewhere?.shared], ['elsewhere', 9])
+  assert.equal(elsewhere?.sequence.id, 0, 'used longest ago')
+  assert.notEqual(take(8, 3)?.from, 'elsewhere', 'five are here')
 })

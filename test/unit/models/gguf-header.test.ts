@@ -48,6 +48,9 @@ test('the header of a model says its shape', async () => {
     keyLength: 16,
     valueLength: 16,
     causal: true,
+    pooling: undefined,
+    labels: 0,
+    pairTemplate: undefined,
     vocabulary: 260,
     tokenizer: 'gpt2',
     template: smallShape.chatTemplate,
@@ -252,12 +255,22 @@ for (const [what, changes, message] of [
   [
     'an adapter',
     { 'general.type': { text: 'adapter' } },
-    /: it is of the kind "adapter"; accepted: a model that writes text\.$/,
+    /: it is of the kind "adapter"; accepted: a model that writes text, or one that pools\.$/,
   ],
   [
     'an encoder',
     { 'llama.attention.causal': { bool: false } },
-    /: its architecture llama reads text and writes none/,
+    /: its architecture llama writes no text, and it does not say how it pools; accepted: files that say it \(llama\.pooling_type/,
+  ],
+  [
+    'an encoder that does not pool',
+    { 'llama.attention.causal': { bool: false }, 'llama.pooling_type': { u32: 0 } },
+    /it does not say how it pools/,
+  ],
+  [
+    'labels for kinds of texts',
+    { 'llama.pooling_type': { u32: 4 }, 'llama.classifier.output_labels': { texts: ['good', 'bad'] } },
+    /: it sorts texts into 2 kinds; accepted: models that score a document for a query\.$/,
   ],
 ] as const) {
   test(`a model with ${what} is not fit`, async () => {
@@ -274,5 +287,32 @@ test('a model with all of it is fit', async () => {
   const path = fresh()
   const weights = { name: 'w', shape: [32], type: 'f32' as const, bytes: () => new Uint8Array(128) }
   await writeGguf(path, complete, [weights])
-  checkFitness('x.gguf', await readGgufHeader(path))
+  assert.equal(checkFitness('x.gguf', await readGgufHeader(path)), 'answers')
 })
+
+for (const [what, changes, task] of [
+  [
+    'of an encoder',
+    { 'llama.attention.causal': { bool: false }, 'llama.pooling_type': { u32: 2 } },
+    'embeddings',
+  ],
+  ['of a model that could write', { 'llama.pooling_type': { u32: 3 } }, 'embeddings'],
+  ['that is a score', { 'llama.pooling_type': { u32: 4 } }, 'ranking'],
+  [
+    'that is a score for a pair',
+    {
+      'llama.pooling_type': { u32: 4 },
+      'llama.classifier.output_labels': { texts: ['yes', 'no'] },
+      'tokenizer.chat_template.rerank': { text: '{query} {document}' },
+    },
+    'ranking',
+  ],
+  ['that is none', { 'llama.pooling_type': { u32: 0 } }, 'answers'],
+] as const) {
+  test(`a file says what it is for by a pooling ${what}`, async () => {
+    const path = fresh()
+    const weights = { name: 'w', shape: [32], type: 'f32' as const, bytes: () => new Uint8Array(128) }
+    await writeGguf(path, { ...complete, ...changes }, [weights])
+    assert.equal(checkFitness('x.gguf', await readGgufHeader(path)), task)
+  })
+}

@@ -24,6 +24,9 @@ const large: GgufHeader = {
   keyLength: 128,
   valueLength: 128,
   causal: true,
+  pooling: undefined,
+  labels: 0,
+  pairTemplate: undefined,
   vocabulary: 128_000,
   tokenizer: 'gpt2',
   template: '',
@@ -73,6 +76,21 @@ for (const [what, header, given, free, expected] of [
       machine(free),
     )
     assert.deepEqual([context, parallel, threads, batch], expected)
+  })
+}
+
+const encoder = { ...tiny, causal: false, pooling: 'mean' as const, context: 8192 }
+const lastToken = { ...tiny, pooling: 'last' as const, context: 8192 }
+
+for (const [what, header, given, expected] of [
+  ['an encoder reads a text at once', encoder, {}, [2048, 1, 2048]],
+  ['an encoder whose context is given', encoder, { context: 8192, parallel: 8, batch: 64 }, [8192, 1, 8192]],
+  ['a decoder reads a text in pieces', lastToken, {}, [8192, 1, 512]],
+  ['a decoder of one mean reads it at once', { ...lastToken, pooling: 'mean' as const }, {}, [2048, 1, 2048]],
+] as const) {
+  test(`sizes of a model that pools: ${what}`, () => {
+    const { context, parallel, batch } = chooseSizes('m', header, { ...nothing, ...given }, machine(16))
+    assert.deepEqual([context, parallel, batch], expected)
   })
 }
 
@@ -212,4 +230,39 @@ test('two threads of a core are one core', { skip: process.platform !== 'linux' 
     'sys/devices/system/cpu/cpu1/topology/thread_siblings_list': '0-1\n',
   })
   assert.equal((await lookAtMachine(root)).cores, 1)
+})
+
+test('the prompt cache takes twice what the sequences take, a quarter of what is left at most, or what is given', () => {
+  const cacheOf = (given: Partial<SizesGiven>, free: number, header: GgufHeader = tiny) =>
+    chooseSizes('m', header, { ...nothing, ...given }, machine(free)).promptCache
+  const ofSequences = 2048 * 8 * 4 * 2 * (16 + 16)
+  assert.equal(cacheOf({}, 4), 2 * ofSequences)
+  const left = cacheOf({}, 12, large)
+  assert.ok(left > 0.4 * gibi && left < 1.5 * gibi, `${left}`)
+  assert.equal(cacheOf({ prompt_cache: 12_345_678 }, 4), 12_345_678)
+  assert.equal(cacheOf({ prompt_cache: 0 }, 4), 0)
+  assert.equal(cacheOf({}, 16, encoder), 0)
+  assert.throws(() => cacheOf({ prompt_cache: 5 * gibi }, 4), {
+    message:
+      /prompt cache 5\.0 GiB, work space .*, or less HEDDLE_PROMPT_CACHE, HEDDLE_CONTEXT, HEDDLE_PARALLEL/,
+  })
+})
+
+test('keys and values of fewer bits leave room for more, and what cannot be had is refused by name', () => {
+  const given = { ...nothing, context: 8192, parallel: 4, prompt_cache: 0 } as const
+  assert.throws(() => chooseSizes('m', large, given, machine(7)), /does not fit/)
+  const small = chooseSizes('m', large, { ...given, kv_keys: 'q8_0', kv_values: 'q4_0' }, machine(7))
+  assert.deepEqual(small.kv, { keys: 'q8_0', values: 'q4_0' })
+  assert.throws(
+    () => chooseSizes('m', large, { ...given, kv_values: 'q4_0', flash_attention: 'off' }, machine(64)),
+    new ModelError(
+      'HEDDLE_KV_VALUES: given q4_0 with HEDDLE_FLASH_ATTENTION=off; accepted: f32, f16, bf16, or flash attention, which quantized values need.',
+    ),
+  )
+  assert.throws(
+    () => chooseSizes('m.gguf', tiny, { ...nothing, kv_keys: 'q8_0' }, machine(64)),
+    new ModelError(
+      'HEDDLE_KV_KEYS: given q8_0, whose blocks have 32 values, and the heads of m.gguf have 16; accepted: f32, f16, bf16.',
+    ),
+  )
 })

@@ -1,0 +1,226 @@
+// What guessing tokens ahead brings and costs: with HEDDLE_SPECULATION on and off, in turns. See docs/benchmarks.md.
+
+import { rmSync } from 'node:fs'
+import { mkdtemp } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { isDeepStrictEqual, parseArgs } from 'node:util'
+import type { Generation, GenerationEvent } from '../src/inference/backend.ts'
+import { createConstraintCompiler } from '../src/inference/constraints/compile.ts'
+import { createEmbeddedBackend, type EmbeddedBackend } from '../src/inference/embedded/owner.ts'
+import { builtinModels } from '../src/inference/models/find.ts'
+import { prepareModel } from '../src/inference/models/plan.ts'
+import { generationOf } from '../test/support/generations.ts'
+import { benchmarkShape, writeRandomModel } from '../test/support/random-model.ts'
+import { shownSpread, spreadOf, table } from './figures.ts'
+import { machineFacts, workOf } from './machine.ts'
+import { Report, refuseWithoutPlace } from './report.ts'
+
+const { values: options } = parseArgs({
+  options: {
+    rounds: { type: 'string', default: '8' },
+    model: { type: 'string' },
+    only: { type: 'string' },
+    threads: { type: 'string', default: '0' },
+    markdown: { type: 'string' },
+  },
+})
+if (options.markdown) refuseWithoutPlace(options.markdown, 'speculation')
+
+const quiet = { debug() {}, info() {}, warn() {}, error() {} }
+const folder = await mkdtemp(join(tmpdir(), 'heddle-benchmark-'))
+process.once('exit', () => rmSync(folder, { recursive: true, force: true, maxRetries: 10 }))
+
+const story =
+  'Once upon a time there was a brave sheep called Mila. Mila lived in a valley. One morning the wind was cold, and Mila found a ' +
+  'purple mountain. "Whose mountain is this?" asked Mila. "It is mine," said a horse, "but I will gladly share it." So the sheep ' +
+  'and the horse carried the mountain home together. They shared a warm soup and went to sleep. The end.'
+const record = '{"name": "Lila", "city": "Paris", "age": 42}'
+
+const fields = [
+  'name',
+  'temperature',
+  'description_of_the_place',
+  'number_of_inhabitants',
+  'is_a_capital_city',
+]
+const schema = {
+  type: 'object',
+  properties: {
+    kind: { const: 'a description of a place, as it was asked for' },
+    ...Object.fromEntries(fields.map((name) => [name, { type: 'boolean' }])),
+  },
+  required: ['kind', ...fields],
+  additionalProperties: false,
+}
+
+interface Task {
+  name: string
+  /** Of one stream; the number makes it another. */
+  generation(number: number): Generation
+}
+
+const turn = (text: string) =>
+  ({
+    text: `<|im_start|>user\n${text}<|im_end|>\n<|im_start|>assistant\n`,
+    special: true,
+    add: true,
+  }) as const
+const plain = { temperature: 0 }
+
+function tasksOf(isBuiltin: boolean): Task[] {
+  const { grammar } = createConstraintCompiler().compile(
+    { kind: 'json', schema },
+    { whitespace: 'none' },
+    'x',
+  )
+  const random = (number: number) => ({
+    tokens: [300 + number, ...Array.from({ length: 23 }, (_, i) => 400 + 31 * i)],
+  })
+  const usual: Task = {
+    name: 'an answer as any',
+    generation: (number) =>
+      generationOf({
+        prompt: isBuiltin ? turn(`My name is number ${number}. Tell me a story.`) : random(number),
+        sampling: isBuiltin
+          ? { temperature: 0.7, seed: BigInt(number) }
+          : { temperature: 1, seed: BigInt(number) },
+        ending: { maxTokens: isBuiltin ? 128 : 64, ignoreEos: true },
+      }),
+  }
+  const forced: Task = {
+    name: 'a schema that leaves little choice',
+    generation: (number) =>
+      generationOf({
+        prompt: isBuiltin ? turn(`${number}: describe Paris as JSON.`) : random(number),
+        sampling: plain,
+        constraint: { grammar, field: 'response_format' },
+        ending: { maxTokens: 256 },
+      }),
+  }
+  if (!isBuiltin) return [usual, forced]
+  const edited: Task = {
+    name: 'a story told again',
+    generation: (number) =>
+      generationOf({
+        prompt: turn(
+          `Tell me story ${number}.<|im_end|>\n<|im_start|>assistant\n${story}<|im_end|>\n<|im_start|>user\nTell me that story again.`,
+        ),
+        sampling: plain,
+        ending: { maxTokens: 256 },
+      }),
+  }
+  const copied: Task = {
+    name: 'JSON said again',
+    generation: (number) =>
+      generationOf({
+        prompt: turn(`Remember record ${number}: ${record}. Repeat after me: ${record}`),
+        sampling: plain,
+        ending: { maxTokens: 256 },
+      }),
+  }
+  return [edited, copied, forced, usual]
+}
+
+interface Cell {
+  perSecond: number
+  work: number
+  said: unknown
+}
+
+async function cellOf(backend: EmbeddedBackend, task: Task, streams: number, round: number): Promise<Cell> {
+  const pid = backend.pid() ?? Number.NaN
+  const before = workOf(pid)?.all ?? Number.NaN
+  const since = performance.now()
+  let first = 0
+  const all = await Promise.all(
+    Array.from({ length: streams }, async (_, stream) => {
+      const generation = { ...task.generation(round * 8 + stream), salt: `${round} ${task.name} ${stream}` }
+      const run = await backend.generate(generation, new AbortController().signal)
+      const events: GenerationEvent[] = []
+      for await (const group of run.events) {
+        first ||= performance.now()
+        events.push(...group)
+      }
+      return events.flatMap((event) => (event.kind === 'tokens' ? event.tokens : []))
+    }),
+  )
+  const ms = performance.now() - (first || since)
+  const tokens = all.flat().length
+  const work = (workOf(pid)?.all ?? Number.NaN) - before
+  return { perSecond: (1000 * tokens) / ms, work: work / tokens, said: all }
+}
+
+async function measure(name: string, file: string, report: Report): Promise<void> {
+  const backends: EmbeddedBackend[] = []
+  for (const speculation of [false, true]) {
+    const { plan } = await prepareModel(file, {
+      ...{
+        model: file,
+        model_name: [],
+        context: 2048,
+        parallel: 4,
+        threads: Number(options.threads),
+        gpu: 'off',
+      },
+      ...{ gpu_layers: 'auto', batch: 0, memory_check: true, queue: 8, priority: false, speculation },
+    })
+    backends.push(createEmbeddedBackend(plan, quiet))
+  }
+  const rows: string[][] = []
+  try {
+    for (const backend of backends) {
+      while (backend.status().state === 'starting') await new Promise((resolve) => setTimeout(resolve, 10))
+    }
+    const isBuiltin = name === 'the built-in model'
+    for (const task of tasksOf(isBuiltin)) {
+      if (options.only !== undefined && !task.name.includes(options.only)) continue
+      for (const streams of [1, 4]) {
+        const cells: [Cell, Cell][] = []
+        for (let round = 0; round <= Number(options.rounds); round++) {
+          const order = round % 2 === 0 ? [0, 1] : [1, 0]
+          const two: Cell[] = []
+          for (const which of order) {
+            const backend = backends[which] as EmbeddedBackend
+            two[which] = await cellOf(backend, task, streams, round)
+          }
+          const [off, on] = two as [Cell, Cell]
+          if (isBuiltin && !isDeepStrictEqual(off.said, on.said))
+            throw new Error(`${task.name}: not the same answers`)
+          // The first one warms both.
+          if (round > 0) cells.push([off, on])
+        }
+        const spread = (values: number[]) => shownSpread(spreadOf(values))
+        rows.push([
+          task.name,
+          String(streams),
+          spread(cells.map(([off]) => off.perSecond)),
+          spread(cells.map(([, on]) => on.perSecond)),
+          spread(cells.map(([off, on]) => on.perSecond / off.perSecond)),
+          spread(cells.map(([off, on]) => off.work / on.work)),
+        ])
+      }
+    }
+  } finally {
+    await Promise.all(backends.map((backend) => backend.close()))
+  }
+  report.say(`### Guessing ahead, ${name}`)
+  report.say(
+    table(['answers', 'streams', 'tokens/s without', 'with', 'times as fast', 'less processor time'], rows),
+  )
+}
+
+const report = new Report('speculation')
+const { date, commit, node, system, cpu, cores, load } = machineFacts(folder)
+report.say(
+  `${date}, commit ${commit}, Node ${node} on ${system}; ${cpu}, ${cores} cores; load ${load.toFixed(1)}.`,
+)
+if (options.model !== 'random') {
+  await measure('the built-in model', (await builtinModels())[0] ?? '', report)
+}
+if (options.model !== 'builtin') {
+  const file = join(folder, 'random-135m.gguf')
+  await writeRandomModel(file, benchmarkShape)
+  await measure('a random model of 135 million parameters', file, report)
+}
+if (options.markdown) report.write(options.markdown)

@@ -1,0 +1,50 @@
+import type { Model } from './model.ts'
+
+/**
+ * The models of an engine: the one of its file, and one for each of its adapters, known when it is loaded or planned. They share its
+ * sequences, which are counted with the first.
+ */
+export function withAdapters(base: Model): () => readonly Model[] {
+  const known = new Map<string, Model>()
+
+  function modelOf(name: string): Model {
+    const model = known.get(name) ?? adapterModel(base, name)
+    known.set(name, model)
+    return model
+  }
+
+  return () => [base, ...(base.served()?.adapters ?? []).map(modelOf)]
+}
+
+function adapterModel(base: Model, name: string): Model {
+  const { load } = base
+
+  function served() {
+    const of = base.served()
+    if (of === undefined) return undefined
+    const { adapters: _, ...model } = of
+    return { ...model, names: [name], ...(model.names[0] !== undefined && { parent: model.names[0] }) }
+  }
+
+  return {
+    status() {
+      const status = base.status()
+      return status.state === 'ready' ? { state: 'ready', running: 0, waiting: 0 } : status
+    },
+    served,
+    format: () => base.format(),
+    answer: (request, signal) => base.answer({ ...request, adapter: name }, signal),
+    pool: (...given) => base.pool(...given),
+    tokenize: (...given) => base.tokenize(...given),
+    detokenize: (...given) => base.detokenize(...given),
+    ...(load && {
+      async load(tenant: string, signal: AbortSignal) {
+        const loaded = await load(tenant, signal)
+        return served() ?? loaded
+      },
+    }),
+    fallbacks: base.fallbacks ?? [],
+    // The engine is closed with the model that it was opened for.
+    close: async () => {},
+  }
+}

@@ -1,0 +1,73 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { AddonContext, Binding } from '../binding.ts'
+
+/** Magic, version and number of tokens, before the tokens of a file (`llama_state_seq_save_file`). */
+const headOfFile = 12
+
+/** Magic and sequence (`llama_context::state_seq_get_data`). */
+const headOfCheckpoint = 8
+
+/** How much of a sequence a checkpoint has. */
+export interface Checkpoints {
+  /** Everything: a sequence can go on from it. Of models with sliding windows or recurrent states it has a part. */
+  areWhole: boolean
+  bytesOfToken: number
+}
+
+/**
+ * Looks by reading two tokens and comparing what a checkpoint of them has with what a file has, which is always everything.
+ * That reading also warms the weights up. Undefined where no file can be written: then a model is served all the same.
+ */
+export async function lookAtCheckpoints(
+  binding: Binding,
+  context: AddonContext,
+): Promise<Checkpoints | undefined> {
+  const tokens = Uint32Array.of(0, 1)
+  context.initBatch(tokens.length)
+  context.addToBatch(0, 0, tokens, new Uint32Array())
+  await context.decodeBatch()
+  const checkpoint = new binding.AddonContextSequenceCheckpoint()
+  try {
+    await checkpoint.init(context, 0)
+    const saved = await inTemporaryFolder((folder) =>
+      context.saveSequenceStateToFile(join(folder, 'state'), 0, tokens),
+    )
+    const areWhole = saved - headOfFile - tokens.byteLength === checkpoint.size - headOfCheckpoint
+    return { areWhole, bytesOfToken: checkpoint.size / tokens.length }
+  } catch (error) {
+    console.error(
+      `Nothing is kept of prompts that make room: no file can be written to ${tmpdir()} (${error})`,
+    )
+    return undefined
+  } finally {
+    checkpoint.dispose()
+    context.removeTokenCellsFromSequence(0, 0, -1)
+  }
+}
+
+async function inTemporaryFolder<Result>(use: (folder: string) => Promise<Result>): Promise<Result> {
+  const folder = await mkdtemp(join(tmpdir(), 'heddle-state-'))
+  try {
+    return await use(folder)
+  } finally {
+    await rm(folder, { recursive: true, force: true })
+  }
+}
+
+/** A copy of what a sequence remembers. */
+export async function keepState(binding: Binding, context: AddonContext, sequence: number) {
+  const checkpoint = new binding.AddonContextSequenceCheckpoint()
+  await checkpoint.init(context, sequence)
+  return {
+    bytes: checkpoint.size,
+    /** The sequence gets the first so many tokens of it; false when it holds nothing now. */
+    async restore(to: number, count: number): Promise<boolean> {
+      if (await context.restoreCheckpoint(checkpoint, count - 1, to)) return true
+      context.removeTokenCellsFromSequence(to, 0, -1)
+      return false
+    },
+    dispose: () => checkpoint.dispose(),
+  }
+}

@@ -1,0 +1,85 @@
+import { refuse } from '../../../domain/refusals.ts'
+import { createYieldToLoop } from '../../../domain/yielding.ts'
+import type { PoolingInput, PoolingRequest, Truncation } from '../../pooling.ts'
+import { checkTokens } from '../checks.ts'
+import type { NativeModel } from '../native.ts'
+
+type Tokenizer = Pick<NativeModel, 'vocabulary' | 'tokenizeInTurns' | 'around' | 'ends' | 'pairTemplate'>
+
+/** What stands in a template for a text that is put there. */
+type PairPart = number[] | 'query' | 'document'
+
+/** The tokens of inputs as the model wants them. Refuses what it has no room for, unless the request lets it be cut. */
+export function createInputs(model: Tokenizer, context: number) {
+  let pairs: Promise<PairPart[]> | undefined
+
+  const letters = (text: string) => model.tokenizeInTurns(text, { special: false, add: false })
+
+  async function tokensOf(input: PoolingInput, fit: Fit): Promise<readonly number[]> {
+    if ('tokens' in input) return fit(input.tokens, 0)
+    if ('text' in input) {
+      const { begin, end } = input.addSpecial ? model.around : { begin: [], end: [] }
+      return [...begin, ...fit(await letters(input.text), begin.length + end.length), ...end]
+    }
+    pairs ??= pairParts(model)
+    const parts = await pairs
+    const query = await letters(input.query)
+    const others = parts.map((part) => (part === 'query' ? query : part === 'document' ? [] : part))
+    const document = fit(await letters(input.document), others.flat().length)
+    return parts.flatMap((part, index) => (part === 'document' ? document : (others[index] as number[])))
+  }
+
+  return async (
+    { inputs, truncate, field, isList }: PoolingRequest,
+    signal: AbortSignal,
+  ): Promise<(readonly number[])[]> => {
+    const yieldToLoop = createYieldToLoop(signal)
+    const all: (readonly number[])[] = []
+    for (const [index, input] of inputs.entries()) {
+      const name = isList ? `${field}.${index}` : field
+      if ('tokens' in input) checkTokens(name, input.tokens, model.vocabulary.size)
+      // A document is cut at its end.
+      const side = 'query' in input ? 'right' : truncate?.side
+      const tokens = await tokensOf(
+        input,
+        fitting(context, name, truncate && { ...truncate, side: side ?? 'right' }),
+      )
+      if (tokens.length === 0) throw refuse('prompt_empty', { field: name })
+      all.push(tokens)
+      const pause = yieldToLoop()
+      if (pause) await pause
+    }
+    return all
+  }
+}
+
+/** As many of the tokens as there is room for beside so many others. */
+type Fit = (tokens: readonly number[], others: number) => readonly number[]
+
+function fitting(context: number, field: string, truncate: Truncation | undefined): Fit {
+  const most = truncate === undefined || truncate.tokens < 0 ? context : truncate.tokens
+  return (tokens, others) => {
+    const given = tokens.length + others
+    if (given <= most) return tokens
+    if (truncate === undefined || others >= context) {
+      throw refuse('input_too_long', { field, limit: context, given })
+    }
+    const room = Math.max(0, most - others)
+    return truncate.side === 'right' ? tokens.slice(0, room) : tokens.slice(tokens.length - room)
+  }
+}
+
+/** As the model was trained to see a query and a document: by its own template, or as encoders have it. */
+async function pairParts({ ends, pairTemplate, tokenizeInTurns }: Tokenizer): Promise<PairPart[]> {
+  const { bos, eos, sep } = ends
+  if (pairTemplate === undefined) {
+    return [bos, 'query', [...eos, ...sep], 'document', eos.length > 0 ? eos : sep]
+  }
+  const parts = pairTemplate.split(/\{?\{(query|document)\}\}?/)
+  return Promise.all(
+    parts.map((part, index) => {
+      if (index % 2 === 1) return part as 'query' | 'document'
+      return tokenizeInTurns(part, { special: true, add: false })
+    }),
+  )
+}

@@ -1,0 +1,108 @@
+import type { Pooled, PoolingRequest } from '../../pooling.ts'
+import type { Load } from '../protocol.ts'
+import { createTenantShares } from '../tenant-shares.ts'
+import type { PoolingContext } from './context.ts'
+
+export interface PoolingListener {
+  /** An input has been read; of the last one of a request also that it was the last. */
+  pooled(id: number, pooled: Pooled, isLast: boolean): void
+  /** With an unexpected error. */
+  refused(id: number, reason: unknown): void
+  /** Nothing else says that the load has changed. */
+  changed(): void
+}
+
+interface Asked {
+  id: number
+  request: PoolingRequest
+  /** Of each input. */
+  tokens: readonly (readonly number[])[]
+  /** How many have been read. */
+  read: number
+}
+
+/**
+ * One text after the other, each by the tenant that has had least of the model's time. Among the requests of a tenant those of
+ * the lowest priority take turns too: a question is not held up by the library that is being read.
+ */
+export function createPoolingLoop(
+  context: Pick<PoolingContext, 'read'>,
+  listener: PoolingListener,
+  valuesOf: (made: Float64Array) => Float32Array,
+) {
+  const asked = new Map<number, Asked>()
+  const shares = createTenantShares()
+  let wake = () => {}
+  let isStopped = false
+  let batchSince: number | undefined
+
+  function next(): Asked | undefined {
+    if (asked.size === 0) return undefined
+    const all = [...asked.values()]
+    shares.meet(new Set(all.map(({ request }) => request.tenant)))
+    const tenant = shares.next
+    const own = all.filter(({ request }) => request.tenant === tenant)
+    const first = own.reduce((one, other) => (other.request.priority < one.request.priority ? other : one))
+    // Behind the others until its next turn.
+    asked.delete(first.id)
+    asked.set(first.id, first)
+    return first
+  }
+
+  async function read(one: Asked): Promise<void> {
+    const { id, request, tokens, read: input } = one
+    const text = tokens[input] as readonly number[]
+    const since = performance.now()
+    batchSince = since
+    const made = await context.read(text, () => asked.has(id) && !isStopped)
+    batchSince = undefined
+    shares.pay(new Map([[request.tenant, text.length]]), performance.now() - since)
+    if (made === undefined || !asked.has(id)) return
+    one.read++
+    const isLast = one.read === tokens.length
+    if (isLast) asked.delete(id)
+    try {
+      listener.pooled(id, { input, values: valuesOf(made), tokens: text.length }, isLast)
+    } catch (error) {
+      asked.delete(id)
+      listener.refused(id, error)
+    }
+  }
+
+  return {
+    add(id: number, request: PoolingRequest, tokens: readonly (readonly number[])[]): void {
+      asked.set(id, { id, request, tokens, read: 0 })
+      wake()
+    },
+    /** The client has disconnected: what is left of it is not read. */
+    leave(id: number): void {
+      if (asked.delete(id)) listener.changed()
+    },
+    load(): Load {
+      const running = [...asked.values()].filter(({ read }) => read > 0).length
+      const isReading = batchSince !== undefined && running === 0 ? 1 : 0
+      return {
+        running: running + isReading,
+        waiting: Math.max(0, asked.size - running - isReading),
+        batchMs: batchSince === undefined ? 0 : performance.now() - batchSince,
+      }
+    },
+    /** Runs until `stop`; rejects when the engine cannot continue. */
+    async run(): Promise<void> {
+      while (!isStopped) {
+        const one = next()
+        if (one !== undefined) await read(one)
+        else {
+          await new Promise<void>((resolve) => {
+            wake = resolve
+          })
+          wake = () => {}
+        }
+      }
+    },
+    stop(): void {
+      isStopped = true
+      wake()
+    },
+  }
+}

@@ -1,0 +1,58 @@
+import type { Config } from '../../config.ts'
+import type { GgufHeader } from './gguf-header.ts'
+import { ModelError } from './model-error.ts'
+import { bytesOfTensor } from './tensor-types.ts'
+
+/** The numbers by which sequences remember the keys and values of each token. */
+export type KvType = Config['kv_keys']
+
+export interface KvTypes {
+  keys: KvType
+  values: KvType
+}
+
+/** `ggml_type` in ggml.h. */
+export const typeNumbers: Record<KvType, number> = {
+  f32: 0,
+  f16: 1,
+  bf16: 30,
+  q8_0: 8,
+  q5_1: 7,
+  q5_0: 6,
+  q4_1: 3,
+  q4_0: 2,
+}
+
+export const usualKvTypes: KvTypes = { keys: 'f16', values: 'f16' }
+
+export function bytesOfValues(type: KvType, values: number): number {
+  return bytesOfTensor(typeNumbers[type], values)
+}
+
+/** The values of a quantized block, which share a scale. */
+const blockLength = 32
+
+const isQuantized = (type: KvType) => type.startsWith('q')
+
+/** Refuses what llama.cpp cannot compute with, before it says so in fewer words. */
+export function checkKvTypes(
+  shownName: string,
+  { keyLength, valueLength }: Pick<GgufHeader, 'keyLength' | 'valueLength'>,
+  { keys, values }: KvTypes,
+  flashAttention: Config['flash_attention'],
+): void {
+  if (isQuantized(values) && flashAttention === 'off') {
+    throw new ModelError(
+      `HEDDLE_KV_VALUES: given ${values} with HEDDLE_FLASH_ATTENTION=off; accepted: f32, f16, bf16, or flash attention, which quantized values need.`,
+    )
+  }
+  for (const [setting, type, length] of [
+    ['HEDDLE_KV_KEYS', keys, keyLength],
+    ['HEDDLE_KV_VALUES', values, valueLength],
+  ] as const) {
+    if (!isQuantized(type) || length % blockLength === 0) continue
+    throw new ModelError(
+      `${setting}: given ${type}, whose blocks have ${blockLength} values, and the heads of ${shownName} have ${length}; accepted: f32, f16, bf16.`,
+    )
+  }
+}

@@ -1,0 +1,91 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { generate, startEngine } from '../../support/engine.ts'
+
+const story = (who: string) =>
+  `${who} had a loom that wove by itself, day and night, whoever looked. `.repeat(4)
+const bound = 64 * 1024 * 1024
+const sampling = { temperature: 1 }
+/** Reading with it takes so much longer than copying that keeping always pays. */
+const shape = { layers: 4, hidden: 128, heads: 4, kvHeads: 2, ffn: 256 }
+
+test('a conversation that had to make room goes on where it was, and the count says so', async (t) => {
+  const engine = await startEngine(t, { plan: { parallel: 1, promptCache: bound }, shape })
+  const first = await generate(engine, story('Ann'))
+  await generate(engine, story('Ben'))
+  const turn = [...first.promptTokens, ...(first.tokens[0] ?? []), 33, 34, 35]
+  const second = await generate(engine, turn)
+  assert.equal(second.prefilled.cachedTokens, turn.length - 4, 'all but the last token of the answer')
+  const ben = await generate(engine, story('Ben'))
+  assert.equal(ben.prefilled.cachedTokens, ben.promptTokens.length - 2)
+  const status = engine.status()
+  assert.ok(status.state === 'ready' && status.promptCache !== undefined)
+  const { restored, prompts, bytes, bound: most } = status.promptCache
+  assert.deepEqual([restored, most], [2, bound])
+  assert.ok(prompts >= 2 && bytes > 0 && bytes < most)
+})
+
+test('what is kept for one salt is not there for another', async (t) => {
+  const engine = await startEngine(t, { plan: { parallel: 1, promptCache: bound }, shape })
+  const cached = async (salt?: string) =>
+    (await generate(engine, story('Ann'), salt === undefined ? {} : { salt })).prefilled.cachedTokens
+  const forget = () => generate(engine, story('Ben'), { salt: 'ben' })
+  const whole = (await generate(engine, story('Ann'))).promptTokens.length - 2
+  await forget()
+  assert.equal(await cached('red'), 0)
+  await forget()
+  assert.equal(await cached('blue'), 0)
+  await forget()
+  assert.equal(await cached('red'), whole)
+  await forget()
+  assert.equal(await cached(), whole)
+})
+
+test('nothing is kept where the bound is 0', async (t) => {
+  const engine = await startEngine(t, { plan: { parallel: 1 } })
+  await generate(engine, story('Ann'))
+  await generate(engine, story('Ben'))
+  assert.equal((await generate(engine, story('Ann'))).prefilled.cachedTokens, 0)
+})
+
+/** One user's turn: what it adds to its conversation, or that it begins anew or asks again. */
+const turns = fc.array(
+  fc.record({
+    user: fc.integer({ min: 0, max: 4 }),
+    adds: fc.integer({ min: 1, max: 60 }),
+    from: fc.constantFrom('end', 'end', 'end', 'middle', 'nothing'),
+  }),
+  { minLength: 4, maxLength: 16 },
+)
+
+test('whatever is asked in whatever order, an answer from what was kept is the one of a sequence that never made room', async (t) => {
+  const settings = { t, random: fc.sample(turns, { numRuns: 6, seed: 18 }) }
+  for (const kv of [
+    { keys: 'f16', values: 'f16' },
+    { keys: 'q8_0', values: 'q8_0' },
+  ] as const) {
+    const plan = { context: 2048, kv }
+    // Each user has a sequence for itself there.
+    const roomy = await startEngine(t, { plan: { ...plan, parallel: 6 }, shape })
+    const narrow = await startEngine(t, { plan: { ...plan, parallel: 1, promptCache: bound }, shape })
+    let restored = 0
+    for (const [index, list] of settings.random.entries()) {
+      const said = new Map<number, number[]>()
+      for (const [at, { user, adds, from }] of list.entries()) {
+        const own = said.get(user) ?? []
+        const kept = own.slice(0, from === 'end' ? own.length : from === 'middle' ? own.length >> 1 : 0)
+        const added = Array.from({ length: 40 + adds }, (_, n) => (7 * n + 13 * user + 31 * at) % 250)
+        const prompt = [...kept, ...added]
+        if (prompt.length > 1500) continue
+        const setting = { salt: `${index} ${user}`, sampling, ending: { maxTokens: 12 } }
+        const one = await generate(roomy, prompt, setting)
+        const other = await generate(narrow, prompt, setting)
+        assert.deepEqual(other.tokens, one.tokens)
+        if (other.prefilled.cachedTokens > 0) restored++
+        said.set(user, [...prompt, ...(one.tokens[0] ?? [])])
+      }
+    }
+    assert.ok(restored > 20, `${restored} prompts went on from what was remembered`)
+  }
+})

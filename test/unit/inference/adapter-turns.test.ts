@@ -1,0 +1,39 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { createAdapterTurns, keyOf } from '../../../src/inference/embedded/adapter-turns.ts'
+import type { Answering } from '../../../src/inference/embedded/request.ts'
+
+const answering = (adapter?: string) => ({ request: { generation: { adapter } } }) as Answering
+
+test('a batch is of one adapter, and each has its turn', (t) => {
+  let now = 0
+  t.mock.method(performance, 'now', () => now)
+  const turnOf = createAdapterTurns()
+  const busy = [answering(), answering('b'), answering('a'), answering('b')]
+  const seen: (string | undefined)[] = []
+  for (let turn = 0; turn < 9; turn++) {
+    const own = turnOf(busy)
+    const names = new Set(own.map(({ request }) => request.generation.adapter))
+    assert.equal(names.size, 1)
+    const [name] = names
+    assert.equal(own.length, name === 'b' ? 2 : 1)
+    seen.push(name)
+    now += 30
+  }
+  assert.deepEqual(new Set(seen), new Set([undefined, 'a', 'b']))
+  const alone = [answering('c'), answering('c')]
+  assert.equal(turnOf(alone), alone, 'nobody else is there')
+})
+
+test('a key tells adapters and salts apart', () => {
+  const keys = [
+    keyOf({}),
+    keyOf({ salt: 'a' }),
+    keyOf({ adapter: 'a' }),
+    keyOf({ adapter: 'a', salt: 'a' }),
+    keyOf({ salt: '["a"]' }),
+    keyOf({ salt: '["a",null]' }),
+    keyOf({ adapter: 'a', salt: 'null' }),
+  ]
+  assert.equal(new Set(keys).size, keys.length)
+})

@@ -1,0 +1,350 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import type { Generation, GenerationEvent } from '../../../src/inference/backend.ts'
+import { createConstraintCompiler } from '../../../src/inference/constraints/compile.ts'
+import type { Constraint } from '../../../src/inference/constraints/constraint.ts'
+import { createCopied } from '../../../src/inference/embedded/drafts/copied.ts'
+import { createDraftLength } from '../../../src/inference/embedded/drafts/draft-length.ts'
+import { createLoop } from '../../../src/inference/embedded/loop.ts'
+import { usualKvTypes } from '../../../src/inference/models/kv-types.ts'
+import { type GenerationParts, generationOf } from '../../support/generations.ts'
+import { type PlayedContextOptions, playedContext } from '../../support/played-context.ts'
+import { playedVocabulary } from '../../support/played-vocabulary.ts'
+
+const vocabulary = playedVocabulary()
+const compiler = createConstraintCompiler()
+
+const grammarOf = (constraint: Constraint) => ({
+  grammar: compiler.compile(constraint, { whitespace: 'bounded' }, 'response_format').grammar,
+  field: 'response_format',
+})
+
+const schema = {
+  type: 'object',
+  properties: {
+    name: { type: 'string', maxLength: 12 },
+    arguments: { type: 'object', properties: { kind: { const: 'one and only' } }, required: ['kind'] },
+  },
+  required: ['name', 'arguments'],
+  additionalProperties: false,
+}
+
+const constraints = {
+  free: undefined,
+  schema: grammarOf({ kind: 'json', schema }),
+  regex: grammarOf({ kind: 'regex', regex: '(the same again, é, ){2,6}[a-c]{1,8} the end' }),
+  choice: grammarOf({ kind: 'choice', choices: ['the first of them', 'the second of them'] }),
+}
+
+interface Case {
+  generations: Generation[]
+  /** Clients that leave when they have seen so many tokens; for ever without. */
+  leaves: (number | undefined)[]
+}
+
+interface Played extends Partial<PlayedContextOptions> {
+  drafts: boolean
+}
+
+/** What each client has seen, events of one choice put together as far as they may come in other groups. */
+async function played({ generations, leaves }: Case, { drafts, ...others }: Played) {
+  const options = { parallel: 3, context: 256, batch: 64 }
+  const context = playedContext({
+    vocabulary: vocabulary.size,
+    sequences: options.parallel,
+    context: options.context,
+    ...others,
+  })
+  const seen = generations.map((): GenerationEvent[] => [])
+  const left = generations.map(() => false)
+  const open = new Set(generations.keys())
+  const refused: unknown[] = []
+  const { promise: done, resolve } = Promise.withResolvers<void>()
+  const close = (id: number) => {
+    open.delete(id)
+    if (open.size === 0) resolve()
+  }
+  const loop = createLoop(
+    { vocabulary, tokenize: (text, { special }) => vocabulary.tokenize(text, { special }), parameters: 1000 },
+    context,
+    {
+      ...options,
+      file: '',
+      threads: 1,
+      gpu: false,
+      gpuLayers: 0,
+      queue: 16,
+      task: 'answers',
+      drafts,
+      promptCache: 0,
+      adapters: [],
+      kv: usualKvTypes,
+      flashAttention: 'auto',
+    },
+    {
+      happened(events) {
+        for (const [id, event] of events) if (!left[id]) seen[id]?.push(event)
+        for (const [id, generation] of generations.entries()) {
+          const own = seen[id] ?? []
+          const most = leaves[id]
+          if (!left[id] && most !== undefined && tokensOf(own).length >= most) {
+            left[id] = true
+            loop.leave(id)
+            close(id)
+          }
+          if (own.filter(({ kind }) => kind === 'finished').length === generation.choices) close(id)
+        }
+      },
+      refused(id, reason) {
+        refused[id] = reason
+        close(id)
+      },
+    },
+  )
+  for (const [id, generation] of generations.entries()) {
+    try {
+      loop.add(id, generation)
+    } catch (error) {
+      refused[id] = error
+      close(id)
+    }
+  }
+  const running = loop.run()
+  await Promise.race([done, running])
+  loop.stop()
+  await running
+  return { seen: seen.map((events, id) => (left[id] ? events : wholeOf(events))), refused, left }
+}
+
+function tokensOf(events: readonly GenerationEvent[]): number[] {
+  return events.flatMap((event) => (event.kind === 'tokens' ? event.tokens : []))
+}
+
+/** Of each choice what it has said, with what is counted and how it ended. */
+function wholeOf(events: readonly GenerationEvent[]) {
+  const choices = new Map<number, object[]>()
+  for (const event of events) {
+    if (event.kind === 'prefilled') continue
+    const { drafted, ...said } = { drafted: undefined, ...event }
+    choices.set(event.choice, [...(choices.get(event.choice) ?? []), said])
+  }
+  return [...choices].sort(([one], [other]) => one - other)
+}
+
+const samplings: GenerationParts['sampling'][] = [
+  { temperature: 0 },
+  { temperature: 1 },
+  { temperature: 0.7, topP: 0.8, repetitionPenalty: 1.1 },
+  { temperature: 1.2, topK: 12, frequencyPenalty: 0.4 },
+  { temperature: 0.9, minP: 0.05, badWords: ['name'] },
+  { temperature: 0, bias: [[65, 2]] },
+]
+
+const endings: GenerationParts['ending'][] = [
+  { maxTokens: 40, ignoreEos: true },
+  { maxTokens: 120 },
+  { maxTokens: 60, stop: ['e', ' the'], minTokens: 8 },
+  { maxTokens: 90, repetition: { minPattern: 1, maxPattern: 8, count: 3 } },
+  { maxTokens: 25, stopTokens: [101, 97] },
+]
+
+const prompts = [
+  'the tool_call name ',
+  'one two one two one two ',
+  '{"name": "é"} {"name": "',
+  'a',
+  'xyz'.repeat(30),
+]
+
+const generation = fc
+  .record({
+    prompt: fc.constantFrom(...prompts),
+    sampling: fc.constantFrom(...samplings),
+    ending: fc.constantFrom(...endings),
+    seed: fc.nat(1000),
+    choices: fc.constantFrom(1, 1, 1, 2),
+    logprobs: fc.constantFrom(undefined, undefined, 0, 3),
+    promptLogprobs: fc.constantFrom(undefined, undefined, undefined, 1),
+    constraint: fc.constantFrom(...Object.keys(constraints)),
+    tenant: fc.constantFrom('a', 'b'),
+    salt: fc.constantFrom(undefined, 'one'),
+  })
+  .map(({ prompt, sampling, seed, constraint, ending, ...others }) => {
+    const given = constraints[constraint as keyof typeof constraints]
+    const defined = Object.fromEntries(Object.entries(others).filter(([, value]) => value !== undefined))
+    return generationOf({
+      prompt: { text: prompt, special: false, add: false },
+      sampling: { ...sampling, seed: BigInt(seed) },
+      ending: { ...ending, ...(given && { ignoreEos: false }) },
+      ...(given && { constraint: given }),
+      ...defined,
+    })
+  })
+
+const cases = fc
+  .array(fc.record({ generation, leave: fc.constantFrom(undefined, undefined, undefined, 3, 17) }), {
+    minLength: 1,
+    maxLength: 5,
+  })
+  .map(
+    (all): Case => ({
+      generations: all.map((one) => one.generation),
+      leaves: all.map((one) => one.leave),
+    }),
+  )
+
+for (const [name, how] of Object.entries({
+  'where rows are read in pairs': {},
+  'with attention that allows guesses alone': { hasPlainAttention: false },
+})) {
+  test(`guesses change no token, log-probability, end or text, whoever else writes: ${name}`, async () => {
+    await fc.assert(
+      fc.asyncProperty(cases, async (given) => {
+        const [without, guessed] = await Promise.all([
+          played(given, { drafts: false, ...how }),
+          played(given, { drafts: true, ...how }),
+        ])
+        for (const [id, reason] of without.refused.entries())
+          if (!without.left[id] && !guessed.left[id])
+            assert.equal(String(guessed.refused[id]), String(reason))
+        for (const [id, events] of without.seen.entries()) {
+          const other = guessed.seen[id] ?? []
+          // What a refused client has seen of its other choices depends on the batch.
+          if (without.refused[id] !== undefined) continue
+          if (without.left[id] || guessed.left[id]) {
+            // How much a client has seen when it leaves depends on the groups that tokens come in.
+            const [one, two] = [tokensOf(events as GenerationEvent[]), tokensOf(other as GenerationEvent[])]
+            if (!without.left[id] || !guessed.left[id] || (given.generations[id]?.choices ?? 1) > 1) continue
+            const length = Math.min(one.length, two.length)
+            assert.deepEqual(two.slice(0, length), one.slice(0, length))
+          } else assert.deepEqual(other, events)
+        }
+      }),
+      { numRuns: 40 },
+    )
+  })
+}
+
+test('an answer that copies is read in fewer batches, and one that a constraint leaves no choice too', async () => {
+  const text = Array.from({ length: 40 }, (_, i) => `${(i * 7919) % 97}`).join(' ')
+  for (const [name, generation] of Object.entries({
+    copied: generationOf({
+      prompt: { text: `${text} | ${text.slice(0, 12)}`, special: false, add: false },
+      sampling: { temperature: 0 },
+      ending: { maxTokens: 60, ignoreEos: true },
+    }),
+    forced: generationOf({
+      prompt: { text: 'say it', special: false, add: false },
+      sampling: { temperature: 0 },
+      constraint: grammarOf({ kind: 'choice', choices: [text.slice(0, 60)] }),
+      ending: { maxTokens: 100 },
+    }),
+  })) {
+    const batches = { true: 0, false: 0 }
+    for (const drafts of [true, false]) {
+      const decoded = () => batches[`${drafts}`]++
+      await played(
+        { generations: [generation], leaves: [undefined] },
+        { drafts, hasPlainAttention: false, follows: 6, batchMs: 2, decoded },
+      )
+    }
+    assert.ok(
+      2 * batches.true < batches.false,
+      `${name}: ${batches.true} batches in place of ${batches.false}`,
+    )
+  }
+})
+
+test('who writes in pairs never reads one row, and a model that cannot forget never guesses', async () => {
+  const generations = [0, 1, 2].map((seed) =>
+    generationOf({
+      prompt: { text: `one two one two ${seed}`, special: false, add: false },
+      sampling: { temperature: 0.8, seed: BigInt(seed) },
+      ending: { maxTokens: 50, ignoreEos: true },
+    }),
+  )
+  const given = { generations, leaves: generations.map(() => undefined) }
+  for (const drafts of [true, false]) {
+    const rows: number[][] = []
+    await played(given, { drafts, decoded: (batch) => rows.push(batch) })
+    assert.ok(
+      rows.flat().every((count) => count > 1),
+      'each sequence reads two rows or more',
+    )
+  }
+  const rows: number[][] = []
+  await played(given, { drafts: true, canForget: false, decoded: (batch) => rows.push(batch) })
+  assert.ok(rows.slice(-20).every((batch) => batch.every((count) => count === 1)))
+})
+
+test('a beam search is the same beside answers that are guessed ahead', async () => {
+  const beam = generationOf({
+    prompt: { text: 'one two one two ', special: false, add: false },
+    choices: 2,
+    beam: { lengthPenalty: 1 },
+    ending: { maxTokens: 24 },
+  })
+  const free = generationOf({
+    prompt: { text: 'one two one two ', special: false, add: false },
+    sampling: { temperature: 0 },
+    ending: { maxTokens: 40, ignoreEos: true },
+  })
+  const both = { generations: [beam, free], leaves: [undefined, undefined] }
+  const ways = []
+  for (const hasPlainAttention of [true, false])
+    for (const drafts of [true, false]) ways.push(await played(both, { drafts, hasPlainAttention }))
+  for (const way of ways) {
+    assert.deepEqual(way.refused, [])
+    assert.deepEqual(way.seen, ways[0]?.seen)
+  }
+})
+
+test('what came last time is followed until it is wrong', () => {
+  const answer: number[] = []
+  const copied = createCopied([1, 2, 3, 4, 5, 6, 7, 8, 1, 2], answer)
+  const heard: [number, boolean][] = []
+  const follow = () => copied.follow((matched, wasRight) => heard.push([matched, wasRight]))
+  follow()
+  assert.equal(copied.matched, 2)
+  assert.deepEqual(copied.ahead(3), [3, 4, 5])
+  assert.deepEqual(
+    copied.ahead(12).slice(0, 10),
+    [3, 4, 5, 6, 7, 8, 1, 2, 3, 4],
+    'it goes on in what it foresees',
+  )
+  answer.push(3, 4)
+  follow()
+  assert.equal(copied.matched, 4)
+  answer.push(9)
+  follow()
+  assert.equal(copied.matched, 0)
+  assert.deepEqual(copied.ahead(4), [])
+  assert.deepEqual(heard, [
+    [2, true],
+    [3, true],
+    [4, false],
+  ])
+})
+
+test('of several earlier places the one that agrees longest is followed, of equals the latest', () => {
+  const copied = createCopied([5, 1, 2, 3, 9, 1, 2, 4, 5, 1, 2], [])
+  copied.follow(() => {})
+  assert.deepEqual([copied.matched, copied.ahead(1)], [3, [3]])
+  const latest = createCopied([7, 1, 2, 3, 8, 1, 2, 4, 9, 1, 2], [])
+  latest.follow(() => {})
+  assert.deepEqual([latest.matched, latest.ahead(1)], [2, [4]])
+})
+
+test('as many tokens are guessed as pay, and none where rows are dear or guesses are bad', () => {
+  const cheap = createDraftLength()
+  for (const rows of [1, 2, 3, 5, 9, 17]) cheap.decoded(1, rows, 1 + rows / 50)
+  assert.equal(cheap.choose([0.99], 0, 16), 16)
+  assert.equal(cheap.choose([0], 0, 16), 0)
+  assert.equal(cheap.choose([0.01], 0, 16), 0)
+  assert.ok(cheap.choose([0.5], 0, 16) < 16)
+  const dear = createDraftLength()
+  for (const rows of [1, 2, 3, 5, 9, 17]) dear.decoded(1, rows, rows)
+  assert.equal(dear.choose([0.9], 0, 16), 0)
+  assert.equal(dear.choose([], 0, 16), 0)
+})

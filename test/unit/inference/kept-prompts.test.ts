@@ -1,0 +1,119 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { createKeptPrompts, type KeptState } from '../../../src/inference/embedded/kept/prompts.ts'
+import type { Sequence } from '../../../src/inference/embedded/sequences.ts'
+
+const bytesOfToken = 10
+
+function sequenceOf(text: string, salt?: string): Sequence {
+  const tokens = Array.from(text, (letter) => letter.charCodeAt(0))
+  return { id: 0, tokens, salt, busy: false, guessed: 0, isBackground: false, used: 0 }
+}
+
+/** A context that notes what it is told; copying takes no time, reading a millisecond a token. */
+function keptWithin(tokens: number, { readMs = 1, isWhole = true, refuses = false } = {}) {
+  const disposed: string[] = []
+  let asked = 0
+  const kept = createKeptPrompts({
+    context: {
+      bytesOfToken: isWhole ? bytesOfToken : undefined,
+      async keep(): Promise<KeptState> {
+        const name = String(asked++)
+        return {
+          bytes: bytesOfToken * lengths.shift(),
+          restore: async () => !refuses,
+          dispose: () => void disposed.push(name),
+        }
+      },
+    },
+    bound: tokens * bytesOfToken,
+    least: 4,
+    readMs: (count) => count * readMs,
+  })
+  const lengths = {
+    all: [] as number[],
+    shift() {
+      return this.all.shift() ?? 0
+    },
+  }
+  async function keep(text: string, { salt, stays = 0 }: { salt?: string; stays?: number } = {}) {
+    lengths.all.push(text.length)
+    await kept.keep(sequenceOf(text, salt), stays, false)
+    lengths.all.length = 0
+  }
+  const found = (text: string, salt?: string) =>
+    kept.find(sequenceOf(text).tokens, salt, text.length - 2)?.shared
+  return { kept, keep, found, disposed }
+}
+
+test('what was kept is found by the longest common beginning, of the same salt alone', async () => {
+  const { keep, found } = keptWithin(100)
+  await keep('once upon a time')
+  await keep('once upon a hill', { salt: 'red' })
+  await keep('once more')
+  assert.equal(found('once upon a time there was'), 16)
+  assert.equal(found('once upon a time'), 14, 'the last two are always read')
+  assert.equal(found('once upon a hill stood', 'red'), 16)
+  assert.equal(found('once upon a hill stood', 'blue'), undefined)
+  assert.equal(found('twice'), undefined)
+  assert.equal(found('onc'), undefined, 'so few are read sooner')
+})
+
+test('what goes on from something that is kept takes its place, and is not kept twice', async () => {
+  const { kept, keep, found, disposed } = keptWithin(100)
+  await keep('once upon')
+  await keep('once upon a time')
+  assert.deepEqual(disposed, ['0'])
+  await keep('once upon')
+  assert.deepEqual({ ...kept.load, bytes: kept.load.bytes }, kept.load)
+  assert.equal(kept.load.prompts, 1)
+  assert.equal(kept.load.bytes, 16 * bytesOfToken)
+  assert.equal(found('once upon a star'), 12)
+})
+
+test('the room has a bound: what was used longest ago is dropped', async () => {
+  const { kept, keep, found } = keptWithin(20)
+  await keep('aaaaaaaaaa')
+  await keep('bbbbbbbbbb')
+  await keep('aaaaaaaaaa')
+  await keep('cccccccccc')
+  assert.equal(found('bbbbbbbbbbbb'), undefined)
+  assert.equal(found('aaaaaaaaaaaa'), 10)
+  assert.equal(found('cccccccccccc'), 10)
+  await keep('d'.repeat(21))
+  const { prompts, bytes, dropped, skipped } = kept.load
+  assert.deepEqual([prompts, bytes, dropped, skipped], [2, 200, 1, 1])
+  kept.close()
+  assert.equal(kept.load.bytes, 0)
+})
+
+test('a sequence that loses little keeps nothing, and neither does background work', async () => {
+  const { kept, keep } = keptWithin(100)
+  await keep('once upon a time', { stays: 13 })
+  assert.equal(kept.load.prompts, 0)
+  await kept.keep({ ...sequenceOf('once upon a time'), isBackground: true }, 0, false)
+  assert.equal(kept.load.prompts, 0)
+})
+
+test('what would not pay is left: a model that reads as fast as memory is copied, or one that cannot be copied', async () => {
+  const fast = keptWithin(100, { readMs: 1e-9 })
+  await fast.keep('once upon a time')
+  assert.deepEqual([fast.kept.load.prompts, fast.kept.load.skipped], [0, 1])
+  const partial = keptWithin(100, { isWhole: false })
+  await partial.keep('once upon a time')
+  assert.deepEqual([partial.kept.load.prompts, partial.kept.load.bound], [0, 0])
+})
+
+test('a state that is not taken is dropped, and the sequence holds nothing', async () => {
+  for (const refuses of [false, true]) {
+    const { kept, keep } = keptWithin(100, { refuses })
+    await keep('once upon a time')
+    const to = sequenceOf('something else')
+    const prompt = sequenceOf('once upon a star')
+    const found = kept.find(prompt.tokens, undefined, 14)
+    assert.ok(found !== undefined)
+    await kept.restore(found, to)
+    assert.deepEqual(to.tokens, refuses ? [] : prompt.tokens.slice(0, 12))
+    assert.equal(kept.load.prompts, refuses ? 0 : 1)
+  }
+})

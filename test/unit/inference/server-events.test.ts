@@ -1,0 +1,56 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { createEventReader } from '../../../src/inference/upstream/server-events.ts'
+
+async function* cut(bytes: Buffer, sizes: Iterable<number>): AsyncGenerator<Buffer> {
+  let at = 0
+  for (const size of sizes) {
+    if (at >= bytes.length) return
+    yield bytes.subarray(at, at + size)
+    at += size
+  }
+  if (at < bytes.length) yield bytes.subarray(at)
+}
+
+async function all(pieces: AsyncIterable<Buffer>): Promise<string[]> {
+  const reader = createEventReader()
+  const data: string[] = []
+  for await (const piece of pieces) {
+    data.push(...reader.read(piece))
+    if (reader.isDone) break
+  }
+  return data
+}
+
+test('events are the same however their bytes come', async () => {
+  const line = fc.constantFrom('data: é1', 'data:', 'data: {"a":"ü😀"}', '', '', ': sign of life', 'event: x')
+  const end = fc.constantFrom('\n', '\r\n')
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(fc.tuple(line, end)),
+      fc.array(fc.integer({ min: 1, max: 9 })),
+      async (lines, sizes) => {
+        const bytes = Buffer.from(lines.map((one) => one.join('')).join(''))
+        assert.deepEqual(await all(cut(bytes, sizes)), await all(cut(bytes, [])))
+      },
+    ),
+  )
+})
+
+test('a long event that comes in many pieces is put together once', async () => {
+  const value = 'x'.repeat(16 * 1024 * 1024)
+  const pieces = cut(Buffer.from(`data: ${value}\n\ndata: [DONE]\n\n`), Array(16 * 1024).fill(1024))
+  const [only, ...others] = await all(pieces)
+  assert.ok(only === value)
+  assert.deepEqual(others, [])
+})
+
+test('an event that has no end is refused, in one line or in many', async () => {
+  async function* endless(line: string) {
+    for (;;) yield Buffer.from(line)
+  }
+  const refused = { name: 'Refusal', code: 'upstream_failed' }
+  await assert.rejects(all(endless('x'.repeat(1024 * 1024))), refused)
+  await assert.rejects(all(endless(`data: ${'x'.repeat(1024 * 1024)}\n`)), refused)
+})
