@@ -2,7 +2,7 @@ import type { ReasoningFormat } from './reasoning/reasoning-format.ts'
 import type { CallFormat } from './tools/call-format.ts'
 
 /** Formats that data cannot describe: each has a reader and a grammar of its own. */
-export type OwnFormat = 'harmony' | 'minimax-m3' | 'gigachat'
+export type OwnFormat = 'harmony' | 'muse' | 'gigachat'
 
 /**
  * `marks` has, by their names, how the format's marks are written where the vocabulary has a control token for them

@@ -1,4 +1,5 @@
 import type { GivenConstraint } from './constraints/constraint.ts'
+import type { Pooled, PoolingRequest } from './pooling.ts'
 
 /**
  * What turns the tokens of a prompt into those of an answer: the embedded engine or, in tests, a script. Operations do not see
@@ -24,24 +25,63 @@ export interface Backend {
    * sequences are free again within one batch.
    */
   generate(request: Generation, signal: AbortSignal): Promise<Run>
+  /**
+   * Of a model that pools. `each` hears of every input as soon as it has been read; resolves when all have been, and rejects
+   * before the first where one of them cannot be. When the signal aborts, no further input is read.
+   */
+  pool(request: PoolingRequest, each: (pooled: Pooled) => void, signal: AbortSignal): Promise<void>
   close(): Promise<void>
 }
 
 /** `starting` also covers downloads and every restart; `failed` is a model that cannot be served at all, with the reason, which callers may read. */
 export type BackendStatus =
   | { state: 'starting'; doing: string }
+  /** It is loaded when somebody asks it. */
+  | { state: 'unloaded' }
   | {
       state: 'ready'
       running: number
       waiting: number
       /** Memory of its engine, where that is known. */
       bytes?: number
+      /** Where it keeps prompts outside of its sequences, or could. */
+      promptCache?: PromptCacheLoad
+      drafts?: DraftCounts
     }
   | { state: 'failed'; reason: string }
 
+/** What was read of prompts and is kept outside of the sequences. The counts begin with the engine. */
+export interface DraftCounts {
+  checked: number
+  right: number
+}
+
+export interface PromptCacheLoad {
+  prompts: number
+  bytes: number
+  /** Bytes that it may have; 0 where nothing is kept. */
+  bound: number
+  kept: number
+  /** How often a prompt went on from one that was kept. */
+  restored: number
+  /** The room was needed for others. */
+  dropped: number
+  /** Not kept: it would have taken too long beside others, or all of the room. */
+  skipped: number
+}
+
+/** What a model can be asked for: texts, the vectors of texts, or how well documents fit a question. */
+export type ModelTask = 'answers' | 'embeddings' | 'ranking'
+
 export interface ServedModel {
+  /** Absent: answers alone. */
+  tasks?: readonly ModelTask[]
   /** The first is the name that answers carry, the others are accepted too. */
   names: string[]
+  /** The names of its adapters, each served as a model of its own. */
+  adapters?: readonly string[]
+  /** Of an adapter: the name of the model that it changes. */
+  parent?: string
   /** Seconds since the epoch when it was loaded. */
   created: number
   /** Where it came from, as the setting said it: `builtin`, a path, `hf:…`. */
@@ -58,6 +98,10 @@ export interface ServedModel {
   controlTokens: readonly string[]
   parameters: number
   bytes: number
+  /** Numbers of one of its vectors; absent where it makes none, and where only its server knows. */
+  dimensions?: number
+  /** Shorter lengths that its vectors may be cut to: any, or these; none where absent. */
+  shorter?: 'any' | readonly number[]
   /** The model's own Jinja template, if it has one. */
   template: string | undefined
   /** As templates want to see them. */
@@ -97,6 +141,8 @@ export interface Generation {
     /** Other texts with which a thought ends: calls may begin in the middle of it. */
     calls?: readonly string[]
   }
+  /** One of the adapters of the model. */
+  adapter?: string
   /** Prompts share what is remembered only with prompts of the same salt. */
   salt?: string
   /** Lower runs earlier; 0 unless priorities are switched on. */

@@ -134,6 +134,8 @@ export function createChoice(plan: AnswerPlan, index: number) {
 
   return {
     tokens,
+    /** The text that the constraint leaves as the only one; often none. */
+    ahead: () => allowance?.ahead() ?? '',
     /** Draws what comes after the answer so far. Rejects with a refusal when no token is possible. */
     async next(logits: PositionLogits): Promise<Drawn> {
       const position = logprobs === undefined ? logits : remembered(logits)

@@ -1,3 +1,4 @@
+import { withAdapters } from './adapter-models.ts'
 import type { Backend, Generation, GenerationEvent, Run } from './backend.ts'
 import { type Compiling, type CompilingOptions, createCompiling } from './constraints/compiling.ts'
 import type { Compiled } from './constraints/constraint.ts'
@@ -8,11 +9,12 @@ import { formatOf, renderConversation } from './prompt/chat-prompt.ts'
 import { createPrompts, type Prompts } from './prompt/prompts.ts'
 import { createModels, type Models } from './registry.ts'
 import { notReady } from './served-model.ts'
+import { shortening } from './shorter-vectors.ts'
 import { planTurn } from './turn.ts'
 
 type ConversationInput = Extract<Input, { conversation: unknown }>
 
-interface LocalModelParts {
+export interface LocalModelParts {
   /** Renders conversations. */
   prompts: Prompts
   /** Compiles constraints. */
@@ -29,13 +31,14 @@ export function localModels(
 ): Models {
   const prompts = createPrompts()
   const compiling = createCompiling(options)
-  return createModels([createLocalModel(engine, { prompts, compiling, ...(log && { log }) })], async () => {
+  const model = createLocalModel(engine, { prompts, compiling, ...(log && { log }) })
+  return createModels(withAdapters(model), async () => {
     await Promise.all([prompts.close(), compiling.close()])
   })
 }
 
 /** A model that the embedded engine runs: constraints are compiled and conversations rendered before the engine sees a prompt. */
-function createLocalModel(engine: Backend, { prompts, compiling, log }: LocalModelParts): Model {
+export function createLocalModel(engine: Backend, { prompts, compiling, log }: LocalModelParts): Model {
   const own = createOwnFormat(engine, prompts, log)
 
   async function promptOf(input: Input, tenant: string, signal: AbortSignal): Promise<Generation['prompt']> {
@@ -126,6 +129,13 @@ function createLocalModel(engine: Backend, { prompts, compiling, log }: LocalMod
         widened: compiled?.widened ?? [],
         notes: compiled?.notes ?? [],
       }
+    },
+    async pool({ dimensions, user: _, ...request }, each, signal) {
+      const served = engine.model()
+      if (served === undefined) throw notReady(engine.status())
+      const shorten = shortening(served, dimensions)
+      await engine.pool(request, (pooled) => each({ ...pooled, values: shorten(pooled.values) }), signal)
+      return {}
     },
     async tokenize(input, tenant, signal) {
       const prompt = await promptOf(input, tenant, signal)

@@ -2,6 +2,7 @@ import type { AnswerFormat } from './answer-format.ts'
 import type { BackendStatus, Generation, GenerationEvent, ServedModel, TokenLogprob } from './backend.ts'
 import type { CompileQuestion } from './constraints/constraint.ts'
 import type { Parser, Part } from './parts.ts'
+import type { Pooled, PoolingAsked } from './pooling.ts'
 import type { Conversation, GivenTool } from './prompt/chat-prompt.ts'
 
 /**
@@ -20,9 +21,18 @@ export interface Model {
    * batch.
    */
   answer(request: AnswerRequest, signal: AbortSignal): Promise<Answering>
+  /**
+   * Vectors of texts, or scores of documents, by what the inputs are. `each` hears of every input when it has been read. Resolves
+   * when all have been, with the tokens of all where they are told together; rejects before the first where one cannot be.
+   */
+  pool(asked: PoolingAsked, each: (pooled: Pooled) => void, signal: AbortSignal): Promise<{ tokens?: number }>
   /** What an answer to this input would count as its prompt. */
   tokenize(input: Input, tenant: string, signal: AbortSignal): Promise<number[]>
   detokenize(tokens: number[], options: { special: boolean }, signal: AbortSignal): Promise<string>
+  /** Loads it where that is done when it is asked, and says what is known then. */
+  load?(tenant: string, signal: AbortSignal): Promise<ServedModel>
+  /** Names of models that answer in its place when it fails before its answer has begun. */
+  readonly fallbacks?: readonly string[]
   close(): Promise<void>
 }
 
@@ -91,8 +101,6 @@ export interface Answering {
   notes?: readonly string[]
   /** What a server elsewhere has counted so far; final when the answer has ended. Absent where tokens are counted here. */
   usage?: () => ToldUsage
-  /** The name of the model that answers, where it is not the one that was asked. */
-  model?: string
 }
 
 export interface ToldUsage {

@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { AnswerFormat } from './answer-format.ts'
 import type { Backend } from './backend.ts'
 import type { Prompts } from './prompt/prompts.ts'
+import { doesTask } from './registry.ts'
 
 export type FormatLog = (values: object, message: string) => void
 
@@ -14,7 +15,7 @@ export function createOwnFormat(engine: Backend, prompts: Prompts, log?: FormatL
 
   async function find(): Promise<AnswerFormat | undefined> {
     const served = engine.model()
-    if (served?.template === undefined) return undefined
+    if (served?.template === undefined || !doesTask(served, 'answers')) return undefined
     known ??= await prompts.formatOf('', served.template, served.tokens, closing.signal, 'model')
     return known
   }

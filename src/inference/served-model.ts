@@ -7,28 +7,46 @@ import { builtinFolder, findModel, type LocalSource, type ModelLocations } from 
 import { ModelError, withoutFolders } from './models/model-error.ts'
 import { type ModelPlan, type ModelSettings, prepareModel } from './models/plan.ts'
 
-export interface ServedModelParts {
+export interface BringParts {
   log: Record<'info' | 'warn' | 'error', (values: object, message: string) => void>
-  /** Starts the engine that runs a prepared model. */
-  startEngine(plan: ModelPlan): Backend
   /** The pause before another attempt after an error that may pass; for tests. */
   pauseMs?: (attempts: number) => number
+  /** Decides how a file is run. */
+  prepare?: typeof prepareModel
+  /** The line of the log about a model that was found. */
+  saying?: string
 }
+
+export interface ServedModelParts extends Omit<BringParts, 'prepare' | 'saying'> {
+  /** Starts the engine that runs a prepared model. */
+  startEngine(plan: ModelPlan): Backend
+}
+
+type Prepared = Awaited<ReturnType<typeof prepareModel>>
 
 /** Half a minute at first, ten minutes in the end. */
 const usualPause = (attempts: number) => Math.min(600_000, 30_000 * 2 ** (attempts - 1))
 
+/** A model that is looked for. */
+export interface Bringing {
+  status(): BackendStatus
+  /** Resolves when it is found, or cannot be had, or has to be downloaded, which takes longer than a caller waits. */
+  looked: Promise<void>
+  close(): Promise<void>
+}
+
 /**
- * The model of the settings: found or downloaded, checked, and run. The backend exists at once and becomes ready later, so
- * the rest of the server does not wait for it.
+ * Looks for the file of a model, or downloads it, and checks it, until that has been done once. What may pass is tried again.
+ * `found` is told the file and how it is to be run.
  */
-export function createServedModel(
+export function bringModel(
   source: LocalSource,
   settings: ModelSettings & ModelLocations,
-  { log, startEngine, pauseMs = usualPause }: ServedModelParts,
-): Backend {
+  { log, pauseMs = usualPause, prepare: check = prepareModel, saying = 'loading the model' }: BringParts,
+  found: (file: string, prepared: Prepared) => void,
+): Bringing {
   const closing = new AbortController()
-  let engine: Backend | undefined
+  const looked = Promise.withResolvers<void>()
   let before: BackendStatus = { state: 'starting', doing: 'looking for the model' }
   const { model } = settings
   // Answers do not show the folders of these files; the log does.
@@ -38,12 +56,13 @@ export function createServedModel(
   async function bring(): Promise<void> {
     for (let attempts = 1; !closing.signal.aborted; attempts++) {
       try {
-        engine = startEngine(await prepare())
+        found(...(await prepare()))
         return
       } catch (error) {
         if (closing.signal.aborted) return
         const reason = error instanceof Error ? error.message : String(error)
         before = { state: 'failed', reason: withoutFolders(reason, ...hiddenPaths) }
+        looked.resolve()
         const again = error instanceof ModelError && error.mayPass ? pauseMs(attempts) : undefined
         const unexpected = error instanceof ModelError ? {} : { err: error }
         log.error({ model, ...unexpected, again_in_ms: again }, `the model cannot be served: ${reason}`)
@@ -54,7 +73,7 @@ export function createServedModel(
     }
   }
 
-  async function prepare(): Promise<ModelPlan> {
+  async function prepare(): Promise<[string, Prepared]> {
     const report = (doing: string) => {
       before = { state: 'starting', doing }
     }
@@ -62,6 +81,7 @@ export function createServedModel(
     let downloading = 'the model'
     const file = await findModel(source, settings, {
       signal: closing.signal,
+      onMissing: looked.resolve,
       onDownload: (what) => {
         downloading = what
       },
@@ -75,29 +95,53 @@ export function createServedModel(
       }),
     })
     report('checking the model')
-    const { plan, warnings } = await prepareModel(file, settings, { signal: closing.signal })
+    const prepared = await check(file, settings, { signal: closing.signal })
+    const { plan, warnings } = prepared
     const { names, context, parallel, threads, device, batch } = plan
-    log.info({ model, file, names, context, parallel, threads, device, batch }, 'loading the model')
+    log.info({ model, file, names, context, parallel, threads, device, batch }, saying)
     for (const warning of warnings) log.warn({ model }, warning)
-    return plan
+    return [file, prepared]
   }
 
-  const brought = bring()
+  const brought = bring().finally(looked.resolve)
+  return {
+    status: () => before,
+    looked: looked.promise,
+    async close() {
+      closing.abort(new Error('the server stops'))
+      await brought
+    },
+  }
+}
+
+/**
+ * The model of the settings: found or downloaded, checked, and run. The backend exists at once and becomes ready later, so
+ * the rest of the server does not wait for it.
+ */
+export function createServedModel(
+  source: LocalSource,
+  settings: ModelSettings & ModelLocations,
+  { startEngine, ...parts }: ServedModelParts,
+): Backend {
+  let engine: Backend | undefined
+  const bringing = bringModel(source, settings, parts, (_, { plan }) => {
+    engine = startEngine(plan)
+  })
 
   function ready(): Backend {
-    if (engine === undefined) throw notReady(before)
+    if (engine === undefined) throw notReady(bringing.status())
     return engine
   }
 
   return {
-    status: () => engine?.status() ?? before,
+    status: () => engine?.status() ?? bringing.status(),
     model: () => engine?.model(),
     tokenize: async (...given) => ready().tokenize(...given),
     detokenize: async (...given) => ready().detokenize(...given),
     generate: async (...given) => ready().generate(...given),
+    pool: async (...given) => ready().pool(...given),
     async close() {
-      closing.abort(new Error('the server stops'))
-      await brought
+      await bringing.close()
       await engine?.close()
     },
   }
@@ -106,6 +150,12 @@ export function createServedModel(
 /** The refusal of requests while no model is ready. */
 export function notReady(status: BackendStatus): Refusal {
   const why =
-    status.state === 'failed' ? status.reason : status.state === 'starting' ? status.doing : status.state
+    status.state === 'failed'
+      ? status.reason
+      : status.state === 'starting'
+        ? status.doing
+        : status.state === 'unloaded'
+          ? 'it is not loaded'
+          : status.state
   return refuse('model_not_ready', { why: why.replace(/\.$/, '') })
 }

@@ -84,10 +84,7 @@ export function planTurn(parts: TurnParts): TurnPlan {
     const drawn = thought === 'optional' && !isThinkingOn(reasoning, conversation) ? 'over' : thought
     const own = 'own' in format.calls ? format.calls : undefined
     const hasThought = reasoning !== undefined && drawn !== 'over'
-    if (calls === undefined && (content === undefined || (!hasThought && own?.own !== 'harmony')))
-      return content
-    if (calls !== undefined && own?.own === 'minimax-m3')
-      return unconstrained(asked.calls as CallsAsked, content)
+    if (calls === undefined && (content === undefined || (!hasThought && own === undefined))) return content
     const constraint: TurnConstraint = {
       kind: 'turn',
       ...(reasoning && { reasoning }),
@@ -99,27 +96,6 @@ export function planTurn(parts: TurnParts): TurnPlan {
     const field = asked.calls?.field ?? (content as CompileQuestion).field
     return { constraint, options: content?.options ?? { whitespace: 'bounded' }, field }
   }
-}
-
-/** There is no grammar of these calls: they are read, but nobody can promise one. */
-function unconstrained(
-  { choice, tools }: CallsAsked,
-  content: CompileQuestion | undefined,
-): CompileQuestion | undefined {
-  const strict = tools.find((tool) => tool.function.strict)
-  if (strict !== undefined) {
-    throw refuse('not_available', {
-      field: strict.field,
-      given: 'a strict tool with the template of MiniMax-M3, whose calls are read and not held to a schema,',
-      accepted: 'tools that are not strict',
-    })
-  }
-  if (choice === 'auto') return content
-  throw refuse('not_available', {
-    field: 'tool_choice',
-    given: 'a call that has to be made, with the template of MiniMax-M3,',
-    accepted: '"auto", "none"',
-  })
 }
 
 function thinkingOf(

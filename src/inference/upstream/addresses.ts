@@ -18,6 +18,10 @@ export interface Address extends GivenAddress {
 
 export interface Addresses {
   readonly all: readonly Address[]
+  /** Each has been looked at once. */
+  readonly looked: Promise<unknown>
+  /** One of them answers, or none does. */
+  readonly reached: Promise<unknown>
   /** In the order in which they are to be asked for a prompt with this beginning. */
   inOrder(beginning: string): Address[]
   /** It has failed a request, and is looked at again soon. */
@@ -49,7 +53,10 @@ export function watchAddresses(
   const all = given.map((one): Address => ({ ...one, trouble: 'it has not been asked yet', running: 0 }))
   const closing = new AbortController()
   const wakes = new Map<Address, AbortController>()
-  const watched = all.map(watch)
+  const looks = all.map(() => Promise.withResolvers<void>())
+  const looked = Promise.all(looks.map(({ promise }) => promise))
+  const answered = Promise.withResolvers<void>()
+  const watched = all.map((address, index) => watch(address, looks[index]?.resolve))
 
   function tell(address: Address, trouble: string | undefined): void {
     const isChange = (address.trouble === undefined) !== (trouble === undefined)
@@ -57,18 +64,20 @@ export function watchAddresses(
     if (isChange) onChange(address)
   }
 
-  async function watch(address: Address): Promise<void> {
+  async function watch(address: Address, looked = () => {}): Promise<void> {
     let pause = times.leastMs
     while (!closing.signal.aborted) {
       try {
         await look(address, AbortSignal.any([closing.signal, AbortSignal.timeout(times.mostMs)]))
         tell(address, undefined)
+        answered.resolve()
         pause = times.leastMs
       } catch (error) {
         if (closing.signal.aborted) return
         tell(address, error instanceof Error ? error.message : String(error))
         pause = Math.min(2 * pause, times.mostMs)
       }
+      looked()
       const wake = new AbortController()
       wakes.set(address, wake)
       const signal = AbortSignal.any([closing.signal, wake.signal])
@@ -84,6 +93,8 @@ export function watchAddresses(
 
   return {
     all,
+    looked,
+    reached: Promise.race([answered.promise, looked]),
     inOrder(beginning) {
       const well = all.filter(({ trouble }) => trouble === undefined)
       if (well.length < 2) return [...well, ...all.filter((one) => !well.includes(one))]

@@ -132,7 +132,7 @@ function promptsOf(inputs: readonly Input[], kind: KindOfUpstream): unknown {
 }
 
 /** A conversation in the fields of chat completions. */
-export function conversationFields(
+function conversationFields(
   { conversation, addSpecial }: Extract<Input, { conversation: unknown }>,
   name: UpstreamKind,
 ) {
@@ -157,6 +157,12 @@ export function conversationFields(
     ...(addSpecial && { add_special_tokens: true }),
     ...thinking,
   }
+}
+
+/** What makes the prompt of a conversation, where only its tokens are asked for. */
+export function promptFields(input: Extract<Input, { conversation: unknown }>, kind: UpstreamKind) {
+  const { tools } = input.conversation
+  return { ...conversationFields(input, kind), ...(tools?.length && { tools: tools.map(toolOf) }) }
 }
 
 /** Each kind has its own way to say it. Where there is none, the server does as it does. */

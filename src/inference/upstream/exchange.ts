@@ -52,7 +52,8 @@ export function openConnections(): Connections {
       })
       const waiting = setTimeout(() => request.destroy(silent(silenceMs)), silenceMs)
       let connecting: NodeJS.Timeout | undefined
-      const leave = () => request.destroy(signal.reason)
+      // Without a reason: the connection may be free by now, and nobody would be there to be told.
+      const leave = () => request.destroy()
       const settled = () => {
         clearTimeout(waiting)
         clearTimeout(connecting)
@@ -68,11 +69,13 @@ export function openConnections(): Connections {
       })
       request.once('response', (answer) => {
         settled()
+        // Whoever reads it is told, and there may be nobody any more.
+        answer.on('error', () => {})
         // The body ends with the signal, too.
         answer.once('close', () => signal.removeEventListener('abort', leave))
         resolve({ answer, isStale: false })
       })
-      request.once('error', (error: NodeJS.ErrnoException) => {
+      request.on('error', (error: NodeJS.ErrnoException) => {
         settled()
         signal.removeEventListener('abort', leave)
         if (signal.aborted) return reject(signal.reason)
@@ -101,34 +104,112 @@ export function openConnections(): Connections {
   }
 }
 
-/** What comes of a body, piece by piece, at the pace of the reader. Silence is counted only while somebody waits. */
-export async function* piecesOf(answer: IncomingMessage, silenceMs: number): AsyncGenerator<Buffer> {
-  let isWaiting = false
+/** So much may have come that nobody has asked for yet. */
+const mostUnread = 64 * 1024
+
+/**
+ * What comes of a body, piece by piece, at the pace of the reader: all that has come since it asked last is one piece. Silence is
+ * counted only while somebody waits, and lasts until a piece is a sign of life: a server that sends byte after byte of nothing is
+ * silent. By hand, because the iterator of a stream costs each piece more than all that is read of it.
+ */
+export function piecesOf(
+  answer: IncomingMessage,
+  silenceMs: number,
+  isSign: (piece: Buffer) => boolean,
+): AsyncIterableIterator<Buffer> {
+  let waiting: PromiseWithResolvers<IteratorResult<Buffer>> | undefined
+  let unread: Buffer[] = []
+  let unreadBytes = 0
+  let isAlive = true
+  let isOver = answer.readableEnded
+  let failure: unknown
   const alarm = setTimeout(() => {
-    if (isWaiting) answer.destroy(silent(silenceMs))
+    if (waiting !== undefined) answer.destroy(silent(silenceMs))
     else alarm.refresh()
   }, silenceMs)
-  const source = answer[Symbol.asyncIterator]() as AsyncIterator<Buffer>
-  try {
-    for (;;) {
-      isWaiting = true
-      alarm.refresh()
-      const { done, value } = await source.next()
-      isWaiting = false
-      if (done) return
-      yield value
-    }
-  } finally {
+
+  function taken(): Buffer {
+    const piece = unread.length === 1 ? (unread[0] as Buffer) : Buffer.concat(unread, unreadBytes)
+    unread = []
+    unreadBytes = 0
+    isAlive = isSign(piece)
+    if (answer.isPaused()) answer.resume()
+    return piece
+  }
+
+  const came = (piece: Buffer) => {
+    unread.push(piece)
+    unreadBytes += piece.length
+    if (waiting !== undefined) {
+      const { resolve } = waiting
+      waiting = undefined
+      resolve({ done: false, value: taken() })
+    } else if (unreadBytes >= mostUnread) answer.pause()
+  }
+  const failed = (error: unknown) => {
+    if (isOver || failure !== undefined) return
+    failure = error
+    leave()
+    waiting?.reject(error)
+  }
+  const ended = () => {
+    isOver = true
+    leave()
+    waiting?.resolve({ done: true, value: undefined })
+  }
+  const closed = () => failed(cutShort())
+  function leave(): void {
     clearTimeout(alarm)
-    answer.destroy()
+    answer.off('data', came).off('end', ended).off('error', failed).off('close', closed)
+  }
+
+  if (answer.errored) failed(answer.errored)
+  else if (answer.destroyed && !isOver) failed(cutShort())
+  else if (!isOver) answer.on('end', ended).on('error', failed).on('close', closed).on('data', came)
+  return {
+    [Symbol.asyncIterator]() {
+      return this
+    },
+    next() {
+      if (unread.length > 0) return Promise.resolve({ done: false, value: taken() })
+      if (failure !== undefined) return Promise.reject(failure)
+      if (isOver) return Promise.resolve({ done: true, value: undefined })
+      if (isAlive) alarm.refresh()
+      waiting = Promise.withResolvers()
+      return waiting.promise
+    },
+    async return() {
+      leave()
+      isOver = true
+      letEnd(answer)
+      return { done: true, value: undefined }
+    },
   }
 }
 
-/** A whole body as text, up to a bound. */
+/** As Node says it of a stream that is destroyed without an error. */
+const cutShort = () =>
+  Object.assign(new Error('the answer was cut off'), { code: 'ERR_STREAM_PREMATURE_CLOSE' })
+
+/** Longer than the end of a body takes that has said all it has to say. */
+const endMs = 1_000
+
+/** Its connection can be used again when the end of the body has come. Whoever wants no more of it ends the request. */
+function letEnd(answer: IncomingMessage): void {
+  if (answer.destroyed || answer.readableEnded) return
+  const late = setTimeout(() => answer.destroy(), endMs)
+  late.unref()
+  answer.once('close', () => clearTimeout(late))
+  answer.resume()
+}
+
+const never = () => false
+
+/** A whole body as text, up to a bound of bytes; it has to be there within one silence. */
 export async function textOf(answer: IncomingMessage, silenceMs: number, most: number): Promise<string> {
   const pieces: Buffer[] = []
   let length = 0
-  for await (const piece of piecesOf(answer, silenceMs)) {
+  for await (const piece of piecesOf(answer, silenceMs, never)) {
     length += piece.length
     if (length > most) throw refuse('upstream_failed', { why: `its answer has more than ${most} bytes` })
     pieces.push(piece)

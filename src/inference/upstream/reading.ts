@@ -81,7 +81,7 @@ export function createReader({ kind, inputs, choices, isNamed, promptLength }: R
   function begin(input: number, ids: unknown, logprobs: unknown): AnswerEvent[] {
     if (begun.has(input)) return []
     begun.add(input)
-    if (isNumbers(ids)) prompts[input] = ids
+    if (isTokens(ids)) prompts[input] = ids
     const promptLogprobs = Array.isArray(logprobs) ? promptLogprobsOf(logprobs) : undefined
     return [{ kind: 'prefilled', input, cachedTokens: 0, ...(promptLogprobs && { promptLogprobs }) }]
   }
@@ -101,7 +101,7 @@ export function createReader({ kind, inputs, choices, isNamed, promptLength }: R
     )
     const turn = choice.delta ?? choice.message ?? { content: choice.text }
     const parts = partsOf(turn, state)
-    const tokens = isNumbers(choice.token_ids) ? choice.token_ids : []
+    const tokens = isTokens(choice.token_ids) ? choice.token_ids : []
     const logprobs = logprobsOf(choice.logprobs, tokens)
     const finish = finishOf(choice.finish_reason)
     if (finish !== undefined) parts.push(...endsOf(state, choice.finish_reason, finish, isNamed))
@@ -164,8 +164,15 @@ function parsed(data: string): Told {
   return value
 }
 
-const isNumbers = (value: unknown): value is number[] =>
-  Array.isArray(value) && value.every((one) => typeof one === 'number')
+const isTokens = (value: unknown): value is number[] =>
+  Array.isArray(value) && value.every((one) => Number.isSafeInteger(one) && one >= 0)
+
+const isBytes = (value: unknown): value is number[] =>
+  Array.isArray(value) && value.every((one) => Number.isInteger(one) && one >= 0 && one <= 255)
+
+/** Of what should be an object; none where it is something else. */
+const membersOf = (value: unknown): Record<string, unknown> =>
+  typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {}
 
 const count = (value: unknown): number | undefined =>
   typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : undefined
@@ -253,10 +260,11 @@ function logprobsOf(value: unknown, tokens: readonly number[]): TokenLogprob[] {
   if (typeof value !== 'object' || value === null) return []
   const { content } = value as { content?: unknown }
   if (Array.isArray(content)) {
-    return content.map((one: Record<string, unknown>, index) => ({
-      ...candidateOf(one, tokens[index]),
-      top: Array.isArray(one.top_logprobs) ? one.top_logprobs.map((top) => candidateOf(top)) : [],
-    }))
+    return content.map((entry: unknown, index) => {
+      const one = membersOf(entry)
+      const top = Array.isArray(one.top_logprobs) ? one.top_logprobs : []
+      return { ...candidateOf(one, tokens[index]), top: top.map((other) => candidateOf(membersOf(other))) }
+    })
   }
   const older = value as { tokens?: unknown; token_logprobs?: unknown; top_logprobs?: unknown }
   if (!Array.isArray(older.tokens) || !Array.isArray(older.token_logprobs)) return []
@@ -278,7 +286,7 @@ function candidateOf({ token, bytes, logprob }: Record<string, unknown>, known?:
   const id = byId.exec(text)?.[1]
   return {
     token: id === undefined ? (known ?? -1) : Number(id),
-    bytes: isNumbers(bytes) ? Uint8Array.from(bytes) : Buffer.from(text),
+    bytes: isBytes(bytes) ? Uint8Array.from(bytes) : Buffer.from(text),
     logprob: typeof logprob === 'number' ? logprob : leastLogprob,
   }
 }
@@ -286,13 +294,16 @@ function candidateOf({ token, bytes, logprob }: Record<string, unknown>, known?:
 function promptLogprobsOf(list: unknown[]): PromptLogprobs {
   return list.map((entry) => {
     if (typeof entry !== 'object' || entry === null) return null
-    return Object.entries(entry as Record<string, Record<string, unknown>>)
-      .map(([token, { logprob, rank, decoded_token }]) => ({
-        token: Number(token),
-        bytes: Buffer.from(typeof decoded_token === 'string' ? decoded_token : ''),
-        logprob: typeof logprob === 'number' ? logprob : leastLogprob,
-        rank: typeof rank === 'number' ? rank : 0,
-      }))
+    return Object.entries(entry)
+      .map(([token, told]) => {
+        const { logprob, rank, decoded_token } = membersOf(told)
+        return {
+          token: Number(token),
+          bytes: Buffer.from(typeof decoded_token === 'string' ? decoded_token : ''),
+          logprob: typeof logprob === 'number' ? logprob : leastLogprob,
+          rank: typeof rank === 'number' ? rank : 0,
+        }
+      })
       .toSorted((a, b) => a.rank - b.rank)
   })
 }

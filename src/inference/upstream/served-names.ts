@@ -2,10 +2,10 @@ import type { Model } from '../model.ts'
 import { notReady } from '../served-model.ts'
 import type { UpstreamKind } from './kinds.ts'
 import type { ListedModel } from './listed.ts'
-import { connectServer, type UpstreamLog, type UpstreamSettings } from './server.ts'
+import { connectServer, type UpstreamLog, type UpstreamServer, type UpstreamSettings } from './server.ts'
 import { createUpstreamModel } from './upstream-model.ts'
 
-export interface UpstreamNames extends UpstreamSettings {
+export interface NamesBehind {
   /** Under which one model of the server is served; where there are none, all that it lists are. */
   names: readonly string[]
   /** The name of the model there, where it is none of these. */
@@ -17,6 +17,8 @@ export interface UpstreamNames extends UpstreamSettings {
   source: string
 }
 
+export type UpstreamNames = NamesBehind & UpstreamSettings
+
 /** `model` is its name there, where it is not the first of its names. */
 type Chosen = ListedModel & { model?: string }
 
@@ -26,9 +28,15 @@ export interface UpstreamModels {
   close(): Promise<void>
 }
 
+/** The models of a server that has no others. */
 export function connectUpstream(settings: UpstreamNames, log: UpstreamLog): UpstreamModels {
-  const { names, source } = settings
   const server = connectServer(settings, log)
+  return { all: modelsBehind(server, settings), close: () => server.close() }
+}
+
+/** Those of a server that settings name, or all of them. */
+export function modelsBehind(server: UpstreamServer, settings: NamesBehind): () => readonly Model[] {
+  const { names, source } = settings
   const created = Math.floor(Date.now() / 1000)
   const known = new Map<string, Model>()
   let seen: readonly ListedModel[] | undefined
@@ -66,16 +74,13 @@ export function connectUpstream(settings: UpstreamNames, log: UpstreamLog): Upst
       : { state: 'failed', reason: trouble }
   })
 
-  return {
-    all() {
-      const listed = server.listed()
-      if (listed !== seen && listed !== undefined) {
-        seen = listed
-        models = chosen(listed).map(modelOf)
-      }
-      return models.length > 0 ? models : [unreached]
-    },
-    close: () => server.close(),
+  return () => {
+    const listed = server.listed()
+    if (listed !== seen && listed !== undefined) {
+      seen = listed
+      models = chosen(listed).map(modelOf)
+    }
+    return models.length > 0 ? models : [unreached]
   }
 }
 
@@ -89,6 +94,7 @@ function unreachedModel(status: Model['status']): Model {
     served: () => undefined,
     format: async () => undefined,
     answer: unready,
+    pool: unready,
     tokenize: unready,
     detokenize: unready,
     async close() {},

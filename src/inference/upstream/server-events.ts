@@ -1,39 +1,60 @@
 import { StringDecoder } from 'node:string_decoder'
 import { refuse } from '../../domain/refusals.ts'
 
-/** Longer than any event of an answer: what goes on beyond it is no stream of events. */
-const longestLine = 64 * 1024 * 1024
+/** In characters; longer than any event of an answer: what goes on beyond it is no stream of events. */
+const longestEvent = 64 * 1024 * 1024
 
 /**
- * The data of server-sent events (https://html.spec.whatwg.org/multipage/server-sent-events.html), in groups of what has come
- * together. A group without any is a sign of life. Ends at `[DONE]`, or where the stream does.
+ * Reads the data of server-sent events (https://html.spec.whatwg.org/multipage/server-sent-events.html), in groups of what has come
+ * together.
  */
-export async function* dataOf(pieces: AsyncIterable<Buffer>): AsyncGenerator<string[]> {
+export interface EventReader {
+  read(piece: Buffer): string[]
+  /** `[DONE]` has come: what follows is nothing. */
+  readonly isDone: boolean
+}
+
+export function createEventReader(): EventReader {
   const decoder = new StringDecoder('utf8')
-  let rest = ''
+  /** Of a line that has not ended. They are put together once: with each piece a long line would be read from its start. */
+  let rest: string[] = []
+  let length = 0
   let data: string | undefined
-  for await (const piece of pieces) {
-    const text = rest + decoder.write(piece)
-    const group: string[] = []
-    let start = 0
-    for (;;) {
-      const end = text.indexOf('\n', start)
-      if (end === -1) break
-      const line = text.slice(start, text[end - 1] === '\r' ? end - 1 : end)
-      start = end + 1
-      if (line === '') {
-        if (data !== undefined) group.push(data)
-        data = undefined
-      } else if (line.startsWith('data:')) {
-        const value = line.slice(line[5] === ' ' ? 6 : 5)
-        data = data === undefined ? value : `${data}\n${value}`
+  let isDone = false
+  return {
+    get isDone() {
+      return isDone
+    },
+    read(piece) {
+      const written = decoder.write(piece)
+      length += written.length
+      if (length + (data?.length ?? 0) > longestEvent)
+        throw refuse('upstream_failed', { why: 'one event of its stream has no end' })
+      rest.push(written)
+      const group: string[] = []
+      if (!written.includes('\n')) return group
+      const text = rest.join('')
+      let start = 0
+      for (;;) {
+        const end = text.indexOf('\n', start)
+        if (end === -1) break
+        const line = text.slice(start, text[end - 1] === '\r' ? end - 1 : end)
+        start = end + 1
+        if (line === '') {
+          if (data === '[DONE]') {
+            isDone = true
+            return group
+          }
+          if (data !== undefined) group.push(data)
+          data = undefined
+        } else if (line.startsWith('data:')) {
+          const value = line.slice(line[5] === ' ' ? 6 : 5)
+          data = data === undefined ? value : `${data}\n${value}`
+        }
       }
-    }
-    rest = text.slice(start)
-    if (rest.length > longestLine)
-      throw refuse('upstream_failed', { why: 'one event of its stream has no end' })
-    const done = group.indexOf('[DONE]')
-    yield done === -1 ? group : group.slice(0, done)
-    if (done !== -1) return
+      rest = [text.slice(start)]
+      length = text.length - start
+      return group
+    },
   }
 }

@@ -62,6 +62,7 @@ const backgroundAtOnce = 2
 export function connectServer(settings: UpstreamSettings, log: UpstreamLog): UpstreamServer {
   const { parallel, queue, silenceMs } = settings
   const connections = openConnections()
+  const urlOf = createUrls()
   let listed: readonly ListedModel[] | undefined
   const addresses = watchAddresses(settings.addresses, look, {
     ...(settings.times && { times: settings.times }),
@@ -150,8 +151,15 @@ export function connectServer(settings: UpstreamSettings, log: UpstreamLog): Ups
   }
 }
 
-function urlOf({ url }: GivenAddress, path: string): URL {
-  return new URL(path, `${url}/`)
+/** There are few paths, and to read a text as an address takes as long as to send a request there. */
+function createUrls() {
+  const known = new Map<string, URL>()
+  return ({ url }: GivenAddress, path: string): URL => {
+    const key = `${url}/ ${path}`
+    const found = known.get(key) ?? new URL(path, `${url}/`)
+    known.set(key, found)
+    return found
+  }
 }
 
 /** Without what may be a secret in it. */

@@ -1,7 +1,7 @@
 import { writeJson } from '../../domain/json/text.ts'
 import { refuse } from '../../domain/refusals.ts'
 import type { Input, Model } from '../model.ts'
-import { conversationFields } from './asked.ts'
+import { promptFields } from './asked.ts'
 import { textOf } from './exchange.ts'
 import { kindsOfUpstreams, type UpstreamKind } from './kinds.ts'
 import type { UpstreamServer } from './server.ts'
@@ -40,7 +40,7 @@ export function createTokens(
       const asked =
         'text' in input
           ? { prompt: input.text, add_special_tokens: input.addSpecial }
-          : conversationFields(input, kind)
+          : promptFields(input, kind)
       const { tokens } = await ask('tokenize', asked, signal)
       if (Array.isArray(tokens) && tokens.every((one) => typeof one === 'number')) return tokens
       throw refuse('upstream_failed', { why: 'it sent no tokens' })

@@ -7,9 +7,10 @@ import { type AskedUpstream, askedOf } from './asked.ts'
 import { piecesOf, textOf } from './exchange.ts'
 import { unreadable } from './failures.ts'
 import { kindsOfUpstreams, type UpstreamKind } from './kinds.ts'
+import { createPooling } from './pooling.ts'
 import { type AnswerReader, createReader } from './reading.ts'
 import type { UpstreamServer } from './server.ts'
-import { dataOf } from './server-events.ts'
+import { createEventReader } from './server-events.ts'
 import { createTokens } from './tokens.ts'
 
 export interface UpstreamModelSettings {
@@ -31,11 +32,19 @@ const mostWhole = 256 * 1024 * 1024
 /** A stream that has begun is answered at once, so that its client knows; until then a failure has a status. */
 const headMs = 1_000
 
+/** How long a server that has said everything may take to say how much that was. */
+const tailMs = 2_000
+
+/** A comment is a sign of life, too; a line that has no end is none. */
+const hasLine = (piece: Buffer) => piece.includes(0x0a)
+
 /** A model on a server that speaks the wire of OpenAI. */
 export function createUpstreamModel(server: UpstreamServer, settings: UpstreamModelSettings): Model {
   const { names, model, kind, context, source, created } = settings
   const served: ServedModel = {
     names,
+    // What it cannot do, its server says.
+    tasks: ['answers', 'embeddings', 'ranking'],
     created,
     source: `${source}#${model}`,
     context,
@@ -78,9 +87,11 @@ export function createUpstreamModel(server: UpstreamServer, settings: UpstreamMo
     const slots = given.lane === 'background' ? server.slots.background : callers
     const slot = await slots.acquire(given.tenant, clientSignal)
     running++
+    // By hand: AbortSignal.any costs a request more than its listener does.
     const ending = new AbortController()
-    const signal = AbortSignal.any([clientSignal, ending.signal])
+    const { signal } = ending
     let isOpen = true
+    let reader: AnswerReader | undefined
     let done = () => {}
     const over = () => {
       if (!isOpen) return
@@ -88,19 +99,24 @@ export function createUpstreamModel(server: UpstreamServer, settings: UpstreamMo
       running--
       slots.release(slot)
       done()
-      clientSignal.removeEventListener('abort', over)
-      // Whatever the server still works on is for nobody.
-      ending.abort(new Error('the answer is over'))
+      clientSignal.removeEventListener('abort', left)
+      // Whatever the server still works on is for nobody. Of a complete answer only the end is missing.
+      if (reader?.isComplete() !== true) ending.abort(new Error('the answer is over'))
     }
-    clientSignal.addEventListener('abort', over, { once: true })
+    const left = () => {
+      ending.abort(clientSignal.reason)
+      over()
+    }
+    if (clientSignal.aborted) left()
+    else clientSignal.addEventListener('abort', left, { once: true })
     try {
-      const { answer: response, done: left } = await server.ask(
+      const { answer: response, done: finished } = await server.ask(
         { ...asked, path: asked.path.slice(1), kind },
         signal,
       )
-      done = left
+      done = finished
       if (!isOpen) throw clientSignal.reason
-      const reader = createReader({
+      reader = createReader({
         kind,
         inputs: asked.inputs,
         choices: asked.choices,
@@ -132,13 +148,20 @@ export function createUpstreamModel(server: UpstreamServer, settings: UpstreamMo
     const type = response.headers['content-type'] ?? ''
     if (!isWhole && type.startsWith('text/event-stream')) return streamed(response, reader, signal)
     // There are servers that stream nothing.
-    if (type.includes('json')) return whole(response, reader)
+    if (type.includes('json')) return whole(response, reader, signal)
     response.destroy()
     throw unreadable(response)
   }
 
-  async function* whole(response: IncomingMessage, reader: AnswerReader): AsyncGenerator<AnswerEvent[]> {
-    const events = reader.read(await textOf(response, server.silenceMs, mostWhole))
+  async function* whole(
+    response: IncomingMessage,
+    reader: AnswerReader,
+    signal: AbortSignal,
+  ): AsyncGenerator<AnswerEvent[]> {
+    const text = await textOf(response, server.silenceMs, mostWhole).catch((error: unknown) => {
+      throw isBroken(error) && !signal.aborted ? cutOff() : error
+    })
+    const events = reader.read(text)
     checkEnd(reader)
     yield events
   }
@@ -148,16 +171,23 @@ export function createUpstreamModel(server: UpstreamServer, settings: UpstreamMo
     reader: AnswerReader,
     signal: AbortSignal,
   ): AsyncGenerator<AnswerEvent[]> {
-    const data = dataOf(piecesOf(response, server.silenceMs))
+    const lines = createEventReader()
+    let alarm: NodeJS.Timeout | undefined
     try {
-      for await (const group of data) {
+      for await (const piece of piecesOf(response, server.silenceMs, hasLine)) {
+        clearTimeout(alarm)
         const events: AnswerEvent[] = []
-        for (const one of group) for (const event of reader.read(one)) events.push(event)
+        for (const one of lines.read(piece)) for (const event of reader.read(one)) events.push(event)
         if (events.length > 0) yield events
+        if (lines.isDone) break
+        // What it has counted may come behind the answer, and nobody has to wait for it.
+        if (reader.isComplete()) alarm = setTimeout(() => response.destroy(), tailMs)
       }
     } catch (error) {
       if (signal.aborted || !isBroken(error)) throw error
-      throw cutOff()
+      if (!reader.isComplete()) throw cutOff()
+    } finally {
+      clearTimeout(alarm)
     }
     checkEnd(reader)
   }
@@ -167,6 +197,9 @@ export function createUpstreamModel(server: UpstreamServer, settings: UpstreamMo
     served: () => served,
     format: async () => undefined,
     answer,
+    pool: createPooling(server, { kind, model }, (change) => {
+      running += change
+    }),
     tokenize: tokens.tokenize,
     detokenize: tokens.detokenize,
     async close() {},
@@ -182,7 +215,12 @@ function checkEnd(reader: AnswerReader): void {
 /** What Node says when the other side goes (https://nodejs.org/api/errors.html). */
 function isBroken(error: unknown): boolean {
   const { code } = error as NodeJS.ErrnoException
-  return code === 'ECONNRESET' || code === 'EPIPE' || code === 'ERR_STREAM_PREMATURE_CLOSE'
+  return (
+    code === 'ECONNRESET' ||
+    code === 'EPIPE' ||
+    code === 'ERR_STREAM_PREMATURE_CLOSE' ||
+    code?.startsWith('HPE_') === true
+  )
 }
 
 /** What an answer needs to know before it begins: where its prompt comes back, the tokens of that. */
@@ -203,23 +241,32 @@ async function headOf(
 }
 
 /** The events, and whatever becomes of them the end: a reader that never comes has its signal aborted. */
-async function* readOnce(
+function readOnce(
   first: Promise<IteratorResult<AnswerEvent[]>>,
   rest: AsyncGenerator<AnswerEvent[]>,
   over: () => void,
   signal: AbortSignal,
-): AsyncGenerator<AnswerEvent[]> {
-  try {
-    const { done, value } = await first
-    if (done) return
-    yield value
-    yield* rest
-  } catch (error) {
-    if (signal.aborted) throw signal.reason
-    throw error
-  } finally {
-    over()
+): AsyncIterable<AnswerEvent[]> {
+  let isFirst = true
+  const iterator: AsyncIterator<AnswerEvent[]> = {
+    async next() {
+      try {
+        const step = await (isFirst ? first : rest.next())
+        isFirst = false
+        if (step.done) over()
+        return step
+      } catch (error) {
+        over()
+        throw signal.aborted ? signal.reason : error
+      }
+    },
+    async return() {
+      over()
+      await rest.return(undefined).catch(() => undefined)
+      return { done: true, value: undefined }
+    },
   }
+  return { [Symbol.asyncIterator]: () => iterator }
 }
 
 function lengthOf(inputs: readonly Input[]): number {

@@ -12,13 +12,25 @@ export const ModelCard = answer('What is known about the model.', {
   created: z.int().meta({ description: 'Seconds since 1970 when it was loaded.' }),
   owned_by: z.literal('heddle'),
   root: z.string().meta({ description: 'The name that answers carry.' }),
-  parent: z.null(),
+  parent: z.string().nullable().meta({ description: 'Of a LoRA adapter: the model that it changes.' }),
   max_model_len: z
     .int()
     .meta({ description: 'Tokens that fit into one conversation, prompt and answer together.' }),
   device: z
     .string()
     .meta({ description: '`cpu`, or the GPU that runs it, such as `cuda: NVIDIA L4, 29 of 29 layers`.' }),
+  state: z.enum(['ready', 'unloaded', 'starting', 'failed']).meta({
+    description:
+      '`unloaded`: it is loaded when it is asked. `starting` is on its way, `failed` cannot be served now; GET /views/engine has the reason.',
+  }),
+  tasks: z.array(z.enum(['answers', 'embeddings', 'ranking'])).meta({
+    description:
+      'What it can be asked for: texts, the vectors of texts, or how well documents fit a question.',
+  }),
+  dimensions: z
+    .int()
+    .nullable()
+    .meta({ description: 'Numbers of one of its vectors, where it makes some and says how many.' }),
   tools: z.enum(['proven', 'own', 'generic']).nullable().meta({
     description:
       'How it calls tools. `proven`: in the form of its chat template, of which random calls were read back as they were written. `own`: in a form that the server has code for. `generic`: in a form that its template does not know, described in the system message. Null where it has no template.',

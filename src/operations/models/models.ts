@@ -1,15 +1,18 @@
+import type { Caller } from '../../domain/callers.ts'
 import { refuse } from '../../domain/refusals.ts'
 import type { AnswerFormat } from '../../inference/answer-format.ts'
-import type { ServedModel } from '../../inference/backend.ts'
+import type { BackendStatus, ServedModel } from '../../inference/backend.ts'
 import type { Model } from '../../inference/model.ts'
 import type { Models } from '../../inference/registry.ts'
 import type { ModelCard, ModelList } from './contract.ts'
 
 /** The served models under each of their names. */
-export async function listModels(models: Models): Promise<ModelList> {
+export async function listModels(models: Models, caller: Caller): Promise<ModelList> {
   // Refused while the first is being loaded, so that no client takes an empty list for the truth.
-  if (models.all.length > 0) models.find(undefined)
-  const cards = await Promise.all(models.all.map(cardsOf))
+  const seen = models.seenBy(caller)
+  if (seen.length > 0 && seen.every((model) => model.served() === undefined))
+    models.find(undefined, caller, 'any')
+  const cards = await Promise.all(seen.map(cardsOf))
   return { object: 'list', data: cards.flat() }
 }
 
@@ -17,13 +20,13 @@ async function cardsOf(model: Model): Promise<ModelCard[]> {
   const served = model.served()
   if (served === undefined) return []
   const format = await model.format()
-  return served.names.map((name) => cardOf(served, name, format))
+  return served.names.map((name) => cardOf(served, name, model.status(), format))
 }
 
-export async function readModel(models: Models, name: string): Promise<ModelCard> {
+export async function readModel(models: Models, caller: Caller, name: string): Promise<ModelCard> {
   if (models.all.length > 0) {
-    const { model, served } = models.find(name)
-    return cardOf(served, name, await model.format())
+    const { model, served } = models.find(name, caller, 'any')
+    return cardOf(served, name, model.status(), await model.format())
   }
   throw refuse('model_not_found', {
     field: 'model',
@@ -33,8 +36,9 @@ export async function readModel(models: Models, name: string): Promise<ModelCard
 }
 
 function cardOf(
-  { names, created, context, device }: ServedModel,
+  { names, created, context, device, tasks = ['answers'], dimensions, parent }: ServedModel,
   id: string,
+  { state }: BackendStatus,
   format: AnswerFormat | undefined,
 ): ModelCard {
   return {
@@ -43,9 +47,12 @@ function cardOf(
     created,
     owned_by: 'heddle',
     root: names[0] ?? id,
-    parent: null,
+    parent: parent ?? null,
     max_model_len: context,
     device,
+    state,
+    tasks: [...tasks],
+    dimensions: dimensions ?? null,
     tools: format?.proof ?? null,
     reasoning: format?.reasoning !== undefined,
   }

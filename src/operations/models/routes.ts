@@ -14,16 +14,18 @@ const list: RoutePlugin = async (app, { models }) => {
     tags,
     response: { 200: ModelList, ...refusingOpenAi() },
   }
-  app.get('/v1/models', { schema }, () => listModels(models))
+  app.get('/v1/models', { schema }, (request) => listModels(models, request.caller))
 }
 
 const read: RoutePlugin = async (app, { models }) => {
   const response = { 200: ModelCard, ...refusingOpenAi('model_not_found', 'invalid_request') }
   const schema = { summary: 'Look a model up by its name', tags, params: ModelPath, response }
-  app.get('/v1/models/:model', { schema }, async (request) => readModel(models, request.params.model))
+  app.get('/v1/models/:model', { schema }, async (request) =>
+    readModel(models, request.caller, request.params.model),
+  )
   // Names such as org/name, from clients that do not encode the slash.
   app.get('/v1/models/*', { schema: { hide: true, params: ModelRest, response } }, async (request) =>
-    readModel(models, request.params['*']),
+    readModel(models, request.caller, request.params['*']),
   )
 }
 

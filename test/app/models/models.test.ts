@@ -15,6 +15,9 @@ const card = (id: string) => ({
   tools: 'generic',
   reasoning: false,
   device: 'cpu',
+  state: 'ready',
+  tasks: ['answers', 'embeddings', 'ranking'],
+  dimensions: 4,
 })
 
 const notFound = (name: string, accepted: string) => ({

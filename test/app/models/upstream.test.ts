@@ -163,6 +163,29 @@ test('what the kind of server does not take is refused by its name, and nothing 
   assert.equal(upstream.asked[0]?.body.user, 'somebody')
 })
 
+test('the tools of a conversation count as tokens of it', async (t) => {
+  const upstream = await startFakeUpstream(
+    t,
+    (response) =>
+      response
+        .writeHead(200, { 'content-type': 'application/json' })
+        .end(JSON.stringify({ tokens: [1, 2, 3] })),
+    { models: [{ id: 'far', owned_by: 'heddle', root: 'far', max_model_len: 100 }] },
+  )
+  const { post } = await openApp(t, { models: await modelsOfUpstream([upstream.url]) })
+  const counted = await post('/v1/messages/count_tokens', {
+    model: 'far',
+    messages: [{ role: 'user', content: 'Hello' }],
+    tools: [{ name: 'look', input_schema: { type: 'object' } }],
+  })
+  assert.deepEqual([counted.status, counted.json.input_tokens], [200, 3], counted.text)
+  const [asked] = upstream.asked
+  assert.equal(asked?.url, '/tokenize')
+  assert.deepEqual(asked?.body.tools, [
+    { type: 'function', function: { name: 'look', parameters: { type: 'object' } } },
+  ])
+})
+
 test('what the server refuses is refused here, in its words', async (t) => {
   const refusing = (status: number, error: object | string, headers = {}): AnswerOfUpstream => {
     const body = typeof error === 'string' ? error : JSON.stringify({ error })
@@ -201,6 +224,32 @@ for (const stream of [false, true]) {
     const refused = await inTime('it is refused', app.ask({ stream }))
     assert.deepEqual([refused.status, refused.json.error.code], [504, 'upstream_timeout'])
     await until('the server is left', async () => app.upstream.left === 1)
+    app.upstream.answer = sayingWords('Hello')
+    assert.equal((await app.ask({ stream })).status, 200)
+  })
+
+  test(`a server that drips byte by byte is left: ${isStream}`, async (t) => {
+    const drip =
+      (status: number, type: string, text: string): AnswerOfUpstream =>
+      async (response) => {
+        response.writeHead(status, { 'content-type': type })
+        for (let n = 0; !response.destroyed; n++) {
+          response.write(text[n % text.length])
+          await new Promise((resolve) => setTimeout(resolve, 20))
+        }
+      }
+    const app = await open(t, sayingWords('Hello'), { silenceMs: 200 })
+    for (const answer of [
+      drip(200, 'text/event-stream', 'data: {"choices":[{"index":0,"delta":{"content":"endless'),
+      drip(200, 'application/json', '{"choices":[{"index":0,"message":{"content":"endless'),
+      drip(500, 'application/json', '{"error":"endless'),
+    ]) {
+      app.upstream.answer = answer
+      const before = app.upstream.left
+      const refused = await inTime('it is refused', app.ask({ stream }))
+      assert.deepEqual([refused.status, refused.json.error.code], [504, 'upstream_timeout'])
+      await until('the server is left', async () => app.upstream.left === before + 1)
+    }
     app.upstream.answer = sayingWords('Hello')
     assert.equal((await app.ask({ stream })).status, 200)
   })
@@ -366,4 +415,14 @@ test('the state of the server is told: ready, gone, and back', async (t) => {
   assert.equal((await post(chatUrl, asking())).status, 503)
   assert.equal((await get('/ready')).status, 503)
   assert.equal(await gauge(), '0')
+})
+
+test('connections to the server are used again, and not for answers that were left', async (t) => {
+  const upstream = await startFakeUpstream(t, sayingWords('Hello'))
+  let connections = 0
+  upstream.onConnection = () => connections++
+  const { post } = await openApp(t, { models: await modelsOfUpstream([upstream.url]) })
+  for (let i = 0; i < 10; i++)
+    assert.equal((await post(chatUrl, asking({ stream: i % 2 === 0 }))).status, 200)
+  assert.ok(connections <= 2, `${connections} connections for 10 answers`)
 })

@@ -1,0 +1,15 @@
+import type { Config } from '../../config.ts'
+import { lookAtMachine } from '../models/machine.ts'
+
+/** What is free is needed by others, too: so much of it is for models unless a setting says it. */
+const usualShare = 0.8
+
+/** Bytes that the models of a list may take together, and the machine as each of them sees it. */
+export async function memoryOfModels({ models_memory }: Pick<Config, 'models_memory'>) {
+  const machine = await lookAtMachine()
+  const bound = models_memory || Math.floor(machine.freeMemory * usualShare)
+  return {
+    bound,
+    look: async () => ({ ...machine, freeMemory: bound, boundBy: 'HEDDLE_MODELS_MEMORY' }),
+  }
+}

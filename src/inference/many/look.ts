@@ -1,0 +1,105 @@
+import type { Config } from '../../config.ts'
+import { type LocalSource, type ModelLocations, modelHere, sourceOf } from '../models/find.ts'
+import type { GgufHeader } from '../models/gguf-header.ts'
+import { memoryNeed, totalOf } from '../models/memory.ts'
+import { ModelError, reasonOf } from '../models/model-error.ts'
+import { type ModelPlan, type ModelSettings, prepareModel } from '../models/plan.ts'
+import { shownAddress } from '../upstream/server.ts'
+import { connectBehind } from './behind.ts'
+import { memoryOfModels } from './bound.ts'
+import { inWordsOf, settingsOf } from './entry-settings.ts'
+import type { ModelEntry } from './models-file.ts'
+import type { ModelsSpec, UpstreamSpec } from './read-models.ts'
+
+export type LookSettings = ModelSettings & ModelLocations & Pick<Config, 'models_memory' | 'upstream_timeout'>
+
+/** A model of the list with what can be seen of it from here. */
+export type SeenModel = { name: string; aliases?: string[]; fallbacks?: string[] } & (
+  | { at: 'here'; file: string; plan: ModelPlan; header: GgufHeader; memory: number; bound: number }
+  | { at: 'hub'; source: string }
+  | { at: 'server'; upstream: SeenServer; model: string; kind: string; context: number; isListed: boolean }
+  | { at: 'nowhere'; source: string; trouble: string }
+)
+
+export interface SeenServer {
+  name: string
+  addresses: { url: string; weight: number; trouble: string | undefined }[]
+}
+
+/**
+ * The models of a list, looked at without a server: files are read and planned, the addresses of other servers are asked what they
+ * list, and nothing is loaded or downloaded.
+ */
+export async function lookAtModels(spec: ModelsSpec, settings: LookSettings): Promise<SeenModel[]> {
+  const { bound, look } = await memoryOfModels(settings)
+  const servers = await Promise.all(spec.upstreams.map((upstream) => lookAtServer(upstream, settings)))
+
+  async function local(entry: ModelEntry & { file: string }): Promise<SeenModel> {
+    const named = namesOf(entry)
+    try {
+      const file = await modelHere(sourceOf(entry.file) as LocalSource, settings)
+      if (file === undefined && entry.file.startsWith('hf:'))
+        return { ...named, at: 'hub', source: entry.file }
+      if (file === undefined) throw new ModelError('This installation has no built-in model.')
+      const { plan, header } = await prepareModel(file, settingsOf(entry, settings), { look })
+      const { machine, device } = memoryNeed(header, plan)
+      return { ...named, at: 'here', file, plan, header, memory: totalOf(machine) + totalOf(device), bound }
+    } catch (error) {
+      const trouble = error instanceof ModelError ? inWordsOf(entry, error).message : reasonOf(error)
+      return { ...named, at: 'nowhere', source: entry.file, trouble }
+    }
+  }
+
+  function behind(entry: ModelEntry): SeenModel {
+    const server = servers.find(({ seen }) => seen.name === entry.upstream)
+    if (server === undefined) throw new Error(`the list has no upstream ${entry.upstream}`)
+    const model = entry.model ?? entry.name
+    return { ...namesOf(entry), ...server.model(model, entry.context) }
+  }
+
+  const named: SeenModel[] = []
+  for (const entry of spec.models) {
+    const { file } = entry
+    named.push(file === undefined ? behind(entry) : await local({ ...entry, file }))
+  }
+  const taken = new Set(named.flatMap(({ name, aliases = [] }) => [name, ...aliases]))
+  const listed = servers.flatMap(({ all }) => all).filter(({ name }) => !taken.has(name))
+  return [...named, ...listed]
+}
+
+function namesOf({ name, aliases, fallbacks }: ModelEntry) {
+  return { name, ...(aliases && { aliases }), ...(fallbacks && { fallbacks }) }
+}
+
+/** What a server says of itself at the moment. */
+async function lookAtServer(spec: UpstreamSpec, settings: LookSettings) {
+  const { server, retire } = connectBehind(spec, settings, { info() {}, warn() {} })
+  await server.addresses.looked
+  const listed = server.listed() ?? []
+  const seen: SeenServer = {
+    name: spec.name,
+    addresses: server.addresses.all.map(({ url, weight, trouble }) => ({
+      url: shownAddress(url),
+      weight,
+      trouble,
+    })),
+  }
+  await retire()
+  const model = (there: string, context = spec.context) => {
+    const found = listed.find(({ names }) => names.includes(there))
+    const told = spec.kind === 'auto' ? undefined : spec.kind
+    return {
+      at: 'server' as const,
+      upstream: seen,
+      model: there,
+      kind: told ?? found?.kind ?? listed[0]?.kind ?? 'openai',
+      context: context || (found?.context ?? 0),
+      isListed: found !== undefined,
+    }
+  }
+  const all = (spec.serves === 'all' ? listed : []).map(({ names }): SeenModel => {
+    const [name = '', ...aliases] = names
+    return { name, ...(aliases.length > 0 && { aliases }), ...model(name) }
+  })
+  return { seen, model, all }
+}

@@ -1,0 +1,330 @@
+import { z } from 'zod'
+import { described } from '../../domain/described.ts'
+import { nearestName } from '../../domain/nearest.ts'
+import { mostModels } from '../../domain/user-settings.ts'
+
+/** The file of HEDDLE_MODELS: the models of a server, and the servers behind it. Each message is what would be accepted. */
+
+const whole = (least: number, most: number) => {
+  const error = `a whole number from ${least} to ${most}`
+  return z.int({ error }).min(least, { error }).max(most, { error })
+}
+
+const text = (error: string, most = 4096) => z.string({ error }).min(1, { error }).max(most, { error })
+
+const name = z
+  .string({ error: 'a name without spaces, of at most 256 characters' })
+  .regex(/^[^\s\0]{1,256}$/, {
+    error: 'a name without spaces, of at most 256 characters',
+  })
+
+const oneOf = (names: readonly string[]) => ({ error: names.join(', ') })
+
+const Key = z
+  .strictObject(
+    {
+      env: z
+        .string({ error: 'the name of an environment variable' })
+        .regex(/^[A-Za-z_][A-Za-z0-9_]{0,255}$/, { error: 'the name of an environment variable' })
+        .optional()
+        .meta({ description: 'The environment variable that has the key.' }),
+      file: text('the path of a file')
+        .optional()
+        .meta({ description: 'The file that has the key; a path is looked for beside this file.' }),
+    },
+    { error: issueOfKey },
+  )
+  .refine((key) => (key.env === undefined) !== (key.file === undefined), {
+    error: '{"env": "NAME"} or {"file": "path"}, one of both',
+    abort: true,
+  })
+
+/** A key that stands in the file itself is refused without being shown. */
+function issueOfKey({ code }: { code?: string }): string | undefined {
+  return code === 'invalid_type'
+    ? '{"env": "NAME"} or {"file": "path"}; no key stands in this file'
+    : undefined
+}
+
+const url = z
+  .string({ error: 'an address such as https://host/v1' })
+  .refine(isAddress, { error: 'an address such as https://host/v1, without a user, a query or a fragment' })
+  .meta({ description: 'Where the server is, with `/v1`.' })
+
+const Address = z.strictObject({
+  url,
+  weight: z
+    .number({ error: 'a number above 0, at most 1000' })
+    .positive({ error: 'a number above 0, at most 1000' })
+    .max(1000, { error: 'a number above 0, at most 1000' })
+    .optional()
+    .meta({ description: 'Its share of the requests, against the other addresses: 1 unless said.' }),
+  key: Key.optional().meta({ description: 'Where it is another than that of the upstream.' }),
+})
+
+const upstreamKinds = ['auto', 'heddle', 'vllm', 'llama-server', 'openai'] as const
+
+const Upstream = z.strictObject({
+  name: name.meta({ description: 'By which models of this file name it.' }),
+  addresses: z
+    .array(
+      z.union([url, Address], { error: 'an address such as https://host/v1, or {"url", "weight", "key"}' }),
+      {
+        error: 'a list of 1 to 64 addresses',
+      },
+    )
+    .min(1, { error: 'a list of 1 to 64 addresses' })
+    .max(64, { error: 'a list of 1 to 64 addresses' })
+    .meta({
+      description:
+        'Where the same models are served. A prompt goes where its beginning was read before, or where there is least to do.',
+    }),
+  key: Key.optional().meta({ description: 'What goes there as its credentials. Keys of callers never do.' }),
+  kind: z.enum(upstreamKinds, oneOf(upstreamKinds)).optional().meta({
+    description:
+      'What the server is, by which fields are passed on or refused. `auto`, which is the default, asks it.',
+  }),
+  serves: z
+    .enum(['named', 'all'], oneOf(['named', 'all']))
+    .optional()
+    .meta({
+      description:
+        '`all`: every model that it lists is served under its own name. `named`, which is the default: those that `models` names.',
+    }),
+  timeout: whole(100, 3_600_000).optional().meta({
+    description: 'Milliseconds that it may say nothing; HEDDLE_UPSTREAM_TIMEOUT unless said.',
+  }),
+  parallel: whole(1, 4096)
+    .optional()
+    .meta({ description: 'Requests that it is given at once: 256 unless said.' }),
+  queue: whole(0, 100_000)
+    .optional()
+    .meta({ description: 'Requests that may wait; HEDDLE_QUEUE unless said.' }),
+  context: whole(64, 16_777_216).optional().meta({
+    description: 'Tokens that fit into a conversation, where the server does not say it.',
+  }),
+})
+
+const Model = z.strictObject({
+  name: name.meta({ description: 'What `model` in a request is, and what answers carry.' }),
+  aliases: z
+    .array(name, { error: 'a list of at most 64 names' })
+    .max(64, { error: 'a list of at most 64 names' })
+    .optional()
+    .meta({ description: 'Other names of it.' }),
+  fallbacks: z
+    .array(name, { error: 'a list of at most 16 names of models' })
+    .max(16, { error: 'a list of at most 16 names of models' })
+    .optional()
+    .meta({
+      description:
+        'Models that answer in its place, in this order, when it fails before its answer has begun.',
+    }),
+  file: z
+    .string({ error: modelFiles() })
+    .refine((given) => isFile(given), { error: modelFiles() })
+    .optional()
+    .meta({
+      description:
+        'A model of this machine: `builtin`, `hf:<org>/<repo>[:<quant or file>]`, or the path of a .gguf file, which is looked for beside this file. It is loaded when it is asked.',
+    }),
+  context: whole(64, 16_777_216).optional().meta({
+    description: 'Tokens that fit into a conversation; of a model with `file`, HEDDLE_CONTEXT unless said.',
+  }),
+  parallel: whole(1, 256).optional().meta({ description: 'With `file`: as HEDDLE_PARALLEL.' }),
+  threads: whole(1, 1024).optional().meta({ description: 'With `file`: as HEDDLE_THREADS.' }),
+  batch: whole(32, 8192).optional().meta({ description: 'With `file`: as HEDDLE_BATCH.' }),
+  lora: z
+    .record(name, text('the path of a .gguf file'), { error: 'an object of names and paths' })
+    .optional()
+    .meta({
+      description:
+        'With `file`: LoRA adapters, by the names under which they are served; a path is looked for beside this file.',
+    }),
+  preload: z.boolean({ error: 'true or false' }).optional().meta({
+    description: 'With `file`: loaded when the server starts, as far as there is memory.',
+  }),
+  upstream: name
+    .optional()
+    .meta({ description: 'A model of another server: the name of one of `upstreams`.' }),
+  model: text('the name of the model on that server', 512).optional().meta({
+    description: 'With `upstream`: its name there, where that is another.',
+  }),
+})
+
+export const ModelsFile = z.strictObject({
+  $schema: z.string().optional(),
+  default: name.optional().meta({
+    description: 'The model of requests that name none; the first of `models` unless said.',
+  }),
+  models: z
+    .array(Model, { error: `a list of at most ${mostModels} models` })
+    .max(mostModels, { error: `a list of at most ${mostModels} models` })
+    .optional(),
+  upstreams: z
+    .array(Upstream, { error: 'a list of at most 64 servers' })
+    .max(64, { error: 'a list of at most 64 servers' })
+    .optional(),
+})
+export type ModelsFile = z.output<typeof ModelsFile>
+export type ModelEntry = z.output<typeof Model>
+export type UpstreamEntry = z.output<typeof Upstream>
+export type KeyEntry = z.output<typeof Key>
+
+/** Everything that is wrong with the value of a file, a line each. Empty where nothing is. */
+export function checkModels(value: unknown): { file: ModelsFile } | { wrong: string[] } {
+  const crowd = tooMany(value)
+  if (crowd !== undefined) return { wrong: [crowd] }
+  const result = ModelsFile.safeParse(value)
+  if (!result.success) {
+    const { issues } = result.error
+    const wrong = issues.slice(0, mostTold).map((issue) => lineOf(issue, value))
+    const more = issues.length - mostTold
+    return { wrong: more > 0 ? [...wrong, `and ${more} more that are wrong.`] : wrong }
+  }
+  const wrong = checkTogether(result.data)
+  return wrong.length > 0 ? { wrong } : { file: result.data }
+}
+
+/** Who mends these sees the others next. */
+const mostTold = 50
+
+/** No entry of the file has more fields, and nothing that is known lies deeper. */
+const mostFields = 32
+const deepest = 6
+
+/** What could only be another file: to look at each of its members would hold up a server that reads it again. */
+function tooMany(value: unknown, path = '', depth = 0): string | undefined {
+  if (typeof value !== 'object' || value === null || depth > deepest) return undefined
+  const isList = Array.isArray(value)
+  const [count, most] = isList ? [value.length, mostModels] : [Object.keys(value).length, mostFields]
+  if (count > most) return wrongLine(path, `${count} ${isList ? 'entries' : 'fields'}`, `at most ${most}`)
+  for (const [name, member] of Object.entries(value)) {
+    const inner = isList ? `[${name}]` : `${path && '.'}${name.slice(0, 100)}`
+    const found = tooMany(member, path + inner, depth + 1)
+    if (found !== undefined) return found
+  }
+  return undefined
+}
+
+/** The JSON Schema of the file, for editors. */
+export function modelsFileSchema(): string {
+  const schema = z.toJSONSchema(ModelsFile, { io: 'input' })
+  return `${JSON.stringify({ title: 'The models of a Heddle server', ...schema }, undefined, 2)}\n`
+}
+
+const wrongLine = (path: string, given: string, accepted: string) =>
+  `${path || 'the file'}: given ${given}; accepted: ${accepted}.`
+
+/** Where in the file, as `models[1].context`. */
+function pathText(path: readonly PropertyKey[]): string {
+  return path
+    .map((step) => (typeof step === 'number' ? `[${step}]` : `.${String(step)}`))
+    .join('')
+    .replace(/^\./, '')
+}
+
+function lineOf(issue: z.core.$ZodIssue, value: unknown): string {
+  const path = pathText(issue.path)
+  const given = issue.path.reduce<unknown>(
+    (at, step) => (typeof at === 'object' && at !== null ? Reflect.get(at, step) : undefined),
+    value,
+  )
+  if (issue.code === 'unrecognized_keys') {
+    const known = fieldsAt(issue.path)
+    return issue.keys
+      .map((key) => {
+        const meant = nearestName(key, known)
+        const advice = meant === undefined ? known.join(', ') : `${meant}, if that is meant`
+        return wrongLine(pathText([...issue.path, key]), 'a field that is not known', advice)
+      })
+      .join('\n')
+  }
+  // What stands where a key is named may be one.
+  const isSecret = issue.path.includes('key')
+  const shown = isSecret ? (given === undefined ? 'nothing' : 'something else') : described(given)
+  return wrongLine(path, shown, issue.message)
+}
+
+function fieldsAt(path: readonly PropertyKey[]): string[] {
+  if (path.includes('key')) return ['env', 'file']
+  if (path.includes('addresses')) return Object.keys(Address.shape)
+  if (path[0] === 'models') return Object.keys(Model.shape)
+  if (path[0] === 'upstreams') return Object.keys(Upstream.shape)
+  return Object.keys(ModelsFile.shape)
+}
+
+const ofFile = ['parallel', 'threads', 'batch', 'lora', 'preload'] as const
+
+/** What no field says alone. */
+function checkTogether({ models = [], upstreams = [], default: usual }: ModelsFile): string[] {
+  const wrong: string[] = []
+  const say = (path: string, given: string, accepted: string) => wrong.push(wrongLine(path, given, accepted))
+  if (models.length === 0 && !upstreams.some(({ serves }) => serves === 'all')) {
+    say('models', 'none', 'at least one model, or an upstream with "serves": "all"')
+  }
+  const servers = new Map<string, string>()
+  for (const [index, { name: own }] of upstreams.entries()) {
+    const path = `upstreams[${index}].name`
+    const other = servers.get(own)
+    if (other !== undefined) say(path, JSON.stringify(own), `another name: it is that of ${other}`)
+    servers.set(own, path)
+  }
+  const names = new Map<string, string>()
+  for (const [index, model] of models.entries()) {
+    const path = `models[${index}]`
+    const own: [name: string, where: string][] = [
+      [model.name, `${path}.name`],
+      ...(model.aliases ?? []).map((alias, at): [string, string] => [alias, `${path}.aliases[${at}]`]),
+      ...Object.keys(model.lora ?? {}).map((adapter): [string, string] => [adapter, `${path}.lora`]),
+    ]
+    for (const [one, where] of own) {
+      const other = names.get(one)
+      if (other !== undefined) say(where, JSON.stringify(one), `another name: it is that of ${other}`)
+      names.set(one, where)
+    }
+    if ((model.file === undefined) === (model.upstream === undefined)) {
+      say(path, model.file === undefined ? 'neither file nor upstream' : 'file and upstream', 'one of both')
+      continue
+    }
+    if (model.file !== undefined && model.model !== undefined) {
+      say(`${path}.model`, described(model.model), 'nothing beside file')
+    }
+    if (model.upstream === undefined) continue
+    for (const field of ofFile) {
+      if (model[field] !== undefined)
+        say(`${path}.${field}`, described(model[field]), 'nothing beside upstream')
+    }
+    if (!servers.has(model.upstream)) {
+      const known = [...servers.keys()].map((one) => JSON.stringify(one)).join(', ') || 'none is in this file'
+      say(`${path}.upstream`, JSON.stringify(model.upstream), `a name of upstreams: ${known}`)
+    }
+  }
+  // What an upstream lists is known later.
+  if (upstreams.some(({ serves }) => serves === 'all')) return wrong
+  const accepted = [...names.keys()].map((one) => JSON.stringify(one)).join(', ')
+  if (usual !== undefined && !names.has(usual)) say('default', JSON.stringify(usual), accepted)
+  for (const [index, { fallbacks = [], ...model }] of models.entries()) {
+    const own = new Set([model.name, ...(model.aliases ?? [])])
+    for (const [at, fallback] of fallbacks.entries()) {
+      const isOther = names.has(fallback) && !own.has(fallback)
+      if (!isOther)
+        say(`models[${index}].fallbacks[${at}]`, JSON.stringify(fallback), `another model: ${accepted}`)
+    }
+  }
+  return wrong
+}
+
+function isAddress(given: string): boolean {
+  const parsed = /^https?:\/\//.test(given) ? URL.parse(given) : null
+  return parsed !== null && !parsed.username && !parsed.password && !parsed.search && !parsed.hash
+}
+
+function modelFiles(): string {
+  return 'builtin, hf:<org>/<repo>[:<quant or file>] or the path of a .gguf file'
+}
+
+function isFile(given: string): boolean {
+  if (given.startsWith('hf:')) return /^hf:[\w-][\w.-]*\/[\w-][\w.-]*(:[^:\s][^:]*)?$/.test(given)
+  return given !== '' && given !== 'none' && !given.includes('\0') && !/^[a-z][a-z0-9+.-]*:\/\//i.test(given)
+}

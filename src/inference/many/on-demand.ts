@@ -1,0 +1,252 @@
+import { stat } from 'node:fs/promises'
+import type { BackendStatus, ServedModel } from '../backend.ts'
+import { createEmbeddedBackend, usualSupervision } from '../embedded/owner.ts'
+import { createLocalModel, type LocalModelParts } from '../local-model.ts'
+import type { AnswerEvent, Model } from '../model.ts'
+import type { LocalSource } from '../models/find.ts'
+import { sourceOf } from '../models/find.ts'
+import { memoryNeed, totalOf } from '../models/memory.ts'
+import { ModelError, withoutFolders } from '../models/model-error.ts'
+import { type DeviceSearch, prepareModel } from '../models/plan.ts'
+import { type BringParts, bringModel, notReady } from '../served-model.ts'
+import { inWordsOf, type LocalEntry, settingsOf } from './entry-settings.ts'
+import type { ListedModel, ManySettings } from './listed-model.ts'
+import { type Hold, type Load, type Loaded, type Need, type Room, statusOf } from './room.ts'
+
+export interface OnDemandParts extends LocalModelParts {
+  room: Room<LoadedModel>
+  settings: ManySettings
+  bringing: Pick<BringParts, 'log' | 'pauseMs'>
+  engineLog: Parameters<typeof createEmbeddedBackend>[1]
+  supervision?: Parameters<typeof createEmbeddedBackend>[2]
+  search: DeviceSearch
+  /** What it takes of the memories that there are: that of some GPUs is the machine's. */
+  needOf(need: Need): Need
+}
+
+/** A model with its engine. */
+export type LoadedModel = Model
+
+/** A model of this machine that is loaded when it is asked, and unloaded when others need its memory. */
+export function createOnDemandModel(entry: LocalEntry, parts: OnDemandParts): ListedModel {
+  const { room, bringing: bringParts, engineLog, supervision = usualSupervision, search, prompts } = parts
+  const { log } = bringParts
+  const settings = settingsOf(entry, parts.settings)
+  const names = [entry.name, ...(entry.aliases ?? [])]
+  const created = Math.floor(Date.now() / 1000)
+  const closing = new AbortController()
+  let served = unknownModel(names, entry.file, created)
+  let hasLoaded = false
+  let file: string | undefined
+  let prepared: Prepared | undefined
+  /** Of the file that was prepared: another may stand in its place by now. */
+  let stamp = ''
+
+  const prepare: typeof prepareModel = async (path, _settings, { signal } = {}) => {
+    stamp = await stampOf(path)
+    return prepareModel(path, settings, { ...search, ...(signal && { signal }) }).catch((error: unknown) => {
+      throw error instanceof ModelError ? inWordsOf(entry, error) : error
+    })
+  }
+
+  const bringing = bringModel(
+    sourceOf(entry.file) as LocalSource,
+    settings,
+    { ...bringParts, prepare, saying: 'the model is here; it is loaded when it is asked' },
+    (path, found) => {
+      file = path
+      know(found)
+      if (entry.preload) resident.preload(closing.signal).catch(() => undefined)
+    },
+  )
+
+  function know(found: Prepared): void {
+    prepared = found
+    if (!hasLoaded) served = plannedModel(found, created)
+  }
+
+  async function plan(): Promise<Load<LoadedModel>> {
+    if (file === undefined || prepared === undefined) throw new ModelError('it is not here yet')
+    if ((await stampOf(file)) !== stamp) know(await prepare(file, settings))
+    const { plan: options, header } = prepared
+    const { machine, device } = memoryNeed(header, options)
+    return {
+      need: parts.needOf({ machine: totalOf(machine), device: totalOf(device) }),
+      open: (signal) => open(options, signal),
+    }
+  }
+
+  async function open(options: Prepared['plan'], signal: AbortSignal): Promise<Loaded<LoadedModel>> {
+    const settled = Promise.withResolvers<void>()
+    const lost = Promise.withResolvers<string>()
+    const engine = createEmbeddedBackend(options, engineLog, supervision, (now) => {
+      if (now.state === 'failed') {
+        settled.reject(new ModelError(now.reason))
+        lost.resolve(now.reason)
+      } else settled.resolve()
+    })
+    loading = () => engine.status()
+    const stopped = () => settled.reject(signal.reason)
+    signal.addEventListener('abort', stopped, { once: true })
+    try {
+      if (signal.aborted) throw signal.reason
+      await settled.promise
+    } catch (error) {
+      await engine.close()
+      throw error instanceof ModelError
+        ? new ModelError(withoutFolders(error.message, options.file), { cause: error })
+        : error
+    } finally {
+      loading = undefined
+      signal.removeEventListener('abort', stopped)
+    }
+    const { log: _, ...quietly } = parts
+    const model = createLocalModel(engine, hasLoaded ? quietly : parts)
+    served = engine.model() ?? served
+    hasLoaded = true
+    return { thing: model, lost: lost.promise, close: () => model.close() }
+  }
+
+  let loading: (() => BackendStatus) | undefined
+  const resident = room.add(entry.name, plan)
+
+  function statusNow(): BackendStatus {
+    if (prepared === undefined) return bringing.status()
+    const { state } = resident
+    if (state.at === 'in') return state.thing.status()
+    if (state.at === 'failed') return { state: 'failed', reason: state.reason }
+    return (state.at === 'loading' && loading?.()) || statusOf(state)
+  }
+
+  /** While it is used it is not unloaded. */
+  async function using<Result>(
+    tenant: string,
+    signal: AbortSignal,
+    use: (model: Model) => Promise<Result>,
+  ): Promise<Result> {
+    const { thing, release } = await held(tenant, false, signal)
+    try {
+      return await use(thing)
+    } finally {
+      release()
+    }
+  }
+
+  async function held(
+    tenant: string,
+    isBackground: boolean,
+    signal: AbortSignal,
+  ): Promise<Hold<LoadedModel>> {
+    if (prepared === undefined) {
+      // A file that was just listed is looked at in a moment.
+      await bringing.looked
+      signal.throwIfAborted()
+    }
+    if (prepared === undefined) throw notReady(bringing.status())
+    return resident.hold({ tenant, isBackground }, signal)
+  }
+
+  return {
+    status: statusNow,
+    served: () => served,
+    fallbacks: entry.fallbacks ?? [],
+    async format() {
+      const { state } = resident
+      if (state.at === 'in') return state.thing.format()
+      if (served.template === undefined) return undefined
+      // Which tokens begin and end a text is known when it is loaded, and matters little here.
+      const tokens = hasLoaded ? served.tokens : { bos: '<s>', eos: '</s>' }
+      return prompts.formatOf('', served.template, tokens, closing.signal, 'model')
+    },
+    load: (tenant, signal) => using(tenant, signal, async () => served),
+    async answer(request, signal) {
+      const hold = await held(request.tenant, request.lane === 'background', signal)
+      const both = hold.signal === undefined ? signal : AbortSignal.any([signal, hold.signal])
+      // A reader that never comes has left.
+      both.addEventListener('abort', hold.release, { once: true })
+      const over = () => {
+        both.removeEventListener('abort', hold.release)
+        hold.release()
+      }
+      try {
+        const answering = await hold.thing.answer(request, both)
+        return { ...answering, events: releasing(answering.events, over) }
+      } catch (error) {
+        over()
+        throw error
+      }
+    },
+    pool: (asked, each, signal) => using(asked.tenant, signal, (model) => model.pool(asked, each, signal)),
+    tokenize: (input, tenant, signal) =>
+      using(tenant, signal, (model) => model.tokenize(input, tenant, signal)),
+    detokenize: (tokens, options, signal) =>
+      using('', signal, (model) => model.detokenize(tokens, options, signal)),
+    isStuck: () => statusNow().state === 'failed',
+    async retire() {
+      closing.abort(new Error('the model was taken out of the list'))
+      await bringing.close()
+      await resident.retire()
+      log.info({ model: entry.name }, 'a model that is not in the list any more has ended')
+    },
+    async close() {
+      closing.abort(new Error('the server stops'))
+      await bringing.close()
+    },
+  }
+}
+
+type Prepared = Awaited<ReturnType<typeof prepareModel>>
+
+async function* releasing(
+  events: AsyncIterable<AnswerEvent[]>,
+  over: () => void,
+): AsyncGenerator<AnswerEvent[]> {
+  try {
+    yield* events
+  } finally {
+    over()
+  }
+}
+
+/** While nothing is known but what the list says. */
+function unknownModel(names: string[], source: string, created: number): ServedModel {
+  return {
+    names,
+    created,
+    source,
+    context: 0,
+    parallel: 0,
+    threads: 0,
+    device: 'not known yet',
+    vocabulary: 0,
+    controlTokens: [],
+    parameters: 0,
+    bytes: 0,
+    template: undefined,
+    tokens: { bos: '', eos: '' },
+  }
+}
+
+/** What its file says, before it was ever loaded. */
+function plannedModel({ plan, header }: Prepared, created: number): ServedModel {
+  const { names, source, context, parallel, threads, device, task, shorter } = plan
+  return {
+    ...unknownModel(names, source, created),
+    tasks: [task],
+    ...(shorter && { shorter }),
+    ...(plan.adapters.length > 0 && { adapters: plan.adapters.map(({ name }) => name) }),
+    context,
+    parallel,
+    threads,
+    device,
+    vocabulary: header.vocabulary,
+    parameters: header.parameters,
+    bytes: header.weightBytes || header.fileBytes,
+    template: header.template,
+  }
+}
+
+async function stampOf(path: string): Promise<string> {
+  const { mtimeMs, size, ino } = await stat(path).catch(() => ({ mtimeMs: 0, size: 0, ino: 0 }))
+  return `${mtimeMs} ${size} ${ino}`
+}

@@ -1,0 +1,215 @@
+import { isDeepStrictEqual } from 'node:util'
+import { withAdapters } from '../adapter-models.ts'
+import { createCompiling } from '../constraints/compiling.ts'
+import { findDevice } from '../embedded/device.ts'
+import type { EngineLogger } from '../embedded/engine-log.ts'
+import type { Supervision } from '../embedded/owner.ts'
+import type { Model } from '../model.ts'
+import { roomOn } from '../models/sizes.ts'
+import { createPrompts } from '../prompt/prompts.ts'
+import { createModels, type ModelList, type Models } from '../registry.ts'
+import type { BringParts } from '../served-model.ts'
+import { connectBehind, createModelBehind, type ServerBehind } from './behind.ts'
+import { memoryOfModels } from './bound.ts'
+import type { ListedModel, ManySettings } from './listed-model.ts'
+import type { ModelEntry } from './models-file.ts'
+import { createOnDemandModel, type LoadedModel } from './on-demand.ts'
+import { type ModelsSpec, readModels } from './read-models.ts'
+import { createRoom, type Need, type RoomOptions } from './room.ts'
+import { watchFiles } from './watch-files.ts'
+
+export interface ManyParts {
+  log: BringParts['log']
+  engineLog: EngineLogger
+  environment: Readonly<Record<string, string | undefined>>
+  /** Shorter times, for tests. */
+  supervision?: Supervision
+  room?: Partial<RoomOptions>
+  watchMs?: number
+}
+
+interface Entry {
+  entry: ModelEntry
+  model: ListedModel
+  /** It, and one for each of its adapters. */
+  all: () => readonly Model[]
+  behind: ServerBehind | undefined
+}
+
+/** The models of the file of HEDDLE_MODELS, which is read again when it changes. Rejects when it cannot be used. */
+export async function openModels(settings: ManySettings, parts: ManyParts): Promise<Models> {
+  const { log, engineLog, environment, supervision, watchMs = 1_000 } = parts
+  const path = settings.models
+  const first = await readModels(path, environment)
+  const { bound, look } = await memoryOfModels(settings)
+  let device: ReturnType<typeof findDevice> | undefined
+  const bounds: Need = { machine: bound, device: Number.POSITIVE_INFINITY }
+  let isUnified = false
+  const search = {
+    // Looked at once: while a model is on it, less of it is free.
+    async find(...given: Parameters<typeof findDevice>) {
+      device ??= findDevice(...given)
+      const found = await device
+      if (!('missing' in found)) {
+        bounds.device = roomOn(found)
+        isUnified = found.unified
+      }
+      return found
+    },
+    look,
+  }
+  const needOf = (need: Need) => (isUnified ? { machine: need.machine + need.device, device: 0 } : need)
+  const loads = new Map<string, { loaded: number; unloaded: number; failed: number }>()
+  const countsOf = (model: string) => {
+    const counts = loads.get(model) ?? { loaded: 0, unloaded: 0, failed: 0 }
+    loads.set(model, counts)
+    return counts
+  }
+  const room = createRoom<LoadedModel>(
+    {
+      bound: bounds,
+      queue: settings.queue,
+      ...parts.room,
+    },
+    {
+      loaded(model, ms) {
+        countsOf(model).loaded++
+        log.info({ model, ms: Math.round(ms), ...memory() }, 'a model was loaded, as it is asked')
+      },
+      unloaded(model) {
+        countsOf(model).unloaded++
+        log.info({ model, ...memory() }, 'a model was unloaded')
+      },
+      failed(model, reason, again_in_ms) {
+        countsOf(model).failed++
+        log.error({ model, reason, again_in_ms }, 'a model could not be loaded')
+      },
+    },
+  )
+  const memory = () => ({ memory: room.used.machine, of: bound })
+  const prompts = createPrompts()
+  const compiling = createCompiling({ unknownKeywords: settings.unknown_keywords })
+  let servers: ServerBehind[] = []
+  let entries: Entry[] = []
+  let spec: ModelsSpec = { models: [], upstreams: [], files: [] }
+  const list: ModelList = {
+    file: path,
+    read_at: new Date().toISOString(),
+    trouble: null,
+    get memory() {
+      return { used: room.used.machine, bound }
+    },
+    loads,
+  }
+  const retiring = new Set<Promise<void>>()
+  const closing = new AbortController()
+  const closed = new Promise<void>((resolve) => {
+    closing.signal.addEventListener('abort', () => resolve(), { once: true })
+  })
+
+  /** Those that are as they were, and new ones for the rest. */
+  function serversOf(next: ModelsSpec): ServerBehind[] {
+    return next.upstreams.map(
+      (one) =>
+        servers.find(({ spec: known }) => isDeepStrictEqual(known, one)) ?? connectBehind(one, settings, log),
+    )
+  }
+
+  /** What is as it was stays, with what runs in it; the rest takes nothing more and ends in its time. */
+  function use(next: ModelsSpec, nextServers: ServerBehind[]): { added: string[]; removed: string[] } {
+    const nextEntries = next.models.map((entry): Entry => {
+      const behind = nextServers.find(({ spec: known }) => known.name === entry.upstream)
+      const same = entries.find(
+        (one) => one.behind === behind && isDeepStrictEqual(one.entry, entry) && !one.model.isStuck(),
+      )
+      if (same !== undefined) return same
+      const model = modelOf(entry, behind)
+      return { entry, behind, model, all: withAdapters(model) }
+    })
+    const removed = entries.filter((one) => !nextEntries.includes(one))
+    const added = nextEntries.filter((one) => !entries.includes(one))
+    for (const { model } of removed) retire(model.retire())
+    for (const server of servers) if (!nextServers.includes(server)) retire(server.retire())
+    servers = nextServers
+    entries = nextEntries
+    spec = next
+    const namesOf = (some: readonly Entry[]) => some.map(({ entry }) => entry.name)
+    return { added: namesOf(added), removed: namesOf(removed) }
+  }
+
+  function modelOf(entry: ModelEntry, behind: ServerBehind | undefined): ListedModel {
+    if (behind !== undefined) return createModelBehind(entry, behind)
+    const { file = '' } = entry
+    return createOnDemandModel(
+      { ...entry, file },
+      {
+        room,
+        settings,
+        prompts,
+        compiling,
+        search,
+        needOf,
+        engineLog,
+        bringing: { log },
+        log: (values, message) => log.info({ model: entry.name, ...values }, message),
+        ...(supervision && { supervision }),
+      },
+    )
+  }
+
+  function retire(retired: Promise<void>): void {
+    const ended: Promise<void> = retired
+      .catch((err: unknown) =>
+        log.error({ err }, 'a model that was taken out of the list could not be ended'),
+      )
+      .finally(() => retiring.delete(ended))
+    retiring.add(ended)
+  }
+
+  async function reload(): Promise<void> {
+    try {
+      const next = await readModels(path, environment)
+      if (closing.signal.aborted) return
+      const nextServers = serversOf(next)
+      // Until one is reached nobody knows what it has, and what it had before would be missing.
+      const reached = nextServers.map(({ server }) => server.addresses.reached)
+      await Promise.race([Promise.all(reached), closed])
+      const { added, removed } = use(next, nextServers)
+      list.read_at = new Date().toISOString()
+      list.trouble = null
+      log.info({ file: path, added, removed }, 'the list of models was read again')
+    } catch (error) {
+      list.trouble = error instanceof Error ? error.message : String(error)
+      log.error({ file: path }, `the list of models stays as it was: ${list.trouble}`)
+    }
+  }
+
+  /** The default first, then the list in its order, then what servers list. Of two of one name the first is found. */
+  function all(): readonly Model[] {
+    const own = entries.flatMap(({ all: of }) => of())
+    const known = [...own, ...servers.flatMap((server) => server.all())]
+    const reached = known.filter((model) => model.served() !== undefined)
+    const models = reached.length > 0 ? reached : known
+    const usual = models.findIndex(
+      (model) => spec.default !== undefined && model.served()?.names.includes(spec.default),
+    )
+    return usual > 0 ? [models[usual] as Model, ...models.toSpliced(usual, 1)] : models
+  }
+
+  use(first, serversOf(first))
+  const watching = watchFiles(() => spec.files, reload, { everyMs: watchMs, signal: closing.signal })
+  const models = createModels(all, async () => {
+    closing.abort(new Error('the server stops'))
+    await watching
+    await room.close()
+    await Promise.all(servers.map(({ server }) => server.close()))
+    await Promise.all([prompts.close(), compiling.close()])
+  })
+  return {
+    ...models,
+    get all() {
+      return models.all
+    },
+    list: () => list,
+  }
+}

@@ -1,0 +1,456 @@
+import { type Refusal, refuse } from '../../domain/refusals.ts'
+import type { BackendStatus } from '../backend.ts'
+import { shownBytes } from '../models/memory.ts'
+import { ModelError } from '../models/model-error.ts'
+import { notReady } from '../served-model.ts'
+
+/** Bytes of the machine and of its GPU. */
+export interface Need {
+  machine: number
+  device: number
+}
+
+/** Something that takes memory while it is loaded. */
+export interface Load<Thing> {
+  need: Need
+  /** Rejects when it cannot be loaded. Ends early when the signal aborts. */
+  open(signal: AbortSignal): Promise<Loaded<Thing>>
+}
+
+export interface Loaded<Thing> {
+  thing: Thing
+  /** Resolves with the reason when it has ended for good, by no will of ours. */
+  lost: Promise<string>
+  close(): Promise<void>
+}
+
+export interface Asker {
+  tenant: string
+  /** Nobody waits for it: it takes the memory of no caller, and gives it back when a caller wants it. */
+  isBackground: boolean
+}
+
+/** Somebody uses it, so it stays. */
+export interface Hold<Thing> {
+  thing: Thing
+  /** Aborts when it has to be given back; of background work alone. */
+  signal?: AbortSignal
+  release(): void
+}
+
+export interface Resident<Thing> {
+  /** The thing, which is loaded if it is not. Waits for memory where others use it. */
+  hold(asker: Asker, signal: AbortSignal): Promise<Hold<Thing>>
+  /** Loads it if there is memory that nobody uses. */
+  preload(signal: AbortSignal): Promise<void>
+  /** What is there of it. */
+  readonly state: ResidentState<Thing>
+  /** It takes nobody more, finishes what it does, and is closed. */
+  retire(): Promise<void>
+}
+
+export type ResidentState<Thing> =
+  | { at: 'out' | 'waiting' | 'loading' }
+  | { at: 'in'; thing: Thing }
+  | { at: 'failed'; reason: string }
+
+export interface RoomOptions {
+  bound: Need
+  /** Requests that may wait for a model to be loaded; of one tenant seven eighths. */
+  queue: number
+  /** The pause after a load that has failed. */
+  pauseMs?: (attempts: number) => number
+  /** A model stays for as long as its loading took, within these, before another that is busy has to go for it. */
+  stayMs?: { least: number; most: number }
+  /** Callers have not asked it for so long: background work may take its memory. */
+  forgottenMs?: number
+}
+
+export interface RoomEvents {
+  loaded(name: string, ms: number): void
+  unloaded(name: string): void
+  failed(name: string, reason: string, againInMs: number): void
+}
+
+interface Waiter {
+  asker: Asker
+  grant(): void
+  fail(error: unknown): void
+}
+
+interface Inside<Thing> {
+  name: string
+  plan: () => Promise<Load<Thing>>
+  phase: 'out' | 'planning' | 'loading' | 'in' | 'leaving'
+  load?: Load<Thing> | undefined
+  loaded?: Loaded<Thing> | undefined
+  cancel?: AbortController | undefined
+  waiters: Waiter[]
+  holds: Set<{ asker: Asker; giveBack?: AbortController }>
+  /** As `performance.now()` counts. */
+  lastAsked: number
+  staysUntil: number
+  failure?: { reason: string; attempts: number; until: number } | undefined
+  isRetired: boolean
+  /** Its loading or closing, while one goes on. */
+  work: Promise<void>
+  gone: PromiseWithResolvers<void>
+}
+
+/** Half a minute at first, ten minutes in the end. */
+const usualPause = (attempts: number) => Math.min(600_000, 30_000 * 2 ** (attempts - 1))
+
+/**
+ * Memory that several things share, of which not all fit in. Who asks for one that is out waits in the order of asking; the one
+ * that was asked longest ago makes room as soon as nobody uses it. When all that are in are used all the time, the oldest of
+ * them takes nobody more until it is free, so that everyone comes in at some time and no use is cut short.
+ */
+export function createRoom<Thing>(
+  {
+    bound,
+    queue,
+    pauseMs = usualPause,
+    stayMs = { least: 1_000, most: 60_000 },
+    forgottenMs = 60_000,
+  }: RoomOptions,
+  events: RoomEvents,
+) {
+  const all = new Set<Inside<Thing>>()
+  /** Those that are to come in, in the order of asking. */
+  const line: Inside<Thing>[] = []
+  /** They take nobody more until the first of the line is in. */
+  let yielding = new Set<Inside<Thing>>()
+  let alarm: NodeJS.Timeout | undefined
+  /** One after the other, so that each sees what the one before has left. */
+  let preloading: Promise<void> = Promise.resolve()
+  let isClosed = false
+
+  const isHere = ({ phase }: Inside<Thing>) => phase === 'loading' || phase === 'in' || phase === 'leaving'
+  const now = () => performance.now()
+
+  function used(): Need {
+    const needs = [...all].filter(isHere).map(({ load }) => load?.need ?? { machine: 0, device: 0 })
+    return {
+      machine: needs.reduce((sum, { machine }) => sum + machine, 0),
+      device: needs.reduce((sum, { device }) => sum + device, 0),
+    }
+  }
+
+  function fits(need: Need, without: readonly Inside<Thing>[] = []): boolean {
+    const taken = used()
+    for (const { load } of without) {
+      taken.machine -= load?.need.machine ?? 0
+      taken.device -= load?.need.device ?? 0
+    }
+    return taken.machine + need.machine <= bound.machine && taken.device + need.device <= bound.device
+  }
+
+  /** The fewest, in their order, that have to go. Undefined where all of them are too few. */
+  function victims(need: Need, candidates: readonly Inside<Thing>[]): Inside<Thing>[] | undefined {
+    const leaving = [...all].filter(({ phase }) => phase === 'leaving')
+    const chosen: Inside<Thing>[] = []
+    for (const one of candidates) {
+      if (fits(need, [...leaving, ...chosen])) break
+      chosen.push(one)
+    }
+    return fits(need, [...leaving, ...chosen]) ? chosen : undefined
+  }
+
+  /** Does whatever can be done now. It is called after each change. */
+  function move(): void {
+    clearTimeout(alarm)
+    yielding = new Set()
+    if (isClosed) return
+    for (let next = line[0]; next !== undefined; next = line[0]) {
+      if (next.waiters.length === 0 || next.phase === 'in' || next.phase === 'loading') {
+        line.shift()
+        serve(next)
+        continue
+      }
+      if (next.phase === 'leaving' || next.phase === 'planning') return
+      if (next.load === undefined) {
+        next.work = planned(next)
+        return
+      }
+      if (!fits(next.load.need)) {
+        makeRoom(next.load.need)
+        return
+      }
+      line.shift()
+      next.work = bring(next, next.load)
+    }
+  }
+
+  async function planned(one: Inside<Thing>): Promise<void> {
+    one.phase = 'planning'
+    try {
+      const load = await one.plan()
+      one.phase = 'out'
+      one.load = load
+      if (load.need.machine > bound.machine || load.need.device > bound.device) throw tooLarge(load.need)
+    } catch (error) {
+      one.phase = 'out'
+      failed(one, error)
+    }
+    leaveIfFree(one)
+    move()
+  }
+
+  function tooLarge({ machine, device }: Need): ModelError {
+    const [need, most] = machine > bound.machine ? [machine, bound.machine] : [device, bound.device]
+    return new ModelError(
+      `it needs about ${shownBytes(need)} and the models of this server may use ${shownBytes(most)} together; accepted: more HEDDLE_MODELS_MEMORY, a smaller model, or less of its context, parallel or batch.`,
+    )
+  }
+
+  function makeRoom(need: Need): void {
+    const byUse = [...all].filter(({ phase }) => phase === 'in').sort((a, b) => a.lastAsked - b.lastAsked)
+    const unwanted = [...all].filter(({ phase, waiters }) => phase === 'loading' && waiters.length === 0)
+    const idle = byUse.filter(({ holds }) => holds.size === 0)
+    const behind = byUse.filter(({ holds }) => holds.size > 0 && [...holds].every((hold) => hold.giveBack))
+    const busy = byUse.filter((one) => !idle.includes(one) && !behind.includes(one))
+    const chosen = victims(need, [...unwanted, ...idle, ...behind, ...busy])
+    if (chosen === undefined) return
+    for (const one of chosen) {
+      if (unwanted.includes(one)) one.cancel?.abort(new Error('others need its memory'))
+      else if (idle.includes(one)) closeSoon(one)
+      else if (behind.includes(one)) {
+        yielding.add(one)
+        for (const { giveBack } of one.holds)
+          giveBack?.abort(refuse('model_not_ready', { why: 'callers need its memory' }))
+      } else if (one.staysUntil <= now()) yielding.add(one)
+      else {
+        clearTimeout(alarm)
+        alarm = setTimeout(move, one.staysUntil - now()).unref()
+      }
+    }
+  }
+
+  async function bring(one: Inside<Thing>, load: Load<Thing>): Promise<void> {
+    one.phase = 'loading'
+    one.cancel = new AbortController()
+    const began = now()
+    try {
+      const loaded = await load.open(one.cancel.signal)
+      if (one.cancel.signal.aborted) {
+        one.loaded = loaded
+        return await close(one)
+      }
+      one.loaded = loaded
+      one.phase = 'in'
+      one.failure = undefined
+      const ms = now() - began
+      one.staysUntil = now() + Math.min(stayMs.most, Math.max(stayMs.least, ms))
+      one.lastAsked = now()
+      events.loaded(one.name, ms)
+      loaded.lost.then(
+        (reason) => lost(one, loaded, reason),
+        () => undefined,
+      )
+      serve(one)
+    } catch (error) {
+      one.phase = 'out'
+      one.load = undefined
+      if (!one.cancel.signal.aborted) failed(one, error)
+      else if (one.waiters.length > 0 && !line.includes(one)) line.push(one)
+    }
+    if (one.isRetired) leaveIfFree(one)
+    move()
+  }
+
+  /** It has ended by itself, and what it did with it. */
+  function lost(one: Inside<Thing>, loaded: Loaded<Thing>, reason: string): void {
+    if (one.loaded !== loaded || one.phase !== 'in') return
+    failed(one, new ModelError(reason))
+    closeSoon(one)
+  }
+
+  function failed(one: Inside<Thing>, error: unknown): void {
+    const reason = error instanceof Error ? error.message : String(error)
+    const attempts = (one.failure?.attempts ?? 0) + 1
+    const pause = pauseMs(attempts)
+    one.failure = { reason, attempts, until: now() + pause }
+    one.load = undefined
+    const at = line.indexOf(one)
+    if (at >= 0) line.splice(at, 1)
+    events.failed(one.name, reason, pause)
+    for (const waiter of one.waiters.splice(0)) waiter.fail(notReady({ state: 'failed', reason }))
+  }
+
+  function serve(one: Inside<Thing>): void {
+    if (one.phase === 'in') for (const waiter of one.waiters.splice(0)) waiter.grant()
+  }
+
+  function closeSoon(one: Inside<Thing>): void {
+    one.work = close(one)
+  }
+
+  async function close(one: Inside<Thing>): Promise<void> {
+    const { loaded } = one
+    one.phase = 'leaving'
+    one.loaded = undefined
+    await loaded?.close().catch(() => undefined)
+    one.phase = 'out'
+    one.load = undefined
+    events.unloaded(one.name)
+    if (one.waiters.length > 0 && !line.includes(one)) line.push(one)
+    leaveIfFree(one)
+    move()
+  }
+
+  function leaveIfFree(one: Inside<Thing>): void {
+    if (!one.isRetired) return
+    if (one.phase === 'in' && one.holds.size === 0) closeSoon(one)
+    else if (one.phase === 'out') {
+      all.delete(one)
+      one.gone.resolve()
+    }
+  }
+
+  function checkRoom({ tenant }: Asker): void {
+    const waiting = [...all].flatMap(({ waiters }) => waiters)
+    if (waiting.length >= queue) throw refuse('engine_queue_full', { limit: queue })
+    const own = waiting.filter((one) => one.asker.tenant === tenant).length
+    if (own >= Math.max(1, Math.ceil((queue * 7) / 8))) throw refuse('engine_share_full', { own })
+  }
+
+  function holdNow(one: Inside<Thing>, asker: Asker): Hold<Thing> {
+    const { thing } = one.loaded as Loaded<Thing>
+    const hold = { asker, ...(asker.isBackground && { giveBack: new AbortController() }) }
+    one.holds.add(hold)
+    if (!asker.isBackground) one.lastAsked = now()
+    return {
+      thing,
+      ...(hold.giveBack && { signal: hold.giveBack.signal }),
+      release() {
+        if (!one.holds.delete(hold)) return
+        if (!asker.isBackground) one.lastAsked = now()
+        if (one.holds.size > 0) return
+        leaveIfFree(one)
+        if (line.length > 0) move()
+      },
+    }
+  }
+
+  /** Background work comes in where no caller waits, into memory that callers have not used for a while. */
+  async function checkBackground(one: Inside<Thing>): Promise<void> {
+    const busy = () => refuse('model_not_ready', { why: 'it is not loaded, and callers use the memory' })
+    if (line.length > 0) throw busy()
+    if (one.phase !== 'out') return
+    const { need } = await one.plan().catch((error: unknown) => {
+      failed(one, error)
+      throw notReady({ state: 'failed', reason: one.failure?.reason ?? '' })
+    })
+    const forgotten = [...all].filter(
+      ({ phase, holds, lastAsked }) => phase === 'in' && holds.size === 0 && now() - lastAsked > forgottenMs,
+    )
+    if (victims(need, forgotten) === undefined) throw busy()
+  }
+
+  async function hold(one: Inside<Thing>, asker: Asker, signal: AbortSignal): Promise<Hold<Thing>> {
+    signal.throwIfAborted()
+    if (isClosed) throw refuse('stopping')
+    if (one.isRetired) throw replaced()
+    if (one.phase === 'in' && !yielding.has(one)) return holdNow(one, asker)
+    if (one.failure !== undefined && one.failure.until > now()) {
+      throw notReady({ state: 'failed', reason: one.failure.reason })
+    }
+    if (asker.isBackground) await checkBackground(one)
+    checkRoom(asker)
+    signal.throwIfAborted()
+    const { promise, resolve, reject } = Promise.withResolvers<Hold<Thing>>()
+    const left = () => {
+      one.waiters = one.waiters.filter((other) => other !== waiter)
+      reject(signal.reason)
+      if (one.waiters.length === 0) move()
+    }
+    const settled = () => signal.removeEventListener('abort', left)
+    const waiter: Waiter = {
+      asker,
+      grant() {
+        settled()
+        resolve(holdNow(one, asker))
+      },
+      fail(error) {
+        settled()
+        reject(error)
+      },
+    }
+    signal.addEventListener('abort', left, { once: true })
+    one.waiters.push(waiter)
+    if (!line.includes(one) && one.phase !== 'loading') line.push(one)
+    move()
+    return promise
+  }
+
+  function stateOf(one: Inside<Thing>): ResidentState<Thing> {
+    if (one.phase === 'in' && one.loaded !== undefined) return { at: 'in', thing: one.loaded.thing }
+    if (one.phase === 'loading') return { at: 'loading' }
+    if (one.waiters.length > 0) return { at: 'waiting' }
+    if (one.failure !== undefined) return { at: 'failed', reason: one.failure.reason }
+    return { at: 'out' }
+  }
+
+  return {
+    bound,
+    get used() {
+      return used()
+    },
+    add(name: string, plan: () => Promise<Load<Thing>>): Resident<Thing> {
+      const one: Inside<Thing> = {
+        name,
+        plan,
+        phase: 'out',
+        waiters: [],
+        holds: new Set(),
+        lastAsked: 0,
+        staysUntil: 0,
+        isRetired: false,
+        work: Promise.resolve(),
+        gone: Promise.withResolvers(),
+      }
+      all.add(one)
+      return {
+        hold: (asker, signal) => hold(one, asker, signal),
+        preload(signal) {
+          const asker = { tenant: '', isBackground: true }
+          const preload = preloading.then(() => hold(one, asker, signal)).then(({ release }) => release())
+          preloading = preload.catch(() => undefined)
+          return preload
+        },
+        get state() {
+          return stateOf(one)
+        },
+        retire() {
+          one.isRetired = true
+          for (const waiter of one.waiters.splice(0)) waiter.fail(replaced())
+          leaveIfFree(one)
+          move()
+          return one.gone.promise
+        },
+      }
+    },
+    async close(): Promise<void> {
+      isClosed = true
+      clearTimeout(alarm)
+      for (const one of all) {
+        for (const waiter of one.waiters.splice(0)) waiter.fail(refuse('stopping'))
+        one.cancel?.abort(new Error('the server stops'))
+      }
+      await Promise.all([...all].map(({ work }) => work))
+      await Promise.all([...all].map(({ loaded }) => loaded?.close()))
+    },
+  }
+}
+
+export type Room<Thing> = ReturnType<typeof createRoom<Thing>>
+
+const replaced = (): Refusal =>
+  refuse('model_not_ready', { why: 'the list of models was changed; ask again' })
+
+/** What can be said of a resident without the thing itself. */
+export function statusOf({ at }: { at: 'out' | 'waiting' | 'loading' }): BackendStatus {
+  if (at === 'out') return { state: 'unloaded' }
+  const doing = at === 'waiting' ? 'waiting for the memory of another model' : 'loading the model'
+  return { state: 'starting', doing }
+}

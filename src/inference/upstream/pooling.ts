@@ -1,0 +1,157 @@
+import { writeJson } from '../../domain/json/text.ts'
+import { type Refusal, refuse } from '../../domain/refusals.ts'
+import type { Model } from '../model.ts'
+import type { PoolingAsked } from '../pooling.ts'
+import { textOf } from './exchange.ts'
+import { refuseLacking } from './fields.ts'
+import { kindsOfUpstreams, type UpstreamKind } from './kinds.ts'
+import type { UpstreamServer } from './server.ts'
+
+interface Target {
+  kind: UpstreamKind
+  /** The name of the model there. */
+  model: string
+}
+
+/** Vectors in base64 take six bytes a number. */
+const mostAnswer = 64 * 1024 * 1024
+
+/** Vectors and scores of a server elsewhere. `counted` hears of each request that begins or ends. */
+export function createPooling(
+  server: UpstreamServer,
+  { kind, model }: Target,
+  counted: (change: 1 | -1) => void,
+): Model['pool'] {
+  return async (asked, each, signal) => {
+    const isRanking = asked.inputs.some((input) => 'query' in input)
+    const body = { model, ...(isRanking ? rankingOf(asked) : embeddingsOf(asked)), ...othersOf(asked, kind) }
+    const question = { path: isRanking ? 'rerank' : 'embeddings', body: writeJson(body), kind, beginning: '' }
+    const slot = await server.slots.callers.acquire(asked.tenant, signal)
+    counted(1)
+    try {
+      const { answer, done } = await server.ask(question, signal)
+      const text = await textOf(answer, server.silenceMs, mostAnswer).finally(done)
+      const told = answerOf(text)
+      const all = isRanking ? scoresOf(told, asked.inputs.length) : vectorsOf(told, asked.inputs.length)
+      for (const [input, values] of all.entries()) each({ input, values, tokens: 0 })
+      return { tokens: tokensOf(told) }
+    } catch (error) {
+      if (signal.aborted) throw signal.reason
+      throw error
+    } finally {
+      counted(-1)
+      server.slots.callers.release(slot)
+    }
+  }
+}
+
+function embeddingsOf({ inputs, isList, dimensions }: PoolingAsked) {
+  const input = inputs.map((one) => ('tokens' in one ? one.tokens : 'text' in one ? one.text : ''))
+  return {
+    input: isList ? input : input[0],
+    encoding_format: 'base64',
+    ...(dimensions !== undefined && { dimensions }),
+  }
+}
+
+function rankingOf({ inputs }: PoolingAsked) {
+  const pairs = inputs.flatMap((one) => ('query' in one ? [one] : []))
+  return {
+    query: pairs[0]?.query ?? '',
+    documents: pairs.map(({ document }) => document),
+    top_n: pairs.length,
+    return_documents: false,
+  }
+}
+
+/** What some servers take. */
+function othersOf({ truncate, priority, inputs, user }: PoolingAsked, kind: UpstreamKind) {
+  const { takes } = kindsOfUpstreams[kind]
+  const isBare = inputs.some((input) => 'text' in input && !input.addSpecial)
+  const others = {
+    truncate_prompt_tokens: truncate?.tokens,
+    ...(truncate?.side === 'left' && kind === 'heddle' && { truncation_side: 'left' }),
+    add_special_tokens: isBare ? false : undefined,
+    priority: priority || undefined,
+  }
+  if (truncate?.side === 'left' && kind !== 'heddle') {
+    refuseLacking('truncation_side', '"left"', '"right"')
+  }
+  for (const name of ['truncate_prompt_tokens', 'add_special_tokens', 'priority'] as const) {
+    if (others[name] !== undefined && !takes.has(name)) refuseLacking(name, 'it', 'nothing: leave it out')
+  }
+  return { ...others, ...(user !== undefined && takes.has('user') && { user }) }
+}
+
+const failed = (why: string): Refusal => refuse('upstream_failed', { why })
+
+function answerOf(text: string): Record<string, unknown> {
+  try {
+    const told: unknown = JSON.parse(text)
+    if (typeof told === 'object' && told !== null) return told as Record<string, unknown>
+  } catch {
+    // Said below.
+  }
+  throw failed('it sent what is no answer')
+}
+
+/** Each in the place of its input, whatever order they come in. */
+function placed(
+  list: unknown,
+  count: number,
+  valuesOf: (one: Record<string, unknown>) => Float32Array | undefined,
+) {
+  const found = new Array<Float32Array | undefined>(count)
+  if (Array.isArray(list)) {
+    for (const [place, one] of (list as Record<string, unknown>[]).entries()) {
+      const index = one?.index ?? place
+      if (typeof index === 'number' && index in found === false && index < count) found[index] = valuesOf(one)
+    }
+  }
+  return Array.from(found, (values, index) => {
+    if (values === undefined) throw failed(`it sent nothing for input ${index}`)
+    return values
+  })
+}
+
+function vectorsOf({ data }: Record<string, unknown>, count: number): Float32Array[] {
+  const vectors = placed(data, count, ({ embedding }) => vectorOf(embedding))
+  const length = vectors[0]?.length
+  if (vectors.some((vector) => vector.length !== length)) throw failed('its vectors differ in length')
+  return vectors
+}
+
+function vectorOf(embedding: unknown): Float32Array {
+  const vector = typeof embedding === 'string' ? ofBase64(embedding) : ofNumbers(embedding)
+  if (vector.length === 0 || !vector.every(Number.isFinite))
+    throw failed('it sent a vector that has no numbers')
+  return vector
+}
+
+function ofBase64(text: string): Float32Array {
+  const bytes = Buffer.from(text, 'base64')
+  if (bytes.length % 4 !== 0) throw failed('it sent a vector that cannot be read')
+  return Float32Array.from({ length: bytes.length / 4 }, (_, index) => bytes.readFloatLE(4 * index))
+}
+
+function ofNumbers(list: unknown): Float32Array {
+  const isVector = Array.isArray(list) && list.every((one) => typeof one === 'number')
+  if (!isVector) throw failed('it sent a vector that cannot be read')
+  return Float32Array.from(list)
+}
+
+function scoresOf({ results }: Record<string, unknown>, count: number): Float32Array[] {
+  return placed(results, count, ({ relevance_score: score }) => {
+    if (typeof score !== 'number' || !Number.isFinite(score))
+      throw failed('it sent a score that is no number')
+    return Float32Array.of(score)
+  })
+}
+
+function tokensOf({ usage }: Record<string, unknown>): number {
+  const { prompt_tokens, total_tokens } = (usage ?? {}) as Record<string, unknown>
+  const told = [prompt_tokens, total_tokens].find(
+    (count) => Number.isSafeInteger(count) && Number(count) >= 0,
+  )
+  return (told as number | undefined) ?? 0
+}

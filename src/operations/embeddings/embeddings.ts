@@ -1,0 +1,90 @@
+import { described } from '../../domain/described.ts'
+import type { PoolingInput } from '../../inference/pooling.ts'
+import { checkPriority, wrong } from '../generation/checks.ts'
+import type { GenerationParts } from '../generation/parts.ts'
+import { truncationOf } from '../pooling/fields.ts'
+import type { HeldValues } from '../pooling/held-values.ts'
+import { type AskingPool, type MadeOfInputs, poolWith } from '../pooling/pooling.ts'
+import type { EmbeddingBody } from './contract.ts'
+
+/** As OpenAI has it. */
+export const mostInputs = 2_048
+const mostTokens = 1024 * 1024
+
+/** Numbers of all vectors of an answer: 2,048 of 4,096. */
+const mostValues = 8 * 1024 * 1024
+
+const accepted = 'a text, a list of texts, a list of token ids, or a list of such lists'
+
+export interface Embedded extends MadeOfInputs {
+  format: 'float' | 'base64'
+}
+
+export async function embed(
+  parts: GenerationParts,
+  held: HeldValues,
+  body: EmbeddingBody,
+  asking: AskingPool,
+): Promise<Embedded> {
+  const { inputs, isList } = inputsOf(body)
+  const truncate = truncationOf(body.truncate_prompt_tokens, body.truncation_side)
+  const found = parts.models.find(body.model, asking.caller, 'embeddings')
+  checkPriority({ priority: body.priority ?? 0 }, parts.settings)
+  const { dimensions, user } = body
+  const values = inputs.length * (dimensions ?? found.served.dimensions ?? 0)
+  if (values > mostValues) {
+    throw wrong(
+      'input',
+      `${values} numbers of vectors`,
+      `at most ${mostValues} in one answer: send fewer at once`,
+    )
+  }
+  const give = held.take(asking.caller.name, values)
+  try {
+    const asked = {
+      inputs,
+      field: 'input',
+      isList,
+      priority: body.priority ?? 0,
+      tenant: asking.caller.name,
+      ...(truncate && { truncate }),
+      ...(dimensions != null && { dimensions }),
+      ...(user != null && { user }),
+    }
+    const made = await poolWith(parts, found, 'embeddings', asked, asking)
+    return { ...made, format: body.encoding_format ?? 'float' }
+  } finally {
+    give()
+  }
+}
+
+/** In the four forms that clients send. */
+function inputsOf({ input, add_special_tokens }: EmbeddingBody): { inputs: PoolingInput[]; isList: boolean } {
+  const { value } = input
+  const textInput = (text: string): PoolingInput => ({ text, addSpecial: add_special_tokens ?? true })
+  if (typeof value === 'string') return { inputs: [textInput(value)], isList: false }
+  if (!Array.isArray(value)) throw wrong('input', described(value), accepted)
+  if (value.length === 0) throw wrong('input', 'an empty list', accepted)
+  if (typeof value[0] === 'number') return { inputs: [{ tokens: tokensOf(value, 'input') }], isList: false }
+  if (value.length > mostInputs) throw wrong('input', `${value.length} inputs`, `at most ${mostInputs}`)
+  const areTexts = typeof value[0] === 'string'
+  let tokens = 0
+  const inputs = value.map((one: unknown, index): PoolingInput => {
+    const path = `input.${index}`
+    if (areTexts && typeof one === 'string') return textInput(one)
+    if (areTexts || !Array.isArray(one)) {
+      throw wrong(path, described(one), areTexts ? 'a text, as the first is' : 'a list of token ids')
+    }
+    tokens += one.length
+    return { tokens: tokensOf(one, path) }
+  })
+  if (tokens > mostTokens) throw wrong('input', `${tokens} tokens together`, `at most ${mostTokens}`)
+  return { inputs, isList: true }
+}
+
+function tokensOf(list: unknown[], path: string): number[] {
+  if (list.length > mostTokens) throw wrong(path, `${list.length} tokens`, `at most ${mostTokens}`)
+  const odd = list.findIndex((token) => !Number.isSafeInteger(token) || (token as number) < 0)
+  if (odd !== -1) throw wrong(`${path}.${odd}`, described(list[odd]), 'a token id')
+  return list as number[]
+}

@@ -1,0 +1,78 @@
+import { endianness } from 'node:os'
+import type { Routes } from '../../http/contracts.ts'
+import { sendJsonList } from '../../http/streamed-answers.ts'
+import { noteUnknownFields } from '../../http/validation.ts'
+import type { GenerationParts } from '../generation/parts.ts'
+import { recordedBody } from '../generation/respond.ts'
+import { family } from '../parts.ts'
+import { createHeldValues } from '../pooling/held-values.ts'
+import { type PoolingQuestion, poolingRefusals, respondPooled } from '../pooling/respond.ts'
+import { EmbeddingAnswer, EmbeddingBody } from './contract.ts'
+import { type Embedded, embed } from './embeddings.ts'
+
+const usageOf = ({ tokens }: Embedded) => ({ prompt_tokens: tokens, total_tokens: tokens })
+
+const embeddings: Omit<PoolingQuestion<EmbeddingBody, Embedded>, 'make'> = {
+  kind: 'embedding',
+  prefix: 'embd-',
+  leftOut: ['data'],
+  kept: (made, id) => ({
+    id,
+    object: 'list',
+    model: made.model,
+    count: made.values.length,
+    dimensions: made.values[0]?.length ?? 0,
+    encoding_format: made.format,
+    usage: usageOf(made),
+  }),
+  send: (reply, made, id) =>
+    sendJsonList(reply, 'data', entriesOf(made), {
+      id,
+      object: 'list',
+      created: Math.floor(Date.now() / 1000),
+      model: made.model,
+      usage: usageOf(made),
+    }),
+}
+
+/** As text, one after the other, at the pace of the client: all of them together may be a hundred megabytes. */
+async function* entriesOf({ values, format }: Embedded): AsyncGenerator<string> {
+  for (const [index, vector] of values.entries()) {
+    const embedding = format === 'float' ? `[${vector.join()}]` : `"${base64Of(vector)}"`
+    yield `{"object":"embedding","index":${index},"embedding":${embedding}}`
+  }
+}
+
+/** Little-endian on every machine, as the SDKs of OpenAI read it. */
+function base64Of(vector: Float32Array): string {
+  const bytes = Buffer.from(vector.buffer, vector.byteOffset, vector.byteLength)
+  return (endianness() === 'LE' ? bytes : Buffer.from(bytes).swap32()).toString('base64')
+}
+
+const makeVectors: Routes<GenerationParts> = async (app, parts) => {
+  const schema = {
+    summary: 'Make vectors of texts',
+    description: 'As OpenAI and vLLM have it; docs/embeddings.md says what each field does.',
+    tags: ['embeddings'],
+    body: EmbeddingBody,
+    response: { 200: EmbeddingAnswer, ...poolingRefusals },
+  }
+  const held = createHeldValues()
+  const question: PoolingQuestion<EmbeddingBody, Embedded> = {
+    ...embeddings,
+    make: (...[given, body, asking]) => embed(given, held, body, asking),
+  }
+  for (const url of ['/v1/embeddings', '/v1/embeddings/']) {
+    app.post(
+      url,
+      {
+        config: { spendsTokens: true, keepsBody: recordedBody },
+        schema: { ...schema, hide: url.endsWith('/') },
+        preValidation: noteUnknownFields(EmbeddingBody),
+      },
+      (request, reply) => respondPooled(parts, request, reply, question),
+    )
+  }
+}
+
+export const embeddingRoutes = family(makeVectors)

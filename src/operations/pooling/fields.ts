@@ -1,0 +1,41 @@
+import { z } from 'zod'
+import { jsonObject, plainText } from '../../domain/fields.ts'
+import type { Truncation } from '../../inference/pooling.ts'
+import { wrong } from '../generation/checks.ts'
+import { flag, integer } from '../generation/scalars.ts'
+
+/** Fields that every question has whose answer is made of pooled texts. */
+export const poolingFields = {
+  model: z.string().max(256).nullish(),
+  truncate_prompt_tokens: integer(-1, 2 ** 31 - 1)
+    .nullish()
+    .meta({
+      description:
+        'So many tokens of an input are read at most, -1 as many as the model reads. Without it an input that is too long is refused.',
+    }),
+  priority: integer(-(2 ** 31), 2 ** 31 - 1)
+    .nullish()
+    .meta({
+      description: 'Lower runs earlier. Anything but 0 is refused unless HEDDLE_PRIORITY=on.',
+      default: 0,
+    }),
+  user: z.string().max(1_024).nullish(),
+  request_id: plainText(256).min(1).optional(),
+  store: flag()
+    .nullish()
+    .meta({ description: 'Whether the answer becomes a call of the record: `false` leaves it out.' }),
+  metadata: jsonObject().nullish().meta({ description: 'Kept with the recorded answer.' }),
+}
+
+export type PoolingFields = z.output<z.ZodObject<typeof poolingFields>>
+
+export const PoolingUsage = z.object({ prompt_tokens: z.int(), total_tokens: z.int() })
+
+export function truncationOf(
+  tokens: number | null | undefined,
+  side: 'left' | 'right' | null | undefined,
+): Truncation | undefined {
+  if (tokens === 0) throw wrong('truncate_prompt_tokens', '0, which leaves nothing', '-1, or at least 1')
+  if (tokens == null) return undefined
+  return { tokens, side: side ?? 'right' }
+}

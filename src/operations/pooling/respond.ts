@@ -1,0 +1,97 @@
+import { randomUUID } from 'node:crypto'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { JsonText, writeJson } from '../../domain/json/text.ts'
+import { refusingOpenAi } from '../../http/contracts.ts'
+import { disconnectSignal } from '../../http/disconnect.ts'
+import { asRefusal } from '../../http/errors.ts'
+import type { CompletionKind } from '../../storage/tables/completions.ts'
+import { checkMetadata } from '../generation/metadata.ts'
+import type { GenerationRecord } from '../generation/observed.ts'
+import type { GenerationParts } from '../generation/parts.ts'
+import { matchesHeader } from '../recording/named-calls.ts'
+import { placeOf } from '../recording/place.ts'
+import type { PoolingFields } from './fields.ts'
+import type { AskingPool } from './pooling.ts'
+
+export const poolingRefusals = refusingOpenAi(
+  'malformed_json',
+  'model_not_found',
+  'entity_forbidden',
+  'body_too_large',
+  'unsupported_media_type',
+  'engine_queue_full',
+  'record_refuses_writes',
+  'upstream_failed',
+  'upstream_timeout',
+)
+
+/** A question to a model that pools, from its body to its answer. */
+export interface PoolingQuestion<Body, Made> {
+  kind: CompletionKind
+  /** Of the id of its answer. */
+  prefix: string
+  make(parts: GenerationParts, body: Body, asking: AskingPool): Promise<Made>
+  /** What the record keeps of the answer. */
+  kept(made: Made, id: string): object
+  /** What of the answer it does not keep. */
+  leftOut?: readonly string[]
+  send(reply: FastifyReply, made: Made, id: string): Promise<FastifyReply> | object
+}
+
+export async function respondPooled<Body extends PoolingFields, Made>(
+  parts: GenerationParts,
+  request: FastifyRequest & { body: Body },
+  reply: FastifyReply,
+  { kind, prefix, make, kept, leftOut, send }: PoolingQuestion<Body, Made>,
+): Promise<object> {
+  const { body, caller, log } = request
+  const arrived = performance.now()
+  const disconnect = disconnectSignal(reply)
+  const given = request.headers['x-request-id'] === undefined ? body.request_id : request.id
+  const id = `${prefix}${given ?? randomUUID().replaceAll('-', '')}`
+  const { metadata } = body
+  checkMetadata(metadata)
+  const recording = await parts.recorder.open(
+    {
+      caller,
+      place: placeOf(caller, request.headers),
+      kind,
+      store: body.store,
+      metadata,
+      isStream: false,
+      inputs: request.keptBody,
+    },
+    disconnect,
+  )
+  const proof = recording?.proof
+  const refused = new AbortController()
+  let measured: GenerationRecord | undefined
+  const asking: AskingPool = {
+    caller,
+    arrived,
+    signal: proof === undefined ? disconnect : AbortSignal.any([disconnect, refused.signal]),
+    note(record) {
+      measured = record
+      log.info({ ...record, completion: id }, 'completion')
+    },
+  }
+  try {
+    const [made] = await Promise.all([make(parts, body, asking), proof])
+    if (recording !== undefined && measured !== undefined) {
+      reply.header('x-heddle-call-id', recording.callId)
+      if (recording.parentMatches > 1) reply.header(matchesHeader, recording.parentMatches)
+      const output = new JsonText(writeJson(kept(made, id)))
+      recording.end({ completionId: id, output, measured, ...(leftOut && { leftOut }) })
+    }
+    return await send(reply, made, id)
+  } catch (error) {
+    refused.abort(error)
+    // What was read of it, its caller has paid for.
+    if (measured === undefined) recording?.end()
+    else {
+      const exception = disconnect.aborted ? 'client disconnected' : asRefusal(error, request).message
+      recording?.end({ completionId: id, output: new JsonText('null'), exception, measured })
+    }
+    throw error
+  }
+}

@@ -1,0 +1,44 @@
+import type { Routes } from '../../http/contracts.ts'
+import { noteUnknownFields } from '../../http/validation.ts'
+import type { GenerationParts } from '../generation/parts.ts'
+import { recordedBody } from '../generation/respond.ts'
+import { family } from '../parts.ts'
+import { type PoolingQuestion, poolingRefusals, respondPooled } from '../pooling/respond.ts'
+import { RerankAnswer, RerankBody } from './contract.ts'
+import { type Ranked, rerank } from './rerank.ts'
+
+const ranking: PoolingQuestion<RerankBody, Ranked> = {
+  kind: 'ranking',
+  prefix: 'rerank-',
+  make: rerank,
+  leftOut: ['results.document'],
+  kept: ({ results, ...made }, id) => ({
+    id,
+    ...made,
+    results: results.map(({ index, relevance_score }) => ({ index, relevance_score })),
+  }),
+  send: (_, made, id) => ({ id, ...made }),
+}
+
+const rank: Routes<GenerationParts> = async (app, parts) => {
+  const schema = {
+    summary: 'Sort documents by how well they fit a query',
+    description: 'As vLLM, Jina and Cohere have it; docs/embeddings.md says what each field does.',
+    tags: ['embeddings'],
+    body: RerankBody,
+    response: { 200: RerankAnswer, ...poolingRefusals },
+  }
+  for (const url of ['/v1/rerank', '/v2/rerank', '/rerank']) {
+    app.post(
+      url,
+      {
+        config: { spendsTokens: true, keepsBody: recordedBody },
+        schema,
+        preValidation: noteUnknownFields(RerankBody),
+      },
+      (request, reply) => respondPooled(parts, request, reply, ranking),
+    )
+  }
+}
+
+export const rerankRoutes = family(rank)

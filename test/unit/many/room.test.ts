@@ -1,0 +1,259 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
+import { Refusal, refuse } from '../../../src/domain/refusals.ts'
+import { createRoom, type RoomOptions } from '../../../src/inference/many/room.ts'
+import { ModelError } from '../../../src/inference/models/model-error.ts'
+
+const caller = { tenant: 'alice', isBackground: false }
+const background = { tenant: 'alice', isBackground: true }
+const never = new AbortController().signal
+
+/** A room in which two things of the size 1 fit. */
+function openRoom(options: Partial<RoomOptions> = {}) {
+  const said: string[] = []
+  const loads: string[] = []
+  const room = createRoom<string>(
+    { bound: { machine: 2, device: 0 }, queue: 16, stayMs: { least: 0, most: 0 }, ...options },
+    {
+      loaded: (name) => said.push(`+${name}`),
+      unloaded: (name) => said.push(`-${name}`),
+      failed: (name, reason) => said.push(`!${name} ${reason}`),
+    },
+  )
+  const inside = new Set<string>()
+  let most = 0
+  const add = (
+    name: string,
+    {
+      need = 1,
+      open = async () => {},
+      lost,
+    }: { need?: number; open?: (signal: AbortSignal) => Promise<void>; lost?: Promise<string> } = {},
+  ) =>
+    room.add(name, async () => ({
+      need: { machine: need, device: 0 },
+      async open(signal) {
+        loads.push(name)
+        await delay(1)
+        await open(signal)
+        inside.add(name)
+        most = Math.max(most, inside.size)
+        return {
+          thing: name,
+          // Only the first is lost.
+          lost:
+            loads.filter((one) => one === name).length === 1 && lost ? lost : new Promise(() => undefined),
+          close: async () => {
+            await delay(1)
+            inside.delete(name)
+          },
+        }
+      },
+    }))
+  return { room, add, said, loads, inside, most: () => most }
+}
+
+const codeOf = (error: unknown) => (error as Refusal).code
+
+test('what is asked comes in, and what was asked longest ago makes room', async () => {
+  const { add, said, most } = openRoom()
+  const [a, b, c] = [add('a'), add('b'), add('c')]
+  for (const one of [a, b, a, c]) (await one.hold(caller, never)).release()
+  assert.deepEqual(said, ['+a', '+b', '-b', '+c'])
+  assert.deepEqual([a.state.at, b.state.at, c.state.at], ['in', 'out', 'in'])
+  assert.equal(most(), 2)
+})
+
+test('what is used stays: who waits comes in when the use is over', async () => {
+  const { add, said } = openRoom()
+  const [a, b, c] = [add('a'), add('b'), add('c')]
+  const first = await a.hold(caller, never)
+  const second = await b.hold(caller, never)
+  const third = c.hold(caller, never)
+  await delay(10)
+  assert.equal(c.state.at, 'waiting')
+  assert.deepEqual(said, ['+a', '+b'])
+  second.release()
+  ;(await third).release()
+  assert.deepEqual(said, ['+a', '+b', '-b', '+c'])
+  first.release()
+})
+
+test('those that are used all the time take turns with those that wait, and nobody waits for ever', async () => {
+  const { add, said } = openRoom()
+  const [a, b, c] = [add('a'), add('b'), add('c')]
+  let isOver = false
+  const use = async (one: typeof a) => {
+    while (!isOver) {
+      const hold = await one.hold(caller, never)
+      await delay(2)
+      hold.release()
+    }
+  }
+  // Two of each, so that neither is ever free by chance.
+  const users = [a, a, b, b].map(use)
+  await delay(10)
+  ;(await c.hold(caller, AbortSignal.timeout(5_000))).release()
+  assert.ok(said.includes('+c'))
+  isOver = true
+  await Promise.all(users)
+})
+
+test('who asks together shares one load', async () => {
+  const { add, loads } = openRoom()
+  const a = add('a')
+  const holds = await Promise.all(Array.from({ length: 10 }, () => a.hold(caller, never)))
+  assert.deepEqual(loads, ['a'])
+  for (const { release } of holds) release()
+})
+
+test('who leaves while it waits frees its place, and nothing is loaded for nobody', async () => {
+  const { add, loads } = openRoom({ queue: 1 })
+  const [a, b, c] = [add('a'), add('b'), add('c')]
+  const holds = [await a.hold(caller, never), await b.hold(caller, never)]
+  const leaving = new AbortController()
+  const waiting = c.hold(caller, leaving.signal)
+  await assert.rejects(c.hold(caller, never), (error) => codeOf(error) === 'engine_queue_full')
+  leaving.abort(new Error('left'))
+  await assert.rejects(waiting, /left/)
+  const next = new AbortController()
+  const again = c.hold(caller, next.signal)
+  next.abort(new Error('left as well'))
+  await assert.rejects(again, /left as well/)
+  for (const { release } of holds) release()
+  await delay(5)
+  assert.deepEqual(loads, ['a', 'b'])
+})
+
+test('a load that nobody waits for any more is given up where others need its memory', async () => {
+  const { add, said, inside } = openRoom({ bound: { machine: 1, device: 0 } })
+  const a = add('a', {
+    open: (signal) =>
+      new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason))),
+  })
+  const b = add('b')
+  const leaving = new AbortController()
+  const waiting = a.hold(caller, leaving.signal)
+  await delay(5)
+  leaving.abort(new Error('left'))
+  await assert.rejects(waiting)
+  ;(await b.hold(caller, AbortSignal.timeout(5_000))).release()
+  assert.deepEqual([said, [...inside]], [['+b'], ['b']])
+})
+
+test('one that cannot be loaded says why, and is not tried again for each that asks', async () => {
+  let pause = 60_000
+  const { add, loads, said } = openRoom({ pauseMs: () => pause })
+  let isBroken = true
+  const a = add('a', {
+    open: async () => {
+      if (isBroken) throw new ModelError('it is broken')
+    },
+  })
+  pause = 30
+  await assert.rejects(Promise.all([a.hold(caller, never), a.hold(caller, never)]), /not ready: it is broken/)
+  for (let asked = 0; asked < 20; asked++) {
+    await assert.rejects(a.hold(caller, never), (error) => codeOf(error) === 'model_not_ready')
+  }
+  assert.deepEqual([loads, said], [['a'], ['!a it is broken']])
+  assert.deepEqual(a.state, { at: 'failed', reason: 'it is broken' })
+  isBroken = false
+  await delay(40)
+  ;(await a.hold(caller, never)).release()
+  assert.equal(a.state.at, 'in')
+})
+
+test('one that will never fit is refused with what it needs', async () => {
+  const { add, room } = openRoom()
+  const a = add('a', { need: 3 })
+  await assert.rejects(a.hold(caller, never), /HEDDLE_MODELS_MEMORY/)
+  assert.equal(room.used.machine, 0)
+})
+
+test('one that was lost gives its memory back, and is loaded anew when it is asked later', async () => {
+  const lost = Promise.withResolvers<string>()
+  const { add, room } = openRoom({ pauseMs: () => 0 })
+  const a = add('a', { lost: lost.promise })
+  const hold = await a.hold(caller, never)
+  lost.resolve('it died')
+  await delay(5)
+  assert.deepEqual([a.state, room.used.machine], [{ at: 'failed', reason: 'it died' }, 0])
+  hold.release()
+  ;(await a.hold(caller, never)).release()
+  assert.equal(a.state.at, 'in')
+})
+
+test('background work takes no memory of callers, and gives its own back when they want it', async () => {
+  const { add } = openRoom()
+  const [a, b, c] = [add('a'), add('b'), add('c')]
+  ;(await a.hold(caller, never)).release()
+  const behind = await b.hold(background, never)
+  await assert.rejects(c.hold(background, never), (error) => codeOf(error) === 'model_not_ready')
+  const used = await a.hold(caller, never)
+  const wanted = c.hold(caller, never)
+  await delay(5)
+  assert.equal(behind.signal?.aborted, true)
+  assert.ok(behind.signal?.reason instanceof Refusal)
+  behind.release()
+  ;(await wanted).release()
+  used.release()
+})
+
+test('one that is retired finishes what it does, takes nobody more, and then its memory is free', async () => {
+  const { add, room, inside } = openRoom()
+  const a = add('a')
+  const hold = await a.hold(caller, never)
+  let isGone = false
+  const gone = a.retire().then(() => {
+    isGone = true
+  })
+  await assert.rejects(a.hold(caller, never), (error) => codeOf(error) === 'model_not_ready')
+  await delay(5)
+  assert.deepEqual([isGone, [...inside]], [false, ['a']])
+  hold.release()
+  await gone
+  assert.deepEqual([[...inside], room.used.machine], [[], 0])
+})
+
+test('a room that is closed ends all loads and all waits', async () => {
+  const { add, room, inside } = openRoom()
+  const [a, b, c] = [add('a'), add('b'), add('c')]
+  await a.hold(caller, never)
+  await b.hold(caller, never)
+  const waiting = assert.rejects(c.hold(caller, never), (error) => codeOf(error) === 'stopping')
+  await room.close()
+  await waiting
+  assert.deepEqual([...inside], [])
+  await assert.rejects(a.hold(caller, never), (error) => codeOf(error) === codeOf(refuse('stopping')))
+})
+
+test('whatever is asked in whatever order, the bound holds, and everyone is served', async () => {
+  const { add, most, room } = openRoom({ queue: 1_000 })
+  const all = ['a', 'b', 'c', 'd', 'e'].map((name) => add(name))
+  let seed = 7
+  const random = (below: number) => {
+    seed = (seed * 16_807) % 2_147_483_647
+    return seed % below
+  }
+  let served = 0
+  await Promise.all(
+    Array.from({ length: 300 }, async (_, index) => {
+      await delay(random(30))
+      const leaves = random(4) === 0
+      const signal = leaves ? AbortSignal.timeout(random(10) + 1) : never
+      try {
+        const hold = await all[random(5)]?.hold({ tenant: `user ${index % 7}`, isBackground: false }, signal)
+        assert.ok(room.used.machine <= 2)
+        await delay(random(5))
+        hold?.release()
+        served++
+      } catch (error) {
+        assert.ok(leaves, String(error))
+        served++
+      }
+    }),
+  )
+  assert.equal(served, 300)
+  assert.ok(most() <= 2, `${most()} were in at once`)
+})
