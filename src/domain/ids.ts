@@ -24,8 +24,8 @@ export function traceOf(callId: string): string {
 /** A UUID, or a trace id of OpenTelemetry. */
 export const traceIdPattern = new RegExp(`^(?:${uuid}|[0-9a-f]{32})$`)
 
-/** The beginnings of the ids of chat and text completions, responses and messages. What follows may be the caller's own. */
-const completionPrefix = /^(?:chatcmpl-|cmpl-|resp_|msg_)./s
+/** The beginnings of the ids of chat and text completions, responses, messages, embeddings and rankings. What follows may be the caller's own. */
+const completionPrefix = /^(?:chatcmpl-|cmpl-|resp_|msg_|embd-|rerank-)./s
 
 export const isCompletionId = (id: string): boolean => completionPrefix.test(id)
 

@@ -414,6 +414,11 @@ export const refusals = {
     message: 'model: the model {model} does not exist; accepted: {accepted}.',
     help: 'GET /v1/models lists the served names. Without `model` the default one answers.',
   },
+  model_lacks: {
+    status: 400,
+    message: 'model: the model {model} {why}; accepted: {accepted}.',
+    help: 'A model writes text, gives embeddings or ranks documents. GET /v1/models says of each what it does.',
+  },
   model_not_ready: {
     status: 503,
     message: 'The model is not ready: {why}.',
@@ -502,6 +507,32 @@ export const refusals = {
     message: '{field}: rendering the template takes more than {limit}.',
     help: 'A template gets one second and a bounded size of texts and lists.',
   },
+  saved_view_not_found: {
+    status: 404,
+    message: '{field}: you see no saved view {view} in project {project}.',
+    help: 'Unknown, deleted, or kept by somebody else for themselves: the answer is the same.',
+  },
+  saved_view_of_other: {
+    status: 403,
+    message: '{field}: the saved view {view} belongs to {user}, who shares it; only they can change it.',
+    help: 'Open it, and save it as a view of your own.',
+  },
+  saved_view_exists: {
+    status: 409,
+    message: '{field}: you have a view {given} of this screen already: {view}.',
+    help: 'PUT /saved_views/{id} replaces what it shows.',
+  },
+  too_many_saved_views: {
+    status: 409,
+    message: 'You have {limit} saved views in project {project} already, which is the most.',
+    help: 'Delete those that nobody needs any more.',
+  },
+  search_off: {
+    status: 400,
+    message:
+      'This server keeps no index of words, so /views/search has nothing to search. $contains of a query reads the calls themselves.',
+    help: 'HEDDLE_SEARCH=on keeps one; calls that are there already are read for it behind the writes.',
+  },
   query_too_slow: {
     status: 504,
     message:
@@ -519,6 +550,12 @@ export const refusals = {
     message:
       "This model's maximum context length is {limit} tokens. However, the prompt has {prompt} tokens and the answer needs {answer}.",
     help: 'Shorten the prompt, ask for a shorter answer, or let truncate_prompt_tokens keep its end. HEDDLE_CONTEXT sets the limit.',
+  },
+  input_too_long: {
+    status: 400,
+    message:
+      "{field}: this model's maximum context length is {limit} tokens. However, the input has {given} tokens.",
+    help: 'Shorten it, or let `truncate_prompt_tokens` cut it: -1 keeps as many tokens as the model reads. HEDDLE_CONTEXT sets the limit, up to what the model was trained with.',
   },
   prompt_empty: {
     status: 400,

@@ -3,6 +3,15 @@ const sliceMs = 3
 
 export type YieldToLoop = () => Promise<void> | undefined
 
+/** Pieces of work that wait to go on. */
+const waiting: (() => void)[] = []
+
+/** One of them goes on in each turn of the loop: what arrives waits for one slice, and not for as many as there are. */
+function nextSlice(): void {
+  waiting.shift()?.()
+  if (waiting.length > 0) setImmediate(nextSlice)
+}
+
 /**
  * For work in many small steps. Await the result between steps, and the event loop is never blocked for long. Rejects with
  * the reason of the signal once nobody needs the work any more.
@@ -12,7 +21,8 @@ export function createYieldToLoop(signal?: AbortSignal): YieldToLoop {
   return () => {
     if (performance.now() - since < sliceMs) return undefined
     return new Promise((resolve, reject) => {
-      setImmediate(() => {
+      if (waiting.length === 0) setImmediate(nextSlice)
+      waiting.push(() => {
         if (signal?.aborted) reject(signal.reason)
         since = performance.now()
         resolve()

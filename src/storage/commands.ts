@@ -1,10 +1,14 @@
 import { auditedCommands } from './audited-commands.ts'
+import { beginCopy, clearRows, copyRows, endCopy } from './copying/row-writes.ts'
 import { rebuildEvaluation } from './evaluations/check.ts'
+import { finishColumns, keepColumn } from './evaluations/columns/kept-columns.ts'
 import { deriveNext, derivePending } from './evaluations/pending.ts'
 import * as runs from './evaluations/runs.ts'
 import { refreshStale } from './evaluations/trials.ts'
+import { importVersion } from './exporting/import-writes.ts'
+import { shareSpending } from './limits/spending.ts'
 import { dropJudgements, renewJudgements, settleJudgements, takeJudgements } from './monitors/judgements.ts'
-import { addMonitor, changeMonitor } from './monitors/monitors.ts'
+import { addMonitor, changeMonitor, stopMonitorsOf } from './monitors/monitors.ts'
 import { addMonitorRun, cancelMonitorRun, endMonitorRun, stepMonitorRun } from './monitors/runs.ts'
 import { changeTags, removeAliases, setAliases } from './objects/object-labels.ts'
 import { keepObject } from './objects/objects.ts'
@@ -12,6 +16,7 @@ import { addCallsToQueue } from './queues/items.ts'
 import { releaseItem, reopenItem, setProgress, takeNextItem } from './queues/progress.ts'
 import { addQueue, changeQueue } from './queues/queues.ts'
 import { addQueueRule, pauseQueueRule } from './queues/rules.ts'
+import { dropSearch, indexCalls, switchSearch } from './search/indexing.ts'
 import { sql } from './sql/sql.ts'
 import { backfillFacts } from './tables/call-facts.ts'
 import * as callWrites from './tables/call-writes.ts'
@@ -22,6 +27,7 @@ import { addPrices } from './tables/prices.ts'
 import { continueProjectDeletion, deleteSomeOfProject } from './tables/project-deletion.ts'
 import { recordAnswers } from './tables/recorded-answers.ts'
 import { keepResponse, sweepResponses } from './tables/responses.ts'
+import { changeSavedView, deleteSavedView, keepSavedView } from './tables/saved-views.ts'
 import { secretOf } from './tables/secrets.ts'
 import { changeCompletionMetadata } from './tables/stored-completions.ts'
 import { keepEntries, keepRows, keepTable } from './tables/tables.ts'
@@ -39,15 +45,21 @@ const probe: Command<{ at: number }, void> = async (tx, { at }) => {
 export const commands = {
   ...callWrites,
   backfillFacts,
+  switchSearch,
+  indexCalls,
+  dropSearch,
   recordAnswers,
   derivePending,
   deriveNext,
   refreshStale,
   rebuildEvaluation,
+  keepColumn,
+  finishColumns,
   addPrices,
   addFeedback,
   replaceFeedback,
   keepObject,
+  importVersion,
   changeTags,
   setAliases,
   removeAliases,
@@ -70,6 +82,7 @@ export const commands = {
   ...runs,
   addMonitor,
   changeMonitor,
+  stopMonitorsOf,
   takeJudgements,
   renewJudgements,
   settleJudgements,
@@ -79,17 +92,45 @@ export const commands = {
   endMonitorRun,
   cancelMonitorRun,
   addUsage,
+  shareSpending,
   keepResponse,
   sweepResponses,
   secretOf,
   changeCompletionMetadata,
+  keepSavedView,
+  changeSavedView,
+  deleteSavedView,
   openPageSession,
   extendPageSession,
   closePageSession,
   deleteSomeOfProject,
   continueProjectDeletion,
   ...auditedCommands,
+  beginCopy,
+  copyRows,
+  clearRows,
+  endCopy,
   probe,
 } satisfies Record<string, Command<never, unknown>>
+
+/** Take large texts as the bytes that threads share, where the engine does. */
+export const takesBytes: ReadonlySet<string> = new Set<keyof typeof commands>(['upsertCalls'])
+
+/**
+ * What a power cut may undo: parts of what is answered when its last write is, which takes them to the disk with it, and what is done
+ * again. They do not wait for the disk, so that nobody waits for them.
+ */
+export const undoable: ReadonlySet<string> = new Set<keyof typeof commands>([
+  'keepPiece',
+  'keepRows',
+  'keepEntries',
+  'dropPieces',
+  'sweepCalls',
+  'sweepUploads',
+  'sweepResponses',
+  'takeJudgements',
+  'renewJudgements',
+  'shareSpending',
+])
 
 export type Commands = typeof commands

@@ -1,6 +1,8 @@
 import { join } from 'node:path'
+import { unfinishedCopy } from './copying/unfinished.ts'
 import type { Database } from './database.ts'
 import { openSqlite } from './engines/sqlite/open.ts'
+import { StorageRefusal } from './failures.ts'
 
 export interface RecordPlace {
   /** postgres://… or empty. */
@@ -10,6 +12,8 @@ export interface RecordPlace {
   queryTimeoutMs: number
   /** Refuses where there is no record yet, instead of making one. */
   mustExist?: boolean
+  /** Opens what is only a part of a copy, too: to go on with it. */
+  mayBePart?: boolean
   /** Hears of connections to the server that end while nobody uses them. */
   report?: (error: Error) => void
   /** Hears once that the files of the record were removed or replaced. */
@@ -21,14 +25,29 @@ export function sqliteFile(folder: string): string {
 }
 
 /** Opens the record where the settings say, brought to the schema of this version. */
-export async function openRecord({
+export async function openRecord({ mayBePart = false, ...place }: RecordPlace): Promise<Database> {
+  const db = await openEngine(place)
+  if (mayBePart) return db
+  const from = await unfinishedCopy(db).catch(async (error) => {
+    await db.close()
+    throw error
+  })
+  if (from === undefined) return db
+  await db.close()
+  throw new StorageRefusal(
+    'foreign',
+    `The record is only a part of a copy of ${from}. Give the same \`heddle db copy\` again: it goes on where it was.`,
+  )
+}
+
+async function openEngine({
   databaseUrl,
   folder,
   queryTimeoutMs,
   mustExist = false,
   report,
   onLost,
-}: RecordPlace): Promise<Database> {
+}: Omit<RecordPlace, 'mayBePart'>): Promise<Database> {
   if (databaseUrl === '') {
     return openSqlite({ file: sqliteFile(folder), queryTimeoutMs, mustExist, ...(onLost && { onLost }) })
   }

@@ -44,6 +44,8 @@ export interface Transaction extends Reader {
   turn(key: string): Promise<void>
   /** Waits for whoever has the turn of this key, and whoever wants that turn waits; others that share it do not wait. */
   share(key: string): Promise<void>
+  /** Whether nobody else does this work at the moment, in any process. It is ours then until the transaction ends, however it ends. */
+  alone(work: string): Promise<boolean>
   /** Those who watch the record hear of it behind the commit. */
   changed(change: Change): void
 }

@@ -34,6 +34,10 @@ export function textOfShared({ buffer }: SharedText): string {
   return Buffer.from(buffer).toString()
 }
 
+export function asText(text: string | SharedText): string {
+  return isSharedText(text) ? textOfShared(text) : text
+}
+
 /** A type with shared texts where it has texts. */
 export type WithSharedTexts<T> = T extends string
   ? T | SharedText

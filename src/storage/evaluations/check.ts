@@ -1,10 +1,13 @@
+import { isDeepStrictEqual } from 'node:util'
 import { type ShapeLeaf, shapeOf } from '../../domain/evaluations/shape.ts'
 import { isTrialOp } from '../../domain/evaluations/trial-ops.ts'
 import { type Sql, type SqlValue, sql, wantedOf } from '../sql/sql.ts'
 import { allRows, type Command, type LongReader, type Reader } from '../transaction.ts'
+import { gatherColumns } from './columns/gather.ts'
+import { readKept } from './columns/reading.ts'
 import { membership, pendingAmong } from './pending.ts'
-import { numberOfRow, readRowSets, sumOfRows } from './row-sets.ts'
-import { emptyShape, forgetShapes, noShape, readShapes } from './shapes.ts'
+import { forgetRowSets, numberOfRow, type RowSet, readRowSets, sumOfRows } from './row-sets.ts'
+import { emptyShape, noShape, readShapes } from './shapes.ts'
 import {
   derivation,
   deriveTrials,
@@ -68,8 +71,35 @@ export async function checkEvaluation(
   if (Number(set?.row_count ?? 0) !== rows.size || (set?.row_sum ?? '0') !== sum) {
     problems.push(`the rows of evaluation ${evaluation} in ${project} are not those of its trials`)
   }
+  if (problems.length === 0 && set !== undefined && !(await areColumnsRight(db, of, set, signal))) {
+    problems.push(`the columns of evaluation ${evaluation} in ${project} are not those of its trials`)
+  }
   return problems
 }
+
+/** Also when there are none, or when the trials have changed since they were kept. */
+async function areColumnsRight(
+  db: LongReader,
+  { project_id: project, evaluation_id: evaluation }: EvaluationOfProject,
+  set: RowSet,
+  signal: AbortSignal,
+): Promise<boolean> {
+  if (set.kept_as !== set.version) return true
+  const kept = await readKept(db, project, set, signal)
+  const gathered = await gatherColumns(db, project, evaluation, signal)
+  const [now] = await readRowSets(db, project, [evaluation])
+  if (now?.version !== set.version) return true
+  if (kept === undefined || gathered === undefined) return false
+  const { latency: _, tokens: __, ...header } = kept.header
+  return (
+    isDeepStrictEqual(header, JSON.parse(JSON.stringify(gathered.header))) &&
+    [...gathered.columns].every(
+      ([name, bytes]) => Buffer.compare(bytes, kept.columns.get(name) ?? none) === 0,
+    )
+  )
+}
+
+const none = new Uint8Array()
 
 /** Derived trials, and calls that may be trials: the second have an op to tell. */
 function trialsOf(project: string, evaluation: string): Sql {
@@ -156,8 +186,7 @@ export const rebuildEvaluation: Command<EvaluationOfProject & { now: number }, n
   await tx.turn(derivation(project))
   const trials = await tx.all<{ id: string; op_name: string | null }>(trialsOf(project, evaluation))
   await tx.run(sql`DELETE FROM eval_trials WHERE project_id = ${project} AND evaluation_id = ${evaluation}`)
-  await tx.run(sql`DELETE FROM eval_row_sets WHERE project_id = ${project} AND evaluation_id = ${evaluation}`)
-  await tx.run(forgetShapes(project, [evaluation]))
+  for (const statement of forgetRowSets(project, [evaluation])) await tx.run(statement)
   const ids = trials.filter(({ op_name }) => op_name === null || isTrialOp(op_name)).map(({ id }) => id)
   await deriveTrials(tx, project, ids, now)
   return ids.length

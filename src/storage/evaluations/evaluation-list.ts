@@ -3,6 +3,8 @@ import { pageOf } from '../sql/rows-in-order.ts'
 import { listOf, type Sql, sql, trusted } from '../sql/sql.ts'
 import { isLive, shownName } from '../tables/calls.ts'
 import { allRows, type LongReader, onlyRow } from '../transaction.ts'
+import { readHeaders } from './columns/reading.ts'
+import { readRowSets } from './row-sets.ts'
 
 /** The root call of an evaluation. */
 export interface EvaluationRoot {
@@ -58,7 +60,23 @@ export async function countEvaluations(
 }
 
 /** What the trials of some evaluations add up to. */
-export function sumTrials(
+export async function sumTrials(
+  db: LongReader,
+  project: string,
+  evaluations: readonly string[],
+  signal: AbortSignal,
+): Promise<TrialSums[]> {
+  const headers = await readHeaders(db, project, await readRowSets(db, project, evaluations))
+  const kept = Array.from(headers, ([evaluation_id, { shapes, trials, latency, tokens }]): TrialSums => {
+    const failed = shapes.reduce((sum, shape) => sum + shape.failed, 0)
+    return { evaluation_id, trials, failed, latency, tokens }
+  })
+  const others = evaluations.filter((evaluation) => !headers.has(evaluation))
+  if (others.length === 0) return kept
+  return [...kept, ...(await addUp(db, project, others, signal))]
+}
+
+function addUp(
   db: LongReader,
   project: string,
   evaluations: readonly string[],

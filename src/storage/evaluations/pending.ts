@@ -10,7 +10,7 @@ import { deriveTrials } from './trials.ts'
 const idsAtOnce = 200
 
 /** Of a project: the next query derives them first and must not wait long. A write that leaves more derives the rest. */
-const mostPending = 5000
+const mostPending = 1000
 /** To look whether there are more costs as much as there are, so that a write of fewer trials looks only at random. */
 const lookedAfter = 200
 
@@ -210,6 +210,7 @@ export async function pendingAmong(
 
 /** Derives a few of the trials that are pending, of any project. Answers whether there may be more. */
 export const deriveNext: Command<{ limit: number; now: number }, boolean> = async (tx, { limit, now }) => {
+  if (!(await tx.alone('deriving'))) return false
   const pending = await readPending(tx, null, limit)
   const byProject = Map.groupBy(pending, ({ project_id }) => project_id)
   for (const project of [...byProject.keys()].sort()) {

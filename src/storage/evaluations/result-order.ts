@@ -128,7 +128,7 @@ function named(columns: Record<string, Sql>, i: number): Sql[] {
 
 function trialsOf(db: Reader, view: RowsOfView, order: readonly RowOrder[]): Sql {
   return sql`FROM ${trialTable} ${order.some(({ needsCall }) => needsCall) ? ofCall : nothing}
-    WHERE ${allOf([inScope(view, null), ...within(db, view), db.dialect.going])}`
+    WHERE ${allOf([inScope(view, null), ...within(db, view), db.dialect.trialsGoing])}`
 }
 
 function groupedOnce(db: Reader, view: RowsOfView, order: readonly RowOrder[]): Sql {

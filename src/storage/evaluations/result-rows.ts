@@ -57,7 +57,7 @@ function trialOfRow(db: Reader, view: RowsOfView, evaluation: string | null): Sq
   const { trial, kind, brief } = spokenByTrials((value) => value)
   return sql`(SELECT trial.project_id AS project_id, trial.row_digest AS row_digest,
       ${trial} AS trial_id, ${kind} AS row_kind, ${brief} AS brief
-    FROM ${trialTable} WHERE ${inScope(view, evaluation)} AND ${db.dialect.going}
+    FROM ${trialTable} WHERE ${inScope(view, evaluation)} AND ${db.dialect.trialsGoing}
     GROUP BY trial.project_id, trial.row_digest) AS trial`
 }
 
@@ -76,7 +76,7 @@ function intersects(view: RowsOfView): boolean {
 }
 
 /** Whether the view is every trial of its evaluations. */
-export function isWhole(view: RowsOfView): boolean {
+function isWhole(view: RowsOfView): boolean {
   return view.filters.length === 0 && !intersects(view)
 }
 
@@ -86,13 +86,14 @@ export function isWhole(view: RowsOfView): boolean {
  */
 export function rowsOf(db: Reader, view: RowsOfView, after: string | null = null): Sql {
   const { project, evaluations } = view
-  const beyond = after === null ? db.dialect.going : sql`${db.dialect.going} AND row_digest > ${after}`
+  const beyond =
+    after === null ? db.dialect.trialsGoing : sql`${db.dialect.trialsGoing} AND row_digest > ${after}`
   const arms = view.filters.map((filter) => filtered(db, view, filter))
   const areFew = evaluations.length <= mostMerged
   const ofEach = () =>
     evaluations.map(
       (evaluation) =>
-        sql`SELECT ${trusted(evaluations.length === 1 ? 'DISTINCT ' : '')}row_digest FROM eval_trials
+        sql`SELECT ${trusted(evaluations.length === 1 ? 'DISTINCT ' : '')}row_digest FROM ${trialTable}
           WHERE project_id = ${project} AND evaluation_id = ${evaluation} AND ${beyond}`,
     )
   if (intersects(view)) {
@@ -109,8 +110,12 @@ export function rowsOf(db: Reader, view: RowsOfView, after: string | null = null
     WHERE ${inScope(view, null)} AND ${beyond}`
 }
 
+/** As a list of its own, because PostgreSQL would look again for each trial which rows the filters choose. */
 export function within(db: Reader, view: RowsOfView): Sql[] {
-  return isWhole(view) ? [] : [sql`trial.row_digest IN (${rowsOf(db, view)})`]
+  if (isWhole(view)) return []
+  return [
+    sql`trial.row_digest IN (WITH chosen AS MATERIALIZED (${rowsOf(db, view)}) SELECT row_digest FROM chosen)`,
+  ]
 }
 
 /** The digests of a page of rows of a view without filters, of those `after` a row. */

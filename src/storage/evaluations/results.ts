@@ -4,9 +4,12 @@ import { fieldsOf } from '../../domain/expressions/expression.ts'
 import { now } from '../../domain/time.ts'
 import type { Page } from '../../domain/view.ts'
 import type { Database } from '../database.ts'
-import { allOf, listOf, type Sql, sql, trusted, wantedOf } from '../sql/sql.ts'
+import { allOf, listOf, type Sql, sql, trusted, wantedOf, wantedPairs } from '../sql/sql.ts'
 import { isLive, shownName } from '../tables/calls.ts'
 import { allRows, onlyRow, type Reader } from '../transaction.ts'
+import { readHeaders } from './columns/reading.ts'
+import type { ColumnSums } from './columns/sums.ts'
+import { planColumns } from './columns/view.ts'
 import { lastPending, pendingBetween } from './pending.ts'
 import { countUnread, projectsReferredTo, type ReferredRows } from './referred-rows.ts'
 import { type ResultsFilter, resultField, rowFiltersOf } from './result-fields.ts'
@@ -20,7 +23,9 @@ import {
   trialTable,
   within,
 } from './result-rows.ts'
+import { neighboursIn, type RankedRow, readNeighbours } from './row-rank.ts'
 import { readRowSets } from './row-sets.ts'
+import { type ScoreReader, scoresOfTrials } from './score-views.ts'
 import { noShape, readShapes } from './shapes.ts'
 
 /** Which rows of which evaluations are looked at, in which order, and how many of them. */
@@ -80,6 +85,9 @@ export interface RowPage {
 
 export type Results = Awaited<ReturnType<typeof deriveThenOpen>>
 
+/** To skip fewer rows in the order of their digests costs less than to read the columns. */
+const leastSkipped = 500
+
 /** Rows whose trials are in memory at a time. */
 const rowsAtOnce = 50
 
@@ -93,13 +101,16 @@ export async function deriveThenOpen(db: Database, view: ResultsView, signal: Ab
   await derivePending(db, project, time, signal)
   const needsShapes = view.filters.length > 0 || view.sort.length > 0
   const shapes = needsShapes ? await readShapes(db, project, evaluations) : []
+  const rowSets = await readRowSets(db, project, evaluations)
+  const headers = await readHeaders(db, project, rowSets)
+  const columns = planColumns({ db, view, sets: rowSets, headers, shapes, signal })
   const referred: ReferredRows = { db, project, evaluations, signal }
-  const otherProjects = readsInputs(view) ? (await projectsReferredTo(referred)).filter(view.mayRead) : []
+  const mayLackRows = readsInputs(view) && !columns?.areRowsRead
+  const otherProjects = mayLackRows ? (await projectsReferredTo(referred)).filter(view.mayRead) : []
   const sources = { shapes, otherProjects, dialect: db.dialect }
   const filters = rowFiltersOf(view.filters, sources)
   const order = rowOrderOf(view.sort, evaluations, sources)
   const roots = await db.all<RootRow>(selectRoots(db, project, evaluations, time))
-  const rowSets = await readRowSets(db, project, evaluations)
   const rowsWith = (intersect: boolean): RowsOfView => ({ project, evaluations, filters, intersect })
   const rows = rowsWith(view.intersect)
 
@@ -110,6 +121,8 @@ export async function deriveThenOpen(db: Database, view: ResultsView, signal: Ab
       if (first === undefined || (intersect && rowSets.length < evaluations.length)) return 0
       if (rowSets.every(({ row_sum }) => row_sum === first.row_sum)) return first.row_count
     }
+    const known = await columns?.count(intersect)
+    if (known !== undefined) return known
     return (await onlyRow<{ count: number }>(db, countRows(db, rowsWith(intersect)), signal)).count
   }
 
@@ -131,6 +144,13 @@ export async function deriveThenOpen(db: Database, view: ResultsView, signal: Ab
 
   async function page(): Promise<RowPage> {
     if (limit === 0) return { total: await count(view.intersect), digests: [] }
+    const ordered = needsShapes || offset >= leastSkipped ? await columns?.order(view.intersect) : undefined
+    if (ordered !== undefined) {
+      const { rows: found, digests } = ordered
+      const end = limit === null ? found.length : offset + limit
+      const shown = Array.from(found.subarray(offset, end), (row) => digests.at(row))
+      return { total: found.length, digests: batchesOf(shown, rowsAtOnce) }
+    }
     if (needsShapes) {
       const found = await allRows<FoundRow>(db, selectCountedPage(db, rows, order, view), signal)
       const isBeyond = found.length === 0 && offset > 0
@@ -150,9 +170,19 @@ export async function deriveThenOpen(db: Database, view: ResultsView, signal: Ab
   }
 
   return {
-    /** What else reads the same rows in the same order. */
-    rows,
-    order,
+    /** A row of the view and those beside it in the order; none when the row is not in the view. */
+    async neighbours(row: string, near: number): Promise<RankedRow[]> {
+      const ordered = await columns?.order(view.intersect)
+      if (ordered === undefined) return readNeighbours(db, rows, order, row, near, signal)
+      return neighboursIn(ordered, row, near)
+    },
+    /** The score that the rows are sorted by; undefined where they are not sorted by one. */
+    async scores(): Promise<ScoreReader | undefined> {
+      const reading = order[0]?.reading
+      if (reading?.kind !== 'score') return undefined
+      const kept = await columns?.scores(view.intersect)
+      return kept ?? scoresOfTrials({ db, rows, number: reading.number, signal })
+    },
     /** The root calls of the evaluations, by id. */
     roots: new Map(roots.map((root) => [root.id, root])),
     /** Of the evaluations that have trials: what tells their rows apart. */
@@ -160,7 +190,7 @@ export async function deriveThenOpen(db: Database, view: ResultsView, signal: Ab
     page,
     count,
     /** Rows whose inputs the filters and sorts cannot read. */
-    unreadRows: () => (readsInputs(view) ? countUnread(referred, otherProjects) : 0),
+    unreadRows: () => (mayLackRows ? countUnread(referred, otherProjects) : 0),
     async hasCommonRow(): Promise<boolean> {
       const all = { ...rowsWith(true), filters: [] }
       return (await digestsOf({ limit: 1, offset: 0 }, null, all)).length > 0
@@ -172,7 +202,11 @@ export async function deriveThenOpen(db: Database, view: ResultsView, signal: Ab
     inputsOf: (trials: readonly string[]) =>
       db.stream<{ id: string; inputs: string | null }>(selectInputs(db, project, trials), { signal }),
     /** The trials added up, by evaluation and by which scalars their scores hold. */
-    sums: (intersect: boolean) => allRows<ShapeSums>(db, selectSums(db, rowsWith(intersect)), signal),
+    async sums(intersect: boolean): Promise<ShapeSums[]> {
+      const kept = await columns?.sums(intersect)
+      if (kept === undefined) return allRows<ShapeSums>(db, selectSums(db, rowsWith(intersect)), signal)
+      return withFirstTrials(db, project, kept)
+    },
     /** The scores of the trials that have no shape. */
     shapeless: (intersect: boolean) =>
       db.stream<{ evaluation_id: string; scores: string }>(selectShapeless(db, rowsWith(intersect)), {
@@ -237,9 +271,30 @@ function selectSums(db: Reader, view: RowsOfView): Sql {
   return sql`SELECT found.*, ${firstTrial} AS first_trial FROM (
       SELECT trial.evaluation_id AS evaluation_id, trial.shape AS shape, count(*) AS trials,
         sum(trial.failed) AS failed, min(trial.row_digest) AS first_row, ${sumColumns}
-      FROM ${trialTable} WHERE ${allOf([inScope(view, null), ...within(db, view), db.dialect.going])}
+      FROM ${trialTable} WHERE ${allOf([inScope(view, null), ...within(db, view), db.dialect.trialsGoing])}
       GROUP BY trial.evaluation_id, trial.shape
     ) AS found`
+}
+
+async function withFirstTrials(
+  db: Reader,
+  project: string,
+  kept: readonly ColumnSums[],
+): Promise<ShapeSums[]> {
+  const pairs = [...new Map(kept.map(({ evaluation_id, first_row }) => [evaluation_id, first_row]))]
+  if (pairs.length === 0) return []
+  const firsts = await db.all<{ one: string; first_trial: string }>(
+    sql`${wantedPairs(pairs)} SELECT one, (SELECT CAST(started_at AS TEXT) || trial_id FROM eval_trials
+          WHERE project_id = ${project} AND evaluation_id = wanted.one AND row_digest = wanted.other
+          ORDER BY started_at, trial_id LIMIT 1) AS first_trial
+        FROM wanted WHERE one IS NOT NULL`,
+  )
+  const firstOf = new Map(firsts.map(({ one, first_trial }) => [one, first_trial]))
+  return kept.map(({ sums, ...totals }) => ({
+    ...totals,
+    ...Object.fromEntries(sums.map((sum, slot) => [`v${slot}`, sum])),
+    first_trial: firstOf.get(totals.evaluation_id) ?? '',
+  }))
 }
 
 function selectShapeless(db: Reader, view: RowsOfView): Sql {

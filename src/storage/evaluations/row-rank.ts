@@ -1,3 +1,4 @@
+import type { PackedTexts } from '../../domain/evaluations/columns/packing.ts'
 import { join, sql, trusted } from '../sql/sql.ts'
 import { allRows, type LongReader } from '../transaction.ts'
 import { keyedRows, orderTerms, type RowOrder } from './result-order.ts'
@@ -8,6 +9,20 @@ export interface RankedRow {
   /** From 0. */
   place: number
   total: number
+}
+
+/** The same of rows that are sorted already. */
+export function neighboursIn(
+  { rows, digests }: { rows: Int32Array; digests: PackedTexts },
+  row: string,
+  neighbours: number,
+): RankedRow[] {
+  const place = rows.findIndex((at) => digests.at(at) === row)
+  if (place === -1) return []
+  const first = Math.max(0, place - neighbours)
+  return Array.from(rows.subarray(first, place + neighbours + 1), (at, i) => ({
+    ...{ row_digest: digests.at(at), place: first + i, total: rows.length },
+  }))
 }
 
 /** A row of the view and those beside it in the order; none when the row is not in the view. */

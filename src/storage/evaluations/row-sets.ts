@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto'
 import { batchesOf } from '../../domain/batches.ts'
-import { listOf, sql, wantedPairs } from '../sql/sql.ts'
+import { newId } from '../../domain/ids.ts'
+import { listOf, type Sql, sql, wantedPairs } from '../sql/sql.ts'
 import type { Reader, Transaction } from '../transaction.ts'
 import { forgetShapes } from './shapes.ts'
 
@@ -15,6 +16,10 @@ export interface RowSet {
   row_count: number
   /** Of the rows, in no order: evaluations of the same rows have the same. */
   row_sum: string
+  /** Changes with each trial that is derived. */
+  version: string
+  /** The version that the columns were made of. */
+  kept_as: string | null
 }
 
 const keyOf = (evaluation: string, row: string) => `${evaluation}\0${row}`
@@ -22,13 +27,17 @@ const keyOf = (evaluation: string, row: string) => `${evaluation}\0${row}`
 /** Pairs of one statement. */
 const pairsAtOnce = 100
 
-/** Before trials come and go: keeps what is known of the rows of their evaluations. Within the turn of a derivation. */
+/**
+ * Before trials come and go: keeps what is known of the rows of their evaluations, and that these have changed. Within the
+ * turn of a derivation.
+ */
 export async function followRows(
   tx: Transaction,
   project: string,
   coming: readonly RowUse[],
   leaving: readonly RowUse[],
 ): Promise<void> {
+  const touched = new Set([...coming, ...leaving].map(({ evaluation }) => evaluation))
   const changes = new Map<string, RowUse & { coming: number; leaving: number }>()
   const note = (use: RowUse, way: 'coming' | 'leaving') => {
     const key = keyOf(use.evaluation, use.row)
@@ -55,7 +64,14 @@ export async function followRows(
       steps.set(evaluation, step)
     }
   }
-  if (steps.size > 0) await apply(tx, project, steps)
+  const version = newId()
+  if (steps.size > 0) await apply(tx, project, steps, version)
+  const others = [...touched].filter((evaluation) => !steps.has(evaluation))
+  if (others.length === 0) return
+  await tx.run(
+    sql`UPDATE eval_row_sets SET version = ${version}
+        WHERE project_id = ${project} AND evaluation_id IN (${listOf(others)})`,
+  )
 }
 
 /** How many trials are about each of these rows; no more than `most` are counted. */
@@ -89,6 +105,7 @@ async function apply(
   tx: Transaction,
   project: string,
   steps: ReadonlyMap<string, { count: number; sum: bigint }>,
+  version: string,
 ): Promise<void> {
   const before = await readRowSets(tx, project, [...steps.keys()])
   const empty: string[] = []
@@ -101,23 +118,30 @@ async function apply(
     }
     const sum = sumOfRows(BigInt(`0x${row_sum}`), step.sum)
     await tx.run(
-      sql`INSERT INTO eval_row_sets (project_id, evaluation_id, row_count, row_sum)
-          VALUES (${project}, ${evaluation}, ${count}, ${sum.toString(16)})
+      sql`INSERT INTO eval_row_sets (project_id, evaluation_id, row_count, row_sum, version)
+          VALUES (${project}, ${evaluation}, ${count}, ${sum.toString(16)}, ${version})
           ON CONFLICT (project_id, evaluation_id) DO UPDATE
-          SET row_count = excluded.row_count, row_sum = excluded.row_sum`,
+          SET row_count = excluded.row_count, row_sum = excluded.row_sum, version = excluded.version`,
     )
   }
-  if (empty.length === 0) return
-  await tx.run(
-    sql`DELETE FROM eval_row_sets WHERE project_id = ${project} AND evaluation_id IN (${listOf(empty)})`,
-  )
-  await tx.run(forgetShapes(project, empty))
+  for (const statement of forgetRowSets(project, empty)) await tx.run(statement)
+}
+
+/** What is left of evaluations that have no trial any more. */
+export function forgetRowSets(project: string, evaluations: readonly string[]): Sql[] {
+  if (evaluations.length === 0) return []
+  const of = sql`project_id = ${project} AND evaluation_id IN (${listOf(evaluations)})`
+  return [
+    sql`DELETE FROM eval_row_sets WHERE ${of}`,
+    sql`DELETE FROM eval_columns WHERE ${of}`,
+    forgetShapes(project, evaluations),
+  ]
 }
 
 /** Of the evaluations that have rows. */
 export function readRowSets(db: Reader, project: string, evaluations: readonly string[]): Promise<RowSet[]> {
   return db.all<RowSet>(
-    sql`SELECT evaluation_id, row_count, row_sum FROM eval_row_sets
+    sql`SELECT evaluation_id, row_count, row_sum, version, kept_as FROM eval_row_sets
         WHERE project_id = ${project} AND evaluation_id IN (${listOf(evaluations)})`,
   )
 }

@@ -1,4 +1,5 @@
 import { canonicalJson } from '../../domain/json/canonical.ts'
+import { asText } from '../../domain/json/text.ts'
 import { refuse } from '../../domain/refusals.ts'
 import { listOf, sql, trusted } from '../sql/sql.ts'
 import type { CallPart, CallStart } from '../tables/call-parts.ts'
@@ -46,7 +47,7 @@ async function isThere(tx: Transaction, { call, field, now }: NewCall): Promise<
     stored.user_id === start.user_id &&
     isSameJson(stored.attributes, start.attributes) &&
     isSameJson(stored.inputs, start.inputs) &&
-    (end === undefined || isSameJson(stored.output, end.output))
+    (end === undefined || isSameJson(stored.output, end.output && asText(end.output)))
   if (isSame) return true
   throw refuse('call_conflict', {
     field,

@@ -1,6 +1,6 @@
 import { allOf, listOf, type Sql, sql, trusted } from '../sql/sql.ts'
 import { allRows, type LongReader, type Reader } from '../transaction.ts'
-import { inScope, isWhole, type RowsOfView, rowsOf, trialTable } from './result-rows.ts'
+import { inScope, type RowsOfView, trialTable, within } from './result-rows.ts'
 
 /** A number in the scores of the trials of some evaluations: how it is distributed, and how it differs from row to row. */
 export interface ScoreView {
@@ -9,6 +9,28 @@ export interface ScoreView {
   /** The score of a `trial` as SQL. */
   number: Sql
   signal: AbortSignal
+}
+
+/** What is asked of a score, wherever it is read. */
+export interface ScoreReader {
+  stats(): Promise<ScoreStats[]>
+  histogram(axis: Axis): Promise<BinCount[]>
+  /** Of the rows with a mean in the baseline and in another. */
+  pairSums(baseline: string): Promise<PairSums[]>
+  /** The differences of some evaluations from the baseline, row by row in their order. */
+  steps(baseline: string, evaluations: readonly string[]): Promise<Step[]>
+  /** How many rows have which mean in the baseline and in another. */
+  heat(baseline: string, other: string, axis: Axis): Promise<HeatCell[]>
+}
+
+export function scoresOfTrials(view: ScoreView): ScoreReader {
+  return {
+    stats: () => readScoreStats(view),
+    histogram: (axis) => readHistogram(view, axis),
+    pairSums: (baseline) => readPairSums(view, baseline),
+    steps: (baseline, evaluations) => readSteps(view, baseline, evaluations),
+    heat: (baseline, other, axis) => readHeat(view, baseline, other, axis),
+  }
 }
 
 export interface ScoreStats {
@@ -30,18 +52,10 @@ function numbersOf(db: Reader, { rows, number }: ScoreView, also: readonly Sql[]
   return sql`SELECT trial.evaluation_id AS evaluation_id, trial.row_digest AS row_digest, trial.failed AS failed,
       CASE WHEN abs(${number}) < ${smallest} THEN 0.0 WHEN abs(${number}) <= ${largest}
         THEN CAST(${number} AS DOUBLE PRECISION) END AS n
-    FROM ${trialTable} WHERE ${allOf([inScope(rows, null), ...also, ...chosen(db, rows), db.dialect.going])}`
+    FROM ${trialTable} WHERE ${allOf([inScope(rows, null), ...also, ...within(db, rows), db.dialect.trialsGoing])}`
 }
 
-/** PostgreSQL would look again for each trial which rows the filters choose. */
-function chosen(db: Reader, rows: RowsOfView): Sql[] {
-  if (isWhole(rows)) return []
-  return [
-    sql`trial.row_digest IN (WITH chosen AS MATERIALIZED (${rowsOf(db, rows)}) SELECT row_digest FROM chosen)`,
-  ]
-}
-
-export function readScoreStats(view: ScoreView): Promise<ScoreStats[]> {
+function readScoreStats(view: ScoreView): Promise<ScoreStats[]> {
   return allRows(
     view.db,
     sql`SELECT evaluation_id, count(*) AS trials, sum(failed) AS failed, count(n) AS known,
@@ -72,7 +86,7 @@ export interface BinCount {
   count: number
 }
 
-export function readHistogram(view: ScoreView, axis: Axis): Promise<BinCount[]> {
+function readHistogram(view: ScoreView, axis: Axis): Promise<BinCount[]> {
   return allRows(
     view.db,
     sql`SELECT evaluation_id, ${binOf('n', axis)} AS bin, count(*) AS count
@@ -114,7 +128,7 @@ export interface PairSums {
   neither: number
 }
 
-export function readPairSums(view: ScoreView, baseline: string): Promise<PairSums[]> {
+function readPairSums(view: ScoreView, baseline: string): Promise<PairSums[]> {
   const number = (condition: string) => trusted(`sum(CASE WHEN ${condition} THEN 1 ELSE 0 END)`)
   return allRows(
     view.db,
@@ -132,12 +146,7 @@ export interface Step {
   step: number
 }
 
-/** The differences of some evaluations from the baseline, row by row in their order. */
-export function readSteps(
-  view: ScoreView,
-  baseline: string,
-  evaluations: readonly string[],
-): Promise<Step[]> {
+function readSteps(view: ScoreView, baseline: string, evaluations: readonly string[]): Promise<Step[]> {
   return allRows(
     view.db,
     sql`${pairsWith(baseline, view, evaluations)} SELECT evaluation_id, step FROM pairs
@@ -152,8 +161,7 @@ export interface HeatCell {
   count: number
 }
 
-/** How many rows have which mean in the baseline and in another. */
-export function readHeat(view: ScoreView, baseline: string, other: string, axis: Axis): Promise<HeatCell[]> {
+function readHeat(view: ScoreView, baseline: string, other: string, axis: Axis): Promise<HeatCell[]> {
   return allRows(
     view.db,
     sql`${pairsWith(baseline, view, [other])} SELECT ${binOf('base_mean', axis)} AS x, ${binOf('mean', axis)} AS y, count(*) AS count

@@ -33,8 +33,9 @@ export function scoreReading(
   if (shapes.length > mostShapes || path.some(isListIndex)) return undefined
   const isSaid = shapes.every(({ shape }) => shape !== noShape)
   const arms: Record<'numbers' | 'truths', Sql[]> = { numbers: [], truths: [] }
-  for (const { shape, leaves } of shapes) {
-    const slot = leaves.findIndex(([, ...keys]) => isSame(keys, path))
+  for (const known of shapes) {
+    const { shape } = known
+    const slot = slotOf(known, path)
     if (slot === -1) continue
     const column = trusted(`trial.v${slot}`)
     const when = trusted(`WHEN ${shape} THEN`)
@@ -53,6 +54,11 @@ export function scoreReading(
     truth: chosen(arms.truths, () => truth),
     isExact: !isSaid,
   }
+}
+
+/** Which of its numbers a score is in trials of a shape; -1 in none. */
+export function slotOf({ leaves }: EvaluationShape, path: readonly string[]): number {
+  return leaves.findIndex(([, ...keys]) => isSame(keys, path))
 }
 
 function isSame(keys: readonly string[], path: readonly string[]): boolean {

@@ -127,7 +127,7 @@ const insertTrials = insertInto(
   'eval_trials',
   insertedColumns,
   `ON CONFLICT (project_id, trial_id) DO UPDATE SET ${replaced.join(', ')}`,
-  trialsAtOnce,
+  { most: trialsAtOnce },
 )
 
 /** The trials among these calls as they follow from the calls, which may be gone or be no trials. */

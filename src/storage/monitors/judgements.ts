@@ -206,9 +206,9 @@ export async function standingOfCalls(
 }
 
 const ofDeleted = trusted(`FROM monitors CROSS JOIN judgements WHERE monitors.deleted_at IS NOT NULL
-  AND judgements.project_id = monitors.project_id AND judgements.monitor_id = monitors.id AND judgements.state = 'pending'`)
+  AND judgements.project_id = monitors.project_id AND judgements.monitor_id = monitors.id`)
 
-/** Whether a monitor was deleted while judgements were pending. */
+/** Whether judgements are left of a monitor that was deleted. */
 export async function hasLeftovers(db: Reader): Promise<boolean> {
   return (await db.get(sql`SELECT 1 AS one ${ofDeleted} LIMIT 1`)) !== undefined
 }

@@ -18,6 +18,8 @@ const kinds = {
   token_budget: 'number?',
   active: 'number',
   waits: 'text?',
+  runs_as: 'text',
+  stopped: 'text?',
   created_at: 'time',
   created_by: 'text',
   updated_at: 'time',
@@ -102,6 +104,8 @@ export const addMonitor: Command<Monitor, void> = async (tx, monitor) => {
 }
 
 export interface MonitorChange extends MonitorKey {
+  /** Who changes it. */
+  user: string
   /** What is absent stays as it is. */
   change: Partial<
     Pick<
@@ -113,16 +117,17 @@ export interface MonitorChange extends MonitorKey {
 }
 
 /** The monitor as it is now. */
-export const changeMonitor: Command<MonitorChange, Monitor> = async (tx, { change, now, ...key }) => {
+export const changeMonitor: Command<MonitorChange, Monitor> = async (tx, { change, user, now, ...key }) => {
   await tx.turn(monitorTurn(key))
   const monitor = await requireMonitor(tx, key)
   if (Object.keys(change).length === 0) return monitor
+  const takenOver = change.active === 1 && monitor.stopped !== null ? { runs_as: user, stopped: null } : {}
   // Why it waited may be over.
-  const changed: Monitor = { ...monitor, ...change, waits: null, updated_at: now }
+  const changed: Monitor = { ...monitor, ...change, ...takenOver, waits: null, updated_at: now }
   await tx.run(
     sql`UPDATE monitors SET name = ${changed.name}, description = ${changed.description}, scorers = ${changed.scorers},
         conditions = ${changed.conditions}, sampling_rate = ${changed.sampling_rate}, token_budget = ${changed.token_budget},
-        active = ${changed.active}, waits = NULL, updated_at = ${now}
+        active = ${changed.active}, waits = NULL, runs_as = ${changed.runs_as}, stopped = ${changed.stopped}, updated_at = ${now}
         WHERE project_id = ${key.project_id} AND id = ${key.monitor_id}`,
   )
   return changed
@@ -136,4 +141,13 @@ export const deleteMonitor: Command<MonitorKey & { now: number }, Monitor> = asy
     sql`UPDATE monitors SET deleted_at = ${now}, active = 0 WHERE project_id = ${key.project_id} AND id = ${key.monitor_id}`,
   )
   return { ...monitor, active: 0, deleted_at: now }
+}
+
+/** Nobody is left who answers for what the monitors of this user cost. Whoever resumes one takes it over. */
+export const stopMonitorsOf: Command<{ user: string; now: number }, void> = async (tx, { user, now }) => {
+  const why = `the user ${user} was removed; "active": true resumes it as yours`
+  await tx.run(
+    sql`UPDATE monitors SET active = 0, stopped = ${why}, updated_at = ${now}
+        WHERE runs_as = ${user} AND deleted_at IS NULL AND stopped IS NULL`,
+  )
 }

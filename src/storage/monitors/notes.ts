@@ -1,7 +1,7 @@
 import { judgeOp } from '../../domain/judge-op.ts'
 import { isSampled } from '../../domain/sampling.ts'
 import { insertInto } from '../sql/inserts.ts'
-import { type SqlValue, sql } from '../sql/sql.ts'
+import { listOf, type SqlValue, sql } from '../sql/sql.ts'
 import type { CallPart } from '../tables/call-parts.ts'
 import type { Transaction } from '../transaction.ts'
 import type { Monitor, MonitorScorer } from './monitors.ts'
@@ -88,4 +88,20 @@ async function insert(
     ]),
   )
   for (const one of statement(rows)) await tx.run(one)
+}
+
+/** With calls of a project that are forgotten. */
+export async function forgetJudgements(
+  tx: Transaction,
+  project: string,
+  calls: readonly string[],
+): Promise<void> {
+  const monitors = await tx.all<{ id: string }>(
+    sql`SELECT id FROM monitors WHERE project_id = ${project} AND deleted_at IS NULL`,
+  )
+  for (const { id } of monitors) {
+    await tx.run(
+      sql`DELETE FROM judgements WHERE project_id = ${project} AND monitor_id = ${id} AND call_id IN (${listOf(calls)})`,
+    )
+  }
 }

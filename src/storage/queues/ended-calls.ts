@@ -173,3 +173,14 @@ export async function queueByRule(
     now,
   })
 }
+
+/** With calls of a project that are forgotten. */
+export async function forgetScores(
+  tx: Transaction,
+  project: string,
+  calls: readonly string[],
+): Promise<void> {
+  await tx.run(
+    sql`DELETE FROM annotation_rule_scores WHERE project_id = ${project} AND call_id IN (${listOf(calls)})`,
+  )
+}

@@ -45,7 +45,7 @@ export interface SeenItem extends QueueItem {
 /** A row of SeenItem from `annotation_queue_items AS item`. */
 function seenBy({ dialect }: Reader, annotator: string): Sql {
   return sql`item.project_id, item.id, item.queue_id, item.position, item.call_id, item.call_op_name, item.call_trace_id,
-    item.call_started_at, item.call_ended_at, ${dialect.stored(trusted('item.display_fields'))} AS display_fields, item.added_at, item.added_by, item.rule_id, item.state, item.annotator,
+    item.call_started_at, item.call_ended_at, ${dialect.stored(trusted('item.display_fields'), 'always')} AS display_fields, item.added_at, item.added_by, item.rule_id, item.state, item.annotator,
     item.finished_by, item.leased_by, item.leased_until, ${ownState(annotator)} AS own_state,
     ${progressOf('updated_at', trusted('item.annotator'))} AS state_at`
 }

@@ -43,7 +43,7 @@ const columns = trusted(
 
 /** The same, to be shown. */
 function shownColumns({ dialect }: Reader): Sql {
-  return sql`project_id, id, name, description, ${dialect.stored(trusted('scorer_refs'))} AS scorer_refs,
+  return sql`project_id, id, name, description, ${dialect.stored(trusted('scorer_refs'), 'always')} AS scorer_refs,
     created_at, created_by, updated_at, deleted_at`
 }
 

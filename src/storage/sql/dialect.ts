@@ -31,6 +31,8 @@ export interface Dialect {
   readonly going: Sql
   /** The same for calls, of which so many are counted that each look would cost more than the row. */
   readonly callsGoing: Sql
+  /** The same for rows of `trial`. */
+  readonly trialsGoing: Sql
   /** What is sorted is all that is selected, and not the keys of the rows alone. */
   readonly sortsWholeRows: boolean
   /** LIMIT takes this for all rows. */
@@ -41,7 +43,7 @@ export interface Dialect {
    * A JSON column as it is stored, to be shown. Where pages have no checksums, a text that a disk has changed is a refusal: it
    * would be put into an answer that nobody can read.
    */
-  stored(column: Sql): Sql
+  stored(column: Sql, presence?: 'always'): Sql
   /** The JSON at the path as it is stored; NULL when nothing is there. */
   token(column: Sql, path: readonly string[]): Sql
   /** A text that may be long, where it is looked at several times. */

@@ -18,6 +18,8 @@ const columns = new Map([
   ['thread_id', text('thread_id')],
   ['turn_id', text('turn_id')],
   ['op_name', text('op_name')],
+  ['op', text('op')],
+  ['model', { kind: 'text', sql: trusted('coalesce(model, asked_model)') }],
   ['display_name', text(shownName)],
   ['exception', { kind: 'text', sql: trusted('exception'), document: trusted('exception') }],
   ['svc_user_id', text('user_id')],
@@ -31,11 +33,14 @@ const columns = new Map([
   ['wb_run_step', number('run_step')],
   ['svc_run_step_end', number('run_step_end')],
   ['wb_run_step_end', number('run_step_end')],
+  ['input_tokens', number('input_tokens')],
+  ['output_tokens', number('output_tokens')],
+  ['first_token_ms', number('(first_token_us / 1000)')],
   ['storage_size_bytes', number('(start_bytes + end_bytes)')],
 ])
 
 const accepted =
-  'id, trace_id, parent_id, thread_id, turn_id, op_name, display_name, started_at, ended_at, expire_at, exception, svc_user_id, svc_run_id, svc_run_step, svc_run_step_end, storage_size_bytes, inputs.…, output.…, attributes.…, summary.…, summary.weave.status, summary.weave.latency_ms, summary.weave.trace_name, feedback.[<type>].payload.…'
+  'id, trace_id, parent_id, thread_id, turn_id, op_name, op, display_name, model, input_tokens, output_tokens, first_token_ms, started_at, ended_at, expire_at, exception, svc_user_id, svc_run_id, svc_run_step, svc_run_step_end, storage_size_bytes, inputs.…, output.…, attributes.…, summary.…, summary.weave.status, summary.weave.latency_ms, summary.weave.trace_name, feedback.[<type>].payload.…'
 
 /**
  * What the fields of a calls query read: columns, values inside the JSON, and what follows from a call itself. `place` is

@@ -1,4 +1,5 @@
 import { type EndFacts, endFacts, type StartFacts, startFacts } from '../../domain/call-facts/facts.ts'
+import { asText, type SharedText } from '../../domain/json/text.ts'
 import { type Columns, namesOf, type RowOf } from '../sql/columns.ts'
 import { insertInto } from '../sql/inserts.ts'
 import type { SqlValue } from '../sql/sql.ts'
@@ -54,13 +55,19 @@ const endNames = namesOf(endKinds)
 const startColumns = [...startNames, ...startFactColumns]
 const endColumns = [...endNames, ...endFactColumns]
 
-/** A part of a call, or the whole of it: its start and its end arrive in any order. */
+type WithBytes<T, Kept extends keyof T> = {
+  [Key in keyof T]: Key extends Kept ? T[Key] | SharedText : T[Key]
+}
+
+const carried = ['attributes', 'inputs', 'output', 'summary'] as const
+
+/** A part of a call, or the whole of it: its start and its end arrive in any order. Large JSON is bytes that threads share. */
 export interface CallPart {
   project_id: string
   id: string
   display_name: string | null
-  start?: CallStart
-  end?: CallEnd
+  start?: WithBytes<CallStart, 'attributes' | 'inputs'>
+  end?: WithBytes<CallEnd, 'output' | 'summary'>
 }
 
 /** The start names the trace; an end that comes first may. */
@@ -98,7 +105,11 @@ const statements = {
 /** A re-sent start or end is the same start or end: it replaces its own part and touches nothing of the other. */
 function partInsert(columns: readonly string[], merge: readonly string[]) {
   const all = ['project_id', 'id', 'display_name', ...columns]
-  return insertInto('calls', all, `ON CONFLICT (project_id, id) DO UPDATE SET ${merge.join(', ')}`)
+  // To make a text of large bytes, and bytes of that again, would hold up whoever waits for the writer.
+  const asText = { columns: carried, write: 'CAST(? AS TEXT)' }
+  return insertInto('calls', all, `ON CONFLICT (project_id, id) DO UPDATE SET ${merge.join(', ')}`, {
+    written: asText,
+  })
 }
 
 function kindOf({ start, end }: CallPart): keyof typeof statements {
@@ -110,12 +121,17 @@ function valuesOf({ project_id, id, display_name, start, end }: CallPart): SqlVa
   const values: SqlValue[] = [project_id, id, display_name]
   if (start) {
     for (const column of startNames) values.push(start[column])
-    const facts = startFacts(start)
+    const facts = startFacts({ op_name: start.op_name, inputs: asText(start.inputs) })
     for (const column of startFactColumns) values.push(facts[column])
   }
   if (end) {
     for (const column of endNames) if (!start || column !== 'trace_id') values.push(end[column])
-    const facts = endFacts(end)
+    const { exception, output, summary } = end
+    const facts = endFacts({
+      exception,
+      output: output === null ? null : asText(output),
+      summary: asText(summary),
+    })
     for (const column of endFactColumns) values.push(facts[column])
   }
   return values

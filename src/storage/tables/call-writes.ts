@@ -2,10 +2,11 @@ import { batchesOf } from '../../domain/batches.ts'
 import { now as clock } from '../../domain/time.ts'
 import { announceDeletion, announceParts, followDeletion, followParts } from '../evaluations/pending.ts'
 import { refreshStale } from '../evaluations/trials.ts'
-import { noteJudgements } from '../monitors/notes.ts'
-import { followRules, watchCalls } from '../queues/ended-calls.ts'
+import { forgetJudgements, noteJudgements } from '../monitors/notes.ts'
+import { followRules, forgetScores, watchCalls } from '../queues/ended-calls.ts'
+import { markForSearch } from '../search/marks.ts'
 import { listOf, type Sql, sql, trusted } from '../sql/sql.ts'
-import type { Command } from '../transaction.ts'
+import type { Command, Transaction } from '../transaction.ts'
 import { clearedFacts } from './call-facts.ts'
 import { type CallPart, mergeIntoCalls } from './call-parts.ts'
 import { removeCompletions, removeSwept } from './completions.ts'
@@ -27,7 +28,9 @@ export const upsertCalls: Command<readonly CallPart[], void> = async (tx, parts)
     await followParts(tx, project, own, time)
     if (watched !== undefined) await followRules(tx, watched, time)
     await noteJudgements(tx, project, own, time)
-    tx.changed({ project, kind: 'call', ids: own.map(({ id }) => id) })
+    const ids = own.map(({ id }) => id)
+    await markForSearch(tx, project, ids)
+    tx.changed({ project, kind: 'call', ids })
   }
 }
 
@@ -44,6 +47,7 @@ export const renameCall: Command<CallName, void> = async (tx, { project_id, id, 
     sql`INSERT INTO calls (project_id, id, renamed) VALUES (${project_id}, ${id}, ${name})
         ON CONFLICT (project_id, id) DO UPDATE SET renamed = excluded.renamed`,
   )
+  await markForSearch(tx, project_id, [id])
   tx.changed({ project: project_id, kind: 'call', ids: [id] })
 }
 
@@ -102,8 +106,7 @@ export interface SweepStep {
  * part of a deleted call cannot bring it back. Answers how many rows it touched.
  */
 export const sweepCalls: Command<SweepStep, number> = async (tx, { now, forgetBefore, limit, bytes }) => {
-  const some = (condition: Sql) =>
-    sql`(project_id, id) IN (SELECT project_id, id FROM calls WHERE ${condition} LIMIT ${limit})`
+  if (!(await tx.alone('the sweep of calls'))) return 0
   // To empty a row is to free its pages one by one, and to mark it is to write it again.
   const light = (condition: Sql) =>
     sql`(project_id, id) IN (
@@ -114,15 +117,36 @@ export const sweepCalls: Command<SweepStep, number> = async (tx, { now, forgetBe
   const expired = await tx.run(
     sql`UPDATE calls SET deleted_at = expire_at WHERE ${light(sql`expire_at <= ${now} AND deleted_at IS NULL`)}`,
   )
-  const emptied = await tx.run(
+  const emptied = await tx.all<{ project_id: string; id: string }>(
     sql`UPDATE calls SET attributes = NULL, inputs = NULL, output = NULL, summary = NULL, exception = NULL,
-        ${clearedFacts}, start_bytes = 0, end_bytes = 0, swept_at = ${now} WHERE ${light(trusted('deleted_at IS NOT NULL AND swept_at IS NULL'))}`,
+        ${clearedFacts}, start_bytes = 0, end_bytes = 0, swept_at = ${now} WHERE ${light(trusted('deleted_at IS NOT NULL AND swept_at IS NULL'))} RETURNING project_id, id`,
   )
-  if (emptied > 0) {
+  for (const [project, calls] of Map.groupBy(emptied, ({ project_id }) => project_id)) {
+    await markForSearch(
+      tx,
+      project,
+      calls.map(({ id }) => id),
+    )
+  }
+  if (emptied.length > 0) {
     await removeSwept(tx, now)
     await removeSweptResponses(tx, now)
   }
-  const forgotten = await tx.run(sql`DELETE FROM calls WHERE ${some(sql`swept_at < ${forgetBefore}`)}`)
+  const forgotten = await forgetCalls(tx, forgetBefore, limit)
   const results = await refreshStale(tx, { now, project_id: null, limit })
-  return expired + emptied + forgotten + results
+  return expired + emptied.length + forgotten + results
+}
+
+/** Their rows go, and what other tables know of them alone. Answers how many went. */
+async function forgetCalls(tx: Transaction, before: number, limit: number): Promise<number> {
+  const calls = await tx.all<{ project_id: string; id: string }>(
+    sql`SELECT project_id, id FROM calls WHERE swept_at < ${before} LIMIT ${limit}`,
+  )
+  for (const [project, own] of Map.groupBy(calls, ({ project_id }) => project_id)) {
+    const ids = own.map(({ id }) => id)
+    await forgetJudgements(tx, project, ids)
+    await forgetScores(tx, project, ids)
+    await tx.run(sql`DELETE FROM calls WHERE project_id = ${project} AND id IN (${listOf(ids)})`)
+  }
+  return calls.length
 }

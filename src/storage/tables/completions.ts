@@ -5,7 +5,7 @@ import { listOf, sql } from '../sql/sql.ts'
 import type { Reader, Transaction } from '../transaction.ts'
 import { isLive } from './calls.ts'
 
-export type CompletionKind = 'chat' | 'text' | 'response' | 'message'
+export type CompletionKind = 'chat' | 'text' | 'response' | 'message' | 'embedding' | 'ranking'
 
 const kinds = {
   project_id: 'text',

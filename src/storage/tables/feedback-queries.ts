@@ -75,7 +75,7 @@ function shownColumn(name: string, place: string, dialect: Dialect): Sql {
   if (path?.length) return dialect.json(trusted('payload'), path).text
   const column = columns.get(name)
   if (column === undefined) throw unknownField(place, name, 'count(*)')
-  return path === undefined ? trusted(column) : dialect.stored(trusted(column))
+  return path === undefined ? trusted(column) : dialect.stored(trusted(column), 'always')
 }
 
 /** The oldest first unless asked otherwise; the id decides between equals, so that pages fit together. */

@@ -1,6 +1,7 @@
 import { exactJson } from '../../domain/json/canonical.ts'
 import { refuse } from '../../domain/refusals.ts'
 import { followScores, watchScores } from '../queues/scores.ts'
+import { markForSearch } from '../search/marks.ts'
 import { insertInto } from '../sql/inserts.ts'
 import { sql, trusted } from '../sql/sql.ts'
 import type { Command, Transaction } from '../transaction.ts'
@@ -45,11 +46,7 @@ export const addFeedback: Command<readonly NewFeedback[], KeptFeedback[]> = asyn
     records.filter((record) => !known.has(keyOf(record))),
   )
   for (const [project, own] of Map.groupBy(records, ({ project_id }) => project_id)) {
-    tellOf(
-      tx,
-      project,
-      own.map(({ call_id }) => call_id),
-    )
+    await tellOf(tx, project, own)
   }
   return given.map(({ record, field }) => {
     const stored = known.get(keyOf(record)) ?? (byKey.get(keyOf(record)) as Feedback)
@@ -76,19 +73,20 @@ export const removeFeedback: Command<{ project_id: string; ids: readonly string[
 }
 
 async function remove(tx: Transaction, projectId: string, id: string): Promise<void> {
-  const gone = await tx.all<Pick<Feedback, 'call_id'>>(
-    sql`DELETE FROM feedback WHERE project_id = ${projectId} AND id = ${id} RETURNING call_id`,
+  const gone = await tx.all<OfCall>(
+    sql`DELETE FROM feedback WHERE project_id = ${projectId} AND id = ${id} RETURNING call_id, feedback_type`,
   )
-  tellOf(
-    tx,
-    projectId,
-    gone.map(({ call_id }) => call_id),
-  )
+  await tellOf(tx, projectId, gone)
 }
 
-/** What is about objects names no call. */
-function tellOf(tx: Transaction, project: string, calls: readonly (string | null)[]): void {
-  tx.changed({ project, kind: 'feedback', ids: calls.filter((id) => id !== null) })
+type OfCall = Pick<Feedback, 'call_id' | 'feedback_type'>
+
+/** What is about objects names no call. Calls are found by what notes say. */
+async function tellOf(tx: Transaction, project: string, said: readonly OfCall[]): Promise<void> {
+  const callsOf = (some: readonly OfCall[]) => some.map(({ call_id }) => call_id).filter((id) => id !== null)
+  const notes = said.filter(({ feedback_type }) => feedback_type === 'wandb.note.1')
+  await markForSearch(tx, project, callsOf(notes))
+  tx.changed({ project, kind: 'feedback', ids: callsOf(said) })
 }
 
 const insertFeedback = insertInto(

@@ -83,7 +83,7 @@ export function feedbackOfCall(dialect: Dialect): { list: Sql; leftOut: Sql } {
     id: quoted('id'),
     feedback_type: quoted('feedback_type'),
     svc_ref: quoted('svc_ref'),
-    payload: dialect.stored(trusted('payload')),
+    payload: dialect.stored(trusted('payload'), 'always'),
     creator: quoted('creator'),
     created_at: created,
     svc_user_id: quoted('user_id'),

@@ -87,6 +87,7 @@ export const dropPieces: Command<{ project_id: string; upload_id: string }, bool
 
 /** A step of removing what the end of a server left in the middle of an upload. Answers whether there may be more. */
 export const sweepUploads: Command<{ before: number }, boolean> = async (tx, { before }) => {
+  if (!(await tx.alone('the sweep of uploads'))) return false
   const abandoned = await tx.get<{ project_id: string; upload_id: string }>(
     sql`SELECT project_id, upload_id FROM file_uploads WHERE touched_at < ${before} LIMIT 1`,
   )

@@ -66,6 +66,10 @@ export function pricesOfModels(db: Reader, projectId: string, models: readonly s
   )
 }
 
+export function pricesOfProject(db: Reader, projectId: string): Promise<Price[]> {
+  return db.all<Price>(sql`SELECT ${columns} FROM prices WHERE project_id = ${projectId}`)
+}
+
 export const removePrices: Command<{ project_id: string; ids: readonly string[] }, void> = async (
   tx,
   { project_id, ids },

@@ -1,4 +1,6 @@
 import { derivePending, followDeletion, readPending } from '../evaluations/pending.ts'
+import { entriesOf } from '../search/entries.ts'
+import { searchTurn } from '../search/indexing.ts'
 import { listOf, type Sql, sql, trusted } from '../sql/sql.ts'
 import type { Transaction } from '../transaction.ts'
 import { removeResponses } from './response-removals.ts'
@@ -41,12 +43,16 @@ export const projectTables: readonly ProjectTable[] = [
   rows('monitor_days', ['monitor_id', 'day']),
   rows('monitor_runs', ['id']),
   { table: 'calls', counts: 'calls', live: `started_at IS NOT NULL AND ${notDeleted}`, remove: removeCalls },
+  // Behind the calls, so that nothing makes entries any more.
+  rows('search_marks', ['mark']),
+  { table: 'search_entries', remove: removeEntries },
   rows('completions', ['call_id']),
   { table: 'responses' },
   // Derived once more, now that the calls are gone.
   { table: 'eval_owed', remove: deriveSome },
   { table: 'eval_trials' },
   { table: 'eval_row_sets' },
+  { table: 'eval_columns' },
   { table: 'eval_shapes' },
   rows('feedback', ['id'], { counts: 'feedback', bytes: 'octet_length(payload)' }),
   rows('annotation_queues', ['id'], { counts: 'queues', live: notDeleted }),
@@ -63,6 +69,7 @@ export const projectTables: readonly ProjectTable[] = [
   rows('file_uploads', ['upload_id']),
   rows('file_pieces', ['upload_id', 'position'], { bytes: 'octet_length(bytes)' }),
   rows('prices', ['id'], { counts: 'prices' }),
+  rows('saved_views', ['id']),
 ]
 
 interface RowKind extends Pick<ProjectTable, 'counts' | 'live'> {
@@ -125,6 +132,16 @@ async function removeCalls(tx: Transaction, project: string, now: number): Promi
   const touched = [...ids, ...some.flatMap(({ parent_id }) => parent_id ?? [])]
   await followDeletion(tx, project, touched, now)
   return { rows: some.length, counted: countOf(some) }
+}
+
+async function removeEntries(tx: Transaction, project: string): Promise<Removed> {
+  await tx.turn(searchTurn)
+  const some = await tx.all<{ call_id: string }>(
+    sql`SELECT call_id FROM search_entries WHERE project_id = ${project} ORDER BY call_id LIMIT ${rowsAtOnce}`,
+  )
+  const calls = some.map(({ call_id }) => call_id)
+  if (calls.length > 0) await entriesOf(tx).remove(tx, project, calls)
+  return { rows: calls.length, counted: 0 }
 }
 
 async function deriveSome(tx: Transaction, project: string, now: number): Promise<Removed> {

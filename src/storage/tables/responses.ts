@@ -223,6 +223,7 @@ export interface ResponsesSweep {
 
 /** Frees the space of what has expired, a few answers at a time. Answers how many. */
 export const sweepResponses: Command<ResponsesSweep, number> = async (tx, { now, limit, bytes }) => {
+  if (!(await tx.alone('the sweep of responses'))) return 0
   const expired = await tx.all<{ user_name: string; id: string; bytes: number }>(
     sql`SELECT user_name, id, bytes FROM responses WHERE expire_at <= ${now} LIMIT ${limit}`,
   )

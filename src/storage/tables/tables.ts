@@ -17,7 +17,7 @@ export interface TableRow {
 /** Rows of a project by their digests, in any order; what is not there is left out. */
 export function readRows(db: Reader, project: string, digests: readonly string[]): Promise<TableRow[]> {
   return db.all<TableRow>(
-    sql`SELECT digest, ${db.dialect.stored(trusted('val'))} AS val FROM table_rows WHERE project_id = ${project} AND digest IN (${listOf(digests)})`,
+    sql`SELECT digest, ${db.dialect.stored(trusted('val'), 'always')} AS val FROM table_rows WHERE project_id = ${project} AND digest IN (${listOf(digests)})`,
   )
 }
 
@@ -109,7 +109,7 @@ export function streamRows(db: LongReader, view: RowsView, signal: AbortSignal):
   if (view.rows) conditions.push(sql`entry.row_digest IN (${listOf(view.rows)})`)
   const statement = rowsInOrder(db.dialect, {
     table: 'table_rows',
-    columns: sql`table_rows.digest AS digest, ${db.dialect.stored(trusted('table_rows.val'))} AS val`,
+    columns: sql`table_rows.digest AS digest, ${db.dialect.stored(trusted('table_rows.val'), 'always')} AS val`,
     beside: { column: trusted('entry.position'), name: 'original_index' },
     matching: sql`FROM row_tables
       JOIN table_entries AS entry ON entry.project_id = row_tables.project_id AND entry.table_digest = row_tables.digest

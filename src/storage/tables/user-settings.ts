@@ -11,6 +11,7 @@ export const settingsOf = (text: string): UserSettings =>
     tokens_per_minute: true,
     requests_at_once: true,
     default_project: true,
+    models: true,
   })
 
 export async function readUserSettings(db: Reader, name: string): Promise<UserSettings | undefined> {

@@ -1,4 +1,5 @@
 import type { KeySettings, UserSettings } from '../../domain/user-settings.ts'
+import { stopMonitorsOf } from '../monitors/monitors.ts'
 import { sql, trusted } from '../sql/sql.ts'
 import type { Command, Reader } from '../transaction.ts'
 import { type Change, changed, storedSettings } from './settings.ts'
@@ -100,11 +101,19 @@ export const addFirstUser: typeof addUser = async (tx, first) => {
   return addUser(tx, first)
 }
 
-/** Its keys and settings go with it, and its answers expire. False when there is no such user. */
-export const removeUser: Command<{ name: string }, boolean> = async (tx, { name }) => {
+export interface RemovedUser {
+  name: string
+  now: number
+  /** A user of this name stands in HEDDLE_USERS, too, and stays. */
+  isConfigured: boolean
+}
+
+/** Its keys and settings go with it, its answers expire, and its monitors stop. False when there is no such user. */
+export const removeUser: Command<RemovedUser, boolean> = async (tx, { name, now, isConfigured }) => {
   if ((await tx.run(sql`DELETE FROM users WHERE name = ${name}`)) === 0) return false
   await tx.run(sql`DELETE FROM user_settings WHERE user_name = ${name}`)
   await tx.run(sql`UPDATE responses SET expire_at = 0 WHERE user_name = ${name}`)
+  if (!isConfigured) await stopMonitorsOf(tx, { user: name, now })
   return true
 }
 

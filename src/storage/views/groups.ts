@@ -1,4 +1,5 @@
 import { allOf, listOf, type Sql, sql, trusted } from '../sql/sql.ts'
+import { callFields } from '../tables/call-fields.ts'
 import { type CallsView, callsQueryOf } from '../tables/call-queries.ts'
 import { matchingCalls } from '../tables/calls.ts'
 import { allRows, type LongReader } from '../transaction.ts'
@@ -8,7 +9,7 @@ export const groupFields = ['op', 'model', 'status', 'user'] as const
 export type GroupField = (typeof groupFields)[number]
 
 /** The empty text is a call without one. All of these are in the index: SQLite would open each row for any other column. */
-function groupOf(field: GroupField): Sql {
+export function groupOf(field: GroupField): Sql {
   switch (field) {
     case 'status':
       return trusted("CASE WHEN ended_at IS NULL THEN 'running' ELSE coalesce(status, '') END")
@@ -47,6 +48,37 @@ export async function topGroups(
     db,
     sql`SELECT value, count, sum(count) OVER () AS total
         FROM (SELECT value, count(*) AS count FROM (${values}) AS matching GROUP BY value) AS counted
+        ORDER BY count DESC, value LIMIT ${most}`,
+    signal,
+  )
+  return { top: rows.map(({ value, count }) => ({ value, count })), total: Number(rows[0]?.total ?? 0) }
+}
+
+/** Bytes of a value that is counted by itself. */
+const longestValue = 300
+
+/** The same for a value inside what calls carry, as its JSON, over the newest of them. The empty text is one that is too long. */
+export async function topValues(
+  db: LongReader,
+  view: CallsView,
+  field: string,
+  { most, sample }: { most: number; sample: number },
+  now: number,
+  signal: AbortSignal,
+): Promise<{ top: (Omit<Group, 'value'> & { value: string | null })[]; total: number }> {
+  const { dialect } = db
+  const reading = callFields(dialect, 'fields')(field)
+  if (reading.kind !== 'json') throw new Error('only values inside of calls are sampled')
+  const query = callsQueryOf(db, { ...view, sort: [] })
+  const token = dialect.token(reading.column, reading.path)
+  const sampled = sql`SELECT ${token} AS value ${matchingCalls(db, query, now)}
+    ORDER BY calls.started_at DESC, calls.id DESC LIMIT ${sample}`
+  const short = sql`SELECT CASE WHEN ${dialect.bytes(trusted('value'))} > ${longestValue} THEN '' ELSE value END AS value
+    FROM (${sampled}) AS sampled`
+  const rows = await allRows<{ value: string | null; count: number; total: number }>(
+    db,
+    sql`SELECT value, count, sum(count) OVER () AS total
+        FROM (SELECT value, count(*) AS count FROM (${short}) AS short GROUP BY value) AS counted
         ORDER BY count DESC, value LIMIT ${most}`,
     signal,
   )

@@ -1,7 +1,8 @@
 import type { EndFacts, StartFacts } from '../../domain/call-facts/facts.ts'
+import type { Dialect } from '../sql/dialect.ts'
 import { rowsInOrder } from '../sql/rows-in-order.ts'
-import { listOf, type Sql, sql, trusted } from '../sql/sql.ts'
-import { statusOfCall } from '../tables/call-fields.ts'
+import { join, listOf, type Sql, sql, trusted } from '../sql/sql.ts'
+import { callFields, statusOfCall } from '../tables/call-fields.ts'
 import { type CallsView, callsQueryOf } from '../tables/call-queries.ts'
 import { type CallRow, matchingCalls, shownName } from '../tables/calls.ts'
 import { allRows, type LongReader, onlyRow } from '../transaction.ts'
@@ -16,6 +17,8 @@ export interface LightCall
   status: string
   /** JSON: what each model used, by which it is priced. Null where it is much. */
   usage: string | null
+  /** The JSON of what is at each path, cut off. */
+  values: (string | null)[]
 }
 
 /** Where a call stands among those of its project. */
@@ -27,10 +30,14 @@ export interface CallPosition {
 export interface LightView extends CallsView {
   /** The calls behind this one; the view has no order but that of time then. */
   after?: CallPosition | undefined
+  /** Paths of values inside of the calls that are shown, too. */
+  columns?: readonly string[] | undefined
 }
 
 /** Characters of an exception that a list shows. */
 const mostOfException = 200
+/** Characters of a value that a list shows. */
+const mostOfValue = 200
 /** Bytes of a summary that is opened for what its models cost. */
 const mostOfSummary = 64 * 1024
 
@@ -41,7 +48,7 @@ const shown = trusted(
 )
 
 /** Newest first unless asked otherwise. The view is checked before this answers. */
-export function readLightCalls(
+export async function readLightCalls(
   db: LongReader,
   view: LightView,
   now: number,
@@ -49,16 +56,30 @@ export function readLightCalls(
 ): Promise<LightCall[]> {
   const { dialect } = db
   const query = queryOf(db, view)
-  const usage = dialect.token(trusted('summary'), ['usage'])
+  const paths = view.columns ?? []
+  const values = paths.map((path, index) => {
+    const reading = callFields(dialect, 'columns')(path)
+    if (reading.kind !== 'json') throw new Error('only values inside of calls are shown')
+    const token = dialect.token(reading.column, reading.path)
+    return sql`, substr(${token}, 1, ${trusted(String(mostOfValue))}) AS ${trusted(`value_${index}`)}`
+  })
   const statement = rowsInOrder(dialect, {
     table: 'calls',
-    columns: sql`${shown}, ${statusOfCall(dialect)} AS status,
-      CASE WHEN ${dialect.bytes(trusted('summary'))} <= ${trusted(String(mostOfSummary))} THEN ${usage} END AS usage`,
+    columns: sql`${shown}, ${statusOfCall(dialect)} AS status, ${usageOfCall(dialect)} AS usage${join(values, '')}`,
     matching: matchingCalls(db, query, now),
     order: query.order,
     page: query,
   })
-  return allRows<LightCall>(db, statement, signal)
+  const rows = await allRows<Omit<LightCall, 'values'> & Record<string, string | null>>(db, statement, signal)
+  return rows.map(
+    (row) => ({ ...row, values: paths.map((_, index) => row[`value_${index}`] ?? null) }) as LightCall,
+  )
+}
+
+/** What each model used, by which a call is priced. Null where it is much. */
+export function usageOfCall(dialect: Dialect): Sql {
+  const size = dialect.bytes(trusted('summary'))
+  return sql`CASE WHEN ${size} <= ${trusted(String(mostOfSummary))} THEN ${dialect.token(trusted('summary'), ['usage'])} END`
 }
 
 /** How many calls are in the view, as far as `most`. */

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
 import { endFacts, startFacts } from '../../../src/domain/call-facts/facts.ts'
+import { asText } from '../../../src/domain/json/text.ts'
 import type { Database } from '../../../src/storage/database.ts'
 import { type CallPart, endFactColumns, startFactColumns } from '../../../src/storage/tables/call-parts.ts'
 import type { CallName } from '../../../src/storage/tables/call-writes.ts'
@@ -24,11 +25,14 @@ function applied(rows: Map<string, Row>, part: CallPart): void {
   if (start) {
     const isAnother = row.parent_id !== start.parent_id || row.op_name !== start.op_name
     if (row.started_at !== null && isAnother) row.moved_from = row.parent_id ?? ''
-    Object.assign(row, start, startFacts(start), { user_id: row.user_id ?? start.user_id })
+    Object.assign(row, start, startFacts({ ...start, inputs: asText(start.inputs) }), {
+      user_id: row.user_id ?? start.user_id,
+    })
   }
   if (end) {
     const trace_id = start ? start.trace_id : (row.trace_id ?? end.trace_id)
-    Object.assign(row, end, endFacts(end), { trace_id })
+    const output = end.output && asText(end.output)
+    Object.assign(row, end, endFacts({ ...end, output, summary: asText(end.summary) }), { trace_id })
   }
 }
 

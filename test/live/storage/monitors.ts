@@ -1,12 +1,14 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import {
+  hasLeftovers,
   monitorsAtWork,
   type SettledJudgement,
   standingOfCalls,
   tokensOfDay,
 } from '../../../src/storage/monitors/judgements.ts'
 import { findMonitor, type Monitor } from '../../../src/storage/monitors/monitors.ts'
+import { countJudgements } from '../../../src/storage/monitors/stats.ts'
 import { readCall } from '../../../src/storage/tables/calls.ts'
 import { endPart, newProject, startPart, wholePart } from '../../support/call-parts.ts'
 import type { Driver } from '../../support/drivers.ts'
@@ -32,6 +34,8 @@ function monitorRow(project_id: string, fields: Partial<Monitor> = {}): Monitor 
     token_budget: null,
     active: 1,
     waits: null,
+    runs_as: 'alice',
+    stopped: null,
     created_at: noon,
     created_by: 'alice',
     updated_at: noon,
@@ -106,13 +110,16 @@ export function monitors(open: Driver['open']): void {
       assert.deepEqual({ ...(await findMonitor(db, key)) }, row)
       const changed = { ...row, sampling_rate: 0.25, token_budget: 9, updated_at: noon + 1 }
       const change = { sampling_rate: 0.25, token_budget: 9 }
-      assert.deepEqual({ ...(await db.write('changeMonitor', { ...key, change, now: noon + 1 })) }, changed)
+      assert.deepEqual(
+        { ...(await db.write('changeMonitor', { ...key, user: 'alice', change, now: noon + 1 })) },
+        changed,
+      )
       assert.deepEqual({ ...(await findMonitor(db, key)) }, changed)
       await db.write('deleteMonitor', { ...key, now: noon + 2 })
       assert.equal(await findMonitor(db, key), undefined)
       const gone = refusedWith('monitor_not_found')
       await assert.rejects(db.write('deleteMonitor', { ...key, now: noon + 3 }), gone)
-      await assert.rejects(db.write('changeMonitor', { ...key, change, now: noon }), gone)
+      await assert.rejects(db.write('changeMonitor', { ...key, user: 'alice', change, now: noon }), gone)
     })
 
     test('note a call when it has ended, once for each scorer', async (t) => {
@@ -131,9 +138,14 @@ export function monitors(open: Driver['open']): void {
     test('note nothing of other projects, while paused, of judges, and beyond the sample', async (t) => {
       const { db, project, key, atWork, write } = await opened(t, { sampling_rate: 0 })
       await write('a')
-      await db.write('changeMonitor', { ...key, change: { sampling_rate: 1, active: 0 }, now: noon })
+      await db.write('changeMonitor', {
+        ...key,
+        user: 'alice',
+        change: { sampling_rate: 1, active: 0 },
+        now: noon,
+      })
       await write('b')
-      await db.write('changeMonitor', { ...key, change: { active: 1 }, now: noon })
+      await db.write('changeMonitor', { ...key, user: 'alice', change: { active: 1 }, now: noon })
       await db.write('upsertCalls', [wholePart(newProject(), 'c')])
       const own = wholePart(project, 'd')
       await db.write('upsertCalls', [{ ...own, start: { ...own.start, op_name: 'heddle.judge' } }])
@@ -230,7 +242,69 @@ export function monitors(open: Driver['open']): void {
       assert.equal((await findMonitor(db, key))?.waits, null)
     })
 
-    test('when deleted write nothing more, and what was pending goes', async (t) => {
+    test('forget what became of a call when the call is forgotten', async (t) => {
+      const { db, project, key, take, settle, write } = await opened(t)
+      await write('a', 'b')
+      await take('one')
+      await settle('one', [
+        { call_id: 'a', scorer: 'good', state: 'judged', tokens: 1 },
+        { call_id: 'b', scorer: 'good', state: 'failed', reason: 'x' },
+      ])
+      const known = async () =>
+        (await countJudgements(db, { ...key, after: 0, before: later * 2 }, new AbortController().signal))
+          .map(({ scorer, state, count }) => `${scorer} ${state} ${count}`)
+          .sort()
+      const both = ['good failed 1', 'good judged 1', 'short pending 2']
+      assert.deepEqual(await known(), both)
+      await db.write('deleteCalls', { project_id: project, ids: ['a'], now: noon })
+      const sweep = (forgetBefore: number) =>
+        db.write('sweepCalls', { now: noon, forgetBefore, limit: 200, bytes: 1e9 })
+      await sweep(noon)
+      assert.deepEqual(await known(), both)
+      while ((await sweep(noon + 1)) > 0);
+      assert.deepEqual(await known(), ['good failed 1', 'short pending 1'])
+    })
+
+    test('stop with their user, and run as whoever resumes them', async (t) => {
+      const { db, project, key, atWork, write } = await opened(t, { runs_as: newProject() })
+      const before = (await findMonitor(db, key)) as Monitor
+      await write('a')
+      await db.write('stopMonitorsOf', { user: 'somebody else', now: noon + 1 })
+      assert.equal(await atWork(), 1)
+      await db.write('stopMonitorsOf', { user: before.runs_as, now: noon + 1 })
+      assert.equal(await atWork(), 0)
+      await write('b')
+      const stopped = (await findMonitor(db, key)) as Monitor
+      assert.deepEqual([stopped.active, stopped.updated_at], [0, noon + 1])
+      assert.match(stopped.stopped ?? '', new RegExp(`^the user ${before.runs_as} was removed`))
+      const change = (user: string, change: object) =>
+        db.write('changeMonitor', { ...key, user, change: { ...change }, now: noon + 2 })
+      assert.equal((await change('bob', { name: 'still' })).stopped, stopped.stopped)
+      const resumed = await change('bob', { active: 1 })
+      assert.deepEqual([resumed.active, resumed.stopped, resumed.runs_as], [1, null, 'bob'])
+      assert.deepEqual({ ...(await findMonitor(db, key)) }, { ...resumed })
+      // Who resumes what somebody had only paused does not take it over.
+      await change('carol', { active: 0 })
+      assert.equal((await change('carol', { active: 1 })).runs_as, 'bob')
+      assert.equal(await atWork(), 1)
+      assert.deepEqual(
+        (
+          await db.write('takeJudgements', {
+            ...key,
+            kind: 'judge',
+            holder: 'one',
+            limit: 9,
+            except: [],
+            now: later,
+            until: later + 1,
+          })
+        ).map(({ call_id }) => call_id),
+        ['a'],
+        `what ended while ${project} was stopped is not noted`,
+      )
+    })
+
+    test('when deleted write nothing more, and what was noted goes', async (t) => {
       const { db, project, key, take, settle, atWork, write } = await opened(t)
       await write('a', 'b', 'c')
       await take('one')
@@ -241,6 +315,7 @@ export function monitors(open: Driver['open']): void {
       assert.equal(await db.write('dropJudgements', { limit: 5 }), false)
       await write('d')
       assert.equal(await atWork(), 0)
+      assert.equal(await hasLeftovers(db), false)
       const standing = await standingOfCalls(db, project, ['a', 'never'], noon)
       assert.deepEqual(
         [...standing],

@@ -110,9 +110,9 @@ export function people(open: Driver['open']): void {
       await add(db, alice)
       await add(db, bob)
       assert.deepEqual([await hasUser(db, 'alice'), await hasUser(db, 'Alice')], [true, false])
-      assert.equal(await db.write('removeUser', { name: 'alice' }), true)
+      assert.equal(await db.write('removeUser', { name: 'alice', isConfigured: false, now: 0 }), true)
       assert.equal(await hasUser(db, 'alice'), false)
-      assert.equal(await db.write('removeUser', { name: 'alice' }), false)
+      assert.equal(await db.write('removeUser', { name: 'alice', isConfigured: false, now: 0 }), false)
       assert.equal(await userOfKey(db, 'hash of alice'), undefined)
       assert.deepEqual(await listKeys(db, 'alice'), [])
       assert.deepEqual(await listUsers(db), [bob])
@@ -137,7 +137,7 @@ export function people(open: Driver['open']): void {
       assert.equal(await readUserSettings(db, 'nobody'), undefined)
       assert.deepEqual(await set('of the settings', { requests_at_once: 1 }, true), { requests_at_once: 1 })
 
-      assert.equal(await db.write('removeUser', { name: 'alice' }), true)
+      assert.equal(await db.write('removeUser', { name: 'alice', isConfigured: false, now: 0 }), true)
       assert.equal(await readUserSettings(db, 'alice'), undefined)
     })
 

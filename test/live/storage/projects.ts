@@ -3,6 +3,8 @@ import { describe, test } from 'node:test'
 import { newId } from '../../../src/domain/ids.ts'
 import type { ProjectSettings } from '../../../src/domain/project-settings.ts'
 import type { Database } from '../../../src/storage/database.ts'
+import { keepColumns } from '../../../src/storage/evaluations/columns/keeping.ts'
+import { readRowSets } from '../../../src/storage/evaluations/row-sets.ts'
 import { sql, trusted } from '../../../src/storage/sql/sql.ts'
 import { countProject, listProjects } from '../../../src/storage/tables/project-list.ts'
 import { projectTables } from '../../../src/storage/tables/project-tables.ts'
@@ -65,6 +67,10 @@ async function fill(t: Parameters<typeof openApp>[0], db: Database, project: str
   await post(`${root}/scores`, { prediction_id, scorer: ref('s'), value: 1, evaluation_run_id })
   await post(`${root}/predictions/${prediction_id}/finish`, {})
   await post(`${root}/eval_results/query`, { evaluation_call_ids: [evaluation_run_id] })
+  await post('/saved_views', { project_id: project, screen: 'calls', name: 'All', search: '' })
+  for (const set of await readRowSets(db, project, [evaluation_run_id])) {
+    await keepColumns(db, { project_id: project, ...set }, new AbortController().signal)
+  }
   // Not derived yet.
   await predict('capital of Mali')
   for (const [url, payload] of [
@@ -180,6 +186,8 @@ export function projects(open: Driver['open']): void {
       const db = await open(t)
       const projects = ['acme/qa', 'acme/q', 'acme/qa2', 'globex/qa']
       for (const project of projects) await fill(t, db, project)
+      // Projects take turns: a few calls of each are read for the search, and others wait.
+      for (const _ of projects) await db.write('indexCalls', { limit: 3, characters: 1 << 20 })
       for (const [table, rows] of Object.entries(await rowsOf(db, 'acme/qa'))) {
         assert.ok(rows > 0, `there is something in ${table}`)
       }

@@ -259,7 +259,7 @@ export function responses(open: Driver['open']): void {
       await db.write('addUser', { user, key: { id: 'carol-1', hash: 'x' } })
       const [own, other] = [responseOf({ user_name: 'carol' }), responseOf()]
       for (const one of [own, other]) await db.write('keepResponse', one)
-      await db.write('removeUser', { name: 'carol' })
+      await db.write('removeUser', { name: 'carol', isConfigured: false, now: 0 })
       assert.equal(await find(db, own.id, now, 'carol'), undefined)
       assert.ok((await find(db, other.id)) && (await callOf(db, own.id)))
       assert.equal(await db.write('sweepResponses', { now, limit: 10, bytes: 1_000_000 }), 1)

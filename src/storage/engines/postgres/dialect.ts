@@ -51,6 +51,7 @@ export const postgresDialect: Dialect = {
   engine: 'postgres',
   going: trusted('TRUE'),
   callsGoing: trusted('TRUE'),
+  trialsGoing: trusted('TRUE'),
   sortsWholeRows: false,
   stored: (column) => column,
   noLimit: trusted('ALL'),

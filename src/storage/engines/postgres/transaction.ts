@@ -107,6 +107,12 @@ function transactionOn(session: Session, statements: Statements, dialect: Dialec
     async turn(key) {
       await ask(sql`SELECT pg_advisory_xact_lock(hashtextextended(${key}, ${turnSeed}))`)
     },
+    async alone(work) {
+      const { rows } = await ask(
+        sql`SELECT pg_try_advisory_xact_lock(hashtextextended(${work}, ${turnSeed})) AS ours`,
+      )
+      return (rows[0] as { ours: number }).ours === 1
+    },
     changed: (change) => void changes.push(change),
   }
   return {

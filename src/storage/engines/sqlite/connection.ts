@@ -42,6 +42,8 @@ export function connect(file: string, access: 'write' | 'read', going: () => voi
       // Without FULL a power cut loses the last commits of a WAL, https://www.sqlite.org/pragma.html#pragma_synchronous
       handle.pragma('synchronous = FULL')
       handle.pragma('journal_size_limit = 67108864')
+      // In pages. A thread of its own empties the log before it is so long: see log.ts.
+      handle.pragma('wal_autocheckpoint = 8000')
     } else {
       handle.pragma('query_only = ON')
     }

@@ -56,6 +56,7 @@ export const sqliteDialect: Dialect = {
   going: trusted('heddle_going() = 1'),
   // Every index holds the rowid, so that fifteen of sixteen rows call nothing.
   callsGoing: trusted('((calls.rowid & 15) <> 0 OR heddle_going() = 1)'),
+  trialsGoing: trusted('((trial.rowid & 15) <> 0 OR heddle_going() = 1)'),
   sortsWholeRows: true,
   noLimit: trusted('-1'),
   json(column, path) {
@@ -66,8 +67,11 @@ export const sqliteDialect: Dialect = {
       exists: sql`coalesce(${token} <> 'null', FALSE)`,
     }
   },
-  stored: (column) =>
-    sql`CASE WHEN ${column} IS NULL OR octet_length(${column}) > ${mostChecked} OR json_valid(${column}) THEN ${column} ELSE heddle_damaged() END`,
+  stored: (column, presence) => {
+    const isText = sql`typeof(${column}) = 'text' AND (octet_length(${column}) > ${mostChecked} OR json_valid(${column}))`
+    const isSound = presence === 'always' ? isText : sql`${column} IS NULL OR ${isText}`
+    return sql`CASE WHEN ${isSound} THEN ${column} ELSE heddle_damaged() END`
+  },
   longText: (text) => text,
   condition: (condition) => boundedCondition(sqliteDialect, condition),
   sorting: (compile) => boundedSorting(sqliteDialect, compile),

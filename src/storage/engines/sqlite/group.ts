@@ -1,6 +1,6 @@
 import { withTexts } from '../../../domain/json/text.ts'
 import type { Change } from '../../changes.ts'
-import { commands } from '../../commands.ts'
+import { commands, takesBytes } from '../../commands.ts'
 import type { Command, Transaction } from '../../transaction.ts'
 import type { Connection } from './connection.ts'
 import { sqliteDialect } from './dialect.ts'
@@ -48,7 +48,10 @@ export async function commitGroup(
         if (command === undefined) throw new Error(`no command ${job.name}`)
         const changes: Change[] = []
         const tx = transactionOn(connection, isWatched ? changes : undefined)
-        const value = await command(tx, withTexts(job.input) as never)
+        const value = await command(
+          tx,
+          (takesBytes.has(job.name) ? job.input : withTexts(job.input)) as never,
+        )
         handle.exec('RELEASE job')
         results.push({ id: job.id, value, ...(changes.length > 0 && { changes }) })
       } catch (error) {
@@ -79,6 +82,8 @@ function transactionOn(connection: Connection, changes: Change[] | undefined): T
     run: async (query) => connection.run(query),
     turn: async () => {},
     share: async () => {},
+    // The file has one writer at a time.
+    alone: async () => true,
     changed: (change) => void changes?.push(change),
   }
 }

@@ -14,12 +14,20 @@ import { loadMigrations, type Migration } from '../migrations.ts'
 import { connect } from './connection.ts'
 import { sqliteDialect } from './dialect.ts'
 import { failureError, openFailure } from './failures.ts'
-import type { Job, JobResult } from './group.ts'
+import type { Job } from './group.ts'
+import { createLogEmptying } from './log.ts'
 import { migrateSqlite, refuseMissing, refuseUnsuitable } from './migrate.ts'
 import { lossOf, openedFiles, refuseLost } from './opened-files.ts'
 import { lookForOthers } from './other-writers.ts'
+import { createPoolReader } from './pool-reader.ts'
 import { createReaderPool } from './reader-pool.ts'
-import { defaultGroupLimit, type WriterMessage, type WriterThreadData, writerThread } from './writer.ts'
+import {
+  defaultGroupLimit,
+  type WriterAnswer,
+  type WriterMessage,
+  type WriterThreadData,
+  writerThread,
+} from './writer.ts'
 
 export interface SqliteOptions {
   file: string
@@ -42,6 +50,9 @@ const freedPagesAtOnce = 256
 
 /** Items of a list that cross to the writer in one message. */
 const itemsAtOnce = 64
+
+/** A thread that empties the log is there for as long after it was needed. */
+const emptyingRestMs = 10_000
 
 /** Reads ask so often whether the files are still there. */
 const lookMs = 250
@@ -72,7 +83,13 @@ export async function openSqlite(options: SqliteOptions): Promise<Database> {
     writer.watch(isWatched)
     others.look(isWatched)
   })
-  const writer = startWriter({ file, opened, groupLimit }, watchers.tell)
+  const emptying = createPoolReader(file, emptyingRestMs)
+  const emptyLog = createLogEmptying(emptying, queryTimeoutMs)
+  const writer = startWriter({ file, opened, groupLimit }, watchers.tell, () => {
+    // What lies there now may be another record.
+    look()
+    if (!lost && !closing) emptyLog()
+  })
   const others = lookForOthers(writer.version, () => watchers.tell('unknown'))
   let closing: Promise<void> | undefined
 
@@ -131,7 +148,7 @@ export async function openSqlite(options: SqliteOptions): Promise<Database> {
       closing ??= (async () => {
         others.look(false)
         await writer.finish()
-        await readerPool.close()
+        await Promise.all([readerPool.close(), emptying.close()])
         reads.close()
         await writer.close()
       })()
@@ -173,7 +190,7 @@ function makeFolder(folder: string): void {
 }
 
 /** The thread of the writer, and what waits for its answers. */
-function startWriter(data: WriterThreadData, changed: Watcher) {
+function startWriter(data: WriterThreadData, changed: Watcher, emptyLog: () => void) {
   const thread = startThread(writerThread, data, 512)
   // A write that is under way keeps the process alive; a thread that waits does not.
   thread.unref()
@@ -184,7 +201,8 @@ function startWriter(data: WriterThreadData, changed: Watcher) {
   let ending: unknown
   let finishing = false
 
-  thread.on('message', (results: readonly JobResult[]) => {
+  thread.on('message', (results: WriterAnswer) => {
+    if (results === 'log is long') return emptyLog()
     for (const result of results) {
       const one = pending.get(result.id)
       pending.delete(result.id)

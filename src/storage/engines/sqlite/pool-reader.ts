@@ -100,7 +100,7 @@ export function createPoolReader(file: string, restMs: number, graceMs = default
       if (closed) return Promise.reject(refuse('stopping'))
       return new Promise((resolve, reject) => {
         thread ??= start()
-        if (question.kind === 'open') limitMs = question.limitMs
+        if ('limitMs' in question) limitMs = question.limitMs
         const alarm = setTimeout(abandon, limitMs + graceMs).unref()
         const answered =
           <V>(settle: (value: V) => void) =>

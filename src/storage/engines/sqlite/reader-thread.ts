@@ -16,6 +16,7 @@ export interface ReaderThreadData {
 export type ReaderQuestion =
   | { kind: 'open'; text: string; values: readonly SqlValue[]; rows: number; limitMs: number }
   | { kind: 'next' }
+  | { kind: 'empty log'; limitMs: number }
   | { kind: 'close' }
 
 export type ReaderMessage = ReaderQuestion | { kind: 'end' }
@@ -83,6 +84,11 @@ export function serve(): void {
       return { kind: 'closed' }
     }
     try {
+      if (question.kind === 'empty log') {
+        connection ??= connect(file, 'read', checkRunning)
+        connection.handle.pragma('wal_checkpoint(PASSIVE)')
+        return { kind: 'closed' }
+      }
       if (question.kind === 'open') query = open(question)
       if (query === undefined) throw new Error('there is no query to continue')
       query.deadline = performance.now() + query.limitMs

@@ -2,9 +2,11 @@ import { receiveMessageOnPort, workerData } from 'node:worker_threads'
 import { SqliteError } from 'better-sqlite3'
 import { createFairQueue } from '../../../threads/fair-queue.ts'
 import { ownPort } from '../../../threads/thread.ts'
+import { undoable } from '../../commands.ts'
 import { type Connection, connect, reclaimPages } from './connection.ts'
 import { describeFailure, type JobFailure } from './failures.ts'
 import { commitGroup, type Job, type JobResult } from './group.ts'
+import { isLogLong } from './log.ts'
 import { type FileLoss, lossOf, type OpenedFiles, refuseLost } from './opened-files.ts'
 import { createWritingTenants } from './writing-tenants.ts'
 
@@ -27,6 +29,8 @@ interface WriterOptions {
   collect?: () => readonly Job[]
   loss?: () => FileLoss | undefined
   clock?: Clock
+  /** Called after each group. */
+  committed?: () => void
   /** Whether changes are told with what came of a job. */
   isWatched?: () => boolean
 }
@@ -81,8 +85,12 @@ export function createWriter(
 
   type Taken = { tenant: string; job: Job }
 
-  /** `spent` is told what the jobs of each tenant took. */
+  /**
+   * Jobs that a power cut may undo go together with their like, so that they wait for no disk and others do. `spent` is told
+   * what the jobs of each tenant took.
+   */
   function* nextGroup(first: Taken, spent: Map<string, number>): Generator<Job> {
+    const isUndoable = undoable.has(first.job.name)
     const since = now()
     let lookAt = since + groupMs
     let bytes = 0
@@ -102,7 +110,12 @@ export function createWriter(
       }
       const fits = (other: string, { input }: Job) =>
         at - since + tenants.expectedMs(other) <= groupMs && bytes + bytesOf(input) <= groupBytes
-      next = waiting.take((other, one) => !tenants.rests(other) && (!isShared(other) || fits(other, one)))
+      next = waiting.take(
+        (other, one) =>
+          !tenants.rests(other) &&
+          (undoable.has(one.name) === isUndoable || (!isUndoable && !isShared(other))) &&
+          (!isShared(other) || fits(other, one)),
+      )
     }
   }
 
@@ -113,9 +126,11 @@ export function createWriter(
       if (first !== undefined) {
         const since = now()
         const spent = new Map<string, number>()
-        const results = await commit(nextGroup(first, spent))
+        const jobs = nextGroup(first, spent)
+        const results = await (undoable.has(first.job.name) ? commitSoon(jobs) : commit(jobs))
         tenants.rest(spent, now() - since)
         deliver(results)
+        options.committed?.()
       } else if (behind.length > 0) await runBehind()
       else if (waiting.size > 0) await nextRested()
       else return
@@ -148,11 +163,15 @@ export function createWriter(
     return refused(lost, results)
   }
 
+  /** It reaches the disk with the next write. If the power is cut before that, it is as if it had not run yet. */
+  function commitSoon(jobs: Iterable<Job>): Promise<JobResult[]> {
+    connection.handle.pragma('synchronous = NORMAL')
+    return commit(jobs).finally(() => connection.handle.pragma('synchronous = FULL'))
+  }
+
   async function runBehind(): Promise<void> {
     const [first] = behind as [(typeof behind)[number]]
-    // It reaches the disk with the next write. If the power is cut before that, it is as if it had not run yet.
-    connection.handle.pragma('synchronous = NORMAL')
-    const results = await commit([first.job]).finally(() => connection.handle.pragma('synchronous = FULL'))
+    const results = await commitSoon([first.job])
     const hasMore = results.some((result) => 'value' in result && result.value === true)
     if (hasMore && ++first.runs < runsBehind) return
     behind.shift()
@@ -211,6 +230,8 @@ export type WriterMessage =
   | { id: number; ask: 'version' }
   | 'close'
 
+export type WriterAnswer = readonly JobResult[] | 'log is long'
+
 /** Where `startThread` finds this file, before and after the build. */
 export const writerThread = import.meta.url
 
@@ -262,6 +283,7 @@ export function serve(): void {
     collect,
     loss,
     isWatched: () => watched,
+    committed: () => isLogLong(connection.handle) && port.postMessage('log is long' satisfies WriterAnswer),
   })
 
   port.on('message', async (message: WriterMessage) => {

@@ -1,0 +1,287 @@
+import { digestOf } from '../../digests.ts'
+import { membersOf, textOfJson } from '../../expressions/json-value.ts'
+import { parseNumber } from '../../expressions/numbers.ts'
+import { isListIndex } from '../../expressions/path.ts'
+import { compareText } from '../../text.ts'
+import type { YieldToLoop } from '../../yielding.ts'
+import { exampleKinds } from '../example.ts'
+import { slotCount } from '../shape.ts'
+import { packNumbers, packTexts, packWhole } from './packing.ts'
+
+/** What the columns of an evaluation are made of: a trial as it is derived. */
+export interface GatheredTrial {
+  row_digest: string
+  row_kind: number
+  brief: string | null
+  failed: number
+  shape: number
+  /** One for each slot; null where the slot says nothing. */
+  numbers: readonly (number | null)[]
+}
+
+export interface ShapeTotals {
+  shape: number
+  trials: number
+  failed: number
+  /** Of the numbers in each slot. */
+  sums: number[]
+}
+
+/** A member of the rows whose values are kept. */
+export interface InputColumn {
+  key: string
+  /** Some of the values are no numbers. */
+  hasTexts: boolean
+  /** Evaluations of the same rows in which it says the same have the same. */
+  digest: string
+}
+
+export interface ColumnsHeader {
+  trials: number
+  rows: number
+  /** Rows that no table had when their trials were derived. */
+  unread: number
+  /** The digest of the first row. */
+  first: string
+  shapes: ShapeTotals[]
+  /** So many have a column. */
+  slots: number
+  inputs: InputColumn[]
+}
+
+export interface Gathered {
+  header: ColumnsHeader
+  columns: Map<string, Uint8Array>
+}
+
+export const columnNames = {
+  digests: 'digests',
+  /** The row of each trial; absent where each row has one trial. */
+  places: 'places',
+  /** Absent where all trials have one. */
+  shapes: 'shapes',
+  failed: 'failed',
+  slot: (slot: number) => `v${slot}`,
+  inputNumbers: (index: number) => `n${index}`,
+  inputTokens: (index: number) => `t${index}`,
+}
+
+/** Rows have few members that anybody sorts by. */
+const mostInputs = 32
+
+/**
+ * Packs the trials of one evaluation, which come in the order of their rows. The same trials always make the same bytes.
+ */
+export function createGathering() {
+  const digests: string[] = []
+  const places: number[] = []
+  const shapes: number[] = []
+  const failed: number[] = []
+  const slots: number[][] = []
+  const totals = new Map<number, Totals>()
+  const inputs = createInputs()
+  let row: RowSaid | undefined
+  let unread = 0
+
+  function endRow(): void {
+    if (row === undefined) return
+    inputs.add(row)
+    if (row.isUnread) unread++
+  }
+
+  return {
+    add(trial: GatheredTrial): void {
+      const { row_digest, row_kind, brief, shape } = trial
+      if (digests.at(-1) !== row_digest || row === undefined) {
+        endRow()
+        digests.push(row_digest)
+        row = { inline: null, ref: null, kind: exampleKinds.scalar, isUnread: false }
+      }
+      say(row, row_kind, brief)
+      places.push(digests.length - 1)
+      shapes.push(shape)
+      failed.push(trial.failed)
+      for (let slot = 0; slot < slotCount; slot++) {
+        const number = trial.numbers[slot] ?? null
+        if (slots[slot] === undefined) {
+          if (number === null) continue
+          // Those before it say nothing of this trial either: they have been passed already.
+          for (let i = slots.length; i < slot; i++) slots[i] = Array(places.length).fill(Number.NaN)
+          slots[slot] = Array(places.length - 1).fill(Number.NaN)
+        }
+        slots[slot]?.push(number ?? Number.NaN)
+      }
+      add(totals, trial)
+    },
+    async finish(yieldToLoop: YieldToLoop): Promise<Gathered> {
+      endRow()
+      row = undefined
+      const columns = new Map([[columnNames.digests, packTexts(digests)]])
+      if (places.length !== digests.length) columns.set(columnNames.places, packWhole(places))
+      if (totals.size > 1) columns.set(columnNames.shapes, packWhole(shapes))
+      columns.set(columnNames.failed, packNumbers(failed))
+      for (const [slot, numbers] of slots.entries()) {
+        columns.set(columnNames.slot(slot), packNumbers(numbers))
+        const pause = yieldToLoop()
+        if (pause) await pause
+      }
+      const kept: InputColumn[] = []
+      for (const [index, { key, hasTexts, numbers, tokens }] of inputs.finish().entries()) {
+        const texts = packTexts(tokens)
+        columns.set(columnNames.inputNumbers(index), packNumbers(numbers))
+        columns.set(columnNames.inputTokens(index), texts)
+        kept.push({ key, hasTexts, digest: digestOf(texts) })
+        const pause = yieldToLoop()
+        if (pause) await pause
+      }
+      return {
+        header: {
+          trials: places.length,
+          rows: digests.length,
+          unread,
+          first: digests[0] ?? '',
+          shapes: [...totals.values()].map(({ shape, trials, failed, sums }) => ({
+            shape,
+            trials,
+            failed,
+            sums: sums.map(({ sum, rest }) => sum + rest),
+          })),
+          slots: slots.length,
+          inputs: kept,
+        },
+        columns,
+      }
+    },
+  }
+}
+
+interface Totals {
+  shape: number
+  trials: number
+  failed: number
+  sums: { sum: number; rest: number }[]
+}
+
+function add(totals: Map<number, Totals>, { shape, failed, numbers }: GatheredTrial): void {
+  let total = totals.get(shape)
+  if (total === undefined) {
+    total = {
+      shape,
+      trials: 0,
+      failed: 0,
+      sums: Array.from({ length: slotCount }, () => ({ sum: 0, rest: 0 })),
+    }
+    totals.set(shape, total)
+  }
+  total.trials++
+  total.failed += failed
+  for (const [slot, number] of numbers.entries()) {
+    const part = total.sums[slot]
+    if (number === null || part === undefined) continue
+    const sum = part.sum + number
+    part.rest += lostDigits(part.sum, number, sum)
+    part.sum = sum
+  }
+}
+
+/** What `sum` lacks of the two that it was made of (Neumaier): added up in any order, equal numbers make equal means. */
+export function lostDigits(one: number, other: number, sum: number): number {
+  return Math.abs(one) >= Math.abs(other) ? one - sum + other : other - sum + one
+}
+
+/** What the trials of a row say of it, each of its briefs. */
+interface RowSaid {
+  inline: string | null
+  ref: string | null
+  kind: number
+  isUnread: boolean
+}
+
+/** One that holds the row speaks for all, or else one that refers to it. */
+function say(row: RowSaid, kind: number, brief: string | null): void {
+  if (kind === exampleKinds.inline) row.inline = least(row.inline, brief)
+  else if (kind === exampleKinds.ref) {
+    row.ref = least(row.ref, brief)
+    if (brief === null) row.isUnread = true
+  }
+  if (kind !== exampleKinds.none) row.kind = Math.min(row.kind, kind)
+}
+
+function least(one: string | null, other: string | null): string | null {
+  if (one === null || other === null) return one ?? other
+  return one === other || compareText(one, other) < 0 ? one : other
+}
+
+interface KeptInput extends Omit<InputColumn, 'digest'> {
+  /** JSON, the empty text where a row has none. */
+  tokens: string[]
+  /** NaN where it is no number. */
+  numbers: number[]
+  /** Some have digits that no double has. */
+  isExact: boolean
+}
+
+function createInputs() {
+  const byKey = new Map<string, KeptInput>()
+  /** Rows that have more members than is known of them. */
+  const partly: number[] = []
+  let rows = 0
+  let isKnown = true
+
+  function columnOf(key: string): KeptInput | undefined {
+    const known = byKey.get(key)
+    if (known !== undefined || byKey.size === mostInputs) return known
+    const column = { key, tokens: [], numbers: [], hasTexts: false, isExact: false }
+    byKey.set(key, column)
+    return column
+  }
+
+  return {
+    add({ inline, ref, kind }: RowSaid): void {
+      const at = rows++
+      if (!isKnown || kind === exampleKinds.scalar) return
+      const brief = inline ?? ref
+      if (brief === null) {
+        isKnown = false
+        return
+      }
+      if (brief[0] !== '1') partly.push(at)
+      if (brief[1] !== '{') return
+      for (const { key: written, value } of membersOf(brief.slice(1))) {
+        // The same key may be spelled in several ways.
+        if (written.includes('\\')) isKnown = false
+        const column = columnOf(written.slice(1, -1))
+        // The first of two with one name counts.
+        if (column === undefined || column.tokens.length > at) continue
+        fill(column, at)
+        push(column, value)
+      }
+    },
+    /** Those of which every row is known to have it or not. */
+    finish(): KeptInput[] {
+      if (!isKnown) return []
+      for (const column of byKey.values()) fill(column, rows)
+      return [...byKey.values()].filter(
+        ({ key, tokens, isExact }) =>
+          !isExact && !isListIndex(key) && !partly.some((at) => tokens[at] === ''),
+      )
+    },
+  }
+}
+
+function fill({ tokens, numbers }: KeptInput, rows: number): void {
+  while (tokens.length < rows) {
+    tokens.push('')
+    numbers.push(Number.NaN)
+  }
+}
+
+function push(column: KeptInput, token: string): void {
+  const text = textOfJson(token)
+  const number = parseNumber(text)
+  const double = number === null ? Number.NaN : Number(number)
+  column.tokens.push(token)
+  column.numbers.push(double)
+  if (number === null && text !== '') column.hasTexts = true
+  if (typeof number === 'bigint' && !Number.isSafeInteger(double)) column.isExact = true
+}

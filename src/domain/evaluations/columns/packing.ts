@@ -1,0 +1,74 @@
+/** How columns of an evaluation are kept as bytes. The first byte says which way; values begin at the ninth. */
+const ways = { truths: 0, numbers: 1 } as const
+const headBytes = 8
+const unknown = 255
+
+/** NaN is no number. */
+export function packNumbers(numbers: readonly number[]): Uint8Array {
+  if (numbers.every((number) => Number.isNaN(number) || Object.is(number, 0) || number === 1)) {
+    const bytes = new Uint8Array(headBytes + numbers.length)
+    bytes[0] = ways.truths
+    for (const [i, number] of numbers.entries())
+      bytes[headBytes + i] = Number.isNaN(number) ? unknown : number
+    return bytes
+  }
+  const bytes = new Uint8Array(headBytes + numbers.length * 8)
+  bytes[0] = ways.numbers
+  new Float64Array(bytes.buffer, headBytes).set(numbers)
+  return bytes
+}
+
+export function unpackNumbers(bytes: Uint8Array): Float64Array {
+  if (bytes[0] === ways.numbers) return new Float64Array(copyOf(bytes, headBytes))
+  const numbers = new Float64Array(bytes.length - headBytes)
+  for (let i = 0; i < numbers.length; i++) {
+    const value = bytes[headBytes + i] as number
+    numbers[i] = value === unknown ? Number.NaN : value
+  }
+  return numbers
+}
+
+export function packWhole(numbers: readonly number[]): Uint8Array {
+  return new Uint8Array(Int32Array.from(numbers).buffer)
+}
+
+export function unpackWhole(bytes: Uint8Array): Int32Array {
+  return new Int32Array(copyOf(bytes, 0))
+}
+
+/** Bytes that came from elsewhere may begin anywhere in their memory, where no array of larger numbers can. */
+function copyOf(bytes: Uint8Array, from: number): ArrayBuffer {
+  return bytes.buffer.slice(bytes.byteOffset + from, bytes.byteOffset + bytes.length) as ArrayBuffer
+}
+
+const separator = '\0'
+
+/** None of the texts holds U+0000. */
+export function packTexts(texts: readonly string[]): Uint8Array {
+  return new TextEncoder().encode(texts.join(separator))
+}
+
+export function unpackTexts(bytes: Uint8Array): string[] {
+  return textOf(bytes).split(separator)
+}
+
+/** Some of many texts, of which the others are never made. */
+export interface PackedTexts {
+  length: number
+  at(index: number): string
+}
+
+export function openTexts(bytes: Uint8Array, length: number): PackedTexts {
+  const ends = new Int32Array(length)
+  let found = 0
+  for (let at = 0; at < bytes.length; at++) if (bytes[at] === 0) ends[found++] = at
+  ends[length - 1] = bytes.length
+  return {
+    length,
+    at: (index) => textOf(bytes.subarray(index === 0 ? 0 : (ends[index - 1] as number) + 1, ends[index])),
+  }
+}
+
+function textOf(bytes: Uint8Array): string {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('utf8')
+}

@@ -1,0 +1,123 @@
+import { compareText } from '../../text.ts'
+import type { YieldToLoop } from '../../yielding.ts'
+
+/** What rows are sorted by: numbers before texts, and what is missing last, in both directions. */
+export interface SortKey {
+  /** Of each row, NaN where there is none. */
+  numbers: Float64Array
+  /** Of rows without a number; the empty text where there is none. Absent where no row has one. */
+  texts?: readonly string[]
+  direction: 'asc' | 'desc'
+}
+
+/** Sorted in one go, which takes a few milliseconds. */
+const sortedAtOnce = 32_768
+const stepsAtOnce = 2048
+
+/** Rows that are equal in all keys stay in the order in which they are given. */
+export async function sortRows(
+  rows: Int32Array,
+  keys: readonly SortKey[],
+  yieldToLoop: YieldToLoop,
+): Promise<Int32Array> {
+  const [key, ...others] = keys
+  if (key === undefined || rows.length < 2) return rows
+  const { numbers, texts, direction } = key
+  const way = direction === 'asc' ? 1 : -1
+  const values = new Float64Array(rows.length)
+  let known = 0
+  for (const row of rows) {
+    const value = (numbers[row] as number) * way
+    if (!Number.isNaN(value)) values[known++] = value
+  }
+  const sorted = await sortNumbers(values.subarray(0, known), yieldToLoop)
+  const ordered = new Int32Array(rows.length)
+  /** How many of the rows with the number that is first found there have their place. */
+  const placed = new Int32Array(known)
+  let missing = known
+  for (const [i, row] of rows.entries()) {
+    const value = (numbers[row] as number) * way
+    if (Number.isNaN(value)) ordered[missing++] = row
+    else {
+      const first = firstAt(sorted, value)
+      ordered[first + (placed[first] as number)] = row
+      placed[first] = (placed[first] as number) + 1
+    }
+    const pause = i % stepsAtOnce === 0 ? yieldToLoop() : undefined
+    if (pause) await pause
+  }
+  if (texts !== undefined) {
+    const byText = (a: number, b: number) => compareTexts(texts[a] as string, texts[b] as string, way)
+    ordered.set(await merged(ordered.slice(known), byText, yieldToLoop), known)
+  }
+  if (others.length === 0) return ordered
+  const isSame = (a: number, b: number) =>
+    Object.is(numbers[a], numbers[b])
+      ? texts === undefined || texts[a] === texts[b]
+      : numbers[a] === numbers[b]
+  for (let from = 0; from < ordered.length; ) {
+    let to = from + 1
+    while (to < ordered.length && isSame(ordered[from] as number, ordered[to] as number)) to++
+    if (to - from > 1) ordered.set(await sortRows(ordered.slice(from, to), others, yieldToLoop), from)
+    from = to
+    const pause = yieldToLoop()
+    if (pause) await pause
+  }
+  return ordered
+}
+
+/** Uses up what it is given. */
+async function sortNumbers(numbers: Float64Array, yieldToLoop: YieldToLoop): Promise<Float64Array> {
+  for (let from = 0; from < numbers.length; from += sortedAtOnce) {
+    numbers.subarray(from, from + sortedAtOnce).sort()
+    const pause = yieldToLoop()
+    if (pause) await pause
+  }
+  return merged(numbers, (a, b) => a - b, yieldToLoop, sortedAtOnce)
+}
+
+/** Where a number that is there is for the first time. */
+function firstAt(sorted: Float64Array, value: number): number {
+  let [low, high] = [0, sorted.length]
+  while (low < high) {
+    const middle = (low + high) >>> 1
+    if ((sorted[middle] as number) < value) low = middle + 1
+    else high = middle
+  }
+  return low
+}
+
+function compareTexts(left: string, right: string, way: number): number {
+  if (left === right) return 0
+  if (left === '' || right === '') return left === '' ? 1 : -1
+  return compareText(left, right) * way
+}
+
+/** Sorts from the bottom up, so that others run in between. Pieces of `width` are sorted already. */
+async function merged<Values extends Int32Array | Float64Array>(
+  values: Values,
+  compare: (a: number, b: number) => number,
+  yieldToLoop: YieldToLoop,
+  width = 1,
+): Promise<Values> {
+  let from: Values = values
+  let to = values.slice() as Values
+  for (let size = width; size < values.length; size *= 2) {
+    for (let start = 0; start < values.length; start += 2 * size) {
+      const middle = Math.min(start + size, values.length)
+      const end = Math.min(start + 2 * size, values.length)
+      let [left, right] = [start, middle]
+      for (let at = start; at < end; at++) {
+        const takesLeft =
+          left < middle && (right >= end || compare(from[left] as number, from[right] as number) <= 0)
+        to[at] = (takesLeft ? from[left++] : from[right++]) as number
+        const pause = at % stepsAtOnce === 0 ? yieldToLoop() : undefined
+        if (pause) await pause
+      }
+    }
+    const next = from
+    from = to
+    to = next
+  }
+  return from
+}

@@ -1,0 +1,76 @@
+import { stringEnd } from '../json/scan.ts'
+
+/** Characters of a document that are read for its texts, and of its texts that are kept. */
+export const mostOfDocument = 128 << 10
+export const mostOfTexts = 32 << 10
+
+/** Members that are about tokens or bytes, whatever is in them. */
+const withoutTexts = new Set(['logprobs', 'prompt_logprobs', 'embedding', 'b64_json', 'encrypted_content'])
+
+/** A string without a space in so many characters is a picture, a key or an address. */
+const mostWithoutSpace = 512
+
+const colon = 0x3a
+
+/**
+ * The strings among the values of a JSON text without spaces, in their order, as far as `mostOfTexts`. The text may end
+ * anywhere: large documents are cut off before they come here.
+ */
+export function textsIn(json: string): string[] {
+  const texts: string[] = []
+  let kept = 0
+  for (let at = json.indexOf('"'); at !== -1 && kept < mostOfTexts; ) {
+    const end = endOf(json, at)
+    const raw = json.slice(at + 1, end - 1)
+    if (json.charCodeAt(end) === colon) {
+      at = json.indexOf('"', withoutTexts.has(raw) ? behind(json, end + 1) : end)
+      continue
+    }
+    const text = raw.includes('\\') ? unescaped(raw) : raw
+    if (text !== '' && !isBlob(text)) {
+      const part = text.length > mostOfTexts - kept ? text.slice(0, mostOfTexts - kept) : text
+      texts.push(part)
+      kept += part.length
+    }
+    at = json.indexOf('"', end)
+  }
+  return texts
+}
+
+/** As if it was closed where the document is cut off. */
+function endOf(json: string, at: number): number {
+  try {
+    return stringEnd(json, at)
+  } catch {
+    return json.length + 1
+  }
+}
+
+/** What is cut off may end within an escape. */
+function unescaped(raw: string): string {
+  return parsed(raw) ?? parsed(raw.replace(/\\(?:u[0-9a-f]{0,3})?$/i, '')) ?? ''
+}
+
+function parsed(raw: string): string | undefined {
+  try {
+    return JSON.parse(`"${raw}"`) as string
+  } catch {
+    return undefined
+  }
+}
+
+const isBlob = (text: string) =>
+  text.length > mostWithoutSpace && !/[\s\u0080-\uffff]/.test(text.slice(0, mostWithoutSpace))
+
+/** Where the value that begins here has ended. */
+function behind(json: string, from: number): number {
+  let open = 0
+  for (let at = from; at < json.length; at++) {
+    const char = json[at]
+    if (char === '"') at = endOf(json, at) - 1
+    else if (char === '[' || char === '{') open++
+    else if (char === ']' || char === '}') open--
+    if (open <= 0 && (char === ']' || char === '}' || char === ',')) return at
+  }
+  return json.length
+}

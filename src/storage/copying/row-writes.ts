@@ -1,0 +1,36 @@
+import { insertInto } from '../sql/inserts.ts'
+import { type SqlValue, sql, trusted } from '../sql/sql.ts'
+import type { Command } from '../transaction.ts'
+import type { StoredTable } from './stored-tables.ts'
+
+const names = (columns: readonly string[]) => columns.map((column) => `"${column}"`)
+
+/** A record that is not whole yet has this table, and in it what it is copied from. */
+export const beginCopy: Command<{ from: string }, void> = async (tx, { from }) => {
+  await tx.run(sql`CREATE TABLE heddle_copying (source TEXT NOT NULL)`)
+  await tx.run(sql`INSERT INTO heddle_copying (source) VALUES (${from})`)
+}
+
+/** Servers read every call for the search index again. */
+export const endCopy: Command<Record<string, never>, void> = async (tx) => {
+  await tx.run(sql`UPDATE search_state SET at_project = '', at_call = '' WHERE is_on = 1`)
+  await tx.run(sql`DROP TABLE heddle_copying`)
+}
+
+/** Rows that are there already stay as they are. */
+export const copyRows: Command<{ table: StoredTable; rows: SqlValue[][] }, void> = async (
+  tx,
+  { table, rows },
+) => {
+  const insert = insertInto(`"${table.name}"`, names(table.columns), 'ON CONFLICT DO NOTHING')
+  for (const statement of insert(rows)) await tx.run(statement)
+}
+
+/** Answers how many are gone; none when the table is empty. */
+export const clearRows: Command<{ table: StoredTable; most: number }, number> = (
+  tx,
+  { table: { name, key }, most },
+) => {
+  const [from, columns] = [trusted(`"${name}"`), trusted(names(key).join(', '))]
+  return tx.run(sql`DELETE FROM ${from} WHERE (${columns}) IN (SELECT ${columns} FROM ${from} LIMIT ${most})`)
+}

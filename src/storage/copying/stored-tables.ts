@@ -1,0 +1,55 @@
+import { type Sql, sql } from '../sql/sql.ts'
+import type { Reader } from '../transaction.ts'
+
+export interface StoredTable {
+  name: string
+  columns: string[]
+  /** The columns of its primary key, in their order. */
+  key: string[]
+}
+
+/** What says how a record was opened, and the index of words, which each engine keeps in its own way. */
+const ofTheStore = new Set([
+  'heddle_migrations',
+  'heddle_probe',
+  'search_entries',
+  'search_marks',
+  'search_state',
+])
+
+/** Tables alone: what an engine makes behind them, such as a search index, is not copied. */
+const catalogues: Record<Reader['dialect']['engine'], Sql> = {
+  sqlite: sql`SELECT l.name AS "table", c.name AS "column", c.pk AS place
+    FROM pragma_table_list l JOIN pragma_table_info(l.name) c
+    WHERE l.schema = 'main' AND l.type = 'table' AND l.name NOT LIKE 'sqlite%' ORDER BY l.name, c.cid`,
+  postgres: sql`SELECT t.relname AS "table", a.attname AS "column",
+      COALESCE(array_position(CAST(k.indkey AS SMALLINT[]), a.attnum) + 1, 0) AS place
+    FROM pg_catalog.pg_class t
+    JOIN pg_catalog.pg_namespace n ON n.oid = t.relnamespace AND n.nspname = current_schema()
+    JOIN pg_catalog.pg_attribute a ON a.attrelid = t.oid AND a.attnum > 0 AND NOT a.attisdropped AND a.attgenerated = ''
+    LEFT JOIN pg_catalog.pg_index k ON k.indrelid = t.oid AND k.indisprimary
+    WHERE t.relkind IN ('r', 'p') ORDER BY t.relname, a.attnum`,
+}
+
+/** Every table that both records have, users first because their keys refer to them. */
+export async function tablesInBoth(one: Reader, other: Reader): Promise<StoredTable[]> {
+  const there = new Map((await tablesOf(other)).map((table) => [table.name, table]))
+  const both = (await tablesOf(one)).flatMap((table) => {
+    const columns = table.columns.filter((column) => there.get(table.name)?.columns.includes(column))
+    return columns.length === 0 || ofTheStore.has(table.name) ? [] : [{ ...table, columns }]
+  })
+  return both.sort((a, b) => Number(b.name === 'users') - Number(a.name === 'users'))
+}
+
+async function tablesOf(db: Reader): Promise<StoredTable[]> {
+  const rows = await db.all<{ table: string; column: string; place: number }>(catalogues[db.dialect.engine])
+  const tables = Map.groupBy(rows, ({ table }) => table)
+  return [...tables].map(([name, all]) => ({
+    name,
+    columns: all.map(({ column }) => column),
+    key: all
+      .filter(({ place }) => place > 0)
+      .sort((a, b) => a.place - b.place)
+      .map(({ column }) => column),
+  }))
+}

@@ -1,0 +1,131 @@
+import { columnNames } from '../../../domain/evaluations/columns/gathering.ts'
+import type { TrialNumbers } from '../../../domain/evaluations/columns/means.ts'
+import { unpackNumbers, unpackTexts, unpackWhole } from '../../../domain/evaluations/columns/packing.ts'
+import { isListIndex } from '../../../domain/expressions/path.ts'
+import { type ResultField, resultField } from '../result-fields.ts'
+import { slotOf } from '../scores.ts'
+import { type EvaluationShape, emptyShape, noShape } from '../shapes.ts'
+import type { KeptHeader } from './gather.ts'
+import type { KeptEvaluation, Part } from './parts.ts'
+
+/** Undefined for what no column holds: what models said, and all but the short members of rows. */
+export function keptField(field: string): ResultField | undefined {
+  const known = resultField(field)
+  if (known?.document === 'scores') return known.path.some(isListIndex) ? undefined : known
+  return known?.document === 'inputs' && known.path.length === 1 ? known : undefined
+}
+
+/** By shape, which column holds the score; undefined where some trials have no shape. */
+function slotsOf(
+  { shapes: own }: KeptHeader,
+  path: readonly string[],
+  shapes: readonly EvaluationShape[],
+): Map<number, number> | undefined {
+  if (own.some(({ shape }) => shape === noShape)) return undefined
+  const slots = new Map<number, number>()
+  for (const { shape } of own) {
+    if (shape === emptyShape) continue
+    const known = shapes.find((one) => one.shape === shape)
+    if (known === undefined) return undefined
+    const slot = slotOf(known, path)
+    if (slot !== -1) slots.set(shape, slot)
+  }
+  return slots
+}
+
+/** The columns of an evaluation in which a score is. */
+export function scoreColumns(
+  header: KeptHeader,
+  path: readonly string[],
+  shapes: readonly EvaluationShape[],
+): string[] | undefined {
+  const slots = slotsOf(header, path, shapes)
+  return slots && [...new Set(slots.values())].filter((slot) => slot < header.slots).map(columnNames.slot)
+}
+
+/** A score of each trial of an evaluation. */
+export function scoreOf(
+  { header, rows, columns }: Part,
+  path: readonly string[],
+  shapes: readonly EvaluationShape[],
+): TrialNumbers {
+  const slots = slotsOf(header, path, shapes) ?? new Map<number, number>()
+  const numbersOf = (slot: number | undefined) => {
+    const packed = slot === undefined ? undefined : columns.get(columnNames.slot(slot))
+    return packed && unpackNumbers(packed)
+  }
+  const [first, ...others] = header.shapes
+  if (others.length === 0) {
+    const only = numbersOf(slots.get(first?.shape ?? emptyShape))
+    return { rows, numbers: only ?? new Float64Array(rows.length).fill(Number.NaN) }
+  }
+  const numbers = new Float64Array(rows.length).fill(Number.NaN)
+  const bySlot = new Map([...new Set(slots.values())].map((slot) => [slot, numbersOf(slot)]))
+  const shapeOf = unpackWhole(columns.get(columnNames.shapes) ?? new Uint8Array())
+  for (let i = 0; i < numbers.length; i++) {
+    const slot = slots.get(shapeOf[i] as number)
+    if (slot !== undefined) numbers[i] = bySlot.get(slot)?.[i] ?? Number.NaN
+  }
+  return { rows, numbers }
+}
+
+function inputAt({ inputs }: KeptHeader, key: string): number {
+  return inputs.findIndex((input) => input.key === key)
+}
+
+/** All say the same of the same rows, so that one speaks for all. */
+function isShared(of: readonly KeptEvaluation[], key: string): boolean {
+  const [first] = of
+  return of.every(
+    ({ set, header }) =>
+      set.row_sum === first?.set.row_sum &&
+      header.inputs[inputAt(header, key)]?.digest === first.header.inputs[inputAt(first.header, key)]?.digest,
+  )
+}
+
+/** For each of these evaluations the columns in which a member of the rows is; undefined where it is not kept. */
+export function inputColumns(
+  of: readonly KeptEvaluation[],
+  key: string,
+  needsTexts: boolean,
+): string[][] | undefined {
+  const indexes = of.map(({ header }) => inputAt(header, key))
+  if (indexes.includes(-1)) return undefined
+  const shared = isShared(of, key)
+  return of.map(({ header }, i) => {
+    if (shared && i > 0) return []
+    const index = indexes[i] as number
+    const hasTexts = needsTexts || !shared || header.inputs[index]?.hasTexts === true
+    return [columnNames.inputNumbers(index), ...(hasTexts ? [columnNames.inputTokens(index)] : [])]
+  })
+}
+
+export interface InputOfRows {
+  /** NaN where it is no number, and where no evaluation has the row. */
+  numbers: Float64Array
+  /** JSON, the empty text where there is none. Absent where only the numbers were read. */
+  tokens?: string[]
+}
+
+/** A member of the rows of these evaluations. Undefined where they spell it differently, so that one has to be chosen. */
+export function inputOf(of: readonly Part[], key: string, rowCount: number): InputOfRows | undefined {
+  const numbers = new Float64Array(rowCount).fill(Number.NaN)
+  const said: (string | undefined)[] = []
+  let hasTokens = false
+  for (const { header, places, columns } of isShared(of, key) ? of.slice(0, 1) : of) {
+    const index = inputAt(header, key)
+    const own = unpackNumbers(columns.get(columnNames.inputNumbers(index)) ?? new Uint8Array(8))
+    const packed = columns.get(columnNames.inputTokens(index))
+    const tokens = packed && unpackTexts(packed)
+    hasTokens ||= tokens !== undefined
+    for (let i = 0; i < places.length; i++) {
+      const place = places[i] as number
+      numbers[place] = own[i] as number
+      if (tokens === undefined) continue
+      if ((said[place] ?? tokens[i]) !== tokens[i]) return undefined
+      said[place] = tokens[i]
+    }
+  }
+  if (!hasTokens) return { numbers }
+  return { numbers, tokens: Array.from({ length: rowCount }, (_, row) => said[row] ?? '') }
+}

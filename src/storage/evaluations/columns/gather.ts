@@ -1,0 +1,81 @@
+import {
+  type ColumnsHeader,
+  createGathering,
+  type Gathered,
+} from '../../../domain/evaluations/columns/gathering.ts'
+import { slotCount } from '../../../domain/evaluations/shape.ts'
+import { createYieldToLoop } from '../../../domain/yielding.ts'
+import { sql, trusted } from '../../sql/sql.ts'
+import type { LongReader, Reader } from '../../transaction.ts'
+
+/** The name of the column that says what the others are. */
+export const headerName = 'header'
+
+/** What is kept of an evaluation as a whole: the columns, and what lists of evaluations show. */
+export interface KeptHeader extends ColumnsHeader {
+  latency: number | null
+  tokens: number | null
+}
+
+/** Packing more would take more memory than a server should need for work that nobody waits for. */
+const mostTrials = 250_000
+
+export interface VersionedEvaluation {
+  project_id: string
+  evaluation_id: string
+  version: string
+}
+
+/** Evaluations whose columns are not those of their trials, some of them; with so few rows that all is fast there are none. */
+export function findUnkept(
+  db: Reader,
+  limit: number,
+): Promise<(VersionedEvaluation & { row_count: number })[]> {
+  return db.all(
+    sql`SELECT project_id, evaluation_id, version, row_count FROM eval_row_sets
+        WHERE row_count >= 200 AND (kept_as IS NULL OR kept_as <> version)
+        ORDER BY project_id, evaluation_id LIMIT ${limit}`,
+  )
+}
+
+const slotNames = Array.from({ length: slotCount }, (_, slot) => `v${slot}` as const)
+const slots = trusted(slotNames.join(', '))
+
+interface TrialLine extends Record<`v${number}`, number | string | null> {
+  row_digest: string
+  row_kind: number
+  brief: string | null
+  failed: number
+  shape: number
+}
+
+/** Packs the trials of an evaluation as they are now. Undefined when there are too many, or some are not derived yet. */
+export async function gatherColumns(
+  db: LongReader,
+  project: string,
+  evaluation: string,
+  signal: AbortSignal,
+): Promise<Gathered | undefined> {
+  const gathering = createGathering()
+  let trials = 0
+  const lines = db.stream<TrialLine>(
+    sql`SELECT row_digest, row_kind, brief, failed, shape, ${slots} FROM eval_trials AS trial
+        WHERE project_id = ${project} AND evaluation_id = ${evaluation} AND ${db.dialect.trialsGoing}
+        ORDER BY row_digest, started_at, trial_id`,
+    { signal, rows: 200 },
+  )
+  for await (const some of lines) {
+    trials += some.length
+    if (trials > mostTrials) return undefined
+    for (const line of some) {
+      if (line.row_digest === '') return undefined
+      const numbers = slotNames.map((name) => {
+        const number = line[name] ?? null
+        return number === null ? null : Number(number)
+      })
+      const { row_digest, row_kind, brief, failed, shape } = line
+      gathering.add({ row_digest, row_kind, brief, failed, shape, numbers })
+    }
+  }
+  return gathering.finish(createYieldToLoop(signal))
+}

@@ -1,0 +1,64 @@
+import { columnNames } from '../../../domain/evaluations/columns/gathering.ts'
+import { type PackedTexts, unpackWhole } from '../../../domain/evaluations/columns/packing.ts'
+import { joinRows } from '../../../domain/evaluations/columns/rows.ts'
+import type { YieldToLoop } from '../../../domain/yielding.ts'
+import type { LongReader } from '../../transaction.ts'
+import type { RowSet } from '../row-sets.ts'
+import type { KeptHeader } from './gather.ts'
+import { placeColumns, readColumns } from './reading.ts'
+
+export interface KeptEvaluation {
+  set: RowSet
+  header: KeptHeader
+}
+
+/** An evaluation beside others, with the columns that were asked for. */
+export interface Part extends KeptEvaluation {
+  /** Where each of its own rows is among those of all. */
+  places: Int32Array
+  /** The same of each trial. */
+  rows: Int32Array
+  columns: ReadonlyMap<string, Uint8Array>
+}
+
+export interface JoinedParts {
+  parts: readonly Part[]
+  /** Of all rows, in their order. */
+  digests: PackedTexts
+}
+
+/** Undefined when a column is gone, because trials have changed meanwhile. */
+export async function joinParts(
+  db: LongReader,
+  project: string,
+  asked: readonly (KeptEvaluation & { names: readonly string[] })[],
+  signal: AbortSignal,
+  yieldToLoop: YieldToLoop,
+): Promise<JoinedParts | undefined> {
+  // Evaluations of the same rows have the same digests, which are the most of what is read.
+  const digestsFrom = new Map(asked.map(({ set }) => [set.row_sum, set.evaluation_id]))
+  const wanted = asked.map(({ set, header, names }) => ({
+    set,
+    names: new Set([
+      ...placeColumns(header),
+      ...(digestsFrom.get(set.row_sum) === set.evaluation_id ? [columnNames.digests] : []),
+      ...names,
+    ]),
+  }))
+  const columns = await readColumns(db, project, wanted, signal)
+  if (columns === undefined) return undefined
+  const column = (evaluation: string, name: string) => columns.get(evaluation)?.get(name)
+  const own = asked.map(({ set, header }) => ({
+    sum: set.row_sum,
+    digests: column(digestsFrom.get(set.row_sum) ?? '', columnNames.digests) ?? new Uint8Array(),
+    count: header.rows,
+  }))
+  const joined = await joinRows(own, yieldToLoop)
+  const parts = asked.map(({ set, header }, i): Part => {
+    const places = joined.places[i] as Int32Array
+    const packed = column(set.evaluation_id, columnNames.places)
+    const rows = packed === undefined ? places : unpackWhole(packed).map((at) => places[at] as number)
+    return { set, header, places, rows, columns: columns.get(set.evaluation_id) ?? new Map() }
+  })
+  return { parts, digests: joined.digests }
+}

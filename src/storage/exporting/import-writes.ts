@@ -1,0 +1,52 @@
+import { changeTags, setAliases } from '../objects/object-labels.ts'
+import { type KeptObject, keepObject, type NewObject, readVersion } from '../objects/objects.ts'
+import { listOf, sql } from '../sql/sql.ts'
+import type { Command, Reader } from '../transaction.ts'
+
+/** What the record has under an id that is imported. */
+export type Standing = 'there' | 'gone'
+
+/** Calls that have ended or are gone: an import leaves them as they are. */
+export async function standingOfImported(
+  db: Reader,
+  project: string,
+  ids: readonly string[],
+  now: number,
+): Promise<Map<string, Standing>> {
+  const rows = await db.all<{ id: string; gone: number }>(
+    sql`SELECT id, CASE WHEN deleted_at IS NOT NULL OR expire_at <= ${now} THEN 1 ELSE 0 END AS gone FROM calls
+        WHERE project_id = ${project} AND id IN (${listOf(ids)})
+          AND (deleted_at IS NOT NULL OR expire_at <= ${now} OR (started_at IS NOT NULL AND ended_at IS NOT NULL))`,
+  )
+  return new Map(rows.map(({ id, gone }) => [id, gone === 1 ? 'gone' : 'there']))
+}
+
+export async function knownFeedback(
+  db: Reader,
+  project: string,
+  ids: readonly string[],
+): Promise<Set<string>> {
+  const rows = await db.all<{ id: string }>(
+    sql`SELECT id FROM feedback WHERE project_id = ${project} AND id IN (${listOf(ids)})`,
+  )
+  return new Set(rows.map(({ id }) => id))
+}
+
+export interface ImportedVersion extends NewObject {
+  tags: readonly string[]
+  aliases: readonly string[]
+}
+
+/** A version that is not there yet, with its tags and aliases. What is there, or was deleted, stays as it is. */
+export const importVersion: Command<ImportedVersion, KeptObject | Standing> = async (tx, given) => {
+  const { tags, aliases, ...version } = given
+  const { project_id, object_id, digest } = version
+  const known = await readVersion(tx, project_id, { name: object_id, digest })
+  if (known !== undefined) return known.deleted_at === null ? 'there' : 'gone'
+  const kept = await keepObject(tx, version)
+  if ('conflict' in kept) return kept
+  const labelling = { project_id, object_id, version: digest }
+  await changeTags(tx, { ...labelling, add: tags, remove: [] })
+  await setAliases(tx, { ...labelling, aliases })
+  return kept
+}

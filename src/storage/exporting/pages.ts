@@ -1,0 +1,190 @@
+import { type ObjectWithValue, shownValue, versionColumns } from '../objects/objects.ts'
+import { join, listOf, nothing, type Sql, sql, trusted } from '../sql/sql.ts'
+import { type CallsView, callsQueryOf } from '../tables/call-queries.ts'
+import { type CallRow, largeColumns, selectCalls } from '../tables/calls.ts'
+import { type Feedback, feedbackColumns } from '../tables/feedback.ts'
+import type { LongReader, Reader } from '../transaction.ts'
+
+/**
+ * What is exported is read in queries of this many rows, each where the last one ended: none of them takes long, however
+ * slowly its client reads and however much there is.
+ */
+const rowsOfQuery = 2_000
+const largeRowsOfQuery = 200
+/** In memory at a time: a row may have megabytes. */
+const rowsAtOnce = 50
+
+/** The rows of one query after the other, in pieces; `query` answers the rows behind one that was read. */
+async function* paged<Row>(
+  db: LongReader,
+  query: (last: Row | undefined, limit: number) => Sql,
+  limit: number,
+  signal: AbortSignal,
+): AsyncGenerator<Row[]> {
+  for (let last: Row | undefined; ; ) {
+    let read = 0
+    for await (const rows of db.stream<Row>(query(last, limit), { signal, rows: rowsAtOnce })) {
+      read += rows.length
+      last = rows.at(-1) ?? last
+      yield rows
+    }
+    if (read < limit) return
+  }
+}
+
+export interface CallPlace {
+  id: string
+  started_at: number
+}
+
+/** Where a call stands in the order of an export, also one that was deleted since. */
+export function placeOfCall(db: Reader, project: string, id: string): Promise<CallPlace | undefined> {
+  return db.get<CallPlace>(
+    sql`SELECT id, started_at FROM calls WHERE project_id = ${project} AND id = ${id} AND started_at IS NOT NULL`,
+  )
+}
+
+/** The calls of the view in the order in which they started, those behind `after`. */
+export function callPages(
+  db: LongReader,
+  view: CallsView,
+  after: CallPlace | undefined,
+  now: number,
+  signal: AbortSignal,
+): AsyncGenerator<CallRow[]> {
+  const { conditions, ...asked } = callsQueryOf(db, view)
+  const columns = { large: new Set(largeColumns), totalStorageSize: false }
+  return paged<CallRow>(
+    db,
+    (last, limit) => {
+      const from = last ?? after
+      const behind = from ? [sql`(calls.started_at, calls.id) > (${from.started_at}, ${from.id})`] : []
+      return selectCalls(db, { ...asked, conditions: [...conditions, ...behind], limit }, columns, now)
+    },
+    rowsOfQuery,
+    signal,
+  )
+}
+
+function feedbackSelected(db: Reader): Sql {
+  const columns = feedbackColumns.map((name) =>
+    name === 'payload' ? sql`${db.dialect.stored(trusted(name), 'always')} AS payload` : trusted(name),
+  )
+  return sql`SELECT ${join(columns, ', ')} FROM feedback`
+}
+
+/** All feedback of a project. */
+export function feedbackPages(
+  db: LongReader,
+  project: string,
+  signal: AbortSignal,
+): AsyncGenerator<Feedback[]> {
+  return paged<Feedback>(
+    db,
+    (last, limit) => {
+      const behind = last ? sql`AND (created_at, id) > (${last.created_at}, ${last.id})` : nothing
+      return sql`${feedbackSelected(db)} WHERE project_id = ${project} ${behind} ORDER BY created_at, id LIMIT ${limit}`
+    },
+    rowsOfQuery,
+    signal,
+  )
+}
+
+/** What was said about these calls. */
+export function feedbackOfCalls(
+  db: LongReader,
+  project: string,
+  calls: readonly string[],
+  signal: AbortSignal,
+): AsyncIterable<Feedback[]> {
+  const query = sql`${feedbackSelected(db)} WHERE project_id = ${project} AND call_id IN (${listOf(calls)}) ORDER BY call_id, created_at, id`
+  return db.stream<Feedback>(query, { signal, rows: rowsAtOnce })
+}
+
+/** Every version that is not deleted, by name and number. */
+export function versionPages(
+  db: LongReader,
+  project: string,
+  signal: AbortSignal,
+): AsyncGenerator<ObjectWithValue[]> {
+  return paged<ObjectWithValue>(
+    db,
+    (last, limit) => {
+      const behind = last
+        ? sql`AND (objects.object_id, objects.version_index) > (${last.object_id}, ${last.version_index})`
+        : nothing
+      return sql`SELECT ${versionColumns}, ${shownValue(db)} FROM objects
+        WHERE objects.project_id = ${project} AND objects.deleted_at IS NULL ${behind}
+        ORDER BY objects.object_id, objects.version_index LIMIT ${limit}`
+    },
+    largeRowsOfQuery,
+    signal,
+  )
+}
+
+export interface StoredTable {
+  digest: string
+  row_count: number
+}
+
+export function tablePages(
+  db: LongReader,
+  project: string,
+  signal: AbortSignal,
+): AsyncGenerator<StoredTable[]> {
+  return paged<StoredTable>(
+    db,
+    (last, limit) => {
+      const behind = last ? sql`AND digest > ${last.digest}` : nothing
+      return sql`SELECT digest, row_count FROM row_tables WHERE project_id = ${project} ${behind} ORDER BY digest LIMIT ${limit}`
+    },
+    rowsOfQuery,
+    signal,
+  )
+}
+
+export interface PlacedRow {
+  position: number
+  digest: string
+  val: string
+}
+
+/** The rows of a table in its order. */
+export function tableRowPages(
+  db: LongReader,
+  project: string,
+  table: string,
+  signal: AbortSignal,
+): AsyncGenerator<PlacedRow[]> {
+  return paged<PlacedRow>(
+    db,
+    (
+      last,
+      limit,
+    ) => sql`SELECT entry.position, table_rows.digest, ${db.dialect.stored(trusted('table_rows.val'), 'always')} AS val
+      FROM table_entries AS entry
+      JOIN table_rows ON table_rows.project_id = entry.project_id AND table_rows.digest = entry.row_digest
+      WHERE entry.project_id = ${project} AND entry.table_digest = ${table} AND entry.position > ${last?.position ?? -1}
+      ORDER BY entry.position LIMIT ${limit}`,
+    rowsOfQuery,
+    signal,
+  )
+}
+
+export interface FileEntry {
+  digest: string
+  upload_id: string
+  size: number
+}
+
+export function filePages(db: LongReader, project: string, signal: AbortSignal): AsyncGenerator<FileEntry[]> {
+  return paged<FileEntry>(
+    db,
+    (last, limit) => {
+      const behind = last ? sql`AND digest > ${last.digest}` : nothing
+      return sql`SELECT digest, upload_id, size FROM files WHERE project_id = ${project} ${behind} ORDER BY digest LIMIT ${limit}`
+    },
+    rowsOfQuery,
+    signal,
+  )
+}

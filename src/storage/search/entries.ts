@@ -1,0 +1,155 @@
+import { digestOf } from '../../domain/digests.ts'
+import type { Term } from '../../domain/search/search-text.ts'
+import { insertInto } from '../sql/inserts.ts'
+import { listOf, type Sql, sql, trusted } from '../sql/sql.ts'
+import type { Reader, Transaction } from '../transaction.ts'
+
+/** What is found of a call: its words, with one space between two. */
+export interface Entry {
+  call: string
+  words: string
+}
+
+/** The places where the engines differ: SQLite has an index of words beside the table, PostgreSQL one over a column of it. */
+interface Entries {
+  put(tx: Transaction, project: string, entries: readonly Entry[]): Promise<void>
+  remove(tx: Transaction, project: string, calls: readonly string[]): Promise<void>
+  /** Some of all projects. Answers whether there are more. */
+  drop(tx: Transaction, limit: number): Promise<boolean>
+  /** The calls in which all of this is. */
+  matching(project: string, terms: readonly Term[], before: number | undefined): Matching
+}
+
+export interface Matching {
+  /** What stands behind FROM. No column beside those of calls has a name that calls have. */
+  from: Sql
+  condition: Sql
+  /** By which entries are in order. */
+  doc: Sql
+}
+
+export const entriesOf = ({ dialect }: Pick<Reader, 'dialect'>): Entries =>
+  dialect.engine === 'sqlite' ? sqlite : postgres
+
+/** One word for each project, so that a search does not go through what others have. */
+const projectWord = (project: string) => `${digestOf(project).slice(0, 16).toLowerCase()}p`
+
+const insertEntry = insertInto(
+  'search_entries',
+  ['project_id', 'call_id'],
+  'ON CONFLICT (project_id, call_id) DO NOTHING',
+)
+const insertWords = insertInto('search_words', ['rowid', 'project', 'words'])
+
+const sqlite: Entries = {
+  async put(tx, project, entries) {
+    for (const statement of insertEntry(entries.map(({ call }) => [project, call]))) await tx.run(statement)
+    const ids = entries.map(({ call }) => call)
+    const found = await tx.all<{ doc: number; call_id: string }>(
+      sql`SELECT doc, call_id FROM search_entries WHERE project_id = ${project} AND call_id IN (${listOf(ids)})`,
+    )
+    const docs = new Map(found.map(({ doc, call_id }) => [call_id, doc]))
+    const word = projectWord(project)
+    await removeWords(
+      tx,
+      found.map(({ doc }) => doc),
+    )
+    const rows = entries.map(({ call, words }) => [docs.get(call) as number, word, words])
+    for (const statement of insertWords(rows)) await tx.run(statement)
+  },
+  async remove(tx, project, calls) {
+    const gone = await tx.all<{ doc: number }>(
+      sql`DELETE FROM search_entries WHERE project_id = ${project} AND call_id IN (${listOf(calls)}) RETURNING doc`,
+    )
+    await removeWords(
+      tx,
+      gone.map(({ doc }) => doc),
+    )
+  },
+  async drop(tx, limit) {
+    await tx.run(trusted("INSERT INTO search_words (search_words) VALUES ('delete-all')"))
+    return (await dropSome(tx, limit)) === limit
+  },
+  matching(project, terms, before) {
+    const written = terms.map(({ words, isOpen, isExcluded }) => ({
+      isExcluded,
+      text: `words : "${words.join(' ')}"${isOpen ? ' *' : ''}`,
+    }))
+    const wanted = written.filter(({ isExcluded }) => !isExcluded).map(({ text }) => text)
+    const excluded = written.filter(({ isExcluded }) => isExcluded).map(({ text }) => text)
+    const all = [`project : "${projectWord(project)}"`, ...wanted].join(' AND ')
+    const match = excluded.length === 0 ? all : `(${all}) NOT (${excluded.join(' OR ')})`
+    const last = before === undefined ? trusted('') : sql` AND search_words.rowid < ${before}`
+    // The index of words is walked from its end, and no further than the page needs.
+    return {
+      from: trusted('search_words CROSS JOIN calls'),
+      condition: sql`search_words MATCH ${match}${last} AND calls.project_id = ${project} AND calls.id =
+        (SELECT call_id FROM search_entries WHERE doc = search_words.rowid AND project_id = ${project})`,
+      doc: trusted('search_words.rowid'),
+    }
+  },
+}
+
+async function removeWords(tx: Transaction, docs: readonly number[]): Promise<void> {
+  if (docs.length > 0) await tx.run(sql`DELETE FROM search_words WHERE rowid IN (${listOf(docs)})`)
+}
+
+function dropSome(tx: Transaction, limit: number): Promise<number> {
+  return tx.run(
+    sql`DELETE FROM search_entries WHERE (project_id, call_id) IN (SELECT project_id, call_id FROM search_entries LIMIT ${limit})`,
+  )
+}
+
+const insertVector = insertInto(
+  'search_entries',
+  ['project_id', 'call_id', 'words'],
+  'ON CONFLICT (project_id, call_id) DO UPDATE SET words = excluded.words',
+)
+
+const postgres: Entries = {
+  async put(tx, project, entries) {
+    const rows = entries.map(({ call, words }) => [project, call, vectorOf(project, words)])
+    for (const statement of insertVector(rows)) await tx.run(statement)
+  },
+  async remove(tx, project, calls) {
+    await tx.run(
+      sql`DELETE FROM search_entries WHERE project_id = ${project} AND call_id IN (${listOf(calls)})`,
+    )
+  },
+  drop: async (tx, limit) => (await dropSome(tx, limit)) === limit,
+  matching(project, terms, before) {
+    const written = terms.map(({ words, isOpen, isExcluded }) => {
+      const phrase = words.map((word) => `'${word}'`).join(' <-> ')
+      return `${isExcluded ? '!' : ''}(${phrase}${isOpen ? ':*' : ''})`
+    })
+    const match = [`'${projectWord(project)}'`, ...written].join(' & ')
+    const last = before === undefined ? trusted('') : sql` AND doc < ${before}`
+    const found = sql`SELECT doc AS found_doc, call_id AS found_call FROM search_entries
+      WHERE project_id = ${project} AND words @@ CAST(CAST(${match} AS TEXT) AS tsquery)${last}`
+    return {
+      from: sql`(${found}) AS found CROSS JOIN calls`,
+      condition: sql`calls.project_id = ${project} AND calls.id = found_call`,
+      doc: trusted('found_doc'),
+    }
+  },
+}
+
+/** Positions that a tsvector can hold, and how many of one word (https://www.postgresql.org/docs/current/textsearch-limitations.html). */
+const lastPosition = 16_383
+const mostPositions = 255
+
+/** Written by hand: the parser of PostgreSQL sees addresses, numbers and tags where SQLite sees words. */
+function vectorOf(project: string, words: string): string {
+  const places = new Map<string, number[]>()
+  let position = 0
+  for (const word of words.split(' ')) {
+    if (word === '') continue
+    position = Math.min(lastPosition, position + 1)
+    const known = places.get(word)
+    if (known === undefined) places.set(word, [position])
+    else if (known.length < mostPositions && known.at(-1) !== position) known.push(position)
+  }
+  let vector = `'${projectWord(project)}'`
+  for (const [word, known] of places) vector += ` '${word}':${known.join(',')}`
+  return vector
+}

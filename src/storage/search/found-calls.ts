@@ -1,0 +1,75 @@
+import type { Term } from '../../domain/search/search-text.ts'
+import { mostOfDocument, mostOfTexts } from '../../domain/search/texts.ts'
+import { allOf, listOf, sql, trusted } from '../sql/sql.ts'
+import { type CallsView, callsQueryOf } from '../tables/call-queries.ts'
+import { isLive } from '../tables/calls.ts'
+import { allRows, type LongReader, onlyRow, type Reader } from '../transaction.ts'
+import { entriesOf } from './entries.ts'
+import { searchState } from './indexing.ts'
+
+export interface FoundCall {
+  /** Those that came later have larger numbers. */
+  doc: number
+  id: string
+}
+
+/** The calls of a view in which all of this is, those that came last first. */
+export function findCalls(
+  db: LongReader,
+  view: CallsView,
+  terms: readonly Term[],
+  before: number | undefined,
+  now: number,
+  signal: AbortSignal,
+): Promise<FoundCall[]> {
+  const { conditions } = callsQueryOf(db, { ...view, sort: [] })
+  const { from, condition, doc } = entriesOf(db).matching(view.project, terms, before)
+  const all = [condition, isLive(now), ...conditions, db.dialect.callsGoing]
+  return allRows<FoundCall>(
+    db,
+    sql`SELECT ${doc} AS doc, calls.id FROM ${from} WHERE ${allOf(all)}
+        ORDER BY ${doc} DESC LIMIT ${view.limit ?? db.dialect.noLimit}`,
+    signal,
+  )
+}
+
+export interface FoundTexts {
+  id: string
+  inputs: string | null
+  output: string | null
+  exception: string | null
+}
+
+/** As much of what these calls carry as can be found. */
+export function readFoundTexts(
+  db: LongReader,
+  project: string,
+  calls: readonly string[],
+  signal: AbortSignal,
+): Promise<FoundTexts[]> {
+  const document = trusted(String(mostOfDocument))
+  return allRows<FoundTexts>(
+    db,
+    sql`SELECT id, substr(inputs, 1, ${document}) AS inputs, substr(output, 1, ${document}) AS output,
+          substr(exception, 1, ${trusted(String(mostOfTexts))}) AS exception
+        FROM calls WHERE project_id = ${project} AND id IN (${listOf(calls)}) AND ${db.dialect.going}`,
+    signal,
+  )
+}
+
+export type Reach = 'off' | 'all' | 'some'
+
+/** Whether everything that was written can be found by now. */
+export async function reachOfSearch(db: Reader, project: string): Promise<Reach> {
+  const state = await searchState(db)
+  if (state?.is_on !== 1) return 'off'
+  if (state.at_project !== null && state.at_project <= project) return 'some'
+  const mark = await db.get(sql`SELECT 1 AS one FROM search_marks WHERE project_id = ${project} LIMIT 1`)
+  return mark === undefined ? 'all' : 'some'
+}
+
+/** Calls of a project that can be found. */
+export async function countFindable(db: LongReader, project: string, signal: AbortSignal): Promise<number> {
+  const counted = sql`SELECT count(*) AS count FROM search_entries WHERE project_id = ${project} AND ${db.dialect.going}`
+  return (await onlyRow<{ count: number }>(db, counted, signal)).count
+}

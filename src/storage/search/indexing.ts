@@ -1,0 +1,216 @@
+import { batchesOf } from '../../domain/batches.ts'
+import { mostOfDocument, mostOfTexts, textsIn } from '../../domain/search/texts.ts'
+import { wordsOf } from '../../domain/search/words.ts'
+import { listOf, sql, trusted } from '../sql/sql.ts'
+import type { Command, Reader, Transaction } from '../transaction.ts'
+import { type Entry, entriesOf } from './entries.ts'
+
+/** Whoever changes what can be found takes turns. */
+export const searchTurn = 'search'
+
+/** Calls whose texts are read at a time. */
+const readAtOnce = 8
+
+interface State {
+  is_on: number
+  /** Whose marks were taken last: projects take turns. */
+  project_turn: string
+  /** How far calls are read that were there before there was a search; null when all are. */
+  at_project: string | null
+  at_call: string | null
+}
+
+export const searchState = (db: Reader): Promise<State | undefined> =>
+  db.get<State>(sql`SELECT is_on, project_turn, at_project, at_call FROM search_state`)
+
+/** Whether calls wait to be read. */
+export async function hasUnread(db: Reader): Promise<boolean> {
+  const found = await db.get(
+    sql`SELECT 1 AS one WHERE EXISTS (SELECT 1 FROM search_marks)
+        OR EXISTS (SELECT 1 FROM search_state WHERE at_project IS NOT NULL)`,
+  )
+  return found !== undefined
+}
+
+/** Switches the search on or off. Switched on again, every call is read once more. */
+export const switchSearch: Command<{ isOn: boolean }, void> = async (tx, { isOn }) => {
+  await tx.turn(searchTurn)
+  await tx.run(
+    isOn
+      ? sql`UPDATE search_state SET is_on = 1, at_project = '', at_call = '' WHERE is_on = 0`
+      : trusted('UPDATE search_state SET is_on = 0, at_project = NULL, at_call = NULL WHERE is_on = 1'),
+  )
+}
+
+/** Frees what a search that is switched off has left. Answers whether there is more. */
+export const dropSearch: Command<{ limit: number }, boolean> = async (tx, { limit }) => {
+  await tx.turn(searchTurn)
+  if ((await searchState(tx))?.is_on !== 0) return false
+  const marks = await tx.run(
+    sql`DELETE FROM search_marks WHERE (project_id, mark) IN (SELECT project_id, mark FROM search_marks LIMIT ${limit})`,
+  )
+  const hasMore = await entriesOf(tx).drop(tx, limit)
+  return hasMore || marks === limit
+}
+
+export interface IndexStep {
+  /** Calls, and the characters of what they carry that is read. */
+  limit: number
+  characters: number
+}
+
+/** Makes some calls of one project findable as they are now. Answers whether there may be more to do. */
+export const indexCalls: Command<IndexStep, boolean> = async (tx, step) => {
+  if (!(await tx.alone(searchTurn))) return false
+  const state = await searchState(tx)
+  if (state?.is_on !== 1) return false
+  const project = await nextProject(tx, state.project_turn)
+  if (project !== undefined) return indexMarked(tx, project, step)
+  return indexOlder(tx, state, step)
+}
+
+/** The next project behind this one that has marks, in a ring. */
+async function nextProject(tx: Reader, turn: string): Promise<string | undefined> {
+  const first = (after: string) =>
+    tx.get<{ project_id: string | null }>(
+      sql`SELECT min(project_id) AS project_id FROM search_marks WHERE project_id > ${after}`,
+    )
+  return (await first(turn))?.project_id ?? (await first(''))?.project_id ?? undefined
+}
+
+interface Mark {
+  mark: string
+  call_ids: string
+}
+
+/** The marks were read before the calls are: what they stand for is seen. */
+async function indexMarked(tx: Transaction, project: string, step: IndexStep): Promise<boolean> {
+  await tx.run(sql`UPDATE search_state SET project_turn = ${project}`)
+  const marks = await tx.all<Mark>(
+    sql`SELECT mark, call_ids FROM search_marks WHERE project_id = ${project} ORDER BY mark LIMIT ${step.limit}`,
+  )
+  const named = marks.map(({ mark, call_ids }) => ({ mark, calls: JSON.parse(call_ids) as string[] }))
+  const calls = [...new Set(named.flatMap(({ calls }) => calls))].slice(0, step.limit)
+  const seen = new Set(await indexSome(tx, project, calls, step.characters))
+  const done: string[] = []
+  for (const { mark, calls } of named) {
+    const left = calls.filter((id) => !seen.has(id))
+    if (left.length === 0) done.push(mark)
+    else if (left.length < calls.length) {
+      await tx.run(
+        sql`UPDATE search_marks SET call_ids = ${JSON.stringify(left)} WHERE project_id = ${project} AND mark = ${mark}`,
+      )
+    }
+  }
+  await tx.run(sql`DELETE FROM search_marks WHERE project_id = ${project} AND mark IN (${listOf(done)})`)
+  return true
+}
+
+async function indexOlder(
+  tx: Transaction,
+  { at_project: project, at_call: after }: State,
+  { limit, characters }: IndexStep,
+): Promise<boolean> {
+  if (project === null || after === null) return false
+  const found = await tx.all<{ id: string }>(
+    sql`SELECT id FROM calls WHERE project_id = ${project} AND id > ${after} ORDER BY id LIMIT ${limit}`,
+  )
+  const seen = await indexSome(
+    tx,
+    project,
+    found.map(({ id }) => id),
+    characters,
+  )
+  const last = seen.at(-1)
+  if (last !== undefined) await moveTo(tx, project, last)
+  else {
+    const next = await tx.get<{ project_id: string | null }>(
+      sql`SELECT min(project_id) AS project_id FROM calls WHERE project_id > ${project}`,
+    )
+    await moveTo(tx, next?.project_id ?? null, '')
+  }
+  return true
+}
+
+async function moveTo(tx: Transaction, project: string | null, call: string): Promise<void> {
+  await tx.run(sql`UPDATE search_state SET at_project = ${project}, at_call = ${project && call}`)
+}
+
+interface Found {
+  id: string
+  op_name: string
+  name: string | null
+  inputs: string | null
+  output: string | null
+  exception: string | null
+}
+
+/** Those of the calls, from the first on, whose turn it was: as many as the characters allow, and at least some. */
+async function indexSome(
+  tx: Transaction,
+  project: string,
+  calls: readonly string[],
+  characters: number,
+): Promise<string[]> {
+  const seen: string[] = []
+  let read = 0
+  for (const some of batchesOf(calls, readAtOnce)) {
+    if (read >= characters) break
+    const found = await tx.all<Found>(
+      sql`SELECT id, op_name, coalesce(renamed, display_name) AS name, substr(inputs, 1, ${trusted(String(mostOfDocument))}) AS inputs,
+            substr(output, 1, ${trusted(String(mostOfDocument))}) AS output, substr(exception, 1, ${trusted(String(mostOfTexts))}) AS exception
+          FROM calls WHERE project_id = ${project} AND id IN (${listOf(some)}) AND started_at IS NOT NULL AND deleted_at IS NULL`,
+    )
+    const notes = await notesOf(tx, project, some)
+    const entries: Entry[] = []
+    const there = new Map(found.map((call) => [call.id, call]))
+    // In the order in which they came, by which they are found.
+    for (const id of some) {
+      const call = there.get(id)
+      if (call === undefined) continue
+      read += (call.inputs?.length ?? 0) + (call.output?.length ?? 0)
+      entries.push({ call: call.id, words: wordsOf(textsOf(call, notes.get(call.id) ?? []).join('\n')) })
+    }
+    const gone = some.filter((id) => !there.has(id))
+    const index = entriesOf(tx)
+    if (gone.length > 0) await index.remove(tx, project, gone)
+    if (entries.length > 0) await index.put(tx, project, entries)
+    seen.push(...some)
+  }
+  return seen
+}
+
+const textsOf = ({ op_name, name, inputs, output, exception }: Found, notes: readonly string[]) => [
+  shortOp(op_name),
+  name ?? '',
+  ...textsIn(inputs ?? ''),
+  ...textsIn(output ?? ''),
+  exception ?? '',
+  ...notes,
+]
+
+/** Ops of clients are references: their project and version are no words to look for. */
+export const shortOp = (op: string): string => /\/op\/([^:/]+)/.exec(op)?.[1] ?? op
+
+/** Notes of one call that can be found. */
+const mostNotes = 20
+
+/** What people wrote about these calls. */
+export async function notesOf(
+  db: Reader,
+  project: string,
+  calls: readonly string[],
+): Promise<Map<string, string[]>> {
+  const rows = await db.all<{ call_id: string; payload: string }>(
+    sql`SELECT call_id, payload FROM (
+          SELECT call_id, substr(payload, 1, ${trusted(String(mostOfTexts))}) AS payload,
+            row_number() OVER (PARTITION BY call_id ORDER BY created_at DESC, id DESC) AS place
+          FROM feedback WHERE project_id = ${project} AND call_id IN (${listOf(calls)}) AND feedback_type = 'wandb.note.1'
+        ) AS notes WHERE place <= ${mostNotes} ORDER BY call_id, place`,
+  )
+  const notes = new Map<string, string[]>()
+  for (const { call_id, payload } of rows) {
+    notes.set(call_id, [...(notes.get(call_id) ?? []), ...textsIn(payload)])
+  }
+  return notes
+}

@@ -1,0 +1,120 @@
+import { refuse } from '../../domain/refusals.ts'
+import { type Columns, namesOf, type RowOf } from '../sql/columns.ts'
+import { insertInto } from '../sql/inserts.ts'
+import { sql, trusted } from '../sql/sql.ts'
+import type { Command, Reader, Transaction } from '../transaction.ts'
+
+const kinds = {
+  project_id: 'text',
+  id: 'text',
+  user_id: 'text',
+  screen: 'text',
+  name: 'text',
+  search: 'text',
+  is_shared: 'number',
+  created_at: 'time',
+  updated_at: 'time',
+} as const satisfies Columns
+
+/** What somebody has set up on a screen of the page and kept under a name. */
+export type SavedView = RowOf<typeof kinds>
+
+const columns = namesOf(kinds)
+const allColumns = trusted(columns.join(', '))
+
+/** Of one user in a project. */
+export const mostSavedViews = 200
+/** That a user sees. */
+const mostShown = 1_000
+
+/** Those of the user, and what others share, by their names. */
+export function savedViewsOf(db: Reader, project: string, user: string): Promise<SavedView[]> {
+  return db.all<SavedView>(
+    sql`SELECT ${allColumns} FROM saved_views WHERE project_id = ${project} AND (user_id = ${user} OR is_shared = 1)
+        ORDER BY CASE WHEN user_id = ${user} THEN 0 ELSE 1 END, name, id LIMIT ${mostShown}`,
+  )
+}
+
+const turnOf = (project: string, user: string) => `saved views of ${user} in ${project}`
+
+const insertView = insertInto('saved_views', columns)
+
+/** What the user has under this name already is replaced. Answers the view as it is now. */
+export const keepSavedView: Command<SavedView, SavedView> = async (tx, view) => {
+  await tx.turn(turnOf(view.project_id, view.user_id))
+  const same = await sameNamed(tx, view)
+  if (same !== undefined) {
+    const kept = { ...view, id: same.id, created_at: same.created_at }
+    await replaceView(tx, kept)
+    return kept
+  }
+  const counted = await tx.get<{ count: number }>(
+    sql`SELECT count(*) AS count FROM saved_views WHERE project_id = ${view.project_id} AND user_id = ${view.user_id}`,
+  )
+  if ((counted?.count ?? 0) >= mostSavedViews) {
+    throw refuse('too_many_saved_views', { limit: mostSavedViews, project: JSON.stringify(view.project_id) })
+  }
+  for (const one of insertView([columns.map((column) => view[column])])) await tx.run(one)
+  return view
+}
+
+type Named = Pick<SavedView, 'project_id' | 'user_id' | 'screen' | 'name'>
+
+function sameNamed(db: Reader, { project_id, user_id, screen, name }: Named) {
+  return db.get<Pick<SavedView, 'id' | 'created_at'>>(
+    sql`SELECT id, created_at FROM saved_views WHERE project_id = ${project_id} AND user_id = ${user_id}
+        AND screen = ${screen} AND name = ${name}`,
+  )
+}
+
+async function replaceView(tx: Transaction, view: SavedView): Promise<void> {
+  const { project_id, id, name, search, is_shared, updated_at } = view
+  await tx.run(
+    sql`UPDATE saved_views SET name = ${name}, search = ${search}, is_shared = ${is_shared}, updated_at = ${updated_at}
+        WHERE project_id = ${project_id} AND id = ${id}`,
+  )
+}
+
+interface Key {
+  project_id: string
+  id: string
+  /** Who asks. */
+  user: string
+}
+
+export interface SavedViewChange extends Key {
+  /** What is absent stays as it is. */
+  change: Partial<Pick<SavedView, 'name' | 'search' | 'is_shared'>>
+  now: number
+}
+
+/** The view as it is now. */
+export const changeSavedView: Command<SavedViewChange, SavedView> = async (tx, { change, now, ...key }) => {
+  await tx.turn(turnOf(key.project_id, key.user))
+  const view = { ...(await ownView(tx, key)), ...change, updated_at: now }
+  const same = await sameNamed(tx, view)
+  if (same !== undefined && same.id !== view.id) {
+    const given = JSON.stringify(view.name)
+    throw refuse('saved_view_exists', { field: 'name', given, view: JSON.stringify(same.id) })
+  }
+  await replaceView(tx, view)
+  return view
+}
+
+export const deleteSavedView: Command<Key, void> = async (tx, key) => {
+  await tx.turn(turnOf(key.project_id, key.user))
+  await ownView(tx, key)
+  await tx.run(sql`DELETE FROM saved_views WHERE project_id = ${key.project_id} AND id = ${key.id}`)
+}
+
+/** What others keep for themselves is not there. */
+async function ownView(db: Reader, { project_id, id, user }: Key): Promise<SavedView> {
+  const view = await db.get<SavedView>(
+    sql`SELECT ${allColumns} FROM saved_views WHERE project_id = ${project_id} AND id = ${id}`,
+  )
+  const values = { field: 'view_id', view: JSON.stringify(id), project: JSON.stringify(project_id) }
+  if (view?.user_id === user) return view
+  throw view?.is_shared === 1
+    ? refuse('saved_view_of_other', { ...values, user: JSON.stringify(view.user_id) })
+    : refuse('saved_view_not_found', values)
+}

@@ -1,0 +1,32 @@
+import { sql, trusted } from '../sql/sql.ts'
+import { type CallsView, callsQueryOf } from '../tables/call-queries.ts'
+import { type LargeColumn, largeColumns, matchingCalls } from '../tables/calls.ts'
+import type { LongReader } from '../transaction.ts'
+
+/** Bytes of a document that is opened to see what is in it. */
+const mostOfDocument = 64 * 1024
+
+export type CallDocuments = Record<LargeColumn, string | null> & {
+  /** Documents that are too large to be opened. */
+  left_out: number
+}
+
+/** What the newest calls of a view carry, some at a time. */
+export function streamDocuments(
+  db: LongReader,
+  view: CallsView,
+  most: number,
+  now: number,
+  signal: AbortSignal,
+): AsyncIterable<CallDocuments[]> {
+  const { dialect } = db
+  const query = callsQueryOf(db, { ...view, sort: [] })
+  const isLarge = (name: string) => `${dialect.bytes(trusted(name)).text} > ${mostOfDocument}`
+  const columns = largeColumns.map((name) => `CASE WHEN NOT ${isLarge(name)} THEN ${name} END AS ${name}`)
+  const leftOut = largeColumns.map((name) => `CASE WHEN ${isLarge(name)} THEN 1 ELSE 0 END`).join(' + ')
+  return db.stream<CallDocuments>(
+    sql`SELECT ${trusted(columns.join(', '))}, ${trusted(leftOut)} AS left_out ${matchingCalls(db, query, now)}
+        ORDER BY calls.started_at DESC, calls.id DESC LIMIT ${most}`,
+    { signal, rows: 20 },
+  )
+}

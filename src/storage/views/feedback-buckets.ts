@@ -1,0 +1,66 @@
+import { allOf, sql, trusted } from '../sql/sql.ts'
+import { type CallsView, callsQueryOf } from '../tables/call-queries.ts'
+import { isLive } from '../tables/calls.ts'
+import { allRows, type LongReader } from '../transaction.ts'
+
+export interface FeedbackBucketsView extends CallsView {
+  /** Microseconds. */
+  from: number
+  step: number
+  end: number
+  /** Kinds that are counted by themselves. */
+  most: number
+}
+
+/** How often something was said in a bucket. Both are null for all kinds together that have no place of their own. */
+export interface FeedbackPart {
+  bucket: number
+  feedback_type: string | null
+  /** The emoji of a reaction, or the JSON of an annotation that is short. */
+  value: string | null
+  count: number
+}
+
+/** Bytes of an annotation that is a kind of its own. */
+const longestValue = 60
+
+/** By when it was said. Where the view asks for some calls only, what was said of those. */
+export function readFeedbackBuckets(
+  db: LongReader,
+  { from, step, end, most, ...view }: FeedbackBucketsView,
+  now: number,
+  signal: AbortSignal,
+): Promise<FeedbackPart[]> {
+  const { dialect } = db
+  const payload = trusted('payload')
+  const emoji = dialect.json(payload, ['emoji']).text
+  const value = dialect.token(payload, ['value'])
+  const { conditions } = callsQueryOf(db, { ...view, sort: [] })
+  const isOfCalls = view.filters.length > 0 || view.query !== undefined
+  const all = [
+    sql`project_id = ${view.project} AND created_at >= ${from} AND created_at < ${end}`,
+    ...(isOfCalls
+      ? [
+          sql`EXISTS (SELECT 1 FROM calls WHERE calls.project_id = feedback.project_id AND calls.id = feedback.call_id
+              AND ${allOf([isLive(now), ...conditions])})`,
+        ]
+      : []),
+    dialect.going,
+  ]
+  const said = sql`SELECT (created_at - ${trusted(String(from))}) / ${trusted(String(step))} AS bucket, feedback_type,
+      CASE WHEN feedback_type = 'wandb.reaction.1' THEN ${emoji}
+        WHEN ${dialect.position(trusted('feedback_type'), trusted("'wandb.annotation.'"))} = 1
+          AND ${dialect.bytes(value)} <= ${longestValue} THEN ${value} END AS value
+    FROM feedback WHERE ${allOf(all)}`
+  return allRows<FeedbackPart>(
+    db,
+    sql`WITH counted AS (SELECT bucket, feedback_type, coalesce(value, '') AS value, count(*) AS count FROM (${said}) AS said
+          GROUP BY bucket, feedback_type, coalesce(value, '')),
+        top AS (SELECT feedback_type, value, sum(count) AS total FROM counted GROUP BY feedback_type, value
+          ORDER BY total DESC, feedback_type, value LIMIT ${most})
+        SELECT bucket, top.feedback_type, nullif(top.value, '') AS value, CAST(sum(count) AS BIGINT) AS count
+        FROM counted LEFT JOIN top ON top.feedback_type = counted.feedback_type AND top.value = counted.value
+        GROUP BY bucket, top.feedback_type, top.value ORDER BY bucket`,
+    signal,
+  )
+}

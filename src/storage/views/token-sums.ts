@@ -1,0 +1,72 @@
+import { listOf, sql, trusted } from '../sql/sql.ts'
+import { type CallsView, callsQueryOf } from '../tables/call-queries.ts'
+import { matchingCalls } from '../tables/calls.ts'
+import { allRows, type LongReader } from '../transaction.ts'
+import { type BucketsView, groupOf } from './groups.ts'
+
+/** What the calls of one model used that began in a bucket and have the group; null is any other group. */
+export interface TokenSum {
+  bucket: number
+  /** How many of the dates had passed. */
+  period: number
+  group: string | null
+  model: string | null
+  count: number
+  input: number
+  output: number
+  cache_read: number
+  cache_creation: number
+}
+
+const sums = ['input_tokens', 'output_tokens', 'cache_read_tokens', 'cache_creation_tokens'].map(
+  (name) => `CAST(coalesce(sum(${name}), 0) AS DOUBLE PRECISION) AS ${name}`,
+)
+
+export interface TokensView extends CallsView {
+  /** Microseconds. Buckets begin at multiples of the step from here on. */
+  from: number
+  step: number
+  end: number
+  by: BucketsView['by']
+  /** Each parts the bucket that it is in: prices change there. */
+  dates: readonly number[]
+}
+
+/** Of calls that used any. All of it stands in the index of calls in time. */
+export async function readTokenSums(
+  db: LongReader,
+  { from, step, end, by, dates, ...view }: TokensView,
+  now: number,
+  signal: AbortSignal,
+): Promise<TokenSum[]> {
+  const group = by
+    ? sql`CASE WHEN ${groupOf(by.field)} IN (${listOf(by.values)}) THEN ${groupOf(by.field)} END`
+    : trusted('CAST(NULL AS TEXT)')
+  const query = callsQueryOf(db, { ...view, sort: [] })
+  const conditions = [
+    sql`calls.started_at >= ${from} AND calls.started_at < ${end}`,
+    trusted('(input_tokens IS NOT NULL OR output_tokens IS NOT NULL)'),
+    ...query.conditions,
+  ]
+  const passed = dates.map((date) => ` + CASE WHEN calls.started_at >= ${date} THEN 1 ELSE 0 END`)
+  const place = trusted(`(calls.started_at - ${from}) / ${step} * ${dates.length + 1}${passed.join('')}`)
+  const rows = await allRows<Record<string, string | number | null>>(
+    db,
+    sql`SELECT place, grp, model, count(*) AS count, ${trusted(sums.join(', '))}
+        FROM (SELECT ${place} AS place, ${group} AS grp, model, input_tokens, output_tokens, cache_read_tokens, cache_creation_tokens
+          ${matchingCalls(db, { ...query, conditions }, now)}) AS used
+        GROUP BY place, grp, model`,
+    signal,
+  )
+  return rows.map((row) => ({
+    bucket: Math.floor(Number(row.place) / (dates.length + 1)),
+    period: Number(row.place) % (dates.length + 1),
+    group: row.grp as string | null,
+    model: row.model as string | null,
+    count: Number(row.count),
+    input: Number(row.input_tokens),
+    output: Number(row.output_tokens),
+    cache_read: Number(row.cache_read_tokens),
+    cache_creation: Number(row.cache_creation_tokens),
+  }))
+}

@@ -1,0 +1,48 @@
+import { rowsInOrder } from '../sql/rows-in-order.ts'
+import { sql, trusted } from '../sql/sql.ts'
+import { statusOfCall } from '../tables/call-fields.ts'
+import { type CallRow, matchingCalls, shownName } from '../tables/calls.ts'
+import type { LongReader } from '../transaction.ts'
+import { usageOfCall } from './light-calls.ts'
+
+/** A call as a tree with times needs it. Times are microseconds. */
+export interface TraceCall
+  extends Pick<
+    CallRow,
+    'id' | 'parent_id' | 'op_name' | 'display_name' | 'started_at' | 'ended_at' | 'storage_size'
+  > {
+  status: string
+  usage: string | null
+  /** How often something was said of it. */
+  feedback: number
+}
+
+const shown = trusted(
+  `calls.id, parent_id, op_name, ${shownName} AS display_name, started_at, ended_at, start_bytes + end_bytes AS storage_size`,
+)
+
+const feedback = trusted(
+  '(SELECT count(*) FROM feedback WHERE feedback.project_id = calls.project_id AND feedback.call_id = calls.id)',
+)
+
+/** By when they began, as far as `limit`. */
+export function streamTrace(
+  db: LongReader,
+  { project, trace, limit }: { project: string; trace: string; limit: number },
+  now: number,
+  signal: AbortSignal,
+): AsyncIterable<TraceCall[]> {
+  const { dialect } = db
+  const page = { limit, offset: 0 }
+  const conditions = [sql`trace_id = ${trace}`]
+  const statement = rowsInOrder(dialect, {
+    table: 'calls',
+    // Most calls of a trace use no model, and their summaries are not opened.
+    columns: sql`${shown}, ${statusOfCall(dialect)} AS status, ${feedback} AS feedback,
+      CASE WHEN status IS NULL OR input_tokens IS NOT NULL OR output_tokens IS NOT NULL THEN ${usageOfCall(dialect)} END AS usage`,
+    matching: matchingCalls(db, { projectId: project, conditions, order: [], ...page }, now),
+    order: [trusted('started_at'), trusted('calls.id')],
+    page,
+  })
+  return db.stream<TraceCall>(statement, { signal })
+}

@@ -1,0 +1,181 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { readSearch } from '../../../src/domain/search/search-text.ts'
+import type { Database } from '../../../src/storage/database.ts'
+import { countFindable, findCalls, reachOfSearch } from '../../../src/storage/search/found-calls.ts'
+import type { NewFeedback } from '../../../src/storage/tables/feedback-writes.ts'
+import { endPart, newProject, startedAt, startPart, wholePart } from '../../support/call-parts.ts'
+import type { Driver } from '../../support/drivers.ts'
+
+function noteOf(project: string, call: string, note: string): NewFeedback {
+  const nothing = {
+    ...{ creator: null, annotation_ref: null, runnable_ref: null },
+    ...{ call_ref: null, trigger_ref: null, queue_id: null },
+  }
+  const record = {
+    ...{ project_id: project, id: `${call}-note`, feedback_type: 'wandb.note.1', user_id: 'alice' },
+    ...{ svc_ref: `weave:///${project}/call/${call}`, call_id: call, created_at: startedAt },
+    ...{ payload: JSON.stringify({ note }), ...nothing },
+  }
+  return { record, field: 'id' }
+}
+
+const signal = new AbortController().signal
+const step = { limit: 4, characters: 1 << 20 }
+
+async function indexed(db: Database): Promise<void> {
+  while (await db.writeBehind('indexCalls', step));
+}
+
+async function found(db: Database, project: string, text: string, more: object = {}): Promise<string[]> {
+  const view = { project, filters: [], query: undefined, sort: [], limit: 100, offset: 0, ...more }
+  const hits = await findCalls(db, view, readSearch(text), undefined, startedAt, signal)
+  return hits.map(({ id }) => id)
+}
+
+const asked = (question: string) => ({ inputs: JSON.stringify({ question }) })
+const said = (answer: string) => ({ output: JSON.stringify({ answer }) })
+
+export function search(open: Driver['open']): void {
+  describe('search', () => {
+    test('words are found wherever they are, whole or begun, as a phrase, and left out', async (t) => {
+      const db = await open(t)
+      const project = newProject()
+      await db.write('upsertCalls', [
+        wholePart(project, 'a', asked('Where is my Refund, please?'), said('It was sent')),
+        wholePart(project, 'b', asked('refunds take how long'), said('Three days, naïve café')),
+        wholePart(project, 'c', asked('ships get_weather 退款在哪里'), {
+          ...said('no'),
+          exception: 'TimeoutError: gave up',
+        }),
+        wholePart(project, 'd', { ...asked(`key ${'x'.repeat(500)}`), display_name: 'Nightly report' }),
+      ])
+      assert.equal(await reachOfSearch(db, project), 'some')
+      assert.deepEqual(await found(db, project, 'refund'), [])
+      await indexed(db)
+      assert.equal(await reachOfSearch(db, project), 'all')
+      assert.equal(await countFindable(db, project, signal), 4)
+      for (const [text, ids] of [
+        ['refund', ['b', 'a']],
+        ['"refund"', ['a']],
+        ['REFUND sent', ['a']],
+        ['refund -days', ['a']],
+        ['"my refund please"', ['a']],
+        ['"refund my"', []],
+        ['naive CAFÉ', ['b']],
+        ['退款', ['c']],
+        ['"款在"', ['c']],
+        ['在退', []],
+        ['weather', ['c']],
+        ['get_weather', ['c']],
+        ['timeouterror', ['c']],
+        ['nightly', ['d']],
+        ['question', []],
+        ['is', ['a']],
+      ] as const) {
+        assert.deepEqual(await found(db, project, text), ids, text)
+      }
+      assert.deepEqual(await found(db, newProject(), 'refund'), [])
+      assert.deepEqual(await found(db, project, 'refund', { filters: [{ call_ids: ['b'] }] }), ['b'])
+    })
+
+    test('any text is a search, and none of it a statement', async (t) => {
+      const db = await open(t)
+      const project = newProject()
+      await db.write('upsertCalls', [
+        wholePart(project, 'a', asked(`it's "quoted" \\ :* & | ! <-> NEAR(x) null`)),
+      ])
+      await indexed(db)
+      for (const text of [
+        `it's`,
+        'quoted"',
+        'NEAR(x',
+        'null AND OR NOT',
+        "'':* & !(",
+        'words:null',
+        'project : x',
+        '{a b}: c*',
+        '^x',
+        `${'a '.repeat(30)}`,
+        '\u0000x',
+        '🐟 null',
+        'a'.repeat(900),
+      ]) {
+        if (readSearch(text).some(({ isExcluded }) => !isExcluded)) await found(db, project, text)
+      }
+      assert.deepEqual(await found(db, project, `IT'S`), ['a'])
+      assert.deepEqual(await found(db, project, '"<-> near("'), ['a'])
+    })
+
+    test('what has changed is found as it is now, and what is gone is not', async (t) => {
+      const db = await open(t)
+      const project = newProject()
+      await db.write('upsertCalls', [startPart(project, 'a', asked('first'))])
+      await indexed(db)
+      await db.write('upsertCalls', [endPart(project, 'a', said('second'))])
+      await db.write('addFeedback', [noteOf(project, 'a', 'third')])
+      await indexed(db)
+      for (const text of ['first', 'second', 'third'])
+        assert.deepEqual(await found(db, project, text), ['a'], text)
+      assert.equal(await countFindable(db, project, signal), 1)
+      await db.write('upsertCalls', [startPart(project, 'a', asked('fourth'))])
+      await indexed(db)
+      assert.deepEqual(await found(db, project, 'first'), [])
+      assert.deepEqual(await found(db, project, 'fourth second'), ['a'])
+      await db.write('removeFeedback', { project_id: project, ids: ['a-note'] })
+      await indexed(db)
+      assert.deepEqual(await found(db, project, 'third'), [])
+      await db.write('deleteCalls', { project_id: project, ids: ['a'], now: startedAt })
+      assert.deepEqual(await found(db, project, 'fourth'), [])
+      const sweep = { now: startedAt, forgetBefore: 0, limit: 100, bytes: 1 << 20 }
+      while ((await db.write('sweepCalls', sweep)) > 0);
+      await indexed(db)
+      assert.equal(await countFindable(db, project, signal), 0)
+    })
+
+    test('a mark that is larger than a step is worked off, and projects take turns', async (t) => {
+      const db = await open(t)
+      const [one, other] = [newProject(), newProject()]
+      const ids = Array.from({ length: 120 }, (_, n) => `call-${n}`)
+      await db.write(
+        'upsertCalls',
+        ids.map((id) => wholePart(one, id, asked('much'))),
+      )
+      await db.write('upsertCalls', [wholePart(other, 'a', asked('little'))])
+      for (let steps = 0; steps < 2; steps++) assert.equal(await db.write('indexCalls', step), true)
+      assert.deepEqual(await found(db, other, 'little'), ['a'])
+      const some = await countFindable(db, one, signal)
+      assert.ok(some > 0 && some < ids.length, `${some}`)
+      await indexed(db)
+      assert.equal((await found(db, one, 'much', { limit: 1_000 })).length, ids.length)
+    })
+
+    test('switched off it forgets, and switched on it reads everything again', async (t) => {
+      const db = await open(t)
+      const project = newProject()
+      await db.write('upsertCalls', [wholePart(project, 'a', asked('word'))])
+      await indexed(db)
+      await db.write('switchSearch', { isOn: false })
+      assert.equal(await reachOfSearch(db, project), 'off')
+      while (await db.writeBehind('dropSearch', { limit: 1 }));
+      await db.write('upsertCalls', [wholePart(project, 'b', asked('word'))])
+      assert.deepEqual(await found(db, project, 'word'), [])
+      await db.write('switchSearch', { isOn: true })
+      assert.equal(await reachOfSearch(db, project), 'some')
+      await indexed(db)
+      assert.deepEqual(await found(db, project, 'word'), ['b', 'a'])
+    })
+
+    test('a project that is deleted leaves nothing', async (t) => {
+      const db = await open(t)
+      const project = newProject()
+      await db.write('upsertCalls', [wholePart(project, 'a', asked('word'))])
+      await indexed(db)
+      await db.write('upsertCalls', [wholePart(project, 'b', asked('word'))])
+      await db.write('beginProjectDeletion', { project_id: project, now: startedAt })
+      while (!(await db.write('deleteSomeOfProject', { project_id: project, now: startedAt }))?.isDone);
+      assert.equal(await countFindable(db, project, signal), 0)
+      assert.equal(await reachOfSearch(db, project), 'all')
+    })
+  })
+}
