@@ -10,24 +10,17 @@ import { createBodyReader } from './http/body-reader.ts'
 import { knowCallers } from './http/callers.ts'
 import { type App, type ContractTypes, writeAnswers } from './http/contracts.ts'
 import { letOriginsIn } from './http/cross-origin/origins.ts'
-import {
-  asRefusal,
-  handleErrors,
-  noteError,
-  refuseUnknownRoutes,
-  sendRefusal,
-  wireOf,
-} from './http/errors.ts'
+import { asRefusal, handleErrors, noteError, sendRefusal, wireOf } from './http/errors.ts'
 import { answerFaults, refuseOddRequests } from './http/faults.ts'
 import { answerHealth } from './http/health.ts'
 import { type Limits, limitUsers } from './http/limits.ts'
 import { dropWhatFollows } from './http/lingering.ts'
-import { noteMethods } from './http/methods.ts'
+import { refuseUnknownRoutes } from './http/methods.ts'
 import { measure } from './http/metrics.ts'
-import { describeRoutes, serveReference } from './http/openapi.ts'
 import { servePage } from './http/page/assets.ts'
 import { answerSessions, createPageSessions } from './http/page/sessions.ts'
 import { takePipelinedInTurn } from './http/pipelining.ts'
+import { describeRoutes } from './http/reference/serve.ts'
 import { requestIds } from './http/request-ids.ts'
 import { logRequests, nameCallers, noteRefusal, quietRequests } from './http/request-log.ts'
 import { type StreamTimes, setStreamTimes } from './http/sse.ts'
@@ -43,13 +36,16 @@ import { startSweep } from './operations/calls/sweep.ts'
 import { chatRoutes } from './operations/chat/routes.ts'
 import { completionRoutes } from './operations/completions/routes.ts'
 import { definitionRoutes } from './operations/definitions/routes.ts'
+import { embeddingRoutes } from './operations/embeddings/routes.ts'
 import { engineRoutes } from './operations/engine/routes.ts'
 import { evaluationRunRoutes } from './operations/evaluation-runs/routes.ts'
 import { startDeriving } from './operations/evaluations/derive-behind.ts'
+import { startKeepingColumns } from './operations/evaluations/keep-behind.ts'
 import { evaluationResultRoutes } from './operations/evaluations/results-routes.ts'
 import { evaluationViewRoutes } from './operations/evaluations/views-routes.ts'
 import { createEventHub } from './operations/events/hub.ts'
 import { eventRoutes } from './operations/events/routes.ts'
+import { exportRoutes } from './operations/exporting/routes.ts'
 import { feedbackRoutes } from './operations/feedback/routes.ts'
 import { fileRoutes } from './operations/files/routes.ts'
 import { registerGenerationMetrics } from './operations/generation/metrics.ts'
@@ -71,11 +67,15 @@ import { queueRoutes } from './operations/queues/routes.ts'
 import { queueRuleRoutes } from './operations/queues/rule-routes.ts'
 import { recordingEvents } from './operations/recording/events.ts'
 import { createRecorder, type OpenedRecorder } from './operations/recording/recorder.ts'
+import { rerankRoutes } from './operations/rerank/routes.ts'
 import { responseRoutes } from './operations/responses/routes.ts'
+import { savedViewRoutes } from './operations/saved-views/routes.ts'
 import { tableRoutes } from './operations/tables/routes.ts'
 import { tokenRoutes } from './operations/tokens/routes.ts'
 import { countRequests, createUsageMeter, startFlushing, type UsageMeter } from './operations/usage/meter.ts'
 import { usageRoutes } from './operations/usage/routes.ts'
+import { startSharingLimits } from './operations/usage/share-limits.ts'
+import { startIndexing } from './operations/views/index-behind.ts'
 import { viewRoutes } from './operations/views/routes.ts'
 import { createSchemaChecks } from './schemas/checks.ts'
 import type { Database } from './storage/database.ts'
@@ -100,6 +100,7 @@ type SchemaCompilers = NonNullable<NonNullable<FastifyServerOptions['schemaContr
 
 const families = [
   callRoutes,
+  exportRoutes,
   otelRoutes,
   priceRoutes,
   queueRoutes,
@@ -116,6 +117,8 @@ const families = [
   modelRoutes,
   chatRoutes,
   completionRoutes,
+  embeddingRoutes,
+  rerankRoutes,
   responseRoutes,
   messageRoutes,
   tokenRoutes,
@@ -123,6 +126,7 @@ const families = [
   meRoutes,
   projectRoutes,
   viewRoutes,
+  savedViewRoutes,
   engineRoutes,
   peopleRoutes,
   eventRoutes,
@@ -199,8 +203,7 @@ export async function buildApp(config: Config, parts: Parts): Promise<App> {
   const bodies = createBodyReader(bodyThread, bodyContracts)
   app.addHook('onClose', () => bodies.close())
   acceptJson(app, config.body_budget, bodies)
-  const methods = noteMethods(app)
-  if (config.docs) await describeRoutes(app, version)
+  const described = config.docs ? describeRoutes(app, version) : undefined
 
   const models = parts.models ?? createModels([])
   answerHealth(app, { database, models, metrics, version })
@@ -210,8 +213,7 @@ export async function buildApp(config: Config, parts: Parts): Promise<App> {
   }
   const operations = openOperations(app, config, { ...parts, models, limits, usage }, metrics.registry)
   for (const family of families) await app.register(family, operations)
-  methods.refuseOthers()
-  if (config.docs) await serveReference(app)
+  described?.serveReference()
   await app.ready()
   return app
 }
@@ -273,7 +275,7 @@ function openOperations(
       usage.spent(caller.name, tokens)
     },
   }
-  const background = parts.sweep === false ? [] : startBackground(app, operations)
+  const background = parts.sweep === false ? [] : startBackground(app, config, operations, limits)
   return operations
 }
 
@@ -282,15 +284,30 @@ const logging = (app: App, message: string) => (error: unknown) => {
   else app.log.error({ err: error }, message)
 }
 
-function startBackground(app: App, operations: OperationParts): BackgroundWork[] {
+function startBackground(
+  app: App,
+  config: Config,
+  operations: OperationParts,
+  limits: Limits,
+): BackgroundWork[] {
   const { db } = operations
   return [
     startSweep(db, logging(app, 'the sweep could not free space')),
     startBackfill(db, logging(app, 'older calls could not be read for lists; the next try goes on')),
+    startIndexing(
+      db,
+      config.search,
+      logging(app, 'calls could not be read for the search; the next try goes on'),
+    ),
     startDeriving(
       db,
       logging(app, 'evaluation results could not be derived; the next read of them tries again'),
     ),
+    startKeepingColumns(
+      db,
+      logging(app, 'columns of evaluations could not be kept; queries read the trials until they are'),
+    ),
+    startSharingLimits(db, limits, logging(app, 'limits could not be counted with those of other servers')),
     startRuns(db, logging(app, 'old calls could not be looked for; the next try goes on')),
     ...startJudging(operations, logging(app, 'judgements could not be made; they stay and are tried again')),
   ]

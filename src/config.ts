@@ -98,6 +98,14 @@ const corsOrigins = z.string().transform((text, context): string[] => {
   return given
 })
 
+const shorterVectors = z.string().transform((text, context): 'any' | number[] => {
+  if (text === '' || text === 'any') return text || []
+  const lengths = text.split(',').map((part) => Number(part.trim()))
+  if (lengths.every((length) => Number.isInteger(length) && length >= 1)) return lengths
+  context.addIssue('expected numbers such as 256,512, or any')
+  return z.NEVER
+})
+
 /** The address of a server that speaks the wire of OpenAI. Its key is a setting of its own, as addresses end up in logs. */
 function isUpstream(given: string): boolean {
   const url = /^https?:\/\//.test(given) ? URL.parse(given) : null
@@ -118,6 +126,48 @@ const model = z
   )
 
 const hubName = /^hf:[\w-][\w.-]*\/[\w-][\w.-]*(:[^:\s][^:]*)?$/
+
+const units: Record<string, number> = { MiB: 1024 ** 2, GiB: 1024 ** 3, MB: 1e6, GB: 1e9 }
+
+function bytesOf(text: string): number | undefined {
+  const [, number, unit = ''] = /^(\d+(?:\.\d+)?) ?(MiB|GiB|MB|GB)?$/.exec(text) ?? []
+  return number === undefined ? undefined : Math.floor(Number(number) * (units[unit] ?? 1))
+}
+
+/** 0 stands for what the machine suggests. */
+const memorySize = z.string().transform((text, context): number => {
+  const bytes = bytesOf(text)
+  if (bytes === 0 || (bytes !== undefined && bytes >= 128 * 1024 ** 2 && bytes < 2 ** 50)) return bytes
+  context.addIssue('expected at least 128MiB, such as 24GiB or a number of bytes, or 0 to have it chosen')
+  return z.NEVER
+})
+
+/** `auto` stands for what model and machine suggest. */
+const cacheSize = z.string().transform((text, context): number | 'auto' => {
+  if (text === 'auto') return text
+  if (text === 'off' || text === '0') return 0
+  const bytes = bytesOf(text)
+  if (bytes !== undefined && bytes >= 1024 ** 2 && bytes < 2 ** 50) return bytes
+  context.addIssue('expected auto, off, or at least 1MiB, such as 4GiB or a number of bytes')
+  return z.NEVER
+})
+
+/** What a sequence remembers of each token is kept as numbers of one of these types. */
+const kvType = z.enum(['f32', 'f16', 'bf16', 'q8_0', 'q5_1', 'q5_0', 'q4_1', 'q4_0'])
+
+const adapters = z.string().transform((text, context): { name: string; path: string }[] => {
+  const given = text.split(',').filter((part) => part.trim() !== '')
+  const found = given.map((part) => {
+    const [, name = '', path = ''] = /^\s*([^\s=\0]{1,256})=(.+?)\s*$/.exec(part) ?? []
+    return { name, path }
+  })
+  const isGood = found.every(({ name, path }) => name !== '' && !path.includes('\0'))
+  if (isGood && new Set(found.map(({ name }) => name)).size === found.length) return found
+  context.addIssue(
+    'expected name=path of adapters, comma-separated, each with a name of its own without spaces',
+  )
+  return z.NEVER
+})
 
 const modelNames = z
   .string()
@@ -253,6 +303,18 @@ export const settings = {
     'builtin',
     'The model: `builtin`, the path of a .gguf file, `hf:<org>/<repo>[:<quant or file>]` to download one, `https://<host>/v1` to pass requests on to another server that speaks the wire of OpenAI (docs/gateway.md), or `none` to serve the record alone (docs/models.md).',
   ),
+  models: setting(
+    z.string(),
+    '',
+    'A JSON file with several models: local ones, which are loaded when they are asked, and those of other servers, with aliases, fallbacks and a default (docs/many-models.md). It stands in place of HEDDLE_MODEL.',
+    'none',
+  ),
+  models_memory: setting(
+    memorySize,
+    '0',
+    'The memory that the local models of HEDDLE_MODELS may take together, such as `24GiB`: beyond it, the one that was asked longest ago is unloaded.',
+    '80 % of what is free at the start',
+  ),
   model_name: setting(
     modelNames,
     '',
@@ -281,6 +343,12 @@ export const settings = {
     'Tokens that fit into one conversation, prompt and answer together.',
     'from model and memory',
   ),
+  dimensions: setting(
+    shorterVectors,
+    '',
+    'Lengths that the vectors of an embedding model may be cut to on request: numbers, comma-separated, or `any`. Only for a model that was trained for it (Matryoshka), which its file does not say (docs/embeddings.md).',
+    'none but their own',
+  ),
   parallel: setting(
     chosen(1, 256),
     '0',
@@ -294,6 +362,11 @@ export const settings = {
     'Tokens that the engine computes in one step. Smaller batches need less memory, larger ones read prompts faster.',
     '512',
   ),
+  speculation: setting(
+    onOff,
+    'on',
+    'Guesses tokens ahead, from what the text has said before and what its constraint leaves, and checks several in one step, where that changes no answer (docs/speculation.md): on or off.',
+  ),
   gpu: setting(
     z.enum(['auto', 'off', 'cuda', 'vulkan', 'metal']),
     'auto',
@@ -306,6 +379,29 @@ export const settings = {
       .transform((given) => (given === 'auto' || given === 'all' ? given : Number(given))),
     'auto',
     'Layers of the model on the GPU, the output layer included: a number, `all`, or `auto` for those that fit into its memory.',
+  ),
+  lora: setting(
+    adapters,
+    '',
+    'LoRA adapters of the model, GGUF files: `name=path,name=path`. Each is served as a model of that name beside the one without (docs/models.md).',
+    'none',
+  ),
+  prompt_cache: setting(
+    cacheSize,
+    'auto',
+    'Memory for what was read of prompts and had to make room for others, such as `4GiB`: a conversation that comes back goes on from there. `off` keeps nothing, `auto` takes twice what the sequences take, at most a quarter of the memory that is left (docs/models.md).',
+    'from model and memory',
+  ),
+  kv_keys: setting(
+    kvType,
+    'f16',
+    'The numbers by which sequences remember keys: f32, f16, bf16, q8_0, q5_1, q5_0, q4_1 or q4_0. Smaller ones take less memory, and answers become others.',
+  ),
+  kv_values: setting(kvType, 'f16', 'The same for values; the quantized ones need flash attention.'),
+  flash_attention: setting(
+    z.enum(['auto', 'on', 'off']),
+    'auto',
+    'Computes attention in pieces, in less memory: on, off, or `auto`, which leaves it where it saves little, because answers repeat better without (docs/models.md).',
   ),
   memory_check: setting(onOff, 'on', 'Refuses a model that is larger than the free memory: on or off.'),
   queue: setting(
@@ -342,6 +438,11 @@ export const settings = {
     '',
     'The access token for private and gated repositories of the hub.',
     'none',
+  ),
+  search: setting(
+    onOff,
+    'on',
+    'Keeps an index of the words of calls, which the search of the page and POST /views/search read: on or off. Off frees its space.',
   ),
   page: setting(
     onOff,
@@ -428,6 +529,9 @@ export function serviceLinks(environment: Environment): string[] {
     .map(([name]) => name)
 }
 
+/** What a file of models says of each. */
+const instead = ['model', 'model_name', 'upstream_key', 'upstream_kind', 'lora']
+
 export function readConfig(environment: Environment): Config {
   const links = new Set(serviceLinks(environment))
   const config: Record<string, unknown> = {}
@@ -441,6 +545,13 @@ export function readConfig(environment: Environment): Config {
       const shown = secret.has(name) ? '' : `, given ${JSON.stringify(value)}`
       wrong.push(`${variable}: ${result.error.issues[0]?.message}${shown}`)
     }
+  }
+  for (const name of config.models ? instead : []) {
+    const variable = variableInUse(name, environment)
+    if (environment[variable])
+      wrong.push(
+        `${variable}: given beside HEDDLE_MODELS, which says it of each model; accepted: one of both`,
+      )
   }
   const known = new Set(Object.keys(settings).map(variableOf))
   for (const variable of Object.keys(environment)) {

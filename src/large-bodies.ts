@@ -6,9 +6,11 @@ import * as chat from './operations/chat/contract.ts'
 import * as storedCompletions from './operations/chat/stored-contract.ts'
 import * as completions from './operations/completions/contract.ts'
 import * as definitions from './operations/definitions/contract.ts'
+import * as embeddings from './operations/embeddings/contract.ts'
 import * as evaluationRuns from './operations/evaluation-runs/contract.ts'
 import * as evaluations from './operations/evaluations/results-contract.ts'
 import * as evaluationViews from './operations/evaluations/views-contract.ts'
+import * as exporting from './operations/exporting/contract.ts'
 import * as feedback from './operations/feedback/contract.ts'
 import * as files from './operations/files/contract.ts'
 import * as messages from './operations/messages/contract.ts'
@@ -19,19 +21,27 @@ import * as people from './operations/people/contract.ts'
 import * as prices from './operations/prices/contract.ts'
 import * as queues from './operations/queues/contract.ts'
 import * as queueRules from './operations/queues/rule-contract.ts'
+import * as rerank from './operations/rerank/contract.ts'
 import * as responses from './operations/responses/contract.ts'
+import * as savedViews from './operations/saved-views/contract.ts'
 import * as tables from './operations/tables/contract.ts'
 import * as tokens from './operations/tokens/contract.ts'
+import * as viewColumns from './operations/views/columns-contract.ts'
 import * as views from './operations/views/contract.ts'
+import * as viewFeedback from './operations/views/feedback-contract.ts'
+import * as viewSearch from './operations/views/search-contract.ts'
+import * as viewTrace from './operations/views/trace-contract.ts'
 
 const families = {
   calls,
   chat,
   completions,
   definitions,
+  embeddings,
   evaluationRuns,
   evaluations,
   evaluationViews,
+  exporting,
   feedback,
   files,
   messages,
@@ -43,11 +53,17 @@ const families = {
   prices,
   queues,
   queueRules,
+  rerank,
   responses,
+  savedViews,
   storedCompletions,
   tables,
   tokens,
   views,
+  viewColumns,
+  viewFeedback,
+  viewSearch,
+  viewTrace,
 }
 
 /** Every contract by a name, so that the threads that read bodies know the one that a route means. */

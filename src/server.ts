@@ -94,6 +94,10 @@ function heldBack(logger: FastifyBaseLogger): { log: ModelLog; release(): void }
 }
 
 async function modelsOf(config: Config, logger: FastifyBaseLogger, log: ModelLog): Promise<Models> {
+  if (config.models !== '') {
+    const { openModels } = await import('./inference/many/open.ts')
+    return openModels(config, { log, engineLog: logger, environment: process.env })
+  }
   const source = sourceOf(config.model)
   if (source.kind === 'none') return createModels([])
   if (source.kind === 'upstream') {

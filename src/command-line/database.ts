@@ -1,12 +1,14 @@
-import { existsSync } from 'node:fs'
+import { existsSync, mkdtempSync, renameSync, rmSync } from 'node:fs'
+import { resolve } from 'node:path'
 import { parseArgs } from 'node:util'
+import type { Config } from '../config.ts'
 import { now } from '../domain/time.ts'
 import type { Database } from '../storage/database.ts'
 import { loadMigrations } from '../storage/engines/migrations.ts'
 import { backupSqlite, checkSqlite } from '../storage/engines/sqlite/maintenance.ts'
 import { isOlder } from '../storage/engines/sqlite/migrate.ts'
 import { checkEvaluation, findEvaluations, mostProblems } from '../storage/evaluations/check.ts'
-import { sqliteFile } from '../storage/open.ts'
+import { openRecord, sqliteFile } from '../storage/open.ts'
 import { type Command, CommandError, exitCodes, onlyArgument, print, withRecord } from './command.ts'
 
 export const databaseCommands: Record<string, Command> = {
@@ -22,18 +24,20 @@ export const databaseCommands: Record<string, Command> = {
   'db backup': {
     usage: 'FILE',
     summary: 'Write a copy of the record as of this moment, also while a server runs',
+    more: 'The copy is a file of SQLite, also of a record in PostgreSQL. It is served as heddle.db in a folder of HEDDLE_DATA; `heddle db copy postgres://…` from there puts it into an empty database.',
     async run(args, config) {
       const copy = onlyArgument(args, 'the file to write')
-      if (config.database_url !== '') {
-        throw new CommandError(
-          'The record is in PostgreSQL, which has its own tools for this: pg_dump.',
-          exitCodes.usage,
-        )
-      }
       if (existsSync(copy)) throw new CommandError(`${copy} exists already; a backup never replaces a file.`)
-      backupSqlite(sqliteFile(config.data), copy)
+      if (config.database_url === '') backupSqlite(sqliteFile(config.data), copy)
+      else await backupPostgres(config, copy)
       print(copy)
     },
+  },
+  'db copy': {
+    usage: 'TO',
+    summary: 'Copy the whole record into an empty one: between SQLite and PostgreSQL, either way',
+    more: 'TO is a folder or postgres://…. Stop the servers of both first. Given again after it was cut off it goes on where it was. Counts and hashes of every table are compared.',
+    run: copyTo,
   },
   'db check': {
     usage: '[--rebuild]',
@@ -59,6 +63,67 @@ export const databaseCommands: Record<string, Command> = {
       )
     },
   },
+}
+
+/** Every row as of one moment, in a file that is there when all of them are. */
+async function backupPostgres(config: Config, copy: string): Promise<void> {
+  const { openSnapshot } = await import('../storage/engines/postgres/snapshot.ts')
+  const { copyRecord } = await import('../storage/copying/copy.ts')
+  await withRecord(config, async () => {
+    const folder = mkdtempSync(`${copy}.part-`)
+    try {
+      const source = await openSnapshot(config.database_url)
+      try {
+        const target = await openRecord({
+          databaseUrl: '',
+          folder,
+          queryTimeoutMs: config.query_timeout,
+          mayBePart: true,
+        })
+        try {
+          const from = placeInWords(config.database_url, config.data)
+          await copyRecord(source, target, { from, signal: untilTheEnd, report: () => {} })
+        } finally {
+          await target.close()
+        }
+      } finally {
+        await source.close()
+      }
+      renameSync(sqliteFile(folder), copy)
+    } finally {
+      rmSync(folder, { recursive: true, force: true })
+    }
+  })
+}
+
+async function copyTo(args: readonly string[], config: Config): Promise<void> {
+  const to = onlyArgument(args, 'the folder or the postgres:// address to copy to')
+  const isUrl = /^postgres(ql)?:\/\//.test(to)
+  const place = { databaseUrl: isUrl ? to : '', folder: isUrl ? config.data : resolve(to) }
+  const here = placeInWords(config.database_url, config.data)
+  const there = placeInWords(place.databaseUrl, place.folder)
+  if (here === there) throw new CommandError(`The record is in ${here} already.`, exitCodes.usage)
+  const { copyRecord } = await import('../storage/copying/copy.ts')
+  await withRecord(config, async (source) => {
+    const target = await openRecord({ ...place, queryTimeoutMs: config.query_timeout, mayBePart: true })
+    try {
+      const rows = await copyRecord(source, target, {
+        from: here,
+        signal: untilTheEnd,
+        report: (table, count) => print(`${table}: ${count} rows`),
+      })
+      print(`${there} holds what ${here} holds: ${rows} rows.`)
+    } finally {
+      await target.close()
+    }
+  })
+}
+
+/** Without its password. */
+function placeInWords(databaseUrl: string, folder: string): string {
+  if (databaseUrl === '') return resolve(folder)
+  const { hostname, port, pathname } = new URL(databaseUrl)
+  return `PostgreSQL at ${hostname}:${port || '5432'}${pathname}`
 }
 
 async function checkResults(db: Database): Promise<void> {

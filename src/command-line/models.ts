@@ -3,9 +3,9 @@ import { type Config, settings } from '../config.ts'
 import { builtinModels, findModel, modelsFolder, sourceOf, storedModels } from '../inference/models/find.ts'
 import { ModelError } from '../inference/models/model-error.ts'
 import { prepareModel } from '../inference/models/plan.ts'
-import { quantizationOf } from '../inference/models/tensor-types.ts'
 import { createPrompts, type Prompts } from '../inference/prompt/prompts.ts'
 import { type Command, CommandError, exitCodes, print } from './command.ts'
+import { planShown } from './plan-shown.ts'
 import { showProgress } from './progress.ts'
 
 export const modelCommands: Record<string, Command> = {
@@ -35,15 +35,23 @@ export const modelCommands: Record<string, Command> = {
   'model list': {
     usage: '',
     summary: 'List the models that are here and how this machine would run them, one JSON text a line',
-    more: 'Sizes follow the settings: HEDDLE_CONTEXT, HEDDLE_PARALLEL, HEDDLE_THREADS, HEDDLE_BATCH, HEDDLE_GPU, HEDDLE_GPU_LAYERS.',
+    more: 'Sizes follow the settings: HEDDLE_CONTEXT, HEDDLE_PARALLEL, HEDDLE_THREADS, HEDDLE_BATCH, HEDDLE_GPU, HEDDLE_GPU_LAYERS. With HEDDLE_MODELS the models of that file come first, each with its state: its file is read and planned, and the servers behind it are asked; nothing is loaded or downloaded. What a running server has loaded, its GET /v1/models says.',
     async run(args, config) {
       if (args.length > 0) {
         throw new CommandError(`model list takes no arguments, given ${args.join(' ')}.`, exitCodes.usage)
       }
       const prompts = createPrompts()
       try {
+        const shown = new Set<string>()
+        if (config.models !== '') {
+          const { listModels } = await import('./models-list.ts')
+          for (const { line, file, template } of await listModels(config, process.env)) {
+            if (file !== undefined) shown.add(file)
+            print(JSON.stringify({ ...line, ...(file !== undefined && (await turnsOf(template, prompts))) }))
+          }
+        }
         for (const [model, file] of await modelsHere(config)) {
-          print(JSON.stringify(await described(model, file, config, prompts)))
+          if (!shown.has(file)) print(JSON.stringify(await described(model, file, config, prompts)))
         }
       } finally {
         await prompts.close()
@@ -71,20 +79,7 @@ async function modelsHere(config: Config): Promise<[model: string, file: string]
 async function described(model: string, file: string, config: Config, prompts: Prompts): Promise<object> {
   try {
     const { plan, header } = await prepareModel(file, { ...config, model })
-    return {
-      model,
-      file,
-      bytes: header.fileBytes,
-      architecture: header.architecture,
-      parameters: header.parameters,
-      quantization: quantizationOf(header.fileType) ?? null,
-      trained_context: header.context,
-      context: plan.context,
-      parallel: plan.parallel,
-      threads: plan.threads,
-      device: plan.device,
-      ...(await turnsOf(header.template, prompts)),
-    }
+    return { model, file, ...planShown(plan, header), ...(await turnsOf(header.template, prompts)) }
   } catch (error) {
     if (error instanceof ModelError) return { model, file, trouble: error.message }
     throw error

@@ -6,8 +6,10 @@ import { StorageRefusal } from '../storage/failures.ts'
 import { version } from '../version.ts'
 import { type Command, CommandError, exitCodes, print } from './command.ts'
 import { databaseCommands } from './database.ts'
+import { exportCommands } from './exports.ts'
 import { keyCommands } from './keys.ts'
 import { modelCommands } from './models.ts'
+import { modelsFileCommands } from './models-file.ts'
 import { unknownOption } from './options.ts'
 import { projectCommands } from './projects.ts'
 import { reportCommands } from './reports.ts'
@@ -21,7 +23,9 @@ const commands: Record<string, Command> = {
   ...projectCommands,
   ...reportCommands,
   ...modelCommands,
+  ...modelsFileCommands,
   ...databaseCommands,
+  ...exportCommands,
 }
 
 /** Runs one command and answers how it ended. Without a name it serves. */
@@ -94,6 +98,8 @@ function say(text: string): number {
 function explain(error: unknown): number {
   if (error instanceof CommandError) return complain(error.message, error.exitCode)
   if (error instanceof ConfigError) return complain(error.message, exitCodes.usage)
+  if (error instanceof Error && error.name === 'ModelsFileError')
+    return complain(error.message, exitCodes.usage)
   if (error instanceof ModelError) return complain(error.message, exitCodes.failed)
   if (error instanceof StorageRefusal) return complain(error.message, exitCodes.record)
   if (error instanceof Refusal && error.code.startsWith('storage_')) {

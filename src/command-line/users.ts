@@ -2,7 +2,7 @@ import { parseArgs } from 'node:util'
 import { newId } from '../domain/ids.ts'
 import { hashKey, newKey } from '../domain/keys.ts'
 import { formatTime, now } from '../domain/time.ts'
-import { mostOfLimit } from '../domain/user-settings.ts'
+import { modelName, mostModels, mostOfLimit } from '../domain/user-settings.ts'
 import type { Database } from '../storage/database.ts'
 import type { SettingsChange } from '../storage/tables/user-settings.ts'
 import { listUsers, type Role } from '../storage/tables/users.ts'
@@ -63,10 +63,11 @@ export const userCommands: Record<string, Command> = {
     },
   },
   'user set': {
-    usage: 'NAME [--requests-per-minute N] [--tokens-per-minute N] [--at-once N] [--default-project P]',
+    usage:
+      'NAME [--requests-per-minute N] [--tokens-per-minute N] [--at-once N] [--default-project P] [--models A,B]',
     summary:
       'Limit what a user may ask for, say where its answers go, and print what is set; none takes a setting away',
-    more: 'It holds on a running server at once. Tokens are those of prompts and answers under /v1, charged when they are known. --default-project acme/qa is where answers of models are recorded when a request names no project; the user has to have access to it. NAME may also be a user of HEDDLE_USERS, for whom it holds within a second; give the command the same HEDDLE_USERS as the server.',
+    more: 'It holds on a running server at once. Tokens are those of prompts and answers under /v1, charged when they are known. --default-project acme/qa is where answers of models are recorded when a request names no project; the user has to have access to it. --models names the models that the user may ask, comma-separated; the others are not there for it. NAME may also be a user of HEDDLE_USERS, for whom it holds within a second; give the command the same HEDDLE_USERS as the server.',
     async run(args, config) {
       const { values, positionals } = parseArgs({
         args: [...args],
@@ -83,6 +84,7 @@ export const userCommands: Record<string, Command> = {
       if (project !== undefined) {
         change.default_project = project === 'none' ? null : projectGiven('--default-project', project)
       }
+      if (values.models !== undefined) change.models = modelsGiven(values.models)
       if (Object.keys(change).length === 0) {
         const options = Object.keys(settingOptions).map((option) => `--${option}`)
         throw new CommandError(`Give what to set: ${options.join(', ')}.`, exitCodes.usage)
@@ -99,10 +101,12 @@ export const userCommands: Record<string, Command> = {
   },
   'user remove': {
     usage: 'NAME',
-    summary: 'Remove a user and its keys; what it wrote stays',
+    summary: 'Remove a user and its keys, and stop its monitors; what it wrote stays',
     async run(args, config) {
       const name = nameGiven(args)
-      if (!(await withRecord(config, (db) => db.write('removeUser', { name, by: operator() })))) {
+      const isConfigured = config.users.some((user) => user.name === name)
+      const removed = { name, isConfigured, now: now(), by: operator() }
+      if (!(await withRecord(config, (db) => db.write('removeUser', removed)))) {
         throw new CommandError(`There is no user ${name}.`)
       }
     },
@@ -120,7 +124,19 @@ const settingOptions = {
   'tokens-per-minute': { type: 'string' },
   'at-once': { type: 'string' },
   'default-project': { type: 'string' },
+  models: { type: 'string' },
 } as const
+
+function modelsGiven(given: string): string[] | null {
+  if (given === 'none') return null
+  const names = [...new Set(given.split(',').map((name) => name.trim()))]
+  const isGood = names.length <= mostModels && names.every((name) => modelName.safeParse(name).success)
+  if (isGood) return names
+  throw new CommandError(
+    `--models: given ${JSON.stringify(given)}; accepted: at most ${mostModels} names of models, comma-separated and without spaces, or none.`,
+    exitCodes.usage,
+  )
+}
 
 function limitGiven(option: string, given: string): number | null {
   if (given === 'none') return null

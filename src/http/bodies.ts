@@ -41,6 +41,8 @@ export function acceptJson(app: FastifyInstance, budget: number, reader: BodyRea
     const body = await bodyOf(request, payload)
     const contract = request.routeOptions.schema?.body as z.ZodType | undefined
     const { keepsBody } = request.routeOptions.config
+    // Python's openai names the type of a body also where it sends none, such as for DELETE.
+    if (contract === undefined && body.length === 0) return undefined
     if (Buffer.isBuffer(body)) {
       const text = textOf(body)
       if (keepsBody) {

@@ -5,6 +5,7 @@ import { keptJson } from '../domain/json/scan.ts'
 import { type SharedText, sharedText } from '../domain/json/text.ts'
 import { Refusal, type RefusalCode, type RefusalValues, type SchemaIssue } from '../domain/refusals.ts'
 import { type Handover, pack, transferable } from '../threads/handover.ts'
+import { giveWay } from '../threads/priority.ts'
 import { ownPort } from '../threads/thread.ts'
 import { type KeptBody, readBody } from './read-body.ts'
 import { fitted } from './validation.ts'
@@ -24,6 +25,7 @@ export type BodyAnswer =
 
 /** What the thread does: it reads one body at a time, and checks it against its contract. */
 export function serveBodies(contractOf: (name: string) => Promise<z.ZodType>): void {
+  giveWay()
   flushCompileCache()
   const port = ownPort()
   port.on('message', async ({ segments, length, contract, keeps }: BodyQuestion) => {

@@ -31,6 +31,7 @@ const anthropicTypes: Record<number, string> = {
 export type Wire = 'openai' | 'anthropic' | 'record'
 
 export function wireOf(url: string): Wire {
+  if (/^\/(?:v2\/)?rerank(?:[?]|$)/.test(url)) return 'openai'
   const [, below] = /^\/v1(?:\/([^/?]*)|[?]|$)/.exec(url) ?? ['', null]
   if (below === null) return 'record'
   // Where exporters of OpenTelemetry send their spans.
@@ -139,14 +140,6 @@ export function noteError(error: unknown, request: FastifyRequest): void {
   // The line about the request itself says that the client left.
   if (error instanceof DisconnectError || leftInBody(request)) return
   noteRefusal(request.log, asRefusal(error, request), request.routeOptions.config.probe)
-}
-
-/** Behind the check of credentials, before anything of a body is read. */
-export function refuseUnknownRoutes(app: FastifyInstance): void {
-  app.addHook('onRequest', (request, _reply, done) => {
-    if (request.is404) unknownRoute(request)
-    done()
-  })
 }
 
 function unknownRoute(request: FastifyRequest): never {

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { answer } from '../domain/fields.ts'
 import { Refusal, type RefusalCode, refuse } from '../domain/refusals.ts'
+import type { BackendStatus } from '../inference/backend.ts'
 import type { Models } from '../inference/registry.ts'
 import type { Database } from '../storage/database.ts'
 import { type App, RefusalBody, refusing } from './contracts.ts'
@@ -19,16 +20,35 @@ export interface HealthParts {
   version: string
 }
 
+const count = z.int().min(0)
+
+/** Numbers alone: the route is public. */
+const Counts = z
+  .object({ ready: count, unloaded: count, starting: count, failed: count })
+  .optional()
+  .meta({ description: 'Where there are several: how many are in which state.' })
+
+function countOf(states: readonly BackendStatus['state'][]): z.output<typeof Counts> {
+  const counts = { ready: 0, unloaded: 0, starting: 0, failed: 0 }
+  for (const state of states) counts[state]++
+  return counts
+}
+
 /** The record has been asked when this is told; nothing here says where anything lies: the route is public. */
 const Ready = answer('Requests can be answered.', {
   status: z.literal('ready'),
   record: z.literal('ready'),
-  model: z.enum(['ready', 'none']).meta({ description: '`none` where HEDDLE_MODEL says so.' }),
+  model: z.enum(['ready', 'none']).optional().meta({
+    description:
+      '`ready` where one can be asked, which may be loaded for it; `none` where HEDDLE_MODEL says so; absent with ?part=record.',
+  }),
+  models: Counts,
 })
 
 const NotReady = RefusalBody.extend({
   record: z.literal('ready').optional(),
   model: z.enum(['starting', 'failed']).optional(),
+  models: Counts,
 })
 
 /**
@@ -76,17 +96,30 @@ export function answerHealth(app: App, { database, models, metrics, version }: H
         summary: 'The record can be read and written, and the model answers',
         tags: ['service'],
         security: [],
+        querystring: z.strictObject({
+          part: z.literal('record').optional().meta({
+            description: '`record` asks for the record alone: it is there while a model is not.',
+          }),
+        }),
         response: { 200: Ready, 500: RefusalBody, 503: NotReady },
       },
     },
-    async (_request, reply) => {
+    async ({ query }, reply) => {
       const now = performance.now()
       if (asked === undefined || now - asked.at > freshMs) asked = { at: now, probe: probe() }
       await asked.probe
-      const model = models.all[0]?.status().state ?? 'none'
-      if (model === 'ready' || model === 'none') return { status: 'ready', record: 'ready', model }
+      const states = models.all.map((model) => model.status().state)
+      const counts = states.length > 1 ? { models: countOf(states) } : {}
+      const model = states.includes('ready') || states.includes('unloaded') ? 'ready' : (states[0] ?? 'none')
+      if (query.part === 'record') return { status: 'ready', record: 'ready', ...counts }
+      if (model === 'ready' || model === 'none' || model === 'unloaded') {
+        return { status: 'ready', record: 'ready', model: model === 'none' ? model : 'ready', ...counts }
+      }
       const { message: reason, code } = refuse('model_not_ready', { why: whyNot[model] })
-      return reply.code(503).header('retry-after', '1').send({ reason, code, record: 'ready', model })
+      return reply
+        .code(503)
+        .header('retry-after', '1')
+        .send({ reason, code, record: 'ready', model, ...counts })
     },
   )
 

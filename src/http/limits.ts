@@ -2,6 +2,8 @@ import type { FastifyInstance, FastifyReply } from 'fastify'
 import type { Caller } from '../domain/callers.ts'
 import { type Spending, settle, startSpending, untilBelow } from '../domain/rates.ts'
 import { refuse } from '../domain/refusals.ts'
+import type { UserSettings } from '../domain/user-settings.ts'
+import type { SharedSpending, UserSpending } from '../storage/limits/spending.ts'
 import { whenClosed } from './disconnect.ts'
 
 declare module 'fastify' {
@@ -18,23 +20,45 @@ interface Activity {
   requests: Spending
   tokens: Spending
   running: number
+  /** Requests that other servers are answering. */
+  elsewhere: number
+  /** What the other servers have not been told of. */
+  untold: { requests: number; tokens: number }
+  limits: UserSettings
+  /** In milliseconds. */
+  usedAt: number
 }
+
+/** Who has asked nothing for so long is not told of any more. */
+const quietAfter = 5_000
 
 export interface Limits {
   /** Takes tokens from what the user may spend in a minute, when they are known. */
   spendTokens(caller: Caller, tokens: number): void
+  /** Tells what was spent here since the last time, and hears what all servers have spent. */
+  share(exchange: (users: UserSpending[]) => Promise<SharedSpending[]>): Promise<void>
 }
 
 /** Holds users to what was set for them. Users without limits are not looked at. */
 export function limitUsers(app: FastifyInstance, refused: (user: string) => void): Limits {
   const activities = new Map<string, Activity>()
 
-  function activityOf(user: string, now: number): Activity {
+  function activityOf(user: string, limits: UserSettings, now: number): Activity {
     let activity = activities.get(user)
     if (activity === undefined) {
-      activity = { requests: startSpending(now), tokens: startSpending(now), running: 0 }
+      activity = {
+        requests: startSpending(now),
+        tokens: startSpending(now),
+        running: 0,
+        elsewhere: 0,
+        untold: { requests: 0, tokens: 0 },
+        limits,
+        usedAt: now,
+      }
       activities.set(user, activity)
     }
+    activity.limits = limits
+    activity.usedAt = now
     return activity
   }
 
@@ -43,7 +67,7 @@ export function limitUsers(app: FastifyInstance, refused: (user: string) => void
     if (name === undefined || settings === undefined) return done()
     const { requests_per_minute, tokens_per_minute, requests_at_once } = settings
     const now = performance.now()
-    const activity = activityOf(name, now)
+    const activity = activityOf(name, settings, now)
     const beyond = (limit: number, what: string, waitMs: number) => {
       refused(name)
       const seconds = Math.max(1, Math.ceil(waitMs / 1000))
@@ -67,11 +91,18 @@ export function limitUsers(app: FastifyInstance, refused: (user: string) => void
       }
     }
     const { staysOpen } = request.routeOptions.config
-    if (!staysOpen && requests_at_once !== undefined && activity.running >= requests_at_once) {
+    if (
+      !staysOpen &&
+      requests_at_once !== undefined &&
+      activity.running + activity.elsewhere >= requests_at_once
+    ) {
       return done(beyond(requests_at_once, 'requests at once', 0))
     }
     // A refused request takes nothing: who keeps trying is served as soon as who waits.
-    if (requests_per_minute !== undefined) activity.requests.amount += 1
+    if (requests_per_minute !== undefined) {
+      activity.requests.amount += 1
+      activity.untold.requests += 1
+    }
     if (staysOpen) return done()
     activity.running++
     whenClosed(reply, () => activity.running--)
@@ -81,7 +112,47 @@ export function limitUsers(app: FastifyInstance, refused: (user: string) => void
   return {
     spendTokens({ name, settings }, tokens) {
       if (settings?.tokens_per_minute === undefined) return
-      activityOf(name, performance.now()).tokens.amount += tokens
+      const activity = activityOf(name, settings, performance.now())
+      activity.tokens.amount += tokens
+      activity.untold.tokens += tokens
+    },
+    async share(exchange) {
+      const now = performance.now()
+      const told = new Map<string, Activity['untold']>()
+      const users: UserSpending[] = []
+      for (const [user, activity] of activities) {
+        const { limits, untold, running, usedAt } = activity
+        const isQuiet = running === 0 && untold.requests === 0 && untold.tokens === 0
+        if (isQuiet && now - usedAt > quietAfter) continue
+        const perMinute = (limit: number | undefined) => limit ?? null
+        users.push({
+          user,
+          requests: { more: untold.requests, perMinute: perMinute(limits.requests_per_minute) },
+          tokens: { more: untold.tokens, perMinute: perMinute(limits.tokens_per_minute) },
+          running,
+        })
+        told.set(user, untold)
+        activity.untold = { requests: 0, tokens: 0 }
+      }
+      if (users.length === 0) return
+      try {
+        for (const { user, requests, tokens, elsewhere } of await exchange(users)) {
+          const activity = activities.get(user)
+          if (activity === undefined) continue
+          const at = performance.now()
+          Object.assign(activity.requests, { amount: requests + activity.untold.requests, at })
+          Object.assign(activity.tokens, { amount: tokens + activity.untold.tokens, at })
+          activity.elsewhere = elsewhere
+        }
+      } catch (error) {
+        for (const [user, { requests, tokens }] of told) {
+          const untold = activities.get(user)?.untold
+          if (untold === undefined) continue
+          untold.requests += requests
+          untold.tokens += tokens
+        }
+        throw error
+      }
     },
   }
 }

@@ -1,30 +1,30 @@
-import type { FastifyRequest } from 'fastify'
+import FindMyWay from 'find-my-way'
 import { refuse } from '../domain/refusals.ts'
 import type { App } from './contracts.ts'
 import { pathOf } from './errors.ts'
 
-const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const
-
-/** Remembers which methods each path has; `refuseOthers` then answers 405 for the rest (RFC 9110, section 15.5.6). */
-export function noteMethods(app: App): { refuseOthers(): void } {
-  const byPath = new Map<string, Set<string>>()
-  app.addHook('onRoute', (route) => {
-    const known = byPath.get(route.url) ?? new Set()
-    byPath.set(route.url, known)
-    for (const method of [route.method].flat()) known.add(method)
+/**
+ * Refuses what no route answers, behind the check of credentials and before anything of a body is read: 405 where the path
+ * has other methods (RFC 9110, section 15.5.6), else 404. A route for each method that a path lacks would take 3 MB.
+ */
+export function refuseUnknownRoutes(app: App): void {
+  const paths = FindMyWay({ maxParamLength: 512 })
+  const methodsOf = new Map<string, string[]>()
+  app.addHook('onRoute', ({ method, url }) => {
+    const known = methodsOf.get(url)
+    if (known) known.push(...[method].flat())
+    else if (!url.includes('*')) {
+      const methods = [method].flat()
+      methodsOf.set(url, methods)
+      paths.on('GET', url, () => {}, methods)
+    }
   })
-  return {
-    refuseOthers() {
-      for (const [url, known] of [...byPath]) {
-        if (url.includes('*')) continue
-        const allowed = [...known].join(', ')
-        const others = methods.filter((method) => !known.has(method))
-        const refused = async (request: FastifyRequest) => {
-          throw refuse('method_not_allowed', { method: request.method, path: pathOf(request), allowed })
-        }
-        // Before anything of a body is read.
-        app.route({ method: others, url, schema: { hide: true }, onRequest: refused, handler: refused })
-      }
-    },
-  }
+  app.addHook('onRequest', (request, _reply, done) => {
+    if (!request.is404) return done()
+    const { method } = request
+    const path = pathOf(request)
+    const known: string[] | undefined = paths.find('GET', request.url)?.store
+    if (known) throw refuse('method_not_allowed', { method, path, allowed: [...new Set(known)].join(', ') })
+    throw refuse('route_not_found', { method, path })
+  })
 }

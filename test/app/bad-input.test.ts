@@ -127,7 +127,10 @@ function without(url: string, body: Record<string, unknown>, path: Path, value: 
 }
 
 /** Under /v1 a body that does not fit is a 400, but for what clients of the record send there. */
-const unfit = (url: string) => (url.startsWith('/v1/') && url !== '/v1/traces' ? 400 : 422)
+const isOfModels = (url: string) =>
+  (url.startsWith('/v1/') && url !== '/v1/traces') || url.endsWith('/rerank')
+
+const unfit = (url: string) => (isOfModels(url) ? 400 : 422)
 
 /** Fields that `{"x": 1.5e3}` may fit. */
 const takesAnyObject = new Set([

@@ -52,7 +52,7 @@ for (const [url, sampleOf] of Object.entries(sampleBodies)) {
           error: { type: 'request_too_large', message: reason, details: { error_code: code } },
           request_id: json.request_id,
         }
-      : url.startsWith('/v1/')
+      : url.startsWith('/v1/') || url.endsWith('/rerank')
         ? { error: { message: reason, type: 'invalid_request_error', param: null, code } }
         : { reason, code }
     assert.deepEqual([status, json], [413, refusal])

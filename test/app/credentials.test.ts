@@ -88,6 +88,16 @@ await database.write('revokeKey', { id: 'carol-1', now: 2 })
 const isOfProject = (url: string) =>
   url.includes(':project') || JSON.stringify(sampleBodyOf(url, 'a/project')).includes('a/project')
 
+const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']
+
+/** Of each path, the methods that it lacks. */
+function methodsNotOffered(): [string, string][] {
+  const declared = new Set(routes.map(({ method, url }) => `${method} ${url}`))
+  const urls = [...new Set(routes.map(({ url }) => url))].filter((url) => !url.includes('*'))
+  const pairs = urls.flatMap((url) => methods.map((method): [string, string] => [method, url]))
+  return pairs.filter(([method, url]) => !declared.has(`${method} ${url}`))
+}
+
 /** What no route is declared for has to be asked for, too. */
 const nowhere: Route[] = [
   ['GET', '/nothing'],
@@ -99,6 +109,7 @@ const nowhere: Route[] = [
   ['GET', '/health/x'],
   ['GET', '//health'],
   ['GET', '/HEALTH'],
+  ...methodsNotOffered(),
 ].map(([method = '', url = '']) => ({
   method,
   url,
@@ -142,13 +153,13 @@ test('P5: the routes that answer without credentials are those of health, the pa
 
 test('P5: the walk sees every route', async () => {
   const declared = new Set(routes.map(({ url }) => url))
-  for (const url of ['/health', '/metrics', '/call/start', '/openapi.json', '/docs', '/docs/static/*']) {
+  for (const url of ['/health', '/metrics', '/call/start', '/openapi.json', '/docs', '/docs/*']) {
     assert.ok(declared.has(url), url)
   }
   for (const { method, url } of routes) assert.ok(app.hasRoute({ method: method as 'GET', url }))
-  for (const method of ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE']) {
+  for (const method of methods) {
     assert.ok(
-      routes.some((route) => route.method === method && route.url === '/call/start'),
+      [...routes, ...nowhere].some((route) => route.method === method && route.url === '/call/start'),
       method,
     )
   }
@@ -223,7 +234,7 @@ test('P5: a key works from when it is added until it is revoked', async (t) => {
   assert.deepEqual(await statuses(), [200, 200])
   await database.write('revokeKey', { id: 'k1', now: 1 })
   assert.deepEqual(await statuses(), [401, 200])
-  await database.write('removeUser', { name: 'dave' })
+  await database.write('removeUser', { name: 'dave', isConfigured: false, now: 0 })
   assert.deepEqual(await statuses(), [401, 401])
 })
 

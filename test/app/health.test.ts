@@ -205,6 +205,8 @@ test('GET /metrics: completions are counted, whoever asks for them', async (t) =
     heddle_prompt_tokens_total: 4 + 8 + 1,
     heddle_prefix_cache_queries_total: 4 + 8 + 1,
     heddle_prefix_cache_hits_total: 9,
+    heddle_spec_decode_num_draft_tokens_total: 0,
+    heddle_spec_decode_num_accepted_tokens_total: 0,
     heddle_generation_tokens_total: 9,
     'heddle_request_success_total{finished_reason="stop"}': 3,
     'heddle_completions_total{outcome="answered"}': 2,

@@ -202,7 +202,7 @@ test('requests at once: the next one is served when one has ended', async (t) =>
 
 test('settings go with the user', async (t) => {
   const { database, set, statuses } = await openLimited(t, { requests_per_minute: 1 })
-  await database.write('removeUser', { name: 'dave' })
+  await database.write('removeUser', { name: 'dave', isConfigured: false, now: 0 })
   assert.equal(await set({ requests_per_minute: 1 }), undefined, 'nobody is there to be limited')
   const user = { name: 'dave', role: 'member' as const, entities: ['acme'], created_at: 1 }
   await database.write('addUser', { user, key: { id: 'k1', hash: hashKey(key) } })

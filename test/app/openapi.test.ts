@@ -62,9 +62,17 @@ for (const [path, statuses] of Object.entries({
   '/calls/delete': withBody,
   '/calls/stream_query': [...withBody, 504],
   '/calls/query_stats': [...withBody, 504],
+  '/calls/export': [...withBody, 404, 504],
   '/views/calls': [...withBody, 504],
   '/views/facets': [...withBody, 504],
   '/views/buckets': [...withBody, 504],
+  '/saved_views': [...withBody, 409],
+  '/saved_views/query': withBody,
+  '/saved_views/{view_id}': [...withBody, 404, 409],
+  '/views/feedback_buckets': [...withBody, 504],
+  '/views/columns': [...withBody, 504],
+  '/views/search': [...withBody, 504],
+  '/views/trace': [...withBody, 504],
   '/cost/create': withBody,
   '/cost/query': withBody,
   '/cost/purge': withBody,
@@ -131,6 +139,8 @@ for (const [path, statuses] of Object.entries({
   '/monitors/{monitor_id}': [200, ...always, 403, 404, 422],
   '/v1/chat/completions': [...ofModels, 403],
   '/v1/completions': [...ofModels, 403],
+  '/v1/embeddings': [...ofModels, 403],
+  '/v1/rerank': [...ofModels, 403],
   '/v1/responses': [...ofModels, 403, 409],
   '/v1/responses/{response_id}': [200, ...always, 400, 404, 504],
   '/v1/responses/{response_id}/cancel': [200, ...always, 400, 404],
@@ -160,7 +170,7 @@ for (const [path, statuses] of Object.entries({
         anthropic: ['type', 'error', 'request_id'],
         record: ['reason', 'code', 'detail', 'deleted_at'],
       }[wireOf(path)]
-      const parts = path === '/ready' && status === '503' ? ['record', 'model'] : []
+      const parts = path === '/ready' && status === '503' ? ['record', 'model', 'models'] : []
       assert.deepEqual(Object.keys(schema?.properties ?? {}), [...members, ...parts])
     }
   })
@@ -223,6 +233,7 @@ test('what can be streamed is also described as events', () => {
 
 /** Switches that are not simply on or off when they are absent. */
 const undecided = [
+  'is_shared',
   'is_op',
   'summary_require_intersection',
   'add_special_tokens',

@@ -8,6 +8,7 @@ test('a query with a field that nobody knows is refused by its name: the answer 
   for (const [url, body] of [
     ['/calls/stream_query', { project_id }],
     ['/calls/query_stats', { project_id }],
+    ['/calls/export', { project_id }],
     ['/feedback/query', { project_id }],
     ['/objs/query', { project_id }],
     ['/table/query', { project_id, digest: 'x' }],

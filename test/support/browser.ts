@@ -3,6 +3,8 @@ import { existsSync } from 'node:fs'
 import Axe from '@axe-core/playwright'
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core'
 
+export type { Browser, Page }
+
 const places = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome']
 const executablePath = [process.env.HEDDLE_TEST_BROWSER, ...places].find((path) => path && existsSync(path))
 
@@ -37,6 +39,8 @@ export async function openPage(
 ): Promise<Seen> {
   const context = await browser.newContext({ viewport: { width: 1400, height: 800 }, ...options })
   t.after(() => context.close())
+  // What is waited for is a state. How long it takes on a machine that is busy says nothing.
+  context.setDefaultTimeout(120_000)
   const page = await context.newPage()
   const problems = watched(page, url)
   await page.goto(url)

@@ -32,6 +32,25 @@ const dsml = (isText: boolean): TaggedValue => ({
   written: isText ? 'raw' : 'json',
 })
 
+const bare: TaggedValue = { before: '', mid: ':', after: '', written: 'json' }
+const quoted = {
+  string: { before: '', mid: ':\udc02', after: '\udc02', written: 'raw' },
+  number: bare,
+  boolean: bare,
+  null: bare,
+  object: { ...bare, written: 'quoted' },
+  array: { ...bare, written: 'quoted' },
+} as const
+const param: TaggedValue = { before: '<param name="', mid: '">', after: '</param>', written: 'json' }
+const wrapped = {
+  string: { ...param, written: 'raw', wrap: { open: '<![CDATA[', close: ']]>' } },
+  number: param,
+  boolean: param,
+  null: param,
+  object: param,
+  array: param,
+} as const
+
 /** Formats as templates show them; control tokens are lone low surrogates. */
 export const callFormats: Readonly<Record<string, CallFormat>> = {
   hermes,
@@ -136,6 +155,45 @@ export const callFormats: Readonly<Record<string, CallFormat>> = {
     arguments: { kind: 'python', words: 'python' },
     gap: ['), '],
     close: [')]\udc01'],
+    ...plain,
+  },
+  elements: {
+    open: ['\udc00<tool_call>\n\udc00<invoke name="'],
+    mid: ['">'],
+    arguments: { kind: 'elements', prefix: '\udc00', item: 'item' },
+    gap: ['\udc00</invoke>\n\udc00<invoke name="'],
+    close: ['\udc00</invoke>\n\udc00</tool_call>'],
+    ...plain,
+  },
+  'elements in letters': {
+    open: ['#!<calls><call name="'],
+    mid: ['">'],
+    arguments: { kind: 'elements', prefix: '#!', item: 'a' },
+    gap: ['#!</call><call name="'],
+    close: ['#!</call></calls>'],
+    ...plain,
+  },
+  'quotes inside of values': {
+    open: ['\udc00call:'],
+    mid: ['{'],
+    arguments: {
+      ...tagged({ before: '', mid: ':', after: '' }, { between: ',' }),
+      quote: '\udc02',
+      values: quoted,
+    },
+    gap: ['}\udc01\udc00call:'],
+    close: ['}\udc01'],
+    ...plain,
+  },
+  'texts between marks of their own': {
+    open: ['<function name="'],
+    mid: ['">'],
+    arguments: {
+      ...tagged({ before: '<param name="', mid: '">', after: '</param>' }),
+      values: wrapped,
+    },
+    gap: ['</function>\n<function name="'],
+    close: ['</function>'],
     ...plain,
   },
   'JSON in a string': {

@@ -12,6 +12,7 @@ import {
 
 import type { ModelPlan } from '../../src/inference/models/plan.ts'
 import { plainSampling } from './generations.ts'
+import { plainPlan } from './model-plan.ts'
 import { type RandomModelShape, writeRandomModel } from './random-model.ts'
 import { until } from './waiting.ts'
 
@@ -33,25 +34,7 @@ export async function startEngine(
   const folder = await mkdtemp(join(tmpdir(), 'heddle-engine-'))
   const file = plan.file ?? join(folder, 'random.gguf')
   if (plan.file === undefined) await writeRandomModel(file, { weights: 'q8_0', hidden: 64, ...shape })
-  const backend = createEmbeddedBackend(
-    {
-      file,
-      source: file,
-      names: ['random'],
-      context: 1024,
-      parallel: 4,
-      threads: 1,
-      gpu: false,
-      gpuLayers: 0,
-      device: 'cpu',
-      batch: 256,
-      queue: 16,
-      priority: false,
-      ...plan,
-    },
-    quiet,
-    { ...usualSupervision, ...supervision },
-  )
+  const backend = createEmbeddedBackend(plainPlan(file, plan), quiet, { ...usualSupervision, ...supervision })
   t.after(async () => {
     await backend.close()
     await rm(folder, { recursive: true })

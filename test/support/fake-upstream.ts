@@ -21,6 +21,7 @@ export interface FakeUpstream {
   /** Answers whose client has left. */
   left: number
   answer: AnswerOfUpstream
+  onConnection(): void
   end(): Promise<void>
 }
 
@@ -32,7 +33,10 @@ interface Ending {
 export async function startFakeUpstream(
   t: Ending,
   answer: AnswerOfUpstream,
-  { models = [{ id: 'far', object: 'model', owned_by: 'somebody' }] }: { models?: object[] } = {},
+  {
+    models = [{ id: 'far', object: 'model', owned_by: 'somebody' }],
+    port = 0,
+  }: { models?: object[]; port?: number } = {},
 ): Promise<FakeUpstream> {
   const server = createServer(async (request, response) => {
     if (request.method === 'GET') {
@@ -48,13 +52,15 @@ export async function startFakeUpstream(
     })
     await fake.answer(response, asked)
   })
-  server.listen(0, '127.0.0.1')
+  server.on('connection', () => fake.onConnection())
+  server.listen(port, '127.0.0.1')
   await once(server, 'listening')
   const fake: FakeUpstream = {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`,
     asked: [],
     left: 0,
     answer,
+    onConnection() {},
     async end() {
       if (!server.listening) return
       server.closeAllConnections()

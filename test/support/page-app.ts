@@ -1,13 +1,66 @@
+import assert from 'node:assert/strict'
 import type { AddressInfo } from 'node:net'
+import type { Browser, BrowserContextOptions } from 'playwright-core'
 import { keys, openApp, type TestApp, type TestParts } from './app.ts'
+import { noBrowser, openBrowser, openPage, type Seen } from './browser.ts'
 import { buildPage } from './built-page.ts'
-import { completeOf } from './calls.ts'
+import { completeOf, project } from './calls.ts'
+
+type Ending = Parameters<typeof openApp>[0]
+
+export interface PageApp extends TestApp {
+  address: string
+  /** Signs in as alice. */
+  link: string
+}
+
+interface Opening extends BrowserContextOptions {
+  /** Whose key signs in; alice's when absent. */
+  key?: string
+  /** Another server than that of the file. */
+  at?: { address: string }
+}
+
+export interface PageTests<Filled> {
+  served(): PageApp & Filled
+  browser(): Browser
+  /** Signed in, at this path, with the bar of the page on the screen. */
+  open(t: Ending, path: string, opening?: Opening): Promise<Seen>
+}
+
+/**
+ * What the tests of a file share: a server with the page, filled once, and a browser. Where there is no browser nothing is
+ * started: the tests are skipped.
+ */
+export async function pageTests<Filled = unknown>(
+  t: Ending,
+  { fill, ...parts }: TestParts & { fill?: (served: PageApp) => Promise<Filled> } = {},
+): Promise<PageTests<Filled>> {
+  const start = async () => {
+    const served = await servePageApp(t, parts)
+    return { served: { ...served, ...((await fill?.(served)) as Filled) }, browser: await openBrowser(t) }
+  }
+  const there = noBrowser ? undefined : await start()
+  const started = () => there as NonNullable<typeof there>
+  return {
+    served: () => started().served,
+    browser: () => started().browser,
+    async open(test, path, { key = keys.alice, at = started().served, ...options } = {}) {
+      const seen = await openPage(started().browser, test, `${at.address}${path}#key=${key}`, options)
+      await seen.page.waitForSelector('header.top')
+      return seen
+    },
+  }
+}
+
+/** Writes whole calls as one batch. */
+export async function writeCalls({ post }: TestApp, batch: readonly object[], to = project): Promise<void> {
+  const { status, text } = await post(`/v2/${to}/calls/complete`, { batch })
+  assert.equal(status, 200, text)
+}
 
 /** The app behind a port, with the page. */
-export async function servePageApp(
-  t: Parameters<typeof openApp>[0],
-  parts: TestParts = {},
-): Promise<TestApp & { address: string; link: string }> {
+export async function servePageApp(t: Ending, parts: TestParts = {}): Promise<PageApp> {
   buildPage()
   const served = await openApp(t, parts)
   await served.app.listen({ host: '127.0.0.1', port: 0 })

@@ -183,6 +183,9 @@ export function playedBackend(
       const performance = performed(generation)
       return { promptTokens: performance.prompt, events: play(performance, signal) }
     },
+    async pool() {
+      throw new Error('a played model writes')
+    },
     async close() {},
   }
   t.after(() => assert.deepEqual(backend.failures, []))

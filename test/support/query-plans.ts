@@ -35,6 +35,7 @@ export function openPlanned(t: { after(close: () => void): void }): PlannedRecor
       run: async (query) => connection.run(noted(query)),
       turn: async () => {},
       share: async () => {},
+      alone: async () => true,
       changed: () => {},
     },
     plans() {

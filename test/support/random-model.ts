@@ -16,6 +16,8 @@ export interface RandomModelShape {
   words: string
   /** Whether a text begins with a token of its own, where that is asked for. */
   addBos: boolean
+  /** The number of llama.cpp by which the model makes one vector of a text; 0 for one that writes. */
+  pooling: number
   seed: number
 }
 
@@ -37,6 +39,7 @@ export const smallShape: RandomModelShape = {
   chatTemplate,
   words: 'smollm',
   addBos: false,
+  pooling: 0,
   seed: 1,
 }
 
@@ -88,6 +91,10 @@ function metadata(shape: RandomModelShape): Record<string, GgufValue> {
     'tokenizer.ggml.padding_token_id': { u32: special + specials.indexOf('<|pad|>') },
     'tokenizer.ggml.add_bos_token': { bool: shape.addBos },
     'tokenizer.chat_template': { text: shape.chatTemplate },
+    ...(shape.pooling > 0 && {
+      'llama.pooling_type': { u32: shape.pooling },
+      'tokenizer.ggml.add_eos_token': { bool: true },
+    }),
   }
 }
 

@@ -44,7 +44,8 @@ export async function rawPost(
       socket.setEncoding('utf8').on('data', (data) => {
         answer += data
       })
-      if (!socket.closed) await once(socket, 'close')
+      // Also where the server resets the connection: `once` of node:events would reject.
+      if (!socket.closed) await new Promise((resolve) => socket.once('close', resolve))
       return answer
     },
     async begun() {

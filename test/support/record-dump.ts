@@ -1,8 +1,9 @@
 import type { Database } from '../../src/storage/database.ts'
 import { sql, trusted } from '../../src/storage/sql/sql.ts'
 
+/** An index of words has tables of its own, which hold what is in search_entries in a form of SQLite's. */
 const tablesOf = {
-  sqlite: "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite%'",
+  sqlite: `SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite%' AND name NOT LIKE 'search_words%'`,
   postgres: 'SELECT tablename AS name FROM pg_catalog.pg_tables WHERE schemaname = current_schema()',
 }
 

@@ -1,5 +1,6 @@
 import { CompletionBody } from '../../src/operations/completions/contract.ts'
 import { refusedChatFields } from '../../src/operations/generation/refused-fields.ts'
+import { refusedRerankFields } from '../../src/operations/rerank/contract.ts'
 import { ResponsesBody } from '../../src/operations/responses/contract.ts'
 import { keys, type Method } from './app.ts'
 import { completeOf, endOf, startOf } from './calls.ts'
@@ -277,6 +278,38 @@ const completion = () => {
   }
 }
 
+const pooling = () => ({
+  model: 'scripted',
+  truncate_prompt_tokens: 100,
+  priority: 0,
+  user: 'me',
+  request_id: 'mine',
+  store: true,
+  metadata: { run: '7' },
+})
+
+const embeddings = () => ({
+  ...pooling(),
+  input: ['a cab', 'bad'],
+  encoding_format: 'float',
+  dimensions: 2,
+  add_special_tokens: true,
+  truncation_side: 'left',
+  messages: null,
+  normalize: true,
+  embed_dtype: 'float32',
+  endianness: 'little',
+})
+
+const ranking = () => ({
+  ...pooling(),
+  query: 'a cab',
+  documents: ['bad', { text: 'a cat' }],
+  top_n: 2,
+  return_documents: true,
+  ...nothing(refusedRerankFields),
+})
+
 const inputTokens = () => ({
   input: 'Hi',
   instructions: 'Be kind.',
@@ -400,6 +433,13 @@ export const sampleBodies: Record<string, (project: string) => Record<string, un
     expand_columns: [],
     return_expanded_column_values: true,
   }),
+  '/calls/export': (project_id) => ({
+    project_id,
+    kinds: ['files', 'tables', 'objects', 'calls', 'feedback'],
+    filter,
+    query: byId,
+    after: ids.id,
+  }),
   '/calls/query_stats': (project_id) => ({
     project_id,
     filter,
@@ -408,7 +448,31 @@ export const sampleBodies: Record<string, (project: string) => Record<string, un
     include_total_storage_size: true,
     expand_columns: [],
   }),
-  '/views/facets': (project_id) => ({ project_id, filter, query: byId, fields: ['op'] }),
+  '/views/facets': (project_id) => ({ project_id, filter, query: byId, fields: ['op', 'inputs.question'] }),
+  '/saved_views': (project_id) => ({
+    project_id,
+    screen: 'calls',
+    name: 'Slow',
+    search: 'q=latency%3A%3E2s',
+    is_shared: true,
+  }),
+  '/saved_views/query': (project_id) => ({ project_id }),
+  '/saved_views/:view_id': (project_id) => ({
+    project_id,
+    name: 'Slow',
+    search: 'q=latency%3A%3E2s',
+    is_shared: true,
+  }),
+  '/views/columns': (project_id) => ({ project_id, filter, query: byId, sample: 10 }),
+  '/views/search': (project_id) => ({
+    project_id,
+    filter,
+    query: byId,
+    text: 'refund',
+    limit: 10,
+    after: '5',
+  }),
+  '/views/trace': (project_id) => ({ project_id, trace_id: ids.trace_id, limit: 10 }),
   '/views/buckets': (project_id) => ({
     project_id,
     filter,
@@ -418,9 +482,19 @@ export const sampleBodies: Record<string, (project: string) => Record<string, un
     step_seconds: 86_400,
     by: 'model',
     timed: 'latency',
+    costs: true,
+  }),
+  '/views/feedback_buckets': (project_id) => ({
+    project_id,
+    filter,
+    query: byId,
+    after: '2026-01-01T00:00:00Z',
+    before: '2026-01-02T00:00:00Z',
+    step_seconds: 86_400,
   }),
   '/views/calls': (project_id) => ({
     project_id,
+    columns: ['inputs.question'],
     filter,
     query: byId,
     sort_by: [{ field: 'started_at', direction: 'desc' }],
@@ -702,6 +776,10 @@ export const sampleBodies: Record<string, (project: string) => Record<string, un
   '/v1/chat/completions': chat,
   '/v1/chat/completions/:completion_id': () => ({ metadata: { run: '7' } }),
   '/v1/completions': completion,
+  '/v1/embeddings': embeddings,
+  '/v1/rerank': ranking,
+  '/v2/rerank': ranking,
+  '/rerank': ranking,
   '/v1/responses': response,
   '/v1/responses/input_tokens': inputTokens,
   '/v1/messages': message,
@@ -721,6 +799,7 @@ const otherMethods: Record<string, Method> = {
   '/annotation_queues/:queue_id': 'PUT',
   '/annotation_queues/:queue_id/rules/:rule_id': 'PUT',
   '/monitors/:monitor_id': 'PUT',
+  '/saved_views/:view_id': 'PUT',
   '/objs/:object_id/versions/:digest/tags': 'PUT',
   '/objs/:object_id/aliases': 'PUT',
 }

@@ -9,6 +9,7 @@ import type {
   ServedModel,
   TokenLogprob,
 } from '../../src/inference/backend.ts'
+import type { PoolingInput } from '../../src/inference/pooling.ts'
 import { gathered } from './gathered.ts'
 
 /** A turn of the script: what happens next, or why nothing does any more. */
@@ -38,6 +39,9 @@ export interface ScriptedBackend extends Backend {
 export const scriptedTemplate = `{{ bos_token }}{% for message in messages %}<|{{ message.role }}|>{{ message.content }}<|end|>{% endfor %}{% if add_generation_prompt %}<|assistant|>{% endif %}`
 
 export const scriptedModel: ServedModel = {
+  tasks: ['answers', 'embeddings', 'ranking'],
+  dimensions: 4,
+  shorter: [2],
   names: ['scripted', 'alias/of-it'],
   created: 1_767_000_000,
   source: 'builtin',
@@ -51,6 +55,19 @@ export const scriptedModel: ServedModel = {
   bytes: 2_000,
   template: scriptedTemplate,
   tokens: { bos: '<s>', eos: '</s>' },
+}
+
+/** The direction of how often its first four letters are there; of a document the share of its letters that the query has. */
+function scriptedPooling(input: PoolingInput): { values: Float32Array; tokens: number } {
+  if ('query' in input) {
+    const letters = Array.from(input.document)
+    const shared = letters.filter((letter) => input.query.includes(letter)).length
+    return { values: Float32Array.of(shared / (letters.length || 1)), tokens: letters.length }
+  }
+  const tokens = 'tokens' in input ? input.tokens : tokensOf(input.text)
+  const counts = Array.from('abcd', (letter) => tokens.filter((one) => one === letter.codePointAt(0)).length)
+  const length = Math.hypot(...counts) || 1
+  return { values: Float32Array.from(counts, (count) => count / length), tokens: tokens.length }
 }
 
 const bytesOf = (text: string) => new TextEncoder().encode(text)
@@ -210,6 +227,13 @@ export function scriptedBackend(script: Script = saying('Hel', 'lo')): ScriptedB
       // What the engine gets passes between processes, so it must be made of plain values.
       backend.asked.push(structuredClone(request))
       return { promptTokens: promptTokensOf(request), events: gathered(run(request, signal)) }
+    },
+    async pool(request, each, signal) {
+      for (const [input, one] of request.inputs.entries()) {
+        await new Promise((resolve) => setImmediate(resolve))
+        signal.throwIfAborted()
+        each({ input, ...scriptedPooling(one) })
+      }
     },
     async close() {
       closed = true

@@ -18,8 +18,8 @@ export interface RunningServer {
   /** What it logged so far, a line each. */
   log: string[]
   complaints: string[]
-  post(url: string, body: unknown, init?: RequestInit & { key?: string }): Promise<Response>
-  get(url: string, key?: string): Promise<Response>
+  post(url: string, body: unknown, init?: RequestInit & { key?: string; at?: string }): Promise<Response>
+  get(url: string, key?: string, at?: string): Promise<Response>
   /** Sends the signal and answers the exit code, or the signal that ended it. */
   end(signal: NodeJS.Signals): Promise<number | NodeJS.Signals>
 }
@@ -79,6 +79,10 @@ export async function startServer(
   if (pairs.isOn && settings.HEDDLE_MODEL !== undefined && settings.HEDDLE_MODEL !== 'none') {
     return startPair(t, settings)
   }
+  if (process.env.npm_lifecycle_event === 'test:scale') {
+    const { startScaled } = await import('./scaled-server.ts')
+    return startScaled(t, settings)
+  }
   return startOne(t, settings, before)
 }
 
@@ -109,7 +113,8 @@ async function startPair(t: Ending, settings: Record<string, string>): Promise<R
   }
 }
 
-async function startOne(
+/** One process, whatever is asked of tests as a whole. */
+export async function startOne(
   t: Ending,
   settings: Record<string, string>,
   before: readonly string[] = [],
@@ -135,14 +140,15 @@ async function startOne(
     process: child,
     log,
     complaints,
-    post: (url, body, { key = keys.alice, ...init } = {}) =>
-      fetch(`${address}${url}`, {
+    post: (url, body, { key = keys.alice, at = address, ...init } = {}) =>
+      fetch(`${at}${url}`, {
         method: 'POST',
         headers: { authorization: basic(key), 'content-type': 'application/json' },
         body: typeof body === 'string' ? body : JSON.stringify(body),
         ...init,
       }),
-    get: (url, key = keys.alice) => fetch(`${address}${url}`, { headers: { authorization: basic(key) } }),
+    get: (url, key = keys.alice, at = address) =>
+      fetch(`${at}${url}`, { headers: { authorization: basic(key) } }),
     end(signal) {
       child.kill(signal)
       return exited

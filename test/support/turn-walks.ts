@@ -3,8 +3,9 @@ import {
   nodeKinds,
   numbersOfNode,
 } from '../../src/inference/constraints/grammar/compiled-grammar.ts'
+import { isMark } from '../../src/inference/constraints/grammar/marks.ts'
 
-/** Texts of a grammar by chance; a longer one when `freedom` is more. Control tokens are lone low surrogates. */
+/** Texts of a grammar by chance, which may repeat what it remembers; a longer one when `freedom` is more. Control tokens are lone low surrogates. */
 export function walksOf({ start, nodes, lists, text }: CompiledGrammar) {
   const count = nodes.length / numbersOfNode
   const parts = (node: number) => {
@@ -91,5 +92,6 @@ export function walksOf({ start, nodes, lists, text }: CompiledGrammar) {
 const likely = Array.from('a1 "\\</>{}[]:,.-nt\n\'é😀', (character) => character.codePointAt(0) ?? 0)
 
 function characterOf(point: number): string {
+  if (isMark(point)) return ''
   return point >= 0x110000 ? String.fromCharCode(point - 0x110000 + 0xdc00) : String.fromCodePoint(point)
 }

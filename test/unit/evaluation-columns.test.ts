@@ -1,5 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import fc from 'fast-check'
+import { columnNames, createGathering } from '../../src/domain/evaluations/columns/gathering.ts'
+import { unpackNumbers } from '../../src/domain/evaluations/columns/packing.ts'
 import { briefOf } from '../../src/domain/evaluations/example.ts'
 import { shapeOf, slotCount } from '../../src/domain/evaluations/shape.ts'
 import { valueAt } from '../../src/domain/expressions/json-value.ts'
@@ -70,4 +73,28 @@ test('a value is found behind strings with quotes and backslashes', () => {
   assert.equal(valueAt(json, ['c', 'd']), String.raw`"}\"]"`)
   assert.equal(valueAt(json, ['e', '1']), String.raw`"\\"`)
   assert.equal(valueAt(json, ['f']), '2')
+})
+
+test('each number is kept beside its trial, whatever slots the trials before it had', async () => {
+  const slot = fc.option(fc.integer({ min: -9, max: 9 }), { freq: 2 })
+  const trials = fc.array(fc.array(slot, { maxLength: 5 }), { minLength: 1, maxLength: 12 })
+  await fc.assert(
+    fc.asyncProperty(trials, async (given) => {
+      const gathering = createGathering()
+      for (const [index, numbers] of given.entries()) {
+        const row_digest = String(index).padStart(4, '0')
+        gathering.add({ row_digest, row_kind: 0, brief: null, failed: 0, shape: 1, numbers })
+      }
+      const { header, columns } = await gathering.finish(() => undefined)
+      for (let at = 0; at < header.slots; at++) {
+        const kept = Array.from(unpackNumbers(columns.get(columnNames.slot(at)) as Uint8Array))
+        assert.deepEqual(
+          kept,
+          given.map((numbers) => numbers[at] ?? Number.NaN),
+        )
+      }
+      const most = Math.max(0, ...given.map((numbers) => numbers.findLastIndex((one) => one !== null) + 1))
+      assert.equal(header.slots, most)
+    }),
+  )
 })

@@ -26,3 +26,21 @@ test('work that nobody waits for ends at its next breath, with the reason', asyn
   leaving.abort(new Error('gone'))
   await assert.rejects(yieldToLoop() as Promise<void>, /gone/)
 })
+
+test('of many pieces of work one goes on in each turn of the loop, in their order', async (t) => {
+  let time = 0
+  t.mock.method(performance, 'now', () => time)
+  const pieces = Array.from({ length: 5 }, createYieldToLoop.bind(undefined, undefined))
+  time = 3
+  const went: number[] = []
+  const waits = pieces.map((yieldToLoop, n) => yieldToLoop()?.then(() => void went.push(n)))
+  for (let turn = 0; turn < 5; turn++) {
+    assert.deepEqual(
+      went,
+      Array.from({ length: turn }, (_, n) => n),
+    )
+    await new Promise(setImmediate)
+  }
+  await Promise.all(waits)
+  assert.deepEqual(went, [0, 1, 2, 3, 4])
+})

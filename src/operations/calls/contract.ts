@@ -40,7 +40,7 @@ const step = z.int().min(0).nullish()
 const label = plainText(512).nullish()
 const displayName = mendedText(1024).nullish()
 
-const startFields = {
+export const startFields = {
   id: callId.nullish().meta({ description: 'Made by the server when absent.' }),
   trace_id: traceId
     .nullish()
@@ -62,7 +62,7 @@ const startFields = {
   expire_at: dateTime.nullish().meta({ description: 'From then on the call is gone.' }),
 }
 
-const endFields = {
+export const endFields = {
   ended_at: dateTime,
   output: jsonValue().nullish(),
   summary: jsonObject(),

@@ -1,21 +1,12 @@
 import { newId, traceOf } from '../../domain/ids.ts'
 import { membersOf, objectText } from '../../domain/json/scan.ts'
-import { JsonText, joined, type SharedText } from '../../domain/json/text.ts'
+import { JsonText, joined } from '../../domain/json/text.ts'
 import { inSteps } from '../../domain/yielding.ts'
-import type { CallEnd, CallPart, CallStart } from '../../storage/tables/call-parts.ts'
+import type { CallPart } from '../../storage/tables/call-parts.ts'
 import type { CompleteCall, EndedCall, StartedCall } from './contract.ts'
 
-/** A part of a call as it was sent: its large texts are shared between threads. */
-export interface GivenPart extends Omit<CallPart, 'start' | 'end'> {
-  start?: GivenStart
-  end?: GivenEnd
-}
-
-type Sent<T, Kept extends keyof T> = { [Key in keyof T]: Key extends Kept ? T[Key] | SharedText : T[Key] }
-type GivenStart = Sent<CallStart, 'attributes' | 'inputs'>
-type GivenEnd = Sent<CallEnd, 'output' | 'summary'>
-export type StartedPart = GivenPart & { start: GivenStart }
-export type EndedPart = GivenPart & { end: GivenEnd }
+export type StartedPart = CallPart & Required<Pick<CallPart, 'start'>>
+export type EndedPart = CallPart & Required<Pick<CallPart, 'end'>>
 
 const dayInMicroseconds = 86_400_000_000
 
@@ -73,8 +64,8 @@ export function endPart(given: EndedCall | CompleteCall): EndedPart {
 }
 
 /** One part for each call, in the order in which the calls first appear: what comes later in a batch replaces. */
-export async function mergeParts(parts: Iterable<GivenPart>): Promise<GivenPart[]> {
-  const byCall = new Map<string, GivenPart>()
+export async function mergeParts(parts: Iterable<CallPart>): Promise<CallPart[]> {
+  const byCall = new Map<string, CallPart>()
   await inSteps(parts, (part) => {
     const key = `${part.project_id}/${part.id}`
     const known = byCall.get(key)

@@ -5,6 +5,7 @@ import { refuse } from '../../domain/refusals.ts'
 import { now } from '../../domain/time.ts'
 import { inSteps } from '../../domain/yielding.ts'
 import type { Database } from '../../storage/database.ts'
+import type { CallPart } from '../../storage/tables/call-parts.ts'
 import type { Projects } from '../projects/settings.ts'
 import type { CallNames } from '../recording/named-calls.ts'
 import type {
@@ -15,7 +16,7 @@ import type {
   UpdateBody,
   UpsertBatchBody,
 } from './contract.ts'
-import { endPart, type GivenPart, mergeParts, startPart } from './parts.ts'
+import { endPart, mergeParts, startPart } from './parts.ts'
 import { callNotFound } from './record.ts'
 
 export interface Ingest {
@@ -45,7 +46,7 @@ export async function endCall({ db }: Ingest, caller: Caller, end: EndedCall): P
 /** All or nothing. A batch may be sent again as a whole. */
 export async function upsertBatch({ db, projects }: Ingest, caller: Caller, { batch }: UpsertBatchBody) {
   const res: (Started | Record<string, never>)[] = []
-  const parts: GivenPart[] = []
+  const parts: CallPart[] = []
   await inSteps(batch, async (item, index) => {
     if (item.mode === 'start') {
       const { start } = item.req
@@ -74,7 +75,7 @@ export async function writeComplete(
 ): Promise<void> {
   requireAccess(caller, project, 'path')
   const intake = { user: caller.name, retentionDays: await projects.retentionDays(project) }
-  const parts: GivenPart[] = []
+  const parts: CallPart[] = []
   await inSteps(batch, (call, index) => {
     if (call.project_id !== project) {
       throw refuse('invalid_value', {

@@ -36,7 +36,7 @@ export async function beginChat(
 ): Promise<ChatCompletion> {
   const maxTokens = body.max_completion_tokens ?? body.max_tokens ?? undefined
   checkTogether(body, maxTokens)
-  const found = parts.models.find(body.model)
+  const found = parts.models.find(body.model, asking.caller)
   const calls = callsOf(body, parts.settings)
   checkPriority(body, parts.settings)
   const conversation = conversationFrom({ ...body, tools: toolsOf(body) }, parts.settings)

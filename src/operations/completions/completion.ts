@@ -42,7 +42,7 @@ export async function beginCompletion(
   const maxTokens = body.max_tokens === undefined ? usualMaxTokens : (body.max_tokens ?? undefined)
   const inputs = promptsOf(body)
   checkTogether(body, maxTokens)
-  const found = parts.models.find(body.model)
+  const found = parts.models.find(body.model, asking.caller)
   refuseUnavailable(body)
   checkPriority(body, parts.settings)
   const { stream, echo } = body

@@ -7,7 +7,7 @@ const ServedModel = z.object({
   names: z
     .array(z.string())
     .meta({ description: 'What `model` in a request may be. Empty until it is loaded.' }),
-  state: z.enum(['starting', 'ready', 'failed']),
+  state: z.enum(['starting', 'ready', 'failed', 'unloaded']),
   doing: z.string().nullable().meta({
     description:
       'While it starts, what is done, such as the progress of a download; why it failed; else null.',
@@ -34,6 +34,19 @@ const ServedModel = z.object({
   prompt_tokens: count.meta({ description: 'Since the server started.' }),
   cached_tokens: count.meta({ description: 'Of these, those that were found in the cache.' }),
   completion_tokens: count.meta({ description: 'Since the server started.' }),
+  prompt_cache: z
+    .object({
+      prompts: count,
+      bytes: count,
+      bound: count.meta({ description: 'Bytes that it may have.' }),
+      restored: count.meta({ description: 'Prompts that went on from one that was kept.' }),
+      dropped: count.meta({ description: 'Of those that were kept: the room was needed for others.' }),
+    })
+    .nullable()
+    .meta({
+      description:
+        'What was read of prompts and is kept after its sequence was needed for another. Null where nothing is kept.',
+    }),
   engine_bytes: count.nullable().meta({ description: 'Memory of its engine; null where that is not known.' }),
 })
 
@@ -54,6 +67,16 @@ export const mostAnswers = 200
 
 export const EngineAnswer = answer('How the models are doing. It is at most a second old.', {
   models: z.array(ServedModel).meta({ description: 'Empty where HEDDLE_MODEL is none.' }),
+  list: z
+    .object({
+      read_at: z.string(),
+      trouble: z.string().nullable().meta({
+        description:
+          'Why the file was not read again when it last changed; what stood in it before holds. For admins.',
+      }),
+    })
+    .nullable()
+    .meta({ description: 'The file of HEDDLE_MODELS; null where there is none.' }),
   answers: z
     .array(RunningAnswer)
     .max(mostAnswers)

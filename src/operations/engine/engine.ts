@@ -1,5 +1,7 @@
 import type { Caller } from '../../domain/callers.ts'
+import type { BackendStatus } from '../../inference/backend.ts'
 import type { Model } from '../../inference/model.ts'
+import type { ModelList } from '../../inference/registry.ts'
 import { version } from '../../version.ts'
 import type { GenerationParts } from '../generation/parts.ts'
 import type { RunningAnswer, RunningAnswers } from '../generation/running.ts'
@@ -15,7 +17,12 @@ type Watched = Pick<GenerationParts, 'models' | 'running' | 'recorder'>
 /** How the models are doing, as this caller may see it. */
 export function createEngineView({ models, running, recorder }: Watched): (caller: Caller) => EngineAnswer {
   let seen:
-    | { at: number; view: Omit<EngineAnswer, 'answers' | 'recording'>; answers: RunningAnswer[] }
+    | {
+        at: number
+        view: Pick<EngineAnswer, 'server'>
+        models: Map<Model, EngineAnswer['models'][number]>
+        answers: RunningAnswer[]
+      }
     | undefined
 
   function look(): NonNullable<typeof seen> {
@@ -23,21 +30,26 @@ export function createEngineView({ models, running, recorder }: Watched): (calle
     if (seen !== undefined && at - seen.at < freshMs) return seen
     const all = running.all()
     // What is shown is of one moment, whoever asks for it.
-    const answers = all.slice(0, mostAnswers).map((one) => ({ ...one }))
+    const answers = all.map((one) => ({ ...one }))
     const view = {
-      models: models.all.map((model) => modelShown(model, running)),
-      answers_in_all: all.length,
       server: { version, started_at: startedAt, memory_bytes: process.memoryUsage.rss() },
     }
-    seen = { at, view, answers }
+    const shown = new Map(models.all.map((model) => [model, modelShown(model, running)]))
+    seen = { at, view, models: shown, answers }
     return seen
   }
 
   return (caller) => {
-    const { view, answers } = look()
+    const { view, models: all, answers: asked } = look()
+    const own = models.seenBy(caller).flatMap((model) => all.get(model) ?? [])
+    const names = new Set(own.flatMap((model) => model.names))
+    const answers = own.length === all.size ? asked : asked.filter(({ model }) => names.has(model))
     return {
       ...view,
-      answers: answers.map((one) => answerShown(one, caller)),
+      models: own,
+      list: listShown(models.list?.(), caller),
+      answers: answers.slice(0, mostAnswers).map((one) => answerShown(one, caller)),
+      answers_in_all: answers.length,
       recording: recorder.modeOf(caller),
     }
   }
@@ -50,7 +62,7 @@ function modelShown(model: Model, running: RunningAnswers): EngineAnswer['models
   return {
     names: served?.names ?? [],
     state: status.state,
-    doing: status.state === 'ready' ? null : status.state === 'starting' ? status.doing : status.reason,
+    doing: status.state === 'starting' ? status.doing : status.state === 'failed' ? status.reason : null,
     card: served
       ? {
           context: served.context,
@@ -63,14 +75,32 @@ function modelShown(model: Model, running: RunningAnswers): EngineAnswer['models
         }
       : null,
     slots:
-      served && status.state === 'ready'
+      served && served.parent === undefined && status.state === 'ready'
         ? { total: served.parallel, running: status.running, waiting: status.waiting }
         : null,
     tokens_per_second: tokensPerSecond,
     prompt_tokens: promptTokens,
     cached_tokens: cachedTokens,
     completion_tokens: completionTokens,
+    prompt_cache: cacheShown(status),
     engine_bytes: (status.state === 'ready' ? status.bytes : undefined) ?? null,
+  }
+}
+
+function cacheShown(status: BackendStatus): EngineAnswer['models'][number]['prompt_cache'] {
+  const cache = status.state === 'ready' ? status.promptCache : undefined
+  if (cache === undefined || cache.bound === 0) return null
+  const { prompts, bytes, bound, restored, dropped } = cache
+  return { prompts, bytes, bound, restored, dropped }
+}
+
+/** What is wrong with the file names what stands in it. */
+function listShown(list: ModelList | undefined, { role }: Caller): EngineAnswer['list'] {
+  if (list === undefined) return null
+  const { read_at, trouble } = list
+  return {
+    read_at,
+    trouble: role === 'admin' || trouble === null ? trouble : 'the file could not be read again',
   }
 }
 

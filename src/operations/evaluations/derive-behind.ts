@@ -4,7 +4,7 @@ import { readPending } from '../../storage/evaluations/pending.ts'
 import { type BackgroundWork, inBackground } from '../background.ts'
 
 /** So few that a write that waits behind them is hardly later. */
-const trialsAtOnce = 8
+const trialsAtOnce = 32
 /** Parts of one trial that arrive within this time are derived once. */
 const idleMs = 100
 /** After a failure, which is likely to last. */

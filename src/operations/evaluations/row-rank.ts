@@ -1,7 +1,6 @@
 import { type Caller, hasAccess, requireAccess } from '../../domain/callers.ts'
 import type { Database } from '../../storage/database.ts'
 import { deriveThenOpen } from '../../storage/evaluations/results.ts'
-import { readNeighbours } from '../../storage/evaluations/row-rank.ts'
 import { viewOf } from './view.ts'
 import type { RankAnswer, RankBody } from './views-contract.ts'
 
@@ -15,8 +14,8 @@ export async function rankRow(
   const { project_id: project, row_digest: row } = body
   requireAccess(caller, project)
   const view = viewOf(project, body, (other) => hasAccess(caller, other))
-  const { rows, order, count } = await deriveThenOpen(db, view, signal)
-  const near = await readNeighbours(db, rows, order, row, body.neighbours ?? 1, signal)
+  const { neighbours, count } = await deriveThenOpen(db, view, signal)
+  const near = await neighbours(row, body.neighbours ?? 1)
   const own = near.find(({ row_digest }) => row_digest === row)
   if (own === undefined) return { rank: null, total_rows: await count(view.intersect), before: [], after: [] }
   const digests = (some: typeof near) => some.map(({ row_digest }) => row_digest)

@@ -3,17 +3,7 @@ import { createYieldToLoop } from '../../domain/yielding.ts'
 import type { Database } from '../../storage/database.ts'
 import { acceptedFields, fieldRefused, resultField } from '../../storage/evaluations/result-fields.ts'
 import { deriveThenOpen } from '../../storage/evaluations/results.ts'
-import {
-  type Axis,
-  type PairSums,
-  readHeat,
-  readHistogram,
-  readPairSums,
-  readScoreStats,
-  readSteps,
-  type ScoreStats,
-  type ScoreView,
-} from '../../storage/evaluations/score-views.ts'
+import type { Axis, PairSums, ScoreReader, ScoreStats } from '../../storage/evaluations/score-views.ts'
 import { bootstrapInterval, type Interval, mostDrawn, normalInterval } from './intervals.ts'
 import { viewOf } from './view.ts'
 import { type ScoresAnswer, type ScoresBody, usualBins } from './views-contract.ts'
@@ -31,25 +21,24 @@ export async function viewScores(
   const asked = viewOf(project, { ...body, sort_by: [{ field }] }, (other) => hasAccess(caller, other))
   const baseline = among(asked.evaluations, 'baseline', body.baseline) ?? (asked.evaluations[0] as string)
   const heatFor = among(asked.evaluations, 'heat_for', body.heat_for)
-  const { rows, order } = await deriveThenOpen(db, asked, signal)
-  const reading = order[0]?.reading
-  if (reading?.kind !== 'score') throw fieldRefused('field', field, acceptedFields)
-  const view: ScoreView = { db, rows, number: reading.number, signal }
+  const results = await deriveThenOpen(db, asked, signal)
+  const view = await results.scores()
+  if (view === undefined) throw fieldRefused('field', field, acceptedFields)
 
-  const stats = new Map((await readScoreStats(view)).map((one) => [one.evaluation_id, one]))
+  const stats = new Map((await view.stats()).map((one) => [one.evaluation_id, one]))
   const span = spanOf(stats.values())
   const isBinary = stats.values().every(({ known, truths }) => known === truths)
   const bins = isBinary ? 2 : (body.bins ?? usualBins)
   const counts = new Map(asked.evaluations.map((id) => [id, Array.from({ length: bins }, () => 0)]))
   if (span !== undefined) {
     const axis = isBinary ? { least: 0, most: 1, bins } : { ...span, bins }
-    for (const { evaluation_id, bin, count } of await readHistogram(view, axis)) {
+    for (const { evaluation_id, bin, count } of await view.histogram(axis)) {
       const own = counts.get(evaluation_id)
       if (own !== undefined) own[bin] = count
     }
   }
-  const sums = span && asked.evaluations.length > 1 ? await readPairSums(view, baseline) : []
-  const intervals = await intervalsOf(view, baseline, sums)
+  const sums = span && asked.evaluations.length > 1 ? await view.pairSums(baseline) : []
+  const intervals = await intervalsOf(view, baseline, sums, signal)
   const heatAxis: Axis | undefined = span && { ...span, bins: body.heat_bins ?? usualBins }
   const isCompared = heatFor !== undefined && heatFor !== baseline
   const heat =
@@ -57,7 +46,7 @@ export async function viewScores(
       ? {
           evaluation_call_id: heatFor,
           bins: heatAxis.bins,
-          cells: (await readHeat(view, baseline, heatFor, heatAxis)).map(
+          cells: (await view.heat(baseline, heatFor, heatAxis)).map(
             ({ x, y, count }): [number, number, number] => [x, y, count],
           ),
         }
@@ -112,9 +101,10 @@ function spanOf(stats: Iterable<ScoreStats>): { least: number; most: number } | 
 
 /** By evaluation. Of a few rows they are drawn from the rows themselves. */
 async function intervalsOf(
-  view: ScoreView,
+  view: ScoreReader,
   baseline: string,
   sums: readonly PairSums[],
+  signal: AbortSignal,
 ): Promise<Map<string, Interval>> {
   const intervals = new Map<string, Interval>()
   const drawn: string[] = []
@@ -124,8 +114,8 @@ async function intervalsOf(
     else intervals.set(evaluation_id, normalInterval(pairs, mean_step, squares))
   }
   if (drawn.length === 0) return intervals
-  const yieldToLoop = createYieldToLoop(view.signal)
-  const steps = Map.groupBy(await readSteps(view, baseline, drawn), ({ evaluation_id }) => evaluation_id)
+  const yieldToLoop = createYieldToLoop(signal)
+  const steps = Map.groupBy(await view.steps(baseline, drawn), ({ evaluation_id }) => evaluation_id)
   for (const [id, own] of steps) {
     const numbers = own.map(({ step }) => step)
     if (numbers.length > 1) intervals.set(id, await bootstrapInterval(numbers, yieldToLoop))

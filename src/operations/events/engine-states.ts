@@ -1,22 +1,28 @@
+import type { Model } from '../../inference/model.ts'
 import type { Models } from '../../inference/registry.ts'
 
 const lookMs = 1_000
 
 /** Tells of models whose state has changed, by their names. */
-export function watchEngine({ all }: Models, changed: (models: string[]) => void): () => void {
-  const stateOf = (model: (typeof all)[number]) => {
-    const { running: _, waiting: __, ...state } = { running: 0, waiting: 0, ...model.status() }
+export function watchEngine(models: Models, changed: (models: string[]) => void): () => void {
+  const stateOf = (model: Model) => {
+    const {
+      running: _,
+      waiting: __,
+      bytes: ___,
+      ...state
+    } = { running: 0, waiting: 0, bytes: 0, ...model.status() }
     return JSON.stringify(state)
   }
-  let before = all.map(stateOf)
+  const statesNow = () => new Map(models.all.map((model) => [model, stateOf(model)]))
+  let before = statesNow()
   const timer = setInterval(() => {
-    const now = all.map(stateOf)
-    const names = all.flatMap((model, index) =>
-      now[index] === before[index] ? [] : (model.served()?.names[0] ?? []),
+    const now = statesNow()
+    const changes = [...new Set([...before.keys(), ...now.keys()])].filter(
+      (model) => before.get(model) !== now.get(model),
     )
-    const isChanged = now.some((state, index) => state !== before[index])
     before = now
-    if (isChanged) changed(names)
+    if (changes.length > 0) changed(changes.flatMap((model) => model.served()?.names[0] ?? []))
   }, lookMs).unref()
   return () => clearInterval(timer)
 }

@@ -24,6 +24,8 @@ export interface Following {
   after: string | undefined
   /** Whether the listener may hear of it. */
   sees(project: string): boolean
+  /** Whether it may hear of the model of this name. */
+  seesModel?(name: string): boolean
   /** Ends the stream, with its reason. */
   signal: AbortSignal
 }
@@ -104,7 +106,7 @@ export function createEventHub(db: Pick<Database, 'watch'>, models: Models) {
     return isKnown ? given : undefined
   }
 
-  async function* follow({ after, sees, signal }: Following): AsyncGenerator<Told> {
+  async function* follow({ after, sees, seesModel = () => true, signal }: Following): AsyncGenerator<Told> {
     listeners++
     begin()
     try {
@@ -124,8 +126,12 @@ export function createEventHub(db: Pick<Database, 'watch'>, models: Models) {
         }
         at = event.seq
         if (event.kind === 'resync') yield { name: 'resync', id: idOf(at), data: { seq: at } }
-        else if (event.project === null || sees(event.project))
-          yield { name: 'change', id: idOf(at), data: event }
+        else if (event.project === null) {
+          const ids = event.ids?.filter(seesModel)
+          if (ids === undefined || ids.length === event.ids?.length)
+            yield { name: 'change', id: idOf(at), data: event }
+          else if (ids.length > 0) yield { name: 'change', id: idOf(at), data: { ...event, ids } }
+        } else if (sees(event.project)) yield { name: 'change', id: idOf(at), data: event }
       }
     } finally {
       if (--listeners === 0) {

@@ -22,7 +22,7 @@ const form: EventForm = {
   end: '',
 }
 
-const events: Operation = async (app, { events: hub }) => {
+const events: Operation = async (app, { events: hub, models }) => {
   const listeners = createListeners()
   app.get(
     '/views/events',
@@ -50,8 +50,15 @@ const events: Operation = async (app, { events: hub }) => {
       const caller = stillKnown(request, reply)
       const sees = (project: string) =>
         hasAccess(caller.now, project) && (wanted === undefined || wanted === project)
+      const seesModel = (name: string) =>
+        models.seenBy(caller.now).some((model) => model.served()?.names.includes(name))
       const signal = AbortSignal.any([left, caller.gone])
-      const told = hub.follow({ after: after === undefined ? undefined : String(after), sees, signal })
+      const told = hub.follow({
+        after: after === undefined ? undefined : String(after),
+        sees,
+        seesModel,
+        signal,
+      })
       await sendEvents(reply, told, left, form)
       return reply
     },

@@ -26,7 +26,10 @@ export function checkTarget({ svc_ref }: FeedbackGiven, at: FieldName): void {
 }
 
 /** The call that the feedback is about, when it is one of the project: a foreign project is never touched. */
-export function callOf({ svc_ref, project_id }: FeedbackGiven): string | null {
+export function callOf({
+  svc_ref,
+  project_id,
+}: Pick<FeedbackGiven, 'svc_ref' | 'project_id'>): string | null {
   const ref = parseRef(svc_ref)
   return ref?.kind === 'call' && ref.project === project_id ? ref.id : null
 }

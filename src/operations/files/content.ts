@@ -26,7 +26,7 @@ export async function readFile(
 }
 
 /** Short reads, so that a slow reader holds nothing of the record. A file never changes. */
-async function* piecesOf(
+export async function* piecesOf(
   db: Reader,
   projectId: string,
   uploadId: string,

@@ -40,10 +40,10 @@ interface DeltaOptions {
  * Events become deltas here, and nowhere else: `createParser` makes what tells the parts of a choice's text apart. All that a
  * choice has to say at once is one delta, so that a slow reader gets few large ones.
  */
-export async function* deltasOf(
-  events: AsyncIterable<AnswerEvent[]>,
-  { createParser, hidesThoughts = false }: DeltaOptions = {},
-): AsyncGenerator<Delta[]> {
+export function createDeltas({
+  createParser,
+  hidesThoughts = false,
+}: DeltaOptions = {}): (group: readonly AnswerEvent[]) => Delta[] {
   const readers = new Map<number, Reader>()
   const readerOf = (choice: number): Reader => {
     let reader = readers.get(choice)
@@ -75,7 +75,7 @@ export async function* deltasOf(
     if (isThought) delta.thought += untold
   }
   const shown = (parts: Part[]) => (hidesThoughts ? parts.filter(({ kind }) => kind !== 'reasoning') : parts)
-  for await (const group of events) {
+  return (group) => {
     const deltas: Delta[] = []
     const open = new Map<number, ChoiceDelta>()
     for (const event of group) {
@@ -129,7 +129,7 @@ export async function* deltasOf(
         addTokens(delta, piece, isThought)
       }
     }
-    yield deltas
+    return deltas
   }
 }
 

@@ -2,10 +2,12 @@ import { createHash } from 'node:crypto'
 import type { Caller } from '../../domain/callers.ts'
 import { Refusal, refuse } from '../../domain/refusals.ts'
 import type { ServedModel } from '../../inference/backend.ts'
-import type { Answering, AnswerRequest, Model } from '../../inference/model.ts'
+import { type AnswerOfModel, answerOf } from '../../inference/fallbacks.ts'
+import type { Answering, AnswerRequest } from '../../inference/model.ts'
+import type { FoundModel } from '../../inference/registry.ts'
 import { version } from '../../version.ts'
 import type { Recording } from '../recording/answer.ts'
-import { type Delta, deltasOf } from './deltas.ts'
+import { createDeltas, type Delta } from './deltas.ts'
 import { type GenerationRecord, observed } from './observed.ts'
 import type { GenerationParts } from './parts.ts'
 
@@ -51,14 +53,14 @@ export interface FieldNames {
 /** Everything that can be wrong is refused here, before there is a first byte of an answer. */
 export async function generate(
   { metrics, running, charge }: GenerationParts,
-  { model, served }: { model: Model; served: ServedModel },
+  found: FoundModel,
   request: AnswerRequest,
   { caller, arrived, signal, note }: Asking,
   names: FieldNames,
   hidesThoughts = false,
 ): Promise<Generation> {
-  const answering = await naming(model.answer(request, signal), names)
-  const name = answering.model ?? (served.names[0] as string)
+  const { answering, served, insteadOf } = await naming(answerOf(found, request, signal), names)
+  const name = served.names[0] as string
   return {
     head: {
       created: Math.floor(Date.now() / 1000),
@@ -67,20 +69,18 @@ export async function generate(
     },
     prompts: answering.prompts,
     choices: request.choices,
-    deltas: deltasOf(
-      observed(answering, {
-        arrived,
-        model: name,
-        user: caller.name,
-        isBackground: request.lane === 'background',
-        running,
-        metrics: metrics[request.lane ?? 'callers'],
-        signal,
-        note,
-        charge: (tokens) => charge(caller, tokens),
-      }),
-      { createParser: answering.createParser, hidesThoughts },
-    ),
+    deltas: observed(answering, createDeltas({ createParser: answering.createParser, hidesThoughts }), {
+      arrived,
+      model: name,
+      insteadOf,
+      user: caller.name,
+      isBackground: request.lane === 'background',
+      running,
+      metrics: metrics[request.lane ?? 'callers'],
+      signal,
+      note,
+      charge: (tokens) => charge(caller, tokens),
+    }),
     widened: answering.widened ?? [],
     notes: answering.notes ?? [],
     ...(answering.usage && { told: answering.usage }),
@@ -88,7 +88,7 @@ export async function generate(
 }
 
 /** The engine knows that a prompt is empty, or too long for the context, but not which field made it so. */
-async function naming(answering: Promise<Answering>, names: FieldNames): Promise<Answering> {
+async function naming(answering: Promise<AnswerOfModel>, names: FieldNames): Promise<AnswerOfModel> {
   try {
     return await answering
   } catch (error) {

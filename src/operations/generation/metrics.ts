@@ -1,6 +1,7 @@
 import { Counter, Gauge, Histogram, type Registry } from '@prometheus-io/client'
-import type { FinishReason } from '../../inference/backend.ts'
-import type { Models } from '../../inference/registry.ts'
+import type { BackendStatus, FinishReason, PromptCacheLoad } from '../../inference/backend.ts'
+import type { ModelList, Models } from '../../inference/registry.ts'
+import { type PoolingMetrics, registerPoolingMetrics } from '../pooling/metrics.ts'
 
 /** `left`: its client did not wait. `failed`: the engine ended in the middle. */
 export type Outcome = 'answered' | 'left' | 'failed'
@@ -30,7 +31,7 @@ export interface LaneMetrics {
 }
 
 /** By whom asks: nobody waits for background work, so that no time of it is kept. */
-export type GenerationMetrics = Record<'callers' | 'background', LaneMetrics>
+export type GenerationMetrics = Record<'callers' | 'background', LaneMetrics> & { pooling: PoolingMetrics }
 
 const long = [0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300]
 const short = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5]
@@ -57,12 +58,16 @@ export function registerGenerationMetrics(registry: Registry, models: Models): G
   }
   new Gauge({
     name: 'heddle_model_ready',
-    help: '1 while the model answers.',
+    help: '1 while every model answers, or would be loaded for it.',
     registers,
     collect() {
-      this.set(models.all.every((model) => model.status().state === 'ready') ? 1 : 0)
+      const canBeAsked = ({ state }: BackendStatus) => state === 'ready' || state === 'unloaded'
+      this.set(models.all.every((model) => canBeAsked(model.status())) ? 1 : 0)
     },
   })
+  registerPromptCache(registers, models)
+  registerDrafts(registers, models)
+  if (models.list !== undefined) registerLoads(registers, models, models.list)
   const promptTokens = counter('prompt_tokens_total', 'Tokens of prompts that were read or found again.')
   const generatedTokens = counter('generation_tokens_total', 'Tokens of answers.')
   const queries = counter(
@@ -148,5 +153,110 @@ export function registerGenerationMetrics(registry: Registry, models: Models): G
       behind.tokens.inc({ of: 'answers' }, completionTokens)
     },
   }
-  return { callers, background }
+  return { callers, background, pooling: registerPoolingMetrics(registry) }
+}
+
+/** Tokens that were guessed ahead, under the names of vLLM. */
+function registerDrafts(registers: Registry[], models: Models): void {
+  for (const [name, of, help] of [
+    ['draft', 'checked', 'Tokens that were guessed ahead and checked.'],
+    ['accepted', 'right', 'Of the tokens that were guessed ahead, those that were right.'],
+  ] as const) {
+    new Counter({
+      name: `heddle_spec_decode_num_${name}_tokens_total`,
+      help,
+      registers,
+      collect() {
+        this.reset()
+        for (const model of models.all) {
+          const status = model.status()
+          if (status.state === 'ready') this.inc(status.drafts?.[of] ?? 0)
+        }
+      },
+    })
+  }
+}
+
+/** Of the models that keep prompts after their sequence was needed for another. */
+function registerPromptCache(registers: Registry[], models: Models): void {
+  const loads = () =>
+    models.all.flatMap((model) => {
+      const status = model.status()
+      return status.state === 'ready' && status.promptCache !== undefined ? [status.promptCache] : []
+    })
+  const sum = (of: keyof PromptCacheLoad) => loads().reduce((all, load) => all + load[of], 0)
+  new Gauge({
+    name: 'heddle_prompt_cache_bytes',
+    help: 'Memory of prompts that are kept after their sequence was needed for another, and what it may be.',
+    labelNames: ['of'] as const,
+    registers,
+    collect() {
+      this.set({ of: 'used' }, sum('bytes'))
+      this.set({ of: 'bound' }, sum('bound'))
+    },
+  })
+  new Gauge({
+    name: 'heddle_prompt_cache_prompts',
+    help: 'Prompts that are kept after their sequence was needed for another.',
+    registers,
+    collect() {
+      this.set(sum('prompts'))
+    },
+  })
+  new Counter({
+    name: 'heddle_prompt_cache_events_total',
+    help: 'What became of them: kept, restored, dropped for others, or not kept because it would not have paid.',
+    labelNames: ['event'] as const,
+    registers,
+    collect() {
+      this.reset()
+      for (const event of ['kept', 'restored', 'dropped', 'skipped'] as const) this.inc({ event }, sum(event))
+    },
+  })
+}
+
+const states: BackendStatus['state'][] = ['ready', 'unloaded', 'starting', 'failed']
+
+/** Of the models of a list: what becomes of each. */
+function registerLoads(registers: Registry[], models: Models, list: () => ModelList): void {
+  new Gauge({
+    name: 'heddle_model_state',
+    help: '1 for the state that a model is in, 0 for the others.',
+    labelNames: ['model', 'state'] as const,
+    registers,
+    collect() {
+      this.reset()
+      for (const one of models.all) {
+        const model = one.served()?.names[0]
+        if (model === undefined) continue
+        const now = one.status().state
+        for (const state of states) this.set({ model, state }, state === now ? 1 : 0)
+      }
+    },
+  })
+  const counted = (what: 'loaded' | 'unloaded' | 'failed', name: string, help: string) =>
+    new Counter({
+      name,
+      help,
+      labelNames: ['model'] as const,
+      registers,
+      collect() {
+        this.reset()
+        for (const [model, counts] of list().loads) this.inc({ model }, counts[what])
+      },
+    })
+  counted('loaded', 'heddle_model_loads_total', 'How often a model was loaded.')
+  counted('unloaded', 'heddle_model_unloads_total', 'How often a model was unloaded.')
+  counted('failed', 'heddle_model_load_failures_total', 'How often a model could not be loaded.')
+  new Gauge({
+    name: 'heddle_models_memory_bytes',
+    help: 'What the loaded models were planned to take, and may take.',
+    labelNames: ['of'] as const,
+    registers,
+    collect() {
+      const { used, bound } = list().memory
+      this.set({ of: 'used' }, used)
+      this.set({ of: 'bound' }, bound)
+    },
+  })
 }

@@ -8,6 +8,8 @@ import type { RunningAnswers } from './running.ts'
 /** What the log keeps of a generation: never a word of it. */
 export interface GenerationRecord {
   model: string
+  /** The model that was asked, where another answered in its place. */
+  instead_of?: string
   outcome: Outcome
   prompt_tokens: number
   cached_tokens: number
@@ -24,6 +26,7 @@ export interface GenerationRecord {
 interface Observation {
   arrived: number
   model: string
+  insteadOf: string | undefined
   user: string
   isBackground: boolean
   running: RunningAnswers
@@ -33,14 +36,16 @@ interface Observation {
   charge(tokens: TokenCount): void
 }
 
-/** The groups of events as they are, measured as they pass by. */
-export async function* observed(
+/** What is made of the groups of events, which are measured as they pass by. */
+export async function* observed<Made>(
   { events, prompts, usage }: Answering,
-  { arrived, model, user, isBackground, running, metrics, signal, note, charge }: Observation,
-): AsyncGenerator<AnswerEvent[]> {
+  made: (group: AnswerEvent[]) => Made,
+  { arrived, model, insteadOf, user, isBackground, running, metrics, signal, note, charge }: Observation,
+): AsyncGenerator<Made> {
   const since = () => performance.now() - arrived
   const record: GenerationRecord = {
     model,
+    ...(insteadOf !== undefined && { instead_of: insteadOf }),
     outcome: 'left',
     prompt_tokens: prompts.reduce((sum, { length }) => sum + length, 0),
     cached_tokens: 0,
@@ -99,7 +104,7 @@ export async function* observed(
         charge({ prompt: 0, completion })
         running.wrote(answer, completion)
       }
-      yield group
+      yield made(group)
     }
     record.outcome = 'answered'
   } catch (error) {

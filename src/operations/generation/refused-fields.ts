@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { documented } from './scalars.ts'
 
 /** Fields of other servers that ask for what an answer here would silently lack: each is refused, and says what to use. */
-const refused = (instead: string) =>
+export const refused = (instead: string) =>
   documented(z.null({ error: `is not taken here; ${instead}` }).optional(), `Refused: ${instead}.`, {
     effect: 'refused',
   })

@@ -19,6 +19,7 @@ import { type AnswerInTheMaking, type Answering, recordAnswer } from './recorded
 export const generationRefusals = refusingOpenAi(
   'malformed_json',
   'model_not_found',
+  'model_lacks',
   'entity_forbidden',
   'body_too_large',
   'unsupported_media_type',

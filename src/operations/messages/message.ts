@@ -28,7 +28,7 @@ export async function beginMessage(
 ): Promise<AskedMessage> {
   refuseServices(body)
   const constraint = constraintOf(body)
-  const found = parts.models.find(body.model)
+  const found = parts.models.find(body.model, asking.caller)
   const given = toolsOf(body)
   const thinkingBudget = budgetOf(body)
   const calls = callsOf(body, given, parts.settings)

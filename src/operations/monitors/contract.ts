@@ -102,6 +102,11 @@ export const MonitorRecord = z.object({
   sampling_rate: z.number(),
   token_budget: z.number().nullable(),
   active: z.boolean(),
+  stopped: z
+    .string()
+    .nullable()
+    .meta({ description: 'Why the server has paused it; null where it has not.' }),
+  runs_as: z.string().meta({ description: 'The user whose usage its judges count as.' }),
   created_at: time,
   created_by: z.string(),
   updated_at: time,

@@ -10,6 +10,7 @@ import type { Monitor, MonitorScorer } from '../../storage/monitors/monitors.ts'
 import type { CallPart } from '../../storage/tables/call-parts.ts'
 import { readCall } from '../../storage/tables/calls.ts'
 import type { Feedback } from '../../storage/tables/feedback.ts'
+import { readUserSettings } from '../../storage/tables/user-settings.ts'
 import { createPricing } from '../calls/costs.ts'
 import { endPart, startPart } from '../calls/parts.ts'
 import { callRecord } from '../calls/record.ts'
@@ -63,7 +64,7 @@ export async function judge(judgement: Judgement, signal: AbortSignal): Promise<
   if ('check' in scorer) {
     const outcome = await runCheck(scorer.check, {
       schemas: parts.schemas,
-      tenant: monitor.created_by,
+      tenant: monitor.runs_as,
       values,
       costs: () => createPricing(db, project)(row),
       latencyMs: Math.trunc(((row.ended_at ?? row.started_at) - row.started_at) / 1000),
@@ -74,7 +75,7 @@ export async function judge(judgement: Judgement, signal: AbortSignal): Promise<
     const question = questionOf(scorer.judge, values)
     if ('state' in question) return { ...name, ...question }
     const started = monotonicNow()
-    const answer = await askJudge(parts, scorer.judge, question, askingOf(monitor, signal))
+    const answer = await askJudge(parts, scorer.judge, question, await askingOf(db, monitor, signal))
     const call = await judgeCall(judgement, { bound, judge: scorer.judge, question, answer, started })
     const { total_tokens: tokens } = answer.usage
     if (!answer.isWhole) {
@@ -107,9 +108,11 @@ async function scorerOf(
   }
 }
 
-function askingOf(monitor: Monitor, signal: AbortSignal) {
+/** A judge asks as the user that its monitor runs as, and may ask what that user may. */
+async function askingOf(db: OperationParts['db'], { runs_as: name }: Monitor, signal: AbortSignal) {
+  const settings = await readUserSettings(db, name)
   return {
-    caller: { name: monitor.created_by, role: 'member' as const, entities: new Set<string>() },
+    caller: { name, role: 'member' as const, entities: new Set<string>(), ...(settings && { settings }) },
     id: newId(),
     arrived: performance.now(),
     signal,
@@ -147,7 +150,7 @@ async function judgeCall({ parts, monitor, taken }: Judgement, run: JudgeRun): P
     inputs: new JsonText(inputsOf(run.judge, answer.model, bound.name, run.question)),
   }
   const retentionDays = await parts.projects.retentionDays(project_id)
-  const start = startPart(call, { user: monitor.created_by, retentionDays })
+  const start = startPart(call, { user: monitor.runs_as, retentionDays })
   const { end } = endPart({
     project_id,
     id,
@@ -168,8 +171,8 @@ async function feedbackOn(
   judgeCallId: string | undefined,
 ): Promise<Feedback> {
   const { db, schemas, refScheme } = parts
-  const { project_id, created_by } = monitor
-  const caller = { name: created_by, role: 'member' as const, entities: new Set<string>() }
+  const { project_id, runs_as } = monitor
+  const caller = { name: runs_as, role: 'member' as const, entities: new Set<string>() }
   const payload = new JsonText(`{"output":${compactJson(output)},"monitor":${JSON.stringify(monitor.id)}}`)
   const given = {
     project_id,
@@ -181,6 +184,6 @@ async function feedbackOn(
     runnable_ref: objectRef(refScheme, project_id, 'object', name, digest),
     ...(judgeCallId && { call_ref: callRef(refScheme, project_id, judgeCallId) }),
   }
-  const feedback = await feedbackOf(createCheck(db, schemas, created_by), caller, given, atRoot)
+  const feedback = await feedbackOf(createCheck(db, schemas, runs_as), caller, given, atRoot)
   return withTexts<Feedback>(feedback)
 }

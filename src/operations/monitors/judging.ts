@@ -14,6 +14,7 @@ import {
   type MonitorKey,
   type MonitorScorer,
 } from '../../storage/monitors/monitors.ts'
+import { hasUser } from '../../storage/tables/users.ts'
 import { type BackgroundWork, inBackground } from '../background.ts'
 import type { OperationParts } from '../parts.ts'
 import { callsAtHand } from './calls-at-hand.ts'
@@ -80,6 +81,10 @@ function createWorker(parts: OperationParts, kind: Kind): (signal: AbortSignal) 
   async function work(key: MonitorKey, signal: AbortSignal): Promise<boolean> {
     const monitor = await findMonitor(db, key)
     if (monitor === undefined) return false
+    if (!(await isKnown(monitor.runs_as))) {
+      await db.write('stopMonitorsOf', { user: monitor.runs_as, now: now() })
+      return false
+    }
     const limit = await room(monitor)
     if (limit === 0) return false
     const time = now()
@@ -94,6 +99,11 @@ function createWorker(parts: OperationParts, kind: Kind): (signal: AbortSignal) 
     })
     if (taken.length > 0) await holding(key, taken, () => judgeAll(monitor, taken, signal))
     return taken.length > 0
+  }
+
+  /** A user of HEDDLE_USERS is gone as soon as the server starts without it. */
+  async function isKnown(user: string): Promise<boolean> {
+    return parts.people.some(({ name }) => name === user) || hasUser(db, user)
   }
 
   /** How many judgements may be begun now. With a budget one after the other, so that one at most goes beyond it. */

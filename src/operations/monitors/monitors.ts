@@ -32,6 +32,8 @@ export async function createMonitor(db: Database, caller: Caller, body: CreateBo
     token_budget: body.token_budget ?? null,
     active: (body.active ?? true) ? 1 : 0,
     waits: null,
+    runs_as: caller.name,
+    stopped: null,
     created_at: time,
     created_by: caller.name,
     updated_at: time,
@@ -68,7 +70,11 @@ export async function updateMonitor(db: Database, caller: Caller, monitor_id: st
     checkConditions(db, project_id, conditions)
     change.conditions = conditionsText(conditions)
   }
-  return { monitor: monitorRecord(await db.write('changeMonitor', { ...key, change, now: now() })) }
+  return {
+    monitor: monitorRecord(
+      await db.write('changeMonitor', { ...key, change, user: caller.name, now: now() }),
+    ),
+  }
 }
 
 export async function deleteOneMonitor(db: Database, caller: Caller, key: MonitorKey) {

@@ -16,6 +16,8 @@ export function monitorRecord(monitor: Monitor): Record<string, unknown> {
     sampling_rate: monitor.sampling_rate,
     token_budget: monitor.token_budget,
     active: monitor.active === 1,
+    stopped: monitor.stopped,
+    runs_as: monitor.runs_as,
     created_at: formatTime(monitor.created_at),
     created_by: monitor.created_by,
     updated_at: formatTime(monitor.updated_at),

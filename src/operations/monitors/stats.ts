@@ -72,7 +72,7 @@ async function statsOf(
 function waitsOf(monitor: Monitor, models: Models, counts: readonly JudgementCount[]): string | null {
   const pending = new Set(counts.filter(({ state }) => state === 'pending').map(({ scorer }) => scorer))
   if (pending.size === 0) return null
-  if (monitor.active === 0) return 'the monitor is paused'
+  if (monitor.active === 0) return monitor.stopped ?? 'the monitor is paused'
   const judges = (JSON.parse(monitor.scorers) as MonitorScorer[]).filter(({ kind }) => kind === 'judge')
   if (!judges.some(({ name }) => pending.has(name))) return null
   return models.all.length === 0 ? 'this server runs without a model (HEDDLE_MODEL=none)' : monitor.waits

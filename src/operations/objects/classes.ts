@@ -26,6 +26,18 @@ export function givenValue(val: JsonText): GivenValue {
   return { val, digest: digestOfJson(text), ...classesOf(text) }
 }
 
+/** The columns of a version that say what it is. */
+export function columnsOf({ val, digest, kind, base, leaf }: GivenValue) {
+  return {
+    digest,
+    kind,
+    base_object_class: base,
+    leaf_object_class: leaf,
+    val: val.stored,
+    size: val.bytes,
+  }
+}
+
 /** What kind of thing a value is, by the marks that the clients' serializers leave in it. */
 export function classesOf(text: string): ObjectClasses {
   const given = text.startsWith('{') ? marksIn(text) : {}

@@ -6,7 +6,7 @@ import type { SchemaChecks } from '../../schemas/checks.ts'
 import type { Database } from '../../storage/database.ts'
 import { type ObjectKind, readVersion } from '../../storage/objects/objects.ts'
 import { annotationSpecOf } from './annotation-spec.ts'
-import { type GivenValue, givenValue } from './classes.ts'
+import { columnsOf, type GivenValue, givenValue } from './classes.ts'
 import type { CreateBody } from './contract.ts'
 
 export interface ObjectGiven {
@@ -37,7 +37,8 @@ export async function createObject(
   const { project_id, object_id, expected_digest } = given
   const at = (field: string) => [...place, field].join('.')
   requireAccess(caller, project_id, at('project_id'))
-  const { val, digest, kind, base, leaf } = given.val ?? nullValue
+  const value = given.val ?? nullValue
+  const { digest, kind, base } = value
   if (expected_digest != null && expected_digest !== digest) {
     throw refuse('digest_differs', {
       field: at('expected_digest'),
@@ -53,12 +54,7 @@ export async function createObject(
   const kept = await db.write('keepObject', {
     project_id,
     object_id,
-    digest,
-    kind,
-    base_object_class: base,
-    leaf_object_class: leaf,
-    val: val.stored,
-    size: val.bytes,
+    ...columnsOf(value),
     user_id: caller.name,
     now: now(),
   })

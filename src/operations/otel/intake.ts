@@ -2,7 +2,8 @@ import { type Caller, requireAccess } from '../../domain/callers.ts'
 import { projectId } from '../../domain/fields.ts'
 import { refuse } from '../../domain/refusals.ts'
 import { inSteps } from '../../domain/yielding.ts'
-import { endPart, type GivenPart, mergeParts, startPart } from '../calls/parts.ts'
+import type { CallPart } from '../../storage/tables/call-parts.ts'
+import { endPart, mergeParts, startPart } from '../calls/parts.ts'
 import type { Ingest } from '../calls/write.ts'
 import { projectNames, type ReadResource, type ReadSpan } from './reading.ts'
 
@@ -33,7 +34,7 @@ export async function takeSpans(
       : projectOf(resource, `resourceSpans.${index}.resource`, caller, fallback)
     for (const span of resource.spans) given.push({ span, project })
   }
-  const parts: GivenPart[] = []
+  const parts: CallPart[] = []
   const messages: string[] = []
   let rejectedSpans = 0
   await inSteps(given, async ({ span, project }) => {

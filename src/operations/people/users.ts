@@ -54,7 +54,8 @@ export async function createUser(
 /** Nobody removes itself, so that somebody is left who can come in. */
 export async function removeUser(db: Database, configured: ConfiguredPeople, caller: Caller, name: string) {
   if (name === caller.name) throw refuse('own_user_stays', { name })
-  if (await db.write('removeUser', { name, by: byCaller(caller) })) return {}
-  if (configured.some((one) => one.name === name)) throw refuse('user_configured', { name })
+  const isConfigured = configured.some((one) => one.name === name)
+  if (await db.write('removeUser', { name, isConfigured, now: now(), by: byCaller(caller) })) return {}
+  if (isConfigured) throw refuse('user_configured', { name })
   throw refuse('user_not_found', { field: 'name', name })
 }

@@ -10,6 +10,8 @@ const ops: Record<CompletionKind, string> = {
   text: 'heddle.completions',
   response: 'heddle.responses',
   message: 'heddle.messages',
+  embedding: 'heddle.embeddings',
+  ranking: 'heddle.rerank',
 }
 
 const wires: Record<CompletionKind, string> = {
@@ -17,6 +19,8 @@ const wires: Record<CompletionKind, string> = {
   text: 'openai',
   response: 'openai',
   message: 'anthropic',
+  embedding: 'openai',
+  ranking: 'openai',
 }
 
 const dayInMicroseconds = 86_400_000_000

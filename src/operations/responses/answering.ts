@@ -52,7 +52,7 @@ export async function beginResponse(
   const hasLogprobs = body.include?.includes('message.output_text.logprobs') ?? false
   checkTogether(body, hasLogprobs)
   checkSampling(body, maxTokens)
-  const found = parts.models.find(body.model)
+  const found = parts.models.find(body.model, asking.caller)
   checkPriority(body, settings)
   const constraint = formatOf(body)
   const calls = callsOf(body, parts)
@@ -115,7 +115,7 @@ export async function countInputTokens(
   { caller, signal }: Pick<Asking, 'caller' | 'signal'>,
 ): Promise<number> {
   refuseElsewhere(body)
-  const { model } = parts.models.find(body.model)
+  const { model } = parts.models.find(body.model, caller)
   callsOf(body, parts)
   const store = responsesOf(caller, parts)
   const { messages } = await inputOf(body, { signal, store, id: responsePrefix })

@@ -107,7 +107,13 @@ export async function askJudge(
     priority: 0,
     lane: 'background',
   }
-  const generation = await generate(parts, parts.models.find(judge.model), request, asking, names)
+  const generation = await generate(
+    parts,
+    parts.models.find(judge.model, asking.caller),
+    request,
+    asking,
+    names,
+  )
   const fold = createFold(generation, {
     createLogprobs: () => noLogprobs,
     mostCandidates: limitCandidates('logprobs', false),

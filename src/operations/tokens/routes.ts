@@ -48,7 +48,7 @@ const toText: RoutePlugin = async (app, parts) => {
     response: { 200: DetokenizeAnswer, ...refused },
   }
   app.post('/detokenize', { schema }, (request, reply) =>
-    detokenize(parts, request.body, disconnectSignal(reply)),
+    detokenize(parts, request.caller, request.body, disconnectSignal(reply)),
   )
 }
 
@@ -62,7 +62,9 @@ const tokenizer: RoutePlugin = async (app, parts) => {
       ...refusing('model_not_found', 'model_not_ready', 'invalid_request', 'upstream_lacks'),
     },
   }
-  app.get('/tokenizer_info', { schema }, async (request) => tokenizerInfo(parts, request.query.model))
+  app.get('/tokenizer_info', { schema }, async (request, reply) =>
+    tokenizerInfo(parts, request.caller, request.query.model, disconnectSignal(reply)),
+  )
 }
 
 export const tokenRoutes = family(toTokens, toText, tokenizer)

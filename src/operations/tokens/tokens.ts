@@ -29,7 +29,7 @@ export async function tokenize(
     throw wrong('prompt', given, 'either a prompt or messages')
   }
   if (messages != null) checkConversation({ ...body, messages })
-  const { model, served } = models.find(body.model)
+  const { model, served } = models.find(body.model, caller, 'any')
   const input: Input =
     messages == null
       ? { text: prompt ?? '', addSpecial: addSpecial ?? true }
@@ -39,7 +39,12 @@ export async function tokenize(
 }
 
 /** Of a model of this machine: what runs elsewhere has told nothing of it. */
-export function tokenizerInfo({ models }: GenerationParts, name: string | undefined): TokenizerInfoAnswer {
+export async function tokenizerInfo(
+  { models }: GenerationParts,
+  caller: Caller,
+  name: string | undefined,
+  signal: AbortSignal,
+): Promise<TokenizerInfoAnswer> {
   if (models.all.length === 0) {
     throw refuse('model_not_found', {
       field: 'model',
@@ -47,8 +52,8 @@ export function tokenizerInfo({ models }: GenerationParts, name: string | undefi
       accepted: 'none, this server has no model (HEDDLE_MODEL=none)',
     })
   }
-  const { served } = models.find(name)
-  const { tokens, template, context, vocabulary } = served
+  const { model, served } = models.find(name, caller, 'any')
+  const { tokens, template, context, vocabulary } = (await model.load?.(caller.name, signal)) ?? served
   if (vocabulary === 0) {
     throw refuse('upstream_lacks', {
       field: 'model',
@@ -70,6 +75,7 @@ export function tokenizerInfo({ models }: GenerationParts, name: string | undefi
 
 export async function detokenize(
   { models }: GenerationParts,
+  caller: Caller,
   body: DetokenizeBody,
   signal: AbortSignal,
 ): Promise<DetokenizeAnswer> {
@@ -77,6 +83,6 @@ export async function detokenize(
   if (tokens.length > mostTokens) {
     throw refuse('too_many_ids', { field: 'tokens', given: tokens.length, limit: mostTokens })
   }
-  const { model } = models.find(body.model)
+  const { model } = models.find(body.model, caller, 'any')
   return { prompt: await model.detokenize(tokens, { special: true }, signal) }
 }

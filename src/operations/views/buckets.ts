@@ -4,19 +4,25 @@ import { formatTime, now } from '../../domain/time.ts'
 import { backfillPosition } from '../../storage/tables/call-facts.ts'
 import {
   type BucketPart,
+  type GroupField,
   groupFields,
   histogramSize,
   readBuckets,
   topGroups,
+  topValues,
 } from '../../storage/views/groups.ts'
 import { callsViewOf } from '../calls/query.ts'
+import { readBucketCosts } from './bucket-costs.ts'
 import type { Asked } from './calls.ts'
-import { type BucketsBody, type FacetsBody, mostBuckets } from './contract.ts'
+import { type BucketsBody, type FacetsBody, mostBuckets, sampledCalls } from './contract.ts'
 
 const mostValues = 50
 const mostGroups = 20
 
-const shownValue = (value: string) => (value === '' ? null : value)
+const shownValue = (value: string | null) => value || null
+
+const isGroupField = (field: string): field is GroupField =>
+  (groupFields as readonly string[]).includes(field)
 
 export async function readFacets(
   { db, names }: Asked,
@@ -29,9 +35,17 @@ export async function readFacets(
   const time = now()
   const facets = []
   for (const field of new Set(body.fields ?? groupFields)) {
-    const { top, total } = await topGroups(db, view, field, mostValues, time, signal)
-    const values = top.map(({ value, count }) => ({ value: shownValue(value), count }))
-    facets.push({ field, values, others: top.reduce((left, { count }) => left - count, total) })
+    const isOwn = isGroupField(field)
+    const { top, total } = isOwn
+      ? await topGroups(db, view, field, mostValues, time, signal)
+      : await topValues(db, view, field, { most: mostValues, sample: sampledCalls }, time, signal)
+    const values = isOwn
+      ? top.map(({ value, count }) => ({ value: shownValue(value), count }))
+      : top.filter(({ value }) => value !== '')
+    facets.push({
+      ...{ field, values, sampled: isOwn ? null : total },
+      others: values.reduce((left, { count }) => left - count, total),
+    })
   }
   return { facets, is_deriving: (await backfillPosition(db)) !== undefined }
 }
@@ -59,10 +73,16 @@ export async function readTimeBuckets(
     time,
     signal,
   )
-  const byPlace = Map.groupBy(parts, ({ bucket, group }) => {
+  const keyOf = (bucket: number, group: string | null) => {
     const place = top === undefined || group === null ? (top?.length ?? 0) : top.indexOf(group)
     return bucket * (mostGroups + 1) + place
-  })
+  }
+  const byPlace = Map.groupBy(parts, ({ bucket, group }) => keyOf(bucket, group))
+  const by = field && top && { field, values: top }
+  const range = { from: edges[0] as number, step: body.step_seconds * 1_000_000, end: edges.at(-1) as number }
+  const costs = body.costs
+    ? await readBucketCosts(db, { ...view, ...range, by }, keyOf, time, signal)
+    : undefined
   return {
     groups: [
       ...(top ?? []).map((value) => ({ value: shownValue(value), is_others: false })),
@@ -75,12 +95,16 @@ export async function readTimeBuckets(
         group: place % (mostGroups + 1),
         ...sumOf(some),
         times: body.timed ? timesOf(some) : null,
+        ...(costs && (costs.get(place) ?? { cost: null, unpriced: 0 })),
       })),
     is_deriving: (await backfillPosition(db)) !== undefined,
   }
 }
 
-function edgesOf({ after, before, step_seconds }: BucketsBody, time: number): number[] {
+export function edgesOf(
+  { after, before, step_seconds }: Pick<BucketsBody, 'after' | 'before' | 'step_seconds'>,
+  time: number,
+): number[] {
   const step = step_seconds * 1_000_000
   const from = Math.floor(after / step) * step
   const end = before ?? time

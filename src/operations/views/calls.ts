@@ -27,15 +27,20 @@ const countMs = 250
 export async function listCalls({ db, names }: Asked, caller: Caller, body: CallsBody, signal: AbortSignal) {
   requireAccess(caller, body.project_id)
   const limit = body.limit ?? usualCalls
-  const view = { ...(await callsViewOf(names, body)), limit, after: positionGiven(body) }
+  const view = {
+    ...(await callsViewOf(names, body)),
+    limit,
+    after: positionGiven(body),
+    columns: body.columns ?? [],
+  }
   const time = now()
   const rows = await readLightCalls(db, view, time, signal)
   const last = rows.at(-1)
   const goesOn = last !== undefined && rows.length === limit && isInTime(body)
   return {
-    calls: await shown(db, body.project_id, rows, signal),
+    calls: await shownCalls(db, body.project_id, rows, signal, body.columns != null),
     next: goesOn ? `${last.started_at}.${last.id}` : null,
-    count: await counted(db, view, body.count_up_to ?? usualCount, rows.length, time, signal),
+    count: await countedCalls(db, view, body.count_up_to ?? usualCount, rows.length, time, signal),
     is_deriving: (await backfillPosition(db)) !== undefined,
   }
 }
@@ -58,7 +63,7 @@ function positionGiven(body: CallsBody): CallPosition | undefined {
 }
 
 /** Where it takes too long there are at least those that are known. */
-async function counted(
+export async function countedCalls(
   db: Database,
   view: LightView,
   most: number,
@@ -77,11 +82,12 @@ async function counted(
   }
 }
 
-async function shown(
+export async function shownCalls(
   db: Database,
   project: string,
   rows: readonly LightRow[],
   signal: AbortSignal,
+  withValues = false,
 ): Promise<LightCall[]> {
   if (rows.length === 0) return []
   const costsOf = createPricing(db, project)
@@ -107,11 +113,12 @@ async function shown(
       first_token_ms: row.first_token_us === null ? null : row.first_token_us / 1000,
       input_tokens: row.input_tokens,
       output_tokens: row.output_tokens,
-      cost: costs === undefined ? null : sumOf(costs),
+      cost: costs === undefined ? null : sumOfCosts(costs),
       svc_user_id: row.user_id,
       storage_size_bytes: row.storage_size,
       input_preview: row.input_preview,
       output_preview: row.output_preview,
+      ...(withValues && { values: row.values }),
       feedback: (said.get(row.id) ?? []).map(({ call_id, ...kind }) => kind),
     })
   }
@@ -119,7 +126,7 @@ async function shown(
 }
 
 /** Of what `summary.weave.costs` says of each model. */
-function sumOf(costs: string): number {
+export function sumOfCosts(costs: string): number {
   let sum = 0
   for (const cost of Object.values(JSON.parse(costs) as Record<string, Record<string, unknown>>)) {
     for (const [name, value] of Object.entries(cost)) {

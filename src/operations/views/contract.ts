@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { answer, dateTime, plainText, projectId } from '../../domain/fields.ts'
+import { answer, dateTime, flag, plainText, projectId } from '../../domain/fields.ts'
 import { CallsFilter } from '../calls/contract.ts'
 import { offset, query, sortBy } from '../paging.ts'
 
@@ -17,8 +17,19 @@ export const mostCalls = 1_000
 export const usualCalls = 100
 export const usualCount = 10_000
 
+/** A value inside of what calls carry. */
+const valuePath = plainText(1024).regex(
+  /^(?:inputs|output|attributes|summary)\..+$/s,
+  'expected a path such as inputs.question',
+)
+
+export const mostValues = 8
+
 export const CallsBody = z.object({
   ...selection,
+  columns: z.array(valuePath).max(mostValues).nullish().meta({
+    description: 'Values inside of calls that are shown beside the rest, such as inputs.question.',
+  }),
   sort_by: sortBy().meta({ description: 'Newest first when absent.' }),
   limit: z.int().min(0).max(mostCalls).nullish().meta({ default: usualCalls }),
   offset,
@@ -68,6 +79,9 @@ export const LightCall = z.object({
   input_preview: preview('the last message of a user'),
   output_preview: preview('the answer'),
   feedback: z.array(z.object({ feedback_type: z.string(), emoji: z.string().nullable(), count })),
+  values: z.array(z.string().nullable()).optional().meta({
+    description: 'The first 200 characters of the JSON of each of `columns`; null where there is none.',
+  }),
 })
 export type LightCall = z.output<typeof LightCall>
 
@@ -87,25 +101,40 @@ export const CallsAnswer = answer('Calls without what they carry.', {
 })
 
 export const groupField = z.enum(['op', 'model', 'status', 'user'])
+export type GroupField = z.output<typeof groupField>
+
+export const sampledCalls = 2_000
 
 export const FacetsBody = z.object({
   ...selection,
-  fields: z.array(groupField).min(1).max(4).nullish().meta({ description: 'All of them when absent.' }),
+  fields: z
+    .array(z.union([groupField, valuePath]))
+    .min(1)
+    .max(16)
+    .nullish()
+    .meta({
+      description:
+        'op, model, status and user when absent. Values inside of calls, such as inputs.question, are counted in the newest of them.',
+    }),
 })
 export type FacetsBody = z.output<typeof FacetsBody>
 
 const groupValue = z.string().nullable().meta({
-  description: 'Null: without one. An op stands for all its versions, as `filter.op_names` takes it.',
+  description:
+    'Null: without one. An op stands for all its versions, as `filter.op_names` takes it. A value inside of calls is its JSON.',
 })
 
 export const FacetsAnswer = answer('For each field the values that most calls of the view have.', {
   facets: z.array(
     z.object({
-      field: groupField,
+      field: z.string(),
       values: z
         .array(z.object({ value: groupValue, count }))
         .meta({ description: 'At most 50, the largest first.' }),
       others: count.meta({ description: 'Calls with any other value.' }),
+      sampled: count.nullable().meta({
+        description: `Where a value inside of calls is counted: the newest so many, at most ${sampledCalls}. Null: all.`,
+      }),
     }),
   ),
   is_deriving: isDeriving,
@@ -113,8 +142,8 @@ export const FacetsAnswer = answer('For each field the values that most calls of
 
 export const mostBuckets = 1_000
 
-export const BucketsBody = z.object({
-  ...selection,
+/** Which buckets there are. */
+export const bucketSpan = {
   after: dateTime.meta({ description: 'The first bucket holds it.' }),
   before: dateTime.nullish().meta({ description: 'Now when absent.' }),
   step_seconds: z
@@ -124,10 +153,16 @@ export const BucketsBody = z.object({
     .meta({
       description: `Buckets begin at multiples of it since 1970 in UTC. At most ${mostBuckets} buckets.`,
     }),
+}
+
+export const BucketsBody = z.object({
+  ...selection,
+  ...bucketSpan,
   by: groupField.nullish().meta({ description: 'The 20 largest groups, and all others together.' }),
   timed: z.enum(['latency', 'first_token']).nullish().meta({
     description: 'Adds the median and the 95th percentile of this time, within 9 %, and its histogram.',
   }),
+  costs: flag(false).meta({ description: 'Adds what the tokens cost by the prices of the project.' }),
 })
 export type BucketsBody = z.output<typeof BucketsBody>
 
@@ -160,6 +195,15 @@ export const BucketsAnswer = answer('Calls by when they began. Buckets without c
       group: count.meta({ description: 'The place of its group in `groups`.' }),
       ...sums,
       times: Times.nullable(),
+      cost: z
+        .number()
+        .nullable()
+        .optional()
+        .meta({ description: 'Where `costs` was asked for; null without a price.' }),
+      unpriced: count.optional().meta({
+        description:
+          'Calls that used tokens of a model without a price, or of several models: they are not in `cost`.',
+      }),
     }),
   ),
   is_deriving: isDeriving,

@@ -1,8 +1,18 @@
+import { jsonLinesOf } from '../../http/contracts.ts'
 import { disconnectSignal } from '../../http/disconnect.ts'
+import { sendJsonLines } from '../../http/streamed-answers.ts'
 import { family, operation } from '../parts.ts'
 import { readFacets, readTimeBuckets } from './buckets.ts'
 import { listCalls } from './calls.ts'
+import { findColumns } from './columns.ts'
+import { ColumnsAnswer, ColumnsBody } from './columns-contract.ts'
 import { BucketsAnswer, BucketsBody, CallsAnswer, CallsBody, FacetsAnswer, FacetsBody } from './contract.ts'
+import { readFeedbackOverTime } from './feedback-buckets.ts'
+import { FeedbackBucketsAnswer, FeedbackBucketsBody } from './feedback-contract.ts'
+import { searchCalls } from './search.ts'
+import { SearchAnswer, SearchBody } from './search-contract.ts'
+import { readTrace } from './trace.ts'
+import { TraceBody, TraceCall } from './trace-contract.ts'
 
 const tags = ['views']
 
@@ -14,6 +24,15 @@ export const viewRoutes = family(
     answer: CallsAnswer,
     refusals: ['invalid_value', 'query_too_slow'],
     rule: (parts, { caller, body }, reply) => listCalls(parts, caller, body, disconnectSignal(reply)),
+  }),
+  operation('POST', '/views/trace', {
+    summary: 'Read the calls of a trace without what they carry, one JSON text a line',
+    tags,
+    body: TraceBody,
+    answer: jsonLinesOf(TraceCall),
+    refusals: ['query_too_slow'],
+    rule: (parts, { caller, body }, reply) =>
+      sendJsonLines(reply, readTrace(parts, caller, body, disconnectSignal(reply))),
   }),
   operation('POST', '/views/facets', {
     summary: 'Count the values that calls have',
@@ -30,5 +49,30 @@ export const viewRoutes = family(
     answer: BucketsAnswer,
     refusals: ['invalid_value', 'query_too_slow'],
     rule: (parts, { caller, body }, reply) => readTimeBuckets(parts, caller, body, disconnectSignal(reply)),
+  }),
+  operation('POST', '/views/feedback_buckets', {
+    summary: 'Count feedback by when it was given',
+    tags,
+    body: FeedbackBucketsBody,
+    answer: FeedbackBucketsAnswer,
+    refusals: ['invalid_value', 'query_too_slow'],
+    rule: (parts, { caller, body }, reply) =>
+      readFeedbackOverTime(parts, caller, body, disconnectSignal(reply)),
+  }),
+  operation('POST', '/views/columns', {
+    summary: 'Find the values that calls carry',
+    tags,
+    body: ColumnsBody,
+    answer: ColumnsAnswer,
+    refusals: ['query_too_slow'],
+    rule: (parts, { caller, body }, reply) => findColumns(parts, caller, body, disconnectSignal(reply)),
+  }),
+  operation('POST', '/views/search', {
+    summary: 'Find calls by the words in them',
+    tags,
+    body: SearchBody,
+    answer: SearchAnswer,
+    refusals: ['invalid_value', 'search_off', 'query_too_slow'],
+    rule: (parts, { caller, body }, reply) => searchCalls(parts, caller, body, disconnectSignal(reply)),
   }),
 )

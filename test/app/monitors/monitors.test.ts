@@ -4,7 +4,9 @@ import { recordsOf } from '../../support/answers.ts'
 import { keys, openApp } from '../../support/app.ts'
 import { project } from '../../support/calls.ts'
 import { assertCommonRefusals } from '../../support/common-refusals.ts'
-import { monitorsOf } from '../../support/monitors.ts'
+import { monitorsOf, scoreSchema } from '../../support/monitors.ts'
+import { playedBackend } from '../../support/played-backend.ts'
+import { until } from '../../support/waiting.ts'
 
 const opened = await openApp({ after })
 const { post, get, send } = opened
@@ -42,6 +44,8 @@ test('monitors: from nothing to deleted', async (t) => {
     sampling_rate: 0.5,
     token_budget: 1000,
     active: true,
+    stopped: null,
+    runs_as: 'alice',
     created_by: 'alice',
     deleted_at: null,
   })
@@ -109,4 +113,66 @@ test('monitors: what cannot be watched is refused, and the field is named', asyn
     assert.match(await refused(fields), reason)
   }
   await monitor([short])
+})
+
+test('monitors: stop with the user that made them, and go on as whoever resumes them', async (t) => {
+  const backend = playedBackend(t, '{"score": 0.5}')
+  const opened = await openApp(t, { sweep: true, backend })
+  const { post, get, send } = opened
+  const { scorer, calls, scores, judgeCalls } = monitorsOf(opened)
+  const ref = await scorer('good', { judge: { prompt: 'Rate {output}', schema: scoreSchema } })
+  const { json: made } = await post('/users', { name: 'dave', entities: ['acme'] }, keys.root)
+  const body = { project_id: project, name: 'of dave', scorers: [{ scorer: ref }] }
+  const { id } = (await post('/monitors', body, made.key.key)).json.monitor
+  const read = async () => (await get(`/monitors/${id}?project_id=${project}`)).json.monitor
+  const [first = ''] = await calls({ output: 'a' })
+  await scores(first, 1)
+  assert.equal((await send('DELETE', '/users/dave', undefined, keys.root)).status, 200)
+  const stopped = await read()
+  assert.equal(stopped.active, false)
+  assert.equal(stopped.stopped, 'the user dave was removed; "active": true resumes it as yours')
+  const [listed] = recordsOf(await post('/monitors/query', { project_id: project }))
+  assert.deepEqual(listed, stopped)
+  await calls({ output: 'b' })
+  const put = await send('PUT', `/monitors/${id}`, { project_id: project, active: true })
+  assert.deepEqual(
+    [
+      put.json.monitor.active,
+      put.json.monitor.stopped,
+      put.json.monitor.runs_as,
+      put.json.monitor.created_by,
+    ],
+    [true, null, 'alice', 'dave'],
+  )
+  const [third = ''] = await calls({ output: 'c' })
+  await scores(third, 1)
+  const users = (await judgeCalls()).map(({ svc_user_id }) => svc_user_id)
+  assert.deepEqual(users.sort(), ['alice', 'dave'])
+})
+
+test('monitors: one whose user is in HEDDLE_USERS no more is stopped before it asks anything', async (t) => {
+  const backend = playedBackend(t, '{"score": 0.5}')
+  const opened = await openApp(t, { sweep: true, backend })
+  const { get } = opened
+  const { scorer, monitor, calls, judgeCalls } = monitorsOf(opened)
+  const ref = await scorer('good', { judge: { prompt: 'Rate {output}', schema: scoreSchema } })
+  const id = await monitor([ref])
+  const { database } = opened
+  const change = { active: 0 as const }
+  await database.write('changeMonitor', { project_id: project, monitor_id: id, user: 'x', change, now: 1 })
+  await database.write('stopMonitorsOf', { user: 'alice', now: 1 })
+  const resume = { active: 1 as const }
+  await database.write('changeMonitor', {
+    project_id: project,
+    monitor_id: id,
+    user: 'gone',
+    change: resume,
+    now: 1,
+  })
+  await calls({ output: 'a' })
+  await until('it is stopped', async () => {
+    const { json } = await get(`/monitors/${id}?project_id=${project}`)
+    return json.monitor.stopped?.startsWith('the user gone was removed')
+  })
+  assert.deepEqual(await judgeCalls(), [])
 })

@@ -312,3 +312,15 @@ test('a conversation ends at its bounds, and an answer that is there can still b
   const referring = { input: Array(9_000).fill({ type: 'item_reference', id: first.json.output[0].id }) }
   assert.equal((await post(responsesUrl, referring)).status, 200)
 })
+
+test('a request that names the type of a body and sends none is one without a body', async (t) => {
+  const { app } = await openApp(t)
+  for (const method of ['DELETE', 'GET'] as const) {
+    const { statusCode, body } = await app.inject({
+      method,
+      url: `${responsesUrl}/resp_nobody`,
+      headers: { authorization: basic(keys.alice), 'content-type': 'application/json' },
+    })
+    assert.equal(statusCode, 404, body)
+  }
+})

@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import { openApp } from '../../support/app.ts'
 import { completeOf, project, startOf } from '../../support/calls.ts'
 import { assertCommonRefusals } from '../../support/common-refusals.ts'
+import { pricesOf } from '../../support/prices.ts'
 
 const after = '2026-01-02T00:00:00Z'
 const before = '2026-01-02T06:00:00Z'
@@ -116,6 +117,7 @@ test('facets count values, and the op of all versions can be filtered by', async
         { value: 'wait', count: 1 },
       ],
       others: 0,
+      sampled: null,
     },
     {
       field: 'model',
@@ -125,6 +127,7 @@ test('facets count values, and the op of all versions can be filtered by', async
         { value: 'large', count: 1 },
       ],
       others: 0,
+      sampled: null,
     },
     {
       field: 'status',
@@ -134,8 +137,9 @@ test('facets count values, and the op of all versions can be filtered by', async
         { value: 'running', count: 1 },
       ],
       others: 0,
+      sampled: null,
     },
-    { field: 'user', values: [{ value: 'alice', count: 6 }], others: 0 },
+    { field: 'user', values: [{ value: 'alice', count: 6 }], others: 0, sampled: null },
   ])
   const filtered = await post('/views/facets', {
     project_id: project,
@@ -158,4 +162,54 @@ test('of more values than are shown the others are counted', async (t) => {
   assert.deepEqual(json.groups.length, 21)
   assert.deepEqual(json.buckets.at(-1).group, 20)
   assert.deepEqual(json.buckets.at(-1).count, 40)
+})
+
+test('costs are those of the prices when each call began; what has no price is counted', async (t) => {
+  const { post } = await openApp(t)
+  const prices = async (fields: object): Promise<string> => {
+    const given = { small: { prompt_token_cost: 1, completion_token_cost: 2, ...fields } }
+    return (await post('/cost/create', pricesOf(given))).json.ids[0][0]
+  }
+  const ids = [
+    await prices({ effective_date: '2026-01-01T00:00:00Z' }),
+    await prices({ prompt_token_cost: 10, effective_date: '2026-01-02T03:00:00Z' }),
+  ]
+  const used = (models: object) => ({ summary: { usage: models } })
+  const tokens = { prompt_tokens: 10, completion_tokens: 5 }
+  const batch = [
+    call(1, 100, 'small'),
+    call(1, 100, 'small', used({ small: { ...tokens, cache_read_input_tokens: 4 } })),
+    call(1, 100, 'unknown'),
+    call(1, 100, 'small', used({})),
+    call(1, 100, 'small', used({ small: tokens, unknown: tokens })),
+    call(3, 100, 'small'),
+  ]
+  assert.equal((await post('/v2/acme/qa/calls/complete', { batch })).status, 200)
+  type Told = { group: number; cost: number | null; unpriced: number; count: number }
+  const { json } = await post('/views/buckets', { ...range, costs: true })
+  assert.deepEqual(
+    json.buckets.map(({ cost, unpriced, count }: Told) => [count, cost, unpriced]),
+    [
+      [5, 36, 2],
+      [1, 110, 0],
+    ],
+  )
+  const grouped = (await post('/views/buckets', { ...range, costs: true, by: 'op' })).json
+  const sum = grouped.buckets.reduce((all: number, { cost }: Told) => all + (cost ?? 0), 0)
+  assert.equal(sum, 146)
+  // Where nobody asked there is none, and without prices everything that used tokens is unpriced.
+  const [plain] = (await post('/views/buckets', range)).json.buckets
+  assert.ok(!('cost' in plain) && !('unpriced' in plain), JSON.stringify(plain))
+  await post('/cost/purge', {
+    project_id: project,
+    query: { $expr: { $in: [{ $getField: 'id' }, ids.map((id) => ({ $literal: id }))] } },
+  })
+  const without = (await post('/views/buckets', { ...range, costs: true })).json.buckets
+  assert.deepEqual(
+    without.map(({ cost, unpriced }: Told) => [cost, unpriced]),
+    [
+      [null, 4],
+      [null, 1],
+    ],
+  )
 })

@@ -14,8 +14,11 @@ function setting(name: string, short: number, long: number): number {
 const fresh = Math.floor(Math.random() * 2 ** 31)
 
 export const campaign = {
-  /** Printed by every test of the campaign, so that a run can be had again. */
-  seed: setting('HEDDLE_ATTACK_SEED', fresh, fresh),
+  /**
+   * Printed by every test of the campaign, so that a run can be had again. The short form always has the same one: when it
+   * fails, a change broke something; finding what nobody has met yet is for the long one.
+   */
+  seed: setting('HEDDLE_ATTACK_SEED', 20_261_122, fresh),
   /** Generated requests, over all routes. */
   bodies: setting('HEDDLE_ATTACK_BODIES', 1_200, 15_000),
   /** Generated credentials, each sent to a route. */

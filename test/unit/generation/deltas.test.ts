@@ -6,7 +6,7 @@ import { createRunEvents } from '../../../src/inference/embedded/run-events.ts'
 import type { AnswerEvent } from '../../../src/inference/model.ts'
 import type { Parser } from '../../../src/inference/parts.ts'
 import { createAnswerReader } from '../../../src/inference/tools/answer-reader.ts'
-import { contentOf, type Delta, deltasOf } from '../../../src/operations/generation/deltas.ts'
+import { contentOf, createDeltas, type Delta } from '../../../src/operations/generation/deltas.ts'
 import { createFold } from '../../../src/operations/generation/fold.ts'
 import { limitCandidates } from '../../../src/operations/generation/logprobs.ts'
 import { createTally } from '../../../src/operations/generation/usage.ts'
@@ -26,7 +26,8 @@ const said = (choice: number, text: string, tokens: number[]): AnswerEvent => ({
 const ended = (choice: number): AnswerEvent => ({ kind: 'finished', choice, reason: 'stop', stop: null })
 
 async function collected(groups: AnswerEvent[][], createParser?: () => Parser): Promise<Delta[]> {
-  return (await Array.fromAsync(deltasOf(inGroups(groups), { createParser }))).flat()
+  const deltasOf = createDeltas({ createParser })
+  return (await Array.fromAsync(inGroups(groups))).flatMap((group) => deltasOf(group))
 }
 
 test('all that a choice has to say at once is one delta, in the order in which choices began', async () => {
@@ -138,7 +139,8 @@ test('a folded answer and the deltas of a stream say the same, however the event
           },
           onPrompt: async () => {},
         })
-        for await (const group of deltasOf(inGroups(events.map((event) => [event])))) await fold.add(group)
+        const deltasOf = createDeltas()
+        for (const event of events) await fold.add(deltasOf([event]))
         const folded = fold.end()
         assert.deepEqual(
           folded.choices.map(({ content, tokens }) => ({ text: content, tokens })),

@@ -1,25 +1,34 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { linesOf, spanOf, treeOf } from '../../../ui/screens/trace/tree.ts'
-import type { CallRow } from '../../../ui/server/calls.ts'
+import { criticalPath } from '../../../ui/screens/trace/critical-path.ts'
+import { evenScale, gapsIn, shortenedScale } from '../../../ui/screens/trace/time-scale.ts'
+import { costOfTrace, linesOf, spanOf, treeOf } from '../../../ui/screens/trace/tree.ts'
+import type { TraceCall } from '../../../ui/server/calls.ts'
 
-const rowOf = (id: string, parent: string | null, from = 0, to: number | null = 1): CallRow => ({
+const rowOf = (
+  id: string,
+  parent: string | null,
+  from = 0,
+  to: number | null = 1,
+  cost: number | null = null,
+): TraceCall => ({
   id,
   op_name: 'op',
   display_name: null,
-  trace_id: 't',
   parent_id: parent,
   started_at: new Date(from).toISOString(),
   ended_at: to === null ? null : new Date(to).toISOString(),
-  exception: null,
-  svc_user_id: null,
+  status: to === null ? 'running' : 'success',
+  cost,
   storage_size_bytes: 0,
-  summary: {},
+  feedback: 0,
 })
 
-const shown = (rows: readonly CallRow[], closed: string[] = []) =>
-  linesOf(treeOf(rows), new Set(closed)).map(({ row, depth }) => `${depth} ${row.id}`)
+const allOf = (rows: readonly TraceCall[], now = 1_000) => linesOf(treeOf(rows, now), new Set())
+
+const shown = (rows: readonly TraceCall[], closed: string[] = []) =>
+  linesOf(treeOf(rows, 0), new Set(closed)).map(({ row, depth }) => `${depth} ${row.id}`)
 
 test('callers stand before what they called, in the order of the rows', () => {
   const rows = [rowOf('b', 'a'), rowOf('a', null), rowOf('d', 'b'), rowOf('c', 'a')]
@@ -45,7 +54,7 @@ test('every call has its place exactly once, whoever is said to have called it',
   )
   fc.assert(
     fc.property(rows, (given) => {
-      const ids = linesOf(treeOf(given), new Set()).map(({ row }) => row.id)
+      const ids = allOf(given).map(({ row }) => row.id)
       assert.deepEqual(ids.toSorted(), given.map(({ id }) => id).toSorted())
     }),
     { numRuns: 500 },
@@ -60,10 +69,116 @@ test('100,000 calls below one another are a tree like any other', () => {
 })
 
 test('a trace lasts from its first start to its last end, or to now', () => {
-  assert.deepEqual(spanOf([rowOf('a', null, 100, 200), rowOf('b', 'a', 50, 150)], 1_000), {
+  assert.deepEqual(spanOf(allOf([rowOf('a', null, 100, 200), rowOf('b', 'a', 50, 150)])), {
     start: 50,
     end: 200,
   })
-  assert.deepEqual(spanOf([rowOf('a', null, 100, null)], 1_000), { start: 100, end: 1_000 })
-  assert.deepEqual(spanOf([], 7), { start: 7, end: 7 })
+  assert.deepEqual(spanOf(allOf([rowOf('a', null, 100, null)])), { start: 100, end: 1_000 })
+  assert.deepEqual(spanOf([]), { start: 0, end: 0 })
+})
+
+test('what a call says it cost is not added to what those below it cost', () => {
+  const costs = (rows: TraceCall[]) => costOfTrace(allOf(rows))
+  assert.equal(costs([rowOf('a', null)]), undefined)
+  assert.equal(
+    costs([
+      rowOf('a', null),
+      rowOf('b', 'a', 0, 1, 2),
+      rowOf('c', 'b', 0, 1, 2),
+      rowOf('d', 'c', 0, 1, 1),
+      rowOf('e', 'a', 0, 1, 3),
+      rowOf('f', null, 0, 1, 0),
+    ]),
+    5,
+  )
+})
+
+const pathOf = (rows: TraceCall[]) =>
+  Object.fromEntries(
+    [...criticalPath(treeOf(rows, 1_000), 0)].map(([{ row }, own]) => [
+      row.id,
+      own.map(({ start, end }) => [start, end]),
+    ]),
+  )
+
+test('a trace waits for the call that ends last, and before it for the one that ended before it began', () => {
+  assert.deepEqual(
+    pathOf([
+      rowOf('root', null, 0, 100),
+      rowOf('quick', 'root', 5, 30),
+      rowOf('slow', 'root', 10, 50),
+      rowOf('next', 'root', 60, 90),
+      rowOf('within', 'next', 60, 85),
+    ]),
+    {
+      root: [
+        [90, 100],
+        [50, 60],
+        [0, 10],
+      ],
+      slow: [[10, 50]],
+      next: [[85, 90]],
+      within: [[60, 85]],
+    },
+  )
+})
+
+test('a call that outlives its caller, or began before it, is waited for as long as the caller was there', () => {
+  assert.deepEqual(
+    pathOf([rowOf('root', null, 10, 100), rowOf('late', 'root', 50, 900), rowOf('early', 'root', 0, 40)]),
+    {
+      root: [[40, 50]],
+      late: [[50, 100]],
+      early: [[10, 40]],
+    },
+  )
+})
+
+test('whatever the clocks say, nothing is waited for twice at a time', () => {
+  const time = fc.integer({ min: 0, max: 50 })
+  const calls = fc.array(fc.tuple(time, time, fc.nat()), { minLength: 1, maxLength: 40 })
+  fc.assert(
+    fc.property(calls, (given) => {
+      const rows = given.map(([one, other, above], index) =>
+        rowOf(
+          `${index}`,
+          index === 0 ? null : `${above % index}`,
+          index === 0 ? 0 : Math.min(one, other),
+          index === 0 ? 50 : Math.max(one, other),
+        ),
+      )
+      const stretches = [...criticalPath(treeOf(rows, 1_000), 0).values()]
+        .flat()
+        .toSorted((one, other) => one.start - other.start)
+      for (const [index, { start, end }] of stretches.entries()) {
+        assert.ok(start < end)
+        const after = stretches[index + 1]
+        if (after) assert.ok(end <= after.start, JSON.stringify(stretches))
+      }
+    }),
+    { numRuns: 500 },
+  )
+})
+
+test('long times in which nothing ran are shortened, and every time keeps its place in the order', () => {
+  const rows = [
+    rowOf('root', null, 0, 10_000),
+    rowOf('a', 'root', 0, 1_000),
+    rowOf('b', 'root', 500, 1_500),
+    rowOf('c', 'root', 9_000, 10_000),
+  ]
+  const lines = allOf(rows)
+  const span = spanOf(lines)
+  const gaps = gapsIn(lines, span)
+  assert.deepEqual(gaps, [{ start: 1_500, end: 9_000 }])
+  const scale = shortenedScale(span, gaps)
+  assert.equal(scale.at(0), 0)
+  assert.equal(scale.at(10_000), 1)
+  assert.ok(Math.abs(scale.at(9_000) - scale.at(1_500) - 0.02) < 1e-9)
+  for (const ms of [0, 700, 1_500, 5_000, 9_000, 9_900, 10_000]) {
+    assert.ok(Math.abs(scale.timeAt(scale.at(ms)) - ms) < 1e-6, String(ms))
+  }
+  assert.equal(evenScale(span).at(2_500), 0.25)
+  assert.deepEqual(gapsIn(allOf([rowOf('a', null, 5, 5)]), { start: 5, end: 5 }), [])
+  assert.deepEqual(gapsIn(allOf([rowOf('a', null, 0, 90)]), { start: 0, end: 90 }), [])
 })

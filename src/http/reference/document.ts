@@ -1,8 +1,13 @@
 import swagger from '@fastify/swagger'
 import swaggerUi from '@fastify/swagger-ui'
+import Fastify, {
+  type FastifyInstance,
+  type FastifyReply,
+  type FastifyRequest,
+  type RouteOptions,
+} from 'fastify'
 import { createJsonSchemaTransform } from 'fastify-type-provider-zod'
-import { showDefault } from '../domain/fields.ts'
-import type { App } from './contracts.ts'
+import { showDefault } from '../../domain/fields.ts'
 
 const about = `One process with a local model behind the OpenAI wire and the record around it.
 Every route takes HTTP Basic (user name \`api\`, a key as password), Bearer (a key) or the header \`x-api-key\` (or \`api-key\`).
@@ -48,8 +53,11 @@ function operationIdOf(method: string, url: string): string {
   return method.toLowerCase() + names.join('')
 }
 
-/** Collects the contracts of the routes that follow. */
-export async function describeRoutes(app: App, version: string): Promise<void> {
+/** A server of its own that is only asked by the other one: it describes these routes at `/docs` and by `swagger()`. */
+export async function openReference(routes: RouteOptions[], version: string): Promise<FastifyInstance> {
+  const app = Fastify({ exposeHeadRoutes: false })
+  app.setValidatorCompiler(() => () => true)
+  app.setSerializerCompiler(() => JSON.stringify)
   await app.register(swagger, {
     openapi: {
       openapi: '3.1.0',
@@ -79,12 +87,17 @@ export async function describeRoutes(app: App, version: string): Promise<void> {
       return transform({ ...given, url, route, schema: shown })
     },
   })
-}
-
-/** The page for people and the document for programs. */
-export async function serveReference(app: App): Promise<void> {
-  app.get('/openapi.json', { schema: { hide: true } }, async (_request, reply) => {
-    return reply.type('application/json; charset=utf-8').send(JSON.stringify(app.swagger()))
+  await app.register(async (described) => {
+    for (const { method, url, schema = {}, config = {} } of routes) {
+      described.route({ method, url, schema, config, handler: isNotHere })
+    }
   })
   await app.register(swaggerUi, { routePrefix: '/docs', staticCSP: true, logLevel: 'warn' })
+  await app.ready()
+  return app
+}
+
+/** A path with `..` leads here, too. */
+function isNotHere(_request: FastifyRequest, reply: FastifyReply): void {
+  reply.callNotFound()
 }

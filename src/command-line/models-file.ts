@@ -1,0 +1,48 @@
+import { utimes } from 'node:fs/promises'
+import { resolve } from 'node:path'
+import { reasonOf } from '../inference/models/model-error.ts'
+import { type Command, CommandError, exitCodes, print } from './command.ts'
+
+/** What goes by the file of HEDDLE_MODELS. Its contract is loaded by who asks for it. */
+export const modelsFileCommands: Record<string, Command> = {
+  'model reload': {
+    usage: '',
+    summary: 'Check the file of HEDDLE_MODELS, and have running servers read it again',
+    more: 'What is wrong with the file is told, and nothing changes. Give the command the HEDDLE_MODELS of the server, and the variables with keys that the file names. Servers look at the file every second, so this is needed only when nothing in it has changed, such as after a model file was copied.',
+    async run(args, config) {
+      if (args.length > 0) {
+        throw new CommandError(`model reload takes no arguments, given ${args.join(' ')}.`, exitCodes.usage)
+      }
+      if (config.models === '') {
+        throw new CommandError('Set HEDDLE_MODELS to the file of your server.', exitCodes.usage)
+      }
+      const { readModels } = await import('../inference/many/read-models.ts')
+      const file = resolve(config.models)
+      const { models, upstreams } = await readModels(config.models, process.env)
+      const now = new Date()
+      await utimes(file, now, now).catch((error: unknown) => {
+        throw new CommandError(
+          `${file} is right, but servers cannot be told to read it again: ${reasonOf(error)}.`,
+        )
+      })
+      print(
+        JSON.stringify({
+          file,
+          models: models.map(({ name }) => name),
+          upstreams: upstreams.map(({ name }) => name),
+        }),
+      )
+    },
+  },
+  'model schema': {
+    usage: '',
+    summary: 'Print the JSON Schema of the file of HEDDLE_MODELS',
+    async run(args) {
+      if (args.length > 0) {
+        throw new CommandError(`model schema takes no arguments, given ${args.join(' ')}.`, exitCodes.usage)
+      }
+      const { modelsFileSchema } = await import('../inference/many/models-file.ts')
+      print(modelsFileSchema().trimEnd())
+    },
+  },
+}

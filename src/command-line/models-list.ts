@@ -1,0 +1,65 @@
+import type { Config } from '../config.ts'
+import { lookAtModels, type SeenModel, type SeenServer } from '../inference/many/look.ts'
+import { readModels } from '../inference/many/read-models.ts'
+import { planShown } from './plan-shown.ts'
+
+interface Listed {
+  line: object
+  /** Of a model that is here. */
+  file?: string
+  template?: string | undefined
+}
+
+/** The models of the file of HEDDLE_MODELS, a line each. */
+export async function listModels(
+  config: Config,
+  environment: Readonly<Record<string, string | undefined>>,
+): Promise<Listed[]> {
+  const spec = await readModels(config.models, environment)
+  const seen = await lookAtModels(spec, config)
+  const usual = spec.default ?? seen[0]?.name
+  return seen.map((model) => {
+    const { name, aliases = [], fallbacks } = model
+    const isDefault = usual !== undefined && [name, ...aliases].includes(usual)
+    const line = {
+      name,
+      ...(aliases.length > 0 && { aliases }),
+      ...(isDefault && { default: true }),
+      ...lineOf(model),
+      ...(fallbacks && { fallbacks }),
+    }
+    return model.at === 'here' ? { line, file: model.file, template: model.header.template } : { line }
+  })
+}
+
+function lineOf(model: SeenModel): object {
+  switch (model.at) {
+    case 'here': {
+      const { file, plan, header, memory, bound } = model
+      const state = { state: 'here', file, ...planShown(plan, header), memory, memory_bound: bound }
+      if (memory <= bound) return state
+      return { ...state, state: 'failed', trouble: 'it needs more than HEDDLE_MODELS_MEMORY' }
+    }
+    case 'hub':
+      return { state: 'to be downloaded', model: model.source }
+    case 'server': {
+      const { upstream, model: there, kind, context, isListed } = model
+      return {
+        state: upstream.addresses.some(({ trouble }) => trouble === undefined) ? 'answers' : 'failed',
+        upstream: upstream.name,
+        model: there,
+        listed: isListed,
+        kind,
+        context,
+        addresses: upstream.addresses.map(addressShown),
+      }
+    }
+    case 'nowhere':
+      return { state: 'failed', model: model.source, trouble: model.trouble }
+  }
+}
+
+function addressShown({ url, weight, trouble }: SeenServer['addresses'][number]) {
+  const state = trouble === undefined ? 'answers' : 'failed'
+  return { address: url, weight, state, ...(trouble !== undefined && { trouble }) }
+}

@@ -1,0 +1,49 @@
+import type { FastifyInstance, RouteOptions } from 'fastify'
+import { refuse } from '../../domain/refusals.ts'
+import type { App } from '../contracts.ts'
+import { pathOf } from '../errors.ts'
+
+/** These are about one connection, and the client has another one (RFC 9110, section 7.6.1). */
+const ofConnection: ReadonlySet<string> = new Set([
+  'connection',
+  'content-length',
+  'date',
+  'keep-alive',
+  'transfer-encoding',
+])
+
+/**
+ * The page for people and the document for programs. What makes them is loaded when they are first asked for: it would take
+ * 3 MB of an idle server.
+ */
+export function describeRoutes(app: App, version: string): { serveReference(): void } {
+  const routes: RouteOptions[] = []
+  app.addHook('onRoute', (route) => {
+    if (route.method !== 'HEAD' && !route.schema?.hide) routes.push(route)
+  })
+  let opened: Promise<FastifyInstance> | undefined
+  const reference = () => {
+    opened ??= import('./document.ts').then(({ openReference }) => openReference(routes, version))
+    return opened
+  }
+  app.addHook('onClose', async () => (await opened)?.close())
+
+  return {
+    serveReference() {
+      let document: Promise<string> | undefined
+      app.get('/openapi.json', { schema: { hide: true } }, async (_request, reply) => {
+        document ??= reference().then((described) => JSON.stringify(described.swagger()))
+        return reply.type('application/json; charset=utf-8').send(await document)
+      })
+      for (const url of ['/docs', '/docs/*']) {
+        app.get(url, { schema: { hide: true } }, async (request, reply) => {
+          const { method, url, headers } = request
+          const answer = await (await reference()).inject({ method: 'GET', url, headers })
+          if (answer.statusCode === 404) throw refuse('route_not_found', { method, path: pathOf(request) })
+          const told = Object.entries(answer.headers).filter(([name]) => !ofConnection.has(name))
+          return reply.code(answer.statusCode).headers(Object.fromEntries(told)).send(answer.rawPayload)
+        })
+      }
+    },
+  }
+}

@@ -1,0 +1,40 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Database } from '../../storage/database.ts'
+import { findUnkept } from '../../storage/evaluations/columns/gather.ts'
+import { keepColumns } from '../../storage/evaluations/columns/keeping.ts'
+import { type BackgroundWork, inBackground } from '../background.ts'
+
+/** An evaluation whose trials have not changed for so long is at rest. */
+const restMs = 1_000
+const failedMs = 5_000
+/** Looked at in one step; the others wait for the next. */
+const evaluationsAtOnce = 50
+/** After packing an evaluation the server does something else for so many times as long: one that changes all the time is packed now and then. */
+const pauses = 4
+
+/** Keeps the columns of evaluations whose trials have changed, when they are at rest. */
+export function startKeepingColumns(db: Database, failed: (error: unknown) => void): BackgroundWork {
+  let before = new Map<string, string>()
+  return inBackground({
+    firstMs: restMs,
+    failedMs,
+    failed,
+    async run(signal) {
+      const unkept = await findUnkept(db, evaluationsAtOnce)
+      const now = new Map<string, string>()
+      for (const of of unkept) {
+        const key = JSON.stringify([of.project_id, of.evaluation_id])
+        if (before.get(key) === of.version && !signal.aborted) {
+          const since = performance.now()
+          await keepColumns(db, of, signal).catch((error: unknown) => {
+            if (!signal.aborted) throw error
+          })
+          await sleep((performance.now() - since) * pauses, undefined, { signal }).catch(() => undefined)
+        }
+        now.set(key, of.version)
+      }
+      before = now
+      return restMs
+    },
+  })
+}

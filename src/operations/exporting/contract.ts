@@ -1,0 +1,112 @@
+import { z } from 'zod'
+import { callId, dateTime, jsonObject, jsonValue, plainText, projectId } from '../../domain/fields.ts'
+import { CallRecord, CallsFilter, endFields, startFields } from '../calls/contract.ts'
+import { objectId } from '../objects/contract.ts'
+import { query } from '../paging.ts'
+
+/** In the order in which they are written: what is referred to comes before what refers to it. */
+export const exportKinds = ['files', 'tables', 'objects', 'calls', 'feedback'] as const
+export type ExportKind = (typeof exportKinds)[number]
+
+/** Of the form of the lines. A reader refuses others. */
+export const exportVersion = 1
+
+export const ExportBody = z.strictObject({
+  project_id: projectId,
+  kinds: z
+    .array(z.enum(exportKinds))
+    .min(1)
+    .max(16)
+    .nullish()
+    .meta({ description: 'What is exported; everything when absent.' }),
+  filter: CallsFilter.nullish().meta({
+    description: 'Which calls. Feedback is then that about these calls; the other kinds are whole.',
+  }),
+  query,
+  after: callId.nullish().meta({
+    description: 'The last call that arrived, to go on behind it where an export of calls was cut off.',
+  }),
+})
+export type ExportBody = z.output<typeof ExportBody>
+
+const member = (what: string) => z.record(z.string(), z.unknown()).optional().meta({ description: what })
+
+/** One line. It has one of these members. */
+export const ExportLine = z.object({
+  export: member('The first line: version, project_id, at, kinds.'),
+  file: member('A piece of a file: digest, size, from, base64.'),
+  rows: member('Rows of a table in its order: table, count, from, values.'),
+  object: member('A version of an object, as /obj/read has it, with its tags and aliases.'),
+  call: CallRecord.optional(),
+  feedback: member('As /feedback/query has it.'),
+  end: member('The last line: how many there were of each kind. Without it the export was cut off.'),
+})
+
+const user = plainText(256).nullish()
+const ref = plainText(4096).nullish()
+
+const ExportHead = z.object({ version: z.literal(exportVersion), project_id: projectId })
+
+const FilePiece = z.object({
+  digest: plainText(64).min(1),
+  size: z.int().min(0),
+  from: z.int().min(0),
+  base64: z.base64(),
+})
+
+const TableRows = z.object({
+  table: plainText(64).min(1),
+  count: z.int().min(0).max(1_000_000),
+  from: z.int().min(0),
+  values: z.array(jsonObject()),
+})
+
+const ImportedObject = z.object({
+  object_id: objectId,
+  digest: plainText(64).min(1),
+  is_latest: z.int().min(0).max(1),
+  val: jsonValue().nullable(),
+  created_at: dateTime,
+  svc_user_id: user,
+  tags: z.array(plainText(256).min(1)).nullish(),
+  aliases: z.array(plainText(128).min(1)).nullish(),
+})
+export type ImportedObject = z.output<typeof ImportedObject>
+
+const ImportedCall = z.object({
+  ...startFields,
+  ...endFields,
+  id: callId,
+  ended_at: dateTime.nullish(),
+  summary: jsonObject().nullish(),
+  svc_user_id: user,
+})
+export type ImportedCall = z.output<typeof ImportedCall>
+
+const ImportedFeedback = z.object({
+  id: plainText(256).min(1),
+  feedback_type: plainText(512).min(1),
+  svc_ref: plainText(4096).min(1),
+  svc_user_id: user,
+  creator: plainText(1024).nullish(),
+  created_at: dateTime,
+  payload: jsonObject(),
+  annotation_ref: ref,
+  runnable_ref: ref,
+  call_ref: ref,
+  trigger_ref: ref,
+  queue_id: plainText(256).nullish(),
+})
+export type ImportedFeedback = z.output<typeof ImportedFeedback>
+
+/** A line as an import reads it. */
+export const ImportLine = z.object({
+  export: ExportHead.nullish(),
+  file: FilePiece.nullish(),
+  rows: TableRows.nullish(),
+  object: ImportedObject.nullish(),
+  call: ImportedCall.nullish(),
+  feedback: ImportedFeedback.nullish(),
+  end: z.record(z.string(), z.int()).nullish(),
+})
+export type ImportLine = z.output<typeof ImportLine>

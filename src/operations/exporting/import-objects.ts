@@ -1,0 +1,68 @@
+import { JsonText } from '../../domain/json/text.ts'
+import { refuse } from '../../domain/refusals.ts'
+import type { Database } from '../../storage/database.ts'
+import { readVersion } from '../../storage/objects/objects.ts'
+import { columnsOf, givenValue } from '../objects/classes.ts'
+import { classConflict } from '../objects/create.ts'
+import type { ImportedObject } from './contract.ts'
+import type { Outcome } from './outcome.ts'
+
+/** The versions of one name, as far as they have been read. */
+interface Name {
+  object_id: string
+  digests: Set<string>
+  latest: ImportedObject | undefined
+}
+
+/** Takes versions in the order of their names and numbers. */
+export function createObjectImport(db: Database, user: string, outcome: Outcome) {
+  let name: Name | undefined
+
+  async function keep(project: string, given: ImportedObject) {
+    const value = givenValue(given.val ?? new JsonText('null'))
+    if (value.digest !== given.digest) {
+      const { digest } = value
+      const values = { field: 'object.digest', given: JSON.stringify(given.digest), digest }
+      throw refuse('digest_differs', values)
+    }
+    const { object_id, created_at, svc_user_id } = given
+    return {
+      project_id: project,
+      object_id,
+      ...columnsOf(value),
+      user_id: svc_user_id ?? user,
+      now: created_at,
+    }
+  }
+
+  /** The last version that was written is the latest, unless the export says otherwise and nothing else came here. */
+  async function end(project: string): Promise<void> {
+    const ended = name
+    name = undefined
+    if (ended?.latest === undefined) return
+    const { object_id, latest, digests } = ended
+    const here = await readVersion(db, project, { name: object_id, digest: 'latest' })
+    if (here === undefined || here.digest === latest.digest || !digests.has(here.digest)) return
+    await db.write('keepObject', await keep(project, latest))
+  }
+
+  return {
+    end,
+    async take(project: string, given: ImportedObject): Promise<void> {
+      if (name?.object_id !== given.object_id) {
+        await end(project)
+        name = { object_id: given.object_id, digests: new Set(), latest: undefined }
+      }
+      name.digests.add(given.digest)
+      if (given.is_latest === 1) name.latest = given
+      const version = await keep(project, given)
+      const labels = { tags: given.tags ?? [], aliases: given.aliases ?? [] }
+      const kept = await db.write('importVersion', { ...version, ...labels })
+      if (kept === 'there' || kept === 'gone') outcome[kept]++
+      else if ('conflict' in kept) {
+        const { object_id, base_object_class } = version
+        throw classConflict('object.object_id', object_id, kept.conflict, base_object_class ?? '')
+      } else outcome.added++
+    },
+  }
+}

@@ -1,0 +1,42 @@
+import { digestOfJson, digestOfTable } from '../../domain/digests.ts'
+import { refuse } from '../../domain/refusals.ts'
+import type { Database } from '../../storage/database.ts'
+import { readTable } from '../../storage/tables/tables.ts'
+import { keepAllRows, keepOrder } from '../tables/keep.ts'
+import type { ImportLine } from './contract.ts'
+import type { Outcome } from './outcome.ts'
+
+/** Takes the rows of one table after the other. A table is seen when all of its rows have come. */
+export function createTableImport(db: Database, outcome: Outcome) {
+  let table: { digest: string; rows: string[] } | undefined
+
+  return {
+    async take(project: string, given: NonNullable<ImportLine['rows']>): Promise<void> {
+      const { table: digest, from, count, values } = given
+      if (from === 0) {
+        table = undefined
+        if ((await readTable(db, project, digest)) !== undefined) {
+          outcome.there++
+          return
+        }
+        table = { digest, rows: [] }
+      }
+      if (table?.digest !== digest) return
+      if (table.rows.length !== from) {
+        const values = { field: 'rows.from', given: from, accepted: String(table.rows.length) }
+        throw refuse('invalid_value', values)
+      }
+      const rows = values.map((val) => ({ digest: digestOfJson(val.text), val }))
+      await keepAllRows(db, project, rows)
+      for (const row of rows) table.rows.push(row.digest)
+      if (table.rows.length < count) return
+      const found = await digestOfTable(table.rows)
+      if (found !== digest) {
+        throw refuse('digest_differs', { field: 'rows.table', given: JSON.stringify(digest), digest: found })
+      }
+      await keepOrder(db, project, digest, table.rows)
+      table = undefined
+      outcome.added++
+    },
+  }
+}

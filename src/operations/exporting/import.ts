@@ -1,0 +1,220 @@
+import { membersOf, objectText } from '../../domain/json/scan.ts'
+import { JsonText } from '../../domain/json/text.ts'
+import { refuse } from '../../domain/refusals.ts'
+import { now } from '../../domain/time.ts'
+import { readBody } from '../../http/read-body.ts'
+import { fitted } from '../../http/validation.ts'
+import type { Database } from '../../storage/database.ts'
+import { knownFeedback, standingOfImported } from '../../storage/exporting/import-writes.ts'
+import { type Feedback, mostPayloadBytes } from '../../storage/tables/feedback.ts'
+import { readFileEntry } from '../../storage/tables/files.ts'
+import { endPart, mergeParts, startPart } from '../calls/parts.ts'
+import { callOf } from '../feedback/references.ts'
+import { openUpload, type Upload } from '../files/upload.ts'
+import { type ImportedCall, type ImportedFeedback, ImportLine } from './contract.ts'
+import { createObjectImport } from './import-objects.ts'
+import { createTableImport } from './import-tables.ts'
+import type { Outcome, Outcomes } from './outcome.ts'
+
+/** Calls of one write; it ends early when they are large. */
+const callsAtOnce = 200
+const bytesAtOnce = 1 << 20
+
+export interface ImportOptions {
+  /** The project to write to; that of the export when absent. */
+  project: string | undefined
+  /** Whose the things are that name nobody. */
+  user: string
+}
+
+/** Takes the lines of an export, one after the other. Given again, also in part, the same lines change nothing. */
+export function createImport(db: Database, { project: given, user }: ImportOptions) {
+  let from: string | undefined
+  let to: string | undefined = given
+  let isWhole = false
+  const none = (): Outcome => ({ added: 0, there: 0, gone: 0 })
+  const outcomes: Outcomes = {
+    files: none(),
+    tables: none(),
+    objects: none(),
+    calls: none(),
+    feedback: none(),
+  }
+  const objects = createObjectImport(db, user, outcomes.objects)
+  const tables = createTableImport(db, outcomes.tables)
+  let calls: ImportedCall[] = []
+  let said: ImportedFeedback[] = []
+  let bytes = 0
+  let upload: { digest: string; size: number; at: number; to: Upload } | undefined
+
+  async function flush(project: string): Promise<void> {
+    if (calls.length > 0) await writeCalls(db, project, calls, user, outcomes.calls)
+    if (said.length > 0) {
+      const records = said.map((one) => feedbackOf(one, from as string, project, user))
+      await writeFeedback(db, project, records, outcomes.feedback)
+    }
+    calls = []
+    said = []
+    bytes = 0
+  }
+
+  /** Pieces come one after the other; what is there already is passed over. */
+  async function takePiece(project: string, piece: NonNullable<ImportLine['file']>): Promise<void> {
+    const { digest, size, from: at, base64 } = piece
+    if (at === 0) {
+      await upload?.to.drop()
+      upload = undefined
+      if ((await readFileEntry(db, project, digest)) !== undefined) {
+        outcomes.files.there++
+        return
+      }
+      upload = { digest, size, at: 0, to: openUpload(db, project, size) }
+    }
+    if (upload?.digest !== digest) return
+    if (upload.at !== at) throw broken('file.from', String(at), String(upload.at))
+    const data = Buffer.from(base64, 'base64')
+    upload.at += data.length
+    await upload.to.add(data)
+    if (upload.at < size) return
+    const found = await upload.to.finish()
+    upload = undefined
+    if (found !== digest) throw broken('file.digest', digest, found)
+    outcomes.files.added++
+  }
+
+  return {
+    outcomes,
+    /** Whether the last line was there. */
+    get isWhole(): boolean {
+      return isWhole
+    },
+    async take(text: Buffer): Promise<void> {
+      const line = fitted(ImportLine, readBody(text, ImportLine), 'body') as ImportLine
+      if (isWhole) throw broken('the line', 'something behind the last line', 'nothing')
+      if (line.export) {
+        if (from !== undefined) throw broken('export', 'a second first line', 'one')
+        from = line.export.project_id
+        to ??= from
+        return
+      }
+      if (from === undefined || to === undefined) {
+        throw broken('the first line', 'none of an export', '{"export": {"version": 1, "project_id": …}}')
+      }
+      if (line.call) calls.push(line.call)
+      if (line.feedback) said.push(line.feedback)
+      bytes += text.length
+      const isFull = calls.length >= callsAtOnce || said.length >= callsAtOnce || bytes >= bytesAtOnce
+      // A write is of calls or of feedback, so that feedback comes behind its calls.
+      if (isFull || (calls.length > 0 && said.length > 0)) await flush(to)
+      if (line.file) await takePiece(to, line.file)
+      if (line.rows) await tables.take(to, line.rows)
+      if (line.object) await objects.take(to, line.object)
+      if (line.end) {
+        await flush(to)
+        await objects.end(to)
+        isWhole = true
+      }
+    },
+    /** Writes what has arrived, also where the export was cut off. */
+    async end(): Promise<void> {
+      if (to === undefined) return
+      await flush(to)
+      await objects.end(to)
+      await upload?.to.drop()
+    },
+  }
+}
+
+function broken(field: string, given: string, accepted: string) {
+  return refuse('invalid_value', { field, given, accepted })
+}
+
+async function writeCalls(
+  db: Database,
+  project: string,
+  calls: readonly ImportedCall[],
+  user: string,
+  outcome: Outcome,
+): Promise<void> {
+  const time = now()
+  const ids = calls.map(({ id }) => id)
+  const standing = await standingOfImported(db, project, ids, time)
+  const parts = []
+  for (const call of calls) {
+    const known = call.expire_at != null && call.expire_at <= time ? 'gone' : standing.get(call.id)
+    if (known !== undefined) {
+      outcome[known]++
+      continue
+    }
+    outcome.added++
+    const { ended_at, summary, svc_user_id, ...given } = call
+    const started = { ...given, project_id: project, svc_user_id: undefined }
+    const part = startPart(started, { user: svc_user_id ?? user, retentionDays: 0 })
+    const ended = { ...given, project_id: project, summary: ownSummary(summary), svc_user_id: undefined }
+    parts.push(ended_at == null ? part : { ...part, end: endPart({ ...ended, ended_at }).end })
+  }
+  if (parts.length > 0) await db.write('upsertCalls', await mergeParts(parts))
+}
+
+/** What is worked out whenever a call is read. */
+const derived = ['status', 'latency_ms', 'display_name', 'trace_name']
+
+function ownSummary(summary: JsonText | null | undefined): JsonText {
+  if (summary == null) return new JsonText('{}')
+  const members = membersOf(summary.text)
+  const weave = members.get('weave')
+  if (!weave?.startsWith('{')) return summary
+  const own = membersOf(weave)
+  for (const name of derived) own.delete(name)
+  if (own.size === 0) members.delete('weave')
+  else members.set('weave', objectText(own))
+  return new JsonText(objectText(members))
+}
+
+function feedbackOf(given: ImportedFeedback, from: string, project: string, user: string): Feedback {
+  const { svc_user_id, payload, ...rest } = given
+  if (payload.bytes > mostPayloadBytes) {
+    throw broken('feedback.payload', `${payload.bytes} bytes`, `at most ${mostPayloadBytes}`)
+  }
+  const svc_ref = movedRef(given.svc_ref, from, project)
+  const moved = (ref: string | null | undefined) => (ref == null ? null : movedRef(ref, from, project))
+  return {
+    ...rest,
+    project_id: project,
+    svc_ref,
+    call_id: callOf({ svc_ref, project_id: project }),
+    user_id: svc_user_id ?? user,
+    creator: given.creator ?? null,
+    payload: payload.text,
+    annotation_ref: moved(given.annotation_ref),
+    runnable_ref: moved(given.runnable_ref),
+    call_ref: moved(given.call_ref),
+    trigger_ref: moved(given.trigger_ref),
+    queue_id: given.queue_id ?? null,
+  }
+}
+
+/** What led into the project that was exported leads into the one that it is written to. */
+function movedRef(ref: string, from: string, to: string): string {
+  const start = /^[a-z][a-z0-9+.-]*:\/\/\//.exec(ref)?.[0]
+  if (from === to || start === undefined || !ref.startsWith(`${from}/`, start.length)) return ref
+  return `${start}${to}${ref.slice(start.length + from.length)}`
+}
+
+async function writeFeedback(
+  db: Database,
+  project: string,
+  records: readonly Feedback[],
+  outcome: Outcome,
+): Promise<void> {
+  const known = await knownFeedback(
+    db,
+    project,
+    records.map(({ id }) => id),
+  )
+  const fresh = records.filter(({ id }) => !known.has(id))
+  outcome.there += records.length - fresh.length
+  outcome.added += fresh.length
+  const given = fresh.map((record) => ({ record, field: 'feedback.id' }))
+  if (given.length > 0) await db.write('addFeedback', given)
+}

@@ -1,0 +1,50 @@
+import { family, operation } from '../parts.ts'
+import {
+  ChangeViewBody,
+  InProject,
+  NothingAnswer,
+  SavedViewAnswer,
+  SavedViewPath,
+  SavedViewsAnswer,
+  SavedViewsBody,
+  SaveViewBody,
+} from './contract.ts'
+import { changeView, deleteView, listViews, saveView } from './saved-views.ts'
+
+const tags = ['views']
+
+export const savedViewRoutes = family(
+  operation('POST', '/saved_views', {
+    summary: 'Keep what is set up on a screen under a name',
+    tags,
+    body: SaveViewBody,
+    answer: SavedViewAnswer,
+    refusals: ['too_many_saved_views'],
+    rule: ({ db }, { caller, body }) => saveView(db, caller, body),
+  }),
+  operation('POST', '/saved_views/query', {
+    summary: 'List your views of a project and those that are shared',
+    tags,
+    body: SavedViewsBody,
+    answer: SavedViewsAnswer,
+    rule: ({ db }, { caller, body }) => listViews(db, caller, body),
+  }),
+  operation('PUT', '/saved_views/:view_id', {
+    summary: 'Rename, replace or share a view of your own',
+    tags,
+    params: SavedViewPath,
+    body: ChangeViewBody,
+    answer: SavedViewAnswer,
+    refusals: ['saved_view_not_found', 'saved_view_of_other', 'saved_view_exists'],
+    rule: ({ db }, { caller, body, params }) => changeView(db, caller, params.view_id, body),
+  }),
+  operation('DELETE', '/saved_views/:view_id', {
+    summary: 'Delete a view of your own',
+    tags,
+    params: SavedViewPath,
+    querystring: InProject,
+    answer: NothingAnswer,
+    refusals: ['saved_view_not_found', 'saved_view_of_other'],
+    rule: ({ db }, { caller, params, query }) => deleteView(db, caller, query.project_id, params.view_id),
+  }),
+)

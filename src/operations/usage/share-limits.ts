@@ -1,0 +1,27 @@
+import { newId } from '../../domain/ids.ts'
+import { now } from '../../domain/time.ts'
+import type { Limits } from '../../http/limits.ts'
+import type { Database } from '../../storage/database.ts'
+import { type BackgroundWork, inBackground } from '../background.ts'
+
+/** What one server counts the others know after this time and the time of a write: within a second. */
+const shareMs = 400
+const failedMs = 2_000
+
+/** Limits hold for all servers on one record together. */
+export function startSharingLimits(
+  db: Database,
+  limits: Limits,
+  failed: (error: unknown) => void,
+): BackgroundWork {
+  const holder = newId()
+  return inBackground({
+    firstMs: shareMs,
+    failedMs,
+    failed,
+    async run() {
+      await limits.share((users) => db.write('shareSpending', { holder, users, now: now() }))
+      return shareMs
+    },
+  })
+}

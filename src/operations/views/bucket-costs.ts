@@ -1,0 +1,57 @@
+import type { Database } from '../../storage/database.ts'
+import { type Price, pricesOfProject } from '../../storage/tables/prices.ts'
+import { readTokenSums, type TokensView } from '../../storage/views/token-sums.ts'
+import { priceOf } from '../calls/costs.ts'
+
+/** Days on which prices change within one chart. Before the last of so many, calls have the price of the first that counts. */
+const mostDates = 50
+
+export interface BucketCost {
+  cost: number | null
+  /** Calls that used tokens of a model without a price, or of several models. */
+  unpriced: number
+}
+
+/** What the calls of each bucket and group cost; `keyOf` names both. */
+export async function readBucketCosts(
+  db: Database,
+  view: Omit<TokensView, 'dates'>,
+  keyOf: (bucket: number, group: string | null) => number,
+  time: number,
+  signal: AbortSignal,
+): Promise<Map<number, BucketCost>> {
+  const prices = Map.groupBy(await pricesOfProject(db, view.project), ({ llm_id }) => llm_id)
+  const dates = [...new Set([...prices.values()].flat().map(({ effective_date }) => effective_date))]
+    .filter((date) => date > view.from && date < view.end)
+    .sort((one, other) => one - other)
+    .slice(-mostDates)
+  const costs = new Map<number, BucketCost>()
+  for (const sum of await readTokenSums(db, { ...view, dates }, time, signal)) {
+    const key = keyOf(sum.bucket, sum.group)
+    const known = costs.get(key) ?? { cost: null, unpriced: 0 }
+    costs.set(key, known)
+    const at = sum.period === 0 ? view.from : (dates[sum.period - 1] as number)
+    const price = sum.model === null ? undefined : priceOf(prices.get(sum.model) ?? [], at)
+    if (price === undefined) known.unpriced += sum.count
+    else known.cost = (known.cost ?? 0) + costOf(sum, price)
+  }
+  return costs
+}
+
+/** As the costs of a call are, operations/calls/costs.ts. */
+function costOf(
+  {
+    input,
+    output,
+    cache_read,
+    cache_creation,
+  }: Record<'input' | 'output' | 'cache_read' | 'cache_creation', number>,
+  price: Price,
+): number {
+  return (
+    (input - cache_read - cache_creation) * price.prompt_token_cost +
+    output * price.completion_token_cost +
+    cache_read * price.cache_read_input_token_cost +
+    cache_creation * price.cache_creation_input_token_cost
+  )
+}

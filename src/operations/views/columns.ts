@@ -1,0 +1,91 @@
+import { isObject } from '../../domain/call-facts/brief.ts'
+import { type Caller, requireAccess } from '../../domain/callers.ts'
+import { flawOfPath } from '../../domain/expressions/path.ts'
+import { now } from '../../domain/time.ts'
+import { createYieldToLoop } from '../../domain/yielding.ts'
+import { largeColumns } from '../../storage/tables/calls.ts'
+import { streamDocuments } from '../../storage/views/documents.ts'
+import { callsViewOf } from '../calls/query.ts'
+import type { Asked } from './calls.ts'
+import {
+  type ColumnsBody,
+  type FoundColumn,
+  mostColumns,
+  usualSample,
+  type ValueType,
+} from './columns-contract.ts'
+
+/** Members in members in …: what lies deeper is seldom a column. */
+const deepest = 4
+/** Paths that are counted; a document whose keys are data has a new one in each call. */
+const mostPaths = 2_000
+/** Of one object. */
+const mostMembers = 100
+
+type Counts = Map<string, Partial<Record<ValueType, number>>>
+
+/** Which values the newest calls of a view have, and of which types. */
+export async function findColumns(
+  { db, names }: Asked,
+  caller: Caller,
+  body: ColumnsBody,
+  signal: AbortSignal,
+) {
+  requireAccess(caller, body.project_id)
+  const { project_id, filter, query } = body
+  const view = await callsViewOf(names, { project_id, filter, query })
+  const counts: Counts = new Map()
+  const yieldToLoop = createYieldToLoop(signal)
+  let [calls, leftOut] = [0, 0]
+  for await (const rows of streamDocuments(db, view, body.sample ?? usualSample, now(), signal)) {
+    for (const row of rows) {
+      calls++
+      leftOut += row.left_out
+      for (const name of largeColumns) {
+        const text = row[name]
+        if (text !== null) countIn(counts, name, JSON.parse(text), 1)
+      }
+      const pause = yieldToLoop()
+      if (pause) await pause
+    }
+  }
+  const all = [...counts].map(([field, types]): FoundColumn => ({ field, count: sumOf(types), types }))
+  all.sort((one, other) => other.count - one.count || (one.field < other.field ? -1 : 1))
+  return {
+    columns: all.slice(0, mostColumns),
+    sampled: calls,
+    others: Math.max(0, all.length - mostColumns),
+    too_large: leftOut,
+  }
+}
+
+const sumOf = (types: Partial<Record<ValueType, number>>) =>
+  Object.values(types).reduce((sum, count) => sum + count, 0)
+
+function countIn(counts: Counts, field: string, value: unknown, depth: number): void {
+  if (depth > 1) note(counts, field, typeOf(value))
+  else if (!isObject(value) && value !== null) note(counts, field, typeOf(value))
+  if (!isObject(value) || depth > deepest) return
+  for (const [name, member] of Object.entries(value).slice(0, mostMembers)) {
+    // What the server computes is asked for by its own names, and some names cannot be written as a step.
+    if ((field === 'summary' && name === 'weave') || name === '' || name.includes('\\')) continue
+    countIn(counts, `${field}.${name.replaceAll('.', '\\.')}`, member, depth + 1)
+  }
+}
+
+function note(counts: Counts, field: string, type: ValueType): void {
+  const known = counts.get(field)
+  if (known !== undefined) known[type] = (known[type] ?? 0) + 1
+  else if (counts.size < mostPaths && isAskable(field)) counts.set(field, { [type]: 1 })
+}
+
+const longestField = 512
+
+/** Some names cannot be written as a path. */
+const isAskable = (field: string) => field.length <= longestField && flawOfPath(field) === undefined
+
+function typeOf(value: unknown): ValueType {
+  if (value === null) return 'null'
+  if (Array.isArray(value)) return 'list'
+  return typeof value as 'string' | 'number' | 'boolean' | 'object'
+}

@@ -1,0 +1,35 @@
+import type { Database } from '../../storage/database.ts'
+import { hasUnread, searchState } from '../../storage/search/indexing.ts'
+import { type BackgroundWork, inBackground } from '../background.ts'
+
+/** So little that a write that waits behind it is hardly later. */
+const atOnce = { limit: 64, characters: 256 * 1024 }
+const droppedAtOnce = { limit: 500 }
+const firstMs = 200
+/** Parts of one call that arrive within this time are read once. */
+const idleMs = 1_000
+const failedMs = 60_000
+
+/** Reads what was written for the search, behind the writes; or frees its space where there is to be none. */
+export function startIndexing(db: Database, isOn: boolean, failed: (error: unknown) => void): BackgroundWork {
+  let isSwitched = false
+  return inBackground({
+    firstMs,
+    failedMs,
+    failed,
+    async run(signal) {
+      if (!isSwitched) {
+        const state = await searchState(db)
+        if (state !== undefined && (state.is_on === 1) !== isOn) await db.write('switchSearch', { isOn })
+        isSwitched = true
+      }
+      let hasMore = !isOn || (await hasUnread(db))
+      while (hasMore && !signal.aborted) {
+        hasMore = await (isOn
+          ? db.writeBehind('indexCalls', atOnce)
+          : db.writeBehind('dropSearch', droppedAtOnce))
+      }
+      return isOn ? idleMs : 60 * idleMs
+    },
+  })
+}

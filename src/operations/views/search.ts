@@ -1,0 +1,131 @@
+import { type Caller, requireAccess } from '../../domain/callers.ts'
+import { refuse } from '../../domain/refusals.ts'
+import { mostTerms, readSearch, type Term } from '../../domain/search/search-text.ts'
+import { snippetsOf } from '../../domain/search/snippets.ts'
+import { textsIn } from '../../domain/search/texts.ts'
+import { now } from '../../domain/time.ts'
+import { createYieldToLoop } from '../../domain/yielding.ts'
+import type { Database } from '../../storage/database.ts'
+import {
+  countFindable,
+  type FoundTexts,
+  findCalls,
+  reachOfSearch,
+  readFoundTexts,
+} from '../../storage/search/found-calls.ts'
+import { notesOf, shortOp } from '../../storage/search/indexing.ts'
+import { countLightCalls, readLightCalls } from '../../storage/views/light-calls.ts'
+import { callsViewOf } from '../calls/query.ts'
+import { type Asked, shownCalls } from './calls.ts'
+import type { LightCall } from './contract.ts'
+import { type Found, type SearchBody, usualFound } from './search-contract.ts'
+
+const mostSnippets = 3
+/** Of a project that is being read: more is a number that nobody needs to the last digit. */
+const mostCounted = 10_000_000
+
+export async function searchCalls(
+  { db, names }: Asked,
+  caller: Caller,
+  body: SearchBody,
+  signal: AbortSignal,
+) {
+  requireAccess(caller, body.project_id)
+  const terms = termsIn(body.text)
+  const before = positionGiven(body)
+  const limit = body.limit ?? usualFound
+  const { project_id: project, filter, query } = body
+  const view = { ...(await callsViewOf(names, { project_id: project, filter, query })), limit }
+  const reach = await reachOfSearch(db, project)
+  if (reach === 'off') throw refuse('search_off')
+  const time = now()
+  const hits = await findCalls(db, view, terms, before, time, signal)
+  const last = hits.at(-1)
+  const ids = hits.map(({ id }) => id)
+  return {
+    found: ids.length === 0 ? [] : await readFound(db, project, ids, terms, time, signal),
+    next: last !== undefined && hits.length === limit ? String(last.doc) : null,
+    searchable: reach === 'all' ? null : await searchableOf(db, project, time, signal),
+  }
+}
+
+function termsIn(text: string): Term[] {
+  const terms = readSearch(text)
+  const wanted = terms.filter(({ isExcluded }) => !isExcluded)
+  if (wanted.length > 0 && terms.length <= mostTerms) return terms
+  throw refuse('invalid_value', {
+    field: 'text',
+    given: terms.length > mostTerms ? `${terms.length} words` : JSON.stringify(text),
+    accepted: `1 to ${mostTerms} words, and one of them without a minus`,
+  })
+}
+
+function positionGiven({ after }: SearchBody): number | undefined {
+  if (after == null) return undefined
+  if (/^\d{1,15}$/.test(after)) return Number(after)
+  throw refuse('invalid_value', {
+    field: 'after',
+    given: JSON.stringify(after),
+    accepted: '`next` of the answer before',
+  })
+}
+
+async function readFound(
+  db: Database,
+  project: string,
+  ids: readonly string[],
+  terms: readonly Term[],
+  time: number,
+  signal: AbortSignal,
+): Promise<Found[]> {
+  const view = {
+    ...{ project, filters: [{ call_ids: ids }], query: undefined, sort: [] },
+    ...{ limit: ids.length, offset: 0 },
+  }
+  const rows = await readLightCalls(db, view, time, signal)
+  const calls = new Map((await shownCalls(db, project, rows, signal)).map((call) => [call.id, call]))
+  const texts = await readFoundTexts(db, project, ids, signal)
+  const notes = await notesOf(db, project, ids)
+  const yieldToLoop = createYieldToLoop(signal)
+  const snippets = new Map<string, Found['snippets']>()
+  for (const one of texts) {
+    const call = calls.get(one.id)
+    if (call) snippets.set(one.id, snippetsIn(call, one, notes.get(one.id) ?? [], terms))
+    const pause = yieldToLoop()
+    if (pause) await pause
+  }
+  // Whatever was deleted since it was found is not shown.
+  return ids.flatMap((id) => {
+    const call = calls.get(id)
+    return call === undefined ? [] : [{ call, snippets: snippets.get(id) ?? [] }]
+  })
+}
+
+function snippetsIn(
+  { op_name, display_name }: LightCall,
+  { inputs, output, exception }: FoundTexts,
+  notes: readonly string[],
+  terms: readonly Term[],
+): Found['snippets'] {
+  const places: [field: Found['snippets'][number]['field'], texts: readonly string[]][] = [
+    ['inputs', textsIn(inputs ?? '')],
+    ['output', textsIn(output ?? '')],
+    ['exception', exception === null ? [] : [exception]],
+    ['note', notes],
+    ['name', [shortOp(op_name), display_name ?? '']],
+  ]
+  const snippets: Found['snippets'] = []
+  for (const [field, texts] of places) {
+    const most = mostSnippets - snippets.length
+    for (const snippet of snippetsOf(texts, terms, most)) snippets.push({ field, ...snippet })
+  }
+  return snippets
+}
+
+async function searchableOf(db: Database, project: string, time: number, signal: AbortSignal) {
+  const view = { project, filters: [], query: undefined, sort: [], limit: null, offset: 0 }
+  const of = await countLightCalls(db, view, mostCounted, time, signal)
+  // Entries of deleted calls are there until they are swept.
+  const value = Math.min(of, await countFindable(db, project, signal))
+  return { value, of }
+}

@@ -1,0 +1,38 @@
+import { type Caller, requireAccess } from '../../domain/callers.ts'
+import { formatTime, formatTimeOrNull, now } from '../../domain/time.ts'
+import { streamTrace } from '../../storage/views/trace-calls.ts'
+import { createPricing } from '../calls/costs.ts'
+import { type Asked, sumOfCosts } from './calls.ts'
+import { mostOfTrace, type TraceBody, type TraceCall } from './trace-contract.ts'
+
+type Parts = Pick<Asked, 'db'>
+
+/** The calls of one trace by when they began, one JSON text for each. */
+export function readTrace(parts: Parts, caller: Caller, body: TraceBody, signal: AbortSignal) {
+  requireAccess(caller, body.project_id)
+  return linesOf(parts, body, signal)
+}
+
+async function* linesOf({ db }: Parts, body: TraceBody, signal: AbortSignal): AsyncGenerator<string> {
+  const { project_id: project, trace_id: trace } = body
+  const costsOf = createPricing(db, project)
+  const page = { project, trace, limit: body.limit ?? mostOfTrace }
+  for await (const rows of streamTrace(db, page, now(), signal)) {
+    for (const row of rows) {
+      const costs =
+        row.usage === null ? undefined : await costsOf({ ...row, summary: `{"usage":${row.usage}}` })
+      yield JSON.stringify({
+        id: row.id,
+        parent_id: row.parent_id,
+        op_name: row.op_name,
+        display_name: row.display_name,
+        started_at: formatTime(row.started_at),
+        ended_at: formatTimeOrNull(row.ended_at),
+        status: row.status as TraceCall['status'],
+        cost: costs === undefined ? null : sumOfCosts(costs),
+        storage_size_bytes: row.storage_size,
+        feedback: row.feedback,
+      } satisfies TraceCall)
+    }
+  }
+}

@@ -1,0 +1,76 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { recordsOf } from '../../support/answers.ts'
+import { openApp } from '../../support/app.ts'
+import { completeOf, project } from '../../support/calls.ts'
+import { assertCommonRefusals } from '../../support/common-refusals.ts'
+import { pricesOf } from '../../support/prices.ts'
+
+const url = '/views/trace'
+const trace_id = 'a'.repeat(32)
+const id = (index: number) => String(index).padStart(16, '0')
+
+test('views/trace: refusals in order', async (t) => {
+  await assertCommonRefusals(t, url, { project_id: project, trace_id })
+  const { post } = await openApp(t)
+  for (const [body, status, code] of [
+    [{ limit: 0 }, 422, 'invalid_request'],
+    [{ limit: 50_001 }, 422, 'invalid_request'],
+    [{ trace_id: 'a\0' }, 422, 'invalid_request'],
+    [{ project_id: 'globex/qa' }, 403, 'entity_forbidden'],
+  ] as const) {
+    const answer = await post(url, { project_id: project, trace_id, ...body })
+    assert.deepEqual([answer.status, answer.json.code], [status, code], answer.text)
+  }
+})
+
+test('the calls of one trace by when they began, without what they carry', async (t) => {
+  const { post } = await openApp(t)
+  const call = (index: number, more: object = {}) =>
+    completeOf({
+      id: id(index),
+      trace_id,
+      parent_id: index === 0 ? null : id(0),
+      started_at: `2026-01-02T03:04:0${index}Z`,
+      ended_at: `2026-01-02T03:04:0${index}.5Z`,
+      ...more,
+    })
+  const usage = { small: { prompt_tokens: 10, completion_tokens: 5 } }
+  await post('/cost/create', pricesOf({ small: { prompt_token_cost: 0.1, completion_token_cost: 0.2 } }))
+  const batch = [
+    call(2, { summary: { usage } }),
+    call(1, { exception: 'Error: too slow', display_name: 'Look it up' }),
+    call(0, { summary: { status_counts: { error: 1 } } }),
+    call(3, { id: id(9), trace_id: 'b'.repeat(32) }),
+  ]
+  const written = await post(`/v2/${project}/calls/complete`, { batch })
+  assert.equal(written.status, 200, written.text)
+  const reaction = { feedback_type: 'wandb.reaction.1', payload: { emoji: '👎' } }
+  const said = await post('/feedback/create', {
+    project_id: project,
+    weave_ref: `weave:///${project}/call/${id(1)}`,
+    ...reaction,
+  })
+  assert.equal(said.status, 200, said.text)
+
+  const rows = recordsOf(await post(url, { project_id: project, trace_id }))
+  assert.deepEqual(
+    rows.map((row) => [row.id, row.parent_id, row.status, row.display_name, row.cost, row.feedback]),
+    [
+      [id(0), null, 'descendant_error', null, null, 0],
+      [id(1), id(0), 'error', 'Look it up', null, 1],
+      [id(2), id(0), 'success', null, 2, 0],
+    ],
+  )
+  assert.deepEqual(
+    [rows[1]?.started_at, rows[1]?.ended_at],
+    ['2026-01-02T03:04:01Z', '2026-01-02T03:04:01.500Z'],
+  )
+  assert.ok(Number(rows[0]?.storage_size_bytes) > 0)
+  for (const row of rows) assert.ok(!('inputs' in row) && !('summary' in row))
+  assert.equal(recordsOf(await post(url, { project_id: project, trace_id, limit: 1 })).length, 1)
+
+  await post('/calls/delete', { project_id: project, call_ids: [id(2)] })
+  assert.equal(recordsOf(await post(url, { project_id: project, trace_id })).length, 2)
+  assert.deepEqual(recordsOf(await post(url, { project_id: project, trace_id: 'none' })), [])
+})

@@ -1,0 +1,10 @@
+import type { CompiledGrammar } from '../../src/inference/constraints/grammar/compiled-grammar.ts'
+import { hasMarks } from '../../src/inference/constraints/grammar/marks.ts'
+import { gbnfOf } from './gbnf.ts'
+import { createGbnfMatcher } from './gbnf-matcher.ts'
+import { createRememberingMatcher, type RememberingMatcher } from './remembering-matcher.ts'
+
+/** By what shares nothing with the engine, where the grammar needs no memory. */
+export function createGrammarMatcher(grammar: CompiledGrammar): RememberingMatcher {
+  return hasMarks(grammar) ? createRememberingMatcher(grammar) : createGbnfMatcher(gbnfOf(grammar))
+}

@@ -1,0 +1,28 @@
+import { usualKvTypes } from '../../src/inference/models/kv-types.ts'
+import type { ModelPlan } from '../../src/inference/models/plan.ts'
+
+/** How a small model is run where a test or a benchmark says no more of it: on one thread, with nothing kept. */
+export function plainPlan(file: string, said: Partial<ModelPlan> = {}): ModelPlan {
+  return {
+    file,
+    source: file,
+    names: ['random'],
+    context: 1024,
+    parallel: 4,
+    threads: 1,
+    gpu: false,
+    gpuLayers: 0,
+    device: 'cpu',
+    batch: 256,
+    queue: 16,
+    priority: false,
+    drafts: true,
+    task: 'answers',
+    promptCache: 0,
+    kv: usualKvTypes,
+    flashAttention: 'auto',
+    adapters: [],
+    adapterBytes: 0,
+    ...said,
+  }
+}
