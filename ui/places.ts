@@ -11,6 +11,7 @@ export type Place =
   | { screen: 'evals'; project: string }
   | { screen: 'compare'; project: string }
   | { screen: 'charts'; project: string }
+  | { screen: 'search'; project: string }
   | { screen: 'queues'; project: string }
   | { screen: 'queue'; project: string; queue: string }
   | { screen: 'review'; project: string; queue: string }
@@ -37,6 +38,7 @@ const table: [pattern: string, place: (names: Names) => Place][] = [
   ['/ui/:entity/:name/call/:call', (names) => callIn(names)],
   ['/ui/:entity/:name/evals', (names) => ({ screen: 'evals', project: projectIn(names) })],
   ['/ui/:entity/:name/evals/compare', (names) => ({ screen: 'compare', project: projectIn(names) })],
+  ['/ui/:entity/:name/search', (names) => ({ screen: 'search', project: projectIn(names) })],
   ['/ui/:entity/:name/charts', (names) => ({ screen: 'charts', project: projectIn(names) })],
   ['/ui/:entity/:name/queues', (names) => ({ screen: 'queues', project: projectIn(names) })],
   [
@@ -111,7 +113,10 @@ export const paths = {
   evals: (project: string) => `${projectPath(project)}/evals`,
   compare: (project: string, search: Record<string, string> = {}) =>
     `${projectPath(project)}/evals/compare${searchText(search)}`,
-  charts: (project: string) => `${projectPath(project)}/charts`,
+  charts: (project: string, search: Record<string, string> = {}) =>
+    `${projectPath(project)}/charts${searchText(search)}`,
+  search: (project: string, search: Record<string, string> = {}) =>
+    `${projectPath(project)}/search${searchText(search)}`,
   queues: (project: string) => `${projectPath(project)}/queues`,
   queue: (project: string, queue: string) => `${projectPath(project)}/queues/${segment(queue)}`,
   review: (project: string, queue: string, item?: string) =>

@@ -1,8 +1,17 @@
 import { computed, signal } from '@preact/signals'
+import { contents } from './export/contents.ts'
 import { placeOf } from './places.ts'
 
+/** In a file the place stands behind the #: a file has no paths of its own. */
+const here = (): URL =>
+  contents === undefined
+    ? new URL(location.href)
+    : new URL(location.hash.slice(1) || contents.path, 'file:///')
+
+const hrefOf = (url: URL): string => (contents === undefined ? url.href : `#${url.pathname}${url.search}`)
+
 /** The address is the state: whatever a screen shows can be sent to somebody as a link. */
-const address = signal(new URL(location.href))
+const address = signal(here())
 
 export const place = computed(() => placeOf(address.value.pathname))
 export const search = computed(() => address.value.searchParams)
@@ -43,9 +52,9 @@ function isHeld(to: URL): boolean {
 }
 
 export function go(to: string, { replaces = false }: Going = {}): void {
-  const next = new URL(to, location.href)
-  if (next.href === location.href || isHeld(next)) return
-  history[replaces ? 'replaceState' : 'pushState'](null, '', next)
+  const next = new URL(to, here())
+  if (next.href === here().href || isHeld(next)) return
+  history[replaces ? 'replaceState' : 'pushState'](null, '', hrefOf(next))
   address.value = next
 }
 
@@ -54,7 +63,7 @@ export function setSearch(
   changes: Record<string, string | undefined>,
   going: Going = { replaces: true },
 ): void {
-  const next = new URL(location.href)
+  const next = here()
   for (const [name, value] of Object.entries(changes)) {
     if (value === undefined || value === '') next.searchParams.delete(name)
     else next.searchParams.set(name, value)
@@ -65,18 +74,19 @@ export function setSearch(
 /** Links are links, so that they can be copied and opened in a new tab; a plain click stays on this page. */
 export function followLinks(): void {
   addEventListener('popstate', () => {
-    const to = new URL(location.href)
+    const to = here()
     // The browser has gone already.
-    if (isHeld(to)) history.pushState(null, '', address.value)
+    if (isHeld(to)) history.pushState(null, '', hrefOf(address.value))
     else address.value = to
   })
   document.addEventListener('click', (event) => {
     if (event.defaultPrevented || event.button !== 0) return
     if (event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return
     const link = (event.target as Element | null)?.closest('a')
-    if (link?.target !== '' || link.hasAttribute('download') || link.origin !== location.origin) return
-    if (placeOf(link.pathname).screen === 'nowhere') return
+    if (link?.target !== '' || link.hasAttribute('download')) return
+    const to = new URL(link.getAttribute('href') ?? '', here())
+    if (to.origin !== here().origin || placeOf(to.pathname).screen === 'nowhere') return
     event.preventDefault()
-    go(link.href)
+    go(to.href)
   })
 }

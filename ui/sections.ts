@@ -10,6 +10,7 @@ interface Section {
 /** What there is of a project, in the order of the bar. */
 export const sections: readonly Section[] = [
   { name: 'Calls', path: (project) => paths.calls(project), screens: ['calls', 'trace', 'call'] },
+  { name: 'Search', path: (project) => paths.search(project), screens: ['search'] },
   { name: 'Charts', path: (project) => paths.charts(project), screens: ['charts'] },
   { name: 'Evaluations', path: (project) => paths.evals(project), screens: ['evals', 'compare'] },
   { name: 'Queues', path: (project) => paths.queues(project), screens: ['queues', 'queue', 'review'] },

@@ -1,27 +1,29 @@
-import { useEffect, useState } from 'preact/hooks'
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { Guarded } from './parts/guarded.tsx'
 import { Icon } from './parts/icon.tsx'
 import { KeySheet, shown } from './parts/key-sheet.tsx'
 import { useKeys } from './parts/keys.ts'
 import { lazily } from './parts/lazily.tsx'
 import { Palette } from './parts/palette.tsx'
+import { hearPasted } from './parts/pasted.ts'
 import { Question } from './parts/question.tsx'
 import { Empty } from './parts/states.tsx'
-import { nextTheme, theme } from './parts/theme.ts'
+import { ThemeButton } from './parts/theme-button.tsx'
 import { type Place, paths } from './places.ts'
 import { leaving, place } from './routes.ts'
 import { CallScreen } from './screens/call.tsx'
 import { CallsScreen } from './screens/calls/screen.tsx'
 import { ProjectsScreen } from './screens/projects/screen.tsx'
-import { TraceScreen } from './screens/trace/screen.tsx'
 import { sections } from './sections.ts'
 import { signOut, who } from './server/session.ts'
 
+const TraceScreen = lazily(async () => (await import('./screens/trace/screen.tsx')).TraceScreen)
 const PlayScreen = lazily(async () => (await import('./screens/play/screen.tsx')).PlayScreen)
 const EngineScreen = lazily(async () => (await import('./screens/engine/screen.tsx')).EngineScreen)
 const PeopleScreen = lazily(async () => (await import('./screens/people/screen.tsx')).PeopleScreen)
 const MeScreen = lazily(async () => (await import('./screens/me/screen.tsx')).MeScreen)
 const ChartsScreen = lazily(async () => (await import('./screens/charts/screen.tsx')).ChartsScreen)
+const SearchScreen = lazily(async () => (await import('./screens/search/screen.tsx')).SearchScreen)
 const EvalsScreen = lazily(async () => (await import('./screens/evals/screen.tsx')).EvalsScreen)
 const CompareScreen = lazily(async () => (await import('./screens/compare/screen.tsx')).CompareScreen)
 const QueuesScreen = lazily(async () => (await import('./screens/queues/screen.tsx')).QueuesScreen)
@@ -30,17 +32,27 @@ const ReviewScreen = lazily(async () => (await import('./screens/review/screen.t
 const ObjectsScreen = lazily(async () => (await import('./screens/objects/screen.tsx')).ObjectsScreen)
 const ObjectScreen = lazily(async () => (await import('./screens/object/screen.tsx')).ObjectScreen)
 
-const themeIcons = { system: 'screen', light: 'sun', dark: 'moon' } as const
-
 /** What is around every screen. */
 export function Shell() {
   const [front, setFront] = useState<'palette' | 'keys' | undefined>()
+  const [pasted, setPasted] = useState('')
+  const openPalette = (text = '') => {
+    setPasted(text)
+    setFront('palette')
+  }
   const here = place.value
   const leave = () => void signOut().catch(() => undefined)
   useKeys('Everywhere', [
-    { keys: ['Ctrl+k'], does: 'Go to, or paste an id', whileTyping: true, run: () => setFront('palette') },
+    { keys: ['Ctrl+k'], does: 'Go to, or paste an id', whileTyping: true, run: () => openPalette() },
     { keys: ['?'], does: 'Keys that work here', run: () => setFront('keys') },
   ])
+  useEffect(() => hearPasted(openPalette), [])
+  const sectionLinks = useRef<HTMLElement>(null)
+  // On a narrow screen not all of them have room.
+  useLayoutEffect(() => {
+    const current = sectionLinks.current?.querySelector('[aria-current]')
+    current?.scrollIntoView({ block: 'nearest', inline: 'nearest' })
+  }, [here.screen])
   useEffect(() => {
     document.title = titleOf(here)
   }, [here])
@@ -56,7 +68,7 @@ export function Shell() {
             <a class="project-here" href={paths.calls(here.project)}>
               {here.project}
             </a>
-            <nav class="sections" aria-label="Of the project">
+            <nav class="sections" aria-label="Of the project" ref={sectionLinks}>
               {sections.map(({ name, path, screens }) => (
                 <a
                   key={name}
@@ -81,7 +93,7 @@ export function Shell() {
           ))}
         </nav>
         <div class="top-tools">
-          <button type="button" class="palette-button" onClick={() => setFront('palette')}>
+          <button type="button" class="palette-button" onClick={() => openPalette()}>
             <Icon name="search" />
             <span>Go to</span>
             <kbd>{shown('Ctrl+k')}</kbd>
@@ -89,15 +101,7 @@ export function Shell() {
           <button type="button" class="icon-button" aria-label="Keys" onClick={() => setFront('keys')}>
             <Icon name="keyboard" />
           </button>
-          <button
-            type="button"
-            class="icon-button"
-            aria-label={`Theme: ${theme.value}`}
-            title={`Theme: ${theme.value}`}
-            onClick={nextTheme}
-          >
-            <Icon name={themeIcons[theme.value]} />
-          </button>
+          <ThemeButton />
           <a class="who" href={paths.me} title="Your keys and the look of the page">
             {who.value?.user}
           </a>
@@ -110,7 +114,12 @@ export function Shell() {
         <Screen here={here} />
       </Guarded>
       {front === 'palette' && (
-        <Palette onClose={() => setFront(undefined)} showKeys={() => setFront('keys')} signOut={leave} />
+        <Palette
+          pasted={pasted}
+          onClose={() => setFront(undefined)}
+          showKeys={() => setFront('keys')}
+          signOut={leave}
+        />
       )}
       {leaving.value && (
         <Question
@@ -148,6 +157,8 @@ function Screen({ here }: { here: Place }) {
       return <MeScreen />
     case 'charts':
       return <ChartsScreen key={here.project} project={here.project} />
+    case 'search':
+      return <SearchScreen key={here.project} project={here.project} />
     case 'evals':
       return <EvalsScreen key={here.project} project={here.project} />
     case 'compare':

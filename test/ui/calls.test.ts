@@ -1,40 +1,25 @@
 import assert from 'node:assert/strict'
-import { after, type TestContext, test } from 'node:test'
-import { keys } from '../support/app.ts'
-import { assertAccessible, noBrowser, openBrowser, openPage, type Seen, watched } from '../support/browser.ts'
-import { project } from '../support/calls.ts'
-import { chatCall, idOf, servePageApp, traceCalls } from '../support/page-app.ts'
+import { after, test } from 'node:test'
+import { assertAccessible, noBrowser, watched } from '../support/browser.ts'
+import { chatCall, idOf, pageTests, servePageApp, traceCalls, writeCalls } from '../support/page-app.ts'
 
 const skip = noBrowser
 const calls = '/ui/acme/qa/calls'
 const evil = '<img src=x onerror="document.title=`taken`">'
 
-async function openFilled() {
-  const served = await servePageApp({ after })
-  const batch = [
-    ...Array.from({ length: 300 }, (_, index) => chatCall(index, `Question ${index}?`, `Answer ${index}.`)),
-    ...traceCalls(400),
-    chatCall(401, evil, evil, { display_name: evil, exception: evil }),
-  ]
-  const { status, text } = await served.post(`/v2/${project}/calls/complete`, { batch })
-  assert.equal(status, 200, text)
-  return served
-}
-
-const there = skip ? undefined : { served: await openFilled(), browser: await openBrowser({ after }) }
-const served = () => (there as NonNullable<typeof there>).served
-const browser = () => (there as NonNullable<typeof there>).browser
-
-async function open(
-  t: TestContext,
-  path: string,
-  options: Parameters<typeof openPage>[3] = {},
-): Promise<Seen> {
-  const { address } = served()
-  const seen = await openPage(browser(), t, `${address}${path}#key=${keys.alice}`, options)
-  await seen.page.waitForSelector('header.top')
-  return seen
-}
+const { open } = await pageTests(
+  { after },
+  {
+    fill: (page) =>
+      writeCalls(page, [
+        ...Array.from({ length: 300 }, (_, index) =>
+          chatCall(index, `Question ${index}?`, `Answer ${index}.`),
+        ),
+        ...traceCalls(400),
+        chatCall(401, evil, evil, { display_name: evil, exception: evil }),
+      ]),
+  },
+)
 
 const rowText = (text: string) => `[role=row]:has-text("${text}")`
 
@@ -91,10 +76,10 @@ test('columns and order stand in the address', { skip }, async (t) => {
 })
 
 test('calls are chosen by keys alone, and put into a queue, exported or deleted', { skip }, async (t) => {
-  const { post, link } = await servePageApp(t)
+  const at = await servePageApp(t)
   const batch = Array.from({ length: 30 }, (_, index) => chatCall(index, `Question ${index}?`, 'yes'))
-  assert.equal((await post(`/v2/${project}/calls/complete`, { batch })).status, 200)
-  const { page, problems } = await openPage(browser(), t, link.replace('/ui/', calls))
+  await writeCalls(at, batch)
+  const { page, problems } = await open(t, calls, { at })
   await page.waitForSelector(rowText('Question 29?'))
   await page.keyboard.press('j')
   await page.keyboard.press('x')
@@ -129,13 +114,11 @@ test('calls are chosen by keys alone, and put into a queue, exported or deleted'
 test('what is on the screen changes in place, newer calls wait, and a dot stops it all', {
   skip,
 }, async (t) => {
-  const { post, link } = await servePageApp(t)
-  const write = async (index: number, more: object = {}) => {
-    const batch = [chatCall(index, `Question ${index}?`, 'yes', more)]
-    assert.equal((await post(`/v2/${project}/calls/complete`, { batch })).status, 200)
-  }
+  const at = await servePageApp(t)
+  const write = (index: number, more: Record<string, unknown> = {}) =>
+    writeCalls(at, [chatCall(index, `Question ${index}?`, 'yes', more)])
   for (let index = 0; index < 60; index++) await write(index)
-  const { page, problems } = await openPage(browser(), t, link.replace('/ui/', calls))
+  const { page, problems } = await open(t, calls, { at })
   await page.waitForSelector(rowText('Question 59?'))
   await page.waitForSelector('.live-switch[data-state=live]')
   await write(60)
@@ -159,13 +142,10 @@ test('what is on the screen changes in place, newer calls wait, and a dot stops 
 })
 
 test('twenty calls a second leave the row before the eye where it is', { skip }, async (t) => {
-  const { post, link } = await servePageApp(t)
-  const write = async (index: number) => {
-    const batch = [chatCall(index, `Question ${index}?`, 'yes')]
-    assert.equal((await post(`/v2/${project}/calls/complete`, { batch })).status, 200)
-  }
+  const at = await servePageApp(t)
+  const write = (index: number) => writeCalls(at, [chatCall(index, `Question ${index}?`, 'yes')])
   for (let index = 0; index < 100; index++) await write(index)
-  const { page, problems } = await openPage(browser(), t, link.replace('/ui/', calls))
+  const { page, problems } = await open(t, calls, { at })
   await page.waitForSelector(rowText('Question 99?'))
   const grid = page.getByRole('grid')
   await grid.evaluate((element) => element.scrollTo({ top: 880 }))
@@ -180,19 +160,16 @@ test('twenty calls a second leave the row before the eye where it is', { skip },
 })
 
 test('seven tabs hold one stream together, and the next takes over', { skip }, async (t) => {
-  const { post, link, address } = await servePageApp(t)
-  const write = async (index: number) => {
-    const batch = [chatCall(index, `Question ${index}?`, 'yes')]
-    assert.equal((await post(`/v2/${project}/calls/complete`, { batch })).status, 200)
-  }
+  const at = await servePageApp(t)
+  const write = (index: number) => writeCalls(at, [chatCall(index, `Question ${index}?`, 'yes')])
   await write(0)
-  const { page } = await openPage(browser(), t, link.replace('/ui/', calls))
+  const { page } = await open(t, calls, { at })
   await page.waitForSelector(rowText('Question 0?'))
   const tabs = [page]
   for (let tab = 1; tab < 7; tab++) {
     const next = await page.context().newPage()
-    const problems = watched(next, address)
-    await next.goto(address + calls)
+    const problems = watched(next, at.address)
+    await next.goto(at.address + calls)
     await next.waitForSelector(rowText('Question 0?'))
     assert.deepEqual(problems, [])
     tabs.push(next)
@@ -206,12 +183,10 @@ test('seven tabs hold one stream together, and the next takes over', { skip }, a
 
 test('a server that restarts under a live list is told of, and the list goes on', { skip }, async (t) => {
   const first = await servePageApp({ after: (close) => t.after(close) })
-  const write = async ({ post }: typeof first, index: number) => {
-    const batch = [chatCall(index, `Question ${index}?`, 'yes')]
-    assert.equal((await post(`/v2/${project}/calls/complete`, { batch })).status, 200)
-  }
+  const write = (to: typeof first, index: number) =>
+    writeCalls(to, [chatCall(index, `Question ${index}?`, 'yes')])
   await write(first, 0)
-  const { page } = await openPage(browser(), t, first.link.replace('/ui/', calls))
+  const { page } = await open(t, calls, { at: first })
   await page.waitForSelector(rowText('Question 0?'))
   await page.waitForSelector('.live-switch[data-state=live]')
   // What the browser sees of a server that is away: no answer.

@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict'
-import { after, type TestContext, test } from 'node:test'
-import { keys } from '../support/app.ts'
-import { assertAccessible, noBrowser, openBrowser, openPage, type Seen } from '../support/browser.ts'
+import { after, test } from 'node:test'
+import { assertAccessible, noBrowser } from '../support/browser.ts'
 import { completeOf } from '../support/calls.ts'
-import { servePageApp } from '../support/page-app.ts'
+import { pageTests, writeCalls } from '../support/page-app.ts'
 
 const skip = noBrowser
 const charts = '/ui/acme/qa/charts'
@@ -12,35 +11,18 @@ const ofDay = `${day}T00:00:00.000Z..2026-01-03T00:00:00.000Z`
 const evil = '<img src=x onerror="document.title=`taken`">'
 
 /** Thirty calls of one day: every fifth failed, in the hour of its number. */
-async function openFilled() {
-  const served = await servePageApp({ after })
-  const batch = Array.from({ length: 30 }, (_, index) => {
-    const hour = String(index % 10).padStart(2, '0')
-    return completeOf({
-      op_name: index % 2 === 0 ? 'answer' : evil,
-      started_at: `${day}T${hour}:10:00Z`,
-      ended_at: `${day}T${hour}:10:0${1 + (index % 5)}Z`,
-      exception: index % 5 === 0 ? 'TimeoutError' : null,
-      summary: { usage: { builtin: { requests: 1, prompt_tokens: 10, completion_tokens: 2 } } },
-    })
+const batch = Array.from({ length: 30 }, (_, index) => {
+  const hour = String(index % 10).padStart(2, '0')
+  return completeOf({
+    op_name: index % 2 === 0 ? 'answer' : evil,
+    started_at: `${day}T${hour}:10:00Z`,
+    ended_at: `${day}T${hour}:10:0${1 + (index % 5)}Z`,
+    exception: index % 5 === 0 ? 'TimeoutError' : null,
+    summary: { usage: { builtin: { requests: 1, prompt_tokens: 10, completion_tokens: 2 } } },
   })
-  const { status, text } = await served.post('/v2/acme/qa/calls/complete', { batch })
-  assert.equal(status, 200, text)
-  return served
-}
+})
 
-const there = skip ? undefined : { served: await openFilled(), browser: await openBrowser({ after }) }
-
-async function open(
-  t: TestContext,
-  path: string,
-  options: Parameters<typeof openPage>[3] = {},
-): Promise<Seen> {
-  const { browser, served } = there as NonNullable<typeof there>
-  const seen = await openPage(browser, t, `${served.address}${path}#key=${keys.alice}`, options)
-  await seen.page.waitForSelector('header.top')
-  return seen
-}
+const { open } = await pageTests({ after }, { fill: (page) => writeCalls(page, batch) })
 
 const totalOf = (panel: string) => `[data-panel="${panel}"] figcaption .muted`
 

@@ -1,28 +1,14 @@
 import assert from 'node:assert/strict'
-import { after, type TestContext, test } from 'node:test'
-import { keys } from '../support/app.ts'
-import { assertAccessible, noBrowser, openBrowser, openPage, type Seen } from '../support/browser.ts'
+import { after, test } from 'node:test'
+import { assertAccessible, noBrowser } from '../support/browser.ts'
 import { comparedRuns, runId } from '../support/compared-runs.ts'
-import { servePageApp } from '../support/page-app.ts'
+import { pageTests, writeCalls } from '../support/page-app.ts'
 
 const skip = noBrowser
 const evals = '/ui/acme/qa/evals'
 const compare = (runs: readonly number[], more = '') =>
   `${evals}/compare?ids=${runs.map(runId).join(',')}${more}`
 const byJudge = '&sort=diff:scores.judge.score'
-
-async function openFilled() {
-  const served = await servePageApp({ after })
-  for (const [name, given] of [
-    ['acme/qa', { runs: 3, rows: 120, trials: 2 }],
-    ['acme/evil', { runs: 2, rows: 5, text: evil }],
-  ] as const) {
-    const batch = comparedRuns(given).map((call) => ({ ...call, project_id: name }))
-    const { status, text } = await served.post(`/v2/${name}/calls/complete`, { batch })
-    assert.equal(status, 200, text)
-  }
-  return served
-}
 
 const evil = [
   '<img src=x onerror="document.title=`taken`">',
@@ -31,19 +17,20 @@ const evil = [
   '<style>*{display:none}</style></textarea></pre><svg onload=document.title="taken">',
 ].join('\n')
 
-const there = skip ? undefined : { served: await openFilled(), browser: await openBrowser({ after }) }
-const served = () => (there as NonNullable<typeof there>).served
-
-async function open(
-  t: TestContext,
-  path: string,
-  options: Parameters<typeof openPage>[3] = {},
-): Promise<Seen> {
-  const { browser } = there as NonNullable<typeof there>
-  const seen = await openPage(browser, t, `${served().address}${path}#key=${keys.alice}`, options)
-  await seen.page.waitForSelector('header.top')
-  return seen
-}
+const { served, open } = await pageTests(
+  { after },
+  {
+    async fill(page) {
+      for (const [name, given] of [
+        ['acme/qa', { runs: 3, rows: 120, trials: 2 }],
+        ['acme/evil', { runs: 2, rows: 5, text: evil }],
+      ] as const) {
+        const batch = comparedRuns(given).map((call) => ({ ...call, project_id: name }))
+        await writeCalls(page, batch, name)
+      }
+    },
+  },
+)
 
 /** The open row, as the server orders them. */
 async function orderOf(sort: object[], ids: readonly number[]) {
@@ -197,7 +184,8 @@ test('runs without a row in common, runs that are gone, and none at all say so',
   const lost = await open(t, compare([0, 1], '&row=no-such-row'))
   await lost.page.getByText('This row is not among those that are shown').waitFor()
   const forbidden = await open(t, '/ui/globex/x/evals')
-  await forbidden.page.getByText('This could not be read').waitFor()
+  await forbidden.page.getByText('Your key does not open this').waitFor()
+  assert.equal(await forbidden.page.getByRole('button', { name: 'Try again' }).count(), 0)
   for (const { problems } of [gone, none, empty, lost]) assert.deepEqual(problems, [])
 })
 

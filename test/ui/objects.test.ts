@@ -1,16 +1,14 @@
 import assert from 'node:assert/strict'
-import { after, type TestContext, test } from 'node:test'
-import { keys } from '../support/app.ts'
-import { assertAccessible, noBrowser, openBrowser, openPage, type Seen } from '../support/browser.ts'
+import { after, test } from 'node:test'
+import { assertAccessible, noBrowser } from '../support/browser.ts'
 import { project } from '../support/calls.ts'
-import { chatCall, idOf, servePageApp } from '../support/page-app.ts'
+import { chatCall, idOf, type PageApp, pageTests } from '../support/page-app.ts'
 
 const skip = noBrowser
 
 const hostile = '<img src=x onerror="document.title=`taken`">'
 
-async function openFilled() {
-  const served = await servePageApp({ after })
+async function fill(served: PageApp) {
   const post = async (url: string, body: unknown) => {
     const { status, text, json } = await served.post(url, body)
     assert.equal(status, 200, text)
@@ -38,23 +36,9 @@ async function openFilled() {
   await post('/obj/create', { obj })
   const call = chatCall(1, 'Which?', 'That.', { inputs: { example: dataset } })
   await post(`/v2/${project}/calls/complete`, { batch: [call] })
-  return served
 }
 
-const there = skip ? undefined : { served: await openFilled(), browser: await openBrowser({ after }) }
-const served = () => (there as NonNullable<typeof there>).served
-
-async function open(
-  t: TestContext,
-  path: string,
-  options: Parameters<typeof openPage>[3] = {},
-): Promise<Seen> {
-  const { browser } = there as NonNullable<typeof there>
-  const seen = await openPage(browser, t, `${served().address}${path}#key=${keys.alice}`, options)
-  seen.page.setDefaultTimeout(15_000)
-  await seen.page.waitForSelector('header.top')
-  return seen
-}
+const { served, open } = await pageTests({ after }, { fill })
 
 const objects = '/ui/acme/qa/objects'
 const dataset = '/ui/acme/qa/data/capitals'

@@ -1,40 +1,26 @@
 import assert from 'node:assert/strict'
-import { after, type TestContext, test } from 'node:test'
+import { after, test } from 'node:test'
 import { keys } from '../support/app.ts'
-import { assertAccessible, noBrowser, openBrowser, openPage, type Seen, watched } from '../support/browser.ts'
+import { assertAccessible, noBrowser, openPage, type Page, watched } from '../support/browser.ts'
 import { project } from '../support/calls.ts'
-import { chatCall, idOf, servePageApp, traceCalls } from '../support/page-app.ts'
+import { chatCall, idOf, pageTests, servePageApp, traceCalls, writeCalls } from '../support/page-app.ts'
 
 const skip = noBrowser
 const calls = '/ui/acme/qa/calls'
 
-/** With 200 questions, the newest of them a trace of three calls. */
-async function openFilled() {
-  const served = await servePageApp({ after })
-  const batch = [
-    ...Array.from({ length: 200 }, (_, index) => chatCall(index, `Question ${index}?`, `Answer ${index}.`)),
-    ...traceCalls(300),
-  ]
-  const { status, text } = await served.post(`/v2/${project}/calls/complete`, { batch })
-  assert.equal(status, 200, text)
-  return served
-}
-
-const there = skip ? undefined : { served: await openFilled(), browser: await openBrowser({ after }) }
-const served = () => (there as NonNullable<typeof there>).served
-const browser = () => (there as NonNullable<typeof there>).browser
-
-/** Signed in, at this place. */
-async function open(
-  t: TestContext,
-  path: string,
-  options: Parameters<typeof openPage>[3] = {},
-): Promise<Seen> {
-  const { address } = served()
-  const seen = await openPage(browser(), t, `${address}${path}#key=${keys.alice}`, options)
-  await seen.page.waitForSelector('header.top')
-  return seen
-}
+// With 200 questions, the newest of them a trace of three calls.
+const { served, browser, open } = await pageTests(
+  { after },
+  {
+    fill: (page) =>
+      writeCalls(page, [
+        ...Array.from({ length: 200 }, (_, index) =>
+          chatCall(index, `Question ${index}?`, `Answer ${index}.`),
+        ),
+        ...traceCalls(300),
+      ]),
+  },
+)
 
 const rowText = (text: string) => `[role=row]:has-text("${text}")`
 const treeText = (text: string) => `[role=treeitem]:has-text("${text}")`
@@ -180,6 +166,68 @@ test('an id that is pasted is found', { skip }, async (t) => {
   assert.deepEqual(problems, [])
 })
 
+/** What has the focus as soon as the page has taken a key, before the browser has drawn anything. */
+const focusAfter = (page: Page, key: { key: string; ctrlKey?: boolean }) =>
+  page.evaluate(async (given) => {
+    document.body.dispatchEvent(new KeyboardEvent('keydown', { ...given, bubbles: true, cancelable: true }))
+    for (let turn = 0; turn < 20; turn++) await Promise.resolve()
+    return document.activeElement?.getAttribute('aria-label')
+  }, key)
+
+test('who types on after a key loses no letter, however slow the browser draws', { skip }, async (t) => {
+  const { page, problems } = await open(t, calls)
+  await page.waitForSelector(rowText('Question 199?'))
+  assert.equal(await focusAfter(page, { key: 'k', ctrlKey: true }), 'Go to, or paste an id')
+  await page.keyboard.press('Escape')
+  await page.getByRole('combobox', { name: 'Go to' }).waitFor({ state: 'detached' })
+  assert.equal(await focusAfter(page, { key: '/' }), 'Filter')
+  assert.deepEqual(problems, [])
+})
+
+test('Enter on an id counts, though the projects are not there yet', { skip }, async (t) => {
+  const { page, problems } = await open(t, '/ui/me')
+  const pressed = Promise.withResolvers<void>()
+  await page.route('**/projects?*', async (route) => {
+    await pressed.promise
+    await route.continue()
+  })
+  await page.keyboard.press('Control+k')
+  await page.keyboard.insertText(idOf('answer', 300))
+  await page.keyboard.press('Enter')
+  pressed.resolve()
+  await page.waitForSelector(`${treeText('answer')}[aria-selected=true]`)
+  assert.deepEqual(problems, [])
+})
+
+test('what is pasted where nobody types is looked for', { skip }, async (t) => {
+  const { page, problems } = await open(t, calls)
+  await page.waitForSelector(rowText('Question 199?'))
+  await page.evaluate(
+    (text) => {
+      const clipboardData = new DataTransfer()
+      clipboardData.setData('text/plain', text)
+      document.body.dispatchEvent(new ClipboardEvent('paste', { clipboardData, bubbles: true }))
+    },
+    ` ${idOf('answer', 300)}\n`,
+  )
+  await page.waitForSelector(`[role=option] >> text=Call ${idOf('answer', 300)}`)
+  await page.keyboard.press('Enter')
+  await page.waitForSelector(`${treeText('answer')}[aria-selected=true]`)
+  assert.deepEqual(problems, [])
+})
+
+test('the first row comes back by its key, also where it is chosen already', { skip }, async (t) => {
+  const { page, problems } = await open(t, calls)
+  await page.waitForSelector(rowText('agent'))
+  await page.keyboard.press('j')
+  await page.getByRole('grid').evaluate((element) => element.scrollTo({ top: 4_000 }))
+  await page.waitForSelector(rowText('agent'), { state: 'detached' })
+  await page.keyboard.press('g')
+  await page.keyboard.press('g')
+  await page.waitForSelector(rowText('agent'))
+  assert.deepEqual(problems, [])
+})
+
 test('texts of models are text: nothing of them runs, loads or becomes an element', { skip }, async (t) => {
   const evil = [
     '<img src=x onerror="document.title=`taken`">',
@@ -211,7 +259,7 @@ test('a text that would stop a browser is shown, and the page goes on', { skip }
   const { post } = served()
   const heavy = ['_a'.repeat(40_000), '> '.repeat(2_900), `${'- '.repeat(500)}x`]
   const batch = heavy.map((text, index) => chatCall(600 + index, 'Write it.', text))
-  assert.equal((await post(`/v2/${project}/calls/complete`, { batch })).status, 200)
+  await writeCalls(served(), batch)
   for (const index of heavy.keys()) {
     const { page, problems } = await open(t, `${calls}?peek=${idOf('chat', 600 + index)}`)
     await page.waitForSelector('.peek .said.is-answer')
@@ -294,11 +342,10 @@ test('seven tabs of one browser work, and are signed in together', { skip }, asy
 })
 
 test('new calls appear, and who has scrolled keeps the row before the eye', { skip }, async (t) => {
-  const { post, link } = await servePageApp(t)
-  const write = (index: number) =>
-    post(`/v2/${project}/calls/complete`, { batch: [chatCall(index, `Question ${index}?`, 'yes')] })
+  const at = await servePageApp(t)
+  const write = (index: number) => writeCalls(at, [chatCall(index, `Question ${index}?`, 'yes')])
   for (let index = 0; index < 60; index++) await write(index)
-  const { page, problems } = await openPage(browser(), t, link.replace('/ui/', calls))
+  const { page, problems } = await open(t, calls, { at })
   await page.waitForSelector(rowText('Question 59?'))
   await write(60)
   await page.waitForSelector(rowText('Question 60?'))

@@ -1,28 +1,16 @@
 import assert from 'node:assert/strict'
 import { after, type TestContext, test } from 'node:test'
 import { keys } from '../support/app.ts'
-import { assertAccessible, noBrowser, openBrowser, openPage, type Seen } from '../support/browser.ts'
-import { servePageApp } from '../support/page-app.ts'
+import { assertAccessible, noBrowser } from '../support/browser.ts'
+import { pageTests } from '../support/page-app.ts'
 import { prefilled, scriptedBackend, tokens } from '../support/scripted-backend.ts'
 
 const skip = noBrowser
 const backend = scriptedBackend()
-const there = skip
-  ? undefined
-  : { served: await servePageApp({ after }, { backend }), browser: await openBrowser({ after }) }
-const served = () => (there as NonNullable<typeof there>).served
+const { served, open: openPath } = await pageTests({ after }, { backend })
 
-async function open(
-  t: TestContext,
-  path: string,
-  key: string = keys.root,
-  options: Parameters<typeof openPage>[3] = {},
-): Promise<Seen> {
-  const { browser } = there as NonNullable<typeof there>
-  const seen = await openPage(browser, t, `${served().address}/ui/${path}#key=${key}`, options)
-  await seen.page.waitForSelector('header.top')
-  return seen
-}
+const open = (t: TestContext, path: string, opening: Parameters<typeof openPath>[2] = {}) =>
+  openPath(t, `/ui/${path}`, { key: keys.root, ...opening })
 
 async function made(name: string, role: 'member' | 'admin' = 'member'): Promise<string> {
   const { status, json, text } = await served().post('/users', { name, role, entities: ['acme'] }, keys.root)
@@ -59,7 +47,7 @@ test('an admin adds a user by keys alone, sees its key once, and removes it', { 
 
 test('somebody makes a key and revokes it; one that was signed in with signs out', { skip }, async (t) => {
   const key = await made('owner')
-  const { page, problems } = await open(t, 'me', key)
+  const { page, problems } = await open(t, 'me', { key })
   await page.getByLabel('Name of a new key').fill('<b>laptop</b>')
   await page.keyboard.press('Enter')
   const secret = String(await page.locator('dialog pre').textContent())
@@ -76,7 +64,7 @@ test('somebody makes a key and revokes it; one that was signed in with signs out
 })
 
 test('members see no users, and a user of HEDDLE_USERS is told where its key stands', { skip }, async (t) => {
-  const { page } = await open(t, 'people', keys.alice)
+  const { page } = await open(t, 'people', { key: keys.alice })
   await page.getByText('Only admins see the users').waitFor()
   await page.getByRole('link', { name: 'My keys' }).click()
   await page.getByText('Your key stands in HEDDLE_USERS').waitFor()
@@ -98,7 +86,7 @@ test('the engine is watched while it answers, without the names of others', { sk
     headers: { 'x-api-key': keys.alice, 'content-type': 'application/json' },
     body: JSON.stringify({ messages: [{ role: 'user', content: 'Hi' }], stream: true }),
   })
-  const { page, problems } = await open(t, 'engine', keys.bob)
+  const { page, problems } = await open(t, 'engine', { key: keys.bob })
   await page.getByRole('cell', { name: 'somebody else' }).waitFor()
   assert.ok(!(await page.locator('main').textContent())?.includes('alice'))
   const admin = await open(t, 'engine')
@@ -117,7 +105,7 @@ for (const colorScheme of ['light', 'dark'] as const) {
       const key = await made(`${colorScheme}-${width}`, 'admin')
       for (const path of ['people', 'me', 'engine']) {
         const options = { colorScheme, viewport: { width, height: 800 } }
-        const { page, problems } = await open(t, path, key, options)
+        const { page, problems } = await open(t, path, { key, ...options })
         await page.waitForSelector('table, .slots')
         await assertAccessible(page)
         const isWider = await page.evaluate(() => document.documentElement.scrollWidth > innerWidth)

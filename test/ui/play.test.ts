@@ -1,28 +1,18 @@
 import assert from 'node:assert/strict'
 import { after, type TestContext, test } from 'node:test'
-import { keys } from '../support/app.ts'
-import { assertAccessible, noBrowser, openBrowser, openPage, type Seen } from '../support/browser.ts'
+import { assertAccessible, noBrowser } from '../support/browser.ts'
 import { project } from '../support/calls.ts'
-import { chatCall, idOf, servePageApp } from '../support/page-app.ts'
+import { chatCall, idOf, pageTests, servePageApp, writeCalls } from '../support/page-app.ts'
 import { partsModel } from '../support/parts-model.ts'
 import { prefilled, saying, scriptedBackend, tokens } from '../support/scripted-backend.ts'
 import { until } from '../support/waiting.ts'
 
 const skip = noBrowser
 const backend = scriptedBackend()
-const there = skip
-  ? undefined
-  : { served: await servePageApp({ after }, { backend }), browser: await openBrowser({ after }) }
-const served = () => (there as NonNullable<typeof there>).served
+const { served, open: openPath } = await pageTests({ after }, { backend })
 
-async function open(
-  t: TestContext,
-  search: string,
-  options: Parameters<typeof openPage>[3] = {},
-  { address } = served(),
-): Promise<Seen> {
-  const { browser } = there as NonNullable<typeof there>
-  const seen = await openPage(browser, t, `${address}/ui/play?${search}#key=${keys.alice}`, options)
+const open = async (t: TestContext, search: string, opening: Parameters<typeof openPath>[2] = {}) => {
+  const seen = await openPath(t, `/ui/play?${search}`, opening)
   await seen.page.waitForSelector('.play')
   return seen
 }
@@ -195,12 +185,9 @@ test('a tool is called, its result is typed in, and the conversation goes on', {
   )
   const other = await servePageApp(t, { model })
   const tools = '[{"type":"function","function":{"name":"weather","parameters":{"type":"object"}}}]'
-  const { page, problems } = await open(
-    t,
-    `${inProject}&a=${encodeURIComponent(`{"tools":${tools}}`)}`,
-    {},
-    other,
-  )
+  const { page, problems } = await open(t, `${inProject}&a=${encodeURIComponent(`{"tools":${tools}}`)}`, {
+    at: other,
+  })
   await page.getByLabel('Message 1', { exact: true }).fill('Will it rain?')
   await page.keyboard.press('Control+Enter')
   await page.getByText('Thought, 14 characters').waitFor()
@@ -229,7 +216,7 @@ test('a recorded call is opened and asked again; a link never asks by itself', {
       temperature: 0.25,
     },
   })
-  assert.equal((await served().post(`/v2/${project}/calls/complete`, { batch: [call] })).status, 200)
+  await writeCalls(served(), [call])
   const before = backend.asked.length
   const { page, problems } = await open(t, `${inProject}&from=${idOf('chat', 1)}`)
   await page.getByText('temperature 0.25').waitFor()
@@ -256,11 +243,9 @@ test('a recorded answer goes on from another token', { skip }, async (t) => {
     inputs: { messages: [{ role: 'user', content: 'Tea?' }] },
     output: { choices: [{ index: 0, message, logprobs: { content } }] },
   })
-  assert.equal((await served().post(`/v2/${project}/calls/complete`, { batch: [call] })).status, 200)
+  await writeCalls(served(), [call])
   backend.script = saying(' later')
-  const { browser } = there as NonNullable<typeof there>
-  const path = `/ui/${project}/calls?peek=${idOf('chat', 2)}`
-  const { page, problems } = await openPage(browser, t, `${served().address}${path}#key=${keys.alice}`)
+  const { page, problems } = await openPath(t, `/ui/${project}/calls?peek=${idOf('chat', 2)}`)
   await page.getByRole('tab', { name: 'Surprise' }).click()
   await page.getByRole('option', { name: ', thanks' }).click()
   await page.getByRole('button', { name: /maybe/ }).click()
@@ -294,13 +279,13 @@ test('what models write is text in every place of the playground', { skip }, asy
 
 test('it says when nothing is recorded, and when there is no model', { skip }, async (t) => {
   const off = await servePageApp(t, { backend: scriptedBackend(), settings: { HEDDLE_RECORD: 'off' } })
-  const { page } = await open(t, inProject, {}, off)
+  const { page } = await open(t, inProject, { at: off })
   await page.getByText('Recording is off for you').waitFor()
   await page.getByLabel('Message 1', { exact: true }).fill('Hi')
   await page.keyboard.press('Control+Enter')
   await page.getByText('This answer is not in the record').waitFor()
   const none = await servePageApp(t)
-  const without = await open(t, inProject, {}, none)
+  const without = await open(t, inProject, { at: none })
   await without.page.getByText('No model is served here').waitFor()
   assert.deepEqual(without.problems, [])
 })

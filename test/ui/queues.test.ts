@@ -1,39 +1,29 @@
 import assert from 'node:assert/strict'
-import { after, type TestContext, test } from 'node:test'
-import { keys } from '../support/app.ts'
-import { assertAccessible, noBrowser, openBrowser, openPage, type Seen } from '../support/browser.ts'
+import { after, test } from 'node:test'
+import { assertAccessible, noBrowser } from '../support/browser.ts'
 import { project } from '../support/calls.ts'
-import { chatCall, idOf, servePageApp } from '../support/page-app.ts'
+import { chatCall, idOf, pageTests, writeCalls } from '../support/page-app.ts'
 import { createQueue } from '../support/queues.ts'
 
 const skip = noBrowser
 
 const hostile = '<img src=x onerror="document.title=`taken`">'
 
-async function openFilled() {
-  const served = await servePageApp({ after })
-  const batch = Array.from({ length: 120 }, (_, index) => chatCall(index, `Question ${index}?`, 'Answer.'))
-  assert.equal((await served.post(`/v2/${project}/calls/complete`, { batch })).status, 200)
-  const queueId = await createQueue(served.post, { name: `Hard ${hostile}`, description: hostile })
-  const call_ids = batch.map(({ id }) => id)
-  await served.post(`/annotation_queues/${queueId}/items`, { project_id: project, call_ids })
-  return { ...served, queueId }
-}
-
-const there = skip ? undefined : { served: await openFilled(), browser: await openBrowser({ after }) }
-const served = () => (there as NonNullable<typeof there>).served
-
-async function open(
-  t: TestContext,
-  path: string,
-  options: Parameters<typeof openPage>[3] = {},
-): Promise<Seen> {
-  const { browser } = there as NonNullable<typeof there>
-  const seen = await openPage(browser, t, `${served().address}${path}#key=${keys.alice}`, options)
-  seen.page.setDefaultTimeout(15_000)
-  await seen.page.waitForSelector('header.top')
-  return seen
-}
+const { served, open } = await pageTests(
+  { after },
+  {
+    async fill(page) {
+      const batch = Array.from({ length: 120 }, (_, index) =>
+        chatCall(index, `Question ${index}?`, 'Answer.'),
+      )
+      await writeCalls(page, batch)
+      const queueId = await createQueue(page.post, { name: `Hard ${hostile}`, description: hostile })
+      const call_ids = batch.map(({ id }) => id)
+      await page.post(`/annotation_queues/${queueId}/items`, { project_id: project, call_ids })
+      return { queueId }
+    },
+  },
+)
 
 const queuesPath = '/ui/acme/qa/queues'
 

@@ -1,26 +1,23 @@
 import assert from 'node:assert/strict'
 import { after, type TestContext, test } from 'node:test'
 import { keys } from '../support/app.ts'
-import { assertAccessible, noBrowser, openBrowser, openPage, type Seen } from '../support/browser.ts'
+import { assertAccessible, noBrowser, type Seen } from '../support/browser.ts'
 import { project } from '../support/calls.ts'
-import { chatCall, idOf, servePageApp } from '../support/page-app.ts'
+import { chatCall, idOf, pageTests, writeCalls } from '../support/page-app.ts'
 import { createQueue } from '../support/queues.ts'
 
 const skip = noBrowser
 
 const hostile = '<img src=x onerror="document.title=`taken`">'
 
-async function openServed() {
-  const served = await servePageApp({ after })
-  const batch = Array.from({ length: 40 }, (_, index) =>
-    chatCall(index, `Question ${index}? ${hostile}`, `Answer ${index}. ${hostile}`),
-  )
-  assert.equal((await served.post(`/v2/${project}/calls/complete`, { batch })).status, 200)
-  return served
-}
-
-const there = skip ? undefined : { served: await openServed(), browser: await openBrowser({ after }) }
-const served = () => (there as NonNullable<typeof there>).served
+const batch = Array.from({ length: 40 }, (_, index) =>
+  chatCall(index, `Question ${index}? ${hostile}`, `Answer ${index}. ${hostile}`),
+)
+const {
+  served,
+  browser,
+  open: openPath,
+} = await pageTests({ after }, { fill: (page) => writeCalls(page, batch) })
 
 /** An annotation spec of this schema, by its reference. */
 async function specOf(name: string, field_schema: object): Promise<string> {
@@ -44,20 +41,12 @@ async function queueOf(specs: string[], first: number, size: number): Promise<st
   return id
 }
 
-async function open(
+const open = (
   t: TestContext,
   queue: string,
   search = '',
-  options: Parameters<typeof openPage>[3] = {},
-  key = keys.alice,
-): Promise<Seen> {
-  const { browser } = there as NonNullable<typeof there>
-  const path = `/ui/acme/qa/queues/${queue}/review${search}`
-  const seen = await openPage(browser, t, `${served().address}${path}#key=${key}`, options)
-  seen.page.setDefaultTimeout(15_000)
-  await seen.page.waitForSelector('header.top')
-  return seen
-}
+  opening: Parameters<typeof openPath>[2] = {},
+): Promise<Seen> => openPath(t, `/ui/acme/qa/queues/${queue}/review${search}`, opening)
 
 async function said(call: number): Promise<[string, unknown][]> {
   const ref = `weave:///${project}/call/${idOf('chat', call)}`
@@ -128,7 +117,7 @@ test('two reviewers never get the same item, and what is fetched ahead is given 
   const queue = await queueOf([], 10, 3)
   const one = await open(t, queue)
   await one.page.waitForSelector(question(10))
-  const other = await open(t, queue, '', {}, keys.root)
+  const other = await open(t, queue, '', { key: keys.root })
   await other.page.waitForSelector(question(12))
   await one.page.keyboard.press('Control+Enter')
   await one.page.waitForSelector(question(11))
@@ -222,8 +211,7 @@ test('a server that is away loses nothing: it is tried again, and shown as saved
 
 test('a lease that runs out is counted down and told, and the item is taken again', { skip }, async (t) => {
   const queue = await queueOf([], 36, 1)
-  const { browser } = there as NonNullable<typeof there>
-  const context = await browser.newContext({ viewport: { width: 1400, height: 800 } })
+  const context = await browser().newContext({ viewport: { width: 1400, height: 800 } })
   t.after(() => context.close())
   const page = await context.newPage()
   await page.clock.install()

@@ -1,5 +1,7 @@
 import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
+import { ExportButton } from '../export/button.tsx'
+import { isFile } from '../export/contents.ts'
 import { AddToDataset } from '../parts/add-to-dataset.tsx'
 import { AddToQueue } from '../parts/add-to-queue.tsx'
 import { Copied } from '../parts/copied.tsx'
@@ -53,6 +55,10 @@ export function CallDetail({ project, call: id, withTrace = false, isBeside = fa
     chosen = next
     setTab(next)
   }
+  const changing: KeyBinding[] = [
+    { keys: ['a'], does: 'Add to a queue', run: () => setFront('queue') },
+    { keys: ['d'], does: 'Add to a dataset', run: () => setFront('dataset') },
+  ]
   const bindings: KeyBinding[] = [
     { keys: ['c'], does: 'Conversation', run: () => choose('chat') },
     { keys: ['s'], does: 'Surprise, where it has probabilities', run: () => choose('surprise') },
@@ -60,8 +66,7 @@ export function CallDetail({ project, call: id, withTrace = false, isBeside = fa
     { keys: ['u'], does: 'Output', run: () => choose('output') },
     { keys: ['m'], does: 'Attributes', run: () => choose('attributes') },
     { keys: ['n'], does: 'Feedback and notes', run: () => choose('feedback') },
-    { keys: ['a'], does: 'Add to a queue', run: () => setFront('queue') },
-    { keys: ['d'], does: 'Add to a dataset', run: () => setFront('dataset') },
+    ...(isFile ? [] : changing),
   ]
   useKeys('Call', isBeside ? [] : bindings)
   if (error) return <Failed error={error} again={again} />
@@ -110,7 +115,7 @@ function Shown({ project, id, call, withTrace, isBeside, tab: wanted, choose, ad
         <h2>{nameOf(row)}</h2>
         <Copied text={id} label="Copy the id of the call" />
         <span class="detail-tools">
-          {!isBeside && (
+          {!isBeside && !isFile && (
             <>
               {nodeAt(inputs, 'messages')?.kind === 'array' && (
                 <a class="button" href={paths.play({ p: project, from: id })}>
@@ -123,6 +128,14 @@ function Shown({ project, id, call, withTrace, isBeside, tab: wanted, choose, ad
               <button type="button" onClick={() => add('dataset')}>
                 To dataset
               </button>
+              <ExportButton
+                key={id}
+                what="call"
+                load={async () =>
+                  (await import('../export/of-call.ts')).exportOfCall(project, id, nameOf(row))
+                }
+                hasKey={withTrace}
+              />
             </>
           )}
           {withTrace && (

@@ -1,6 +1,7 @@
 import { useState } from 'preact/hooks'
+import { isFile } from '../export/contents.ts'
 import { Icon } from '../parts/icon.tsx'
-import { useKeys } from '../parts/keys.ts'
+import { type KeyBinding, useKeys } from '../parts/keys.ts'
 import { Failed, Skeleton } from '../parts/states.tsx'
 import { Time } from '../parts/time.tsx'
 import { addFeedback, feedbackOf, type NewFeedback, removeFeedback, type Said } from '../server/feedback.ts'
@@ -36,44 +37,47 @@ export function Feedback({ project, call, onChanged }: Props) {
   const keepNote = async () => {
     if (note.trim() !== '' && (await add({ kind: 'note', note: note.trim() }))) setNote('')
   }
-  useKeys('Feedback', [
+  const bindings: KeyBinding[] = [
     { keys: ['+'], does: 'Thumbs up', run: () => void add({ kind: 'reaction', emoji: '👍' }) },
     { keys: ['-'], does: 'Thumbs down', run: () => void add({ kind: 'reaction', emoji: '👎' }) },
     { keys: ['Ctrl+Enter'], does: 'Keep the note', whileTyping: true, run: () => void keepNote() },
-  ])
+  ]
+  useKeys('Feedback', isFile ? [] : bindings)
   if (error) return <Failed error={error} again={again} />
   if (value === undefined) return <Skeleton rows={3} />
   return (
     <div class="feedback">
-      <div class="feedback-add">
-        <button type="button" onClick={() => void add({ kind: 'reaction', emoji: '👍' })}>
-          <Icon name="up" /> Good
-        </button>
-        <button type="button" onClick={() => void add({ kind: 'reaction', emoji: '👎' })}>
-          <Icon name="down" /> Bad
-        </button>
-        <form
-          onSubmit={(event) => {
-            event.preventDefault()
-            void keepNote()
-          }}
-        >
-          <label class="hidden-text" for="note">
-            A note on this call
-          </label>
-          <textarea
-            id="note"
-            rows={2}
-            maxLength={1024}
-            placeholder="A note on this call"
-            value={note}
-            onInput={({ currentTarget }) => setNote(currentTarget.value)}
-          />
-          <button type="submit" disabled={note.trim() === ''}>
-            Add note
+      {!isFile && (
+        <div class="feedback-add">
+          <button type="button" onClick={() => void add({ kind: 'reaction', emoji: '👍' })}>
+            <Icon name="up" /> Good
           </button>
-        </form>
-      </div>
+          <button type="button" onClick={() => void add({ kind: 'reaction', emoji: '👎' })}>
+            <Icon name="down" /> Bad
+          </button>
+          <form
+            onSubmit={(event) => {
+              event.preventDefault()
+              void keepNote()
+            }}
+          >
+            <label class="hidden-text" for="note">
+              A note on this call
+            </label>
+            <textarea
+              id="note"
+              rows={2}
+              maxLength={1024}
+              placeholder="A note on this call"
+              value={note}
+              onInput={({ currentTarget }) => setNote(currentTarget.value)}
+            />
+            <button type="submit" disabled={note.trim() === ''}>
+              Add note
+            </button>
+          </form>
+        </div>
+      )}
       {failure && (
         <p class="problem" role="alert">
           {failure.message}

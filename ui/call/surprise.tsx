@@ -1,3 +1,4 @@
+import { isFile } from '../export/contents.ts'
 import { paths } from '../places.ts'
 import { go } from '../routes.ts'
 import { forkAt, type Token } from '../screens/play/answer.ts'
@@ -30,7 +31,7 @@ export function RecordedSurprise({ project, inputs, choices }: Props) {
     return (
       <section key={index}>
         {choices.length > 1 && <h3>Choice {index + 1}</h3>}
-        <Surprise tokens={tokens} onFork={asked === undefined ? undefined : fork} />
+        <Surprise tokens={tokens} onFork={asked === undefined || isFile ? undefined : fork} />
       </section>
     )
   })

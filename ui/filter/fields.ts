@@ -41,13 +41,21 @@ export const described: readonly Described[] = [
     means: 'a part of the name of an op; op:="name" is the whole',
   },
   { field: 'name', kind: 'part', name: 'display_name', means: 'a part of the name that is shown' },
-  { field: 'model', kind: 'exact', name: 'inputs.model', means: 'the model that was asked' },
+  { field: 'model', kind: 'exact', name: 'model', means: 'the model that answered, or was asked' },
   {
     field: 'latency',
     kind: 'duration',
     name: 'summary.weave.latency_ms',
     means: 'how long it took: >2s, <300ms',
   },
+  {
+    field: 'first_token',
+    kind: 'duration',
+    name: 'first_token_ms',
+    means: 'how long until the first token: >500ms',
+  },
+  { field: 'tokens_in', kind: 'number', name: 'input_tokens', means: 'tokens that were read: >1000' },
+  { field: 'tokens_out', kind: 'number', name: 'output_tokens', means: 'tokens that were written' },
   {
     field: 'started',
     kind: 'time',

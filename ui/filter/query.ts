@@ -23,11 +23,17 @@ function expressionOf(filter: Filter, now: number): Expression {
       return { $or: ['inputs', 'output'].map((name) => containing(name, filter.text)) }
     case 'field': {
       if (filter.field === 'has') return having(filter.value)
-      const { names, kind } = fieldOf(filter.field)
+      const { names, kind } = isAnyVersion(filter)
+        ? { names: ['op'], kind: 'exact' as const }
+        : fieldOf(filter.field)
       return anyOf(names.map((name) => compared(name, kind, filter, now)))
     }
   }
 }
+
+/** The op of a client in all its versions, as facets name it. */
+const isAnyVersion = ({ field: name, sign, value }: OfField) =>
+  name === 'op' && sign === '=' && value.endsWith(':*')
 
 const anyOf = (all: readonly Expression[]): Expression =>
   all.length === 1 ? (all[0] as Expression) : { $or: all }
@@ -73,6 +79,12 @@ function compared(name: string, kind: Field['kind'], given: OfField, now: number
       return sign === '' ? containing(name, value) : compare(value)
     case 'exact':
       return compare(value)
+    case 'number': {
+      const number = exactNumber(value)
+      if (number === undefined)
+        throw new FilterError(`${name} is compared with a number such as 500, not with ${value}.`)
+      return compare(number)
+    }
     default: {
       if (isQuoted) return sign === '' ? containing(name, value) : compare(value)
       if (value === 'null' && (sign === '' || sign === '=')) return compare(null)

@@ -1,4 +1,6 @@
 import { described, openFields } from './fields.ts'
+import { conditionOf } from './narrowing.ts'
+import { writeFilter } from './text.ts'
 
 export interface Suggestion {
   text: string
@@ -16,18 +18,48 @@ const statuses = [
 
 const most = 8
 
-/** What could stand where the caret is: fields, and the values of a status. */
-export function suggestionsFor(text: string, caret: number): Suggestion[] {
+/** What the record has for what is being typed. */
+export interface Known {
+  /** Paths of values inside of calls. */
+  paths: readonly { field: string; count: number }[]
+  /** Values of a field, as facets have them. */
+  values: { field: string; of: readonly { value: string | null; count: number }[] } | undefined
+}
+
+/** What somebody is typing a value of, or a path; undefined where nothing has to be asked for it. */
+export function wantedAt(text: string, caret: number): { paths: true } | { values: string } | undefined {
+  const { word } = wordAt(text, caret)
+  const field = /^([^:]+):[^<>]*$/.exec(word)?.[1]
+  if (field !== undefined && (/^(?:model|user|op)$/.test(field) || isPath(field))) return { values: field }
+  return isPath(word) && !word.includes(':') ? { paths: true } : undefined
+}
+
+const isPath = (text: string) => /^(?:inputs|output|attributes|summary)\./.test(text)
+
+function wordAt(text: string, caret: number) {
   const before = /[^\s()"]*$/.exec(text.slice(0, caret))?.[0] ?? ''
-  const minus = before.startsWith('-') ? '-' : ''
-  const word = before.slice(minus.length)
+  const word = before.slice(before.startsWith('-') ? 1 : 0)
   const from = caret - word.length
-  const whole = (given: string) => text.slice(0, from) + given + text.slice(caret)
+  return { word, whole: (given: string) => text.slice(0, from) + given + text.slice(caret) }
+}
+
+/** What could stand where the caret is: fields, paths, and values that calls of the list have. */
+export function suggestionsFor(text: string, caret: number, known?: Known): Suggestion[] {
+  const { word, whole } = wordAt(text, caret)
   const status = /^status:(.*)$/.exec(word)?.[1]
   if (status !== undefined) {
     return statuses
       .filter(([name]) => name.startsWith(status) && name !== status)
       .map(([name, means]) => ({ text: `status:${name}`, means, whole: whole(`status:${name}`) }))
+  }
+  if (known?.values !== undefined && word.startsWith(`${known.values.field}:`)) {
+    return valuesFor(word, known.values, whole)
+  }
+  if (known !== undefined && isPath(word) && !word.includes(':')) {
+    const fitting = known.paths.filter(({ field }) => field.toLowerCase().startsWith(word.toLowerCase()))
+    return fitting.slice(0, most).map(({ field, count }) => {
+      return { text: `${field}:`, means: `in ${count} of the newest calls`, whole: whole(`${field}:`) }
+    })
   }
   if (word === '' || word.includes(':')) return []
   const fields = [...described, ...openFields].filter(({ field }) => field.startsWith(word.toLowerCase()))
@@ -35,4 +67,23 @@ export function suggestionsFor(text: string, caret: number): Suggestion[] {
     const given = /[.:]$/.test(field) ? field : `${field}:`
     return { text: given, means, whole: whole(given) }
   })
+}
+
+function valuesFor(
+  word: string,
+  { field, of }: NonNullable<Known['values']>,
+  whole: (given: string) => string,
+): Suggestion[] {
+  const typed = word
+    .slice(field.length + 1)
+    .replace(/^=/, '')
+    .toLowerCase()
+  const fitting = of.flatMap(({ value, count }) => {
+    if (value === null || !value.toLowerCase().includes(typed)) return []
+    const condition = conditionOf({ field, value, isJson: isPath(field) })
+    if (condition === undefined) return []
+    const text = writeFilter(condition)
+    return text === word ? [] : { text, means: `${count} calls`, whole: whole(text) }
+  })
+  return fitting.slice(0, most)
 }

@@ -1,4 +1,4 @@
-import { useEffect, useState } from 'preact/hooks'
+import { useLayoutEffect, useState } from 'preact/hooks'
 import { paths } from '../places.ts'
 import { readPayloads } from '../server/calls.ts'
 import { addRows, type Column, makeDataset, readDatasets, rowOf } from '../server/datasets.ts'
@@ -6,6 +6,7 @@ import { useLoading } from '../server/loading.ts'
 import { type JsonNode, membersOf, nodeAt } from '../value/json-index.ts'
 import { countText } from '../value/units.ts'
 import { Dialog } from './dialog.tsx'
+import { FormFoot } from './form-foot.tsx'
 import { Failed, Skeleton } from './states.tsx'
 
 /** As many as are read at once. */
@@ -41,7 +42,7 @@ export function AddToDataset({ project, calls, onClose }: Props) {
   const [failure, setFailure] = useState<Error>()
   const [isWorking, setWorking] = useState(false)
   const [done, setDone] = useState<string>()
-  useEffect(() => setColumns(columnsOf(value?.found ?? [])), [value])
+  useLayoutEffect(() => setColumns(columnsOf(value?.found ?? [])), [value])
   const title = `Add ${calls.length === 1 ? 'this call' : `${countText(calls.length)} calls`} to a dataset`
   const change = (at: number, changes: Partial<Column>) =>
     setColumns(columns.map((column, index) => (index === at ? { ...column, ...changes } : column)))
@@ -144,19 +145,9 @@ export function AddToDataset({ project, calls, onClose }: Props) {
               {countText(calls.length - value.found.length)} of the calls are not there: deleted or expired.
             </p>
           )}
-          {failure && (
-            <p class="problem" role="alert">
-              {failure.message}
-            </p>
-          )}
-          <div class="dialog-buttons">
-            <button type="button" onClick={onClose}>
-              Cancel
-            </button>
-            <button type="submit" class="main-button" disabled={!isReady || isWorking}>
-              Add {rowsText(value.found.length)}
-            </button>
-          </div>
+          <FormFoot {...{ failure, onClose }} canSubmit={isReady && !isWorking}>
+            Add {rowsText(value.found.length)}
+          </FormFoot>
         </form>
       )}
     </Dialog>

@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact'
-import { useEffect, useRef } from 'preact/hooks'
+import { useLayoutEffect, useRef } from 'preact/hooks'
 import { Icon } from './icon.tsx'
 
 interface Props {
@@ -13,7 +13,8 @@ interface Props {
 /** In front of everything else. The browser keeps the focus inside, and Esc closes it. */
 export function Dialog({ label, onClose, children, bare = false }: Props) {
   const ref = useRef<HTMLDialogElement>(null)
-  useEffect(() => ref.current?.showModal(), [])
+  // Not after the next paint: who opens it by a key goes on typing.
+  useLayoutEffect(() => ref.current?.showModal(), [])
   return (
     <dialog
       ref={ref}

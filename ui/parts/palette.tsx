@@ -1,9 +1,11 @@
-import { useState } from 'preact/hooks'
+import { useLayoutEffect, useState } from 'preact/hooks'
 import { paths } from '../places.ts'
 import { go, place } from '../routes.ts'
 import { useLoading } from '../server/loading.ts'
 import { readProjects } from '../server/projects.ts'
+import { readSavedViews } from '../server/saved-views.ts'
 import { Dialog } from './dialog.tsx'
+import { viewPath } from './saved-views.tsx'
 import { nextTheme } from './theme.ts'
 
 interface Choice {
@@ -16,16 +18,22 @@ interface Props {
   onClose(): void
   showKeys(): void
   signOut(): void
+  /** What was pasted where nobody was typing. */
+  pasted?: string
 }
 
 /** Goes anywhere, does anything, and finds what a pasted id means. */
-export function Palette({ onClose, showKeys, signOut }: Props) {
-  const [text, setText] = useState('')
+export function Palette({ onClose, showKeys, signOut, pasted = '' }: Props) {
+  const [text, setText] = useState(pasted)
   const [at, setAt] = useState(0)
   const { value } = useLoading(readProjects, [])
   const projects = value?.projects
   const here = place.value
   const project = 'project' in here ? here.project : projects?.[0]?.project
+  const views = useLoading(
+    async (signal) => (project === undefined ? [] : readSavedViews(project, signal)),
+    [project],
+  ).value
   const goTo = (to: string) => () => go(to)
   const acts: Choice[] = [
     { text: 'Projects', hint: 'go', run: goTo(paths.projects) },
@@ -33,6 +41,11 @@ export function Palette({ onClose, showKeys, signOut }: Props) {
       text: name,
       hint: 'project',
       run: goTo(paths.calls(name)),
+    })),
+    ...(project === undefined ? [] : (views ?? [])).map((view) => ({
+      text: view.name,
+      hint: `saved view, ${view.screen}`,
+      run: goTo(viewPath(project as string, view)),
     })),
     { text: 'Playground', hint: 'ask the model', run: goTo(paths.play(project ? { p: project } : {})) },
     { text: 'Engine', hint: 'what runs', run: goTo(paths.engine) },
@@ -45,13 +58,19 @@ export function Palette({ onClose, showKeys, signOut }: Props) {
   ]
   const wanted = text.trim()
   const fitting = acts.filter(({ text: name }) => name.toLowerCase().includes(wanted.toLowerCase()))
-  const choices = [...meantBy(wanted, project), ...fitting].slice(0, 12)
+  const choices = [...meantBy(wanted, project), ...fitting.slice(0, 12), ...searchFor(wanted, project)]
   const chosen = Math.min(at, choices.length - 1)
   const run = (choice: Choice | undefined) => {
     if (choice === undefined) return
     onClose()
     choice.run()
   }
+  // Until the projects are there an id may mean nothing yet. Whoever has pressed Enter meanwhile need not do so again.
+  const [isAwaited, setAwaited] = useState(false)
+  const enter = () => (choices.length === 0 ? setAwaited(projects === undefined) : run(choices[chosen]))
+  useLayoutEffect(() => {
+    if (isAwaited && projects !== undefined) enter()
+  }, [isAwaited, projects])
   return (
     <Dialog label="Go to" onClose={onClose} bare>
       <div class="palette">
@@ -67,11 +86,12 @@ export function Palette({ onClose, showKeys, signOut }: Props) {
           onInput={({ currentTarget }) => {
             setText(currentTarget.value)
             setAt(0)
+            setAwaited(false)
           }}
           onKeyDown={(event) => {
             if (event.key === 'ArrowDown') setAt(Math.min(choices.length - 1, chosen + 1))
             else if (event.key === 'ArrowUp') setAt(Math.max(0, chosen - 1))
-            else if (event.key === 'Enter') run(choices[chosen])
+            else if (event.key === 'Enter') enter()
             else return
             event.preventDefault()
           }}
@@ -93,6 +113,14 @@ export function Palette({ onClose, showKeys, signOut }: Props) {
       </div>
     </Dialog>
   )
+}
+
+/** Whatever was typed may be words of a call. */
+function searchFor(text: string, project: string | undefined): Choice[] {
+  if (project === undefined || !/[\p{L}\p{N}]/u.test(text)) return []
+  return [
+    { text: `Search calls for “${text}”`, hint: project, run: () => go(paths.search(project, { q: text })) },
+  ]
 }
 
 /** What somebody may have pasted. */

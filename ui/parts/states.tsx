@@ -1,4 +1,6 @@
 import type { ComponentChildren } from 'preact'
+import { paths } from '../places.ts'
+import { Refused } from '../server/ask.ts'
 import { Copied } from './copied.tsx'
 
 interface EmptyProps {
@@ -25,6 +27,7 @@ export function Empty({ title, children, command }: EmptyProps) {
 }
 
 export function Failed({ error, again }: { error: Error; again?: () => void }) {
+  if (error instanceof Refused && error.status === 403) return <Forbidden why={error.message} />
   return (
     <div class="state is-failed" role="alert">
       <h2>This could not be read</h2>
@@ -34,6 +37,19 @@ export function Failed({ error, again }: { error: Error; again?: () => void }) {
           Try again
         </button>
       )}
+    </div>
+  )
+}
+
+/** Asking once more would change nothing; somebody else has to. */
+function Forbidden({ why }: { why: string }) {
+  return (
+    <div class="state" role="alert">
+      <h2>Your key does not open this</h2>
+      <p>{why} Whoever runs the server says what a key reaches.</p>
+      <a class="button" href={paths.projects}>
+        The projects that you reach
+      </a>
     </div>
   )
 }

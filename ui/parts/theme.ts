@@ -3,14 +3,25 @@ import { effect, signal } from '@preact/signals'
 export const themes = ['system', 'light', 'dark'] as const
 export type Theme = (typeof themes)[number]
 
+export const themeIcons = { system: 'screen', light: 'sun', dark: 'moon' } as const
+
 const name = 'heddle.theme'
-const kept = localStorage.getItem(name)
+const kept = storage()?.getItem(name)
+
+/** Some browsers have none for a file. */
+function storage(): Storage | undefined {
+  try {
+    return localStorage
+  } catch {
+    return undefined
+  }
+}
 
 export const theme = signal<Theme>(themes.find((one) => one === kept) ?? 'system')
 
 effect(() => {
   const chosen = theme.value
-  localStorage.setItem(name, chosen)
+  storage()?.setItem(name, chosen)
   if (chosen === 'system') delete document.documentElement.dataset.theme
   else document.documentElement.dataset.theme = chosen
 })

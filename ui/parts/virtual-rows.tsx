@@ -11,11 +11,13 @@ interface Props {
   onRange?: (first: number, last: number) => void
   /** The row that has to be seen. */
   active?: number
+  /** Another number: it has to be seen again, though it is the same row. */
+  sought?: number
   row(index: number, top: number): ComponentChildren
 }
 
 /** Only the rows that can be seen are in the document. */
-export function VirtualRows({ scroller, count, height, onRange, active, row }: Props) {
+export function VirtualRows({ scroller, count, height, onRange, active, sought, row }: Props) {
   const [, redraw] = useReducer((turn: number, _: undefined) => turn + 1, 0)
   const [virtual] = useState(
     () =>
@@ -32,7 +34,7 @@ export function VirtualRows({ scroller, count, height, onRange, active, row }: P
   useLayoutEffect(() => onRange?.(first, last), [first, last])
   useLayoutEffect(() => {
     if (active !== undefined && active >= 0) virtual.scrollToIndex(active, { align: 'auto' })
-  }, [active])
+  }, [active, sought])
   return (
     // The height of all rows depends on how many there are.
     <div

@@ -1,5 +1,6 @@
 import { useState } from 'preact/hooks'
 import { Dialog } from '../parts/dialog.tsx'
+import { FormFoot } from '../parts/form-foot.tsx'
 import { SpecsChoice } from './specs-choice.tsx'
 
 export interface QueueGiven {
@@ -61,19 +62,9 @@ export function QueueForm({ project, label, verb, given, save, onClose }: Props)
           onInput={({ currentTarget }) => setDescription(currentTarget.value)}
         />
         <SpecsChoice project={project} chosen={specs} onChange={setSpecs} />
-        {failure && (
-          <p class="problem" role="alert">
-            {failure.message}
-          </p>
-        )}
-        <div class="dialog-buttons">
-          <button type="button" onClick={onClose}>
-            Cancel
-          </button>
-          <button type="submit" class="main-button" disabled={name.trim() === '' || isWorking}>
-            {verb}
-          </button>
-        </div>
+        <FormFoot {...{ failure, onClose }} canSubmit={name.trim() !== '' && !isWorking}>
+          {verb}
+        </FormFoot>
       </form>
     </Dialog>
   )

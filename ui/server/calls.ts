@@ -1,6 +1,8 @@
 import type { LightCall } from '../../src/operations/views/contract.ts'
+import type { TraceCall } from '../../src/operations/views/trace-contract.ts'
+import { questionOf } from '../export/contents.ts'
 import type { Expression } from '../filter/query.ts'
-import { type JsonNode, jsonNode, nodeAt } from '../value/json-index.ts'
+import { type JsonNode, jsonNode, nodeAt, stringOf } from '../value/json-index.ts'
 import { ask, askJson, askLines } from './ask.ts'
 
 /** A call without what it carries. */
@@ -49,6 +51,8 @@ export interface CallsView {
   roots: boolean
   query: Expression | undefined
   sort: Sort
+  /** Values inside of calls that are read, too. */
+  columns?: readonly string[]
 }
 
 export interface Sort {
@@ -96,20 +100,26 @@ export async function readPage(
   page: { offset: number; limit: number },
   signal: AbortSignal,
 ): Promise<LightCall[]> {
-  const body = { ...bodyOf(view, part), sort_by: [view.sort], ...page, count_up_to: 0 }
+  const body = {
+    ...bodyOf(view, part),
+    sort_by: [view.sort],
+    ...page,
+    count_up_to: 0,
+    columns: view.columns ?? null,
+  }
   return (await askLight(body, signal)).calls
 }
 
 /** These calls as they are now, whatever a view asks for; deleted ones are missing. */
 export async function readCalls(
-  project: string,
+  { project, columns = [] }: Pick<CallsView, 'project' | 'columns'>,
   ids: readonly string[],
   signal: AbortSignal,
 ): Promise<LightCall[]> {
   const found: LightCall[] = []
   for (let from = 0; from < ids.length; from += idsAtOnce) {
     const filter = { call_ids: ids.slice(from, from + idsAtOnce) }
-    const body = { project_id: project, filter, limit: idsAtOnce, count_up_to: 0 }
+    const body = { project_id: project, filter, columns, limit: idsAtOnce, count_up_to: 0 }
     found.push(...(await askLight(body, signal)).calls)
   }
   return found
@@ -172,27 +182,46 @@ export async function readPayloads(
 /** So many calls of one trace are shown. */
 export const mostOfTrace = 50_000
 
-export async function readTrace(project: string, trace: string, signal: AbortSignal): Promise<CallRow[]> {
-  const rows: CallRow[] = []
-  const body = {
-    project_id: project,
-    filter: { trace_ids: [trace] },
-    sort_by: [{ field: 'started_at', direction: 'asc' }],
-    limit: mostOfTrace,
-    columns: ['id', 'summary'],
-    include_costs: true,
-    include_feedback: true,
-    include_storage_size: true,
-  }
-  for await (const line of askLines('/calls/stream_query', { body, signal })) {
-    rows.push(JSON.parse(line) as CallRow)
+export type { TraceCall }
+
+export async function readTrace(project: string, trace: string, signal: AbortSignal): Promise<TraceCall[]> {
+  const rows: TraceCall[] = []
+  const body = { project_id: project, trace_id: trace, limit: mostOfTrace }
+  for await (const line of askLines('/views/trace', { body, signal })) {
+    rows.push(JSON.parse(line) as TraceCall)
   }
   return rows
 }
 
+const wholeCall = (project: string, id: string) => ({
+  project_id: project,
+  id,
+  include_costs: true,
+  include_storage_size: true,
+})
+
+/** What `readCall` of each of these will ask for, in few requests. */
+export async function keepCalls(
+  project: string,
+  ids: readonly string[],
+  kept: Map<string, string>,
+  signal: AbortSignal,
+): Promise<void> {
+  for (let from = 0; from < ids.length; from += idsAtOnce) {
+    const filter = { call_ids: ids.slice(from, from + idsAtOnce) }
+    const body = { project_id: project, filter, include_costs: true, include_storage_size: true }
+    // Each call is kept by itself, the answer to this is not.
+    const own = AbortSignal.any([signal])
+    for await (const line of askLines('/calls/stream_query', { body, signal: own })) {
+      const id = stringOf(nodeAt(jsonNode(line), 'id')) ?? ''
+      kept.set(questionOf('/call/read', JSON.stringify(wholeCall(project, id))), `{"call":${line}}`)
+    }
+  }
+}
+
 /** The whole call, with the digits of its numbers. */
 export async function readCall(project: string, id: string, signal: AbortSignal): Promise<JsonNode> {
-  const body = { project_id: project, id, include_costs: true, include_storage_size: true }
+  const body = wholeCall(project, id)
   const text = await (await ask('/call/read', { body, signal })).text()
   const call = nodeAt(jsonNode(text), 'call')
   if (call === undefined) throw new Error('The answer has no call.')
@@ -235,6 +264,9 @@ export function costOf({ summary }: CallRow): number | undefined {
   )
 }
 
-export function latencyOf({ started_at, ended_at }: CallRow): number | undefined {
+export function latencyOf({
+  started_at,
+  ended_at,
+}: Pick<CallRow, 'started_at' | 'ended_at'>): number | undefined {
   return ended_at === null ? undefined : Date.parse(ended_at) - Date.parse(started_at)
 }

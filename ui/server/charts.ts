@@ -1,5 +1,6 @@
 import type { z } from 'zod'
 import type { BucketsAnswer, groupField } from '../../src/operations/views/contract.ts'
+import type { FeedbackBucketsAnswer } from '../../src/operations/views/feedback-contract.ts'
 import type { Expression } from '../filter/query.ts'
 import { askJson } from './ask.ts'
 
@@ -30,6 +31,22 @@ export function readBuckets(view: ChartView, timed: Timed, signal: AbortSignal):
     step_seconds: stepSeconds,
     ...(by && { by }),
     timed,
+    costs: timed === 'latency',
   }
   return askJson('/views/buckets', { body, signal })
+}
+
+export type FeedbackBuckets = z.output<typeof FeedbackBucketsAnswer>
+
+/** What was said about calls, of any depth; under a filter of those that fit it. */
+export function readFeedbackBuckets(view: ChartView, signal: AbortSignal): Promise<FeedbackBuckets> {
+  const { project, query, after, before, stepSeconds } = view
+  const body = {
+    project_id: project,
+    ...(query && { query: { $expr: query } }),
+    after: after.toISOString(),
+    before: before.toISOString(),
+    step_seconds: stepSeconds,
+  }
+  return askJson('/views/feedback_buckets', { body, signal })
 }

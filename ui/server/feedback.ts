@@ -1,3 +1,4 @@
+import { questionOf } from '../export/contents.ts'
 import { type JsonNode, jsonNode, membersOf, nodeAt, stringOf } from '../value/json-index.ts'
 import { ask } from './ask.ts'
 
@@ -13,10 +14,18 @@ export interface Said {
 export const refOf = (project: string, call: string): string =>
   `weave:///${project.split('/').map(encodeURIComponent).join('/')}/call/${encodeURIComponent(call)}`
 
-export async function feedbackOf(project: string, call: string, signal: AbortSignal): Promise<Said[]> {
+function allOf(project: string, call: string) {
   const query = { $expr: { $eq: [{ $getField: 'weave_ref' }, { $literal: refOf(project, call) }] } }
-  const body = { project_id: project, query, sort_by: [{ field: 'created_at', direction: 'asc' }] }
-  const text = await (await ask('/feedback/query', { body, signal })).text()
+  return { project_id: project, query, sort_by: [{ field: 'created_at', direction: 'asc' }] }
+}
+
+/** What `feedbackOf` will ask for, of a call of which nobody has said anything. */
+export function keepSilence(project: string, call: string, kept: Map<string, string>): void {
+  kept.set(questionOf('/feedback/query', JSON.stringify(allOf(project, call))), '{"result":[]}')
+}
+
+export async function feedbackOf(project: string, call: string, signal: AbortSignal): Promise<Said[]> {
+  const text = await (await ask('/feedback/query', { body: allOf(project, call), signal })).text()
   const result = nodeAt(jsonNode(text), 'result')
   return result === undefined ? [] : [...membersOf(result)].map(({ node }) => saidIn(node))
 }

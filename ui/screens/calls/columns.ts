@@ -1,8 +1,8 @@
 /** What a list of calls can show, in the usual order. `sort` is what the record sorts by. */
 export const columns = [
-  { name: 'model', label: 'Model', width: '9rem' },
+  { name: 'model', label: 'Model', width: '9rem', sort: 'model' },
   { name: 'latency', label: 'Took', width: '5.5rem', sort: 'summary.weave.latency_ms' },
-  { name: 'tokens', label: 'Tokens', width: '7rem' },
+  { name: 'tokens', label: 'Tokens', width: '7rem', sort: 'output_tokens' },
   { name: 'cost', label: 'Cost', width: '5.5rem' },
   { name: 'feedback', label: 'Feedback', width: '6rem' },
   { name: 'user', label: 'User', width: '7rem', sort: 'svc_user_id' },
@@ -12,16 +12,42 @@ export const columns = [
 
 export type ColumnName = (typeof columns)[number]['name']
 
+/** A column of the list; with a path, of a value inside of the calls. */
+export interface Column {
+  name: string
+  label: string
+  width: string
+  sort?: string
+  path?: string
+}
+
 const usual: readonly ColumnName[] = ['model', 'latency', 'tokens', 'cost', 'feedback', 'started']
 
+/** Values inside of calls that one request may ask for. */
+export const mostPaths = 8
+
 /** As the address says it; the usual ones where it says nothing. */
-export function chosenColumns(given: string | null): readonly (typeof columns)[number][] {
+export function chosenColumns(given: string | null): readonly Column[] {
   const names: readonly string[] = given === null ? usual : given.split(',')
-  return names.flatMap((name) => columns.find((one) => one.name === name) ?? [])
+  const known = names.flatMap((name): Column[] => {
+    const found = columns.find((one) => one.name === name)
+    if (found) return [found]
+    return isPath(name) ? [pathColumn(name)] : []
+  })
+  const paths = known.flatMap(({ path }) => path ?? [])
+  return known.filter(({ path }) => path === undefined || paths.indexOf(path) < mostPaths)
+}
+
+export const isPath = (name: string) => /^(?:inputs|output|attributes|summary)\../.test(name)
+
+/** Its last two steps are its name. */
+export function pathColumn(path: string): Column {
+  const steps = path.match(/(?:\\.|[^.\\])+/g) ?? [path]
+  return { name: path, path, label: steps.slice(-2).join('.'), width: '10rem', sort: path }
 }
 
 /** Undefined where they are the usual ones. */
-export function columnsText(names: readonly ColumnName[]): string | undefined {
+export function columnsText(names: readonly string[]): string | undefined {
   const text = names.join(',')
   return text === usual.join(',') ? undefined : text || 'none'
 }

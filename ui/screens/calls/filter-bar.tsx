@@ -1,8 +1,9 @@
-import { useEffect, useRef, useState } from 'preact/hooks'
-import { suggestionsFor } from '../../filter/suggest.ts'
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
+import { type Known, suggestionsFor, wantedAt } from '../../filter/suggest.ts'
 import { Icon } from '../../parts/icon.tsx'
 import { useKeys } from '../../parts/keys.ts'
 import { setSearch } from '../../routes.ts'
+import { type Meant, readColumns, readFacets } from '../../server/views.ts'
 
 /** How long somebody has not typed before the record is searched. */
 const pauseMs = 350
@@ -12,10 +13,12 @@ interface Props {
   text: string
   /** What is wrong with it. */
   problem: string | undefined
+  /** The calls whose values are suggested. */
+  meant?: Meant
 }
 
 /** What is looked for, as a text. */
-export function FilterBar({ text, problem }: Props) {
+export function FilterBar({ text, problem, meant }: Props) {
   const field = useRef<HTMLInputElement>(null)
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined)
   const [draft, setDraft] = useState(text)
@@ -23,7 +26,7 @@ export function FilterBar({ text, problem }: Props) {
   const [at, setAt] = useState(-1)
   const written = useRef(text)
   // Somebody went back, or a click has changed the filter.
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (text !== written.current) setDraft(text)
     written.current = text
   }, [text])
@@ -47,7 +50,8 @@ export function FilterBar({ text, problem }: Props) {
     clearTimeout(timer.current)
     timer.current = setTimeout(() => apply(next), pauseMs)
   }
-  const suggestions = caret === undefined ? [] : suggestionsFor(draft, caret)
+  const known = useKnown(meant, caret === undefined ? undefined : wantedAt(draft, caret))
+  const suggestions = caret === undefined ? [] : suggestionsFor(draft, caret, known)
   const take = (index: number) => {
     const taken = suggestions[index]
     if (taken === undefined) return
@@ -130,4 +134,29 @@ export function FilterBar({ text, problem }: Props) {
       )}
     </div>
   )
+}
+
+/** What the record has for it, once it has come. All calls count: the filter is being changed. */
+function useKnown(meant: Meant | undefined, wanted: ReturnType<typeof wantedAt>): Known {
+  const [known, setKnown] = useState<Known>({ paths: [], values: undefined })
+  const field = wanted !== undefined && 'values' in wanted ? wanted.values : undefined
+  const wantsPaths = wanted !== undefined && 'paths' in wanted
+  const { project, roots } = meant ?? {}
+  useEffect(() => {
+    if (project === undefined || roots === undefined || (field === undefined && !wantsPaths)) return
+    const controller = new AbortController()
+    const all = { project, roots, query: undefined }
+    const read = async () => {
+      if (field === undefined) {
+        const { columns } = await readColumns(all, controller.signal)
+        return { paths: columns, values: undefined }
+      }
+      const [facet] = await readFacets(all, [field], controller.signal)
+      return { paths: [], values: { field, of: facet?.values ?? [] } }
+    }
+    // Without suggestions the bar works as well.
+    read().then(setKnown, () => undefined)
+    return () => controller.abort()
+  }, [project, roots, field, wantsPaths])
+  return known
 }

@@ -1,9 +1,13 @@
+import { useState } from 'preact/hooks'
 import { setSearch } from '../../routes.ts'
 import { newestFirst, type Sort } from '../../server/calls.ts'
-import { type ColumnName, columns, columnsText } from './columns.ts'
+import { useLoading } from '../../server/loading.ts'
+import { type Meant, readColumns } from '../../server/views.ts'
+import { countText } from '../../value/units.ts'
+import { type Column, columns, columnsText, isPath, mostPaths, pathColumn } from './columns.ts'
 
 interface Props {
-  shown: readonly (typeof columns)[number][]
+  shown: readonly Column[]
   sort: Sort
 }
 
@@ -21,13 +25,14 @@ export function GridHead({ shown, sort }: Props) {
         Call
       </div>
       {shown.map((column) => {
-        const field = 'sort' in column ? column.sort : undefined
+        const field = column.sort
         const isSorted = field === sort.field
         return (
           <div
             key={column.name}
             role="columnheader"
-            class={`cell-${column.name}`}
+            class={column.path === undefined ? `cell-${column.name}` : 'cell-value'}
+            title={column.path}
             aria-sort={isSorted ? (sort.direction === 'asc' ? 'ascending' : 'descending') : undefined}
           >
             {field === undefined ? (
@@ -60,44 +65,84 @@ function next(field: string, { field: by, direction }: Sort): string | undefined
 /** As the address has it. */
 export function sortIn(text: string | null): Sort {
   const found = /^(.+)\.(asc|desc)$/.exec(text ?? '')
-  const isKnown = columns.some((column) => 'sort' in column && column.sort === found?.[1])
+  const [, field = ''] = found ?? []
+  const isKnown = isPath(field) || columns.some((column) => 'sort' in column && column.sort === field)
   return found && isKnown ? { field: found[1] as string, direction: found[2] as 'asc' } : newestFirst
 }
 
-/** Which columns are shown, in which order. */
-export function ColumnChooser({ shown }: Pick<Props, 'shown'>) {
-  const names: readonly ColumnName[] = shown.map(({ name }) => name)
-  const others = columns.filter(({ name }) => !names.includes(name))
-  const choose = (chosen: readonly ColumnName[]) => setSearch({ cols: columnsText(chosen) })
+/** Which columns are shown, in which order; values inside of calls are looked for when it opens. */
+export function ColumnChooser({ shown, meant }: Pick<Props, 'shown'> & { meant: Meant }) {
+  const [isOpen, setOpen] = useState(false)
+  const found = useLoading(
+    async (signal) => (isOpen ? readColumns(meant, signal) : undefined),
+    [isOpen, meant],
+  )
+  const names = shown.map(({ name }) => name)
+  const others: readonly Column[] = columns.filter(({ name }) => !names.includes(name))
+  const choose = (chosen: readonly string[]) => setSearch({ cols: columnsText(chosen) })
+  const isFull = shown.filter(({ path }) => path !== undefined).length >= mostPaths
+  // A comma stands between two names in the address.
+  const values = found.value?.columns.filter(
+    ({ field }) => isPath(field) && !field.includes(',') && !names.includes(field),
+  )
   return (
-    <details class="chooser">
+    <details class="chooser" onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
       <summary class="button">Columns</summary>
-      <ul>
-        {[...shown, ...others].map(({ name, label }) => {
-          const at = names.indexOf(name)
-          return (
-            <li key={name}>
-              <label class="check">
+      <div class="chooser-list">
+        <ul>
+          {[...shown, ...others].map(({ name, label }) => {
+            const at = names.indexOf(name)
+            const before = names[at - 1] ?? name
+            return (
+              <li key={name}>
+                <label class="check">
+                  <input
+                    type="checkbox"
+                    checked={at !== -1}
+                    onChange={() =>
+                      choose(at === -1 ? [...names, name] : names.filter((one) => one !== name))
+                    }
+                  />
+                  {label}
+                </label>
+                <button
+                  type="button"
+                  class="quiet"
+                  aria-label={`${label} further left`}
+                  disabled={at < 1}
+                  onClick={() => choose(names.toSpliced(at - 1, 2, name, before))}
+                >
+                  ↑
+                </button>
+              </li>
+            )
+          })}
+        </ul>
+        {found.error && <p class="problem">{found.error.message}</p>}
+        {found.value !== undefined && (
+          <p class="muted">
+            {values?.length === 0 ? 'No other values' : 'Values'} in the newest{' '}
+            {countText(found.value.sampled)} calls
+            {found.value.others > 0 && `; ${countText(found.value.others)} rarer ones are left out`}
+          </p>
+        )}
+        <ul>
+          {values?.map(({ field, count }) => (
+            <li key={field}>
+              <label class="check" title={field}>
                 <input
                   type="checkbox"
-                  checked={at !== -1}
-                  onChange={() => choose(at === -1 ? [...names, name] : names.filter((one) => one !== name))}
+                  checked={false}
+                  disabled={isFull}
+                  onChange={() => choose([...names, pathColumn(field).name])}
                 />
-                {label}
+                <span class="chooser-path">{field}</span>
               </label>
-              <button
-                type="button"
-                class="quiet"
-                aria-label={`${label} further left`}
-                disabled={at < 1}
-                onClick={() => choose(names.toSpliced(at - 1, 2, name, names[at - 1] as ColumnName))}
-              >
-                ↑
-              </button>
+              <span class="muted">{countText(count)}</span>
             </li>
-          )
-        })}
-      </ul>
+          ))}
+        </ul>
+      </div>
     </details>
   )
 }

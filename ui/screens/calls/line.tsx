@@ -5,7 +5,7 @@ import { Time } from '../../parts/time.tsx'
 import { paths } from '../../places.ts'
 import { nameOf } from '../../server/calls.ts'
 import { costText, countText, durationText, sizeText } from '../../value/units.ts'
-import type { ColumnName } from './columns.ts'
+import type { Column, ColumnName } from './columns.ts'
 
 /** As style/calls.css has it. */
 export const rowHeight = 44
@@ -15,7 +15,7 @@ interface Props {
   top: number
   project: string
   row: LightCall | undefined
-  columns: readonly { name: ColumnName }[]
+  columns: readonly Column[]
   isActive: boolean
   isPeeked: boolean
   isChosen: boolean
@@ -42,6 +42,7 @@ export function CallLine(props: Props) {
       </div>
     )
   }
+  const asked = columns.flatMap(({ path }) => path ?? [])
   const { input_tokens: input, output_tokens: output } = row
   const cells: Record<ColumnName, ComponentChildren> = {
     model: row.model,
@@ -91,13 +92,36 @@ export function CallLine(props: Props) {
           {isGone ? 'Deleted meanwhile.' : row.exception === null ? <Previewed call={row} /> : row.exception}
         </span>
       </div>
-      {columns.map(({ name }) => (
-        <div key={name} role="gridcell" class={`cell-${name}`}>
-          {cells[name]}
+      {columns.map(({ name, path }) => (
+        <div key={name} role="gridcell" class={path === undefined ? `cell-${name}` : 'cell-value'}>
+          {path === undefined ? (
+            cells[name as ColumnName]
+          ) : (
+            <Value json={row.values?.[asked.indexOf(path)]} />
+          )}
         </div>
       ))}
     </div>
   )
+}
+
+/** As it stands in the call: texts without their quotation marks, numbers with their digits. It may be cut off. */
+function Value({ json }: { json: string | null | undefined }) {
+  if (json == null) return null
+  if (!json.startsWith('"')) return <span class="code-value">{json}</span>
+  return <>{textOf(json)}</>
+}
+
+function textOf(json: string): string {
+  for (const end of ['', '"', '\\"']) {
+    try {
+      const text: unknown = JSON.parse(end === '\\"' ? `${json.replace(/\\[^\\]*$/, '')}"` : `${json}${end}`)
+      return String(text)
+    } catch {
+      // It is cut off, perhaps within an escape.
+    }
+  }
+  return json
 }
 
 function Previewed({ call: { input_preview: asked, output_preview: said } }: { call: LightCall }) {

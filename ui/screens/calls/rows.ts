@@ -119,7 +119,7 @@ export function createRows(view: CallsView, isAtRest: () => boolean) {
       ids.has(id) || (isUnknown && isSeen(index)) ? [id] : [],
     )
     if (changed.length > 0) {
-      const found = await readCalls(view.project, changed, closed)
+      const found = await readCalls(view, changed, closed)
       const next = new Map(rows.value)
       for (const row of found) next.set(loaded.get(row.id) as number, row)
       const there = new Set(found.map(({ id }) => id))

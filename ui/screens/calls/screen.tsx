@@ -1,10 +1,9 @@
-import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { CallDetail } from '../../call/detail.tsx'
-import { FilterError } from '../../filter/filter.ts'
-import { type Expression, queryOf } from '../../filter/query.ts'
-import { readFilter } from '../../filter/text.ts'
+import type { Expression } from '../../filter/query.ts'
 import { Icon } from '../../parts/icon.tsx'
 import { useKeys } from '../../parts/keys.ts'
+import { SavedViews } from '../../parts/saved-views.tsx'
 import { Empty, Failed } from '../../parts/states.tsx'
 import { VirtualRows } from '../../parts/virtual-rows.tsx'
 import { paths } from '../../places.ts'
@@ -13,23 +12,17 @@ import type { CallsView } from '../../server/calls.ts'
 import { followEvents } from '../../server/events.ts'
 import { countText } from '../../value/units.ts'
 import { chosenColumns } from './columns.ts'
+import { Facets, pinnedIn } from './facets.tsx'
 import { FilterBar } from './filter-bar.tsx'
 import { ColumnChooser, GridHead, sortIn } from './head.tsx'
 import { CallLine, rowHeight } from './line.tsx'
 import { AwayNote, LiveSwitch } from './live.tsx'
+import { queryIn } from './reading.ts'
 import { createRows } from './rows.ts'
-import { Export, Selection } from './selection.tsx'
+import { AskAgain, Export, Selection } from './selection.tsx'
 
-type Read = { query: Expression | undefined; problem?: undefined } | { problem: string }
-
-function queryIn(text: string): Read {
-  try {
-    return { query: queryOf(readFilter(text)) }
-  } catch (error) {
-    if (error instanceof FilterError) return { problem: error.message }
-    throw error
-  }
-}
+/** From this width on there is room for facets beside the list, unless somebody has closed them. */
+const roomy = matchMedia('(min-width: 90rem)')
 
 /** All calls of a project, newest first, and the one that is looked at beside them. */
 export function CallsScreen({ project }: { project: string }) {
@@ -42,14 +35,21 @@ export function CallsScreen({ project }: { project: string }) {
   // As long as the filter cannot be read, the list is that of the last one that could.
   const query = useRef<Expression>(undefined)
   if (!('problem' in read && read.problem)) query.current = (read as { query: Expression | undefined }).query
-  const view = useMemo<CallsView>(
-    () => ({ project, roots, query: query.current, sort: sortIn(sortText) }),
-    [project, roots, query.current, sortText],
-  )
   const shown = useMemo(() => chosenColumns(colsText), [colsText])
+  const values = shown.flatMap(({ path }) => path ?? [])
+  const meant = useMemo(() => ({ project, roots, query: query.current }), [project, roots, query.current])
+  const view = useMemo<CallsView>(
+    () => ({ ...meant, sort: sortIn(sortText), columns: values }),
+    [meant, sortText, values.join(',')],
+  )
+  const [facetsText, facetText] = [asked.get('facets'), asked.get('facet')]
+  const hasFacets = facetsText === null ? roomy.matches : facetsText === '1'
+  const pinned = useMemo(() => pinnedIn(facetText), [facetText])
+  const turnFacets = () => setSearch({ facets: hasFacets ? '0' : '1' })
 
   const scroller = useRef<HTMLDivElement>(null)
   const [active, setActive] = useState(-1)
+  const [sought, setSought] = useState(0)
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set())
   const isBusy = useRef(false)
   isBusy.current = active >= 0 || chosen.size > 0 || peek !== undefined
@@ -62,7 +62,7 @@ export function CallsScreen({ project }: { project: string }) {
       list.close()
     }
   }, [list])
-  useEffect(() => {
+  useLayoutEffect(() => {
     setActive(-1)
     setChosen(new Set())
     scroller.current?.scrollTo({ top: 0 })
@@ -74,6 +74,7 @@ export function CallsScreen({ project }: { project: string }) {
     if (!count) return -1
     const next = Math.min(count - 1, Math.max(0, active + by))
     setActive(next)
+    setSought(sought + 1)
     const row = rowAt(next)
     if (peek !== undefined && row) setSearch({ peek: row.id })
     return next
@@ -109,6 +110,7 @@ export function CallsScreen({ project }: { project: string }) {
     { keys: ['x'], does: 'Choose it, or not', run: () => choose([active], false) },
     { keys: ['J'], does: 'Choose the next, too', run: () => choose([active, move(1)], true) },
     { keys: ['K'], does: 'Choose the previous, too', run: () => choose([active, move(-1)], true) },
+    { keys: ['v'], does: 'Facets beside the list, or none', run: turnFacets },
     { keys: ['r'], does: 'Roots only, or all calls', run: () => setSearch({ all: roots ? '1' : undefined }) },
     {
       keys: ['.'],
@@ -130,7 +132,7 @@ export function CallsScreen({ project }: { project: string }) {
     <main class={`screen calls ${peek ? 'has-peek' : ''}`}>
       <h1 class="hidden-text">Calls of {project}</h1>
       <div class="filter-bar">
-        <FilterBar text={text} problem={read.problem} />
+        <FilterBar text={text} problem={read.problem} meant={meant} />
         <label class="check">
           <input
             type="checkbox"
@@ -139,7 +141,12 @@ export function CallsScreen({ project }: { project: string }) {
           />
           Roots only
         </label>
-        <ColumnChooser shown={shown} />
+        <button type="button" class="facets-switch" aria-pressed={hasFacets} onClick={turnFacets}>
+          Facets
+        </button>
+        <SavedViews project={project} screen="calls" />
+        <ColumnChooser shown={shown} meant={meant} />
+        <AskAgain view={view} count={count} />
         <Export view={view} />
         <LiveSwitch list={list} />
         <output class="muted count">
@@ -148,6 +155,7 @@ export function CallsScreen({ project }: { project: string }) {
       </div>
       <AwayNote />
       <div class="calls-body">
+        {hasFacets && <Facets {...{ meant, text, pinned }} />}
         {error ? (
           <div class="in-place">
             <Failed error={error} again={() => void list.again()} />
@@ -176,6 +184,7 @@ export function CallsScreen({ project }: { project: string }) {
               count={count ?? 30}
               height={rowHeight}
               active={active}
+              sought={sought}
               onRange={list.see}
               row={(index, top) => {
                 const row = rowAt(index)

@@ -1,9 +1,12 @@
 import { useRef, useState } from 'preact/hooks'
+import { AddToDataset } from '../../parts/add-to-dataset.tsx'
 import { AddToQueue } from '../../parts/add-to-queue.tsx'
 import { Copied } from '../../parts/copied.tsx'
 import { useKeys } from '../../parts/keys.ts'
+import { lazily } from '../../parts/lazily.tsx'
 import { Question } from '../../parts/question.tsx'
-import { type CallsView, deleteCalls, exportCalls } from '../../server/calls.ts'
+import { saveAs } from '../../parts/save-as.ts'
+import { type CallsView, deleteCalls, exportCalls, type Part } from '../../server/calls.ts'
 import { countText } from '../../value/units.ts'
 
 interface Props {
@@ -15,10 +18,11 @@ interface Props {
 
 /** What can be done with the calls that are chosen. */
 export function Selection({ view, ids, onClear, onDeleted }: Props) {
-  const [front, setFront] = useState<'queue' | 'delete'>()
+  const [front, setFront] = useState<'queue' | 'dataset' | 'delete'>()
   const what = ids.length === 1 ? '1 call' : `${countText(ids.length)} calls`
   useKeys('Chosen calls', [
     { keys: ['a'], does: 'Add them to a queue', run: () => setFront('queue') },
+    { keys: ['d'], does: 'Add them to a dataset', run: () => setFront('dataset') },
     { keys: ['Delete'], does: 'Delete them', run: () => setFront('delete') },
     { keys: ['Escape'], does: 'Choose none', run: onClear },
   ])
@@ -28,6 +32,10 @@ export function Selection({ view, ids, onClear, onDeleted }: Props) {
       <button type="button" onClick={() => setFront('queue')}>
         Add to queue
       </button>
+      <button type="button" onClick={() => setFront('dataset')}>
+        To dataset
+      </button>
+      <AskAgain view={view} ids={ids} count={ids.length} />
       <Export view={view} ids={ids} />
       <Copied text={ids.join('\n')} label="Copy their ids">
         Copy ids
@@ -40,6 +48,9 @@ export function Selection({ view, ids, onClear, onDeleted }: Props) {
       </button>
       {front === 'queue' && (
         <AddToQueue project={view.project} calls={ids} onClose={() => setFront(undefined)} />
+      )}
+      {front === 'dataset' && (
+        <AddToDataset project={view.project} calls={ids} onClose={() => setFront(undefined)} />
       )}
       {front === 'delete' && (
         <Question
@@ -54,6 +65,28 @@ export function Selection({ view, ids, onClear, onDeleted }: Props) {
         />
       )}
     </div>
+  )
+}
+
+const RunAgain = lazily(async () => (await import('../../rerun/dialog.tsx')).RunAgain)
+
+interface AgainProps {
+  view: CallsView
+  /** Of the view, where some are chosen. */
+  ids?: readonly string[]
+  count: number | undefined
+}
+
+/** Asks the questions of the view, or of the calls that are chosen, with other settings. */
+export function AskAgain({ view, ids, count }: AgainProps) {
+  const [part, setPart] = useState<Part>()
+  return (
+    <>
+      <button type="button" onClick={() => setPart(ids ? { ids } : {})}>
+        Ask again
+      </button>
+      {part && <RunAgain {...{ view, part, count }} onClose={() => setPart(undefined)} />}
+    </>
   )
 }
 
@@ -88,13 +121,4 @@ export function Export({ view, ids }: { view: CallsView; ids?: readonly string[]
       )}
     </>
   )
-}
-
-function saveAs(blob: Blob, name: string): void {
-  const link = document.createElement('a')
-  link.href = URL.createObjectURL(blob)
-  link.download = name
-  link.click()
-  // The browser has taken it by then.
-  setTimeout(() => URL.revokeObjectURL(link.href), 10_000)
 }

@@ -14,10 +14,12 @@ interface Props {
   /** The calls of one bucket. */
   linkOf(bucket: number): string
   onChoose(first: number, last: number): void
+  /** What the numbers leave out. */
+  note?: string | undefined
 }
 
 /** One quantity over time, a line for each group. Who draws over it chooses a time; the table has the numbers, and links. */
-export function Chart({ panel, drawn: { series, left }, times, end, linkOf, onChoose }: Props) {
+export function Chart({ panel, drawn: { series, left }, times, end, linkOf, onChoose, note }: Props) {
   const [held, setHeld] = useState<{ from: number; to: number }>()
   const [pointed, setPointed] = useState<number>()
   const highest = Math.max(0, ...series.flatMap(({ values }) => values.map((value) => value ?? 0)))
@@ -109,6 +111,7 @@ export function Chart({ panel, drawn: { series, left }, times, end, linkOf, onCh
         </ul>
       )}
       {left > 0 && <p class="muted">{left} smaller groups are not drawn.</p>}
+      {note !== undefined && <p class="muted">{note}</p>}
       <details>
         <summary>As a table</summary>
         <Numbers {...{ panel, series, times, timeOf, linkOf }} />

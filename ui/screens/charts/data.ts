@@ -1,6 +1,12 @@
 import { signal } from '@preact/signals'
-import type { Buckets, ChartView, Timed } from '../../server/charts.ts'
-import { readBuckets } from '../../server/charts.ts'
+import {
+  type Buckets,
+  type ChartView,
+  type FeedbackBuckets,
+  readBuckets,
+  readFeedbackBuckets,
+  type Timed,
+} from '../../server/charts.ts'
 import type { Heard } from '../../server/events.ts'
 import { bucketsOf, type Range } from './range.ts'
 
@@ -9,6 +15,7 @@ export interface Shown {
   range: Range
   times: readonly Date[]
   of: Record<Timed, Buckets>
+  feedback: FeedbackBuckets
 }
 
 /** Charts are read again at most so often, however much comes. */
@@ -25,11 +32,12 @@ export function createCharts(viewOf: (range: Range) => ChartView, rangeNow: () =
     const range = rangeNow()
     const view = viewOf(range)
     try {
-      const [latency, first] = await Promise.all([
+      const [latency, first, feedback] = await Promise.all([
         readBuckets(view, 'latency', closing.signal),
         readBuckets(view, 'first_token', closing.signal),
+        readFeedbackBuckets(view, closing.signal),
       ])
-      shown.value = { range, times: bucketsOf(range), of: { latency, first_token: first } }
+      shown.value = { range, times: bucketsOf(range), of: { latency, first_token: first }, feedback }
       error.value = undefined
     } catch (given) {
       if (!closing.signal.aborted) error.value = given as Error
@@ -43,7 +51,7 @@ export function createCharts(viewOf: (range: Range) => ChartView, rangeNow: () =
     again: read,
     hear(heard: Heard): void {
       if (!rangeNow().isMoving || timer !== undefined) return
-      if (heard !== 'resync' && heard.kind !== 'call') return
+      if (heard !== 'resync' && heard.kind !== 'call' && heard.kind !== 'feedback') return
       timer = setTimeout(() => {
         timer = undefined
         void read()

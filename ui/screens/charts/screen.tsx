@@ -1,18 +1,18 @@
 import { useEffect, useMemo } from 'preact/hooks'
-import { FilterError } from '../../filter/filter.ts'
-import { type Expression, queryOf } from '../../filter/query.ts'
-import { readFilter } from '../../filter/text.ts'
 import { useKeys } from '../../parts/keys.ts'
+import { SavedViews } from '../../parts/saved-views.tsx'
 import { Empty, Failed, Skeleton } from '../../parts/states.tsx'
 import { paths } from '../../places.ts'
 import { go, search, setSearch } from '../../routes.ts'
 import type { GroupField } from '../../server/charts.ts'
 import { followEvents } from '../../server/events.ts'
+import { countText } from '../../value/units.ts'
 import { FilterBar } from '../calls/filter-bar.tsx'
+import { queryIn } from '../calls/reading.ts'
 import { Chart } from './chart.tsx'
-import { createCharts } from './data.ts'
+import { createCharts, type Shown } from './data.ts'
 import { rangeIn, rangeText, spans } from './range.ts'
-import { panels, seriesOf } from './series.ts'
+import { feedbackPanel, feedbackSeries, type Panel, panels, seriesOf } from './series.ts'
 
 const groupings: readonly { by: GroupField | undefined; label: string }[] = [
   { by: undefined, label: 'All together' },
@@ -22,22 +22,15 @@ const groupings: readonly { by: GroupField | undefined; label: string }[] = [
   { by: 'user', label: 'By user' },
 ]
 
-function queryIn(text: string): { query: Expression | undefined; problem?: string } {
-  try {
-    return { query: queryOf(readFilter(text)) }
-  } catch (error) {
-    if (error instanceof FilterError) return { query: undefined, problem: error.message }
-    throw error
-  }
-}
-
 /** How many calls, how fast and how well, over time. */
 export function ChartsScreen({ project }: { project: string }) {
   const asked = search.value
   const [rangeGiven, byGiven, text] = [asked.get('range'), asked.get('by'), asked.get('q') ?? '']
   const roots = asked.get('all') !== '1'
   const by = groupings.find((one) => one.by === byGiven)?.by
-  const { query, problem } = useMemo(() => queryIn(text), [text])
+  const read = useMemo(() => queryIn(text), [text])
+  const query = 'query' in read ? read.query : undefined
+  const { problem } = read
   const charts = useMemo(
     () =>
       createCharts(
@@ -88,11 +81,35 @@ export function ChartsScreen({ project }: { project: string }) {
     return paths.calls(project, { q: conditions.filter(Boolean).join(' '), ...(!roots && { all: '1' }) })
   }
   const isEmpty = there !== undefined && there.of.latency.buckets.length === 0
+  /** What all charts have in common. */
+  const frameOf = (filter: string | undefined) => {
+    const { times, range } = there as Shown
+    const endOf = (bucket: number) => times[bucket + 1] ?? range.before
+    return {
+      times,
+      end: range.before,
+      linkOf: (bucket: number) => callsOf(times[bucket] as Date, endOf(bucket), filter),
+      onChoose: (first: number, last: number) => {
+        const [from, to] = [times[first] as Date, endOf(last)]
+        if (first === last) go(callsOf(from, to, filter))
+        else choose(rangeText(from, to))
+      },
+    }
+  }
+  const drawnOf = (panel: Panel) =>
+    seriesOf(panel, (there as Shown).of[panel.timed], (there as Shown).times, by !== undefined)
+  const noteOf = ({ name }: Panel) => {
+    const buckets = name === 'cost' ? (there?.of.latency.buckets ?? []) : []
+    const unpriced = buckets.reduce((sum, bucket) => sum + (bucket.unpriced ?? 0), 0)
+    return unpriced === 0
+      ? undefined
+      : `${countText(unpriced)} calls used tokens of models without a price here, and are not in it.`
+  }
   return (
     <main class="screen charts">
       <div class="filter-bar">
         <h1 class="hidden-text">Charts</h1>
-        <FilterBar text={text} problem={problem} />
+        <FilterBar text={text} problem={problem} meant={{ project, roots, query }} />
         <div class="segments" role="group" aria-label="Time">
           {spans.map(({ name, label }) => (
             <button
@@ -116,6 +133,7 @@ export function ChartsScreen({ project }: { project: string }) {
             </option>
           ))}
         </select>
+        <SavedViews project={project} screen="charts" />
         <label class="check">
           <input
             type="checkbox"
@@ -141,25 +159,18 @@ export function ChartsScreen({ project }: { project: string }) {
       )}
       {there !== undefined && !isEmpty && (
         <div class="chart-grid">
-          {panels.map((panel) => {
-            const { times, range } = there
-            const endOf = (bucket: number) => times[bucket + 1] ?? range.before
-            return (
-              <Chart
-                key={panel.name}
-                panel={panel}
-                drawn={seriesOf(panel, there.of[panel.timed], times, by !== undefined)}
-                times={times}
-                end={range.before}
-                linkOf={(bucket) => callsOf(times[bucket] as Date, endOf(bucket), panel.filter)}
-                onChoose={(first, last) => {
-                  const [from, to] = [times[first] as Date, endOf(last)]
-                  if (first === last) go(callsOf(from, to, panel.filter))
-                  else choose(rangeText(from, to))
-                }}
-              />
-            )
-          })}
+          {panels.map((panel) => (
+            <Chart
+              key={panel.name}
+              {...{ panel, ...frameOf(panel.filter) }}
+              drawn={drawnOf(panel)}
+              note={noteOf(panel)}
+            />
+          ))}
+          <Chart
+            {...{ panel: feedbackPanel, ...frameOf(feedbackPanel.filter) }}
+            drawn={feedbackSeries(there.feedback, there.times)}
+          />
         </div>
       )}
     </main>

@@ -1,5 +1,5 @@
-import type { Bucket, Buckets, Timed } from '../../server/charts.ts'
-import { countText, durationText } from '../../value/units.ts'
+import type { Bucket, Buckets, FeedbackBuckets, Timed } from '../../server/charts.ts'
+import { costText, countText, durationText } from '../../value/units.ts'
 
 export interface Panel {
   name: string
@@ -48,6 +48,14 @@ export const panels: readonly Panel[] = [
     value: ({ output_tokens }) => output_tokens,
     text: countText,
   },
+  {
+    name: 'cost',
+    title: 'Cost',
+    timed: 'latency',
+    isSum: true,
+    value: ({ cost }) => cost ?? undefined,
+    text: costText,
+  },
   ...(
     [
       ['latency', 'Latency'],
@@ -77,6 +85,40 @@ export interface Series {
   label: string
   /** One for each bucket. */
   values: readonly (number | undefined)[]
+}
+
+export const feedbackPanel: Panel = {
+  ...{ name: 'feedback', title: 'Feedback', timed: 'latency', isSum: true },
+  value: ({ count }) => count,
+  text: countText,
+  filter: 'has:feedback',
+}
+
+/** A line for each of the most frequent kinds of feedback. */
+export function feedbackSeries({ kinds, buckets }: FeedbackBuckets, times: readonly Date[]): Drawn {
+  const places = new Map(times.map((time, index) => [time.getTime(), index]))
+  const valuesOf = (isOne: (kind: number | null) => boolean): Series['values'] => {
+    const values = times.map(() => 0)
+    for (const { started_at, kind, count } of buckets) {
+      const place = places.get(Date.parse(started_at))
+      if (place !== undefined && isOne(kind)) values[place] = (values[place] ?? 0) + count
+    }
+    return values
+  }
+  const series = kinds.slice(0, mostLines).map((kind, place) => ({
+    label: kindLabel(kind),
+    values: valuesOf((one) => one === place),
+  }))
+  const hasOthers = buckets.some(({ kind }) => kind === null || kind >= mostLines)
+  const others = { label: 'others', values: valuesOf((one) => one === null || one >= mostLines) }
+  return { series: hasOthers ? [...series, others] : series, left: 0 }
+}
+
+function kindLabel({ feedback_type: type, value }: FeedbackBuckets['kinds'][number]): string {
+  if (type === 'wandb.reaction.1') return value ?? 'reaction'
+  if (type === 'wandb.note.1') return 'note'
+  const name = type.replace(/^wandb\.(?:annotation|runnable)\./, '')
+  return value === null ? name : `${name}: ${value.replace(/^"(.*)"$/s, '$1')}`
 }
 
 /** More lines than that cannot be told apart. */

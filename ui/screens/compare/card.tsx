@@ -1,4 +1,5 @@
 import type { ComponentChildren } from 'preact'
+import { isFile } from '../../export/contents.ts'
 import {
   type Compared,
   type EvaluationSummary,
@@ -29,7 +30,7 @@ interface Props {
   letters: ReadonlyMap<string, string>
   isChosen: boolean
   onChoose(): void
-  onFilter(terms: readonly Term[]): void
+  onFilter: ((terms: readonly Term[]) => void) | undefined
 }
 
 /** What one score comes to in each run, and how it differs from the baseline. */
@@ -49,7 +50,7 @@ export function ScoreCard({ field, view, base, side, runs, letters, isChosen, on
   return (
     <section class={`score-card ${isChosen ? 'is-chosen' : ''}`} aria-label={scoreName(field)}>
       <h2>
-        <button type="button" aria-pressed={isChosen} onClick={onChoose}>
+        <button type="button" aria-pressed={isChosen} disabled={isFile} onClick={onChoose}>
           {scoreName(field)}
         </button>
       </h2>

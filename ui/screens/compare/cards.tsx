@@ -18,7 +18,7 @@ interface CardsProps {
   letters: ReadonlyMap<string, string>
   isLoading: boolean
   onChoose(field: string): void
-  onFilter(terms: readonly Term[]): void
+  onFilter: ((terms: readonly Term[]) => void) | undefined
 }
 
 /** One card for each score. */

@@ -1,4 +1,5 @@
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useLayoutEffect, useRef, useState } from 'preact/hooks'
+import { isFile } from '../../export/contents.ts'
 import { Icon } from '../../parts/icon.tsx'
 import { useKeys } from '../../parts/keys.ts'
 import { setSearch } from '../../routes.ts'
@@ -25,9 +26,30 @@ const wayNames: Record<Way, string> = {
 export function FilterLine({ view, way, field, fields, count }: Props) {
   const input = useRef<HTMLInputElement>(null)
   const [text, setText] = useState(view.filter)
-  useEffect(() => setText(view.filter), [view.filter])
-  useKeys('Filter', [{ keys: ['/', 'f'], does: 'Filter the rows', run: () => input.current?.focus() }])
+  // Not after the next paint, when somebody may have begun to type.
+  useLayoutEffect(() => setText(view.filter), [view.filter])
+  useKeys(
+    'Filter',
+    isFile ? [] : [{ keys: ['/', 'f'], does: 'Filter the rows', run: () => input.current?.focus() }],
+  )
   const filter = (q: string) => setSearch({ q, row: undefined, trial: undefined }, { replaces: false })
+  if (isFile) {
+    return (
+      <div class="filter-bar">
+        <span>
+          {wayNames[way]}
+          {field !== undefined && `, by ${scoreName(field)}`}
+          {view.filter !== '' && (
+            <>
+              {', of those that fit '}
+              <code>{view.filter}</code>
+            </>
+          )}
+        </span>
+        <output class="muted count">{count === undefined ? '' : `${countText(count)} rows`}</output>
+      </div>
+    )
+  }
   return (
     <div class="filter-bar" role="search">
       <div class="search-field">

@@ -9,8 +9,8 @@ interface Props {
   scores: ScoresAnswer
   /** What each run is called in a picture. */
   letters: ReadonlyMap<string, string>
-  /** Adds conditions to the filter. */
-  onFilter(terms: readonly Term[]): void
+  /** Adds conditions to the filter; absent where the rows are what they are. */
+  onFilter: ((terms: readonly Term[]) => void) | undefined
 }
 
 /** How one score is distributed in each run, and how it goes together in two of them. */
@@ -21,7 +21,7 @@ export function Pictures({ scores, letters, onFilter }: Props) {
   const highest = Math.max(...evaluations.flatMap(({ counts }) => counts))
   const name = (id: string) => letters.get(id) ?? id
   const choose = (evaluation: string, bins: Bins, first: number, last: number) =>
-    onFilter(between(field, evaluation, bins, first, last))
+    onFilter?.(between(field, evaluation, bins, first, last))
   return (
     <div class="pictures">
       {evaluations.map(({ evaluation_call_id: id, counts, value_count }) => {
@@ -68,7 +68,7 @@ export function Pictures({ scores, letters, onFilter }: Props) {
                         type="button"
                         class="quiet"
                         aria-label={`Only the ${counts[bin]} trials of ${name(id)} with ${rangeText({ ...axis, counts }, bin)}`}
-                        disabled={counts[bin] === 0}
+                        disabled={counts[bin] === 0 || onFilter === undefined}
                         onClick={() => choose(id, { ...axis, counts }, bin, bin)}
                       >
                         {countText(counts[bin] ?? 0)}
@@ -95,7 +95,7 @@ export function Pictures({ scores, letters, onFilter }: Props) {
               other={name(heat.evaluation_call_id)}
               onChoose={(x, y) => {
                 const bins = { ...axis, counts: Array.from({ length: heat.bins }, () => 0) }
-                onFilter([
+                onFilter?.([
                   ...between(field, baseline, bins, x, x),
                   ...between(field, heat.evaluation_call_id, bins, y, y),
                 ])

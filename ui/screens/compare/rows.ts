@@ -1,7 +1,8 @@
 import { batch, signal } from '@preact/signals'
+import { contents } from '../../export/contents.ts'
 import { type Compared, type ResultRow, type RowOrder, readRank, readRows } from '../../server/evaluations.ts'
 
-const pageSize = 50
+export const pageSize = 50
 
 /** The rows of a comparison in one order: pages are read when they are scrolled to. */
 export function createRows(view: Compared, order: RowOrder | undefined) {
@@ -36,7 +37,7 @@ export function createRows(view: Compared, order: RowOrder | undefined) {
       batch(() => {
         rows.value = next
         places.value = known
-        if (found.rows.length > 0 || page === 0) count.value = found.total
+        if (found.rows.length > 0 || page === 0) count.value = contents?.rows ?? found.total
         const more = found.warnings.filter((text) => !warnings.value.includes(text))
         if (more.length > 0) warnings.value = [...warnings.value, ...more]
       })
@@ -62,6 +63,11 @@ export function createRows(view: Compared, order: RowOrder | undefined) {
     seek(digest: string): void {
       if (sought.has(digest) || places.value.has(digest)) return
       sought.add(digest)
+      // A file answers at once, but not where a row is.
+      if (contents?.rows !== undefined) {
+        see(0, contents.rows - 1)
+        return
+      }
       void guarded(async () => {
         const { rank } = await readRank(view, order, digest, closed)
         places.value = new Map(places.value).set(digest, rank)

@@ -1,3 +1,4 @@
+import { isFile } from '../../export/contents.ts'
 import { Icon } from '../../parts/icon.tsx'
 import { paths } from '../../places.ts'
 import { setSearch } from '../../routes.ts'
@@ -27,19 +28,19 @@ export function RunBar({ view: { project, ids, base, side }, letters, names, cou
             {names.get(id)}
           </span>
           <span class="muted run-bar-count">{counts.get(id)}</span>
-          {id === base ? (
-            ids.length > 1 && <span class="muted">baseline</span>
-          ) : (
-            <button
-              type="button"
-              class="quiet"
-              aria-label={`${letters.get(id)}: make baseline`}
-              onClick={() => setSearch({ base: id, side: base, ids: ids.join(',') })}
-            >
-              make baseline
-            </button>
-          )}
-          {ids.length > 1 && (
+          {id === base
+            ? ids.length > 1 && <span class="muted">baseline</span>
+            : !isFile && (
+                <button
+                  type="button"
+                  class="quiet"
+                  aria-label={`${letters.get(id)}: make baseline`}
+                  onClick={() => setSearch({ base: id, side: base, ids: ids.join(',') })}
+                >
+                  make baseline
+                </button>
+              )}
+          {ids.length > 1 && !isFile && (
             <button
               type="button"
               class="icon-button"
@@ -51,11 +52,13 @@ export function RunBar({ view: { project, ids, base, side }, letters, names, cou
           )}
         </li>
       ))}
-      <li class="run-bar-more">
-        <a class="button" href={`${paths.evals(project)}?sel=${ids.map(encodeURIComponent).join(',')}`}>
-          Choose runs
-        </a>
-      </li>
+      {!isFile && (
+        <li class="run-bar-more">
+          <a class="button" href={`${paths.evals(project)}?sel=${ids.map(encodeURIComponent).join(',')}`}>
+            Choose runs
+          </a>
+        </li>
+      )}
     </ul>
   )
 }

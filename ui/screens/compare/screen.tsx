@@ -1,4 +1,6 @@
 import { useEffect, useMemo } from 'preact/hooks'
+import { ExportButton } from '../../export/button.tsx'
+import { isFile } from '../../export/contents.ts'
 import { useKeys } from '../../parts/keys.ts'
 import { Empty, Failed, Skeleton } from '../../parts/states.tsx'
 import { paths } from '../../places.ts'
@@ -11,7 +13,7 @@ import { Cards } from './cards.tsx'
 import { FilterLine } from './filter-line.tsx'
 import { filterText, type Term } from './filter-text.ts'
 import { RowView } from './row-view.tsx'
-import { createRows } from './rows.ts'
+import { createRows, pageSize } from './rows.ts'
 import { RunBar } from './run-bar.tsx'
 import { CompareTable } from './table.tsx'
 import { comparedIn, letterOf, orderOf, usualWay, viewOf } from './view.ts'
@@ -61,7 +63,7 @@ function Comparison({ view }: { view: ReturnType<typeof viewOf> }) {
       ),
     ]),
   )
-  const { active, move, openAt } = useWalk(list, open)
+  const { active, sought, move, openAt, close } = useWalk(list, open)
   const step = (by: number) => {
     const others = ids.slice(1)
     const next = others[(others.indexOf(side ?? '') + by + others.length) % others.length]
@@ -71,7 +73,6 @@ function Comparison({ view }: { view: ReturnType<typeof viewOf> }) {
   const trials = Math.max(1, ...ids.map((id) => openRow?.trials.get(id)?.length ?? 0))
   const toTrial = (by: number) =>
     setSearch({ trial: String(Math.min(trials, Math.max(1, Math.min(trial + 1, trials) + by))) })
-  const close = () => setSearch({ row: undefined, trial: undefined })
   useKeys('Comparison', [
     { keys: ['j', 'ArrowDown'], does: 'Next row in this order', run: () => move(1) },
     { keys: ['k', 'ArrowUp'], does: 'Previous row', run: () => move(-1) },
@@ -107,6 +108,15 @@ function Comparison({ view }: { view: ReturnType<typeof viewOf> }) {
             )
           }
         />
+        <ExportButton
+          what="comparison"
+          load={async () =>
+            (await import('../../export/of-comparison.ts')).exportOfComparison({
+              ...{ compared, order, pageSize, fields, field, base, names },
+            })
+          }
+          hasKey
+        />
       </div>
       <FilterLine {...{ view, way, field, fields, count }} />
       {warnings.length > 0 && (
@@ -126,7 +136,7 @@ function Comparison({ view }: { view: ReturnType<typeof viewOf> }) {
             {...{ fields, field, compared, base, side, runs, letters }}
             isLoading={value === undefined}
             onChoose={(one) => setSearch({ sort: `${way}:${one}` })}
-            onFilter={addTerms}
+            onFilter={isFile ? undefined : addTerms}
           />
           {count === 0 ? (
             <div class="in-place">
@@ -145,7 +155,10 @@ function Comparison({ view }: { view: ReturnType<typeof viewOf> }) {
               <Skeleton rows={12} />
             </div>
           ) : (
-            <CompareTable {...{ list, field, ids, side, letters, names, active, open }} onOpen={openAt} />
+            <CompareTable
+              {...{ list, field, ids, side, letters, names, active, sought, open }}
+              onOpen={openAt}
+            />
           )}
           {openRow !== undefined && (
             <RowView

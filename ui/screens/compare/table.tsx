@@ -17,12 +17,14 @@ interface Props {
   letters: ReadonlyMap<string, string>
   names: ReadonlyMap<string, string>
   active: number
+  sought: number
   open: string | undefined
   onOpen(index: number): void
 }
 
 /** The rows of all runs side by side, in the order that the server gives them. */
-export function CompareTable({ list, field, ids, side, letters, names, active, open, onOpen }: Props) {
+export function CompareTable(props: Props) {
+  const { list, field, ids, side, letters, names, active, sought, open, onOpen } = props
   const scroller = useRef<HTMLDivElement>(null)
   const count = list.count.value
   const columns = (element: HTMLElement | null) => element?.style.setProperty('--runs', String(ids.length))
@@ -52,6 +54,7 @@ export function CompareTable({ list, field, ids, side, letters, names, active, o
         count={count ?? 20}
         height={rowHeight}
         active={active}
+        sought={sought}
         onRange={list.see}
         row={(index, top) => (
           <Line

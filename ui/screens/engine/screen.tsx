@@ -24,6 +24,12 @@ export function EngineScreen() {
           {error.message} What is shown is what was last heard.
         </p>
       )}
+      {engine.list?.trouble && (
+        <p class="notice" role="status">
+          The file of models was changed and could not be read; what stood in it before holds.{' '}
+          {engine.list.trouble}
+        </p>
+      )}
       {models.length === 0 && (
         <Empty title="No model is served" command="HEDDLE_MODEL=builtin npm start">
           <p>The record is there; what asks a model is refused.</p>
@@ -55,8 +61,17 @@ export function EngineScreen() {
 
 const recordings = { all: 'all', asked: 'those with "store": true', off: 'none' }
 
+const lamps = { ready: 'there', failed: 'away', starting: 'waiting', unloaded: 'waiting' }
+
+const said = {
+  ready: 'Ready',
+  failed: 'It cannot be served',
+  starting: 'Starting',
+  unloaded: 'Not loaded: it is when somebody asks it',
+}
+
 function ModelPanel({ model }: { model: Engine['models'][number] }) {
-  const { names, state, doing, card, slots, engine_bytes: bytes } = model
+  const { names, state, doing, card, slots, engine_bytes: bytes, prompt_cache: kept } = model
   const [name = 'The model', ...aliases] = names
   const share = model.prompt_tokens === 0 ? undefined : model.cached_tokens / model.prompt_tokens
   return (
@@ -65,13 +80,8 @@ function ModelPanel({ model }: { model: Engine['models'][number] }) {
         {name}
         {aliases.length > 0 && <span class="muted"> also {aliases.join(', ')}</span>}
       </h2>
-      <p
-        class="engine-strip"
-        data-state={state === 'ready' ? 'there' : state === 'failed' ? 'away' : 'waiting'}
-      >
-        {state === 'ready'
-          ? 'Ready'
-          : `${state === 'failed' ? 'It cannot be served' : 'Starting'}: ${doing ?? ''}`}
+      <p class="engine-strip" data-state={lamps[state]}>
+        {state === 'ready' || state === 'unloaded' ? said[state] : `${said[state]}: ${doing ?? ''}`}
       </p>
       {slots && <Slots {...slots} />}
       {card && (
@@ -82,6 +92,11 @@ function ModelPanel({ model }: { model: Engine['models'][number] }) {
           <Fact name="From the cache">
             {share === undefined ? 'no prompt yet' : `${(share * 100).toFixed(0)} %`}
           </Fact>
+          {kept && (
+            <Fact name="Kept prompts">
+              {countText(kept.prompts)}, {sizeText(kept.bytes)} of {sizeText(kept.bound)}
+            </Fact>
+          )}
           <Fact name="Context">{known(card.context, (count) => `${countText(count)} tokens`)}</Fact>
           <Fact name="Parameters">{known(card.parameters, countText)}</Fact>
           <Fact name="Weights">{known(card.model_bytes, sizeText)}</Fact>

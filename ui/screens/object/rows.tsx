@@ -33,13 +33,15 @@ export function Rows({ project, table }: { project: string; table: string }) {
   useEffect(() => () => list.close(), [list])
   const scroller = useRef<HTMLDivElement>(null)
   const asked = search.value.get('row')
-  const opened = asked === null ? undefined : Number(asked)
+  const opened = asked !== null && /^\d{1,9}$/.test(asked) ? Number(asked) : undefined
   const [active, setActive] = useState(opened ?? -1)
+  const [sought, setSought] = useState(0)
   const found = list.rows.value
   const columns = useMemo(() => columnsOf(found.values()), [found])
   const move = (by: number) => {
     const next = Math.min((count ?? 1) - 1, Math.max(0, active + by))
     setActive(next)
+    setSought(sought + 1)
     if (opened !== undefined) setSearch({ row: String(next) })
   }
   useKeys('Rows', [
@@ -64,7 +66,9 @@ export function Rows({ project, table }: { project: string; table: string }) {
   }
   return (
     <div class="rows-body">
-      <p class="rows-count muted">{countText(count)} rows</p>
+      <p class="rows-count muted">
+        {countText(count)} {count === 1 ? 'row' : 'rows'}
+      </p>
       <div
         class="grid rows-grid"
         role="grid"
@@ -105,6 +109,7 @@ export function Rows({ project, table }: { project: string; table: string }) {
           count={count}
           height={rowHeight}
           active={active}
+          sought={sought}
           onRange={list.see}
           row={(index, top) => (
             <RowLine

@@ -1,4 +1,5 @@
 import { useState } from 'preact/hooks'
+import { AddToDataset } from '../../parts/add-to-dataset.tsx'
 import { AddToQueue } from '../../parts/add-to-queue.tsx'
 import { Copied } from '../../parts/copied.tsx'
 import { paths } from '../../places.ts'
@@ -24,7 +25,7 @@ interface Props {
 /** What one side has answered, while it is written and after. */
 export function AnswerView({ play, side, project }: Props) {
   const run = side.run.value
-  const [isQueuing, setQueuing] = useState(false)
+  const [front, setFront] = useState<'queue' | 'dataset'>()
   const isCompared = play.shown.value.length > 1
   const name = isCompared ? `Answer ${side.name.toUpperCase()}` : 'Answer'
   return (
@@ -37,9 +38,14 @@ export function AnswerView({ play, side, project }: Props) {
           </a>
         )}
         {run?.callId && !isBusy(run) && (
-          <button type="button" onClick={() => setQueuing(true)}>
-            Add to queue
-          </button>
+          <>
+            <button type="button" onClick={() => setFront('queue')}>
+              Add to queue
+            </button>
+            <button type="button" onClick={() => setFront('dataset')}>
+              To dataset
+            </button>
+          </>
         )}
         {isBusy(run) && (
           <button type="button" onClick={side.stop}>
@@ -48,8 +54,11 @@ export function AnswerView({ play, side, project }: Props) {
         )}
       </header>
       {run && <Figures run={run} />}
-      {isQueuing && run?.callId && (
-        <AddToQueue project={project} calls={[run.callId]} onClose={() => setQueuing(false)} />
+      {front === 'queue' && run?.callId && (
+        <AddToQueue project={project} calls={[run.callId]} onClose={() => setFront(undefined)} />
+      )}
+      {front === 'dataset' && run?.callId && (
+        <AddToDataset project={project} calls={[run.callId]} onClose={() => setFront(undefined)} />
       )}
       {run === undefined ? <p class="muted">The answer comes here.</p> : <Body {...{ play, side, run }} />}
     </section>

@@ -3,6 +3,7 @@ import { search, setSearch } from '../../routes.ts'
 import { readCall } from '../../server/calls.ts'
 import { nodeAt } from '../../value/json-index.ts'
 import { type Choice, forkAt, type Token } from './answer.ts'
+import { type Draft, readDraft, writeDraft } from './draft.ts'
 import { takeHanded } from './handed.ts'
 import { createRunner, isBusy, type Runner } from './run.ts'
 import { linkOf, type Settings, settingsIn, settingsText, withSetting } from './settings.ts'
@@ -39,24 +40,6 @@ export interface Play {
   clear(): void
   /** From now on it keeps its address and its draft; what is given back ends that. */
   open(): () => void
-}
-
-const draftName = 'heddle.play'
-
-interface Draft {
-  turns: string
-  openLast: boolean
-  a: string
-  b: string
-  isCompared: boolean
-}
-
-function readDraft(): Draft | undefined {
-  try {
-    return JSON.parse(sessionStorage.getItem(draftName) ?? 'null') ?? undefined
-  } catch {
-    return undefined
-  }
 }
 
 /** What is not in the address: the conversation, and settings that are too long for a link. */
@@ -120,12 +103,7 @@ export function createPlay(project: () => string): Play {
       b: settingsText(b.settings.value),
       isCompared: isCompared.value,
     }
-    try {
-      sessionStorage.setItem(draftName, JSON.stringify(kept))
-    } catch {
-      // A conversation beyond what a browser keeps is lost with the tab.
-      sessionStorage.removeItem(draftName)
-    }
+    writeDraft(kept)
   }
 
   const play: Play = {

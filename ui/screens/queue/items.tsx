@@ -1,4 +1,4 @@
-import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { useKeys } from '../../parts/keys.ts'
 import { createPaged } from '../../parts/paged.ts'
 import { Empty, Failed } from '../../parts/states.tsx'
@@ -29,9 +29,13 @@ export function Items({ project, queue, stats }: Props) {
   useEffect(() => () => list.close(), [list])
   const scroller = useRef<HTMLDivElement>(null)
   const [active, setActive] = useState(-1)
-  useEffect(() => setActive(-1), [state])
+  const [sought, setSought] = useState(0)
+  useLayoutEffect(() => setActive(-1), [state])
   const current = list.rows.value.get(active)
-  const move = (by: number) => setActive(Math.min(count - 1, Math.max(0, active + by)))
+  const move = (by: number) => {
+    setActive(Math.min(count - 1, Math.max(0, active + by)))
+    setSought(sought + 1)
+  }
   useKeys('Items', [
     { keys: ['j', 'ArrowDown'], does: 'Next item', run: () => move(1) },
     { keys: ['k', 'ArrowUp'], does: 'Previous item', run: () => move(-1) },
@@ -107,6 +111,7 @@ export function Items({ project, queue, stats }: Props) {
             count={count}
             height={itemHeight}
             active={active}
+            sought={sought}
             onRange={list.see}
             row={(index, top) => (
               <ItemLine

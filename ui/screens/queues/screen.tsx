@@ -52,7 +52,7 @@ export function QueuesScreen({ project }: { project: string }) {
       )}
       {queues.length > 0 && (
         <div class="scrolled">
-          <table class="table">
+          <table class="table queue-list">
             <thead>
               <tr>
                 <th scope="col">Queue</th>

@@ -25,7 +25,7 @@ const thumb: Question = {
   key: 'thumb',
   title: 'Is it good?',
   description: '',
-  field: { kind: 'choice', options: [emoji('👍 Good', '👍', '1'), emoji('👎 Bad', '👎', '2')] },
+  field: { kind: 'choice', options: [emoji('Good', '👍', '1'), emoji('Bad', '👎', '2')] },
   isCertain: true,
   type: 'wandb.reaction.1',
   member: 'emoji',

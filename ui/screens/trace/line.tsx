@@ -1,7 +1,8 @@
 import { Icon } from '../../parts/icon.tsx'
 import { Status } from '../../parts/status.tsx'
-import { latencyOf, nameOf, statusOf } from '../../server/calls.ts'
+import { latencyOf, nameOf } from '../../server/calls.ts'
 import { durationText } from '../../value/units.ts'
+import type { TimeScale } from './time-scale.ts'
 import type { Branch, Span } from './tree.ts'
 
 /** As style/trace.css has it. */
@@ -14,7 +15,9 @@ interface Props {
   index: number
   top: number
   branch: Branch
-  span: Span
+  scale: TimeScale
+  /** Where the whole trace waited for this call itself; undefined where it never did, nor for one within. */
+  critical: readonly Span[] | undefined
   isChosen: boolean
   isClosed: boolean
   onChoose(): void
@@ -22,13 +25,10 @@ interface Props {
 }
 
 /** One call of the tree, and when it ran as a bar. */
-export function TraceLine({ index, top, branch, span, isChosen, isClosed, onChoose, onToggle }: Props) {
+export function TraceLine(props: Props) {
+  const { index, top, branch, scale, critical, isChosen, isClosed, onChoose, onToggle } = props
   const { row, depth, children } = branch
   const latency = latencyOf(row)
-  const whole = Math.max(1, span.end - span.start)
-  const start = Date.parse(row.started_at)
-  const end = row.ended_at === null ? span.end : Date.parse(row.ended_at)
-  const status = statusOf(row)
   return (
     <div
       id={`call-${index}`}
@@ -40,8 +40,6 @@ export function TraceLine({ index, top, branch, span, isChosen, isClosed, onChoo
       ref={(element) => {
         element?.style.setProperty('transform', `translateY(${top}px)`)
         element?.style.setProperty('--depth', String(Math.min(depth, deepest)))
-        element?.style.setProperty('--from', `${((start - span.start) / whole) * 100}%`)
-        element?.style.setProperty('--length', `${((end - start) / whole) * 100}%`)
       }}
       onClick={onChoose}
     >
@@ -60,13 +58,71 @@ export function TraceLine({ index, top, branch, span, isChosen, isClosed, onChoo
         ) : (
           <span class="tree-toggle" />
         )}
-        <Status status={status} isShort />
+        <Status status={row.status} isShort />
         <span class="tree-name">{nameOf(row)}</span>
+        {row.feedback > 0 && (
+          <span class="tree-said" title={`${row.feedback} said about it`}>
+            ✎<span class="hidden-text">has feedback</span>
+          </span>
+        )}
         {isClosed && <span class="muted">{children.length} within</span>}
       </span>
       <span class="tree-time">
-        <span class="tree-bar" data-status={status} />
+        <span class={critical ? 'tree-bars is-critical' : 'tree-bars'}>
+          {scale.gaps.map((gap) => (
+            <Stretch key={gap.start} kind="tree-gap" {...{ scale, ...gap }} />
+          ))}
+          <Stretch kind="tree-bar" status={row.status} {...{ scale }} start={branch.start} end={branch.end} />
+          {critical?.map((one) => (
+            <Stretch key={one.start} kind="tree-critical" {...{ scale, ...one }} />
+          ))}
+        </span>
         <span class="tree-took">{latency === undefined ? 'running' : durationText(latency)}</span>
+      </span>
+    </div>
+  )
+}
+
+interface StretchProps extends Span {
+  kind: string
+  scale: TimeScale
+  status?: string
+}
+
+function Stretch({ kind, scale, status, start, end }: StretchProps) {
+  const from = scale.at(start)
+  return (
+    <span
+      class={kind}
+      data-status={status}
+      ref={(element) => {
+        element?.style.setProperty('--from', `${from * 100}%`)
+        element?.style.setProperty('--length', `${(scale.at(end) - from) * 100}%`)
+      }}
+    />
+  )
+}
+
+const ticks = [0, 0.25, 0.5, 0.75]
+
+/** Above the bars: how long after the start. */
+export function TimeRuler({ scale, start }: { scale: TimeScale; start: number }) {
+  return (
+    <div class="tree-ruler" aria-hidden="true">
+      <span>Call</span>
+      <span class="tree-time">
+        <span class="tree-bars">
+          {ticks.map((share) => (
+            <span
+              key={share}
+              class="tree-tick"
+              ref={(element) => element?.style.setProperty('--from', `${share * 100}%`)}
+            >
+              {share === 0 ? '0' : durationText(scale.timeAt(share) - start)}
+            </span>
+          ))}
+        </span>
+        <span class="tree-took">Took</span>
       </span>
     </div>
   )

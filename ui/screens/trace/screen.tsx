@@ -1,16 +1,20 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { CallDetail } from '../../call/detail.tsx'
+import { ExportButton } from '../../export/button.tsx'
+import { isFile } from '../../export/contents.ts'
 import { Icon } from '../../parts/icon.tsx'
 import { useKeys } from '../../parts/keys.ts'
 import { Empty, Failed, Skeleton } from '../../parts/states.tsx'
 import { VirtualRows } from '../../parts/virtual-rows.tsx'
 import { paths } from '../../places.ts'
 import { go, search, setSearch } from '../../routes.ts'
-import { costOf, latencyOf, mostOfTrace, readTrace } from '../../server/calls.ts'
+import { mostOfTrace, readTrace } from '../../server/calls.ts'
 import { useLoading } from '../../server/loading.ts'
 import { costText, countText, durationText } from '../../value/units.ts'
-import { lineHeight, TraceLine } from './line.tsx'
-import { linesOf, spanOf, treeOf } from './tree.ts'
+import { criticalPath } from './critical-path.ts'
+import { lineHeight, TimeRuler, TraceLine } from './line.tsx'
+import { evenScale, gapsIn, shortenedScale } from './time-scale.ts'
+import { type Branch, costOfTrace, linesOf, type Span, spanOf, treeOf } from './tree.ts'
 
 /** One trace: who called whom and when, and the call that is looked at. */
 export function TraceScreen({ project, trace }: { project: string; trace: string }) {
@@ -20,12 +24,19 @@ export function TraceScreen({ project, trace }: { project: string; trace: string
     again,
   } = useLoading((signal) => readTrace(project, trace, signal), [project, trace])
   const [closed, setClosed] = useState<ReadonlySet<string>>(new Set())
-  const tree = useMemo(() => treeOf(rows ?? []), [rows])
-  const lines = useMemo(() => linesOf(tree, closed), [tree, closed])
-  const span = useMemo(() => spanOf(rows ?? [], Date.now()), [rows])
+  const tree = useMemo(() => treeOf(rows ?? [], Date.now()), [rows])
+  const all = useMemo(() => linesOf(tree, new Set()), [tree])
+  const lines = useMemo(() => (closed.size === 0 ? all : linesOf(tree, closed)), [tree, closed])
+  const span = useMemo(() => spanOf(all), [all])
+  const gaps = useMemo(() => gapsIn(all, span), [all])
+  const isEven = search.value.get('gaps') === 'all'
+  const scale = useMemo(() => (isEven ? evenScale(span) : shortenedScale(span, gaps)), [gaps, isEven])
+  const critical = useMemo(() => criticalPath(tree, (span.end - span.start) / 1_000), [tree])
+  const turnGaps = () => setSearch({ gaps: isEven ? undefined : 'all' })
   const chosen = search.value.get('call') ?? lines[0]?.row.id
   const at = lines.findIndex(({ row }) => row.id === chosen)
   const scroller = useRef<HTMLDivElement>(null)
+  const [sought, setSought] = useState(0)
 
   // A call below a closed one that is named in the address has to be seen.
   useEffect(() => {
@@ -35,6 +46,7 @@ export function TraceScreen({ project, trace }: { project: string; trace: string
   const choose = (index: number) => {
     const line = lines[Math.min(lines.length - 1, Math.max(0, index))]
     if (line) setSearch({ call: line.row.id })
+    setSought(sought + 1)
   }
   const setOpen = (id: string, isOpen: boolean) => {
     const next = new Set(closed)
@@ -66,11 +78,13 @@ export function TraceScreen({ project, trace }: { project: string; trace: string
       if (depth === current?.depth) return choose(index)
     }
   }
-  const peer = (by: 1 | -1) => {
+  const nextThat = (by: 1 | -1, isMeant: (branch: Branch) => boolean) => {
     for (let index = at + by; index >= 0 && index < lines.length; index += by) {
-      if (lines[index]?.row.op_name === current?.row.op_name) return choose(index)
+      if (isMeant(lines[index] as Branch)) return choose(index)
     }
   }
+  const isWaitedFor = (branch: Branch) => (critical.get(branch)?.length ?? 0) > 0
+  const peer = (by: 1 | -1) => nextThat(by, ({ row }) => row.op_name === current?.row.op_name)
   useKeys('Trace', [
     { keys: ['j', 'ArrowDown'], does: 'Next call', run: () => choose(at + 1) },
     { keys: ['k', 'ArrowUp'], does: 'Previous call', run: () => choose(at - 1) },
@@ -80,9 +94,12 @@ export function TraceScreen({ project, trace }: { project: string; trace: string
     { keys: ['['], does: 'Previous call of the same caller', run: () => sibling(-1) },
     { keys: ['}'], does: 'Next call of the same op', run: () => peer(1) },
     { keys: ['{'], does: 'Previous call of the same op', run: () => peer(-1) },
+    { keys: ['>'], does: 'Next call that the trace waited for', run: () => nextThat(1, isWaitedFor) },
+    { keys: ['<'], does: 'Previous call that the trace waited for', run: () => nextThat(-1, isWaitedFor) },
+    ...(gaps.length > 0 ? [{ keys: ['z'], does: 'Gaps shortened, or in full', run: turnGaps }] : []),
     { keys: ['g g', 'Home'], does: 'First call', run: () => choose(0) },
     { keys: ['G', 'End'], does: 'Last call', run: () => choose(lines.length - 1) },
-    { keys: ['Escape'], does: 'Back to the calls', run: () => go(paths.calls(project)) },
+    ...(isFile ? [] : [{ keys: ['Escape'], does: 'Back to the calls', run: () => go(paths.calls(project)) }]),
   ])
 
   if (error) return <Failed error={error} again={again} />
@@ -103,55 +120,76 @@ export function TraceScreen({ project, trace }: { project: string; trace: string
     )
   }
   const root = tree[0]?.row
-  const costs = rows.map(costOf).filter((cost) => cost !== undefined)
+  const cost = costOfTrace(all)
   return (
     <main class="screen trace">
       <h1 class="hidden-text">Trace</h1>
       <div class="trace-bar">
-        <a class="icon-button" href={paths.calls(project)} aria-label="Back to the calls">
-          <Icon name="back" />
-        </a>
+        {!isFile && (
+          <a class="icon-button" href={paths.calls(project)} aria-label="Back to the calls">
+            <Icon name="back" />
+          </a>
+        )}
         <span>
           {countText(rows.length)} {rows.length === 1 ? 'call' : 'calls'}
           {rows.length === mostOfTrace && ', and more that are not shown'}
         </span>
-        {root && latencyOf(root) !== undefined && <span>{durationText(span.end - span.start)}</span>}
-        {costs.length > 0 && <span>{costText(costs.reduce((all, one) => all + one, 0))}</span>}
+        <span>{durationText(span.end - span.start)}</span>
+        {cost !== undefined && <span>{costText(cost)}</span>}
+        {gaps.length > 0 && (
+          <button type="button" class="quiet" aria-pressed={!isEven} onClick={turnGaps}>
+            {gapsText(gaps)}, {isEven ? 'in full' : 'shortened'}
+          </button>
+        )}
         <code class="muted">{trace}</code>
-        <button type="button" class="icon-button" aria-label="Read it again" onClick={again}>
-          <Icon name="refresh" />
-        </button>
+        {!isFile && (
+          <button type="button" class="icon-button" aria-label="Read it again" onClick={again}>
+            <Icon name="refresh" />
+          </button>
+        )}
+        <ExportButton
+          what="trace"
+          load={async () =>
+            (await import('../../export/of-trace.ts')).exportOfTrace(project, trace, chosen, root)
+          }
+          hasKey
+        />
       </div>
       <div class="trace-body">
-        <div
-          class="tree"
-          role="tree"
-          aria-label="Calls of the trace"
-          tabIndex={0}
-          ref={scroller}
-          aria-activedescendant={at === -1 ? undefined : `call-${at}`}
-        >
-          <VirtualRows
-            scroller={scroller}
-            count={lines.length}
-            height={lineHeight}
-            active={at}
-            row={(index, top) => {
-              const branch = lines[index]
-              return (
-                branch && (
-                  <TraceLine
-                    key={branch.row.id}
-                    {...{ index, top, branch, span }}
-                    isChosen={index === at}
-                    isClosed={closed.has(branch.row.id)}
-                    onChoose={() => choose(index)}
-                    onToggle={() => setOpen(branch.row.id, closed.has(branch.row.id))}
-                  />
+        <div class="trace-tree">
+          <TimeRuler scale={scale} start={span.start} />
+          <div
+            class="tree"
+            role="tree"
+            aria-label="Calls of the trace"
+            tabIndex={0}
+            ref={scroller}
+            aria-activedescendant={at === -1 ? undefined : `call-${at}`}
+          >
+            <VirtualRows
+              scroller={scroller}
+              count={lines.length}
+              height={lineHeight}
+              active={at}
+              sought={sought}
+              row={(index, top) => {
+                const branch = lines[index]
+                return (
+                  branch && (
+                    <TraceLine
+                      key={branch.row.id}
+                      {...{ index, top, branch, scale }}
+                      critical={critical.get(branch)}
+                      isChosen={index === at}
+                      isClosed={closed.has(branch.row.id)}
+                      onChoose={() => choose(index)}
+                      onToggle={() => setOpen(branch.row.id, closed.has(branch.row.id))}
+                    />
+                  )
                 )
-              )
-            }}
-          />
+              }}
+            />
+          </div>
         </div>
         <div class="trace-detail">
           {chosen !== undefined && <CallDetail project={project} call={chosen} onChanged={again} />}
@@ -159,4 +197,10 @@ export function TraceScreen({ project, trace }: { project: string; trace: string
       </div>
     </main>
   )
+}
+
+/** What is left of a gap is no measure of it. */
+function gapsText(gaps: readonly Span[]): string {
+  const long = durationText(gaps.reduce((sum, { start, end }) => sum + end - start, 0))
+  return gaps.length === 1 ? `A gap of ${long}` : `${gaps.length} gaps of ${long}`
 }

@@ -1,9 +1,12 @@
-import type { CallRow } from '../../server/calls.ts'
+import type { TraceCall } from '../../server/calls.ts'
 
 /** A call in its place among those that called it. */
 export interface Branch {
-  row: CallRow
+  row: TraceCall
   depth: number
+  /** In milliseconds since 1970; a call that runs ends now. */
+  start: number
+  end: number
   children: Branch[]
 }
 
@@ -11,8 +14,14 @@ export interface Branch {
  * Who called whom. A call whose caller is not there is a root. Callers that go in a circle, which only a broken client writes,
  * are roots as well, so that every call has its place exactly once.
  */
-export function treeOf(rows: readonly CallRow[]): Branch[] {
-  const byId = new Map(rows.map((row): [string, Branch] => [row.id, { row, depth: 0, children: [] }]))
+export function treeOf(rows: readonly TraceCall[], now: number): Branch[] {
+  const byId = new Map<string, Branch>()
+  for (const row of rows) {
+    const start = Date.parse(row.started_at)
+    const end = row.ended_at === null ? now : Date.parse(row.ended_at)
+    // Clocks differ: no call ends before it began.
+    byId.set(row.id, { row, depth: 0, start, end: Math.max(start, end), children: [] })
+  }
   const roots: Branch[] = []
   for (const branch of byId.values()) {
     const caller = branch.row.parent_id === null ? undefined : byId.get(branch.row.parent_id)
@@ -58,13 +67,29 @@ export interface Span {
   end: number
 }
 
-/** From the first start to the last end, in milliseconds since 1970. */
-export function spanOf(rows: readonly CallRow[], now: number): Span {
-  let start = Infinity
-  let end = -Infinity
-  for (const { started_at, ended_at } of rows) {
-    start = Math.min(start, Date.parse(started_at))
-    end = Math.max(end, ended_at === null ? now : Date.parse(ended_at))
+/** From the first start to the last end. */
+export function spanOf(lines: readonly Branch[]): Span {
+  let [start, end] = [Infinity, -Infinity]
+  for (const branch of lines) {
+    start = Math.min(start, branch.start)
+    end = Math.max(end, branch.end)
   }
-  return rows.length === 0 ? { start: now, end: now } : { start, end: Math.max(end, start) }
+  return lines.length === 0 ? { start: 0, end: 0 } : { start, end }
+}
+
+/**
+ * What a trace cost. A call of some clients says what those below it used as well, so below a call with a cost nothing is
+ * added. `lines` are all calls. Undefined where no price is known.
+ */
+export function costOfTrace(lines: readonly Branch[]): number | undefined {
+  let sum: number | undefined
+  let below = Infinity
+  for (const { row, depth } of lines) {
+    if (depth > below) continue
+    below = Infinity
+    if (row.cost === null) continue
+    sum = (sum ?? 0) + row.cost
+    below = depth
+  }
+  return sum
 }

@@ -1,0 +1,206 @@
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, test } from 'node:test'
+import { pathToFileURL } from 'node:url'
+import type { Page } from 'playwright-core'
+import { assertAccessible, noBrowser, openPage, type Seen } from '../support/browser.ts'
+import { completeOf, project } from '../support/calls.ts'
+import { comparedRuns, runId } from '../support/compared-runs.ts'
+import { chatCall, idOf, pageTests, servePageApp, traceCalls, writeCalls } from '../support/page-app.ts'
+
+const skip = noBrowser
+const evil = [
+  '<img src=x onerror="document.title=`taken`"></script><script>document.title="taken"</script>',
+  '![leak](https://evil.example/pixel.png) [click](javascript:document.title="taken") <!-- -->',
+].join('\n')
+const trace = `/ui/${project}/trace/${idOf('trace', 300)}`
+const compare = `/ui/${project}/evals/compare?ids=${[0, 1, 2].map(runId).join(',')}&sort=diff:scores.judge.score`
+
+const treeText = (text: string) => `[role=treeitem]:has-text("${text}")`
+
+const folder = mkdtempSync(join(tmpdir(), 'heddle-files-'))
+after(() => rmSync(folder, { recursive: true }))
+let files = 0
+
+const { browser, open } = await pageTests(
+  { after },
+  {
+    async fill(page) {
+      const text = JSON.stringify({
+        batch: [chatCall(1, evil, evil, { display_name: evil, attributes: { number: 'HERE' } })],
+      })
+      const { status } = await page.post(
+        `/v2/${project}/calls/complete`,
+        text.replace('"HERE"', '9007199254740993'),
+      )
+      assert.equal(status, 200)
+      await writeCalls(page, traceCalls(300))
+      await writeCalls(page, comparedRuns({ runs: 3, rows: 60, trials: 2 }))
+      const weave_ref = `weave:///${project}/call/${idOf('search', 300)}`
+      const note = { feedback_type: 'wandb.note.1', payload: { note: `Too slow. ${evil}` } }
+      const said = await page.post('/feedback/create', { project_id: project, weave_ref, ...note })
+      assert.equal(said.status, 200, said.text)
+    },
+  },
+)
+
+/** What somebody sees who is sent the file, with no server far and wide. */
+async function reopened(
+  t: Parameters<typeof open>[0],
+  page: Page,
+  what: string,
+  options: Parameters<typeof openPage>[3] = {},
+): Promise<Seen> {
+  const [download] = await Promise.all([
+    page.waitForEvent('download'),
+    page.getByRole('button', { name: `Export ${what} as one file` }).click(),
+  ])
+  const path = join(folder, `${++files}-${download.suggestedFilename()}`)
+  await download.saveAs(path)
+  const file = pathToFileURL(path).href
+  const seen = await openPage(browser(), t, file, { offline: true, ...options })
+  seen.page.on('request', (request) => {
+    if (request.url() !== file) seen.problems.push(`asked for ${request.url()}`)
+  })
+  await seen.page.waitForSelector('.file-note')
+  return seen
+}
+
+test('a trace is one file: it is walked, read and searched for values without a server', {
+  skip,
+}, async (t) => {
+  const { page, problems } = await open(t, `${trace}?call=${idOf('search', 300)}`)
+  await page.waitForSelector(treeText('search'))
+  const file = await reopened(t, page, 'trace')
+  await file.page.getByText('It holds all 3 calls of the trace, whole').waitFor()
+  await file.page.waitForSelector(`${treeText('search')}[aria-selected=true]`)
+  await file.page.waitForSelector('.exception >> text=TimeoutError: too slow')
+  await file.page.keyboard.press('n')
+  await file.page.waitForSelector('.feedback-list >> text=Too slow. <img')
+  assert.equal(await file.page.getByRole('button', { name: 'Bad' }).count(), 0)
+  await file.page.keyboard.press('k')
+  await file.page.waitForSelector(`${treeText('agent')}[aria-selected=true]`)
+  await file.page.getByText('Nobody has said anything about this call yet.').waitFor()
+  await file.page.keyboard.press('i')
+  await file.page.waitForSelector('.json >> text=ticket')
+  await file.page.reload()
+  await file.page.waitForSelector(`${treeText('agent')}[aria-selected=true]`)
+  for (const name of ['Add to queue', 'To dataset', 'Open in the playground', /^Export/]) {
+    assert.equal(await file.page.getByRole('button', { name }).count(), 0)
+  }
+  await file.page.evaluate(() => {
+    location.hash = '#/ui/acme/qa/charts'
+  })
+  await file.page.getByText('This is not in the file').waitFor()
+  await file.page.getByRole('link', { name: 'What is in it' }).click()
+  await file.page.waitForSelector(`${treeText('search')}[aria-selected=true]`)
+  await file.page.goBack()
+  await file.page.getByText('This is not in the file').waitFor()
+  assert.deepEqual([...problems, ...file.problems], [])
+})
+
+test('a call is one file, with its digits, and what models wrote is text in it', { skip }, async (t) => {
+  const { page, problems } = await open(t, `/ui/${project}/calls?peek=${idOf('chat', 1)}`)
+  await page.waitForSelector('.peek .chat >> text=onerror')
+  const file = await reopened(t, page, 'call')
+  await file.page.waitForSelector('.chat >> text=onerror')
+  for (const key of ['i', 'u', 'n']) {
+    await file.page.keyboard.press(key)
+    await file.page.waitForSelector('.tab-panel')
+  }
+  await file.page.keyboard.press('m')
+  await file.page.waitForSelector('.json >> text=9007199254740993')
+  assert.equal(await file.page.locator('#page img').count(), 0)
+  assert.equal(await file.page.locator('a[href^="javascript:"]').count(), 0)
+  assert.equal(await file.page.locator('script').count(), 2)
+  assert.doesNotMatch(await file.page.title(), /^taken/)
+  // Nothing that stands in the file may run, were it to become an element.
+  const ran = await file.page.evaluate(() => {
+    const script = document.createElement('script')
+    try {
+      script.textContent = 'document.title = "taken"'
+      document.body.append(script)
+    } catch {
+      return 'refused'
+    }
+    return document.title
+  })
+  assert.notEqual(ran, 'taken')
+  assert.deepEqual(problems, [])
+})
+
+test('a comparison is one file: rows are walked, runs and trials held beside each other', {
+  skip,
+}, async (t) => {
+  const { page, problems } = await open(t, compare)
+  await page.waitForSelector('[role=row] .cell-run')
+  await page.keyboard.press('j')
+  await page.keyboard.press('Enter')
+  await page.waitForSelector('.row-view .row-runs')
+  const first = await page.locator('.row-inputs').textContent()
+  const file = await reopened(t, page, 'comparison')
+  await file.page.getByText('It holds all 60 rows of 3 runs in this order').waitFor()
+  await file.page.waitForSelector('.row-view .row-runs')
+  assert.equal(await file.page.locator('.row-inputs').textContent(), first)
+  await file.page.keyboard.press('j')
+  await file.page.getByText('Row 2 of 60').waitFor()
+  await file.page.keyboard.press(']')
+  await file.page.waitForSelector('.run-bar li.is-side:has-text("large")')
+  await file.page.keyboard.press('}')
+  await file.page.waitForSelector('[role=tab][aria-selected=true]:has-text("Trial 2")')
+  await file.page.keyboard.press('G')
+  await file.page.getByText('Row 60 of 60').waitFor()
+  await file.page.keyboard.press('Escape')
+  await file.page.waitForSelector('.row-view', { state: 'detached' })
+  await file.page.locator('.heat').waitFor()
+  assert.equal(await file.page.getByRole('button', { name: /make baseline|Leave out/ }).count(), 0)
+  assert.deepEqual([...problems, ...file.problems], [])
+})
+
+test('a file says what it does not hold', { skip }, async (t) => {
+  const at = await servePageApp(t)
+  const root = { id: 'a'.repeat(16), trace_id: 'b'.repeat(32), parent_id: null }
+  const below = Array.from({ length: 1_100 }, (_, index) => ({
+    ...root,
+    id: `c${String(index).padStart(15, '0')}`,
+    parent_id: root.id,
+  }))
+  await writeCalls(at, [root, ...below].map(completeOf))
+  const { page } = await open(t, `/ui/${project}/trace/${root.trace_id}`, { at })
+  await page.waitForSelector('[role=treeitem]')
+  const file = await reopened(t, page, 'trace')
+  await file.page
+    .getByText('It holds all 1,101 calls of the trace, and the values of 1,000 of them.')
+    .waitFor()
+  await file.page.keyboard.press('G')
+  await file.page.getByRole('alert').getByText('This is not in the file.').waitFor()
+  assert.deepEqual(file.problems, [])
+})
+
+for (const colorScheme of ['light', 'dark'] as const) {
+  for (const width of [360, 1400]) {
+    test(`files can be read by everyone: ${colorScheme}, ${width} px`, { skip }, async (t) => {
+      const options = { colorScheme, viewport: { width, height: 800 } }
+      for (const [path, what, there] of [
+        [`${trace}?call=${idOf('search', 300)}`, 'trace', '.tab-panel'],
+        [compare, 'comparison', '.heat'],
+      ] as const) {
+        const { page } = await open(t, path, options)
+        await page.waitForSelector(there)
+        const file = await reopened(t, page, what, options)
+        await file.page.waitForSelector(there)
+        await assertAccessible(file.page)
+        const isWider = await file.page.evaluate(() => document.documentElement.scrollWidth > innerWidth)
+        assert.equal(isWider, false, `${what} can be scrolled sideways`)
+        if (process.env.HEDDLE_SHOTS) {
+          const name = `${what}-${colorScheme}-${width}`
+          await file.page.screenshot({ path: `${process.env.HEDDLE_SHOTS}/file-${name}.png` })
+          await page.screenshot({ path: `${process.env.HEDDLE_SHOTS}/page-${name}.png` })
+        }
+        assert.deepEqual(file.problems, [])
+      }
+    })
+  }
+}

@@ -1,0 +1,209 @@
+import assert from 'node:assert/strict'
+import { after, type TestContext, test } from 'node:test'
+import { keys } from '../support/app.ts'
+import { assertAccessible, noBrowser, openBrowser, openPage, type Seen } from '../support/browser.ts'
+import { project } from '../support/calls.ts'
+import { chatCall, servePageApp, traceCalls } from '../support/page-app.ts'
+
+const skip = noBrowser
+const screen = '/ui/acme/qa/search'
+const list = '/ui/acme/qa/calls'
+const evil = '<img src=x onerror="document.title=`taken`"> <mark>refund</mark>'
+
+async function openFilled() {
+  const served = await servePageApp({ after })
+  const batch = [
+    ...Array.from({ length: 40 }, (_, index) =>
+      chatCall(index, `Where is order ${index}?`, `It is on its way, number ${index}.`, {
+        attributes: { env: index % 4 === 0 ? 'test' : 'prod' },
+      }),
+    ),
+    chatCall(41, 'I want a refund, please', `${'Some words before. '.repeat(20)}Your Refund comes.`),
+    chatCall(42, evil, evil, { display_name: evil, exception: evil, attributes: { env: evil } }),
+    ...traceCalls(43),
+  ]
+  const { status, text } = await served.post(`/v2/${project}/calls/complete`, { batch })
+  assert.equal(status, 200, text)
+  while (await served.database.writeBehind('indexCalls', { limit: 100, characters: 1 << 20 }));
+  return served
+}
+
+const there = skip ? undefined : { served: await openFilled(), browser: await openBrowser({ after }) }
+
+async function open(
+  t: TestContext,
+  path: string,
+  options: Parameters<typeof openPage>[3] = {},
+): Promise<Seen> {
+  const { browser, served } = there as NonNullable<typeof there>
+  const seen = await openPage(browser, t, `${served.address}${path}#key=${keys.alice}`, options)
+  await seen.page.waitForSelector('header.top')
+  return seen
+}
+
+test('words are typed, found with their places, and walked by keys', { skip }, async (t) => {
+  const { page, problems } = await open(t, screen)
+  await page.getByText('Find calls by the words in them').waitFor()
+  await page.getByLabel('Search', { exact: true }).waitFor()
+  await page.keyboard.type('refund')
+  await page.waitForFunction(() => document.querySelectorAll('.hit').length === 2)
+  assert.equal(new URL(page.url()).searchParams.get('q'), 'refund')
+  const marks = await page.locator('.hit:nth-child(2) mark').allTextContents()
+  assert.deepEqual(marks, ['refund', 'Refund'].slice(0, marks.length))
+  await page.keyboard.press('ArrowDown')
+  await page.keyboard.press('j')
+  await page.keyboard.press('Enter')
+  await page.waitForURL(/\/trace\//)
+  await page.goBack()
+  await page.waitForSelector('.hit')
+  await page.getByLabel('Search', { exact: true }).fill('zebra')
+  await page.getByText('No call has these words').waitFor()
+  await page.getByLabel('Search', { exact: true }).fill('order')
+  await page.getByText('30 so far found').waitFor()
+  await page.getByRole('button', { name: 'Show more' }).click()
+  await page.getByText('40 found').waitFor()
+  assert.notEqual(await page.title(), 'taken')
+  assert.deepEqual(problems, [])
+})
+
+test('the palette searches for what is typed', { skip }, async (t) => {
+  const { page, problems } = await open(t, list)
+  await page.keyboard.press('Control+k')
+  await page.keyboard.type('refund please')
+  await page.getByRole('option', { name: /Search calls for/ }).waitFor()
+  await page.keyboard.press('Enter')
+  await page.waitForFunction(() => document.querySelectorAll('.hit').length === 1)
+  assert.deepEqual(problems, [])
+})
+
+test('what cannot be found yet is said', { skip }, async (t) => {
+  const served = await servePageApp(t)
+  const batch = [chatCall(1, 'hello', 'world')]
+  await served.post(`/v2/${project}/calls/complete`, { batch })
+  const { browser } = there as NonNullable<typeof there>
+  const { page } = await openPage(browser, t, `${served.address}${screen}?q=hello#key=${keys.alice}`)
+  await page.getByText('0 of 1 calls can be found so far.').waitFor()
+  while (await served.database.writeBehind('indexCalls', { limit: 100, characters: 1 << 20 }));
+  await page.getByRole('button', { name: 'Look again' }).click()
+  await page.waitForSelector('.hit')
+})
+
+test('facets count, and a click filters; other values of the field stay to be chosen', {
+  skip,
+}, async (t) => {
+  const { page, problems } = await open(t, list)
+  await page.waitForSelector('[role=row]:has-text("agent")')
+  await page.keyboard.press('v')
+  const status = page.getByRole('region', { name: 'Status' })
+  const failed = status.getByRole('button', { name: /^error/ })
+  await failed.waitFor()
+  assert.match((await failed.textContent()) ?? '', /1$/)
+  await failed.press('Enter')
+  await page.waitForURL(/q=status/)
+  await status.getByRole('button', { name: /^error/, pressed: true }).waitFor()
+  await page.getByText('1 call', { exact: true }).waitFor()
+  await status.getByRole('button', { name: /^success/ }).click()
+  await page.getByText('43 calls', { exact: true }).waitFor()
+  await page.goBack()
+  await page.getByText('1 call', { exact: true }).waitFor()
+  await failed.click()
+  await page.getByText('43 calls', { exact: true }).waitFor()
+
+  await page.getByRole('button', { name: 'Count by another value' }).click()
+  await page.getByLabel('Count by another value').selectOption('attributes.env')
+  const env = page.getByRole('region', { name: 'attributes.env' })
+  await env.getByRole('button', { name: /^test/ }).click()
+  await page.getByText('10 calls', { exact: true }).waitFor()
+  assert.equal(new URL(page.url()).searchParams.get('q'), 'attributes.env:="test"')
+  assert.deepEqual(problems, [])
+})
+
+test('a value inside of calls is a column, and is suggested in the bar', { skip }, async (t) => {
+  const { page, problems } = await open(t, list)
+  await page.waitForSelector('[role=row]:has-text("agent")')
+  await page.getByText('Columns').click()
+  await page.getByLabel('attributes.env').click()
+  await page.waitForSelector('[role=columnheader]:has-text("attributes.env")')
+  await page.waitForSelector('[role=row] .cell-value:has-text("prod")')
+  assert.match(page.url(), /cols=.*attributes\.env/)
+  await page.getByText('Columns').click()
+  await page.keyboard.press('/')
+  await page.keyboard.type('attributes.e')
+  await page.getByRole('option', { name: /^attributes\.env:/ }).waitFor()
+  await page.keyboard.press('Tab')
+  await page.getByRole('option', { name: /prod/ }).waitFor()
+  await page.keyboard.type('te')
+  await page.getByRole('option', { name: /test/ }).waitFor()
+  await page.keyboard.press('ArrowDown')
+  await page.keyboard.press('Enter')
+  await page.getByText('10 calls', { exact: true }).waitFor()
+  await page.getByLabel('Filter', { exact: true }).fill('model:')
+  await page.getByRole('option', { name: /model:builtin/ }).waitFor()
+  assert.deepEqual(problems, [])
+})
+
+test('a view is kept, shared, found in the palette, and deleted', { skip }, async (t) => {
+  const { page, problems } = await open(t, `${list}?q=status%3Aerror&sort=started_at.asc`)
+  await page.getByText('1 call', { exact: true }).waitFor()
+  await page.getByRole('button', { name: 'Views' }).click()
+  await page.getByLabel('Keep what you see as').fill('What failed')
+  await page.keyboard.press('Enter')
+  await page.getByRole('link', { name: 'What failed' }).waitFor()
+  await page.getByLabel('Share What failed').click()
+  await page.waitForSelector('[aria-label="Share What failed"]:checked')
+  await page.getByRole('button', { name: 'Rename What failed' }).click()
+  await page.getByLabel('New name of What failed').fill('Failures')
+  await page.keyboard.press('Enter')
+  await page.getByRole('link', { name: 'Failures' }).waitFor()
+  await page.keyboard.press('Escape')
+  await page.goto(`${(there as NonNullable<typeof there>).served.address}/ui/acme/qa/charts`)
+  await page.waitForSelector('header.top')
+  await page.keyboard.press('Control+k')
+  await page.keyboard.type('failures')
+  await page
+    .getByRole('option', { name: /Failures/ })
+    .first()
+    .waitFor()
+  await page.keyboard.press('Enter')
+  await page.waitForURL(/sort=started_at\.asc/)
+  await page.getByText('1 call', { exact: true }).waitFor()
+  await page.getByRole('button', { name: 'Views' }).click()
+  await page.waitForSelector('[aria-label="Share Failures"]:checked')
+  await page.getByRole('button', { name: 'Delete Failures' }).click()
+  await page.getByText('None is kept yet.').waitFor()
+  assert.deepEqual(problems, [])
+})
+
+for (const colorScheme of ['light', 'dark'] as const) {
+  for (const width of [360, 1400]) {
+    test(`search, facets and views can be used by everyone: ${colorScheme}, ${width} px`, {
+      skip,
+    }, async (t) => {
+      const options = { colorScheme, viewport: { width, height: 800 } }
+      for (const [name, path, ready] of [
+        ['search', `${screen}?q=refund`, '.hit'],
+        [
+          'facets',
+          `${list}?facets=1&facet=attributes.env&q=status:success&cols=attributes.env,model`,
+          '.facet-value',
+        ],
+        ['views', list, '[role=row]:has-text("agent")'],
+      ] as const) {
+        const { page, problems } = await open(t, path, options)
+        await page.waitForSelector(ready)
+        if (name === 'views') {
+          await page.getByRole('button', { name: 'Views' }).click()
+          await page.getByText('Keep what you see as').waitFor()
+        }
+        await assertAccessible(page)
+        const isWider = await page.evaluate(() => document.documentElement.scrollWidth > innerWidth)
+        assert.equal(isWider, false, `${path} can be scrolled sideways`)
+        if (process.env.HEDDLE_SHOTS) {
+          await page.screenshot({ path: `${process.env.HEDDLE_SHOTS}/${name}-${colorScheme}-${width}.png` })
+        }
+        assert.notEqual(await page.title(), 'taken')
+        assert.deepEqual(problems, [])
+      }
+    })
+  }
+}

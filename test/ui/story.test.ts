@@ -1,0 +1,84 @@
+import assert from 'node:assert/strict'
+import { readFile } from 'node:fs/promises'
+import { after, test } from 'node:test'
+import { noBrowser } from '../support/browser.ts'
+import { project } from '../support/calls.ts'
+import { pageTests } from '../support/page-app.ts'
+import { promptTokensOf, saying, scriptedBackend } from '../support/scripted-backend.ts'
+
+const skip = noBrowser
+const backend = scriptedBackend()
+const { open } = await pageTests({ after }, { backend })
+
+/** Answers well where it is told to be careful. */
+backend.script = (request, signal) => {
+  const asked = String.fromCodePoint(...promptTokensOf(request))
+  return saying(asked.includes('careful') ? 'It is Bamako.' : 'It is Lagos.')(request, signal)
+}
+
+test('the whole page in one story: from a question to the comparison of what became of it', {
+  skip,
+}, async (t) => {
+  const { page, problems } = await open(t, `/ui/play?p=${encodeURIComponent(project)}`)
+  await page.getByLabel('Message 1', { exact: true }).fill('What is the capital of Mali?')
+  await page.keyboard.press('Control+Enter')
+  await page.waitForSelector('.answer >> text=It is Lagos.')
+  await page.getByText(/^done, /).waitFor()
+
+  await page.getByRole('button', { name: 'To dataset' }).click()
+  await page.getByLabel('Its name').fill('capitals')
+  await page.getByRole('button', { name: 'Add 1 row' }).click()
+  await page.getByText('1 row added.').waitFor()
+  await page.keyboard.press('Enter')
+
+  // Its trace, and what somebody thinks of it.
+  await page.getByRole('link', { name: 'Its call' }).click()
+  await page.waitForSelector('[role=treeitem][aria-selected=true]')
+  await page.waitForSelector('.said.is-answer >> text=It is Lagos.')
+  await page.keyboard.press('n')
+  await page.getByRole('button', { name: 'Bad' }).waitFor()
+  await page.keyboard.press('-')
+  await page.waitForSelector('.feedback-list >> text=👎')
+
+  // Into a queue that is made on the way.
+  await page.keyboard.press('a')
+  await page.getByLabel('Name of a queue').fill('Wrong capitals')
+  await page.getByRole('option', { name: 'Make “Wrong capitals”' }).waitFor()
+  await page.keyboard.press('Enter')
+  await page.getByText('1 added.').waitFor()
+  await page.getByRole('link', { name: 'Open Wrong capitals' }).click()
+
+  // Reviewed by keys.
+  await page.getByRole('link', { name: 'Review' }).click()
+  await page.waitForSelector('.reading >> text=What is the capital of Mali?')
+  await page.keyboard.press('2')
+  await page.keyboard.press('Control+Enter')
+  await page.getByText('Saved', { exact: true }).waitFor()
+
+  // Every call that somebody disliked is asked again, with other settings.
+  await page.goto(`${new URL(page.url()).origin}/ui/${project}/calls?q=${encodeURIComponent('reaction:👎')}`)
+  await page.getByText('1 call', { exact: true }).waitFor()
+  await page.getByRole('button', { name: 'Ask again' }).click()
+  await page.getByText('1 call. Both runs are written as an evaluation.').waitFor()
+  await page.getByLabel('Name of the run').fill('careful')
+  await page.getByLabel('Settings that differ, as JSON').fill('{"temperature": 0}')
+  await page.getByLabel('System message, in place of theirs').fill('Be careful.')
+  await page.getByLabel('A good answer contains').fill('Bamako')
+  await page.getByRole('button', { name: 'Ask 1 again' }).click()
+  await page.getByText('1 of 1 asked again.').waitFor()
+
+  // The comparison, walked by the difference, and taken away as a file.
+  await page.getByRole('link', { name: 'Compare with what was recorded' }).click()
+  await page.waitForSelector('.run-bar li.is-base:has-text("recorded")')
+  await page.waitForSelector('.run-bar li.is-side:has-text("careful")')
+  await page.waitForSelector('[role=row] .cell-run')
+  await page.keyboard.press('j')
+  await page.keyboard.press('Enter')
+  await page.waitForSelector('.row-runs del:has-text("Lagos")')
+  await page.waitForSelector('.row-runs ins:has-text("Bamako")')
+  await page.getByText('Row 1 of 1').waitFor()
+  const [download] = await Promise.all([page.waitForEvent('download'), page.keyboard.press('e')])
+  const file = await readFile(await download.path(), 'utf8')
+  assert.match(file, /It is Bamako\./)
+  assert.deepEqual(problems, [])
+})

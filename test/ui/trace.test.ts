@@ -1,0 +1,142 @@
+import assert from 'node:assert/strict'
+import { after, test } from 'node:test'
+import { assertAccessible, noBrowser } from '../support/browser.ts'
+import { completeOf, project } from '../support/calls.ts'
+import { pageTests, writeCalls } from '../support/page-app.ts'
+
+const skip = noBrowser
+const hostile = '<img src=x onerror="document.title=`taken`">'
+const trace = 'c'.repeat(32)
+const large = 'd'.repeat(32)
+const path = (of: string) => `/ui/acme/qa/trace/${of}`
+const id = (prefix: string, index: number) => prefix + String(index).padStart(15, '0')
+const at = (ms: number) => new Date(Date.UTC(2026, 0, 2) + ms).toISOString()
+
+const call = (index: number, parent: number | null, from: number, to: number | null, more: object = {}) =>
+  completeOf({
+    id: id('c', index),
+    trace_id: trace,
+    parent_id: parent === null ? null : id('c', parent),
+    op_name: ['agent', 'plan', 'search', 'quick', 'answer'][index] ?? 'op',
+    started_at: at(from),
+    ended_at: to === null ? null : at(to),
+    ...more,
+  })
+
+// The agent plans and searches, waits for a person, and answers.
+const calls = [
+  call(0, null, 0, 60_000),
+  call(1, 0, 0, 1_000),
+  call(2, 0, 1_000, 3_000, { display_name: hostile }),
+  call(3, 0, 1_500, 2_000),
+  call(4, 0, 58_000, 60_000, { exception: hostile }),
+]
+
+const { served, open } = await pageTests(
+  { after },
+  {
+    fill: async (page) => {
+      await writeCalls(page, calls)
+      const many = Array.from({ length: 5_000 }, (_, index) =>
+        completeOf({
+          id: id('d', index),
+          trace_id: large,
+          parent_id: index === 0 ? null : id('d', Math.floor((index - 1) / 8)),
+          op_name: `step ${index}`,
+          started_at: at(index),
+          ended_at: at(20_000 - index),
+        }),
+      )
+      for (let from = 0; from < many.length; from += 1_000)
+        await writeCalls(page, many.slice(from, from + 1_000))
+    },
+  },
+)
+
+const chosen = (text: string) => `[role=treeitem][aria-selected=true]:has-text("${text}")`
+
+test('the calls that the trace waited for are marked, and walked by keys', { skip }, async (t) => {
+  const { page, problems } = await open(t, path(trace))
+  await page.waitForSelector(chosen('agent'))
+  const marked = await page.locator('[role=treeitem]:has(.tree-critical) .tree-name').allTextContents()
+  assert.deepEqual(marked, ['agent', 'plan', hostile, 'answer'])
+  await page.keyboard.press('>')
+  await page.waitForSelector(chosen('plan'))
+  await page.keyboard.press('>')
+  await page.keyboard.press('>')
+  await page.waitForSelector(chosen('answer'))
+  await page.keyboard.press('<')
+  await page.waitForSelector(chosen('onerror'))
+  assert.deepEqual(problems, [])
+})
+
+test('a long time without work is shortened, said, and shown as it was by a key', { skip }, async (t) => {
+  const { page, problems } = await open(t, path(trace))
+  await page.waitForSelector(chosen('agent'))
+  const share = () =>
+    page
+      .locator('[role=treeitem]:has-text("answer") .tree-bar')
+      .evaluate(
+        (bar) =>
+          bar.getBoundingClientRect().width / (bar.parentElement as Element).getBoundingClientRect().width,
+      )
+  await page.getByRole('button', { name: 'A gap of 55.0 s, shortened' }).waitFor()
+  assert.ok((await share()) > 0.3, String(await share()))
+  await page.keyboard.press('z')
+  await page.getByRole('button', { name: 'A gap of 55.0 s, in full' }).waitFor()
+  assert.ok((await share()) < 0.05)
+  assert.equal(new URL(page.url()).searchParams.get('gaps'), 'all')
+  await page.reload()
+  await page.getByRole('button', { name: 'A gap of 55.0 s, in full' }).waitFor()
+  assert.deepEqual(problems, [])
+})
+
+test('what was said of a call is seen in the tree', { skip }, async (t) => {
+  const weave_ref = `weave:///${project}/call/${id('c', 3)}`
+  const note = { feedback_type: 'wandb.note.1', payload: { note: hostile } }
+  const said = await served().post('/feedback/create', { project_id: project, weave_ref, ...note })
+  assert.equal(said.status, 200, said.text)
+  const { page, problems } = await open(t, path(trace))
+  await page.waitForSelector('[role=treeitem]:has-text("quick") .tree-said')
+  assert.equal(await page.locator('.tree-said').count(), 1)
+  assert.deepEqual(problems, [])
+})
+
+test('a large trace is walked to its end and back, closed and opened', { skip }, async (t) => {
+  const { page, problems } = await open(t, path(large))
+  await page.getByText('5,000 calls').waitFor()
+  await page.keyboard.press('G')
+  await page.waitForSelector('[role=treeitem][aria-selected=true] >> visible=true')
+  assert.ok((await page.locator('[role=treeitem]').count()) < 200)
+  await page.keyboard.press('g')
+  await page.keyboard.press('g')
+  await page.waitForSelector(chosen('step 0'))
+  await page.keyboard.press('h')
+  await page.getByText('8 within').waitFor()
+  assert.equal(await page.locator('[role=treeitem]').count(), 1)
+  await page.getByRole('tree').evaluate((element) => element.scrollTo({ top: 0 }))
+  await page.keyboard.press('l')
+  await page.waitForSelector('[role=treeitem]:has-text("step 1")')
+  assert.deepEqual(problems, [])
+})
+
+test('a trace that is not there says so', { skip }, async (t) => {
+  const { page, problems } = await open(t, path(encodeURIComponent(hostile)))
+  await page.getByText('There is no such trace').waitFor()
+  assert.deepEqual(problems, [])
+})
+
+for (const colorScheme of ['light', 'dark'] as const) {
+  for (const width of [360, 1400]) {
+    test(`a trace can be read by everyone: ${colorScheme}, ${width} px`, { skip }, async (t) => {
+      const { page, problems } = await open(t, path(trace), { colorScheme, viewport: { width, height: 800 } })
+      await page.waitForSelector(chosen('agent'))
+      await page.getByRole('tab', { name: 'Input' }).waitFor()
+      await assertAccessible(page)
+      const isWider = await page.evaluate(() => document.documentElement.scrollWidth > innerWidth)
+      assert.equal(isWider, false)
+      assert.notEqual(await page.title(), 'taken')
+      assert.deepEqual(problems, [])
+    })
+  }
+}

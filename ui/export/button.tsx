@@ -1,0 +1,58 @@
+import { useEffect, useRef, useState } from 'preact/hooks'
+import { Icon } from '../parts/icon.tsx'
+import { useKeys } from '../parts/keys.ts'
+import { isFile } from './contents.ts'
+import type { Exported } from './make.ts'
+
+interface Props {
+  /** What is exported: `trace`. */
+  what: string
+  /** Its code comes when somebody wants the file. */
+  load(): Promise<Exported>
+  /** Where several are on the screen, one of them has the key. */
+  hasKey?: boolean
+}
+
+/** Saves what is on the screen as one file that can be read without a server. */
+export function ExportButton(props: Props) {
+  return isFile ? null : <Live {...props} />
+}
+
+function Live({ what, load, hasKey = false }: Props) {
+  const running = useRef<AbortController>(undefined)
+  const [state, setState] = useState<{ is: 'not' | 'running' | 'done'; said?: string; failure?: string }>({
+    is: 'not',
+  })
+  useEffect(() => () => running.current?.abort(), [])
+  const run = async () => {
+    if (state.is === 'running') return running.current?.abort()
+    const controller = new AbortController()
+    running.current = controller
+    setState({ is: 'running' })
+    try {
+      const [exported, { exportScreen }] = await Promise.all([load(), import('./make.ts')])
+      const holds = await exportScreen(exported, controller.signal)
+      setState({ is: 'done', said: `Exported. ${holds.join(' ')}` })
+    } catch (given) {
+      setState(controller.signal.aborted ? { is: 'not' } : { is: 'not', failure: (given as Error).message })
+    }
+  }
+  const label = `Export ${what} as one file`
+  useKeys('Export', hasKey ? [{ keys: ['e'], does: label, run: () => void run() }] : [])
+  return (
+    <>
+      <button
+        type="button"
+        aria-label={state.is === 'running' ? 'Stop the export' : label}
+        title={state.said ?? label}
+        onClick={() => void run()}
+      >
+        <Icon name="export" />
+        {state.is === 'running' ? 'Stop' : `Export ${what}`}
+      </button>
+      <span class={state.failure === undefined ? 'hidden-text' : 'problem'} role="status">
+        {state.failure ?? state.said}
+      </span>
+    </>
+  )
+}

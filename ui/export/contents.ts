@@ -1,0 +1,31 @@
+/** A screen that was exported as one file: everything that it asks for is answered within. */
+export interface Contents {
+  title: string
+  project: string
+  /** The place that is shown first. */
+  path: string
+  madeAt: string
+  madeBy: string
+  version: string
+  /** What is within and what is not, a sentence each. */
+  holds: readonly string[]
+  /** Of a comparison, how many rows are within. */
+  rows?: number
+  answers: readonly (readonly [question: string, answer: string])[]
+}
+
+/** What `export/make.ts` has put into the file; undefined where this is the page of a server. */
+function contentsHere(): Contents | undefined {
+  const text = globalThis.document?.getElementById('contents')?.textContent
+  return text ? (JSON.parse(text) as Contents) : undefined
+}
+
+export const contents = contentsHere()
+
+/** Nothing can be changed, and nobody asked: what would do either is left out. */
+export const isFile = contents !== undefined
+
+export const answers: ReadonlyMap<string, string> = new Map(contents?.answers)
+
+/** The same request is the same question. */
+export const questionOf = (path: string, sent: string | undefined): string => `${path}\n${sent ?? ''}`

@@ -1,0 +1,77 @@
+import { render } from 'preact'
+import { useState } from 'preact/hooks'
+import { CallDetail } from '../call/detail.tsx'
+import { Guarded } from '../parts/guarded.tsx'
+import { Icon } from '../parts/icon.tsx'
+import { KeySheet } from '../parts/key-sheet.tsx'
+import { listenToKeys, useKeys } from '../parts/keys.ts'
+import { Empty } from '../parts/states.tsx'
+import { ThemeButton } from '../parts/theme-button.tsx'
+import type { Place } from '../places.ts'
+import { followLinks, place } from '../routes.ts'
+import { CompareScreen } from '../screens/compare/screen.tsx'
+import { TraceScreen } from '../screens/trace/screen.tsx'
+import { type Contents, contents } from './contents.ts'
+
+/** An exported screen: the page's own, without what asks or changes anything. */
+function File({ within }: { within: Contents }) {
+  const [isShowingKeys, setShowingKeys] = useState(false)
+  const here = place.value
+  const madeOn = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'short' }).format(
+    new Date(within.madeAt),
+  )
+  useKeys('Everywhere', [{ keys: ['?'], does: 'Keys that work here', run: () => setShowingKeys(true) }])
+  return (
+    <>
+      <header class="top">
+        <span class="brand">Heddle</span>
+        <span class="project-here">{within.project}</span>
+        <div class="top-tools">
+          <button type="button" class="icon-button" aria-label="Keys" onClick={() => setShowingKeys(true)}>
+            <Icon name="keyboard" />
+          </button>
+          <ThemeButton />
+        </div>
+      </header>
+      <aside class="file-note" aria-label="About this file">
+        <strong>A copy</strong>, made by {within.madeBy} on {madeOn}, Heddle {within.version}.{' '}
+        {within.holds.join(' ')}
+      </aside>
+      <Guarded key={JSON.stringify(here)}>
+        <Screen here={here} within={within} />
+      </Guarded>
+      {isShowingKeys && <KeySheet onClose={() => setShowingKeys(false)} />}
+    </>
+  )
+}
+
+function Screen({ here, within: { project, path } }: { here: Place; within: Contents }) {
+  if ('project' in here && here.project === project) {
+    if (here.screen === 'trace') return <TraceScreen key={here.trace} project={project} trace={here.trace} />
+    if (here.screen === 'compare') return <CompareScreen project={project} />
+    if (here.screen === 'call') {
+      return (
+        <main class="screen file-call">
+          <h1 class="hidden-text">Call</h1>
+          <CallDetail project={project} call={here.call} />
+        </main>
+      )
+    }
+  }
+  return (
+    <main class="screen">
+      <Empty title="This is not in the file">
+        <a class="button" href={path}>
+          What is in it
+        </a>
+      </Empty>
+    </main>
+  )
+}
+
+if (contents !== undefined) {
+  document.title = `${contents.title} · Heddle`
+  followLinks()
+  listenToKeys()
+  render(<File within={contents} />, document.getElementById('page') as HTMLElement)
+}

@@ -1,0 +1,60 @@
+import { saveAs } from '../parts/save-as.ts'
+import { keepAnswers } from '../server/ask.ts'
+import { who } from '../server/session.ts'
+import type { Contents } from './contents.ts'
+
+/** The file without its contents, by the name that the build gave it. */
+declare const exportTemplate: string
+
+/** Where the contents go, as `file.html` has it. */
+const opening = '<script type="application/json" id="contents">'
+
+/** Browsers make no text of more than half a billion characters, and nobody sends such a file. */
+const mostCharacters = 200_000_000
+
+/** What a screen says of itself; `collect` asks for everything that it shows, under the signal that it is given. */
+export interface Exported {
+  title: string
+  project: string
+  path: string
+  /** A part of the file's name. */
+  name: string
+  collect(kept: Map<string, string>, signal: AbortSignal): Promise<Pick<Contents, 'holds' | 'rows'>>
+}
+
+/** Saves a screen as one HTML file that asks no server. Answers what is within. */
+export async function exportScreen(exported: Exported, signal: AbortSignal): Promise<readonly string[]> {
+  const { title, project, path, name, collect } = exported
+  const answers = new Map<string, string>()
+  const own = new AbortController()
+  signal.addEventListener('abort', () => own.abort(signal.reason), { once: true })
+  keepAnswers(own.signal, answers)
+  const { holds, rows } = await collect(answers, own.signal)
+  const length = [...answers.values()].reduce((all, text) => all + text.length, 0)
+  if (length > mostCharacters) throw new Error('This is too large for one file.')
+  const contents: Contents = {
+    title,
+    project,
+    path,
+    madeAt: new Date().toISOString(),
+    madeBy: who.value?.user ?? '',
+    version: who.value?.version ?? '',
+    holds,
+    ...(rows !== undefined && { rows }),
+    answers: [...answers],
+  }
+  const response = await fetch(exportTemplate, { signal })
+  if (!response.ok) throw new Error('The server was updated meanwhile: load the page again.')
+  const template = await response.text()
+  const at = template.indexOf(opening) + opening.length
+  // No text may end the element that it stands in.
+  const json = JSON.stringify(contents).replaceAll('<', '\\u003c')
+  saveAs(
+    new Blob([template.slice(0, at), json, template.slice(at)], { type: 'text/html' }),
+    fileName(project, name),
+  )
+  return holds
+}
+
+const fileName = (project: string, name: string) =>
+  `${project}-${name}`.replace(/[^\w.-]+/g, '-').concat('.html')

@@ -1,0 +1,19 @@
+import { paths } from '../places.ts'
+import { readCall } from '../server/calls.ts'
+import { feedbackOf } from '../server/feedback.ts'
+import type { Exported } from './make.ts'
+
+/** One call, whole, with what was said of it. */
+export function exportOfCall(project: string, call: string, name: string): Exported {
+  return {
+    title: name,
+    project,
+    path: paths.call(project, call),
+    name: `call-${call}`,
+    async collect(_, signal) {
+      await readCall(project, call, signal)
+      await feedbackOf(project, call, signal)
+      return { holds: ['It holds one call, whole, and what was said of it.'] }
+    },
+  }
+}

@@ -1,0 +1,202 @@
+import { useState } from 'preact/hooks'
+import { paths } from '../places.ts'
+import { go, search } from '../routes.ts'
+import { useLoading } from '../server/loading.ts'
+import { changeView, deleteView, readSavedViews, type SavedView, saveView } from '../server/saved-views.ts'
+import { Dialog } from './dialog.tsx'
+import { Icon } from './icon.tsx'
+
+/** What is only about the moment. */
+const passing = ['peek', 'key']
+
+/** What the screen shows, as it is kept. */
+export function keptSearch(params: URLSearchParams): string {
+  const kept = new URLSearchParams(params)
+  for (const name of passing) kept.delete(name)
+  return kept.toString()
+}
+
+export function viewPath(
+  project: string,
+  { screen, search: text }: Pick<SavedView, 'screen' | 'search'>,
+): string {
+  const of = Object.fromEntries(new URLSearchParams(text))
+  switch (screen) {
+    case 'charts':
+      return paths.charts(project, of)
+    case 'search':
+      return paths.search(project, of)
+    case 'compare':
+      return paths.compare(project, of)
+    case 'evals':
+      return paths.evals(project)
+    default:
+      return paths.calls(project, of)
+  }
+}
+
+/** The views of a screen that are kept: opened, made, renamed, shared and deleted. */
+export function SavedViews({ project, screen }: { project: string; screen: 'calls' | 'charts' }) {
+  const [isOpen, setOpen] = useState(false)
+  return (
+    <>
+      <button type="button" onClick={() => setOpen(true)}>
+        Views
+      </button>
+      {isOpen && <ViewsDialog {...{ project, screen }} onClose={() => setOpen(false)} />}
+    </>
+  )
+}
+
+interface Props {
+  project: string
+  screen: 'calls' | 'charts'
+  onClose(): void
+}
+
+function ViewsDialog({ project, screen, onClose }: Props) {
+  const [name, setName] = useState('')
+  const [failure, setFailure] = useState<string>()
+  const { value, error, again } = useLoading((signal) => readSavedViews(project, signal), [project])
+  const views = value?.filter((view) => view.screen === screen)
+  const kept = keptSearch(search.value)
+  const work = (doing: Promise<unknown>) => {
+    setFailure(undefined)
+    doing.then(again, (given: Error) => setFailure(given.message))
+  }
+  const wanted = name.trim()
+  const same = views?.find((view) => view.is_own && view.name === wanted)
+  const save = () => {
+    if (wanted === '') return
+    work(
+      same
+        ? changeView(project, same.id, { search: kept })
+        : saveView(project, { screen, name: wanted, search: kept, is_shared: false }).then(() => setName('')),
+    )
+  }
+  return (
+    <Dialog label="Saved views" onClose={onClose}>
+      <div class="add-to">
+        <form
+          class="save-view"
+          onSubmit={(event) => {
+            event.preventDefault()
+            save()
+          }}
+        >
+          <label>
+            Keep what you see as
+            <input
+              value={name}
+              maxLength={200}
+              placeholder="Slow and failed"
+              onInput={({ currentTarget }) => setName(currentTarget.value)}
+            />
+          </label>
+          <button type="submit" class="main-button" disabled={wanted === ''}>
+            {same ? 'Replace' : 'Save'}
+          </button>
+        </form>
+        {(failure ?? error?.message) !== undefined && (
+          <p class="problem" role="alert">
+            {failure ?? error?.message}
+          </p>
+        )}
+        {views?.length === 0 && (
+          <p class="muted">None is kept yet. Filters, columns and order are all part of one.</p>
+        )}
+        <ul class="saved-views">
+          {views?.map((view) => (
+            <ViewLine
+              key={view.id}
+              {...{ project, view, work }}
+              isShown={view.search === kept}
+              onOpen={onClose}
+            />
+          ))}
+        </ul>
+      </div>
+    </Dialog>
+  )
+}
+
+interface LineProps {
+  project: string
+  view: SavedView
+  isShown: boolean
+  work(doing: Promise<unknown>): void
+  onOpen(): void
+}
+
+function ViewLine({ project, view, isShown, work, onOpen }: LineProps) {
+  const [name, setName] = useState<string>()
+  const { id, is_own, is_shared } = view
+  if (name !== undefined) {
+    return (
+      <li>
+        <form
+          class="save-view"
+          onSubmit={(event) => {
+            event.preventDefault()
+            if (name.trim() !== '') work(changeView(project, id, { name: name.trim() }))
+            setName(undefined)
+          }}
+        >
+          <input
+            aria-label={`New name of ${view.name}`}
+            value={name}
+            maxLength={200}
+            ref={(field) => field?.focus()}
+            onInput={({ currentTarget }) => setName(currentTarget.value)}
+          />
+          <button type="submit">Rename</button>
+        </form>
+      </li>
+    )
+  }
+  return (
+    <li>
+      <a
+        href={viewPath(project, view)}
+        aria-current={isShown ? 'true' : undefined}
+        onClick={(event) => {
+          event.preventDefault()
+          onOpen()
+          go(viewPath(project, view))
+        }}
+      >
+        {view.name}
+      </a>
+      {!is_own && <span class="muted">by {view.svc_user_id}</span>}
+      {is_own && (
+        <span class="view-acts">
+          <label class="check">
+            <input
+              type="checkbox"
+              aria-label={`Share ${view.name}`}
+              checked={is_shared}
+              onChange={() => work(changeView(project, id, { is_shared: !is_shared }))}
+            />
+            Shared
+          </label>
+          <button
+            type="button"
+            class="quiet"
+            aria-label={`Rename ${view.name}`}
+            onClick={() => setName(view.name)}
+          >
+            Rename
+          </button>
+          <button
+            type="button"
+            class="icon-button"
+            aria-label={`Delete ${view.name}`}
+            onClick={() => work(deleteView(project, id))}
+          >
+            <Icon name="trash" />
+          </button>
+        </span>
+      )}
+    </li>
+  )
+}

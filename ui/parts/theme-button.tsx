@@ -1,0 +1,12 @@
+import { Icon } from './icon.tsx'
+import { nextTheme, theme, themeIcons } from './theme.ts'
+
+/** Light, dark, or as the system has it. */
+export function ThemeButton() {
+  const name = `Theme: ${theme.value}`
+  return (
+    <button type="button" class="icon-button" aria-label={name} title={name} onClick={nextTheme}>
+      <Icon name={themeIcons[theme.value]} />
+    </button>
+  )
+}

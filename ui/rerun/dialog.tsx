@@ -1,0 +1,157 @@
+import { useEffect, useRef, useState } from 'preact/hooks'
+import { Dialog } from '../parts/dialog.tsx'
+import { FormFoot } from '../parts/form-foot.tsx'
+import { Failed, Skeleton } from '../parts/states.tsx'
+import { paths } from '../places.ts'
+import { draftSettings } from '../screens/play/draft.ts'
+import { settingsIn } from '../screens/play/settings.ts'
+import type { CallsView, Part } from '../server/calls.ts'
+import { useLoading } from '../server/loading.ts'
+import { countText } from '../value/units.ts'
+import { findAsked, mostCalls, type Progress, runAgain } from './run.ts'
+
+interface Props {
+  view: CallsView
+  part: Part
+  /** How many calls the view has. */
+  count: number | undefined
+  onClose(): void
+}
+
+/** Asks recorded questions again with other settings, and leads to the comparison with what was recorded. */
+export function RunAgain({ view, part, count, onClose }: Props) {
+  const { project } = view
+  const { value, error, again } = useLoading((signal) => findAsked(view, part, signal), [view])
+  const [settings, setSettings] = useState(draftSettings)
+  const [system, setSystem] = useState('')
+  const [expected, setExpected] = useState('')
+  const [name, setName] = useState('asked again')
+  const [progress, setProgress] = useState<Progress>()
+  const [done, setDone] = useState<Awaited<ReturnType<typeof runAgain>>>()
+  const [failure, setFailure] = useState<Error>()
+  const running = useRef<AbortController>(undefined)
+  useEffect(() => () => running.current?.abort(), [])
+  const given = settingsIn(settings)
+  const isWrong = settings.trim() !== '' && settings.trim() !== '{}' && given.size === 0
+  const asked = value?.asked ?? []
+  const isRunning = progress !== undefined && done === undefined && failure === undefined
+  const run = async () => {
+    if (isWrong || asked.length === 0 || name.trim() === '' || isRunning) return
+    const controller = new AbortController()
+    running.current = controller
+    setFailure(undefined)
+    setProgress({ done: 0, failed: 0 })
+    try {
+      const wanted = { project, name: name.trim(), asked, settings: given, system, expected }
+      setDone(await runAgain(wanted, setProgress, controller.signal))
+    } catch (reason) {
+      setFailure(reason as Error)
+    }
+  }
+  return (
+    <Dialog label="Ask again" onClose={onClose}>
+      {error && <Failed error={error} again={again} />}
+      {!error && value === undefined && <Skeleton rows={4} />}
+      {value && progress === undefined && (
+        <form
+          class="form"
+          onSubmit={(event) => {
+            event.preventDefault()
+            void run()
+          }}
+        >
+          <p class="muted">
+            {asked.length === 0
+              ? `None of ${countText(value.looked)} calls is a conversation with an answer.`
+              : whichText(asked.length, value.looked, count)}
+          </p>
+          <label for="again-name">Name of the run</label>
+          <input
+            id="again-name"
+            maxLength={128}
+            value={name}
+            onInput={({ currentTarget }) => setName(currentTarget.value)}
+          />
+          <label for="again-settings">Settings that differ, as JSON</label>
+          <textarea
+            id="again-settings"
+            rows={3}
+            spellcheck={false}
+            aria-invalid={isWrong}
+            placeholder={'{"temperature": 0}'}
+            value={settings}
+            onInput={({ currentTarget }) => setSettings(currentTarget.value)}
+          />
+          {isWrong && <p class="problem">This is no JSON object yet.</p>}
+          <label for="again-system">System message, in place of theirs</label>
+          <textarea
+            id="again-system"
+            rows={2}
+            placeholder="Empty: as it was"
+            value={system}
+            onInput={({ currentTarget }) => setSystem(currentTarget.value)}
+          />
+          <label for="again-expected">A good answer contains</label>
+          <input
+            id="again-expected"
+            placeholder="Empty: only compared with what was recorded"
+            value={expected}
+            onInput={({ currentTarget }) => setExpected(currentTarget.value)}
+          />
+          <FormFoot failure={undefined} onClose={onClose} canSubmit={!isWrong && asked.length > 0}>
+            Ask {countText(asked.length)} again
+          </FormFoot>
+        </form>
+      )}
+      {progress && (
+        <div class="add-to">
+          <p role="status">
+            {countText(progress.done)} of {countText(asked.length)} asked again
+            {progress.failed > 0 && `, ${countText(progress.failed)} failed: ${progress.why}`}.
+          </p>
+          <progress max={asked.length} value={progress.done} aria-label="Asked again" />
+          {failure && (
+            <p class="problem" role="alert">
+              {failure.message}
+            </p>
+          )}
+          <div class="dialog-buttons">
+            {isRunning && (
+              <button type="button" onClick={() => running.current?.abort()}>
+                Stop
+              </button>
+            )}
+            {failure && (
+              <button
+                type="button"
+                onClick={() => {
+                  setFailure(undefined)
+                  setProgress(undefined)
+                }}
+              >
+                Back
+              </button>
+            )}
+            {done && done.done > 0 && (
+              <a
+                class="button main-button"
+                href={paths.compare(project, { ids: `${done.recorded},${done.again}` })}
+                onClick={onClose}
+              >
+                Compare with what was recorded
+              </a>
+            )}
+          </div>
+        </div>
+      )}
+    </Dialog>
+  )
+}
+
+function whichText(asked: number, looked: number, count: number | undefined): string {
+  const left = looked - asked
+  const newest =
+    count !== undefined && count > looked ? `, the first ${countText(mostCalls)} of ${countText(count)}` : ''
+  const without = left > 0 ? `; ${countText(left)} without a conversation and an answer are left out` : ''
+  return `${countText(asked)} ${asked === 1 ? 'call' : 'calls'}${newest}${without}. Both runs are written as an evaluation.`
+}

@@ -1,0 +1,116 @@
+import { type CallsView, type Part, readPage, readPayloads } from '../server/calls.ts'
+import { askChat } from '../server/chat.ts'
+import { evaluationsOf } from '../server/evaluation-runs.ts'
+import { jsonNode } from '../value/json-index.ts'
+import { type Asked, askedIn, likeness, requestWith, textIn } from './asked.ts'
+
+/** As many as somebody waits for; each is a question to the model. */
+export const mostCalls = 200
+const payloadsAtOnce = 50
+
+export interface Found {
+  asked: readonly Asked[]
+  /** Calls that are looked at; those without a conversation and an answer are left out. */
+  looked: number
+}
+
+/** The newest calls of a view that were questions to a model. */
+export async function findAsked(view: CallsView, part: Part, signal: AbortSignal): Promise<Found> {
+  const rows = await readPage(view, part, { offset: 0, limit: mostCalls }, signal)
+  const asked: Asked[] = []
+  for (let from = 0; from < rows.length; from += payloadsAtOnce) {
+    const ids = rows.slice(from, from + payloadsAtOnce).map(({ id }) => id)
+    const payloads = await readPayloads(view.project, ids, signal)
+    asked.push(...ids.flatMap((id) => askedIn(payloads.get(id) ?? jsonNode('null')) ?? []))
+  }
+  return { asked, looked: rows.length }
+}
+
+export interface Wanted {
+  project: string
+  name: string
+  asked: readonly Asked[]
+  /** As JSON, by name. */
+  settings: ReadonlyMap<string, string>
+  /** In front of each conversation; as it was where empty. */
+  system: string
+  /** A text that answers should contain; not looked for where empty. */
+  expected: string
+}
+
+export interface Progress {
+  done: number
+  failed: number
+  /** Why the last one failed. */
+  why?: string
+}
+
+/** What scores say is made here, so their code is that of the page. */
+const code = 'See ui/rerun/ of Heddle: what the page compares when recorded calls are asked again.'
+
+/** Asks all of them again, and writes what was recorded and what is answered now as two runs of one evaluation. */
+export async function runAgain(
+  { project, name, asked, settings, system, expected }: Wanted,
+  told: (progress: Progress) => void,
+  signal: AbortSignal,
+): Promise<{ recorded: string; again: string } & Progress> {
+  // What has begun is written to its end, also when somebody stops.
+  const evaluations = evaluationsOf(project, new AbortController().signal)
+  // An object has one class, so each has a name of its own.
+  const dataset = await evaluations.makeDataset(
+    `${name} questions`,
+    asked.map(({ request }) => `{"messages":${request.get('messages')}}`),
+  )
+  const likeRecorded = await evaluations.makeScorer(
+    'as recorded',
+    'How much of the recorded answer is there again.',
+    code,
+  )
+  const contains = await evaluations.makeScorer('contains', 'Whether the answer contains a text.', code)
+  const scorers = expected === '' ? [likeRecorded] : [likeRecorded, contains]
+  const evaluation = await evaluations.makeEvaluation(`${name} evaluation`, dataset, scorers)
+  const attributes = [...settings].map(([one, value]) => `${JSON.stringify(one)}:${value}`)
+  const recorded = await evaluations.begin(evaluation, await evaluations.makeModel('recorded', '{}'))
+  const again = await evaluations.begin(
+    evaluation,
+    await evaluations.makeModel(name, `{${[...attributes, `"system":${JSON.stringify(system)}`].join(',')}}`),
+  )
+  const scoresOf = (one: Asked, answer: string) =>
+    new Map<string, object>([
+      [likeRecorded, { same: answer === one.answer, words: likeness(one.answer, answer) }],
+      ...(expected === ''
+        ? []
+        : [[contains, { expected: answer.toLowerCase().includes(expected.toLowerCase()) }] as const]),
+    ])
+  const progress: Progress = { done: 0, failed: 0 }
+  try {
+    for (const one of asked) {
+      const inputs = `{"messages":${one.request.get('messages')}}`
+      let answer: string | undefined
+      try {
+        answer = await askAgain(project, requestWith(one, settings, system), signal)
+      } catch (given) {
+        if (signal.aborted) break
+        progress.failed++
+        progress.why = (given as Error).message
+      }
+      await recorded.trial(inputs, JSON.stringify(one.answer), scoresOf(one, one.answer))
+      await again.trial(
+        inputs,
+        JSON.stringify(answer ?? null),
+        answer === undefined ? new Map() : scoresOf(one, answer),
+      )
+      progress.done++
+      told({ ...progress })
+    }
+  } finally {
+    await Promise.all([recorded.end(), again.end()])
+  }
+  return { ...progress, recorded: recorded.id, again: again.id }
+}
+
+async function askAgain(project: string, body: string, signal: AbortSignal): Promise<string> {
+  const { events } = await askChat({ project, thread: '', body, signal })
+  for await (const text of events) return textIn(jsonNode(text)) ?? ''
+  return ''
+}

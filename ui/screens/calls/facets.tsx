@@ -1,0 +1,222 @@
+import { useEffect, useState } from 'preact/hooks'
+import { conditionOf, type FacetValue, isChosen, toggled, without } from '../../filter/narrowing.ts'
+import { Icon } from '../../parts/icon.tsx'
+import { setSearch } from '../../routes.ts'
+import { shortOp } from '../../server/calls.ts'
+import { followEvents } from '../../server/events.ts'
+import { useLoading } from '../../server/loading.ts'
+import { type Facet, type Meant, readColumns, readFacets } from '../../server/views.ts'
+import { countText } from '../../value/units.ts'
+import { queryIn } from './reading.ts'
+
+const own = ['status', 'op', 'model', 'user'] as const
+const titles: Record<string, string> = { status: 'Status', op: 'Op', model: 'Model', user: 'User' }
+
+/** Counted again at most so often while calls come. */
+const restMs = 5_000
+/** Values that are shown before somebody asks for the rest. */
+const fewValues = 8
+
+interface Props {
+  meant: Meant
+  /** The filter as the address has it. */
+  text: string
+  /** Values inside of calls that are counted, too. */
+  pinned: readonly string[]
+}
+
+/** What the calls of the list have in common, with counts; a click filters by it. */
+export function Facets({ meant, text, pinned }: Props) {
+  const [turn, setTurn] = useState(0)
+  useEffect(() => {
+    let timer: ReturnType<typeof setTimeout> | undefined
+    const unfollow = followEvents((heard) => {
+      if (heard !== 'resync' && (heard.project !== meant.project || heard.kind !== 'call')) return
+      timer ??= setTimeout(() => {
+        timer = undefined
+        setTurn((last) => last + 1)
+      }, restMs)
+    })
+    return () => {
+      unfollow()
+      clearTimeout(timer)
+    }
+  }, [meant.project])
+  const fields = [...own, ...pinned]
+  const { value: facets, error } = useLoading(
+    (signal) => countedBy(meant, text, fields, signal),
+    [meant, text, pinned.join(' '), turn],
+  )
+  return (
+    <aside
+      class="facets"
+      aria-label="Facets"
+      // They press the button that has the focus, and open no row of the list.
+      onKeyDown={(event) => {
+        if (event.key === 'Enter' || event.key === ' ') event.stopPropagation()
+      }}
+    >
+      {error && <p class="problem">{error.message}</p>}
+      {fields.map((field) => (
+        <FacetGroup
+          key={field}
+          {...{ field, text }}
+          facet={facets?.find((one) => one.field === field)}
+          onUnpin={pinned.includes(field) ? () => pin(pinned.filter((one) => one !== field)) : undefined}
+        />
+      ))}
+      <AddFacet meant={meant} pinned={pinned} />
+    </aside>
+  )
+}
+
+const pin = (fields: readonly string[]) => setSearch({ facet: fields.map(encodeURIComponent).join(',') })
+
+/** Each facet leaves out what the filter says of it. */
+async function countedBy(
+  meant: Meant,
+  text: string,
+  fields: readonly string[],
+  signal: AbortSignal,
+): Promise<Facet[]> {
+  const byText = Map.groupBy(fields, (field) => without(text, field))
+  const parts = await Promise.all(
+    [...byText].map(([rest, some]) => {
+      const read = queryIn(rest)
+      return readFacets({ ...meant, query: 'query' in read ? read.query : meant.query }, some, signal)
+    }),
+  )
+  return parts.flat()
+}
+
+interface GroupProps {
+  field: string
+  text: string
+  facet: Facet | undefined
+  onUnpin: (() => void) | undefined
+}
+
+function FacetGroup({ field, text, facet, onUnpin }: GroupProps) {
+  const [isLong, setLong] = useState(false)
+  const isJson = titles[field] === undefined
+  const values = facet?.values ?? []
+  const chosen = (value: string | null) => isChosen(text, { field, value, isJson })
+  const shown = isLong ? values : values.filter(({ value }, index) => index < fewValues || chosen(value))
+  const highest = Math.max(1, ...values.map(({ count }) => count))
+  return (
+    <section class="facet" aria-label={titles[field] ?? field}>
+      <header>
+        <h2 title={field}>{titles[field] ?? field}</h2>
+        {facet?.sampled != null && (
+          <span class="muted" title="Counted in the newest calls of the list">
+            newest {countText(facet.sampled)}
+          </span>
+        )}
+        {onUnpin && (
+          <button type="button" class="icon-button" aria-label={`Leave out ${field}`} onClick={onUnpin}>
+            <Icon name="close" />
+          </button>
+        )}
+      </header>
+      <ul aria-busy={facet === undefined}>
+        {facet === undefined && <li class="facet-coming" />}
+        {facet !== undefined && values.length === 0 && <li class="muted">none</li>}
+        {shown.map(({ value, count }) => {
+          const one: FacetValue = { field, value, isJson }
+          return (
+            <li key={String(value)}>
+              <button
+                type="button"
+                class="facet-value"
+                aria-pressed={chosen(value)}
+                disabled={conditionOf(one) === undefined}
+                onClick={() => setSearch({ q: toggled(text, one) }, {})}
+              >
+                <span
+                  class="facet-bar"
+                  aria-hidden="true"
+                  ref={(element) => element?.style.setProperty('--share', String(count / highest))}
+                />
+                <span class={value === null ? 'facet-name muted' : 'facet-name'} title={value ?? undefined}>
+                  {nameOf(field, value, isJson)}
+                </span>
+                <span class="facet-count">{countText(count)}</span>
+              </button>
+            </li>
+          )
+        })}
+        {shown.length < values.length && (
+          <li>
+            <button type="button" class="quiet" onClick={() => setLong(true)}>
+              {values.length - shown.length} more
+            </button>
+          </li>
+        )}
+        {facet !== undefined && facet.others > 0 && (
+          <li class="muted facet-others">
+            <span>other values</span>
+            <span class="facet-count">{countText(facet.others)}</span>
+          </li>
+        )}
+      </ul>
+    </section>
+  )
+}
+
+function nameOf(field: string, value: string | null, isJson: boolean): string {
+  if (value === null) return 'none'
+  if (field === 'op') return shortOp(value)
+  if (!isJson || !value.startsWith('"')) return value
+  return (JSON.parse(value) as string) || '(empty)'
+}
+
+/** Values inside of calls that could be counted. */
+function AddFacet({ meant, pinned }: Pick<Props, 'meant' | 'pinned'>) {
+  const [isAsked, setAsked] = useState(false)
+  const { value } = useLoading(
+    async (signal) => (isAsked ? readColumns(meant, signal) : undefined),
+    [isAsked, meant],
+  )
+  const fields = value?.columns.filter(({ field, types }) => {
+    const isScalar = 'string' in types || 'number' in types || 'boolean' in types
+    return isScalar && field.includes('.') && !pinned.includes(field)
+  })
+  if (pinned.length >= 8) return null
+  return (
+    <div class="add-facet">
+      {isAsked ? (
+        <select
+          aria-label="Count by another value"
+          onChange={({ currentTarget }) => {
+            if (currentTarget.value !== '') pin([...pinned, currentTarget.value])
+            setAsked(false)
+          }}
+        >
+          <option value="">
+            {value === undefined ? 'Looking …' : `Of the newest ${countText(value.sampled)} calls …`}
+          </option>
+          {fields?.map(({ field, count }) => (
+            <option key={field} value={field}>
+              {field} ({countText(count)})
+            </option>
+          ))}
+        </select>
+      ) : (
+        <button type="button" class="quiet" onClick={() => setAsked(true)}>
+          Count by another value
+        </button>
+      )}
+    </div>
+  )
+}
+
+/** As the address has them. */
+export function pinnedIn(text: string | null): string[] {
+  return (text ?? '').split(',').flatMap((one) => {
+    try {
+      return one === '' ? [] : decodeURIComponent(one)
+    } catch {
+      return []
+    }
+  })
+}

@@ -1,0 +1,15 @@
+import { FilterError } from '../../filter/filter.ts'
+import { type Expression, queryOf } from '../../filter/query.ts'
+import { readFilter } from '../../filter/text.ts'
+
+export type Read = { query: Expression | undefined; problem?: undefined } | { problem: string }
+
+/** What the text of the bar asks the record for. */
+export function queryIn(text: string): Read {
+  try {
+    return { query: queryOf(readFilter(text)) }
+  } catch (error) {
+    if (error instanceof FilterError) return { problem: error.message }
+    throw error
+  }
+}

@@ -1,0 +1,212 @@
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
+import { Icon } from '../../parts/icon.tsx'
+import { useKeys } from '../../parts/keys.ts'
+import { Empty, Failed, Skeleton } from '../../parts/states.tsx'
+import { Status } from '../../parts/status.tsx'
+import { Time } from '../../parts/time.tsx'
+import { paths } from '../../places.ts'
+import { go, search, setSearch } from '../../routes.ts'
+import { nameOf } from '../../server/calls.ts'
+import { type Found, searchCalls } from '../../server/views.ts'
+import { countText, durationText } from '../../value/units.ts'
+
+/** How long somebody has not typed before the record is searched. */
+const pauseMs = 250
+
+type Hit = Found['found'][number]
+
+interface State {
+  of: string
+  hits: readonly Hit[]
+  next: string | null
+  searchable: Found['searchable']
+}
+
+/** Calls by the words in them, with the places where the words are. */
+export function SearchScreen({ project }: { project: string }) {
+  const text = search.value.get('q') ?? ''
+  const field = useRef<HTMLInputElement>(null)
+  const list = useRef<HTMLOListElement>(null)
+  const timer = useRef<ReturnType<typeof setTimeout>>(undefined)
+  const [draft, setDraft] = useState(text)
+  const [state, setState] = useState<State>()
+  const [error, setError] = useState<Error>()
+  const [turn, setTurn] = useState(0)
+  const [active, setActive] = useState(-1)
+  const written = useRef(text)
+  useLayoutEffect(() => {
+    if (text !== written.current) setDraft(text)
+    written.current = text
+  }, [text])
+  // Not after the next paint: who comes here goes on typing.
+  useLayoutEffect(() => {
+    field.current?.focus()
+    return () => clearTimeout(timer.current)
+  }, [])
+  const reading = useRef<AbortController>(undefined)
+  const read = (after?: string) => {
+    reading.current?.abort()
+    const controller = new AbortController()
+    reading.current = controller
+    setError(undefined)
+    searchCalls(project, text, after, controller.signal).then(
+      ({ found, next, searchable }) => {
+        if (controller.signal.aborted) return
+        const before = after !== undefined && state?.of === text ? state.hits : []
+        setState({ of: text, hits: [...before, ...found], next, searchable })
+      },
+      (given: Error) => {
+        if (!controller.signal.aborted) setError(given)
+      },
+    )
+  }
+  useLayoutEffect(() => setActive(-1), [project, text, turn])
+  useEffect(() => {
+    if (!/[\p{L}\p{N}]/u.test(text)) setState(undefined)
+    else read()
+    return () => reading.current?.abort()
+  }, [project, text, turn])
+  const apply = (next: string) => {
+    clearTimeout(timer.current)
+    written.current = next
+    setSearch({ q: next })
+  }
+  const hits = state?.hits ?? []
+  const move = (by: number) => {
+    const next = Math.min(hits.length - 1, Math.max(0, active + by))
+    setActive(next)
+    list.current?.children[next]?.scrollIntoView({ block: 'nearest' })
+  }
+  const current = hits[active]?.call
+  useKeys('Search', [
+    { keys: ['/', 'f'], does: 'Look for something else', run: () => field.current?.focus() },
+    { keys: ['j', 'ArrowDown'], does: 'Next call', run: () => move(1) },
+    { keys: ['k', 'ArrowUp'], does: 'Previous call', run: () => move(-1) },
+    {
+      keys: ['Enter', 'o'],
+      does: 'Open it',
+      run: () => current && go(paths.trace(project, current.trace_id, current.id)),
+    },
+    { keys: ['m'], does: 'Show more', run: () => state?.next && read(state.next) },
+  ])
+  return (
+    <main class="screen search-screen">
+      <h1 class="hidden-text">Search in {project}</h1>
+      <div class="filter-bar">
+        <div class="search-field" role="search">
+          <Icon name="search" />
+          <input
+            ref={field}
+            aria-label="Search"
+            placeholder="refund &quot;my order&quot; -test"
+            autocomplete="off"
+            spellcheck={false}
+            maxLength={1_000}
+            value={draft}
+            onInput={({ currentTarget }) => {
+              const next = currentTarget.value
+              setDraft(next)
+              clearTimeout(timer.current)
+              timer.current = setTimeout(() => apply(next), pauseMs)
+            }}
+            onKeyDown={(event) => {
+              if (event.key === 'Enter') apply(draft)
+              else if (event.key === 'ArrowDown' && hits.length > 0) {
+                event.currentTarget.blur()
+                move(1)
+              } else if (event.key === 'Escape') event.currentTarget.blur()
+              else return
+              event.preventDefault()
+              event.stopPropagation()
+            }}
+          />
+        </div>
+        <output class="muted count" aria-live="polite">
+          {state && `${countText(hits.length)}${state.next ? ' so far' : ''} found`}
+        </output>
+      </div>
+      {state?.searchable && (
+        <p class="muted note" role="status">
+          {countText(state.searchable.value)} of {countText(state.searchable.of)} calls can be found so far.{' '}
+          <button type="button" class="quiet" onClick={() => setTurn(turn + 1)}>
+            Look again
+          </button>
+        </p>
+      )}
+      <div class="search-body">
+        {error ? (
+          <Failed error={error} again={() => setTurn(turn + 1)} />
+        ) : state === undefined ? (
+          text === '' ? (
+            <Empty title="Find calls by the words in them">
+              <p>
+                In inputs, outputs, exceptions, notes and names. Words have to be all there, or longer ones
+                that begin with them; “in quotation marks” as they stand; -without.
+              </p>
+            </Empty>
+          ) : (
+            <Skeleton rows={6} />
+          )
+        ) : hits.length === 0 ? (
+          <Empty title="No call has these words">
+            <a class="button" href={paths.calls(project, { q: JSON.stringify(text), all: '1' })}>
+              Look for this text inside of words
+            </a>
+          </Empty>
+        ) : (
+          <>
+            <ol class="hits" ref={list}>
+              {hits.map((hit, index) => (
+                <HitLine key={hit.call.id} {...{ project, hit }} isActive={index === active} />
+              ))}
+            </ol>
+            {state.next !== null && (
+              <button type="button" class="more-hits" onClick={() => read(state.next ?? undefined)}>
+                Show more
+              </button>
+            )}
+          </>
+        )}
+      </div>
+    </main>
+  )
+}
+
+const places = { inputs: 'asked', output: 'said', exception: 'failed', note: 'note', name: 'name' } as const
+
+function HitLine({ project, hit, isActive }: { project: string; hit: Hit; isActive: boolean }) {
+  const { call, snippets } = hit
+  return (
+    <li class={isActive ? 'hit is-active' : 'hit'} aria-current={isActive ? 'true' : undefined}>
+      <div class="hit-head">
+        <Status status={call.status} isShort />
+        <a class="call-name" href={paths.trace(project, call.trace_id, call.id)}>
+          {nameOf(call)}
+        </a>
+        <span class="muted">{call.model}</span>
+        <span class="muted">{call.latency_ms !== null && durationText(call.latency_ms)}</span>
+        <span class="muted hit-time">
+          <Time at={call.started_at} />
+        </span>
+      </div>
+      {snippets.map(({ field, text, marks }, index) => (
+        <p key={`${field} ${index}`} class="snippet">
+          <span class="muted snippet-field">{places[field]}</span>
+          <span>{marked(text, marks)}</span>
+        </p>
+      ))}
+      {snippets.length === 0 && <p class="snippet muted">{call.input_preview}</p>}
+    </li>
+  )
+}
+
+function marked(text: string, marks: readonly (readonly [number, number])[]) {
+  const parts = []
+  let at = 0
+  for (const [from, to] of marks) {
+    parts.push(text.slice(at, from), <mark key={from}>{text.slice(from, to)}</mark>)
+    at = to
+  }
+  parts.push(text.slice(at))
+  return parts
+}

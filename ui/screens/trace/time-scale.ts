@@ -1,0 +1,59 @@
+import type { Branch, Span } from './tree.ts'
+
+/** What takes this share of a trace or more, and nothing happens in it, is drawn as if it took hardly any time. */
+const longGap = 0.2
+/** What is left of it. */
+const gapShare = 0.02
+
+/** Where times are drawn: 0 is the start of the trace, 1 its end. */
+export interface TimeScale {
+  at(ms: number): number
+  /** When it is, at such a place. */
+  timeAt(share: number): number
+  gaps: readonly Span[]
+}
+
+/** All times as long as they were. */
+export function evenScale({ start, end }: Span): TimeScale {
+  const whole = Math.max(1, end - start)
+  return { at: (ms) => (ms - start) / whole, timeAt: (share) => start + share * whole, gaps: [] }
+}
+
+/** The gaps take no room, so that what happens around them can be told apart. */
+export function shortenedScale(span: Span, gaps: readonly Span[]): TimeScale {
+  if (gaps.length === 0) return evenScale(span)
+  const busy = span.end - span.start - gaps.reduce((sum, { start, end }) => sum + end - start, 0)
+  const room = 1 - gaps.length * gapShare
+  const edges: { ms: number; share: number }[] = [{ ms: span.start, share: 0 }]
+  const reach = (ms: number, add: number) => edges.push({ ms, share: (edges.at(-1)?.share ?? 0) + add })
+  let before = span.start
+  for (const { start, end } of gaps) {
+    reach(start, (room * (start - before)) / busy)
+    reach(end, gapShare)
+    before = end
+  }
+  reach(span.end, (room * (span.end - before)) / busy)
+  const between = (by: 'ms' | 'share', to: 'ms' | 'share') => (value: number) => {
+    const found = edges.findIndex((edge, index) => index > 0 && value <= edge[by])
+    const [from, until] = [edges.at(found - 1), edges.at(found)] as [(typeof edges)[0], (typeof edges)[0]]
+    const length = until[by] - from[by]
+    return length === 0 ? until[to] : from[to] + ((value - from[by]) / length) * (until[to] - from[to])
+  }
+  return { at: between('ms', 'share'), timeAt: between('share', 'ms'), gaps }
+}
+
+/** Long times in which no call ran but those that have others within: somebody was waited for, or thought. */
+export function gapsIn(lines: readonly Branch[], { start, end }: Span): Span[] {
+  const long = (end - start) * longGap
+  if (long <= 0) return []
+  const leaves = lines
+    .filter(({ children }) => children.length === 0)
+    .toSorted((one, other) => one.start - other.start)
+  const gaps: Span[] = []
+  let reached = start
+  for (const leaf of [...leaves, { start: end, end }]) {
+    if (leaf.start - reached >= long) gaps.push({ start: reached, end: leaf.start })
+    reached = Math.max(reached, leaf.end)
+  }
+  return gaps
+}

@@ -1,0 +1,44 @@
+import type { z } from 'zod'
+import type { ColumnsAnswer } from '../../src/operations/views/columns-contract.ts'
+import type { FacetsAnswer } from '../../src/operations/views/contract.ts'
+import type { SearchAnswer } from '../../src/operations/views/search-contract.ts'
+import type { Expression } from '../filter/query.ts'
+import { askJson } from './ask.ts'
+
+export type Facets = z.output<typeof FacetsAnswer>
+export type Facet = Facets['facets'][number]
+export type Columns = z.output<typeof ColumnsAnswer>
+export type Found = z.output<typeof SearchAnswer>
+
+/** Which calls are meant. */
+export interface Meant {
+  project: string
+  roots: boolean
+  query: Expression | undefined
+}
+
+const bodyOf = ({ project, roots, query }: Meant) => ({
+  project_id: project,
+  filter: { trace_roots_only: roots },
+  ...(query && { query: { $expr: query } }),
+})
+
+export async function readFacets(
+  meant: Meant,
+  fields: readonly string[],
+  signal: AbortSignal,
+): Promise<Facet[]> {
+  const body = { ...bodyOf(meant), fields }
+  return (await askJson<Facets>('/views/facets', { body, signal })).facets
+}
+
+export const readColumns = (meant: Meant, signal: AbortSignal): Promise<Columns> =>
+  askJson<Columns>('/views/columns', { body: bodyOf(meant), signal })
+
+export const searchCalls = (
+  project: string,
+  text: string,
+  after: string | undefined,
+  signal: AbortSignal,
+): Promise<Found> =>
+  askJson<Found>('/views/search', { body: { project_id: project, text, limit: 30, after }, signal })
