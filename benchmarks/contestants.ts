@@ -14,9 +14,10 @@ export interface Contestant {
   stop(): Promise<void>
 }
 
-const key = 'a-key-for-measuring-only'
+/** Of the one user that each server has. */
+export const measuringKey = 'a-key-for-measuring-only'
 const headers = {
-  authorization: `Basic ${Buffer.from(`api:${key}`).toString('base64')}`,
+  authorization: `Basic ${Buffer.from(`api:${measuringKey}`).toString('base64')}`,
   'content-type': 'application/json',
 }
 
@@ -65,7 +66,7 @@ export async function start(
       ...Object.fromEntries(inherited),
       HEDDLE_HOST: '127.0.0.1',
       HEDDLE_PORT: String(port),
-      HEDDLE_USERS: `bench:${key}`,
+      HEDDLE_USERS: `bench:${measuringKey}`,
       HEDDLE_LOG_LEVEL: 'warn',
       HEDDLE_DOCS: 'off',
       HEDDLE_MODEL: 'none',

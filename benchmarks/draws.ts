@@ -13,13 +13,14 @@ import { constraints, samplings, turns } from './constraints.ts'
 
 /**
  * What drawing a token costs, with a constraint and without one: processor time, which hardly depends on what else the
- * machine does. Run with UV_THREADPOOL_SIZE=1; --model takes a file, a random model of 50 k tokens stands in for it.
+ * machine does. Run with UV_THREADPOOL_SIZE=1; --only takes names of rows, --model a file; a random model of 50 k tokens stands in for it.
  */
 const { values } = parseArgs({
   options: {
     model: { type: 'string' },
     answers: { type: 'string', default: '4' },
     tokens: { type: 'string', default: '80' },
+    only: { type: 'string' },
   },
 })
 const folder = await mkdtemp(join(tmpdir(), 'heddle-benchmark-'))
@@ -59,30 +60,32 @@ async function draws(sampling: Partial<Sampling>, seed: number, constraint?: Con
   }
 }
 
-async function described(sampling: Partial<Sampling>, constraint?: Constraint): Promise<string> {
-  // The first answer learns the grammar, and warms the code.
-  await draws(sampling, 0, constraint)
-  const all: number[] = []
-  for (let answer = 1; answer <= Number(values.answers); answer++) {
-    all.push(...(await draws(sampling, answer, constraint)))
-  }
+function described(all: readonly number[]): string {
   const sorted = all.toSorted((a, b) => a - b)
   const mean = all.reduce((sum, one) => sum + one, 0) / all.length
   return `${mean.toFixed(0)} (${sorted[all.length >> 1]}, ${sorted[Math.floor(0.9 * all.length)]})`
 }
 
+const only = values.only?.split(',')
+const rows = [['free', undefined] as const, ...Object.entries({ ...constraints, ...turns })]
+  .filter(([name]) => only === undefined || only.includes(name))
+  .map(([name, constraint]) => ({
+    name,
+    of: constraint && held.of(compiler.compile(constraint, { whitespace: 'bounded' }, 'constraint').grammar),
+    spent: Object.values(samplings).map((): number[] => []),
+  }))
+// In turns, so that what else the machine does is the same for all. The first answers learn the grammars, and warm the code.
+for (let answer = 0; answer <= Number(values.answers); answer++) {
+  for (const [at, sampling] of Object.values(samplings).entries()) {
+    for (const { of, spent } of rows) {
+      const all = await draws(sampling, answer, of)
+      if (answer > 0) spent[at]?.push(...all)
+    }
+  }
+}
 console.log(`| microseconds of a draw: mean (median, 90 %) | ${Object.keys(samplings).join(' | ')} |`)
 console.log(`| --- ${'| --- '.repeat(Object.keys(samplings).length)}|`)
-for (const [name, constraint] of [
-  ['free', undefined],
-  ...Object.entries({ ...constraints, ...turns }),
-] as const) {
-  const of =
-    constraint && held.of(compiler.compile(constraint, { whitespace: 'bounded' }, 'constraint').grammar)
-  const cells: string[] = []
-  for (const sampling of Object.values(samplings)) cells.push(await described(sampling, of))
-  console.log(`| ${name} | ${cells.join(' | ')} |`)
-}
+for (const { name, spent } of rows) console.log(`| ${name} | ${spent.map(described).join(' | ')} |`)
 await context.close()
 await rm(folder, { recursive: true })
 process.exit(0)

@@ -5,6 +5,7 @@ import { parseArgs } from 'node:util'
 import type { Generation, GenerationEvent, Run } from '../src/inference/backend.ts'
 import { createEmbeddedBackend } from '../src/inference/embedded/owner.ts'
 import { generationOf } from '../test/support/generations.ts'
+import { plainPlan } from '../test/support/model-plan.ts'
 import { benchmarkShape, writeRandomModel } from '../test/support/random-model.ts'
 import { shown, shownSpread, spreadOf, table } from './figures.ts'
 import { loadNow, workOf } from './machine.ts'
@@ -44,20 +45,7 @@ interface Contestant {
 
 async function ours(): Promise<Contestant> {
   const quiet = { debug() {}, info() {}, warn() {}, error: console.error }
-  const plan = {
-    file,
-    source: file,
-    names: ['135m'],
-    context,
-    parallel: 8,
-    threads,
-    gpu: false as const,
-    gpuLayers: 0,
-    device: 'cpu',
-    batch: 512,
-    queue: 8,
-    priority: false,
-  }
+  const plan = plainPlan(file, { names: ['135m'], context, parallel: 8, threads, batch: 512, queue: 8 })
   const backend = createEmbeddedBackend(plan, quiet)
   while (backend.status().state === 'starting') await new Promise((resolve) => setTimeout(resolve, 10))
   const signal = new AbortController().signal

@@ -9,12 +9,14 @@ import { uuidv7 } from 'uuidv7'
 import { buildApp } from '../src/app.ts'
 import { readConfig } from '../src/config.ts'
 import type { Caller } from '../src/domain/callers.ts'
-import { JsonText } from '../src/domain/json/text.ts'
+import { asText, JsonText } from '../src/domain/json/text.ts'
 import { startDeriving } from '../src/operations/evaluations/derive-behind.ts'
 import { queryResults } from '../src/operations/evaluations/results.ts'
 import { ResultsBody } from '../src/operations/evaluations/results-contract.ts'
 import type { Database } from '../src/storage/database.ts'
 import { openSqlite } from '../src/storage/engines/sqlite/open.ts'
+import { findUnkept } from '../src/storage/evaluations/columns/gather.ts'
+import { keepColumns } from '../src/storage/evaluations/columns/keeping.ts'
 import { readPending } from '../src/storage/evaluations/pending.ts'
 import { listOf, sql } from '../src/storage/sql/sql.ts'
 import type { CallPart } from '../src/storage/tables/call-parts.ts'
@@ -23,7 +25,7 @@ import { machineFacts } from './machine.ts'
 
 /**
  * Evaluation results at four sizes: what a page, a sort, a filter and the summary cost, beside the obvious way, which
- * reads every call of the evaluations, groups and sorts in memory; what the writes of evaluations cost beside the same
+ * reads every call of the evaluations, groups and sorts in memory, each before and after the columns are kept; what the writes of evaluations cost beside the same
  * calls that are none, with their results derived behind them; and how much memory a process takes that only asks.
  * Run: node benchmarks/evaluations.ts [--sizes 1000,10000,40000,100000]
  */
@@ -246,8 +248,12 @@ function asSent({ id, start, end }: CallPart): Record<string, unknown> {
       op_name: start.op_name,
     },
     ...{ started_at: time(start.started_at), ended_at: time(end.ended_at) },
-    ...{ attributes: {}, inputs: JSON.parse(start.inputs), output: JSON.parse(end.output ?? 'null') },
-    summary: JSON.parse(end.summary ?? '{}'),
+    ...{
+      attributes: {},
+      inputs: JSON.parse(asText(start.inputs)),
+      output: JSON.parse(asText(end.output ?? 'null')),
+    },
+    summary: JSON.parse(asText(end.summary)),
   }
 }
 
@@ -355,13 +361,28 @@ function compared(trials: number, { seconds, cpuSeconds, behindMs }: Ingestion):
   ].join('; ')
 }
 
-async function measure(size: number): Promise<void> {
-  const { db, file, evaluations, ingestion } = await build(size)
+async function questionsAnswered(
+  db: Database,
+  evaluations: readonly string[],
+  size: number,
+): Promise<Record<string, Cost>> {
   const figures: Record<string, Cost> = {}
   for (const [name, body] of Object.entries(questions(evaluations, size))) {
     await ask(db, body)
     figures[name] = await timed(() => ask(db, body))
   }
+  return figures
+}
+
+async function measure(size: number): Promise<void> {
+  const { db, file, evaluations, ingestion } = await build(size)
+  const unkept = await questionsAnswered(db, evaluations, size)
+  const kept = await timed(async () => {
+    for (const of of await findUnkept(db, evaluationCount)) await keepColumns(db, of, signal)
+  }, 1)
+  const figures: Record<string, Cost> = await questionsAnswered(db, evaluations, size)
+  for (const [name, cost] of Object.entries(unkept)) figures[`${name}, without columns`] = cost
+  figures['the columns are kept'] = kept
   figures['the obvious way, all calls'] = await timed(() => obvious(db, evaluations, true), 1)
   figures['the obvious way, trials alone'] = await timed(() => obvious(db, evaluations, false), 1)
   const owed = 5000

@@ -215,7 +215,7 @@ export const ways: readonly Way[] = [
     name: 'long-prompts',
     light: 'chat',
     connections: 4,
-    start: () => (n) => chat({ messages: [{ role: 'user', content: words(n, 250) }] }),
+    start: () => (n) => chat({ messages: [{ role: 'user', content: words(n, 140) }] }),
   },
   {
     name: 'constraints',

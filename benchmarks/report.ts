@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 
 /** The npm script by which results are made and found again. */
-export type Script = 'record' | 'chat' | 'loop'
+export type Script = 'record' | 'chat' | 'loop' | 'gateway' | 'conversations' | 'speculation'
 
 const beginOf = (script: Script) =>
   `<!-- results: written by \`npm run ${script} -- --markdown\`, all that stands here is replaced -->`

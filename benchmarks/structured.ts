@@ -7,6 +7,7 @@ import { createConstraintCompiler } from '../src/inference/constraints/compile.t
 import { type CompiledGrammar, sizeOfGrammar } from '../src/inference/constraints/grammar/compiled-grammar.ts'
 import { createEmbeddedBackend } from '../src/inference/embedded/owner.ts'
 import { generationOf } from '../test/support/generations.ts'
+import { plainPlan } from '../test/support/model-plan.ts'
 import { benchmarkShape, writeRandomModel } from '../test/support/random-model.ts'
 import { constraints, samplings } from './constraints.ts'
 import { loadNow } from './machine.ts'
@@ -32,20 +33,7 @@ if (values.model === undefined) await writeRandomModel(file, benchmarkShape)
 
 const quiet = { debug() {}, info() {}, warn() {}, error: console.error }
 const backend = createEmbeddedBackend(
-  {
-    file,
-    source: file,
-    names: ['x'],
-    context: 2048,
-    parallel: 4,
-    threads: Number(values.threads),
-    gpu: false,
-    gpuLayers: 0,
-    device: 'cpu',
-    batch: 512,
-    queue: 8,
-    priority: false,
-  },
+  plainPlan(file, { context: 2048, threads: Number(values.threads), batch: 512, queue: 8 }),
   quiet,
 )
 while (backend.status().state === 'starting') await new Promise((resolve) => setTimeout(resolve, 10))

@@ -38,25 +38,63 @@ function licences(inputs) {
   return `${texts.join('\n\n----\n\n')}\n`
 }
 
+const common = {
+  absWorkingDir: root,
+  bundle: true,
+  target: 'es2023',
+  minify: true,
+  write: false,
+  outdir: target,
+  jsx: 'automatic',
+  jsxImportSource: 'preact',
+  legalComments: 'none',
+  logLevel: 'error',
+}
+
+const sha256 = (text) => createHash('sha256').update(text).digest('base64')
+
+/** The file that screens are exported as, with everything but the contents. Nothing but what stands in it can run. */
+async function exportTemplate(bundle) {
+  const { outputFiles } = await bundle({
+    ...common,
+    entryPoints: [join(source, 'export', 'main.tsx'), join(source, 'style', 'page.css')],
+    format: 'iife',
+    entryNames: '[name]',
+    // A file is exported by a page, not by a file.
+    define: { exportTemplate: '""' },
+  })
+  const textOf = (ending) => outputFiles.find(({ path }) => path.endsWith(ending)).text.trim()
+  const [script, style] = [textOf('.js'), textOf('.css')]
+  const policy = [
+    "default-src 'none'",
+    `script-src 'sha256-${sha256(script)}'`,
+    `style-src 'sha256-${sha256(style)}'`,
+    'img-src data: blob:',
+    "base-uri 'none'",
+    "form-action 'none'",
+    "require-trusted-types-for 'script'",
+    "trusted-types 'none'",
+  ].join('; ')
+  // Functions, as a `$` in a script is only a letter.
+  return readFileSync(join(source, 'export', 'file.html'), 'utf8')
+    .replace('{policy}', () => policy)
+    .replace('<style></style>', () => `<style>${style}</style>`)
+    .replace('<script></script>', () => `<script>${script}</script>`)
+}
+
 async function build(hash) {
   const { build: bundle } = await import('esbuild')
+  const template = await exportTemplate(bundle)
+  const templateName = `export-${createHash('sha256').update(template).digest('hex').slice(0, 8)}.html`
   const { outputFiles, metafile } = await bundle({
+    ...common,
     entryPoints: [join(source, 'main.tsx'), join(source, 'style', 'page.css')],
-    absWorkingDir: root,
-    bundle: true,
     splitting: true,
     format: 'esm',
-    target: 'es2023',
-    minify: true,
     metafile: true,
-    write: false,
-    outdir: target,
     entryNames: '[name]-[hash]',
     chunkNames: '[name]-[hash]',
-    jsx: 'automatic',
-    jsxImportSource: 'preact',
-    legalComments: 'none',
-    logLevel: 'error',
+    define: { exportTemplate: JSON.stringify(`/ui/${templateName}`) },
   })
   const named = new Map(outputFiles.map(({ path, contents }) => [basename(path), contents]))
   const find = (ending) =>
@@ -69,6 +107,7 @@ async function build(hash) {
     ...['icon.svg'].map((name) => [name, readFileSync(join(source, name))]),
     ['licences.txt', Buffer.from(licences(metafile.inputs))],
     ['index.html', Buffer.from(html)],
+    [templateName, Buffer.from(template)],
   ])
 
   // A folder of its own that takes the place of the other at once: two starts do not meet in the middle.

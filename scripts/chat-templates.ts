@@ -119,6 +119,7 @@ function callsShown({ calls }: AnswerFormat): string {
 function argumentsShown({ arguments: given }: CallFormat): string {
   if (given.kind === 'json') return given.isQuoted ? '"{…}"' : '{…}'
   if (given.kind === 'python') return "KEY='VALUE'"
+  if (given.kind === 'elements') return `${given.prefix}<KEY>VALUE${given.prefix}</KEY>`
   const { before, mid, after } = given.values.string
   return `${before}KEY${mid}VALUE${after}`
 }

@@ -3,9 +3,11 @@
 // they run on, so the entry can be written without fetching them. It has no checksum: npm takes the
 // registry's own when that platform installs.
 //
-//   node scripts/complete-lock.mjs     after any `npm install` that changed package-lock.json
+//   node scripts/complete-lock.mjs [folder]     after any `npm install` that changed its package-lock.json
 
 import { readFileSync, writeFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { fileURLToPath } from 'node:url'
 
 const systems = {
   linux: 'linux',
@@ -42,7 +44,8 @@ function entry(name, version, parent) {
   }
 }
 
-const file = new URL('../package-lock.json', import.meta.url)
+const root = fileURLToPath(new URL('..', import.meta.url))
+const file = join(resolve(root, process.argv[2] ?? '.'), 'package-lock.json')
 const lock = JSON.parse(readFileSync(file, 'utf8'))
 const added = {}
 for (const [path, parent] of Object.entries(lock.packages)) {

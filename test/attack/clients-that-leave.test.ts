@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict'
-import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { after, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -82,10 +81,13 @@ function requestOf({ what, isChunked }: Client): Buffer {
   ])
 }
 
+/** Also where the server was the first to go: then what is sent on fails. */
+const closed = (socket: Socket) => new Promise((resolve) => socket.once('close', resolve))
+
 /** Does what it says, and is gone at the end. */
 async function visit(one: Client): Promise<void> {
   const socket = connect(port, '127.0.0.1').on('error', () => undefined)
-  const gone = once(socket, 'close')
+  const gone = closed(socket)
   const request = requestOf(one)
   const bytes =
     one.share > 1
@@ -113,7 +115,7 @@ async function sendAt(socket: Socket, bytes: Buffer, pace: Client['pace']): Prom
 
 async function readSome(socket: Socket): Promise<void> {
   const some = new Promise((resolve) => socket.once('readable', resolve))
-  await Promise.race([some, once(socket, 'close'), sleep(50)])
+  await Promise.race([some, closed(socket), sleep(50)])
   socket.read(1)
 }
 

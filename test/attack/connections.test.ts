@@ -195,6 +195,8 @@ describe('headers', () => {
     for (const line of [
       'GET /docs/static/../../package.json HTTP/1.1',
       'GET /docs/static/../../../../../../etc/passwd HTTP/1.1',
+      'GET /docs/../call/start HTTP/1.1',
+      'GET /docs/static/%2e%2e/%2e%2e/metrics HTTP/1.1',
       'GET /../../etc/passwd HTTP/1.1',
       'GET //etc/passwd HTTP/1.1',
       'GET \\..\\..\\package.json HTTP/1.1',

@@ -63,7 +63,7 @@ test('thousands that follow an unfinished request wait, and are all answered', a
   const { open, running } = await openPort(t)
   const followers = 20_000
   const socket = await open()
-  const gone = once(socket, 'close')
+  const gone = new Promise((resolve) => socket.once('close', resolve))
   const first = postOf('/call/start', { start: startOf() })
   socket.write(first.slice(0, -10))
   await until('the first is in work', async () => (await running()) === 1)

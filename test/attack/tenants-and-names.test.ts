@@ -158,7 +158,13 @@ function comparable(answer: { status: number; text: string }, names: Names, own:
     (left, name) => left.replaceAll(new RegExp(`${name.slice(0, 8)}[\\w-]*`, 'g'), '<part>'),
     text.replace(/[\w-]*…/g, '…'),
   )
-  const plain = whole.replace(/\b(?:[\da-f]{64}|[\da-f]{32}|[\w-]{43})\b/g, '<digest>')
+  // What a model makes of a text depends on the text, and the names are different texts.
+  const made = whole.replace(/"(relevance_score|embedding)":(?:"[^"]*"|\[[^\]]*\]|[^,}]+)/g, '"$1":"<made>"')
+  // A file may be a digest of what holds names.
+  const files = made.replace(/"base64":"[^"]*"/g, '"base64":"<bytes>"')
+  // The order of a reranking follows the scores, and with `top_n` so does the choice.
+  const ranked = files.replace(/"results":\[\{"index":.*\}\](?=,"usage")/, '"results":"<ranked>"')
+  const plain = ranked.replace(/\b(?:[\da-f]{64}|[\da-f]{32}|[\w-]{43})\b/g, '<digest>')
   return { status, lines: plain.split('\n').sort() }
 }
 

@@ -9,6 +9,8 @@ import { queryResults } from '../../src/operations/evaluations/results.ts'
 import { ResultsBody } from '../../src/operations/evaluations/results-contract.ts'
 import type { Database } from '../../src/storage/database.ts'
 import { checkEvaluation } from '../../src/storage/evaluations/check.ts'
+import { keepColumns } from '../../src/storage/evaluations/columns/keeping.ts'
+import { readRowSets } from '../../src/storage/evaluations/row-sets.ts'
 import { sql } from '../../src/storage/sql/sql.ts'
 import type { CallPart } from '../../src/storage/tables/call-parts.ts'
 import { keys, openApp } from '../support/app.ts'
@@ -235,8 +237,19 @@ async function assertSame(db: Database, project: string, requests: readonly Resu
   for (const request of requests) {
     assert.deepEqual(await answered(db, project, request), resultsOf(calls, request), json(request))
   }
+  // The same once more, by their columns.
+  const signal = new AbortController().signal
+  for (const set of await readRowSets(db, project, evaluations)) {
+    await keepColumns(db, { project_id: project, ...set }, signal)
+  }
+  for (const request of requests) {
+    assert.deepEqual(
+      await answered(db, project, request),
+      resultsOf(calls, request),
+      `kept: ${json(request)}`,
+    )
+  }
   for (const evaluation_id of evaluations) {
-    const signal = new AbortController().signal
     const wrong = await checkEvaluation(db, { project_id: project, evaluation_id }, clock(), signal)
     assert.deepEqual(wrong, [])
   }

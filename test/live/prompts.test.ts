@@ -99,7 +99,7 @@ test('queues are bounded, and a waiting request may leave', async (t) => {
 })
 
 test('tenants take turns', async (t) => {
-  const { render } = open(t, { entry })
+  const { render } = open(t, { entry, workers: 1 })
   const order: string[] = []
   const note = (template: string, tenant: string) =>
     render(template, tenant).then(() => void order.push(template))

@@ -29,7 +29,9 @@ async function openPort(t: TestContext, more: Record<string, string> = {}) {
   const { app, post } = await openApp(t, { settings: { ...settings, ...more } })
   const address = await app.listen({ port: 0, host: '127.0.0.1' })
   const connections = promisify(app.server.getConnections.bind(app.server))
-  return { post, port: Number(new URL(address).port), connections }
+  const accepted: Socket[] = []
+  app.server.on('connection', (socket: Socket) => accepted.push(socket))
+  return { post, port: Number(new URL(address).port), connections, accepted }
 }
 
 interface Refused {
@@ -150,10 +152,12 @@ describe('a client that is refused while it sends gets its answer', () => {
   }
 
   test('429, beside others that take all the room', async (t) => {
-    const { port } = await openPort(t)
+    const { port, accepted } = await openPort(t)
     const other = await open(port)
     other.write(headOf({ length: 8 * megabyte }))
     other.write(' '.repeat(7 * megabyte))
+    // Of two that arrive at once either may be refused.
+    await until('it has arrived', async () => (accepted[0]?.bytesRead ?? 0) > 7 * megabyte)
     // A body that stops would lose its room.
     const going = setInterval(() => other.write(' '.repeat(8192)), 100)
     t.after(() => clearInterval(going))

@@ -18,6 +18,7 @@ import { queueRules } from './storage/queue-rules.ts'
 import { queues } from './storage/queues.ts'
 import { reading } from './storage/reading.ts'
 import { responses } from './storage/responses.ts'
+import { search } from './storage/search.ts'
 import { storedCompletions } from './storage/stored-completions.ts'
 import { sweeping } from './storage/sweeping.ts'
 import { tables } from './storage/tables.ts'
@@ -49,6 +50,7 @@ for (const driver of allDrivers()) {
     monitors(driver.open)
     evaluationRuns(driver.shared)
     usageAndAudit(driver.open)
+    search(driver.open)
     responses(driver.open)
     writing(driver.shared)
     closing(driver.open)

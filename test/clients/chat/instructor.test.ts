@@ -6,7 +6,7 @@ import { z } from 'zod/v3'
 import { callText } from '../../support/tools.ts'
 import { startPlayed } from './played.ts'
 
-/** Instructor, unmodified, in the mode that asks for the arguments of a tool. */
+/** Instructor, unmodified: by the arguments of a tool, and by a schema. */
 
 const server = await startPlayed({ after })
 const { plays } = server
@@ -38,3 +38,12 @@ test('an object, as a stream', async () => {
   }
   assert.deepEqual(last, forecast)
 })
+
+for (const mode of ['JSON', 'JSON_SCHEMA'] as const) {
+  test(`an object by the mode ${mode}`, async () => {
+    const other = createInstructor({ client: new OpenAI(server), mode })
+    plays(JSON.stringify(forecast))
+    const { _meta: _, ...object } = await other.chat.completions.create(asked)
+    assert.deepEqual(object, forecast)
+  })
+}

@@ -88,3 +88,22 @@ test('createAgent, whole and as a stream', async () => {
   assert.equal(said, 'It rains in both.')
   assert.match(prompts()[1] ?? '', /rain in Oslo.*rain in Rīga/s)
 })
+
+test('an object by its schema, as any JSON, and with what was said beside it', async () => {
+  const schema = z.object({ city: z.string(), rain: z.boolean() })
+  const forecast = { city: 'Oslo', rain: true }
+  for (const method of ['jsonSchema', 'jsonMode'] as const) {
+    plays(JSON.stringify(forecast), JSON.stringify(forecast))
+    const structured = model.withStructuredOutput(schema, { method, name: 'forecast', includeRaw: true })
+    const { raw, parsed } = await structured.invoke([question])
+    assert.deepEqual(parsed, forecast)
+    assert.equal(raw.text, JSON.stringify(forecast))
+    let last: unknown
+    for await (const partial of await model
+      .withStructuredOutput(schema, { method, name: 'forecast' })
+      .stream([question])) {
+      last = partial
+    }
+    assert.deepEqual(last, forecast)
+  }
+})

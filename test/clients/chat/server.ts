@@ -1,6 +1,9 @@
-import type { TestContext } from 'node:test'
 import { keys, openApp } from '../../support/app.ts'
 import { type Script, type ScriptedBackend, scriptedBackend } from '../../support/scripted-backend.ts'
+
+interface Ending {
+  after(close: () => Promise<void>): void
+}
 
 export interface ChatServer {
   /** What the clients of OpenAI call the base URL. */
@@ -10,7 +13,7 @@ export interface ChatServer {
 }
 
 /** The server on a port of its own, with a model that says what the script says. */
-export async function startChat(t: Pick<TestContext, 'after'>, script?: Script): Promise<ChatServer> {
+export async function startChat(t: Ending, script?: Script): Promise<ChatServer> {
   const backend = scriptedBackend(script)
   const { app } = await openApp(t, { backend })
   const address = await app.listen({ host: '127.0.0.1', port: 0 })

@@ -1,0 +1,69 @@
+import assert from 'node:assert/strict'
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { text } from 'node:stream/consumers'
+import { after, test } from 'node:test'
+import { keys } from '../support/app.ts'
+import { newFolder } from '../support/server.ts'
+import { startReady } from './loop/place.ts'
+
+/** The snippets of docs/clients.md, as they stand there but for the port and the entity, each as a program of its own. */
+
+const page = readFileSync(new URL('../../docs/clients.md', import.meta.url), 'utf8')
+const server = await startReady({ after }, await newFolder({ after }))
+// Packages are found from here, and plain JavaScript may lie below them.
+const folder = await mkdtemp(new URL('node_modules/documented-', import.meta.url).pathname)
+after(() => rm(folder, { recursive: true, force: true }))
+
+const python = spawnSync('python3', ['-c', 'import openai'])
+const commands: Record<string, { command: string; file: string; skip: string | false }> = {
+  js: { command: process.execPath, file: 'snippet.mjs', skip: false },
+  sh: { command: 'bash', file: 'snippet.sh', skip: false },
+  python: {
+    command: 'python3',
+    file: 'snippet.py',
+    skip: python.status === 0 ? false : 'there is no python3 with openai',
+  },
+}
+
+let count = 0
+for (const [, title = '', section = ''] of page.matchAll(/^## (.+)\n([\s\S]*?)(?=^## |(?![\s\S]))/gm)) {
+  for (const [, language = '', snippet = ''] of section.matchAll(/^```(\w+)\n([\s\S]*?)^```$/gm)) {
+    // A file of settings is no program.
+    if (language === 'yaml') continue
+    const number = ++count
+    const { command, file, skip } = commands[language] ?? assert.fail(`a snippet in ${language}`)
+    test(`${title}, snippet ${number}`, { skip }, async () => {
+      const place = `${folder}/${number}-${file}`
+      await writeFile(
+        place,
+        snippet.replaceAll('http://localhost:8080', server.address).replaceAll("'main/", "'acme/"),
+      )
+      const child = spawn(command, [place], {
+        cwd: folder,
+        env: { PATH: process.env.PATH, HOME: folder, KEY: keys.alice },
+        stdio: ['ignore', 'pipe', 'pipe'],
+      })
+      const [out, complaints, [code]] = await Promise.all([
+        text(child.stdout),
+        text(child.stderr),
+        once(child, 'exit'),
+      ])
+      assert.equal(code, 0, complaints)
+      assert.notEqual(out.trim(), '', 'it says what it has got')
+      assert.doesNotMatch(out, /undefined|error/i)
+    })
+  }
+}
+
+test('each client of the table has its section', () => {
+  const headings = new Set(
+    [...page.matchAll(/^## (.+)$/gm)].map(([, title = '']) => title.toLowerCase().replaceAll(' ', '-')),
+  )
+  const links = [...page.matchAll(/\]\(#([\w-]+)\)/g)].map(([, link = '']) => link)
+  assert.ok(links.length >= 8)
+  for (const link of links) assert.ok(headings.has(link), link)
+  assert.ok(count >= 10, `${count} snippets`)
+})

@@ -1,0 +1,265 @@
+import assert from 'node:assert/strict'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { after, before, test } from 'node:test'
+import { openRecord } from '../../src/storage/open.ts'
+import { keys, openApp } from '../support/app.ts'
+import { completeOf, endOf, startOf } from '../support/calls.ts'
+import { storeOneOfEach } from '../support/one-of-each.ts'
+import { startPostgres, type TestPostgres } from '../support/postgres.ts'
+import { newFolder, runHeddle } from '../support/server.ts'
+
+const project = 'acme/qa'
+
+let postgres: TestPostgres
+before(async () => {
+  postgres = await startPostgres()
+})
+after(() => postgres.stop())
+
+type Settings = Record<string, string>
+
+async function placeOf(engine: 'SQLite' | 'PostgreSQL', folder: string): Promise<Settings> {
+  const more = engine === 'SQLite' ? {} : { HEDDLE_DATABASE_URL: await postgres.createDatabase() }
+  return { HEDDLE_DATA: folder, ...more }
+}
+
+async function withApp(
+  settings: Settings,
+  work: (opened: Awaited<ReturnType<typeof openApp>>) => Promise<void>,
+) {
+  const closing: (() => unknown)[] = []
+  const place = { databaseUrl: settings.HEDDLE_DATABASE_URL ?? '', folder: settings.HEDDLE_DATA as string }
+  const database = await openRecord({ ...place, queryTimeoutMs: 30_000 })
+  const opened = await openApp(
+    { after: (close: () => unknown) => void closing.push(close) },
+    { database, sweep: false },
+  )
+  try {
+    await work(opened)
+  } finally {
+    for (const close of closing) await close()
+  }
+}
+
+/** Whatever a client can read of the project. */
+async function readAll(settings: Settings, of = project): Promise<Record<string, string>> {
+  const read: Record<string, string> = {}
+  await withApp(settings, async ({ post }) => {
+    const ask = async (url: string, body: object) => {
+      const { status, text } = await post(url, { project_id: of, ...body })
+      assert.equal(status, 200, text)
+      return text.replaceAll(of, '<project>')
+    }
+    read.calls = await ask('/calls/stream_query', { include_feedback: true })
+    read.feedback = await ask('/feedback/query', {})
+    read.objects = await ask('/objs/query', { include_tags_and_aliases: true })
+    const { table } = JSON.parse(read.objects).objs.find(
+      (one: { object_id: string }) => one.object_id === 'rows',
+    ).val
+    read.table = await ask('/table/query', { digest: table })
+    read.files = await ask('/files/query_stats', {})
+  })
+  return read
+}
+
+async function fill(settings: Settings): Promise<void> {
+  await withApp(settings, async (opened) => {
+    const { post } = opened
+    const ask = async (url: string, body: unknown) => {
+      const { status, text, json } = await post(url, body)
+      assert.equal(status, 200, text)
+      return json
+    }
+    await storeOneOfEach(opened, project, keys.alice)
+    const batch = Array.from({ length: 450 }, (_, n) =>
+      completeOf({
+        project_id: project,
+        started_at: new Date(1e12 + (n % 7) * 1000).toISOString(),
+        inputs: { text: 'wörds 😀 \u2028'.repeat(n % 50 === 0 ? 9_000 : 1), zero: '\u0000\ud800' },
+        output: n % 3 === 0 ? null : [0.1 + n, { n }],
+        summary: n % 5 === 0 ? { weave: { own: 1, status: 'success' }, status_counts: { error: 1 } } : {},
+        ...(n % 4 === 0 && { exception: 'it failed', thread_id: 't', svc_run_id: 'r', svc_run_step: n }),
+      }),
+    )
+    await ask(`/v2/${project}/calls/complete`, { batch })
+    const exact = JSON.stringify({ start: startOf({ project_id: project, inputs: {} }) })
+    await ask(
+      '/call/start',
+      exact.replace('"inputs":{}', '"inputs":{"big":12345678901234567890,"one":1.0,"tiny":1e-400}'),
+    )
+    await ask('/call/start', { start: startOf({ project_id: project, expire_at: '2100-01-01T00:00:00Z' }) })
+    await ask('/call/update', { project_id: project, call_id: batch[1]?.id, display_name: 'renamed' })
+    const rows = Array.from({ length: 700 }, (_, n) => ({ n: n % 600, text: 'row '.repeat(n % 40) }))
+    const { digest } = await ask('/table/create', { table: { project_id: project, rows } })
+    const object = (val: unknown) =>
+      ask('/obj/create', { obj: { project_id: project, object_id: 'rows', val } })
+    await object({ table: digest })
+    await object({ table: digest, second: true })
+    await object({ table: digest })
+  })
+}
+
+const outcome = (added: number, there = 0, gone = 0) => ({ added, there, gone })
+
+for (const [from, to] of [
+  ['SQLite', 'PostgreSQL'],
+  ['PostgreSQL', 'SQLite'],
+] as const) {
+  test(`what is exported from ${from} is imported into ${to}, digit by digit, once`, async (t) => {
+    const [source, target] = [await placeOf(from, await newFolder(t)), await placeOf(to, await newFolder(t))]
+    await fill(source)
+    const file = join(source.HEDDLE_DATA as string, 'export.jsonl')
+    const written = await runHeddle(['export', project, '--to', file], source)
+    assert.equal(written.code, 0, written.err)
+    assert.equal(
+      (await runHeddle(['export', project, '--to', file], source)).code,
+      1,
+      'a file is never replaced',
+    )
+    await withApp(target, async () => {})
+
+    // The first part alone, as if the command had been killed.
+    const all = readFileSync(file, 'utf8').split('\n')
+    const part = join(target.HEDDLE_DATA as string, 'part.jsonl')
+    writeFileSync(part, all.slice(0, 200).join('\n'))
+    const cut = await runHeddle(['import', part], target)
+    assert.equal(cut.code, 1)
+    assert.match(cut.err, /no last line: the export was cut off/)
+
+    const whole = await runHeddle(['import', file], target)
+    assert.equal(whole.code, 0, whole.err)
+    const first = JSON.parse(whole.out)
+    assert.ok(first.calls.added > 200 && first.calls.there > 100, whole.out)
+    assert.equal(first.calls.added + first.calls.there, 453)
+    assert.deepEqual(await readAll(target), await readAll(source))
+
+    const again = await runHeddle(['import', file], target)
+    const { calls, ...others } = JSON.parse(again.out)
+    // Calls that run may have gone on: they are written again.
+    assert.deepEqual(calls, outcome(2, 451))
+    assert.deepEqual(others, {
+      files: outcome(0, 1),
+      tables: outcome(0, 2),
+      objects: outcome(0, 5),
+      feedback: outcome(0, 1),
+    })
+    assert.deepEqual(await readAll(target), await readAll(source))
+
+    const moved = await runHeddle(['import', file, '--project', 'other/one'], target)
+    assert.equal(moved.code, 0, moved.err)
+    assert.equal(JSON.parse(moved.out).calls.added, 453)
+    const audit = await runHeddle(['audit', '--json'], target)
+    assert.match(audit.out, /"action":"project\.import"/)
+  })
+}
+
+test('what was deleted or went on here stays as it is', async (t) => {
+  const settings = { HEDDLE_DATA: await newFolder(t) }
+  const [deleted, running] = [completeOf({ project_id: project }), startOf({ project_id: project })]
+  await withApp(settings, async ({ post }) => {
+    await post(`/v2/${project}/calls/complete`, { batch: [deleted] })
+    await post('/call/start', { start: running })
+  })
+  const file = join(settings.HEDDLE_DATA, 'export.jsonl')
+  assert.equal((await runHeddle(['export', project, '--to', file], settings)).code, 0)
+  await withApp(settings, async ({ post }) => {
+    await post('/calls/delete', { project_id: project, call_ids: [deleted.id] })
+    await post('/call/end', { end: endOf(running.id, { project_id: project, output: 'later' }) })
+  })
+  const { code, out } = await runHeddle(['import', file], settings)
+  assert.equal(code, 0)
+  assert.deepEqual(JSON.parse(out).calls, outcome(0, 1, 1))
+  await withApp(settings, async ({ post }) => {
+    assert.equal((await post('/call/read', { project_id: project, id: deleted.id })).status, 404)
+    assert.equal(
+      (await post('/call/read', { project_id: project, id: running.id })).json.call.output,
+      'later',
+    )
+  })
+})
+
+test('a line that is none is named, and what stands before it is taken', async (t) => {
+  const settings = { HEDDLE_DATA: await newFolder(t) }
+  await withApp(settings, async () => {})
+  const head = JSON.stringify({ export: { version: 1, project_id: project } })
+  const good = JSON.stringify({ call: completeOf({ svc_user_id: 'somebody' }) })
+  const file = join(settings.HEDDLE_DATA, 'bad.jsonl')
+  for (const [lines, says] of [
+    [[good], /Line 1: .*first line/],
+    [[head, good, '{"call":'], /Line 3: .*JSON/],
+    [[head, good, '{"call":{"id":"no"}}'], /Line 3: .*call\.id/],
+    [
+      [head, good, JSON.stringify({ call: completeOf({ output: 1, ended_at: 'never' }) })],
+      /Line 3: .*call\.ended_at/,
+    ],
+    [[JSON.stringify({ export: { version: 2, project_id: project } })], /Line 1: .*export\.version/],
+    [
+      [
+        head,
+        JSON.stringify({
+          object: { object_id: 'a', digest: 'x', is_latest: 1, val: 1, created_at: '2026-01-01T00:00:00Z' },
+        }),
+      ],
+      /Line 2: object\.digest: "x" was expected/,
+    ],
+    [
+      [head, JSON.stringify({ rows: { table: 'x', count: 1, from: 0, values: [{}] } })],
+      /Line 2: rows\.table/,
+    ],
+    [
+      [head, JSON.stringify({ file: { digest: 'x', size: 1, from: 0, base64: 'AA==' } })],
+      /Line 2: .*file\.digest/,
+    ],
+  ] as const) {
+    writeFileSync(file, lines.join('\n'))
+    const { code, err } = await runHeddle(['import', file], settings)
+    assert.equal(code, 1, err)
+    assert.match(err, says)
+  }
+  await withApp(settings, async ({ post }) => {
+    assert.equal((await post('/calls/query_stats', { project_id: project })).json.count, 1)
+  })
+  for (const [args, says] of [
+    [['import'], /Give the file/],
+    [['import', '/nowhere/at/all'], /There is no file/],
+    [['export'], /one project/],
+    [['export', project, '--kinds', 'calls,people'], /--kinds: given "calls,people"; accepted/],
+    [['export', 'acme/nothing'], /There is nothing in project/],
+  ] as const) {
+    const { code, err } = await runHeddle(args, settings)
+    assert.notEqual(code, 0)
+    assert.match(err, says)
+  }
+})
+
+test('a record in PostgreSQL is backed up while it is written to, and served from the backup', async (t) => {
+  const folder = await newFolder(t)
+  const source = await placeOf('PostgreSQL', folder)
+  await fill(source)
+  const before = await readAll(source)
+  const file = join(folder, 'backup.db')
+  let isOver = false
+  let written = 0
+  await withApp(source, async ({ post }) => {
+    const writing = (async () => {
+      for (; !isOver; written++)
+        await post('/call/start', { start: startOf({ project_id: 'acme/meanwhile' }) })
+    })()
+    const { code, err } = await runHeddle(['db', 'backup', file], source)
+    isOver = true
+    await writing
+    assert.equal(code, 0, err)
+  })
+  assert.ok(written > 0)
+  const restored = await newFolder(t)
+  writeFileSync(join(restored, 'heddle.db'), readFileSync(file))
+  assert.deepEqual(await readAll({ HEDDLE_DATA: restored }), before)
+  assert.equal((await runHeddle(['db', 'check'], { HEDDLE_DATA: restored })).code, 0)
+  const url = await postgres.createDatabase()
+  const back = await runHeddle(['db', 'copy', url], { HEDDLE_DATA: restored })
+  assert.equal(back.code, 0, back.err)
+  assert.deepEqual(await readAll({ HEDDLE_DATA: folder, HEDDLE_DATABASE_URL: url }), before)
+  const refused = await runHeddle(['db', 'backup', file], source)
+  assert.match(refused.err, /never replaces a file/)
+})

@@ -1,0 +1,182 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import pg from 'pg'
+import type { Database } from '../../src/storage/database.ts'
+import { keepColumns } from '../../src/storage/evaluations/columns/keeping.ts'
+import { readRowSets } from '../../src/storage/evaluations/row-sets.ts'
+import { openRecord } from '../../src/storage/open.ts'
+import { type Sql, sql } from '../../src/storage/sql/sql.ts'
+import { type Answer, openApp } from '../support/app.ts'
+import { completeOf, project } from '../support/calls.ts'
+import { comparedRuns, runId } from '../support/compared-runs.ts'
+import { startPostgres, type TestPostgres } from '../support/postgres.ts'
+
+/** What grows with what a server is used for. */
+const large =
+  /^(calls|eval_trials|eval_owed|eval_columns|feedback|table_rows|table_entries|completions|responses|judgements|annotation_queue_items|files|file_pieces)$/
+
+interface Plan {
+  'Node Type': string
+  'Relation Name'?: string
+  'Index Cond'?: string
+  Plans?: Plan[]
+}
+
+function* nodesOf(plan: Plan): Generator<Plan> {
+  yield plan
+  for (const inner of plan.Plans ?? []) yield* nodesOf(inner)
+}
+
+/** The record, and every query that it is asked. */
+function watched(db: Database): { record: Database; asked: () => Sql[] } {
+  let queries: Sql[] = []
+  const noted = (query: Sql) => {
+    queries.push(query)
+    return query
+  }
+  return {
+    record: {
+      ...db,
+      all: (query, tenant) => db.all(noted(query), tenant),
+      get: (query, tenant) => db.get(noted(query), tenant),
+      stream: (query, options) => db.stream(noted(query), options),
+    },
+    asked() {
+      const all = queries
+      queries = []
+      return all
+    },
+  }
+}
+
+describe('plans of queries on PostgreSQL', () => {
+  let server: TestPostgres
+  before(async () => {
+    server = await startPostgres()
+  })
+  after(() => server.stop())
+
+  /** A record whose plans read tables from their beginning only where no index helps. */
+  async function openPlanned(): Promise<Database> {
+    const databaseUrl = await server.createDatabase()
+    const client = new pg.Client(databaseUrl)
+    await client.connect()
+    const name = new URL(databaseUrl).pathname.slice(1)
+    await client.query(`ALTER DATABASE "${name}" SET enable_seqscan = off`)
+    await client.end()
+    return openRecord({ databaseUrl, folder: '', queryTimeoutMs: 60_000 })
+  }
+
+  async function wrongIn(db: Database, query: Sql): Promise<string[]> {
+    if (!/^\s*(SELECT|WITH)/i.test(query.text)) return []
+    const rows = await db.all<{ 'QUERY PLAN': { Plan: Plan }[] | string }>(
+      sql`EXPLAIN (FORMAT JSON, COSTS OFF) ${query}`,
+    )
+    const said = rows[0]?.['QUERY PLAN'] ?? []
+    const [{ Plan: plan } = { Plan: { 'Node Type': '' } }] =
+      typeof said === 'string' ? (JSON.parse(said) as { Plan: Plan }[]) : said
+    return [...nodesOf(plan)].flatMap((node) => {
+      const table = node['Relation Name'] ?? ''
+      if (!large.test(table)) return []
+      const isWhole =
+        node['Node Type'] === 'Seq Scan' ||
+        (/^Index/.test(node['Node Type']) && !/project_id/.test(node['Index Cond'] ?? ''))
+      return isWhole ? [`${node['Node Type']} of ${table}: ${query.text}`] : []
+    })
+  }
+
+  test('no view, no page of evaluation results and no list reads a table from its beginning', async (t) => {
+    const db = await openPlanned()
+    const { record, asked } = watched(db)
+    const { post, get } = await openApp(t, { database: record })
+    t.after(() => db.close())
+    const calls = [
+      ...comparedRuns({ runs: 2, rows: 20 }),
+      ...Array.from({ length: 20 }, () => completeOf({ thread_id: 't', op_name: 'chat' })),
+    ] as { id: string; trace_id: string; op_name: string }[]
+    assert.equal((await post(`/v2/${project}/calls/complete`, { batch: calls })).status, 200)
+    const [call] = calls.slice(-1)
+    assert.ok(call)
+
+    const wrong: string[] = []
+    async function look(name: string, answer: Promise<Answer>): Promise<Answer['json']> {
+      const { status, text, json } = await answer
+      assert.equal(status, 200, `${name}: ${text}`)
+      const queries = new Map(asked().map((query) => [query.text, query]))
+      assert.ok(queries.size > 0, name)
+      for (const query of queries.values())
+        wrong.push(...(await wrongIn(db, query)).map((why) => `${name}: ${why}`))
+      return json
+    }
+    const ask = (path: string, body: object) => look(path, post(path, { project_id: project, ...body }))
+
+    const literal = (field: string, op: string, value: unknown) => ({
+      $expr: { [op]: [{ $getField: field }, { $literal: value }] },
+    })
+    const runs = { evaluation_call_ids: [runId(0), runId(1)] }
+    const shapes = [
+      {},
+      { offset: 10 },
+      { require_intersection: true },
+      { sort_by: [{ field: 'scores.judge.score', direction: 'desc' }] },
+      { sort_by: [{ field: 'scores.judge.score', mode: 'difference' }] },
+      { sort_by: [{ field: 'inputs.row' }] },
+      { sort_by: [{ field: 'output.model_latency' }] },
+      { filters: [{ query: literal('scores.judge.score', '$gte', 0.5) }] },
+      { filters: [{ query: literal('inputs.row', '$gte', 5) }] },
+      { filters: [{ query: literal('output.model_latency', '$gte', 0.5) }], require_intersection: true },
+    ]
+    let digest = ''
+    const pages = async (how: string) => {
+      for (const shape of shapes) {
+        const json = await look(
+          `${how} ${JSON.stringify(shape)}`,
+          post(`/v2/${project}/eval_results/query`, { ...runs, limit: 3, include_summary: true, ...shape }),
+        )
+        digest = (json.rows as { row_digest: string }[])[0]?.row_digest ?? digest
+      }
+    }
+    await pages('by trials')
+    await ask('/views/evaluations', {})
+    await ask('/views/scores', { ...runs, field: 'scores.judge.score', heat_for: runId(1) })
+    await ask('/views/scores', {
+      ...{ ...runs, field: 'scores.judge.score', require_intersection: true },
+      filters: [{ query: literal('inputs.row', '$gte', 5) }],
+    })
+    await ask('/views/rank', { ...runs, row_digest: digest, sort_by: [{ field: 'scores.judge.score' }] })
+    await ask('/views/rank', { ...runs, row_digest: digest })
+    for (const set of await readRowSets(db, project, runs.evaluation_call_ids)) {
+      assert.equal(
+        await keepColumns(record, { project_id: project, ...set }, new AbortController().signal),
+        true,
+      )
+    }
+    await pages('by columns')
+    await ask('/views/calls', {})
+    await ask('/views/calls', {
+      query: literal('op_name', '$eq', 'chat'),
+      sort_by: [{ field: 'op_name', direction: 'asc' }],
+    })
+    await ask('/views/calls', { query: literal('inputs.a', '$eq', 1) })
+    await ask('/views/facets', { fields: ['op', 'model'] })
+    await ask('/views/buckets', {
+      after: '2026-01-01T00:00:00Z',
+      before: '2026-01-04T00:00:00Z',
+      step_seconds: 3600,
+      by: 'op',
+    })
+    await ask('/calls/stream_query', { limit: 5 })
+    await ask('/calls/stream_query', { filter: { trace_ids: [call.trace_id] } })
+    await ask('/calls/stream_query', { filter: { parent_ids: [runId(0)], op_names: [call.op_name] } })
+    await ask('/calls/query_stats', { filter: { thread_ids: ['t'] } })
+    await ask('/call/read', { id: call.id })
+    await ask('/feedback/query', { query: literal('weave_ref', '$eq', 'x') })
+    assert.equal((await get('/views/engine')).status, 200)
+    assert.deepEqual(wrong, [])
+    // What is looked for would be found.
+    assert.equal(
+      (await wrongIn(db, sql`SELECT count(*) AS count FROM calls WHERE op_name = ${'x'}`)).length,
+      1,
+    )
+  })
+})

@@ -1,0 +1,125 @@
+import assert from 'node:assert/strict'
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { after, before, describe, test } from 'node:test'
+import { gunzipSync } from 'node:zlib'
+import pg from 'pg'
+import { buildApp } from '../../src/app.ts'
+import { readConfig } from '../../src/config.ts'
+import { parseLossless } from '../../src/domain/json/lossless.ts'
+import type { Database } from '../../src/storage/database.ts'
+import { loadMigrations } from '../../src/storage/engines/migrations.ts'
+import { migratePostgres } from '../../src/storage/engines/postgres/migrate.ts'
+import { checkSqlite } from '../../src/storage/engines/sqlite/maintenance.ts'
+import { openRecord, sqliteFile } from '../../src/storage/open.ts'
+import { startPostgres, type TestPostgres } from '../support/postgres.ts'
+import { newFolder } from '../support/server.ts'
+
+const fixtures = new URL('../fixtures/', import.meta.url)
+const releases = readdirSync(fixtures).flatMap((name) => /^release-(.+)\.json\.gz$/.exec(name)?.[1] ?? [])
+
+const contentOf = (release: string, ending: string) =>
+  gunzipSync(readFileSync(new URL(`release-${release}.${ending}.gz`, fixtures)))
+
+interface Looked {
+  method: 'GET' | 'POST' | 'PUT'
+  url: string
+  body?: string
+  answer: string
+}
+
+/** What test/fixtures/write-release.ts wrote down. */
+interface Release {
+  project: string
+  key: string
+  postgres_schema: number
+  sqlite: Looked[]
+  postgres: Looked[]
+}
+
+const readRelease = (release: string) => JSON.parse(contentOf(release, 'json').toString()) as Release
+
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && Object.getPrototypeOf(value) === Object.prototype
+
+/** What is said now of what was said then: a member that came later is none of it. */
+function known(then: unknown, now: unknown): unknown {
+  if (Array.isArray(then) && Array.isArray(now))
+    return now.map((one, at) => (at < then.length ? known(then[at], one) : one))
+  if (!isObject(then) || !isObject(now)) return now
+  // A lease ends by itself, after a quarter of an hour.
+  const of = (name: string) => (name === 'lease' ? then.lease : known(then[name], now[name]))
+  return Object.fromEntries(Object.keys(then).map((name) => [name, of(name)]))
+}
+
+/** Whatever the release said of its record is said now; there may be more. */
+async function saysTheSame(
+  db: Database,
+  { key, project }: Release,
+  looked: readonly Looked[],
+): Promise<void> {
+  const users = `ann:${key}:acme`
+  const app = await buildApp(readConfig({ HEDDLE_MAX_LOOP_DELAY: '0', HEDDLE_USERS: users }), {
+    database: db,
+    sweep: false,
+  })
+  const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' }
+  try {
+    for (const { method, url, body, answer } of looked) {
+      const said = await app.inject({ method, url, headers, ...(body !== undefined && { payload: body }) })
+      assert.equal(said.statusCode, 200, `${url}: ${said.body}`)
+      const [then = [], now = []] = [answer, said.body].map((text) => text.trim().split('\n'))
+      assert.equal(now.length, then.length, `${url} ${body}`)
+      for (const [at, line] of then.entries()) {
+        const was = parseLossless(line)
+        assert.deepEqual(known(was, parseLossless(now[at] as string)), was, `${url} ${body}`)
+      }
+    }
+    const read = await app.inject({
+      method: 'POST',
+      url: '/calls/query_stats',
+      headers,
+      payload: { project_id: project },
+    })
+    assert.ok((read.json() as { count: number }).count > 150, 'there was something to compare')
+  } finally {
+    await app.close()
+    await db.close()
+  }
+}
+
+describe('P10: what a released version wrote is read by this one, and says what it said', () => {
+  let server: TestPostgres
+  before(async () => {
+    server = await startPostgres()
+  })
+  after(() => server.stop())
+
+  test('there are some', () => assert.ok(releases.includes('0.1.0')))
+
+  for (const release of releases) {
+    test(`${release} on SQLite`, async (t) => {
+      const folder = await newFolder(t)
+      writeFileSync(sqliteFile(folder), contentOf(release, 'sqlite'))
+      const written = readRelease(release)
+      await saysTheSame(
+        await openRecord({ databaseUrl: '', folder, queryTimeoutMs: 60_000 }),
+        written,
+        written.sqlite,
+      )
+      assert.deepEqual(checkSqlite(sqliteFile(folder)), [])
+    })
+
+    test(`${release} on PostgreSQL`, async () => {
+      const databaseUrl = await server.createDatabase()
+      const written = readRelease(release)
+      const migrations = loadMigrations('postgres').slice(0, written.postgres_schema)
+      await migratePostgres(databaseUrl, migrations, { connectTimeoutMs: 5_000, lockTimeoutMs: 60_000 })
+      const client = new pg.Client({ connectionString: databaseUrl })
+      await client.connect()
+      await client.query(contentOf(release, 'sql').toString())
+      await client.end()
+      const db = await openRecord({ databaseUrl, folder: '', queryTimeoutMs: 60_000 })
+      await saysTheSame(db, written, written.postgres)
+    })
+  }
+})
