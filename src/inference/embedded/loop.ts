@@ -9,8 +9,10 @@ import { adapterOf, createAdapterTurns, keyOf } from './adapter-turns.ts'
 import { createBackgroundShare } from './background-share.ts'
 import { createBatches, type Part } from './batches.ts'
 import { checkGeneration } from './checks.ts'
-import { createDrafting, type Drafting, firstChances } from './drafts/drafting.ts'
+import { firstChances } from './drafts/chances.ts'
+import { createDrafting, type Drafting } from './drafts/drafting.ts'
 import { howToDraft } from './drafts/how-to-draft.ts'
+import { createPredicted, type Predicted } from './drafts/predicted.ts'
 import { createKeptPrompts, type FoundPrompt } from './kept/prompts.ts'
 import type { NativeContext, NativeModel } from './native.ts'
 import type { EngineOptions, Load } from './protocol.ts'
@@ -80,7 +82,7 @@ export function createLoop(
 
   /** Takes a generation in, or throws a refusal. Answers the prompt as the model sees it. */
   function add(id: number, generation: Generation): readonly number[] {
-    const { tokens, maxTokens, closing } = checkGeneration(generation, model, options)
+    const { tokens, maxTokens, closing, prediction } = checkGeneration(generation, model, options)
     const { vocabulary } = model
     const constraint =
       generation.constraint && constraints.of(generation.constraint.grammar, generation.text.markers)
@@ -106,6 +108,8 @@ export function createLoop(
     const proceed = isBeam ? beamSearch(request, plan) : undefined
     for (let index = 0; index < generation.choices; index++) {
       const choice = isBeam ? undefined : createChoice(plan, index)
+      const predicted =
+        choice && prediction && createPredicted(prediction, choice.tokens, guessChances.predicted)
       const answering: Answering = {
         request,
         isBackground: generation.lane === 'background',
@@ -115,10 +119,10 @@ export function createLoop(
         cached: 0,
         drawn: undefined,
         again: [],
-        drafting: choice && drafts.areWanted ? draftingOf(tokens, choice) : undefined,
+        drafting: choice && drafts.areWanted ? draftingOf(tokens, choice, predicted) : undefined,
         isIdle: false,
         turn: 0,
-        proceed: proceed?.(index) ?? (choice ? answer(choice, () => answering) : async () => {}),
+        proceed: proceed?.(index) ?? (choice ? answer(choice, predicted, () => answering) : async () => {}),
       }
       request.unfinished.add(answering)
       // The beams of a search enter the queue as one.
@@ -130,12 +134,12 @@ export function createLoop(
     return tokens
   }
 
-  function draftingOf(prompt: readonly number[], choice: Choice): Drafting {
+  function draftingOf(prompt: readonly number[], choice: Choice, predicted?: Predicted): Drafting {
     const forced = (most: number) => {
       const text = choice.ahead()
       return text === '' ? [] : spelled.memo(text).slice(0, most)
     }
-    return createDrafting(prompt, { tokens: choice.tokens, forced }, guessChances)
+    return createDrafting(prompt, { tokens: choice.tokens, forced, predicted }, guessChances)
   }
 
   /** The client has disconnected: it ends before the next batch. */
@@ -490,18 +494,23 @@ export function createLoop(
     for (const entry of entries) if (entry !== undefined) promptLogprobs?.push(entry)
   }
 
-  function answer(choice: Choice, own: () => Answering): Answering['proceed'] {
+  function answer(
+    choice: Choice,
+    predicted: Predicted | undefined,
+    own: () => Answering,
+  ): Answering['proceed'] {
     return async (logits) => {
       const answering = own()
       const { request } = answering
       const drawn = await choice.next(logits)
       if (isGone(answering)) return
       const { tokens, finished } = choice.accept(drawn)
+      predicted?.follow()
       events.push([request.id, tokens])
       answering.drawn = drawn.token
       if (finished === undefined) return
       isUrgent ||= !answering.isBackground
-      events.push([request.id, finished])
+      events.push([request.id, predicted ? { ...finished, prediction: predicted.counts } : finished])
       finish(answering)
     }
   }
