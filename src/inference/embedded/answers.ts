@@ -1,8 +1,10 @@
 import { LRUCache } from 'lru-cache'
 import { type AnswerPlan, type Choice, createChoice } from '../choice.ts'
 import { type BeamParts, beamSearch } from './beam-answers.ts'
-import { createDrafting, type Drafting, firstChances } from './drafts/drafting.ts'
+import { firstChances } from './drafts/chances.ts'
+import { createDrafting, type Drafting } from './drafts/drafting.ts'
 import type { HowToDraft } from './drafts/how-to-draft.ts'
+import { createPredicted, type Predicted } from './drafts/predicted.ts'
 import type { NativeModel } from './native.ts'
 import type { Answering, Request } from './request.ts'
 
@@ -21,35 +23,42 @@ export function createAnswers({ model, drafts, ...parts }: AnswersParts) {
     memoMethod: (text) => model.tokenize(text, { special: false, add: false }),
   })
 
-  function draftingOf(prompt: readonly number[], choice: Choice): Drafting {
+  function draftingOf(prompt: readonly number[], choice: Choice, predicted?: Predicted): Drafting {
     const forced = (most: number) => {
       const text = choice.ahead()
       return text === '' ? [] : spelled.memo(text).slice(0, most)
     }
-    return createDrafting(prompt, { tokens: choice.tokens, forced }, guessChances)
+    return createDrafting(prompt, { tokens: choice.tokens, forced, predicted }, guessChances)
   }
 
-  function answer(choice: Choice, own: () => Answering): Answering['proceed'] {
+  function answer(
+    choice: Choice,
+    predicted: Predicted | undefined,
+    own: () => Answering,
+  ): Answering['proceed'] {
     return async (logits) => {
       const answering = own()
       const { request } = answering
       const drawn = await choice.next(logits)
       if (open.isGone(answering)) return
       const { tokens, finished } = choice.accept(drawn)
+      predicted?.follow()
       outbox.put(request.id, tokens)
       answering.drawn = drawn.token
       if (finished === undefined) return
       if (!answering.isBackground) outbox.hurry()
-      outbox.put(request.id, finished)
+      outbox.put(request.id, predicted ? { ...finished, prediction: predicted.counts } : finished)
       finish(answering)
     }
   }
 
-  return (request: Request, plan: AnswerPlan): Answering[] => {
+  return (request: Request, plan: AnswerPlan, prediction: readonly number[] | undefined): Answering[] => {
     const { generation, prompt, priority } = request
     const proceed = generation.beam === undefined ? undefined : beamSearch(parts, request, plan)
     return Array.from({ length: generation.choices }, (_, index) => {
       const choice = proceed ? undefined : createChoice(plan, index)
+      const predicted =
+        choice && prediction && createPredicted(prediction, choice.tokens, guessChances.predicted)
       const answering: Answering = {
         request,
         isBackground: generation.lane === 'background',
@@ -59,10 +68,10 @@ export function createAnswers({ model, drafts, ...parts }: AnswersParts) {
         cached: 0,
         drawn: undefined,
         again: [],
-        drafting: choice && drafts.areWanted ? draftingOf(prompt, choice) : undefined,
+        drafting: choice && drafts.areWanted ? draftingOf(prompt, choice, predicted) : undefined,
         isIdle: false,
         turn: 0,
-        proceed: proceed?.(index) ?? (choice ? answer(choice, () => answering) : async () => {}),
+        proceed: proceed?.(index) ?? (choice ? answer(choice, predicted, () => answering) : async () => {}),
       }
       return answering
     })

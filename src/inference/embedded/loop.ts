@@ -59,7 +59,7 @@ export function createLoop(
 
   /** Takes a generation in, or throws a refusal. Answers the prompt as the model sees it. */
   function add(id: number, generation: Generation): readonly number[] {
-    const { tokens, maxTokens, closing } = checkGeneration(generation, model, options)
+    const { tokens, maxTokens, closing, prediction } = checkGeneration(generation, model, options)
     const constraint =
       generation.constraint && constraints.of(generation.constraint.grammar, generation.text.markers)
     const plan = planAnswer({ generation, prompt: tokens, maxTokens, vocabulary, constraint, closing })
@@ -81,7 +81,7 @@ export function createLoop(
       hasBegun: false,
       unfinished: new Set(),
     }
-    for (const [index, answering] of answersOf(request, plan).entries()) {
+    for (const [index, answering] of answersOf(request, plan, prediction).entries()) {
       request.unfinished.add(answering)
       // The beams of a search enter the queue as one.
       if (!isBeam || index === 0) open.queueOf(answering).add(answering)
