@@ -131,6 +131,7 @@ const chat = () => ({
   spaces_between_special_tokens: false,
   truncate_prompt_tokens: 100,
   cache_salt: 'salt',
+  prediction: { type: 'content', content: 'Hello' },
   priority: 0,
   logprobs: true,
   top_logprobs: 1,
