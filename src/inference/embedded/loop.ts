@@ -138,11 +138,11 @@ export function createLoop(
       const [first] = parts
       if (first !== undefined) context.adapt(adapterOf(first.answering))
       const decoding = decode(parts)
+      const finishing = parts.map((part) => afterBatch.finish(part, decoding))
       // While the native library works on this batch, what the last one brought is sent.
       const onlyWrite = parts.every(({ isPrompt }) => !isPrompt)
       if (!onlyWrite || outbox.isDue(since)) outbox.flush()
-      await decoding
-      await Promise.all(parts.map(afterBatch.finish))
+      await Promise.all([decoding, ...finishing])
       const ms = performance.now() - since
       batches.took(parts, ms, isBehind)
       if (isBehind) background.backgroundTook(ms)
