@@ -83,7 +83,7 @@ export function createLoop(
     const { tokens, maxTokens, closing } = checkGeneration(generation, model, options)
     const { vocabulary } = model
     const constraint =
-      generation.constraint && constraints.of(generation.constraint.grammar, generation.text.markers)
+      generation.constraint && constraints.given(generation.constraint, generation.text.markers)
     const plan = planAnswer({ generation, prompt: tokens, maxTokens, vocabulary, constraint, closing })
     checkFirstToken(plan)
     const isBeam = generation.beam !== undefined
