@@ -526,7 +526,7 @@ export const refusals = {
   saved_view_exists: {
     status: 409,
     message: '{field}: you have a view {given} of this screen already: {view}.',
-    help: 'PUT /saved_views/{id} replaces what it shows.',
+    help: 'PUT /views/saved/{id} replaces what it shows.',
   },
   too_many_saved_views: {
     status: 409,

@@ -141,6 +141,8 @@ export interface Generation {
     /** Other texts with which a thought ends: calls may begin in the middle of it. */
     calls?: readonly string[]
   }
+  /** A text that the answer is said to be like. It is guessed from and changes nothing. No beam search has one. */
+  prediction?: string
   /** One of the adapters of the model. */
   adapter?: string
   /** Prompts share what is remembered only with prompts of the same salt. */
@@ -227,7 +229,20 @@ export type GenerationEvent =
       /** Where the text of each token ends, in an event that was put together of several. */
       ends?: number[]
     }
-  | { kind: 'finished'; choice: number; reason: FinishReason; stop: string | number | null }
+  | {
+      kind: 'finished'
+      choice: number
+      reason: FinishReason
+      stop: string | number | null
+      /** Where there was one. */
+      prediction?: PredictionCounts
+    }
+
+/** Tokens of a prediction that came in the answer when they were to come next, and all others. */
+export interface PredictionCounts {
+  accepted: number
+  rejected: number
+}
 
 /** `content_filter` comes from servers elsewhere alone. */
 export type FinishReason = 'stop' | 'length' | 'repetition' | 'content_filter'

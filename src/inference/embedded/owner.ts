@@ -12,7 +12,13 @@ import { withoutFolders } from '../models/model-error.ts'
 import type { ModelPlan } from '../models/plan.ts'
 import type { Pooled, PoolingRequest } from '../pooling.ts'
 import { notReady } from '../served-model.ts'
-import { checkBackgroundRoom, checkQueueRoom, checkTextLength, mostBackground } from './checks.ts'
+import {
+  checkBackgroundRoom,
+  checkPredictionLength,
+  checkQueueRoom,
+  checkTextLength,
+  mostBackground,
+} from './checks.ts'
 import type { EngineLogger } from './engine-log.ts'
 import { type EngineProcess, startEngineProcess } from './engine-process.ts'
 import type { Answer, EngineOptions, Load, Question } from './protocol.ts'
@@ -276,6 +282,7 @@ export function createEmbeddedBackend(
     signal.throwIfAborted()
     const asking = readyEngine()
     checkTextLength(generation, longestToken, plan.context)
+    checkPredictionLength(generation, longestToken, plan.context)
     const { tenant, lane } = generation
     checkRoom(tenant, lane)
     const id = ++ids

@@ -308,6 +308,13 @@ export const requestFields: readonly RequestField[] = [
   "effect": "honoured"
  },
  {
+  "name": "prediction",
+  "kind": "json",
+  "range": "object",
+  "says": "What the answer will be like, for instance the text that it edits: `{\"type\": \"content\", \"content\": …}`, a text or a list of text parts. Tokens are guessed from it (docs/speculation.md), which changes nothing of the answer. `usage` says how many of its tokens came. Not with `use_beam_search`.",
+  "effect": "honoured"
+ },
+ {
   "name": "logprobs",
   "kind": "boolean",
   "range": "boolean",
