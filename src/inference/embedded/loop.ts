@@ -61,7 +61,7 @@ export function createLoop(
   function add(id: number, generation: Generation): readonly number[] {
     const { tokens, maxTokens, closing, prediction } = checkGeneration(generation, model, options)
     const constraint =
-      generation.constraint && constraints.of(generation.constraint.grammar, generation.text.markers)
+      generation.constraint && constraints.given(generation.constraint, generation.text.markers)
     const plan = planAnswer({ generation, prompt: tokens, maxTokens, vocabulary, constraint, closing })
     checkFirstToken(plan)
     const isBeam = generation.beam !== undefined
