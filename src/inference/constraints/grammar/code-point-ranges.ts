@@ -9,6 +9,13 @@ export function meets(ranges: Ranges, first: number, last: number): boolean {
   return at < ranges.length && (ranges[at] as number) <= last
 }
 
+export function meetsSome(ranges: Ranges, others: Ranges): boolean {
+  for (let at = 0; at < others.length; at += 2) {
+    if (meets(ranges, others[at] as number, others[at + 1] as number)) return true
+  }
+  return false
+}
+
 export function meetsOther(
   ranges: Ranges,
   first: number,

@@ -1,4 +1,4 @@
-import { isWhiteSpace, meets, meetsOther, piecesOf } from './code-point-ranges.ts'
+import { isWhiteSpace, meets, meetsOther, meetsSome, piecesOf } from './code-point-ranges.ts'
 import type { CompiledGrammar } from './compiled-grammar.ts'
 import { fewer, type Node, type Rule, readNode } from './grammar-nodes.ts'
 
@@ -14,10 +14,16 @@ export interface Following {
   canBegin(position: Position, first: number, last: number, isTaken?: (point: number) => boolean): boolean
   /** Where the code points of these ranges lead; undefined where it would take long to tell. */
   spread(position: Position, ranges: readonly number[]): Spread | undefined
+  /** The position without what goes on with one of these ranges; undefined where nothing is left. */
+  without(position: Position, ranges: readonly number[]): Position | undefined
+  /** What may come next at one of the two. */
+  either(one: Position, other: Position): Position
   /** What it took to find all that may come next. */
   stepsTo(position: Position): number
   /** Some code points that may come next. */
   pointsOf(position: Position, most: number): number[]
+  /** The ranges of code points that may come next. */
+  rangesOf(position: Position): readonly (readonly number[])[]
   /** The only code point that may come next, but for white space; undefined where there are several, or none. */
   onlyPoint(position: Position): number | undefined
   /** The ones from here on that may come next, where each stands alone. */
@@ -273,6 +279,19 @@ export function createFollowing(
       }
       return { to: [...to], isTotal }
     },
+    without(position, taken) {
+      const { rests, isComplete } = position as OpenPosition
+      const left = rests.filter(({ node: { ranges } }) => !meetsSome(ranges, taken))
+      if (left.length === rests.length) return position
+      return left.length === 0 && !isComplete ? undefined : positionOf(isComplete ? [...left, end] : left)
+    },
+    either(one, other) {
+      if (one === other) return one
+      const both = [one as OpenPosition, other as OpenPosition]
+      const isComplete = both.some((position) => position.isComplete)
+      const rests = both.flatMap((position): readonly Rest[] => position.rests)
+      return positionOf(isComplete ? [...rests, end] : rests)
+    },
     stepsTo: (position) => (position as OpenPosition).steps,
     pointsOf(position, most) {
       const points = new Set<number>()
@@ -282,6 +301,7 @@ export function createFollowing(
       }
       return [...points]
     },
+    rangesOf: (position) => (position as OpenPosition).rests.map(({ node: { ranges } }) => ranges),
     onlyPoint(position) {
       let only: number | undefined
       for (const { node } of (position as OpenPosition).rests) {
