@@ -13,9 +13,9 @@ import { firstChances } from './drafts/chances.ts'
 import { createDrafting, type Drafting } from './drafts/drafting.ts'
 import { howToDraft } from './drafts/how-to-draft.ts'
 import { createPredicted, type Predicted } from './drafts/predicted.ts'
-import { createKeptPrompts, type FoundPrompt } from './kept/prompts.ts'
+import { createKeptPrompts, type FoundPrompt, type KeptOnDisk } from './kept/prompts.ts'
 import type { NativeContext, NativeModel } from './native.ts'
-import type { EngineOptions, Load } from './protocol.ts'
+import { type EngineOptions, keepAtEndMs, type Load } from './protocol.ts'
 import { type Answering, leftToRead, notePause, noteRead, type Request } from './request.ts'
 import { createSequences, mostRemembered, type Sequence } from './sequences.ts'
 import { createSlotQueue } from './slot-queue.ts'
@@ -41,8 +41,8 @@ const flushMs = 16
  */
 export function createLoop(
   model: Pick<NativeModel, 'vocabulary' | 'tokenize' | 'parameters'>,
-  context: Omit<NativeContext, 'close'>,
-  options: EngineOptions,
+  context: Omit<NativeContext, 'close' | 'save' | 'load'>,
+  options: EngineOptions & { disk?: KeptOnDisk | undefined },
   listener: Listener,
 ) {
   const copyFrom = 16 + Math.floor(options.context / 128)
@@ -66,8 +66,8 @@ export function createLoop(
     max: 1024,
     memoMethod: (text) => model.tokenize(text, { special: false, add: false }),
   })
-  const { promptCache: bound } = options
-  const kept = createKeptPrompts({ context, bound, least: copyFrom, readMs: batches.readMs })
+  const { promptCache: bound, disk } = options
+  const kept = createKeptPrompts({ context, bound, disk, least: copyFrom, readMs: batches.readMs })
   const requests = new Map<number, Request>()
   const running = new Set<Answering>()
   const adapterTurn = createAdapterTurns()
@@ -210,6 +210,8 @@ export function createLoop(
       if (isBehind) background.backgroundTook(ms)
       else background.callersTook(ms)
     }
+    for (const answering of running) release(answering)
+    await kept.keepOnDisk(sequences.all, performance.now() + keepAtEndMs)
   }
 
   /** Some models cannot forget the last tokens alone: nothing that may be wrong can be read by them. Called while no sequence is in use. */
