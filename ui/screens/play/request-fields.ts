@@ -21,7 +21,7 @@ export const requestFields: readonly RequestField[] = [
   "name": "continue_final_message",
   "kind": "boolean",
   "range": "boolean",
-  "says": "The last message stays open and the answer continues it. Needs `\"add_generation_prompt\": false`.",
+  "says": "The last message stays open and the answer continues it. Needs `\"add_generation_prompt\": false`. A constraint is about both together: the message begins what fits it, or is refused.",
   "initial": "false",
   "effect": "honoured"
  },
