@@ -1,12 +1,9 @@
 import type { Generation } from '../backend.ts'
 import { checkFirstToken, planAnswer } from '../choice.ts'
 import { createConstraints } from '../constraints/following-constraints.ts'
-import { createActiveTenants } from './active-tenants.ts'
-import { adapterOf, createAdapterTurns } from './adapter-turns.ts'
 import { createAdmission } from './admission.ts'
 import { createAfterBatch } from './after-batch.ts'
 import { createAnswers } from './answers.ts'
-import { createBackgroundShare } from './background-share.ts'
 import { createBatches, type Part } from './batches.ts'
 import { checkGeneration } from './checks.ts'
 import { howToDraft } from './drafts/how-to-draft.ts'
@@ -18,6 +15,9 @@ import { type EngineOptions, keepAtEndMs, type Load } from './protocol.ts'
 import type { Answering, Request } from './request.ts'
 import { createSequenceMemory } from './sequence-memory.ts'
 import { createSequences } from './sequences.ts'
+import { createActiveTenants } from './turns/active-tenants.ts'
+import { adapterOf, createAdapterTurns } from './turns/adapter-turns.ts'
+import { createBackgroundShare } from './turns/background-share.ts'
 
 export type Loop = ReturnType<typeof createLoop>
 
@@ -138,11 +138,11 @@ export function createLoop(
       const [first] = parts
       if (first !== undefined) context.adapt(adapterOf(first.answering))
       const decoding = decode(parts)
+      const finishing = parts.map((part) => afterBatch.finish(part, decoding))
       // While the native library works on this batch, what the last one brought is sent.
       const onlyWrite = parts.every(({ isPrompt }) => !isPrompt)
       if (!onlyWrite || outbox.isDue(since)) outbox.flush()
-      await decoding
-      await Promise.all(parts.map(afterBatch.finish))
+      await Promise.all([decoding, ...finishing])
       const ms = performance.now() - since
       batches.took(parts, ms, isBehind)
       if (isBehind) background.backgroundTook(ms)
