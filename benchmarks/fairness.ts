@@ -5,7 +5,7 @@ import { keys } from '../test/support/app.ts'
 import { completeOf } from '../test/support/calls.ts'
 import { startChatServer } from '../test/support/chat-server.ts'
 import { type Aim, aimOf, aimsTable, boundOf } from './aims.ts'
-import { quantile, shown, sorted, table } from './figures.ts'
+import { quantile, shown, shownSpread, sorted, spreadOf, table } from './figures.ts'
 import { type HeavyData, lightWays, ways } from './heavy-tenants.ts'
 import { loadNow, workOf } from './machine.ts'
 
@@ -16,13 +16,17 @@ import { loadNow, workOf } from './machine.ts'
 const { values } = parseArgs({
   options: {
     only: { type: 'string' },
-    seconds: { type: 'string', default: '10' },
+    rounds: { type: 'string', default: '5' },
+    seconds: { type: 'string', default: '3' },
   },
 })
 const seconds = Number(values.seconds)
-const chosen = ways.filter(({ name }) => values.only === undefined || name === values.only)
-if (chosen.length === 0) {
-  console.error(`--only: there is no ${values.only}; accepted: ${ways.map(({ name }) => name).join(', ')}`)
+const rounds = Number(values.rounds)
+const only = values.only?.split(',')
+const chosen = ways.filter(({ name }) => only === undefined || only.includes(name))
+const unknown = only?.filter((name) => !ways.some((way) => way.name === name)) ?? []
+if (unknown.length > 0) {
+  console.error(`--only: there is no ${unknown[0]}; accepted: ${ways.map(({ name }) => name).join(', ')}`)
   process.exit(2)
 }
 
@@ -37,6 +41,13 @@ interface Seen {
   p99: number
   perSecond: number
   failed: number
+}
+
+interface Round {
+  alone: Seen
+  beside: Seen
+  /** Of the heavy client, the part of a processor. */
+  client: number
 }
 
 const cleaning: (() => unknown)[] = []
@@ -100,24 +111,41 @@ try {
   for (const { name, light } of chosen) {
     const ask = await lightWays[light]((url, body) => server.post(url, body, { key: keys.bob }))
     await ask(-1)
-    const alone = await look(ask)
-    const heavy = await startHeavy(name)
-    const [beside, client] = await share(heavy.pid, () => look(ask))
-    await heavy.stop()
+    const seen: Round[] = []
+    for (let round = 0; round < rounds; round++) {
+      const alone = await look(ask)
+      const heavy = await startHeavy(name)
+      const [beside, client] = await share(heavy.pid, () => look(ask))
+      await heavy.stop()
+      seen.push({ alone, beside, client })
+      // What the heavy tenant left behind, such as files of answers that nobody reads.
+      await new Promise((resolve) => setTimeout(resolve, settlingMs))
+    }
+    const median = (pick: (round: Round) => number) => spreadOf(seen.map(pick)).median
     rows.push([
       name,
       light,
-      ...[alone, beside].flatMap(({ p50, p99, perSecond }) => [p50, p99, perSecond].map(shown)),
-      String(beside.failed),
-      client.toFixed(2),
+      ...(['alone', 'beside'] as const).flatMap((when) =>
+        (['p50', 'p99', 'perSecond'] as const).map((figure) => shown(median((one) => one[when][figure]))),
+      ),
+      String(seen.reduce((sum, { beside }) => sum + beside.failed, 0)),
+      median(({ client }) => client).toFixed(2),
     ])
-    console.log(`${name}: p99 ${shown(alone.p99)} alone, ${shown(beside.p99)} ms beside it`)
-    found.push(
-      boundOf(`${name}: p99`, aims.p99, [beside.p99 / alone.p99]),
-      aimOf(`${name}: throughput`, aims.throughput, [beside.perSecond / alone.perSecond]),
-    )
-    // What the heavy tenant left behind, such as files of answers that nobody reads.
-    await new Promise((resolve) => setTimeout(resolve, settlingMs))
+    const own = [
+      // Beside one another: a round's figures are of the same minute of the machine.
+      boundOf(
+        `${name}: p99`,
+        aims.p99,
+        seen.map(({ alone, beside }) => beside.p99 / alone.p99),
+      ),
+      aimOf(
+        `${name}: throughput`,
+        aims.throughput,
+        seen.map(({ alone, beside }) => beside.perSecond / alone.perSecond),
+      ),
+    ]
+    found.push(...own)
+    console.log(own.map(({ name: ratio, figure }) => `${ratio} ${shownSpread(figure)}`).join(', '))
   }
   const figures = ['p50 ms', 'p99 ms', 'a second']
   const head = [
@@ -127,7 +155,7 @@ try {
     ...figures.map((one) => `beside: ${one}`),
   ]
   console.log(
-    `\n${seconds} s for each, load ${shown(loadNow())}\n\n${table([...head, 'failed', 'client'], rows)}\n`,
+    `\n${rounds} rounds of ${seconds} s for each, the median round, load ${shown(loadNow())}\n\n${table([...head, 'failed', 'client'], rows)}\n`,
   )
   console.log(aimsTable(found.map((aim) => ({ ...aim, aim: Number(aim.aim.toFixed(2)) }))))
   await server.end('SIGTERM')

@@ -1,4 +1,4 @@
-// What guessing tokens ahead brings and costs: with HEDDLE_SPECULATION on and off, in turns. See docs/benchmarks.md.
+// What guessing tokens ahead brings and costs: with HEDDLE_SPECULATION on and off, in turns. See docs/benchmarks/guessing.md.
 
 import { rmSync } from 'node:fs'
 import { mkdtemp } from 'node:fs/promises'
@@ -58,6 +58,8 @@ interface Task {
   name: string
   /** Of one stream; the number makes it another. */
   generation(number: number): Generation
+  /** Each is asked before, not measured, and its answer with every 32nd word changed is the prediction. */
+  isForetold?: boolean
 }
 
 const turn = (text: string) =>
@@ -119,7 +121,13 @@ function tasksOf(isBuiltin: boolean): Task[] {
         ending: { maxTokens: 256 },
       }),
   }
-  return [edited, copied, forced, usual]
+  return [
+    edited,
+    copied,
+    { ...usual, name: 'a text with changes, foretold', isForetold: true },
+    forced,
+    usual,
+  ]
 }
 
 interface Cell {
@@ -129,19 +137,20 @@ interface Cell {
 }
 
 async function cellOf(backend: EmbeddedBackend, task: Task, streams: number, round: number): Promise<Cell> {
+  const generations = Array.from({ length: streams }, (_, stream) => ({
+    ...task.generation(round * 8 + stream),
+    salt: `${round} ${task.name} ${stream}`,
+  }))
+  if (task.isForetold) await foretell(backend, generations)
   const pid = backend.pid() ?? Number.NaN
   const before = workOf(pid)?.all ?? Number.NaN
   const since = performance.now()
   let first = 0
   const all = await Promise.all(
-    Array.from({ length: streams }, async (_, stream) => {
-      const generation = { ...task.generation(round * 8 + stream), salt: `${round} ${task.name} ${stream}` }
-      const run = await backend.generate(generation, new AbortController().signal)
-      const events: GenerationEvent[] = []
-      for await (const group of run.events) {
+    generations.map(async (generation) => {
+      const events = await eventsOf(backend, generation, () => {
         first ||= performance.now()
-        events.push(...group)
-      }
+      })
       return events.flatMap((event) => (event.kind === 'tokens' ? event.tokens : []))
     }),
   )
@@ -149,6 +158,26 @@ async function cellOf(backend: EmbeddedBackend, task: Task, streams: number, rou
   const tokens = all.flat().length
   const work = (workOf(pid)?.all ?? Number.NaN) - before
   return { perSecond: (1000 * tokens) / ms, work: work / tokens, said: all }
+}
+
+async function eventsOf(backend: EmbeddedBackend, generation: Generation, heard = () => {}) {
+  const run = await backend.generate(generation, new AbortController().signal)
+  const events: GenerationEvent[] = []
+  for await (const group of run.events) {
+    heard()
+    events.push(...group)
+  }
+  return events
+}
+
+async function foretell(backend: EmbeddedBackend, generations: Generation[]): Promise<void> {
+  for (const generation of generations) {
+    const events = await eventsOf(backend, generation)
+    const text = events.map((event) => (event.kind === 'tokens' ? event.text : '')).join('')
+    const words = text.split(' ').map((word, at) => (at % 32 === 31 ? 'changed' : word))
+    generation.prediction = words.join(' ')
+    generation.salt += ' foretold'
+  }
 }
 
 async function measure(name: string, file: string, report: Report): Promise<void> {

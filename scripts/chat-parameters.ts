@@ -83,6 +83,7 @@ ${fieldTable(ChatBody)}
 | \`choices[].finish_reason\` | \`stop\`, \`length\` (the limit of tokens, or the end of the context) or \`repetition\` |
 | \`choices[].stop_reason\` | the stop text or the stop token that ended the answer, \`repetition_detected\`, or null |
 | \`usage.prompt_tokens_details.cached_tokens\` | how many tokens of the prompt were cached from an earlier request |
+| \`usage.completion_tokens_details.accepted_prediction_tokens\`, \`rejected_prediction_tokens\` | tokens of \`prediction\` that came in the answer when they were to come next, and all its others; of several choices together. Unlike those of OpenAI, rejected ones are not part of \`completion_tokens\` |
 | \`bytes\` of a log-probability | the exact bytes of the token. A token that is part of a character has an empty \`token\` and its bytes here |
 
 ## Streams

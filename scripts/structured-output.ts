@@ -34,7 +34,31 @@ contain. It works for chat and for \`/v1/completions\`, streamed or not.
 
 The answer always fits its constraint, on any model. A constraint that cannot be guaranteed is refused with a 400 that names the keyword
 and its path; none is ignored. An answer that ends with \`finish_reason: "length"\` is cut off, so it is only the beginning of one that fits.
-The constraint is about what is said in the answer: text that it continues (\`continue_final_message\`) is no part of it.
+
+## Where the answer continues a text
+
+With \`continue_final_message\`, and in the Messages API behind a last message of the assistant, the constraint is about that message
+and the answer together: what is given begins what fits, and the answer is the rest of it.
+
+\`\`\`json
+{"messages": [{"role": "user", "content": "Name a city."}, {"role": "assistant", "content": "{ \\"city\\" : \\"Par"}],
+ "add_generation_prompt": false, "continue_final_message": true,
+ "structured_outputs": {"json": {"type": "object", "required": ["city"], "properties": {"city": {"type": "string"}}}}}
+\`\`\`
+
+| Given | What becomes of it |
+|---|---|
+| JSON for a schema or \`json_object\` | read with any white space that JSON allows, also where the answer itself may write none. Space behind a number ends it |
+| text for a \`regex\`, \`choice\`, \`grammar\` or \`structural_tag\` | read character by character |
+| a whole text that fits | the answer is empty, or more of it where more fits |
+| a thought that is open (\`<think>…\` where the template shows thoughts so, in letters) | the constraint begins behind the thought; behind one that is closed, with what stands there |
+| content beside tools of \`"tool_choice": "auto"\` | no call: the content has begun |
+| content where a call is required or a tool is named | as without: the call follows, and its arguments alone are constrained |
+| what cannot become a text that fits | 400 \`continued_text_unfit\`: the field, the character, and what would be accepted there |
+| more than 200,000 steps to read, which is one for a character and some more in lists whose items are remembered | 400 \`constraint_too_large\` |
+
+The \`prompt\` of \`/v1/completions\` is no such text: there the constraint is about the answer alone.
+[Decision 33](decisions/0033-a-constraint-reads-what-is-continued.md) has the reasons.
 
 ## Kinds of constraints
 

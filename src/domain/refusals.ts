@@ -289,6 +289,12 @@ export const refusals = {
       '{field}: whitespace_pattern {given} cannot be used: {why}; accepted: a regular expression of JSON white space.',
     help: 'White space in JSON is spaces, tabs and line breaks; `disable_any_whitespace` leaves it out.',
   },
+  continued_text_unfit: {
+    status: 400,
+    message:
+      '{field}: the answer continues it, and both together are to fit {constraint}: {given} at character {at}; accepted there: {accepted}.',
+    help: 'What the last message has is the beginning of what the constraint is about. Leave that message out, or let it begin what fits.',
+  },
   no_token_possible: {
     status: 400,
     message: '{fields}: together they leave no token that could follow after {tokens} tokens of the answer.',
@@ -525,7 +531,7 @@ export const refusals = {
   saved_view_exists: {
     status: 409,
     message: '{field}: you have a view {given} of this screen already: {view}.',
-    help: 'PUT /saved_views/{id} replaces what it shows.',
+    help: 'PUT /views/saved/{id} replaces what it shows.',
   },
   too_many_saved_views: {
     status: 409,

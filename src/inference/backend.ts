@@ -50,12 +50,12 @@ export type BackendStatus =
     }
   | { state: 'failed'; reason: string }
 
-/** What was read of prompts and is kept outside of the sequences. The counts begin with the engine. */
 export interface DraftCounts {
   checked: number
   right: number
 }
 
+/** What was read of prompts and is kept outside of the sequences. The counts begin with the engine. */
 export interface PromptCacheLoad {
   prompts: number
   bytes: number
@@ -68,6 +68,20 @@ export interface PromptCacheLoad {
   dropped: number
   /** Not kept: it would have taken too long beside others, or all of the room. */
   skipped: number
+  /** Where it is kept on disk, too. */
+  disk?: DiskCacheLoad
+}
+
+export interface DiskCacheLoad {
+  prompts: number
+  bytes: number
+  bound: number
+  written: number
+  restored: number
+  /** The room was needed for others. */
+  removed: number
+  /** It could not be written. */
+  failed: number
 }
 
 /** What a model can be asked for: texts, the vectors of texts, or how well documents fit a question. */
@@ -141,6 +155,8 @@ export interface Generation {
     /** Other texts with which a thought ends: calls may begin in the middle of it. */
     calls?: readonly string[]
   }
+  /** A text that the answer is said to be like. It is guessed from and changes nothing. No beam search has one. */
+  prediction?: string
   /** One of the adapters of the model. */
   adapter?: string
   /** Prompts share what is remembered only with prompts of the same salt. */
@@ -227,7 +243,20 @@ export type GenerationEvent =
       /** Where the text of each token ends, in an event that was put together of several. */
       ends?: number[]
     }
-  | { kind: 'finished'; choice: number; reason: FinishReason; stop: string | number | null }
+  | {
+      kind: 'finished'
+      choice: number
+      reason: FinishReason
+      stop: string | number | null
+      /** Where there was one. */
+      prediction?: PredictionCounts
+    }
+
+/** Tokens of a prediction that came in the answer when they were to come next, and all others. */
+export interface PredictionCounts {
+  accepted: number
+  rejected: number
+}
 
 /** `content_filter` comes from servers elsewhere alone. */
 export type FinishReason = 'stop' | 'length' | 'repetition' | 'content_filter'

@@ -67,7 +67,12 @@ export function createLocalModel(engine: Backend, { prompts, compiling, log }: L
   ) {
     const { tenant } = request
     if (asked === undefined || !('conversation' in input)) {
-      return { request, prompt: await promptOf(input, tenant, signal), constraint: content }
+      return {
+        request,
+        prompt: await promptOf(input, tenant, signal),
+        constraint: content,
+        continued: undefined,
+      }
     }
     const conversation = { ...input.conversation, mayCall: asked.calls !== undefined }
     const { served, format, prompt } = await renderedOf({ ...input, conversation }, tenant, signal)
@@ -82,13 +87,13 @@ export function createLocalModel(engine: Backend, { prompts, compiling, log }: L
       isShown: !text.skipSpecial,
       isBeam: request.beam !== undefined,
     })
-    const { markers, thinking, constraint, createParser } = plan
+    const { markers, thinking, constraint, continued, createParser } = plan
     const withTurn = {
       ...request,
       ...(markers.length > 0 && { text: { ...text, markers } }),
       ...(thinking && { thinking }),
     }
-    return { request: withTurn, prompt, constraint, createParser }
+    return { request: withTurn, prompt, constraint, continued, createParser }
   }
 
   return {
@@ -106,11 +111,16 @@ export function createLocalModel(engine: Backend, { prompts, compiling, log }: L
         // One after the other: they are to be queued in their order.
         for (const input of inputs) {
           const ready = await prepared(input, asked, signal)
-          const { request, prompt, constraint } = ready
+          const { request, prompt, constraint, continued } = ready
           createParser ??= ready.createParser
           // The same for all of them: turns have one input.
           compiled ??= constraint && (await compiling.compile(tenant, constraint, signal))
-          const kept = compiled && constraint && { grammar: compiled.grammar, field: constraint.field }
+          const kept = compiled &&
+            constraint && {
+              grammar: compiled.grammar,
+              field: constraint.field,
+              ...(continued && { continued }),
+            }
           runs.push(await engine.generate({ ...request, prompt, ...(kept && { constraint: kept }) }, signal))
         }
       } catch (error) {

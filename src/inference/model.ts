@@ -1,5 +1,12 @@
 import type { AnswerFormat } from './answer-format.ts'
-import type { BackendStatus, Generation, GenerationEvent, ServedModel, TokenLogprob } from './backend.ts'
+import type {
+  BackendStatus,
+  Generation,
+  GenerationEvent,
+  PredictionCounts,
+  ServedModel,
+  TokenLogprob,
+} from './backend.ts'
 import type { CompileQuestion } from './constraints/constraint.ts'
 import type { Parser, Part } from './parts.ts'
 import type { Pooled, PoolingAsked } from './pooling.ts'
@@ -109,6 +116,8 @@ export interface ToldUsage {
   completion: number
   /** Of these, tokens of thoughts. */
   reasoning: number
+  /** Where it tells of one. */
+  prediction?: PredictionCounts
 }
 
 /** Choices are counted over all inputs: choice i of input k is k times `choices` plus i. */

@@ -2,10 +2,11 @@ import { randomBytes, randomUUID } from 'node:crypto'
 import { refuse } from '../domain/refusals.ts'
 import type { AnswerFormat } from './answer-format.ts'
 import type { Generation, ServedModel } from './backend.ts'
-import type { CompileQuestion, TurnConstraint } from './constraints/constraint.ts'
+import type { CompileQuestion, ContinuedText, TurnConstraint } from './constraints/constraint.ts'
 import type { CallsAsked, TurnAsked } from './model.ts'
 import type { Parser } from './parts.ts'
 import type { Conversation } from './prompt/chat-prompt.ts'
+import { continuedTurn } from './reasoning/continued-turn.ts'
 import type { ThoughtStart } from './reasoning/reasoning-format.ts'
 import { isThinkingOn } from './reasoning/switches.ts'
 import { thoughtStartOf } from './reasoning/thought-start.ts'
@@ -19,6 +20,8 @@ import { secondSpellings } from './tools/second-spellings.ts'
 export interface TurnPlan {
   /** Thoughts, calls and what the content has to be, in one; absent where the answer is free. */
   constraint: CompileQuestion | undefined
+  /** What has been said of the content before the answer. */
+  continued: ContinuedText | undefined
   markers: readonly string[]
   thinking: Generation['thinking']
   createParser(): Parser
@@ -41,8 +44,12 @@ export interface TurnParts {
 
 export function planTurn(parts: TurnParts): TurnPlan {
   const { asked, served, conversation, prompt, content, isBeam } = parts
+  const said = isContentAsked(parts)
+    ? continuedTurn(conversation, parts.format.reasoning, served.controlTokens)
+    : undefined
+  if (said?.isThought === false) return planContent(parts, said.content)
   // What the prompt ends with is text: markers are what the model writes.
-  const thought = thoughtStartOf(parts.format.reasoning, prompt)
+  const thought = said === undefined ? thoughtStartOf(parts.format.reasoning, prompt) : 'open'
   const { format, markers } = resolved(parts.format, served.controlTokens)
   const { reasoning } = format
   const tools = asked.calls?.tools.map(offered) ?? []
@@ -58,6 +65,7 @@ export function planTurn(parts: TurnParts): TurnPlan {
   return {
     markers,
     constraint: constraintOf(),
+    continued: undefined,
     thinking: thinkingOf(parts, format, thought),
     createParser: () =>
       createAnswerReader({
@@ -95,6 +103,30 @@ export function planTurn(parts: TurnParts): TurnPlan {
     }
     const field = asked.calls?.field ?? (content as CompileQuestion).field
     return { constraint, options: content?.options ?? { whitespace: 'bounded' }, field }
+  }
+}
+
+/** Whether the answer may be what a constraint says of its content. */
+function isContentAsked({ asked, content, isBeam }: TurnParts): boolean {
+  return content !== undefined && !isBeam && (asked.calls?.choice ?? 'auto') === 'auto'
+}
+
+/** Of a content that has begun there is only more: thoughts and calls stand before it. */
+function planContent(parts: TurnParts, text: string): TurnPlan {
+  const { conversation, content } = parts
+  const {
+    constraint: { kind },
+  } = content as CompileQuestion
+  return {
+    markers: [],
+    constraint: content,
+    continued: {
+      text,
+      field: conversation.continuedField ?? 'messages',
+      isJson: kind === 'json' || kind === 'json_object',
+    },
+    thinking: thinkingOf(parts, parts.format, 'over'),
+    createParser: () => createAnswerReader({ thought: 'over' }),
   }
 }
 

@@ -613,6 +613,38 @@ describe('P2: every field is honoured, or refused by its name', () => {
       },
       bad: [{ cache_salt: '' }, { cache_salt: 5 }],
     },
+    prediction: {
+      async effect() {
+        const plain = await one(greedy)
+        const content = `${plain.content} and more`
+        const expected = await server.tokenize(content)
+        const differs = expected.findIndex((token, at) => token !== plain.tokens[at])
+        const counted = async (fields: Fields): Promise<unknown> => {
+          const prediction = { type: 'content', content: [{ type: 'text', text: content }] }
+          const { json, text } = await server.ask({ ...greedy, prediction, ...fields })
+          const usage = json?.usage ?? eventsOf(text).chunks.at(-1)?.usage
+          return usage.completion_tokens_details
+        }
+        const whole = (await counted({})) as Record<string, number>
+        const { accepted_prediction_tokens: accepted = 0, rejected_prediction_tokens: rejected } = whole
+        assert.equal(accepted + Number(rejected), expected.length)
+        assert.ok(accepted >= differs, `${accepted} tokens came, of ${differs} that are the same`)
+        assert.deepEqual(
+          await counted({ stream: true, stream_options: { include_usage: true } }),
+          whole,
+          'a stream tells the same',
+        )
+        assert.deepEqual(await one({ ...greedy, prediction: { type: 'content', content } }), plain)
+      },
+      bad: [
+        { prediction: 'text' },
+        { prediction: { type: 'text', content: 'a' } },
+        { prediction: { type: 'content', content: 5 } },
+        { prediction: { type: 'content', content: [{ type: 'image_url', text: 'a' }] } },
+        { prediction: { type: 'content', content: 'a' }, use_beam_search: true },
+        { prediction: { type: 'content', content: 'a b c '.repeat(2_000) } },
+      ],
+    },
     priority: {
       effect: () => sameAsWithout({ priority: 0 }),
       bad: [{ priority: 1 }, { priority: -1 }, { priority: null }],

@@ -158,7 +158,8 @@ describe('plans of queries on PostgreSQL', () => {
       sort_by: [{ field: 'op_name', direction: 'asc' }],
     })
     await ask('/views/calls', { query: literal('inputs.a', '$eq', 1) })
-    await ask('/views/facets', { fields: ['op', 'model'] })
+    await ask('/views/facets', { fields: ['op', 'model', 'feedback', 'reaction'] })
+    await ask('/views/trace', { trace_id: call.trace_id })
     await ask('/views/buckets', {
       after: '2026-01-01T00:00:00Z',
       before: '2026-01-04T00:00:00Z',

@@ -78,7 +78,7 @@ export function playedBackend(
       closing,
     } = checkGeneration(generation, model, { context, parallel: 8 })
     const constraint =
-      generation.constraint && constraints.of(generation.constraint.grammar, generation.text.markers)
+      generation.constraint && constraints.given(generation.constraint, generation.text.markers)
     const plan = planAnswer({ generation, prompt, maxTokens, vocabulary, constraint, closing })
     checkFirstToken(plan)
     const say = backend.say

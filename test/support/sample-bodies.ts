@@ -131,6 +131,7 @@ const chat = () => ({
   spaces_between_special_tokens: false,
   truncate_prompt_tokens: 100,
   cache_salt: 'salt',
+  prediction: { type: 'content', content: 'Hello' },
   priority: 0,
   logprobs: true,
   top_logprobs: 1,
@@ -450,15 +451,15 @@ export const sampleBodies: Record<string, (project: string) => Record<string, un
     expand_columns: [],
   }),
   '/views/facets': (project_id) => ({ project_id, filter, query: byId, fields: ['op', 'inputs.question'] }),
-  '/saved_views': (project_id) => ({
+  '/views/saved': (project_id) => ({
     project_id,
     screen: 'calls',
     name: 'Slow',
     search: 'q=latency%3A%3E2s',
     is_shared: true,
   }),
-  '/saved_views/query': (project_id) => ({ project_id }),
-  '/saved_views/:view_id': (project_id) => ({
+  '/views/saved/query': (project_id) => ({ project_id }),
+  '/views/saved/:view_id': (project_id) => ({
     project_id,
     name: 'Slow',
     search: 'q=latency%3A%3E2s',
@@ -800,7 +801,7 @@ const otherMethods: Record<string, Method> = {
   '/annotation_queues/:queue_id': 'PUT',
   '/annotation_queues/:queue_id/rules/:rule_id': 'PUT',
   '/monitors/:monitor_id': 'PUT',
-  '/saved_views/:view_id': 'PUT',
+  '/views/saved/:view_id': 'PUT',
   '/objs/:object_id/versions/:digest/tags': 'PUT',
   '/objs/:object_id/aliases': 'PUT',
 }

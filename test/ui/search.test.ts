@@ -1,45 +1,46 @@
 import assert from 'node:assert/strict'
-import { after, type TestContext, test } from 'node:test'
-import { keys } from '../support/app.ts'
-import { assertAccessible, noBrowser, openBrowser, openPage, type Seen } from '../support/browser.ts'
+import { after, test } from 'node:test'
+import type { TestApp } from '../support/app.ts'
+import { assertAccessible, noBrowser } from '../support/browser.ts'
 import { project } from '../support/calls.ts'
-import { chatCall, servePageApp, traceCalls } from '../support/page-app.ts'
+import { giveFeedback } from '../support/feedback.ts'
+import { chatCall, idOf, pageTests, servePageApp, traceCalls, writeCalls } from '../support/page-app.ts'
 
 const skip = noBrowser
 const screen = '/ui/acme/qa/search'
 const list = '/ui/acme/qa/calls'
 const evil = '<img src=x onerror="document.title=`taken`"> <mark>refund</mark>'
 
-async function openFilled() {
-  const served = await servePageApp({ after })
-  const batch = [
-    ...Array.from({ length: 40 }, (_, index) =>
-      chatCall(index, `Where is order ${index}?`, `It is on its way, number ${index}.`, {
-        attributes: { env: index % 4 === 0 ? 'test' : 'prod' },
-      }),
-    ),
-    chatCall(41, 'I want a refund, please', `${'Some words before. '.repeat(20)}Your Refund comes.`),
-    chatCall(42, evil, evil, { display_name: evil, exception: evil, attributes: { env: evil } }),
-    ...traceCalls(43),
-  ]
-  const { status, text } = await served.post(`/v2/${project}/calls/complete`, { batch })
-  assert.equal(status, 200, text)
-  while (await served.database.writeBehind('indexCalls', { limit: 100, characters: 1 << 20 }));
-  return served
+const indexAll = async ({ database }: TestApp) => {
+  while (await database.writeBehind('indexCalls', { limit: 100, characters: 1 << 20 }));
 }
 
-const there = skip ? undefined : { served: await openFilled(), browser: await openBrowser({ after }) }
-
-async function open(
-  t: TestContext,
-  path: string,
-  options: Parameters<typeof openPage>[3] = {},
-): Promise<Seen> {
-  const { browser, served } = there as NonNullable<typeof there>
-  const seen = await openPage(browser, t, `${served.address}${path}#key=${keys.alice}`, options)
-  await seen.page.waitForSelector('header.top')
-  return seen
-}
+const { open, served } = await pageTests(
+  { after },
+  {
+    async fill(page) {
+      await writeCalls(page, [
+        ...Array.from({ length: 40 }, (_, index) =>
+          chatCall(index, `Where is order ${index}?`, `It is on its way, number ${index}.`, {
+            attributes: { env: index % 4 === 0 ? 'test' : 'prod' },
+          }),
+        ),
+        chatCall(41, 'I want a refund, please', `${'Some words before. '.repeat(20)}Your Refund comes.`),
+        chatCall(42, evil, evil, { display_name: evil, exception: evil, attributes: { env: evil } }),
+        ...traceCalls(43),
+      ])
+      const said = async (call: number, feedback_type: string, payload: object) => {
+        const svc_ref = `weave:///${project}/call/${idOf('chat', call)}`
+        await giveFeedback(page.post, { svc_ref, feedback_type, payload })
+      }
+      for (const call of [1, 2, 3]) await said(call, 'wandb.reaction.1', { emoji: '👎' })
+      await said(4, 'wandb.reaction.1', { emoji: '👍' })
+      await said(3, 'wandb.note.1', { note: 'It is late.' })
+      await said(5, evil, {})
+      await indexAll(page)
+    },
+  },
+)
 
 test('words are typed, found with their places, and walked by keys', { skip }, async (t) => {
   const { page, problems } = await open(t, screen)
@@ -77,13 +78,11 @@ test('the palette searches for what is typed', { skip }, async (t) => {
 })
 
 test('what cannot be found yet is said', { skip }, async (t) => {
-  const served = await servePageApp(t)
-  const batch = [chatCall(1, 'hello', 'world')]
-  await served.post(`/v2/${project}/calls/complete`, { batch })
-  const { browser } = there as NonNullable<typeof there>
-  const { page } = await openPage(browser, t, `${served.address}${screen}?q=hello#key=${keys.alice}`)
+  const at = await servePageApp(t)
+  await writeCalls(at, [chatCall(1, 'hello', 'world')])
+  const { page } = await open(t, `${screen}?q=hello`, { at })
   await page.getByText('0 of 1 calls can be found so far.').waitFor()
-  while (await served.database.writeBehind('indexCalls', { limit: 100, characters: 1 << 20 }));
+  await indexAll(at)
   await page.getByRole('button', { name: 'Look again' }).click()
   await page.waitForSelector('.hit')
 })
@@ -115,6 +114,30 @@ test('facets count, and a click filters; other values of the field stay to be ch
   await env.getByRole('button', { name: /^test/ }).click()
   await page.getByText('10 calls', { exact: true }).waitFor()
   assert.equal(new URL(page.url()).searchParams.get('q'), 'attributes.env:="test"')
+  assert.deepEqual(problems, [])
+})
+
+test('facets count what was said of calls; reactions and kinds of feedback filter', { skip }, async (t) => {
+  const { page, problems } = await open(t, list)
+  await page.waitForSelector('[role=row]:has-text("agent")')
+  await page.keyboard.press('v')
+  const reaction = page.getByRole('region', { name: 'Reaction' })
+  const down = reaction.getByRole('button', { name: /^👎/ })
+  await down.press('Enter')
+  await page.getByText('3 calls', { exact: true }).waitFor()
+  assert.equal(new URL(page.url()).searchParams.get('q'), 'reaction:"👎"')
+  const feedback = page.getByRole('region', { name: 'Feedback' })
+  await feedback.getByRole('button', { name: /^note/ }).click()
+  await page.getByText('1 call', { exact: true }).waitFor()
+  assert.equal(new URL(page.url()).searchParams.get('q'), 'reaction:"👎" feedback:note')
+  await down.click()
+  await feedback.getByRole('button', { name: /^note/, pressed: true }).click()
+  await page.getByText('43 calls', { exact: true }).waitFor()
+  await feedback.getByRole('button', { name: /^none/ }).click()
+  await page.getByText('38 calls', { exact: true }).waitFor()
+  assert.equal(new URL(page.url()).searchParams.get('q'), '-has:feedback')
+  await page.getByLabel('Filter', { exact: true }).fill('feedback:')
+  await page.getByRole('option', { name: /feedback:reaction/ }).waitFor()
   assert.deepEqual(problems, [])
 })
 
@@ -156,7 +179,7 @@ test('a view is kept, shared, found in the palette, and deleted', { skip }, asyn
   await page.keyboard.press('Enter')
   await page.getByRole('link', { name: 'Failures' }).waitFor()
   await page.keyboard.press('Escape')
-  await page.goto(`${(there as NonNullable<typeof there>).served.address}/ui/acme/qa/charts`)
+  await page.goto(`${served().address}/ui/acme/qa/charts`)
   await page.waitForSelector('header.top')
   await page.keyboard.press('Control+k')
   await page.keyboard.type('failures')

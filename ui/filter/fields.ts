@@ -11,6 +11,7 @@ export type Kind =
   | 'part'
   | 'exact'
   | 'value'
+  | 'said'
   | 'any'
 
 export interface Field {
@@ -79,6 +80,12 @@ export const described: readonly Described[] = [
     means: 'the id of a queue that it is in',
   },
   {
+    field: 'feedback',
+    kind: 'said',
+    name: 'feedback.[*].payload',
+    means: 'what was said of it: note, reaction, scores.judge, annotation.correct',
+  },
+  {
     field: 'reaction',
     kind: 'exact',
     name: 'feedback.[wandb.reaction.1].payload.emoji',
@@ -129,6 +136,26 @@ export function fieldOf(field: string): Field {
   throw new FilterError(
     `There is no field ${field}. There are ${described.map((one) => one.field).join(', ')}, inputs.…, output.…, attributes.…, summary.…, scores.…, annotation.…; a text with a colon stands in quotation marks.`,
   )
+}
+
+const saidTypes: Record<string, string> = { note: 'wandb.note.1', reaction: 'wandb.reaction.1' }
+const saidPrefixes = [
+  ['scores.', 'wandb.runnable.'],
+  ['annotation.', 'wandb.annotation.'],
+] as const
+
+/** The type of feedback that a word of the bar names; any other word is a type itself. */
+export function typeOfSaid(word: string): string {
+  const prefix = saidPrefixes.find(([short]) => word.startsWith(short) && word.length > short.length)
+  if (prefix) return prefix[1] + word.slice(prefix[0].length)
+  return saidTypes[word] ?? word
+}
+
+/** The word of the bar for a type of feedback. */
+export function wordOfSaid(type: string): string {
+  const prefix = saidPrefixes.find(([, long]) => type.startsWith(long) && type.length > long.length)
+  if (prefix) return prefix[0] + type.slice(prefix[1].length)
+  return Object.keys(saidTypes).find((word) => saidTypes[word] === type) ?? type
 }
 
 /** The words of the bar for a field of the record. */

@@ -1,3 +1,4 @@
+import { wordOfSaid } from './fields.ts'
 import { type Filter, FilterError } from './filter.ts'
 import { readFilter, writeFilter } from './text.ts'
 
@@ -17,6 +18,7 @@ export function conditionOf({ field, value, isJson }: FacetValue): Filter | unde
   })
   if (value === null)
     return { kind: 'not', of: { kind: 'field', field: 'has', sign: '', value: field, isQuoted: false } }
+  if (field === 'feedback') return is(wordOfSaid(value), '', false)
   if (!isJson) return is(value, field === 'op' ? '=' : '', !/^[\w.:/*-]+$/.test(value))
   if (/^["]/.test(value)) return is(JSON.parse(value) as string, '=', true)
   return /^[[{]/.test(value) ? undefined : is(value, '', false)

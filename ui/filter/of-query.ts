@@ -1,4 +1,4 @@
-import { fieldOf, wordOf } from './fields.ts'
+import { fieldOf, wordOf, wordOfSaid } from './fields.ts'
 import { type Filter, FilterError, type Sign } from './filter.ts'
 import { writeDuration } from './quantities.ts'
 import { type Expression, queryOf } from './query.ts'
@@ -38,7 +38,12 @@ function read(query: Expression): Filter {
       return { kind: 'field', field, sign: '', value, isQuoted: true }
     }
     case '$convert': {
-      const field = wordOf(nameIn((given as { input: Expression }).input) ?? '')
+      const name = nameIn((given as { input: Expression }).input) ?? ''
+      const type = /^feedback\.\[(.+)\]\.payload$/.exec(name)?.[1]
+      if (type !== undefined && type !== '*') {
+        return { kind: 'field', field: 'feedback', sign: '', value: wordOfSaid(type), isQuoted: false }
+      }
+      const field = wordOf(name)
       return { kind: 'field', field: 'has', sign: '', value: field, isQuoted: false }
     }
     default:

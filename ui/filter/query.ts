@@ -1,4 +1,4 @@
-import { type Field, fieldOf } from './fields.ts'
+import { type Field, fieldOf, typeOfSaid } from './fields.ts'
 import { type Filter, FilterError, type Sign } from './filter.ts'
 import { exactNumber, readDuration, readSize, readTime } from './quantities.ts'
 
@@ -23,6 +23,7 @@ function expressionOf(filter: Filter, now: number): Expression {
       return { $or: ['inputs', 'output'].map((name) => containing(name, filter.text)) }
     case 'field': {
       if (filter.field === 'has') return having(filter.value)
+      if (filter.field === 'feedback') return said(filter)
       const { names, kind } = isAnyVersion(filter)
         ? { names: ['op'], kind: 'exact' as const }
         : fieldOf(filter.field)
@@ -44,9 +45,15 @@ export const containing = (name: string, text: string): Expression => ({
   $contains: { input: field(name), substr: { $literal: text }, case_insensitive: true },
 })
 
-function having(word: string): Expression {
-  const names = word === 'feedback' ? ['feedback.[*].payload'] : fieldOf(word).names
-  return anyOf(names.map((name) => ({ $convert: { input: field(name), to: 'exists' } })))
+const exists = (name: string): Expression => ({ $convert: { input: field(name), to: 'exists' } })
+
+const having = (word: string): Expression => anyOf(fieldOf(word).names.map(exists))
+
+function said({ sign, value }: OfField): Expression {
+  if (sign !== '' && sign !== '=') {
+    throw new FilterError(`feedback names what was said, as in feedback:note; ${sign} compares nothing.`)
+  }
+  return exists(`feedback.[${typeOfSaid(value)}].payload`)
 }
 
 const operators = { '': '$eq', '=': '$eq', '>': '$gt', '>=': '$gte', '<': '$lt', '<=': '$lte' } as const

@@ -30,7 +30,8 @@ export interface Known {
 export function wantedAt(text: string, caret: number): { paths: true } | { values: string } | undefined {
   const { word } = wordAt(text, caret)
   const field = /^([^:]+):[^<>]*$/.exec(word)?.[1]
-  if (field !== undefined && (/^(?:model|user|op)$/.test(field) || isPath(field))) return { values: field }
+  if (field !== undefined && (/^(?:model|user|op|feedback|reaction)$/.test(field) || isPath(field)))
+    return { values: field }
   return isPath(word) && !word.includes(':') ? { paths: true } : undefined
 }
 

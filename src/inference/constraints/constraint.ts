@@ -67,4 +67,15 @@ export interface GivenConstraint {
   grammar: CompiledGrammar
   /** Where the request has it. */
   field: string
+  /** Present where the answer begins behind a text of the caller. */
+  continued?: ContinuedText
+}
+
+/** A text that an answer continues: both together are what the constraint is about. */
+export interface ContinuedText {
+  text: string
+  /** Where the request has it. */
+  field: string
+  /** JSON, in which white space may stand that the grammar does not write. */
+  isJson: boolean
 }

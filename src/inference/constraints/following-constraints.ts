@@ -2,6 +2,8 @@ import { LRUCache } from 'lru-cache'
 import { controlTokensOf, type Markers, markersOf } from '../control-tokens.ts'
 import type { TokenMask, TokenRule } from '../sampling/logits.ts'
 import type { Vocabulary } from '../vocabulary.ts'
+import type { ContinuedText, GivenConstraint } from './constraint.ts'
+import { readContinued } from './continued.ts'
 import { type CompiledGrammar, sizeOfGrammar } from './grammar/compiled-grammar.ts'
 import { createFollowing, type Position } from './grammar/following.ts'
 import { hasMarks } from './grammar/marks.ts'
@@ -18,6 +20,8 @@ import { sliceVocabulary, type VocabularySlices } from './mask/vocabulary-slices
 export interface Constraint {
   /** For one answer. */
   begin(): Allowance
+  /** The same for answers that continue this text. Throws a refusal where nothing that fits begins with it. */
+  behind(continued: ContinuedText, field: string): Constraint
 }
 
 /** Which tokens the grammar allows after the answer so far. */
@@ -42,6 +46,8 @@ export interface Allowance extends TokenRule {
 export interface Constraints {
   /** `markers` are the names of the control tokens that the grammar's marker symbols stand for. */
   of(grammar: CompiledGrammar, markers?: readonly string[]): Constraint
+  /** What a generation was given, behind the text that it continues. Throws a refusal where that does not fit. */
+  given(constraint: GivenConstraint, markers?: readonly string[]): Constraint
 }
 
 /** More are not listed: among so many there are likely ones. */
@@ -70,13 +76,18 @@ export function createConstraints(vocabulary: Vocabulary): Constraints {
     masks: createMasks(vocabulary.size),
   }
   const cache = new LRUCache<string, Constraint>({ max: mostKept, maxSize: mostBytes })
+  function of(grammar: CompiledGrammar, markers: readonly string[] = []): Constraint {
+    const key = [grammar.digest, ...markers].join('\n')
+    const known = cache.get(key)
+    const constraint = known ?? createConstraint(grammar, tokens, markersOf(vocabulary, markers))
+    if (known === undefined) cache.set(key, constraint, { size: sizeOfGrammar(grammar) })
+    return constraint
+  }
   return {
-    of(grammar, markers = []) {
-      const key = [grammar.digest, ...markers].join('\n')
-      const known = cache.get(key)
-      const constraint = known ?? createConstraint(grammar, tokens, markersOf(vocabulary, markers))
-      if (known === undefined) cache.set(key, constraint, { size: sizeOfGrammar(grammar) })
-      return constraint
+    of,
+    given({ grammar, field, continued }, markers) {
+      const constraint = of(grammar, markers)
+      return continued === undefined ? constraint : constraint.behind(continued, field)
     },
   }
 }
@@ -94,8 +105,12 @@ function createConstraint(
   { vocabulary, ends, controls, slices, masks }: Tokens,
   markers: Markers,
 ): Constraint {
-  const following = createFollowing(grammar, { withoutMarks: true })
-  const remembering = hasMarks(grammar) ? createRemembering(grammar) : undefined
+  let steps = 0
+  const spend = (more: number) => {
+    steps += more
+  }
+  const following = createFollowing(grammar, { withoutMarks: true, spend })
+  const remembering = hasMarks(grammar) ? createRemembering(grammar, spend) : undefined
   const lists = new LRUCache<Position, readonly number[] | 'many', BytePosition>({
     max: mostLists,
     memoMethod: (_place, _stale, { context }) => listed(context),
@@ -181,67 +196,77 @@ function createConstraint(
     })
   }
 
-  return {
-    begin() {
-      let at: BytePosition = { position: following.start, begun: undefined }
-      /** The same with all that was written, where that is remembered. */
-      let past: BytePosition<Remembered> | undefined = remembering && {
-        position: remembering.start,
-        begun: undefined,
-      }
-      const isDone = () => isComplete(at) && (past === undefined || past.position.isComplete)
-      const pastAfter = (token: number): BytePosition<Remembered> | undefined => {
-        if (remembering === undefined || past === undefined) return undefined
-        const symbol = symbolOfToken(token)
-        if (symbol === undefined) return afterBytes(remembering, past, vocabulary.bytes(token))
-        const position = past.begun === undefined ? remembering.after(past.position, symbol) : undefined
-        return position && { position, begun: undefined }
-      }
-      const isNew = (token: number) => past === undefined || pastAfter(token) !== undefined
-      const after = (token: number) => {
-        const symbol = symbolOfToken(token)
-        if (symbol !== undefined) return afterSymbol(at, symbol)
-        const bytes = vocabulary.bytes(token)
-        return bytes.length > 0 && !ends.has(token) ? afterBytes(following, at, bytes) : undefined
-      }
-      return {
-        allows(token) {
-          if (ends.has(token) && isDone()) return true
-          return after(token) !== undefined && isNew(token)
-        },
-        few() {
-          const list = at.begun === undefined ? lists.memo(at.position, { context: at }) : listed(at)
-          if (list === 'many') return undefined
-          return past === undefined
-            ? list
-            : list.filter((token) => (ends.has(token) ? isDone() : isNew(token)))
-        },
-        wideMask() {
-          const mask = at.begun === undefined && past === undefined ? known(at.position) : undefined
-          return mask && 2 * mask.count > vocabulary.size ? mask : undefined
-        },
-        ahead: () => (at.begun === undefined ? aheadOf.memo(at.position) : ''),
-        mask() {
-          const mask = at.begun === undefined ? remembered(at.position, at) : masked(at)
-          return past === undefined ? mask : unrepeated(mask, past)
-        },
-        get isComplete() {
-          return isDone()
-        },
-        get isOver() {
-          return isDone() && at.position.isOver
-        },
-        accept(token) {
-          const next = after(token)
-          if (next === undefined && ends.has(token)) return false
-          if (next === undefined || !isNew(token)) {
-            throw new Error(`the grammar does not allow the token ${token}`)
-          }
-          past = pastAfter(token)
-          at = next
-          return true
-        },
-      }
-    },
+  /** Where these places are, without memory and with it. */
+  function from(start: Position, rememberedStart: Remembered | undefined): Constraint {
+    return { begin: () => begin(start, rememberedStart), behind }
+  }
+
+  function behind(continued: ContinuedText, field: string): Constraint {
+    steps = 0
+    const read = { continued, constraint: field, steps: () => steps }
+    const start = readContinued(read, following)
+    return from(start, remembering && readContinued(read, remembering))
+  }
+
+  return from(following.start, remembering?.start)
+
+  function begin(start: Position, rememberedStart: Remembered | undefined): Allowance {
+    let at: BytePosition = { position: start, begun: undefined }
+    /** The same with all that was written, where that is remembered. */
+    let past: BytePosition<Remembered> | undefined = rememberedStart && {
+      position: rememberedStart,
+      begun: undefined,
+    }
+    const isDone = () => isComplete(at) && (past === undefined || past.position.isComplete)
+    const pastAfter = (token: number): BytePosition<Remembered> | undefined => {
+      if (remembering === undefined || past === undefined) return undefined
+      const symbol = symbolOfToken(token)
+      if (symbol === undefined) return afterBytes(remembering, past, vocabulary.bytes(token))
+      const position = past.begun === undefined ? remembering.after(past.position, symbol) : undefined
+      return position && { position, begun: undefined }
+    }
+    const isNew = (token: number) => past === undefined || pastAfter(token) !== undefined
+    const after = (token: number) => {
+      const symbol = symbolOfToken(token)
+      if (symbol !== undefined) return afterSymbol(at, symbol)
+      const bytes = vocabulary.bytes(token)
+      return bytes.length > 0 && !ends.has(token) ? afterBytes(following, at, bytes) : undefined
+    }
+    return {
+      allows(token) {
+        if (ends.has(token) && isDone()) return true
+        return after(token) !== undefined && isNew(token)
+      },
+      few() {
+        const list = at.begun === undefined ? lists.memo(at.position, { context: at }) : listed(at)
+        if (list === 'many') return undefined
+        return past === undefined ? list : list.filter((token) => (ends.has(token) ? isDone() : isNew(token)))
+      },
+      wideMask() {
+        const mask = at.begun === undefined && past === undefined ? known(at.position) : undefined
+        return mask && 2 * mask.count > vocabulary.size ? mask : undefined
+      },
+      ahead: () => (at.begun === undefined ? aheadOf.memo(at.position) : ''),
+      mask() {
+        const mask = at.begun === undefined ? remembered(at.position, at) : masked(at)
+        return past === undefined ? mask : unrepeated(mask, past)
+      },
+      get isComplete() {
+        return isDone()
+      },
+      get isOver() {
+        return isDone() && at.position.isOver
+      },
+      accept(token) {
+        const next = after(token)
+        if (next === undefined && ends.has(token)) return false
+        if (next === undefined || !isNew(token)) {
+          throw new Error(`the grammar does not allow the token ${token}`)
+        }
+        past = pastAfter(token)
+        at = next
+        return true
+      },
+    }
   }
 }

@@ -9,6 +9,8 @@ export interface CheckedPrompt {
   maxTokens: number
   /** What ends a thought that has a most length. */
   closing: number[] | undefined
+  /** What the answer is said to be like. */
+  prediction: number[] | undefined
 }
 
 /** What can be known only with the vocabulary and the context at hand. Throws a refusal. */
@@ -54,7 +56,12 @@ export function checkGeneration(
   const closing =
     thinking &&
     model.tokenize(withNames(thinking.close.trimEnd(), text.markers), { special: true, add: false })
-  return { tokens, maxTokens: Math.min(ending.maxTokens ?? room, room), closing }
+  const prediction =
+    generation.prediction === undefined
+      ? undefined
+      : model.tokenize(generation.prediction, { special: false, add: false })
+  if (prediction && prediction.length > context) throw predictionTooLong(String(prediction.length), context)
+  return { tokens, maxTokens: Math.min(ending.maxTokens ?? room, room), closing, prediction }
 }
 
 /** The native library ends the process when it meets a token that does not exist. */
@@ -112,6 +119,24 @@ export function checkTextLength(
   if (!('text' in prompt) || truncate !== undefined) return
   const fewest = Math.ceil(prompt.text.length / longestToken)
   if (fewest > context) throw tooLong(context, `at least ${fewest}`, ending)
+}
+
+/** The same for what the answer is said to be like. */
+export function checkPredictionLength(
+  { prediction = '' }: Generation,
+  longestToken: number,
+  context: number,
+): void {
+  const fewest = Math.ceil(prediction.length / longestToken)
+  if (fewest > context) throw predictionTooLong(`at least ${fewest}`, context)
+}
+
+function predictionTooLong(tokens: string, context: number): Error {
+  return refuse('invalid_value', {
+    field: 'prediction.content',
+    given: `${tokens} tokens`,
+    accepted: `at most ${context}, the model's maximum context length`,
+  })
 }
 
 /**

@@ -12,10 +12,16 @@ import { withoutFolders } from '../models/model-error.ts'
 import type { ModelPlan } from '../models/plan.ts'
 import type { Pooled, PoolingRequest } from '../pooling.ts'
 import { notReady } from '../served-model.ts'
-import { checkBackgroundRoom, checkQueueRoom, checkTextLength, mostBackground } from './checks.ts'
+import {
+  checkBackgroundRoom,
+  checkPredictionLength,
+  checkQueueRoom,
+  checkTextLength,
+  mostBackground,
+} from './checks.ts'
 import type { EngineLogger } from './engine-log.ts'
 import { type EngineProcess, startEngineProcess } from './engine-process.ts'
-import type { Answer, EngineOptions, Load, Question } from './protocol.ts'
+import { type Answer, type EngineOptions, keepAtEndMs, type Load, type Question } from './protocol.ts'
 import { createRunEvents, type RunEvents } from './run-events.ts'
 
 /** A backend whose engine is a process of its own: when it dies, what runs in it ends with a refusal, and nothing else. */
@@ -276,6 +282,7 @@ export function createEmbeddedBackend(
     signal.throwIfAborted()
     const asking = readyEngine()
     checkTextLength(generation, longestToken, plan.context)
+    checkPredictionLength(generation, longestToken, plan.context)
     const { tenant, lane } = generation
     checkRoom(tenant, lane)
     const id = ++ids
@@ -334,7 +341,8 @@ export function createEmbeddedBackend(
     }
     const closing = engine
     if (closing === undefined) return
-    const late = setTimeout(() => closing.kill('it did not end by itself'), supervision.closeMs)
+    const mostMs = supervision.closeMs + (plan.promptDisk === undefined ? 0 : keepAtEndMs)
+    const late = setTimeout(() => closing.kill('it did not end by itself'), mostMs)
     await closing.ended
     clearTimeout(late)
   }

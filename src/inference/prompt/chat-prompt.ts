@@ -19,6 +19,8 @@ export interface Conversation {
   addGenerationPrompt: boolean
   /** The last message stays open. */
   continueFinal: boolean
+  /** Where the request has its text; absent where nobody names it. */
+  continuedField?: string
   tools?: readonly GivenTool[] | null | undefined
   /** False where none of the tools may be called. */
   mayCall?: boolean | undefined

@@ -21,6 +21,8 @@ const isZero = (value: unknown) => value === 0
 const isOne = (value: unknown) => value === 1
 const isEmpty = (value: unknown) => Array.isArray(value) && value.length === 0
 const never = () => false
+const isNothing = (content: string | { text: string }[]) =>
+  typeof content === 'string' ? content === '' : content.every(({ text }) => text === '')
 
 /** Fields that some servers take, each with what of it asks for nothing and may be left out. */
 const somewhere: Record<string, (value: unknown, isText: boolean) => boolean> = {
@@ -47,6 +49,7 @@ const somewhere: Record<string, (value: unknown, isText: boolean) => boolean> = 
   chat_template: never,
   thinking_token_budget: never,
   structured_outputs: never,
+  prediction: (value) => isNothing((value as { content: string | { text: string }[] }).content),
 }
 
 /** Fields whose answers are made here of what the server tells: it is asked for that where it can. */

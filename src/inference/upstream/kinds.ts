@@ -61,7 +61,7 @@ export const withoutEffect = [
 
 export const kindsOfUpstreams: Record<UpstreamKind, KindOfUpstream> = {
   heddle: {
-    takes: new Set(ofVllm),
+    takes: new Set([...ofVllm, 'prediction']),
     tellsTokens: true,
     tellsLogprobIds: true,
     tokenizes: true,
@@ -82,7 +82,7 @@ export const kindsOfUpstreams: Record<UpstreamKind, KindOfUpstream> = {
     names: { repetition_penalty: 'repeat_penalty' },
   },
   openai: {
-    takes: new Set(['user', 'service_tier']),
+    takes: new Set(['user', 'service_tier', 'prediction']),
     tellsTokens: false,
     tellsLogprobIds: false,
     tokenizes: false,

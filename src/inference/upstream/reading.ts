@@ -184,11 +184,15 @@ function usageOf(value: unknown): ToldUsage | undefined {
   if (prompt === undefined) return undefined
   const detail = (name: string, member: string) =>
     count((usage[name] as Record<string, unknown> | null | undefined)?.[member]) ?? 0
+  const accepted = detail('completion_tokens_details', 'accepted_prediction_tokens')
+  const rejected = detail('completion_tokens_details', 'rejected_prediction_tokens')
   return {
     prompt,
     completion: count(usage.completion_tokens) ?? 0,
     cached: detail('prompt_tokens_details', 'cached_tokens'),
     reasoning: detail('completion_tokens_details', 'reasoning_tokens'),
+    // Some tell zeros of answers that nobody foretold.
+    ...(accepted + rejected > 0 && { prediction: { accepted, rejected } }),
   }
 }
 

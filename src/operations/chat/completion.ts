@@ -54,6 +54,7 @@ export async function beginChat(
     tenant: asking.caller.name,
     maxTokens,
     ...logprobsAsked(body),
+    ...predictionOf(body),
   })
   if (!body.stream) {
     checkCandidates('top_logprobs', request.choices * (maxTokens ?? 0) * candidatesOfToken(request.logprobs))
@@ -82,9 +83,19 @@ function checkTogether(body: ChatBody, maxTokens: number | undefined): void {
   if (body.top_logprobs && !body.logprobs) {
     throw wrong('top_logprobs', 'given without `logprobs`', 'with "logprobs": true only')
   }
+  if (body.use_beam_search && body.prediction != null) {
+    throw wrong('prediction', 'given with use_beam_search', 'one of both')
+  }
   checkExtras('engine_xargs', body.engine_xargs)
   checkExtras('vllm_xargs', body.vllm_xargs)
   checkSampling(body, maxTokens)
+}
+
+function predictionOf({ prediction }: ChatBody): { prediction?: string } {
+  if (prediction == null) return {}
+  const { content } = prediction
+  const text = typeof content === 'string' ? content : content.map((part) => part.text).join('')
+  return text === '' ? {} : { prediction: text }
 }
 
 /** Streams have no field for those of the prompt. With `echo` the prompt's are those of the echoed text. */

@@ -49,6 +49,19 @@ export const ChatBody = z.object({
   ),
   ...samplingFields,
 
+  prediction: documented(
+    z
+      .object({
+        type: z.literal('content'),
+        content: z.union(
+          [z.string(), z.array(z.object({ type: z.literal('text'), text: z.string() })).max(1_024)],
+          { error: 'expected a text or a list of at most 1024 text parts' },
+        ),
+      })
+      .nullish(),
+    'What the answer will be like, for instance the text that it edits: `{"type": "content", "content": …}`, a text or a list of text parts. Tokens are guessed from it (docs/speculation.md), which changes nothing of the answer. `usage` says how many of its tokens came. Not with `use_beam_search`.',
+  ),
+
   logprobs: documented(
     optIn(),
     'Returns the log-probability of each token, before any sampling setting is applied.',

@@ -7,7 +7,14 @@ export const Usage = z.object({
   completion_tokens: z.int(),
   total_tokens: z.int(),
   prompt_tokens_details: z.object({ cached_tokens: z.int() }).optional(),
-  completion_tokens_details: z.object({ reasoning_tokens: z.int() }).optional(),
+  completion_tokens_details: z
+    .object({
+      reasoning_tokens: z.int(),
+      accepted_prediction_tokens: z.int(),
+      rejected_prediction_tokens: z.int(),
+    })
+    .partial()
+    .optional(),
 })
 
 export const answerHead = {

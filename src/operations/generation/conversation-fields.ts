@@ -72,7 +72,7 @@ export const conversationFields = {
   ),
   continue_final_message: documented(
     flag().optional(),
-    'The last message stays open and the answer continues it. Needs `"add_generation_prompt": false`.',
+    'The last message stays open and the answer continues it. Needs `"add_generation_prompt": false`. A constraint is about both together: the message begins what fits it, or is refused.',
     { initial: false },
   ),
   chat_template: documented(

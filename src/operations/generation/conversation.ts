@@ -60,6 +60,7 @@ export function conversationFrom(
     variables: variables?.json,
     addGenerationPrompt: fields.add_generation_prompt ?? true,
     continueFinal: fields.continue_final_message ?? false,
+    continuedField: `messages.${fields.messages.length - 1}.content`,
     tools: fields.tools,
     documents: fields.documents?.map(({ json }) => json),
     reasoningEffort: fields.reasoning_effort,

@@ -1,4 +1,4 @@
-import type { FinishReason, PromptLogprobs, TokenLogprob } from '../../inference/backend.ts'
+import type { FinishReason, PredictionCounts, PromptLogprobs, TokenLogprob } from '../../inference/backend.ts'
 import type { AnswerEvent } from '../../inference/model.ts'
 import { type Parser, type Part, plainText } from '../../inference/parts.ts'
 
@@ -28,6 +28,8 @@ export interface ChoiceDelta {
   hidden: number
   /** Present in the last one. */
   finished?: { reason: FinishReason; stop: string | number | null }
+  /** In the last one, where the request foretold it. */
+  prediction?: PredictionCounts
 }
 
 interface DeltaOptions {
@@ -108,6 +110,7 @@ export function createDeltas({
         for (const early of reader.undecided ?? []) addTokens(delta, early, isThought)
         delta.parts.push(...shown(parts))
         delta.finished = { reason: event.reason, stop: event.stop }
+        if (event.prediction) delta.prediction = event.prediction
         continue
       }
       for (const piece of createParser === undefined ? [event] : piecesOf(event)) {

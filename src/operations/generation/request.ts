@@ -13,11 +13,13 @@ export interface Asked {
   /** How many candidates beside each token of the answer, and of the prompt; none where absent. */
   logprobs: number | undefined
   promptLogprobs: number | undefined
+  /** A text that the answer is said to be like. */
+  prediction?: string
 }
 
 /** The fields of a request with the meaning that vLLM gives them, every default filled in. */
 export function requestOf(fields: SamplingFields, asked: Asked): AnswerRequest {
-  const { inputs, constraint, turn, tenant, maxTokens, logprobs, promptLogprobs } = asked
+  const { inputs, constraint, turn, tenant, maxTokens, logprobs, promptLogprobs, prediction } = asked
   const { truncate_prompt_tokens: truncate, cache_salt: salt } = fields
   return {
     inputs,
@@ -37,6 +39,7 @@ export function requestOf(fields: SamplingFields, asked: Asked): AnswerRequest {
     ...(logprobs !== undefined && { logprobs }),
     ...(promptLogprobs !== undefined && { promptLogprobs }),
     ...(salt != null && { salt }),
+    ...(prediction !== undefined && { prediction }),
     ...(fields.use_beam_search && { beam: { lengthPenalty: fields.length_penalty ?? 1 } }),
   }
 }

@@ -1,3 +1,4 @@
+import type { PredictionCounts } from '../../inference/backend.ts'
 import type { Delta } from './deltas.ts'
 import type { Generation } from './generation.ts'
 
@@ -11,6 +12,14 @@ export interface Tally {
 
 type Usage = ReturnType<typeof usageOf>
 
+interface Counted {
+  prompt: number
+  completion: number
+  cached: number
+  reasoning: number
+  prediction?: PredictionCounts | undefined
+}
+
 export function createTally({
   prompts,
   choices,
@@ -18,46 +27,63 @@ export function createTally({
 }: Pick<Generation, 'prompts' | 'choices' | 'told'>): Tally {
   const counts = new Array<number>(prompts.length * choices).fill(0)
   const thoughts = new Array<number>(prompts.length * choices).fill(0)
-  let cachedTokens = 0
+  const predictions = new Map<number, PredictionCounts>()
+  let cached = 0
   return {
     add(delta) {
-      if (delta.kind === 'prompt') cachedTokens += delta.cachedTokens
+      if (delta.kind === 'prompt') cached += delta.cachedTokens
       else {
-        const { choice, tokens, hidden, thought } = delta
+        const { choice, tokens, hidden, thought, prediction } = delta
         counts[choice] = (counts[choice] ?? 0) + tokens.length + hidden
         thoughts[choice] = (thoughts[choice] ?? 0) + thought
+        if (prediction) predictions.set(choice, prediction)
       }
     },
     ofChoice: (choice) =>
-      usageOf(
-        prompts[Math.floor(choice / choices)]?.length ?? 0,
-        counts[choice] ?? 0,
-        cachedTokens,
-        thoughts[choice],
-      ),
+      usageOf({
+        prompt: prompts[Math.floor(choice / choices)]?.length ?? 0,
+        completion: counts[choice] ?? 0,
+        cached,
+        reasoning: thoughts[choice] ?? 0,
+        prediction: predictions.get(choice),
+      }),
     total() {
-      if (told !== undefined) {
-        const { prompt, completion, cached, reasoning } = told()
-        return usageOf(prompt, completion, cached, reasoning)
-      }
-      const promptTokens = prompts.reduce((sum, { length }) => sum + length, 0)
-      return usageOf(
-        promptTokens,
-        counts.reduce((sum, count) => sum + count, 0),
-        cachedTokens,
-        thoughts.reduce((sum, count) => sum + count, 0),
-      )
+      if (told !== undefined) return usageOf(told())
+      return usageOf({
+        prompt: prompts.reduce((sum, { length }) => sum + length, 0),
+        completion: counts.reduce((sum, count) => sum + count, 0),
+        cached,
+        reasoning: thoughts.reduce((sum, count) => sum + count, 0),
+        prediction: predictions.size === 0 ? undefined : together(predictions.values()),
+      })
     },
   }
 }
 
+function together(counts: Iterable<PredictionCounts>): PredictionCounts {
+  const sum = { accepted: 0, rejected: 0 }
+  for (const { accepted, rejected } of counts) {
+    sum.accepted += accepted
+    sum.rejected += rejected
+  }
+  return sum
+}
+
 /** Tokens that were not read again, because an earlier request had the same beginning, are in `cached_tokens`. */
-function usageOf(promptTokens: number, completionTokens: number, cachedTokens: number, thoughtTokens = 0) {
+function usageOf({ prompt, completion, cached, reasoning, prediction }: Counted) {
   return {
-    prompt_tokens: promptTokens,
-    completion_tokens: completionTokens,
-    total_tokens: promptTokens + completionTokens,
-    prompt_tokens_details: { cached_tokens: cachedTokens },
-    ...(thoughtTokens > 0 && { completion_tokens_details: { reasoning_tokens: thoughtTokens } }),
+    prompt_tokens: prompt,
+    completion_tokens: completion,
+    total_tokens: prompt + completion,
+    prompt_tokens_details: { cached_tokens: cached },
+    ...((reasoning > 0 || prediction) && {
+      completion_tokens_details: {
+        ...(reasoning > 0 && { reasoning_tokens: reasoning }),
+        ...(prediction && {
+          accepted_prediction_tokens: prediction.accepted,
+          rejected_prediction_tokens: prediction.rejected,
+        }),
+      },
+    }),
   }
 }

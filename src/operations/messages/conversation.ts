@@ -31,6 +31,7 @@ export function conversationOf(body: CountTokensBody, tools: readonly GivenTool[
     messages: joined([...systemOf(system), ...turns]),
     addGenerationPrompt: !isContinued,
     continueFinal: isContinued,
+    continuedField: `messages.${messages.length - 1}.content`,
     tools,
     ...thinkingOf(body),
   }

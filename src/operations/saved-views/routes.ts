@@ -14,7 +14,7 @@ import { changeView, deleteView, listViews, saveView } from './saved-views.ts'
 const tags = ['views']
 
 export const savedViewRoutes = family(
-  operation('POST', '/saved_views', {
+  operation('POST', '/views/saved', {
     summary: 'Keep what is set up on a screen under a name',
     tags,
     body: SaveViewBody,
@@ -22,14 +22,14 @@ export const savedViewRoutes = family(
     refusals: ['too_many_saved_views'],
     rule: ({ db }, { caller, body }) => saveView(db, caller, body),
   }),
-  operation('POST', '/saved_views/query', {
+  operation('POST', '/views/saved/query', {
     summary: 'List your views of a project and those that are shared',
     tags,
     body: SavedViewsBody,
     answer: SavedViewsAnswer,
     rule: ({ db }, { caller, body }) => listViews(db, caller, body),
   }),
-  operation('PUT', '/saved_views/:view_id', {
+  operation('PUT', '/views/saved/:view_id', {
     summary: 'Rename, replace or share a view of your own',
     tags,
     params: SavedViewPath,
@@ -38,7 +38,7 @@ export const savedViewRoutes = family(
     refusals: ['saved_view_not_found', 'saved_view_of_other', 'saved_view_exists'],
     rule: ({ db }, { caller, body, params }) => changeView(db, caller, params.view_id, body),
   }),
-  operation('DELETE', '/saved_views/:view_id', {
+  operation('DELETE', '/views/saved/:view_id', {
     summary: 'Delete a view of your own',
     tags,
     params: SavedViewPath,

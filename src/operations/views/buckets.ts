@@ -11,6 +11,7 @@ import {
   topGroups,
   topValues,
 } from '../../storage/views/groups.ts'
+import { type SaidField, saidFields, topSaid } from '../../storage/views/said-of-calls.ts'
 import { callsViewOf } from '../calls/query.ts'
 import { readBucketCosts } from './bucket-costs.ts'
 import type { Asked } from './calls.ts'
@@ -24,6 +25,8 @@ const shownValue = (value: string | null) => value || null
 const isGroupField = (field: string): field is GroupField =>
   (groupFields as readonly string[]).includes(field)
 
+const isSaidField = (field: string): field is SaidField => (saidFields as readonly string[]).includes(field)
+
 export async function readFacets(
   { db, names }: Asked,
   caller: Caller,
@@ -35,6 +38,12 @@ export async function readFacets(
   const time = now()
   const facets = []
   for (const field of new Set(body.fields ?? groupFields)) {
+    if (isSaidField(field)) {
+      const { top, without, others } = await topSaid(db, view, field, mostValues, time, signal)
+      const none = without > 0 ? [{ value: null, count: without }] : []
+      facets.push({ field, values: [...top, ...none], others, sampled: null })
+      continue
+    }
     const isOwn = isGroupField(field)
     const { top, total } = isOwn
       ? await topGroups(db, view, field, mostValues, time, signal)

@@ -103,18 +103,21 @@ export const CallsAnswer = answer('Calls without what they carry.', {
 export const groupField = z.enum(['op', 'model', 'status', 'user'])
 export type GroupField = z.output<typeof groupField>
 
+/** What is said of calls, which may be several things of one. */
+const saidField = z.enum(['feedback', 'reaction'])
+
 export const sampledCalls = 2_000
 
 export const FacetsBody = z.object({
   ...selection,
   fields: z
-    .array(z.union([groupField, valuePath]))
+    .array(z.union([groupField, saidField, valuePath]))
     .min(1)
     .max(16)
     .nullish()
     .meta({
       description:
-        'op, model, status and user when absent. Values inside of calls, such as inputs.question, are counted in the newest of them.',
+        'op, model, status and user when absent. feedback counts calls by the types of their feedback, reaction by the last emoji. Values inside of calls, such as inputs.question, are counted in the newest of them.',
     }),
 })
 export type FacetsBody = z.output<typeof FacetsBody>
@@ -131,7 +134,7 @@ export const FacetsAnswer = answer('For each field the values that most calls of
       values: z
         .array(z.object({ value: groupValue, count }))
         .meta({ description: 'At most 50, the largest first.' }),
-      others: count.meta({ description: 'Calls with any other value.' }),
+      others: count.meta({ description: 'Calls with any other value; of feedback, with any other type.' }),
       sampled: count.nullable().meta({
         description: `Where a value inside of calls is counted: the newest so many, at most ${sampledCalls}. Null: all.`,
       }),

@@ -1,7 +1,7 @@
 import { allOf, sql, trusted } from '../sql/sql.ts'
-import { type CallsView, callsQueryOf } from '../tables/call-queries.ts'
-import { isLive } from '../tables/calls.ts'
+import type { CallsView } from '../tables/call-queries.ts'
 import { allRows, type LongReader } from '../transaction.ts'
+import { isAboutCallOf } from './said-of-calls.ts'
 
 export interface FeedbackBucketsView extends CallsView {
   /** Microseconds. */
@@ -35,16 +35,10 @@ export function readFeedbackBuckets(
   const payload = trusted('payload')
   const emoji = dialect.json(payload, ['emoji']).text
   const value = dialect.token(payload, ['value'])
-  const { conditions } = callsQueryOf(db, { ...view, sort: [] })
   const isOfCalls = view.filters.length > 0 || view.query !== undefined
   const all = [
     sql`project_id = ${view.project} AND created_at >= ${from} AND created_at < ${end}`,
-    ...(isOfCalls
-      ? [
-          sql`EXISTS (SELECT 1 FROM calls WHERE calls.project_id = feedback.project_id AND calls.id = feedback.call_id
-              AND ${allOf([isLive(now), ...conditions])})`,
-        ]
-      : []),
+    ...(isOfCalls ? [isAboutCallOf(db, view, now)] : []),
     dialect.going,
   ]
   const said = sql`SELECT (created_at - ${trusted(String(from))}) / ${trusted(String(step))} AS bucket, feedback_type,

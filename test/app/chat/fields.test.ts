@@ -111,6 +111,21 @@ const effects: [fields: Record<string, unknown>, change: Change][] = [
   [{ truncate_prompt_tokens: 9_223_372_036_854_776_000 }, { truncate: 2 ** 63 }],
   [{ truncate_prompt_tokens: null }, {}],
   [{ cache_salt: 'salt' }, { salt: 'salt' }],
+  [{ prediction: { type: 'content', content: 'like this' } }, { prediction: 'like this' }],
+  [
+    {
+      prediction: {
+        type: 'content',
+        content: [
+          { type: 'text', text: 'like ' },
+          { type: 'text', text: 'that' },
+        ],
+      },
+    },
+    { prediction: 'like that' },
+  ],
+  [{ prediction: { type: 'content', content: '' } }, {}],
+  [{ prediction: null }, {}],
   [{ logprobs: true }, { logprobs: 0 }],
   [{ logprobs: true, top_logprobs: 3 }, { logprobs: 3 }],
   [{ logprobs: true, top_logprobs: null }, { logprobs: 0 }],

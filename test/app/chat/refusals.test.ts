@@ -280,6 +280,7 @@ const refused: [fields: Record<string, unknown>, code: string, param: string, me
     'tool_choice',
   ],
   [{ thinking_token_budget: 5, use_beam_search: true }, 'invalid_value', 'thinking_token_budget'],
+  [{ prediction: { type: 'content', content: 'x' }, use_beam_search: true }, 'invalid_value', 'prediction'],
   [{ tools: [knit, knit] }, 'invalid_value', 'tools.1.function.name'],
   [{ tools: [{ function: { name: 'a b' } }] }, 'invalid_value', 'tools.0.function.name'],
   [{ functions: [knit.function], tools: [knit] }, 'invalid_value', 'functions'],

@@ -163,6 +163,33 @@ test('what the kind of server does not take is refused by its name, and nothing 
   assert.equal(upstream.asked[0]?.body.user, 'somebody')
 })
 
+test('what an answer is foretold to be is passed on to servers that take it, and counted as they tell it', async (t) => {
+  const counts = { accepted_prediction_tokens: 3, rejected_prediction_tokens: 2 }
+  const { ask, upstream } = await open(t, (response) => {
+    const say = beginStream(response)
+    say(delta({ content: 'Two words' }))
+    say(delta({}, 'stop'))
+    say({ choices: [], usage: { prompt_tokens: 7, completion_tokens: 4, completion_tokens_details: counts } })
+    response.end('data: [DONE]\n\n')
+  })
+  const prediction = { type: 'content', content: [{ type: 'text', text: 'Two words or so' }] }
+  const { json } = await ask({ prediction })
+  assert.deepEqual(upstream.asked[0]?.body.prediction, prediction)
+  assert.deepEqual(json.usage.completion_tokens_details, counts)
+  const { text } = await ask({ prediction, stream: true, stream_options: { include_usage: true } })
+  assert.deepEqual(eventsOf(text).chunks.at(-1)?.usage?.completion_tokens_details, counts)
+  for (const kind of ['vllm', 'llama-server'] as const) {
+    const other = await open(t, sayingWords('Hello'), { kind })
+    const refused = await other.ask({ prediction })
+    assert.deepEqual(
+      [refused.status, refused.json.error.code, refused.json.error.param],
+      [400, 'upstream_lacks', 'prediction'],
+    )
+    assert.equal((await other.ask({ prediction: { type: 'content', content: '' } })).status, 200)
+    assert.equal(other.upstream.asked[0]?.body.prediction, undefined)
+  }
+})
+
 test('the tools of a conversation count as tokens of it', async (t) => {
   const upstream = await startFakeUpstream(
     t,

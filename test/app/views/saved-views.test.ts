@@ -16,36 +16,36 @@ const slow = {
 }
 
 test('saved views: refusals in order', async (t) => {
-  await assertCommonRefusals(t, '/saved_views', { ...slow })
+  await assertCommonRefusals(t, '/views/saved', { ...slow })
   for (const [body, status] of [
     [{ name: '' }, 422],
     [{ screen: 'nowhere' }, 422],
     [{ search: 'x'.repeat(8001) }, 422],
     [{ project_id: 'globex/qa' }, 403],
   ] as const) {
-    assert.equal((await post('/saved_views', { ...slow, ...body })).status, status)
+    assert.equal((await post('/views/saved', { ...slow, ...body })).status, status)
   }
 })
 
 test('a view is kept, shared, renamed and deleted by whoever made it', async () => {
-  const made = await post('/saved_views', slow)
+  const made = await post('/views/saved', slow)
   assert.equal(made.status, 200, made.text)
   const { view } = made.json
   assert.deepEqual([view.name, view.search, view.is_shared, view.is_own], ['Slow', slow.search, false, true])
-  const again = await post('/saved_views', { ...slow, search: 'q=again' })
+  const again = await post('/views/saved', { ...slow, search: 'q=again' })
   assert.deepEqual([again.json.view.id, again.json.view.search], [view.id, 'q=again'])
-  const other = await post('/saved_views', { ...slow, name: 'Other' })
-  const both = await send('PUT', `/saved_views/${other.json.view.id}`, { project_id: project, name: 'Slow' })
+  const other = await post('/views/saved', { ...slow, name: 'Other' })
+  const both = await send('PUT', `/views/saved/${other.json.view.id}`, { project_id: project, name: 'Slow' })
   assert.deepEqual([both.status, both.json.code], [409, 'saved_view_exists'])
-  await send('DELETE', `/saved_views/${other.json.view.id}?project_id=${project}`)
-  assert.equal((await post('/saved_views', { ...slow, screen: 'charts' })).status, 200)
+  await send('DELETE', `/views/saved/${other.json.view.id}?project_id=${project}`)
+  assert.equal((await post('/views/saved', { ...slow, screen: 'charts' })).status, 200)
 
   const seenBy = async (key?: string) =>
-    (await post('/saved_views/query', { project_id: project }, key)).json.views.map(
+    (await post('/views/saved/query', { project_id: project }, key)).json.views.map(
       ({ name, screen, is_own }: { name: string; screen: string; is_own: boolean }) => [name, screen, is_own],
     )
   assert.deepEqual(await seenBy(carol), [])
-  const url = `/saved_views/${view.id}`
+  const url = `/views/saved/${view.id}`
   const change = (body: object, key?: string) => send('PUT', url, { project_id: project, ...body }, key)
   assert.equal((await change({ name: 'Mine' }, carol)).json.code, 'saved_view_not_found')
   const shared = await change({ is_shared: true, name: 'Slow ones' })
@@ -63,8 +63,8 @@ test('a view is kept, shared, renamed and deleted by whoever made it', async () 
 test('there are not endlessly many', async (t) => {
   const app = await openApp(t)
   for (let n = 0; n < 200; n++) {
-    assert.equal((await app.post('/saved_views', { ...slow, name: `${n}` })).status, 200)
+    assert.equal((await app.post('/views/saved', { ...slow, name: `${n}` })).status, 200)
   }
-  const more = await app.post('/saved_views', slow)
+  const more = await app.post('/views/saved', slow)
   assert.deepEqual([more.status, more.json.code], [409, 'too_many_saved_views'])
 })

@@ -67,7 +67,7 @@ async function fill(t: Parameters<typeof openApp>[0], db: Database, project: str
   await post(`${root}/scores`, { prediction_id, scorer: ref('s'), value: 1, evaluation_run_id })
   await post(`${root}/predictions/${prediction_id}/finish`, {})
   await post(`${root}/eval_results/query`, { evaluation_call_ids: [evaluation_run_id] })
-  await post('/saved_views', { project_id: project, screen: 'calls', name: 'All', search: '' })
+  await post('/views/saved', { project_id: project, screen: 'calls', name: 'All', search: '' })
   for (const set of await readRowSets(db, project, [evaluation_run_id])) {
     await keepColumns(db, { project_id: project, ...set }, new AbortController().signal)
   }

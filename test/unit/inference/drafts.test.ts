@@ -6,6 +6,7 @@ import { createConstraintCompiler } from '../../../src/inference/constraints/com
 import type { Constraint } from '../../../src/inference/constraints/constraint.ts'
 import { createCopied } from '../../../src/inference/embedded/drafts/copied.ts'
 import { createDraftLength } from '../../../src/inference/embedded/drafts/draft-length.ts'
+import { createPredicted } from '../../../src/inference/embedded/drafts/predicted.ts'
 import { createLoop } from '../../../src/inference/embedded/loop.ts'
 import { usualKvTypes } from '../../../src/inference/models/kv-types.ts'
 import { type GenerationParts, generationOf } from '../../support/generations.ts'
@@ -169,6 +170,7 @@ const generation = fc
     constraint: fc.constantFrom(...Object.keys(constraints)),
     tenant: fc.constantFrom('a', 'b'),
     salt: fc.constantFrom(undefined, 'one'),
+    prediction: fc.constantFrom(undefined, undefined, 'one two one two name', prompts[4]),
   })
   .map(({ prompt, sampling, seed, constraint, ending, ...others }) => {
     const given = constraints[constraint as keyof typeof constraints]
@@ -256,6 +258,38 @@ test('an answer that copies is read in fewer batches, and one that a constraint 
   }
 })
 
+test('an answer that is foretold is read in fewer batches, and is the same', async () => {
+  const digits = Array.from('0123456789', (digit) => digit.charCodeAt(0))
+  const asked = (prediction?: string) =>
+    generationOf({
+      prompt: { text: 'say it', special: false, add: false },
+      sampling: { temperature: 1, seed: 5n, allowed: digits },
+      ending: { maxTokens: 60, ignoreEos: true },
+      ...(prediction !== undefined && { prediction }),
+    })
+  const ask = async (generation: Generation) => {
+    let batches = 0
+    const { seen } = await played(
+      { generations: [generation], leaves: [undefined] },
+      { drafts: true, hasPlainAttention: false, follows: 0, batchMs: 2, decoded: () => batches++ },
+    )
+    const events = seen.flatMap((choices) =>
+      (choices as [number, GenerationEvent[]][]).flatMap(([, said]) => said),
+    )
+    const text = events.map((event) => (event.kind === 'tokens' ? event.text : '')).join('')
+    return { batches, text, finished: events.find((event) => event.kind === 'finished') }
+  }
+  const free = await ask(asked())
+  const foretold = await ask(asked(`${free.text}0`))
+  assert.equal(foretold.text, free.text)
+  assert.deepEqual(foretold.finished?.prediction, { accepted: 60, rejected: 1 })
+  assert.ok(2 * foretold.batches < free.batches, `${foretold.batches} batches in place of ${free.batches}`)
+  const misled = await ask(asked('not a digit in it'))
+  assert.equal(misled.text, free.text)
+  assert.deepEqual(misled.finished?.prediction?.accepted, 0)
+  assert.equal(free.finished?.prediction, undefined)
+})
+
 test('who writes in pairs never reads one row, and a model that cannot forget never guesses', async () => {
   const generations = [0, 1, 2].map((seed) =>
     generationOf({
@@ -335,6 +369,82 @@ test('of several earlier places the one that agrees longest is followed, of equa
   latest.follow(() => {})
   assert.deepEqual([latest.matched, latest.ahead(1)], [2, [4]])
 })
+
+test('a text that is foretold is followed from its beginning, and again behind what differs', () => {
+  const answer: number[] = []
+  const chances = [0.5, 0.5, 0.5, 0.5]
+  const predicted = createPredicted([1, 2, 3, 4, 5, 6, 7, 8], answer, chances)
+  const say = (...tokens: number[]) => {
+    for (const token of tokens) {
+      answer.push(token)
+      predicted.follow()
+    }
+  }
+  assert.deepEqual(predicted.ahead(3), [1, 2, 3])
+  say(1, 2)
+  assert.deepEqual(predicted.ahead(9), [3, 4, 5, 6, 7, 8])
+  say(9)
+  assert.deepEqual([predicted.chance, predicted.ahead(3)], [0, []])
+  say(5)
+  assert.equal(predicted.chance, 0, 'one token that is the same says nothing')
+  say(6)
+  assert.deepEqual(predicted.ahead(9), [7, 8])
+  say(7, 8)
+  assert.deepEqual([predicted.chance, predicted.ahead(3)], [0, []], 'nothing comes behind its end')
+  assert.deepEqual(predicted.counts, { accepted: 4, rejected: 4 })
+  say(1, 2, 3)
+  assert.deepEqual(predicted.ahead(2), [4, 5], 'it may go back')
+  say(4)
+  assert.deepEqual(predicted.counts, { accepted: 6, rejected: 2 }, 'what came twice counts once')
+  assert.notDeepEqual(chances, [0.5, 0.5, 0.5, 0.5])
+})
+
+test('of places that agree as long the nearest is followed, of more the longest', () => {
+  const text = [5, 6, 1, 0, 5, 6, 2, 0, 9, 5, 6, 3]
+  const after = (answer: number[]) => {
+    const said: number[] = []
+    const predicted = createPredicted(text, said, [0.5, 0.5, 0.5, 0.5])
+    for (const token of answer) {
+      said.push(token)
+      predicted.follow()
+    }
+    return predicted.ahead(1)
+  }
+  assert.deepEqual(after([8, 5, 6]), [1])
+  assert.deepEqual(after([5, 6, 1, 8, 5, 6]), [2])
+  assert.deepEqual(after([8, 9, 5, 6]), [3])
+  assert.deepEqual(after([]), [5])
+})
+
+test('whatever is foretold and said, what came is never more than was foretold or said', () => {
+  const few = fc.array(fc.integer({ min: 0, max: 3 }), { maxLength: 40 })
+  fc.assert(
+    fc.property(few, few, (text, answer) => {
+      const said: number[] = []
+      const predicted = createPredicted(text, said, [0.5, 0.5, 0.5, 0.5])
+      let right = 0
+      for (const token of answer) {
+        if (predicted.ahead(1)[0] === token) right++
+        said.push(token)
+        predicted.follow()
+      }
+      const { accepted, rejected } = predicted.counts
+      assert.equal(accepted + rejected, text.length)
+      assert.ok(accepted <= right && accepted <= answer.length)
+      assert.deepEqual(createPredictedOf(answer, answer), { accepted: answer.length, rejected: 0 })
+    }),
+  )
+})
+
+function createPredictedOf(text: readonly number[], answer: readonly number[]) {
+  const said: number[] = []
+  const predicted = createPredicted(text, said, [0.5, 0.5, 0.5, 0.5])
+  for (const token of answer) {
+    said.push(token)
+    predicted.follow()
+  }
+  return predicted.counts
+}
 
 test('as many tokens are guessed as pay, and none where rows are dear or guesses are bad', () => {
   const cheap = createDraftLength()

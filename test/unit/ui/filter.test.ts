@@ -45,6 +45,14 @@ for (const [text, query] of [
       ],
     },
   ],
+  ['feedback:note', { $convert: { input: get('feedback.[wandb.note.1].payload'), to: 'exists' } }],
+  [
+    'feedback:scores.judge',
+    { $convert: { input: get('feedback.[wandb.runnable.judge].payload'), to: 'exists' } },
+  ],
+  ['feedback:"my type"', { $convert: { input: get('feedback.[my type].payload'), to: 'exists' } }],
+  ['-has:feedback', { $not: [{ $convert: { input: get('feedback.[*].payload'), to: 'exists' } }] }],
+  ['reaction:👎', is('$eq', 'feedback.[wandb.reaction.1].payload.emoji', '👎')],
   ['has:exception', { $convert: { input: get('exception'), to: 'exists' } }],
   ['started:>=2026-01-31T12:00:00.123456Z', is('$gte', 'started_at', '2026-01-31T12:00:00.123456Z')],
 ] as const) {
@@ -77,6 +85,7 @@ for (const [text, message] of [
   ['()', /condition is missing/],
   ['AND a', /AND stands between/],
   ['model:(op:a)', /field within model/],
+  ['feedback:>note', /feedback names what was said/],
   ['age:1h', /age needs < or >/],
   ['inputs.x:>9007199254740993', /more digits/],
   ['('.repeat(100), /too deep/],

@@ -1,4 +1,5 @@
 import { useEffect, useState } from 'preact/hooks'
+import { wordOfSaid } from '../../filter/fields.ts'
 import { conditionOf, type FacetValue, isChosen, toggled, without } from '../../filter/narrowing.ts'
 import { Icon } from '../../parts/icon.tsx'
 import { setSearch } from '../../routes.ts'
@@ -9,8 +10,17 @@ import { type Facet, type Meant, readColumns, readFacets } from '../../server/vi
 import { countText } from '../../value/units.ts'
 import { queryIn } from './reading.ts'
 
-const own = ['status', 'op', 'model', 'user'] as const
-const titles: Record<string, string> = { status: 'Status', op: 'Op', model: 'Model', user: 'User' }
+const titles: Record<string, string> = {
+  status: 'Status',
+  op: 'Op',
+  model: 'Model',
+  user: 'User',
+  reaction: 'Reaction',
+  feedback: 'Feedback',
+}
+const own = Object.keys(titles)
+
+const isCounted = (kind: string) => kind === 'call' || kind === 'feedback'
 
 /** Counted again at most so often while calls come. */
 const restMs = 5_000
@@ -31,7 +41,7 @@ export function Facets({ meant, text, pinned }: Props) {
   useEffect(() => {
     let timer: ReturnType<typeof setTimeout> | undefined
     const unfollow = followEvents((heard) => {
-      if (heard !== 'resync' && (heard.project !== meant.project || heard.kind !== 'call')) return
+      if (heard !== 'resync' && !(heard.project === meant.project && isCounted(heard.kind))) return
       timer ??= setTimeout(() => {
         timer = undefined
         setTurn((last) => last + 1)
@@ -138,7 +148,7 @@ function FacetGroup({ field, text, facet, onUnpin }: GroupProps) {
                   ref={(element) => element?.style.setProperty('--share', String(count / highest))}
                 />
                 <span class={value === null ? 'facet-name muted' : 'facet-name'} title={value ?? undefined}>
-                  {nameOf(field, value, isJson)}
+                  {nameOf(one)}
                 </span>
                 <span class="facet-count">{countText(count)}</span>
               </button>
@@ -163,9 +173,10 @@ function FacetGroup({ field, text, facet, onUnpin }: GroupProps) {
   )
 }
 
-function nameOf(field: string, value: string | null, isJson: boolean): string {
+function nameOf({ field, value, isJson }: FacetValue): string {
   if (value === null) return 'none'
   if (field === 'op') return shortOp(value)
+  if (field === 'feedback') return wordOfSaid(value).replace(/^scores\./, 'scored by ')
   if (!isJson || !value.startsWith('"')) return value
   return (JSON.parse(value) as string) || '(empty)'
 }

@@ -1,5 +1,6 @@
 import type { ComponentChildren } from 'preact'
 import type { LightCall } from '../../../src/operations/views/contract.ts'
+import { wordOfSaid } from '../../filter/fields.ts'
 import { Status } from '../../parts/status.tsx'
 import { Time } from '../../parts/time.tsx'
 import { paths } from '../../places.ts'
@@ -137,7 +138,7 @@ function FeedbackCounts({ feedback }: Pick<LightCall, 'feedback'>) {
   return (
     <>
       {feedback.map(({ feedback_type: type, emoji, count }) => (
-        <span key={`${type} ${emoji}`} class="feedback-count">
+        <span key={`${type} ${emoji}`} class="feedback-count" title={wordOfSaid(type)}>
           {emoji ?? (type.startsWith('wandb.note') ? '✎' : '★')}
           {count > 1 && count}
         </span>

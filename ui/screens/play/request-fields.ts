@@ -21,7 +21,7 @@ export const requestFields: readonly RequestField[] = [
   "name": "continue_final_message",
   "kind": "boolean",
   "range": "boolean",
-  "says": "The last message stays open and the answer continues it. Needs `\"add_generation_prompt\": false`.",
+  "says": "The last message stays open and the answer continues it. Needs `\"add_generation_prompt\": false`. A constraint is about both together: the message begins what fits it, or is refused.",
   "initial": "false",
   "effect": "honoured"
  },
@@ -305,6 +305,13 @@ export const requestFields: readonly RequestField[] = [
   "range": "integer",
   "says": "Requests with a lower value go first. Anything but 0 is refused unless HEDDLE_PRIORITY=on.",
   "initial": "0",
+  "effect": "honoured"
+ },
+ {
+  "name": "prediction",
+  "kind": "json",
+  "range": "object",
+  "says": "What the answer will be like, for instance the text that it edits: `{\"type\": \"content\", \"content\": …}`, a text or a list of text parts. Tokens are guessed from it (docs/speculation.md), which changes nothing of the answer. `usage` says how many of its tokens came. Not with `use_beam_search`.",
   "effect": "honoured"
  },
  {

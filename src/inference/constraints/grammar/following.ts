@@ -1,5 +1,6 @@
-import { type CompiledGrammar, nodeKinds, numbersOfNode } from './compiled-grammar.ts'
-import { isMark } from './marks.ts'
+import { isWhiteSpace, meets, meetsOther, meetsSome, piecesOf } from './code-point-ranges.ts'
+import type { CompiledGrammar } from './compiled-grammar.ts'
+import { fewer, type Node, type Rule, readNode } from './grammar-nodes.ts'
 
 /**
  * Follows a text through a grammar, code point by code point. A position is all that may come next; equal positions are the
@@ -13,10 +14,16 @@ export interface Following {
   canBegin(position: Position, first: number, last: number, isTaken?: (point: number) => boolean): boolean
   /** Where the code points of these ranges lead; undefined where it would take long to tell. */
   spread(position: Position, ranges: readonly number[]): Spread | undefined
+  /** The position without what goes on with one of these ranges; undefined where nothing is left. */
+  without(position: Position, ranges: readonly number[]): Position | undefined
+  /** What may come next at one of the two. */
+  either(one: Position, other: Position): Position
   /** What it took to find all that may come next. */
   stepsTo(position: Position): number
   /** Some code points that may come next. */
   pointsOf(position: Position, most: number): number[]
+  /** The ranges of code points that may come next. */
+  rangesOf(position: Position): readonly (readonly number[])[]
   /** The only code point that may come next, but for white space; undefined where there are several, or none. */
   onlyPoint(position: Position): number | undefined
   /** The ones from here on that may come next, where each stands alone. */
@@ -46,42 +53,6 @@ interface OpenPosition extends Position {
   readonly others: Map<number, OpenPosition | null>
 }
 
-type Node =
-  | { readonly kind: 'empty' }
-  /** Each range by its first and its last code point, ascending. */
-  | { readonly kind: 'point'; readonly ranges: readonly number[] }
-  | { readonly kind: 'pair'; readonly first: number; readonly second: number }
-  | { readonly kind: 'any'; readonly of: readonly number[] }
-  | Literal
-  | Repetition
-  | Rule
-
-/** A literal from this position on. */
-interface Literal {
-  readonly kind: 'literal'
-  readonly text: string
-  readonly at: number
-  /** From the next character on; made when it is needed. */
-  further: Literal | undefined
-}
-
-interface Repetition {
-  readonly kind: 'repetition'
-  readonly of: Node
-  readonly min: number
-  readonly max: number
-  /** The same when one has been read; made when it is needed. */
-  fewer: Repetition | undefined
-}
-
-interface Rule {
-  readonly kind: 'rule'
-  readonly body: number
-  /** Rules that may begin with others come before them. */
-  readonly rank: number
-  readonly canBeEmpty: boolean
-}
-
 /** What is still to be read, as a list whose ends are shared: equal rests are the same object. */
 interface Rest {
   readonly id: number
@@ -105,8 +76,6 @@ const mostSteps = 50_000
 const mostRemembered = 400_000
 /** Of the numbers that are bits of what they tell. */
 const mostBits = 31
-/** Of the pieces into which a spread takes apart the ranges that it is asked for. */
-const mostPieces = 64
 
 export interface FollowingOptions {
   mostSteps?: number
@@ -296,7 +265,10 @@ export function createFollowing(
       ),
     spread(position, ranges) {
       const from = position as OpenPosition
-      const pieces = piecesOf(from.rests, ranges)
+      const pieces = piecesOf(
+        from.rests.map(({ node }) => node.ranges),
+        ranges,
+      )
       if (pieces === undefined) return undefined
       const to = new Set<Position>()
       let isTotal = true
@@ -307,6 +279,19 @@ export function createFollowing(
       }
       return { to: [...to], isTotal }
     },
+    without(position, taken) {
+      const { rests, isComplete } = position as OpenPosition
+      const left = rests.filter(({ node: { ranges } }) => !meetsSome(ranges, taken))
+      if (left.length === rests.length) return position
+      return left.length === 0 && !isComplete ? undefined : positionOf(isComplete ? [...left, end] : left)
+    },
+    either(one, other) {
+      if (one === other) return one
+      const both = [one as OpenPosition, other as OpenPosition]
+      const isComplete = both.some((position) => position.isComplete)
+      const rests = both.flatMap((position): readonly Rest[] => position.rests)
+      return positionOf(isComplete ? [...rests, end] : rests)
+    },
     stepsTo: (position) => (position as OpenPosition).steps,
     pointsOf(position, most) {
       const points = new Set<number>()
@@ -316,6 +301,7 @@ export function createFollowing(
       }
       return [...points]
     },
+    rangesOf: (position) => (position as OpenPosition).rests.map(({ node: { ranges } }) => ranges),
     onlyPoint(position) {
       let only: number | undefined
       for (const { node } of (position as OpenPosition).rests) {
@@ -338,38 +324,8 @@ export function createFollowing(
   }
 }
 
-/** Of JSON. */
-function isWhiteSpace(ranges: readonly number[]): boolean {
-  for (let at = 0; at < ranges.length; at += 2) {
-    const first = ranges[at] as number
-    const last = ranges[at + 1] as number
-    if (!(first === last ? [9, 10, 13, 32].includes(first) : first === 9 && last === 10)) return false
-  }
-  return true
-}
-
 function isPoint(rest: Rest): rest is PointRest {
   return rest.node?.kind === 'point'
-}
-
-/** The first code points of the pieces of these ranges in which the same rests go on; undefined where there are many. */
-function piecesOf(rests: readonly PointRest[], ranges: readonly number[]): Set<number> | undefined {
-  const pieces = new Set<number>()
-  for (let at = 0; at < ranges.length; at += 2) pieces.add(ranges[at] as number)
-  for (const { node } of rests) {
-    for (let at = 0; at < ranges.length; at += 2) {
-      const first = ranges[at] as number
-      const last = ranges[at + 1] as number
-      for (let own = firstMet(node.ranges, first); own < node.ranges.length; own += 2) {
-        const [begin, end] = [node.ranges[own] as number, node.ranges[own + 1] as number]
-        if (begin > last) break
-        if (begin > first) pieces.add(begin)
-        if (end < last) pieces.add(end + 1)
-        if (pieces.size > mostPieces) return undefined
-      }
-    }
-  }
-  return pieces
 }
 
 /** A rule that may begin here, and what waits for its end. */
@@ -390,76 +346,4 @@ function addCall(calls: Call[], rule: Rule, next: Rest): void {
   const call = calls[low]
   if (call?.rule === rule) call.waiting.push(next)
   else calls.splice(low, 0, { rule, waiting: [next] })
-}
-
-/** A repetition without end is its own rest, once it has been read as often as it must. */
-function fewer(node: Repetition): Repetition {
-  if (node.min === 0 && node.max === Number.POSITIVE_INFINITY) return node
-  node.fewer ??= { ...node, min: Math.max(0, node.min - 1), max: node.max - 1, fewer: undefined }
-  return node.fewer
-}
-
-function meets(ranges: readonly number[], first: number, last: number): boolean {
-  const at = firstMet(ranges, first)
-  return at < ranges.length && (ranges[at] as number) <= last
-}
-
-function meetsOther(
-  ranges: readonly number[],
-  first: number,
-  last: number,
-  isTaken: (point: number) => boolean,
-): boolean {
-  for (let at = firstMet(ranges, first); at < ranges.length; at += 2) {
-    const end = Math.min(ranges[at + 1] as number, last)
-    for (let point = Math.max(ranges[at] as number, first); point <= end; point++) {
-      if (!isTaken(point)) return true
-    }
-  }
-  return false
-}
-
-/** Where the first of the ranges stands that does not end before this code point. */
-function firstMet(ranges: readonly number[], first: number): number {
-  let low = 0
-  let high = ranges.length >> 1
-  while (low < high) {
-    const middle = (low + high) >> 1
-    if ((ranges[2 * middle + 1] as number) < first) low = middle + 1
-    else high = middle
-  }
-  return 2 * low
-}
-
-function readNode(
-  grammar: CompiledGrammar,
-  number: number,
-  nodeAt: (number: number) => Node,
-  withoutMarks: boolean,
-): Node {
-  const { nodes, lists, text } = grammar
-  const at = numbersOfNode * number
-  const [kind, one = 0, two = 0] = nodes.subarray(at, at + numbersOfNode)
-  switch (kind) {
-    case nodeKinds.empty:
-      return { kind: 'empty' }
-    case nodeKinds.point:
-      if (withoutMarks && isMark(lists[one] ?? 0)) return { kind: 'empty' }
-      return { kind: 'point', ranges: Array.from(lists.subarray(one, one + 2 * two)) }
-    case nodeKinds.literal:
-      return { kind: 'literal', text: text.slice(one, one + two), at: 0, further: undefined }
-    case nodeKinds.pair:
-      return { kind: 'pair', first: one, second: two }
-    case nodeKinds.any:
-      return { kind: 'any', of: Array.from(lists.subarray(one, one + two)) }
-    case nodeKinds.repetition: {
-      const [min = 0, max = 0] = lists.subarray(two, two + 2)
-      const most = max < 0 ? Number.POSITIVE_INFINITY : max
-      return { kind: 'repetition', of: nodeAt(one), min, max: most, fewer: undefined }
-    }
-    case nodeKinds.rule:
-      return { kind: 'rule', body: one, rank: two >> 1, canBeEmpty: two % 2 === 1 }
-    default:
-      throw new Error(`there is no node ${number} in the grammar`)
-  }
 }

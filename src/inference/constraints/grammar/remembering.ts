@@ -14,6 +14,12 @@ export interface Remembering {
   after(from: Remembered, point: number): Remembered | undefined
   /** Whether some code point of this range may come next. */
   canBegin(from: Remembered, first: number, last: number): boolean
+  /** The same place without what goes on with one of these ranges; undefined where nothing is left. */
+  without(from: Remembered, ranges: readonly number[]): Remembered | undefined
+  /** What may come next at one of the two. */
+  either(one: Remembered, other: Remembered): Remembered
+  /** The ranges of code points that may come next, and some of those that would repeat something. */
+  rangesOf(from: Remembered): readonly (readonly number[])[]
 }
 
 export interface Remembered extends Position {
@@ -47,7 +53,7 @@ interface Item {
 }
 
 /** White space counts within strings only. */
-type Place = 'outside' | 'string' | 'escape'
+export type Place = 'outside' | 'string' | 'escape'
 
 /** Of ways to read a text; where a grammar has more, the others are not followed. */
 const mostWays = 64
@@ -56,8 +62,12 @@ const mostSteps = 100_000
 const none: readonly string[] = []
 const spaces = [0x20, 0x0a, 0x09, 0x0d]
 
-export function createRemembering(grammar: CompiledGrammar): Remembering {
-  const following = createFollowing(grammar)
+/** `spend` hears of the steps that are taken. */
+export function createRemembering(
+  grammar: CompiledGrammar,
+  spend: (steps: number) => void = () => {},
+): Remembering {
+  const following = createFollowing(grammar, { spend })
   const known = new WeakMap<Position, readonly { mark: Mark; to: Position }[]>()
   /** Where nothing is remembered. */
   const outside = new WeakMap<Position, Remembered | null>()
@@ -105,6 +115,10 @@ export function createRemembering(grammar: CompiledGrammar): Remembering {
     }
     if (ways.length === 0) return undefined
     for (const at of lostBefore) lose(at, lost)
+    return settled(ways, lost)
+  }
+
+  function settled(ways: readonly Way[], lost: ReadonlySet<Position>): Remembered {
     const isComplete = ways.some(({ at }) => at.isComplete)
     return {
       ways,
@@ -140,6 +154,7 @@ export function createRemembering(grammar: CompiledGrammar): Remembering {
       if (open === undefined) return false
       const { at, item } = open
       const { text, alike } = item
+      spend(1 + alike.length)
       for (const { mark } of marksAt(at)) {
         if (mark === 'loose') return true
         if (mark === 'done' && !alike.includes(text)) return true
@@ -178,6 +193,7 @@ export function createRemembering(grammar: CompiledGrammar): Remembering {
     for (const { at, set } of from.ways) {
       const to = following.after(at, point)
       if (to === undefined) continue
+      spend(1 + (set?.item?.alike.length ?? 0))
       ways.push({ at: to, set: withPoint(set, point) })
     }
     if (ways.length === 0) return undefined
@@ -191,6 +207,20 @@ export function createRemembering(grammar: CompiledGrammar): Remembering {
     canBegin(from, first, last) {
       const isTaken = from.isFree ? undefined : (point: number) => after(from, point) === undefined
       return from.ways.some(({ at }) => following.canBegin(at, first, last, isTaken))
+    },
+    rangesOf: ({ ways }) => ways.flatMap(({ at }) => following.rangesOf(at)),
+    without(from, ranges) {
+      const left = (at: Position) => {
+        const to = following.without(at, ranges)
+        return to !== undefined && hasText(to) ? [to] : []
+      }
+      const ways = from.ways.flatMap(({ at, set }) => left(at).map((to) => ({ at: to, set }))).filter(canGoOn)
+      return ways.length === 0 ? undefined : settled(ways, new Set(from.lost.flatMap(left)))
+    },
+    either(one, other) {
+      const isNew = ({ at, set }: Way) => !one.ways.some((way) => way.at === at && way.set === set)
+      const ways = [...one.ways, ...other.ways.filter(isNew)].slice(0, mostWays)
+      return settled(ways, new Set([...one.lost, ...other.lost].slice(0, mostWays)))
     },
   }
 }
@@ -241,7 +271,7 @@ function written(item: Item, point: number): Item {
   }
 }
 
-function placeAfter(place: Place, character: string): Place {
+export function placeAfter(place: Place, character: string): Place {
   if (place === 'escape') return 'string'
   if (character === '"') return place === 'string' ? 'outside' : 'string'
   return place === 'string' && character === '\\' ? 'escape' : place

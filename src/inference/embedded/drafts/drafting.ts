@@ -1,4 +1,6 @@
+import { type GuessChances, kindOfMatch, moved, weight, weightOfAll } from './chances.ts'
 import { createCopied } from './copied.ts'
+import type { Predicted } from './predicted.ts'
 
 /** What may come next in an answer. */
 export interface Draft {
@@ -13,36 +15,24 @@ export interface DraftedAnswer {
   tokens: readonly number[]
   /** What its constraint leaves as the only text, as tokens; they may be others. */
   forced(most: number): readonly number[]
+  /** What the request says that it will be like. It is followed by whoever writes the answer. */
+  predicted?: Predicted | undefined
 }
 
 const none: Draft = { tokens: [], chance: 0 }
 
-/** How often guesses were right: an answer begins with what all before it have shown. */
-export interface GuessChances {
-  /** Behind a match of 2, of up to 4, of up to 8 and of more tokens. */
-  copied: number[]
-  forced: number
-}
-
-export const firstChances = (): GuessChances => ({ copied: [0.3, 0.5, 0.7, 0.9], forced: 0.8 })
-
-/** The weight of one token, of those of an answer … */
-const weight = 1 / 8
-/** … and of those of all. */
-const weightOfAll = 1 / 100
-
 /**
- * Guesses how an answer goes on, from its own text and from its constraint. How often that is right is measured, also where
+ * Guesses how an answer goes on, from its own text, from what its request foretells and from its constraint. How often that is right is measured, also where
  * no guess is used: what has been foreseen is compared with what was drawn.
  */
 export function createDrafting(prompt: readonly number[], answer: DraftedAnswer, ofAll: GuessChances) {
   let copied: ReturnType<typeof createCopied> | undefined
-  const own: GuessChances = { copied: ofAll.copied.slice(), forced: ofAll.forced }
+  const own = { copied: ofAll.copied.slice(), forced: ofAll.forced }
   let foreseen: readonly number[] = []
   let foreseenAt = 0
 
   function heard(matched: number, wasRight: boolean): void {
-    const kind = kindOf(matched)
+    const kind = kindOfMatch(matched)
     own.copied[kind] = moved(own.copied[kind], wasRight, weight)
     ofAll.copied[kind] = moved(ofAll.copied[kind], wasRight, weightOfAll)
   }
@@ -65,22 +55,15 @@ export function createDrafting(prompt: readonly number[], answer: DraftedAnswer,
       compareForced()
       foreseen = answer.forced(most)
       foreseenAt = answer.tokens.length
-      const { matched } = copied
-      if (foreseen.length === 0 && matched === 0) return none
-      const tokens = copied.ahead(most)
-      const chance = own.copied[kindOf(matched)] ?? 0
-      if (foreseen.length === 0) return { tokens, chance }
-      // What was copied goes on where the constraint leaves more than one way.
+      const { predicted } = answer
+      const ofCopied = copied.matched === 0 ? 0 : (own.copied[kindOfMatch(copied.matched)] ?? 0)
+      const ofPredicted = predicted?.chance ?? 0
+      if (foreseen.length === 0 && ofCopied === 0 && ofPredicted === 0) return none
+      const tokens = predicted && ofPredicted >= ofCopied ? predicted.ahead(most) : copied.ahead(most)
+      if (foreseen.length === 0) return { tokens, chance: Math.max(ofCopied, ofPredicted) }
+      // What was copied or foretold goes on where the constraint leaves more than one way.
       const isLonger = tokens.length > foreseen.length && foreseen.every((token, at) => token === tokens[at])
       return { tokens: isLonger ? tokens : foreseen, chance: own.forced }
     },
   }
-}
-
-function kindOf(matched: number): number {
-  return matched > 8 ? 3 : matched > 4 ? 2 : matched > 2 ? 1 : 0
-}
-
-function moved(chance = 0.5, wasRight = false, by = weight): number {
-  return chance + by * (Number(wasRight) - chance)
 }

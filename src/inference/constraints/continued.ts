@@ -1,0 +1,96 @@
+import { refuse } from '../../domain/refusals.ts'
+import type { ContinuedText } from './constraint.ts'
+import { type Place, placeAfter } from './grammar/remembering.ts'
+
+/** Reads texts: a grammar, or one that remembers what was written. */
+interface Reader<At> {
+  readonly start: At
+  after(from: At, point: number): At | undefined
+  /** The same place without what goes on with one of these ranges. */
+  without(from: At, ranges: readonly number[]): At | undefined
+  /** What goes on at one of the two. */
+  either(one: At, other: At): At
+  rangesOf(from: At): readonly (readonly number[])[]
+}
+
+export interface Continuing {
+  continued: ContinuedText
+  /** Where the request has the constraint. */
+  constraint: string
+  /** The steps that reading has taken so far. */
+  steps(): number
+}
+
+/** Some tens of milliseconds, in which nobody else is served. A character of a long text takes one, or a few. */
+const mostSteps = 200_000
+/** Of the ranges that a refusal names. */
+const mostNamed = 8
+const lastCharacter = 0x10ffff
+const spaces = [0x09, 0x0a, 0x0d, 0x20]
+/** What numbers and names of JSON consist of: two of them never stand side by side. */
+const words = [0x2b, 0x2b, 0x2d, 0x2e, 0x30, 0x39, 0x41, 0x5a, 0x61, 0x7a]
+
+/**
+ * Where the grammar stands behind a text of the caller. White space of JSON may be what the grammar writes and may be more
+ * of it, so it is also read over: it ends a number or a name, and is nothing else. Throws a refusal where the text does not begin one that fits.
+ */
+export function readContinued<At>(
+  { continued: { text, field, isJson }, constraint, steps }: Continuing,
+  reader: Reader<At>,
+): At {
+  let at = reader.start
+  let count = 0
+  let place: Place = 'outside'
+  let isInWord = false
+  for (const character of text) {
+    const point = character.codePointAt(0) as number
+    count++
+    if (count + steps() > mostSteps) {
+      const why = `the ${count} first characters of what the answer continues take too many steps to read`
+      throw refuse('constraint_too_large', { field, why })
+    }
+    let next = reader.after(at, point)
+    const isSpace = isJson && place === 'outside' && spaces.includes(point)
+    if (isSpace) {
+      const over = isInWord ? reader.without(at, words) : at
+      next = next && over ? reader.either(next, over) : (next ?? over)
+    }
+    if (next === undefined) {
+      throw refuse('continued_text_unfit', {
+        field,
+        constraint,
+        given: JSON.stringify(character),
+        at: count,
+        accepted: namesOf(reader.rangesOf(at)),
+      })
+    }
+    at = next
+    if (!isJson) continue
+    isInWord = place === 'outside' && isWord(point)
+    place = placeAfter(place, character)
+  }
+  return at
+}
+
+function isWord(point: number): boolean {
+  return words.some((first, index) => index % 2 === 0 && first <= point && point <= (words[index + 1] ?? 0))
+}
+
+/** As a sentence has them: `"a" to "f", "}"`. */
+function namesOf(all: readonly (readonly number[])[]): string {
+  const named = new Set<string>()
+  for (const ranges of all) {
+    for (let index = 0; index < ranges.length; index += 2) {
+      const [first = 0, last = 0] = [ranges[index], ranges[index + 1]]
+      if (first <= lastCharacter) named.add(nameOf(first, Math.min(last, lastCharacter)))
+    }
+  }
+  if (named.size === 0) return 'nothing more'
+  const some = [...named].slice(0, mostNamed).join(', ')
+  return named.size > mostNamed ? `${some} and others` : some
+}
+
+function nameOf(first: number, last: number): string {
+  const quoted = (point: number) => JSON.stringify(String.fromCodePoint(point))
+  return first === last ? quoted(first) : `${quoted(first)} to ${quoted(last)}`
+}

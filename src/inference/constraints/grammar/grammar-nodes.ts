@@ -1,0 +1,79 @@
+import { type CompiledGrammar, nodeKinds, numbersOfNode } from './compiled-grammar.ts'
+import { isMark } from './marks.ts'
+
+/** A part of a grammar as it is followed: what is behind it is read when it is needed. */
+export type Node =
+  | { readonly kind: 'empty' }
+  /** Each range by its first and its last code point, ascending. */
+  | { readonly kind: 'point'; readonly ranges: readonly number[] }
+  | { readonly kind: 'pair'; readonly first: number; readonly second: number }
+  | { readonly kind: 'any'; readonly of: readonly number[] }
+  | Literal
+  | Repetition
+  | Rule
+
+/** A literal from this position on. */
+export interface Literal {
+  readonly kind: 'literal'
+  readonly text: string
+  readonly at: number
+  /** From the next character on; made when it is needed. */
+  further: Literal | undefined
+}
+
+export interface Repetition {
+  readonly kind: 'repetition'
+  readonly of: Node
+  readonly min: number
+  readonly max: number
+  /** The same when one has been read; made when it is needed. */
+  fewer: Repetition | undefined
+}
+
+export interface Rule {
+  readonly kind: 'rule'
+  readonly body: number
+  /** Rules that may begin with others come before them. */
+  readonly rank: number
+  readonly canBeEmpty: boolean
+}
+
+/** A repetition without end is its own rest, once it has been read as often as it must. */
+export function fewer(node: Repetition): Repetition {
+  if (node.min === 0 && node.max === Number.POSITIVE_INFINITY) return node
+  node.fewer ??= { ...node, min: Math.max(0, node.min - 1), max: node.max - 1, fewer: undefined }
+  return node.fewer
+}
+
+export function readNode(
+  grammar: CompiledGrammar,
+  number: number,
+  nodeAt: (number: number) => Node,
+  withoutMarks: boolean,
+): Node {
+  const { nodes, lists, text } = grammar
+  const at = numbersOfNode * number
+  const [kind, one = 0, two = 0] = nodes.subarray(at, at + numbersOfNode)
+  switch (kind) {
+    case nodeKinds.empty:
+      return { kind: 'empty' }
+    case nodeKinds.point:
+      if (withoutMarks && isMark(lists[one] ?? 0)) return { kind: 'empty' }
+      return { kind: 'point', ranges: Array.from(lists.subarray(one, one + 2 * two)) }
+    case nodeKinds.literal:
+      return { kind: 'literal', text: text.slice(one, one + two), at: 0, further: undefined }
+    case nodeKinds.pair:
+      return { kind: 'pair', first: one, second: two }
+    case nodeKinds.any:
+      return { kind: 'any', of: Array.from(lists.subarray(one, one + two)) }
+    case nodeKinds.repetition: {
+      const [min = 0, max = 0] = lists.subarray(two, two + 2)
+      const most = max < 0 ? Number.POSITIVE_INFINITY : max
+      return { kind: 'repetition', of: nodeAt(one), min, max: most, fewer: undefined }
+    }
+    case nodeKinds.rule:
+      return { kind: 'rule', body: one, rank: two >> 1, canBeEmpty: two % 2 === 1 }
+    default:
+      throw new Error(`there is no node ${number} in the grammar`)
+  }
+}

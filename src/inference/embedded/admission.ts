@@ -1,0 +1,147 @@
+import type { createKeptPrompts } from './kept/prompts.ts'
+import type { OpenRequests } from './open-requests.ts'
+import { type Answering, notePause } from './request.ts'
+import type { SequenceMemory } from './sequence-memory.ts'
+import { mostRemembered, type Sequence, type Sequences } from './sequences.ts'
+import type { ActiveTenants } from './turns/active-tenants.ts'
+import { keyOf } from './turns/adapter-turns.ts'
+
+export interface AdmissionParts {
+  open: OpenRequests
+  sequences: Sequences
+  memory: SequenceMemory
+  kept: Pick<ReturnType<typeof createKeptPrompts>, 'find'>
+  tenants: ActiveTenants
+}
+
+export type Admission = ReturnType<typeof createAdmission>
+
+/** Which of the answers that wait get a sequence, and which sequence: always between two batches. */
+export function createAdmission({ open, sequences, memory, kept, tenants }: AdmissionParts) {
+  const { running, queue, behind, queueOf, runningOf } = open
+
+  function start(answering: Answering, sequence: Sequence): void {
+    answering.sequence = sequence
+    answering.request.hasBegun = true
+    running.add(answering)
+  }
+
+  function release(answering: Answering): void {
+    running.delete(answering)
+    const { sequence } = answering
+    answering.sequence = undefined
+    if (sequence === undefined) return
+    memory.forgetGuesses(sequence)
+    sequences.give(sequence)
+  }
+
+  /** Sequences that callers may take: those that are free, and those of background work. */
+  function room(): number {
+    return sequences.free() + runningOf(true).length
+  }
+
+  /** Background work gives up sequences until so many are free: first those that are read again soonest. */
+  function makeRoom(count: number): void {
+    const shortest = runningOf(true).sort(
+      (one, other) => (one.sequence?.tokens.length ?? 0) - (other.sequence?.tokens.length ?? 0),
+    )
+    for (const answering of shortest) {
+      if (sequences.free() >= count) return
+      notePause(answering)
+      release(answering)
+      behind.add(answering)
+    }
+  }
+
+  /**
+   * Sequences that a tenant may take. While others are active, the last one is for a tenant that runs nothing: long answers of
+   * one must not keep out the others until they end.
+   */
+  function roomFor(tenant: string): number {
+    const runs = runningOf(false).some((one) => one.tenant === tenant)
+    return room() - (runs && tenants.hasOthers(tenant) ? 1 : 0)
+  }
+
+  async function begin(answering: Answering): Promise<void> {
+    const { request, isBackground } = answering
+    const { prompt } = request
+    const salt = keyOf(request.generation)
+    if (!isBackground) makeRoom(request.together)
+    const remember = request.promptLogprobs === undefined
+    const found = remember ? kept.find(prompt, salt, mostRemembered(prompt)) : undefined
+    const taken = sequences.take(prompt, salt, remember, { isBackground, elsewhere: found })
+    if (taken === undefined) return
+    const { sequence, from, shared } = taken
+    queueOf(answering).remove(answering)
+    await memory.keepWhatIsLost(sequence, from === undefined ? shared : 0)
+    if (from === 'elsewhere') await memory.restore(found, sequence)
+    else if (from !== undefined) await memory.copy(from, sequence)
+    answering.cached = memory.cut(sequence, shared)
+    sequence.salt = salt
+    start(answering, sequence)
+    request.leader ??= answering
+    if (request.together === 1) return
+    for (const beam of request.unfinished) {
+      const other = beam === answering ? undefined : sequences.takeAny()
+      if (other === undefined) continue
+      await memory.keepWhatIsLost(other)
+      beam.isIdle = true
+      start(beam, other)
+    }
+  }
+
+  /** Any sequence for one that continues from the memory of another, where it may have one. */
+  function takeAny({ tenant, isBackground }: Answering): Sequence | undefined {
+    if (isBackground) return queue.length === 0 ? sequences.takeAny(true) : undefined
+    if (roomFor(tenant) < 1) return undefined
+    makeRoom(1)
+    return sequences.takeAny()
+  }
+
+  return {
+    release,
+    releaseLeft(): void {
+      for (const answering of running) if (open.isGone(answering)) release(answering)
+    },
+    async admit(): Promise<void> {
+      let held = 0
+      for (const answering of queue) {
+        const { request } = answering
+        if (open.isGone(answering)) continue
+        // Nothing overtakes a search that waits for room, or it would wait for ever.
+        if (room() - held < request.together) return
+        if (roomFor(answering.tenant) - held < request.together) continue
+        // Its prompt is being read by another of its answers, which it will follow; later requests do not get its sequence.
+        if (request.isShared && request.leader !== undefined && !request.isRead) held++
+        else await begin(answering)
+      }
+    },
+    /** Answers whether background work has a sequence. While callers wait, it begins nothing. */
+    async admitBackground(): Promise<boolean> {
+      for (const answering of queue.length > 0 ? [] : behind) {
+        const { request } = answering
+        if (sequences.free(true) === 0) break
+        const follows = request.isShared && request.leader !== undefined && !request.isRead
+        if (!follows) await begin(answering)
+      }
+      return runningOf(true).length > 0
+    },
+    /** The other answers of a request whose prompt has been read, as far as there is room: they go on from there. */
+    async admitFollowers({ request, sequence }: Answering): Promise<Answering[]> {
+      if (!request.isShared || sequence === undefined) return []
+      const others: Answering[] = []
+      for (const other of request.unfinished) {
+        if (other.sequence !== undefined) continue
+        const free = takeAny(other)
+        // Those for whom there is no room come later, and find the prompt remembered.
+        if (free === undefined) break
+        queueOf(other).remove(other)
+        start(other, free)
+        others.push(other)
+        await memory.keepWhatIsLost(free)
+        await memory.copy(sequence, free)
+      }
+      return others
+    },
+  }
+}

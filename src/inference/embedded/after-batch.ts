@@ -1,0 +1,123 @@
+import type { GenerationEvent } from '../backend.ts'
+import { promptLogprob } from '../sampling/logprobs.ts'
+import type { Vocabulary } from '../vocabulary.ts'
+import type { Admission } from './admission.ts'
+import type { Part } from './batches.ts'
+import type { NativeContext } from './native.ts'
+import type { OpenRequests } from './open-requests.ts'
+import type { Outbox } from './outbox.ts'
+import { type Answering, isReadingAgain, leftToRead, noteRead, type Request, type TakeUp } from './request.ts'
+import type { SequenceMemory } from './sequence-memory.ts'
+
+export interface AfterBatchParts {
+  vocabulary: Vocabulary
+  context: Pick<NativeContext, 'logits'>
+  open: OpenRequests
+  memory: SequenceMemory
+  admission: Admission
+  outbox: Outbox
+}
+
+function told<Value>(asked: PromiseSettledResult<Value>): Value {
+  if (asked.status === 'rejected') throw asked.reason
+  return asked.value
+}
+
+/** After a batch: what was read is remembered, and answers whose tokens have all been read draw the next. */
+export function createAfterBatch(parts: AfterBatchParts) {
+  const { vocabulary, context, open, memory, admission, outbox } = parts
+  /** Tokens of guesses that were checked, and those of them that were drawn. */
+  const guesses = { checked: 0, right: 0 }
+
+  /** Takes up what comes next, and as long as that is what was guessed, draws what comes after it. */
+  async function check(part: Part, asked?: PromiseSettledResult<TakeUp>): Promise<void> {
+    const { answering, sequence, tokens, guessed, rows } = part
+    const first = tokens.length - guessed
+    guesses.checked += rows.length - 1
+    for (const [at, row] of rows.entries()) {
+      if (at > 0) {
+        const guess = tokens[first + at - 1]
+        if (guess === undefined || answering.drawn !== guess || answering.sequence !== sequence) return
+        if (open.isGone(answering)) return
+        sequence.tokens.push(guess)
+        sequence.guessed--
+        guesses.right++
+        noteRead(answering)
+      }
+      const takeUp = at === 0 && asked ? told(asked) : await answering.ask(context.logits(row))
+      await takeUp()
+      part.drawn++
+    }
+  }
+
+  async function promptIsRead(leader: Answering): Promise<Answering[]> {
+    const { request } = leader
+    request.isRead = true
+    if (!leader.isBackground) outbox.hurry()
+    const event: GenerationEvent = { kind: 'prefilled', cachedTokens: leader.cached }
+    if (request.queuedMs !== undefined) event.queuedMs = request.queuedMs
+    if (request.promptLogprobs !== undefined) event.promptLogprobs = request.promptLogprobs
+    outbox.put(request.id, event)
+    return admission.admitFollowers(leader)
+  }
+
+  async function addPromptLogprobs(
+    { prompt, promptLogprobs, generation }: Request,
+    from: number,
+    rows: Uint32Array,
+  ) {
+    const entries = await Promise.all(
+      Array.from(rows, (row, index) => {
+        const token = prompt[from + index + 1]
+        if (token === undefined) return undefined
+        return promptLogprob(context.logits(row), token, generation.promptLogprobs ?? 0, vocabulary)
+      }),
+    )
+    for (const entry of entries) if (entry !== undefined) promptLogprobs?.push(entry)
+  }
+
+  /**
+   * What a writer draws next is asked for while the batch is being computed: the one thread of the native library answers as
+   * soon as it has the logits, and this one is not woken in between.
+   */
+  function askAhead({ answering, isPrompt, rows }: Part): Promise<TakeUp>[] {
+    const [row] = rows
+    return isPrompt || row === undefined || isReadingAgain(answering)
+      ? []
+      : [answering.ask(context.logits(row))]
+  }
+
+  return {
+    guesses,
+    /** To be called when the batch has begun; it ends after the batch. */
+    async finish(part: Part, decoding: Promise<void>): Promise<void> {
+      const { answering, sequence, tokens, guessed, rows } = part
+      const [asked] = await Promise.allSettled(askAhead(part))
+      await decoding
+      const from = sequence.tokens.length
+      for (const token of tokens.subarray(0, tokens.length - guessed)) sequence.tokens.push(token)
+      sequence.guessed = guessed
+      noteRead(answering)
+      const { request } = answering
+      try {
+        if (request.promptLogprobs !== undefined && !request.isRead)
+          await addPromptLogprobs(request, from, rows)
+        if (open.isGone(answering) || leftToRead(answering) > 0) return
+        if (guessed > 0 || part.isPrompt === false) {
+          await check(part, asked)
+          return
+        }
+        const logits = context.logits(rows.at(-1) ?? Number.NaN)
+        const others = request.isRead ? [] : await promptIsRead(answering)
+        await Promise.all([answering, ...others].map(async (one) => (await one.ask(logits))()))
+      } catch (error) {
+        if (open.isGone(answering)) return
+        open.drop(request)
+        outbox.refuse(request.id, error)
+      } finally {
+        // Of a sequence that another has by now, there are none left.
+        memory.forgetGuesses(sequence)
+      }
+    },
+  }
+}

@@ -1,0 +1,98 @@
+import { kindOfMatch, moved, weight, weightOfAll } from './chances.ts'
+
+/** Where the text is lost, so many places before and behind are looked at, … */
+const mostPlaces = 128
+/** … and so many tokens of each. */
+const longestMatch = 32
+const shortestMatch = 2
+/** The answer is said to begin like this: that counts as a match of so many. */
+const atBeginning = 3
+
+export type Predicted = ReturnType<typeof createPredicted>
+
+/**
+ * Follows a text that an answer is said to be like. Where the answer differs, the text goes on as soon as two tokens agree
+ * again: at the place that agrees longest, of equals at the nearest, those behind first. What is counted follows from text and
+ * answer alone, not from how much was guessed.
+ */
+export function createPredicted(
+  given: readonly number[],
+  answer: readonly number[],
+  /** How often it is right, by the length of the match: of all answers, moved along. */
+  ofAll: number[],
+) {
+  const text = Int32Array.from(given)
+  const own = ofAll.slice()
+  const met = new Uint8Array(text.length)
+  let accepted = 0
+  /** How much of the answer has been followed. */
+  let followed = answer.length
+  /** What comes next; the length of the text where it is lost. */
+  let next = 0
+  let matched = atBeginning
+  let lostAt = 0
+
+  function lengthOf(place: number): number {
+    const most = Math.min(longestMatch, answer.length, place + 1)
+    let length = 0
+    while (length < most && text[place - length] === answer[answer.length - 1 - length]) length++
+    return length
+  }
+
+  function find(): void {
+    const last = answer.at(-1)
+    if (last === undefined || answer.length < shortestMatch) return
+    matched = shortestMatch - 1
+    const look = (place: number) => {
+      const length = lengthOf(place)
+      if (length <= matched || place === text.length - 1) return
+      matched = length
+      next = place + 1
+    }
+    let place = text.indexOf(last, lostAt)
+    for (let tried = 0; place >= 0 && tried < mostPlaces; tried++) {
+      look(place)
+      place = text.indexOf(last, place + 1)
+    }
+    place = lostAt === 0 ? -1 : text.lastIndexOf(last, lostAt - 1)
+    for (let tried = 0; place >= 0 && tried < mostPlaces; tried++) {
+      look(place)
+      place = place === 0 ? -1 : text.lastIndexOf(last, place - 1)
+    }
+  }
+
+  function note(wasRight: boolean): void {
+    const kind = kindOfMatch(matched)
+    own[kind] = moved(own[kind], wasRight, weight)
+    ofAll[kind] = moved(ofAll[kind], wasRight, weightOfAll)
+  }
+
+  return {
+    /** Follows what has been written since. */
+    follow(): void {
+      for (; followed < answer.length; followed++) {
+        if (next === text.length) continue
+        const wasRight = text[next] === answer[followed]
+        note(wasRight)
+        if (wasRight) {
+          accepted += 1 - (met[next] ?? 0)
+          met[next++] = 1
+          matched++
+        }
+        if (wasRight && next < text.length) continue
+        lostAt = next
+        next = text.length
+      }
+      if (next === text.length) find()
+    },
+    /** How likely what comes next is right; 0 where the text is lost. */
+    get chance() {
+      return next === text.length ? 0 : (own[kindOfMatch(matched)] ?? 0)
+    },
+    ahead: (count: number): number[] => Array.from(text.subarray(next, next + count)),
+    /** Its tokens that came when it had them next, and all others. */
+    get counts() {
+      return { accepted, rejected: text.length - accepted }
+    },
+  }
+}

@@ -1,0 +1,25 @@
+import type { Conversation } from '../prompt/chat-prompt.ts'
+import { wholeText } from '../prompt/conversation.ts'
+import type { ReasoningFormat } from './reasoning-format.ts'
+
+/** What a turn that is continued has said before: a thought that is open, or of its content this much. */
+export type ContinuedTurn = { isThought: true } | { isThought: false; content: string }
+
+/** Undefined where the answer begins its turn. Marks in control tokens are none in what callers write. */
+export function continuedTurn(
+  { continueFinal, messages }: Pick<Conversation, 'continueFinal' | 'messages'>,
+  reasoning: Pick<ReasoningFormat, 'open' | 'close'> | undefined,
+  controlTokens: readonly string[],
+): ContinuedTurn | undefined {
+  const last = continueFinal ? messages.at(-1) : undefined
+  if (last === undefined) return undefined
+  const text = wholeText(last, messages.length - 1)
+  if (text === '') return undefined
+  const [open, close] = [reasoning?.open.trim(), reasoning?.close.trim()]
+  const isMarked = open && close && !controlTokens.some((name) => name === open || name === close)
+  if (!isMarked || !text.trimStart().startsWith(open)) return { isThought: false, content: text }
+  const end = text.indexOf(close)
+  if (end === -1) return { isThought: true }
+  const content = text.slice(end + close.length).trimStart()
+  return content === '' ? undefined : { isThought: false, content }
+}

@@ -1,0 +1,131 @@
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import { openApp } from '../../support/app.ts'
+import { asking, chatUrl, choiceOf, eventsOf } from '../../support/chat.ts'
+import { askingMessage, messagesUrl } from '../../support/messages.ts'
+import { playedBackend, type Say } from '../../support/played-backend.ts'
+
+const schema = {
+  type: 'object',
+  properties: { name: { type: 'string' }, age: { type: 'integer' } },
+  required: ['name', 'age'],
+}
+const format = { type: 'json_schema', json_schema: { name: 'person', schema } }
+const tools = [{ type: 'function', function: { name: 'find', parameters: { type: 'object' } } }]
+const user = { role: 'user', content: 'Who?' }
+
+function continuing(content: unknown, fields: Record<string, unknown>) {
+  return asking({
+    model: 'played',
+    messages: [user, { role: 'assistant', content }],
+    add_generation_prompt: false,
+    continue_final_message: true,
+    ...fields,
+  })
+}
+
+/** What is said behind the given text, streamed and not. */
+async function said(t: TestContext, say: Say, body: Record<string, unknown>) {
+  const backend = playedBackend(t, say)
+  const { post } = await openApp(t, { backend })
+  const { status, json, text } = await post(chatUrl, body)
+  assert.equal(status, 200, text)
+  const streamed = choiceOf(eventsOf((await post(chatUrl, { ...body, stream: true })).text).chunks, 0)
+  const { message, finish_reason } = json.choices[0]
+  assert.equal(streamed.content, message.content ?? '')
+  assert.equal(streamed.finish_reason, finish_reason)
+  return { ...message, finish_reason }
+}
+
+const answers: Record<string, [given: unknown, fields: Record<string, unknown>, answer: string]> = {
+  'a schema': ['{ "name" : "A', { response_format: format }, 'da", "age": 3}'],
+  'a schema, in parts': [
+    [{ type: 'text', text: '{"name":' }],
+    { response_format: format },
+    ' "A", "age": 3}',
+  ],
+  'any object': ['\n{"a": [', { response_format: { type: 'json_object' } }, '1]}'],
+  'a regular expression': ['ab ', { structured_outputs: { regex: 'ab +c' } }, ' c'],
+  'a choice': ['ye', { structured_outputs: { choice: ['yes', 'no'] } }, 's'],
+  'a grammar': ['(', { structured_outputs: { grammar: 'root ::= "(" root ")" | "x"' } }, 'x)'],
+  'a tag': [
+    'So: <n>',
+    {
+      structured_outputs: {
+        structural_tag: JSON.stringify({
+          triggers: ['<n>'],
+          structures: [{ begin: '<n>', schema: { type: 'integer' }, end: '</n>' }],
+        }),
+      },
+    },
+    '12</n>',
+  ],
+  'a schema beside tools': ['{"name":', { response_format: format, tools }, ' "A", "age": 3}'],
+  'a schema behind a thought': [
+    '<think>Ada.</think>\n{"name"',
+    { response_format: format },
+    ': "Ada", "age": 3}',
+  ],
+  'what is complete': ['{"name": "A", "age": 3} ', { response_format: format }, ''],
+  'nothing yet': ['', { response_format: format }, '{"name": "A", "age": 3}'],
+}
+
+for (const [what, [given, fields, answer]] of Object.entries(answers)) {
+  test(`${what}: the answer goes on where the last message ends, streamed or not`, async (t) => {
+    const { content, finish_reason, tool_calls } = await said(t, answer, continuing(given, fields))
+    assert.equal(content ?? '', answer)
+    assert.equal(finish_reason, 'stop')
+    assert.ok(!tool_calls?.length)
+  })
+}
+
+test('a thought that the last message leaves open is ended first', async (t) => {
+  const body = continuing('<think>Who', { response_format: format })
+  const { content, reasoning } = await said(t, ' is it?</think>{"name": "A", "age": 3}', body)
+  assert.deepEqual([reasoning, content], ['is it?', '{"name": "A", "age": 3}'])
+})
+
+test('a call that is required comes behind what was said, which the constraint of contents has no part in', async (t) => {
+  const call = '<tool_call>\n{"name": "find", "arguments": {}}\n</tool_call>'
+  const body = continuing('Let me look. ', { response_format: format, tools, tool_choice: 'required' })
+  const { tool_calls } = await said(t, call, body)
+  assert.equal(tool_calls[0].function.name, 'find')
+})
+
+test('what cannot become a text that fits is refused by its field and character, streamed or not', async (t) => {
+  const { post } = await openApp(t, { backend: playedBackend(t, '') })
+  const body = continuing('Sure: {"name"', { response_format: format })
+  for (const stream of [false, true]) {
+    const { status, json } = await post(chatUrl, { ...body, stream })
+    const { code, param, message } = json.error
+    assert.deepEqual([status, code, param], [400, 'continued_text_unfit', 'messages.1.content'])
+    assert.equal(
+      message,
+      'messages.1.content: the answer continues it, and both together are to fit ' +
+        'response_format.json_schema.schema: "S" at character 1; accepted there: "{".',
+    )
+  }
+})
+
+test('a last message of the assistant is the beginning of what a schema of the Messages API is about', async (t) => {
+  const backend = playedBackend(t, 'da", "age": 3}')
+  const { post } = await openApp(t, { backend })
+  const asked = (content: unknown) =>
+    askingMessage({
+      model: 'played',
+      system: 'Be short.',
+      messages: [user, { role: 'assistant', content }],
+      output_config: { format: { type: 'json_schema', schema } },
+    })
+  for (const given of ['{"name": "A', [{ type: 'text', text: '{\n\n  "name": "A' }]]) {
+    const { status, json, text } = await post(messagesUrl, asked(given))
+    assert.equal(status, 200, text)
+    assert.deepEqual(
+      json.content.map((block: { text: string }) => block.text),
+      ['da", "age": 3}'],
+    )
+  }
+  const { status, json } = await post(messagesUrl, asked('{"age": 3'))
+  assert.equal(status, 400)
+  assert.match(json.error.message, /^messages\.1\.content: .*"a" at character 3; accepted there: "n"\.$/)
+})
