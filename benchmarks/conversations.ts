@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { benchmarkShape, writeRandomModel } from '../test/support/random-model.ts'
 import { type Answering, runOf, startHeddle, startLlamaServer } from './chat-contestants.ts'
+import { type Conversations, firstTokens } from './conversation-turns.ts'
 import { shown, table } from './figures.ts'
 import { loadNow, machineFacts } from './machine.ts'
 import { Report, refuseWithoutPlace } from './report.ts'
@@ -32,6 +33,7 @@ const turns = whole('turns')
 const first = whole('first')
 const adds = whole('adds')
 const tokens = whole('tokens')
+const shape: Conversations = { users, turns, first, adds, tokens }
 
 const folder = await mkdtemp(join(tmpdir(), 'heddle-benchmark-'))
 process.once('exit', () => rmSync(folder, { recursive: true, force: true, maxRetries: 10 }))
@@ -82,7 +84,14 @@ async function measure(): Promise<void> {
   if (path === undefined) report.say('llama-server was not run: no path to one was given.')
   else contestants.push({ name: 'llama-server', start: () => startLlamaServer(path, run) })
   const medians = new Map<string, number[]>()
-  for (const one of contestants) medians.set(one.name, await firstTokens(one))
+  for (const one of contestants) {
+    const answering = await one.start()
+    try {
+      medians.set(one.name, await firstTokens(answering, shape, one.fields))
+    } finally {
+      await answering.stop()
+    }
+  }
   const anew = medians.get('Heddle, each prompt read anew') ?? []
   const rows = Array.from(medians, ([name, ms]) => {
     const later = ms.slice(1)
@@ -100,32 +109,4 @@ async function measure(): Promise<void> {
   )
   report.say(`Aim: at most 0.15. The load after the run was ${shown(loadNow())}.`)
   if (options.markdown) report.write(options.markdown)
-}
-
-/** Median milliseconds to the first token, for each turn. */
-async function firstTokens({ start, fields }: Contestant): Promise<number[]> {
-  const answering = await start()
-  try {
-    const medians: number[] = []
-    for (let turn = 0; turn < turns; turn++) {
-      const ms: number[] = []
-      for (let user = 0; user < users; user++) {
-        const prompts = [promptOf(user, turn)]
-        const { first: firsts } = await answering.ask({ prompts, tokens, fields: fields?.(user, turn) ?? {} })
-        ms.push(...firsts)
-      }
-      medians.push(ms.toSorted((one, other) => one - other)[ms.length >> 1] ?? Number.NaN)
-    }
-    return medians
-  } finally {
-    await answering.stop()
-  }
-}
-
-/** What was said so far. The answers in it are made up, the same for all contestants, as if each had been edited. */
-function promptOf(user: number, turn: number): number[] {
-  return Array.from(
-    { length: first + turn * adds },
-    (_, at) => 300 + ((at * 7919 + user * 104_729 + at * user) % 40_000),
-  )
 }
