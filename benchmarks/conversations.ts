@@ -1,4 +1,4 @@
-// What a conversation that comes back waits for its first token, when more people talk than there are sequences. See docs/benchmarks.md.
+// What a conversation that comes back waits for its first token, when more people talk than there are sequences. See docs/benchmarks/answers.md.
 
 import { rmSync } from 'node:fs'
 import { mkdtemp } from 'node:fs/promises'

@@ -152,6 +152,14 @@ const cacheSize = z.string().transform((text, context): number | 'auto' => {
   return z.NEVER
 })
 
+const diskSize = z.string().transform((text, context): number => {
+  if (text === 'off' || text === '0') return 0
+  const bytes = bytesOf(text)
+  if (bytes !== undefined && bytes >= 1024 ** 2 && bytes < 2 ** 50) return bytes
+  context.addIssue('expected off, or at least 1MiB, such as 20GiB or a number of bytes')
+  return z.NEVER
+})
+
 /** What a sequence remembers of each token is kept as numbers of one of these types. */
 const kvType = z.enum(['f32', 'f16', 'bf16', 'q8_0', 'q5_1', 'q5_0', 'q4_1', 'q4_0'])
 
@@ -391,6 +399,11 @@ export const settings = {
     'auto',
     'Memory for what was read of prompts and had to make room for others, such as `4GiB`: a conversation that comes back goes on from there. `off` keeps nothing, `auto` takes twice what the sequences take, at most a quarter of the memory that is left (docs/models.md).',
     'from model and memory',
+  ),
+  prompt_cache_disk: setting(
+    diskSize,
+    'off',
+    'The same on disk, for each model in a folder of HEDDLE_DATA/prompts, such as `20GiB`: conversations go on after a restart. What was said can be read from these files, whatever is recorded (docs/models.md).',
   ),
   kv_keys: setting(
     kvType,
